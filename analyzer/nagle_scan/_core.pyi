@@ -1,0 +1,95 @@
+"""The Rust engine. Durations in ms, times in ns since the epoch, frames from 1."""
+
+from typing import Any
+
+VERSION: str
+
+class NagleScanError(Exception): ...
+class CaptureError(NagleScanError): ...
+class FilterError(NagleScanError): ...
+class OutputError(NagleScanError): ...
+
+class Summary:
+    connections: int
+    tcp_packets: int
+    packets: int
+    affected_connections: int
+    stalls: int
+    stalled_ms: float
+    verdict: str
+    exchanges: int
+    one_sided: int
+    without_handshake: int
+    waits_not_listed: int
+    waits_not_listed_ms: float
+    warnings: list[tuple[str, str]]
+
+class Group:
+    cause: str
+    sender: str
+    sender_addr: str
+    receiver_addr: str
+    server_port: int
+    stalls: int
+    connections: int
+    stalled_ms: float
+    median_wait_ms: float
+    confidence: str
+    nagle: str
+    ack_delay_ms: float
+    ack_delay_min_ms: float
+    ack_delay_max_ms: float
+    consistent_with: str
+
+class ConnectionRow:
+    id: int
+    client: str
+    server: str
+    client_nagle: str
+    server_nagle: str
+    stalls: int
+    stalled_ms: float
+    client_stalls: int
+    server_stalls: int
+    exchanges: int
+    mean_latency_ms: float | None
+    predicted_latency_ms: float | None
+    first_latency_ms: float | None
+    first_exchange_stalled: bool
+    rtt_ms: float | None
+
+class WaitRow:
+    connection: int
+    cause: str
+    by: str
+    sender: str
+    receiver: str
+    confidence: str
+    frame_from: int
+    frame_ack: int
+    frame_to: int
+    from_ns: int
+    ack_ns: int
+    to_ns: int
+    len_from: int
+    len_to: int
+    wait_ms: float
+    ack_delay_ms: float
+    release_ms: float
+    own_data_before: bool
+    evidence: list[str]
+
+class Scan:
+    def summary(self) -> Summary: ...
+    def groups(self) -> list[Group]: ...
+    def affected(self, limit: int) -> list[ConnectionRow]: ...
+    def clearest(self) -> WaitRow | None: ...
+    def longest_waits(self, limit: int) -> list[WaitRow]: ...
+    def columns(self, table: str) -> dict[str, Any]: ...
+    def write_json(self, path: str) -> None: ...
+    def write_csv(self, path: str) -> None: ...
+
+def scan_captures(
+    paths: list[str], filter: str | None, min_wait_ms: float, exchanges: bool
+) -> Scan: ...
+def segments(paths: list[str], filter: str | None, connection: int) -> dict[str, Any]: ...

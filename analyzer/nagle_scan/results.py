@@ -1,0 +1,151 @@
+"""A scan as pandas tables. pandas is imported when the first table is asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from nagle_scan import _core
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_Path = str | os.PathLike[str]
+
+DEFAULT_MIN_WAIT_MS = 10.0
+"""Shorter waits are not reported: quick ACKs take 0.1 ms, the shortest timers 14 ms."""
+
+
+def scan(
+    path_or_paths: _Path | Iterable[_Path],
+    filter: str | None = None,
+    min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
+) -> Scan:
+    """Scans one capture, or several as one logical capture in the order of their first frames.
+
+    `filter` is a BPF expression (`"tcp port 8888"`), compiled by libpcap. Waits shorter than
+    `min_wait_ms` are not recorded.
+
+    Raises `CaptureError` for an input that cannot be read, `FilterError` for a bad expression.
+    A capture that breaks off is no error: see `Scan.warnings`.
+    """
+    paths = _as_paths(path_or_paths)
+    return Scan(paths, filter, _core.scan_captures(paths, filter, min_wait_ms, exchanges=True))
+
+
+@dataclass(frozen=True, repr=False)
+class Scan:
+    """What a scan found. Tables are DataFrames; times are ns since the epoch, durations ms."""
+
+    paths: list[str]
+    filter: str | None
+    core: _core.Scan = field(repr=False)
+
+    @property
+    def verdict(self) -> str:
+        """`stalls`, `clean` or `inconclusive` (no data, or one direction only)."""
+        return self.core.summary().verdict
+
+    @property
+    def warnings(self) -> list[tuple[str, str]]:
+        """What was lost or not used: (input, sentence)."""
+        return self.core.summary().warnings
+
+    @cached_property
+    def connections(self) -> pd.DataFrame:
+        """One row per connection; the index `connection` equals Wireshark's `tcp.stream`.
+
+        For each end (`client_`, `server_`): `addr`, `port` (int64), `nagle` (category: `on`,
+        `off`, `unknown`), `rtt_ms` (float64: round trip between the capture point and that end,
+        NaN unknown), `segments`, `bytes`, `retransmitted` (int64), `delayed_ack_ms` (float64: the
+        median delay of its delayed ACKs), `delayed_ack_consistent_with` (str). Then `first_ns`,
+        `last_ns` (int64), `handshake`, `conclusive` (bool), `rtt_ms` (float64), `mss` (int64,
+        bytes), `capture_point` (category), `stalls` (int64), `stalled_ms` (float64), `exchanges`
+        (int64), `mean_latency_ms` and `predicted_latency_ms` (float64: without the stalls).
+        """
+        return self._table("connections").set_index("connection")
+
+    @cached_property
+    def stalls(self) -> pd.DataFrame:
+        """One row per stall, grouped by connection, in the order of time.
+
+        `connection` (int64), `cause` (category: `nagle_delack`, `nagle_rtt`), `sender` (category:
+        `client`, `server`), `confidence` (category: `possible` < `likely` < `certain`), `rel_seq`
+        (int64: stream offset of the held segment), `len` and `len_unacked` (int64, bytes),
+        `frame_unacked`, `frame_ack`, `frame_held` (int64: Wireshark's `frame.number`), `time_ns`
+        (int64, of the held segment), `wait_ms` (float64: the most it can have waited),
+        `ack_delay_ms` (float64: how long the receiver sat on its ACK), `release_ms` (float64:
+        from the ACK to the held segment, at the capture point).
+        """
+        return self._table("stalls")
+
+    @cached_property
+    def waits(self) -> pd.DataFrame:
+        """One row per wait that is no stall.
+
+        `connection` (int64), `cause` (category), `by` (category: who kept the other waiting),
+        `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `wait_ms` (float64).
+        """
+        return self._table("waits")
+
+    @cached_property
+    def exchanges(self) -> pd.DataFrame:
+        """One row per request and response, in the order of their ends.
+
+        `connection`, `frame_begin`, `frame_end`, `begin_ns`, `request_bytes`, `response_bytes`
+        (int64), `latency_ms` (float64: first request byte to last response byte), `stalls`
+        (int64), `stalled_ms` and `predicted_latency_ms` (float64: without the stalls).
+        """
+        return self._table("exchanges")
+
+    def segments(self, connection_id: int) -> pd.DataFrame:
+        """The segments of one connection, read again from the capture.
+
+        `frame`, `time_ns` (int64), `sender` (category), `rel_seq`, `len`, `seq`, `ack`, `flags`,
+        `window` (int64; `window` as on the wire, not scaled). Raises `CaptureError` if the
+        capture cannot be read again (standard input), `KeyError` for an unknown connection.
+        """
+        if not 0 <= connection_id < self.core.summary().connections:
+            raise KeyError(connection_id)
+        if "-" in self.paths:
+            raise _core.CaptureError("standard input cannot be read a second time")
+        return _frame(_core.segments(self.paths, self.filter, connection_id))
+
+    def to_json(self, path: _Path) -> None:
+        """Writes the output contract (`nagle-scan/1`). Raises `OutputError`."""
+        self.core.write_json(os.fspath(path))
+
+    def to_csv(self, path: _Path) -> None:
+        """Writes the stalls, one row each. Raises `OutputError`."""
+        self.core.write_csv(os.fspath(path))
+
+    def __repr__(self) -> str:
+        summary = self.core.summary()
+        return (
+            f"<Scan {', '.join(self.paths)}: {summary.verdict}, {summary.stalls} stalls "
+            f"({summary.stalled_ms:.1f} ms) on {summary.affected_connections} of "
+            f"{summary.connections} connections>"
+        )
+
+    def _table(self, name: str) -> pd.DataFrame:
+        return _frame(self.core.columns(name))
+
+
+def _as_paths(path_or_paths: _Path | Iterable[_Path]) -> list[str]:
+    if isinstance(path_or_paths, (str, os.PathLike)):
+        return [os.fspath(path_or_paths)]
+    return [os.fspath(path) for path in path_or_paths]
+
+
+def _frame(columns: dict[str, Any]) -> pd.DataFrame:
+    import pandas as pd
+
+    def series(column: Any) -> Any:
+        if isinstance(column, tuple):
+            return pd.Categorical.from_codes(column[0], column[1])
+        return column
+
+    return pd.DataFrame({name: series(column) for name, column in columns.items()}, copy=False)

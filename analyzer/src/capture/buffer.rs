@@ -1,0 +1,75 @@
+//! One read buffer, small enough to stay in the second-level cache.
+
+use std::io::{self, Read};
+
+/// Bytes asked of the system at once. Between 32 KiB and 4 MiB the size makes no difference;
+/// mapping the file instead costs twice as much in page faults.
+const CAPACITY: usize = 256 << 10;
+
+pub struct Buffer {
+    input: Box<dyn Read + Send>,
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Buffer {
+    pub fn new(input: Box<dyn Read + Send>) -> Self {
+        Self {
+            input,
+            bytes: vec![0; CAPACITY],
+            start: 0,
+            end: 0,
+        }
+    }
+
+    /// What is buffered now.
+    #[inline]
+    pub fn available(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// At least `wanted` unread bytes, fewer only at the end of the input.
+    ///
+    /// # Errors
+    /// The system failed to read.
+    #[inline]
+    pub fn at_least(&mut self, wanted: usize) -> io::Result<&[u8]> {
+        if self.end - self.start < wanted {
+            self.fill(wanted)?;
+        }
+        Ok(self.available())
+    }
+
+    /// Marks `count` buffered bytes as read.
+    #[inline]
+    pub fn consume(&mut self, count: usize) {
+        debug_assert!(self.start + count <= self.end);
+        self.start += count;
+    }
+
+    /// The `count` bytes last consumed, until the next fill.
+    #[inline]
+    pub fn consumed(&self, count: usize) -> &[u8] {
+        &self.bytes[self.start - count..self.start]
+    }
+
+    #[cold]
+    fn fill(&mut self, wanted: usize) -> io::Result<()> {
+        self.bytes.copy_within(self.start..self.end, 0);
+        self.end -= self.start;
+        self.start = 0;
+        while self.end < wanted {
+            if self.end == self.bytes.len() {
+                self.bytes.resize(self.bytes.len() * 2, 0);
+            }
+            match self.input.read(&mut self.bytes[self.end..]) {
+                Ok(0) => break,
+                Ok(count) => self.end += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! Capture files and standard input: a stream of frames, and how it ended.
+//!
+//! `pcap-parser` reads the formats; this module feeds it from one buffer that stays in cache and
+//! keeps every frame that came before a damage.
+
+mod buffer;
+mod pcap;
+mod pcapng;
+
+use crate::error::ScanError;
+use buffer::Buffer;
+use std::fs::File;
+use std::io::Read;
+
+/// A frame as it was captured.
+#[derive(Debug, Clone, Copy)]
+pub struct Frame<'a> {
+    /// Nanoseconds since the epoch.
+    pub time_ns: i64,
+    /// Bytes on the wire; `data` may hold fewer.
+    pub wire_len: u32,
+    /// A `LINKTYPE_` number.
+    pub link_type: u32,
+    pub data: &'a [u8],
+}
+
+/// How the frames of a capture ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// At the end of the file.
+    Complete,
+    /// In the middle of a record: the file was cut off or is still being written.
+    Cut,
+    /// At a record that makes no sense.
+    Damaged(&'static str),
+    /// The system failed to read on.
+    Failed(String),
+}
+
+/// A record larger than this is damage (libpcap's own bound for D-Bus captures is 128 MiB, for
+/// everything else 256 KiB; no network frame comes near 16 MiB).
+const MAX_RECORD: usize = 16 << 20;
+
+enum Format {
+    Pcap(pcap::Records),
+    PcapNg(pcapng::Blocks),
+}
+
+/// An open capture.
+pub struct Capture {
+    buffer: Buffer,
+    format: Format,
+    end: Option<End>,
+}
+
+impl Capture {
+    /// Opens `path`; `-` is standard input.
+    ///
+    /// # Errors
+    /// The file cannot be read, or does not begin like a capture, or holds one unknown link type.
+    pub fn open(path: &str) -> Result<Self, ScanError> {
+        let input: Box<dyn Read + Send> = if path == "-" {
+            Box::new(std::io::stdin())
+        } else {
+            Box::new(open_file(path)?)
+        };
+        Self::new(input, path)
+    }
+
+    /// Reads a capture from any source; `path` is only named in errors.
+    ///
+    /// # Errors
+    /// As [`Capture::open`].
+    pub fn new(input: Box<dyn Read + Send>, path: &str) -> Result<Self, ScanError> {
+        let mut buffer = Buffer::new(input);
+        let start = buffer
+            .at_least(4)
+            .map_err(|error| ScanError::unreadable(path, &error))?;
+        let format = match *start {
+            [] => return Err(not_a_capture(path, "the file is empty")),
+            [0x0a, 0x0d, 0x0d, 0x0a, ..] => Format::PcapNg(pcapng::Blocks::new()),
+            [0x1f, 0x8b, ..] => return Err(not_a_capture(path, "gzip data, unpack it first")),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+                return Err(not_a_capture(path, "zstd data, unpack it first"));
+            }
+            _ => Format::Pcap(pcap::Records::open(&mut buffer, path)?),
+        };
+        Ok(Self {
+            buffer,
+            format,
+            end: None,
+        })
+    }
+
+    /// The next frame; `None` when there is none, and [`Capture::end`] tells why.
+    #[inline]
+    pub fn next_frame(&mut self) -> Option<Frame<'_>> {
+        if self.end.is_some() {
+            return None;
+        }
+        let next = match &mut self.format {
+            Format::Pcap(records) => records.next_frame(&mut self.buffer),
+            Format::PcapNg(blocks) => blocks.next_frame(&mut self.buffer),
+        };
+        match next {
+            Ok(frame) => Some(frame),
+            Err(end) => {
+                self.end = Some(end);
+                None
+            }
+        }
+    }
+
+    /// How the capture ended; `None` while frames are left.
+    pub fn end(&self) -> Option<&End> {
+        self.end.as_ref()
+    }
+
+    /// Time of the first frame of `path` in ns since the epoch, to put rotated files in order.
+    pub fn first_time_ns(path: &str) -> Option<i64> {
+        Self::open(path).ok()?.next_frame().map(|frame| frame.time_ns)
+    }
+}
+
+fn open_file(path: &str) -> Result<File, ScanError> {
+    let file = File::open(path).map_err(|error| ScanError::unreadable(path, &error))?;
+    match file.metadata() {
+        Ok(metadata) if metadata.is_dir() => Err(ScanError::Unreadable {
+            path: path.to_owned(),
+            reason: "is a directory".to_owned(),
+        }),
+        _ => Ok(file),
+    }
+}
+
+fn not_a_capture(path: &str, reason: &str) -> ScanError {
+    ScanError::NotACapture {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    }
+}
+
+/// Whole seconds and a fraction in `units` per second, as ns since the epoch; out-of-range times
+/// (damaged files) saturate.
+fn to_ns(seconds: i64, fraction: u64, units: u64) -> i64 {
+    let fraction_ns = u128::from(fraction) * 1_000_000_000 / u128::from(units.max(1));
+    seconds
+        .saturating_mul(1_000_000_000)
+        .saturating_add(i64::try_from(fraction_ns).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests;

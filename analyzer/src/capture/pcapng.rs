@@ -1,0 +1,163 @@
+//! pcapng files: several sections, interfaces, link types and time resolutions.
+
+use super::{End, Frame, MAX_RECORD, buffer::Buffer, to_ns};
+use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
+use pcap_parser::InterfaceDescriptionBlock;
+use pcap_parser::traits::PcapNGPacketBlock;
+
+const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
+/// Type, length, byte-order magic: what is needed before a block can be sized.
+const BLOCK_START_LEN: usize = 12;
+
+struct Interface {
+    link_type: u32,
+    /// Timestamp units per second.
+    units: u64,
+    /// Seconds to add to each timestamp.
+    offset_s: i64,
+    snap_len: u32,
+}
+
+pub struct Blocks {
+    big_endian: bool,
+    interfaces: Vec<Interface>,
+}
+
+/// What one block gave.
+enum Read {
+    Other,
+    Packet { interface: usize, timestamp: u64, wire_len: u32, at: usize, captured_len: usize },
+}
+
+impl Blocks {
+    pub fn new() -> Self {
+        Self {
+            big_endian: false,
+            interfaces: Vec::new(),
+        }
+    }
+
+    /// # Errors
+    /// How the frames ended.
+    pub fn next_frame<'a>(&mut self, buffer: &'a mut Buffer) -> Result<Frame<'a>, End> {
+        loop {
+            let block_len = self.block_len(buffer)?;
+            let read = self.block(&buffer.available()[..block_len])?;
+            buffer.consume(block_len);
+            if let Read::Packet { interface, timestamp, wire_len, at, captured_len } = read {
+                let Some(interface) = self.interfaces.get(interface) else {
+                    return Err(End::Damaged("a packet names an interface that is not described"));
+                };
+                let block = buffer.consumed(block_len);
+                return Ok(Frame {
+                    time_ns: interface.time_ns(timestamp),
+                    wire_len,
+                    link_type: interface.link_type,
+                    data: &block[at..at + captured_len],
+                });
+            }
+        }
+    }
+
+    /// Length of the next block, all of it in the buffer.
+    fn block_len(&mut self, buffer: &mut Buffer) -> Result<usize, End> {
+        let start = read(buffer, BLOCK_START_LEN)?;
+        if start.is_empty() {
+            return Err(End::Complete);
+        }
+        let Some(&[kind @ .., l0, l1, l2, l3, m0, m1, m2, m3]) =
+            start.first_chunk::<BLOCK_START_LEN>()
+        else {
+            return Err(End::Cut);
+        };
+        if kind == SECTION_HEADER {
+            self.big_endian = match u32::from_le_bytes([m0, m1, m2, m3]) {
+                BYTE_ORDER_MAGIC => false,
+                magic if magic.swap_bytes() == BYTE_ORDER_MAGIC => true,
+                _ => return Err(End::Damaged("a section without a byte order")),
+            };
+        }
+        let length = match self.big_endian {
+            true => u32::from_be_bytes([l0, l1, l2, l3]),
+            false => u32::from_le_bytes([l0, l1, l2, l3]),
+        } as usize;
+        if length < BLOCK_START_LEN || length % 4 != 0 || length > MAX_RECORD {
+            return Err(End::Damaged("a block claims an impossible length"));
+        }
+        match read(buffer, length)?.len() {
+            available if available < length => Err(End::Cut),
+            _ => Ok(length),
+        }
+    }
+
+    fn block(&mut self, bytes: &[u8]) -> Result<Read, End> {
+        let parse = match self.big_endian {
+            true => parse_block_be,
+            false => parse_block_le,
+        };
+        match parse(bytes) {
+            Ok((_, Block::SectionHeader(_))) => self.interfaces.clear(),
+            Ok((_, Block::InterfaceDescription(block))) => {
+                self.interfaces.push(Interface::new(&block)?);
+            }
+            Ok((_, Block::EnhancedPacket(block))) => {
+                return Ok(Read::Packet {
+                    interface: block.if_id as usize,
+                    timestamp: u64::from(block.ts_high) << 32 | u64::from(block.ts_low),
+                    wire_len: block.origlen.max(block.caplen),
+                    // Type, length, interface, two halves of a time, two lengths.
+                    at: 28,
+                    captured_len: block.packet_data().len(),
+                });
+            }
+            Ok((_, Block::SimplePacket(block))) => return Ok(self.simple_packet(&block)),
+            // Name resolution, statistics, custom blocks and the like hold no packet.
+            Ok(_) => {}
+            Err(_) => return Err(End::Damaged("a block cannot be parsed")),
+        }
+        Ok(Read::Other)
+    }
+
+    /// A simple packet has no time and no captured length of its own: it belongs to the first
+    /// interface and is cut at its snap length.
+    fn simple_packet(&self, block: &pcap_parser::SimplePacketBlock<'_>) -> Read {
+        let snap_len = match self.interfaces.first() {
+            Some(interface) if interface.snap_len > 0 => interface.snap_len,
+            _ => u32::MAX,
+        };
+        let captured_len = block.packet_data().len().min(snap_len as usize);
+        Read::Packet {
+            interface: 0,
+            timestamp: 0,
+            wire_len: block.origlen,
+            at: 12,
+            captured_len,
+        }
+    }
+}
+
+impl Interface {
+    fn new(block: &InterfaceDescriptionBlock<'_>) -> Result<Self, End> {
+        let exponent = u32::from(block.if_tsresol & 0x7f);
+        let units = match block.if_tsresol & 0x80 {
+            0 => 10_u64.checked_pow(exponent),
+            _ => 1_u64.checked_shl(exponent),
+        };
+        Ok(Self {
+            link_type: block.linktype.0 as u32,
+            units: units.ok_or(End::Damaged("an interface with an impossible time resolution"))?,
+            offset_s: block.if_tsoffset,
+            snap_len: block.snaplen,
+        })
+    }
+
+    fn time_ns(&self, timestamp: u64) -> i64 {
+        let seconds = (timestamp / self.units) as i64;
+        to_ns(seconds.saturating_add(self.offset_s), timestamp % self.units, self.units)
+    }
+}
+
+fn read(buffer: &mut Buffer, wanted: usize) -> Result<&[u8], End> {
+    buffer.at_least(wanted).map_err(|error| End::Failed(error.to_string()))
+}

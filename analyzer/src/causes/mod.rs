@@ -1,0 +1,124 @@
+//! Causes of waits: one file each, one pure function each, first match wins.
+
+mod delayed_ack;
+mod nagle_delack;
+mod nagle_rtt;
+mod retransmission;
+mod sender_app;
+mod unknown;
+mod zero_window;
+
+use crate::hold::Lock;
+use crate::wait::Wait;
+use serde::Serialize;
+
+/// What a cause may ask about the direction of a wait, in ns.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Direction {
+    pub lock: Lock,
+    /// Was Nagle off around this wait?
+    pub contradicted: bool,
+    /// Round trip between the capture point and the receiver; `None` unknown.
+    pub receiver_rtt_ns: Option<i64>,
+    /// Mean jitter of that round trip.
+    pub receiver_jitter_ns: i64,
+}
+
+impl Direction {
+    /// How long the receiver sat on its ACK; never negative.
+    pub fn ack_delay_ns(&self, wait: &Wait) -> i64 {
+        (wait.ack_ns() - self.receiver_rtt_ns.unwrap_or(0)).max(0)
+    }
+
+    /// Was this wait a hold by Nagle's algorithm?
+    pub fn holds(&self, wait: &Wait) -> bool {
+        !self.contradicted && self.lock.holds(wait)
+    }
+}
+
+/// The causes, by the names that code, columns, JSON and documentation share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    NagleDelack,
+    NagleRtt,
+    Retransmission,
+    ZeroWindow,
+    DelayedAck,
+    SenderApp,
+    Unknown,
+}
+
+/// A cause, its name and the function that recognises it.
+struct Rule {
+    cause: Cause,
+    name: &'static str,
+    recognises: fn(&Wait, &Direction) -> bool,
+}
+
+/// In the order in which they are asked: what is seen directly first, what is inferred later.
+const RULES: [Rule; 7] = [
+    Rule {
+        cause: Cause::Retransmission,
+        name: "retransmission",
+        recognises: retransmission::recognises,
+    },
+    Rule {
+        cause: Cause::ZeroWindow,
+        name: "zero_window",
+        recognises: zero_window::recognises,
+    },
+    Rule {
+        cause: Cause::NagleDelack,
+        name: "nagle_delack",
+        recognises: nagle_delack::recognises,
+    },
+    Rule {
+        cause: Cause::NagleRtt,
+        name: "nagle_rtt",
+        recognises: nagle_rtt::recognises,
+    },
+    Rule {
+        cause: Cause::DelayedAck,
+        name: "delayed_ack",
+        recognises: delayed_ack::recognises,
+    },
+    Rule {
+        cause: Cause::SenderApp,
+        name: "sender_app",
+        recognises: sender_app::recognises,
+    },
+    Rule {
+        cause: Cause::Unknown,
+        name: "unknown",
+        recognises: unknown::recognises,
+    },
+];
+
+impl Cause {
+    pub fn of(wait: &Wait, direction: &Direction) -> Self {
+        RULES
+            .iter()
+            .find(|rule| (rule.recognises)(wait, direction))
+            .map_or(Cause::Unknown, |rule| rule.cause)
+    }
+
+    pub fn name(self) -> &'static str {
+        RULES
+            .iter()
+            .find(|rule| rule.cause == self)
+            .map_or("unknown", |rule| rule.name)
+    }
+
+    /// All names, in the order in which the causes are asked.
+    pub fn names() -> Vec<&'static str> {
+        RULES.iter().map(|rule| rule.name).collect()
+    }
+
+    pub fn is_stall(self) -> bool {
+        matches!(self, Cause::NagleDelack | Cause::NagleRtt)
+    }
+}
+
+#[cfg(test)]
+mod tests;

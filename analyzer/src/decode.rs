@@ -1,0 +1,309 @@
+//! A captured frame becomes a TCP segment, or a counted reason why not.
+//!
+//! Lengths come from the IP header, never from the captured bytes: `tcpdump -s 96` cuts frames
+//! short and Ethernet pads them.
+
+use crate::link::{self, Inside};
+use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice};
+
+pub const FIN: u8 = 0x01;
+pub const SYN: u8 = 0x02;
+pub const RST: u8 = 0x04;
+pub const PSH: u8 = 0x08;
+pub const ACK: u8 = 0x10;
+pub const URG: u8 = 0x20;
+
+/// RFC 9293, section 3.1: the header without options, in bytes.
+const TCP_HEADER_LEN: usize = 20;
+
+/// Both addresses of a packet. IPv4 and IPv6 connections never mix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addresses {
+    V4 { src: [u8; 4], dst: [u8; 4] },
+    V6 { src: [u8; 16], dst: [u8; 16] },
+}
+
+/// The TCP options the analysis uses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Maximum segment size in bytes (SYN segments).
+    pub mss: Option<u16>,
+    /// Window scale shift count (SYN segments).
+    pub window_scale: Option<u8>,
+    /// Is a timestamp option present (RFC 7323)? It takes 12 bytes from each segment.
+    pub timestamps: bool,
+    /// Are SACK blocks present (RFC 2018)?
+    pub sack: bool,
+}
+
+/// One TCP segment as it was captured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    pub addresses: Addresses,
+    pub src_port: u16,
+    pub dst_port: u16,
+    pub seq: u32,
+    pub ack: u32,
+    pub flags: u8,
+    /// As on the wire, not scaled.
+    pub window: u16,
+    /// Payload bytes on the wire.
+    pub len: u32,
+    pub options: Options,
+}
+
+impl Segment {
+    pub fn has(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+}
+
+/// Why a frame holds no segment for the analysis. Every frame is a segment or one of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Skip {
+    Filtered,
+    UnknownLink,
+    NotIp,
+    NotTcp,
+    Fragment,
+    Cut,
+    Malformed,
+}
+
+impl Skip {
+    pub const ALL: [Skip; 7] = [
+        Skip::Filtered,
+        Skip::UnknownLink,
+        Skip::NotIp,
+        Skip::NotTcp,
+        Skip::Fragment,
+        Skip::Cut,
+        Skip::Malformed,
+    ];
+
+    /// What the notice says after the count.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Skip::Filtered => "left out by the filter",
+            Skip::UnknownLink => "of a link type that is not supported",
+            Skip::NotIp => "not IP (ARP and the like)",
+            Skip::NotTcp => "IP but not TCP (UDP, ICMP, tunnels ...)",
+            Skip::Fragment => "IP fragments, not reassembled",
+            Skip::Cut => "captured too short to hold a TCP header",
+            Skip::Malformed => "with a malformed IP or TCP header",
+        }
+    }
+}
+
+/// Decodes one captured frame.
+///
+/// `wire_len` is the frame's length on the wire; it stands in for an IP total length of 0, which
+/// segmentation offload leaves in packets larger than 64 kB.
+pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment, Skip> {
+    match link::packet(link_type, frame) {
+        Inside::Ip(packet) => {
+            let before = (frame.len() - packet.len()) as u32;
+            ip_packet(packet, wire_len.saturating_sub(before))
+        }
+        Inside::NotIp => Err(Skip::NotIp),
+        Inside::Cut => Err(Skip::Cut),
+        Inside::UnknownLink => Err(Skip::UnknownLink),
+    }
+}
+
+fn ip_packet(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
+    match packet.first().ok_or(Skip::Cut)? >> 4 {
+        4 => ipv4(packet, wire_len),
+        6 => ipv6(packet, wire_len),
+        _ => Err(Skip::Malformed),
+    }
+}
+
+fn ipv4(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
+    if packet.len() < 20 {
+        return Err(Skip::Cut);
+    }
+    let header = Ipv4HeaderSlice::from_slice(packet).map_err(|_| Skip::Malformed)?;
+    if header.protocol() != IpNumber::TCP {
+        return Err(Skip::NotTcp);
+    }
+    if header.is_fragmenting_payload() {
+        return Err(Skip::Fragment);
+    }
+    let header_len = header.slice().len();
+    let total_len = match header.total_len() {
+        0 => wire_len,
+        length => u32::from(length),
+    };
+    let addresses = Addresses::V4 {
+        src: header.source(),
+        dst: header.destination(),
+    };
+    tcp(addresses, &packet[header_len..], total_len, header_len)
+}
+
+fn ipv6(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
+    if packet.len() < 40 {
+        return Err(Skip::Cut);
+    }
+    let header = Ipv6HeaderSlice::from_slice(packet).map_err(|_| Skip::Malformed)?;
+    let (extensions, protocol, rest, stopped) =
+        Ipv6ExtensionsSlice::from_slice_lax(header.next_header(), &packet[40..]);
+    if extensions.is_fragmenting_payload() {
+        return Err(Skip::Fragment);
+    }
+    if stopped.is_some() {
+        return Err(Skip::Malformed);
+    }
+    if protocol != IpNumber::TCP {
+        return Err(Skip::NotTcp);
+    }
+    let total_len = match header.payload_length() {
+        0 => wire_len,
+        length => 40 + u32::from(length),
+    };
+    let addresses = Addresses::V6 {
+        src: header.source(),
+        dst: header.destination(),
+    };
+    tcp(addresses, rest, total_len, packet.len() - rest.len())
+}
+
+/// `captured` starts at the TCP header, `before` bytes into an IP packet of `total_len` bytes.
+fn tcp(
+    addresses: Addresses,
+    captured: &[u8],
+    total_len: u32,
+    before: usize,
+) -> Result<Segment, Skip> {
+    let Some(header) = captured.first_chunk::<TCP_HEADER_LEN>() else {
+        return Err(Skip::Cut);
+    };
+    let header_len = usize::from(header[12] >> 4) * 4;
+    let len = i64::from(total_len) - before as i64 - header_len as i64;
+    if header_len < TCP_HEADER_LEN || len < 0 {
+        return Err(Skip::Malformed);
+    }
+    let options_end = header_len.min(captured.len());
+    Ok(Segment {
+        addresses,
+        src_port: u16::from_be_bytes([header[0], header[1]]),
+        dst_port: u16::from_be_bytes([header[2], header[3]]),
+        seq: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
+        ack: u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
+        flags: header[13],
+        window: u16::from_be_bytes([header[14], header[15]]),
+        len: len as u32,
+        options: options(&captured[TCP_HEADER_LEN..options_end]),
+    })
+}
+
+/// NOP NOP, kind 8, length 10: the timestamps as nearly every stack lays them out.
+const USUAL_TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
+
+/// Reads the options until their end or the first that makes no sense (RFC 9293, section 3.1).
+fn options(mut bytes: &[u8]) -> Options {
+    let mut found = Options::default();
+    if bytes.len() == 12 && bytes.starts_with(&USUAL_TIMESTAMPS) {
+        found.timestamps = true;
+        return found;
+    }
+    while let Some((&kind, rest)) = bytes.split_first() {
+        match kind {
+            0 => break,
+            1 => bytes = rest,
+            _ => match rest.first().map(|&length| usize::from(length)) {
+                Some(length) if length >= 2 && length <= bytes.len() => {
+                    option(&mut found, kind, &bytes[2..length]);
+                    bytes = &bytes[length..];
+                }
+                _ => break,
+            },
+        }
+    }
+    found
+}
+
+fn option(found: &mut Options, kind: u8, value: &[u8]) {
+    match (kind, value) {
+        (2, &[high, low]) => found.mss = Some(u16::from_be_bytes([high, low])),
+        // RFC 7323, section 2.3: a shift above 14 counts as 14.
+        (3, &[shift]) => found.window_scale = Some(shift.min(14)),
+        (5, blocks) if blocks.len() >= 8 => found.sack = true,
+        (8, value) if value.len() == 8 => found.timestamps = true,
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(total_len: u16, tcp_options: &[u8], captured_payload: usize) -> Vec<u8> {
+        let mut bytes = vec![0x45, 0];
+        bytes.extend(total_len.to_be_bytes());
+        bytes.extend([0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        bytes.extend([0x1f, 0x90, 0x00, 0x50, 0, 0, 0, 7, 0, 0, 0, 9]);
+        bytes.extend([((20 + tcp_options.len()) as u8 / 4) << 4, ACK | PSH, 1, 0, 0, 0, 0, 0]);
+        bytes.extend(tcp_options);
+        bytes.resize(bytes.len() + captured_payload, b'x');
+        bytes
+    }
+
+    #[test]
+    fn payload_length_is_the_ip_headers_not_the_captured_one() {
+        let snapped = segment(link::RAW, &packet(1040, &[], 10), 1040).unwrap();
+        assert_eq!(snapped.len, 1000);
+        let padded = segment(link::RAW, &packet(41, &[], 6), 46).unwrap();
+        assert_eq!(padded.len, 1);
+        let offloaded = segment(link::RAW, &packet(0, &[], 10), 70_040).unwrap();
+        assert_eq!(offloaded.len, 70_000);
+    }
+
+    #[test]
+    fn options_are_read_and_nonsense_stops_quietly() {
+        let syn = [2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7];
+        let read = options(&syn);
+        assert_eq!((read.mss, read.window_scale), (Some(1460), Some(7)));
+        assert!(read.timestamps && !read.sack);
+        assert_eq!(options(&[2, 40, 1]), Options::default());
+        assert_eq!(options(&[2, 0, 1, 1]), Options::default());
+        assert!(options(&[1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2]).sack);
+    }
+
+    #[test]
+    fn each_reason_to_skip_is_told() {
+        let good = packet(40, &[], 0);
+        let mut udp = good.clone();
+        udp[9] = 17;
+        let mut fragment = good.clone();
+        fragment[6] = 0x20;
+        let mut short_offset = good.clone();
+        short_offset[32] = 0x10;
+        for (bytes, reason) in [
+            (&udp, Skip::NotTcp),
+            (&fragment, Skip::Fragment),
+            (&short_offset, Skip::Malformed),
+            (&packet(30, &[], 0), Skip::Malformed),
+            (&good[..39].to_vec(), Skip::Cut),
+            (&vec![0x15; 40], Skip::Malformed),
+        ] {
+            assert_eq!(segment(link::RAW, bytes, 40), Err(reason));
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic() {
+        let mut state = 1_u32;
+        let mut bytes = packet(60, &[], 20);
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let at = (state >> 8) as usize % bytes.len();
+            bytes[at] ^= (state >> 24) as u8;
+            let cut = (state >> 16) as usize % (bytes.len() + 1);
+            for link_type in [0, 1, 101, 113, 276] {
+                let _ = segment(link_type, &bytes[..cut], 1500);
+            }
+        }
+    }
+}

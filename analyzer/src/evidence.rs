@@ -1,0 +1,116 @@
+//! Why a stall is believed: sentences with frame numbers, for JSON, tables and reports.
+
+use crate::causes::Cause;
+use crate::flow::Side;
+use crate::judge::{Finding, Verdict};
+use crate::wait::fact;
+use std::fmt::{self, Display, Formatter};
+
+/// One reason. `Display` writes the sentence.
+pub struct Reason<'a> {
+    kind: Kind,
+    finding: &'a Finding,
+    verdict: &'a Verdict,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Unacked,
+    Ack,
+    Release,
+    Peak,
+    Doubt(&'static str),
+}
+
+/// The reasons for a stall, strongest facts first, then what lowers the confidence.
+pub fn reasons<'a>(
+    finding: &'a Finding,
+    verdict: &'a Verdict,
+) -> impl Iterator<Item = Reason<'a>> {
+    let wait = &finding.wait;
+    let lock = &verdict.end(wait.by).lock;
+    let doubts = [
+        (!wait.is(fact::UNACKED_SMALL), "the unacknowledged segment is full-sized: held by the classic rule only (RFC 1122), not by Linux"),
+        (!lock.measured, "no handshake was captured: the round trips are estimates"),
+        (verdict.mss_inferred, "the MSS is inferred from the largest segment: no SYN was captured"),
+        (wait.is(fact::ACK_FIN), "the ACK carries FIN: the receiver was closing"),
+        (wait.is(fact::UNSEEN), "bytes are missing from the capture near this wait"),
+        (lock.in_band == 1, "it happened only once in this direction"),
+    ];
+    let facts = [Kind::Unacked, Kind::Ack, Kind::Release, Kind::Peak];
+    let doubts = doubts.into_iter().filter(|(is, _)| *is).map(|(_, text)| Kind::Doubt(text));
+    facts
+        .into_iter()
+        .filter(move |kind| !matches!(kind, Kind::Peak) || lock.in_band > 1)
+        .chain(doubts)
+        .map(move |kind| Reason { kind, finding, verdict })
+}
+
+impl Display for Reason<'_> {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let wait = &self.finding.wait;
+        let end = self.verdict.end(wait.by);
+        match self.kind {
+            Kind::Unacked => write!(
+                out,
+                "frame {} ({} bytes, {}) was unacknowledged, so frame {} ({} bytes, less than \
+                 the MSS of {}) had to wait",
+                wait.from.frame,
+                wait.unacked_len,
+                if wait.is(fact::UNACKED_SMALL) { "small" } else { "full-sized" },
+                wait.to.frame,
+                wait.len,
+                self.verdict.mss,
+            ),
+            Kind::Ack => self.ack(out),
+            Kind::Release => write!(
+                out,
+                "frame {} follows the ACK by {:.3} ms; the round trip to the {} is {:.3} ms \
+                 (tolerance {:.1} ms)",
+                wait.to.frame,
+                ms(wait.release_ns()),
+                wait.by.name(),
+                ms(end.lock.center_ns),
+                ms(end.lock.tolerance_ns),
+            ),
+            Kind::Peak => write!(
+                out,
+                "{} waits in this direction end this close to an ACK, {} lie near",
+                end.lock.in_band, end.lock.near,
+            ),
+            Kind::Doubt(text) => out.write_str(text),
+        }
+    }
+}
+
+impl Reason<'_> {
+    fn ack(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let wait = &self.finding.wait;
+        let receiver: Side = wait.by.other();
+        write!(
+            out,
+            "frame {} is a pure ACK, which no application sees, {:.3} ms after frame {}: ",
+            wait.ack.frame,
+            ms(wait.ack_ns()),
+            wait.from.frame,
+        )?;
+        let delay_ms = ms(self.finding.ack_delay_ns);
+        match (self.finding.cause, self.verdict.end(receiver).rtt_ns) {
+            (Cause::NagleDelack, Some(rtt_ns)) => write!(
+                out,
+                "{delay_ms:.1} ms more than the round trip to the {} of {:.3} ms",
+                receiver.name(),
+                ms(rtt_ns),
+            ),
+            (Cause::NagleDelack, None) => {
+                write!(out, "delayed by up to {delay_ms:.1} ms (round trip unknown)")
+            }
+            _ => write!(out, "as soon as the round trip to the {} allows", receiver.name()),
+        }
+    }
+}
+
+/// Nanoseconds as milliseconds.
+pub fn ms(duration_ns: i64) -> f64 {
+    duration_ns as f64 / 1e6
+}

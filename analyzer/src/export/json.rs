@@ -1,0 +1,324 @@
+//! `-o result.json`: the output contract, schema `nagle-scan/1`.
+//!
+//! Times are integers in ns since the epoch, durations float ms. Names are stable; fields may be
+//! added.
+
+use super::create;
+use crate::causes::Cause;
+use crate::error::ScanError;
+use crate::evidence::{ms, reasons};
+use crate::judge::{CapturePoint, Confidence, End, Finding, Nagle, Verdict};
+use crate::link;
+use crate::scan::{CaptureSummary, Scan};
+use crate::summary::{Outcome, Summary, warnings};
+use crate::timers::Timer;
+use serde::ser::{Serialize, Serializer};
+use std::io::{self, Write};
+use std::net::IpAddr;
+
+/// Writes `scan` to `path` as JSON.
+///
+/// # Errors
+/// `path` cannot be written.
+pub fn write_json(scan: &Scan, path: &str) -> Result<(), ScanError> {
+    let mut writer = create(path)?;
+    let document = Document::new(scan);
+    serde_json::to_writer(&mut writer, &document)
+        .map_err(io::Error::from)
+        .and_then(|()| writer.write_all(b"\n"))
+        .and_then(|()| writer.flush())
+        .map_err(|error| ScanError::unwritable(path, &error))
+}
+
+#[derive(serde::Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    captures: Vec<JsonCapture<'a>>,
+    summary: JsonSummary,
+    connections: Connections<'a>,
+}
+
+#[derive(serde::Serialize)]
+struct JsonCapture<'a> {
+    path: &'a str,
+    packets: u64,
+    bytes: u64,
+    link_type: Option<String>,
+    first_ns: i64,
+    last_ns: i64,
+    first_frame: u64,
+    complete: bool,
+    warnings: Vec<String>,
+}
+
+#[derive(serde::Serialize)]
+struct JsonSummary {
+    connections: u64,
+    tcp_packets: u64,
+    affected_connections: u64,
+    stalls: u64,
+    stalled_ms: f64,
+    verdict: Outcome,
+    exchanges: u64,
+    waits_not_listed: u64,
+    waits_not_listed_ms: f64,
+}
+
+/// All connections, serialised one after the other.
+struct Connections<'a>(&'a Scan);
+
+#[derive(serde::Serialize)]
+struct JsonConnection<'a> {
+    id: u32,
+    client: JsonEnd,
+    server: JsonEnd,
+    first_ns: i64,
+    last_ns: i64,
+    handshake: bool,
+    conclusive: bool,
+    rtt_ms: Option<f64>,
+    mss: u32,
+    mss_inferred: bool,
+    capture_point: CapturePoint,
+    exchanges: u32,
+    mean_latency_ms: Option<f64>,
+    mean_latency_without_stalls_ms: Option<f64>,
+    stalled_ms: f64,
+    stalls: Stalls<'a>,
+    waits: OtherWaits<'a>,
+}
+
+#[derive(serde::Serialize)]
+struct JsonEnd {
+    addr: IpAddr,
+    port: u16,
+    nagle: Nagle,
+    /// Two frames that prove it; empty where nothing does.
+    nagle_frames: Vec<u64>,
+    rtt_ms: Option<f64>,
+    segments: u64,
+    bytes: u64,
+    retransmitted: u32,
+    duplicated: u32,
+    reordered: u32,
+    unseen_bytes: u64,
+    delayed_ack: Option<JsonTimer>,
+}
+
+#[derive(serde::Serialize)]
+struct JsonTimer {
+    count: u64,
+    median_ms: f64,
+    min_ms: f64,
+    max_ms: f64,
+    consistent_with: &'static str,
+}
+
+struct Stalls<'a>(&'a [Finding], &'a Verdict);
+
+struct OtherWaits<'a>(&'a [Finding]);
+
+#[derive(serde::Serialize)]
+struct JsonStall<'a> {
+    cause: Cause,
+    sender: &'static str,
+    rel_seq: u64,
+    len: u32,
+    len_unacked: u32,
+    frame_unacked: u64,
+    frame_ack: u64,
+    frame_held: u64,
+    time_ns: i64,
+    wait_ms: f64,
+    ack_delay_ms: f64,
+    release_ms: f64,
+    confidence: Confidence,
+    evidence: Evidence<'a>,
+}
+
+struct Evidence<'a>(&'a Finding, &'a Verdict);
+
+#[derive(serde::Serialize)]
+struct JsonWait {
+    cause: Cause,
+    by: &'static str,
+    frame_from: u64,
+    frame_to: u64,
+    time_ns: i64,
+    wait_ms: f64,
+}
+
+impl<'a> Document<'a> {
+    fn new(scan: &'a Scan) -> Self {
+        Self {
+            schema: "nagle-scan/1",
+            captures: scan.captures.iter().map(JsonCapture::new).collect(),
+            summary: JsonSummary::new(&Summary::of(scan)),
+            connections: Connections(scan),
+        }
+    }
+}
+
+impl<'a> JsonCapture<'a> {
+    fn new(capture: &'a CaptureSummary) -> Self {
+        Self {
+            path: &capture.path,
+            packets: capture.packets,
+            bytes: capture.bytes,
+            link_type: capture.link_type.map(link::name),
+            first_ns: capture.first_ns,
+            last_ns: capture.last_ns,
+            first_frame: capture.first_frame,
+            complete: capture.is_complete(),
+            warnings: warnings(capture),
+        }
+    }
+}
+
+impl JsonSummary {
+    fn new(summary: &Summary) -> Self {
+        Self {
+            connections: summary.connections,
+            tcp_packets: summary.tcp_packets,
+            affected_connections: summary.affected_connections,
+            stalls: summary.stalls,
+            stalled_ms: ms(summary.stalled_ns),
+            verdict: summary.outcome,
+            exchanges: summary.exchanges,
+            waits_not_listed: summary.unlisted_waits,
+            waits_not_listed_ms: ms(summary.unlisted_wait_ns),
+        }
+    }
+}
+
+impl Serialize for Connections<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let all = self.0.verdicts.iter().enumerate();
+        serializer.collect_seq(
+            all.map(|(index, verdict)| JsonConnection::new(verdict, self.0.findings_of(index))),
+        )
+    }
+}
+
+impl<'a> JsonConnection<'a> {
+    fn new(verdict: &'a Verdict, findings: &'a [Finding]) -> Self {
+        let [client, server] = verdict.ends.each_ref().map(JsonEnd::new);
+        Self {
+            id: verdict.id,
+            client,
+            server,
+            first_ns: verdict.first_ns,
+            last_ns: verdict.last_ns,
+            handshake: verdict.handshake,
+            conclusive: verdict.is_conclusive(),
+            rtt_ms: verdict.rtt_ns().map(ms),
+            mss: verdict.mss,
+            mss_inferred: verdict.mss_inferred,
+            capture_point: verdict.capture_point,
+            exchanges: verdict.exchanges,
+            mean_latency_ms: verdict.mean_latency_ns().map(ms),
+            mean_latency_without_stalls_ms: verdict.mean_latency_without_stalls_ns().map(ms),
+            stalled_ms: ms(verdict.stalled_ns),
+            stalls: Stalls(findings, verdict),
+            waits: OtherWaits(findings),
+        }
+    }
+}
+
+impl JsonEnd {
+    fn new(end: &End) -> Self {
+        Self {
+            addr: end.endpoint.addr,
+            port: end.endpoint.port,
+            nagle: end.nagle,
+            nagle_frames: match end.nagle {
+                Nagle::Unknown => Vec::new(),
+                _ => vec![end.proof.0, end.proof.1],
+            },
+            rtt_ms: end.rtt_ns.map(ms),
+            segments: end.segments,
+            bytes: end.bytes,
+            retransmitted: end.retransmitted,
+            duplicated: end.duplicated,
+            reordered: end.reordered,
+            unseen_bytes: end.unseen_bytes,
+            delayed_ack: end.delayed_acks.as_ref().map(JsonTimer::new),
+        }
+    }
+}
+
+impl JsonTimer {
+    fn new(timer: &Timer) -> Self {
+        Self {
+            count: timer.count,
+            median_ms: ms(timer.median_ns),
+            min_ms: ms(timer.min_ns),
+            max_ms: ms(timer.max_ns),
+            consistent_with: timer.consistent_with(),
+        }
+    }
+}
+
+impl Serialize for Stalls<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let stalls = self.0.iter().filter(|finding| finding.cause.is_stall());
+        serializer.collect_seq(stalls.map(|finding| JsonStall::new(finding, self.1)))
+    }
+}
+
+impl<'a> JsonStall<'a> {
+    fn new(finding: &'a Finding, verdict: &'a Verdict) -> Self {
+        let wait = &finding.wait;
+        Self {
+            cause: finding.cause,
+            sender: wait.by.name(),
+            rel_seq: wait.rel_seq,
+            len: wait.len,
+            len_unacked: wait.unacked_len,
+            frame_unacked: wait.from.frame,
+            frame_ack: wait.ack.frame,
+            frame_held: wait.to.frame,
+            time_ns: wait.to.time_ns,
+            wait_ms: ms(wait.wait_ns()),
+            ack_delay_ms: ms(finding.ack_delay_ns),
+            release_ms: ms(wait.release_ns()),
+            confidence: finding.confidence,
+            evidence: Evidence(finding, verdict),
+        }
+    }
+}
+
+impl Serialize for Evidence<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(reasons(self.0, self.1).map(Text))
+    }
+}
+
+/// Serialised by its `Display`.
+struct Text<T>(T);
+
+impl<T: std::fmt::Display> Serialize for Text<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl Serialize for OtherWaits<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let waits = self.0.iter().filter(|finding| !finding.cause.is_stall());
+        serializer.collect_seq(waits.map(JsonWait::new))
+    }
+}
+
+impl JsonWait {
+    fn new(finding: &Finding) -> Self {
+        Self {
+            cause: finding.cause,
+            by: finding.wait.by.name(),
+            frame_from: finding.wait.from.frame,
+            frame_to: finding.wait.to.frame,
+            time_ns: finding.wait.to.time_ns,
+            wait_ms: ms(finding.wait.wait_ns()),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Exchanges: the client's bytes, then the server's, until the client speaks again.
+
+use super::{Mark, Side};
+
+/// One request and its response. Times are ns since the epoch, lengths bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Exchange {
+    pub connection: u32,
+    /// First data of the request.
+    pub begin: Mark,
+    /// Last data of the response.
+    pub end: Mark,
+    pub request_bytes: u64,
+    pub response_bytes: u64,
+}
+
+impl Exchange {
+    pub fn latency_ns(&self) -> i64 {
+        self.end.time_ns - self.begin.time_ns
+    }
+}
+
+/// The exchanges of one connection, as they go by.
+#[derive(Debug, Clone, Default)]
+pub struct Exchanges {
+    begin: Mark,
+    end: Mark,
+    request_bytes: u64,
+    response_bytes: u64,
+    pub count: u32,
+    /// Sum of all latencies.
+    pub latency_ns: i64,
+    /// Latency of the first exchange, and the frame in which it ended.
+    pub first: Option<(i64, u64)>,
+}
+
+impl Exchanges {
+    /// New data of `len` bytes; returns the exchange that it ended.
+    pub fn data(&mut self, by: Side, len: u32, now: Mark, connection: u32) -> Option<Exchange> {
+        let len = u64::from(len);
+        if by == Side::Server {
+            self.response_bytes += len;
+            self.end = now;
+            return None;
+        }
+        let ended = match self.end.is_set() {
+            true => self.finish(connection),
+            false => None,
+        };
+        if !self.begin.is_set() {
+            self.begin = now;
+        }
+        self.request_bytes += len;
+        ended
+    }
+
+    /// Ends the current exchange, at the end of the capture too. What the server says before any
+    /// request (a greeting) is not an exchange.
+    pub fn finish(&mut self, connection: u32) -> Option<Exchange> {
+        let exchange = Exchange {
+            connection,
+            begin: self.begin,
+            end: self.end,
+            request_bytes: self.request_bytes,
+            response_bytes: self.response_bytes,
+        };
+        let complete = self.begin.is_set() && self.end.is_set();
+        *self = Self {
+            count: self.count,
+            latency_ns: self.latency_ns,
+            first: self.first,
+            ..Self::default()
+        };
+        if !complete {
+            return None;
+        }
+        self.count += 1;
+        self.latency_ns += exchange.latency_ns();
+        self.first.get_or_insert((exchange.latency_ns(), exchange.end.frame));
+        Some(exchange)
+    }
+}

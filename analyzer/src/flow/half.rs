@@ -1,0 +1,240 @@
+//! What one host sends: its sequence space, what is unacknowledged, and how it behaved.
+
+use super::Mark;
+use crate::decode::{ACK, Segment};
+use crate::seq;
+
+/// The first ACK that covered something.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Release {
+    pub mark: Mark,
+    /// No payload: the application at the other end cannot have caused it.
+    pub pure: bool,
+    pub fin: bool,
+}
+
+/// One direction of a connection, named after its sender.
+#[derive(Debug, Clone, Default)]
+pub struct Half {
+    /// Next sequence number the sender will use (RFC 9293, SND.NXT), as seen here.
+    pub snd_nxt: u32,
+    /// Oldest unacknowledged sequence number (SND.UNA).
+    pub snd_una: u32,
+    /// End of the last small segment sent (Linux `snd_sml`, Minshall's variant of Nagle).
+    pub snd_sml: u32,
+    /// End and time of the segment whose ACK gives the next round-trip sample.
+    timed_end: u32,
+    timed_ns: i64,
+    /// Stream offset of `snd_nxt`: payload bytes before it.
+    pub offset: u64,
+    /// Last data sent, retransmissions included, and its length in bytes.
+    pub last_data: Mark,
+    pub last_len: u32,
+    /// Was it small?
+    pub last_small: bool,
+    pub known: bool,
+    pub syn: bool,
+    pub fin: bool,
+    pub window_scale_known: bool,
+    window_scale: u8,
+    pub timestamps: bool,
+    /// Sends more than once the same bytes since the last new data.
+    pub recovering: bool,
+    /// Announced in the SYN, in bytes; 0 is 'not seen'.
+    pub mss_option: u16,
+    /// Largest payload seen, in bytes.
+    pub largest: u32,
+    /// Receive window this host advertised last, in bytes.
+    pub window: u32,
+    /// Last frame in which it advertised a window of zero.
+    pub zero_window_frame: u64,
+    /// Room left in the peer's window after the last data, in bytes.
+    pub room: i64,
+    /// Most bytes in flight when the last data had left.
+    pub flight: u32,
+    /// The ACK that covered the last small segment, and the one that covered everything.
+    pub small_acked: Release,
+    pub all_acked: Release,
+    /// Shortest round trip between the capture point and this host, in ns; `i64::MAX` unknown.
+    pub rtt_ns: i64,
+    /// Sum and count of how far round trips to this host lie over the shortest one, for those
+    /// close to it: the jitter of the path.
+    pub rtt_over_ns: i64,
+    pub rtt_samples: u32,
+    /// Small segments sent while a small one was unacknowledged, and one such pair of frames.
+    pub contradictions: u32,
+    pub contradiction: (u64, u64),
+    /// ACK-then-data events that came far after the ACK: the application's own pace.
+    pub late_releases: u32,
+    /// Delayed pure ACKs this host sent: count, sum, least and most of the delay in ns, from the
+    /// data they acknowledge to the ACK, at the capture point.
+    pub delayed_acks: u32,
+    pub delayed_ack_sum_ns: i64,
+    pub delayed_ack_min_ns: i64,
+    pub delayed_ack_max_ns: i64,
+    pub segments: u64,
+    pub data_segments: u64,
+    pub bytes: u64,
+    pub retransmitted: u32,
+    pub duplicated: u32,
+    pub reordered: u32,
+    /// Payload bytes that were acknowledged or jumped over but never captured.
+    pub unseen_bytes: u64,
+    /// Last frame before or in which bytes went missing.
+    pub unseen_frame: u64,
+}
+
+/// A round trip this much above the shortest one is not jitter of the path any more but a delayed
+/// ACK or an application: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
+const JITTER_LIMIT_NS: i64 = 8_000_000;
+
+impl Half {
+    pub fn new() -> Self {
+        Self {
+            rtt_ns: i64::MAX,
+            delayed_ack_min_ns: i64::MAX,
+            ..Self::default()
+        }
+    }
+
+    /// Starts the sequence space at `seq`, the number of the first payload byte.
+    pub fn begin(&mut self, seq: u32) {
+        self.known = true;
+        self.snd_nxt = seq;
+        self.snd_una = seq;
+        self.snd_sml = seq;
+    }
+
+    /// Bytes sent and not yet acknowledged, as seen here.
+    pub fn in_flight(&self) -> u32 {
+        seq::distance(self.snd_una, self.snd_nxt).max(0) as u32
+    }
+
+    pub fn small_unacked(&self) -> bool {
+        seq::lt(self.snd_una, self.snd_sml)
+    }
+
+    /// The window this segment advertises, in bytes. The window of a SYN is never scaled
+    /// (RFC 7323, section 2.2).
+    pub fn advertise(&mut self, segment: &Segment, frame: u64, scaled: bool) {
+        let shift = if scaled { self.window_scale } else { 0 };
+        self.window = u32::from(segment.window) << shift;
+        if self.window == 0 {
+            self.zero_window_frame = frame;
+        }
+    }
+
+    pub fn set_window_scale(&mut self, scale: Option<u8>) {
+        self.window_scale = scale.unwrap_or(0);
+        self.window_scale_known = true;
+    }
+
+    /// Times the segment that ends at `end`, unless one is being timed already.
+    pub fn time_segment(&mut self, end: u32, time_ns: i64) {
+        if self.timed_ns == 0 {
+            self.timed_end = end;
+            self.timed_ns = time_ns;
+        }
+    }
+
+    /// Karn's rule (RFC 6298, section 3): a repeated segment gives no sample.
+    pub fn stop_timing(&mut self) {
+        self.timed_ns = 0;
+    }
+
+    /// Takes an ACK for what this half sent; returns the round trip to the peer it measured.
+    pub fn take_ack(&mut self, segment: &Segment, now: Mark) -> Option<i64> {
+        let ack = segment.ack;
+        if !seq::lt(self.snd_una, ack) {
+            return None;
+        }
+        let release = Release {
+            mark: now,
+            pure: segment.len == 0,
+            fin: segment.has(crate::decode::FIN),
+        };
+        if seq::lt(self.snd_una, self.snd_sml) && seq::le(self.snd_sml, ack) {
+            self.small_acked = release;
+        }
+        if seq::lt(self.snd_nxt, ack) {
+            self.jump_to(ack, now.frame);
+        }
+        if ack == self.snd_nxt {
+            self.all_acked = release;
+        }
+        self.snd_una = ack;
+        self.round_trip(ack, now)
+    }
+
+    fn round_trip(&mut self, ack: u32, now: Mark) -> Option<i64> {
+        if self.timed_ns == 0 || seq::lt(ack, self.timed_end) {
+            return None;
+        }
+        let sample = now.time_ns - self.timed_ns;
+        self.timed_ns = 0;
+        (sample >= 0).then_some(sample)
+    }
+
+    /// Bytes up to `seq` were never captured.
+    pub fn jump_to(&mut self, seq: u32, frame: u64) {
+        let missing = seq::distance(self.snd_nxt, seq).max(0) as u64;
+        self.offset += missing;
+        self.unseen_bytes += missing;
+        self.unseen_frame = frame;
+        self.snd_nxt = seq;
+        self.stop_timing();
+    }
+
+    /// A round trip between the capture point and this host was measured.
+    pub fn add_round_trip(&mut self, sample_ns: i64) {
+        if sample_ns < self.rtt_ns {
+            self.rtt_ns = sample_ns;
+        }
+        let over = sample_ns - self.rtt_ns;
+        if over < JITTER_LIMIT_NS {
+            self.rtt_over_ns += over;
+            self.rtt_samples += 1;
+        }
+    }
+
+    /// Mean distance of this host's round trips from the shortest one, in ns.
+    pub fn jitter_ns(&self) -> i64 {
+        self.rtt_over_ns / i64::from(self.rtt_samples.max(1))
+    }
+
+    /// This host sent a pure ACK `delay_ns` after the data it acknowledges.
+    pub fn add_delayed_ack(&mut self, delay_ns: i64) {
+        self.delayed_acks += 1;
+        self.delayed_ack_sum_ns += delay_ns;
+        self.delayed_ack_min_ns = self.delayed_ack_min_ns.min(delay_ns);
+        self.delayed_ack_max_ns = self.delayed_ack_max_ns.max(delay_ns);
+    }
+
+    /// Moves past new data of `len` bytes that starts at `snd_nxt`.
+    pub fn send(&mut self, len: u32, now: Mark, small: bool) {
+        self.snd_nxt = self.snd_nxt.wrapping_add(len);
+        self.offset += u64::from(len);
+        self.last_data = now;
+        self.last_len = len;
+        self.last_small = small;
+        self.largest = self.largest.max(len);
+        self.data_segments += 1;
+        self.bytes += u64::from(len);
+        self.recovering = false;
+        self.flight = self.in_flight();
+        self.all_acked = Release::default();
+        if small {
+            self.snd_sml = self.snd_nxt;
+            self.small_acked = Release::default();
+        }
+        self.time_segment(self.snd_nxt, now.time_ns);
+    }
+
+    /// A keep-alive repeats the byte before `snd_nxt`, or none (RFC 9293, section 3.8.4).
+    pub fn is_keep_alive(&self, segment: &Segment) -> bool {
+        segment.len <= 1
+            && segment.seq == self.snd_nxt.wrapping_sub(1)
+            && segment.has(ACK)
+            && !segment.has(crate::decode::SYN | crate::decode::FIN | crate::decode::RST)
+    }
+}

@@ -1,0 +1,305 @@
+//! The verdict on one connection, when all of it is known.
+
+use crate::causes::{Cause, Direction};
+use crate::flow::{Connection, Endpoint, Half, Side};
+use crate::hold::{self, Lock};
+use crate::timers::Timer;
+use crate::wait::{Wait, fact};
+use serde::Serialize;
+
+/// How sure a stall is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    Possible,
+    Likely,
+    Certain,
+}
+
+impl Confidence {
+    pub const NAMES: [&'static str; 3] = ["possible", "likely", "certain"];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// Was Nagle's algorithm at work in a direction?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Nagle {
+    On,
+    Off,
+    Unknown,
+}
+
+impl Nagle {
+    pub const NAMES: [&'static str; 3] = ["on", "off", "unknown"];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// Where the capture was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CapturePoint {
+    Client,
+    Server,
+    Between,
+    Unknown,
+}
+
+impl CapturePoint {
+    pub const NAMES: [&'static str; 4] = ["client", "server", "between", "unknown"];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// A wait with its cause.
+#[derive(Debug, Clone, Copy)]
+pub struct Finding {
+    pub wait: Wait,
+    pub cause: Cause,
+    pub confidence: Confidence,
+    /// How long the receiver sat on the ACK, in ns (stalls and delayed ACKs).
+    pub ack_delay_ns: i64,
+}
+
+/// What is known of one end of a connection.
+#[derive(Debug, Clone)]
+pub struct End {
+    pub endpoint: Endpoint,
+    pub nagle: Nagle,
+    /// Frames that prove it: two small segments in flight, or an ACK and what it released.
+    pub proof: (u64, u64),
+    /// Round trip between the capture point and this host, in ns.
+    pub rtt_ns: Option<i64>,
+    pub segments: u64,
+    pub bytes: u64,
+    pub retransmitted: u32,
+    pub duplicated: u32,
+    pub reordered: u32,
+    pub unseen_bytes: u64,
+    /// How this host, as a receiver, delays its ACKs.
+    pub delayed_acks: Option<Timer>,
+    pub lock: Lock,
+}
+
+/// One connection, judged.
+#[derive(Debug, Clone)]
+pub struct Verdict {
+    pub id: u32,
+    /// Client, then server.
+    pub ends: [End; 2],
+    pub first_ns: i64,
+    pub last_ns: i64,
+    pub mss: u32,
+    pub mss_inferred: bool,
+    pub handshake: bool,
+    pub capture_point: CapturePoint,
+    pub exchanges: u32,
+    /// Sum of the latencies of all exchanges, in ns.
+    pub latency_ns: i64,
+    /// Latency of the first exchange in ns, and the frame in which it ended.
+    pub first_exchange: Option<(i64, u64)>,
+    pub stalls: u32,
+    pub stalled_ns: i64,
+}
+
+impl Verdict {
+    pub fn end(&self, side: Side) -> &End {
+        &self.ends[side as usize]
+    }
+
+    pub fn rtt_ns(&self) -> Option<i64> {
+        Some(self.ends[0].rtt_ns? + self.ends[1].rtt_ns?)
+    }
+
+    /// Mean latency of the exchanges, as measured.
+    pub fn mean_latency_ns(&self) -> Option<i64> {
+        (self.exchanges > 0).then(|| self.latency_ns / i64::from(self.exchanges))
+    }
+
+    /// Mean latency of the exchanges, had the stalls not happened: what they waited is taken off.
+    pub fn mean_latency_without_stalls_ns(&self) -> Option<i64> {
+        let rest_ns = (self.latency_ns - self.stalled_ns).max(0);
+        (self.exchanges > 0).then(|| rest_ns / i64::from(self.exchanges))
+    }
+
+    /// Can a stall be told from its absence? That takes data, and frames of both directions.
+    pub fn is_conclusive(&self) -> bool {
+        self.ends.iter().all(|end| end.segments > 0) && self.ends.iter().any(|end| end.bytes > 0)
+    }
+
+    /// Was traffic of one direction only captured?
+    pub fn is_one_sided(&self) -> bool {
+        self.ends.iter().any(|end| end.segments == 0) && self.ends.iter().any(|end| end.bytes > 0)
+    }
+}
+
+/// Judges `connection` by all its `waits`, in the order of their ends.
+pub fn judge(connection: &Connection, waits: &[Wait], findings: &mut Vec<Finding>) -> Verdict {
+    let begin = findings.len();
+    let mut directions = Side::BOTH.map(|side| Judgement::new(connection, side, waits));
+    for wait in waits {
+        findings.push(directions[wait.by as usize].next(wait));
+    }
+    let judged = &findings[begin..];
+    let stalls = judged.iter().filter(|finding| finding.cause.is_stall());
+    let (mss, mss_inferred) = connection.effective_mss();
+    Verdict {
+        id: connection.id,
+        ends: Side::BOTH.map(|side| end(connection, side, judged, &directions[side as usize])),
+        first_ns: connection.first_ns,
+        last_ns: connection.last_ns,
+        mss,
+        mss_inferred,
+        handshake: connection.has_handshake(),
+        capture_point: capture_point(connection),
+        exchanges: connection.exchanges.count,
+        latency_ns: connection.exchanges.latency_ns,
+        first_exchange: connection.exchanges.first,
+        stalls: stalls.clone().count() as u32,
+        stalled_ns: stalls.map(|finding| finding.wait.wait_ns()).sum(),
+    }
+}
+
+/// What judges the waits of one direction, one after the other.
+struct Judgement {
+    direction: Direction,
+    /// For each wait the lock accepts, in order: was Nagle off around it?
+    contradicted: std::vec::IntoIter<bool>,
+    mss_certain: bool,
+}
+
+impl Judgement {
+    fn new(connection: &Connection, side: Side, waits: &[Wait]) -> Self {
+        let lock = Lock::measure(connection, side, waits);
+        let counts: Vec<u32> = waits
+            .iter()
+            .filter(|wait| wait.by == side && lock.holds(wait))
+            .map(|wait| wait.contradictions)
+            .collect();
+        let receiver = connection.half(side.other());
+        let total = connection.half(side).contradictions;
+        Self {
+            direction: Direction {
+                lock,
+                contradicted: false,
+                receiver_rtt_ns: known(receiver),
+                receiver_jitter_ns: receiver.jitter_ns(),
+            },
+            contradicted: hold::contradicted(&counts, total).into_iter(),
+            mss_certain: !connection.effective_mss().1,
+        }
+    }
+
+    fn next(&mut self, wait: &Wait) -> Finding {
+        let locked = self.direction.lock.holds(wait);
+        self.direction.contradicted = locked && self.contradicted.next().unwrap_or(false);
+        let cause = Cause::of(wait, &self.direction);
+        Finding {
+            wait: *wait,
+            cause,
+            confidence: self.confidence(wait),
+            ack_delay_ns: match wait.has_ack() {
+                true => self.direction.ack_delay_ns(wait),
+                false => 0,
+            },
+        }
+    }
+
+    /// From the chance that the release met the ACK by accident, over all such events here.
+    fn confidence(&self, wait: &Wait) -> Confidence {
+        let lock = &self.direction.lock;
+        let events = lock.in_band.clamp(1, 4) as i32;
+        let chance = lock.chance(wait).powi(events);
+        let doubts = [
+            !lock.measured && lock.in_band < 3,
+            !wait.is(fact::UNACKED_SMALL) && lock.in_band < 3,
+            wait.has_any(fact::ACK_FIN | fact::UNSEEN),
+            !self.mss_certain && wait.len > 536,
+        ];
+        let doubts = doubts.iter().filter(|&&doubt| doubt).count();
+        match (chance, doubts) {
+            (chance, 0) if chance < 0.001 => Confidence::Certain,
+            (chance, 0 | 1) if chance < 0.05 => Confidence::Likely,
+            _ => Confidence::Possible,
+        }
+    }
+}
+
+fn end(connection: &Connection, side: Side, findings: &[Finding], judged: &Judgement) -> End {
+    let half = connection.half(side);
+    let (nagle, proof) = nagle(half, side, findings);
+    End {
+        endpoint: connection.endpoint(side),
+        nagle,
+        proof,
+        rtt_ns: known(half),
+        segments: half.segments,
+        bytes: half.bytes,
+        retransmitted: half.retransmitted,
+        duplicated: half.duplicated,
+        reordered: half.reordered,
+        unseen_bytes: half.unseen_bytes,
+        delayed_acks: timer(half, side, findings),
+        lock: judged.direction.lock,
+    }
+}
+
+fn known(half: &Half) -> Option<i64> {
+    (half.rtt_ns != i64::MAX).then_some(half.rtt_ns)
+}
+
+fn nagle(half: &Half, side: Side, findings: &[Finding]) -> (Nagle, (u64, u64)) {
+    let mut stalls = findings
+        .iter()
+        .filter(|finding| finding.wait.by == side && finding.cause.is_stall())
+        .filter(|finding| finding.confidence > Confidence::Possible)
+        .map(|finding| (finding.wait.ack.frame, finding.wait.to.frame));
+    match (stalls.next(), half.contradictions) {
+        (Some(proof), _) => (Nagle::On, proof),
+        (None, 0) => (Nagle::Unknown, (0, 0)),
+        (None, _) => (Nagle::Off, half.contradiction),
+    }
+}
+
+/// The delays of `side`'s ACKs: those that held something if there are any, else all.
+fn timer(half: &Half, side: Side, findings: &[Finding]) -> Option<Timer> {
+    let mut delays: Vec<i64> = findings
+        .iter()
+        .filter(|finding| finding.cause == Cause::NagleDelack && finding.wait.by != side)
+        .map(|finding| finding.ack_delay_ns)
+        .collect();
+    Timer::of(&mut delays).or_else(|| unheld_timer(half))
+}
+
+fn unheld_timer(half: &Half) -> Option<Timer> {
+    let rtt_ns = known(half).unwrap_or(0);
+    (half.delayed_acks > 0).then(|| Timer {
+        count: u64::from(half.delayed_acks),
+        median_ns: half.delayed_ack_sum_ns / i64::from(half.delayed_acks) - rtt_ns,
+        min_ns: half.delayed_ack_min_ns - rtt_ns,
+        max_ns: half.delayed_ack_max_ns - rtt_ns,
+    })
+}
+
+/// The end whose share of the round trip is (nearly) nothing is where the capture was taken.
+fn capture_point(connection: &Connection) -> CapturePoint {
+    let [client, server] = connection.halves.each_ref().map(known);
+    let (Some(client), Some(server)) = (client, server) else {
+        return CapturePoint::Unknown;
+    };
+    let quarter = (client + server) / 4;
+    match (client <= quarter, server <= quarter) {
+        _ if connection.is_loopback() => CapturePoint::Unknown,
+        (true, false) => CapturePoint::Client,
+        (false, true) => CapturePoint::Server,
+        _ => CapturePoint::Between,
+    }
+}

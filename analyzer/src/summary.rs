@@ -1,0 +1,209 @@
+//! A scan in a few rows: what the terminal report says.
+
+use crate::capture::End as CaptureEnd;
+use crate::causes::Cause;
+use crate::decode::Skip;
+use crate::flow::Side;
+use crate::judge::{Confidence, Finding, Nagle, Verdict};
+use crate::scan::{CaptureSummary, Scan};
+use crate::timers::Timer;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// The answer in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    Stalls,
+    Clean,
+    /// No connection could be judged: no data, or one direction only.
+    Inconclusive,
+}
+
+impl Outcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Stalls => "stalls",
+            Outcome::Clean => "clean",
+            Outcome::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// Totals of a scan.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    pub connections: u64,
+    pub tcp_packets: u64,
+    pub affected_connections: u64,
+    pub stalls: u64,
+    pub stalled_ns: i64,
+    pub outcome: Outcome,
+    pub exchanges: u64,
+    /// Connections of which only one direction was captured.
+    pub one_sided: u64,
+    /// Connections with data whose handshake was not captured.
+    pub without_handshake: u64,
+    pub unlisted_waits: u64,
+    pub unlisted_wait_ns: i64,
+}
+
+impl Summary {
+    pub fn of(scan: &Scan) -> Self {
+        let count = |test: fn(&Verdict) -> bool| {
+            scan.verdicts.iter().filter(|verdict| test(verdict)).count() as u64
+        };
+        let stalls: u64 = scan.verdicts.iter().map(|verdict| u64::from(verdict.stalls)).sum();
+        Self {
+            connections: scan.verdicts.len() as u64,
+            tcp_packets: scan.captures.iter().map(|capture| capture.tcp_packets).sum(),
+            affected_connections: count(|verdict| verdict.stalls > 0),
+            stalls,
+            stalled_ns: scan.verdicts.iter().map(|verdict| verdict.stalled_ns).sum(),
+            outcome: match (stalls, count(Verdict::is_conclusive)) {
+                (1.., _) => Outcome::Stalls,
+                (0, 0) => Outcome::Inconclusive,
+                _ => Outcome::Clean,
+            },
+            exchanges: scan.verdicts.iter().map(|verdict| u64::from(verdict.exchanges)).sum(),
+            one_sided: count(Verdict::is_one_sided),
+            without_handshake: count(|verdict| {
+                !verdict.handshake && verdict.ends.iter().any(|end| end.bytes > 0)
+            }),
+            unlisted_waits: scan.unlisted_waits,
+            unlisted_wait_ns: scan.unlisted_wait_ns,
+        }
+    }
+}
+
+/// Stalls of one kind between the same two parties: one sentence of the verdict.
+#[derive(Debug, Clone)]
+pub struct Group {
+    pub cause: Cause,
+    pub sender: Side,
+    pub sender_addr: IpAddr,
+    pub receiver_addr: IpAddr,
+    pub server_port: u16,
+    pub stalls: u64,
+    pub connections: u64,
+    pub stalled_ns: i64,
+    pub median_wait_ns: i64,
+    /// Best confidence among them.
+    pub confidence: Confidence,
+    /// Is Nagle's algorithm shown to be on in all these connections?
+    pub nagle: Nagle,
+    pub ack_delays: Option<Timer>,
+}
+
+type Parties = (Cause, bool, IpAddr, IpAddr, u16);
+
+/// All stalls, grouped, the costliest first.
+pub fn groups(scan: &Scan) -> Vec<Group> {
+    let mut members: HashMap<Parties, Vec<(&Verdict, &Finding)>> = HashMap::new();
+    for (index, verdict) in scan.verdicts.iter().enumerate() {
+        for finding in scan.findings_of(index).iter().filter(|finding| finding.cause.is_stall()) {
+            members.entry(parties(verdict, finding)).or_default().push((verdict, finding));
+        }
+    }
+    let mut groups: Vec<Group> = members.into_values().map(|stalls| group(&stalls)).collect();
+    groups.sort_by_key(|group| (-group.stalled_ns, group.server_port, group.sender_addr));
+    groups
+}
+
+fn parties(verdict: &Verdict, finding: &Finding) -> Parties {
+    let sender = finding.wait.by;
+    (
+        finding.cause,
+        sender == Side::Server,
+        verdict.end(sender).endpoint.addr,
+        verdict.end(sender.other()).endpoint.addr,
+        verdict.end(Side::Server).endpoint.port,
+    )
+}
+
+fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
+    let (verdict, first) = stalls[0];
+    let sender = first.wait.by;
+    let mut waits: Vec<i64> = stalls.iter().map(|(_, finding)| finding.wait.wait_ns()).collect();
+    let mut delays: Vec<i64> = stalls.iter().map(|(_, finding)| finding.ack_delay_ns).collect();
+    let (_, &mut median_wait_ns, _) = waits.select_nth_unstable(stalls.len() / 2);
+    let all_on = stalls.iter().all(|(verdict, _)| verdict.end(sender).nagle == Nagle::On);
+    Group {
+        cause: first.cause,
+        sender,
+        sender_addr: verdict.end(sender).endpoint.addr,
+        receiver_addr: verdict.end(sender.other()).endpoint.addr,
+        server_port: verdict.end(Side::Server).endpoint.port,
+        stalls: stalls.len() as u64,
+        connections: 1 + stalls.windows(2).filter(|pair| pair[0].0.id != pair[1].0.id).count() as u64,
+        stalled_ns: waits.iter().sum(),
+        median_wait_ns,
+        confidence: stalls.iter().map(|(_, finding)| finding.confidence).max().unwrap_or(Confidence::Possible),
+        nagle: if all_on { Nagle::On } else { Nagle::Unknown },
+        ack_delays: Timer::of(&mut delays),
+    }
+}
+
+/// Indices of the affected connections, the worst first, at most `limit`.
+pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
+    let mut affected: Vec<usize> =
+        (0..scan.verdicts.len()).filter(|&index| scan.verdicts[index].stalls > 0).collect();
+    affected.sort_by_key(|&index| (-scan.verdicts[index].stalled_ns, index));
+    affected.truncate(limit);
+    affected
+}
+
+/// The stall to show: the surest, and among those the one released closest to its ACK.
+pub fn clearest(scan: &Scan) -> Option<(&Verdict, &Finding)> {
+    let all = scan.verdicts.iter().enumerate().flat_map(|(index, verdict)| {
+        scan.findings_of(index).iter().map(move |finding| (verdict, finding))
+    });
+    all.filter(|(_, finding)| finding.cause.is_stall()).min_by_key(|(verdict, finding)| {
+        let lock = &verdict.end(finding.wait.by).lock;
+        let off = (finding.wait.release_ns() - lock.center_ns).abs();
+        (std::cmp::Reverse(finding.confidence), off, finding.wait.to.frame)
+    })
+}
+
+/// The longest waits that are no stalls: servers' first, since an idle client is no problem.
+pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&Verdict, &Finding)> {
+    let mut waits: Vec<_> = scan
+        .verdicts
+        .iter()
+        .enumerate()
+        .flat_map(|(index, verdict)| {
+            scan.findings_of(index).iter().map(move |finding| (verdict, finding))
+        })
+        .filter(|(_, finding)| !finding.cause.is_stall())
+        .collect();
+    waits.sort_by_key(|(_, finding)| {
+        let idle_client = finding.wait.by == Side::Client && finding.cause == Cause::SenderApp;
+        (idle_client, -finding.wait.wait_ns(), finding.wait.to.frame)
+    });
+    waits.truncate(limit);
+    waits
+}
+
+impl CaptureSummary {
+    pub fn is_complete(&self) -> bool {
+        self.end == CaptureEnd::Complete
+    }
+}
+
+/// What a reader of the report must know of a capture: how it ended, and the frames not used.
+pub fn warnings(capture: &CaptureSummary) -> Vec<String> {
+    let read = capture.packets;
+    let mut warnings = match &capture.end {
+        CaptureEnd::Complete if read == 0 => vec!["the capture holds no packets".to_owned()],
+        CaptureEnd::Complete => Vec::new(),
+        CaptureEnd::Cut => vec![format!("the capture is cut off in the middle of a record after frame {read}; everything before it was analysed")],
+        CaptureEnd::Damaged(what) => vec![format!("the capture is damaged after frame {read}: {what}; everything before it was analysed")],
+        CaptureEnd::Failed(error) => vec![format!("reading failed after frame {read}: {error}; everything before it was analysed")],
+    };
+    let skipped = Skip::ALL.iter().filter(|skip| capture.skipped[**skip as usize] > 0);
+    warnings.extend(skipped.map(|skip| {
+        format!("{} of {read} frames not used: {}", capture.skipped[*skip as usize], skip.reason())
+    }));
+    warnings
+}

@@ -1,0 +1,224 @@
+//! The columns that cross into Python.
+//!
+//! Names, dtypes and units are listed here and in `nagle_scan/scan.py`; a test holds them equal.
+
+use crate::causes::Cause;
+use crate::evidence::ms;
+use crate::flow::{Exchange, Side};
+use crate::judge::{CapturePoint, Confidence, End, Finding, Nagle, Verdict};
+use crate::scan::{Scan, TrackedSegment};
+
+/// One column of a table. A category is stored as an index into its names.
+pub enum Column {
+    Integers(Vec<i64>),
+    Floats(Vec<f64>),
+    Flags(Vec<bool>),
+    Texts(Vec<String>),
+    Categories(Vec<u8>, Vec<&'static str>),
+}
+
+/// Columns in their order, by name.
+pub type Table = Vec<(&'static str, Column)>;
+
+fn integers<T>(rows: &[T], value: impl Fn(&T) -> u64) -> Column {
+    Column::Integers(rows.iter().map(|row| value(row) as i64).collect())
+}
+
+fn times<T>(rows: &[T], value: impl Fn(&T) -> i64) -> Column {
+    Column::Integers(rows.iter().map(value).collect())
+}
+
+fn durations<T>(rows: &[T], value_ns: impl Fn(&T) -> i64) -> Column {
+    Column::Floats(rows.iter().map(|row| ms(value_ns(row))).collect())
+}
+
+/// Unknown durations are NaN.
+fn maybe<T>(rows: &[T], value_ns: impl Fn(&T) -> Option<i64>) -> Column {
+    Column::Floats(rows.iter().map(|row| value_ns(row).map_or(f64::NAN, ms)).collect())
+}
+
+fn texts<T>(rows: &[T], value: impl Fn(&T) -> String) -> Column {
+    Column::Texts(rows.iter().map(value).collect())
+}
+
+fn categories<T>(
+    rows: &[T],
+    names: Vec<&'static str>,
+    value: impl Fn(&T) -> &'static str,
+) -> Column {
+    let index = |row: &T| {
+        let name = value(row);
+        names.iter().position(|known| *known == name).unwrap_or(0) as u8
+    };
+    Column::Categories(rows.iter().map(index).collect(), names)
+}
+
+fn sides<T>(rows: &[T], value: impl Fn(&T) -> Side) -> Column {
+    categories(rows, Side::BOTH.map(Side::name).to_vec(), |row| value(row).name())
+}
+
+/// One row per connection, in the order of their ids.
+pub fn connections(scan: &Scan) -> Table {
+    let rows = &scan.verdicts;
+    let mut table = vec![("connection", integers(rows, |row| u64::from(row.id)))];
+    table.extend(end_columns(rows, Side::Client, &CLIENT_COLUMNS));
+    table.extend(end_columns(rows, Side::Server, &SERVER_COLUMNS));
+    table.extend([
+        ("first_ns", times(rows, |row| row.first_ns)),
+        ("last_ns", times(rows, |row| row.last_ns)),
+        ("handshake", Column::Flags(rows.iter().map(|row| row.handshake).collect())),
+        ("conclusive", Column::Flags(rows.iter().map(Verdict::is_conclusive).collect())),
+        ("rtt_ms", maybe(rows, Verdict::rtt_ns)),
+        ("mss", integers(rows, |row| u64::from(row.mss))),
+        (
+            "capture_point",
+            categories(rows, CapturePoint::NAMES.to_vec(), |row| row.capture_point.name()),
+        ),
+        ("stalls", integers(rows, |row| u64::from(row.stalls))),
+        ("stalled_ms", durations(rows, |row| row.stalled_ns)),
+        ("exchanges", integers(rows, |row| u64::from(row.exchanges))),
+        ("mean_latency_ms", maybe(rows, Verdict::mean_latency_ns)),
+        ("predicted_latency_ms", maybe(rows, Verdict::mean_latency_without_stalls_ns)),
+    ]);
+    table
+}
+
+type EndColumns = [&'static str; 9];
+
+const CLIENT_COLUMNS: EndColumns = [
+    "client_addr",
+    "client_port",
+    "client_nagle",
+    "client_rtt_ms",
+    "client_segments",
+    "client_bytes",
+    "client_retransmitted",
+    "client_delayed_ack_ms",
+    "client_delayed_ack_consistent_with",
+];
+
+const SERVER_COLUMNS: EndColumns = [
+    "server_addr",
+    "server_port",
+    "server_nagle",
+    "server_rtt_ms",
+    "server_segments",
+    "server_bytes",
+    "server_retransmitted",
+    "server_delayed_ack_ms",
+    "server_delayed_ack_consistent_with",
+];
+
+fn end_columns(
+    rows: &[Verdict],
+    side: Side,
+    names: &EndColumns,
+) -> impl Iterator<Item = (&'static str, Column)> {
+    let end = move |row: &Verdict| -> End { row.end(side).clone() };
+    let columns = [
+        texts(rows, |row| end(row).endpoint.addr.to_string()),
+        integers(rows, |row| u64::from(end(row).endpoint.port)),
+        categories(rows, Nagle::NAMES.to_vec(), |row| end(row).nagle.name()),
+        maybe(rows, |row| end(row).rtt_ns),
+        integers(rows, |row| end(row).segments),
+        integers(rows, |row| end(row).bytes),
+        integers(rows, |row| u64::from(end(row).retransmitted)),
+        maybe(rows, |row| end(row).delayed_acks.map(|timer| timer.median_ns)),
+        texts(rows, |row| {
+            end(row).delayed_acks.map_or("", |timer| timer.consistent_with()).to_owned()
+        }),
+    ];
+    names.clone().into_iter().zip(columns)
+}
+
+/// One row per stall, grouped by connection, in the order of time.
+pub fn stalls(scan: &Scan) -> Table {
+    let rows: Vec<&Finding> =
+        scan.findings.iter().filter(|finding| finding.cause.is_stall()).collect();
+    let rows = rows.as_slice();
+    vec![
+        ("connection", integers(rows, |row| u64::from(row.wait.connection))),
+        ("cause", categories(rows, Cause::names(), |row| row.cause.name())),
+        ("sender", sides(rows, |row| row.wait.by)),
+        (
+            "confidence",
+            categories(rows, Confidence::NAMES.to_vec(), |row| row.confidence.name()),
+        ),
+        ("rel_seq", integers(rows, |row| row.wait.rel_seq)),
+        ("len", integers(rows, |row| u64::from(row.wait.len))),
+        ("len_unacked", integers(rows, |row| u64::from(row.wait.unacked_len))),
+        ("frame_unacked", integers(rows, |row| row.wait.from.frame)),
+        ("frame_ack", integers(rows, |row| row.wait.ack.frame)),
+        ("frame_held", integers(rows, |row| row.wait.to.frame)),
+        ("time_ns", times(rows, |row| row.wait.to.time_ns)),
+        ("wait_ms", durations(rows, |row| row.wait.wait_ns())),
+        ("ack_delay_ms", durations(rows, |row| row.ack_delay_ns)),
+        ("release_ms", durations(rows, |row| row.wait.release_ns())),
+    ]
+}
+
+/// One row per wait that is no stall.
+pub fn waits(scan: &Scan) -> Table {
+    let rows: Vec<&Finding> =
+        scan.findings.iter().filter(|finding| !finding.cause.is_stall()).collect();
+    let rows = rows.as_slice();
+    vec![
+        ("connection", integers(rows, |row| u64::from(row.wait.connection))),
+        ("cause", categories(rows, Cause::names(), |row| row.cause.name())),
+        ("by", sides(rows, |row| row.wait.by)),
+        ("frame_from", integers(rows, |row| row.wait.from.frame)),
+        ("frame_to", integers(rows, |row| row.wait.to.frame)),
+        ("time_ns", times(rows, |row| row.wait.to.time_ns)),
+        ("wait_ms", durations(rows, |row| row.wait.wait_ns())),
+    ]
+}
+
+/// One row per exchange, in the order of their ends, with what its stalls cost it.
+pub fn exchanges(scan: &Scan) -> Table {
+    let rows: &[Exchange] = scan.exchanges.as_deref().unwrap_or(&[]);
+    let stalled: Vec<(u64, i64)> =
+        rows.iter().map(|exchange| stalls_in(scan, exchange)).collect();
+    let both: Vec<(&Exchange, (u64, i64))> = rows.iter().zip(stalled).collect();
+    let both = both.as_slice();
+    vec![
+        ("connection", integers(both, |(row, _)| u64::from(row.connection))),
+        ("frame_begin", integers(both, |(row, _)| row.begin.frame)),
+        ("frame_end", integers(both, |(row, _)| row.end.frame)),
+        ("begin_ns", times(both, |(row, _)| row.begin.time_ns)),
+        ("request_bytes", integers(both, |(row, _)| row.request_bytes)),
+        ("response_bytes", integers(both, |(row, _)| row.response_bytes)),
+        ("latency_ms", durations(both, |(row, _)| row.latency_ns())),
+        ("stalls", integers(both, |(_, (count, _))| *count)),
+        ("stalled_ms", durations(both, |(_, (_, stalled_ns))| *stalled_ns)),
+        (
+            "predicted_latency_ms",
+            durations(both, |(row, (_, stalled_ns))| (row.latency_ns() - stalled_ns).max(0)),
+        ),
+    ]
+}
+
+/// Number and total wait of the stalls whose held segment lies within the exchange.
+fn stalls_in(scan: &Scan, exchange: &Exchange) -> (u64, i64) {
+    let findings = scan.findings_of(exchange.connection as usize);
+    let begin = findings.partition_point(|row| row.wait.to.frame < exchange.begin.frame);
+    findings[begin..]
+        .iter()
+        .take_while(|row| row.wait.to.frame <= exchange.end.frame)
+        .filter(|row| row.cause.is_stall() && row.wait.from.frame >= exchange.begin.frame)
+        .fold((0, 0), |(count, sum), row| (count + 1, sum + row.wait.wait_ns()))
+}
+
+/// The segments of one connection, as read again.
+pub fn segments(rows: &[TrackedSegment]) -> Table {
+    vec![
+        ("frame", integers(rows, |row| row.mark.frame)),
+        ("time_ns", times(rows, |row| row.mark.time_ns)),
+        ("sender", sides(rows, |row| row.by)),
+        ("rel_seq", integers(rows, |row| row.rel_seq)),
+        ("len", integers(rows, |row| u64::from(row.segment.len))),
+        ("seq", integers(rows, |row| u64::from(row.segment.seq))),
+        ("ack", integers(rows, |row| u64::from(row.segment.ack))),
+        ("flags", integers(rows, |row| u64::from(row.segment.flags))),
+        ("window", integers(rows, |row| u64::from(row.segment.window))),
+    ]
+}

@@ -1,0 +1,122 @@
+//! A wait: who kept the connection waiting, between which frames, and the facts around it.
+//!
+//! The tracker writes waits while it streams and judges nothing; `judge.rs` and `causes/` decide
+//! at the end, when the whole connection is known.
+
+use crate::flow::{Mark, Side};
+
+/// Facts about a wait, as bits of [`Wait::facts`].
+pub mod fact {
+    /// The frame before the wait is the sender's own data (else the peer's).
+    pub const OWN_DATA_BEFORE: u16 = 1 << 0;
+    /// The ACK that covers the unacked segment carries no payload.
+    pub const PURE_ACK: u16 = 1 << 1;
+    /// The unacked segment is small: its length is no whole number of effective MSS.
+    pub const UNACKED_SMALL: u16 = 1 << 2;
+    /// The segment after the wait is shorter than the effective MSS.
+    pub const SMALL: u16 = 1 << 3;
+    /// The segment after the wait carries FIN, which Nagle's algorithm lets go at once.
+    pub const FIN: u16 = 1 << 4;
+    /// The segment after the wait repeats bytes sent before.
+    pub const RETRANSMITTED: u16 = 1 << 5;
+    /// Something was retransmitted between the unacked segment and the end of the wait.
+    pub const RECOVERY: u16 = 1 << 6;
+    /// The receiver announced a window of zero during the wait.
+    pub const ZERO_WINDOW: u16 = 1 << 7;
+    /// The receiver's window had no room for the segment after the wait.
+    pub const WINDOW_FULL: u16 = 1 << 8;
+    /// The segment after the wait is marked urgent.
+    pub const URGENT: u16 = 1 << 9;
+    /// A delayed ACK with no data after it.
+    pub const ACK_ONLY: u16 = 1 << 10;
+    /// Bytes are missing from the capture around the wait.
+    pub const UNSEEN: u16 = 1 << 11;
+    /// The ACK also carries FIN.
+    pub const ACK_FIN: u16 = 1 << 12;
+    /// More was in flight than an initial window of ten segments (RFC 6928).
+    pub const LARGE_FLIGHT: u16 = 1 << 13;
+    /// The segment after the wait left while the segment before it was still unacknowledged.
+    pub const UNACKED_AT_SEND: u16 = 1 << 14;
+    /// The ACK covers the last small segment but not everything outstanding.
+    pub const PARTIAL_ACK: u16 = 1 << 15;
+}
+
+/// One wait. Times are ns since the epoch, lengths bytes, frames count from 1.
+#[derive(Debug, Clone, Copy)]
+pub struct Wait {
+    pub connection: u32,
+    /// Who ended the wait: the sender of frame `to`.
+    pub by: Side,
+    pub facts: u16,
+    /// The last data before the wait; the unacked segment **A** of a stall.
+    pub from: Mark,
+    /// The segment that ended it; the held segment **B** of a stall.
+    pub to: Mark,
+    /// The ACK **K** between them that freed the sender; frame 0 where there is none.
+    pub ack: Mark,
+    /// Stream offset of the first byte of `to`.
+    pub rel_seq: u64,
+    pub len: u32,
+    pub unacked_len: u32,
+    /// Small segments this sender had sent, up to here, while a small one was unacknowledged.
+    pub contradictions: u32,
+}
+
+impl Wait {
+    pub fn is(&self, facts: u16) -> bool {
+        self.facts & facts == facts
+    }
+
+    pub fn has_any(&self, facts: u16) -> bool {
+        self.facts & facts != 0
+    }
+
+    pub fn wait_ns(&self) -> i64 {
+        self.to.time_ns - self.from.time_ns
+    }
+
+    /// From the unacked segment to its ACK, at the capture point.
+    pub fn ack_ns(&self) -> i64 {
+        self.ack.time_ns - self.from.time_ns
+    }
+
+    /// From the ACK to the next segment, at the capture point.
+    pub fn release_ns(&self) -> i64 {
+        self.to.time_ns - self.ack.time_ns
+    }
+
+    pub fn has_ack(&self) -> bool {
+        self.ack.frame != 0
+    }
+}
+
+/// Waits that may be stalls are all kept. The others (think time, mostly) are kept up to this
+/// many and counted beyond it, so that memory does not follow the packets.
+const MAX_OTHER_WAITS: usize = 1 << 16;
+
+/// The waits of a scan, in the order of their ends.
+#[derive(Debug, Default)]
+pub struct Waits {
+    pub kept: Vec<Wait>,
+    others: usize,
+    pub unlisted: u64,
+    pub unlisted_ns: i64,
+}
+
+impl Waits {
+    /// Keeps a wait that may be a stall.
+    pub fn push_candidate(&mut self, wait: Wait) {
+        self.kept.push(wait);
+    }
+
+    /// Keeps or counts any other wait.
+    pub fn push_other(&mut self, wait: Wait) {
+        if self.others < MAX_OTHER_WAITS {
+            self.others += 1;
+            self.kept.push(wait);
+        } else {
+            self.unlisted += 1;
+            self.unlisted_ns += wait.wait_ns();
+        }
+    }
+}

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Writes down what is true of each capture, from its construction and its frames.
+
+    expect.py write NAME PROGRAMS   NAME.json from NAME.pcap, made here just now by PROGRAMS
+    expect.py check                 derives every NAME.json again and compares
+
+This is a truth for known programs on loopback, not a detector: that Nagle is on or off, and that
+nothing but an acknowledgment can release the second write, is known from the programs' sources.
+"""
+
+import json
+import platform
+import re
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).resolve().parent
+
+ACK_IS_LATE = Decimal("0.010")  # a quick ACK takes 0.03 ms on loopback, a delayed one 40 ms
+RELEASE_IS_PROMPT = Decimal("0.002")  # it takes 0.003 to 0.14 ms
+
+FIN, SYN, ACK = 0x01, 0x02, 0x10
+
+# nagle: the sockets' options, from the sources and (wrk, Apache HttpClient) from strace.
+# second_write: who writes an exchange in two pieces, the first piece's bytes, and both pieces'.
+# Whatever was held must be a second piece.
+CAPTURES = {
+    "java-split": {
+        "story": "Java client writes a 13-byte line in two pieces, then reads: write-write-read",
+        "nagle": {"client": "on", "server": "on"},
+        "second_write": ("client", 6, 13),
+    },
+    "java-split-nodelay": {
+        "story": "the same client with TCP_NODELAY: two writes, nothing held",
+        "nagle": {"client": "off", "server": "on"},
+    },
+    "java-single-write": {
+        "story": "the same client writes the line at once: Nagle on, nothing to hold",
+        "nagle": {"client": "on", "server": "on"},
+    },
+    "jdk-httpserver": {
+        "story": "JDK HttpServer sends head and body apart to Apache HttpClient: 30 calls, kept alive",
+        "nagle": {"client": "off", "server": "on"},
+        "second_write": ("server", 77, 177),
+    },
+    "jdk-httpserver-nodelay": {
+        "story": "the same server with -Dsun.net.httpserver.nodelay=true",
+        "nagle": {"client": "off", "server": "off"},
+    },
+    "epoll-fd0": {
+        "story": "C epoll server sets TCP_NODELAY on descriptor 0 instead of the connection; wrk",
+        "nagle": {"client": "off", "server": "on"},
+        "second_write": ("server", 143, 149),
+    },
+    "epoll-fixed": {
+        "story": "the same server with TCP_NODELAY on the connection; cut after 1000 frames of 128 bytes",
+        "nagle": {"client": "off", "server": "off"},
+    },
+}
+
+
+class Frame(NamedTuple):
+    number: int
+    time: Decimal
+    stream: int
+    port: int
+    seq: int
+    len: int
+    ack: int
+    flags: int
+
+
+class Direction:
+    """What one end has sent."""
+
+    def __init__(self):
+        self.has_data = False
+        self.unacked = None  # its last segment, until it is acknowledged
+        self.late = None  # that segment and its late pure ACK, until the next data
+
+
+def read_frames(pcap):
+    fields = "frame.number frame.time_relative tcp.stream tcp.srcport tcp.seq tcp.len tcp.ack tcp.flags"
+    command = ["tshark", "-r", pcap, "-o", "tcp.relative_sequence_numbers:TRUE", "-T", "fields"]
+    for field in fields.split():
+        command += ["-e", field]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for line in listing.splitlines():
+        number, time, stream, port, seq, length, ack, flags = line.split("\t")
+        yield Frame(int(number), Decimal(time), int(stream), int(port), int(seq), int(length),
+                    int(ack or 0), int(flags, 16))
+
+
+def held_segments(pcap):
+    """Connections, and (role of the sender, A, K, B) for every A - late pure ACK K - prompt B."""
+    clients, connections, held = {}, {}, []
+    for frame in read_frames(pcap):
+        if frame.flags & (SYN | ACK) == SYN:
+            clients[frame.stream] = frame.port
+            connections[frame.stream] = {"client": Direction(), "server": Direction()}
+        is_client = frame.port == clients[frame.stream]
+        role, peer = ("client", "server") if is_client else ("server", "client")
+        sender, receiver = connections[frame.stream][role], connections[frame.stream][peer]
+
+        data = receiver.unacked
+        if data and frame.ack >= data.seq + data.len:
+            receiver.unacked = None
+            if frame.len == 0 and frame.time - data.time >= ACK_IS_LATE:
+                receiver.late = (data, frame)
+        if frame.len:
+            if sender.late and frame.time - sender.late[1].time < RELEASE_IS_PROMPT:
+                held.append((role, *sender.late, frame))
+            sender.has_data, sender.unacked, sender.late = True, frame, None
+    return connections, held
+
+
+def describe(role, data, ack, segment):
+    return {
+        "connection": segment.stream,
+        "sender": role,
+        "rel_seq": segment.seq - 1,
+        "len": segment.len,
+        "frame_unacked": data.number,
+        "frame_ack": ack.number,
+        "frame_held": segment.number,
+        "cause": "nagle_delack",
+        "wait_ms": float(round((segment.time - data.time) * 1000, 1)),
+    }
+
+
+def expectation(name, made_on):
+    facts = CAPTURES[name]
+    connections, held = held_segments(HERE / f"{name}.pcap")
+    for role, _, _, segment in held:
+        sender, first, both = facts["second_write"]
+        assert (role, (segment.seq - 1) % both) == (sender, first), segment
+    timed_out = [h for h in held if not h[2].flags & FIN]
+    freed_by_fin = [h for h in held if h[2].flags & FIN]
+    expected = {
+        "story": facts["story"],
+        "recipe": f"make -C captures {name}",
+        "made_on": made_on,
+        "connections": len(connections),
+        "verdict": "stalls" if timed_out else "clean",
+        "stalls": [describe(*h) for h in timed_out],
+        "nagle": {str(n): nagle_of(ends, facts["nagle"]) for n, ends in connections.items()},
+    }
+    if freed_by_fin:
+        expected["freed_by_fin"] = [describe(*h) for h in freed_by_fin]
+    return expected
+
+
+def nagle_of(ends, options):
+    """wrk's first connection only tests the address: nothing is sent, so nothing is claimed."""
+    if any(direction.has_data for direction in ends.values()):
+        return options
+    return {"client": None, "server": None}
+
+
+def to_text(expected):
+    """JSON with one line per stall."""
+    def value(item):
+        if isinstance(item, list) and item:
+            return "[\n    " + ",\n    ".join(map(json.dumps, item)) + "\n  ]"
+        return json.dumps(item)
+    return "{\n  " + ",\n  ".join(f'"{k}": {value(v)}' for k, v in expected.items()) + "\n}\n"
+
+
+def system():
+    kernel = re.match(r"[\d.]+", platform.release()).group()
+    version = subprocess.run(["tcpdump", "--version"], capture_output=True, text=True)
+    tcpdump = re.search(r"tcpdump version ([\d.]+)", version.stdout + version.stderr).group(1)
+    return f"Linux {kernel} {platform.machine()}, loopback; tcpdump {tcpdump}"
+
+
+def write(name, programs):
+    expected = expectation(name, f"{system()}; {programs}")
+    (HERE / f"{name}.json").write_text(to_text(expected))
+    print(f"{name}: {len(expected['stalls'])} stalls")
+
+
+def check():
+    stale = []
+    for name in CAPTURES:
+        text = (HERE / f"{name}.json").read_text()
+        if to_text(expectation(name, json.loads(text)["made_on"])) != text:
+            stale.append(name)
+    return f"stale: {' '.join(stale)}" if stale else 0
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["write", name, programs]:
+            write(name, programs)
+        case ["check"]:
+            sys.exit(check())
+        case _:
+            sys.exit(__doc__)
