@@ -45,6 +45,7 @@ HINTS = {
     "retransmission": "packets were lost: look at interface errors, queues and policers",
     "zero_window": "the receiving program did not read, or its receive buffer is small",
     "delayed_ack": "harmless unless the sender waits for it (one segment in flight)",
+    "congestion_window": "slow start: keep connections open, or send less at once",
     "unknown": "the capture does not tell: capture both directions, at the host that waits",
 }
 """By cause of a wait that is no stall: what it means."""

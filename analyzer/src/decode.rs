@@ -30,8 +30,8 @@ pub struct Options {
     pub mss: Option<u16>,
     /// Window scale shift count (SYN segments).
     pub window_scale: Option<u8>,
-    /// Is a timestamp option present (RFC 7323)? It takes 12 bytes from each segment.
-    pub timestamps: bool,
+    /// Timestamp value (RFC 7323). The option takes 12 bytes from each segment.
+    pub tsval: Option<u32>,
     /// Are SACK blocks present (RFC 2018)?
     pub sack: bool,
 }
@@ -40,6 +40,8 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     pub addresses: Addresses,
+    /// IPv4 identification; 0 where there is none.
+    pub ip_id: u16,
     pub src_port: u16,
     pub dst_port: u16,
     pub seq: u32,
@@ -139,7 +141,8 @@ fn ipv4(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
         src: header.source(),
         dst: header.destination(),
     };
-    tcp(addresses, &packet[header_len..], total_len, header_len)
+    let segment = tcp(addresses, &packet[header_len..], total_len, header_len)?;
+    Ok(Segment { ip_id: header.identification(), ..segment })
 }
 
 fn ipv6(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
@@ -187,6 +190,7 @@ fn tcp(
     let options_end = header_len.min(captured.len());
     Ok(Segment {
         addresses,
+        ip_id: 0,
         src_port: u16::from_be_bytes([header[0], header[1]]),
         dst_port: u16::from_be_bytes([header[2], header[3]]),
         seq: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
@@ -198,14 +202,12 @@ fn tcp(
     })
 }
 
-/// NOP NOP, kind 8, length 10: the timestamps as nearly every stack lays them out.
-const USUAL_TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
-
 /// Reads the options until their end or the first that makes no sense (RFC 9293, section 3.1).
 fn options(mut bytes: &[u8]) -> Options {
     let mut found = Options::default();
-    if bytes.len() == 12 && bytes.starts_with(&USUAL_TIMESTAMPS) {
-        found.timestamps = true;
+    if let [1, 1, 8, 10, t0, t1, t2, t3, _, _, _, _] = *bytes {
+        // NOP NOP, kind 8, length 10: the timestamps as nearly every stack lays them out.
+        found.tsval = Some(u32::from_be_bytes([t0, t1, t2, t3]));
         return found;
     }
     while let Some((&kind, rest)) = bytes.split_first() {
@@ -230,7 +232,9 @@ fn option(found: &mut Options, kind: u8, value: &[u8]) {
         // RFC 7323, section 2.3: a shift above 14 counts as 14.
         (3, &[shift]) => found.window_scale = Some(shift.min(14)),
         (5, blocks) if blocks.len() >= 8 => found.sack = true,
-        (8, value) if value.len() == 8 => found.timestamps = true,
+        (8, &[t0, t1, t2, t3, _, _, _, _]) => {
+            found.tsval = Some(u32::from_be_bytes([t0, t1, t2, t3]));
+        }
         _ => {}
     }
 }
@@ -265,7 +269,7 @@ mod tests {
         let syn = [2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7];
         let read = options(&syn);
         assert_eq!((read.mss, read.window_scale), (Some(1460), Some(7)));
-        assert!(read.timestamps && !read.sack);
+        assert!(read.tsval == Some(0) && !read.sack);
         assert_eq!(options(&[2, 40, 1]), Options::default());
         assert_eq!(options(&[2, 0, 1, 1]), Options::default());
         assert!(options(&[1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2]).sack);

@@ -34,7 +34,7 @@ pub fn reasons<'a>(
         (!lock.measured, "no handshake was captured: the round trips are estimates"),
         (verdict.mss_inferred, "the MSS is inferred from the largest segment: no SYN was captured"),
         (wait.is(fact::ACK_FIN), "the ACK carries FIN: the receiver was closing"),
-        (wait.is(fact::UNSEEN), "bytes are missing from the capture near this wait"),
+        (wait.is(fact::LARGE_FLIGHT), "much was in flight: a full congestion window is the rival explanation"),
         (lock.in_band == 1, "it happened only once in this direction"),
     ];
     let facts = [Kind::Unacked, Kind::Ack, Kind::Release, Kind::Peak];

@@ -6,17 +6,24 @@
 
 use crate::flow::{Connection, Half, Side};
 use crate::wait::{Wait, fact};
+use std::collections::HashMap;
 
 /// At the sender's own capture point only the kernel lies between ACK and release: 3-140 us
 /// measured on Linux 6.18, idle and overloaded. 0.5 ms leaves room for slower machines, and is
 /// short enough to tell an application that wakes up 0.2-4 ms after the ACK.
 const LOCAL_TOLERANCE_NS: i64 = 500_000;
-/// Over a network: the path's own jitter, and never less than what scheduling on two hosts adds.
+/// From this round trip on there is a network between the capture point and the sender.
+const NETWORK_RTT_NS: i64 = 1_000_000;
+/// What scheduling on two hosts adds to the path's own jitter.
 const NETWORK_TOLERANCE_NS: i64 = 2_000_000;
 /// Beyond this, 'the path's jitter' would explain anything.
 const MAX_TOLERANCE_NS: i64 = 8_000_000;
-/// The neighbourhood in which releases that were *not* locked to the ACK are counted.
-const NEAR_NS: i64 = 20_000_000;
+/// The neighbourhood in which releases that were *not* locked to the ACK are counted, as a
+/// multiple of the tolerance.
+const NEAR: i64 = 3;
+/// Where this many releases are locked, and ten times as many as lie near, Nagle's algorithm is at
+/// work beyond doubt: then a release as late as the neighbourhood is a late one, not another.
+const SECURE: u32 = 5;
 /// The peak must stand this many times above what the neighbourhood makes likely by chance.
 const PEAK_OVER_CHANCE: f64 = 4.0;
 /// Contradictions are looked for among this many neighbouring candidates on each side.
@@ -30,6 +37,7 @@ const EXCLUDED: u16 = fact::FIN
     | fact::RECOVERY
     | fact::ZERO_WINDOW
     | fact::WINDOW_FULL
+    | fact::UNSEEN
     | fact::ACK_ONLY;
 
 /// What is known of the releases of one direction.
@@ -40,95 +48,119 @@ pub struct Lock {
     /// Was it measured apart from the releases themselves?
     pub measured: bool,
     pub tolerance_ns: i64,
+    /// Step of the capture's clock.
+    pub clock_ns: i64,
     /// Waits whose release lies within the tolerance, and those that lie near it.
     pub in_band: u32,
     pub near: u32,
-    /// Full-sized segments that waited for an ACK in the same way.
+    /// Full-sized segments that waited for an ACK in the same way, a single one in flight.
     pub full_sized: u32,
+    /// The same after more than an initial window in flight: small ones and full-sized ones.
+    pub small_after_window: u32,
+    pub full_after_window: u32,
     /// Do the releases peak at the round trip?
     pub peaks: bool,
 }
 
+/// Did an ACK end this wait of the sender's own, whatever followed?
+fn is_freed(wait: &Wait) -> bool {
+    wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK) && wait.has_ack()
+}
+
 /// Can this wait be a hold, whatever the release time says?
-pub fn is_candidate(wait: &Wait) -> bool {
-    wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::SMALL)
-        && wait.has_ack()
-        && !wait.has_any(EXCLUDED)
-        && !wait.is(fact::LARGE_FLIGHT | fact::PARTIAL_ACK)
+fn is_candidate(wait: &Wait) -> bool {
+    is_freed(wait) && wait.is(fact::SMALL) && !wait.has_any(EXCLUDED)
 }
 
 impl Lock {
-    /// Measures the releases of `side` from all its waits that an ACK ended.
-    pub fn measure(connection: &Connection, side: Side, waits: &[Wait]) -> Self {
-        let half = connection.half(side);
-        let freed: Vec<&Wait> = waits
-            .iter()
-            .filter(|wait| wait.by == side && wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK))
-            .filter(|wait| wait.has_ack())
-            .collect();
-        let mut lock = Self::around(half, &freed);
-        for wait in &freed {
-            let off = wait.release_ns() - lock.center_ns;
-            match (off.abs() <= lock.tolerance_ns, is_candidate(wait)) {
-                (true, true) => lock.in_band += 1,
-                (true, false) if !wait.is(fact::SMALL) => lock.full_sized += 1,
-                (false, _) if off > 0 && off <= lock.tolerance_ns + NEAR_NS => lock.near += 1,
-                _ => {}
-            }
-        }
+    /// Measures the releases of `side` from all its waits that an ACK ended; the capture's clock
+    /// ticks every `clock_ns`.
+    pub fn measure(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
+        let freed = || waits.iter().filter(|wait| wait.by == side && is_freed(wait));
+        let shortest = freed().map(Wait::release_ns).min();
+        let mut lock = Self::around(connection.half(side), shortest, clock_ns);
+        freed().for_each(|wait| lock.count(wait));
         lock.peaks = lock.is_peak();
         lock
     }
 
     /// Where the releases should lie, and how far off they may be.
-    fn around(half: &Half, freed: &[&Wait]) -> Self {
-        let shortest = freed.iter().map(|wait| wait.release_ns()).min();
+    fn around(half: &Half, shortest_ns: Option<i64>, clock_ns: i64) -> Self {
         let known = (half.rtt_ns != i64::MAX).then_some(half.rtt_ns);
-        let center_ns = match (known, shortest) {
+        let center_ns = match (known, shortest_ns) {
             (Some(rtt_ns), _) if half.syn => rtt_ns,
             // Without a handshake the shortest reply bounds the round trip from above only.
             (Some(rtt_ns), Some(release_ns)) => rtt_ns.min(release_ns),
-            (Some(rtt_ns), None) => rtt_ns,
-            (None, Some(release_ns)) => release_ns,
-            (None, None) => 0,
+            (known, shortest) => known.or(shortest).unwrap_or(0),
         };
         Self {
             center_ns,
             measured: known.is_some() && half.syn,
-            tolerance_ns: tolerance_ns(center_ns, half.jitter_ns()),
+            tolerance_ns: tolerance_ns(center_ns, half.jitter_ns()) + clock_ns,
+            clock_ns,
             ..Self::default()
         }
     }
 
+    fn count(&mut self, wait: &Wait) {
+        let off = wait.release_ns() - self.center_ns;
+        if off.abs() > self.tolerance_ns {
+            self.near += u32::from(off > 0 && off <= (1 + NEAR) * self.tolerance_ns);
+            return;
+        }
+        let counter = match (wait.is(fact::SMALL), wait.is(fact::LARGE_FLIGHT)) {
+            (true, true) => &mut self.small_after_window,
+            (false, true) => &mut self.full_after_window,
+            (false, false) => &mut self.full_sized,
+            (true, false) => &mut self.in_band,
+        };
+        if is_candidate(wait) || !wait.is(fact::SMALL) {
+            *counter += 1;
+        }
+    }
+
     fn is_peak(&self) -> bool {
-        if self.in_band == 0 || self.full_sized > self.in_band {
+        let in_band = self.in_band + self.small_after_window;
+        if in_band == 0 || self.full_sized > in_band {
             return false;
         }
-        let band = 2.0 * self.tolerance_ns as f64;
-        let by_chance = f64::from(self.near) * band / NEAR_NS as f64;
-        f64::from(self.in_band) > PEAK_OVER_CHANCE * by_chance
+        // The band reaches to both sides of the round trip, the neighbourhood only beyond it.
+        let by_chance = f64::from(self.near) * 2.0 / NEAR as f64;
+        f64::from(in_band) > PEAK_OVER_CHANCE * by_chance
     }
 
     pub fn holds(&self, wait: &Wait) -> bool {
-        self.peaks
-            && is_candidate(wait)
-            && (wait.release_ns() - self.center_ns).abs() <= self.tolerance_ns
+        // A full congestion window stops a sender anywhere in its stream; only Nagle's algorithm
+        // stops it, time and again, before the small tail.
+        let window_open =
+            !wait.is(fact::LARGE_FLIGHT) || self.small_after_window > self.full_after_window;
+        self.peaks && window_open && is_candidate(wait) && self.is_locked(wait)
+    }
+
+    /// Does the segment follow the ACK by the round trip to the sender?
+    pub fn is_locked(&self, wait: &Wait) -> bool {
+        let late = if self.is_secure() { 1 + NEAR } else { 1 } * self.tolerance_ns;
+        (-self.tolerance_ns..=late).contains(&(wait.release_ns() - self.center_ns))
+    }
+
+    fn is_secure(&self) -> bool {
+        self.peaks && self.in_band >= SECURE && self.in_band > 10 * self.near
     }
 
     /// How likely a release this close to the ACK is for an application that knows nothing of it.
     pub fn chance(&self, wait: &Wait) -> f64 {
         /// What timestamps and scheduling blur in any case.
         const RESOLUTION_NS: i64 = 50_000;
-        let off = (wait.release_ns() - self.center_ns).abs().max(RESOLUTION_NS);
+        let off = (wait.release_ns() - self.center_ns).abs().max(RESOLUTION_NS + self.clock_ns);
         (2.0 * off as f64 / wait.wait_ns().max(1) as f64).min(1.0)
     }
 }
 
 fn tolerance_ns(center_ns: i64, jitter_ns: i64) -> i64 {
-    let floor = (center_ns / 2).clamp(LOCAL_TOLERANCE_NS, NETWORK_TOLERANCE_NS);
-    // Below a millisecond there is no network between the capture point and the sender.
-    let jitter = if center_ns < 1_000_000 { 0 } else { 3 * jitter_ns };
-    floor.max(jitter).min(MAX_TOLERANCE_NS)
+    match center_ns {
+        ..NETWORK_RTT_NS => LOCAL_TOLERANCE_NS,
+        _ => (NETWORK_TOLERANCE_NS + 3 * jitter_ns).min(MAX_TOLERANCE_NS),
+    }
 }
 
 /// For each of the candidates of one direction, in order: was Nagle off around it?
@@ -138,7 +170,7 @@ fn tolerance_ns(center_ns: i64, jitter_ns: i64) -> i64 {
 /// and a single exception among thousands of segments clears nothing.
 pub fn contradicted(contradictions: &[u32], total: u32) -> Vec<bool> {
     let count = contradictions.len();
-    let mostly_off = f64::from(total) > 3.0 * count as f64;
+    let mostly_off = total as usize > count;
     (0..count)
         .map(|index| {
             let left = index.saturating_sub(NEIGHBOURS);
@@ -162,6 +194,92 @@ fn in_quiet_run(contradictions: &[u32], index: usize) -> bool {
     before + after >= 2
 }
 
+/// The application's own pace: how long it pauses between two writes of given lengths where no
+/// missing ACK can have held the second.
+///
+/// The wire bounds a hold from above only: a program that sleeps 40 ms between two writes is held
+/// for the rest of the timer, 0-4 ms, though the wire shows 44.
+#[derive(Debug, Default)]
+pub struct Pace {
+    pauses: HashMap<(u32, u32), Pause>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pause {
+    count: u32,
+    min_ns: i64,
+    max_ns: i64,
+    /// Did an ACK come in the first half of each pause, so that it was the program's choice?
+    early_ack: bool,
+    /// The shortest wait between writes of these lengths that an ACK ended.
+    min_locked_ns: i64,
+}
+
+/// Timers of a program are this exact, plus a twentieth of the pause.
+const PACE_SPREAD_NS: i64 = 2_000_000;
+/// A single pause counts if it ends this close before the shortest wait: one jiffy at HZ=250, in
+/// which a delayed ACK is early or late, and what scheduling adds.
+const PACE_DISTANCE_NS: i64 = 5_000_000;
+/// The least hold that is worth a report: where a program's own pause leaves less of a wait to
+/// Nagle's algorithm, the program is the cause.
+const MIN_HOLD_NS: i64 = 10_000_000;
+
+impl Pace {
+    /// From the waits of `side` that did not end with an ACK.
+    pub fn of(side: Side, waits: &[Wait], lock: &Lock) -> Self {
+        let mut pace = Self::default();
+        let own = |wait: &&Wait| wait.by == side && is_freed(wait);
+        waits.iter().filter(own).for_each(|wait| pace.add(wait, lock));
+        pace
+    }
+
+    fn add(&mut self, wait: &Wait, lock: &Lock) {
+        let pause = self.pauses.entry((wait.unacked_len, wait.len)).or_insert(Pause {
+            count: 0,
+            min_ns: i64::MAX,
+            max_ns: 0,
+            early_ack: true,
+            min_locked_ns: i64::MAX,
+        });
+        if lock.is_locked(wait) {
+            pause.min_locked_ns = pause.min_locked_ns.min(wait.wait_ns());
+        } else if wait.release_ns() > lock.center_ns {
+            pause.count += 1;
+            pause.min_ns = pause.min_ns.min(wait.wait_ns());
+            pause.max_ns = pause.max_ns.max(wait.wait_ns());
+            pause.early_ack &= wait.ack_ns() * 2 < wait.wait_ns();
+        }
+    }
+
+    /// Does the program's own pause explain most of these waits? Where most of them are longer,
+    /// Nagle's algorithm is at work, and it is the program that fills up the others.
+    pub fn explains_most<'a>(&self, waits: impl Iterator<Item = &'a Wait>) -> bool {
+        let (mut all, mut explained) = (0, 0);
+        for wait in waits {
+            all += 1;
+            explained += u32::from(self.explains(wait));
+        }
+        2 * explained > all
+    }
+
+    /// Does the program pause for so long by itself that nothing worth a report is left?
+    fn explains(&self, wait: &Wait) -> bool {
+        let Some(pause) = self.pauses.get(&(wait.unacked_len, wait.len)) else {
+            return false;
+        };
+        let steady = pause.max_ns - pause.min_ns <= PACE_SPREAD_NS + pause.min_ns / 20;
+        let reliable = match pause.count {
+            0 => false,
+            1 => {
+                let left_ns = pause.min_locked_ns - pause.min_ns;
+                pause.early_ack && (-PACE_SPREAD_NS..PACE_DISTANCE_NS).contains(&left_ns)
+            }
+            _ => steady,
+        };
+        reliable && wait.wait_ns() - pause.min_ns < MIN_HOLD_NS
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,9 +287,9 @@ mod tests {
     #[test]
     fn tolerance_follows_the_path_not_a_share_of_the_round_trip() {
         assert_eq!(tolerance_ns(20_000, 5_000_000), LOCAL_TOLERANCE_NS);
-        assert_eq!(tolerance_ns(1_900_000, 0), 950_000);
-        assert_eq!(tolerance_ns(88_000_000, 100_000), NETWORK_TOLERANCE_NS);
-        assert_eq!(tolerance_ns(88_000_000, 1_500_000), 4_500_000);
+        assert_eq!(tolerance_ns(1_900_000, 0), 2_000_000);
+        assert_eq!(tolerance_ns(88_000_000, 100_000), 2_300_000);
+        assert_eq!(tolerance_ns(88_000_000, 1_500_000), 6_500_000);
         assert_eq!(tolerance_ns(88_000_000, 7_000_000), MAX_TOLERANCE_NS);
     }
 
@@ -194,9 +312,10 @@ mod tests {
 
     #[test]
     fn releases_spread_around_the_ack_are_no_peak() {
-        let spread = Lock { tolerance_ns: 500_000, in_band: 8, near: 90, ..Lock::default() };
-        let peak = Lock { in_band: 60, near: 40, ..spread };
+        let spread = Lock { in_band: 8, near: 24, ..Lock::default() };
+        let peak = Lock { in_band: 60, near: 10, ..spread };
         assert!(!spread.is_peak());
         assert!(peak.is_peak());
+        assert!(Lock { near: 0, ..spread }.is_peak());
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::causes::{Cause, Direction};
 use crate::flow::{Connection, Endpoint, Half, Side};
-use crate::hold::{self, Lock};
+use crate::hold::{self, Lock, Pace};
 use crate::timers::Timer;
 use crate::wait::{Wait, fact};
 use serde::Serialize;
@@ -141,10 +141,16 @@ impl Verdict {
     }
 }
 
-/// Judges `connection` by all its `waits`, in the order of their ends.
-pub fn judge(connection: &Connection, waits: &[Wait], findings: &mut Vec<Finding>) -> Verdict {
+/// Judges `connection` by all its `waits`, in the order of their ends; the capture's clock ticks
+/// every `clock_ns`.
+pub fn judge(
+    connection: &Connection,
+    waits: &[Wait],
+    clock_ns: i64,
+    findings: &mut Vec<Finding>,
+) -> Verdict {
     let begin = findings.len();
-    let mut directions = Side::BOTH.map(|side| Judgement::new(connection, side, waits));
+    let mut directions = Side::BOTH.map(|side| Judgement::new(connection, side, waits, clock_ns));
     for wait in waits {
         findings.push(directions[wait.by as usize].next(wait));
     }
@@ -173,34 +179,38 @@ struct Judgement {
     direction: Direction,
     /// For each wait the lock accepts, in order: was Nagle off around it?
     contradicted: std::vec::IntoIter<bool>,
+    /// Does the program's own pace explain the waits of this direction?
+    paced: bool,
+    /// Small segments this sender sent while a small one was unacknowledged.
+    contradictions: u32,
     mss_certain: bool,
 }
 
 impl Judgement {
-    fn new(connection: &Connection, side: Side, waits: &[Wait]) -> Self {
-        let lock = Lock::measure(connection, side, waits);
-        let counts: Vec<u32> = waits
-            .iter()
-            .filter(|wait| wait.by == side && lock.holds(wait))
-            .map(|wait| wait.contradictions)
-            .collect();
+    fn new(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
+        let lock = Lock::measure(connection, side, waits, clock_ns);
+        let held = || waits.iter().filter(|wait| wait.by == side && lock.holds(wait));
+        let counts: Vec<u32> = held().map(|wait| wait.contradictions).collect();
         let receiver = connection.half(side.other());
         let total = connection.half(side).contradictions;
         Self {
             direction: Direction {
                 lock,
-                contradicted: false,
+                off_or_paced: false,
                 receiver_rtt_ns: known(receiver),
                 receiver_jitter_ns: receiver.jitter_ns(),
             },
             contradicted: hold::contradicted(&counts, total).into_iter(),
+            paced: Pace::of(side, waits, &lock).explains_most(held()),
+            contradictions: total,
             mss_certain: !connection.effective_mss().1,
         }
     }
 
     fn next(&mut self, wait: &Wait) -> Finding {
         let locked = self.direction.lock.holds(wait);
-        self.direction.contradicted = locked && self.contradicted.next().unwrap_or(false);
+        let nagle_off = locked && self.contradicted.next().unwrap_or(false);
+        self.direction.off_or_paced = nagle_off || self.paced;
         let cause = Cause::of(wait, &self.direction);
         Finding {
             wait: *wait,
@@ -213,21 +223,24 @@ impl Judgement {
         }
     }
 
-    /// From the chance that the release met the ACK by accident, over all such events here.
+    /// From the chance that the release met the ACK by accident. Alone, an event is certain if it
+    /// happens once in a thousand times by accident; among others like it, once in a hundred.
     fn confidence(&self, wait: &Wait) -> Confidence {
         let lock = &self.direction.lock;
-        let events = lock.in_band.clamp(1, 4) as i32;
-        let chance = lock.chance(wait).powi(events);
+        let chance = lock.chance(wait);
         let doubts = [
             !lock.measured && lock.in_band < 3,
             !wait.is(fact::UNACKED_SMALL) && lock.in_band < 3,
-            wait.has_any(fact::ACK_FIN | fact::UNSEEN),
+            wait.is(fact::ACK_FIN),
+            wait.is(fact::LARGE_FLIGHT),
             !self.mss_certain && wait.len > 536,
+            self.contradictions > 0 && lock.in_band < 10 * self.contradictions,
         ];
         let doubts = doubts.iter().filter(|&&doubt| doubt).count();
-        match (chance, doubts) {
-            (chance, 0) if chance < 0.001 => Confidence::Certain,
-            (chance, 0 | 1) if chance < 0.05 => Confidence::Likely,
+        let rare = if lock.in_band > 1 { 0.01 } else { 0.001 };
+        match doubts {
+            0 if chance < rare => Confidence::Certain,
+            0 | 1 if chance.powi(lock.in_band.clamp(1, 4) as i32) < 0.05 => Confidence::Likely,
             _ => Confidence::Possible,
         }
     }
@@ -235,7 +248,12 @@ impl Judgement {
 
 fn end(connection: &Connection, side: Side, findings: &[Finding], judged: &Judgement) -> End {
     let half = connection.half(side);
-    let (nagle, proof) = nagle(half, side, findings);
+    let one_sided = connection.half(side.other()).segments == 0;
+    let (nagle, proof) = match one_sided {
+        // Without the receiver's ACKs everything looks unacknowledged.
+        true => (Nagle::Unknown, (0, 0)),
+        false => nagle(half, side, findings),
+    };
     End {
         endpoint: connection.endpoint(side),
         nagle,

@@ -33,6 +33,8 @@ pub struct CaptureSummary {
     /// Number of its first frame: frames are numbered through all inputs, from 1.
     pub first_frame: u64,
     pub end: End,
+    /// Step of the capture's clock in ns: the coarsest power of ten that divides all times.
+    pub clock_ns: i64,
     /// Frames that were not used, by [`Skip`].
     pub skipped: [u64; Skip::ALL.len()],
 }
@@ -182,13 +184,14 @@ impl Tracker {
         let mut waits = std::mem::take(&mut self.waits.kept);
         // Stable: within a connection the waits stay in the order of their ends.
         waits.sort_by_key(|wait| wait.connection);
+        let clock_ns = captures.iter().map(|capture| capture.clock_ns).max().unwrap_or(1);
         let mut findings = Vec::with_capacity(waits.len());
         let mut first_finding = vec![0];
         let mut verdicts = Vec::with_capacity(self.table.connections.len());
         let mut rest = waits.as_slice();
         for connection in &self.table.connections {
             let own = rest.partition_point(|wait| wait.connection == connection.id);
-            verdicts.push(judge(connection, &rest[..own], &mut findings));
+            verdicts.push(judge(connection, &rest[..own], clock_ns, &mut findings));
             first_finding.push(findings.len());
             rest = &rest[own..];
         }
@@ -227,6 +230,11 @@ fn decoded(
     Ok(decode::segment(frame.link_type, frame.data, frame.wire_len))
 }
 
+/// Clocks that tick more slowly than this are not looked for (captures with 10 ms steps exist).
+const COARSEST_CLOCK_NS: i64 = 100_000_000;
+/// Clocks as fine as this need no allowance.
+const FINE_CLOCK_NS: i64 = 1_000;
+
 impl CaptureSummary {
     fn new(path: &str, first_frame: u64) -> Self {
         Self {
@@ -240,6 +248,7 @@ impl CaptureSummary {
             last_ns: 0,
             first_frame,
             end: End::Complete,
+            clock_ns: COARSEST_CLOCK_NS,
             skipped: [0; Skip::ALL.len()],
         }
     }
@@ -252,6 +261,9 @@ impl CaptureSummary {
             self.link_type = Some(frame.link_type);
             self.first_ns = frame.time_ns;
             self.last_ns = frame.time_ns;
+        }
+        while self.clock_ns > FINE_CLOCK_NS && frame.time_ns % self.clock_ns != 0 {
+            self.clock_ns /= 10;
         }
         self.mixed_links |= self.link_type != Some(frame.link_type);
         self.packets += 1;

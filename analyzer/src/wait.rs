@@ -58,6 +58,8 @@ pub struct Wait {
     pub rel_seq: u64,
     pub len: u32,
     pub unacked_len: u32,
+    /// When the segment was sent whose ACK freed the sender: `from`, or a small one before it.
+    pub unacked_ns: i64,
     /// Small segments this sender had sent, up to here, while a small one was unacknowledged.
     pub contradictions: u32,
 }
@@ -75,9 +77,9 @@ impl Wait {
         self.to.time_ns - self.from.time_ns
     }
 
-    /// From the unacked segment to its ACK, at the capture point.
+    /// From the segment that had to be acknowledged to its ACK, at the capture point.
     pub fn ack_ns(&self) -> i64 {
-        self.ack.time_ns - self.from.time_ns
+        self.ack.time_ns - self.unacked_ns
     }
 
     /// From the ACK to the next segment, at the capture point.

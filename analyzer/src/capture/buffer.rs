@@ -1,6 +1,7 @@
 //! One read buffer, small enough to stay in the second-level cache.
 
-use std::io::{self, Read};
+use std::io::{self, Cursor, Read};
+use std::mem;
 
 /// Bytes asked of the system at once. Between 32 KiB and 4 MiB the size makes no difference;
 /// mapping the file instead costs twice as much in page faults.
@@ -21,6 +22,13 @@ impl Buffer {
             start: 0,
             end: 0,
         }
+    }
+
+    /// The input from its first unread byte on; nothing is left here.
+    pub fn take_input(&mut self) -> impl Read + Send + use<> {
+        let unread = Cursor::new(self.available().to_vec());
+        self.start = self.end;
+        unread.chain(mem::replace(&mut self.input, Box::new(io::empty())))
     }
 
     /// What is buffered now.

@@ -9,6 +9,7 @@ mod pcapng;
 
 use crate::error::ScanError;
 use buffer::Buffer;
+use flate2::read::MultiGzDecoder;
 use std::fs::File;
 use std::io::Read;
 
@@ -67,22 +68,19 @@ impl Capture {
         Self::new(input, path)
     }
 
-    /// Reads a capture from any source; `path` is only named in errors.
+    /// Reads a capture from any source, gzip and zstd data included; `path` is only named in
+    /// errors.
     ///
     /// # Errors
     /// As [`Capture::open`].
     pub fn new(input: Box<dyn Read + Send>, path: &str) -> Result<Self, ScanError> {
         let mut buffer = Buffer::new(input);
-        let start = buffer
-            .at_least(4)
-            .map_err(|error| ScanError::unreadable(path, &error))?;
-        let format = match *start {
+        if let Some(unpacked) = unpacker(&mut buffer, path)? {
+            buffer = Buffer::new(unpacked);
+        }
+        let format = match *start(&mut buffer, path)? {
             [] => return Err(not_a_capture(path, "the file is empty")),
             [0x0a, 0x0d, 0x0d, 0x0a, ..] => Format::PcapNg(pcapng::Blocks::new()),
-            [0x1f, 0x8b, ..] => return Err(not_a_capture(path, "gzip data, unpack it first")),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-                return Err(not_a_capture(path, "zstd data, unpack it first"));
-            }
             _ => Format::Pcap(pcap::Records::open(&mut buffer, path)?),
         };
         Ok(Self {
@@ -120,6 +118,23 @@ impl Capture {
     pub fn first_time_ns(path: &str) -> Option<i64> {
         Self::open(path).ok()?.next_frame().map(|frame| frame.time_ns)
     }
+}
+
+/// The first bytes of the input; fewer than four only if there are no more.
+fn start<'a>(buffer: &'a mut Buffer, path: &str) -> Result<&'a [u8], ScanError> {
+    buffer.at_least(4).map_err(|error| ScanError::unreadable(path, &error))
+}
+
+/// What unpacks compressed input; `None` for anything else. Memory stays bounded: it streams.
+fn unpacker(buffer: &mut Buffer, path: &str) -> Result<Option<Box<dyn Read + Send>>, ScanError> {
+    Ok(match *start(buffer, path)? {
+        [0x1f, 0x8b, ..] => Some(Box::new(MultiGzDecoder::new(buffer.take_input()))),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            let decoder = zstd::Decoder::new(buffer.take_input());
+            Some(Box::new(decoder.map_err(|error| ScanError::unreadable(path, &error))?))
+        }
+        _ => None,
+    })
 }
 
 fn open_file(path: &str) -> Result<File, ScanError> {

@@ -99,7 +99,7 @@ impl Blocks {
         match parse(bytes) {
             Ok((_, Block::SectionHeader(_))) => self.interfaces.clear(),
             Ok((_, Block::InterfaceDescription(block))) => {
-                self.interfaces.push(Interface::new(&block)?);
+                self.interfaces.push(Interface::new(&block, self.big_endian)?);
             }
             Ok((_, Block::EnhancedPacket(block))) => {
                 return Ok(Read::Packet {
@@ -138,7 +138,7 @@ impl Blocks {
 }
 
 impl Interface {
-    fn new(block: &InterfaceDescriptionBlock<'_>) -> Result<Self, End> {
+    fn new(block: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Result<Self, End> {
         let exponent = u32::from(block.if_tsresol & 0x7f);
         let units = match block.if_tsresol & 0x80 {
             0 => 10_u64.checked_pow(exponent),
@@ -147,7 +147,11 @@ impl Interface {
         Ok(Self {
             link_type: block.linktype.0 as u32,
             units: units.ok_or(End::Damaged("an interface with an impossible time resolution"))?,
-            offset_s: block.if_tsoffset,
+            // pcap-parser reads this one option as little-endian whatever the section says.
+            offset_s: match big_endian {
+                true => block.if_tsoffset.swap_bytes(),
+                false => block.if_tsoffset,
+            },
             snap_len: block.snaplen,
         })
     }

@@ -1,0 +1,659 @@
+//! The reader, fed from memory, and compared with libpcap.
+
+use super::{Capture, End, MAX_RECORD};
+use crate::error::ScanError;
+use crate::link;
+use std::io::{self, Cursor, ErrorKind, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The byte order of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Little,
+    Big,
+}
+
+const ORDERS: [Order; 2] = [Order::Little, Order::Big];
+const MICROSECONDS: u32 = 0xa1b2_c3d4;
+const NANOSECONDS: u32 = 0xa1b2_3c4d;
+const UNDEFINED_LINK: u32 = 147;
+
+impl Order {
+    fn u16(self, value: u16) -> [u8; 2] {
+        match self {
+            Order::Little => value.to_le_bytes(),
+            Order::Big => value.to_be_bytes(),
+        }
+    }
+
+    fn u32(self, value: u32) -> [u8; 4] {
+        match self {
+            Order::Little => value.to_le_bytes(),
+            Order::Big => value.to_be_bytes(),
+        }
+    }
+
+    fn i64(self, value: i64) -> [u8; 8] {
+        match self {
+            Order::Little => value.to_le_bytes(),
+            Order::Big => value.to_be_bytes(),
+        }
+    }
+
+    fn all(self, values: &[u32]) -> Vec<u8> {
+        values.iter().flat_map(|&value| self.u32(value)).collect()
+    }
+}
+
+fn pcap_header(order: Order, magic: u32, link_type: u32) -> Vec<u8> {
+    order.all(&[magic, 2 | 4 << 16, 0, 0, 262_144, link_type])
+}
+
+fn record(order: Order, seconds: u32, fraction: u32, data: &[u8]) -> Vec<u8> {
+    let len = data.len() as u32;
+    let mut bytes = order.all(&[seconds, fraction, len, len + 7]);
+    bytes.extend(data);
+    bytes
+}
+
+fn pcap(order: Order, magic: u32, sizes: &[usize]) -> Vec<u8> {
+    let mut bytes = pcap_header(order, magic, link::ETHERNET);
+    for (index, &size) in sizes.iter().enumerate() {
+        bytes.extend(record(order, index as u32, 5, &vec![index as u8; size]));
+    }
+    bytes
+}
+
+/// A pcapng block: type, length, body filled up to four bytes, length.
+fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
+    let padded = body.len().next_multiple_of(4);
+    let len = order.u32(padded as u32 + 12);
+    let mut bytes = [order.u32(kind), len].concat();
+    bytes.extend(body);
+    bytes.resize(8 + padded, 0);
+    bytes.extend(len);
+    bytes
+}
+
+fn section(order: Order) -> Vec<u8> {
+    let mut body = order.u32(0x1a2b_3c4d).to_vec();
+    body.extend(order.u16(1));
+    body.extend(order.u16(0));
+    body.extend(order.i64(-1));
+    block(order, 0x0a0d_0d0a, &body)
+}
+
+/// Options are (code, value).
+fn interface(order: Order, link_type: u16, snap_len: u32, options: &[(u16, &[u8])]) -> Vec<u8> {
+    let mut body = order.u16(link_type).to_vec();
+    body.extend([0, 0]);
+    body.extend(order.u32(snap_len));
+    for (code, value) in options {
+        body.extend(order.u16(*code));
+        body.extend(order.u16(value.len() as u16));
+        body.extend(*value);
+        body.resize(body.len().next_multiple_of(4), 0);
+    }
+    if !options.is_empty() {
+        body.extend([0; 4]);
+    }
+    block(order, 1, &body)
+}
+
+fn packet(order: Order, interface: u32, timestamp: u64, data: &[u8]) -> Vec<u8> {
+    let (high, low) = ((timestamp >> 32) as u32, timestamp as u32);
+    let len = data.len() as u32;
+    let mut body = order.all(&[interface, high, low, len, len + 7]);
+    body.extend(data);
+    block(order, 6, &body)
+}
+
+fn simple_packet(order: Order, wire_len: u32, data: &[u8]) -> Vec<u8> {
+    let mut body = order.u32(wire_len).to_vec();
+    body.extend(data);
+    block(order, 3, &body)
+}
+
+const TSRESOL: u16 = 9;
+const TSOFFSET: u16 = 14;
+
+/// A section with one Ethernet interface in microseconds, packets and a block of statistics.
+fn pcapng(order: Order, sizes: &[usize]) -> Vec<Vec<u8>> {
+    let mut blocks = vec![section(order), interface(order, 1, 0, &[])];
+    for (index, &size) in sizes.iter().enumerate() {
+        blocks.push(packet(order, 0, index as u64, &vec![index as u8; size]));
+    }
+    blocks.push(block(order, 5, &[0; 12]));
+    blocks
+}
+
+/// A frame that owns its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seen {
+    time_ns: i64,
+    wire_len: u32,
+    link_type: u32,
+    data: Vec<u8>,
+}
+
+fn read(mut capture: Capture) -> (Vec<Seen>, End) {
+    let mut frames = Vec::new();
+    while let Some(frame) = capture.next_frame() {
+        frames.push(Seen {
+            time_ns: frame.time_ns,
+            wire_len: frame.wire_len,
+            link_type: frame.link_type,
+            data: frame.data.to_vec(),
+        });
+    }
+    assert!(capture.next_frame().is_none(), "the end is the end");
+    (frames, capture.end().unwrap().clone())
+}
+
+fn open(bytes: &[u8]) -> Result<Capture, ScanError> {
+    Capture::new(Box::new(Cursor::new(bytes.to_vec())), "memory")
+}
+
+fn read_bytes(bytes: &[u8]) -> (Vec<Seen>, End) {
+    read(open(bytes).unwrap())
+}
+
+/// Gives a few bytes at a time, with interruptions, as pipes do, and notes what it was asked for.
+struct Pipe {
+    bytes: Cursor<Vec<u8>>,
+    chunk: usize,
+    calls: usize,
+    largest_request: Arc<AtomicUsize>,
+    fails_at_end: bool,
+}
+
+impl Pipe {
+    fn new(bytes: &[u8], chunk: usize) -> Self {
+        Self {
+            bytes: Cursor::new(bytes.to_vec()),
+            chunk,
+            calls: 0,
+            largest_request: Arc::default(),
+            fails_at_end: false,
+        }
+    }
+}
+
+impl Read for Pipe {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.calls += 1;
+        self.largest_request
+            .fetch_max(into.len(), Ordering::Relaxed);
+        if self.calls.is_multiple_of(3) {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        let chunk = self.chunk.min(into.len());
+        match self.bytes.read(&mut into[..chunk])? {
+            0 if self.fails_at_end => Err(io::Error::other("the disk is on fire")),
+            count => Ok(count),
+        }
+    }
+}
+
+#[test]
+fn pcap_times_and_lengths_hold_in_both_precisions_and_byte_orders() {
+    for order in ORDERS {
+        for (magic, time_ns) in [
+            (MICROSECONDS, 1_700_000_000_123_456_000),
+            (NANOSECONDS, 1_700_000_000_000_123_456),
+        ] {
+            let mut bytes = pcap_header(order, magic, link::LINUX_SLL2);
+            bytes.extend(record(order, 1_700_000_000, 123_456, b"abc"));
+            let expected = Seen {
+                time_ns,
+                wire_len: 10,
+                link_type: link::LINUX_SLL2,
+                data: b"abc".to_vec(),
+            };
+            assert_eq!(read_bytes(&bytes), (vec![expected], End::Complete));
+        }
+    }
+}
+
+#[test]
+fn a_frame_check_sequence_in_the_link_type_field_is_ignored() {
+    let bytes = pcap_header(Order::Little, MICROSECONDS, 0x2400_0000 | link::ETHERNET);
+    assert_eq!(read_bytes(&bytes), (vec![], End::Complete));
+}
+
+#[test]
+fn each_pcapng_interface_keeps_its_own_link_type_and_clock() {
+    for order in ORDERS {
+        let half_second = 1_u64 << 19;
+        let bytes = [
+            section(order),
+            interface(order, 1, 0, &[]),
+            interface(order, 101, 0, &[(TSRESOL, &[9])]),
+            interface(order, 113, 0, &[(2, b"eth0"), (TSRESOL, &[0x80 | 20])]),
+            packet(order, 2, (3 << 20) + half_second, b"c"),
+            packet(order, 0, 1_000_002, b"a"),
+            packet(order, 1, 5_000_000_007, b"bb"),
+        ]
+        .concat();
+        let (frames, end) = read_bytes(&bytes);
+        let seen: Vec<_> = frames
+            .iter()
+            .map(|frame| (frame.link_type, frame.time_ns))
+            .collect();
+        let expected = [
+            (113, 3_500_000_000),
+            (1, 1_000_002_000),
+            (101, 5_000_000_007),
+        ];
+        assert_eq!((seen.as_slice(), end), (expected.as_slice(), End::Complete));
+        assert_eq!(
+            (frames[2].wire_len, frames[2].data.as_slice()),
+            (9, b"bb".as_slice())
+        );
+    }
+}
+
+#[test]
+fn the_seconds_an_interface_adds_are_added_in_both_byte_orders() {
+    for order in ORDERS {
+        for offset_s in [0, 1, 1_700_000_000, -3] {
+            let offset = order.i64(offset_s);
+            let bytes = [
+                section(order),
+                interface(order, 1, 0, &[(TSRESOL, &[9]), (TSOFFSET, &offset)]),
+                packet(order, 0, 10_000_000_001, b"a"),
+            ]
+            .concat();
+            let time_ns = (10 + offset_s) * 1_000_000_000 + 1;
+            assert_eq!(
+                read_bytes(&bytes).0[0].time_ns,
+                time_ns,
+                "{order:?} {offset_s}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_new_section_may_change_the_byte_order_and_numbers_interfaces_anew() {
+    let bytes = [
+        section(Order::Little),
+        interface(Order::Little, 1, 0, &[]),
+        packet(Order::Little, 0, 1, b"a"),
+        section(Order::Big),
+        interface(Order::Big, 101, 0, &[]),
+        packet(Order::Big, 0, 2, b"b"),
+    ]
+    .concat();
+    let seen: Vec<_> = read_bytes(&bytes)
+        .0
+        .iter()
+        .map(|frame| (frame.link_type, frame.time_ns))
+        .collect();
+    assert_eq!(seen, [(1, 1000), (101, 2000)]);
+}
+
+#[test]
+fn simple_packets_are_cut_at_the_snap_length_and_lose_their_padding() {
+    for order in ORDERS {
+        let bytes = [
+            section(order),
+            interface(order, 1, 6, &[]),
+            simple_packet(order, 5, b"abcde"),
+            simple_packet(order, 1500, b"abcdef"),
+        ]
+        .concat();
+        let seen: Vec<_> = read_bytes(&bytes)
+            .0
+            .into_iter()
+            .map(|frame| (frame.wire_len, frame.data))
+            .collect();
+        assert_eq!(seen, [(5, b"abcde".to_vec()), (1500, b"abcdef".to_vec())]);
+    }
+}
+
+#[test]
+fn blocks_that_hold_no_packet_are_skipped() {
+    for order in ORDERS {
+        let mut blocks = vec![section(order), interface(order, 1, 0, &[])];
+        for kind in [4, 5, 0x0bad, 0x7777_7777, 0x8000_0001] {
+            blocks.push(block(order, kind, &[0; 20]));
+        }
+        blocks.push(packet(order, 0, 1, b"a"));
+        let (frames, end) = read_bytes(&blocks.concat());
+        assert_eq!((frames.len(), end), (1, End::Complete));
+    }
+}
+
+#[test]
+fn a_pcap_cut_anywhere_keeps_every_frame_before_the_cut() {
+    for order in ORDERS {
+        let sizes = [0, 1, 60, 33];
+        let whole = pcap(order, MICROSECONDS, &sizes);
+        let mut ends = vec![24];
+        for size in sizes {
+            ends.push(ends[ends.len() - 1] + 16 + size);
+        }
+        let all = read_bytes(&whole).0;
+        for cut in 24..=whole.len() {
+            let complete = ends.iter().filter(|&&end| end <= cut).count() - 1;
+            let end = if ends.contains(&cut) {
+                End::Complete
+            } else {
+                End::Cut
+            };
+            let expected = (all[..complete].to_vec(), end);
+            assert_eq!(read_bytes(&whole[..cut]), expected, "{order:?} {cut}");
+        }
+    }
+}
+
+#[test]
+fn a_pcapng_cut_anywhere_keeps_every_frame_before_the_cut() {
+    for order in ORDERS {
+        let blocks = pcapng(order, &[0, 1, 60, 33]);
+        let whole = blocks.concat();
+        let mut at = 0;
+        let ends: Vec<usize> = blocks
+            .iter()
+            .map(|block| {
+                at += block.len();
+                at
+            })
+            .collect();
+        let all = read_bytes(&whole).0;
+        assert_eq!(all.len(), 4);
+        for cut in 4..=whole.len() {
+            let complete = ends.iter().filter(|&&end| end <= cut).count();
+            let frames = complete.saturating_sub(2).min(4);
+            let end = if ends.contains(&cut) {
+                End::Complete
+            } else {
+                End::Cut
+            };
+            let expected = (all[..frames].to_vec(), end);
+            assert_eq!(read_bytes(&whole[..cut]), expected, "{order:?} {cut}");
+        }
+    }
+}
+
+#[test]
+fn an_impossible_pcap_length_is_damage_after_the_good_frames() {
+    for order in ORDERS {
+        for length in [MAX_RECORD as u32 + 1, 0x8000_0000, u32::MAX] {
+            let mut bytes = pcap(order, NANOSECONDS, &[10, 20]);
+            bytes.extend(order.all(&[1, 1, length, 60]));
+            bytes.extend([0; 100]);
+            let (frames, end) = read_bytes(&bytes);
+            assert_eq!(frames.len(), 2);
+            assert!(
+                matches!(end, End::Damaged(what) if what.contains("length")),
+                "{end:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn impossible_pcapng_blocks_are_damage_after_the_good_frames() {
+    let order = Order::Little;
+    let good = pcapng(order, &[10, 20]).concat();
+    let length = |length: u32| order.all(&[6, length, 0, 0]);
+    let mut lengths_differ = packet(order, 0, 1, b"abcd");
+    let trailer = lengths_differ.len() - 4;
+    lengths_differ[trailer] ^= 4;
+    let mut longer_than_its_block = packet(order, 0, 1, b"abcd");
+    longer_than_its_block[20] = 200;
+    let mut no_byte_order = section(order);
+    no_byte_order[8] = 0;
+    for (name, bad) in [
+        ("length 0", length(0)),
+        ("length 8", length(8)),
+        ("length not a multiple of 4", length(33)),
+        ("length beyond reason", length(u32::MAX - 3)),
+        ("too short for a packet", block(order, 6, &[0; 4])),
+        ("undescribed interface", packet(order, 1, 1, b"abcd")),
+        ("two lengths that differ", lengths_differ),
+        ("captured length beyond the block", longer_than_its_block),
+        ("no byte order", no_byte_order),
+        (
+            "impossible resolution",
+            interface(order, 1, 0, &[(TSRESOL, &[20])]),
+        ),
+        (
+            "impossible binary resolution",
+            interface(order, 1, 0, &[(TSRESOL, &[0x80 | 64])]),
+        ),
+    ] {
+        let bytes = [good.as_slice(), &bad, &good].concat();
+        let (frames, end) = read_bytes(&bytes);
+        assert_eq!(frames.len(), 2, "{name}");
+        assert!(matches!(end, End::Damaged(_)), "{name}: {end:?}");
+    }
+}
+
+#[test]
+fn frames_larger_than_the_buffer_come_whole() {
+    let sizes = [300_000, 10, 262_128, 1_000_000, 300_000];
+    let together = pcapng(Order::Big, &sizes).concat();
+    for bytes in [pcap(Order::Little, MICROSECONDS, &sizes), together] {
+        for chunk in [usize::MAX, 65_536, 4_099] {
+            let pipe = Pipe::new(&bytes, chunk);
+            let (frames, end) = read(Capture::new(Box::new(pipe), "memory").unwrap());
+            assert_eq!(end, End::Complete);
+            let seen: Vec<usize> = frames.iter().map(|frame| frame.data.len()).collect();
+            assert_eq!(seen, sizes);
+            let intact =
+                |(index, frame): (usize, &Seen)| frame.data.iter().all(|&byte| byte == index as u8);
+            assert!(frames.iter().enumerate().all(intact));
+        }
+    }
+}
+
+#[test]
+fn a_pipe_that_trickles_gives_what_a_file_gives() {
+    let sizes = [0, 5, 90, 1];
+    let ng = pcapng(Order::Little, &sizes).concat();
+    for bytes in [pcap(Order::Big, NANOSECONDS, &sizes), ng] {
+        for chunk in 1..20 {
+            let pipe = Pipe::new(&bytes, chunk);
+            assert_eq!(
+                read(Capture::new(Box::new(pipe), "-").unwrap()),
+                read_bytes(&bytes)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_read_error_is_told_and_keeps_what_came_before() {
+    let bytes = pcap(Order::Little, MICROSECONDS, &[5, 6]);
+    let pipe = Pipe {
+        fails_at_end: true,
+        ..Pipe::new(&bytes, 1000)
+    };
+    let (frames, end) = read(Capture::new(Box::new(pipe), "-").unwrap());
+    assert_eq!(
+        (frames.len(), end),
+        (2, End::Failed("the disk is on fire".to_owned()))
+    );
+}
+
+/// Never ends; counts nothing, holds nothing.
+struct Endless {
+    start: Cursor<Vec<u8>>,
+    largest_request: Arc<AtomicUsize>,
+}
+
+impl Read for Endless {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.largest_request
+            .fetch_max(into.len(), Ordering::Relaxed);
+        match self.start.read(into)? {
+            0 => {
+                into.fill(0xff);
+                Ok(into.len())
+            }
+            count => Ok(count),
+        }
+    }
+}
+
+#[test]
+fn no_claimed_length_makes_the_buffer_outgrow_its_bound() {
+    let order = Order::Little;
+    let largest = MAX_RECORD as u32;
+    let mut in_pcap = pcap(order, MICROSECONDS, &[1]);
+    in_pcap.extend(order.all(&[1, 1, largest, largest]));
+    let mut in_pcapng = pcapng(order, &[1]).concat();
+    in_pcapng.extend(order.all(&[0x7777, largest]));
+    for start in [in_pcap, in_pcapng] {
+        let largest_request = Arc::new(AtomicUsize::new(0));
+        let start = Cursor::new(start);
+        let input = Endless {
+            start,
+            largest_request: Arc::clone(&largest_request),
+        };
+        let (_, end) = read(Capture::new(Box::new(input), "-").unwrap());
+        assert!(matches!(end, End::Damaged(_)), "{end:?}");
+        assert!(largest_request.load(Ordering::Relaxed) <= 2 * MAX_RECORD);
+    }
+}
+
+#[test]
+fn what_is_no_capture_is_refused_with_the_reason() {
+    let unknown = pcap_header(Order::Big, MICROSECONDS, UNDEFINED_LINK);
+    let cut_header = &pcap_header(Order::Little, MICROSECONDS, 1)[..20];
+    for (bytes, reason) in [
+        (&b""[..], "empty"),
+        (b"ab", "not a capture"),
+        (
+            b"#!/bin/sh\necho no capture here, none at all\n",
+            "neither pcap nor pcapng",
+        ),
+        (&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0], "gzip"),
+        (&[0x28, 0xb5, 0x2f, 0xfd, 0, 0], "zstd"),
+        (cut_header, "ends inside the file header"),
+        (&unknown, "link type 147"),
+    ] {
+        let error = open(bytes).err().unwrap().to_string();
+        assert!(
+            error.starts_with("memory: ") && error.contains(reason),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn damaged_bytes_never_panic_loop_or_invent_frames() {
+    let order = Order::Little;
+    let extra = [
+        interface(
+            order,
+            113,
+            4,
+            &[(TSRESOL, &[0x80 | 20]), (TSOFFSET, &[1; 8])],
+        ),
+        simple_packet(order, 5, b"abcde"),
+        packet(order, 1, u64::MAX, &[7; 40]),
+    ];
+    let samples = [
+        pcap(Order::Little, MICROSECONDS, &[0, 60, 7]),
+        pcap(Order::Big, NANOSECONDS, &[0, 60, 7]),
+        pcapng(Order::Big, &[0, 60, 7]).concat(),
+        [pcapng(order, &[0, 60, 7]).concat(), extra.concat()].concat(),
+    ];
+    let mut state = 1_u32;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as usize % below
+    };
+    for round in 0..20_000 {
+        let mut bytes = samples[round % samples.len()].clone();
+        for _ in 0..=random(4) {
+            let at = random(bytes.len());
+            bytes[at] = if random(2) == 0 {
+                random(256) as u8
+            } else {
+                0xff
+            };
+        }
+        bytes.truncate(bytes.len() - random(8));
+        if let Ok(capture) = open(&bytes) {
+            let (frames, _) = read(capture);
+            let captured: usize = frames.iter().map(|frame| frame.data.len()).sum();
+            assert!(captured <= bytes.len() && frames.len() * 12 <= bytes.len());
+        }
+    }
+}
+
+/// What libpcap reads from a file.
+fn read_with_libpcap(path: &Path) -> Vec<Seen> {
+    let precision = ::pcap::Precision::Nano;
+    let mut capture = ::pcap::Capture::from_file_with_precision(path, precision).unwrap();
+    let link_type = capture.get_datalink().0 as u32;
+    let mut frames = Vec::new();
+    loop {
+        match capture.next_packet() {
+            Ok(packet) => frames.push(Seen {
+                // With this precision `tv_usec` holds nanoseconds.
+                time_ns: packet.header.ts.tv_sec * 1_000_000_000 + packet.header.ts.tv_usec,
+                wire_len: packet.header.len,
+                link_type,
+                data: packet.data.to_vec(),
+            }),
+            Err(::pcap::Error::NoMorePackets) => return frames,
+            Err(error) => panic!("{}: {error}", path.display()),
+        }
+    }
+}
+
+#[test]
+fn the_shipped_captures_read_as_libpcap_reads_them() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures");
+    let mut compared = 0;
+    for entry in folder.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "pcap")
+        {
+            let (frames, end) = read(Capture::open(path.to_str().unwrap()).unwrap());
+            assert_eq!(end, End::Complete);
+            assert!(!frames.is_empty());
+            assert!(frames == read_with_libpcap(&path), "{}", path.display());
+            compared += 1;
+        }
+    }
+    assert!(
+        compared >= 7,
+        "only {compared} captures in {}",
+        folder.display()
+    );
+}
+
+#[test]
+fn clocks_and_byte_orders_are_those_of_libpcap() {
+    let name = format!("nagle-scan-reader-{}.pcapng", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    for order in ORDERS {
+        let offset = order.i64(1_600_000_000);
+        for resolution in [3, 6, 9, 0x80 | 10, 0x80 | 20] {
+            let options: [(u16, &[u8]); 2] = [(TSRESOL, &[resolution]), (TSOFFSET, &offset)];
+            let mut blocks = vec![section(order), interface(order, 1, 65_535, &options)];
+            for timestamp in [0, 1, 1023, 123_456_789, 9_876_543_210] {
+                blocks.push(packet(order, 0, timestamp, b"abcde"));
+            }
+            std::fs::write(&path, blocks.concat()).unwrap();
+            let theirs = read_with_libpcap(&path);
+            assert_eq!(
+                read_bytes(&blocks.concat()).0,
+                theirs,
+                "{order:?} {resolution:#x}"
+            );
+        }
+    }
+    std::fs::remove_file(&path).unwrap();
+}

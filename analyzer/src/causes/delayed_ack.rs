@@ -21,15 +21,13 @@ use super::{Direction, nagle_delack};
 use crate::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
-    wait.is(fact::ACK_ONLY) || (is_released(wait, direction) && !direction.contradicted)
+    wait.is(fact::ACK_ONLY) || (is_released(wait, direction) && !direction.off_or_paced)
 }
 
 fn is_released(wait: &Wait, direction: &Direction) -> bool {
-    let lock = &direction.lock;
-    let off = (wait.release_ns() - lock.center_ns).abs();
     wait.has_ack()
         && wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK)
         && !wait.is(fact::SMALL)
-        && off <= lock.tolerance_ns
+        && direction.lock.is_locked(wait)
         && nagle_delack::is_delayed(wait, direction)
 }

@@ -1,5 +1,6 @@
 //! Causes of waits: one file each, one pure function each, first match wins.
 
+mod congestion_window;
 mod delayed_ack;
 mod nagle_delack;
 mod nagle_rtt;
@@ -16,8 +17,8 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Direction {
     pub lock: Lock,
-    /// Was Nagle off around this wait?
-    pub contradicted: bool,
+    /// Was Nagle off around this wait, or is it the program's own pause?
+    pub off_or_paced: bool,
     /// Round trip between the capture point and the receiver; `None` unknown.
     pub receiver_rtt_ns: Option<i64>,
     /// Mean jitter of that round trip.
@@ -32,7 +33,7 @@ impl Direction {
 
     /// Was this wait a hold by Nagle's algorithm?
     pub fn holds(&self, wait: &Wait) -> bool {
-        !self.contradicted && self.lock.holds(wait)
+        !self.off_or_paced && self.lock.holds(wait)
     }
 }
 
@@ -44,6 +45,7 @@ pub enum Cause {
     NagleRtt,
     Retransmission,
     ZeroWindow,
+    CongestionWindow,
     DelayedAck,
     SenderApp,
     Unknown,
@@ -57,7 +59,7 @@ struct Rule {
 }
 
 /// In the order in which they are asked: what is seen directly first, what is inferred later.
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     Rule {
         cause: Cause::Retransmission,
         name: "retransmission",
@@ -77,6 +79,11 @@ const RULES: [Rule; 7] = [
         cause: Cause::NagleRtt,
         name: "nagle_rtt",
         recognises: nagle_rtt::recognises,
+    },
+    Rule {
+        cause: Cause::CongestionWindow,
+        name: "congestion_window",
+        recognises: congestion_window::recognises,
     },
     Rule {
         cause: Cause::DelayedAck,

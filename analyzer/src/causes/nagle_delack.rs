@@ -37,5 +37,6 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
 
 /// Did the receiver delay its ACK, beyond what the jitter of the path explains?
 pub(super) fn is_delayed(wait: &Wait, direction: &Direction) -> bool {
-    direction.ack_delay_ns(wait) >= DELAYED_ACK_NS + 2 * direction.receiver_jitter_ns
+    let blur_ns = 2 * direction.receiver_jitter_ns + direction.lock.clock_ns;
+    direction.ack_delay_ns(wait) >= DELAYED_ACK_NS + blur_ns
 }

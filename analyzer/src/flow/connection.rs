@@ -23,8 +23,6 @@ const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
 const PROBE_NS: i64 = 190_000_000;
 /// RFC 6928: an initial congestion window of ten segments.
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
-/// A copy of a frame (mirror port, `-i any`) follows the frame this fast; a retransmission cannot.
-const COPY_NS: i64 = 500_000;
 /// Missing bytes that come this soon were reordered by the network, not sent again.
 const REORDER_NS: i64 = 3_000_000;
 
@@ -149,7 +147,7 @@ impl Connection {
         }
         self.last_ns = self.last_ns.max(now.time_ns);
         self.halves[side as usize].segments += 1;
-        self.halves[side as usize].timestamps |= segment.options.timestamps;
+        self.halves[side as usize].timestamps |= segment.options.tsval.is_some();
         if segment.has(RST) {
             self.close(side, sinks);
             return;
@@ -168,6 +166,7 @@ impl Connection {
             self.take_data(side, segment, now, sinks);
         }
         if segment.has(FIN) {
+            self.halves[side as usize].end_at(segment.seq.wrapping_add(segment.len));
             self.close(side, sinks);
         }
     }
@@ -241,14 +240,14 @@ impl Connection {
     fn take_old_data(&mut self, side: Side, segment: &Segment, now: Mark, sinks: &mut Sinks<'_>) {
         let half = &mut self.halves[side as usize];
         let since = now.time_ns - half.last_data.time_ns;
-        if since < COPY_NS && segment.len == half.last_len {
-            half.duplicated += 1;
-            return;
-        }
         let filled = half.unseen_bytes >= u64::from(segment.len) && since < REORDER_NS;
         if filled && half.unseen_frame == half.last_data.frame {
             half.reordered += 1;
             half.unseen_bytes -= u64::from(segment.len);
+            return;
+        }
+        if half.is_copy(segment, now) {
+            half.duplicated += 1;
             return;
         }
         half.retransmitted += 1;
@@ -285,6 +284,7 @@ impl Connection {
             rel_seq: half.offset.saturating_sub(back),
             len: segment.len,
             unacked_len: half.in_flight(),
+            unacked_ns: from.time_ns,
             contradictions: half.contradictions,
         });
     }
@@ -307,7 +307,7 @@ impl Connection {
         }
         let peer_window = i64::from(self.half(side.other()).window);
         let half = &mut self.halves[side as usize];
-        half.send(len, now, !len.is_multiple_of(mss));
+        half.send(segment, len, now, !len.is_multiple_of(mss));
         half.room = peer_window - i64::from(half.in_flight());
     }
 
@@ -344,7 +344,7 @@ impl Connection {
         sinks: &mut Sinks<'_>,
     ) {
         let (half, peer) = (self.half(side), self.half(side.other()));
-        let release = releasing_ack(half, peer, now);
+        let release = releasing_ack(half, peer, now, sinks.min_wait_ns);
         let own_before = release.is_some() || half.last_data.after(peer.last_data);
         let from = if own_before { half.last_data } else { peer.last_data };
         if !from.is_set() || now.time_ns - from.time_ns < sinks.min_wait_ns {
@@ -361,19 +361,21 @@ impl Connection {
             rel_seq: half.offset,
             len,
             unacked_len: half.last_len,
+            unacked_ns: match release {
+                Some(release) if release.exactly_small => half.small_sent_ns,
+                _ => half.last_data.time_ns,
+            },
             contradictions: half.contradictions,
         };
         self.push(side, wait, sinks);
     }
 
     fn push(&mut self, side: Side, wait: Wait, sinks: &mut Sinks<'_>) {
-        let half = &mut self.halves[side as usize];
-        if wait.has_ack() && wait.is(fact::PURE_ACK) {
-            if wait.release_ns() - known(half.rtt_ns) <= CANDIDATE_NS {
-                sinks.waits.push_candidate(wait);
-                return;
-            }
-            half.late_releases += 1;
+        let half = &self.halves[side as usize];
+        let near_ack = wait.release_ns() - known(half.rtt_ns) <= CANDIDATE_NS;
+        if wait.has_ack() && wait.is(fact::PURE_ACK) && near_ack {
+            sinks.waits.push_candidate(wait);
+            return;
         }
         let reply_ns = wait.wait_ns() - known(half.rtt_ns);
         if wait.is(fact::OWN_DATA_BEFORE) || reply_ns >= sinks.min_wait_ns {
@@ -407,6 +409,7 @@ impl Connection {
                     rel_seq: half.offset,
                     len: 0,
                     unacked_len: half.last_len,
+                    unacked_ns: from.time_ns,
                     contradictions: half.contradictions,
                 });
             }
@@ -453,14 +456,19 @@ fn left_unacked(half: &Half, now: Mark) -> bool {
 }
 
 /// The ACK that may have let the sender go on: the first to cover its last small segment
-/// (Minshall's rule) or everything (the classic rule), after its last data and after the last
-/// data of the peer that can have reached it.
-fn releasing_ack(half: &Half, peer: &Half, now: Mark) -> Option<Release> {
+/// (Minshall's rule) or everything (the classic rule), after its last data.
+///
+/// Data from the peer that had reached the sender by then may be what it answers; unless it came
+/// long before the ACK, it explains the segment as well as the ACK does.
+fn releasing_ack(half: &Half, peer: &Half, now: Mark, min_wait_ns: i64) -> Option<Release> {
     let rtt_ns = known(half.rtt_ns);
-    let data_arrived = |mark: Mark| (now.time_ns - mark.time_ns) * 2 >= rtt_ns;
+    let data = peer.last_data;
+    // In the sender's time: after it sent its last data, and before what is captured now.
+    let after_last = data.time_ns + rtt_ns * 3 / 4 > half.last_data.time_ns;
+    let data_arrived = after_last && (now.time_ns - data.time_ns) * 2 >= rtt_ns;
     let freed = |release: Release| {
         let mark = release.mark;
-        let answered = peer.last_data.after(mark) && data_arrived(peer.last_data);
+        let answered = data_arrived && mark.time_ns - data.time_ns < min_wait_ns;
         (mark.is_set() && mark.after(half.last_data) && !answered).then_some(release)
     };
     let distance = |release: &Release| (now.time_ns - release.mark.time_ns - rtt_ns).abs();

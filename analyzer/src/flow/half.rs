@@ -11,6 +11,8 @@ pub struct Release {
     /// No payload: the application at the other end cannot have caused it.
     pub pure: bool,
     pub fin: bool,
+    /// It covers the last small segment and nothing after it.
+    pub exactly_small: bool,
 }
 
 /// One direction of a connection, named after its sender.
@@ -22,6 +24,8 @@ pub struct Half {
     pub snd_una: u32,
     /// End of the last small segment sent (Linux `snd_sml`, Minshall's variant of Nagle).
     pub snd_sml: u32,
+    /// When it was sent, in ns since the epoch.
+    pub small_sent_ns: i64,
     /// End and time of the segment whose ACK gives the next round-trip sample.
     timed_end: u32,
     timed_ns: i64,
@@ -30,6 +34,8 @@ pub struct Half {
     /// Last data sent, retransmissions included, and its length in bytes.
     pub last_data: Mark,
     pub last_len: u32,
+    last_tsval: Option<u32>,
+    last_ip_id: u16,
     /// Was it small?
     pub last_small: bool,
     pub known: bool,
@@ -64,8 +70,6 @@ pub struct Half {
     /// Small segments sent while a small one was unacknowledged, and one such pair of frames.
     pub contradictions: u32,
     pub contradiction: (u64, u64),
-    /// ACK-then-data events that came far after the ACK: the application's own pace.
-    pub late_releases: u32,
     /// Delayed pure ACKs this host sent: count, sum, least and most of the delay in ns, from the
     /// data they acknowledge to the ACK, at the capture point.
     pub delayed_acks: u32,
@@ -87,6 +91,12 @@ pub struct Half {
 /// A round trip this much above the shortest one is not jitter of the path any more but a delayed
 /// ACK or an application: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
 const JITTER_LIMIT_NS: i64 = 8_000_000;
+
+/// A copy may come after a few newer packets of its sender.
+const COPY_IDS: u16 = 64;
+/// Without a timestamp or an identification: a copy follows the frame this fast, and a
+/// retransmission cannot.
+const COPY_NS: i64 = 500_000;
 
 impl Half {
     pub fn new() -> Self {
@@ -152,6 +162,7 @@ impl Half {
             mark: now,
             pure: segment.len == 0,
             fin: segment.has(crate::decode::FIN),
+            exactly_small: ack == self.snd_sml,
         };
         if seq::lt(self.snd_una, self.snd_sml) && seq::le(self.snd_sml, ack) {
             self.small_acked = release;
@@ -211,7 +222,9 @@ impl Half {
     }
 
     /// Moves past new data of `len` bytes that starts at `snd_nxt`.
-    pub fn send(&mut self, len: u32, now: Mark, small: bool) {
+    pub fn send(&mut self, segment: &Segment, len: u32, now: Mark, small: bool) {
+        self.last_tsval = segment.options.tsval;
+        self.last_ip_id = segment.ip_id;
         self.snd_nxt = self.snd_nxt.wrapping_add(len);
         self.offset += u64::from(len);
         self.last_data = now;
@@ -225,9 +238,30 @@ impl Half {
         self.all_acked = Release::default();
         if small {
             self.snd_sml = self.snd_nxt;
+            self.small_sent_ns = now.time_ns;
             self.small_acked = Release::default();
         }
         self.time_segment(self.snd_nxt, now.time_ns);
+    }
+
+    /// Is this segment, which brings nothing new, a second copy of a captured frame (a mirror port,
+    /// `-i any`, two taps in one file) and not a retransmission? A retransmission is a packet of
+    /// its own: its timestamp and its IP identification are newer.
+    pub fn is_copy(&self, segment: &Segment, now: Mark) -> bool {
+        match (segment.options.tsval, self.last_tsval) {
+            (Some(tsval), Some(last)) => !seq::lt(last, tsval),
+            _ if segment.ip_id != 0 && self.last_ip_id != 0 => {
+                self.last_ip_id.wrapping_sub(segment.ip_id) < COPY_IDS
+            }
+            _ => now.time_ns - self.last_data.time_ns < COPY_NS && segment.len == self.last_len,
+        }
+    }
+
+    /// FIN, which takes one sequence number, follows at `seq`.
+    pub fn end_at(&mut self, seq: u32) {
+        if seq == self.snd_nxt {
+            self.snd_nxt = seq.wrapping_add(1);
+        }
     }
 
     /// A keep-alive repeats the byte before `snd_nxt`, or none (RFC 9293, section 3.8.4).

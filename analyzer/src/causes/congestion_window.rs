@@ -1,0 +1,27 @@
+//! # What happens
+//! The sender had as much in flight as its congestion window allows, and waited for an ACK before
+//! it sent more. Connections begin with ten segments, and return to few after a loss or a pause.
+//!
+//! # How it is recognised
+//! More than an initial window was in flight, and the next segment left as soon as an ACK reached
+//! the sender, one round trip (between the capture point and the sender) after it passed.
+//!
+//! # What it is not
+//! A hold by Nagle's algorithm, which stops a sender before a small segment only, and time and
+//! again at the end of its messages.
+//!
+//! # What to do
+//! Keep connections open so that the window can grow; on Linux consider
+//! `net.ipv4.tcp_slow_start_after_idle=0`; send less per message.
+//!
+//! # References
+//! RFC 5681, sections 3.1 and 4.1; RFC 6928.
+
+use super::Direction;
+use crate::wait::{Wait, fact};
+
+pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+    wait.is(fact::LARGE_FLIGHT | fact::OWN_DATA_BEFORE)
+        && wait.has_ack()
+        && direction.lock.is_locked(wait)
+}
