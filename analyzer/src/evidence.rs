@@ -51,17 +51,7 @@ impl Display for Reason<'_> {
         let wait = &self.finding.wait;
         let end = self.verdict.end(wait.by);
         match self.kind {
-            Kind::Unacked => write!(
-                out,
-                "frame {} ({} bytes, {}) was unacknowledged, so frame {} ({} bytes, less than \
-                 the MSS of {}) had to wait",
-                wait.from.frame,
-                wait.unacked_len,
-                if wait.is(fact::UNACKED_SMALL) { "small" } else { "full-sized" },
-                wait.to.frame,
-                wait.len,
-                self.verdict.mss,
-            ),
+            Kind::Unacked => self.unacked(out),
             Kind::Ack => self.ack(out),
             Kind::Release => write!(
                 out,
@@ -84,6 +74,26 @@ impl Display for Reason<'_> {
 }
 
 impl Reason<'_> {
+    fn unacked(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let (wait, mss) = (&self.finding.wait, self.verdict.mss);
+        let last_is_full = wait.unacked_len.is_multiple_of(mss);
+        match (wait.is(fact::UNACKED_SMALL), last_is_full) {
+            (true, true) => write!(out, "a small segment before frame {}", wait.from.frame)?,
+            (_, last_is_full) => write!(
+                out,
+                "frame {} ({} bytes, {})",
+                wait.from.frame,
+                wait.unacked_len,
+                if last_is_full { "full-sized" } else { "small" },
+            )?,
+        }
+        write!(
+            out,
+            " was unacknowledged, so frame {} ({} bytes, less than the MSS of {mss}) had to wait",
+            wait.to.frame, wait.len,
+        )
+    }
+
     fn ack(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let wait = &self.finding.wait;
         let receiver: Side = wait.by.other();

@@ -24,6 +24,8 @@ const NEAR: i64 = 3;
 /// Where this many releases are locked, and ten times as many as lie near, Nagle's algorithm is at
 /// work beyond doubt: then a release as late as the neighbourhood is a late one, not another.
 const SECURE: u32 = 5;
+/// No core is narrower: kernels release within 140 us (p99).
+const CORE_NS: i64 = 200_000;
 /// The peak must stand this many times above what the neighbourhood makes likely by chance.
 const PEAK_OVER_CHANCE: f64 = 4.0;
 /// Contradictions are looked for among this many neighbouring candidates on each side.
@@ -58,6 +60,8 @@ pub struct Lock {
     /// The same after more than an initial window in flight: small ones and full-sized ones.
     pub small_after_window: u32,
     pub full_after_window: u32,
+    /// Half of the locked releases lie this close to the round trip, in ns.
+    pub spread_ns: i64,
     /// Do the releases peak at the round trip?
     pub peaks: bool,
 }
@@ -80,6 +84,7 @@ impl Lock {
         let shortest = freed().map(Wait::release_ns).min();
         let mut lock = Self::around(connection.half(side), shortest, clock_ns);
         freed().for_each(|wait| lock.count(wait));
+        lock.spread_ns = lock.median_distance(freed());
         lock.peaks = lock.is_peak();
         lock
     }
@@ -119,13 +124,28 @@ impl Lock {
         }
     }
 
+    fn median_distance<'a>(&self, freed: impl Iterator<Item = &'a Wait>) -> i64 {
+        let distance = |wait: &Wait| (wait.release_ns() - self.center_ns).abs();
+        let mut distances: Vec<i64> = freed
+            .filter(|wait| is_candidate(wait))
+            .map(distance)
+            .filter(|&off| off <= self.tolerance_ns)
+            .collect();
+        distances.sort_unstable();
+        distances.get(distances.len() / 2).copied().unwrap_or(0)
+    }
+
+    /// Held segments crowd around the round trip; a program's own writes fall as thickly beside
+    /// it. Compared are the core, which holds at least half of the locked releases, and the
+    /// neighbourhood beyond the tolerance, per unit of time.
     fn is_peak(&self) -> bool {
         let in_band = self.in_band + self.small_after_window;
         if in_band == 0 || self.full_sized > in_band {
             return false;
         }
-        // The band reaches to both sides of the round trip, the neighbourhood only beyond it.
-        let by_chance = f64::from(self.near) * 2.0 / NEAR as f64;
+        let core_ns = (2 * self.spread_ns).clamp(CORE_NS, self.tolerance_ns);
+        let near_ns = NEAR * self.tolerance_ns;
+        let by_chance = f64::from(self.near) * (2 * core_ns) as f64 / near_ns as f64;
         f64::from(in_band) > PEAK_OVER_CHANCE * by_chance
     }
 
@@ -312,8 +332,14 @@ mod tests {
 
     #[test]
     fn releases_spread_around_the_ack_are_no_peak() {
-        let spread = Lock { in_band: 8, near: 24, ..Lock::default() };
-        let peak = Lock { in_band: 60, near: 10, ..spread };
+        let spread = Lock {
+            tolerance_ns: 2_000_000,
+            spread_ns: 1_000_000,
+            in_band: 8,
+            near: 24,
+            ..Lock::default()
+        };
+        let peak = Lock { spread_ns: 50_000, ..spread };
         assert!(!spread.is_peak());
         assert!(peak.is_peak());
         assert!(Lock { near: 0, ..spread }.is_peak());

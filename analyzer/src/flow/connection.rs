@@ -23,6 +23,12 @@ const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
 const PROBE_NS: i64 = 190_000_000;
 /// RFC 6928: an initial congestion window of ten segments.
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
+/// From this round trip on there is a network between the capture point and a host.
+const NETWORK_RTT_NS: i64 = 1_000_000;
+/// Two events this far apart can be told apart as the reason for a third: at the sender itself,
+/// and over a network.
+const LOCAL_DISTINCT_NS: i64 = 1_000_000;
+const DISTINCT_NS: i64 = 5_000_000;
 /// Missing bytes that come this soon were reordered by the network, not sent again.
 const REORDER_NS: i64 = 3_000_000;
 
@@ -344,7 +350,7 @@ impl Connection {
         sinks: &mut Sinks<'_>,
     ) {
         let (half, peer) = (self.half(side), self.half(side.other()));
-        let release = releasing_ack(half, peer, now, sinks.min_wait_ns);
+        let release = releasing_ack(half, peer, now);
         let own_before = release.is_some() || half.last_data.after(peer.last_data);
         let from = if own_before { half.last_data } else { peer.last_data };
         if !from.is_set() || now.time_ns - from.time_ns < sinks.min_wait_ns {
@@ -456,26 +462,38 @@ fn left_unacked(half: &Half, now: Mark) -> bool {
 }
 
 /// The ACK that may have let the sender go on: the first to cover its last small segment
-/// (Minshall's rule) or everything (the classic rule), after its last data.
+/// (Minshall's rule) or everything (the classic rule), if it reached the sender after its last
+/// data had left.
 ///
-/// Data from the peer that had reached the sender by then may be what it answers; unless it came
-/// long before the ACK, it explains the segment as well as the ACK does.
-fn releasing_ack(half: &Half, peer: &Half, now: Mark, min_wait_ns: i64) -> Option<Release> {
+/// Data from the peer that reached the sender shortly before such an ACK explains what follows as
+/// well as the ACK does: the program may answer it.
+fn releasing_ack(half: &Half, peer: &Half, now: Mark) -> Option<Release> {
     let rtt_ns = known(half.rtt_ns);
     let data = peer.last_data;
-    // In the sender's time: after it sent its last data, and before what is captured now.
-    let after_last = data.time_ns + rtt_ns * 3 / 4 > half.last_data.time_ns;
-    let data_arrived = after_last && (now.time_ns - data.time_ns) * 2 >= rtt_ns;
+    let data_arrived = reached_after(data, half.last_data, rtt_ns)
+        && (now.time_ns - data.time_ns) * 4 >= rtt_ns * 3;
+    let distinct_ns = if rtt_ns < NETWORK_RTT_NS { LOCAL_DISTINCT_NS } else { DISTINCT_NS };
     let freed = |release: Release| {
         let mark = release.mark;
-        let answered = data_arrived && mark.time_ns - data.time_ns < min_wait_ns;
-        (mark.is_set() && mark.after(half.last_data) && !answered).then_some(release)
+        let answered = data_arrived && mark.time_ns - data.time_ns < distinct_ns;
+        let freeing = mark.is_set() && reached_after(mark, half.last_data, rtt_ns);
+        (freeing && !answered).then_some(release)
     };
     let distance = |release: &Release| (now.time_ns - release.mark.time_ns - rtt_ns).abs();
     [freed(half.small_acked), freed(half.all_acked)]
         .into_iter()
         .flatten()
         .min_by_key(distance)
+}
+
+/// Did `incoming` reach the sender after `sent` had left it? Judged in the sender's time: what
+/// passes the capture point on its way to the sender arrives half a round trip later, and what
+/// passes it on its way out left half a round trip earlier. A quarter is left to jitter.
+fn reached_after(incoming: Mark, sent: Mark, rtt_ns: i64) -> bool {
+    match rtt_ns {
+        ..NETWORK_RTT_NS => incoming.after(sent),
+        _ => incoming.time_ns + rtt_ns * 3 / 4 > sent.time_ns,
+    }
 }
 
 #[expect(clippy::too_many_arguments)]
