@@ -13,9 +13,10 @@ import platform
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 HERE = Path(__file__).resolve().parent
 
@@ -27,7 +28,7 @@ FIN, SYN, ACK = 0x01, 0x02, 0x10
 # nagle: the sockets' options, from the sources and (wrk, Apache HttpClient) from strace.
 # second_write: who writes an exchange in two pieces, the first piece's bytes, and both pieces'.
 # Whatever was held must be a second piece.
-CAPTURES = {
+CAPTURES: dict[str, dict[str, Any]] = {
     "java-split": {
         "story": "Java client writes a 13-byte line in two pieces, then reads: write-write-read",
         "nagle": {"client": "on", "server": "on"},
@@ -63,6 +64,8 @@ CAPTURES = {
 
 
 class Frame(NamedTuple):
+    """One line of tshark: sequence numbers relative, times in seconds."""
+
     number: int
     time: Decimal
     stream: int
@@ -76,27 +79,53 @@ class Frame(NamedTuple):
 class Direction:
     """What one end has sent."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.has_data = False
-        self.unacked = None  # its last segment, until it is acknowledged
-        self.late = None  # that segment and its late pure ACK, until the next data
+        # Its last segment, until it is acknowledged; and with its late pure ACK, until more data.
+        self.unacked: Frame | None = None
+        self.late: tuple[Frame, Frame] | None = None
 
 
-def read_frames(pcap):
-    fields = "frame.number frame.time_relative tcp.stream tcp.srcport tcp.seq tcp.len tcp.ack tcp.flags"
-    command = ["tshark", "-r", pcap, "-o", "tcp.relative_sequence_numbers:TRUE", "-T", "fields"]
+def read_frames(pcap: Path) -> Iterator[Frame]:
+    """The TCP frames of a capture."""
+    fields = (
+        "frame.number frame.time_relative tcp.stream tcp.srcport tcp.seq tcp.len tcp.ack tcp.flags"
+    )
+    command = [
+        "tshark",
+        "-r",
+        str(pcap),
+        "-o",
+        "tcp.relative_sequence_numbers:TRUE",
+        "-T",
+        "fields",
+    ]
     for field in fields.split():
         command += ["-e", field]
     listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for line in listing.splitlines():
         number, time, stream, port, seq, length, ack, flags = line.split("\t")
-        yield Frame(int(number), Decimal(time), int(stream), int(port), int(seq), int(length),
-                    int(ack or 0), int(flags, 16))
+        yield Frame(
+            int(number),
+            Decimal(time),
+            int(stream),
+            int(port),
+            int(seq),
+            int(length),
+            int(ack or 0),
+            int(flags, 16),
+        )
 
 
-def held_segments(pcap):
+Ends = dict[str, Direction]
+Held = tuple[str, Frame, Frame, Frame]
+
+
+def held_segments(pcap: Path) -> tuple[dict[int, Ends], list[Held]]:
     """Connections, and (role of the sender, A, K, B) for every A - late pure ACK K - prompt B."""
-    clients, connections, held = {}, {}, []
+    clients: dict[int, int] = {}
+    connections: dict[int, Ends] = {}
+    held: list[Held] = []
     for frame in read_frames(pcap):
         if frame.flags & (SYN | ACK) == SYN:
             clients[frame.stream] = frame.port
@@ -117,7 +146,8 @@ def held_segments(pcap):
     return connections, held
 
 
-def describe(role, data, ack, segment):
+def describe(role: str, data: Frame, ack: Frame, segment: Frame) -> dict[str, Any]:
+    """A stall as the expectation file names it."""
     return {
         "connection": segment.stream,
         "sender": role,
@@ -131,7 +161,8 @@ def describe(role, data, ack, segment):
     }
 
 
-def expectation(name, made_on):
+def expectation(name: str, made_on: str) -> dict[str, Any]:
+    """What must be found in a capture."""
     facts = CAPTURES[name]
     connections, held = held_segments(HERE / f"{name}.pcap")
     for role, _, _, segment in held:
@@ -153,36 +184,41 @@ def expectation(name, made_on):
     return expected
 
 
-def nagle_of(ends, options):
+def nagle_of(ends: Ends, options: dict[str, str]) -> dict[str, str | None]:
     """wrk's first connection only tests the address: nothing is sent, so nothing is claimed."""
     if any(direction.has_data for direction in ends.values()):
         return options
     return {"client": None, "server": None}
 
 
-def to_text(expected):
+def to_text(expected: dict[str, Any]) -> str:
     """JSON with one line per stall."""
-    def value(item):
+
+    def value(item: object) -> str:
         if isinstance(item, list) and item:
             return "[\n    " + ",\n    ".join(map(json.dumps, item)) + "\n  ]"
         return json.dumps(item)
+
     return "{\n  " + ",\n  ".join(f'"{k}": {value(v)}' for k, v in expected.items()) + "\n}\n"
 
 
-def system():
-    kernel = re.match(r"[\d.]+", platform.release()).group()
+def system() -> str:
+    """Kernel and tcpdump, as they are here."""
+    kernel = re.split(r"[^\d.]", platform.release())[0].rstrip(".")
     version = subprocess.run(["tcpdump", "--version"], capture_output=True, text=True)
-    tcpdump = re.search(r"tcpdump version ([\d.]+)", version.stdout + version.stderr).group(1)
+    tcpdump = re.findall(r"tcpdump version ([\d.]+)", version.stdout + version.stderr)[0]
     return f"Linux {kernel} {platform.machine()}, loopback; tcpdump {tcpdump}"
 
 
-def write(name, programs):
+def write(name: str, programs: str) -> None:
+    """Writes the expectation file of a capture that was made here just now."""
     expected = expectation(name, f"{system()}; {programs}")
     (HERE / f"{name}.json").write_text(to_text(expected))
     print(f"{name}: {len(expected['stalls'])} stalls")
 
 
-def check():
+def check() -> str | int:
+    """Exit status: 0, or the names of the files that are not true any more."""
     stale = []
     for name in CAPTURES:
         text = (HERE / f"{name}.json").read_text()

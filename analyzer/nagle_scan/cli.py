@@ -7,7 +7,8 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 from nagle_scan import _core
 from nagle_scan.report import text
@@ -43,25 +44,60 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _core.NagleScanError as error:
         print(f"nagle-scan: {text.printable(str(error))}", file=sys.stderr)
         return EXIT_UNUSABLE
-    except BrokenPipeError:
-        # The reader of our output (head, less) has gone; nothing is left to say.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_CLEAN
 
 
 def _run(options: argparse.Namespace) -> int:
     scan = _core.scan_captures(options.capture, options.filter, options.min_wait, exchanges=False)
     for path in options.output:
         WRITERS[_suffix(path)](scan, path)
-    style = text.COLOURS if text.wants_colours(sys.stdout) else text.PLAIN
-    print(text.render(scan, options.capture, options.min_wait, style), flush=True)
+    _say(scan, options)
     if scan.summary().stalls and not options.exit_zero:
         return EXIT_STALLS
     return EXIT_CLEAN
 
 
+def _say(scan: _core.Scan, options: argparse.Namespace) -> None:
+    """Prints the report. A reader who has gone (head, less) is no error."""
+    # None where the shell closed it (`>&-`).
+    if sys.stdout is None:
+        return
+    style = text.COLOURS if text.wants_colours(sys.stdout) else text.PLAIN
+    report = text.render(scan, options.capture, options.min_wait, style)
+    try:
+        encoding = sys.stdout.encoding
+        print(report.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as error:
+        _give_up_stdout()
+        if not isinstance(error, BrokenPipeError):
+            message = f"standard output: cannot write: {error.strerror}"
+            raise _core.OutputError(message) from None
+
+
+def _give_up_stdout() -> None:
+    """Lets nothing complain at exit about what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, which cannot steer a terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exits, like all input that cannot be used."""
+        hint = "see nagle-scan --help"
+        self.exit(EXIT_UNUSABLE, f"nagle-scan: {text.printable(message)} ({hint})\n")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Exits, also where nobody reads the help any more."""
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError:
+            _give_up_stdout()
+        super().exit(status, message)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="nagle-scan",
         description="Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, "
         "proves them frame by frame, and says which side must change what.",
@@ -69,10 +105,14 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "capture", nargs="+", help="pcap or pcapng file; '-' reads standard input"
+        "capture", nargs="+", type=_utf8, help="pcap or pcapng file; '-' reads standard input"
     )
     parser.add_argument(
-        "-f", "--filter", metavar="BPF", help="analyse only what this capture filter lets through"
+        "-f",
+        "--filter",
+        metavar="BPF",
+        type=_utf8,
+        help="analyse only what this capture filter lets through",
     )
     parser.add_argument(
         "-o",
@@ -100,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _suffix(path: str) -> str:
-    return os.path.splitext(path)[1].lower()
+    return Path(path).suffix.lower()
 
 
 def _output(path: str) -> str:
@@ -108,7 +148,18 @@ def _output(path: str) -> str:
         raise argparse.ArgumentTypeError(
             f"{text.printable(path)!r} has no known suffix ({', '.join(WRITERS)})"
         )
-    return path
+    return _utf8(path)
+
+
+def _utf8(argument: str) -> str:
+    """The engine takes UTF-8 only; Python hands on other bytes as lone surrogates."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(
+            f"{text.printable(argument)!r} is not UTF-8: rename the file, or read it with '-'"
+        ) from None
+    return argument
 
 
 def _milliseconds(value: str) -> float:

@@ -116,13 +116,14 @@ class Scan:
 
     def to_json(self, path: _Path) -> None:
         """Writes the output contract (`nagle-scan/1`). Raises `OutputError`."""
-        self.core.write_json(os.fspath(path))
+        self.core.write_json(_utf8(path, _core.OutputError))
 
     def to_csv(self, path: _Path) -> None:
         """Writes the stalls, one row each. Raises `OutputError`."""
-        self.core.write_csv(os.fspath(path))
+        self.core.write_csv(_utf8(path, _core.OutputError))
 
     def __repr__(self) -> str:
+        """The verdict and its counts."""
         summary = self.core.summary()
         return (
             f"<Scan {', '.join(self.paths)}: {summary.verdict}, {summary.stalls} stalls "
@@ -136,14 +137,24 @@ class Scan:
 
 def _as_paths(path_or_paths: _Path | Iterable[_Path]) -> list[str]:
     if isinstance(path_or_paths, (str, os.PathLike)):
-        return [os.fspath(path_or_paths)]
-    return [os.fspath(path) for path in path_or_paths]
+        return [_utf8(path_or_paths, _core.CaptureError)]
+    return [_utf8(path, _core.CaptureError) for path in path_or_paths]
+
+
+def _utf8(path: _Path, error: type[_core.NagleScanError]) -> str:
+    """The engine takes UTF-8 only; Python hands on other bytes as lone surrogates."""
+    name = os.fspath(path)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise error(f"{name!a}: the name is not UTF-8") from None
+    return name
 
 
 def _frame(columns: dict[str, Any]) -> pd.DataFrame:
     import pandas as pd
 
-    def series(column: Any) -> Any:
+    def series(column: object) -> object:
         if isinstance(column, tuple):
             return pd.Categorical.from_codes(column[0], column[1])
         return column

@@ -9,7 +9,6 @@ use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice
 pub const FIN: u8 = 0x01;
 pub const SYN: u8 = 0x02;
 pub const RST: u8 = 0x04;
-pub const PSH: u8 = 0x08;
 pub const ACK: u8 = 0x10;
 pub const URG: u8 = 0x20;
 
@@ -55,6 +54,11 @@ pub struct Segment {
 }
 
 impl Segment {
+    /// Does it ask for a connection (SYN without ACK)?
+    pub fn is_opening(&self) -> bool {
+        self.flags & (SYN | ACK) == SYN
+    }
+
     pub fn has(&self, flags: u8) -> bool {
         self.flags & flags != 0
     }
@@ -101,6 +105,7 @@ impl Skip {
 ///
 /// `wire_len` is the frame's length on the wire; it stands in for an IP total length of 0, which
 /// segmentation offload leaves in packets larger than 64 kB.
+#[inline]
 pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment, Skip> {
     match link::packet(link_type, frame) {
         Inside::Ip(packet) => {
@@ -113,6 +118,7 @@ pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment, S
     }
 }
 
+#[inline]
 fn ip_packet(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
     match packet.first().ok_or(Skip::Cut)? >> 4 {
         4 => ipv4(packet, wire_len),
@@ -121,6 +127,7 @@ fn ip_packet(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
     }
 }
 
+#[inline]
 fn ipv4(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
     if packet.len() < 20 {
         return Err(Skip::Cut);
@@ -137,10 +144,7 @@ fn ipv4(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
         0 => wire_len,
         length => u32::from(length),
     };
-    let addresses = Addresses::V4 {
-        src: header.source(),
-        dst: header.destination(),
-    };
+    let addresses = Addresses::V4 { src: header.source(), dst: header.destination() };
     let segment = tcp(addresses, &packet[header_len..], total_len, header_len)?;
     Ok(Segment { ip_id: header.identification(), ..segment })
 }
@@ -165,14 +169,12 @@ fn ipv6(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
         0 => wire_len,
         length => 40 + u32::from(length),
     };
-    let addresses = Addresses::V6 {
-        src: header.source(),
-        dst: header.destination(),
-    };
+    let addresses = Addresses::V6 { src: header.source(), dst: header.destination() };
     tcp(addresses, rest, total_len, packet.len() - rest.len())
 }
 
 /// `captured` starts at the TCP header, `before` bytes into an IP packet of `total_len` bytes.
+#[inline]
 fn tcp(
     addresses: Addresses,
     captured: &[u8],
@@ -203,13 +205,18 @@ fn tcp(
 }
 
 /// Reads the options until their end or the first that makes no sense (RFC 9293, section 3.1).
-fn options(mut bytes: &[u8]) -> Options {
-    let mut found = Options::default();
+#[inline]
+fn options(bytes: &[u8]) -> Options {
     if let [1, 1, 8, 10, t0, t1, t2, t3, _, _, _, _] = *bytes {
         // NOP NOP, kind 8, length 10: the timestamps as nearly every stack lays them out.
-        found.tsval = Some(u32::from_be_bytes([t0, t1, t2, t3]));
-        return found;
+        let tsval = Some(u32::from_be_bytes([t0, t1, t2, t3]));
+        return Options { tsval, ..Options::default() };
     }
+    all_options(bytes)
+}
+
+fn all_options(mut bytes: &[u8]) -> Options {
+    let mut found = Options::default();
     while let Some((&kind, rest)) = bytes.split_first() {
         match kind {
             0 => break,
@@ -248,7 +255,7 @@ mod tests {
         bytes.extend(total_len.to_be_bytes());
         bytes.extend([0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
         bytes.extend([0x1f, 0x90, 0x00, 0x50, 0, 0, 0, 7, 0, 0, 0, 9]);
-        bytes.extend([((20 + tcp_options.len()) as u8 / 4) << 4, ACK | PSH, 1, 0, 0, 0, 0, 0]);
+        bytes.extend([((20 + tcp_options.len()) as u8 / 4) << 4, ACK, 1, 0, 0, 0, 0, 0]);
         bytes.extend(tcp_options);
         bytes.resize(bytes.len() + captured_payload, b'x');
         bytes

@@ -23,18 +23,12 @@ pub enum ScanError {
 impl ScanError {
     /// An I/O failure on `path`, in the words of the operating system.
     pub fn unreadable(path: &str, error: &std::io::Error) -> Self {
-        Self::Unreadable {
-            path: path.to_owned(),
-            reason: os_reason(error),
-        }
+        Self::Unreadable { path: path.to_owned(), reason: os_reason(error) }
     }
 
     /// A failure to write `path`.
     pub fn unwritable(path: &str, error: &std::io::Error) -> Self {
-        Self::Unwritable {
-            path: path.to_owned(),
-            reason: os_reason(error),
-        }
+        Self::Unwritable { path: path.to_owned(), reason: os_reason(error) }
     }
 }
 

@@ -23,18 +23,21 @@ enum Kind {
 }
 
 /// The reasons for a stall, strongest facts first, then what lowers the confidence.
-pub fn reasons<'a>(
-    finding: &'a Finding,
-    verdict: &'a Verdict,
-) -> impl Iterator<Item = Reason<'a>> {
+pub fn reasons<'a>(finding: &'a Finding, verdict: &'a Verdict) -> impl Iterator<Item = Reason<'a>> {
     let wait = &finding.wait;
     let lock = &verdict.end(wait.by).lock;
     let doubts = [
-        (!wait.is(fact::UNACKED_SMALL), "the unacknowledged segment is full-sized: held by the classic rule only (RFC 1122), not by Linux"),
+        (
+            !wait.is(fact::UNACKED_SMALL),
+            "the unacknowledged segment is full-sized: held by the classic rule only (RFC 1122), not by Linux",
+        ),
         (!lock.measured, "no handshake was captured: the round trips are estimates"),
         (verdict.mss_inferred, "the MSS is inferred from the largest segment: no SYN was captured"),
         (wait.is(fact::ACK_FIN), "the ACK carries FIN: the receiver was closing"),
-        (wait.is(fact::LARGE_FLIGHT), "much was in flight: a full congestion window is the rival explanation"),
+        (
+            wait.is(fact::LARGE_FLIGHT),
+            "much was in flight: a full congestion window is the rival explanation",
+        ),
         (lock.in_band == 1, "it happened only once in this direction"),
     ];
     let facts = [Kind::Unacked, Kind::Ack, Kind::Release, Kind::Peak];
@@ -55,13 +58,12 @@ impl Display for Reason<'_> {
             Kind::Ack => self.ack(out),
             Kind::Release => write!(
                 out,
-                "frame {} follows the ACK by {:.3} ms; the round trip to the {} is {:.3} ms \
-                 (tolerance {:.1} ms)",
+                "frame {} follows the ACK by {}; the round trip to the {} is {} (tolerance {})",
                 wait.to.frame,
-                ms(wait.release_ns()),
+                Ms(wait.release_ns()),
                 wait.by.name(),
-                ms(end.lock.center_ns),
-                ms(end.lock.tolerance_ns),
+                Ms(end.lock.center_ns),
+                Ms(end.lock.tolerance_ns),
             ),
             Kind::Peak => write!(
                 out,
@@ -99,24 +101,36 @@ impl Reason<'_> {
         let receiver: Side = wait.by.other();
         write!(
             out,
-            "frame {} is a pure ACK, which no application sees, {:.3} ms after frame {}: ",
+            "frame {} is a pure ACK, which no application sees, {} after frame {}: ",
             wait.ack.frame,
-            ms(wait.ack_ns()),
+            Ms(wait.ack.time_ns - wait.from.time_ns),
             wait.from.frame,
         )?;
-        let delay_ms = ms(self.finding.ack_delay_ns);
+        let delay = Ms(self.finding.ack_delay_ns);
         match (self.finding.cause, self.verdict.end(receiver).rtt_ns) {
             (Cause::NagleDelack, Some(rtt_ns)) => write!(
                 out,
-                "{delay_ms:.1} ms more than the round trip to the {} of {:.3} ms",
+                "{delay} more than the round trip to the {} of {}",
                 receiver.name(),
-                ms(rtt_ns),
+                Ms(rtt_ns),
             ),
             (Cause::NagleDelack, None) => {
-                write!(out, "delayed by up to {delay_ms:.1} ms (round trip unknown)")
+                write!(out, "delayed by up to {delay} (round trip unknown)")
             }
             _ => write!(out, "as soon as the round trip to the {} allows", receiver.name()),
         }
+    }
+}
+
+/// A duration in ms with three decimals. Integers are written several times faster than floats,
+/// and there is one of these for every stall.
+struct Ms(i64);
+
+impl Display for Ms {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let us = (self.0.unsigned_abs() + 500) / 1000;
+        write!(out, "{sign}{}.{:03} ms", us / 1000, us % 1000)
     }
 }
 

@@ -2,10 +2,14 @@
 
 use crate::capture::Frame;
 use crate::error::ScanError;
+use crate::link;
 use pcap::{BpfProgram, Capture, Linktype};
 
 /// A frame can claim any length on the wire; no real one is longer (TSO frames reach 512 kB).
 const MAX_WIRE_LEN: usize = 1 << 20;
+
+/// libpcap's number for raw IP on Linux; files say 101, or 12 or 14 where a BSD wrote them.
+const DLT_RAW: Linktype = Linktype(12);
 
 pub struct Filter {
     expression: String,
@@ -19,16 +23,14 @@ impl Filter {
     /// # Errors
     /// libpcap's own message for an expression it refuses.
     pub fn new(expression: &str) -> Result<Self, ScanError> {
-        let mut filter = Self {
-            expression: expression.to_owned(),
-            programs: Vec::new(),
-            scratch: Vec::new(),
-        };
-        filter.compile(crate::link::ETHERNET)?;
+        let mut filter =
+            Self { expression: expression.to_owned(), programs: Vec::new(), scratch: Vec::new() };
+        filter.compile(link::ETHERNET)?;
         Ok(filter)
     }
 
-    /// Does the filter let this frame through?
+    /// Does the filter let this frame through? One of a link type that is not read passes: it is
+    /// counted as such, and libpcap may have no filter for it.
     ///
     /// `pcap::BpfProgram::filter` takes the buffer's length for the wire length, so a frame cut by
     /// the snap length is filled up with zeros: `greater 200` then means what it means to tcpdump.
@@ -36,6 +38,9 @@ impl Filter {
     /// # Errors
     /// The expression makes no sense on this link type (`vlan` on RAW, say).
     pub fn matches(&mut self, frame: &Frame<'_>) -> Result<bool, ScanError> {
+        if !link::is_known(frame.link_type) {
+            return Ok(true);
+        }
         let program = match self.programs.iter().position(|(link, _)| *link == frame.link_type) {
             Some(index) => index,
             None => self.compile(frame.link_type)?,
@@ -55,10 +60,18 @@ impl Filter {
             expression: self.expression.clone(),
             reason: reason(&error),
         };
-        let handle = Capture::dead(Linktype(link_type as i32)).map_err(bad)?;
+        let handle = Capture::dead(data_link_type(link_type)).map_err(bad)?;
         let program = handle.compile(&self.expression, true).map_err(bad)?;
         self.programs.push((link_type, program));
         Ok(self.programs.len() - 1)
+    }
+}
+
+/// Files and libpcap number link types alike, but for raw IP.
+fn data_link_type(link_type: u32) -> Linktype {
+    match link_type == link::RAW || link::RAW_BSD.contains(&link_type) {
+        true => DLT_RAW,
+        false => Linktype(link_type as i32),
     }
 }
 
@@ -74,12 +87,7 @@ mod tests {
     use super::*;
 
     fn frame(data: &[u8], wire_len: u32) -> Frame<'_> {
-        Frame {
-            time_ns: 0,
-            wire_len,
-            link_type: crate::link::ETHERNET,
-            data,
-        }
+        Frame { time_ns: 0, wire_len, link_type: link::ETHERNET, data }
     }
 
     #[test]
@@ -87,6 +95,14 @@ mod tests {
         let mut filter = Filter::new("greater 200").unwrap();
         assert!(filter.matches(&frame(&[0; 96], 1514)).unwrap());
         assert!(!filter.matches(&frame(&[0; 96], 96)).unwrap());
+    }
+
+    #[test]
+    fn every_link_type_that_is_read_can_be_filtered() {
+        for link_type in (0..300).filter(|&link_type| link::is_known(link_type)) {
+            let frame = Frame { link_type, ..frame(&[0; 60], 60) };
+            assert!(Filter::new("not tcp").unwrap().matches(&frame).is_ok(), "{link_type}");
+        }
     }
 
     #[test]

@@ -259,7 +259,7 @@ fn end(connection: &Connection, side: Side, findings: &[Finding], judged: &Judge
         nagle,
         proof,
         rtt_ns: known(half),
-        segments: half.segments,
+        segments: u64::from(half.segments),
         bytes: half.bytes,
         retransmitted: half.retransmitted,
         duplicated: half.duplicated,

@@ -14,6 +14,7 @@ mod flow;
 mod hold;
 mod judge;
 mod link;
+mod reader;
 mod scan;
 mod seq;
 mod summary;
@@ -191,7 +192,7 @@ impl PyScan {
             .collect()
     }
 
-    /// Columns of `connections`, `stalls`, `waits` or `exchanges`, as a dict of NumPy arrays.
+    /// Columns of `connections`, `stalls`, `waits` or `exchanges`, as a dict of `NumPy` arrays.
     fn columns<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyDict>> {
         let columns = match table {
             "connections" => tables::connections,
@@ -228,12 +229,12 @@ fn scan_captures(
 
 /// Reads the captures again for one connection's segments.
 #[pyfunction]
-fn segments<'py>(
-    py: Python<'py>,
+fn segments(
+    py: Python<'_>,
     paths: Vec<String>,
     filter: Option<String>,
     connection: u32,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<Bound<'_, PyDict>> {
     let rows = py.detach(|| scan::segments(&paths, filter.as_deref(), connection))?;
     into_dict(py, tables::segments(&rows))
 }
@@ -320,7 +321,7 @@ impl WaitRow {
     }
 }
 
-/// NumPy arrays by column name; texts as a list, categories as (codes, names).
+/// `NumPy` arrays by column name; texts as a list, categories as (codes, names).
 fn into_dict(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     for (name, column) in table {

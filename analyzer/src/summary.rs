@@ -5,7 +5,8 @@ use crate::causes::Cause;
 use crate::decode::Skip;
 use crate::flow::Side;
 use crate::judge::{Confidence, Finding, Nagle, Verdict};
-use crate::scan::{CaptureSummary, Scan};
+use crate::reader::CaptureSummary;
+use crate::scan::Scan;
 use crate::timers::Timer;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -136,10 +137,15 @@ fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
         receiver_addr: verdict.end(sender.other()).endpoint.addr,
         server_port: verdict.end(Side::Server).endpoint.port,
         stalls: stalls.len() as u64,
-        connections: 1 + stalls.windows(2).filter(|pair| pair[0].0.id != pair[1].0.id).count() as u64,
+        connections: 1 + stalls.windows(2).filter(|pair| pair[0].0.id != pair[1].0.id).count()
+            as u64,
         stalled_ns: waits.iter().sum(),
         median_wait_ns,
-        confidence: stalls.iter().map(|(_, finding)| finding.confidence).max().unwrap_or(Confidence::Possible),
+        confidence: stalls
+            .iter()
+            .map(|(_, finding)| finding.confidence)
+            .max()
+            .unwrap_or(Confidence::Possible),
         nagle: if all_on { Nagle::On } else { Nagle::Unknown },
         ack_delays: Timer::of(&mut delays),
     }
@@ -197,9 +203,15 @@ pub fn warnings(capture: &CaptureSummary) -> Vec<String> {
     let mut warnings = match &capture.end {
         CaptureEnd::Complete if read == 0 => vec!["the capture holds no packets".to_owned()],
         CaptureEnd::Complete => Vec::new(),
-        CaptureEnd::Cut => vec![format!("the capture is cut off in the middle of a record after frame {read}; everything before it was analysed")],
-        CaptureEnd::Damaged(what) => vec![format!("the capture is damaged after frame {read}: {what}; everything before it was analysed")],
-        CaptureEnd::Failed(error) => vec![format!("reading failed after frame {read}: {error}; everything before it was analysed")],
+        CaptureEnd::Cut => vec![format!(
+            "the capture is cut off in the middle of a record after frame {read}; everything before it was analysed"
+        )],
+        CaptureEnd::Damaged(what) => vec![format!(
+            "the capture is damaged after frame {read}: {what}; everything before it was analysed"
+        )],
+        CaptureEnd::Failed(error) => vec![format!(
+            "reading failed after frame {read}: {error}; everything before it was analysed"
+        )],
     };
     let skipped = Skip::ALL.iter().filter(|skip| capture.skipped[**skip as usize] > 0);
     warnings.extend(skipped.map(|skip| {

@@ -128,7 +128,7 @@ fn end_columns(
             end(row).delayed_acks.map_or("", |timer| timer.consistent_with()).to_owned()
         }),
     ];
-    names.clone().into_iter().zip(columns)
+    (*names).into_iter().zip(columns)
 }
 
 /// One row per stall, grouped by connection, in the order of time.
@@ -140,10 +140,7 @@ pub fn stalls(scan: &Scan) -> Table {
         ("connection", integers(rows, |row| u64::from(row.wait.connection))),
         ("cause", categories(rows, Cause::names(), |row| row.cause.name())),
         ("sender", sides(rows, |row| row.wait.by)),
-        (
-            "confidence",
-            categories(rows, Confidence::NAMES.to_vec(), |row| row.confidence.name()),
-        ),
+        ("confidence", categories(rows, Confidence::NAMES.to_vec(), |row| row.confidence.name())),
         ("rel_seq", integers(rows, |row| row.wait.rel_seq)),
         ("len", integers(rows, |row| u64::from(row.wait.len))),
         ("len_unacked", integers(rows, |row| u64::from(row.wait.unacked_len))),
@@ -176,8 +173,7 @@ pub fn waits(scan: &Scan) -> Table {
 /// One row per exchange, in the order of their ends, with what its stalls cost it.
 pub fn exchanges(scan: &Scan) -> Table {
     let rows: &[Exchange] = scan.exchanges.as_deref().unwrap_or(&[]);
-    let stalled: Vec<(u64, i64)> =
-        rows.iter().map(|exchange| stalls_in(scan, exchange)).collect();
+    let stalled: Vec<(u64, i64)> = rows.iter().map(|exchange| stalls_in(scan, exchange)).collect();
     let both: Vec<(&Exchange, (u64, i64))> = rows.iter().zip(stalled).collect();
     let both = both.as_slice();
     vec![

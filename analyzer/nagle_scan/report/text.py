@@ -157,7 +157,9 @@ def _connections(
 ) -> Iterator[str]:
     affected = summary.affected_connections
     yield f"\n{style.bold}Affected connections{style.end} ({affected} of {summary.connections})\n"
-    table = [("stream", "client", "server", "held by", "stalls", "lost", "exchanges", "mean", "fixed")]
+    table = [
+        ("stream", "client", "server", "held by", "stalls", "lost", "exchanges", "mean", "fixed")
+    ]
     for row in rows:
         table.append(
             (
@@ -184,7 +186,9 @@ def _holder(row: _core.ConnectionRow) -> str:
 
 
 def _first_exchange(rows: Sequence[_core.ConnectionRow]) -> Iterator[str]:
-    fast = [row for row in rows if row.first_latency_ms is not None and not row.first_exchange_stalled]
+    fast = [
+        row for row in rows if row.first_latency_ms is not None and not row.first_exchange_stalled
+    ]
     if fast and len(fast) == len(rows) and all(row.exchanges > 1 for row in rows):
         slowest_ms = max(row.first_latency_ms or 0.0 for row in fast)
         yield "\n" + _wrapped(
@@ -204,16 +208,29 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
         [
             ("frame", "time", "from", "to", "payload", ""),
             (
-                str(stall.frame_from), "0.000 ms", sender, receiver, f"{stall.len_from} B",
+                str(stall.frame_from),
+                "0.000 ms",
+                sender,
+                receiver,
+                f"{stall.len_from} B",
                 "not yet acknowledged: the next small segment is held",
             ),
             (
-                str(stall.frame_ack), f"{ack_ms:.3f} ms", receiver, sender, "0 B",
+                str(stall.frame_ack),
+                f"{ack_ms:.3f} ms",
+                receiver,
+                sender,
+                "0 B",
                 f"pure ACK, {stall.ack_delay_ms:.1f} ms late"
-                if stall.cause == "nagle_delack" else "pure ACK, after one round trip",
+                if stall.cause == "nagle_delack"
+                else "pure ACK, after one round trip",
             ),
             (
-                str(stall.frame_to), f"{after_ms:.3f} ms", sender, receiver, f"{stall.len_to} B",
+                str(stall.frame_to),
+                f"{after_ms:.3f} ms",
+                sender,
+                receiver,
+                f"{stall.len_to} B",
                 f"held, leaves {stall.release_ms:.3f} ms after the ACK",
             ),
         ]
@@ -302,7 +319,11 @@ def _is_number_column(rows: Sequence[tuple[str, ...]], column: int) -> bool:
 
 def _wrapped(text: str, indent: str) -> str:
     return textwrap.fill(
-        text, WIDTH, initial_indent="", subsequent_indent=indent, break_long_words=False,
+        text,
+        WIDTH,
+        initial_indent="",
+        subsequent_indent=indent,
+        break_long_words=False,
         break_on_hyphens=False,
     )
 

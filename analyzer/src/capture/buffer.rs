@@ -16,12 +16,7 @@ pub struct Buffer {
 
 impl Buffer {
     pub fn new(input: Box<dyn Read + Send>) -> Self {
-        Self {
-            input,
-            bytes: vec![0; CAPACITY],
-            start: 0,
-            end: 0,
-        }
+        Self { input, bytes: vec![0; CAPACITY], start: 0, end: 0 }
     }
 
     /// The input from its first unread byte on; nothing is left here.

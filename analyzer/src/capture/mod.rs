@@ -38,6 +38,16 @@ pub enum End {
     Failed(String),
 }
 
+impl From<std::io::Error> for End {
+    /// Packed data that breaks off is cut, as a plain file would be.
+    fn from(error: std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => End::Cut,
+            _ => End::Failed(error.to_string()),
+        }
+    }
+}
+
 /// A record larger than this is damage (libpcap's own bound for D-Bus captures is 128 MiB, for
 /// everything else 256 KiB; no network frame comes near 16 MiB).
 const MAX_RECORD: usize = 16 << 20;
@@ -60,11 +70,8 @@ impl Capture {
     /// # Errors
     /// The file cannot be read, or does not begin like a capture, or holds one unknown link type.
     pub fn open(path: &str) -> Result<Self, ScanError> {
-        let input: Box<dyn Read + Send> = if path == "-" {
-            Box::new(std::io::stdin())
-        } else {
-            Box::new(open_file(path)?)
-        };
+        let input: Box<dyn Read + Send> =
+            if path == "-" { Box::new(std::io::stdin()) } else { Box::new(open_file(path)?) };
         Self::new(input, path)
     }
 
@@ -83,11 +90,7 @@ impl Capture {
             [0x0a, 0x0d, 0x0d, 0x0a, ..] => Format::PcapNg(pcapng::Blocks::new()),
             _ => Format::Pcap(pcap::Records::open(&mut buffer, path)?),
         };
-        Ok(Self {
-            buffer,
-            format,
-            end: None,
-        })
+        Ok(Self { buffer, format, end: None })
     }
 
     /// The next frame; `None` when there is none, and [`Capture::end`] tells why.
@@ -114,8 +117,12 @@ impl Capture {
         self.end.as_ref()
     }
 
-    /// Time of the first frame of `path` in ns since the epoch, to put rotated files in order.
+    /// Time of the first frame of `path` in ns since the epoch, to put rotated files in order;
+    /// `None` for a pipe, which can be read only once.
     pub fn first_time_ns(path: &str) -> Option<i64> {
+        if !std::fs::metadata(path).ok()?.is_file() {
+            return None;
+        }
         Self::open(path).ok()?.next_frame().map(|frame| frame.time_ns)
     }
 }
@@ -149,19 +156,40 @@ fn open_file(path: &str) -> Result<File, ScanError> {
 }
 
 fn not_a_capture(path: &str, reason: &str) -> ScanError {
-    ScanError::NotACapture {
-        path: path.to_owned(),
-        reason: reason.to_owned(),
-    }
+    ScanError::NotACapture { path: path.to_owned(), reason: reason.to_owned() }
 }
 
-/// Whole seconds and a fraction in `units` per second, as ns since the epoch; out-of-range times
-/// (damaged files) saturate.
-fn to_ns(seconds: i64, fraction: u64, units: u64) -> i64 {
-    let fraction_ns = u128::from(fraction) * 1_000_000_000 / u128::from(units.max(1));
-    seconds
-        .saturating_mul(1_000_000_000)
-        .saturating_add(i64::try_from(fraction_ns).unwrap_or(i64::MAX))
+/// How a capture counts fractions of a second.
+#[derive(Debug, Clone, Copy)]
+enum Fraction {
+    /// Units of so many ns.
+    Whole(i64),
+    /// So many units per second, which do not divide a second into whole ns.
+    PerSecond(u64),
+}
+
+impl Fraction {
+    fn new(units_per_second: u64) -> Self {
+        match 1_000_000_000 % units_per_second {
+            0 => Self::Whole((1_000_000_000 / units_per_second) as i64),
+            _ => Self::PerSecond(units_per_second),
+        }
+    }
+
+    /// Whole seconds and a fraction as ns since the epoch; impossible times saturate.
+    #[inline]
+    fn to_ns(self, seconds: i64, fraction: u64) -> i64 {
+        let fraction_ns = match self {
+            Self::Whole(unit_ns) => {
+                i64::try_from(fraction).unwrap_or(i64::MAX).saturating_mul(unit_ns)
+            }
+            Self::PerSecond(units) => {
+                let ns = u128::from(fraction) * 1_000_000_000 / u128::from(units);
+                i64::try_from(ns).unwrap_or(i64::MAX)
+            }
+        };
+        seconds.saturating_mul(1_000_000_000).saturating_add(fraction_ns)
+    }
 }
 
 #[cfg(test)]

@@ -1,25 +1,29 @@
 //! Classic pcap files: microseconds and nanoseconds, both byte orders.
 
-use super::{End, Frame, MAX_RECORD, buffer::Buffer, not_a_capture, to_ns};
+use super::{End, Fraction, Frame, MAX_RECORD, buffer::Buffer, not_a_capture};
 use crate::error::ScanError;
 use crate::link;
+use pcap_parser::parse_pcap_header;
 use pcap_parser::pcap::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified};
-use pcap_parser::{LegacyPcapBlock, PcapError, parse_pcap_header};
 
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
+const MODIFIED_RECORD_HEADER_LEN: usize = 24;
 /// The low bits of the link type field; the high ones tell the length of a frame check sequence.
 const LINK_TYPE_MASK: u32 = 0xffff;
 
-type Parsed<'a> = Result<(&'a [u8], LegacyPcapBlock<'a>), pcap_parser::nom::Err<PcapError<&'a [u8]>>>;
+/// How the headers of the records are written.
+#[derive(Debug, Clone, Copy)]
+enum Layout {
+    Little,
+    Big,
+    /// With eight bytes more per record (Kuznetzov's 'modified' pcap).
+    Modified,
+}
 
 pub struct Records {
-    parse: fn(&[u8]) -> Parsed<'_>,
-    /// Bytes before a record's data.
-    header_len: usize,
-    big_endian: bool,
-    /// Units of the fraction field per second.
-    units: u64,
+    layout: Layout,
+    fraction: Fraction,
     link_type: u32,
 }
 
@@ -41,75 +45,80 @@ impl Records {
         };
         let link_type = header.network.0 as u32 & LINK_TYPE_MASK;
         if !link::is_known(link_type) {
-            return Err(ScanError::UnknownLinkType {
-                path: path.to_owned(),
-                link_type,
-            });
+            return Err(ScanError::UnknownLinkType { path: path.to_owned(), link_type });
         }
-        let modified = header.is_modified_format();
-        let big_endian = header.is_bigendian();
+        let layout = match (header.is_modified_format(), header.is_bigendian()) {
+            (true, _) => Layout::Modified,
+            (_, true) => Layout::Big,
+            _ => Layout::Little,
+        };
+        let units_per_second = match header.is_nanosecond_precision() {
+            true => 1_000_000_000,
+            false => 1_000_000,
+        };
         buffer.consume(FILE_HEADER_LEN);
-        Ok(Self {
-            parse: match (modified, big_endian) {
-                (true, _) => parse_pcap_frame_modified,
-                (_, true) => parse_pcap_frame_be,
-                _ => parse_pcap_frame,
-            },
-            header_len: if modified { 24 } else { RECORD_HEADER_LEN },
-            big_endian,
-            units: match header.is_nanosecond_precision() {
-                true => 1_000_000_000,
-                false => 1_000_000,
-            },
-            link_type,
-        })
+        Ok(Self { layout, fraction: Fraction::new(units_per_second), link_type })
     }
 
     /// # Errors
     /// How the frames ended.
     #[inline]
     pub fn next_frame<'a>(&self, buffer: &'a mut Buffer) -> Result<Frame<'a>, End> {
-        let needed = self.record_len(buffer)?;
-        if buffer.available().len() < needed {
-            buffer.at_least(needed).map_err(|error| End::Failed(error.to_string()))?;
-        }
-        let available = buffer.available().len();
-        if available < needed {
-            return Err(if available == 0 { End::Complete } else { End::Cut });
-        }
-        self.parse(buffer, needed)
-    }
-
-    /// Length of the next record with its header; the header's own length at the end of the file.
-    #[inline]
-    fn record_len(&self, buffer: &mut Buffer) -> Result<usize, End> {
-        let start = buffer
-            .at_least(self.header_len)
-            .map_err(|error| End::Failed(error.to_string()))?;
-        let Some(&field) = start.get(8..).and_then(|rest| rest.first_chunk::<4>()) else {
-            return Ok(self.header_len);
+        let needed = match self.record_len(buffer.available()) {
+            Some(needed) if needed <= buffer.available().len() => needed,
+            _ => self.fill(buffer)?,
         };
-        let captured_len = match self.big_endian {
-            true => u32::from_be_bytes(field),
-            false => u32::from_le_bytes(field),
-        } as usize;
-        if captured_len > MAX_RECORD {
-            return Err(End::Damaged("a record claims an impossible length"));
-        }
-        Ok(self.header_len + captured_len)
-    }
-
-    #[inline]
-    fn parse<'a>(&self, buffer: &'a mut Buffer, record_len: usize) -> Result<Frame<'a>, End> {
-        buffer.consume(record_len);
-        let Ok((_, record)) = (self.parse)(buffer.consumed(record_len)) else {
+        buffer.consume(needed);
+        let bytes = buffer.consumed(needed);
+        let parsed = match self.layout {
+            Layout::Little => parse_pcap_frame(bytes),
+            Layout::Big => parse_pcap_frame_be(bytes),
+            Layout::Modified => parse_pcap_frame_modified(bytes),
+        };
+        let Ok((_, record)) = parsed else {
             return Err(End::Damaged("a record cannot be parsed"));
         };
         Ok(Frame {
-            time_ns: to_ns(i64::from(record.ts_sec), u64::from(record.ts_usec), self.units),
+            time_ns: self.fraction.to_ns(i64::from(record.ts_sec), u64::from(record.ts_usec)),
             wire_len: record.origlen.max(record.caplen),
             link_type: self.link_type,
             data: record.data,
         })
+    }
+
+    fn header_len(&self) -> usize {
+        match self.layout {
+            Layout::Modified => MODIFIED_RECORD_HEADER_LEN,
+            _ => RECORD_HEADER_LEN,
+        }
+    }
+
+    /// Length of the record that begins here, with its header, if its length can be read.
+    #[inline]
+    fn record_len(&self, bytes: &[u8]) -> Option<usize> {
+        let field = *bytes.get(8..)?.first_chunk::<4>()?;
+        let captured_len = match self.layout {
+            Layout::Big => u32::from_be_bytes(field),
+            _ => u32::from_le_bytes(field),
+        };
+        Some(self.header_len() + captured_len as usize)
+    }
+
+    /// Reads until the next record is in the buffer; returns its length.
+    #[cold]
+    fn fill(&self, buffer: &mut Buffer) -> Result<usize, End> {
+        let start = buffer.at_least(self.header_len())?;
+        let needed = match self.record_len(start) {
+            _ if start.is_empty() => return Err(End::Complete),
+            None => return Err(End::Cut),
+            Some(needed) if needed > MAX_RECORD => {
+                return Err(End::Damaged("a record claims an impossible length"));
+            }
+            Some(needed) => needed,
+        };
+        match buffer.at_least(needed)?.len() {
+            available if available < needed => Err(End::Cut),
+            _ => Ok(needed),
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! pcapng files: several sections, interfaces, link types and time resolutions.
 
-use super::{End, Frame, MAX_RECORD, buffer::Buffer, to_ns};
-use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
+use super::{End, Fraction, Frame, MAX_RECORD, buffer::Buffer};
 use pcap_parser::InterfaceDescriptionBlock;
+use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
 
 const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
@@ -12,8 +12,7 @@ const BLOCK_START_LEN: usize = 12;
 
 struct Interface {
     link_type: u32,
-    /// Timestamp units per second.
-    units: u64,
+    fraction: Fraction,
     /// Seconds to add to each timestamp.
     offset_s: i64,
     snap_len: u32,
@@ -32,10 +31,7 @@ enum Read {
 
 impl Blocks {
     pub fn new() -> Self {
-        Self {
-            big_endian: false,
-            interfaces: Vec::new(),
-        }
+        Self { big_endian: false, interfaces: Vec::new() }
     }
 
     /// # Errors
@@ -62,7 +58,7 @@ impl Blocks {
 
     /// Length of the next block, all of it in the buffer.
     fn block_len(&mut self, buffer: &mut Buffer) -> Result<usize, End> {
-        let start = read(buffer, BLOCK_START_LEN)?;
+        let start = buffer.at_least(BLOCK_START_LEN)?;
         if start.is_empty() {
             return Err(End::Complete);
         }
@@ -82,10 +78,10 @@ impl Blocks {
             true => u32::from_be_bytes([l0, l1, l2, l3]),
             false => u32::from_le_bytes([l0, l1, l2, l3]),
         } as usize;
-        if length < BLOCK_START_LEN || length % 4 != 0 || length > MAX_RECORD {
+        if length < BLOCK_START_LEN || !length.is_multiple_of(4) || length > MAX_RECORD {
             return Err(End::Damaged("a block claims an impossible length"));
         }
-        match read(buffer, length)?.len() {
+        match buffer.at_least(length)?.len() {
             available if available < length => Err(End::Cut),
             _ => Ok(length),
         }
@@ -127,15 +123,11 @@ impl Blocks {
             _ => u32::MAX,
         };
         let captured_len = block.packet_data().len().min(snap_len as usize);
-        Read::Packet {
-            interface: 0,
-            timestamp: 0,
-            wire_len: block.origlen,
-            at: 12,
-            captured_len,
-        }
+        Read::Packet { interface: 0, timestamp: 0, wire_len: block.origlen, at: 12, captured_len }
     }
 }
+
+const IMPOSSIBLE_RESOLUTION: End = End::Damaged("an interface with an impossible time resolution");
 
 impl Interface {
     fn new(block: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Result<Self, End> {
@@ -146,7 +138,7 @@ impl Interface {
         };
         Ok(Self {
             link_type: block.linktype.0 as u32,
-            units: units.ok_or(End::Damaged("an interface with an impossible time resolution"))?,
+            fraction: units.map(Fraction::new).ok_or(IMPOSSIBLE_RESOLUTION)?,
             // pcap-parser reads this one option as little-endian whatever the section says.
             offset_s: match big_endian {
                 true => block.if_tsoffset.swap_bytes(),
@@ -157,11 +149,6 @@ impl Interface {
     }
 
     fn time_ns(&self, timestamp: u64) -> i64 {
-        let seconds = (timestamp / self.units) as i64;
-        to_ns(seconds.saturating_add(self.offset_s), timestamp % self.units, self.units)
+        self.fraction.to_ns(self.offset_s, timestamp)
     }
-}
-
-fn read(buffer: &mut Buffer, wanted: usize) -> Result<&[u8], End> {
-    buffer.at_least(wanted).map_err(|error| End::Failed(error.to_string()))
 }

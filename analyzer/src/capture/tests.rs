@@ -3,7 +3,7 @@
 use super::{Capture, End, MAX_RECORD};
 use crate::error::ScanError;
 use crate::link;
-use std::io::{self, Cursor, ErrorKind, Read};
+use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -116,6 +116,8 @@ fn simple_packet(order: Order, wire_len: u32, data: &[u8]) -> Vec<u8> {
     block(order, 3, &body)
 }
 
+/// In a time resolution: a power of two, not of ten.
+const BINARY: u8 = 0x80;
 const TSRESOL: u16 = 9;
 const TSOFFSET: u16 = 14;
 
@@ -184,8 +186,7 @@ impl Pipe {
 impl Read for Pipe {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.calls += 1;
-        self.largest_request
-            .fetch_max(into.len(), Ordering::Relaxed);
+        self.largest_request.fetch_max(into.len(), Ordering::Relaxed);
         if self.calls.is_multiple_of(3) {
             return Err(ErrorKind::Interrupted.into());
         }
@@ -200,18 +201,13 @@ impl Read for Pipe {
 #[test]
 fn pcap_times_and_lengths_hold_in_both_precisions_and_byte_orders() {
     for order in ORDERS {
-        for (magic, time_ns) in [
-            (MICROSECONDS, 1_700_000_000_123_456_000),
-            (NANOSECONDS, 1_700_000_000_000_123_456),
-        ] {
+        for (magic, time_ns) in
+            [(MICROSECONDS, 1_700_000_000_123_456_000), (NANOSECONDS, 1_700_000_000_000_123_456)]
+        {
             let mut bytes = pcap_header(order, magic, link::LINUX_SLL2);
             bytes.extend(record(order, 1_700_000_000, 123_456, b"abc"));
-            let expected = Seen {
-                time_ns,
-                wire_len: 10,
-                link_type: link::LINUX_SLL2,
-                data: b"abc".to_vec(),
-            };
+            let expected =
+                Seen { time_ns, wire_len: 10, link_type: link::LINUX_SLL2, data: b"abc".to_vec() };
             assert_eq!(read_bytes(&bytes), (vec![expected], End::Complete));
         }
     }
@@ -231,27 +227,17 @@ fn each_pcapng_interface_keeps_its_own_link_type_and_clock() {
             section(order),
             interface(order, 1, 0, &[]),
             interface(order, 101, 0, &[(TSRESOL, &[9])]),
-            interface(order, 113, 0, &[(2, b"eth0"), (TSRESOL, &[0x80 | 20])]),
+            interface(order, 113, 0, &[(2, b"eth0"), (TSRESOL, &[BINARY + 20])]),
             packet(order, 2, (3 << 20) + half_second, b"c"),
             packet(order, 0, 1_000_002, b"a"),
             packet(order, 1, 5_000_000_007, b"bb"),
         ]
         .concat();
         let (frames, end) = read_bytes(&bytes);
-        let seen: Vec<_> = frames
-            .iter()
-            .map(|frame| (frame.link_type, frame.time_ns))
-            .collect();
-        let expected = [
-            (113, 3_500_000_000),
-            (1, 1_000_002_000),
-            (101, 5_000_000_007),
-        ];
+        let seen: Vec<_> = frames.iter().map(|frame| (frame.link_type, frame.time_ns)).collect();
+        let expected = [(113, 3_500_000_000), (1, 1_000_002_000), (101, 5_000_000_007)];
         assert_eq!((seen.as_slice(), end), (expected.as_slice(), End::Complete));
-        assert_eq!(
-            (frames[2].wire_len, frames[2].data.as_slice()),
-            (9, b"bb".as_slice())
-        );
+        assert_eq!((frames[2].wire_len, frames[2].data.as_slice()), (9, b"bb".as_slice()));
     }
 }
 
@@ -267,11 +253,7 @@ fn the_seconds_an_interface_adds_are_added_in_both_byte_orders() {
             ]
             .concat();
             let time_ns = (10 + offset_s) * 1_000_000_000 + 1;
-            assert_eq!(
-                read_bytes(&bytes).0[0].time_ns,
-                time_ns,
-                "{order:?} {offset_s}"
-            );
+            assert_eq!(read_bytes(&bytes).0[0].time_ns, time_ns, "{order:?} {offset_s}");
         }
     }
 }
@@ -287,11 +269,8 @@ fn a_new_section_may_change_the_byte_order_and_numbers_interfaces_anew() {
         packet(Order::Big, 0, 2, b"b"),
     ]
     .concat();
-    let seen: Vec<_> = read_bytes(&bytes)
-        .0
-        .iter()
-        .map(|frame| (frame.link_type, frame.time_ns))
-        .collect();
+    let seen: Vec<_> =
+        read_bytes(&bytes).0.iter().map(|frame| (frame.link_type, frame.time_ns)).collect();
     assert_eq!(seen, [(1, 1000), (101, 2000)]);
 }
 
@@ -305,11 +284,8 @@ fn simple_packets_are_cut_at_the_snap_length_and_lose_their_padding() {
             simple_packet(order, 1500, b"abcdef"),
         ]
         .concat();
-        let seen: Vec<_> = read_bytes(&bytes)
-            .0
-            .into_iter()
-            .map(|frame| (frame.wire_len, frame.data))
-            .collect();
+        let seen: Vec<_> =
+            read_bytes(&bytes).0.into_iter().map(|frame| (frame.wire_len, frame.data)).collect();
         assert_eq!(seen, [(5, b"abcde".to_vec()), (1500, b"abcdef".to_vec())]);
     }
 }
@@ -339,11 +315,7 @@ fn a_pcap_cut_anywhere_keeps_every_frame_before_the_cut() {
         let all = read_bytes(&whole).0;
         for cut in 24..=whole.len() {
             let complete = ends.iter().filter(|&&end| end <= cut).count() - 1;
-            let end = if ends.contains(&cut) {
-                End::Complete
-            } else {
-                End::Cut
-            };
+            let end = if ends.contains(&cut) { End::Complete } else { End::Cut };
             let expected = (all[..complete].to_vec(), end);
             assert_eq!(read_bytes(&whole[..cut]), expected, "{order:?} {cut}");
         }
@@ -368,11 +340,7 @@ fn a_pcapng_cut_anywhere_keeps_every_frame_before_the_cut() {
         for cut in 4..=whole.len() {
             let complete = ends.iter().filter(|&&end| end <= cut).count();
             let frames = complete.saturating_sub(2).min(4);
-            let end = if ends.contains(&cut) {
-                End::Complete
-            } else {
-                End::Cut
-            };
+            let end = if ends.contains(&cut) { End::Complete } else { End::Cut };
             let expected = (all[..frames].to_vec(), end);
             assert_eq!(read_bytes(&whole[..cut]), expected, "{order:?} {cut}");
         }
@@ -388,10 +356,7 @@ fn an_impossible_pcap_length_is_damage_after_the_good_frames() {
             bytes.extend([0; 100]);
             let (frames, end) = read_bytes(&bytes);
             assert_eq!(frames.len(), 2);
-            assert!(
-                matches!(end, End::Damaged(what) if what.contains("length")),
-                "{end:?}"
-            );
+            assert!(matches!(end, End::Damaged(what) if what.contains("length")), "{end:?}");
         }
     }
 }
@@ -418,14 +383,8 @@ fn impossible_pcapng_blocks_are_damage_after_the_good_frames() {
         ("two lengths that differ", lengths_differ),
         ("captured length beyond the block", longer_than_its_block),
         ("no byte order", no_byte_order),
-        (
-            "impossible resolution",
-            interface(order, 1, 0, &[(TSRESOL, &[20])]),
-        ),
-        (
-            "impossible binary resolution",
-            interface(order, 1, 0, &[(TSRESOL, &[0x80 | 64])]),
-        ),
+        ("impossible resolution", interface(order, 1, 0, &[(TSRESOL, &[20])])),
+        ("impossible binary resolution", interface(order, 1, 0, &[(TSRESOL, &[BINARY + 64])])),
     ] {
         let bytes = [good.as_slice(), &bad, &good].concat();
         let (frames, end) = read_bytes(&bytes);
@@ -459,10 +418,7 @@ fn a_pipe_that_trickles_gives_what_a_file_gives() {
     for bytes in [pcap(Order::Big, NANOSECONDS, &sizes), ng] {
         for chunk in 1..20 {
             let pipe = Pipe::new(&bytes, chunk);
-            assert_eq!(
-                read(Capture::new(Box::new(pipe), "-").unwrap()),
-                read_bytes(&bytes)
-            );
+            assert_eq!(read(Capture::new(Box::new(pipe), "-").unwrap()), read_bytes(&bytes));
         }
     }
 }
@@ -470,15 +426,9 @@ fn a_pipe_that_trickles_gives_what_a_file_gives() {
 #[test]
 fn a_read_error_is_told_and_keeps_what_came_before() {
     let bytes = pcap(Order::Little, MICROSECONDS, &[5, 6]);
-    let pipe = Pipe {
-        fails_at_end: true,
-        ..Pipe::new(&bytes, 1000)
-    };
+    let pipe = Pipe { fails_at_end: true, ..Pipe::new(&bytes, 1000) };
     let (frames, end) = read(Capture::new(Box::new(pipe), "-").unwrap());
-    assert_eq!(
-        (frames.len(), end),
-        (2, End::Failed("the disk is on fire".to_owned()))
-    );
+    assert_eq!((frames.len(), end), (2, End::Failed("the disk is on fire".to_owned())));
 }
 
 /// Never ends; counts nothing, holds nothing.
@@ -489,8 +439,7 @@ struct Endless {
 
 impl Read for Endless {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.largest_request
-            .fetch_max(into.len(), Ordering::Relaxed);
+        self.largest_request.fetch_max(into.len(), Ordering::Relaxed);
         match self.start.read(into)? {
             0 => {
                 into.fill(0xff);
@@ -512,10 +461,7 @@ fn no_claimed_length_makes_the_buffer_outgrow_its_bound() {
     for start in [in_pcap, in_pcapng] {
         let largest_request = Arc::new(AtomicUsize::new(0));
         let start = Cursor::new(start);
-        let input = Endless {
-            start,
-            largest_request: Arc::clone(&largest_request),
-        };
+        let input = Endless { start, largest_request: Arc::clone(&largest_request) };
         let (_, end) = read(Capture::new(Box::new(input), "-").unwrap());
         assert!(matches!(end, End::Damaged(_)), "{end:?}");
         assert!(largest_request.load(Ordering::Relaxed) <= 2 * MAX_RECORD);
@@ -529,20 +475,56 @@ fn what_is_no_capture_is_refused_with_the_reason() {
     for (bytes, reason) in [
         (&b""[..], "empty"),
         (b"ab", "not a capture"),
-        (
-            b"#!/bin/sh\necho no capture here, none at all\n",
-            "neither pcap nor pcapng",
-        ),
-        (&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0], "gzip"),
-        (&[0x28, 0xb5, 0x2f, 0xfd, 0, 0], "zstd"),
+        (b"#!/bin/sh\necho no capture here, none at all\n", "neither pcap nor pcapng"),
+        (&gzip(b"a text file, packed, and no capture"), "neither pcap nor pcapng"),
+        (&gzip(b""), "empty"),
+        (&zstd(b"a text file, packed, and no capture"), "neither pcap nor pcapng"),
         (cut_header, "ends inside the file header"),
         (&unknown, "link type 147"),
     ] {
         let error = open(bytes).err().unwrap().to_string();
-        assert!(
-            error.starts_with("memory: ") && error.contains(reason),
-            "{error}"
-        );
+        assert!(error.starts_with("memory: ") && error.contains(reason), "{error}");
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    ::zstd::encode_all(bytes, 1).unwrap()
+}
+
+#[test]
+fn packed_captures_read_as_the_plain_ones() {
+    let sizes = [0, 5, 90, 300_000, 1];
+    let ng = pcapng(Order::Big, &sizes).concat();
+    for plain in [pcap(Order::Little, NANOSECONDS, &sizes), ng] {
+        let (first, second) = plain.split_at(200);
+        let in_two_members = [gzip(first), gzip(second)].concat();
+        let in_two_frames = [zstd(first), zstd(second)].concat();
+        for packed in [gzip(&plain), zstd(&plain), in_two_members, in_two_frames] {
+            assert!(read_bytes(&packed) == read_bytes(&plain));
+            let pipe = Pipe::new(&packed, 77);
+            assert!(read(Capture::new(Box::new(pipe), "-").unwrap()) == read_bytes(&plain));
+        }
+    }
+}
+
+#[test]
+fn a_packed_capture_cut_anywhere_is_told_to_be_cut() {
+    let plain = pcap(Order::Little, MICROSECONDS, &[60; 50]);
+    let all = read_bytes(&plain).0;
+    for packed in [gzip(&plain), zstd(&plain)] {
+        for cut in 4..packed.len() {
+            if let Ok(capture) = open(&packed[..cut]) {
+                let (frames, end) = read(capture);
+                assert!(all.starts_with(&frames), "{cut}");
+                assert_eq!(end, End::Cut, "{cut} of {}", packed.len());
+            }
+        }
     }
 }
 
@@ -550,12 +532,7 @@ fn what_is_no_capture_is_refused_with_the_reason() {
 fn damaged_bytes_never_panic_loop_or_invent_frames() {
     let order = Order::Little;
     let extra = [
-        interface(
-            order,
-            113,
-            4,
-            &[(TSRESOL, &[0x80 | 20]), (TSOFFSET, &[1; 8])],
-        ),
+        interface(order, 113, 4, &[(TSRESOL, &[BINARY + 20]), (TSOFFSET, &[1; 8])]),
         simple_packet(order, 5, b"abcde"),
         packet(order, 1, u64::MAX, &[7; 40]),
     ];
@@ -574,11 +551,7 @@ fn damaged_bytes_never_panic_loop_or_invent_frames() {
         let mut bytes = samples[round % samples.len()].clone();
         for _ in 0..=random(4) {
             let at = random(bytes.len());
-            bytes[at] = if random(2) == 0 {
-                random(256) as u8
-            } else {
-                0xff
-            };
+            bytes[at] = if random(2) == 0 { random(256) as u8 } else { 0xff };
         }
         bytes.truncate(bytes.len() - random(8));
         if let Ok(capture) = open(&bytes) {
@@ -616,10 +589,7 @@ fn the_shipped_captures_read_as_libpcap_reads_them() {
     let mut compared = 0;
     for entry in folder.read_dir().unwrap() {
         let path = entry.unwrap().path();
-        if path
-            .extension()
-            .is_some_and(|extension| extension == "pcap")
-        {
+        if path.extension().is_some_and(|extension| extension == "pcap") {
             let (frames, end) = read(Capture::open(path.to_str().unwrap()).unwrap());
             assert_eq!(end, End::Complete);
             assert!(!frames.is_empty());
@@ -627,11 +597,7 @@ fn the_shipped_captures_read_as_libpcap_reads_them() {
             compared += 1;
         }
     }
-    assert!(
-        compared >= 7,
-        "only {compared} captures in {}",
-        folder.display()
-    );
+    assert!(compared >= 7, "only {compared} captures in {}", folder.display());
 }
 
 #[test]
@@ -640,7 +606,7 @@ fn clocks_and_byte_orders_are_those_of_libpcap() {
     let path = std::env::temp_dir().join(name);
     for order in ORDERS {
         let offset = order.i64(1_600_000_000);
-        for resolution in [3, 6, 9, 0x80 | 10, 0x80 | 20] {
+        for resolution in [3, 6, 9, BINARY + 10, BINARY + 20] {
             let options: [(u16, &[u8]); 2] = [(TSRESOL, &[resolution]), (TSOFFSET, &offset)];
             let mut blocks = vec![section(order), interface(order, 1, 65_535, &options)];
             for timestamp in [0, 1, 1023, 123_456_789, 9_876_543_210] {
@@ -648,11 +614,7 @@ fn clocks_and_byte_orders_are_those_of_libpcap() {
             }
             std::fs::write(&path, blocks.concat()).unwrap();
             let theirs = read_with_libpcap(&path);
-            assert_eq!(
-                read_bytes(&blocks.concat()).0,
-                theirs,
-                "{order:?} {resolution:#x}"
-            );
+            assert_eq!(read_bytes(&blocks.concat()).0, theirs, "{order:?} {resolution:#x}");
         }
     }
     std::fs::remove_file(&path).unwrap();

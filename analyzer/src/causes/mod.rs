@@ -65,41 +65,17 @@ const RULES: [Rule; 8] = [
         name: "retransmission",
         recognises: retransmission::recognises,
     },
-    Rule {
-        cause: Cause::ZeroWindow,
-        name: "zero_window",
-        recognises: zero_window::recognises,
-    },
-    Rule {
-        cause: Cause::NagleDelack,
-        name: "nagle_delack",
-        recognises: nagle_delack::recognises,
-    },
-    Rule {
-        cause: Cause::NagleRtt,
-        name: "nagle_rtt",
-        recognises: nagle_rtt::recognises,
-    },
+    Rule { cause: Cause::ZeroWindow, name: "zero_window", recognises: zero_window::recognises },
+    Rule { cause: Cause::NagleDelack, name: "nagle_delack", recognises: nagle_delack::recognises },
+    Rule { cause: Cause::NagleRtt, name: "nagle_rtt", recognises: nagle_rtt::recognises },
     Rule {
         cause: Cause::CongestionWindow,
         name: "congestion_window",
         recognises: congestion_window::recognises,
     },
-    Rule {
-        cause: Cause::DelayedAck,
-        name: "delayed_ack",
-        recognises: delayed_ack::recognises,
-    },
-    Rule {
-        cause: Cause::SenderApp,
-        name: "sender_app",
-        recognises: sender_app::recognises,
-    },
-    Rule {
-        cause: Cause::Unknown,
-        name: "unknown",
-        recognises: unknown::recognises,
-    },
+    Rule { cause: Cause::DelayedAck, name: "delayed_ack", recognises: delayed_ack::recognises },
+    Rule { cause: Cause::SenderApp, name: "sender_app", recognises: sender_app::recognises },
+    Rule { cause: Cause::Unknown, name: "unknown", recognises: unknown::recognises },
 ];
 
 impl Cause {
@@ -111,10 +87,7 @@ impl Cause {
     }
 
     pub fn name(self) -> &'static str {
-        RULES
-            .iter()
-            .find(|rule| rule.cause == self)
-            .map_or("unknown", |rule| rule.name)
+        RULES.iter().find(|rule| rule.cause == self).map_or("unknown", |rule| rule.name)
     }
 
     /// All names, in the order in which the causes are asked.

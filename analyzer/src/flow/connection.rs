@@ -38,6 +38,9 @@ pub struct Connection {
     pub id: u32,
     pub client: Endpoint,
     pub server: Endpoint,
+    client_low: bool,
+    /// Effective MSS, once both SYNs were captured.
+    mss: Option<u32>,
     pub halves: [Half; 2],
     pub first_ns: i64,
     pub last_ns: i64,
@@ -56,11 +59,14 @@ pub struct Sinks<'a> {
 }
 
 impl Connection {
-    pub fn new(id: u32, client: Endpoint, server: Endpoint) -> Self {
+    /// `client_low`: is the client's endpoint the lower one in the table's key?
+    pub fn new(id: u32, client: Endpoint, server: Endpoint, client_low: bool) -> Self {
         Self {
             id,
             client,
             server,
+            client_low,
+            mss: None,
             halves: [Half::new(), Half::new()],
             first_ns: 0,
             last_ns: 0,
@@ -70,19 +76,29 @@ impl Connection {
         }
     }
 
-    pub fn side_of(&self, source: Endpoint) -> Side {
-        match source == self.client {
+    #[inline]
+    pub fn side_of(&self, from_low: bool) -> Side {
+        match from_low == self.client_low {
             true => Side::Client,
             false => Side::Server,
         }
     }
 
-    /// Does a SYN with this sequence number from `source` open another connection?
-    pub fn is_reused_by(&self, source: Endpoint, seq: u32) -> bool {
-        let half = self.half(self.side_of(source));
+    /// Reads what every segment needs, to bring it into the cache.
+    #[inline]
+    pub fn touch(&self) -> u32 {
+        let [client, server] = &self.halves;
+        self.id ^ client.touch() ^ server.touch()
+    }
+
+    /// Does this SYN open another connection on the same ports? It does with another initial
+    /// sequence number than the one seen, or once the connection was closed (Wireshark's 'TCP port
+    /// numbers reused').
+    pub fn is_reused_by(&self, from_low: bool, syn: &Segment) -> bool {
+        let side = self.side_of(from_low);
         match self.client_isn {
-            Some(isn) if source == self.client => isn != seq || self.closed,
-            _ => half.known,
+            Some(isn) if side == Side::Client => isn != syn.seq || self.closed,
+            _ => self.half(side).known,
         }
     }
 
@@ -122,6 +138,20 @@ impl Connection {
         (self.inferred_mss(), true)
     }
 
+    /// The effective MSS in bytes while the connection goes on: fixed by its handshake, inferred
+    /// anew without one.
+    #[inline]
+    fn current_mss(&mut self) -> u32 {
+        if let Some(mss) = self.mss {
+            return mss;
+        }
+        let (mss, inferred) = self.effective_mss();
+        if !inferred && self.halves.iter().all(|half| half.segments > 1) {
+            self.mss = Some(mss);
+        }
+        mss
+    }
+
     fn inferred_mss(&self) -> u32 {
         let largest = self.halves[0].largest.max(self.halves[1].largest);
         match self.is_loopback() {
@@ -152,7 +182,8 @@ impl Connection {
             self.first_ns = now.time_ns;
         }
         self.last_ns = self.last_ns.max(now.time_ns);
-        self.halves[side as usize].segments += 1;
+        let half = &mut self.halves[side as usize];
+        half.segments = half.segments.saturating_add(1);
         self.halves[side as usize].timestamps |= segment.options.tsval.is_some();
         if segment.has(RST) {
             self.close(side, sinks);
@@ -214,7 +245,7 @@ impl Connection {
         let advanced = seq::lt(peer.snd_una, segment.ack);
         let round_trip = peer.take_ack(segment, now);
         let delay_ns = now.time_ns - data.time_ns;
-        let late = advanced && segment.len == 0 && peer.data_segments > 0;
+        let late = advanced && segment.len == 0 && peer.bytes > 0;
         let me = &mut self.halves[side as usize];
         if let Some(sample_ns) = round_trip {
             me.add_round_trip(sample_ns);
@@ -303,7 +334,7 @@ impl Connection {
         now: Mark,
         sinks: &mut Sinks<'_>,
     ) {
-        let mss = self.effective_mss().0;
+        let mss = self.current_mss();
         self.note_contradiction(side, segment, len, mss, now);
         self.note_wait(side, segment, len, mss, now, sinks);
         if let Some(exchange) = self.exchanges.data(side, len, now, self.id)
@@ -319,14 +350,7 @@ impl Connection {
 
     /// A small segment sent while a small one is unacknowledged: Nagle's algorithm is off. FIN
     /// and urgent data pass it, and so does a tail-loss probe.
-    fn note_contradiction(
-        &mut self,
-        side: Side,
-        segment: &Segment,
-        len: u32,
-        mss: u32,
-        now: Mark,
-    ) {
+    fn note_contradiction(&mut self, side: Side, segment: &Segment, len: u32, mss: u32, now: Mark) {
         let half = &self.halves[side as usize];
         let since = now.time_ns - half.last_data.time_ns;
         let exempt = segment.has(FIN | URG) || half.recovering || since >= PROBE_NS;
@@ -404,7 +428,7 @@ impl Connection {
             let (from, to) = (half.last_data, release.mark);
             let rtt_ns = known(self.half(side.other()).rtt_ns);
             let late = to.time_ns - from.time_ns - rtt_ns >= sinks.min_wait_ns;
-            if release.pure && late && half.data_segments > 0 && to.after(from) {
+            if release.pure && late && half.bytes > 0 && to.after(from) {
                 sinks.waits.push_other(Wait {
                     connection: self.id,
                     by: side.other(),
@@ -480,10 +504,7 @@ fn releasing_ack(half: &Half, peer: &Half, now: Mark) -> Option<Release> {
         (freeing && !answered).then_some(release)
     };
     let distance = |release: &Release| (now.time_ns - release.mark.time_ns - rtt_ns).abs();
-    [freed(half.small_acked), freed(half.all_acked)]
-        .into_iter()
-        .flatten()
-        .min_by_key(distance)
+    [freed(half.small_acked), freed(half.all_acked)].into_iter().flatten().min_by_key(distance)
 }
 
 /// Did `incoming` reach the sender after `sent` had left it? Judged in the sender's time: what

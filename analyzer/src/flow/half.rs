@@ -16,7 +16,11 @@ pub struct Release {
 }
 
 /// One direction of a connection, named after its sender.
+///
+/// Laid out by hand: what every segment needs fills the first cache line, what data and ACKs need
+/// the next two, and the rest is seldom touched.
 #[derive(Debug, Clone, Default)]
+#[repr(C, align(64))]
 pub struct Half {
     /// Next sequence number the sender will use (RFC 9293, SND.NXT), as seen here.
     pub snd_nxt: u32,
@@ -24,8 +28,6 @@ pub struct Half {
     pub snd_una: u32,
     /// End of the last small segment sent (Linux `snd_sml`, Minshall's variant of Nagle).
     pub snd_sml: u32,
-    /// When it was sent, in ns since the epoch.
-    pub small_sent_ns: i64,
     /// End and time of the segment whose ACK gives the next round-trip sample.
     timed_end: u32,
     timed_ns: i64,
@@ -34,39 +36,52 @@ pub struct Half {
     /// Last data sent, retransmissions included, and its length in bytes.
     pub last_data: Mark,
     pub last_len: u32,
-    last_tsval: Option<u32>,
-    last_ip_id: u16,
-    /// Was it small?
-    pub last_small: bool,
-    pub known: bool,
-    pub syn: bool,
-    pub fin: bool,
-    pub window_scale_known: bool,
-    window_scale: u8,
-    pub timestamps: bool,
-    /// Sends more than once the same bytes since the last new data.
-    pub recovering: bool,
-    /// Announced in the SYN, in bytes; 0 is 'not seen'.
-    pub mss_option: u16,
-    /// Largest payload seen, in bytes.
-    pub largest: u32,
     /// Receive window this host advertised last, in bytes.
     pub window: u32,
-    /// Last frame in which it advertised a window of zero.
-    pub zero_window_frame: u64,
+    /// Segments captured; saturates.
+    pub segments: u32,
+    window_scale: u8,
+    pub known: bool,
+    pub timestamps: bool,
+    /// Has sent bytes again since the last new data.
+    pub recovering: bool,
+
+    /// The ACK that covered the last small segment, and the one that covered everything.
+    pub small_acked: Release,
+    pub all_acked: Release,
     /// Room left in the peer's window after the last data, in bytes.
     pub room: i64,
     /// Most bytes in flight when the last data had left.
     pub flight: u32,
-    /// The ACK that covered the last small segment, and the one that covered everything.
-    pub small_acked: Release,
-    pub all_acked: Release,
+    /// Largest payload seen, in bytes.
+    pub largest: u32,
+
     /// Shortest round trip between the capture point and this host, in ns; `i64::MAX` unknown.
     pub rtt_ns: i64,
     /// Sum and count of how far round trips to this host lie over the shortest one, for those
     /// close to it: the jitter of the path.
     pub rtt_over_ns: i64,
     pub rtt_samples: u32,
+    /// Timestamp value and IP identification of the last data.
+    last_tsval: Option<u32>,
+    last_ip_id: u16,
+    /// Was the last data small?
+    pub last_small: bool,
+    pub syn: bool,
+    /// When the last small segment was sent, in ns since the epoch.
+    pub small_sent_ns: i64,
+    pub bytes: u64,
+    /// Last frame in which this host advertised a window of zero.
+    pub zero_window_frame: u64,
+    /// Last frame before or in which bytes went missing.
+    pub unseen_frame: u64,
+
+    /// Payload bytes that were acknowledged or jumped over but never captured.
+    pub unseen_bytes: u64,
+    pub window_scale_known: bool,
+    pub fin: bool,
+    /// Announced in the SYN, in bytes; 0 is 'not seen'.
+    pub mss_option: u16,
     /// Small segments sent while a small one was unacknowledged, and one such pair of frames.
     pub contradictions: u32,
     pub contradiction: (u64, u64),
@@ -76,16 +91,9 @@ pub struct Half {
     pub delayed_ack_sum_ns: i64,
     pub delayed_ack_min_ns: i64,
     pub delayed_ack_max_ns: i64,
-    pub segments: u64,
-    pub data_segments: u64,
-    pub bytes: u64,
     pub retransmitted: u32,
     pub duplicated: u32,
     pub reordered: u32,
-    /// Payload bytes that were acknowledged or jumped over but never captured.
-    pub unseen_bytes: u64,
-    /// Last frame before or in which bytes went missing.
-    pub unseen_frame: u64,
 }
 
 /// A round trip this much above the shortest one is not jitter of the path any more but a delayed
@@ -100,11 +108,13 @@ const COPY_NS: i64 = 500_000;
 
 impl Half {
     pub fn new() -> Self {
-        Self {
-            rtt_ns: i64::MAX,
-            delayed_ack_min_ns: i64::MAX,
-            ..Self::default()
-        }
+        Self { rtt_ns: i64::MAX, delayed_ack_min_ns: i64::MAX, ..Self::default() }
+    }
+
+    /// Reads the first line and one of each of the next two.
+    #[inline]
+    pub fn touch(&self) -> u32 {
+        self.snd_nxt ^ self.flight ^ self.rtt_samples
     }
 
     /// Starts the sequence space at `seq`, the number of the first payload byte.
@@ -231,7 +241,6 @@ impl Half {
         self.last_len = len;
         self.last_small = small;
         self.largest = self.largest.max(len);
-        self.data_segments += 1;
         self.bytes += u64::from(len);
         self.recovering = false;
         self.flight = self.in_flight();

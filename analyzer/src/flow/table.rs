@@ -1,7 +1,7 @@
 //! From addresses and ports to a connection, numbered as Wireshark numbers `tcp.stream`.
 
-use super::connection::Connection;
 use super::Side;
+use super::connection::Connection;
 use crate::decode::{ACK, Addresses, SYN, Segment};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -17,6 +17,13 @@ pub struct Endpoint {
 type KeyV4 = (u64, u32);
 type KeyV6 = (u128, u128, u32);
 
+/// Where a segment belongs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Found {
+    id: u32,
+    from_low: bool,
+}
+
 /// Finds the connection of a segment. The hash is seeded per process: an attacker chooses the
 /// addresses, and must not choose the collisions.
 #[derive(Default)]
@@ -27,32 +34,56 @@ pub struct Table {
 }
 
 impl Table {
-    /// The connection of `segment` (a new one where needed) and the side that sent it.
+    /// Looks up the connection of `segment`; opens one where needed.
     #[inline]
-    pub fn find(&mut self, segment: &Segment) -> (&mut Connection, Side) {
+    pub fn find(&mut self, segment: &Segment) -> Found {
         let next_id = self.connections.len() as u32;
-        let id = match segment.addresses {
+        let (id, from_low) = match segment.addresses {
             Addresses::V4 { src, dst } => {
-                let src = u64::from(u32::from_be_bytes(src));
-                let dst = u64::from(u32::from_be_bytes(dst));
-                let ((low, high), ports) = ordered((src, segment.src_port), (dst, segment.dst_port));
-                self.v4.entry((low << 32 | high, ports)).or_insert(next_id)
+                let src = (u32::from_be_bytes(src), segment.src_port);
+                let dst = (u32::from_be_bytes(dst), segment.dst_port);
+                let from_low = src <= dst;
+                let (low, high) = if from_low { (src, dst) } else { (dst, src) };
+                let key = (u64::from(low.0) << 32 | u64::from(high.0), ports(low.1, high.1));
+                (self.v4.entry(key).or_insert(next_id), from_low)
             }
             Addresses::V6 { src, dst } => {
-                let (src, dst) = (u128::from_be_bytes(src), u128::from_be_bytes(dst));
-                let ((low, high), ports) = ordered((src, segment.src_port), (dst, segment.dst_port));
-                self.v6.entry((low, high, ports)).or_insert(next_id)
+                let src = (u128::from_be_bytes(src), segment.src_port);
+                let dst = (u128::from_be_bytes(dst), segment.dst_port);
+                let from_low = src <= dst;
+                let (low, high) = if from_low { (src, dst) } else { (dst, src) };
+                let key = (low.0, high.0, ports(low.1, high.1));
+                (self.v6.entry(key).or_insert(next_id), from_low)
             }
         };
-        if *id != next_id && reuses_ports(&self.connections[*id as usize], segment) {
+        let is_known = *id != next_id;
+        if is_known
+            && segment.is_opening()
+            && self.connections[*id as usize].is_reused_by(from_low, segment)
+        {
             *id = next_id;
         }
-        let id = *id as usize;
-        if id == self.connections.len() {
-            self.connections.push(new_connection(segment, next_id));
+        let id = *id;
+        if id == next_id {
+            self.connections.push(new_connection(segment, id, from_low));
         }
-        let connection = &mut self.connections[id];
-        let side = connection.side_of(source(segment));
+        Found { id, from_low }
+    }
+
+    /// Brings connections into the cache, all at once, before each is worked on.
+    #[inline]
+    pub fn warm(&self, found: &[Found]) {
+        let sum = found
+            .iter()
+            .fold(0, |sum: u32, at| sum.wrapping_add(self.connections[at.id as usize].touch()));
+        std::hint::black_box(sum);
+    }
+
+    /// The connection that was found, and the side that sent the segment.
+    #[inline]
+    pub fn get(&mut self, at: Found) -> (&mut Connection, Side) {
+        let connection = &mut self.connections[at.id as usize];
+        let side = connection.side_of(at.from_low);
         (connection, side)
     }
 
@@ -64,25 +95,16 @@ impl Table {
     }
 }
 
-/// Both directions of a connection must give the same key.
-fn ordered<A: Ord + Copy>(src: (A, u16), dst: (A, u16)) -> ((A, A), u32) {
-    let (low, high) = if src <= dst { (src, dst) } else { (dst, src) };
-    ((low.0, high.0), u32::from(low.1) << 16 | u32::from(high.1))
+/// Both directions of a connection give the same key: the lower endpoint comes first.
+fn ports(low: u16, high: u16) -> u32 {
+    u32::from(low) << 16 | u32::from(high)
 }
 
-/// A SYN with another initial sequence number than the one seen, or after the connection was
-/// closed, opens a new connection on the same ports (Wireshark's 'TCP port numbers reused').
-fn reuses_ports(connection: &Connection, segment: &Segment) -> bool {
-    segment.has(SYN)
-        && !segment.has(ACK)
-        && connection.is_reused_by(source(segment), segment.seq)
-}
-
-fn new_connection(segment: &Segment, id: u32) -> Connection {
+fn new_connection(segment: &Segment, id: u32, from_low: bool) -> Connection {
     let (from, to) = (source(segment), destination(segment));
     match is_from_client(segment) {
-        true => Connection::new(id, from, to),
-        false => Connection::new(id, to, from),
+        true => Connection::new(id, from, to, from_low),
+        false => Connection::new(id, to, from, !from_low),
     }
 }
 

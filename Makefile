@@ -1,0 +1,54 @@
+# nagle-scan: everything a user or a developer runs. `make help` lists it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PCAP ?= captures/epoll-fd0.pcap
+PACKETS ?= 1000000
+
+.DEFAULT_GOAL := help
+.PHONY: help setup scan test check format bench clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.built ## Install everything into .venv, with an optimised build of the engine
+
+scan: setup ## Run the main job: make scan [PCAP=my.pcap]
+	@$(BIN)/nagle-scan --exit-zero "$(PCAP)"
+
+test: $(VENV)/.developer check ## Check format, lint and types, then run all tests
+	cargo test --manifest-path analyzer/Cargo.toml --quiet
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.developer
+	cargo fmt --manifest-path analyzer/Cargo.toml --check
+	cargo clippy --manifest-path analyzer/Cargo.toml --all-targets --quiet -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.developer ## Format all code
+	cargo fmt --manifest-path analyzer/Cargo.toml
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.built ## Measure against libpcap, tcpdump, tcptrace and tshark: make bench [PACKETS=10000000]
+	$(BIN)/python bench/run.py --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan
+
+clean: ## Remove everything that was built
+	rm -rf $(VENV) analyzer/target analyzer/nagle_scan/*.so bench/build
+
+RUST := $(wildcard analyzer/Cargo.* analyzer/src/*.rs analyzer/src/*/*.rs)
+
+$(VENV)/.built: pyproject.toml $(RUST)
+	@sh scripts/prerequisites.sh
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@echo "Building nagle-scan (a minute or two, the first time) ..."
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.developer: $(VENV)/.built
+	@$(BIN)/python -m pip install --quiet --group dev
+	@touch $@

@@ -1,0 +1,209 @@
+//! Frames to segments, in a thread of its own: reading and decoding run ahead of the tracking.
+
+use crate::capture::{Capture, End, Frame};
+use crate::decode::{self, Segment, Skip};
+use crate::error::ScanError;
+use crate::filter::Filter;
+use crate::flow::Mark;
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread;
+
+/// Segments handed over at once: enough to make the hand-over cheap, few enough to stay in cache.
+const BATCH_LEN: usize = 512;
+/// Batches that may wait for the tracker.
+const BATCHES_AHEAD: usize = 8;
+
+/// A segment and where it was captured.
+#[derive(Debug, Clone, Copy)]
+pub struct Captured {
+    pub segment: Segment,
+    pub mark: Mark,
+}
+
+/// Segments in the order of the capture.
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub segments: Vec<Captured>,
+    /// These begin another capture, which overlaps in time with the one before.
+    pub starts_over: bool,
+}
+
+/// One input file. Times are ns since the epoch.
+#[derive(Debug, Clone)]
+pub struct CaptureSummary {
+    pub path: String,
+    pub packets: u64,
+    /// Bytes on the wire.
+    pub bytes: u64,
+    pub tcp_packets: u64,
+    /// `None` where no frame was read.
+    pub link_type: Option<u32>,
+    pub first_ns: i64,
+    pub last_ns: i64,
+    /// Number of its first frame: frames are numbered through all inputs, from 1.
+    pub first_frame: u64,
+    pub end: End,
+    /// Step of the capture's clock in ns: the coarsest power of ten that divides all times.
+    pub clock_ns: i64,
+    /// Frames that were not used, by [`Skip`].
+    pub skipped: [u64; Skip::ALL.len()],
+}
+
+/// Reads `paths` in the order of their first frames and gives their segments to `take`.
+///
+/// # Errors
+/// An input cannot be read at all, or the filter cannot be compiled.
+pub fn read_all(
+    paths: &[String],
+    filter: Option<&str>,
+    mut take: impl FnMut(&Batch),
+) -> Result<Vec<CaptureSummary>, ScanError> {
+    let filter = filter.map(Filter::new).transpose()?;
+    let (full, batches) = sync_channel(BATCHES_AHEAD);
+    let (empty, recycled) = channel();
+    thread::scope(|scope| {
+        let reader = Reader { filter, full, recycled, batch: Batch::default(), frames: 0 };
+        let reading = scope.spawn(move || reader.read(paths));
+        for batch in batches {
+            take(&batch);
+            // The reader has gone at the end of the last capture; then nothing is to be recycled.
+            let _ = empty.send(batch);
+        }
+        match reading.join() {
+            Ok(summaries) => summaries,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+struct Reader {
+    filter: Option<Filter>,
+    full: SyncSender<Batch>,
+    recycled: Receiver<Batch>,
+    batch: Batch,
+    frames: u64,
+}
+
+impl Reader {
+    fn read(mut self, paths: &[String]) -> Result<Vec<CaptureSummary>, ScanError> {
+        let mut summaries: Vec<CaptureSummary> = Vec::with_capacity(paths.len());
+        for path in in_order(paths) {
+            let summary = self.read_one(path, summaries.last())?;
+            summaries.push(summary);
+        }
+        Ok(summaries)
+    }
+
+    fn read_one(
+        &mut self,
+        path: &str,
+        previous: Option<&CaptureSummary>,
+    ) -> Result<CaptureSummary, ScanError> {
+        let mut capture = Capture::open(path)?;
+        let mut summary = CaptureSummary::new(path, self.frames + 1);
+        while let Some(frame) = capture.next_frame() {
+            self.frames += 1;
+            if summary.count(&frame) && previous.is_some_and(|last| last.overlaps(frame.time_ns)) {
+                self.hand_over();
+                self.batch.starts_over = true;
+            }
+            match decoded(&frame, &mut self.filter)? {
+                Ok(segment) => self.push(segment, frame.time_ns),
+                Err(skip) => summary.skipped[skip as usize] += 1,
+            }
+        }
+        self.hand_over();
+        summary.end = capture.end().cloned().unwrap_or(End::Complete);
+        summary.tcp_packets = summary.packets - summary.skipped.iter().sum::<u64>();
+        Ok(summary)
+    }
+
+    #[inline]
+    fn push(&mut self, segment: Segment, time_ns: i64) {
+        let mark = Mark { time_ns, frame: self.frames };
+        self.batch.segments.push(Captured { segment, mark });
+        if self.batch.segments.len() == BATCH_LEN {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let mut next = self.recycled.try_recv().unwrap_or_default();
+        next.segments.clear();
+        next.starts_over = false;
+        next.segments.reserve(BATCH_LEN);
+        let batch = std::mem::replace(&mut self.batch, next);
+        // The tracker takes until the reader ends: there is always someone to take it.
+        let _ = self.full.send(batch);
+    }
+}
+
+/// Rotated files (`tcpdump -C`, `-G`) in the order of their first frames, whatever order the shell
+/// gave them. Standard input can be read only once, so with it the order stays.
+fn in_order(paths: &[String]) -> Vec<&str> {
+    let mut ordered: Vec<&str> = paths.iter().map(String::as_str).collect();
+    if ordered.len() > 1 && !ordered.contains(&"-") {
+        ordered.sort_by_cached_key(|path| Capture::first_time_ns(path));
+    }
+    ordered
+}
+
+#[inline]
+fn decoded(
+    frame: &Frame<'_>,
+    filter: &mut Option<Filter>,
+) -> Result<Result<Segment, Skip>, ScanError> {
+    if let Some(filter) = filter
+        && !filter.matches(frame)?
+    {
+        return Ok(Err(Skip::Filtered));
+    }
+    Ok(decode::segment(frame.link_type, frame.data, frame.wire_len))
+}
+
+/// Clocks that tick more slowly than this are not looked for (captures with 10 ms steps exist).
+const COARSEST_CLOCK_NS: i64 = 100_000_000;
+/// Clocks as fine as this need no allowance.
+const FINE_CLOCK_NS: i64 = 1_000;
+
+impl CaptureSummary {
+    fn new(path: &str, first_frame: u64) -> Self {
+        Self {
+            path: path.to_owned(),
+            packets: 0,
+            bytes: 0,
+            tcp_packets: 0,
+            link_type: None,
+            first_ns: 0,
+            last_ns: 0,
+            first_frame,
+            end: End::Complete,
+            clock_ns: COARSEST_CLOCK_NS,
+            skipped: [0; Skip::ALL.len()],
+        }
+    }
+
+    /// Counts a frame; tells whether it is the first.
+    #[inline]
+    fn count(&mut self, frame: &Frame<'_>) -> bool {
+        let first = self.packets == 0;
+        if first {
+            self.link_type = Some(frame.link_type);
+            self.first_ns = frame.time_ns;
+            self.last_ns = frame.time_ns;
+        }
+        while self.clock_ns > FINE_CLOCK_NS && frame.time_ns % self.clock_ns != 0 {
+            self.clock_ns /= 10;
+        }
+        self.packets += 1;
+        self.bytes += u64::from(frame.wire_len);
+        self.last_ns = self.last_ns.max(frame.time_ns);
+        first
+    }
+
+    /// Does a capture that begins at `time_ns` overlap with this one? Then they are two captures
+    /// of their own and no rotated set.
+    fn overlaps(&self, time_ns: i64) -> bool {
+        time_ns < self.last_ns
+    }
+}

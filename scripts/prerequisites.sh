@@ -1,0 +1,33 @@
+#!/bin/sh
+# Names what the build needs and is missing, in one line; installs libpcap's headers and Python's
+# venv where that is possible without asking.
+set -eu
+
+fail() {
+    echo "nagle-scan: $1" >&2
+    exit 1
+}
+
+install() {
+    command -v apt-get >/dev/null || return 1
+    if [ "$(id -u)" -eq 0 ]; then
+        sudo=""
+    elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+        sudo="sudo -n"
+    else
+        return 1
+    fi
+    echo "Installing $* ..."
+    $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq "$@" >/dev/null
+}
+
+python=${PYTHON:-python3}
+command -v "$python" >/dev/null || fail "needs Python 3.11 or newer: apt install python3 python3-venv"
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    fail "needs Python 3.11 or newer, found $("$python" --version 2>&1)"
+"$python" -c 'import ensurepip' 2>/dev/null || install python3-venv ||
+    fail "needs Python's venv module: apt install python3-venv"
+command -v cargo >/dev/null || fail "needs a Rust toolchain (1.88 or newer): https://rustup.rs"
+command -v cc >/dev/null || fail "needs a C compiler: apt install gcc libc6-dev"
+echo '#include <pcap.h>' | cc -E -x c - >/dev/null 2>&1 || install libpcap-dev ||
+    fail "needs libpcap's headers: apt install libpcap-dev"

@@ -1,0 +1,61 @@
+"""What all themes share: the command as users run it, and a scan of frames in memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import nagle_scan
+import pytest
+from conversation import Found, Frame, write
+
+ROOT = Path(__file__).resolve().parents[1]
+CAPTURES = ROOT / "captures"
+PUBLIC = ROOT.parent / "shared" / "public"
+COMMAND = Path(sys.executable).with_name("nagle-scan")
+
+
+class Run(Protocol):
+    """Runs `nagle-scan` with arguments and returns what it said."""
+
+    def __call__(
+        self,
+        *arguments: str | bytes | Path,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[bytes]: ...
+
+
+@pytest.fixture
+def run() -> Run:
+    def run(
+        *arguments: str | bytes | Path,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+    ) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [COMMAND, *arguments],
+            input=stdin,
+            capture_output=True,
+            env={**os.environ, **(env or {})},
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+def found(scan: nagle_scan.Scan) -> list[Found]:
+    """The stalls of a scan, in the shape of `conversation.numbered`."""
+    columns = ["frame_unacked", "frame_ack", "frame_held", "rel_seq", "len", "sender"]
+    return [tuple(row) for row in scan.stalls[columns].itertuples(index=False, name=None)]
+
+
+@pytest.fixture
+def scan_frames(tmp_path: Path) -> Callable[[Sequence[Frame]], nagle_scan.Scan]:
+    """Writes frames as an Ethernet capture and scans it."""
+    return lambda frames: nagle_scan.scan(write(tmp_path / "frames.pcap", frames))

@@ -1,0 +1,257 @@
+"""Builds TCP conversations frame by frame, made with scapy, and writes them as captures."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from scapy.layers.inet import IP, TCP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+
+Side = Literal["client", "server"]
+Network = Callable[[str, str], Packet]
+"""From source and destination address to the packet that will hold the segment."""
+
+START_NS = 1_700_000_000_000_000_000
+MS = 1_000_000
+ETHERNET = 1
+
+
+@dataclass(eq=False)
+class Frame:
+    """An IP packet, when it was captured and who sent it."""
+
+    time_ns: int
+    sender: Side
+    packet: Packet
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A stall as it was built: the unacknowledged segment, its ACK and what that released."""
+
+    unacked: Frame
+    ack: Frame
+    held: Frame
+    rel_seq: int
+    length: int
+    sender: Side
+
+
+Found = tuple[int, int, int, int, int, str]
+"""A stall as it is reported: three frame numbers, rel_seq, len, sender."""
+
+
+def numbered(holds: Iterable[Hold], frames: Sequence[Frame]) -> list[Found]:
+    """The stalls that were built, with the numbers their frames have in a capture."""
+    number = {id(frame): index for index, frame in enumerate(frames, 1)}
+    return [
+        (
+            number[id(hold.unacked)],
+            number[id(hold.ack)],
+            number[id(hold.held)],
+            hold.rel_seq,
+            hold.length,
+            hold.sender,
+        )
+        for hold in holds
+    ]
+
+
+def ipv4(source: str, destination: str) -> Packet:
+    return IP(src=source, dst=destination)
+
+
+def ipv6(source: str, destination: str) -> Packet:
+    return IPv6(src=source, dst=destination)
+
+
+@dataclass
+class Conversation:
+    """One TCP connection, captured at the client: the round trip lies between it and the server."""
+
+    client: tuple[str, int] = ("10.0.0.1", 40000)
+    server: tuple[str, int] = ("10.0.0.2", 8000)
+    isn: dict[Side, int] = field(default_factory=lambda: {"client": 1000, "server": 5000})
+    network: Network = ipv4
+    rtt_ms: float = 1.0
+    mss: int = 1460
+    now_ms: float = 0.0
+    frames: list[Frame] = field(default_factory=list)
+    holds: list[Hold] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.sent: dict[Side, int] = {"client": 0, "server": 0}
+        self.acked: dict[Side, int] = {"client": 0, "server": 0}
+
+    def _segment(self, sender: Side, flags: str, seq: int, payload: bytes, window: int) -> Frame:
+        (source, sport), (destination, dport) = self.client, self.server
+        if sender == "server":
+            (source, sport), (destination, dport) = self.server, self.client
+        peer: Side = "server" if sender == "client" else "client"
+        acknowledged = (self.isn[peer] + 1 + self.acked[peer]) % 2**32 if "A" in flags else 0
+        segment = TCP(
+            sport=sport,
+            dport=dport,
+            flags=flags,
+            seq=seq % 2**32,
+            ack=acknowledged,
+            window=window,
+            options=[("MSS", self.mss)] if "S" in flags else [],
+        )
+        packet = self.network(source, destination) / segment
+        if IP in packet:
+            packet[IP].id = 1000 + len(self.frames)
+        if payload:
+            packet = packet / Raw(payload)
+        frame = Frame(START_NS + round(self.now_ms * MS), sender, packet)
+        self.frames.append(frame)
+        return frame
+
+    def wait(self, milliseconds: float) -> None:
+        self.now_ms += milliseconds
+
+    def open(self) -> None:
+        """The three frames of the handshake."""
+        self._segment("client", "S", self.isn["client"], b"", 64240)
+        self.wait(self.rtt_ms)
+        self._segment("server", "SA", self.isn["server"], b"", 64240)
+        self.wait(0.02)
+        self.ack("client")
+
+    def data(self, sender: Side, length: int, flags: str = "PA", window: int = 64240) -> Frame:
+        """New data; it acknowledges nothing that `ack` has not acknowledged before."""
+        seq = self.isn[sender] + 1 + self.sent[sender]
+        frame = self._segment(sender, flags, seq, bytes(length), window)
+        self.sent[sender] += length + ("F" in flags)
+        return frame
+
+    def again(self, sender: Side, length: int) -> Frame:
+        """The last `length` bytes once more."""
+        seq = self.isn[sender] + 1 + self.sent[sender] - length
+        return self._segment(sender, "PA", seq, bytes(length), 64240)
+
+    def ack(self, receiver: Side, window: int = 64240, flags: str = "A") -> Frame:
+        """A pure ACK of everything the peer has sent."""
+        peer: Side = "server" if receiver == "client" else "client"
+        self.acked[peer] = self.sent[peer]
+        seq = self.isn[receiver] + 1 + self.sent[receiver]
+        return self._segment(receiver, flags, seq, b"", window)
+
+    def answer(self, length: int = 20) -> Frame:
+        """The server's reply, one round trip from now, which acknowledges the request too."""
+        self.wait(self.rtt_ms + 0.1)
+        self.acked["client"] = self.sent["client"]
+        frame = self.data("server", length)
+        self.acked["server"] = self.sent["server"]
+        return frame
+
+    def stall(self, delay_ms: float = 40.0, first: int = 6, second: int = 7) -> Hold:
+        """Write, write, read: the second piece leaves when the delayed ACK comes."""
+        unacked = self.data("client", first)
+        self.wait(self.rtt_ms + delay_ms)
+        ack = self.ack("server")
+        self.wait(0.02)
+        rel_seq = self.sent["client"]
+        held = self.data("client", second)
+        self.answer()
+        self.wait(5.0)
+        hold = Hold(unacked, ack, held, rel_seq, second, "client")
+        self.holds.append(hold)
+        return hold
+
+    def close(self) -> None:
+        """FIN from both ends."""
+        self.data("client", 0, "FA")
+        self.wait(self.rtt_ms)
+        self.acked["client"] = self.sent["client"]
+        self.data("server", 0, "FA")
+        self.wait(0.02)
+        self.ack("client")
+        self.wait(5.0)
+
+
+def stalled(
+    made: Conversation | None = None, rounds: int = 3, delay_ms: float = 40.0
+) -> Conversation:
+    """A connection with one stall per round."""
+    made = made or Conversation()
+    made.open()
+    made.wait(1.0)
+    for _ in range(rounds):
+        made.stall(delay_ms)
+    return made
+
+
+def over_ipv6(now_ms: float = 0.0, network: Network = ipv6) -> Conversation:
+    """A connection between IPv6 addresses."""
+    client, server = ("2001:db8::1", 40000), ("2001:db8::2", 8000)
+    return Conversation(client, server, network=network, now_ms=now_ms)
+
+
+def interleaved(*conversations: Conversation) -> list[Frame]:
+    """The frames of several connections in the order of time."""
+    frames = [frame for conversation in conversations for frame in conversation.frames]
+    return sorted(frames, key=lambda frame: frame.time_ns)
+
+
+def ethernet(**fields: int) -> Packet:
+    """A header with addresses of its own: scapy would ask the network for them."""
+    return Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02", **fields)
+
+
+def in_ethernet(packet: Packet) -> bytes:
+    return bytes(ethernet() / packet)
+
+
+def pcap(
+    records: Iterable[tuple[int, bytes]],
+    link_type: int = ETHERNET,
+    order: str = "<",
+    nanoseconds: bool = False,
+    snap_length: int = 262_144,
+) -> bytes:
+    """A capture file of (time in ns, frame), in the given byte order (`<` little, `>` big)."""
+    magic, unit_ns = (0xA1B23C4D, 1) if nanoseconds else (0xA1B2C3D4, 1000)
+    parts = [struct.pack(f"{order}IHHiIII", magic, 2, 4, 0, 0, snap_length, link_type)]
+    for time_ns, frame in records:
+        seconds, rest_ns = divmod(time_ns, 1_000_000_000)
+        captured = frame[:snap_length]
+        header = (seconds, rest_ns // unit_ns, len(captured), len(frame))
+        parts += [struct.pack(f"{order}IIII", *header), captured]
+    return b"".join(parts)
+
+
+def records(
+    frames: Iterable[Frame], link: Callable[[Packet], bytes] = in_ethernet
+) -> list[tuple[int, bytes]]:
+    return [(frame.time_ns, link(frame.packet)) for frame in frames]
+
+
+def write(path: Path, frames: Iterable[Frame]) -> Path:
+    """An ordinary Ethernet capture."""
+    path.write_bytes(pcap(records(frames)))
+    return path
+
+
+def block(kind: int, body: bytes) -> bytes:
+    """A pcapng block, little-endian."""
+    body += bytes(-len(body) % 4)
+    length = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + length + body + length
+
+
+def pcapng(interfaces: Sequence[int], packets: Iterable[tuple[int, int, bytes]]) -> bytes:
+    """Interfaces are link types; packets are (interface, time in ns, frame)."""
+    parts = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))]
+    parts += [block(1, struct.pack("<HHI", link_type, 0, 0)) for link_type in interfaces]
+    for interface, time_ns, frame in packets:
+        high, low = divmod(time_ns // 1000, 2**32)
+        head = struct.pack("<IIIII", interface, high, low, len(frame), len(frame))
+        parts.append(block(6, head + frame))
+    return b"".join(parts)

@@ -1,0 +1,100 @@
+"""The shipped captures: real programs, and what is known to be true of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import CAPTURES, Run
+
+NAMES = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
+KEYS = ("connection", "sender", "rel_seq", "len", "frame_unacked", "frame_ack", "frame_held")
+ROUNDING_MS = 0.06
+"""Expectations are rounded to 0.1 ms."""
+
+
+def expectation(name: str) -> dict[str, Any]:
+    expected: dict[str, Any] = json.loads((CAPTURES / f"{name}.json").read_text())
+    return expected
+
+
+def reported(name: str, run: Run, folder: Path) -> tuple[int, dict[str, Any]]:
+    """Exit status and `-o result.json`."""
+    path = folder / "result.json"
+    done = run(CAPTURES / f"{name}.pcap", "-o", path)
+    assert done.stderr == b""
+    return done.returncode, json.loads(path.read_text())
+
+
+def by_place(stalls: list[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    return {tuple(stall[key] for key in KEYS): stall for stall in stalls}
+
+
+def stalls_of(result: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"connection": connection["id"], **stall}
+        for connection in result["connections"]
+        for stall in connection["stalls"]
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_stall_is_found_and_nothing_else(name: str, run: Run, tmp_path: Path) -> None:
+    expected = expectation(name)
+    status, result = reported(name, run, tmp_path)
+    found, known = by_place(stalls_of(result)), by_place(expected["stalls"])
+    allowed = by_place(expected.get("freed_by_fin", []))
+    assert sorted(known.keys() - found.keys()) == [], "missed"
+    assert sorted(found.keys() - known.keys() - allowed.keys()) == [], "false"
+    for place, stall in known.items():
+        assert found[place]["cause"] == stall["cause"]
+        assert found[place]["wait_ms"] == pytest.approx(stall["wait_ms"], abs=ROUNDING_MS)
+    assert len(result["connections"]) == expected["connections"]
+    assert result["summary"]["verdict"] == expected["verdict"]
+    assert status == (1 if expected["stalls"] else 0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_nagle_verdict_never_contradicts_the_programs(
+    name: str, run: Run, tmp_path: Path
+) -> None:
+    expected = expectation(name)["nagle"]
+    _, result = reported(name, run, tmp_path)
+    for connection in result["connections"]:
+        for side in ("client", "server"):
+            truth = expected[str(connection["id"])][side]
+            claim = connection[side]["nagle"]
+            assert claim in (truth or "unknown", "unknown"), (connection["id"], side)
+            holds = any(stall["sender"] == side for stall in connection["stalls"])
+            assert claim == "on" or not holds, "held segments prove that Nagle is on"
+            assert len(connection[side]["nagle_frames"]) == (0 if claim == "unknown" else 2)
+
+
+@pytest.mark.parametrize("name", ["java-split-nodelay", "jdk-httpserver-nodelay", "epoll-fixed"])
+def test_tcp_nodelay_is_proven_where_it_is_set(name: str, run: Run, tmp_path: Path) -> None:
+    _, result = reported(name, run, tmp_path)
+    verdicts = {
+        connection[side]["nagle"]
+        for connection in result["connections"]
+        for side in ("client", "server")
+    }
+    assert "off" in verdicts
+
+
+def test_no_capture_is_without_expectation_recipe_and_row() -> None:
+    assert len(NAMES) >= 7
+    expectations = sorted(path.stem for path in CAPTURES.glob("*.json"))
+    assert expectations == NAMES, "each capture has an expectation, and no expectation is alone"
+    readme = (CAPTURES / "README.md").read_text()
+    makefile = (CAPTURES / "Makefile").read_text()
+    recipes = "".join(path.read_text() for path in CAPTURES.glob("recipes/*/make.sh"))
+    for name in NAMES:
+        expected = expectation(name)
+        assert expected["recipe"] == f"make -C captures {name}"
+        assert f"| `{name}` |" in readme
+        assert f"`{expected['recipe']}`" in readme
+        assert name in makefile.replace("\n", " ").split(" "), "no target makes it again"
+        assert name in recipes
+        assert {"story", "made_on", "connections", "verdict", "stalls", "nagle"} <= expected.keys()

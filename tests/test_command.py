@@ -1,0 +1,254 @@
+"""The command as it is typed."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, COMMAND, PUBLIC, Run
+from conversation import pcap, records, stalled
+
+SPLIT = CAPTURES / "java-split.pcap"
+CLEAN = CAPTURES / "java-single-write.pcap"
+
+
+def test_version(run: Run) -> None:
+    done = run("--version")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode() == f"nagle-scan {nagle_scan.__version__}\n"
+
+
+def test_help_has_an_example_that_works(run: Run, tmp_path: Path) -> None:
+    done = run("--help")
+    assert (done.returncode, done.stderr) == (0, b"")
+    help_text = done.stdout.decode()
+    examples = re.findall(r"^ +nagle-scan (.+)$", help_text, re.MULTILINE)
+    assert len(examples) >= 2
+    (tmp_path / "traffic.pcap").write_bytes(SPLIT.read_bytes())
+    for example in examples:
+        done = subprocess.run(
+            ["sh", "-c", f'"$0" {example}', COMMAND], cwd=tmp_path, capture_output=True, check=False
+        )
+        assert (done.returncode in (0, 1), done.stderr) == (True, b""), example
+
+
+def test_every_option_is_explained(run: Run) -> None:
+    help_text = run("--help").stdout.decode()
+    for option in ("--filter", "--output", "--min-wait", "--exit-zero", "--version", "-f", "-o"):
+        assert f"{option} " in help_text or f"{option}\n" in help_text or f"{option}," in help_text
+    assert "exit status" in help_text
+
+
+@pytest.mark.parametrize(("path", "status"), [(SPLIT, 1), (CLEAN, 0)])
+def test_the_exit_status_tells_stalls_from_none(path: Path, status: int, run: Run) -> None:
+    assert run(path).returncode == status
+    assert run(path, "--exit-zero").returncode == 0
+
+
+def test_exit_zero_does_not_hide_that_nothing_could_be_read(run: Run) -> None:
+    assert run("/no/such.pcap", "--exit-zero").returncode == 2
+
+
+def test_the_report_names_who_what_and_where(run: Run) -> None:
+    report = " ".join(run(SPLIT).stdout.decode().split())
+    for words in ("STALL", "9 times", "391.6 ms", "TCP_NODELAY", "frame", "tcp.stream 0"):
+        assert words in report
+    assert "NO STALL" in run(CLEAN).stdout.decode()
+
+
+def test_the_report_needs_no_wide_terminal(run: Run) -> None:
+    for path in sorted(CAPTURES.glob("*.pcap")):
+        lines = run(path).stdout.decode().splitlines()
+        prose = [line for line in lines if not line.startswith("  ") and len(line) > 110]
+        assert prose == []
+
+
+def test_several_outputs_at_once(run: Run, tmp_path: Path) -> None:
+    done = run(
+        SPLIT, "-o", tmp_path / "a.json", "--output", tmp_path / "b.CSV", "-o", tmp_path / "c.json"
+    )
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "c.json").read_bytes()
+    assert len(json.loads((tmp_path / "a.json").read_text())["connections"][0]["stalls"]) == 9
+    with (tmp_path / "b.CSV").open(newline="") as file:
+        assert len(list(csv.DictReader(file))) == 9
+
+
+def test_standard_input(run: Run, tmp_path: Path) -> None:
+    done = run("-", "-o", tmp_path / "a.json", stdin=SPLIT.read_bytes())
+    assert (done.returncode, done.stderr) == (1, b"")
+    run(SPLIT, "-o", tmp_path / "b.json")
+    piped, read = (json.loads((tmp_path / name).read_text()) for name in ("a.json", "b.json"))
+    assert piped["connections"] == read["connections"]
+    assert piped["captures"][0]["path"] == "-"
+
+
+def test_a_filter_leaves_out_the_rest_and_keeps_wiresharks_frame_numbers(
+    run: Run, tmp_path: Path
+) -> None:
+    path = CAPTURES / "epoll-fd0.pcap"
+    everything = nagle_scan.scan(path)
+    port = everything.connections["client_port"].tolist()[2]
+    done = run(path, "--filter", f"tcp port {port}", "-o", tmp_path / "one.json")
+    assert done.returncode == 1
+    result = json.loads((tmp_path / "one.json").read_text())
+    assert [connection["client"]["port"] for connection in result["connections"]] == [port]
+    frames = [stall["frame_held"] for stall in result["connections"][0]["stalls"]]
+    known = everything.stalls[everything.stalls["connection"] == 2]
+    assert frames == known["frame_held"].tolist() != []
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_rotated_files_are_one_capture_in_any_order(
+    order: tuple[int, ...], run: Run, tmp_path: Path
+) -> None:
+    made = records(stalled(rounds=6).frames)
+    parts = [made[:9], made[9:14], made[14:]]
+    whole = tmp_path / "whole.pcap"
+    whole.write_bytes(pcap(made))
+    for number, part in enumerate(parts):
+        (tmp_path / f"part{number}").write_bytes(pcap(part))
+    paths = [tmp_path / f"part{number}" for number in order]
+    done = run(*paths, "-o", tmp_path / "parts.json")
+    run(whole, "-o", tmp_path / "whole.json")
+    in_parts, in_whole = (
+        json.loads((tmp_path / name).read_text())["connections"]
+        for name in ("parts.json", "whole.json")
+    )
+    assert done.returncode == 1
+    assert in_parts == in_whole
+    assert len(in_whole[0]["stalls"]) == 6
+
+
+def test_several_pipes_are_read_as_they_come(tmp_path: Path) -> None:
+    """As in `nagle-scan <(zcat a.gz) <(zcat b.gz)`."""
+    captures = [SPLIT, CAPTURES / "jdk-httpserver.pcap"]
+    readers = []
+    for path in captures:
+        reader, writer = os.pipe()
+        readers.append(reader)
+        os.write(writer, path.read_bytes())
+        os.close(writer)
+    result = tmp_path / "result.json"
+    done = subprocess.run(
+        [COMMAND, *(f"/dev/fd/{reader}" for reader in readers), "-o", result],
+        pass_fds=readers,
+        capture_output=True,
+        check=False,
+    )
+    for reader in readers:
+        os.close(reader)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert json.loads(result.read_text())["summary"]["stalls"] == 9 + 29
+
+
+def in_a_terminal(*arguments: str | Path, env: dict[str, str]) -> str:
+    """What the command writes to a terminal."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", **env}
+    process = subprocess.Popen([COMMAND, *arguments], stdout=theirs, env=environment)
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        written += chunk
+    os.close(ours)
+    process.wait(30)
+    return written.decode()
+
+
+def test_colours_are_for_terminals_that_want_them(run: Run) -> None:
+    coloured = in_a_terminal(SPLIT, env={"NO_COLOR": ""})
+    assert "\x1b[1;31mSTALL\x1b[0m" in coloured
+    assert "\x1b" not in in_a_terminal(SPLIT, env={"NO_COLOR": "1"})
+    assert "\x1b" not in in_a_terminal(SPLIT, env={"NO_COLOR": "", "TERM": "dumb"})
+    assert b"\x1b" not in run(SPLIT).stdout
+    without = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
+    assert without.split() == run(SPLIT).stdout.decode().split()
+
+
+def test_the_command_starts_without_numpy_and_pandas() -> None:
+    script = (
+        "import sys\n"
+        "from nagle_scan.cli import main\n"
+        "status = main(sys.argv[1:])\n"
+        "slow = {'numpy', 'pandas', 'matplotlib'} & sys.modules.keys()\n"
+        "sys.exit(f'imported: {slow}' if slow else status)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, SPLIT], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What `shared/public/README.md` says: stalls as (A, ACK, B) frames."""
+
+    stalls: tuple[tuple[int, int, int], ...] = ()
+    count: int | None = None
+    sender: str | None = None
+    silent: str | None = None
+
+
+PUBLIC_TRUTH = {
+    "dnp3-full-exchange.pcap": Truth(((8, 9, 10), (14, 15, 16)), 2),
+    "dnp3-file-read.pcap": Truth(((16, 17, 18),), 1),
+    "dns-axfr.pcapng": Truth(((4, 5, 6),), 1),
+    "telnet-windows10.pcap": Truth(((9, 11, 12),), 5, sender="192.168.56.102"),
+    "pop3-stls.pcap": Truth(((36, 37, 38),)),
+    "imap.pcap": Truth(((7, 8, 9),), 5),
+    "jabber.pcap": Truth(((39, 40, 41),), 5),
+    "http-100-continue.pcap": Truth(((8, 9, 10),)),
+    "two-pmus.pcap": Truth(((18, 23, 24),), 878, sender="192.168.0.60", silent="192.168.0.241"),
+    "ftp-cwd-navigation.pcap": Truth(count=0),
+    "pop3-netem.pcap": Truth(count=0),
+    "msnms.pcap": Truth(count=0),
+    "waze.pcap": Truth(count=0),
+}
+ABOUT = 0.01
+"""The README gives large counts as 'about'."""
+
+
+@pytest.mark.parametrize("name", PUBLIC_TRUTH)
+def test_public_captures_come_out_as_their_table_says(name: str) -> None:
+    path = PUBLIC / name
+    if not path.exists():
+        pytest.skip(f"{path} is absent: it is not part of the repository")
+    truth = PUBLIC_TRUTH[name]
+    scan = nagle_scan.scan(path)
+    delayed = scan.stalls[scan.stalls["cause"] == "nagle_delack"]
+    addresses = [
+        scan.connections.at[row.connection, f"{row.sender}_addr"] for row in delayed.itertuples()
+    ]
+    frames = list(
+        zip(delayed["frame_unacked"], delayed["frame_ack"], delayed["frame_held"], strict=True)
+    )
+    own = [
+        place
+        for place, address in zip(frames, addresses, strict=True)
+        if truth.sender in (None, address)
+    ]
+    assert own[: len(truth.stalls)] == list(truth.stalls)
+    assert truth.silent not in addresses
+    if truth.count is not None:
+        assert len(own) == pytest.approx(truth.count, rel=ABOUT)
+
+
+def test_every_public_capture_has_its_truth_here() -> None:
+    if not PUBLIC.exists():
+        pytest.skip(f"{PUBLIC} is absent: it is not part of the repository")
+    names = {path.name for path in PUBLIC.glob("*.pcap*")}
+    assert names == PUBLIC_TRUTH.keys()

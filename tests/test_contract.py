@@ -1,0 +1,392 @@
+"""The names and types that programs and notebooks rely on."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nagle_scan
+import pandas as pd
+import pytest
+from conftest import CAPTURES
+from nagle_scan import _core
+from nagle_scan.results import Scan
+from scapy.layers.inet import IP, TCP
+from scapy.utils import PcapReader
+
+END = {"addr": str, "port": int, "nagle": {"on", "off", "unknown"}}
+CAUSES = {"nagle_delack", "nagle_rtt"}
+STALL = {
+    "cause": CAUSES,
+    "sender": {"client", "server"},
+    "rel_seq": int,
+    "len": int,
+    "frame_unacked": int,
+    "frame_ack": int,
+    "frame_held": int,
+    "time_ns": int,
+    "wait_ms": float,
+    "ack_delay_ms": float,
+    "release_ms": float,
+    "confidence": {"certain", "likely", "possible"},
+    "evidence": [str],
+}
+WAIT = {
+    "cause": str,
+    "by": {"client", "server"},
+    "frame_from": int,
+    "frame_to": int,
+    "wait_ms": float,
+}
+CONTRACT = {
+    "schema": {"nagle-scan/1"},
+    "captures": [
+        {
+            "path": str,
+            "packets": int,
+            "bytes": int,
+            "link_type": str,
+            "first_ns": int,
+            "last_ns": int,
+            "complete": bool,
+            "warnings": [str],
+        }
+    ],
+    "summary": {
+        "connections": int,
+        "tcp_packets": int,
+        "affected_connections": int,
+        "stalls": int,
+        "stalled_ms": float,
+        "verdict": {"stalls", "clean", "inconclusive"},
+    },
+    "connections": [
+        {
+            "id": int,
+            "client": END,
+            "server": END,
+            "rtt_ms": (float, type(None)),
+            "mss": int,
+            "capture_point": {"client", "server", "between", "unknown"},
+            "stalls": [STALL],
+            "waits": [WAIT],
+        }
+    ],
+}
+"""Section 8 of the design: types, sets of allowed values, lists of one shape."""
+
+
+def violations(value: Any, shape: Any, where: str) -> list[str]:
+    """Every place where `value` breaks `shape`; more fields than asked for are fine."""
+    match shape:
+        case dict() if not isinstance(value, dict):
+            return [f"{where}: {value!r} is no object"]
+        case dict():
+            missing = [f"{where}.{name} is missing" for name in shape.keys() - value.keys()]
+            inner = [
+                problem
+                for name in shape.keys() & value.keys()
+                for problem in violations(value[name], shape[name], f"{where}.{name}")
+            ]
+            return missing + inner
+        case [item_shape]:
+            if not isinstance(value, list):
+                return [f"{where}: {value!r} is no list"]
+            items = [violations(item, item_shape, f"{where}[]") for item in value]
+            return [problem for item in items for problem in item]
+        case set():
+            return [] if value in shape else [f"{where}: {value!r} is not one of {sorted(shape)}"]
+        case _:
+            kinds = shape if isinstance(shape, tuple) else (shape,)
+            return [] if type(value) in kinds else [f"{where}: {value!r} is no {shape}"]
+
+
+@pytest.fixture(params=["java-split", "epoll-fd0", "epoll-fixed", "java-split-nodelay"])
+def scan(request: pytest.FixtureRequest) -> Scan:
+    return nagle_scan.scan(CAPTURES / f"{request.param}.pcap")
+
+
+def test_every_field_of_the_json_contract_is_there(scan: Scan, tmp_path: Path) -> None:
+    scan.to_json(tmp_path / "result.json")
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert violations(result, CONTRACT, "") == []
+    assert [connection["id"] for connection in result["connections"]] == list(
+        range(result["summary"]["connections"])
+    )
+
+
+def test_the_contract_check_itself_finds_what_is_wrong() -> None:
+    wrong = {"port": True, "nagle": "yes", "more": 1}
+    assert sorted(violations(wrong, END, "end")) == [
+        "end.addr is missing",
+        "end.nagle: 'yes' is not one of ['off', 'on', 'unknown']",
+        "end.port: True is no <class 'int'>",
+    ]
+
+
+def test_json_csv_and_tables_tell_the_same_stalls(scan: Scan, tmp_path: Path) -> None:
+    scan.to_json(tmp_path / "result.json")
+    scan.to_csv(tmp_path / "stalls.csv")
+    result = json.loads((tmp_path / "result.json").read_text())
+    with (tmp_path / "stalls.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    stalls = [
+        {"connection": connection["id"], **stall}
+        for connection in result["connections"]
+        for stall in connection["stalls"]
+    ]
+    names = [name for name in scan.stalls.columns if name != "len_unacked"]
+    table = scan.stalls[names].astype(object).to_dict("records")
+    assert [{name: stall[name] for name in names} for stall in stalls] == table
+    as_text = [{name: str(stall[name]) for name in names} for stall in stalls]
+    for row, expected in zip(rows, as_text, strict=True):
+        assert {name: _number(row[name]) for name in names} == {
+            name: _number(text) for name, text in expected.items()
+        }
+
+
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def test_a_csv_without_stalls_has_the_columns_of_one_with_stalls(tmp_path: Path) -> None:
+    headers = []
+    for name in ("java-split", "epoll-fixed"):
+        nagle_scan.scan(CAPTURES / f"{name}.pcap").to_csv(tmp_path / "stalls.csv")
+        headers.append((tmp_path / "stalls.csv").read_text().splitlines()[0])
+    assert headers[0] == headers[1]
+
+
+END_COLUMNS = {
+    "addr": "text",
+    "port": "int64",
+    "nagle": "category",
+    "rtt_ms": "float64",
+    "segments": "int64",
+    "bytes": "int64",
+    "retransmitted": "int64",
+    "delayed_ack_ms": "float64",
+    "delayed_ack_consistent_with": "text",
+}
+TABLES = {
+    "connections": {
+        **{
+            f"{side}_{name}": kind
+            for side in ("client", "server")
+            for name, kind in END_COLUMNS.items()
+        },
+        "first_ns": "int64",
+        "last_ns": "int64",
+        "handshake": "bool",
+        "conclusive": "bool",
+        "rtt_ms": "float64",
+        "mss": "int64",
+        "capture_point": "category",
+        "stalls": "int64",
+        "stalled_ms": "float64",
+        "exchanges": "int64",
+        "mean_latency_ms": "float64",
+        "predicted_latency_ms": "float64",
+    },
+    "stalls": {
+        "connection": "int64",
+        "cause": "category",
+        "sender": "category",
+        "confidence": "category",
+        "rel_seq": "int64",
+        "len": "int64",
+        "len_unacked": "int64",
+        "frame_unacked": "int64",
+        "frame_ack": "int64",
+        "frame_held": "int64",
+        "time_ns": "int64",
+        "wait_ms": "float64",
+        "ack_delay_ms": "float64",
+        "release_ms": "float64",
+    },
+    "waits": {
+        "connection": "int64",
+        "cause": "category",
+        "by": "category",
+        "frame_from": "int64",
+        "frame_to": "int64",
+        "time_ns": "int64",
+        "wait_ms": "float64",
+    },
+    "exchanges": {
+        "connection": "int64",
+        "frame_begin": "int64",
+        "frame_end": "int64",
+        "begin_ns": "int64",
+        "request_bytes": "int64",
+        "response_bytes": "int64",
+        "latency_ms": "float64",
+        "stalls": "int64",
+        "stalled_ms": "float64",
+        "predicted_latency_ms": "float64",
+    },
+    "segments": {
+        "frame": "int64",
+        "time_ns": "int64",
+        "sender": "category",
+        "rel_seq": "int64",
+        "len": "int64",
+        "seq": "int64",
+        "ack": "int64",
+        "flags": "int64",
+        "window": "int64",
+    },
+}
+
+
+def kinds(table: pd.DataFrame) -> dict[str, str]:
+    return {
+        str(name): "text" if dtype in (object, "str") else str(dtype)
+        for name, dtype in table.dtypes.items()
+    }
+
+
+def table_of(scan: Scan, name: str) -> pd.DataFrame:
+    table: pd.DataFrame = scan.segments(0) if name == "segments" else getattr(scan, name)
+    return table
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_columns_and_their_types_are_as_documented(name: str, scan: Scan) -> None:
+    assert kinds(table_of(scan, name)) == TABLES[name]
+    if name == "connections":
+        assert scan.connections.index.name == "connection"
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_capture_without_any_row_has_the_same_columns(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "nothing.pcap"
+    path.write_bytes((CAPTURES / "java-split.pcap").read_bytes()[:24])
+    scan = nagle_scan.scan(path)
+    if name == "segments":
+        with pytest.raises(KeyError):
+            scan.segments(0)
+        return
+    table = table_of(scan, name)
+    assert len(table) == 0
+    assert list(table.columns) == list(TABLES[name])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_docstring_names_every_column(name: str) -> None:
+    member: Any = vars(Scan)[name]
+    words = set(re.findall(r"`([a-z_]+)`", member.__doc__ or ""))
+    columns = {re.sub("^(client|server)_", "", column) for column in TABLES[name]}
+    assert columns <= words
+    values = {"client", "server", "on", "off", "unknown", "possible", "likely", "certain"}
+    others = {"client_", "server_", "connection", *CAUSES, *values, *_core_errors()}
+    assert words - columns - others == set(), "documented, but no column"
+
+
+def _core_errors() -> set[str]:
+    return {"CaptureError", "KeyError"}
+
+
+@pytest.mark.parametrize("name", ["java-split", "jdk-httpserver", "epoll-fixed", "epoll-fd0"])
+def test_segments_are_those_in_the_capture(name: str) -> None:
+    path = CAPTURES / f"{name}.pcap"
+    scan = nagle_scan.scan(path)
+    tables = [scan.segments(int(number)) for number in scan.connections.index]
+    ours = pd.concat(tables).sort_values("frame").astype(object).to_dict("records")
+    clients = {row.client_port for row in scan.connections.itertuples()}
+    with PcapReader(str(path)) as packets:
+        theirs = [
+            {
+                "frame": number,
+                "time_ns": round(packet.time * 10**9),
+                "sender": "client" if packet[TCP].sport in clients else "server",
+                "len": packet[IP].len - packet[IP].ihl * 4 - packet[TCP].dataofs * 4,
+                "seq": packet[TCP].seq,
+                "ack": packet[TCP].ack,
+                "flags": int(packet[TCP].flags),
+                "window": packet[TCP].window,
+            }
+            for number, packet in enumerate(packets, 1)
+        ]
+    assert [{key: row[key] for key in row if key != "rel_seq"} for row in ours] == theirs
+
+
+def test_rel_seq_counts_the_payload_of_each_direction() -> None:
+    scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
+    segments = scan.segments(0)
+    for side in ("client", "server"):
+        data = segments[(segments["sender"] == side) & (segments["len"] > 0)]
+        assert data["rel_seq"].tolist() == [0, *data["len"].cumsum().tolist()[:-1]]
+
+
+def test_an_unknown_connection_is_a_key_error() -> None:
+    scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
+    for number in (-1, 1, 2**40):
+        with pytest.raises(KeyError):
+            scan.segments(number)
+
+
+# The stub against the binary.
+
+STUB = ast.parse(Path(_core.__file__).with_name("_core.pyi").read_text())
+CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDef)}
+FUNCTIONS = {node.name: node for node in STUB.body if isinstance(node, ast.FunctionDef)}
+
+
+def public(owner: object) -> set[str]:
+    return {name for name in dir(owner) if not name.startswith("_")}
+
+
+def test_the_stub_names_what_the_binary_holds() -> None:
+    assert public(_core) == CLASSES.keys() | FUNCTIONS.keys() | {"VERSION"}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_stub_lists_each_attribute_of_a_class(name: str) -> None:
+    owner = getattr(_core, name)
+    if issubclass(owner, Exception):
+        assert owner.__base__.__name__ == ast.unparse(CLASSES[name].bases[0])
+        return
+    listed = {
+        item.target.id
+        if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name)
+        else item.name
+        if isinstance(item, ast.FunctionDef)
+        else ""
+        for item in CLASSES[name].body
+    }
+    assert public(owner) == listed
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_stub_lists_each_parameter(name: str) -> None:
+    signature = getattr(_core, name).__text_signature__
+    parameters = [argument.arg for argument in FUNCTIONS[name].args.args]
+    assert signature == f"({', '.join(parameters)})"
+
+
+ROWS: dict[str, Callable[[_core.Scan], object]] = {
+    "Summary": lambda core: core.summary(),
+    "Group": lambda core: core.groups()[0],
+    "ConnectionRow": lambda core: core.affected(1)[0],
+    "WaitRow": lambda core: core.clearest(),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_each_value_has_the_type_the_stub_promises(name: str) -> None:
+    row = ROWS[name](nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").core)
+    for item in CLASSES[name].body:
+        assert isinstance(item, ast.AnnAssign)
+        assert isinstance(item.target, ast.Name)
+        promised = ast.unparse(item.annotation).split("[")[0].split(" | ")
+        value = getattr(row, item.target.id)
+        assert type(value).__name__.replace("NoneType", "None") in promised, item.target.id

@@ -1,0 +1,215 @@
+"""Frame and connection numbers are Wireshark's, so that a user can look up what is reported.
+
+The oracle is tshark, run here on shipped captures and on synthetic frames made with scapy.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, PUBLIC
+from conversation import (
+    START_NS,
+    Conversation,
+    Frame,
+    Side,
+    interleaved,
+    over_ipv6,
+    pcap,
+    pcapng,
+    records,
+    stalled,
+    write,
+)
+from scapy.layers.inet import IP, TCP
+from scapy.packet import Raw
+
+FIELDS = ("frame.number", "tcp.stream", "tcp.seq_raw", "tcp.len", "tcp.window_size_value")
+
+
+class Segment(NamedTuple):
+    frame: int
+    stream: int
+    seq: int
+    length: int
+    window: int
+
+
+def tshark_segments(path: Path) -> list[Segment]:
+    """Every TCP segment as tshark numbers it."""
+    tshark = shutil.which("tshark")
+    if tshark is None:
+        pytest.skip("tshark is not installed: nothing to compare with")
+    command = [tshark, "-r", str(path), "-n", "-Y", "tcp && !icmp && !icmpv6", "-T", "fields"]
+    for field in FIELDS:
+        command += ["-e", field]
+    listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [Segment(*(int(value) for value in line.split("\t"))) for line in listing.splitlines()]
+
+
+def our_segments(path: Path) -> list[Segment]:
+    scan = nagle_scan.scan(path)
+    found = []
+    for number in scan.connections.index.tolist():
+        columns = scan.segments(number)[["frame", "seq", "len", "window"]]
+        for frame, *rest in columns.to_numpy().tolist():
+            found.append(Segment(frame, number, *rest))
+    return sorted(found)
+
+
+FILES = sorted(CAPTURES.glob("*.pcap"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_shipped_captures_are_numbered_as_wireshark_numbers_them(path: Path) -> None:
+    assert our_segments(path) == tshark_segments(path)
+
+
+PUBLIC_NAMES = [
+    "dnp3-full-exchange.pcap",
+    "dns-axfr.pcapng",
+    "jabber.pcap",
+    "telnet-windows10.pcap",
+    "waze.pcap",
+    "pop3-stls.pcap",
+    "msnms.pcap",
+    "http-100-continue.pcap",
+]
+
+
+@pytest.mark.parametrize("name", PUBLIC_NAMES)
+def test_public_captures_are_numbered_as_wireshark_numbers_them(name: str) -> None:
+    if not (PUBLIC / name).exists():
+        pytest.skip(f"{PUBLIC / name} is absent: it is not part of the repository")
+    assert our_segments(PUBLIC / name) == tshark_segments(PUBLIC / name)
+
+
+def test_interleaved_connections_of_both_ip_versions(tmp_path: Path) -> None:
+    every = [
+        stalled(),
+        stalled(over_ipv6(now_ms=0.5)),
+        stalled(Conversation(("10.0.0.1", 40001), now_ms=1.5)),
+        stalled(Conversation(("10.0.0.3", 40000), now_ms=2.5)),
+        stalled(Conversation(("10.0.0.2", 8000), ("10.0.0.1", 8000), now_ms=3.5)),
+    ]
+    path = write(tmp_path / "interleaved.pcap", interleaved(*every))
+    assert our_segments(path) == tshark_segments(path)
+    assert {segment.stream for segment in our_segments(path)} == {0, 1, 2, 3, 4}
+
+
+def test_frames_that_are_not_tcp_count_too(tmp_path: Path) -> None:
+    made = records(stalled().frames)
+    rows = [row for frame in made for row in ((frame[0], bytes(60)), frame)]
+    path = tmp_path / "others.pcapng"
+    path.write_bytes(pcapng([1], [(0, time_ns, frame) for time_ns, frame in rows]))
+    assert our_segments(path) == tshark_segments(path)
+
+
+def test_snapped_frames_keep_their_length(tmp_path: Path) -> None:
+    path = tmp_path / "snapped.pcap"
+    path.write_bytes(pcap(records(stalled().frames), snap_length=60))
+    assert our_segments(path) == tshark_segments(path)
+
+
+# When does a segment between known ports begin another connection?
+
+
+def segment(sender: Side, flags: str, seq: int, ack: int = 0, payload: bytes = b"") -> Frame:
+    ends = [("10.0.0.1", 40000), ("10.0.0.2", 80)]
+    (source, sport), (destination, dport) = ends if sender == "client" else ends[::-1]
+    tcp = TCP(sport=sport, dport=dport, flags=flags, seq=seq, ack=ack)
+    packet = IP(src=source, dst=destination) / tcp
+    return Frame(START_NS, sender, packet / Raw(payload) if payload else packet)
+
+
+def client(flags: str, seq: int, ack: int = 0, payload: bytes = b"") -> Frame:
+    return segment("client", flags, seq, ack, payload)
+
+
+def server(flags: str, seq: int, ack: int = 0, payload: bytes = b"") -> Frame:
+    return segment("server", flags, seq, ack, payload)
+
+
+def handshake(client_isn: int, server_isn: int) -> list[Frame]:
+    return [
+        client("S", client_isn),
+        server("SA", server_isn, client_isn + 1),
+        client("A", client_isn + 1, server_isn + 1),
+    ]
+
+
+def hello(seq: int = 101) -> list[Frame]:
+    return [client("PA", seq, 501, b"x")]
+
+
+CLOSED = [client("FA", 101, 501), server("FA", 501, 102), client("A", 102, 502)]
+
+Story = Callable[[], list[Frame]]
+STORIES: dict[str, Story] = {
+    "another ISN": lambda: handshake(100, 500) + hello() + handshake(9000, 8000) + hello(9001),
+    "the same SYN again": lambda: [client("S", 100), *handshake(100, 500)],
+    "the same SYN again after data": lambda: handshake(100, 500) + hello() + [client("S", 100)],
+    "another ISN after FIN": lambda: handshake(100, 500) + CLOSED + handshake(7000, 8000),
+    "the same ISN after FIN": lambda: handshake(100, 500) + CLOSED + handshake(100, 8000),
+    "another ISN after RST": lambda: (
+        [*handshake(100, 500), client("R", 101), *handshake(7000, 8000)]
+    ),
+    "the same ISN after RST": lambda: (
+        [*handshake(100, 500), client("R", 101), *handshake(100, 8000)]
+    ),
+    "refused, then the same ISN": lambda: (
+        [client("S", 100), server("RA", 0, 101), *handshake(100, 500)]
+    ),
+    "refused, then another ISN": lambda: (
+        [client("S", 100), server("RA", 0, 101), *handshake(200, 500)]
+    ),
+    "SYN-ACK first": lambda: [server("SA", 500, 101), client("A", 101, 501), *hello()],
+    "SYN-ACK first, its SYN later": lambda: [server("SA", 500, 101), *handshake(100, 500)],
+    "SYN-ACK first, another SYN later": lambda: [server("SA", 500, 101), *handshake(200, 500)],
+    "data first, then SYN": lambda: [*hello(50), server("A", 501, 51), *handshake(9000, 8000)],
+    "data first, then its own SYN": lambda: hello(101) + handshake(100, 500),
+    "server's data first, then SYN": lambda: [server("PA", 50, 501, b"x"), *handshake(9000, 8000)],
+    "server's ACK first, then its SYN": lambda: [server("A", 500, 101), *handshake(100, 500)],
+    "server's ACK first, then SYN": lambda: [server("A", 500, 101), *handshake(101, 500)],
+    "RST first, then SYN": lambda: [client("R", 50), *handshake(9000, 8000)],
+    "server's RST first, then SYN": lambda: [server("R", 50), *handshake(9000, 8000)],
+    "FIN first, then SYN": lambda: [client("FA", 50, 60), *handshake(9000, 8000)],
+    "the server calls back from its port": lambda: (
+        [*handshake(100, 500), server("S", 9000), client("SA", 8000, 9001), server("A", 9001, 8001)]
+    ),
+    "both open at once": lambda: [
+        client("S", 100),
+        server("S", 500),
+        client("SA", 100, 501),
+        server("SA", 500, 101),
+    ],
+    "two different SYN-ACKs": lambda: [
+        client("S", 100),
+        server("SA", 500, 101),
+        server("SA", 900, 101),
+    ],
+    "data after FIN without SYN": lambda: handshake(100, 500) + CLOSED + hello(7001),
+    "an old SYN after a reuse": lambda: (
+        handshake(100, 500) + handshake(200, 600) + [client("S", 200), client("S", 100)]
+    ),
+    "an ISN of zero": lambda: handshake(0, 0) + handshake(0, 0),
+    "three reuses": lambda: handshake(100, 500) + handshake(200, 600) + handshake(100, 700),
+    "Fast Open": lambda: [client("S", 100, 0, b"abc"), server("SA", 500, 104)],
+    "with ECN": lambda: [client("SEC", 100), server("SAE", 500, 101), client("A", 101, 501)],
+}
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_a_connection_begins_where_wireshark_begins_one(story: str, tmp_path: Path) -> None:
+    frames = STORIES[story]()
+    for number, frame in enumerate(frames):
+        frame.time_ns = START_NS + number * 10_000_000
+    path = write(tmp_path / "story.pcap", frames)
+    ours = [segment.stream for segment in our_segments(path)]
+    assert ours == [segment.stream for segment in tshark_segments(path)]
