@@ -7,7 +7,7 @@ PCAP ?= captures/epoll-fd0.pcap
 PACKETS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check format bench clean
+.PHONY: help setup scan test check format readme bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ format: $(VENV)/.developer ## Format all code
 	cargo fmt --manifest-path analyzer/Cargo.toml
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+readme: setup ## Put the real output into the README
+	$(BIN)/python scripts/readme.py
 
 bench: $(VENV)/.built ## Measure against libpcap, tcpdump, tcptrace and tshark: make bench [PACKETS=10000000]
 	$(BIN)/python bench/run.py --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan

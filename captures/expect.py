@@ -57,7 +57,7 @@ CAPTURES: dict[str, dict[str, Any]] = {
         "second_write": ("server", 143, 149),
     },
     "epoll-fixed": {
-        "story": "the same server with TCP_NODELAY on the connection; cut after 1000 frames of 128 bytes",
+        "story": "the same server with TCP_NODELAY on the connection; cut: 1000 frames of 128 bytes",
         "nagle": {"client": "off", "server": "off"},
     },
 }
@@ -184,7 +184,7 @@ def expectation(name: str, made_on: str) -> dict[str, Any]:
     return expected
 
 
-def nagle_of(ends: Ends, options: dict[str, str]) -> dict[str, str | None]:
+def nagle_of(ends: Ends, options: dict[str, str | None]) -> dict[str, str | None]:
     """wrk's first connection only tests the address: nothing is sent, so nothing is claimed."""
     if any(direction.has_data for direction in ends.values()):
         return options

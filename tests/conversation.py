@@ -200,9 +200,9 @@ def interleaved(*conversations: Conversation) -> list[Frame]:
     return sorted(frames, key=lambda frame: frame.time_ns)
 
 
-def ethernet(**fields: int) -> Packet:
+def ethernet() -> Packet:
     """A header with addresses of its own: scapy would ask the network for them."""
-    return Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02", **fields)
+    return Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
 
 
 def in_ethernet(packet: Packet) -> bytes:

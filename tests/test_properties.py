@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import signal
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +16,7 @@ from conftest import CAPTURES
 from conversation import Conversation, pcap, records
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from nagle_scan.report import text
+from nagle_scan.cli import main
 
 SMALL = [
     CAPTURES / f"{name}.pcap" for name in ("java-split", "java-split-nodelay", "jdk-httpserver")
@@ -171,15 +174,26 @@ def test_whatever_the_sizes_delays_and_round_trip_the_stalls_are_found(
     assert scan.stalls["ack_delay_ms"].tolist() == expected
 
 
+def report_of(path: Path) -> str:
+    """What the command prints."""
+    interrupt = signal.getsignal(signal.SIGINT)
+    with contextlib.redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")) as printed:
+        assert main([str(path)]) in (0, 1)
+        printed.seek(0)
+        report = printed.read()
+    signal.signal(signal.SIGINT, interrupt)
+    return report
+
+
 def use_everything(path: Path) -> None:
     """Reads a capture in every way there is."""
     try:
         scan = nagle_scan.scan(path)
     except nagle_scan.CaptureError:
         return
-    report = text.render(scan.core, [str(path)], 10.0, text.PLAIN)
-    assert report
+    report = report_of(path)
     assert all(line.isprintable() for line in report.split("\n"))
+    assert report
     counts = [len(scan.stalls), len(scan.waits), len(scan.exchanges)]
     assert scan.core.summary().stalls == counts[0]
     for number in scan.connections.index[:3]:

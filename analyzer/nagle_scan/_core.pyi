@@ -41,6 +41,16 @@ class Group:
     ack_delay_max_ms: float
     consistent_with: str
 
+class NagleRow:
+    side: str
+    addr: str
+    server_port: int
+    on: int
+    off: int
+    unknown: int
+    on_proof: tuple[int, int, int] | None
+    off_proof: tuple[int, int, int] | None
+
 class ConnectionRow:
     id: int
     client: str
@@ -82,6 +92,7 @@ class WaitRow:
 class Scan:
     def summary(self) -> Summary: ...
     def groups(self) -> list[Group]: ...
+    def nagle(self, limit: int) -> list[NagleRow]: ...
     def affected(self, limit: int) -> list[ConnectionRow]: ...
     def clearest(self) -> WaitRow | None: ...
     def longest_waits(self, limit: int) -> list[WaitRow]: ...

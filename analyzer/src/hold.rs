@@ -60,6 +60,8 @@ pub struct Lock {
     /// The same after more than an initial window in flight: small ones and full-sized ones.
     pub small_after_window: u32,
     pub full_after_window: u32,
+    /// Share of the sender's segments, as they cross the path, that are small.
+    small_share: f64,
     /// Half of the locked releases lie this close to the round trip, in ns.
     pub spread_ns: i64,
     /// Do the releases peak at the round trip?
@@ -82,7 +84,9 @@ impl Lock {
     pub fn measure(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
         let freed = || waits.iter().filter(|wait| wait.by == side && is_freed(wait));
         let shortest = freed().map(Wait::release_ns).min();
-        let mut lock = Self::around(connection.half(side), shortest, clock_ns);
+        let half = connection.half(side);
+        let mut lock = Self::around(half, shortest, clock_ns);
+        lock.small_share = small_share(half, connection.effective_mss().0);
         freed().for_each(|wait| lock.count(wait));
         lock.spread_ns = lock.median_distance(freed());
         lock.peaks = lock.is_peak();
@@ -150,10 +154,7 @@ impl Lock {
     }
 
     pub fn holds(&self, wait: &Wait) -> bool {
-        // A full congestion window stops a sender anywhere in its stream; only Nagle's algorithm
-        // stops it, time and again, before the small tail.
-        let window_open =
-            !wait.is(fact::LARGE_FLIGHT) || self.small_after_window > self.full_after_window;
+        let window_open = !wait.is(fact::LARGE_FLIGHT) || self.stops_before_small();
         self.peaks && window_open && is_candidate(wait) && self.is_locked(wait)
     }
 
@@ -161,6 +162,15 @@ impl Lock {
     pub fn is_locked(&self, wait: &Wait) -> bool {
         let late = if self.is_secure() { 1 + NEAR } else { 1 } * self.tolerance_ns;
         (-self.tolerance_ns..=late).contains(&(wait.release_ns() - self.center_ns))
+    }
+
+    /// A full congestion window stops a sender anywhere in its stream; only Nagle's algorithm stops
+    /// it, time and again, before the small tail of a message.
+    fn stops_before_small(&self) -> bool {
+        let stops = self.small_after_window + self.full_after_window;
+        let by_chance = f64::from(stops) * self.small_share;
+        f64::from(self.small_after_window) > PEAK_OVER_CHANCE * by_chance
+            || self.small_after_window > self.full_after_window
     }
 
     fn is_secure(&self) -> bool {
@@ -174,6 +184,11 @@ impl Lock {
         let off = (wait.release_ns() - self.center_ns).abs().max(RESOLUTION_NS + self.clock_ns);
         (2.0 * off as f64 / wait.wait_ns().max(1) as f64).min(1.0)
     }
+}
+
+fn small_share(half: &Half, mss: u32) -> f64 {
+    let small = f64::from(half.small_segments);
+    small / (small + half.bytes as f64 / f64::from(mss)).max(1.0)
 }
 
 fn tolerance_ns(center_ns: i64, jitter_ns: i64) -> i64 {

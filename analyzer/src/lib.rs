@@ -90,6 +90,20 @@ struct Group {
     consistent_with: &'static str,
 }
 
+/// What the wire shows of `TCP_NODELAY` on one party's sockets; proofs are (connection, frame,
+/// frame).
+#[pyclass(frozen, get_all)]
+struct NagleRow {
+    side: &'static str,
+    addr: String,
+    server_port: u16,
+    on: u64,
+    off: u64,
+    unknown: u64,
+    on_proof: Option<(u32, u64, u64)>,
+    off_proof: Option<(u32, u64, u64)>,
+}
+
 /// A connection as reports name it; durations in ms.
 #[pyclass(frozen, get_all)]
 struct ConnectionRow {
@@ -170,6 +184,22 @@ impl PyScan {
 
     fn groups(&self) -> Vec<Group> {
         summary::groups(&self.scan).iter().map(Group::new).collect()
+    }
+
+    fn nagle(&self, limit: usize) -> Vec<NagleRow> {
+        summary::nagle_counts(&self.scan, limit)
+            .into_iter()
+            .map(|((side, addr, server_port), count)| NagleRow {
+                side: side.name(),
+                addr: addr.to_string(),
+                server_port,
+                on: count.on,
+                off: count.off,
+                unknown: count.unknown,
+                on_proof: count.on_proof,
+                off_proof: count.off_proof,
+            })
+            .collect()
     }
 
     fn affected(&self, limit: usize) -> Vec<ConnectionRow> {
@@ -349,6 +379,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyScan>()?;
     module.add_class::<Summary>()?;
     module.add_class::<Group>()?;
+    module.add_class::<NagleRow>()?;
     module.add_class::<ConnectionRow>()?;
     module.add_class::<WaitRow>()?;
     module.add_function(wrap_pyfunction!(scan_captures, module)?)?;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ WIDTH = 100
 MAX_CONNECTIONS = 10
 MAX_GROUPS = 5
 MAX_WAITS = 5
+MAX_PARTIES = 6
+NUMBER = re.compile(r"-|[\d.,]+( ms| s| B)?")
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def _header(summary: _core.Summary, paths: Sequence[str], style: Style) -> str:
         f"{_count(summary.packets, 'packet')}, {_count(summary.connections, 'TCP connection')}, "
         f"{_count(summary.exchanges, 'exchange')}"
     )
-    return f"{style.faint}nagle-scan {_core.VERSION}: {names}: {counts}{style.end}\n"
+    return f"{style.faint}nagle-scan {_core.VERSION}: {names}: {counts}{style.end}"
 
 
 def _notices(summary: _core.Summary, style: Style) -> Iterator[str]:
@@ -95,19 +98,20 @@ def _notice(text: str, style: Style) -> str:
 
 def _stalls(scan: _core.Scan, summary: _core.Summary, style: Style) -> Iterator[str]:
     groups = scan.groups()
+    connections = scan.affected(MAX_CONNECTIONS)
     yield ""
     for group in groups[:MAX_GROUPS]:
-        yield f"{style.bad}STALL{style.end}  " + _wrapped(_sentence(group), "       ")
+        yield _headed("STALL", style.bad, _sentence(group), style)
     if len(groups) > MAX_GROUPS:
         yield f"       ... and {len(groups) - MAX_GROUPS} more pairs of hosts (see -o stalls.csv)"
-    connections = scan.affected(MAX_CONNECTIONS)
+    yield from _expected(connections, style)
     yield from _connections(connections, summary, style)
     yield from _first_exchange(connections)
     clearest = scan.clearest()
     if clearest is not None:
         yield from _clearest(clearest, style)
     yield from _remedies(groups[0], style)
-    yield from _expected(connections, style)
+    yield from _options(scan, style)
 
 
 def _sentence(group: _core.Group) -> str:
@@ -158,7 +162,7 @@ def _connections(
     affected = summary.affected_connections
     yield f"\n{style.bold}Affected connections{style.end} ({affected} of {summary.connections})\n"
     table = [
-        ("stream", "client", "server", "held by", "stalls", "lost", "exchanges", "mean", "fixed")
+        ("stream", "client", "server", "held by", "stalls", "lost", "exchanges", "mean now", "without stalls")
     ]
     for row in rows:
         table.append(
@@ -237,7 +241,7 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
     )
     yield f"\n  Why this is {stall.confidence}:"
     for reason in stall.evidence:
-        yield "  - " + _wrapped(f"{reason}.", "    ")
+        yield _wrapped(f"  - {reason}.", "    ")
 
 
 def _remedies(group: _core.Group, style: Style) -> Iterator[str]:
@@ -245,7 +249,7 @@ def _remedies(group: _core.Group, style: Style) -> Iterator[str]:
     yield f"\n{style.bold}What to change{style.end} (one of these is enough)\n"
     for number, remedy in enumerate(advice.REMEDIES[group.cause], 1):
         where = remedy.where.format(sender=sender, receiver=group.receiver_addr)
-        yield f"  {number}. " + _wrapped(f"{where}: {remedy.what} {remedy.price}", "     ")
+        yield _wrapped(f"  {number}. {where}: {remedy.what} {remedy.price}", "     ")
 
 
 def _expected(rows: Sequence[_core.ConnectionRow], style: Style) -> Iterator[str]:
@@ -254,21 +258,63 @@ def _expected(rows: Sequence[_core.ConnectionRow], style: Style) -> Iterator[str
         return
     now = sum((row.mean_latency_ms or 0.0) * row.exchanges for row in rows) / exchanges
     then = sum((row.predicted_latency_ms or 0.0) * row.exchanges for row in rows) / exchanges
-    yield "\n" + _wrapped(
-        f"Expected on these connections: {style.bad}{now:.1f} ms{style.end} per exchange on "
-        f"average now, {style.good}{then:.1f} ms{style.end} without the stalls.",
-        "",
+    yield _headed(
+        "COST ",
+        style.bold,
+        f"An exchange on these connections takes {now:.1f} ms on average; without the stalls it "
+        f"would take {then:.1f} ms.",
+        style,
     )
+
+
+def _options(scan: _core.Scan, style: Style) -> Iterator[str]:
+    """What the wire shows of TCP_NODELAY, whatever the source code says."""
+    parties = scan.nagle(MAX_PARTIES)
+    if not parties:
+        return
+    yield f"\n{style.bold}Is TCP_NODELAY in effect?{style.end}\n"
+    rows = [("", "sockets", "connections", "")]
+    for party in parties:
+        who = (
+            f"server {_endpoint(party.addr, party.server_port)}"
+            if party.side == "server"
+            else f"client {party.addr} to port {party.server_port}"
+        )
+        for answer, count, proof in (
+            ("no", party.on, party.on_proof),
+            ("yes", party.off, party.off_proof),
+            ("cannot tell", party.unknown, None),
+        ):
+            if count:
+                rows.append((answer, who, f"{count:,}", _proof(answer, proof)))
+    yield from _table(rows)
+
+
+def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
+    if proof is None:
+        return "nothing small was sent while something small was unacknowledged"
+    connection, first, second = proof
+    if answer == "no":
+        return f"held data left with the ACK: frames {first}, {second} (tcp.stream {connection})"
+    return f"two small segments in flight: frames {first}, {second} (tcp.stream {connection})"
 
 
 def _clean(
     scan: _core.Scan, summary: _core.Summary, min_wait_ms: float, style: Style
 ) -> Iterator[str]:
-    yield f"\n{style.good}NO STALL{style.end}  " + _wrapped(
-        "No Nagle or delayed-ACK stall of "
-        f"{min_wait_ms:g} ms or more in {_count(summary.connections, 'connection')}.",
-        "          ",
+    yield ""
+    yield _headed(
+        "NO STALL",
+        style.good,
+        f"No Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more in "
+        f"{_count(summary.connections, 'connection')}.",
+        style,
     )
+    yield from _other_waits(scan, min_wait_ms, style)
+    yield from _options(scan, style)
+
+
+def _other_waits(scan: _core.Scan, min_wait_ms: float, style: Style) -> Iterator[str]:
     waits = scan.longest_waits(MAX_WAITS)
     if not waits:
         yield f"\nNo other wait was longer than {min_wait_ms:g} ms beyond the round trip."
@@ -299,7 +345,7 @@ def _inconclusive(summary: _core.Summary, style: Style) -> str:
         )
     else:
         reason = "no connection in it carries data."
-    return f"\n{style.bold}CANNOT TELL{style.end}  " + _wrapped(reason, "             ")
+    return "\n" + _headed("CANNOT TELL", style.bold, reason, style)
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
@@ -314,17 +360,19 @@ def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _is_number_column(rows: Sequence[tuple[str, ...]], column: int) -> bool:
-    return all(row[column][:1].isdigit() or row[column] in ("", "-") for row in rows[1:])
+    return all(NUMBER.fullmatch(row[column]) for row in rows[1:])
+
+
+def _headed(head: str, colour: str, text: str, style: Style) -> str:
+    """A wrapped sentence beside a word that says what it is."""
+    wrapped = _wrapped(f"{head}  {text}", " " * (len(head) + 2))
+    return f"{colour}{head}{style.end}" + wrapped[len(head) :]
 
 
 def _wrapped(text: str, indent: str) -> str:
+    """`text` in lines of at most `WIDTH`; all but the first begin with `indent`."""
     return textwrap.fill(
-        text,
-        WIDTH,
-        initial_indent="",
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
+        text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
 
 

@@ -91,6 +91,8 @@ pub struct Half {
     pub delayed_ack_sum_ns: i64,
     pub delayed_ack_min_ns: i64,
     pub delayed_ack_max_ns: i64,
+    /// Small segments sent.
+    pub small_segments: u32,
     pub retransmitted: u32,
     pub duplicated: u32,
     pub reordered: u32,
@@ -247,6 +249,7 @@ impl Half {
         self.all_acked = Release::default();
         if small {
             self.snd_sml = self.snd_nxt;
+            self.small_segments = self.small_segments.saturating_add(1);
             self.small_sent_ns = now.time_ns;
             self.small_acked = Release::default();
         }
