@@ -39,21 +39,27 @@ pub struct Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     pub addresses: Addresses,
-    /// IPv4 identification; 0 where there is none.
-    pub ip_id: u16,
     pub src_port: u16,
     pub dst_port: u16,
-    pub seq: u32,
-    pub ack: u32,
-    pub flags: u8,
-    /// As on the wire, not scaled.
-    pub window: u16,
-    /// Payload bytes on the wire.
-    pub len: u32,
-    pub options: Options,
+    pub header: Header,
 }
 
-impl Segment {
+/// What a segment says to the connection it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    pub seq: u32,
+    pub ack: u32,
+    /// Payload bytes on the wire.
+    pub len: u32,
+    /// As on the wire, not scaled.
+    pub window: u16,
+    /// IPv4 identification; 0 where there is none.
+    pub ip_id: u16,
+    pub options: Options,
+    pub flags: u8,
+}
+
+impl Header {
     /// Does it ask for a connection (SYN without ACK)?
     pub fn is_opening(&self) -> bool {
         self.flags & (SYN | ACK) == SYN
@@ -145,8 +151,7 @@ fn ipv4(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
         length => u32::from(length),
     };
     let addresses = Addresses::V4 { src: header.source(), dst: header.destination() };
-    let segment = tcp(addresses, &packet[header_len..], total_len, header_len)?;
-    Ok(Segment { ip_id: header.identification(), ..segment })
+    tcp(addresses, &packet[header_len..], total_len, header_len, header.identification())
 }
 
 fn ipv6(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
@@ -170,16 +175,18 @@ fn ipv6(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
         length => 40 + u32::from(length),
     };
     let addresses = Addresses::V6 { src: header.source(), dst: header.destination() };
-    tcp(addresses, rest, total_len, packet.len() - rest.len())
+    tcp(addresses, rest, total_len, packet.len() - rest.len(), 0)
 }
 
-/// `captured` starts at the TCP header, `before` bytes into an IP packet of `total_len` bytes.
+/// `captured` starts at the TCP header, `before` bytes into an IP packet of `total_len` bytes and
+/// identification `ip_id`.
 #[inline]
 fn tcp(
     addresses: Addresses,
     captured: &[u8],
     total_len: u32,
     before: usize,
+    ip_id: u16,
 ) -> Result<Segment, Skip> {
     let Some(header) = captured.first_chunk::<TCP_HEADER_LEN>() else {
         return Err(Skip::Cut);
@@ -192,15 +199,17 @@ fn tcp(
     let options_end = header_len.min(captured.len());
     Ok(Segment {
         addresses,
-        ip_id: 0,
         src_port: u16::from_be_bytes([header[0], header[1]]),
         dst_port: u16::from_be_bytes([header[2], header[3]]),
-        seq: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
-        ack: u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
-        flags: header[13],
-        window: u16::from_be_bytes([header[14], header[15]]),
-        len: len as u32,
-        options: options(&captured[TCP_HEADER_LEN..options_end]),
+        header: Header {
+            seq: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
+            ack: u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
+            len: len as u32,
+            window: u16::from_be_bytes([header[14], header[15]]),
+            ip_id,
+            options: options(&captured[TCP_HEADER_LEN..options_end]),
+            flags: header[13],
+        },
     })
 }
 
@@ -264,11 +273,11 @@ mod tests {
     #[test]
     fn payload_length_is_the_ip_headers_not_the_captured_one() {
         let snapped = segment(link::RAW, &packet(1040, &[], 10), 1040).unwrap();
-        assert_eq!(snapped.len, 1000);
+        assert_eq!(snapped.header.len, 1000);
         let padded = segment(link::RAW, &packet(41, &[], 6), 46).unwrap();
-        assert_eq!(padded.len, 1);
+        assert_eq!(padded.header.len, 1);
         let offloaded = segment(link::RAW, &packet(0, &[], 10), 70_040).unwrap();
-        assert_eq!(offloaded.len, 70_000);
+        assert_eq!(offloaded.header.len, 70_000);
     }
 
     #[test]

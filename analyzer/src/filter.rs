@@ -5,8 +5,9 @@ use crate::error::ScanError;
 use crate::link;
 use pcap::{BpfProgram, Capture, Linktype};
 
-/// A frame can claim any length on the wire; no real one is longer (TSO frames reach 512 kB).
-const MAX_WIRE_LEN: usize = 1 << 20;
+/// A frame can claim any length on the wire; filters that ask for more than this are not worth the
+/// work of filling up.
+const MAX_WIRE_LEN: usize = 1 << 16;
 
 /// libpcap's number for raw IP on Linux; files say 101, or 12 or 14 where a BSD wrote them.
 const DLT_RAW: Linktype = Linktype(12);
@@ -18,14 +19,17 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Checks `expression` by compiling it for Ethernet.
+    /// Checks `expression`, which must make sense on some link type: `inbound` does on Linux
+    /// cooked captures only.
     ///
     /// # Errors
     /// libpcap's own message for an expression it refuses.
     pub fn new(expression: &str) -> Result<Self, ScanError> {
         let mut filter =
             Self { expression: expression.to_owned(), programs: Vec::new(), scratch: Vec::new() };
-        filter.compile(link::ETHERNET)?;
+        filter
+            .compile(link::ETHERNET)
+            .or_else(|error| filter.compile(link::LINUX_SLL).map_err(|_| error))?;
         Ok(filter)
     }
 

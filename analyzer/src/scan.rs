@@ -1,8 +1,7 @@
 //! One pass over captures: frames to connections to verdicts.
 
-use crate::decode::Segment;
 use crate::error::ScanError;
-use crate::flow::{Exchange, Found, Mark, Side, Sinks, Table};
+use crate::flow::{Connection, Exchange, Sinks};
 use crate::judge::{Finding, Verdict, judge};
 use crate::reader::{self, Batch, CaptureSummary, Captured};
 use crate::wait::Waits;
@@ -44,19 +43,16 @@ impl Scan {
 pub fn scan(paths: &[String], options: &Options) -> Result<Scan, ScanError> {
     let mut tracker = Tracker::new(options.min_wait_ns, options.exchanges);
     let filter = options.filter.as_deref();
-    let captures = reader::read_all(paths, filter, |batch| tracker.take(batch, &mut |_| {}))?;
+    let captures = reader::read_all(paths, filter, |batch| tracker.take(batch, &mut |_, _| {}))?;
     Ok(tracker.finish(captures))
 }
 
 /// A segment of one connection, as read again for a timeline.
 #[derive(Debug, Clone, Copy)]
 pub struct TrackedSegment {
-    pub connection: u32,
-    pub by: Side,
-    pub mark: Mark,
+    pub captured: Captured,
     /// Stream offset of the first payload byte.
     pub rel_seq: u64,
-    pub segment: Segment,
 }
 
 /// Reads the captures again for the segments of one connection.
@@ -70,21 +66,22 @@ pub fn segments(
 ) -> Result<Vec<TrackedSegment>, ScanError> {
     let mut found = Vec::new();
     let mut tracker = Tracker::new(i64::MAX, false);
-    let mut keep = |tracked: TrackedSegment| {
-        if tracked.connection == connection {
-            found.push(tracked);
+    let mut keep = |at: &Connection, captured: &Captured| {
+        if at.id == connection {
+            let rel_seq = at.rel_seq(captured.by, &captured.header);
+            found.push(TrackedSegment { captured: *captured, rel_seq });
         }
     };
     reader::read_all(paths, filter, |batch| tracker.take(batch, &mut keep))?;
     Ok(found)
 }
 
-/// Segments whose connections are looked up together, so that the misses of the cache overlap.
-const LOOKUPS: usize = 32;
+/// Connections that are brought into the cache together, so that the misses overlap.
+const WARMED: usize = 32;
 
 /// The connections so far.
 struct Tracker {
-    table: Table,
+    connections: Vec<Connection>,
     waits: Waits,
     exchanges: Option<Vec<Exchange>>,
     min_wait_ns: i64,
@@ -93,54 +90,30 @@ struct Tracker {
 impl Tracker {
     fn new(min_wait_ns: i64, exchanges: bool) -> Self {
         Self {
-            table: Table::default(),
+            connections: Vec::new(),
             waits: Waits::default(),
             exchanges: exchanges.then(Vec::new),
             min_wait_ns,
         }
     }
 
-    /// Takes the next segments and shows each to `seen`.
-    fn take(&mut self, batch: &Batch, seen: &mut impl FnMut(TrackedSegment)) {
-        if batch.starts_over {
-            self.table.forget();
+    /// Takes the next segments; shows each to `see`, before it is taken.
+    fn take(&mut self, batch: &Batch, see: &mut impl FnMut(&Connection, &Captured)) {
+        for ends in &batch.opened {
+            self.connections.push(Connection::new(self.connections.len() as u32, *ends));
         }
-        for segments in batch.segments.chunks(LOOKUPS) {
-            self.take_together(segments, seen);
-        }
-    }
-
-    fn take_together(&mut self, segments: &[Captured], seen: &mut impl FnMut(TrackedSegment)) {
-        let mut found = [Found::default(); LOOKUPS];
-        let mut taken = 0;
-        for (index, captured) in segments.iter().enumerate() {
-            if captured.segment.is_opening() {
-                // Whether the ports are used again depends on all that came before.
-                self.track(&segments[taken..index], &found[taken..index], seen);
-                taken = index;
-            }
-            found[index] = self.table.find(&captured.segment);
-        }
-        self.track(&segments[taken..], &found[taken..segments.len()], seen);
-    }
-
-    fn track(
-        &mut self,
-        segments: &[Captured],
-        found: &[Found],
-        seen: &mut impl FnMut(TrackedSegment),
-    ) {
-        self.table.warm(found);
         let mut sinks = Sinks {
             waits: &mut self.waits,
             exchanges: &mut self.exchanges,
             min_wait_ns: self.min_wait_ns,
         };
-        for (&Captured { segment, mark }, &at) in segments.iter().zip(found) {
-            let (connection, by) = self.table.get(at);
-            let rel_seq = connection.rel_seq(by, &segment);
-            connection.take(by, &segment, mark, &mut sinks);
-            seen(TrackedSegment { connection: connection.id, by, mark, rel_seq, segment });
+        for segments in batch.segments.chunks(WARMED) {
+            warm(&self.connections, segments);
+            for captured in segments {
+                let connection = &mut self.connections[captured.connection as usize];
+                see(connection, captured);
+                connection.take(captured.by, &captured.header, captured.mark, &mut sinks);
+            }
         }
     }
 
@@ -150,7 +123,7 @@ impl Tracker {
             exchanges: &mut self.exchanges,
             min_wait_ns: self.min_wait_ns,
         };
-        for connection in &mut self.table.connections {
+        for connection in &mut self.connections {
             connection.finish(&mut sinks);
         }
         let mut waits = std::mem::take(&mut self.waits.kept);
@@ -159,9 +132,9 @@ impl Tracker {
         let clock_ns = captures.iter().map(|capture| capture.clock_ns).max().unwrap_or(1);
         let mut findings = Vec::with_capacity(waits.len());
         let mut first_finding = vec![0];
-        let mut verdicts = Vec::with_capacity(self.table.connections.len());
+        let mut verdicts = Vec::with_capacity(self.connections.len());
         let mut rest = waits.as_slice();
-        for connection in &self.table.connections {
+        for connection in &self.connections {
             let own = rest.partition_point(|wait| wait.connection == connection.id);
             verdicts.push(judge(connection, &rest[..own], clock_ns, &mut findings));
             first_finding.push(findings.len());
@@ -177,4 +150,11 @@ impl Tracker {
             unlisted_wait_ns: self.waits.unlisted_ns,
         }
     }
+}
+
+fn warm(connections: &[Connection], segments: &[Captured]) {
+    let touched = segments.iter().fold(0, |sum: u32, captured| {
+        sum.wrapping_add(connections[captured.connection as usize].touch())
+    });
+    std::hint::black_box(touched);
 }

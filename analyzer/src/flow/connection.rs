@@ -2,9 +2,9 @@
 
 use super::exchange::{Exchange, Exchanges};
 use super::half::{Half, Release};
-use super::table::Endpoint;
+use super::table::{Endpoint, Ends};
 use super::{Mark, Side};
-use crate::decode::{ACK, FIN, RST, SYN, Segment, URG};
+use crate::decode::{ACK, FIN, Header, RST, SYN, URG};
 use crate::seq;
 use crate::wait::{Wait, Waits, fact};
 
@@ -36,19 +36,13 @@ const REORDER_NS: i64 = 3_000_000;
 #[derive(Debug, Clone)]
 pub struct Connection {
     pub id: u32,
-    pub client: Endpoint,
-    pub server: Endpoint,
-    client_low: bool,
+    pub ends: Ends,
     /// Effective MSS, once both SYNs were captured.
     mss: Option<u32>,
     pub halves: [Half; 2],
     pub first_ns: i64,
     pub last_ns: i64,
     pub exchanges: Exchanges,
-    /// Sequence number of the client's SYN.
-    client_isn: Option<u32>,
-    /// Saw FIN or RST: a later SYN is another connection.
-    closed: bool,
 }
 
 /// Everything a new segment may add to.
@@ -59,28 +53,15 @@ pub struct Sinks<'a> {
 }
 
 impl Connection {
-    /// `client_low`: is the client's endpoint the lower one in the table's key?
-    pub fn new(id: u32, client: Endpoint, server: Endpoint, client_low: bool) -> Self {
+    pub fn new(id: u32, ends: Ends) -> Self {
         Self {
             id,
-            client,
-            server,
-            client_low,
+            ends,
             mss: None,
             halves: [Half::new(), Half::new()],
             first_ns: 0,
             last_ns: 0,
             exchanges: Exchanges::default(),
-            client_isn: None,
-            closed: false,
-        }
-    }
-
-    #[inline]
-    pub fn side_of(&self, from_low: bool) -> Side {
-        match from_low == self.client_low {
-            true => Side::Client,
-            false => Side::Server,
         }
     }
 
@@ -91,25 +72,14 @@ impl Connection {
         self.id ^ client.touch() ^ server.touch()
     }
 
-    /// Does this SYN open another connection on the same ports? It does with another initial
-    /// sequence number than the one seen, or once the connection was closed (Wireshark's 'TCP port
-    /// numbers reused').
-    pub fn is_reused_by(&self, from_low: bool, syn: &Segment) -> bool {
-        let side = self.side_of(from_low);
-        match self.client_isn {
-            Some(isn) if side == Side::Client => isn != syn.seq || self.closed,
-            _ => self.half(side).known,
-        }
-    }
-
     pub fn half(&self, side: Side) -> &Half {
         &self.halves[side as usize]
     }
 
     pub fn endpoint(&self, side: Side) -> Endpoint {
         match side {
-            Side::Client => self.client,
-            Side::Server => self.server,
+            Side::Client => self.ends.client,
+            Side::Server => self.ends.server,
         }
     }
 
@@ -163,11 +133,11 @@ impl Connection {
 
     /// Do both ends live on the capturing host?
     pub fn is_loopback(&self) -> bool {
-        self.client.addr == self.server.addr || self.client.addr.is_loopback()
+        self.ends.client.addr == self.ends.server.addr || self.ends.client.addr.is_loopback()
     }
 
     /// Stream offset of a segment's first payload byte; 0 is the first byte of its direction.
-    pub fn rel_seq(&self, side: Side, segment: &Segment) -> u64 {
+    pub fn rel_seq(&self, side: Side, segment: &Header) -> u64 {
         let half = self.half(side);
         if !half.known {
             return 0;
@@ -177,7 +147,7 @@ impl Connection {
     }
 
     /// Takes the next segment of the connection, captured as `now`.
-    pub fn take(&mut self, side: Side, segment: &Segment, now: Mark, sinks: &mut Sinks<'_>) {
+    pub fn take(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
         if self.first_ns == 0 {
             self.first_ns = now.time_ns;
         }
@@ -208,9 +178,13 @@ impl Connection {
         }
     }
 
-    fn take_syn(&mut self, side: Side, segment: &Segment, now: Mark, sinks: &mut Sinks<'_>) {
+    fn take_syn(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
         let half = &mut self.halves[side as usize];
         let first_payload = segment.seq.wrapping_add(1);
+        if half.syn && half.is_copy(segment, now) {
+            half.duplicated += 1;
+            return;
+        }
         if half.syn {
             half.retransmitted += 1;
             half.stop_timing();
@@ -223,20 +197,21 @@ impl Connection {
         half.syn = true;
         half.mss_option = segment.options.mss.unwrap_or(0);
         half.set_window_scale(segment.options.window_scale);
-        half.last_data = now;
+        half.note_sent(segment, now);
         half.time_segment(first_payload, now.time_ns);
         // The SYN itself is unacknowledged.
         half.snd_una = segment.seq;
         half.snd_sml = segment.seq;
-        if side == Side::Client {
-            self.client_isn = Some(segment.seq);
-        } else if self.halves[0].window_scale_known && segment.options.window_scale.is_none() {
+        if side == Side::Server
+            && self.halves[0].window_scale_known
+            && segment.options.window_scale.is_none()
+        {
             // Both must offer the option (RFC 7323, section 2.2).
             self.halves[0].set_window_scale(None);
         }
     }
 
-    fn take_ack(&mut self, side: Side, segment: &Segment, now: Mark, sinks: &Sinks<'_>) {
+    fn take_ack(&mut self, side: Side, segment: &Header, now: Mark, sinks: &Sinks<'_>) {
         let peer = &mut self.halves[side.other() as usize];
         if !peer.known {
             return;
@@ -255,7 +230,7 @@ impl Connection {
         }
     }
 
-    fn take_data(&mut self, side: Side, segment: &Segment, now: Mark, sinks: &mut Sinks<'_>) {
+    fn take_data(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
         let half = &mut self.halves[side as usize];
         if half.is_keep_alive(segment) {
             return;
@@ -274,7 +249,7 @@ impl Connection {
         self.take_new_data(side, segment, new_len, now, sinks);
     }
 
-    fn take_old_data(&mut self, side: Side, segment: &Segment, now: Mark, sinks: &mut Sinks<'_>) {
+    fn take_old_data(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
         let half = &mut self.halves[side as usize];
         let since = now.time_ns - half.last_data.time_ns;
         let filled = half.unseen_bytes >= u64::from(segment.len) && since < REORDER_NS;
@@ -298,7 +273,7 @@ impl Connection {
     fn push_repeat(
         &self,
         side: Side,
-        segment: &Segment,
+        segment: &Header,
         from: Mark,
         now: Mark,
         sinks: &mut Sinks<'_>,
@@ -329,7 +304,7 @@ impl Connection {
     fn take_new_data(
         &mut self,
         side: Side,
-        segment: &Segment,
+        segment: &Header,
         len: u32,
         now: Mark,
         sinks: &mut Sinks<'_>,
@@ -350,7 +325,7 @@ impl Connection {
 
     /// A small segment sent while a small one is unacknowledged: Nagle's algorithm is off. FIN
     /// and urgent data pass it, and so does a tail-loss probe.
-    fn note_contradiction(&mut self, side: Side, segment: &Segment, len: u32, mss: u32, now: Mark) {
+    fn note_contradiction(&mut self, side: Side, segment: &Header, len: u32, mss: u32, now: Mark) {
         let half = &self.halves[side as usize];
         let since = now.time_ns - half.last_data.time_ns;
         let exempt = segment.has(FIN | URG) || half.recovering || since >= PROBE_NS;
@@ -367,7 +342,7 @@ impl Connection {
     fn note_wait(
         &mut self,
         side: Side,
-        segment: &Segment,
+        segment: &Header,
         len: u32,
         mss: u32,
         now: Mark,
@@ -416,7 +391,6 @@ impl Connection {
     /// FIN or RST from `side`: an ACK that came late and that no data followed is told now.
     fn close(&mut self, side: Side, sinks: &mut Sinks<'_>) {
         self.halves[side as usize].fin = true;
-        self.closed = true;
         self.finish(sinks);
     }
 
@@ -482,7 +456,9 @@ fn left_unacked(half: &Half, now: Mark) -> bool {
     }
     let acked = half.small_acked.mark;
     let since = now.time_ns - acked.time_ns;
-    acked.is_set() && half.rtt_ns != i64::MAX && since * 2 < half.rtt_ns && half.rtt_ns > 1_000_000
+    // Without a handshake the round trip is only known to be no longer than this.
+    let measured = half.syn && half.rtt_ns != i64::MAX && half.rtt_ns >= NETWORK_RTT_NS;
+    acked.is_set() && measured && since * 2 < half.rtt_ns
 }
 
 /// The ACK that may have let the sender go on: the first to cover its last small segment
@@ -521,16 +497,19 @@ fn reached_after(incoming: Mark, sent: Mark, rtt_ns: i64) -> bool {
 fn facts(
     half: &Half,
     peer: &Half,
-    segment: &Segment,
+    segment: &Header,
     len: u32,
     mss: u32,
     release: Option<Release>,
     from: Mark,
     now: Mark,
 ) -> u16 {
-    let window_known = peer.window_scale_known;
+    let window_known = peer.window_scale_known && half.bytes > 0;
     let zero_window = peer.zero_window_frame > from.frame
-        || (peer.zero_window_frame > 0 && half.room <= 0 && peer.zero_window_frame >= from.frame);
+        || (peer.zero_window_frame > 0
+            && half.bytes > 0
+            && half.room <= 0
+            && peer.zero_window_frame >= from.frame);
     let pure = release.is_some_and(|release| release.pure);
     let partial = release.is_some_and(|release| release.mark != half.all_acked.mark);
     when(pure, fact::PURE_ACK)

@@ -1,7 +1,7 @@
 //! What one host sends: its sequence space, what is unacknowledged, and how it behaved.
 
 use super::Mark;
-use crate::decode::{ACK, Segment};
+use crate::decode::{ACK, Header};
 use crate::seq;
 
 /// The first ACK that covered something.
@@ -138,7 +138,7 @@ impl Half {
 
     /// The window this segment advertises, in bytes. The window of a SYN is never scaled
     /// (RFC 7323, section 2.2).
-    pub fn advertise(&mut self, segment: &Segment, frame: u64, scaled: bool) {
+    pub fn advertise(&mut self, segment: &Header, frame: u64, scaled: bool) {
         let shift = if scaled { self.window_scale } else { 0 };
         self.window = u32::from(segment.window) << shift;
         if self.window == 0 {
@@ -165,7 +165,7 @@ impl Half {
     }
 
     /// Takes an ACK for what this half sent; returns the round trip to the peer it measured.
-    pub fn take_ack(&mut self, segment: &Segment, now: Mark) -> Option<i64> {
+    pub fn take_ack(&mut self, segment: &Header, now: Mark) -> Option<i64> {
         let ack = segment.ack;
         if !seq::lt(self.snd_una, ack) {
             return None;
@@ -233,13 +233,18 @@ impl Half {
         self.delayed_ack_max_ns = self.delayed_ack_max_ns.max(delay_ns);
     }
 
-    /// Moves past new data of `len` bytes that starts at `snd_nxt`.
-    pub fn send(&mut self, segment: &Segment, len: u32, now: Mark, small: bool) {
+    /// Remembers what this host sent last, to tell a copy of it from a repetition.
+    pub fn note_sent(&mut self, segment: &Header, now: Mark) {
+        self.last_data = now;
         self.last_tsval = segment.options.tsval;
         self.last_ip_id = segment.ip_id;
+    }
+
+    /// Moves past new data of `len` bytes that starts at `snd_nxt`.
+    pub fn send(&mut self, segment: &Header, len: u32, now: Mark, small: bool) {
+        self.note_sent(segment, now);
         self.snd_nxt = self.snd_nxt.wrapping_add(len);
         self.offset += u64::from(len);
-        self.last_data = now;
         self.last_len = len;
         self.last_small = small;
         self.largest = self.largest.max(len);
@@ -259,7 +264,7 @@ impl Half {
     /// Is this segment, which brings nothing new, a second copy of a captured frame (a mirror port,
     /// `-i any`, two taps in one file) and not a retransmission? A retransmission is a packet of
     /// its own: its timestamp and its IP identification are newer.
-    pub fn is_copy(&self, segment: &Segment, now: Mark) -> bool {
+    pub fn is_copy(&self, segment: &Header, now: Mark) -> bool {
         match (segment.options.tsval, self.last_tsval) {
             (Some(tsval), Some(last)) => !seq::lt(last, tsval),
             _ if segment.ip_id != 0 && self.last_ip_id != 0 => {
@@ -277,7 +282,7 @@ impl Half {
     }
 
     /// A keep-alive repeats the byte before `snd_nxt`, or none (RFC 9293, section 3.8.4).
-    pub fn is_keep_alive(&self, segment: &Segment) -> bool {
+    pub fn is_keep_alive(&self, segment: &Header) -> bool {
         segment.len <= 1
             && segment.seq == self.snd_nxt.wrapping_sub(1)
             && segment.has(ACK)

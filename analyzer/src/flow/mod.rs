@@ -8,7 +8,7 @@ mod table;
 pub use connection::{Connection, Sinks};
 pub use exchange::Exchange;
 pub use half::Half;
-pub use table::{Endpoint, Found, Table};
+pub use table::{Endpoint, Ends, Table};
 
 /// One end of a connection, and the direction of what it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

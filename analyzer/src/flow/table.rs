@@ -1,11 +1,11 @@
 //! From addresses and ports to a connection, numbered as Wireshark numbers `tcp.stream`.
 
 use super::Side;
-use super::connection::Connection;
-use crate::decode::{ACK, Addresses, SYN, Segment};
+use crate::decode::{ACK, Addresses, Header, SYN, Segment};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::fmt::{self, Display, Formatter};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Address and port of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,38 +14,64 @@ pub struct Endpoint {
     pub port: u16,
 }
 
+impl Display for Endpoint {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        SocketAddr::new(self.addr, self.port).fmt(out)
+    }
+}
+
+/// Both ends of a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Ends {
+    pub client: Endpoint,
+    pub server: Endpoint,
+}
+
+/// The connection of a segment, and who sent it.
+#[derive(Debug, Clone, Copy)]
+pub struct Found {
+    pub connection: u32,
+    pub by: Side,
+    /// The segment opened the connection.
+    pub opened: Option<Ends>,
+}
+
 type KeyV4 = (u64, u32);
 type KeyV6 = (u128, u128, u32);
-
-/// Where a segment belongs.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Found {
-    id: u32,
-    from_low: bool,
-}
 
 /// Finds the connection of a segment. The hash is seeded per process: an attacker chooses the
 /// addresses, and must not choose the collisions.
 #[derive(Default)]
 pub struct Table {
-    v4: HashMap<KeyV4, u32, RandomState>,
-    v6: HashMap<KeyV6, u32, RandomState>,
-    pub connections: Vec<Connection>,
+    v4: HashMap<KeyV4, Entry, RandomState>,
+    v6: HashMap<KeyV6, Entry, RandomState>,
+    connections: u32,
+}
+
+/// What tells whether a SYN belongs to the connection that had its ports last.
+#[derive(Debug, Clone, Copy, Default)]
+struct Entry {
+    id: u32,
+    /// The sequence number before the first payload byte of each side: what its SYN has.
+    base_seq: [u32; 2],
+    base_known: [bool; 2],
+    /// Is the client's endpoint the lower one of the key?
+    client_low: bool,
+    in_use: bool,
 }
 
 impl Table {
     /// Looks up the connection of `segment`; opens one where needed.
     #[inline]
     pub fn find(&mut self, segment: &Segment) -> Found {
-        let next_id = self.connections.len() as u32;
-        let (id, from_low) = match segment.addresses {
+        let (entry, from_low) = match segment.addresses {
             Addresses::V4 { src, dst } => {
                 let src = (u32::from_be_bytes(src), segment.src_port);
                 let dst = (u32::from_be_bytes(dst), segment.dst_port);
                 let from_low = src <= dst;
                 let (low, high) = if from_low { (src, dst) } else { (dst, src) };
                 let key = (u64::from(low.0) << 32 | u64::from(high.0), ports(low.1, high.1));
-                (self.v4.entry(key).or_insert(next_id), from_low)
+                (self.v4.entry(key).or_default(), from_low)
             }
             Addresses::V6 { src, dst } => {
                 let src = (u128::from_be_bytes(src), segment.src_port);
@@ -53,38 +79,20 @@ impl Table {
                 let from_low = src <= dst;
                 let (low, high) = if from_low { (src, dst) } else { (dst, src) };
                 let key = (low.0, high.0, ports(low.1, high.1));
-                (self.v6.entry(key).or_insert(next_id), from_low)
+                (self.v6.entry(key).or_default(), from_low)
             }
         };
-        let is_known = *id != next_id;
-        if is_known
-            && segment.is_opening()
-            && self.connections[*id as usize].is_reused_by(from_low, segment)
-        {
-            *id = next_id;
+        let opens =
+            !entry.in_use || (segment.header.is_opening() && entry.is_reused(segment, from_low));
+        if opens {
+            *entry = Entry::open(self.connections, segment, from_low);
+            self.connections += 1;
         }
-        let id = *id;
-        if id == next_id {
-            self.connections.push(new_connection(segment, id, from_low));
+        let by = entry.side(from_low);
+        if !(entry.base_known[0] && entry.base_known[1]) {
+            entry.note_base(&segment.header, by);
         }
-        Found { id, from_low }
-    }
-
-    /// Brings connections into the cache, all at once, before each is worked on.
-    #[inline]
-    pub fn warm(&self, found: &[Found]) {
-        let sum = found
-            .iter()
-            .fold(0, |sum: u32, at| sum.wrapping_add(self.connections[at.id as usize].touch()));
-        std::hint::black_box(sum);
-    }
-
-    /// The connection that was found, and the side that sent the segment.
-    #[inline]
-    pub fn get(&mut self, at: Found) -> (&mut Connection, Side) {
-        let connection = &mut self.connections[at.id as usize];
-        let side = connection.side_of(at.from_low);
-        (connection, side)
+        Found { connection: entry.id, by, opened: opens.then(|| ends(segment, by)) }
     }
 
     /// What follows belongs to other connections, even between the same ports: another capture
@@ -95,51 +103,75 @@ impl Table {
     }
 }
 
+impl Entry {
+    fn open(id: u32, segment: &Segment, from_low: bool) -> Self {
+        let client_low = from_low == is_from_client(segment);
+        Self { id, client_low, in_use: true, ..Self::default() }
+    }
+
+    #[inline]
+    fn side(&self, from_low: bool) -> Side {
+        match from_low == self.client_low {
+            true => Side::Client,
+            false => Side::Server,
+        }
+    }
+
+    /// A SYN with another sequence number than the sender's data has opens a new connection on the
+    /// same ports (Wireshark's 'TCP port numbers reused').
+    fn is_reused(&self, syn: &Segment, from_low: bool) -> bool {
+        let side = self.side(from_low) as usize;
+        self.base_known[side] && self.base_seq[side] != syn.header.seq
+    }
+
+    /// The first segment of a side tells where its sequence numbers begin, or the first ACK of the
+    /// other side does.
+    #[cold]
+    fn note_base(&mut self, header: &Header, by: Side) {
+        let first = header.seq.wrapping_sub(u32::from(!header.has(SYN)));
+        self.set_base(by, first);
+        if header.has(ACK) {
+            self.set_base(by.other(), header.ack.wrapping_sub(1));
+        }
+    }
+
+    fn set_base(&mut self, side: Side, seq: u32) {
+        let side = side as usize;
+        if !self.base_known[side] {
+            self.base_known[side] = true;
+            self.base_seq[side] = seq;
+        }
+    }
+}
+
 /// Both directions of a connection give the same key: the lower endpoint comes first.
 fn ports(low: u16, high: u16) -> u32 {
     u32::from(low) << 16 | u32::from(high)
 }
 
-fn new_connection(segment: &Segment, id: u32, from_low: bool) -> Connection {
-    let (from, to) = (source(segment), destination(segment));
-    match is_from_client(segment) {
-        true => Connection::new(id, from, to, from_low),
-        false => Connection::new(id, to, from, !from_low),
-    }
-}
-
 /// The client sends the SYN. Without one, servers have the lower port number: well-known and
 /// registered ports lie below the ephemeral ones (RFC 6335, section 6).
 fn is_from_client(segment: &Segment) -> bool {
-    match (segment.has(SYN), segment.has(ACK)) {
+    match (segment.header.has(SYN), segment.header.has(ACK)) {
         (true, false) => true,
         (true, true) => false,
         _ => segment.src_port >= segment.dst_port,
     }
 }
 
-fn source(segment: &Segment) -> Endpoint {
-    Endpoint {
-        addr: match segment.addresses {
-            Addresses::V4 { src, .. } => IpAddr::V4(Ipv4Addr::from(src)),
-            Addresses::V6 { src, .. } => IpAddr::V6(Ipv6Addr::from(src)),
-        },
-        port: segment.src_port,
-    }
-}
-
-fn destination(segment: &Segment) -> Endpoint {
-    Endpoint {
-        addr: match segment.addresses {
-            Addresses::V4 { dst, .. } => IpAddr::V4(Ipv4Addr::from(dst)),
-            Addresses::V6 { dst, .. } => IpAddr::V6(Ipv6Addr::from(dst)),
-        },
-        port: segment.dst_port,
-    }
-}
-
-impl std::fmt::Display for Endpoint {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        std::net::SocketAddr::new(self.addr, self.port).fmt(out)
+fn ends(segment: &Segment, by: Side) -> Ends {
+    let (src, dst) = match segment.addresses {
+        Addresses::V4 { src, dst } => {
+            (IpAddr::V4(Ipv4Addr::from(src)), IpAddr::V4(Ipv4Addr::from(dst)))
+        }
+        Addresses::V6 { src, dst } => {
+            (IpAddr::V6(Ipv6Addr::from(src)), IpAddr::V6(Ipv6Addr::from(dst)))
+        }
+    };
+    let from = Endpoint { addr: src, port: segment.src_port };
+    let to = Endpoint { addr: dst, port: segment.dst_port };
+    match by {
+        Side::Client => Ends { client: from, server: to },
+        Side::Server => Ends { client: to, server: from },
     }
 }
