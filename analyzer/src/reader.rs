@@ -9,9 +9,9 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread;
 
 /// Segments handed over at once: enough to make the hand-over cheap, few enough to stay in cache.
-const BATCH_LEN: usize = 512;
+const BATCH_LEN: usize = 2048;
 /// Batches that may wait for the tracker.
-const BATCHES_AHEAD: usize = 8;
+const BATCHES_AHEAD: usize = 4;
 
 /// A segment, where it was captured and the connection it belongs to.
 #[derive(Debug, Clone, Copy)]

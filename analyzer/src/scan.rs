@@ -76,9 +76,6 @@ pub fn segments(
     Ok(found)
 }
 
-/// Connections that are brought into the cache together, so that the misses overlap.
-const WARMED: usize = 32;
-
 /// The connections so far.
 struct Tracker {
     connections: Vec<Connection>,
@@ -107,13 +104,10 @@ impl Tracker {
             exchanges: &mut self.exchanges,
             min_wait_ns: self.min_wait_ns,
         };
-        for segments in batch.segments.chunks(WARMED) {
-            warm(&self.connections, segments);
-            for captured in segments {
-                let connection = &mut self.connections[captured.connection as usize];
-                see(connection, captured);
-                connection.take(captured.by, &captured.header, captured.mark, &mut sinks);
-            }
+        for captured in &batch.segments {
+            let connection = &mut self.connections[captured.connection as usize];
+            see(connection, captured);
+            connection.take(captured.by, &captured.header, captured.mark, &mut sinks);
         }
     }
 
@@ -150,11 +144,4 @@ impl Tracker {
             unlisted_wait_ns: self.waits.unlisted_ns,
         }
     }
-}
-
-fn warm(connections: &[Connection], segments: &[Captured]) {
-    let touched = segments.iter().fold(0, |sum: u32, captured| {
-        sum.wrapping_add(connections[captured.connection as usize].touch())
-    });
-    std::hint::black_box(touched);
 }

@@ -5,7 +5,7 @@ use std::mem;
 
 /// Bytes asked of the system at once. Between 32 KiB and 4 MiB the size makes no difference;
 /// mapping the file instead costs twice as much in page faults.
-const CAPACITY: usize = 256 << 10;
+const CAPACITY: usize = 64 << 10;
 
 pub struct Buffer {
     input: Box<dyn Read + Send>,

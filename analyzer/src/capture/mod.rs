@@ -96,19 +96,16 @@ impl Capture {
     /// The next frame; `None` when there is none, and [`Capture::end`] tells why.
     #[inline]
     pub fn next_frame(&mut self) -> Option<Frame<'_>> {
-        if self.end.is_some() {
-            return None;
-        }
-        let next = match &mut self.format {
-            Format::Pcap(records) => records.next_frame(&mut self.buffer),
-            Format::PcapNg(blocks) => blocks.next_frame(&mut self.buffer),
-        };
-        match next {
-            Ok(frame) => Some(frame),
-            Err(end) => {
-                self.end = Some(end);
-                None
-            }
+        match &mut self.format {
+            _ if self.end.is_some() => None,
+            Format::Pcap(records) => records.next_frame(&mut self.buffer, &mut self.end),
+            Format::PcapNg(blocks) => match blocks.next_frame(&mut self.buffer) {
+                Ok(frame) => Some(frame),
+                Err(end) => {
+                    self.end = Some(end);
+                    None
+                }
+            },
         }
     }
 

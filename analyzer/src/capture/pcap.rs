@@ -60,13 +60,23 @@ impl Records {
         Ok(Self { layout, fraction: Fraction::new(units_per_second), link_type })
     }
 
-    /// # Errors
-    /// How the frames ended.
+    /// The next frame; where there is none, `end` is set.
     #[inline]
-    pub fn next_frame<'a>(&self, buffer: &'a mut Buffer) -> Result<Frame<'a>, End> {
-        let needed = match self.record_len(buffer.available()) {
-            Some(needed) if needed <= buffer.available().len() => needed,
-            _ => self.fill(buffer)?,
+    pub fn next_frame<'a>(
+        &self,
+        buffer: &'a mut Buffer,
+        end: &mut Option<End>,
+    ) -> Option<Frame<'a>> {
+        let available = buffer.available();
+        let needed = match self.record_len(available) {
+            Some(needed) if needed <= available.len() => needed,
+            _ => match self.fill(buffer) {
+                Ok(needed) => needed,
+                Err(stop) => {
+                    *end = Some(stop);
+                    return None;
+                }
+            },
         };
         buffer.consume(needed);
         let bytes = buffer.consumed(needed);
@@ -76,9 +86,10 @@ impl Records {
             Layout::Modified => parse_pcap_frame_modified(bytes),
         };
         let Ok((_, record)) = parsed else {
-            return Err(End::Damaged("a record cannot be parsed"));
+            *end = Some(End::Damaged("a record cannot be parsed"));
+            return None;
         };
-        Ok(Frame {
+        Some(Frame {
             time_ns: self.fraction.to_ns(i64::from(record.ts_sec), u64::from(record.ts_usec)),
             wire_len: record.origlen.max(record.caplen),
             link_type: self.link_type,

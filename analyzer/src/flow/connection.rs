@@ -65,13 +65,6 @@ impl Connection {
         }
     }
 
-    /// Reads what every segment needs, to bring it into the cache.
-    #[inline]
-    pub fn touch(&self) -> u32 {
-        let [client, server] = &self.halves;
-        self.id ^ client.touch() ^ server.touch()
-    }
-
     pub fn half(&self, side: Side) -> &Half {
         &self.halves[side as usize]
     }
@@ -468,6 +461,10 @@ fn left_unacked(half: &Half, now: Mark) -> bool {
 /// Data from the peer that reached the sender shortly before such an ACK explains what follows as
 /// well as the ACK does: the program may answer it.
 fn releasing_ack(half: &Half, peer: &Half, now: Mark) -> Option<Release> {
+    if half.bytes == 0 {
+        // Only its SYN was acknowledged.
+        return None;
+    }
     let rtt_ns = known(half.rtt_ns);
     let data = peer.last_data;
     let data_arrived = reached_after(data, half.last_data, rtt_ns)

@@ -113,12 +113,6 @@ impl Half {
         Self { rtt_ns: i64::MAX, delayed_ack_min_ns: i64::MAX, ..Self::default() }
     }
 
-    /// Reads the first line and one of each of the next two.
-    #[inline]
-    pub fn touch(&self) -> u32 {
-        self.snd_nxt ^ self.flight ^ self.rtt_samples
-    }
-
     /// Starts the sequence space at `seq`, the number of the first payload byte.
     pub fn begin(&mut self, seq: u32) {
         self.known = true;

@@ -36,8 +36,10 @@ pub struct Found {
     pub opened: Option<Ends>,
 }
 
-type KeyV4 = (u64, u32);
-type KeyV6 = (u128, u128, u32);
+/// The lower endpoint (address and port in one number), then the higher one: both directions of a
+/// connection give the same key, without a branch.
+type KeyV4 = (u64, u64);
+type KeyV6 = ((u128, u16), (u128, u16));
 
 /// Finds the connection of a segment. The hash is seeded per process: an attacker chooses the
 /// addresses, and must not choose the collisions.
@@ -66,20 +68,14 @@ impl Table {
     pub fn find(&mut self, segment: &Segment) -> Found {
         let (entry, from_low) = match segment.addresses {
             Addresses::V4 { src, dst } => {
-                let src = (u32::from_be_bytes(src), segment.src_port);
-                let dst = (u32::from_be_bytes(dst), segment.dst_port);
-                let from_low = src <= dst;
-                let (low, high) = if from_low { (src, dst) } else { (dst, src) };
-                let key = (u64::from(low.0) << 32 | u64::from(high.0), ports(low.1, high.1));
-                (self.v4.entry(key).or_default(), from_low)
+                let src = u64::from(u32::from_be_bytes(src)) << 16 | u64::from(segment.src_port);
+                let dst = u64::from(u32::from_be_bytes(dst)) << 16 | u64::from(segment.dst_port);
+                (self.v4.entry((src.min(dst), src.max(dst))).or_default(), src <= dst)
             }
             Addresses::V6 { src, dst } => {
                 let src = (u128::from_be_bytes(src), segment.src_port);
                 let dst = (u128::from_be_bytes(dst), segment.dst_port);
-                let from_low = src <= dst;
-                let (low, high) = if from_low { (src, dst) } else { (dst, src) };
-                let key = (low.0, high.0, ports(low.1, high.1));
-                (self.v6.entry(key).or_default(), from_low)
+                (self.v6.entry((src.min(dst), src.max(dst))).or_default(), src <= dst)
             }
         };
         let opens =
@@ -142,11 +138,6 @@ impl Entry {
             self.base_seq[side] = seq;
         }
     }
-}
-
-/// Both directions of a connection give the same key: the lower endpoint comes first.
-fn ports(low: u16, high: u16) -> u32 {
-    u32::from(low) << 16 | u32::from(high)
 }
 
 /// The client sends the SYN. Without one, servers have the lower port number: well-known and
