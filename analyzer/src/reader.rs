@@ -1,10 +1,10 @@
-//! Frames to segments of connections, in a thread of its own: it runs ahead of the tracking.
+//! Frames to segments, in a thread of its own: reading and decoding run ahead of the tracking.
 
 use crate::capture::{Capture, End, Frame};
-use crate::decode::{self, Header, Segment, Skip};
+use crate::decode::{self, Segment, Skip};
 use crate::error::ScanError;
 use crate::filter::Filter;
-use crate::flow::{Ends, Mark, Side, Table};
+use crate::flow::Mark;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread;
 
@@ -13,21 +13,19 @@ const BATCH_LEN: usize = 2048;
 /// Batches that may wait for the tracker.
 const BATCHES_AHEAD: usize = 4;
 
-/// A segment, where it was captured and the connection it belongs to.
+/// A segment and where it was captured.
 #[derive(Debug, Clone, Copy)]
 pub struct Captured {
     pub mark: Mark,
-    pub connection: u32,
-    pub by: Side,
-    pub header: Header,
+    pub segment: Segment,
 }
 
 /// Segments in the order of the capture.
 #[derive(Debug, Default)]
 pub struct Batch {
     pub segments: Vec<Captured>,
-    /// Ends of the connections that these segments opened; ids are given in this order, from 0.
-    pub opened: Vec<Ends>,
+    /// These begin another capture, which overlaps in time with the one before.
+    pub starts_over: bool,
 }
 
 /// One input file. Times are ns since the epoch.
@@ -64,14 +62,7 @@ pub fn read_all(
     let (full, batches) = sync_channel(BATCHES_AHEAD);
     let (empty, recycled) = channel();
     thread::scope(|scope| {
-        let reader = Reader {
-            filter,
-            table: Table::default(),
-            full,
-            recycled,
-            batch: Batch::default(),
-            frames: 0,
-        };
+        let reader = Reader { filter, full, recycled, batch: Batch::default(), frames: 0 };
         let reading = scope.spawn(move || reader.read(paths));
         for batch in batches {
             take(&batch);
@@ -87,7 +78,6 @@ pub fn read_all(
 
 struct Reader {
     filter: Option<Filter>,
-    table: Table,
     full: SyncSender<Batch>,
     recycled: Receiver<Batch>,
     batch: Batch,
@@ -114,10 +104,11 @@ impl Reader {
         while let Some(frame) = capture.next_frame() {
             self.frames += 1;
             if summary.count(&frame) && previous.is_some_and(|last| last.overlaps(frame.time_ns)) {
-                self.table.forget();
+                self.hand_over();
+                self.batch.starts_over = true;
             }
             match decoded(&frame, &mut self.filter)? {
-                Ok(segment) => self.push(&segment, frame.time_ns),
+                Ok(segment) => self.push(segment, frame.time_ns),
                 Err(skip) => summary.skipped[skip as usize] += 1,
             }
         }
@@ -128,17 +119,9 @@ impl Reader {
     }
 
     #[inline]
-    fn push(&mut self, segment: &Segment, time_ns: i64) {
-        let found = self.table.find(segment);
-        if let Some(ends) = found.opened {
-            self.batch.opened.push(ends);
-        }
-        self.batch.segments.push(Captured {
-            mark: Mark { time_ns, frame: self.frames },
-            connection: found.connection,
-            by: found.by,
-            header: segment.header,
-        });
+    fn push(&mut self, segment: Segment, time_ns: i64) {
+        let mark = Mark { time_ns, frame: self.frames };
+        self.batch.segments.push(Captured { mark, segment });
         if self.batch.segments.len() == BATCH_LEN {
             self.hand_over();
         }
@@ -147,7 +130,7 @@ impl Reader {
     fn hand_over(&mut self) {
         let mut next = self.recycled.try_recv().unwrap_or_default();
         next.segments.clear();
-        next.opened.clear();
+        next.starts_over = false;
         next.segments.reserve(BATCH_LEN);
         let batch = std::mem::replace(&mut self.batch, next);
         // The tracker takes until the reader ends: there is always someone to take it.

@@ -1,9 +1,10 @@
 //! One pass over captures: frames to connections to verdicts.
 
+use crate::decode::Header;
 use crate::error::ScanError;
-use crate::flow::{Connection, Exchange, Sinks};
+use crate::flow::{Connection, Exchange, Mark, Side, Sinks, Table};
 use crate::judge::{Finding, Verdict, judge};
-use crate::reader::{self, Batch, CaptureSummary, Captured};
+use crate::reader::{self, Batch, CaptureSummary};
 use crate::wait::Waits;
 
 /// What to read and how.
@@ -43,14 +44,17 @@ impl Scan {
 pub fn scan(paths: &[String], options: &Options) -> Result<Scan, ScanError> {
     let mut tracker = Tracker::new(options.min_wait_ns, options.exchanges);
     let filter = options.filter.as_deref();
-    let captures = reader::read_all(paths, filter, |batch| tracker.take(batch, &mut |_, _| {}))?;
+    let captures =
+        reader::read_all(paths, filter, |batch| tracker.take(batch, &mut |_, _, _, _| {}))?;
     Ok(tracker.finish(captures))
 }
 
 /// A segment of one connection, as read again for a timeline.
 #[derive(Debug, Clone, Copy)]
 pub struct TrackedSegment {
-    pub captured: Captured,
+    pub mark: Mark,
+    pub by: Side,
+    pub header: Header,
     /// Stream offset of the first payload byte.
     pub rel_seq: u64,
 }
@@ -66,10 +70,10 @@ pub fn segments(
 ) -> Result<Vec<TrackedSegment>, ScanError> {
     let mut found = Vec::new();
     let mut tracker = Tracker::new(i64::MAX, false);
-    let mut keep = |at: &Connection, captured: &Captured| {
+    let mut keep = |at: &Connection, by: Side, header: &Header, mark: Mark| {
         if at.id == connection {
-            let rel_seq = at.rel_seq(captured.by, &captured.header);
-            found.push(TrackedSegment { captured: *captured, rel_seq });
+            let rel_seq = at.rel_seq(by, header);
+            found.push(TrackedSegment { mark, by, header: *header, rel_seq });
         }
     };
     reader::read_all(paths, filter, |batch| tracker.take(batch, &mut keep))?;
@@ -78,7 +82,10 @@ pub fn segments(
 
 /// The connections so far.
 struct Tracker {
+    table: Table,
     connections: Vec<Connection>,
+    /// Connection and sender of each segment of the current batch.
+    found: Vec<(u32, Side)>,
     waits: Waits,
     exchanges: Option<Vec<Exchange>>,
     min_wait_ns: i64,
@@ -87,7 +94,9 @@ struct Tracker {
 impl Tracker {
     fn new(min_wait_ns: i64, exchanges: bool) -> Self {
         Self {
+            table: Table::default(),
             connections: Vec::new(),
+            found: Vec::new(),
             waits: Waits::default(),
             exchanges: exchanges.then(Vec::new),
             min_wait_ns,
@@ -95,19 +104,33 @@ impl Tracker {
     }
 
     /// Takes the next segments; shows each to `see`, before it is taken.
-    fn take(&mut self, batch: &Batch, see: &mut impl FnMut(&Connection, &Captured)) {
-        for ends in &batch.opened {
-            self.connections.push(Connection::new(self.connections.len() as u32, *ends));
-        }
+    fn take(&mut self, batch: &Batch, see: &mut impl FnMut(&Connection, Side, &Header, Mark)) {
+        self.find(batch);
         let mut sinks = Sinks {
             waits: &mut self.waits,
             exchanges: &mut self.exchanges,
             min_wait_ns: self.min_wait_ns,
         };
+        for (captured, &(id, by)) in batch.segments.iter().zip(&self.found) {
+            let connection = &mut self.connections[id as usize];
+            see(connection, by, &captured.segment.header, captured.mark);
+            connection.take(by, &captured.segment.header, captured.mark, &mut sinks);
+        }
+    }
+
+    /// Looks all connections of a batch up, before any is worked on: so the misses of the cache
+    /// overlap.
+    fn find(&mut self, batch: &Batch) {
+        if batch.starts_over {
+            self.table.forget();
+        }
+        self.found.clear();
         for captured in &batch.segments {
-            let connection = &mut self.connections[captured.connection as usize];
-            see(connection, captured);
-            connection.take(captured.by, &captured.header, captured.mark, &mut sinks);
+            let found = self.table.find(&captured.segment);
+            if let Some(ends) = found.opened {
+                self.connections.push(Connection::new(found.connection, ends));
+            }
+            self.found.push((found.connection, found.by));
         }
     }
 

@@ -207,14 +207,14 @@ fn stalls_in(scan: &Scan, exchange: &Exchange) -> (u64, i64) {
 /// The segments of one connection, as read again.
 pub fn segments(rows: &[TrackedSegment]) -> Table {
     vec![
-        ("frame", integers(rows, |row| row.captured.mark.frame)),
-        ("time_ns", times(rows, |row| row.captured.mark.time_ns)),
-        ("sender", sides(rows, |row| row.captured.by)),
+        ("frame", integers(rows, |row| row.mark.frame)),
+        ("time_ns", times(rows, |row| row.mark.time_ns)),
+        ("sender", sides(rows, |row| row.by)),
         ("rel_seq", integers(rows, |row| row.rel_seq)),
-        ("len", integers(rows, |row| u64::from(row.captured.header.len))),
-        ("seq", integers(rows, |row| u64::from(row.captured.header.seq))),
-        ("ack", integers(rows, |row| u64::from(row.captured.header.ack))),
-        ("flags", integers(rows, |row| u64::from(row.captured.header.flags))),
-        ("window", integers(rows, |row| u64::from(row.captured.header.window))),
+        ("len", integers(rows, |row| u64::from(row.header.len))),
+        ("seq", integers(rows, |row| u64::from(row.header.seq))),
+        ("ack", integers(rows, |row| u64::from(row.header.ack))),
+        ("flags", integers(rows, |row| u64::from(row.header.flags))),
+        ("window", integers(rows, |row| u64::from(row.header.window))),
     ]
 }
