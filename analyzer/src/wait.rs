@@ -41,6 +41,11 @@ pub mod fact {
     pub const PARTIAL_ACK: u16 = 1 << 15;
 }
 
+/// `fact` if `condition` holds.
+pub fn when(condition: bool, fact: u16) -> u16 {
+    if condition { fact } else { 0 }
+}
+
 /// One wait. Times are ns since the epoch, lengths bytes, frames count from 1.
 #[derive(Debug, Clone, Copy)]
 pub struct Wait {

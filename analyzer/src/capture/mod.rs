@@ -165,6 +165,9 @@ enum Fraction {
     PerSecond(u64),
 }
 
+/// No time lies farther from the epoch (years 1823 to 2116), so that two differ by an `i64`.
+const FARTHEST_NS: i64 = 1 << 62;
+
 impl Fraction {
     fn new(units_per_second: u64) -> Self {
         match 1_000_000_000 % units_per_second {
@@ -185,7 +188,8 @@ impl Fraction {
                 i64::try_from(ns).unwrap_or(i64::MAX)
             }
         };
-        seconds.saturating_mul(1_000_000_000).saturating_add(fraction_ns)
+        let time_ns = seconds.saturating_mul(1_000_000_000).saturating_add(fraction_ns);
+        time_ns.clamp(-FARTHEST_NS, FARTHEST_NS)
     }
 }
 

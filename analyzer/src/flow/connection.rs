@@ -1,34 +1,21 @@
 //! One connection: both directions, the handshake, and the waits as they happen.
 
 use super::exchange::{Exchange, Exchanges};
-use super::half::{Half, Release};
+use super::half::{Half, Release, known};
+use super::sending::Sending;
 use super::table::{Endpoint, Ends};
 use super::{Mark, Side};
-use crate::decode::{ACK, FIN, Header, RST, SYN, URG};
+use crate::decode::{ACK, FIN, Header, RST, SYN};
 use crate::seq;
-use crate::wait::{Wait, Waits, fact};
+use crate::wait::{Wait, Waits, fact, when};
 
 /// The timestamp option with its padding, in every segment once agreed (RFC 7323, section 3.2).
 const TIMESTAMP_OPTION_LEN: u32 = 12;
 /// RFC 9293, section 3.7.1: the MSS where the peer announced none (IPv4).
-const DEFAULT_MSS: u32 = 536;
+pub const DEFAULT_MSS: u32 = 536;
 /// No SYN was captured: a largest payload between these looks like an MSS (IPv6's minimum MTU of
 /// 1,280 bytes less 60 bytes of headers; Ethernet's 1,500 less 40).
 const INFERRED_MSS: std::ops::RangeInclusive<u32> = 1220..=1460;
-/// Shorter than this, a payload is below any MSS that hosts fall back to.
-const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
-/// Linux sends a tail-loss probe, which is new data that no algorithm holds, 2 SRTT + 200 ms
-/// after a lone segment (`tcp_schedule_loss_probe`): later than this, a second small segment in
-/// flight proves nothing about Nagle.
-const PROBE_NS: i64 = 190_000_000;
-/// RFC 6928: an initial congestion window of ten segments.
-const INITIAL_WINDOW_SEGMENTS: u32 = 10;
-/// From this round trip on there is a network between the capture point and a host.
-const NETWORK_RTT_NS: i64 = 1_000_000;
-/// Two events this far apart can be told apart as the reason for a third: at the sender itself,
-/// and over a network.
-const LOCAL_DISTINCT_NS: i64 = 1_000_000;
-const DISTINCT_NS: i64 = 5_000_000;
 /// Missing bytes that come this soon were reordered by the network, not sent again.
 const REORDER_NS: i64 = 3_000_000;
 
@@ -303,8 +290,12 @@ impl Connection {
         sinks: &mut Sinks<'_>,
     ) {
         let mss = self.current_mss();
-        self.note_contradiction(side, segment, len, mss, now);
-        self.note_wait(side, segment, len, mss, now, sinks);
+        let (half, peer) = (self.half(side), self.half(side.other()));
+        let sending = Sending { half, peer, segment, len, mss, now };
+        let contradicts = sending.contradicts_nagle();
+        if let Some(wait) = sending.wait(self.id, side, sinks.min_wait_ns) {
+            self.push(wait, sinks);
+        }
         if let Some(exchange) = self.exchanges.data(side, len, now, self.id)
             && let Some(exchanges) = sinks.exchanges
         {
@@ -312,64 +303,16 @@ impl Connection {
         }
         let peer_window = i64::from(self.half(side.other()).window);
         let half = &mut self.halves[side as usize];
+        if contradicts {
+            half.contradictions += 1;
+            half.contradiction = (half.last_data.frame, now.frame);
+        }
         half.send(segment, len, now, !len.is_multiple_of(mss));
         half.room = peer_window - i64::from(half.in_flight());
     }
 
-    /// A small segment sent while a small one is unacknowledged: Nagle's algorithm is off. FIN
-    /// and urgent data pass it, and so does a tail-loss probe.
-    fn note_contradiction(&mut self, side: Side, segment: &Header, len: u32, mss: u32, now: Mark) {
-        let half = &self.halves[side as usize];
-        let since = now.time_ns - half.last_data.time_ns;
-        let exempt = segment.has(FIN | URG) || half.recovering || since >= PROBE_NS;
-        let sure = half.last_small
-            && is_surely_small(half.last_len, mss, half.largest)
-            && is_surely_small(len, mss, half.largest);
-        if sure && !exempt && left_unacked(half, now) {
-            let half = &mut self.halves[side as usize];
-            half.contradictions += 1;
-            half.contradiction = (half.last_data.frame, now.frame);
-        }
-    }
-
-    fn note_wait(
-        &mut self,
-        side: Side,
-        segment: &Header,
-        len: u32,
-        mss: u32,
-        now: Mark,
-        sinks: &mut Sinks<'_>,
-    ) {
-        let (half, peer) = (self.half(side), self.half(side.other()));
-        let release = releasing_ack(half, peer, now);
-        let own_before = release.is_some() || half.last_data.after(peer.last_data);
-        let from = if own_before { half.last_data } else { peer.last_data };
-        if !from.is_set() || now.time_ns - from.time_ns < sinks.min_wait_ns {
-            return;
-        }
-        let wait = Wait {
-            connection: self.id,
-            by: side,
-            facts: facts(half, peer, segment, len, mss, release, from, now)
-                | when(own_before, fact::OWN_DATA_BEFORE),
-            from,
-            to: now,
-            ack: release.map_or(Mark::default(), |release| release.mark),
-            rel_seq: half.offset,
-            len,
-            unacked_len: half.last_len,
-            unacked_ns: match release {
-                Some(release) if release.exactly_small => half.small_sent_ns,
-                _ => half.last_data.time_ns,
-            },
-            contradictions: half.contradictions,
-        };
-        self.push(side, wait, sinks);
-    }
-
-    fn push(&mut self, side: Side, wait: Wait, sinks: &mut Sinks<'_>) {
-        let half = &self.halves[side as usize];
+    fn push(&self, wait: Wait, sinks: &mut Sinks<'_>) {
+        let half = self.half(wait.by);
         let near_ack = wait.release_ns() - known(half.rtt_ns) <= CANDIDATE_NS;
         if wait.has_ack() && wait.is(fact::PURE_ACK) && near_ack {
             sinks.waits.push_candidate(wait);
@@ -423,103 +366,3 @@ impl Connection {
 /// Data that follows an ACK by more than the round trip and this much was not released by it:
 /// well above the jitter of any path that the judgement accepts.
 const CANDIDATE_NS: i64 = 30_000_000;
-
-fn when(condition: bool, fact: u16) -> u16 {
-    if condition { fact } else { 0 }
-}
-
-/// A duration that may be unknown, as 0.
-fn known(duration_ns: i64) -> i64 {
-    if duration_ns == i64::MAX { 0 } else { duration_ns }
-}
-
-/// Below the MSS beyond doubt: shorter than any fallback MSS, or shorter than something larger
-/// that this sender sent (the path may carry less than the SYN announced).
-fn is_surely_small(len: u32, mss: u32, largest: u32) -> bool {
-    len < mss && (len < MIN_CERTAIN_MSS || len < largest)
-}
-
-/// Had the sender, when it sent what is captured `now`, an unacknowledged small segment?
-///
-/// Judged in the sender's time: an ACK that passed the capture point less than half the round
-/// trip to the sender ago cannot have reached it.
-fn left_unacked(half: &Half, now: Mark) -> bool {
-    if half.small_unacked() {
-        return true;
-    }
-    let acked = half.small_acked.mark;
-    let since = now.time_ns - acked.time_ns;
-    // Without a handshake the round trip is only known to be no longer than this.
-    let measured = half.syn && half.rtt_ns != i64::MAX && half.rtt_ns >= NETWORK_RTT_NS;
-    acked.is_set() && measured && since * 2 < half.rtt_ns
-}
-
-/// The ACK that may have let the sender go on: the first to cover its last small segment
-/// (Minshall's rule) or everything (the classic rule), if it reached the sender after its last
-/// data had left.
-///
-/// Data from the peer that reached the sender shortly before such an ACK explains what follows as
-/// well as the ACK does: the program may answer it.
-fn releasing_ack(half: &Half, peer: &Half, now: Mark) -> Option<Release> {
-    if half.bytes == 0 {
-        // Only its SYN was acknowledged.
-        return None;
-    }
-    let rtt_ns = known(half.rtt_ns);
-    let data = peer.last_data;
-    let data_arrived = reached_after(data, half.last_data, rtt_ns)
-        && (now.time_ns - data.time_ns) * 4 >= rtt_ns * 3;
-    let distinct_ns = if rtt_ns < NETWORK_RTT_NS { LOCAL_DISTINCT_NS } else { DISTINCT_NS };
-    let freed = |release: Release| {
-        let mark = release.mark;
-        let answered = data_arrived && mark.time_ns - data.time_ns < distinct_ns;
-        let freeing = mark.is_set() && reached_after(mark, half.last_data, rtt_ns);
-        (freeing && !answered).then_some(release)
-    };
-    let distance = |release: &Release| (now.time_ns - release.mark.time_ns - rtt_ns).abs();
-    [freed(half.small_acked), freed(half.all_acked)].into_iter().flatten().min_by_key(distance)
-}
-
-/// Did `incoming` reach the sender after `sent` had left it? Judged in the sender's time: what
-/// passes the capture point on its way to the sender arrives half a round trip later, and what
-/// passes it on its way out left half a round trip earlier. A quarter is left to jitter.
-fn reached_after(incoming: Mark, sent: Mark, rtt_ns: i64) -> bool {
-    match rtt_ns {
-        ..NETWORK_RTT_NS => incoming.after(sent),
-        _ => incoming.time_ns + rtt_ns * 3 / 4 > sent.time_ns,
-    }
-}
-
-#[expect(clippy::too_many_arguments)]
-fn facts(
-    half: &Half,
-    peer: &Half,
-    segment: &Header,
-    len: u32,
-    mss: u32,
-    release: Option<Release>,
-    from: Mark,
-    now: Mark,
-) -> u16 {
-    let window_known = peer.window_scale_known && half.bytes > 0;
-    let zero_window = peer.zero_window_frame > from.frame
-        || (peer.zero_window_frame > 0
-            && half.bytes > 0
-            && half.room <= 0
-            && peer.zero_window_frame >= from.frame);
-    let pure = release.is_some_and(|release| release.pure);
-    let partial = release.is_some_and(|release| release.mark != half.all_acked.mark);
-    when(pure, fact::PURE_ACK)
-        | when(release.is_some_and(|release| release.fin), fact::ACK_FIN)
-        | when(partial, fact::PARTIAL_ACK)
-        | when(half.last_small || partial, fact::UNACKED_SMALL)
-        | when(len < mss, fact::SMALL)
-        | when(segment.has(FIN), fact::FIN)
-        | when(segment.has(URG), fact::URGENT)
-        | when(half.recovering, fact::RECOVERY)
-        | when(zero_window, fact::ZERO_WINDOW)
-        | when(window_known && half.room < i64::from(len), fact::WINDOW_FULL)
-        | when(half.unseen_frame >= from.frame && half.unseen_bytes > 0, fact::UNSEEN)
-        | when(half.flight > mss.saturating_mul(INITIAL_WINDOW_SEGMENTS), fact::LARGE_FLIGHT)
-        | when(half.small_unacked() && now.after(from), fact::UNACKED_AT_SEND)
-}

@@ -283,3 +283,8 @@ impl Half {
             && !segment.has(crate::decode::SYN | crate::decode::FIN | crate::decode::RST)
     }
 }
+
+/// A duration that may be unknown, as 0.
+pub fn known(duration_ns: i64) -> i64 {
+    if duration_ns == i64::MAX { 0 } else { duration_ns }
+}

@@ -3,12 +3,13 @@
 mod connection;
 mod exchange;
 mod half;
+mod sending;
 mod table;
 
 pub use connection::{Connection, Sinks};
 pub use exchange::Exchange;
 pub use half::Half;
-pub use table::{Endpoint, Ends, Table};
+pub use table::{Endpoint, Table};
 
 /// One end of a connection, and the direction of what it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,164 @@
+//! New data leaves: had it been waiting, and does it show that Nagle's algorithm is off?
+
+use super::connection::DEFAULT_MSS;
+use super::half::{Half, Release, known};
+use super::{Mark, Side};
+use crate::decode::{FIN, Header, URG};
+use crate::wait::{Wait, fact, when};
+
+/// Shorter than this, a payload is below any MSS that hosts fall back to.
+const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
+/// Linux sends a tail-loss probe, which is new data that no algorithm holds, 2 SRTT + 200 ms
+/// after a lone segment (`tcp_schedule_loss_probe`): later than this, a second small segment in
+/// flight proves nothing about Nagle.
+const PROBE_NS: i64 = 190_000_000;
+/// RFC 6928: an initial congestion window of ten segments.
+const INITIAL_WINDOW_SEGMENTS: u32 = 10;
+/// From this round trip on there is a network between the capture point and a host.
+const NETWORK_RTT_NS: i64 = 1_000_000;
+/// Two events this far apart can be told apart as the reason for a third: at the sender itself,
+/// and over a network.
+const LOCAL_DISTINCT_NS: i64 = 1_000_000;
+const DISTINCT_NS: i64 = 5_000_000;
+
+/// A segment of new data, and both directions as they were before it.
+pub struct Sending<'a> {
+    /// Its sender's side, and the other one.
+    pub half: &'a Half,
+    pub peer: &'a Half,
+    pub segment: &'a Header,
+    /// New bytes in it.
+    pub len: u32,
+    /// Effective MSS in bytes.
+    pub mss: u32,
+    pub now: Mark,
+}
+
+impl Sending<'_> {
+    /// A small segment sent while a small one is unacknowledged: Nagle's algorithm is off. FIN
+    /// and urgent data pass it, and so does a tail-loss probe.
+    pub fn contradicts_nagle(&self) -> bool {
+        let half = self.half;
+        let since = self.now.time_ns - half.last_data.time_ns;
+        let exempt = self.segment.has(FIN | URG) || half.recovering || since >= PROBE_NS;
+        half.last_small
+            && !exempt
+            && self.is_surely_small(half.last_len)
+            && self.is_surely_small(self.len)
+            && self.left_unacked()
+    }
+
+    /// Below the MSS beyond doubt: shorter than any fallback MSS, or shorter than something larger
+    /// that this sender sent (the path may carry less than the SYN announced).
+    fn is_surely_small(&self, len: u32) -> bool {
+        len < self.mss && (len < MIN_CERTAIN_MSS || len < self.half.largest)
+    }
+
+    /// Had the sender, when it sent this, an unacknowledged small segment?
+    ///
+    /// Judged in the sender's time: an ACK that passed the capture point less than half the round
+    /// trip to the sender ago cannot have reached it.
+    fn left_unacked(&self) -> bool {
+        let half = self.half;
+        if half.small_unacked() {
+            return true;
+        }
+        let acked = half.small_acked.mark;
+        let since = self.now.time_ns - acked.time_ns;
+        // Without a handshake the round trip is only known to be no longer than this.
+        let measured = half.syn && half.rtt_ns != i64::MAX && half.rtt_ns >= NETWORK_RTT_NS;
+        acked.is_set() && measured && since * 2 < half.rtt_ns
+    }
+
+    /// The wait that ends with this segment, if it is at least `min_wait_ns` long.
+    pub fn wait(&self, connection: u32, by: Side, min_wait_ns: i64) -> Option<Wait> {
+        let (half, peer) = (self.half, self.peer);
+        let release = self.releasing_ack();
+        let own_before = release.is_some() || half.last_data.after(peer.last_data);
+        let from = if own_before { half.last_data } else { peer.last_data };
+        if !from.is_set() || self.now.time_ns - from.time_ns < min_wait_ns {
+            return None;
+        }
+        Some(Wait {
+            connection,
+            by,
+            facts: self.facts(release, from) | when(own_before, fact::OWN_DATA_BEFORE),
+            from,
+            to: self.now,
+            ack: release.map_or(Mark::default(), |release| release.mark),
+            rel_seq: half.offset,
+            len: self.len,
+            unacked_len: half.last_len,
+            unacked_ns: match release {
+                Some(release) if release.exactly_small => half.small_sent_ns,
+                _ => half.last_data.time_ns,
+            },
+            contradictions: half.contradictions,
+        })
+    }
+
+    /// The ACK that may have let the sender go on: the first to cover its last small segment
+    /// (Minshall's rule) or everything (the classic rule), if it reached the sender after its last
+    /// data had left.
+    ///
+    /// Data from the peer that reached the sender shortly before such an ACK explains what follows as
+    /// well as the ACK does: the program may answer it.
+    fn releasing_ack(&self) -> Option<Release> {
+        let (half, peer, now) = (self.half, self.peer, self.now);
+        if half.bytes == 0 {
+            // Only its SYN was acknowledged.
+            return None;
+        }
+        let rtt_ns = known(half.rtt_ns);
+        let data = peer.last_data;
+        let data_arrived = reached_after(data, half.last_data, rtt_ns)
+            && (now.time_ns - data.time_ns) * 4 >= rtt_ns * 3;
+        let distinct_ns = if rtt_ns < NETWORK_RTT_NS { LOCAL_DISTINCT_NS } else { DISTINCT_NS };
+        let freed = |release: Release| {
+            let mark = release.mark;
+            let answered = data_arrived && mark.time_ns - data.time_ns < distinct_ns;
+            let freeing = mark.is_set() && reached_after(mark, half.last_data, rtt_ns);
+            (freeing && !answered).then_some(release)
+        };
+        let distance = |release: &Release| (now.time_ns - release.mark.time_ns - rtt_ns).abs();
+        [freed(half.small_acked), freed(half.all_acked)].into_iter().flatten().min_by_key(distance)
+    }
+
+    fn facts(&self, release: Option<Release>, from: Mark) -> u16 {
+        let (half, peer) = (self.half, self.peer);
+        let window_known = peer.window_scale_known && half.bytes > 0;
+        let zero_window = peer.zero_window_frame > from.frame
+            || (peer.zero_window_frame > 0
+                && half.bytes > 0
+                && half.room <= 0
+                && peer.zero_window_frame >= from.frame);
+        let pure = release.is_some_and(|release| release.pure);
+        let partial = release.is_some_and(|release| release.mark != half.all_acked.mark);
+        when(pure, fact::PURE_ACK)
+            | when(release.is_some_and(|release| release.fin), fact::ACK_FIN)
+            | when(partial, fact::PARTIAL_ACK)
+            | when(half.last_small || partial, fact::UNACKED_SMALL)
+            | when(self.len < self.mss, fact::SMALL)
+            | when(self.segment.has(FIN), fact::FIN)
+            | when(self.segment.has(URG), fact::URGENT)
+            | when(half.recovering, fact::RECOVERY)
+            | when(zero_window, fact::ZERO_WINDOW)
+            | when(window_known && half.room < i64::from(self.len), fact::WINDOW_FULL)
+            | when(half.unseen_frame >= from.frame && half.unseen_bytes > 0, fact::UNSEEN)
+            | when(
+                half.flight > self.mss.saturating_mul(INITIAL_WINDOW_SEGMENTS),
+                fact::LARGE_FLIGHT,
+            )
+            | when(half.small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
+    }
+}
+
+/// Did `incoming` reach the sender after `sent` had left it? Judged in the sender's time: what
+/// passes the capture point on its way to the sender arrives half a round trip later, and what
+/// passes it on its way out left half a round trip earlier. A quarter is left to jitter.
+fn reached_after(incoming: Mark, sent: Mark, rtt_ns: i64) -> bool {
+    match rtt_ns {
+        ..NETWORK_RTT_NS => incoming.after(sent),
+        _ => incoming.time_ns + rtt_ns * 3 / 4 > sent.time_ns,
+    }
+}
