@@ -43,7 +43,7 @@ CAPTURES: dict[str, dict[str, Any]] = {
         "nagle": {"client": "on", "server": "on"},
     },
     "jdk-httpserver": {
-        "story": "JDK HttpServer sends head and body apart to Apache HttpClient: 30 calls, kept alive",
+        "story": "JDK HttpServer sends head and body apart to Apache HttpClient in 30 calls",
         "nagle": {"client": "off", "server": "on"},
         "second_write": ("server", 77, 177),
     },
@@ -57,7 +57,7 @@ CAPTURES: dict[str, dict[str, Any]] = {
         "second_write": ("server", 143, 149),
     },
     "epoll-fixed": {
-        "story": "the same server with TCP_NODELAY on the connection; cut: 1000 frames of 128 bytes",
+        "story": "the same server, TCP_NODELAY on the connection; cut: 1000 frames of 128 bytes",
         "nagle": {"client": "off", "server": "off"},
     },
 }

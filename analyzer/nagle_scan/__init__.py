@@ -5,9 +5,11 @@
 >>> result.stalls[["sender", "wait_ms", "frame_held"]]
 """
 
-from nagle_scan._core import VERSION as __version__
+from nagle_scan import _core
 from nagle_scan.errors import CaptureError, FilterError, NagleScanError, OutputError
 from nagle_scan.results import Scan, scan
+
+__version__ = _core.VERSION
 
 __all__ = [
     "CaptureError",

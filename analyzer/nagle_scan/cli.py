@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from nagle_scan import _core
-from nagle_scan.report import text
+from nagle_scan.report import layout, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(options)
     except _core.NagleScanError as error:
-        print(f"nagle-scan: {text.printable(str(error))}", file=sys.stderr)
+        print(f"nagle-scan: {layout.printable(str(error))}", file=sys.stderr)
         return EXIT_UNUSABLE
 
 
@@ -61,7 +61,7 @@ def _say(scan: _core.Scan, options: argparse.Namespace) -> None:
     # None where the shell closed it (`>&-`).
     if sys.stdout is None:
         return
-    style = text.COLOURS if text.wants_colours(sys.stdout) else text.PLAIN
+    style = layout.COLOURS if layout.wants_colours(sys.stdout) else layout.PLAIN
     report = text.render(scan, options.capture, options.min_wait, style)
     try:
         encoding = sys.stdout.encoding
@@ -84,7 +84,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Exits, like all input that cannot be used."""
         hint = "see nagle-scan --help"
-        self.exit(EXIT_UNUSABLE, f"nagle-scan: {text.printable(message)} ({hint})\n")
+        self.exit(EXIT_UNUSABLE, f"nagle-scan: {layout.printable(message)} ({hint})\n")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Exits, also where nobody reads the help any more."""
@@ -146,7 +146,7 @@ def _suffix(path: str) -> str:
 def _output(path: str) -> str:
     if _suffix(path) not in WRITERS:
         raise argparse.ArgumentTypeError(
-            f"{text.printable(path)!r} has no known suffix ({', '.join(WRITERS)})"
+            f"{layout.printable(path)!r} has no known suffix ({', '.join(WRITERS)})"
         )
     return _utf8(path)
 
@@ -157,7 +157,7 @@ def _utf8(argument: str) -> str:
         argument.encode()
     except UnicodeEncodeError:
         raise argparse.ArgumentTypeError(
-            f"{text.printable(argument)!r} is not UTF-8: rename the file, or read it with '-'"
+            f"{layout.printable(argument)!r} is not UTF-8: rename the file, or read it with '-'"
         ) from None
     return argument
 

@@ -61,7 +61,7 @@ pub struct Lock {
     pub small_after_window: u32,
     pub full_after_window: u32,
     /// Share of the sender's segments, as they cross the path, that are small.
-    small_share: f64,
+    pub small_share: f64,
     /// Half of the locked releases lie this close to the round trip, in ns.
     pub spread_ns: i64,
     /// Do the releases peak at the round trip?

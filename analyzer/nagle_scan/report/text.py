@@ -2,49 +2,26 @@
 
 from __future__ import annotations
 
-import os
-import re
-import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TextIO
 
 from nagle_scan import _core, advice
+from nagle_scan.report.layout import (
+    Style,
+    count,
+    duration,
+    endpoint,
+    headed,
+    maybe_ms,
+    printable,
+    table,
+    times,
+    wrapped,
+)
 
-WIDTH = 100
 MAX_CONNECTIONS = 10
 MAX_GROUPS = 5
 MAX_WAITS = 5
 MAX_PARTIES = 6
-NUMBER = re.compile(r"-|[\d.,]+( ms| s| B)?")
-
-
-@dataclass(frozen=True)
-class Style:
-    """Escape sequences around the parts that stand out."""
-
-    bad: str = ""
-    good: str = ""
-    bold: str = ""
-    faint: str = ""
-    end: str = ""
-
-
-PLAIN = Style()
-COLOURS = Style("\x1b[1;31m", "\x1b[1;32m", "\x1b[1m", "\x1b[2m", "\x1b[0m")
-
-
-def wants_colours(stream: TextIO) -> bool:
-    """Only a terminal gets colours, and not when `NO_COLOR` asks for none (no-color.org)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def printable(text: str) -> str:
-    """`text` with everything that could steer a terminal written as an escape."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
-    )
 
 
 def render(scan: _core.Scan, paths: Sequence[str], min_wait_ms: float, style: Style) -> str:
@@ -63,8 +40,8 @@ def render(scan: _core.Scan, paths: Sequence[str], min_wait_ms: float, style: St
 def _header(summary: _core.Summary, paths: Sequence[str], style: Style) -> str:
     names = printable(", ".join(paths[:3])) + (f" and {len(paths) - 3} more" * (len(paths) > 3))
     counts = (
-        f"{_count(summary.packets, 'packet')}, {_count(summary.connections, 'TCP connection')}, "
-        f"{_count(summary.exchanges, 'exchange')}"
+        f"{count(summary.packets, 'packet')}, {count(summary.connections, 'TCP connection')}, "
+        f"{count(summary.exchanges, 'exchange')}"
     )
     return f"{style.faint}nagle-scan {_core.VERSION}: {names}: {counts}{style.end}"
 
@@ -75,25 +52,25 @@ def _notices(summary: _core.Summary, style: Style) -> Iterator[str]:
         yield _notice((f"{printable(path)}: " if several else "") + warning, style)
     if summary.one_sided:
         yield _notice(
-            f"{_count(summary.one_sided, 'connection')} captured in one direction only: "
+            f"{count(summary.one_sided, 'connection')} captured in one direction only: "
             "no stall can be told there",
             style,
         )
     if summary.without_handshake:
         yield _notice(
-            f"{_count(summary.without_handshake, 'connection')} without its handshake: "
+            f"{count(summary.without_handshake, 'connection')} without its handshake: "
             "round trips, windows and the MSS are estimates there",
             style,
         )
     if summary.waits_not_listed:
         yield _notice(
-            f"{_count(summary.waits_not_listed, 'wait')} without a stall counted but not listed",
+            f"{count(summary.waits_not_listed, 'wait')} without a stall counted but not listed",
             style,
         )
 
 
 def _notice(text: str, style: Style) -> str:
-    return _wrapped(f"note: {text}.", "      ").replace("note:", f"{style.bold}note:{style.end}", 1)
+    return wrapped(f"note: {text}.", "      ").replace("note:", f"{style.bold}note:{style.end}", 1)
 
 
 def _stalls(scan: _core.Scan, summary: _core.Summary, style: Style) -> Iterator[str]:
@@ -101,7 +78,7 @@ def _stalls(scan: _core.Scan, summary: _core.Summary, style: Style) -> Iterator[
     connections = scan.affected(MAX_CONNECTIONS)
     yield ""
     for group in groups[:MAX_GROUPS]:
-        yield _headed("STALL", style.bad, _sentence(group), style)
+        yield headed("STALL", style.bad, _sentence(group), style)
     if len(groups) > MAX_GROUPS:
         yield f"       ... and {len(groups) - MAX_GROUPS} more pairs of hosts (see -o stalls.csv)"
     yield from _expected(connections, style)
@@ -116,9 +93,9 @@ def _stalls(scan: _core.Scan, summary: _core.Summary, style: Style) -> Iterator[
 
 def _sentence(group: _core.Group) -> str:
     message = "reply" if group.sender == "server" else "request"
-    total = _duration(group.stalled_ms)
+    total = duration(group.stalled_ms)
     held = (
-        f"{_party(group)} held part of its {message} {_times(group.stalls)} for "
+        f"{_party(group)} held part of its {message} {times(group.stalls)} for "
         f"~{group.median_wait_ms:.1f} ms each, {total} in all"
     )
     if group.stalls == 1:
@@ -129,7 +106,7 @@ def _sentence(group: _core.Group) -> str:
 def _party(group: _core.Group) -> str:
     """The sender as its owner knows it: a server by its port, a client by the server it called."""
     if group.sender == "server":
-        return _endpoint(group.sender_addr, group.server_port)
+        return endpoint(group.sender_addr, group.server_port)
     return f"{group.sender_addr} (client of port {group.server_port})"
 
 
@@ -161,24 +138,23 @@ def _connections(
 ) -> Iterator[str]:
     affected = summary.affected_connections
     yield f"\n{style.bold}Affected connections{style.end} ({affected} of {summary.connections})\n"
-    table = [
-        ("stream", "client", "server", "held by", "stalls", "lost", "exchanges", "mean now", "without stalls")
-    ]
+    heads = ("stream", "client", "server", "held by", "stalls", "lost", "exchanges", "mean now")
+    lines = [(*heads, "without stalls")]
     for row in rows:
-        table.append(
+        lines.append(
             (
                 str(row.id),
                 row.client,
                 row.server,
                 _holder(row),
                 str(row.stalls),
-                _duration(row.stalled_ms),
+                duration(row.stalled_ms),
                 str(row.exchanges),
-                _maybe_ms(row.mean_latency_ms),
-                _maybe_ms(row.predicted_latency_ms),
+                maybe_ms(row.mean_latency_ms),
+                maybe_ms(row.predicted_latency_ms),
             )
         )
-    yield from _table(table)
+    yield from table(lines)
     if affected > len(rows):
         yield f"  ... and {affected - len(rows)} more (see -o result.json)"
 
@@ -195,7 +171,7 @@ def _first_exchange(rows: Sequence[_core.ConnectionRow]) -> Iterator[str]:
     ]
     if fast and len(fast) == len(rows) and all(row.exchanges > 1 for row in rows):
         slowest_ms = max(row.first_latency_ms or 0.0 for row in fast)
-        yield "\n" + _wrapped(
+        yield "\n" + wrapped(
             f"The first exchange of each was spared (at most {slowest_ms:.1f} ms): a connection "
             "begins with quick ACKs, and the receiver delays its ACKs only once it has answered. "
             "So a test with one request per connection looks healthy.",
@@ -208,7 +184,7 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
     sender, receiver = stall.sender, stall.receiver
     after_ms = (stall.to_ns - stall.from_ns) / 1e6
     ack_ms = (stall.ack_ns - stall.from_ns) / 1e6
-    yield from _table(
+    yield from table(
         [
             ("frame", "time", "from", "to", "payload", ""),
             (
@@ -241,7 +217,7 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
     )
     yield f"\n  Why this is {stall.confidence}:"
     for reason in stall.evidence:
-        yield _wrapped(f"  - {reason}.", "    ")
+        yield wrapped(f"  - {reason}.", "    ")
 
 
 def _remedies(group: _core.Group, style: Style) -> Iterator[str]:
@@ -249,7 +225,7 @@ def _remedies(group: _core.Group, style: Style) -> Iterator[str]:
     yield f"\n{style.bold}What to change{style.end} (one of these is enough)\n"
     for number, remedy in enumerate(advice.REMEDIES[group.cause], 1):
         where = remedy.where.format(sender=sender, receiver=group.receiver_addr)
-        yield _wrapped(f"  {number}. {where}: {remedy.what} {remedy.price}", "     ")
+        yield wrapped(f"  {number}. {where}: {remedy.what} {remedy.price}", "     ")
 
 
 def _expected(rows: Sequence[_core.ConnectionRow], style: Style) -> Iterator[str]:
@@ -258,7 +234,7 @@ def _expected(rows: Sequence[_core.ConnectionRow], style: Style) -> Iterator[str
         return
     now = sum((row.mean_latency_ms or 0.0) * row.exchanges for row in rows) / exchanges
     then = sum((row.predicted_latency_ms or 0.0) * row.exchanges for row in rows) / exchanges
-    yield _headed(
+    yield headed(
         "COST ",
         style.bold,
         f"An exchange on these connections takes {now:.1f} ms on average; without the stalls it "
@@ -276,18 +252,18 @@ def _options(scan: _core.Scan, style: Style) -> Iterator[str]:
     rows = [("", "sockets", "connections", "")]
     for party in parties:
         who = (
-            f"server {_endpoint(party.addr, party.server_port)}"
+            f"server {endpoint(party.addr, party.server_port)}"
             if party.side == "server"
             else f"client {party.addr} to port {party.server_port}"
         )
-        for answer, count, proof in (
+        for answer, sockets, proof in (
             ("no", party.on, party.on_proof),
             ("yes", party.off, party.off_proof),
             ("cannot tell", party.unknown, None),
         ):
-            if count:
-                rows.append((answer, who, f"{count:,}", _proof(answer, proof)))
-    yield from _table(rows)
+            if sockets:
+                rows.append((answer, who, f"{sockets:,}", _proof(answer, proof)))
+    yield from table(rows)
 
 
 def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
@@ -303,11 +279,11 @@ def _clean(
     scan: _core.Scan, summary: _core.Summary, min_wait_ms: float, style: Style
 ) -> Iterator[str]:
     yield ""
-    yield _headed(
+    yield headed(
         "NO STALL",
         style.good,
         f"No Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more in "
-        f"{_count(summary.connections, 'connection')}.",
+        f"{count(summary.connections, 'connection')}.",
         style,
     )
     yield from _other_waits(scan, min_wait_ms, style)
@@ -324,7 +300,7 @@ def _other_waits(scan: _core.Scan, min_wait_ms: float, style: Style) -> Iterator
     rows += [
         (
             str(wait.connection),
-            _duration(wait.wait_ms),
+            duration(wait.wait_ms),
             wait.cause,
             wait.by,
             f"{wait.frame_from}-{wait.frame_to}",
@@ -332,7 +308,7 @@ def _other_waits(scan: _core.Scan, min_wait_ms: float, style: Style) -> Iterator
         )
         for wait in waits
     ]
-    yield from _table(rows)
+    yield from table(rows)
 
 
 def _inconclusive(summary: _core.Summary, style: Style) -> str:
@@ -345,56 +321,4 @@ def _inconclusive(summary: _core.Summary, style: Style) -> str:
         )
     else:
         reason = "no connection in it carries data."
-    return "\n" + _headed("CANNOT TELL", style.bold, reason, style)
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Aligned columns: numbers to the right, texts to the left."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            cell.rjust(width) if _is_number_column(rows, column) else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield ("  " + "  ".join(cells)).rstrip()
-
-
-def _is_number_column(rows: Sequence[tuple[str, ...]], column: int) -> bool:
-    return all(NUMBER.fullmatch(row[column]) for row in rows[1:])
-
-
-def _headed(head: str, colour: str, text: str, style: Style) -> str:
-    """A wrapped sentence beside a word that says what it is."""
-    wrapped = _wrapped(f"{head}  {text}", " " * (len(head) + 2))
-    return f"{colour}{head}{style.end}" + wrapped[len(head) :]
-
-
-def _wrapped(text: str, indent: str) -> str:
-    """`text` in lines of at most `WIDTH`; all but the first begin with `indent`."""
-    return textwrap.fill(
-        text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
-
-
-def _endpoint(addr: str, port: int) -> str:
-    return f"[{addr}]:{port}" if ":" in addr else f"{addr}:{port}"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count:,} times"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
-def _duration(milliseconds: float) -> str:
-    if milliseconds >= 10_000:
-        return f"{milliseconds / 1000:,.0f} s"
-    if milliseconds >= 1000:
-        return f"{milliseconds / 1000:.1f} s"
-    return f"{milliseconds:.1f} ms"
-
-
-def _maybe_ms(milliseconds: float | None) -> str:
-    return "-" if milliseconds is None else f"{milliseconds:.1f} ms"
+    return "\n" + headed("CANNOT TELL", style.bold, reason, style)

@@ -1,1 +1,118 @@
+//! Each cause beside a look-alike that must not get its name.
 
+use super::{Cause, Direction, RULES};
+use crate::flow::{Mark, Side};
+use crate::hold::Lock;
+use crate::wait::{Wait, fact};
+
+const HELD: u16 = fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::UNACKED_SMALL | fact::SMALL;
+
+/// A small segment 44 ms after another, 30 us after the pure ACK; captured at the sender, 2 ms of
+/// round trip away from the receiver.
+fn held() -> Wait {
+    let at = |time_ns: i64, frame| Mark { time_ns, frame };
+    Wait {
+        connection: 0,
+        by: Side::Client,
+        facts: HELD,
+        from: at(0, 10),
+        to: at(44_030_000, 12),
+        ack: at(44_000_000, 11),
+        rel_seq: 100,
+        len: 6,
+        unacked_len: 143,
+        unacked_ns: 0,
+        contradictions: 0,
+    }
+}
+
+fn direction() -> Direction {
+    let lock = Lock {
+        center_ns: 20_000,
+        measured: true,
+        tolerance_ns: 500_000,
+        in_band: 9,
+        peaks: true,
+        ..Lock::default()
+    };
+    Direction { lock, receiver_rtt_ns: Some(2_000_000), ..Direction::default() }
+}
+
+fn cause(wait: Wait) -> Cause {
+    Cause::of(&wait, &direction())
+}
+
+#[test]
+fn a_late_ack_that_releases_a_small_segment_is_a_stall() {
+    assert_eq!(cause(held()), Cause::NagleDelack);
+}
+
+#[test]
+fn a_prompt_ack_that_releases_one_costs_a_round_trip_only() {
+    let direction = Direction { receiver_rtt_ns: Some(43_900_000), ..direction() };
+    assert_eq!(Cause::of(&held(), &direction), Cause::NagleRtt);
+}
+
+#[test]
+fn data_that_comes_late_after_the_ack_is_the_programs_doing() {
+    let mut wait = held();
+    wait.to.time_ns += 5_000_000;
+    assert_eq!(cause(wait), Cause::SenderApp);
+}
+
+#[test]
+fn where_nagle_is_off_nothing_is_held() {
+    let off = Direction { off_or_paced: true, ..direction() };
+    assert_eq!(Cause::of(&held(), &off), Cause::SenderApp);
+}
+
+#[test]
+fn what_nagle_lets_go_is_not_held() {
+    for exempt in [fact::FIN, fact::URGENT] {
+        assert_eq!(cause(Wait { facts: HELD | exempt, ..held() }), Cause::SenderApp);
+    }
+}
+
+#[test]
+fn bytes_sent_again_are_a_retransmission_even_after_200_ms() {
+    let facts = fact::OWN_DATA_BEFORE | fact::RETRANSMITTED;
+    assert_eq!(cause(Wait { facts, ..held() }), Cause::Retransmission);
+}
+
+#[test]
+fn a_closed_window_is_not_a_hold_and_its_probe_no_loss() {
+    assert_eq!(cause(Wait { facts: HELD | fact::ZERO_WINDOW, ..held() }), Cause::ZeroWindow);
+    let probe = fact::RETRANSMITTED | fact::ZERO_WINDOW;
+    assert_eq!(cause(Wait { facts: probe, ..held() }), Cause::ZeroWindow);
+}
+
+#[test]
+fn a_full_sized_segment_after_a_late_ack_is_no_stall() {
+    assert_eq!(cause(Wait { facts: HELD & !fact::SMALL, ..held() }), Cause::DelayedAck);
+}
+
+#[test]
+fn after_a_large_flight_the_congestion_window_is_the_reason() {
+    let facts = HELD & !fact::SMALL | fact::LARGE_FLIGHT;
+    assert_eq!(cause(Wait { facts, ..held() }), Cause::CongestionWindow);
+}
+
+#[test]
+fn where_bytes_are_missing_nothing_is_claimed() {
+    assert_eq!(cause(Wait { facts: HELD | fact::UNSEEN, ..held() }), Cause::Unknown);
+}
+
+#[test]
+fn every_cause_has_its_name_its_file_and_its_documentation() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/causes");
+    let headings =
+        ["What happens", "How it is recognised", "What it is not", "What to do", "References"];
+    for rule in &RULES {
+        assert_eq!(rule.cause.name(), rule.name);
+        assert_eq!(serde_json::to_string(&rule.cause).unwrap(), format!("\"{}\"", rule.name));
+        let source = std::fs::read_to_string(format!("{folder}/{}.rs", rule.name)).unwrap();
+        for heading in headings {
+            assert!(source.contains(&format!("//! # {heading}\n")), "{}: {heading}", rule.name);
+        }
+    }
+}
