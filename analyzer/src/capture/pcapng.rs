@@ -6,6 +6,7 @@ use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
 
 const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+const OBSOLETE_PACKET: u32 = 2;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 /// Type, length, byte-order magic: what is needed before a block can be sized.
 const BLOCK_START_LEN: usize = 12;
@@ -108,11 +109,49 @@ impl Blocks {
                 });
             }
             Ok((_, Block::SimplePacket(block))) => return Ok(self.simple_packet(&block)),
+            Ok((_, Block::Unknown(block))) if self.is_obsolete_packet(block.block_type) => {
+                return self.obsolete_packet(block.data);
+            }
             // Name resolution, statistics, custom blocks and the like hold no packet.
             Ok(_) => {}
             Err(_) => return Err(End::Damaged("a block cannot be parsed")),
         }
         Ok(Read::Other)
+    }
+
+    fn is_obsolete_packet(&self, little_endian_type: u32) -> bool {
+        OBSOLETE_PACKET
+            == match self.big_endian {
+                true => little_endian_type.swap_bytes(),
+                false => little_endian_type,
+            }
+    }
+
+    /// The Packet Block of early writers: as an enhanced packet, but with 16 bits of interface and
+    /// 16 bits of drop count. It is a frame to Wireshark, so it must count as one.
+    fn obsolete_packet(&self, data: &[u8]) -> Result<Read, End> {
+        let word = |at: usize| {
+            let bytes = data.get(at..).and_then(|rest| rest.first_chunk::<4>())?;
+            Some(match self.big_endian {
+                true => u32::from_be_bytes(*bytes),
+                false => u32::from_le_bytes(*bytes),
+            })
+        };
+        let read = || {
+            let interface = match self.big_endian {
+                true => word(0)? >> 16,
+                false => word(0)? & 0xffff,
+            };
+            let captured_len = word(12)? as usize;
+            (data.len() >= 20 + captured_len).then_some(Read::Packet {
+                interface: interface as usize,
+                timestamp: u64::from(word(4)?) << 32 | u64::from(word(8)?),
+                wire_len: word(16)?.max(captured_len as u32),
+                at: 28,
+                captured_len,
+            })
+        };
+        read().ok_or(End::Damaged("a block cannot be parsed"))
     }
 
     /// A simple packet has no time and no captured length of its own: it belongs to the first

@@ -304,6 +304,22 @@ fn blocks_that_hold_no_packet_are_skipped() {
 }
 
 #[test]
+fn obsolete_packet_blocks_are_frames() {
+    for order in ORDERS {
+        let mut body = [order.u16(0), order.u16(9)].concat();
+        body.extend(order.all(&[0, 70, 3, 60]));
+        body.extend(b"abc");
+        let bytes = [section(order), interface(order, 1, 0, &[]), block(order, 2, &body)].concat();
+        let (frames, end) = read_bytes(&bytes);
+        assert_eq!((frames.len(), end), (1, End::Complete));
+        assert_eq!((frames[0].time_ns, frames[0].wire_len), (70_000, 60));
+        assert_eq!(frames[0].data, b"abc");
+        let lying = [section(order), block(order, 2, &order.all(&[0, 0, 70, 300, 300]))].concat();
+        assert!(matches!(read_bytes(&lying).1, End::Damaged(_)));
+    }
+}
+
+#[test]
 fn a_pcap_cut_anywhere_keeps_every_frame_before_the_cut() {
     for order in ORDERS {
         let sizes = [0, 1, 60, 33];
