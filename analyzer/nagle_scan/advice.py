@@ -30,7 +30,8 @@ NODELAY = Remedy(
 )
 QUICKACK = Remedy(
     "the other end, {receiver}, as the last resort",
-    "acknowledge at once: TCP_QUICKACK after each read, or 'ip route change ... quickack 1'.",
+    "acknowledge at once (Linux: TCP_QUICKACK after each read, or 'ip route change ... quickack "
+    "1'; Windows: TcpAckFrequency = 1; macOS: net.inet.tcp.delayed_ack = 0).",
     "Price: more ACKs; TCP_QUICKACK does not stick, and each message still waits one round trip.",
 )
 

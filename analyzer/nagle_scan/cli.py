@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
+    _refuse_to_overwrite(options.capture, options.output)
     scan = _core.scan_captures(options.capture, options.filter, options.min_wait, exchanges=False)
     for path in options.output:
         WRITERS[_suffix(path)](scan, path)
@@ -54,6 +55,15 @@ def _run(options: argparse.Namespace) -> int:
     if scan.summary().stalls and not options.exit_zero:
         return EXIT_STALLS
     return EXIT_CLEAN
+
+
+def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> None:
+    """A result must not destroy a capture, nor another result."""
+    taken = {os.path.realpath(path): path for path in captures}
+    for path in outputs:
+        if os.path.realpath(path) in taken:
+            raise _core.OutputError(f"{path}: would overwrite what this call reads or writes")
+        taken[os.path.realpath(path)] = path
 
 
 def _say(scan: _core.Scan, options: argparse.Namespace) -> None:

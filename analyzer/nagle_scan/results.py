@@ -29,10 +29,15 @@ def scan(
     `filter` is a BPF expression (`"tcp port 8888"`), compiled by libpcap. Waits shorter than
     `min_wait_ms` are not recorded.
 
-    Raises `CaptureError` for an input that cannot be read, `FilterError` for a bad expression.
-    A capture that breaks off is no error: see `Scan.warnings`.
+    Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000, `CaptureError` for an input that
+    cannot be read, `FilterError` for a bad expression. A capture that breaks off is no error: see
+    `Scan.warnings`.
     """
+    if not 0 < min_wait_ms <= 3_600_000:
+        raise ValueError(f"min_wait_ms must be more than 0 and at most an hour: {min_wait_ms}")
     paths = _as_paths(path_or_paths)
+    if not paths:
+        raise ValueError("no capture given")
     return Scan(paths, filter, _core.scan_captures(paths, filter, min_wait_ms, exchanges=True))
 
 

@@ -9,6 +9,9 @@ use pcap::{BpfProgram, Capture, Linktype};
 /// work of filling up.
 const MAX_WIRE_LEN: usize = 1 << 16;
 
+/// libpcap's optimiser takes seconds for longer ones.
+const MAX_EXPRESSION_LEN: usize = 4096;
+
 /// libpcap's number for raw IP on Linux; files say 101, or 12 or 14 where a BSD wrote them.
 const DLT_RAW: Linktype = Linktype(12);
 
@@ -25,6 +28,12 @@ impl Filter {
     /// # Errors
     /// libpcap's own message for an expression it refuses.
     pub fn new(expression: &str) -> Result<Self, ScanError> {
+        if expression.len() > MAX_EXPRESSION_LEN {
+            return Err(ScanError::BadFilter {
+                expression: format!("{}...", expression.chars().take(40).collect::<String>()),
+                reason: format!("longer than {MAX_EXPRESSION_LEN} bytes"),
+            });
+        }
         let mut filter =
             Self { expression: expression.to_owned(), programs: Vec::new(), scratch: Vec::new() };
         filter

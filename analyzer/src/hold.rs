@@ -24,6 +24,8 @@ const NEAR: i64 = 3;
 /// Where this many releases are locked, and ten times as many as lie near, Nagle's algorithm is at
 /// work beyond doubt: then a release as late as the neighbourhood is a late one, not another.
 const SECURE: u32 = 5;
+/// Delayed ACKs take half a second at most (RFC 1122, section 4.2.3.2), and no round trip a minute.
+const LONGEST_HOLD_NS: i64 = 60_000_000_000;
 /// No core is narrower: kernels release within 140 us (p99).
 const CORE_NS: i64 = 200_000;
 /// The peak must stand this many times above what the neighbourhood makes likely by chance.
@@ -33,7 +35,7 @@ const NEIGHBOURS: usize = 8;
 /// Contradictions per neighbour, on both sides, from which Nagle was off here.
 const CONTRADICTED: f64 = 0.1;
 /// Nothing that forbids a hold: what must be absent from the facts.
-const EXCLUDED: u16 = fact::FIN
+const EXCLUDED: u32 = fact::FIN
     | fact::URGENT
     | fact::RETRANSMITTED
     | fact::RECOVERY
@@ -75,7 +77,12 @@ fn is_freed(wait: &Wait) -> bool {
 
 /// Can this wait be a hold, whatever the release time says?
 fn is_candidate(wait: &Wait) -> bool {
-    is_freed(wait) && wait.is(fact::SMALL) && !wait.has_any(EXCLUDED)
+    is_freed(wait)
+        && wait.is(fact::SMALL)
+        && !wait.has_any(EXCLUDED)
+        && wait.ack_ns() >= 0
+        && wait.release_ns() >= 0
+        && wait.wait_ns() <= LONGEST_HOLD_NS
 }
 
 impl Lock {
@@ -83,7 +90,8 @@ impl Lock {
     /// ticks every `clock_ns`.
     pub fn measure(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
         let freed = || waits.iter().filter(|wait| wait.by == side && is_freed(wait));
-        let shortest = freed().map(Wait::release_ns).min();
+        // Clocks may step back: a negative time is no measurement.
+        let shortest = freed().map(Wait::release_ns).filter(|&release_ns| release_ns >= 0).min();
         let half = connection.half(side);
         let mut lock = Self::around(half, shortest, clock_ns);
         lock.small_share = small_share(half, connection.effective_mss().0);
@@ -227,6 +235,25 @@ fn in_quiet_run(contradictions: &[u32], index: usize) -> bool {
     let before = (1..=2).take_while(|&step| index >= step && same(index - step)).count();
     let after = (1..=2).take_while(|&step| same(index + step)).count();
     before + after >= 2
+}
+
+/// Do these waits keep a period of their own? A held segment follows its ACK, so its wait varies
+/// with the ACK and its release does not; a program that writes periodically is the reverse.
+pub fn is_periodic<'a>(waits: impl Iterator<Item = &'a Wait>) -> bool {
+    /// Fewer events tell no spread from another.
+    const EVENTS: usize = 8;
+    /// True holds measured: the wait spreads at least 0.85 times as much as the release.
+    const RATIO: f64 = 0.8;
+    let (lengths, releases): (Vec<f64>, Vec<f64>) =
+        waits.map(|wait| (wait.wait_ns() as f64, wait.release_ns() as f64)).unzip();
+    lengths.len() >= EVENTS && deviation(&lengths) < RATIO * deviation(&releases)
+}
+
+/// Standard deviation.
+fn deviation(values: &[f64]) -> f64 {
+    let count = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt()
 }
 
 /// The application's own pace: how long it pauses between two writes of given lengths where no

@@ -1,6 +1,6 @@
 //! The verdict on one connection, when all of it is known.
 
-use crate::causes::{Cause, Direction};
+use crate::causes::{Cause, DELAYED_ACK_NS, Direction};
 use crate::flow::{Connection, Endpoint, Half, Side};
 use crate::hold::{self, Lock, Pace};
 use crate::timers::Timer;
@@ -108,6 +108,8 @@ pub struct Verdict {
     pub first_exchange: Option<(i64, u64)>,
     pub stalls: u32,
     pub stalled_ns: i64,
+    /// The part of it that lies within exchanges.
+    pub exchanges_stalled_ns: i64,
 }
 
 impl Verdict {
@@ -124,9 +126,9 @@ impl Verdict {
         (self.exchanges > 0).then(|| self.latency_ns / i64::from(self.exchanges))
     }
 
-    /// Mean latency of the exchanges, had the stalls not happened: what they waited is taken off.
+    /// Mean latency of the exchanges, had the stalls in them not happened.
     pub fn mean_latency_without_stalls_ns(&self) -> Option<i64> {
-        let rest_ns = (self.latency_ns - self.stalled_ns).max(0);
+        let rest_ns = (self.latency_ns - self.exchanges_stalled_ns).max(0);
         (self.exchanges > 0).then(|| rest_ns / i64::from(self.exchanges))
     }
 
@@ -170,7 +172,11 @@ pub fn judge(
         latency_ns: connection.exchanges.latency_ns,
         first_exchange: connection.exchanges.first,
         stalls: stalls.clone().count() as u32,
-        stalled_ns: stalls.map(|finding| finding.wait.wait_ns()).sum(),
+        stalled_ns: stalls.clone().map(|finding| finding.wait.wait_ns()).sum(),
+        exchanges_stalled_ns: stalls
+            .filter(|finding| finding.wait.is(fact::IN_EXCHANGE))
+            .map(|finding| finding.wait.wait_ns())
+            .sum(),
     }
 }
 
@@ -201,7 +207,7 @@ impl Judgement {
                 receiver_jitter_ns: receiver.jitter_ns(),
             },
             contradicted: hold::contradicted(&counts, total).into_iter(),
-            paced: Pace::of(side, waits, &lock).explains_most(held()),
+            paced: hold::is_periodic(held()) || Pace::of(side, waits, &lock).explains_most(held()),
             contradictions: total,
             mss_certain: !connection.effective_mss().1,
         }
@@ -233,7 +239,8 @@ impl Judgement {
             !wait.is(fact::UNACKED_SMALL) && lock.in_band < 3,
             wait.is(fact::ACK_FIN),
             wait.is(fact::LARGE_FLIGHT),
-            !self.mss_certain && wait.len > 536,
+            !self.mss_certain && wait.len >= 536,
+            self.direction.receiver_rtt_ns.is_none(),
             self.contradictions > 0 && lock.in_band < 10 * self.contradictions,
         ];
         let doubts = doubts.iter().filter(|&&doubt| doubt).count();
@@ -265,7 +272,7 @@ fn end(connection: &Connection, side: Side, findings: &[Finding], judged: &Judge
         duplicated: half.duplicated,
         reordered: half.reordered,
         unseen_bytes: half.unseen_bytes,
-        delayed_acks: timer(half, side, findings),
+        delayed_acks: timer(side, findings),
         lock: judged.direction.lock,
     }
 }
@@ -287,24 +294,22 @@ fn nagle(half: &Half, side: Side, findings: &[Finding]) -> (Nagle, (u64, u64)) {
     }
 }
 
-/// The delays of `side`'s ACKs: those that held something if there are any, else all.
-fn timer(half: &Half, side: Side, findings: &[Finding]) -> Option<Timer> {
-    let mut delays: Vec<i64> = findings
-        .iter()
-        .filter(|finding| finding.cause == Cause::NagleDelack && finding.wait.by != side)
-        .map(|finding| finding.ack_delay_ns)
-        .collect();
-    Timer::of(&mut delays).or_else(|| unheld_timer(half))
-}
-
-fn unheld_timer(half: &Half) -> Option<Timer> {
-    let rtt_ns = known(half).unwrap_or(0);
-    (half.delayed_acks > 0).then(|| Timer {
-        count: u64::from(half.delayed_acks),
-        median_ns: half.delayed_ack_sum_ns / i64::from(half.delayed_acks) - rtt_ns,
-        min_ns: half.delayed_ack_min_ns - rtt_ns,
-        max_ns: half.delayed_ack_max_ns - rtt_ns,
-    })
+/// The delays of `side`'s ACKs: those that held something back if there are any, else all that
+/// ended a wait or that nothing followed.
+fn timer(side: Side, findings: &[Finding]) -> Option<Timer> {
+    let late = |finding: &&Finding| {
+        let wait = &finding.wait;
+        let receiver = if wait.is(fact::ACK_ONLY) { wait.by } else { wait.by.other() };
+        receiver == side && wait.is(fact::PURE_ACK) && finding.ack_delay_ns >= DELAYED_ACK_NS
+    };
+    let delays = |stalls_only: bool| {
+        let chosen = findings
+            .iter()
+            .filter(late)
+            .filter(|finding| !stalls_only || finding.cause == Cause::NagleDelack);
+        Timer::of(&mut chosen.map(|finding| finding.ack_delay_ns).collect::<Vec<i64>>())
+    };
+    delays(true).or_else(|| delays(false))
 }
 
 /// The end whose share of the round trip is (nearly) nothing is where the capture was taken.

@@ -43,8 +43,8 @@ pub struct CaptureSummary {
     /// Number of its first frame: frames are numbered through all inputs, from 1.
     pub first_frame: u64,
     pub end: End,
-    /// Step of the capture's clock in ns: the coarsest power of ten that divides all times.
-    pub clock_ns: i64,
+    /// The coarsest power of ten in ns that divides all times.
+    common_step_ns: i64,
     /// Frames that were not used, by [`Skip`].
     pub skipped: [u64; Skip::ALL.len()],
 }
@@ -163,8 +163,20 @@ fn decoded(
 
 /// Clocks that tick more slowly than this are not looked for (captures with 10 ms steps exist).
 const COARSEST_CLOCK_NS: i64 = 100_000_000;
+/// Fewer times may have a step in common by chance.
+const TIMES_FOR_A_CLOCK: u64 = 16;
 /// Clocks as fine as this need no allowance.
 const FINE_CLOCK_NS: i64 = 1_000;
+
+/// Step in ns of the clock that stamped `captures`, if there are enough times to tell.
+pub fn clock_ns(captures: &[CaptureSummary]) -> i64 {
+    let packets: u64 = captures.iter().map(|capture| capture.packets).sum();
+    let steps = captures.iter().filter(|capture| capture.packets > 0);
+    match steps.map(|capture| capture.common_step_ns).min() {
+        Some(step_ns) if packets >= TIMES_FOR_A_CLOCK => step_ns,
+        _ => FINE_CLOCK_NS,
+    }
+}
 
 impl CaptureSummary {
     fn new(path: &str, first_frame: u64) -> Self {
@@ -178,7 +190,7 @@ impl CaptureSummary {
             last_ns: 0,
             first_frame,
             end: End::Complete,
-            clock_ns: COARSEST_CLOCK_NS,
+            common_step_ns: COARSEST_CLOCK_NS,
             skipped: [0; Skip::ALL.len()],
         }
     }
@@ -192,8 +204,8 @@ impl CaptureSummary {
             self.first_ns = frame.time_ns;
             self.last_ns = frame.time_ns;
         }
-        while self.clock_ns > FINE_CLOCK_NS && frame.time_ns % self.clock_ns != 0 {
-            self.clock_ns /= 10;
+        while self.common_step_ns > FINE_CLOCK_NS && frame.time_ns % self.common_step_ns != 0 {
+            self.common_step_ns /= 10;
         }
         self.packets += 1;
         self.bytes += u64::from(frame.wire_len);

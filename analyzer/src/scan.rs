@@ -144,9 +144,8 @@ impl Tracker {
             connection.finish(&mut sinks);
         }
         let mut waits = std::mem::take(&mut self.waits.kept);
-        // Stable: within a connection the waits stay in the order of their ends.
-        waits.sort_by_key(|wait| wait.connection);
-        let clock_ns = captures.iter().map(|capture| capture.clock_ns).max().unwrap_or(1);
+        waits.sort_unstable_by_key(|wait| (wait.connection, wait.to.frame, wait.by as u8));
+        let clock_ns = reader::clock_ns(&captures);
         let mut findings = Vec::with_capacity(waits.len());
         let mut first_finding = vec![0];
         let mut verdicts = Vec::with_capacity(self.connections.len());

@@ -108,7 +108,10 @@ pub fn groups(scan: &Scan) -> Vec<Group> {
         }
     }
     let mut groups: Vec<Group> = members.into_values().map(|stalls| group(&stalls)).collect();
-    groups.sort_by_key(|group| (-group.stalled_ns, group.server_port, group.sender_addr));
+    groups.sort_by_key(|group| {
+        let parties = (group.sender_addr, group.receiver_addr, group.server_port);
+        (-group.stalled_ns, parties, group.sender as u8, group.cause as u8)
+    });
     groups
 }
 

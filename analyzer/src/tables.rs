@@ -1,6 +1,6 @@
 //! The columns that cross into Python.
 //!
-//! Names, dtypes and units are listed here and in `nagle_scan/scan.py`; a test holds them equal.
+//! Names, dtypes and units are listed here and in `nagle_scan/results.py`; a test holds them equal.
 
 use crate::causes::Cause;
 use crate::evidence::ms;

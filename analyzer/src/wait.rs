@@ -8,41 +8,43 @@ use crate::flow::{Mark, Side};
 /// Facts about a wait, as bits of [`Wait::facts`].
 pub mod fact {
     /// The frame before the wait is the sender's own data (else the peer's).
-    pub const OWN_DATA_BEFORE: u16 = 1 << 0;
+    pub const OWN_DATA_BEFORE: u32 = 1 << 0;
     /// The ACK that covers the unacked segment carries no payload.
-    pub const PURE_ACK: u16 = 1 << 1;
+    pub const PURE_ACK: u32 = 1 << 1;
     /// The unacked segment is small: its length is no whole number of effective MSS.
-    pub const UNACKED_SMALL: u16 = 1 << 2;
+    pub const UNACKED_SMALL: u32 = 1 << 2;
     /// The segment after the wait is shorter than the effective MSS.
-    pub const SMALL: u16 = 1 << 3;
+    pub const SMALL: u32 = 1 << 3;
     /// The segment after the wait carries FIN, which Nagle's algorithm lets go at once.
-    pub const FIN: u16 = 1 << 4;
+    pub const FIN: u32 = 1 << 4;
     /// The segment after the wait repeats bytes sent before.
-    pub const RETRANSMITTED: u16 = 1 << 5;
+    pub const RETRANSMITTED: u32 = 1 << 5;
     /// Something was retransmitted between the unacked segment and the end of the wait.
-    pub const RECOVERY: u16 = 1 << 6;
+    pub const RECOVERY: u32 = 1 << 6;
     /// The receiver announced a window of zero during the wait.
-    pub const ZERO_WINDOW: u16 = 1 << 7;
+    pub const ZERO_WINDOW: u32 = 1 << 7;
     /// The receiver's window had no room for the segment after the wait.
-    pub const WINDOW_FULL: u16 = 1 << 8;
+    pub const WINDOW_FULL: u32 = 1 << 8;
     /// The segment after the wait is marked urgent.
-    pub const URGENT: u16 = 1 << 9;
+    pub const URGENT: u32 = 1 << 9;
     /// A delayed ACK with no data after it.
-    pub const ACK_ONLY: u16 = 1 << 10;
+    pub const ACK_ONLY: u32 = 1 << 10;
     /// Bytes are missing from the capture around the wait.
-    pub const UNSEEN: u16 = 1 << 11;
+    pub const UNSEEN: u32 = 1 << 11;
     /// The ACK also carries FIN.
-    pub const ACK_FIN: u16 = 1 << 12;
+    pub const ACK_FIN: u32 = 1 << 12;
     /// More was in flight than an initial window of ten segments (RFC 6928).
-    pub const LARGE_FLIGHT: u16 = 1 << 13;
+    pub const LARGE_FLIGHT: u32 = 1 << 13;
     /// The segment after the wait left while the segment before it was still unacknowledged.
-    pub const UNACKED_AT_SEND: u16 = 1 << 14;
+    pub const UNACKED_AT_SEND: u32 = 1 << 14;
     /// The ACK covers the last small segment but not everything outstanding.
-    pub const PARTIAL_ACK: u16 = 1 << 15;
+    pub const PARTIAL_ACK: u32 = 1 << 15;
+    /// The whole wait lies within an exchange: the other end waited for what came after it.
+    pub const IN_EXCHANGE: u32 = 1 << 16;
 }
 
 /// `fact` if `condition` holds.
-pub fn when(condition: bool, fact: u16) -> u16 {
+pub fn when(condition: bool, fact: u32) -> u32 {
     if condition { fact } else { 0 }
 }
 
@@ -52,7 +54,7 @@ pub struct Wait {
     pub connection: u32,
     /// Who ended the wait: the sender of frame `to`.
     pub by: Side,
-    pub facts: u16,
+    pub facts: u32,
     /// The last data before the wait; the unacked segment **A** of a stall.
     pub from: Mark,
     /// The segment that ended it; the held segment **B** of a stall.
@@ -70,11 +72,11 @@ pub struct Wait {
 }
 
 impl Wait {
-    pub fn is(&self, facts: u16) -> bool {
+    pub fn is(&self, facts: u32) -> bool {
         self.facts & facts == facts
     }
 
-    pub fn has_any(&self, facts: u16) -> bool {
+    pub fn has_any(&self, facts: u32) -> bool {
         self.facts & facts != 0
     }
 
@@ -123,7 +125,7 @@ impl Waits {
             self.kept.push(wait);
         } else {
             self.unlisted += 1;
-            self.unlisted_ns += wait.wait_ns();
+            self.unlisted_ns = self.unlisted_ns.saturating_add(wait.wait_ns());
         }
     }
 }

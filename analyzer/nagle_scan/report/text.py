@@ -22,6 +22,7 @@ MAX_CONNECTIONS = 10
 MAX_GROUPS = 5
 MAX_WAITS = 5
 MAX_PARTIES = 6
+MAX_REMEDIES = 2
 
 
 def render(scan: _core.Scan, paths: Sequence[str], min_wait_ms: float, style: Style) -> str:
@@ -83,11 +84,11 @@ def _stalls(scan: _core.Scan, summary: _core.Summary, style: Style) -> Iterator[
         yield f"       ... and {len(groups) - MAX_GROUPS} more pairs of hosts (see -o stalls.csv)"
     yield from _expected(connections, style)
     yield from _connections(connections, summary, style)
-    yield from _first_exchange(connections)
+    yield from _first_exchange(connections, groups)
     clearest = scan.clearest()
     if clearest is not None:
         yield from _clearest(clearest, style)
-    yield from _remedies(groups[0], style)
+    yield from _remedies(groups, style)
     yield from _options(scan, style)
 
 
@@ -96,7 +97,7 @@ def _sentence(group: _core.Group) -> str:
     total = duration(group.stalled_ms)
     held = (
         f"{_party(group)} held part of its {message} {times(group.stalls)} for "
-        f"~{group.median_wait_ms:.1f} ms each, {total} in all"
+        f"~{group.stalled_ms / group.stalls:.1f} ms each, {total} in all"
     )
     if group.stalls == 1:
         held = f"{_party(group)} held part of its {message} once, for {total}"
@@ -112,10 +113,7 @@ def _party(group: _core.Group) -> str:
 
 def _reason(group: _core.Group) -> str:
     if group.cause == "nagle_rtt":
-        return (
-            f"waiting for ACKs of {group.receiver_addr} that came at once: each hold cost one "
-            "round trip."
-        )
+        return f"waiting one round trip for ACKs of {group.receiver_addr} that came at once."
     return (
         f"waiting for delayed ACKs of {group.receiver_addr} "
         f"(consistent with {group.consistent_with})."
@@ -165,11 +163,14 @@ def _holder(row: _core.ConnectionRow) -> str:
     return "client" if row.client_stalls else "server"
 
 
-def _first_exchange(rows: Sequence[_core.ConnectionRow]) -> Iterator[str]:
-    fast = [
-        row for row in rows if row.first_latency_ms is not None and not row.first_exchange_stalled
-    ]
-    if fast and len(fast) == len(rows) and all(row.exchanges > 1 for row in rows):
+def _first_exchange(
+    rows: Sequence[_core.ConnectionRow], groups: Sequence[_core.Group]
+) -> Iterator[str]:
+    """Why the first exchange was fast, where it was and delayed ACKs explain it."""
+    if any(group.cause != "nagle_delack" for group in groups):
+        return
+    fast = [row for row in rows if _began_fast(row)]
+    if fast and len(fast) == len(rows):
         slowest_ms = max(row.first_latency_ms or 0.0 for row in fast)
         yield "\n" + wrapped(
             f"The first exchange of each was spared (at most {slowest_ms:.1f} ms): a connection "
@@ -177,6 +178,13 @@ def _first_exchange(rows: Sequence[_core.ConnectionRow]) -> Iterator[str]:
             "So a test with one request per connection looks healthy.",
             "",
         )
+
+
+def _began_fast(row: _core.ConnectionRow) -> bool:
+    first_ms, mean_ms = row.first_latency_ms, row.mean_latency_ms
+    if first_ms is None or mean_ms is None or row.exchanges < 2:
+        return False
+    return not row.first_exchange_stalled and first_ms < mean_ms / 2
 
 
 def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
@@ -220,17 +228,22 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
         yield wrapped(f"  - {reason}.", "    ")
 
 
-def _remedies(group: _core.Group, style: Style) -> Iterator[str]:
-    sender = _party(group)
-    yield f"\n{style.bold}What to change{style.end} (one of these is enough)\n"
-    for number, remedy in enumerate(advice.REMEDIES[group.cause], 1):
-        where = remedy.where.format(sender=sender, receiver=group.receiver_addr)
-        yield wrapped(f"  {number}. {where}: {remedy.what} {remedy.price}", "     ")
+def _remedies(groups: Sequence[_core.Group], style: Style) -> Iterator[str]:
+    """What to change, for each side that holds something back; its costliest cause decides."""
+    by_sender: dict[str, _core.Group] = {}
+    for group in groups:
+        by_sender.setdefault(_party(group), group)
+    for sender, group in list(by_sender.items())[:MAX_REMEDIES]:
+        yield f"\n{style.bold}What to change for {sender}{style.end} (the first that you can)\n"
+        for number, remedy in enumerate(advice.REMEDIES[group.cause], 1):
+            where = remedy.where.format(sender=sender, receiver=group.receiver_addr)
+            yield wrapped(f"  {number}. {where}: {remedy.what} {remedy.price}", "     ")
 
 
 def _expected(rows: Sequence[_core.ConnectionRow], style: Style) -> Iterator[str]:
     exchanges = sum(row.exchanges for row in rows)
-    if not exchanges:
+    # Many stalls in few exchanges: a stream of messages, whose 'latency' says nothing.
+    if exchanges * 4 < sum(row.stalls for row in rows):
         return
     now = sum((row.mean_latency_ms or 0.0) * row.exchanges for row in rows) / exchanges
     then = sum((row.predicted_latency_ms or 0.0) * row.exchanges for row in rows) / exchanges
@@ -268,7 +281,7 @@ def _options(scan: _core.Scan, style: Style) -> Iterator[str]:
 
 def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
     if proof is None:
-        return "nothing small was sent while something small was unacknowledged"
+        return "it never had a small piece to send while another was on its way"
     connection, first, second = proof
     if answer == "no":
         return f"held data left with the ACK: frames {first}, {second} (tcp.stream {connection})"

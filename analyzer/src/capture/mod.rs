@@ -165,8 +165,8 @@ enum Fraction {
     PerSecond(u64),
 }
 
-/// No time lies farther from the epoch (years 1823 to 2116), so that two differ by an `i64`.
-const FARTHEST_NS: i64 = 1 << 62;
+/// No time lies farther from the epoch (146 years), so that the difference of two fits an `i64`.
+const FARTHEST_NS: i64 = (1 << 62) - 1;
 
 impl Fraction {
     fn new(units_per_second: u64) -> Self {

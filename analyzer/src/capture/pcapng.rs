@@ -6,6 +6,8 @@ use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
 
 const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+/// Each takes memory; real captures have a handful.
+const MAX_INTERFACES: usize = 1 << 20;
 const OBSOLETE_PACKET: u32 = 2;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 /// Type, length, byte-order magic: what is needed before a block can be sized.
@@ -13,7 +15,8 @@ const BLOCK_START_LEN: usize = 12;
 
 struct Interface {
     link_type: u32,
-    fraction: Fraction,
+    /// `None`: an impossible resolution, which matters only if a packet refers to it.
+    fraction: Option<Fraction>,
     /// Seconds to add to each timestamp.
     offset_s: i64,
     snap_len: u32,
@@ -48,7 +51,7 @@ impl Blocks {
                 };
                 let block = buffer.consumed(block_len);
                 return Ok(Frame {
-                    time_ns: interface.time_ns(timestamp),
+                    time_ns: interface.time_ns(timestamp)?,
                     wire_len,
                     link_type: interface.link_type,
                     data: &block[at..at + captured_len],
@@ -96,7 +99,10 @@ impl Blocks {
         match parse(bytes) {
             Ok((_, Block::SectionHeader(_))) => self.interfaces.clear(),
             Ok((_, Block::InterfaceDescription(block))) => {
-                self.interfaces.push(Interface::new(&block, self.big_endian)?);
+                if self.interfaces.len() == MAX_INTERFACES {
+                    return Err(End::Damaged("a section with over a million interfaces"));
+                }
+                self.interfaces.push(Interface::new(&block, self.big_endian));
             }
             Ok((_, Block::EnhancedPacket(block))) => {
                 return Ok(Read::Packet {
@@ -169,25 +175,26 @@ impl Blocks {
 const IMPOSSIBLE_RESOLUTION: End = End::Damaged("an interface with an impossible time resolution");
 
 impl Interface {
-    fn new(block: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Result<Self, End> {
+    fn new(block: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Self {
         let exponent = u32::from(block.if_tsresol & 0x7f);
         let units = match block.if_tsresol & 0x80 {
             0 => 10_u64.checked_pow(exponent),
             _ => 1_u64.checked_shl(exponent),
         };
-        Ok(Self {
+        Self {
             link_type: block.linktype.0 as u32,
-            fraction: units.map(Fraction::new).ok_or(IMPOSSIBLE_RESOLUTION)?,
+            fraction: units.map(Fraction::new),
             // pcap-parser reads this one option as little-endian whatever the section says.
             offset_s: match big_endian {
                 true => block.if_tsoffset.swap_bytes(),
                 false => block.if_tsoffset,
             },
             snap_len: block.snaplen,
-        })
+        }
     }
 
-    fn time_ns(&self, timestamp: u64) -> i64 {
-        self.fraction.to_ns(self.offset_s, timestamp)
+    fn time_ns(&self, timestamp: u64) -> Result<i64, End> {
+        let fraction = self.fraction.ok_or(IMPOSSIBLE_RESOLUTION)?;
+        Ok(fraction.to_ns(self.offset_s, timestamp))
     }
 }

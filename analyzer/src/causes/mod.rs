@@ -9,6 +9,8 @@ mod sender_app;
 mod unknown;
 mod zero_window;
 
+pub use nagle_delack::DELAYED_ACK_NS;
+
 use crate::hold::Lock;
 use crate::wait::Wait;
 use serde::Serialize;

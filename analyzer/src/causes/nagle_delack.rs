@@ -29,7 +29,7 @@ use crate::wait::Wait;
 /// An ACK later than this was delayed on purpose: quick ACKs take 0.03-0.13 ms on Linux 6.18, and
 /// the shortest delayed-ACK timer a user can set there (`TCP_DELACK_MAX_US` = 10 ms) fires after
 /// 13.9 ms. Nothing was measured in between.
-pub(super) const DELAYED_ACK_NS: i64 = 10_000_000;
+pub const DELAYED_ACK_NS: i64 = 10_000_000;
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     direction.holds(wait) && is_delayed(wait, direction)

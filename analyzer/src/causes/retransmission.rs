@@ -3,7 +3,8 @@
 //! duplicate ACKs before it sent the bytes again.
 //!
 //! # How it is recognised
-//! The segment after the wait repeats bytes sent before, or something was repeated during it.
+//! The segment after the wait repeats bytes sent before, or something was repeated during it; or new
+//! data follows unacknowledged data after more than 200 ms, as a tail-loss probe does.
 //!
 //! # What it is not
 //! A 200 ms delayed ACK: Linux' shortest retransmission timeout is 200 ms too, but there the same
@@ -13,11 +14,22 @@
 //! Look for the loss: interface errors, full queues, policers. `TCP_NODELAY` does not help.
 //!
 //! # References
-//! RFC 6298; RFC 8985; Linux `TCP_RTO_MIN`.
+//! RFC 6298; RFC 8985 (tail-loss probe); Linux `TCP_RTO_MIN`.
 
 use super::Direction;
 use crate::wait::{Wait, fact};
 
+/// Linux sends the probe 2 SRTT + 200 ms after a lone segment (`tcp_schedule_loss_probe`).
+const PROBE_NS: i64 = 200_000_000;
+
 pub(super) fn recognises(wait: &Wait, _: &Direction) -> bool {
-    wait.has_any(fact::RETRANSMITTED | fact::RECOVERY) && !wait.is(fact::ZERO_WINDOW)
+    let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY);
+    (repeated || is_probe(wait)) && !wait.is(fact::ZERO_WINDOW)
+}
+
+/// New data so long after unacknowledged data is a tail-loss probe: the data or its ACK was lost.
+fn is_probe(wait: &Wait) -> bool {
+    wait.is(fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND)
+        && !wait.has_ack()
+        && wait.wait_ns() >= PROBE_NS
 }

@@ -5,7 +5,7 @@ use crate::flow::{Mark, Side};
 use crate::hold::Lock;
 use crate::wait::{Wait, fact};
 
-const HELD: u16 = fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::UNACKED_SMALL | fact::SMALL;
+const HELD: u32 = fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::UNACKED_SMALL | fact::SMALL;
 
 /// A small segment 44 ms after another, 30 us after the pure ACK; captured at the sender, 2 ms of
 /// round trip away from the receiver.

@@ -145,6 +145,7 @@ struct JsonWait {
     by: &'static str,
     frame_from: u64,
     frame_to: u64,
+    rel_seq: u64,
     time_ns: i64,
     wait_ms: f64,
 }
@@ -318,6 +319,7 @@ impl JsonWait {
             by: finding.wait.by.name(),
             frame_from: finding.wait.from.frame,
             frame_to: finding.wait.to.frame,
+            rel_seq: finding.wait.rel_seq,
             time_ns: finding.wait.to.time_ns,
             wait_ms: ms(finding.wait.wait_ns()),
         }

@@ -16,6 +16,10 @@ pub const DEFAULT_MSS: u32 = 536;
 /// No SYN was captured: a largest payload between these looks like an MSS (IPv6's minimum MTU of
 /// 1,280 bytes less 60 bytes of headers; Ethernet's 1,500 less 40).
 const INFERRED_MSS: std::ops::RangeInclusive<u32> = 1220..=1460;
+/// No delayed-ACK timer is shorter: 10 ms is the least that Linux accepts (`TCP_DELACK_MAX_US`).
+const SHORTEST_DELAYED_ACK_NS: i64 = 10_000_000;
+/// Nor does any wait longer (RFC 1122, section 4.2.3.2: less than 0.5 s), a slow host allowed for.
+const LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000;
 /// Missing bytes that come this soon were reordered by the network, not sent again.
 const REORDER_NS: i64 = 3_000_000;
 
@@ -104,9 +108,11 @@ impl Connection {
 
     fn inferred_mss(&self) -> u32 {
         let largest = self.halves[0].largest.max(self.halves[1].largest);
+        let repeated = self.halves.iter().any(|half| half.repeats_largest(largest));
         match self.is_loopback() {
             // The kernel works with half the largest window on loopback, 32 kB at first.
             true => largest.max(16_384),
+            false if largest >= DEFAULT_MSS && repeated => largest.min(*INFERRED_MSS.end()),
             false => largest.clamp(*INFERRED_MSS.start(), *INFERRED_MSS.end()),
         }
     }
@@ -145,7 +151,7 @@ impl Connection {
             self.halves[side as usize].begin(segment.seq);
         }
         if segment.has(ACK) {
-            self.take_ack(side, segment, now, sinks);
+            self.take_ack(side, segment, now);
         }
         let scaled = !segment.has(SYN);
         self.halves[side as usize].advertise(segment, now.frame, scaled);
@@ -191,28 +197,25 @@ impl Connection {
         }
     }
 
-    fn take_ack(&mut self, side: Side, segment: &Header, now: Mark, sinks: &Sinks<'_>) {
+    fn take_ack(&mut self, side: Side, segment: &Header, now: Mark) {
         let peer = &mut self.halves[side.other() as usize];
-        if !peer.known {
+        if !peer.known || !peer.is_plausible(segment.ack) {
             return;
         }
-        let data = peer.last_data;
-        let advanced = seq::lt(peer.snd_una, segment.ack);
-        let round_trip = peer.take_ack(segment, now);
-        let delay_ns = now.time_ns - data.time_ns;
-        let late = advanced && segment.len == 0 && peer.bytes > 0;
-        let me = &mut self.halves[side as usize];
-        if let Some(sample_ns) = round_trip {
-            me.add_round_trip(sample_ns);
-        }
-        if late && me.rtt_ns != i64::MAX && delay_ns - me.rtt_ns >= sinks.min_wait_ns {
-            me.add_delayed_ack(delay_ns);
+        let Some(sample_ns) = peer.take_ack(segment, now) else {
+            return;
+        };
+        // A pure ACK may be a delayed one. With a handshake the shortest round trip is known all
+        // the same; without one, such an ACK must not be taken for it.
+        let pure = segment.len == 0;
+        if !pure || sample_ns < SHORTEST_DELAYED_ACK_NS || self.has_handshake() {
+            self.halves[side as usize].add_round_trip(sample_ns, pure);
         }
     }
 
     fn take_data(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
         let half = &mut self.halves[side as usize];
-        if half.is_keep_alive(segment) {
+        if half.is_keep_alive(segment) || !half.is_plausible(segment.seq) {
             return;
         }
         let ahead = seq::distance(half.snd_nxt, segment.seq);
@@ -259,7 +262,7 @@ impl Connection {
         sinks: &mut Sinks<'_>,
     ) {
         let (half, peer) = (self.half(side), self.half(side.other()));
-        if now.time_ns - from.time_ns < sinks.min_wait_ns {
+        if !from.is_set() || now.time_ns - from.time_ns < sinks.min_wait_ns {
             return;
         }
         let zero_window = peer.zero_window_frame > 0 && peer.window == 0;
@@ -293,7 +296,8 @@ impl Connection {
         let (half, peer) = (self.half(side), self.half(side.other()));
         let sending = Sending { half, peer, segment, len, mss, now };
         let contradicts = sending.contradicts_nagle();
-        if let Some(wait) = sending.wait(self.id, side, sinks.min_wait_ns) {
+        if let Some(mut wait) = sending.wait(self.id, side, sinks.min_wait_ns) {
+            wait.facts |= when(self.exchanges.covers(wait.from), fact::IN_EXCHANGE);
             self.push(wait, sinks);
         }
         if let Some(exchange) = self.exchanges.data(side, len, now, self.id)
@@ -337,7 +341,8 @@ impl Connection {
             let release = half.all_acked;
             let (from, to) = (half.last_data, release.mark);
             let rtt_ns = known(self.half(side.other()).rtt_ns);
-            let late = to.time_ns - from.time_ns - rtt_ns >= sinks.min_wait_ns;
+            let delay_ns = to.time_ns - from.time_ns - rtt_ns;
+            let late = (sinks.min_wait_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
             if release.pure && late && half.bytes > 0 && to.after(from) {
                 sinks.waits.push_other(Wait {
                     connection: self.id,

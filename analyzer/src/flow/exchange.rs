@@ -15,8 +15,9 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// Never negative, though clocks may step back.
     pub fn latency_ns(&self) -> i64 {
-        self.end.time_ns - self.begin.time_ns
+        (self.end.time_ns - self.begin.time_ns).max(0)
     }
 }
 
@@ -54,6 +55,11 @@ impl Exchanges {
         ended
     }
 
+    /// Does a wait that began at `from` lie within the current exchange?
+    pub fn covers(&self, from: Mark) -> bool {
+        self.begin.is_set() && from.frame >= self.begin.frame
+    }
+
     /// Ends the current exchange, at the end of the capture too. What the server says before any
     /// request (a greeting) is not an exchange.
     pub fn finish(&mut self, connection: u32) -> Option<Exchange> {
@@ -75,7 +81,7 @@ impl Exchanges {
             return None;
         }
         self.count += 1;
-        self.latency_ns += exchange.latency_ns();
+        self.latency_ns = self.latency_ns.saturating_add(exchange.latency_ns());
         self.first.get_or_insert((exchange.latency_ns(), exchange.end.frame));
         Some(exchange)
     }

@@ -3,6 +3,7 @@
 use super::Mark;
 use crate::decode::{ACK, Header};
 use crate::seq;
+use std::cmp::Ordering;
 
 /// The first ACK that covered something.
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,8 +69,9 @@ pub struct Half {
     /// Was the last data small?
     pub last_small: bool,
     pub syn: bool,
-    /// When the last small segment was sent, in ns since the epoch.
-    pub small_sent_ns: i64,
+    /// The last small segment and its length.
+    pub small_sent: Mark,
+    pub small_len: u32,
     pub bytes: u64,
     /// Last frame in which this host advertised a window of zero.
     pub zero_window_frame: u64,
@@ -85,23 +87,23 @@ pub struct Half {
     /// Small segments sent while a small one was unacknowledged, and one such pair of frames.
     pub contradictions: u32,
     pub contradiction: (u64, u64),
-    /// Delayed pure ACKs this host sent: count, sum, least and most of the delay in ns, from the
-    /// data they acknowledge to the ACK, at the capture point.
-    pub delayed_acks: u32,
-    pub delayed_ack_sum_ns: i64,
-    pub delayed_ack_min_ns: i64,
-    pub delayed_ack_max_ns: i64,
     /// Small segments sent.
     pub small_segments: u32,
+    /// How often the largest payload was sent.
+    largest_count: u32,
+    /// Sequence number that was too far ahead to be believed at once.
+    stray: Option<u32>,
     pub retransmitted: u32,
     pub duplicated: u32,
     pub reordered: u32,
 }
 
 /// A round trip this much above the shortest one is not jitter of the path any more but a delayed
-/// ACK or an application: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
+/// ACK: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
 const JITTER_LIMIT_NS: i64 = 8_000_000;
 
+/// More bytes than this are not lost at once from a capture without a word: 64 MiB.
+const MAX_JUMP: i32 = 1 << 26;
 /// A copy may come after a few newer packets of its sender.
 const COPY_IDS: u16 = 64;
 /// Without a timestamp or an identification: a copy follows the frame this fast, and a
@@ -110,7 +112,7 @@ const COPY_NS: i64 = 500_000;
 
 impl Half {
     pub fn new() -> Self {
-        Self { rtt_ns: i64::MAX, delayed_ack_min_ns: i64::MAX, ..Self::default() }
+        Self { rtt_ns: i64::MAX, ..Self::default() }
     }
 
     /// Starts the sequence space at `seq`, the number of the first payload byte.
@@ -119,6 +121,26 @@ impl Half {
         self.snd_nxt = seq;
         self.snd_una = seq;
         self.snd_sml = seq;
+    }
+
+    /// Does this host send payloads of `largest` bytes time and again? Then that is its MSS, and
+    /// no message that happens to be the longest.
+    pub fn repeats_largest(&self, largest: u32) -> bool {
+        const OFTEN: u32 = 4;
+        self.largest == largest && self.largest_count >= OFTEN
+    }
+
+    /// Can the stream have come as far as `seq`? A number far ahead (a forged or damaged segment)
+    /// is believed only when another one goes on from there.
+    pub fn is_plausible(&mut self, seq: u32) -> bool {
+        let ahead = seq::distance(self.snd_nxt, seq);
+        let goes_on = |stray| (0..=MAX_JUMP).contains(&seq::distance(stray, seq));
+        if ahead <= MAX_JUMP || self.stray.is_some_and(goes_on) {
+            self.stray = None;
+            return true;
+        }
+        self.stray = Some(seq);
+        false
     }
 
     /// Bytes sent and not yet acknowledged, as seen here.
@@ -203,12 +225,11 @@ impl Half {
     }
 
     /// A round trip between the capture point and this host was measured.
-    pub fn add_round_trip(&mut self, sample_ns: i64) {
-        if sample_ns < self.rtt_ns {
-            self.rtt_ns = sample_ns;
-        }
+    /// A pure ACK shows the path's jitter as well; data shows what the program took to answer.
+    pub fn add_round_trip(&mut self, sample_ns: i64, pure: bool) {
+        self.rtt_ns = self.rtt_ns.min(sample_ns);
         let over = sample_ns - self.rtt_ns;
-        if over < JITTER_LIMIT_NS {
+        if pure && over < JITTER_LIMIT_NS {
             self.rtt_over_ns += over;
             self.rtt_samples += 1;
         }
@@ -217,14 +238,6 @@ impl Half {
     /// Mean distance of this host's round trips from the shortest one, in ns.
     pub fn jitter_ns(&self) -> i64 {
         self.rtt_over_ns / i64::from(self.rtt_samples.max(1))
-    }
-
-    /// This host sent a pure ACK `delay_ns` after the data it acknowledges.
-    pub fn add_delayed_ack(&mut self, delay_ns: i64) {
-        self.delayed_acks += 1;
-        self.delayed_ack_sum_ns += delay_ns;
-        self.delayed_ack_min_ns = self.delayed_ack_min_ns.min(delay_ns);
-        self.delayed_ack_max_ns = self.delayed_ack_max_ns.max(delay_ns);
     }
 
     /// Remembers what this host sent last, to tell a copy of it from a repetition.
@@ -241,7 +254,11 @@ impl Half {
         self.offset += u64::from(len);
         self.last_len = len;
         self.last_small = small;
-        self.largest = self.largest.max(len);
+        match len.cmp(&self.largest) {
+            Ordering::Greater => (self.largest, self.largest_count) = (len, 1),
+            Ordering::Equal => self.largest_count = self.largest_count.saturating_add(1),
+            Ordering::Less => {}
+        }
         self.bytes += u64::from(len);
         self.recovering = false;
         self.flight = self.in_flight();
@@ -249,7 +266,8 @@ impl Half {
         if small {
             self.snd_sml = self.snd_nxt;
             self.small_segments = self.small_segments.saturating_add(1);
-            self.small_sent_ns = now.time_ns;
+            self.small_sent = now;
+            self.small_len = len;
             self.small_acked = Release::default();
         }
         self.time_segment(self.snd_nxt, now.time_ns);

@@ -79,19 +79,29 @@ impl Sending<'_> {
         if !from.is_set() || self.now.time_ns - from.time_ns < min_wait_ns {
             return None;
         }
+        let facts = self.facts(release, from) | when(own_before, fact::OWN_DATA_BEFORE);
+        let ack = release.map_or(Mark::default(), |release| release.mark);
+        // Far from the sender its last data may be captured after the ACK that freed it: then the
+        // small segment that the ACK covers is the one before the wait.
+        let (from, unacked_len) = match release {
+            Some(release) if !release.mark.after(from) => (half.small_sent, half.small_len),
+            _ => (from, half.last_len),
+        };
         Some(Wait {
             connection,
             by,
-            facts: self.facts(release, from) | when(own_before, fact::OWN_DATA_BEFORE),
+            facts,
             from,
             to: self.now,
-            ack: release.map_or(Mark::default(), |release| release.mark),
+            ack,
             rel_seq: half.offset,
             len: self.len,
-            unacked_len: half.last_len,
+            unacked_len,
             unacked_ns: match release {
-                Some(release) if release.exactly_small => half.small_sent_ns,
-                _ => half.last_data.time_ns,
+                Some(release) if release.exactly_small => half.small_sent.time_ns,
+                // An ACK before the last data was prompted by what came between.
+                Some(release) => half.last_data.time_ns.min(release.mark.time_ns),
+                None => from.time_ns,
             },
             contradictions: half.contradictions,
         })
@@ -124,7 +134,7 @@ impl Sending<'_> {
         [freed(half.small_acked), freed(half.all_acked)].into_iter().flatten().min_by_key(distance)
     }
 
-    fn facts(&self, release: Option<Release>, from: Mark) -> u16 {
+    fn facts(&self, release: Option<Release>, from: Mark) -> u32 {
         let (half, peer) = (self.half, self.peer);
         let window_known = peer.window_scale_known && half.bytes > 0;
         let zero_window = peer.zero_window_frame > from.frame
@@ -144,9 +154,9 @@ impl Sending<'_> {
             | when(half.recovering, fact::RECOVERY)
             | when(zero_window, fact::ZERO_WINDOW)
             | when(window_known && half.room < i64::from(self.len), fact::WINDOW_FULL)
-            | when(half.unseen_frame >= from.frame && half.unseen_bytes > 0, fact::UNSEEN)
+            | when(half.unseen_frame > from.frame && half.unseen_bytes > 0, fact::UNSEEN)
             | when(
-                half.flight > self.mss.saturating_mul(INITIAL_WINDOW_SEGMENTS),
+                half.flight >= self.mss.saturating_mul(INITIAL_WINDOW_SEGMENTS),
                 fact::LARGE_FLIGHT,
             )
             | when(half.small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)

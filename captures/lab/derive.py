@@ -1,0 +1,115 @@
+"""Captures made from captures: compressed, cut off, coarse in time, incomplete, of two taps.
+
+Each function takes the source capture and the path to write. Sources are the
+classic pcap files that tcpdump writes here (microseconds, little endian).
+"""
+
+from __future__ import annotations
+
+import gzip
+import random
+import shutil
+import struct
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+FILE_HEADER, RECORD_HEADER = 24, 16
+
+
+def records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
+    """Seconds, microseconds, and the rest of each record: lengths and frame."""
+    at = FILE_HEADER
+    while at < len(data):
+        seconds, micros, length = struct.unpack_from("<III", data, at)
+        yield seconds, micros, data[at + 8 : at + RECORD_HEADER + length]
+        at += RECORD_HEADER + length
+
+
+def gzipped(source: Path, target: Path) -> None:
+    """Compressed with gzip."""
+    with source.open("rb") as plain, gzip.open(target, "wb") as packed:
+        shutil.copyfileobj(plain, packed)
+
+
+def zstandard(source: Path, target: Path) -> None:
+    """Compressed with zstd."""
+    subprocess.run(["zstd", "-q", "-f", source, "-o", target], check=True)
+
+
+def cut(source: Path, target: Path) -> None:
+    """The last third missing, in the middle of a record."""
+    data = source.read_bytes()
+    wanted, at = len(data) * 2 // 3, FILE_HEADER
+    for _, _, rest in records(data):
+        if at + len(rest) + 8 > wanted:
+            break
+        at += len(rest) + 8
+    target.write_bytes(data[: at + RECORD_HEADER + 20])
+
+
+def step_1ms(source: Path, target: Path) -> None:
+    """A clock that ticks every millisecond."""
+    _coarse(source, target, 1_000)
+
+
+def step_10ms(source: Path, target: Path) -> None:
+    """A clock that ticks every 10 ms."""
+    _coarse(source, target, 10_000)
+
+
+def _coarse(source: Path, target: Path, step_us: int) -> None:
+    data = source.read_bytes()
+    target.write_bytes(
+        data[:FILE_HEADER]
+        + b"".join(
+            struct.pack("<II", seconds, micros // step_us * step_us) + rest
+            for seconds, micros, rest in records(data)
+        )
+    )
+
+
+def thinned(source: Path, target: Path) -> None:
+    """One frame in twenty missing, as when the capture could not keep up."""
+    chance, data = random.Random(1), source.read_bytes()
+    target.write_bytes(
+        data[:FILE_HEADER]
+        + b"".join(
+            struct.pack("<II", seconds, micros) + rest
+            for seconds, micros, rest in records(data)
+            if chance.random() > 0.05
+        )
+    )
+
+
+def big_endian(source: Path, target: Path) -> None:
+    """As a machine of the other byte order writes it."""
+    data = source.read_bytes()
+    target.write_bytes(
+        struct.pack(">IHHiIII", *struct.unpack("<IHHiIII", data[:FILE_HEADER]))
+        + b"".join(
+            struct.pack(">IIII", seconds, micros, *struct.unpack_from("<II", rest)) + rest[8:]
+            for seconds, micros, rest in records(data)
+        )
+    )
+
+
+def two_taps(source: Path, target: Path) -> None:
+    """Both ends in one file, in the order of time: every frame twice, one way apart."""
+    subprocess.run(
+        ["mergecap", "-F", "pcap", "-w", target, source, source.with_name("server.pcap")],
+        check=True,
+    )
+
+
+def mirrored(source: Path, target: Path) -> None:
+    """Every frame twice, 2 us apart, as from a mirror port that copies both ways."""
+    data = source.read_bytes()
+    target.write_bytes(
+        data[:FILE_HEADER]
+        + b"".join(
+            struct.pack("<II", *divmod(seconds * 1_000_000 + micros + late, 1_000_000)) + rest
+            for seconds, micros, rest in records(data)
+            for late in (0, 2)
+        )
+    )

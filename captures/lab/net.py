@@ -1,0 +1,37 @@
+"""What a network between client and server is like; network.py builds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Net:
+    """What lies between client and server. Times are one way, from client to server and back."""
+
+    kind: str = "wire"  # wire | veth | loopback
+    rtt_ms: float = 1.9
+    share_there: float = 0.5  # of the RTT on the way to the server
+    jitter_ms: float = 0.0  # each way, uniform in 0..jitter
+    loss: float = 0.0
+    drop_every: tuple[int, int] = (0, 0)  # frames with payload, there and back
+    dup: float = 0.0
+    offload: bool = False  # TSO on the wire's interfaces
+    tun: bool = False  # no Ethernet header
+    ipv6: bool = False
+    congestion: str = "cubic"  # of the peers' sockets
+    sysctls: tuple[str, ...] = ()  # 'net.ipv4....=1', on both ends
+    gro_off: bool = False  # veth only
+
+    @property
+    def one_way_ms(self) -> tuple[float, float]:
+        """Delay there and back."""
+        rtt = self.rtt_ms if self.kind == "wire" else 0.0
+        return rtt * self.share_there, rtt * (1 - self.share_there)
+
+    def points(self) -> dict[str, tuple[str, str]]:
+        """Where captures can be taken: name -> (namespace, interface)."""
+        if self.kind == "loopback":
+            return {"loopback": ("c", "lo")}
+        ends = {"client": ("c", "eth0"), "server": ("s", "eth0")}
+        return ends | ({"middle": ("m", "left")} if self.kind == "wire" else {})

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Make captures with known truth: run.py [--out DIR] [--truth-only] [WORD...]
+
+Runs every case whose id contains one of the WORDs (all without one), each in
+fresh network namespaces (so: as root), into DIR/CASE/:
+    CAPTURE.pcap(ng)        one per capture point, and the case's extra captures
+    CAPTURE.truth.json      what is true of that capture
+    client.log server.log   the applications' own logs      wire.log  what the wires did
+With --truth-only, writes the truth of captures already made again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import check
+import derive
+import truth_files
+from cases import FIRST_PORT, Case, Extra, all_cases
+from network import Network
+
+HERE = Path(__file__).resolve().parent
+LONGEST_RUN_S = 60
+
+
+def build() -> Path:
+    """Compile wire and peer when needed; the folder they are in."""
+    target = HERE / "build"
+    target.mkdir(exist_ok=True)
+    for name in ("wire", "peer"):
+        source, program = HERE / f"{name}.c", target / name
+        if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+            subprocess.run(
+                ["gcc", "-O2", "-Wall", "-Wextra", "-pthread", "-o", program, source], check=True
+            )
+    return target
+
+
+def run_case(case: Case, out: Path, programs: Path) -> None:
+    """Run a case and leave its captures and logs in its folder."""
+    folder = out / case.id
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with Network(case.net, programs / "wire", folder / "wire.log") as network:
+        captures = [network.capture(point, folder / f"{point}.pcap") for point in case.net.points()]
+        captures += [
+            start_extra(network, e, folder) for e in case.extras if not e.late_s and not e.derive
+        ]
+        server = start_peer(network, case, "server", folder, programs)
+        client = start_peer(network, case, "client", folder, programs)
+        captures += start_late(network, case, folder)
+        if client.wait(LONGEST_RUN_S) or server.wait(LONGEST_RUN_S):
+            raise RuntimeError("a peer failed")
+        network.finish(captures, linger_s=0.3 + case.net.rtt_ms / 1000)
+    for extra in case.extras:
+        if extra.derive:
+            getattr(derive, extra.derive)(
+                folder / f"{extra.point}.pcap", folder / f"{extra.name}{extra.suffix}"
+            )
+
+
+def start_peer(
+    network: Network, case: Case, side: str, folder: Path, programs: Path
+) -> subprocess.Popen[str]:
+    """Start the client or the server and return once it is ready."""
+    rcvbuf = case.server_rcvbuf if side == "server" else case.client_rcvbuf
+    command = [
+        str(programs / "peer"),
+        "--log",
+        str(folder / f"{side}.log"),
+        "--congestion",
+        case.net.congestion,
+        *(["--rcvbuf", str(rcvbuf)] if rcvbuf else []),
+        "listen" if side == "server" else "connect",
+        network.server_address,
+    ]
+    for i, scripts in enumerate(case.flows):
+        command += [str(FIRST_PORT + i), scripts[side == "server"]]
+    peer = network.start(side[0], *command, stdout=subprocess.PIPE)
+    if peer.stdout is None or peer.stdout.readline() != "ready\n":
+        raise RuntimeError(f"the {side} did not start")
+    return peer
+
+
+def start_extra(network: Network, extra: Extra, folder: Path) -> subprocess.Popen[str]:
+    """Start the capture of an Extra."""
+    if extra.pcapng:
+        return network.capture_pcapng(extra.point, folder / f"{extra.name}.pcapng")
+    return network.capture(
+        extra.point, folder / f"{extra.name}.pcap", extra.tcpdump, extra.interface, extra.only
+    )
+
+
+def start_late(network: Network, case: Case, folder: Path) -> list[subprocess.Popen[str]]:
+    """Start the late captures, each at its time from now."""
+    late: list[subprocess.Popen[str]] = []
+    started = time.monotonic()
+    for extra in sorted((e for e in case.extras if e.late_s), key=lambda e: e.late_s):
+        time.sleep(max(0.0, extra.late_s - (time.monotonic() - started)))
+        late.append(start_extra(network, extra, folder))
+    return late
+
+
+def main() -> int:
+    """Make the captures and their truth, and check it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--out", type=Path, default=HERE / "out")
+    parser.add_argument("--truth-only", action="store_true")
+    parser.add_argument("words", nargs="*")
+    arguments = parser.parse_args()
+    programs, bad = build(), 0
+    chosen = [
+        c for c in all_cases() if not arguments.words or any(w in c.id for w in arguments.words)
+    ]
+    for number, case in enumerate(chosen, 1):
+        if not arguments.truth_only:
+            run_case(case, arguments.out, programs)
+        files = truth_files.write_all(case, arguments.out / case.id)
+        complaints = [c for f in files for c in check.complaints(f)]
+        stalls = max(len(json.loads(f.read_text())["stalls"]) for f in files)
+        print(
+            f"{number:3}/{len(chosen)} {case.id:36} {stalls:3} stalls, {len(files)} captures",
+            flush=True,
+        )
+        for complaint in complaints:
+            print(f"        {complaint}")
+        bad += bool(complaints)
+    print(f"{len(chosen)} cases, {bad} with complaints")
+    return bad > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

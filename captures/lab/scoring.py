@@ -1,0 +1,117 @@
+"""What of an analyzer's result agrees with the truth of its capture; score.py tells what counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+Row = dict[str, Any]  # of a result or a truth file
+Place = tuple[int, str, int]  # connection, sender, stream offset
+SURE_MS, NEUTRAL_MS = 12.0, 8.0
+CONFIDENCES = ("certain", "likely", "possible")
+
+
+@dataclass
+class Score:
+    """Counts, and a line for everything that is not as it should be."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    lines: list[str] = field(default_factory=list)
+    ack_delay_errors: list[float] = field(default_factory=list)
+
+    def add(self, other: Score) -> None:
+        """Add another one to this."""
+        self.counts += other.counts
+        self.lines += other.lines
+        self.ack_delay_errors += other.ack_delay_errors
+
+
+def score_stalls(truth: Row, result: Row, score: Score) -> None:
+    """Every stall of the truth, and every one reported."""
+    holds = {place(s, s["connection"]): s for s in truth["stalls"] + truth["short_holds"]}
+    reported = {place(s, c["id"]): s for c in result["connections"] for s in c["stalls"]}
+    for where, hold in holds.items():
+        by_data = hold["release"] == "data"
+        score.counts["true by data" if by_data else "true"] += hold["hold_ms"] >= SURE_MS
+        if hold["hold_ms"] >= SURE_MS and where not in reported:
+            score.counts["missed by data" if by_data else "missed"] += 1
+            score.lines.append(
+                f"{'BYDATA ' if by_data else 'MISSED '} {at(truth, where)} "
+                f"held {hold['hold_ms']:.1f} ms, {hold['cause']}, "
+                f"ack delay {hold['ack_delay_ms']} ms, len {hold['len']}, "
+                f"released by {hold['release']}"
+            )
+    for where, stall in reported.items():
+        score_reported(truth, where, stall, holds.get(where), score)
+
+
+def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score: Score) -> None:
+    """One that was reported."""
+    wait = f"wait {ms(stall, 'wait_ms')} ms"
+    seen = f"{at(truth, where)} {wait}, {stall['cause']}, {stall['confidence']}"
+    if hold is None and any(
+        w.get("nagle_too") and (w["connection"], w["by"], w["from_rel"]) == where
+        for w in truth["other_waits"]
+    ):
+        score.counts["either"] += 1
+    elif hold is None:
+        score.counts[f"false {stall['confidence']}"] += 1
+        alike = next((a for a in truth["coincidences"] if place(a, a["connection"]) == where), None)
+        score.counts["coincidence"] += alike is not None
+        if alike:
+            seen += f" [coincidence: written {alike['after_ack_ms']:.2f} ms after the ACK]"
+        evidence = "; ".join(stall.get("evidence", []))
+        score.lines.append(f"FALSE   {seen}, frame {stall.get('frame_held')}: {evidence}")
+    elif hold["hold_ms"] < NEUTRAL_MS:
+        score.counts["short"] += 1
+        score.lines.append(f"SHORT   {seen}, really held {hold['hold_ms']:.1f} ms")
+    elif hold["hold_ms"] >= SURE_MS:
+        score.counts["found by data" if hold["release"] == "data" else "found"] += 1
+        score.counts[f"found {stall['confidence']}"] += 1
+        score_cause(seen, stall, hold, score)
+
+
+def score_cause(seen: str, stall: Row, hold: Row, score: Score) -> None:
+    """Its cause, and how long the receiver sat on the ACK."""
+    delay = hold["ack_delay_ms"]
+    if delay is not None and stall.get("ack_delay_ms") is not None:
+        score.ack_delay_errors.append(abs(stall["ack_delay_ms"] - delay))
+    neutral = delay is None or NEUTRAL_MS <= delay < SURE_MS
+    if stall["cause"] != hold["cause"] and not neutral:
+        score.counts["cause"] += 1
+        said = f"{seen}, ack delay {ms(stall, 'ack_delay_ms')}"
+        score.lines.append(f"CAUSE   {said}; truly {hold['cause']}, {delay:.1f} ms")
+
+
+def score_nagle(truth: Row, result: Row, score: Score) -> None:
+    """The verdict on TCP_NODELAY in every direction."""
+    verdicts = {c["id"]: c for c in result["connections"]}
+    for connection in truth["connections"]:
+        for side in ("client", "server"):
+            option = connection[side]["nagle"]
+            found = verdicts.get(connection["connection"], {})
+            verdict = found.get(side, {}).get("nagle", "unknown")
+            score.counts["nagle unknown"] += verdict == "unknown"
+            score.counts["directions"] += 1
+            if verdict != "unknown" and option != "switched" and verdict != option:
+                score.counts["nagle"] += 1
+                score.lines.append(
+                    f"NAGLE   {truth['name']} connection {connection['connection']} {side}: "
+                    f"verdict {verdict}, socket option {option}"
+                )
+
+
+def place(stall: Row, connection: int) -> Place:
+    """Where a stall is."""
+    return connection, stall["sender"], stall["rel_seq"]
+
+
+def at(truth: Row, where: Place) -> str:
+    """The same in words."""
+    return f"{truth['name']} connection {where[0]} {where[1]} rel_seq {where[2]}:"
+
+
+def ms(row: Row, name: str) -> str:
+    """A time with one decimal, or a question mark."""
+    return f"{row[name]:.1f}" if row.get(name) is not None else "?"

@@ -1,0 +1,201 @@
+"""The truth of a run: which segments Nagle held, for how long, and why they went.
+
+From the sender's side only: its log says when the application wrote each byte
+and what the kernel's own TCP_INFO said while the bytes waited; its capture says
+when they left. Nothing here looks at the shape of the wait on the wire, except
+to find the acknowledgment that ended it and how long the receiver sat on it.
+
+A segment's wait in the kernel is divided by the state at each moment:
+    cork        TCP_CORK was on
+    window      the peer's window had no room for it
+    congestion  as many segments unacknowledged as the congestion window allows
+                (congestion+nagle: and less than one MSS unsent, so Nagle might
+                have held it as well)
+    loss        the wire lost the sender's data, or anything on the way back, after
+                the oldest data unacknowledged at the write was sent: all of the
+                wait counts as loss
+    nagle       none of these, TCP_NODELAY off, and less than one MSS unsent
+    kernel      anything else (pacing, TSO deferral)
+Nagle held it for the last unbroken stretch of 'nagle' before it left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise, takewhile
+
+from logs import Peer, write_time
+from packets import ACK, Direction, Packet, later
+
+STALL_MS, SHORTEST_MS = 10.0, 0.05  # a stall; the shortest wait worth a line
+RELEASE_NS = 3_000_000  # an ACK further before the segment did not release it
+MS = 1_000_000
+
+
+def states(peer: Peer, start: int, end: int) -> list[tuple[str, float]]:
+    """States between the write and the transmission, in order, with milliseconds."""
+    inside = [(time, info) for time, info in peer.infos if start <= time < end]
+    if not inside:
+        return []
+    marks = [start, *(time for time, _ in inside[1:]), end]
+    return [
+        (_state(peer, info, time), (right - left) / MS)
+        for (time, info), (left, right) in zip(inside, pairwise(marks), strict=True)
+    ]
+
+
+def _state(peer: Peer, info: tuple[int, ...], time: int) -> str:
+    not_sent, unacked, congestion_window, window, in_flight, mss = info
+    if peer.option("cork", time):
+        return "cork"
+    if not_sent and in_flight + min(not_sent, mss) > window:
+        return "window"
+    small = 0 < not_sent < mss and not peer.option("nodelay", time)
+    if unacked >= congestion_window:
+        return "congestion+nagle" if small else "congestion"
+    return "nagle" if small else "kernel"
+
+
+@dataclass
+class Held:
+    """A segment that waited in the sender's kernel."""
+
+    sender: str
+    segment: Packet
+    offset: int
+    hold_ms: float
+    states: list[tuple[str, float]]
+    release: str  # ack | data | sender
+    release_ack: int | None  # what it acknowledged
+    ack_delay_ms: float | None
+
+    @property
+    def nagle_ms(self) -> float:
+        """For how long Nagle held it, in the end."""
+        return sum(ms for _, ms in takewhile(lambda s: s[0] == "nagle", reversed(self.states)))
+
+    @property
+    def longest_state(self) -> str:
+        """The state it spent most of its wait in."""
+        total: dict[str, float] = {}
+        for state, ms in self.states:
+            total[state] = total.get(state, 0.0) + ms
+        return max(total, key=total.__getitem__, default="kernel")
+
+
+def held_segments(
+    sender: str, peer: Peer, at_sender: Direction, at_receiver: Direction, drops: list[int]
+) -> list[Held]:
+    """Every segment that waited in the kernel of this side."""
+    held = []
+    for segment in at_sender.new_segments():
+        offset = at_sender.offset(segment.seq)
+        written, left = write_time(peer, offset), segment.time_ns
+        if left - written < SHORTEST_MS * MS:
+            continue
+        release = _release(at_sender, segment)
+        outstanding_since = _outstanding_since(at_sender, segment, written)
+        lost = any(outstanding_since <= drop <= left for drop in drops)
+        waited = (left - written) / MS
+        held.append(
+            Held(
+                sender,
+                segment,
+                offset,
+                hold_ms=waited,
+                states=[("loss", waited)] if lost else states(peer, written, left),
+                release="sender" if release is None else "data" if release.length else "ack",
+                release_ack=release.ack if release else None,
+                ack_delay_ms=_ack_delay(at_receiver, release) if release else None,
+            )
+        )
+    return held
+
+
+@dataclass(frozen=True)
+class Coincidence:
+    """A segment that looks held and was not.
+
+    It was written by itself, just after a pure ACK that ended a pause, with no data from the other
+    side between that might have caused it.
+    """
+
+    sender: str
+    segment: Packet
+    offset: int
+    after_ack_ms: float
+    wait_ms: float
+
+
+def coincidences(sender: str, peer: Peer, at_sender: Direction) -> list[Coincidence]:
+    """Every such segment of this side."""
+    found: list[Coincidence] = []
+    before: Packet | None = None
+    for segment in at_sender.new_segments():
+        offset = at_sender.offset(segment.seq)
+        written, release = write_time(peer, offset), _release(at_sender, segment)
+        if before and release and _looks_held(at_sender, before, release, segment, written):
+            after_ack_ms = (written - release.time_ns) / MS
+            wait_ms = (segment.time_ns - before.time_ns) / MS
+            found.append(Coincidence(sender, segment, offset, after_ack_ms, wait_ms))
+        before = segment
+    return found
+
+
+def _looks_held(
+    at_sender: Direction, before: Packet, release: Packet, segment: Packet, written: int
+) -> bool:
+    return (
+        not release.length
+        and before.time_ns < release.time_ns < written
+        and (segment.time_ns - before.time_ns) / MS >= STALL_MS
+        and segment.time_ns - written < SHORTEST_MS * MS
+        and not any(p.length and release.time_ns < p.time_ns < written for p in at_sender.received)
+    )
+
+
+def _outstanding_since(at_sender: Direction, segment: Packet, written: int) -> int:
+    """When the oldest data left that was unacknowledged when the segment was written."""
+    acked: int | None = None
+    for p in at_sender.received:
+        if p.time_ns <= written and p.flags & ACK and (acked is None or later(p.ack, acked)):
+            acked = p.ack
+    return min(
+        (
+            p.time_ns
+            for p in at_sender.sent
+            if p.length
+            and p.time_ns < segment.time_ns
+            and (acked is None or later(p.end, acked))
+            and p.seq != segment.seq
+        ),
+        default=written,
+    )
+
+
+def _release(at_sender: Direction, segment: Packet) -> Packet | None:
+    """What let the segment go: the last packet before it that acknowledged something new."""
+    newest: int | None = None
+    release: Packet | None = None
+    for p in at_sender.received:
+        if p.time_ns > segment.time_ns:
+            break
+        if p.flags & ACK and (newest is None or later(p.ack, newest)):
+            newest, release = p.ack, p
+    return release if release and segment.time_ns - release.time_ns <= RELEASE_NS else None
+
+
+def _ack_delay(at_receiver: Direction, release: Packet) -> float | None:
+    """How long the receiver had all that it acknowledged before it did so."""
+    arrival = next(
+        (p.time_ns for p in at_receiver.sent if p.length and not later(release.ack, p.end)), None
+    )
+    answer = next(
+        (
+            p.time_ns
+            for p in at_receiver.received
+            if p.ack == release.ack and p.length == release.length
+        ),
+        None,
+    )
+    return None if arrival is None or answer is None else max(0.0, (answer - arrival) / MS)

@@ -1,0 +1,230 @@
+"""Writes CAPTURE.truth.json beside every capture of a run.
+
+The stalls are found once, from the full captures at both ends, and then
+written for every capture in that capture's own numbering: Wireshark's
+tcp.stream, and stream offsets that start at the first payload byte, or, without
+a handshake in the capture, at the first sequence number seen in that direction.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Protocol
+
+from cases import Extra
+from logs import Peer, read_drops, read_log
+from net import Net
+from packets import ACK, MODULUS, Direction, Packet, read_packets
+from truth import MS, SHORTEST_MS, STALL_MS, Coincidence, Held, coincidences, held_segments
+
+SIDES = ("client", "server")
+KINDS = ("stalls", "short_holds", "coincidences", "other_waits")
+Row = dict[str, Any]  # of a truth file
+
+
+class Run(Protocol):
+    """A case of run.py or real.py, as far as its truth files need it."""
+
+    @property
+    def id(self) -> str:
+        """Its name, and its folder's."""
+
+    @property
+    def net(self) -> Net:
+        """The network it ran on."""
+
+    @property
+    def extras(self) -> tuple[Extra, ...]:
+        """Captures besides those at all points of the network."""
+
+
+class Connection:
+    """One connection of the run: both peers, and what was held in each direction."""
+
+    def __init__(
+        self,
+        client_port: int,
+        peers: dict[str, Peer],
+        captures: dict[str, list[Packet]],
+        wire_log: Path,
+    ) -> None:
+        self.client_port, self.peers = client_port, peers
+        self.server_port = peers["client"].server_port
+        self.ports = {"client": self.client_port, "server": self.server_port}
+        self.at_sender = {side: self.direction(captures[side], side) for side in SIDES}
+        self.held: list[Held] = []
+        self.alike: list[Coincidence] = []
+        for sender in SIDES:
+            peer, at_sender = peers[sender], self.at_sender[sender]
+            at_receiver = self.direction(captures[SIDES[sender == "client"]], sender)
+            drops = read_drops(wire_log, sender)
+            self.held += held_segments(sender, peer, at_sender, at_receiver, drops)
+            self.alike += coincidences(sender, peer, at_sender)
+
+    def direction(self, packets: list[Packet], sender: str) -> Direction:
+        """What one side sent of it, in any capture."""
+        return Direction(packets, self.ports[sender], self.ports[SIDES[sender == "client"]])
+
+
+def write_all(case: Run, folder: Path) -> list[Path]:
+    """Write the truth files of a run; their paths."""
+    captures = {name_of(p): read_packets(p) for p in sorted(folder.glob("*.pcap*"))}
+    ends = {side: captures["loopback" if case.net.kind == "loopback" else side] for side in SIDES}
+    logs = {side: read_log(folder / f"{side}.log") for side in SIDES}
+    connections = [
+        Connection(port, {side: logs[side][port] for side in SIDES}, ends, folder / "wire.log")
+        for port in logs["client"]
+    ]
+    points = {point: point for point in case.net.points()} | {e.name: e.point for e in case.extras}
+    files = []
+    for path in sorted(folder.glob("*.pcap*")):
+        facts: Row = {
+            "name": f"{case.id}/{name_of(path)}",
+            "capture": path.name,
+            "point": points[name_of(path)],
+            "case": case.id,
+        }
+        facts |= describe(connections, captures[name_of(path)])
+        facts["rtt_ms"] = sum(case.net.one_way_ms)
+        files.append(folder / f"{name_of(path)}.truth.json")
+        files[-1].write_text(json.dumps(facts, indent=1) + "\n")
+    return files
+
+
+def name_of(capture: Path) -> str:
+    """A capture's name without its suffixes."""
+    return capture.name.split(".")[0]
+
+
+def describe(connections: list[Connection], packets: list[Packet]) -> Row:
+    """The part of a truth file that speaks of connections, in this capture's numbering."""
+    described: list[Row] = []
+    rows: dict[str, list[Row]] = {kind: [] for kind in KINDS}
+    one_way = False
+    for c in connections:
+        streams = c.direction(packets, "client").streams
+        if not streams:
+            continue
+        sides = {side: {"nagle": c.peers[side].nagle, "port": c.ports[side]} for side in SIDES}
+        described.append({"connection": streams[0]} | sides)
+        for sender in SIDES:
+            seen = c.direction(packets, sender)
+            if seen.base is None:
+                one_way = True
+                continue
+            shift = c.at_sender[sender].offset(seen.base)
+            for kind, found in describe_direction(c, sender, seen, streams[0], shift).items():
+                rows[kind] += found
+    described.sort(key=lambda d: d["connection"])
+    first = described[0] if described else {side: {"nagle": "unknown"} for side in SIDES}
+    return {
+        "client": first["client"],
+        "server": first["server"],
+        "connections": described,
+        "one_way": one_way,
+    } | {kind: sorted(found, key=place) for kind, found in rows.items()}
+
+
+def describe_direction(
+    c: Connection, sender: str, seen: Direction, connection: int, shift: int
+) -> dict[str, list[Row]]:
+    """What a capture holds of one direction; its stream offsets begin at our offset shift."""
+    mine = [h for h in c.held if h.sender == sender and is_seen(h, seen)]
+    by_nagle = [stall_row(h, connection, shift) for h in mine if is_nagle(h)]
+    others = [h for h in mine if not is_nagle(h) and h.hold_ms >= STALL_MS]
+    alike = [
+        a for a in c.alike if a.sender == sender and (a.offset - shift) % MODULUS < MODULUS // 2
+    ]
+    return {
+        "stalls": [row for row in by_nagle if row["hold_ms"] >= STALL_MS],
+        "short_holds": [row for row in by_nagle if row["hold_ms"] < STALL_MS],
+        "coincidences": [coincidence_row(a, connection, shift) for a in alike],
+        "other_waits": [
+            *(wait_row(h, connection, shift) for h in others),
+            *pause_rows(c.peers[sender], sender, connection, shift),
+        ],
+    }
+
+
+def place(row: Row) -> tuple[int, str, int]:
+    """Connection, sender and stream offset of a row, to sort by."""
+    sender, offset = ("sender", "rel_seq") if "sender" in row else ("by", "from_rel")
+    return row["connection"], row[sender], row[offset]
+
+
+def is_seen(held: Held, seen: Direction) -> bool:
+    """The capture holds the segment, and before it the ACK that released it and what that acked."""
+    sent, seq = seen.sent_set, held.segment.seq
+    at = next((i for i, p in enumerate(seen.all) if p.length and p.seq == seq and p in sent), None)
+    earlier = seen.all[:at]
+    data = any(p.length and p.end == held.release_ack for p in earlier if p in sent)
+    ack = any(p.flags & ACK and p.ack == held.release_ack for p in earlier if p not in sent)
+    return at is not None and (held.release == "sender" or (data and ack))
+
+
+def is_nagle(held: Held) -> bool:
+    """Nagle held it, and an acknowledgment let it go."""
+    return held.release != "sender" and held.nagle_ms >= SHORTEST_MS
+
+
+def stall_row(held: Held, connection: int, shift: int) -> Row:
+    """A segment that Nagle held."""
+    delayed = held.ack_delay_ms is not None and held.ack_delay_ms >= STALL_MS
+    return {
+        "connection": connection,
+        "sender": held.sender,
+        "rel_seq": (held.offset - shift) % MODULUS,
+        "len": held.segment.length,
+        "hold_ms": round(held.nagle_ms, 3),
+        "ack_delay_ms": None if held.ack_delay_ms is None else round(held.ack_delay_ms, 3),
+        "cause": "nagle_delack" if delayed else "nagle_rtt",
+        "release": held.release,
+    }
+
+
+def coincidence_row(alike: Coincidence, connection: int, shift: int) -> Row:
+    """A segment that looks held and was not."""
+    return {
+        "connection": connection,
+        "sender": alike.sender,
+        "rel_seq": (alike.offset - shift) % MODULUS,
+        "after_ack_ms": round(alike.after_ack_ms, 3),
+        "wait_ms": round(alike.wait_ms, 3),
+    }
+
+
+def wait_row(held: Held, connection: int, shift: int) -> Row:
+    """A wait in the kernel that was not Nagle's, or that no acknowledgment ended."""
+    cause = held.longest_state
+    names = {
+        "nagle": "nagle_ended_by_sender",
+        "loss": "retransmission",
+        "window": "zero_window",
+        "congestion": "congestion_window",
+        "congestion+nagle": "congestion_window",
+    }
+    return {
+        "connection": connection,
+        "by": held.sender,
+        "from_rel": (held.offset - shift) % MODULUS,
+        "nagle_too": cause == "congestion+nagle",
+        "cause": names.get(cause, cause),
+        "wait_ms": round(held.hold_ms, 3),
+    }
+
+
+def pause_rows(peer: Peer, sender: str, connection: int, shift: int) -> list[Row]:
+    """The application itself slept before it wrote this byte."""
+    written = {offset for _, offset, _ in peer.writes}
+    return [
+        {
+            "connection": connection,
+            "by": sender,
+            "from_rel": offset - shift,
+            "cause": "sender_app",
+            "wait_ms": round((end - start) / MS, 3),
+        }
+        for start, end, offset in peer.pauses
+        if end - start >= STALL_MS * MS and offset in written and offset >= shift
+    ]
