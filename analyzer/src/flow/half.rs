@@ -135,12 +135,18 @@ impl Half {
     pub fn is_plausible(&mut self, seq: u32) -> bool {
         let ahead = seq::distance(self.snd_nxt, seq);
         let goes_on = |stray| (0..=MAX_JUMP).contains(&seq::distance(stray, seq));
-        if ahead <= MAX_JUMP || self.stray.is_some_and(goes_on) {
+        if ahead <= MAX_JUMP {
             self.stray = None;
             return true;
         }
-        self.stray = Some(seq);
-        false
+        let believed = self.stray.is_some_and(goes_on);
+        self.stray = (!believed).then_some(seq);
+        if believed {
+            // What was acknowledged of the missing bytes is not known: begin anew.
+            self.snd_una = seq;
+            self.snd_sml = seq;
+        }
+        believed
     }
 
     /// Bytes sent and not yet acknowledged, as seen here.
