@@ -14,8 +14,11 @@ use crate::scan::Scan;
 use crate::summary::{Outcome, Summary, warnings};
 use crate::timers::Timer;
 use serde::ser::{Serialize, Serializer};
+use std::array;
 use std::io::{self, Write};
 use std::net::IpAddr;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
 
 /// Writes `scan` to `path` as JSON.
 ///
@@ -23,20 +26,67 @@ use std::net::IpAddr;
 /// `path` cannot be written.
 pub fn write_json(scan: &Scan, path: &str) -> Result<(), ScanError> {
     let mut writer = create(path)?;
-    let document = Document::new(scan);
-    serde_json::to_writer(&mut writer, &document)
-        .map_err(io::Error::from)
-        .and_then(|()| writer.write_all(b"\n"))
-        .and_then(|()| writer.flush())
-        .map_err(|error| ScanError::unwritable(path, &error))
+    write_document(scan, &mut writer).map_err(|error| ScanError::unwritable(path, &error))
 }
 
+fn write_document(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
+    let head = serde_json::to_string(&Head::new(scan))?;
+    // The object stays open for one more member.
+    writer.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;
+    writer.write_all(b",\"connections\":[")?;
+    write_connections(scan, writer)?;
+    writer.write_all(b"]}\n")?;
+    writer.flush()
+}
+
+/// Connections that one thread serialises at once.
+const CHUNK: usize = 32;
+/// Threads that serialise; the caller writes.
+const WORKERS: usize = 2;
+
+/// Writes the connections in their order, separated by commas.
+fn write_connections(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
+    let chunks = scan.verdicts.len().div_ceil(CHUNK);
+    thread::scope(|scope| {
+        let workers: [Receiver<serde_json::Result<Vec<u8>>>; WORKERS] = array::from_fn(|worker| {
+            let (done, result) = sync_channel(1);
+            scope.spawn(move || {
+                for chunk in (worker..chunks).step_by(WORKERS) {
+                    if done.send(serialized(scan, chunk)).is_err() {
+                        // Writing failed: nobody waits for more.
+                        break;
+                    }
+                }
+            });
+            result
+        });
+        for chunk in 0..chunks {
+            let bytes = workers[chunk % WORKERS].recv().map_err(io::Error::other)??;
+            // Each connection begins with a comma.
+            writer.write_all(if chunk == 0 { &bytes[1..] } else { &bytes })?;
+        }
+        Ok(())
+    })
+}
+
+/// A chunk of connections, a comma before each.
+fn serialized(scan: &Scan, chunk: usize) -> serde_json::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(CHUNK << 10);
+    let end = ((chunk + 1) * CHUNK).min(scan.verdicts.len());
+    for index in chunk * CHUNK..end {
+        let connection = JsonConnection::new(&scan.verdicts[index], scan.findings_of(index));
+        bytes.push(b',');
+        serde_json::to_writer(&mut bytes, &connection)?;
+    }
+    Ok(bytes)
+}
+
+/// Everything but the connections.
 #[derive(serde::Serialize)]
-struct Document<'a> {
+struct Head<'a> {
     schema: &'static str,
     captures: Vec<JsonCapture<'a>>,
     summary: JsonSummary,
-    connections: Connections<'a>,
 }
 
 #[derive(serde::Serialize)]
@@ -64,9 +114,6 @@ struct JsonSummary {
     waits_not_listed: u64,
     waits_not_listed_ms: f64,
 }
-
-/// All connections, serialised one after the other.
-struct Connections<'a>(&'a Scan);
 
 #[derive(serde::Serialize)]
 struct JsonConnection<'a> {
@@ -150,13 +197,12 @@ struct JsonWait {
     wait_ms: f64,
 }
 
-impl<'a> Document<'a> {
+impl<'a> Head<'a> {
     fn new(scan: &'a Scan) -> Self {
         Self {
             schema: "nagle-scan/1",
             captures: scan.captures.iter().map(JsonCapture::new).collect(),
             summary: JsonSummary::new(&Summary::of(scan)),
-            connections: Connections(scan),
         }
     }
 }
@@ -190,15 +236,6 @@ impl JsonSummary {
             waits_not_listed: summary.unlisted_waits,
             waits_not_listed_ms: ms(summary.unlisted_wait_ns),
         }
-    }
-}
-
-impl Serialize for Connections<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let all = self.0.verdicts.iter().enumerate();
-        serializer.collect_seq(
-            all.map(|(index, verdict)| JsonConnection::new(verdict, self.0.findings_of(index))),
-        )
     }
 }
 
