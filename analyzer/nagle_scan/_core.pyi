@@ -33,7 +33,6 @@ class Group:
     stalls: int
     connections: int
     stalled_ms: float
-    median_wait_ms: float
     confidence: str
     nagle: str
     ack_delay_ms: float

@@ -6,7 +6,6 @@
 
 use crate::flow::{Connection, Half, Side};
 use crate::wait::{Wait, fact};
-use std::collections::HashMap;
 
 /// At the sender's own capture point only the kernel lies between ACK and release: 3-140 us
 /// measured on Linux 6.18, idle and overloaded. 0.5 ms leaves room for slower machines, and is
@@ -71,7 +70,7 @@ pub struct Lock {
 }
 
 /// Did an ACK end this wait of the sender's own, whatever followed?
-fn is_freed(wait: &Wait) -> bool {
+pub fn is_freed(wait: &Wait) -> bool {
     wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK) && wait.has_ack()
 }
 
@@ -237,117 +236,9 @@ fn in_quiet_run(contradictions: &[u32], index: usize) -> bool {
     before + after >= 2
 }
 
-/// Do these waits keep a period of their own? A held segment follows its ACK, so its wait varies
-/// with the ACK and its release does not; a program that writes periodically is the reverse.
-pub fn is_periodic<'a>(waits: impl Iterator<Item = &'a Wait>) -> bool {
-    /// Fewer events tell no spread from another.
-    const EVENTS: usize = 8;
-    /// From so many events on, chance alone does not bring the ratio down much.
-    const MANY: usize = 20;
-    let (lengths, releases): (Vec<f64>, Vec<f64>) =
-        waits.map(|wait| (wait.wait_ns() as f64, wait.release_ns() as f64)).unzip();
-    // Of independent delays the sum spreads more than either; true holds measured 0.85 at least.
-    let ratio = if lengths.len() < MANY { 0.5 } else { 0.8 };
-    lengths.len() >= EVENTS && deviation(&lengths) < ratio * deviation(&releases)
-}
-
-/// Standard deviation.
-fn deviation(values: &[f64]) -> f64 {
-    let count = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt()
-}
-
-/// The application's own pace: how long it pauses between two writes of given lengths where no
-/// missing ACK can have held the second.
-///
-/// The wire bounds a hold from above only: a program that sleeps 40 ms between two writes is held
-/// for the rest of the timer, 0-4 ms, though the wire shows 44.
-#[derive(Debug, Default)]
-pub struct Pace {
-    pauses: HashMap<(u32, u32), Pause>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Pause {
-    count: u32,
-    min_ns: i64,
-    max_ns: i64,
-    /// Did an ACK come in the first half of each pause, so that it was the program's choice?
-    early_ack: bool,
-    /// The shortest wait between writes of these lengths that an ACK ended.
-    min_locked_ns: i64,
-}
-
-/// Timers of a program are this exact, plus a twentieth of the pause.
-const PACE_SPREAD_NS: i64 = 2_000_000;
-/// A single pause counts if it ends this close before the shortest wait: one jiffy at HZ=250, in
-/// which a delayed ACK is early or late, and what scheduling adds.
-const PACE_DISTANCE_NS: i64 = 5_000_000;
-/// The least hold that is worth a report: where a program's own pause leaves less of a wait to
-/// Nagle's algorithm, the program is the cause.
-const MIN_HOLD_NS: i64 = 10_000_000;
-
-impl Pace {
-    /// From the waits of `side` that did not end with an ACK.
-    pub fn of(side: Side, waits: &[Wait], lock: &Lock) -> Self {
-        let mut pace = Self::default();
-        let own = |wait: &&Wait| wait.by == side && is_freed(wait);
-        waits.iter().filter(own).for_each(|wait| pace.add(wait, lock));
-        pace
-    }
-
-    fn add(&mut self, wait: &Wait, lock: &Lock) {
-        let pause = self.pauses.entry((wait.unacked_len, wait.len)).or_insert(Pause {
-            count: 0,
-            min_ns: i64::MAX,
-            max_ns: 0,
-            early_ack: true,
-            min_locked_ns: i64::MAX,
-        });
-        if lock.is_locked(wait) {
-            pause.min_locked_ns = pause.min_locked_ns.min(wait.wait_ns());
-        } else if wait.release_ns() > lock.center_ns {
-            pause.count += 1;
-            pause.min_ns = pause.min_ns.min(wait.wait_ns());
-            pause.max_ns = pause.max_ns.max(wait.wait_ns());
-            pause.early_ack &= wait.ack_ns() * 2 < wait.wait_ns();
-        }
-    }
-
-    /// Does the program's own pause explain most of these waits? Where most of them are longer,
-    /// Nagle's algorithm is at work, and it is the program that fills up the others.
-    pub fn explains_most<'a>(&self, waits: impl Iterator<Item = &'a Wait>) -> bool {
-        let (mut all, mut explained) = (0, 0);
-        for wait in waits {
-            all += 1;
-            explained += u32::from(self.explains(wait));
-        }
-        2 * explained > all
-    }
-
-    /// Does the program pause for so long by itself that nothing worth a report is left?
-    fn explains(&self, wait: &Wait) -> bool {
-        let Some(pause) = self.pauses.get(&(wait.unacked_len, wait.len)) else {
-            return false;
-        };
-        let steady = pause.max_ns - pause.min_ns <= PACE_SPREAD_NS + pause.min_ns / 20;
-        let reliable = match pause.count {
-            0 => false,
-            1 => {
-                let left_ns = pause.min_locked_ns - pause.min_ns;
-                pause.early_ack && (-PACE_SPREAD_NS..PACE_DISTANCE_NS).contains(&left_ns)
-            }
-            _ => steady,
-        };
-        reliable && wait.wait_ns() - pause.min_ns < MIN_HOLD_NS
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::Mark;
 
     #[test]
     fn tolerance_follows_the_path_not_a_share_of_the_round_trip() {
@@ -373,30 +264,6 @@ mod tests {
     fn one_exception_among_many_clears_nothing() {
         let counts: Vec<u32> = (0..40).map(|index| u32::from(index >= 20)).collect();
         assert!(contradicted(&counts, 1).iter().all(|&off| !off));
-    }
-
-    #[test]
-    fn a_wait_steadier_than_its_release_is_a_programs_period() {
-        let wait = |ack_ns: i64, to_ns: i64| Wait {
-            connection: 0,
-            by: Side::Client,
-            facts: 0,
-            from: Mark { time_ns: 0, frame: 1 },
-            to: Mark { time_ns: to_ns, frame: 3 },
-            ack: Mark { time_ns: ack_ns, frame: 2 },
-            rel_seq: 0,
-            len: 1,
-            unacked_len: 1,
-            unacked_ns: 0,
-            contradictions: 0,
-        };
-        let late = |index: i64| 42_000_000 + index % 5 * 400_000;
-        let periodic: Vec<Wait> = (0..30).map(|index| wait(late(index), 44_000_000)).collect();
-        let held: Vec<Wait> =
-            (0..30).map(|index| wait(late(index), late(index) + 20_000 + index % 3)).collect();
-        assert!(is_periodic(periodic.iter()));
-        assert!(!is_periodic(held.iter()));
-        assert!(!is_periodic(periodic[..4].iter()));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use crate::causes::{Cause, DELAYED_ACK_NS, Direction};
 use crate::flow::{Connection, Endpoint, Half, Side};
-use crate::hold::{self, Lock, Pace};
+use crate::hold::{self, Lock};
+use crate::pace::{self, Pace};
 use crate::timers::Timer;
 use crate::wait::{Wait, fact};
 use serde::Serialize;
@@ -207,7 +208,7 @@ impl Judgement {
                 receiver_jitter_ns: receiver.jitter_ns(),
             },
             contradicted: hold::contradicted(&counts, total).into_iter(),
-            paced: hold::is_periodic(held()) || Pace::of(side, waits, &lock).explains_most(held()),
+            paced: pace::is_periodic(held()) || Pace::of(side, waits, &lock).explains_most(held()),
             contradictions: total,
             mss_certain: !connection.effective_mss().1,
         }

@@ -1,6 +1,6 @@
 //! nagle-scan's engine: from captured bytes to verdicts, in one streaming pass.
 //!
-//! The data's way: `capture -> decode -> flow -> wait -> hold, causes -> judge -> tables, export`.
+//! The data's way: `capture -> decode -> flow -> wait -> hold, pace, causes -> judge -> tables, export`.
 //! This file is the only one that knows Python.
 
 mod capture;
@@ -14,6 +14,7 @@ mod flow;
 mod hold;
 mod judge;
 mod link;
+mod pace;
 mod reader;
 mod scan;
 mod seq;
@@ -81,7 +82,6 @@ struct Group {
     stalls: u64,
     connections: u64,
     stalled_ms: f64,
-    median_wait_ms: f64,
     confidence: &'static str,
     nagle: &'static str,
     ack_delay_ms: f64,
@@ -281,7 +281,6 @@ impl Group {
             stalls: group.stalls,
             connections: group.connections,
             stalled_ms: ms(group.stalled_ns),
-            median_wait_ms: ms(group.median_wait_ns),
             confidence: group.confidence.name(),
             nagle: group.nagle.name(),
             ack_delay_ms: delays.map_or(0.0, |timer| ms(timer.median_ns)),

@@ -89,7 +89,6 @@ pub struct Group {
     pub stalls: u64,
     pub connections: u64,
     pub stalled_ns: i64,
-    pub median_wait_ns: i64,
     /// Best confidence among them.
     pub confidence: Confidence,
     /// Is Nagle's algorithm shown to be on in all these connections?
@@ -129,9 +128,7 @@ fn parties(verdict: &Verdict, finding: &Finding) -> Parties {
 fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
     let (verdict, first) = stalls[0];
     let sender = first.wait.by;
-    let mut waits: Vec<i64> = stalls.iter().map(|(_, finding)| finding.wait.wait_ns()).collect();
     let mut delays: Vec<i64> = stalls.iter().map(|(_, finding)| finding.ack_delay_ns).collect();
-    let (_, &mut median_wait_ns, _) = waits.select_nth_unstable(stalls.len() / 2);
     let all_on = stalls.iter().all(|(verdict, _)| verdict.end(sender).nagle == Nagle::On);
     Group {
         cause: first.cause,
@@ -142,8 +139,7 @@ fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
         stalls: stalls.len() as u64,
         connections: 1 + stalls.windows(2).filter(|pair| pair[0].0.id != pair[1].0.id).count()
             as u64,
-        stalled_ns: waits.iter().sum(),
-        median_wait_ns,
+        stalled_ns: stalls.iter().map(|(_, finding)| finding.wait.wait_ns()).sum(),
         confidence: stalls
             .iter()
             .map(|(_, finding)| finding.confidence)
