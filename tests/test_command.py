@@ -16,6 +16,7 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, COMMAND, PUBLIC, Run
 from conversation import pcap, records, stalled
+from nagle_scan.cli import main
 
 SPLIT = CAPTURES / "java-split.pcap"
 CLEAN = CAPTURES / "java-single-write.pcap"
@@ -252,3 +253,14 @@ def test_every_public_capture_has_its_truth_here() -> None:
         pytest.skip(f"{PUBLIC} is absent: it is not part of the repository")
     names = {path.name for path in PUBLIC.glob("*.pcap*")}
     assert names == PUBLIC_TRUTH.keys()
+
+
+def test_a_bug_is_not_mistaken_for_stalls(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> str:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("nagle_scan.cli.text.render", broken)
+    assert main([str(SPLIT)]) == 3
+    assert "ZeroDivisionError" in capsys.readouterr().err

@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -16,7 +17,7 @@ from nagle_scan.report import layout, text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-EXIT_CLEAN, EXIT_STALLS, EXIT_UNUSABLE = 0, 1, 2
+EXIT_CLEAN, EXIT_STALLS, EXIT_UNUSABLE, EXIT_BUG = 0, 1, 2, 3
 
 WRITERS: dict[str, Callable[[_core.Scan, str], None]] = {
     ".json": _core.Scan.write_json,
@@ -30,7 +31,7 @@ example:
   nagle-scan traffic.pcap
   nagle-scan traffic.pcap -f 'host 10.0.0.2' -o result.json -o stalls.csv
 
-exit status: 0 no stalls, 1 stalls found, 2 the input or the call was unusable
+exit status: 0 no stalls, 1 stalls found, 2 the input or the call was unusable, 3 a bug
 """
 
 
@@ -44,6 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _core.NagleScanError as error:
         print(f"nagle-scan: {layout.printable(str(error))}", file=sys.stderr)
         return EXIT_UNUSABLE
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException:
+        # A panic of the engine is no `Exception`. Python's own status, 1, would mean 'stalls'.
+        traceback.print_exc()
+        return EXIT_BUG
 
 
 def _run(options: argparse.Namespace) -> int:
