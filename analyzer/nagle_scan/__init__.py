@@ -5,9 +5,13 @@
 >>> result.stalls[["sender", "wait_ms", "frame_held"]]
 """
 
+from typing import TYPE_CHECKING
+
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError, FilterError, NagleScanError, OutputError
-from nagle_scan.results import Scan, scan
+
+if TYPE_CHECKING:
+    from nagle_scan.results import Scan, scan
 
 __version__ = _core.VERSION
 
@@ -20,3 +24,13 @@ __all__ = [
     "__version__",
     "scan",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Loads the tables when they are first asked for: the command does not need them."""
+    if name not in ("Scan", "scan"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from nagle_scan import results
+
+    attribute: object = getattr(results, name)
+    return attribute

@@ -6,15 +6,13 @@ import os
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 WIDTH = 100
 NUMBER = re.compile(r"-|[\d.,]+( ms| s| B)?")
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     """Escape sequences around the parts that stand out."""
 
     bad: str = ""
