@@ -4,15 +4,13 @@
 //! the capture point and the sender) after it was let go by the kernel. One such event can be a
 //! coincidence; that they *peak* at the round trip, over all events, cannot.
 
-use crate::flow::{Connection, Half, Side};
+use crate::flow::{Connection, Half, NETWORK_RTT_NS, Side};
 use crate::wait::{Wait, fact};
 
 /// At the sender's own capture point only the kernel lies between ACK and release: 3-140 us
 /// measured on Linux 6.18, idle and overloaded. 0.5 ms leaves room for slower machines, and is
 /// short enough to tell an application that wakes up 0.2-4 ms after the ACK.
 const LOCAL_TOLERANCE_NS: i64 = 500_000;
-/// From this round trip on there is a network between the capture point and the sender.
-const NETWORK_RTT_NS: i64 = 1_000_000;
 /// What scheduling on two hosts adds to the path's own jitter.
 const NETWORK_TOLERANCE_NS: i64 = 2_000_000;
 /// Beyond this, 'the path's jitter' would explain anything.

@@ -1,7 +1,7 @@
 //! The verdict on one connection, when all of it is known.
 
-use crate::causes::{Cause, DELAYED_ACK_NS, Direction};
-use crate::flow::{Connection, Endpoint, Half, Side};
+use crate::causes::{Cause, Direction};
+use crate::flow::{Connection, DEFAULT_MSS, Endpoint, Half, SHORTEST_DELAYED_ACK_NS, Side};
 use crate::hold::{self, Lock};
 use crate::pace::{self, Pace};
 use crate::timers::Timer;
@@ -240,7 +240,7 @@ impl Judgement {
             !wait.is(fact::UNACKED_SMALL) && lock.in_band < 3,
             wait.is(fact::ACK_FIN),
             wait.is(fact::LARGE_FLIGHT),
-            !self.mss_certain && wait.len >= 536,
+            !self.mss_certain && wait.len >= DEFAULT_MSS,
             self.direction.receiver_rtt_ns.is_none(),
             self.contradictions > 0 && lock.in_band < 10 * self.contradictions,
         ];
@@ -301,7 +301,9 @@ fn timer(side: Side, findings: &[Finding]) -> Option<Timer> {
     let late = |finding: &&Finding| {
         let wait = &finding.wait;
         let receiver = if wait.is(fact::ACK_ONLY) { wait.by } else { wait.by.other() };
-        receiver == side && wait.is(fact::PURE_ACK) && finding.ack_delay_ns >= DELAYED_ACK_NS
+        receiver == side
+            && wait.is(fact::PURE_ACK)
+            && finding.ack_delay_ns >= SHORTEST_DELAYED_ACK_NS
     };
     let delays = |stalls_only: bool| {
         let chosen = findings

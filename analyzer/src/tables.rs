@@ -5,7 +5,7 @@
 use crate::causes::Cause;
 use crate::evidence::ms;
 use crate::flow::{Exchange, Side};
-use crate::judge::{CapturePoint, Confidence, End, Finding, Nagle, Verdict};
+use crate::judge::{CapturePoint, Confidence, Finding, Nagle, Verdict};
 use crate::scan::{Scan, TrackedSegment};
 
 /// One column of a table. A category is stored as an index into its names.
@@ -114,18 +114,17 @@ fn end_columns(
     side: Side,
     names: &EndColumns,
 ) -> impl Iterator<Item = (&'static str, Column)> {
-    let end = move |row: &Verdict| -> End { row.end(side).clone() };
     let columns = [
-        texts(rows, |row| end(row).endpoint.addr.to_string()),
-        integers(rows, |row| u64::from(end(row).endpoint.port)),
-        categories(rows, Nagle::NAMES.to_vec(), |row| end(row).nagle.name()),
-        maybe(rows, |row| end(row).rtt_ns),
-        integers(rows, |row| end(row).segments),
-        integers(rows, |row| end(row).bytes),
-        integers(rows, |row| u64::from(end(row).retransmitted)),
-        maybe(rows, |row| end(row).delayed_acks.map(|timer| timer.median_ns)),
+        texts(rows, |row| row.end(side).endpoint.addr.to_string()),
+        integers(rows, |row| u64::from(row.end(side).endpoint.port)),
+        categories(rows, Nagle::NAMES.to_vec(), |row| row.end(side).nagle.name()),
+        maybe(rows, |row| row.end(side).rtt_ns),
+        integers(rows, |row| row.end(side).segments),
+        integers(rows, |row| row.end(side).bytes),
+        integers(rows, |row| u64::from(row.end(side).retransmitted)),
+        maybe(rows, |row| row.end(side).delayed_acks.map(|timer| timer.median_ns)),
         texts(rows, |row| {
-            end(row).delayed_acks.map_or("", |timer| timer.consistent_with()).to_owned()
+            row.end(side).delayed_acks.map_or("", |timer| timer.consistent_with()).to_owned()
         }),
     ];
     (*names).into_iter().zip(columns)

@@ -9,8 +9,6 @@ mod sender_app;
 mod unknown;
 mod zero_window;
 
-pub use nagle_delack::DELAYED_ACK_NS;
-
 use crate::hold::Lock;
 use crate::wait::Wait;
 use serde::Serialize;

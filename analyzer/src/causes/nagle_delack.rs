@@ -24,12 +24,8 @@
 //! `tcp_nagle_check`, `tcp_send_delayed_ack`.
 
 use super::Direction;
+use crate::flow::SHORTEST_DELAYED_ACK_NS;
 use crate::wait::Wait;
-
-/// An ACK later than this was delayed on purpose: quick ACKs take 0.03-0.13 ms on Linux 6.18, and
-/// the shortest delayed-ACK timer a user can set there (`TCP_DELACK_MAX_US` = 10 ms) fires after
-/// 13.9 ms. Nothing was measured in between.
-pub const DELAYED_ACK_NS: i64 = 10_000_000;
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     direction.holds(wait) && is_delayed(wait, direction)
@@ -38,5 +34,5 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
 /// Did the receiver delay its ACK, beyond what the jitter of the path explains?
 pub(super) fn is_delayed(wait: &Wait, direction: &Direction) -> bool {
     let blur_ns = 2 * direction.receiver_jitter_ns + direction.lock.clock_ns;
-    direction.ack_delay_ns(wait) >= DELAYED_ACK_NS + blur_ns
+    direction.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS + blur_ns
 }

@@ -21,6 +21,5 @@ use crate::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, _: &Direction) -> bool {
     let answered = !wait.is(fact::OWN_DATA_BEFORE);
-    let free = wait.has_ack() && !wait.is(fact::UNACKED_AT_SEND);
-    (answered || free || wait.is(fact::UNACKED_AT_SEND)) && !wait.is(fact::UNSEEN)
+    (answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND)) && !wait.is(fact::UNSEEN)
 }

@@ -4,7 +4,7 @@ use super::exchange::{Exchange, Exchanges};
 use super::half::{Half, Release, known};
 use super::sending::Sending;
 use super::table::{Endpoint, Ends};
-use super::{Mark, Side};
+use super::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
 use crate::decode::{ACK, FIN, Header, RST, SYN};
 use crate::seq;
 use crate::wait::{Wait, Waits, fact, when};
@@ -14,11 +14,9 @@ const TIMESTAMP_OPTION_LEN: u32 = 12;
 /// RFC 9293, section 3.7.1: the MSS where the peer announced none (IPv4).
 pub const DEFAULT_MSS: u32 = 536;
 /// No SYN was captured: a largest payload between these looks like an MSS (IPv6's minimum MTU of
-/// 1,280 bytes less 60 bytes of headers; Ethernet's 1,500 less 40).
+/// 1,280 bytes less 60 bytes of headers; Ethernet's 1,500 less 40). A shorter one must recur.
 const INFERRED_MSS: std::ops::RangeInclusive<u32> = 1220..=1460;
-/// No delayed-ACK timer is shorter: 10 ms is the least that Linux accepts (`TCP_DELACK_MAX_US`).
-const SHORTEST_DELAYED_ACK_NS: i64 = 10_000_000;
-/// Nor does any wait longer (RFC 1122, section 4.2.3.2: less than 0.5 s), a slow host allowed for.
+/// No ACK is delayed for longer (RFC 1122, section 4.2.3.2: less than 0.5 s), a slow host allowed for.
 const LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000;
 /// Missing bytes that come this soon were reordered by the network, not sent again.
 const REORDER_NS: i64 = 3_000_000;
@@ -142,7 +140,7 @@ impl Connection {
         half.segments = half.segments.saturating_add(1);
         self.halves[side as usize].timestamps |= segment.options.tsval.is_some();
         if segment.has(RST) {
-            self.close(side, sinks);
+            self.finish(sinks);
             return;
         }
         if segment.has(SYN) {
@@ -160,7 +158,7 @@ impl Connection {
         }
         if segment.has(FIN) {
             self.halves[side as usize].end_at(segment.seq.wrapping_add(segment.len));
-            self.close(side, sinks);
+            self.finish(sinks);
         }
     }
 
@@ -328,13 +326,8 @@ impl Connection {
         }
     }
 
-    /// FIN or RST from `side`: an ACK that came late and that no data followed is told now.
-    fn close(&mut self, side: Side, sinks: &mut Sinks<'_>) {
-        self.halves[side as usize].fin = true;
-        self.finish(sinks);
-    }
-
-    /// Tells what is still open at the end of the connection or of the capture.
+    /// Tells what is still open at FIN, at RST or at the end of the capture: an ACK that came late
+    /// and that no data followed, and the last exchange.
     pub fn finish(&mut self, sinks: &mut Sinks<'_>) {
         for side in Side::BOTH {
             let half = &self.halves[side as usize];

@@ -81,7 +81,6 @@ pub struct Half {
     /// Payload bytes that were acknowledged or jumped over but never captured.
     pub unseen_bytes: u64,
     pub window_scale_known: bool,
-    pub fin: bool,
     /// Announced in the SYN, in bytes; 0 is 'not seen'.
     pub mss_option: u16,
     /// Small segments sent while a small one was unacknowledged, and one such pair of frames.

@@ -2,7 +2,7 @@
 
 use super::connection::DEFAULT_MSS;
 use super::half::{Half, Release, known};
-use super::{Mark, Side};
+use super::{Mark, NETWORK_RTT_NS, Side};
 use crate::decode::{FIN, Header, URG};
 use crate::wait::{Wait, fact, when};
 
@@ -14,8 +14,6 @@ const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
 const PROBE_NS: i64 = 190_000_000;
 /// RFC 6928: an initial congestion window of ten segments.
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
-/// From this round trip on there is a network between the capture point and a host.
-const NETWORK_RTT_NS: i64 = 1_000_000;
 /// Two events this far apart can be told apart as the reason for a third: at the sender itself,
 /// and over a network.
 const LOCAL_DISTINCT_NS: i64 = 1_000_000;
