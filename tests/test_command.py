@@ -66,8 +66,12 @@ def test_the_report_names_who_what_and_where(run: Run) -> None:
     assert "NO STALL" in run(CLEAN).stdout.decode()
 
 
-def test_the_report_needs_no_wide_terminal(run: Run) -> None:
-    for path in sorted(CAPTURES.glob("*.pcap")):
+@pytest.mark.parametrize("folder", ["", "a-long-name-" * 9])
+def test_the_report_needs_no_wide_terminal(folder: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / folder).mkdir(exist_ok=True)
+    for capture in sorted(CAPTURES.glob("*.pcap")):
+        path = tmp_path / folder / capture.name
+        path.write_bytes(capture.read_bytes())
         lines = run(path).stdout.decode().splitlines()
         prose = [line for line in lines if not line.startswith("  ") and len(line) > 110]
         assert prose == []

@@ -44,7 +44,9 @@ def _header(summary: _core.Summary, paths: Sequence[str], style: Style) -> str:
         f"{count(summary.packets, 'packet')}, {count(summary.connections, 'TCP connection')}, "
         f"{count(summary.exchanges, 'exchange')}"
     )
-    return f"{style.faint}nagle-scan {_core.VERSION}: {names}: {counts}{style.end}"
+    return (
+        f"{style.faint}{wrapped(f'nagle-scan {_core.VERSION}: {names}: {counts}', '  ')}{style.end}"
+    )
 
 
 def _notices(summary: _core.Summary, style: Style) -> Iterator[str]:
