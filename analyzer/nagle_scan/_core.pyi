@@ -66,6 +66,36 @@ class ConnectionRow:
     first_latency_ms: float | None
     first_exchange_stalled: bool
     rtt_ms: float | None
+    client_rtt_ms: float | None
+    server_rtt_ms: float | None
+    capture_point: str
+    mss: int
+    mss_inferred: bool
+    handshake: bool
+    conclusive: bool
+    first_ns: int
+    last_ns: int
+
+class ServerRow:
+    addr: str
+    port: int
+    connections: int
+    affected_connections: int
+    exchanges: int
+    stalled_exchanges: int
+    stalls: int
+    stalled_ms: float
+    latency_sum_ms: float
+    latency_stalled_ms: float
+    latency_ms: list[float]
+    predicted_ms: list[float]
+
+class CauseRow:
+    cause: str
+    by: str
+    waits: int
+    total_ms: float
+    longest_ms: float
 
 class WaitRow:
     connection: int
@@ -93,6 +123,10 @@ class Scan:
     def groups(self) -> list[Group]: ...
     def nagle(self, limit: int) -> list[NagleRow]: ...
     def affected(self, limit: int) -> list[ConnectionRow]: ...
+    def servers(self, limit: int) -> list[ServerRow]: ...
+    def connection(self, id: int) -> ConnectionRow | None: ...
+    def stalls_of(self, id: int, limit: int) -> list[WaitRow]: ...
+    def causes(self) -> list[CauseRow]: ...
     def clearest(self) -> WaitRow | None: ...
     def longest_waits(self, limit: int) -> list[WaitRow]: ...
     def columns(self, table: str) -> dict[str, Any]: ...

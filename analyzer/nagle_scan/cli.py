@@ -7,23 +7,16 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from nagle_scan import _core
+from nagle_scan import _core, outputs
 from nagle_scan.report import layout, text
+from nagle_scan.results import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EXIT_CLEAN, EXIT_STALLS, EXIT_UNUSABLE, EXIT_BUG = 0, 1, 2, 3
-
-WRITERS: dict[str, Callable[[_core.Scan, str], None]] = {
-    ".json": _core.Scan.write_json,
-    ".csv": _core.Scan.write_csv,
-}
-"""How to write a result, by the suffix of its file."""
 
 EXAMPLES = """\
 example:
@@ -55,11 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     _refuse_to_overwrite(options.capture, options.output)
-    scan = _core.scan_captures(options.capture, options.filter, options.min_wait, exchanges=False)
+    core = _core.scan_captures(options.capture, options.filter, options.min_wait, exchanges=False)
+    scan = Scan(options.capture, options.filter, core)
     for path in options.output:
-        WRITERS[_suffix(path)](scan, path)
-    _say(scan, options)
-    if scan.summary().stalls and not options.exit_zero:
+        outputs.write(scan, path, outputs.Options(options.min_wait))
+    _say(core, options)
+    if core.summary().stalls and not options.exit_zero:
         return EXIT_STALLS
     return EXIT_CLEAN
 
@@ -139,7 +133,7 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         type=_output,
         help="also write the result; the suffix tells the format: "
-        + ", ".join(WRITERS)
+        + ", ".join(outputs.FORMATS)
         + " (may be repeated)",
     )
     parser.add_argument(
@@ -156,14 +150,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _suffix(path: str) -> str:
-    return Path(path).suffix.lower()
-
-
 def _output(path: str) -> str:
-    if _suffix(path) not in WRITERS:
+    if outputs.suffix(path) not in outputs.FORMATS:
         raise argparse.ArgumentTypeError(
-            f"{layout.printable(path)!r} has no known suffix ({', '.join(WRITERS)})"
+            f"{layout.printable(path)!r} has no known suffix ({', '.join(outputs.FORMATS)})"
         )
     return _utf8(path)
 

@@ -106,6 +106,19 @@ class Scan:
         """
         return self._table("exchanges")
 
+    @cached_property
+    def servers(self) -> pd.DataFrame:
+        """One row per server endpoint with exchanges, those that lose most to stalls first.
+
+        `addr` (str), `port`, `connections`, `affected_connections`, `exchanges`,
+        `stalled_exchanges`, `stalls` (int64), `stalled_ms` (float64), then the latency of its
+        exchanges as measured, `latency_p50_ms`, `latency_p75_ms`, `latency_p90_ms`,
+        `latency_p95_ms`, `latency_p99_ms`, `latency_max_ms`, and as it would be without the
+        stalls, `predicted_p50_ms`, `predicted_p75_ms`, `predicted_p90_ms`, `predicted_p95_ms`,
+        `predicted_p99_ms`, `predicted_max_ms` (float64, within 1 %).
+        """
+        return self._table("servers")
+
     def segments(self, connection_id: int) -> pd.DataFrame:
         """The segments of one connection, read again from the capture.
 

@@ -2,7 +2,7 @@
 
 use crate::decode::Header;
 use crate::error::ScanError;
-use crate::flow::{Connection, Exchange, Mark, Side, Sinks, Table};
+use crate::flow::{Connection, Exchange, Exchanged, Mark, ServerLatency, Side, Sinks, Table};
 use crate::judge::{Finding, Verdict, judge};
 use crate::reader::{self, Batch, CaptureSummary};
 use crate::wait::Waits;
@@ -24,6 +24,9 @@ pub struct Scan {
     /// Where each connection's findings begin; one entry more than `verdicts`.
     pub first_finding: Vec<usize>,
     pub exchanges: Option<Vec<Exchange>>,
+    /// Exchanges with a wait that may be a stall.
+    pub suspects: Vec<Exchange>,
+    pub servers: Vec<ServerLatency>,
     /// Waits beyond what is listed: count and sum in ns.
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
@@ -87,7 +90,7 @@ struct Tracker {
     /// Connection and sender of each segment of the current batch.
     found: Vec<(u32, Side)>,
     waits: Waits,
-    exchanges: Option<Vec<Exchange>>,
+    exchanged: Exchanged,
     min_wait_ns: i64,
 }
 
@@ -98,7 +101,7 @@ impl Tracker {
             connections: Vec::new(),
             found: Vec::new(),
             waits: Waits::default(),
-            exchanges: exchanges.then(Vec::new),
+            exchanged: Exchanged::new(exchanges),
             min_wait_ns,
         }
     }
@@ -108,7 +111,7 @@ impl Tracker {
         self.find(batch);
         let mut sinks = Sinks {
             waits: &mut self.waits,
-            exchanges: &mut self.exchanges,
+            exchanged: &mut self.exchanged,
             min_wait_ns: self.min_wait_ns,
         };
         for (captured, &(id, by)) in batch.segments.iter().zip(&self.found) {
@@ -137,7 +140,7 @@ impl Tracker {
     fn finish(mut self, captures: Vec<CaptureSummary>) -> Scan {
         let mut sinks = Sinks {
             waits: &mut self.waits,
-            exchanges: &mut self.exchanges,
+            exchanged: &mut self.exchanged,
             min_wait_ns: self.min_wait_ns,
         };
         for connection in &mut self.connections {
@@ -161,7 +164,9 @@ impl Tracker {
             verdicts,
             findings,
             first_finding,
-            exchanges: self.exchanges,
+            exchanges: self.exchanged.all,
+            suspects: self.exchanged.suspects,
+            servers: self.exchanged.servers,
             unlisted_waits: self.waits.unlisted,
             unlisted_wait_ns: self.waits.unlisted_ns,
         }

@@ -219,11 +219,59 @@ pub fn clearest(scan: &Scan) -> Option<(&Verdict, &Finding)> {
     let all = scan.verdicts.iter().enumerate().flat_map(|(index, verdict)| {
         scan.findings_of(index).iter().map(move |finding| (verdict, finding))
     });
-    all.filter(|(_, finding)| finding.cause.is_stall()).min_by_key(|(verdict, finding)| {
-        let lock = &verdict.end(finding.wait.by).lock;
-        let off = (finding.wait.release_ns() - lock.center_ns).abs();
-        (std::cmp::Reverse(finding.confidence), off, finding.wait.to.frame)
-    })
+    all.filter(|(_, finding)| finding.cause.is_stall())
+        .min_by_key(|(verdict, finding)| clearness(verdict, finding))
+}
+
+/// The stalls of one connection, the clearest first.
+pub fn clearest_of(scan: &Scan, connection: usize, limit: usize) -> Vec<&Finding> {
+    let verdict = &scan.verdicts[connection];
+    let findings = scan.findings_of(connection).iter();
+    let mut stalls: Vec<_> = findings.filter(|finding| finding.cause.is_stall()).collect();
+    stalls.sort_by_key(|finding| clearness(verdict, finding));
+    stalls.truncate(limit);
+    stalls
+}
+
+fn clearness(verdict: &Verdict, finding: &Finding) -> (std::cmp::Reverse<Confidence>, i64, u64) {
+    let lock = &verdict.end(finding.wait.by).lock;
+    let off_ns = (finding.wait.release_ns() - lock.center_ns).abs();
+    (std::cmp::Reverse(finding.confidence), off_ns, finding.wait.to.frame)
+}
+
+/// Waits of one cause and side: how many, how long in all, and the longest; in ns.
+#[derive(Debug, Clone, Copy)]
+pub struct CauseTotal {
+    pub cause: Cause,
+    pub by: Side,
+    pub waits: u64,
+    pub total_ns: i64,
+    pub longest_ns: i64,
+}
+
+/// All listed waits by cause and by who ended them, in the order of the causes.
+pub fn causes(scan: &Scan) -> Vec<CauseTotal> {
+    let mut totals: Vec<CauseTotal> = Vec::new();
+    for finding in &scan.findings {
+        let (cause, by, wait_ns) = (finding.cause, finding.wait.by, finding.wait.wait_ns());
+        let known = totals.iter_mut().find(|total| (total.cause, total.by) == (cause, by));
+        match known {
+            Some(total) => {
+                total.waits += 1;
+                total.total_ns = total.total_ns.saturating_add(wait_ns);
+                total.longest_ns = total.longest_ns.max(wait_ns);
+            }
+            None => totals.push(CauseTotal {
+                cause,
+                by,
+                waits: 1,
+                total_ns: wait_ns,
+                longest_ns: wait_ns,
+            }),
+        }
+    }
+    totals.sort_by_key(|total| (total.cause as u8, total.by as u8));
+    totals
 }
 
 /// The longest waits that are no stalls: servers' first, since an idle client is no problem.

@@ -7,6 +7,7 @@ use crate::evidence::ms;
 use crate::flow::{Exchange, Side};
 use crate::judge::{CapturePoint, Confidence, Finding, Nagle, Verdict};
 use crate::scan::{Scan, TrackedSegment};
+use crate::servers::{Percentiles, servers as server_rows, stalls_in};
 
 /// One column of a table. A category is stored as an index into its names.
 pub enum Column {
@@ -26,6 +27,10 @@ fn integers<T>(rows: &[T], value: impl Fn(&T) -> u64) -> Column {
 
 fn times<T>(rows: &[T], value: impl Fn(&T) -> i64) -> Column {
     Column::Integers(rows.iter().map(value).collect())
+}
+
+fn floats<T>(rows: &[T], value: impl Fn(&T) -> f64) -> Column {
+    Column::Floats(rows.iter().map(value).collect())
 }
 
 fn durations<T>(rows: &[T], value_ns: impl Fn(&T) -> i64) -> Column {
@@ -192,16 +197,40 @@ pub fn exchanges(scan: &Scan) -> Table {
     ]
 }
 
-/// Number and total wait of the stalls whose held segment lies within the exchange.
-fn stalls_in(scan: &Scan, exchange: &Exchange) -> (u64, i64) {
-    let findings = scan.findings_of(exchange.connection as usize);
-    let begin = findings.partition_point(|row| row.wait.to.frame < exchange.begin.frame);
-    findings[begin..]
-        .iter()
-        .take_while(|row| row.wait.to.frame <= exchange.end.frame)
-        .filter(|row| row.cause.is_stall() && row.wait.from.frame >= exchange.begin.frame)
-        .fold((0, 0), |(count, sum), row| (count + 1, sum + row.wait.wait_ns()))
+/// One row per server with exchanges, those that lose most first.
+pub fn servers(scan: &Scan) -> Table {
+    let rows = server_rows(scan, usize::MAX);
+    let rows = rows.as_slice();
+    let mut table = vec![
+        ("addr", texts(rows, |row| row.addr.clone())),
+        ("port", integers(rows, |row| u64::from(row.port))),
+        ("connections", integers(rows, |row| row.connections)),
+        ("affected_connections", integers(rows, |row| row.affected_connections)),
+        ("exchanges", integers(rows, |row| row.exchanges)),
+        ("stalled_exchanges", integers(rows, |row| row.stalled_exchanges)),
+        ("stalls", integers(rows, |row| row.stalls)),
+        ("stalled_ms", floats(rows, |row| row.stalled_ms)),
+    ];
+    table.extend(
+        PERCENTILES.map(|(name, _, value)| (name, floats(rows, |row| value(&row.latency)))),
+    );
+    table.extend(
+        PERCENTILES.map(|(_, name, value)| (name, floats(rows, |row| value(&row.predicted)))),
+    );
+    table
 }
+
+/// Names of the measured and of the predicted column, and the value.
+type PercentileColumn = (&'static str, &'static str, fn(&Percentiles) -> f64);
+
+const PERCENTILES: [PercentileColumn; 6] = [
+    ("latency_p50_ms", "predicted_p50_ms", |row| row.p50_ms),
+    ("latency_p75_ms", "predicted_p75_ms", |row| row.p75_ms),
+    ("latency_p90_ms", "predicted_p90_ms", |row| row.p90_ms),
+    ("latency_p95_ms", "predicted_p95_ms", |row| row.p95_ms),
+    ("latency_p99_ms", "predicted_p99_ms", |row| row.p99_ms),
+    ("latency_max_ms", "predicted_max_ms", |row| row.max_ms),
+];
 
 /// The segments of one connection, as read again.
 pub fn segments(rows: &[TrackedSegment]) -> Table {

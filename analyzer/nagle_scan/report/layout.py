@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TextIO
 
 WIDTH = 100
-NUMBER = re.compile(r"-|[\d.,]+( ms| s| B)?")
+NUMBER = re.compile(r"-?|[\d.,]+( ms| s| B)?")
 
 
 class Style(NamedTuple):

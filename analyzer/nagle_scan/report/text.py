@@ -20,6 +20,7 @@ from nagle_scan.report.layout import (
 
 MAX_CONNECTIONS = 10
 MAX_GROUPS = 5
+MAX_SERVERS = 5
 MAX_WAITS = 5
 MAX_PARTIES = 6
 MAX_REMEDIES = 2
@@ -85,6 +86,7 @@ def _stalls(scan: _core.Scan, summary: _core.Summary, style: Style) -> Iterator[
     if len(groups) > MAX_GROUPS:
         yield f"       ... and {len(groups) - MAX_GROUPS} more pairs of hosts (see -o stalls.csv)"
     yield from _expected(connections, style)
+    yield from _latencies(scan, style)
     yield from _connections(connections, summary, style)
     yield from _first_exchange(connections, groups)
     clearest = scan.clearest()
@@ -258,6 +260,23 @@ def _expected(rows: Sequence[_core.ConnectionRow], style: Style) -> Iterator[str
     )
 
 
+def _latencies(scan: _core.Scan, style: Style) -> Iterator[str]:
+    """Percentiles by server, as measured and without the stalls."""
+    servers = scan.servers(MAX_SERVERS)
+    if not servers:
+        return
+    yield f"\n{style.bold}Latency by server{style.end} (request's first byte to reply's last)\n"
+    rows: list[tuple[str, ...]] = [
+        ("server", "exchanges", "", "p50", "p75", "p90", "p95", "p99", "max")
+    ]
+    for server in servers:
+        name = endpoint(server.addr, server.port)
+        rows.append((name, f"{server.exchanges:,}", "now", *map(duration, server.latency_ms)))
+        if server.stalled_exchanges:
+            rows.append(("", "", "without stalls", *map(duration, server.predicted_ms)))
+    yield from table(rows)
+
+
 def _options(scan: _core.Scan, style: Style) -> Iterator[str]:
     """What the wire shows of TCP_NODELAY, whatever the source code says."""
     parties = scan.nagle(MAX_PARTIES)
@@ -301,6 +320,7 @@ def _clean(
         f"{count(summary.connections, 'connection')}.",
         style,
     )
+    yield from _latencies(scan, style)
     yield from _other_waits(scan, min_wait_ms, style)
     yield from _options(scan, style)
 

@@ -11,6 +11,7 @@ use crate::judge::{CapturePoint, Confidence, End, Finding, Nagle, Verdict};
 use crate::link;
 use crate::reader::CaptureSummary;
 use crate::scan::Scan;
+use crate::servers::{ServerRow, servers};
 use crate::summary::{Outcome, Summary, warnings};
 use crate::timers::Timer;
 use serde::ser::{Serialize, Serializer};
@@ -87,6 +88,7 @@ struct Head<'a> {
     schema: &'static str,
     captures: Vec<JsonCapture<'a>>,
     summary: JsonSummary,
+    servers: Vec<ServerRow>,
 }
 
 #[derive(serde::Serialize)]
@@ -203,6 +205,7 @@ impl<'a> Head<'a> {
             schema: "nagle-scan/1",
             captures: scan.captures.iter().map(JsonCapture::new).collect(),
             summary: JsonSummary::new(&Summary::of(scan)),
+            servers: servers(scan, usize::MAX),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::exchange::{Exchange, Exchanges};
 use super::half::{Half, Release, known};
+use super::latency::Exchanged;
 use super::sending::Sending;
 use super::table::{Endpoint, Ends};
 use super::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
@@ -37,7 +38,7 @@ pub struct Connection {
 /// Everything a new segment may add to.
 pub struct Sinks<'a> {
     pub waits: &'a mut Waits,
-    pub exchanges: &'a mut Option<Vec<Exchange>>,
+    pub exchanged: &'a mut Exchanged,
     pub min_wait_ns: i64,
 }
 
@@ -298,10 +299,8 @@ impl Connection {
             wait.facts |= when(self.exchanges.covers(wait.from), fact::IN_EXCHANGE);
             self.push(wait, sinks);
         }
-        if let Some(exchange) = self.exchanges.data(side, len, now, self.id)
-            && let Some(exchanges) = sinks.exchanges
-        {
-            exchanges.push(exchange);
+        if let Some(exchange) = self.exchanges.data(side, len, now, self.id) {
+            self.add_exchange(exchange, sinks);
         }
         let peer_window = i64::from(self.half(side.other()).window);
         let half = &mut self.halves[side as usize];
@@ -313,10 +312,11 @@ impl Connection {
         half.room = peer_window - i64::from(half.in_flight());
     }
 
-    fn push(&self, wait: Wait, sinks: &mut Sinks<'_>) {
+    fn push(&mut self, wait: Wait, sinks: &mut Sinks<'_>) {
         let half = self.half(wait.by);
         let near_ack = wait.release_ns() - known(half.rtt_ns) <= CANDIDATE_NS;
         if wait.has_ack() && wait.is(fact::PURE_ACK) && near_ack {
+            self.exchanges.suspect |= wait.is(fact::IN_EXCHANGE);
             sinks.waits.push_candidate(wait);
             return;
         }
@@ -353,11 +353,13 @@ impl Connection {
             }
             self.halves[side as usize].all_acked = Release::default();
         }
-        if let Some(exchange) = self.exchanges.finish(self.id)
-            && let Some(exchanges) = sinks.exchanges
-        {
-            exchanges.push(exchange);
+        if let Some(exchange) = self.exchanges.finish(self.id) {
+            self.add_exchange(exchange, sinks);
         }
+    }
+
+    fn add_exchange(&mut self, exchange: Exchange, sinks: &mut Sinks<'_>) {
+        sinks.exchanged.add(exchange, self.ends.server, &mut self.exchanges.server);
     }
 }
 

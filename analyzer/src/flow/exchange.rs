@@ -12,6 +12,8 @@ pub struct Exchange {
     pub end: Mark,
     pub request_bytes: u64,
     pub response_bytes: u64,
+    /// A wait in it may be a stall.
+    pub suspect: bool,
 }
 
 impl Exchange {
@@ -28,11 +30,15 @@ pub struct Exchanges {
     end: Mark,
     request_bytes: u64,
     response_bytes: u64,
+    /// A wait in the current exchange may be a stall.
+    pub suspect: bool,
     pub count: u32,
     /// Sum of all latencies.
     pub latency_ns: i64,
     /// Latency of the first exchange, and the frame in which it ended.
     pub first: Option<(i64, u64)>,
+    /// Place of the server among [`super::Exchanged`]'s.
+    pub server: Option<u32>,
 }
 
 impl Exchanges {
@@ -69,12 +75,14 @@ impl Exchanges {
             end: self.end,
             request_bytes: self.request_bytes,
             response_bytes: self.response_bytes,
+            suspect: self.suspect,
         };
         let complete = self.begin.is_set() && self.end.is_set();
         *self = Self {
             count: self.count,
             latency_ns: self.latency_ns,
             first: self.first,
+            server: self.server,
             ..Self::default()
         };
         if !complete {

@@ -3,12 +3,14 @@
 mod connection;
 mod exchange;
 mod half;
+mod latency;
 mod sending;
 mod table;
 
 pub use connection::{Connection, DEFAULT_MSS, Sinks};
 pub use exchange::Exchange;
 pub use half::Half;
+pub use latency::{Exchanged, Latency, ServerLatency, empty as empty_latency};
 pub use table::{Endpoint, Table};
 
 /// From this round trip on there is a network between the capture point and a host.

@@ -1,0 +1,310 @@
+//! Rows as Python sees them: what reports are written from.
+
+use crate::evidence::{ms, reasons};
+use crate::flow::Side;
+use crate::judge::{Finding, Verdict};
+use crate::scan::Scan;
+use crate::servers::{Percentiles, ServerRow};
+use crate::{summary, wait};
+use pyo3::prelude::*;
+use std::net::IpAddr;
+
+/// Totals; durations in ms.
+#[pyclass(frozen, get_all)]
+pub struct Summary {
+    pub connections: u64,
+    pub tcp_packets: u64,
+    pub packets: u64,
+    pub affected_connections: u64,
+    pub stalls: u64,
+    pub stalled_ms: f64,
+    pub verdict: &'static str,
+    pub exchanges: u64,
+    pub one_sided: u64,
+    pub without_handshake: u64,
+    pub waits_not_listed: u64,
+    pub waits_not_listed_ms: f64,
+    /// Name of the input and what a reader must know of it.
+    pub warnings: Vec<(String, String)>,
+}
+
+/// Stalls of one cause between the same two parties; durations in ms.
+#[pyclass(frozen, get_all)]
+pub struct Group {
+    pub cause: &'static str,
+    pub sender: &'static str,
+    pub sender_addr: String,
+    pub receiver_addr: String,
+    pub server_port: u16,
+    pub stalls: u64,
+    pub connections: u64,
+    pub stalled_ms: f64,
+    pub confidence: &'static str,
+    pub nagle: &'static str,
+    pub ack_delay_ms: f64,
+    pub ack_delay_min_ms: f64,
+    pub ack_delay_max_ms: f64,
+    pub consistent_with: &'static str,
+}
+
+/// What the wire shows of `TCP_NODELAY` on one party's sockets; proofs are (connection, frame,
+/// frame).
+#[pyclass(frozen, get_all)]
+pub struct NagleRow {
+    pub side: &'static str,
+    pub addr: String,
+    pub server_port: u16,
+    pub on: u64,
+    pub off: u64,
+    pub unknown: u64,
+    pub on_proof: Option<(u32, u64, u64)>,
+    pub off_proof: Option<(u32, u64, u64)>,
+}
+
+/// A connection as reports name it; durations in ms.
+#[pyclass(frozen, get_all)]
+pub struct ConnectionRow {
+    pub id: u32,
+    pub client: String,
+    pub server: String,
+    pub client_nagle: &'static str,
+    pub server_nagle: &'static str,
+    pub stalls: u32,
+    pub stalled_ms: f64,
+    pub client_stalls: u32,
+    pub server_stalls: u32,
+    pub exchanges: u32,
+    pub mean_latency_ms: Option<f64>,
+    pub predicted_latency_ms: Option<f64>,
+    pub first_latency_ms: Option<f64>,
+    pub first_exchange_stalled: bool,
+    pub rtt_ms: Option<f64>,
+    pub client_rtt_ms: Option<f64>,
+    pub server_rtt_ms: Option<f64>,
+    pub capture_point: &'static str,
+    pub mss: u32,
+    pub mss_inferred: bool,
+    pub handshake: bool,
+    pub conclusive: bool,
+    pub first_ns: i64,
+    pub last_ns: i64,
+}
+
+/// Waits of one cause that one side ended; durations in ms.
+#[pyclass(frozen, get_all)]
+pub struct CauseRow {
+    pub cause: &'static str,
+    pub by: &'static str,
+    pub waits: u64,
+    pub total_ms: f64,
+    pub longest_ms: f64,
+}
+
+/// A wait as reports tell it: from / ack / to are frames; durations in ms, times in ns.
+#[pyclass(frozen, get_all)]
+pub struct WaitRow {
+    pub connection: u32,
+    pub cause: &'static str,
+    pub by: &'static str,
+    pub sender: String,
+    pub receiver: String,
+    pub confidence: &'static str,
+    pub frame_from: u64,
+    pub frame_ack: u64,
+    pub frame_to: u64,
+    pub from_ns: i64,
+    pub ack_ns: i64,
+    pub to_ns: i64,
+    pub len_from: u32,
+    pub len_to: u32,
+    pub wait_ms: f64,
+    pub ack_delay_ms: f64,
+    pub release_ms: f64,
+    pub own_data_before: bool,
+    pub evidence: Vec<String>,
+}
+
+/// A server endpoint; percentiles are p50, p75, p90, p95, p99, max, in ms.
+#[pyclass(frozen, get_all, name = "ServerRow")]
+pub struct PyServerRow {
+    pub addr: String,
+    pub port: u16,
+    pub connections: u64,
+    pub affected_connections: u64,
+    pub exchanges: u64,
+    pub stalled_exchanges: u64,
+    pub stalls: u64,
+    pub stalled_ms: f64,
+    pub latency_sum_ms: f64,
+    pub latency_stalled_ms: f64,
+    pub latency_ms: [f64; 6],
+    pub predicted_ms: [f64; 6],
+}
+
+impl Summary {
+    pub fn new(scan: &Scan) -> Self {
+        let summary = summary::Summary::of(scan);
+        let captures = &scan.captures;
+        Self {
+            connections: summary.connections,
+            tcp_packets: summary.tcp_packets,
+            packets: captures.iter().map(|capture| capture.packets).sum(),
+            affected_connections: summary.affected_connections,
+            stalls: summary.stalls,
+            stalled_ms: ms(summary.stalled_ns),
+            verdict: summary.outcome.name(),
+            exchanges: summary.exchanges,
+            one_sided: summary.one_sided,
+            without_handshake: summary.without_handshake,
+            waits_not_listed: summary.unlisted_waits,
+            waits_not_listed_ms: ms(summary.unlisted_wait_ns),
+            warnings: captures
+                .iter()
+                .flat_map(|capture| {
+                    let path = &capture.path;
+                    summary::warnings(capture).into_iter().map(move |text| (path.clone(), text))
+                })
+                .collect(),
+        }
+    }
+}
+
+impl NagleRow {
+    pub fn new(party: (Side, IpAddr, u16), count: &summary::NagleCount) -> Self {
+        let (side, addr, server_port) = party;
+        Self {
+            side: side.name(),
+            addr: addr.to_string(),
+            server_port,
+            on: count.on,
+            off: count.off,
+            unknown: count.unknown,
+            on_proof: count.on_proof,
+            off_proof: count.off_proof,
+        }
+    }
+}
+
+impl PyServerRow {
+    pub fn new(row: ServerRow) -> Self {
+        let milliseconds = |row: Percentiles| {
+            [row.p50_ms, row.p75_ms, row.p90_ms, row.p95_ms, row.p99_ms, row.max_ms]
+        };
+        Self {
+            addr: row.addr,
+            port: row.port,
+            connections: row.connections,
+            affected_connections: row.affected_connections,
+            exchanges: row.exchanges,
+            stalled_exchanges: row.stalled_exchanges,
+            stalls: row.stalls,
+            stalled_ms: row.stalled_ms,
+            latency_sum_ms: row.latency_sum_ms,
+            latency_stalled_ms: row.latency_stalled_ms,
+            latency_ms: milliseconds(row.latency),
+            predicted_ms: milliseconds(row.predicted),
+        }
+    }
+}
+
+impl Group {
+    pub fn new(group: &summary::Group) -> Self {
+        let delays = group.ack_delays.as_ref();
+        Self {
+            cause: group.cause.name(),
+            sender: group.sender.name(),
+            sender_addr: group.sender_addr.to_string(),
+            receiver_addr: group.receiver_addr.to_string(),
+            server_port: group.server_port,
+            stalls: group.stalls,
+            connections: group.connections,
+            stalled_ms: ms(group.stalled_ns),
+            confidence: group.confidence.name(),
+            nagle: group.nagle.name(),
+            ack_delay_ms: delays.map_or(0.0, |timer| ms(timer.median_ns)),
+            ack_delay_min_ms: delays.map_or(0.0, |timer| ms(timer.min_ns)),
+            ack_delay_max_ms: delays.map_or(0.0, |timer| ms(timer.max_ns)),
+            consistent_with: delays.map_or("", |timer| timer.consistent_with()),
+        }
+    }
+}
+
+impl ConnectionRow {
+    pub fn new(verdict: &Verdict, findings: &[Finding]) -> Self {
+        let by = |side: Side| {
+            findings.iter().filter(|row| row.cause.is_stall() && row.wait.by == side).count() as u32
+        };
+        let first_end = verdict.first_exchange.map_or(0, |(_, frame)| frame);
+        Self {
+            id: verdict.id,
+            client: verdict.end(Side::Client).endpoint.to_string(),
+            server: verdict.end(Side::Server).endpoint.to_string(),
+            client_nagle: verdict.end(Side::Client).nagle.name(),
+            server_nagle: verdict.end(Side::Server).nagle.name(),
+            stalls: verdict.stalls,
+            stalled_ms: ms(verdict.stalled_ns),
+            client_stalls: by(Side::Client),
+            server_stalls: by(Side::Server),
+            exchanges: verdict.exchanges,
+            mean_latency_ms: verdict.mean_latency_ns().map(ms),
+            predicted_latency_ms: verdict.mean_latency_without_stalls_ns().map(ms),
+            first_latency_ms: verdict.first_exchange.map(|(latency_ns, _)| ms(latency_ns)),
+            first_exchange_stalled: findings
+                .iter()
+                .any(|row| row.cause.is_stall() && row.wait.to.frame <= first_end),
+            rtt_ms: verdict.rtt_ns().map(ms),
+            client_rtt_ms: verdict.end(Side::Client).rtt_ns.map(ms),
+            server_rtt_ms: verdict.end(Side::Server).rtt_ns.map(ms),
+            capture_point: verdict.capture_point.name(),
+            mss: verdict.mss,
+            mss_inferred: verdict.mss_inferred,
+            handshake: verdict.handshake,
+            conclusive: verdict.is_conclusive(),
+            first_ns: verdict.first_ns,
+            last_ns: verdict.last_ns,
+        }
+    }
+}
+
+impl CauseRow {
+    pub fn new(total: &summary::CauseTotal) -> Self {
+        Self {
+            cause: total.cause.name(),
+            by: total.by.name(),
+            waits: total.waits,
+            total_ms: ms(total.total_ns),
+            longest_ms: ms(total.longest_ns),
+        }
+    }
+}
+
+impl WaitRow {
+    pub fn new(finding: &Finding, verdict: &Verdict) -> Self {
+        let wait = &finding.wait;
+        let stall = finding.cause.is_stall();
+        Self {
+            connection: verdict.id,
+            cause: finding.cause.name(),
+            by: wait.by.name(),
+            sender: verdict.end(wait.by).endpoint.to_string(),
+            receiver: verdict.end(wait.by.other()).endpoint.to_string(),
+            confidence: finding.confidence.name(),
+            frame_from: wait.from.frame,
+            frame_ack: wait.ack.frame,
+            frame_to: wait.to.frame,
+            from_ns: wait.from.time_ns,
+            ack_ns: wait.ack.time_ns,
+            to_ns: wait.to.time_ns,
+            len_from: wait.unacked_len,
+            len_to: wait.len,
+            wait_ms: ms(wait.wait_ns()),
+            ack_delay_ms: ms(finding.ack_delay_ns),
+            release_ms: ms(wait.release_ns()),
+            own_data_before: wait.is(wait::fact::OWN_DATA_BEFORE),
+            evidence: match stall {
+                true => reasons(finding, verdict).map(|reason| reason.to_string()).collect(),
+                false => Vec::new(),
+            },
+        }
+    }
+}

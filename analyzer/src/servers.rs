@@ -1,0 +1,143 @@
+//! Latency by server: as measured, and as it would be without the stalls.
+
+use crate::evidence::ms;
+use crate::flow::{Endpoint, Exchange, Latency, ServerLatency, Side, empty_latency};
+use crate::scan::Scan;
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// One server endpoint; durations in ms. Percentiles are exact to two significant digits.
+#[derive(Debug, Clone, Serialize)]
+pub struct ServerRow {
+    pub addr: String,
+    pub port: u16,
+    pub connections: u64,
+    pub affected_connections: u64,
+    pub exchanges: u64,
+    /// Exchanges with at least one stall.
+    pub stalled_exchanges: u64,
+    pub stalls: u64,
+    pub stalled_ms: f64,
+    /// Sum of all latencies, and what the stalls took of it.
+    pub latency_sum_ms: f64,
+    pub latency_stalled_ms: f64,
+    pub latency: Percentiles,
+    pub predicted: Percentiles,
+}
+
+/// Percentiles of the latency of exchanges, in ms.
+#[expect(clippy::struct_field_names, reason = "the unit")]
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Percentiles {
+    pub p50_ms: f64,
+    pub p75_ms: f64,
+    pub p90_ms: f64,
+    pub p95_ms: f64,
+    pub p99_ms: f64,
+    pub max_ms: f64,
+}
+
+impl Percentiles {
+    fn of(latency: &Latency) -> Self {
+        let at = |quantile: f64| ms(latency.value_at_quantile(quantile) as i64);
+        Self {
+            p50_ms: at(0.5),
+            p75_ms: at(0.75),
+            p90_ms: at(0.9),
+            p95_ms: at(0.95),
+            p99_ms: at(0.99),
+            max_ms: ms(latency.max() as i64),
+        }
+    }
+}
+
+/// What the connections of one server add up to.
+#[derive(Default)]
+struct Totals {
+    connections: u64,
+    affected: u64,
+    stalls: u64,
+    stalled_ns: i64,
+    latency_ns: i64,
+    latency_stalled_ns: i64,
+    /// Exchanges that stalled: latency, and what is left of it without the stalls.
+    stalled: Vec<(i64, i64)>,
+}
+
+/// All servers with complete exchanges: those that lose most to stalls first, then the busiest.
+pub fn servers(scan: &Scan, limit: usize) -> Vec<ServerRow> {
+    let mut totals = totals(scan);
+    let mut order: Vec<(&ServerLatency, Totals)> = scan
+        .servers
+        .iter()
+        .map(|server| (server, totals.remove(&server.server).unwrap_or_default()))
+        .collect();
+    order.sort_by_key(|(server, totals)| {
+        (-totals.stalled_ns, std::cmp::Reverse(server.latency.len()), server.server)
+    });
+    order.truncate(limit);
+    order.into_iter().map(|(server, totals)| row(server, &totals)).collect()
+}
+
+fn totals(scan: &Scan) -> HashMap<Endpoint, Totals> {
+    let mut by_server: HashMap<Endpoint, Totals> = HashMap::new();
+    for verdict in scan.verdicts.iter().filter(|verdict| verdict.exchanges > 0) {
+        let totals = by_server.entry(verdict.end(Side::Server).endpoint).or_default();
+        totals.connections += 1;
+        totals.affected += u64::from(verdict.stalls > 0);
+        totals.stalls += u64::from(verdict.stalls);
+        totals.stalled_ns += verdict.stalled_ns;
+        totals.latency_ns = totals.latency_ns.saturating_add(verdict.latency_ns);
+        totals.latency_stalled_ns += verdict.exchanges_stalled_ns;
+    }
+    for exchange in &scan.suspects {
+        let (stalls, stalled_ns) = stalls_in(scan, exchange);
+        let server = scan.verdicts[exchange.connection as usize].end(Side::Server).endpoint;
+        if let Some(totals) = by_server.get_mut(&server).filter(|_| stalls > 0) {
+            let latency_ns = exchange.latency_ns();
+            totals.stalled.push((latency_ns, (latency_ns - stalled_ns).max(0)));
+        }
+    }
+    by_server
+}
+
+fn row(server: &ServerLatency, totals: &Totals) -> ServerRow {
+    ServerRow {
+        addr: server.server.addr.to_string(),
+        port: server.server.port,
+        connections: totals.connections,
+        affected_connections: totals.affected,
+        exchanges: server.latency.len(),
+        stalled_exchanges: totals.stalled.len() as u64,
+        stalls: totals.stalls,
+        stalled_ms: ms(totals.stalled_ns),
+        latency_sum_ms: ms(totals.latency_ns),
+        latency_stalled_ms: ms(totals.latency_stalled_ns),
+        latency: Percentiles::of(&server.latency),
+        predicted: Percentiles::of(&predicted(&server.latency, &totals.stalled)),
+    }
+}
+
+/// The histogram with the exchanges that stalled moved to where they would have been.
+fn predicted(measured: &Latency, stalled: &[(i64, i64)]) -> Latency {
+    let (mut without, mut freed, mut rest) = (measured.clone(), empty_latency(), empty_latency());
+    for (latency_ns, rest_ns) in stalled {
+        // Histograms that grow by themselves refuse no value.
+        let _ = freed.record(*latency_ns as u64);
+        let _ = rest.record(*rest_ns as u64);
+    }
+    let _ = without.subtract(&freed);
+    let _ = without.add(&rest);
+    without
+}
+
+/// Number and total wait of the stalls whose held segment lies within the exchange.
+pub fn stalls_in(scan: &Scan, exchange: &Exchange) -> (u64, i64) {
+    let findings = scan.findings_of(exchange.connection as usize);
+    let begin = findings.partition_point(|row| row.wait.to.frame < exchange.begin.frame);
+    findings[begin..]
+        .iter()
+        .take_while(|row| row.wait.to.frame <= exchange.end.frame)
+        .filter(|row| row.cause.is_stall() && row.wait.from.frame >= exchange.begin.frame)
+        .fold((0, 0), |(count, sum), row| (count + 1, sum + row.wait.wait_ns()))
+}
