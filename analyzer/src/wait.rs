@@ -39,6 +39,11 @@ pub mod fact {
     pub const UNACKED_AT_SEND: u32 = 1 << 14;
     /// The ACK covers the last small segment but not everything outstanding.
     pub const PARTIAL_ACK: u32 = 1 << 15;
+    /// The ACK advanced `snd_una` but left data unacknowledged: only a congestion window or the
+    /// receiver's window can have waited for it.
+    pub const ADVANCING_ACK: u32 = 1 << 17;
+    /// The bytes missing before the segment after the wait were sent again later.
+    pub const LOST_BEFORE: u32 = 1 << 18;
     /// The whole wait lies within an exchange: the other end waited for what came after it.
     pub const IN_EXCHANGE: u32 = 1 << 16;
 }
@@ -113,6 +118,17 @@ pub struct Waits {
 }
 
 impl Waits {
+    /// What was missing before `frame`, which ended a wait, has been sent again: it was lost.
+    pub fn mark_lost(&mut self, connection: u32, by: Side, frame: u64) {
+        /// Waits of other connections that may have ended since.
+        const RECENT: usize = 64;
+        let recent = self.kept.iter_mut().rev().take(RECENT);
+        let mut own = recent.filter(|wait| (wait.connection, wait.by) == (connection, by));
+        if let Some(wait) = own.find(|wait| wait.to.frame == frame) {
+            wait.facts |= fact::LOST_BEFORE;
+        }
+    }
+
     /// Keeps a wait that may be a stall.
     pub fn push_candidate(&mut self, wait: Wait) {
         self.kept.push(wait);

@@ -3,8 +3,9 @@
 //! it sent more. Connections begin with ten segments, and return to few after a loss or a pause.
 //!
 //! # How it is recognised
-//! More than an initial window was in flight, and the next segment left as soon as an ACK reached
-//! the sender, one round trip (between the capture point and the sender) after it passed.
+//! The next segment left as soon as an ACK reached the sender, one round trip (between the capture
+//! point and the sender) after it passed; and either an initial window of ten packets was in flight,
+//! or full-sized segments that the ACK did not all cover, for which no other algorithm waits.
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm, which stops a sender before a small segment only, and time and
@@ -21,7 +22,9 @@ use super::Direction;
 use crate::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
-    wait.is(fact::LARGE_FLIGHT | fact::OWN_DATA_BEFORE)
+    let full_sized = !wait.is(fact::UNACKED_SMALL);
+    wait.is(fact::OWN_DATA_BEFORE)
         && wait.has_ack()
+        && (wait.is(fact::LARGE_FLIGHT) || (wait.is(fact::ADVANCING_ACK) && full_sized))
         && direction.lock.is_locked(wait)
 }

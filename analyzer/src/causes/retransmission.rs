@@ -3,8 +3,9 @@
 //! duplicate ACKs before it sent the bytes again.
 //!
 //! # How it is recognised
-//! The segment after the wait repeats bytes sent before, or something was repeated during it; or new
-//! data follows unacknowledged data after more than 200 ms, as a tail-loss probe does.
+//! The segment after the wait repeats bytes sent before, or something was repeated during it; or
+//! bytes were missing before it that were sent again later; or new data follows unacknowledged data
+//! after more than 200 ms, as a tail-loss probe does.
 //!
 //! # What it is not
 //! A 200 ms delayed ACK: Linux' shortest retransmission timeout is 200 ms too, but there the same
@@ -22,14 +23,13 @@ use crate::wait::{Wait, fact};
 /// Linux sends the probe 2 SRTT + 200 ms after a lone segment (`tcp_schedule_loss_probe`).
 const PROBE_NS: i64 = 200_000_000;
 
-pub(super) fn recognises(wait: &Wait, _: &Direction) -> bool {
-    let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY);
-    (repeated || is_probe(wait)) && !wait.is(fact::ZERO_WINDOW)
+pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+    let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY | fact::LOST_BEFORE);
+    (repeated || is_probe(wait, direction)) && !wait.is(fact::ZERO_WINDOW)
 }
 
 /// New data so long after unacknowledged data is a tail-loss probe: the data or its ACK was lost.
-fn is_probe(wait: &Wait) -> bool {
-    wait.is(fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND)
-        && !wait.has_ack()
-        && wait.wait_ns() >= PROBE_NS
+fn is_probe(wait: &Wait, direction: &Direction) -> bool {
+    let freed = wait.has_ack() && direction.lock.is_locked(wait);
+    wait.is(fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND) && !freed && wait.wait_ns() >= PROBE_NS
 }

@@ -19,8 +19,6 @@ pub const DEFAULT_MSS: u32 = 536;
 const INFERRED_MSS: std::ops::RangeInclusive<u32> = 1220..=1460;
 /// No ACK is delayed for longer (RFC 1122, section 4.2.3.2: less than 0.5 s), a slow host allowed for.
 const LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000;
-/// Missing bytes that come this soon were reordered by the network, not sent again.
-const REORDER_NS: i64 = 3_000_000;
 
 /// One TCP connection.
 #[derive(Debug, Clone)]
@@ -183,6 +181,7 @@ impl Connection {
         half.mss_option = segment.options.mss.unwrap_or(0);
         half.set_window_scale(segment.options.window_scale);
         half.note_sent(segment, now);
+        half.last_new = now;
         half.time_segment(first_payload, now.time_ns);
         // The SYN itself is unacknowledged.
         half.snd_una = segment.seq;
@@ -234,11 +233,16 @@ impl Connection {
     fn take_old_data(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
         let half = &mut self.halves[side as usize];
         let since = now.time_ns - half.last_data.time_ns;
-        let filled = half.unseen_bytes >= u64::from(segment.len) && since < REORDER_NS;
-        if filled && half.unseen_frame == half.last_data.frame {
+        let fills = half.unseen_bytes >= u64::from(segment.len)
+            && half.unseen_frame == half.last_data.frame;
+        if fills && since < half.reorder_ns() {
             half.reordered += 1;
             half.unseen_bytes -= u64::from(segment.len);
             return;
+        }
+        if fills {
+            half.unseen_bytes -= u64::from(segment.len);
+            sinks.waits.mark_lost(self.id, side, half.last_data.frame);
         }
         if half.is_copy(segment, now) {
             half.duplicated += 1;
@@ -308,7 +312,7 @@ impl Connection {
             half.contradictions += 1;
             half.contradiction = (half.last_data.frame, now.frame);
         }
-        half.send(segment, len, now, !len.is_multiple_of(mss));
+        half.send(segment, len, now, mss);
         half.room = peer_window - i64::from(half.in_flight());
     }
 

@@ -1,6 +1,6 @@
 //! What one host sends: its sequence space, what is unacknowledged, and how it behaved.
 
-use super::Mark;
+use super::{Mark, NETWORK_RTT_NS};
 use crate::decode::{ACK, Header};
 use crate::seq;
 use std::cmp::Ordering;
@@ -52,8 +52,14 @@ pub struct Half {
     pub all_acked: Release,
     /// Room left in the peer's window after the last data, in bytes.
     pub room: i64,
-    /// Most bytes in flight when the last data had left.
+    /// The first ACK since the last data that advanced `snd_una`; frame 0 where none did.
+    pub advanced: Mark,
+    /// Packets in flight, each of an MSS at most, as the congestion window counts them: now, and
+    /// when the last data had left.
+    packets: u32,
     pub flight: u32,
+    /// Packets sent without a pause of half the round trip.
+    burst: u32,
     /// Largest payload seen, in bytes.
     pub largest: u32,
 
@@ -69,6 +75,8 @@ pub struct Half {
     /// Was the last data small?
     pub last_small: bool,
     pub syn: bool,
+    /// The last data that was new.
+    pub last_new: Mark,
     /// The last small segment and its length.
     pub small_sent: Mark,
     pub small_len: u32,
@@ -101,6 +109,9 @@ pub struct Half {
 /// ACK: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
 const JITTER_LIMIT_NS: i64 = 8_000_000;
 
+/// The longest that packets overtake each other, and the shortest that is not yet a round trip.
+const REORDER_NS: i64 = 3_000_000;
+const LEAST_REORDER_NS: i64 = 200_000;
 /// More bytes than this are not lost at once from a capture without a word: 64 MiB.
 const MAX_JUMP: i32 = 1 << 26;
 /// A copy may come after a few newer packets of its sender.
@@ -206,8 +217,19 @@ impl Half {
         if ack == self.snd_nxt {
             self.all_acked = release;
         }
-        self.snd_una = ack;
+        if !self.advanced.is_set() {
+            self.advanced = now;
+        }
+        self.acknowledge(ack);
         self.round_trip(ack, now)
+    }
+
+    /// Moves `snd_una`; of the packets in flight as large a part leaves as of the bytes.
+    fn acknowledge(&mut self, ack: u32) {
+        let before = u64::from(self.in_flight().max(1));
+        self.snd_una = ack;
+        let rest = u64::from(self.in_flight()) * u64::from(self.packets);
+        self.packets = rest.div_ceil(before) as u32;
     }
 
     fn round_trip(&mut self, ack: u32, now: Mark) -> Option<i64> {
@@ -253,8 +275,11 @@ impl Half {
     }
 
     /// Moves past new data of `len` bytes that starts at `snd_nxt`.
-    pub fn send(&mut self, segment: &Header, len: u32, now: Mark, small: bool) {
+    pub fn send(&mut self, segment: &Header, len: u32, now: Mark, mss: u32) {
+        let small = !len.is_multiple_of(mss);
+        self.count_packets(len.div_ceil(mss), now);
         self.note_sent(segment, now);
+        self.last_new = now;
         self.snd_nxt = self.snd_nxt.wrapping_add(len);
         self.offset += u64::from(len);
         self.last_len = len;
@@ -266,7 +291,7 @@ impl Half {
         }
         self.bytes += u64::from(len);
         self.recovering = false;
-        self.flight = self.in_flight();
+        self.advanced = Mark::default();
         self.all_acked = Release::default();
         if small {
             self.snd_sml = self.snd_nxt;
@@ -276,6 +301,18 @@ impl Half {
             self.small_acked = Release::default();
         }
         self.time_segment(self.snd_nxt, now.time_ns);
+    }
+
+    /// Far from the sender, an ACK that passes here has not reached it yet: what left in one burst
+    /// is in flight all the same.
+    fn count_packets(&mut self, packets: u32, now: Mark) {
+        let far = self.rtt_ns != i64::MAX && self.rtt_ns >= NETWORK_RTT_NS;
+        if !far || now.time_ns - self.last_new.time_ns >= self.rtt_ns / 2 {
+            self.burst = 0;
+        }
+        self.burst = self.burst.saturating_add(packets);
+        self.packets = self.packets.saturating_add(packets);
+        self.flight = self.packets.max(self.burst);
     }
 
     /// Is this segment, which brings nothing new, a second copy of a captured frame (a mirror port,
@@ -288,6 +325,15 @@ impl Half {
                 self.last_ip_id.wrapping_sub(segment.ip_id) < COPY_IDS
             }
             _ => now.time_ns - self.last_data.time_ns < COPY_NS && segment.len == self.last_len,
+        }
+    }
+
+    /// Missing bytes that come sooner than this were reordered by the network: too soon for the
+    /// sender to have heard of a loss.
+    pub fn reorder_ns(&self) -> i64 {
+        match self.rtt_ns {
+            i64::MAX => REORDER_NS,
+            rtt_ns => (rtt_ns * 3 / 4).clamp(LEAST_REORDER_NS, REORDER_NS),
         }
     }
 

@@ -72,13 +72,17 @@ impl Sending<'_> {
     pub fn wait(&self, connection: u32, by: Side, min_wait_ns: i64) -> Option<Wait> {
         let (half, peer) = (self.half, self.peer);
         let release = self.releasing_ack();
-        let own_before = release.is_some() || half.last_data.after(peer.last_data);
-        let from = if own_before { half.last_data } else { peer.last_data };
+        // What the peer sends again is nothing that a program could answer.
+        let own_before = release.is_some() || half.last_data.after(peer.last_new);
+        let from = if own_before { half.last_data } else { peer.last_new };
         if !from.is_set() || self.now.time_ns - from.time_ns < min_wait_ns {
             return None;
         }
-        let facts = self.facts(release, from) | when(own_before, fact::OWN_DATA_BEFORE);
-        let ack = release.map_or(Mark::default(), |release| release.mark);
+        let advanced = self.advancing_ack(release, from);
+        let facts = self.facts(release, from)
+            | when(own_before, fact::OWN_DATA_BEFORE)
+            | when(advanced.is_some(), fact::ADVANCING_ACK);
+        let ack = advanced.or(release.map(|release| release.mark)).unwrap_or_default();
         // Far from the sender its last data may be captured after the ACK that freed it: then the
         // small segment that the ACK covers is the one before the wait.
         let (from, unacked_len) = match release {
@@ -118,7 +122,7 @@ impl Sending<'_> {
             return None;
         }
         let rtt_ns = known(half.rtt_ns);
-        let data = peer.last_data;
+        let data = peer.last_new;
         let data_arrived = reached_after(data, half.last_data, rtt_ns)
             && (now.time_ns - data.time_ns) * 4 >= rtt_ns * 3;
         let distinct_ns = if rtt_ns < NETWORK_RTT_NS { LOCAL_DISTINCT_NS } else { DISTINCT_NS };
@@ -130,6 +134,14 @@ impl Sending<'_> {
         };
         let distance = |release: &Release| (now.time_ns - release.mark.time_ns - rtt_ns).abs();
         [freed(half.small_acked), freed(half.all_acked)].into_iter().flatten().min_by_key(distance)
+    }
+
+    /// Where no ACK of everything came, the one that made room for more.
+    fn advancing_ack(&self, release: Option<Release>, from: Mark) -> Option<Mark> {
+        let advanced = self.half.advanced;
+        let partial = release.is_none() && advanced != self.half.all_acked.mark;
+        (partial && advanced.is_set() && advanced.after(from) && from == self.half.last_data)
+            .then_some(advanced)
     }
 
     fn facts(&self, release: Option<Release>, from: Mark) -> u32 {
@@ -153,10 +165,7 @@ impl Sending<'_> {
             | when(zero_window, fact::ZERO_WINDOW)
             | when(window_known && half.room < i64::from(self.len), fact::WINDOW_FULL)
             | when(half.unseen_frame > from.frame && half.unseen_bytes > 0, fact::UNSEEN)
-            | when(
-                half.flight >= self.mss.saturating_mul(INITIAL_WINDOW_SEGMENTS),
-                fact::LARGE_FLIGHT,
-            )
+            | when(half.flight >= INITIAL_WINDOW_SEGMENTS, fact::LARGE_FLIGHT)
             | when(half.small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
     }
 }
