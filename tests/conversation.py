@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from scapy.layers.inet import IP, TCP
 from scapy.layers.inet6 import IPv6
@@ -81,6 +81,9 @@ class Conversation:
     network: Network = ipv4
     rtt_ms: float = 1.0
     mss: int = 1460
+    window: int = 64240
+    syn_options: Sequence[tuple[str, Any]] = ()
+    """Options of a SYN after the MSS, as scapy takes them."""
     now_ms: float = 0.0
     frames: list[Frame] = field(default_factory=list)
     holds: list[Hold] = field(default_factory=list)
@@ -89,7 +92,9 @@ class Conversation:
         self.sent: dict[Side, int] = {"client": 0, "server": 0}
         self.acked: dict[Side, int] = {"client": 0, "server": 0}
 
-    def _segment(self, sender: Side, flags: str, seq: int, payload: bytes, window: int) -> Frame:
+    def _segment(
+        self, sender: Side, flags: str, seq: int, payload: bytes, window: int | None
+    ) -> Frame:
         (source, sport), (destination, dport) = self.client, self.server
         if sender == "server":
             (source, sport), (destination, dport) = self.server, self.client
@@ -101,8 +106,8 @@ class Conversation:
             flags=flags,
             seq=seq % 2**32,
             ack=acknowledged,
-            window=window,
-            options=[("MSS", self.mss)] if "S" in flags else [],
+            window=self.window if window is None else window,
+            options=[("MSS", self.mss), *self.syn_options] if "S" in flags else [],
         )
         packet = self.network(source, destination) / segment
         if IP in packet:
@@ -118,13 +123,15 @@ class Conversation:
 
     def open(self) -> None:
         """The three frames of the handshake."""
-        self._segment("client", "S", self.isn["client"], b"", 64240)
+        self._segment("client", "S", self.isn["client"], b"", None)
         self.wait(self.rtt_ms)
-        self._segment("server", "SA", self.isn["server"], b"", 64240)
+        self._segment("server", "SA", self.isn["server"], b"", None)
         self.wait(0.02)
         self.ack("client")
 
-    def data(self, sender: Side, length: int, flags: str = "PA", window: int = 64240) -> Frame:
+    def data(
+        self, sender: Side, length: int, flags: str = "PA", window: int | None = None
+    ) -> Frame:
         """New data; it acknowledges nothing that `ack` has not acknowledged before."""
         seq = self.isn[sender] + 1 + self.sent[sender]
         frame = self._segment(sender, flags, seq, bytes(length), window)
@@ -134,9 +141,9 @@ class Conversation:
     def again(self, sender: Side, length: int) -> Frame:
         """The last `length` bytes once more."""
         seq = self.isn[sender] + 1 + self.sent[sender] - length
-        return self._segment(sender, "PA", seq, bytes(length), 64240)
+        return self._segment(sender, "PA", seq, bytes(length), None)
 
-    def ack(self, receiver: Side, window: int = 64240, flags: str = "A") -> Frame:
+    def ack(self, receiver: Side, window: int | None = None, flags: str = "A") -> Frame:
         """A pure ACK of everything the peer has sent."""
         peer: Side = "server" if receiver == "client" else "client"
         self.acked[peer] = self.sent[peer]

@@ -33,6 +33,8 @@ pub struct Options {
     pub tsval: Option<u32>,
     /// Are SACK blocks present (RFC 2018)?
     pub sack: bool,
+    /// The capture's snap length cut some of them off: what is missing here may have been there.
+    pub cut: bool,
 }
 
 /// One TCP segment as it was captured.
@@ -207,7 +209,10 @@ fn tcp(
             len: len as u32,
             window: u16::from_be_bytes([header[14], header[15]]),
             ip_id,
-            options: options(&captured[TCP_HEADER_LEN..options_end]),
+            options: Options {
+                cut: captured.len() < header_len,
+                ..options(&captured[TCP_HEADER_LEN..options_end])
+            },
             flags: header[13],
         },
     })

@@ -1,7 +1,7 @@
 //! One connection: both directions, the handshake, and the waits as they happen.
 
 use super::exchange::{Exchange, Exchanges};
-use super::half::{Half, Release, known};
+use super::half::{Half, MSS_CUT, Release, known};
 use super::latency::Exchanged;
 use super::sending::Sending;
 use super::table::{Endpoint, Ends};
@@ -78,7 +78,7 @@ impl Connection {
             false => 0,
         };
         let announced = |half: &Half| match (half.syn, half.mss_option) {
-            (false, _) => u32::MAX,
+            (false, _) | (true, MSS_CUT) => u32::MAX,
             (true, 0) => DEFAULT_MSS,
             (true, mss) => u32::from(mss),
         };
@@ -178,8 +178,7 @@ impl Connection {
         }
         half.begin(first_payload);
         half.syn = true;
-        half.mss_option = segment.options.mss.unwrap_or(0);
-        half.set_window_scale(segment.options.window_scale);
+        half.take_options(&segment.options);
         half.note_sent(segment, now);
         half.last_new = now;
         half.time_segment(first_payload, now.time_ns);
@@ -189,6 +188,7 @@ impl Connection {
         if side == Side::Server
             && self.halves[0].window_scale_known
             && segment.options.window_scale.is_none()
+            && !segment.options.cut
         {
             // Both must offer the option (RFC 7323, section 2.2).
             self.halves[0].set_window_scale(None);
@@ -233,15 +233,16 @@ impl Connection {
     fn take_old_data(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
         let half = &mut self.halves[side as usize];
         let since = now.time_ns - half.last_data.time_ns;
-        let fills = half.unseen_bytes >= u64::from(segment.len)
-            && half.unseen_frame == half.last_data.frame;
+        let missing = half.unseen_bytes.min(u64::from(segment.len));
+        let fills = missing > 0 && half.unseen_frame == half.last_data.frame;
+        if fills {
+            half.unseen_bytes -= missing;
+        }
         if fills && since < half.reorder_ns() {
             half.reordered += 1;
-            half.unseen_bytes -= u64::from(segment.len);
             return;
         }
         if fills {
-            half.unseen_bytes -= u64::from(segment.len);
             sinks.waits.mark_lost(self.id, side, half.last_data.frame);
         }
         if half.is_copy(segment, now) {

@@ -1,7 +1,7 @@
 //! What one host sends: its sequence space, what is unacknowledged, and how it behaved.
 
 use super::{Mark, NETWORK_RTT_NS};
-use crate::decode::{ACK, Header};
+use crate::decode::{ACK, Header, Options};
 use crate::seq;
 use std::cmp::Ordering;
 
@@ -89,7 +89,7 @@ pub struct Half {
     /// Payload bytes that were acknowledged or jumped over but never captured.
     pub unseen_bytes: u64,
     pub window_scale_known: bool,
-    /// Announced in the SYN, in bytes; 0 is 'not seen'.
+    /// Announced in the SYN, in bytes; 0 is 'none', [`MSS_CUT`] cut off by the capture.
     pub mss_option: u16,
     /// Small segments sent while a small one was unacknowledged, and one such pair of frames.
     pub contradictions: u32,
@@ -112,6 +112,8 @@ const JITTER_LIMIT_NS: i64 = 8_000_000;
 /// The longest that packets overtake each other, and the shortest that is not yet a round trip.
 const REORDER_NS: i64 = 3_000_000;
 const LEAST_REORDER_NS: i64 = 200_000;
+/// The capture does not show which MSS a SYN announced.
+pub const MSS_CUT: u16 = u16::MAX;
 /// More bytes than this are not lost at once from a capture without a word: 64 MiB.
 const MAX_JUMP: i32 = 1 << 26;
 /// A copy may come after a few newer packets of its sender.
@@ -176,6 +178,14 @@ impl Half {
         if self.window == 0 {
             self.zero_window_frame = frame;
         }
+    }
+
+    /// Takes the options of a SYN; those that the capture cut off stay unknown.
+    pub fn take_options(&mut self, options: &Options) {
+        let missing = if options.cut { MSS_CUT } else { 0 };
+        self.mss_option = options.mss.unwrap_or(missing);
+        self.set_window_scale(options.window_scale);
+        self.window_scale_known = options.window_scale.is_some() || !options.cut;
     }
 
     pub fn set_window_scale(&mut self, scale: Option<u8>) {
