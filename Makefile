@@ -50,6 +50,7 @@ $(VENV)/.built: pyproject.toml $(RUST)
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@echo "Building nagle-scan (a minute or two, the first time) ..."
 	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -m compileall -q analyzer/nagle_scan # pip does not where it installs editable
 	@touch $@
 
 $(VENV)/.developer: $(VENV)/.built

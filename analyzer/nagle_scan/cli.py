@@ -6,9 +6,7 @@ import argparse
 import os
 import signal
 import sys
-import traceback
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from nagle_scan import _core
@@ -49,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         raise
     except BaseException:
         # A panic of the engine is no `Exception`. Python's own status, 1, would mean 'stalls'.
+        import traceback
+
         traceback.print_exc()
         return EXIT_BUG
 
@@ -113,13 +113,24 @@ class _Parser(argparse.ArgumentParser):
         super().exit(status, message)
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """As wide as the terminal. argparse itself would import shutil and three decompressors."""
+
+    def __init__(self, prog: str) -> None:
+        try:
+            columns = os.get_terminal_size().columns
+        except OSError:
+            columns = 80
+        super().__init__(prog, width=columns - 2)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="nagle-scan",
         description="Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, "
         "proves them frame by frame, and says which side must change what.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_HelpFormatter,
     )
     parser.add_argument(
         "capture", nargs="+", type=_utf8, help="pcap or pcapng file; '-' reads standard input"
@@ -157,7 +168,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _suffix(path: str) -> str:
-    return Path(path).suffix.lower()
+    return os.path.splitext(path)[1].lower()  # noqa: PTH122 - pathlib doubles the start-up
 
 
 def _output(path: str) -> str:
