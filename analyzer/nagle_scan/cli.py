@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
-from nagle_scan import _core
+from nagle_scan import _core, interrupt
+from nagle_scan.progress import ProgressLine
 from nagle_scan.report import layout, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EXIT_CLEAN, EXIT_STALLS, EXIT_UNUSABLE, EXIT_BUG = 0, 1, 2, 3
+EXIT_INTERRUPTED = 130
 
 WRITERS: dict[str, Callable[[_core.Scan, str], None]] = {
     ".json": _core.Scan.write_json,
@@ -29,21 +30,24 @@ example:
   nagle-scan traffic.pcap
   nagle-scan traffic.pcap -f 'host 10.0.0.2' -o result.json -o stalls.csv
 
-exit status: 0 no stalls, 1 stalls found, 2 the input or the call was unusable, 3 a bug
+exit status: 0 no stalls, 1 stalls found, 2 the input or the call was unusable, 3 a bug,
+130 interrupted (Ctrl-C): the report covers what was read until then
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit status."""
-    # The engine does not come back to the interpreter before it is done: let Ctrl-C end it.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    interrupt.end_at_once()
     options = _parser().parse_args(arguments)
     try:
         return _run(options)
     except _core.NagleScanError as error:
         print(f"nagle-scan: {layout.printable(str(error))}", file=sys.stderr)
         return EXIT_UNUSABLE
-    except (SystemExit, KeyboardInterrupt):
+    except KeyboardInterrupt as error:
+        print(f"nagle-scan: {layout.printable(str(error))}", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except SystemExit:
         raise
     except BaseException:
         # A panic of the engine is no `Exception`. Python's own status, 1, would mean 'stalls'.
@@ -55,10 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     _refuse_to_overwrite(options.capture, options.output)
-    scan = _core.scan_captures(options.capture, options.filter, options.min_wait, exchanges=False)
+    progress = _core.Progress()
+    with interrupt.StoppedByInterrupt(progress), ProgressLine(progress, sys.stderr):
+        scan = _core.scan_captures(
+            options.capture, options.filter, options.min_wait, exchanges=False, progress=progress
+        )
     for path in options.output:
         WRITERS[_suffix(path)](scan, path)
     _say(scan, options)
+    if progress.stopped:
+        return EXIT_INTERRUPTED
     if scan.summary().stalls and not options.exit_zero:
         return EXIT_STALLS
     return EXIT_CLEAN
