@@ -54,5 +54,6 @@ $(VENV)/.built: pyproject.toml $(RUST)
 	@touch $@
 
 $(VENV)/.developer: $(VENV)/.built
+	@sh scripts/prerequisites.sh developer
 	@$(BIN)/python -m pip install --quiet --group dev
 	@touch $@

@@ -3,6 +3,8 @@
 //! The data's way: `capture -> decode -> flow -> wait -> hold, pace, causes -> judge -> tables, export`.
 //! This file and `python` are the only ones that know Python.
 
+#[cfg(test)]
+mod allocations;
 mod capture;
 mod causes;
 mod decode;
