@@ -36,8 +36,8 @@ format: $(VENV)/.developer ## Format all code
 readme: setup ## Put the real output into the README
 	$(BIN)/python scripts/readme.py
 
-bench: $(VENV)/.built ## Measure against libpcap, tcpdump, tcptrace and tshark: make bench [PACKETS=10000000]
-	$(BIN)/python bench/run.py --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan
+bench: $(VENV)/.built ## Measure against the goals and the peers, into docs/benchmark.md: make bench [PACKETS=10000000]
+	$(BIN)/python -m bench.run --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan
 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) analyzer/target analyzer/nagle_scan/*.so bench/build
@@ -50,8 +50,10 @@ $(VENV)/.built: pyproject.toml $(RUST)
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@echo "Building nagle-scan (a minute or two, the first time) ..."
 	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -m compileall -q analyzer/nagle_scan # pip does not where it installs editable
 	@touch $@
 
 $(VENV)/.developer: $(VENV)/.built
+	@sh scripts/prerequisites.sh developer
 	@$(BIN)/python -m pip install --quiet --group dev
 	@touch $@

@@ -5,8 +5,10 @@
  *
  *   rpc     request, reply in two small pieces (143 + 6 bytes), ACK, think time. Every tenth
  *           server has Nagle on and its client delays ACKs: a stall in each exchange but the first
+ *   clean   the same without Nagle: no stall
  *   stalls  the same, with a stall in every exchange of every connection
  *   short   ten packets per connection, SYN to FIN, no stall (takes no PACKETS)
+ *   scan    a SYN and its refusal per connection (takes no PACKETS)
  *   bulk    trains of ten 1448-byte segments, an ACK for every second one
  *
  * The capture point is the server. The same arguments give the same bytes. Memory grows with
@@ -33,12 +35,13 @@
 #define REQUEST_LONGEST 180
 #define REQUEST_LENGTHS (REQUEST_LONGEST - REQUEST_SHORTEST + 1)
 #define SHORT_PACKETS 10 /* per connection in mode short */
+#define SCAN_PACKETS 2
 #define CROWD 10000      /* more connections than this think longer: the packet rate stays */
 #define FRAME_MAX (16 + 14 + 20 + 40 + BULK_LENGTH)
 #define OUTPUT_BYTES (256 * 1024)
 
-enum { FIN = 0x01, SYN = 0x02, PSH = 0x08, ACK = 0x10 };
-enum mode { RPC, STALLS, SHORT, BULK };
+enum { FIN = 0x01, SYN = 0x02, RST = 0x04, PSH = 0x08, ACK = 0x10 };
+enum mode { RPC, CLEAN, STALLS, SHORT, SCAN, BULK };
 enum side { CLIENT, SERVER };
 
 /* What a connection sends next. */
@@ -418,11 +421,20 @@ static uint32_t send_control(struct simulation *sim, uint32_t index, enum side f
     return then(c, c->step + 1, delay_us);
 }
 
+/* Nobody listens on a scanned port. */
+static uint32_t answer_syn(struct simulation *sim, uint32_t index)
+{
+    if (sim->mode != SCAN)
+        return send_control(sim, index, SERVER, SYN | ACK);
+    send_packet(sim, index, (struct packet){SERVER, RST | ACK, &sim->nothing});
+    return then(&sim->connections[index], DONE, 0);
+}
+
 static uint32_t take_step(struct simulation *sim, uint32_t index)
 {
     switch ((enum step)sim->connections[index].step) {
     case CLIENT_SYN: return send_control(sim, index, CLIENT, SYN);
-    case SERVER_SYN: return send_control(sim, index, SERVER, SYN | ACK);
+    case SERVER_SYN: return answer_syn(sim, index);
     case HANDSHAKE_ACK: return send_ack(sim, index, REQUEST, between(sim, 10, 60));
     case REQUEST: return send_request(sim, index);
     case HEAD: return send_head(sim, index);
@@ -467,10 +479,10 @@ static void take_next_event(struct simulation *sim)
         replace_next_event(sim, (sim->now_us + delay_us) << INDEX_BITS | index);
 }
 
-/* A connection opens every 5 us (short: 20 us, so that few are open at once). */
+/* A connection opens every 5 us (short and scan: 20 us, so that few are open at once). */
 static void simulate(struct simulation *sim)
 {
-    const uint64_t interval_us = sim->mode == SHORT ? 20 : 5;
+    const uint64_t interval_us = sim->mode == SHORT || sim->mode == SCAN ? 20 : 5;
     put_file_header(sim);
     while (sim->truth.packets < sim->packets_wanted) {
         uint64_t opening_us = sim->opened * interval_us;
@@ -522,11 +534,12 @@ static uint64_t parse_count(const char *text, uint64_t highest)
 static enum mode parse_mode(const char *name)
 {
     static const char *const names[] = {
-        [RPC] = "rpc", [STALLS] = "stalls", [SHORT] = "short", [BULK] = "bulk"};
+        [RPC] = "rpc",     [CLEAN] = "clean", [STALLS] = "stalls",
+        [SHORT] = "short", [SCAN] = "scan",   [BULK] = "bulk"};
     for (int mode = RPC; mode <= BULK; mode++)
         if (strcmp(name, names[mode]) == 0)
             return (enum mode)mode;
-    fail("MODE is rpc, stalls, short or bulk");
+    fail("MODE is rpc, clean, stalls, short, scan or bulk");
     return RPC;
 }
 
@@ -535,10 +548,13 @@ static void parse_plan(struct simulation *sim, int count, char **words)
     sim->mode = parse_mode(count > 0 ? words[0] : "");
     sim->connections_wanted = count > 1 ? parse_count(words[1], CONNECTIONS_MAX) : 10000;
     sim->packets_wanted = count > 2 ? parse_count(words[2], 1ull << 40) : 1000000;
-    if (count > (sim->mode == SHORT ? 2 : 3))
+    bool fixed = sim->mode == SHORT || sim->mode == SCAN;
+    if (count > (fixed ? 2 : 3))
         fail("too many arguments");
     if (sim->mode == SHORT)
         sim->packets_wanted = SHORT_PACKETS * sim->connections_wanted;
+    if (sim->mode == SCAN)
+        sim->packets_wanted = SCAN_PACKETS * sim->connections_wanted;
 }
 
 static void print_truth(FILE *to, const struct truth *truth, const char *mode)

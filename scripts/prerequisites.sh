@@ -1,6 +1,6 @@
 #!/bin/sh
 # Names what the build needs and is missing, in one line; installs libpcap's headers and Python's
-# venv where that is possible without asking.
+# venv where that is possible without asking. With 'developer' also what some checks need.
 set -eu
 
 fail() {
@@ -31,3 +31,7 @@ command -v cargo >/dev/null || fail "needs a Rust toolchain (1.88 or newer): htt
 command -v cc >/dev/null || fail "needs a C compiler: apt install gcc libc6-dev"
 echo '#include <pcap.h>' | cc -E -x c - >/dev/null 2>&1 || install libpcap-dev ||
     fail "needs libpcap's headers: apt install libpcap-dev"
+
+[ "${1:-}" = developer ] || exit 0
+command -v valgrind >/dev/null || install valgrind ||
+    echo "nagle-scan: without valgrind the instructions per packet are not checked" >&2

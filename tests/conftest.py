@@ -59,3 +59,12 @@ def found(scan: nagle_scan.Scan) -> list[Found]:
 def scan_frames(tmp_path: Path) -> Callable[[Sequence[Frame]], nagle_scan.Scan]:
     """Writes frames as an Ethernet capture and scans it."""
     return lambda frames: nagle_scan.scan(write(tmp_path / "frames.pcap", frames))
+
+
+def endless(folder: Path, capture: Path) -> Path:
+    """`capture` and empty records after it, which take a minute to read and no room on the disk."""
+    path = folder / "endless.pcap"
+    with path.open("wb") as file:
+        file.write(capture.read_bytes())
+        file.truncate(64 << 30)
+    return path

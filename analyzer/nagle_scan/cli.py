@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
-import traceback
 from typing import TYPE_CHECKING, NoReturn
 
-from nagle_scan import _core, outputs
+from nagle_scan import _core, interrupt, outputs
+from nagle_scan.progress import ProgressLine
 from nagle_scan.report import layout, text
 from nagle_scan.results import Scan
 
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EXIT_CLEAN, EXIT_STALLS, EXIT_UNUSABLE, EXIT_BUG = 0, 1, 2, 3
+EXIT_INTERRUPTED = 130
 
 EXAMPLES = """\
 example:
@@ -24,35 +24,46 @@ example:
   nagle-scan traffic.pcap
   nagle-scan traffic.pcap -f 'host 10.0.0.2' -o result.json -o stalls.csv
 
-exit status: 0 no stalls, 1 stalls found, 2 the input or the call was unusable, 3 a bug
+exit status: 0 no stalls, 1 stalls found, 2 the input or the call was unusable, 3 a bug,
+130 interrupted (Ctrl-C): the report covers what was read until then
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit status."""
-    # The engine does not come back to the interpreter before it is done: let Ctrl-C end it.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    interrupt.end_at_once()
     options = _parser().parse_args(arguments)
     try:
         return _run(options)
     except _core.NagleScanError as error:
         print(f"nagle-scan: {layout.printable(str(error))}", file=sys.stderr)
         return EXIT_UNUSABLE
-    except (SystemExit, KeyboardInterrupt):
+    except KeyboardInterrupt as error:
+        print(f"nagle-scan: {layout.printable(str(error))}", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except SystemExit:
         raise
     except BaseException:
         # A panic of the engine is no `Exception`. Python's own status, 1, would mean 'stalls'.
+        import traceback
+
         traceback.print_exc()
         return EXIT_BUG
 
 
 def _run(options: argparse.Namespace) -> int:
     _refuse_to_overwrite(options.capture, options.output)
-    core = _core.scan_captures(options.capture, options.filter, options.min_wait, exchanges=False)
+    progress = _core.Progress()
+    with interrupt.StoppedByInterrupt(progress), ProgressLine(progress, sys.stderr):
+        core = _core.scan_captures(
+            options.capture, options.filter, options.min_wait, exchanges=False, progress=progress
+        )
     scan = Scan(options.capture, options.filter, core)
     for path in options.output:
         outputs.write(scan, path, outputs.Options(options.min_wait))
     _say(core, options)
+    if progress.stopped:
+        return EXIT_INTERRUPTED
     if core.summary().stalls and not options.exit_zero:
         return EXIT_STALLS
     return EXIT_CLEAN
@@ -107,13 +118,24 @@ class _Parser(argparse.ArgumentParser):
         super().exit(status, message)
 
 
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """As wide as the terminal. argparse itself would import shutil and three decompressors."""
+
+    def __init__(self, prog: str) -> None:
+        try:
+            columns = os.get_terminal_size().columns
+        except OSError:
+            columns = 80
+        super().__init__(prog, width=columns - 2)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="nagle-scan",
         description="Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, "
         "proves them frame by frame, and says which side must change what.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_HelpFormatter,
     )
     parser.add_argument(
         "capture", nargs="+", type=_utf8, help="pcap or pcapng file; '-' reads standard input"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -30,24 +29,27 @@ def scan(
     `min_wait_ms` are not recorded.
 
     Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000, `CaptureError` for an input that
-    cannot be read, `FilterError` for a bad expression. A capture that breaks off is no error: see
-    `Scan.warnings`.
+    cannot be read, `FilterError` for a bad expression, `KeyboardInterrupt` soon after Ctrl-C. A
+    capture that breaks off is no error: see `Scan.warnings`.
     """
     if not 0 < min_wait_ms <= 3_600_000:
         raise ValueError(f"min_wait_ms must be more than 0 and at most an hour: {min_wait_ms}")
     paths = _as_paths(path_or_paths)
     if not paths:
         raise ValueError("no capture given")
-    return Scan(paths, filter, _core.scan_captures(paths, filter, min_wait_ms, exchanges=True))
+    core = _core.scan_captures(
+        paths, filter, min_wait_ms, exchanges=True, progress=_core.Progress()
+    )
+    return Scan(paths, filter, core)
 
 
-@dataclass(frozen=True, repr=False)
 class Scan:
     """What a scan found. Tables are DataFrames; times are ns since the epoch, durations ms."""
 
-    paths: list[str]
-    filter: str | None
-    core: _core.Scan = field(repr=False)
+    def __init__(self, paths: list[str], filter: str | None, core: _core.Scan) -> None:
+        self.paths = paths
+        self.filter = filter
+        self.core = core
 
     @property
     def verdict(self) -> str:

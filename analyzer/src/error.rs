@@ -1,5 +1,6 @@
 //! Why a capture could not be analysed at all. What can be worked around is a notice, not an error.
 
+use crate::progress::Stopped;
 use thiserror::Error;
 
 /// One line a user can act on. `lib.rs` maps each kind to its Python exception.
@@ -9,6 +10,11 @@ pub enum ScanError {
     Unreadable { path: String, reason: String },
     #[error("{path}: not a capture file: {reason}")]
     NotACapture { path: String, reason: String },
+    /// Nothing, or less than a file header: what a rotating tcpdump leaves when it is killed.
+    #[error("{path}: not a capture file: {reason}")]
+    NoHeader { path: String, reason: &'static str },
+    #[error("{path}: interrupted before the first packet")]
+    Stopped { path: String },
     #[error(
         "{path}: link type {link_type} is not supported \
          (supported: Ethernet, Linux cooked v1/v2, NULL, LOOP, RAW, IPv4, IPv6)"
@@ -23,7 +29,11 @@ pub enum ScanError {
 impl ScanError {
     /// An I/O failure on `path`, in the words of the operating system.
     pub fn unreadable(path: &str, error: &std::io::Error) -> Self {
-        Self::Unreadable { path: path.to_owned(), reason: os_reason(error) }
+        let path = path.to_owned();
+        match error.get_ref() {
+            Some(inner) if inner.is::<Stopped>() => Self::Stopped { path },
+            _ => Self::Unreadable { path, reason: os_reason(error) },
+        }
     }
 
     /// A failure to write `path`.

@@ -1,8 +1,10 @@
 //! nagle-scan's engine: from captured bytes to verdicts, in one streaming pass.
 //!
 //! The data's way: `capture -> decode -> flow -> wait -> hold, pace, causes -> judge -> tables, export`.
-//! This file is the only one that knows Python.
+//! This file and `python` are the only ones that know Python.
 
+#[cfg(test)]
+mod allocations;
 mod capture;
 mod causes;
 mod decode;
@@ -15,6 +17,8 @@ mod hold;
 mod judge;
 mod link;
 mod pace;
+mod progress;
+mod python;
 mod reader;
 mod rows;
 mod scan;
@@ -27,9 +31,11 @@ mod wait;
 
 use error::ScanError;
 use numpy::IntoPyArray;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use pyo3::{create_exception, exceptions::PyException};
+use python::progress::{PyProgress, interruptible};
 use rows::{CauseRow, ConnectionRow, Group, NagleRow, PyServerRow, Summary, WaitRow};
 use std::sync::Arc;
 use tables::{Column, Table};
@@ -45,8 +51,10 @@ impl From<ScanError> for PyErr {
         match error {
             ScanError::BadFilter { .. } => FilterError::new_err(message),
             ScanError::Unwritable { .. } => OutputError::new_err(message),
+            ScanError::Stopped { .. } => PyKeyboardInterrupt::new_err(message),
             ScanError::Unreadable { .. }
             | ScanError::NotACapture { .. }
+            | ScanError::NoHeader { .. }
             | ScanError::UnknownLinkType { .. } => CaptureError::new_err(message),
         }
     }
@@ -142,7 +150,8 @@ impl PyScan {
     }
 }
 
-/// Scans captures; the interpreter lock is released meanwhile.
+/// Scans captures; the interpreter lock is released meanwhile. `progress` tells how far it is, and
+/// can stop it.
 #[pyfunction]
 fn scan_captures(
     py: Python<'_>,
@@ -150,9 +159,11 @@ fn scan_captures(
     filter: Option<String>,
     min_wait_ms: f64,
     exchanges: bool,
+    progress: &PyProgress,
 ) -> PyResult<PyScan> {
     let options = scan::Options { filter, min_wait_ns: (min_wait_ms * 1e6) as i64, exchanges };
-    let scan = py.detach(|| scan::scan(&paths, &options))?;
+    let progress = &progress.0;
+    let scan = interruptible(py, progress, || scan::scan(&paths, &options, progress))??;
     Ok(PyScan { scan: Arc::new(scan) })
 }
 
@@ -164,7 +175,10 @@ fn segments(
     filter: Option<String>,
     connection: u32,
 ) -> PyResult<Bound<'_, PyDict>> {
-    let rows = py.detach(|| scan::segments(&paths, filter.as_deref(), connection))?;
+    let progress = Arc::default();
+    let rows = interruptible(py, &progress, || {
+        scan::segments(&paths, filter.as_deref(), connection, &progress)
+    })??;
     into_dict(py, tables::segments(&rows))
 }
 
@@ -194,6 +208,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("OutputError", py.get_type::<OutputError>())?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<PyScan>()?;
+    module.add_class::<PyProgress>()?;
     module.add_class::<Summary>()?;
     module.add_class::<Group>()?;
     module.add_class::<NagleRow>()?;

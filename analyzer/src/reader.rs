@@ -5,6 +5,8 @@ use crate::decode::{self, Segment, Skip};
 use crate::error::ScanError;
 use crate::filter::Filter;
 use crate::flow::Mark;
+use crate::progress::{Progress, Stopped};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread;
 
@@ -56,13 +58,17 @@ pub struct CaptureSummary {
 pub fn read_all(
     paths: &[String],
     filter: Option<&str>,
+    progress: &Arc<Progress>,
     mut take: impl FnMut(&Batch),
 ) -> Result<Vec<CaptureSummary>, ScanError> {
     let filter = filter.map(Filter::new).transpose()?;
+    progress.expect(paths);
+    let progress = Arc::clone(progress);
     let (full, batches) = sync_channel(BATCHES_AHEAD);
     let (empty, recycled) = channel();
     thread::scope(|scope| {
-        let reader = Reader { filter, full, recycled, batch: Batch::default(), frames: 0 };
+        let reader =
+            Reader { filter, full, recycled, progress, batch: Batch::default(), frames: 0 };
         let reading = scope.spawn(move || reader.read(paths));
         for batch in batches {
             take(&batch);
@@ -80,6 +86,7 @@ struct Reader {
     filter: Option<Filter>,
     full: SyncSender<Batch>,
     recycled: Receiver<Batch>,
+    progress: Arc<Progress>,
     batch: Batch,
     frames: u64,
 }
@@ -87,9 +94,34 @@ struct Reader {
 impl Reader {
     fn read(mut self, paths: &[String]) -> Result<Vec<CaptureSummary>, ScanError> {
         let mut summaries: Vec<CaptureSummary> = Vec::with_capacity(paths.len());
+        let mut without_header = Vec::new();
         for path in in_order(paths) {
-            let summary = self.read_one(path, summaries.last())?;
-            summaries.push(summary);
+            match (self.read_one(path, summaries.last()), summaries.last_mut()) {
+                (Ok(summary), _) => summaries.push(summary),
+                (Err(error @ ScanError::NoHeader { .. }), _) => without_header.push((path, error)),
+                (Err(ScanError::Stopped { .. }), Some(last)) => {
+                    last.end = End::Stopped(Stopped::at(&self.progress));
+                    break;
+                }
+                (Err(error), _) => return Err(error),
+            }
+        }
+        self.with_empty(summaries, without_header)
+    }
+
+    /// Adds the inputs without a header: of a rotated set they are cut off, alone they are no
+    /// capture.
+    fn with_empty(
+        &self,
+        mut summaries: Vec<CaptureSummary>,
+        without_header: Vec<(&str, ScanError)>,
+    ) -> Result<Vec<CaptureSummary>, ScanError> {
+        for (path, error) in without_header {
+            if summaries.is_empty() {
+                return Err(error);
+            }
+            let nothing = CaptureSummary::new(path, self.frames + 1);
+            summaries.push(CaptureSummary { end: End::Cut, ..nothing });
         }
         Ok(summaries)
     }
@@ -99,10 +131,11 @@ impl Reader {
         path: &str,
         previous: Option<&CaptureSummary>,
     ) -> Result<CaptureSummary, ScanError> {
-        let mut capture = Capture::open(path)?;
+        let mut capture = Capture::open(path, &self.progress)?;
         let mut summary = CaptureSummary::new(path, self.frames + 1);
         while let Some(frame) = capture.next_frame() {
             self.frames += 1;
+            self.progress.set_packets(self.frames);
             if summary.count(&frame) && previous.is_some_and(|last| last.overlaps(frame.time_ns)) {
                 self.hand_over();
                 self.batch.starts_over = true;
@@ -143,7 +176,10 @@ impl Reader {
 fn in_order(paths: &[String]) -> Vec<&str> {
     let mut ordered: Vec<&str> = paths.iter().map(String::as_str).collect();
     if ordered.len() > 1 && !ordered.contains(&"-") {
-        ordered.sort_by_cached_key(|path| Capture::first_time_ns(path));
+        ordered.sort_by_cached_key(|path| {
+            let first_ns = Capture::first_time_ns(path);
+            (first_ns.is_none(), first_ns)
+        });
     }
     ordered
 }
@@ -160,6 +196,10 @@ fn decoded(
     }
     Ok(decode::segment(frame.link_type, frame.data, frame.wire_len))
 }
+
+/// Several queues and interfaces write their frames a little out of order, so a rotated file may
+/// begin before the last frame of its predecessor.
+const OUT_OF_ORDER_NS: i64 = 10_000_000;
 
 /// Clocks that tick more slowly than this are not looked for (captures with 10 ms steps exist).
 const COARSEST_CLOCK_NS: i64 = 100_000_000;
@@ -216,6 +256,6 @@ impl CaptureSummary {
     /// Does a capture that begins at `time_ns` overlap with this one? Then they are two captures
     /// of their own and no rotated set.
     fn overlaps(&self, time_ns: i64) -> bool {
-        time_ns < self.last_ns
+        time_ns < self.last_ns - OUT_OF_ORDER_NS
     }
 }

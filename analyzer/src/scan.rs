@@ -4,8 +4,10 @@ use crate::decode::Header;
 use crate::error::ScanError;
 use crate::flow::{Connection, Exchange, Exchanged, Mark, ServerLatency, Side, Sinks, Table};
 use crate::judge::{Finding, Verdict, judge};
+use crate::progress::Progress;
 use crate::reader::{self, Batch, CaptureSummary};
 use crate::wait::Waits;
+use std::sync::Arc;
 
 /// What to read and how.
 #[derive(Debug, Clone)]
@@ -44,11 +46,16 @@ impl Scan {
 /// # Errors
 /// An input cannot be read at all, or the filter cannot be compiled. Damage further on is no
 /// error: what came before it is analysed, and the capture's summary tells.
-pub fn scan(paths: &[String], options: &Options) -> Result<Scan, ScanError> {
+pub fn scan(
+    paths: &[String],
+    options: &Options,
+    progress: &Arc<Progress>,
+) -> Result<Scan, ScanError> {
     let mut tracker = Tracker::new(options.min_wait_ns, options.exchanges);
     let filter = options.filter.as_deref();
-    let captures =
-        reader::read_all(paths, filter, |batch| tracker.take(batch, &mut |_, _, _, _| {}))?;
+    let captures = reader::read_all(paths, filter, progress, |batch| {
+        tracker.take(batch, &mut |_, _, _, _| {});
+    })?;
     Ok(tracker.finish(captures))
 }
 
@@ -70,6 +77,7 @@ pub fn segments(
     paths: &[String],
     filter: Option<&str>,
     connection: u32,
+    progress: &Arc<Progress>,
 ) -> Result<Vec<TrackedSegment>, ScanError> {
     let mut found = Vec::new();
     let mut tracker = Tracker::new(i64::MAX, false);
@@ -79,7 +87,7 @@ pub fn segments(
             found.push(TrackedSegment { mark, by, header: *header, rel_seq });
         }
     };
-    reader::read_all(paths, filter, |batch| tracker.take(batch, &mut keep))?;
+    reader::read_all(paths, filter, progress, |batch| tracker.take(batch, &mut keep))?;
     Ok(found)
 }
 

@@ -314,6 +314,12 @@ pub fn warnings(capture: &CaptureSummary) -> Vec<String> {
         CaptureEnd::Failed(error) => vec![format!(
             "reading failed after frame {read}: {error}; everything before it was analysed"
         )],
+        CaptureEnd::Stopped(stopped) => {
+            let packets = capture.first_frame - 1 + read;
+            vec![format!(
+                "interrupted after {packets} packets, {stopped}; the rest was not analysed"
+            )]
+        }
     };
     let skipped = Skip::ALL.iter().filter(|skip| capture.skipped[**skip as usize] > 0);
     warnings.extend(skipped.map(|skip| {

@@ -4,14 +4,17 @@
 //! keeps every frame that came before a damage.
 
 mod buffer;
+mod input;
 mod pcap;
 mod pcapng;
 
 use crate::error::ScanError;
+use crate::progress::{Progress, Stopped};
 use buffer::Buffer;
 use flate2::read::MultiGzDecoder;
-use std::fs::File;
+use input::Input;
 use std::io::Read;
+use std::sync::Arc;
 
 /// A frame as it was captured.
 #[derive(Debug, Clone, Copy)]
@@ -36,13 +39,17 @@ pub enum End {
     Damaged(&'static str),
     /// The system failed to read on.
     Failed(String),
+    /// Where the reader was told to stop.
+    Stopped(Stopped),
 }
 
 impl From<std::io::Error> for End {
     /// Packed data that breaks off is cut, as a plain file would be.
     fn from(error: std::io::Error) -> Self {
-        match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => End::Cut,
+        let stopped = error.get_ref().and_then(|inner| inner.downcast_ref::<Stopped>());
+        match (error.kind(), stopped) {
+            (_, Some(stopped)) => End::Stopped(stopped.clone()),
+            (std::io::ErrorKind::UnexpectedEof, _) => End::Cut,
             _ => End::Failed(error.to_string()),
         }
     }
@@ -69,10 +76,8 @@ impl Capture {
     ///
     /// # Errors
     /// The file cannot be read, or does not begin like a capture, or holds one unknown link type.
-    pub fn open(path: &str) -> Result<Self, ScanError> {
-        let input: Box<dyn Read + Send> =
-            if path == "-" { Box::new(std::io::stdin()) } else { Box::new(open_file(path)?) };
-        Self::new(input, path)
+    pub fn open(path: &str, progress: &Arc<Progress>) -> Result<Self, ScanError> {
+        Self::new(Box::new(Input::open(path, progress)?), path)
     }
 
     /// Reads a capture from any source, gzip and zstd data included; `path` is only named in
@@ -86,7 +91,7 @@ impl Capture {
             buffer = Buffer::new(unpacked);
         }
         let format = match *start(&mut buffer, path)? {
-            [] => return Err(not_a_capture(path, "the file is empty")),
+            [] => return Err(no_header(path, "the file is empty")),
             [0x0a, 0x0d, 0x0d, 0x0a, ..] => Format::PcapNg(pcapng::Blocks::new()),
             _ => Format::Pcap(pcap::Records::open(&mut buffer, path)?),
         };
@@ -120,7 +125,7 @@ impl Capture {
         if !std::fs::metadata(path).ok()?.is_file() {
             return None;
         }
-        Self::open(path).ok()?.next_frame().map(|frame| frame.time_ns)
+        Self::open(path, &Arc::default()).ok()?.next_frame().map(|frame| frame.time_ns)
     }
 }
 
@@ -141,19 +146,12 @@ fn unpacker(buffer: &mut Buffer, path: &str) -> Result<Option<Box<dyn Read + Sen
     })
 }
 
-fn open_file(path: &str) -> Result<File, ScanError> {
-    let file = File::open(path).map_err(|error| ScanError::unreadable(path, &error))?;
-    match file.metadata() {
-        Ok(metadata) if metadata.is_dir() => Err(ScanError::Unreadable {
-            path: path.to_owned(),
-            reason: "is a directory".to_owned(),
-        }),
-        _ => Ok(file),
-    }
-}
-
 fn not_a_capture(path: &str, reason: &str) -> ScanError {
     ScanError::NotACapture { path: path.to_owned(), reason: reason.to_owned() }
+}
+
+fn no_header(path: &str, reason: &'static str) -> ScanError {
+    ScanError::NoHeader { path: path.to_owned(), reason }
 }
 
 /// How a capture counts fractions of a second.

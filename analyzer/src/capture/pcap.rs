@@ -1,6 +1,6 @@
 //! Classic pcap files: microseconds and nanoseconds, both byte orders.
 
-use super::{End, Fraction, Frame, MAX_RECORD, buffer::Buffer, not_a_capture};
+use super::{End, Fraction, Frame, MAX_RECORD, buffer::Buffer, no_header, not_a_capture};
 use crate::error::ScanError;
 use crate::link;
 use pcap_parser::parse_pcap_header;
@@ -39,7 +39,7 @@ impl Records {
         let header = match parse_pcap_header(start) {
             Ok((_, header)) => header,
             Err(pcap_parser::nom::Err::Incomplete(_)) => {
-                return Err(not_a_capture(path, "it ends inside the file header"));
+                return Err(no_header(path, "it ends inside the file header"));
             }
             Err(_) => return Err(not_a_capture(path, "neither pcap nor pcapng")),
         };

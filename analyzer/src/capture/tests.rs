@@ -622,7 +622,8 @@ fn the_shipped_captures_read_as_libpcap_reads_them() {
     for entry in folder.read_dir().unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "pcap") {
-            let (frames, end) = read(Capture::open(path.to_str().unwrap()).unwrap());
+            let (frames, end) =
+                read(Capture::open(path.to_str().unwrap(), &Arc::default()).unwrap());
             assert_eq!(end, End::Complete);
             assert!(!frames.is_empty());
             assert!(frames == read_with_libpcap(&path), "{}", path.display());

@@ -1,0 +1,94 @@
+"""How far a long scan is: one line on a terminal, rewritten in place and erased at the end."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import threading
+    from typing import TextIO
+
+    from nagle_scan import _core
+
+SILENT_S = 1.0
+"""Shorter work shows nothing."""
+
+REDRAW_S = 0.2
+
+
+class ProgressLine:
+    """Shows `progress` on `stream` while the `with` block runs, if that is a terminal."""
+
+    def __init__(self, progress: _core.Progress, stream: TextIO | None) -> None:
+        self._progress = progress
+        self._stream = stream
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> None:
+        """Starts to watch. Only a terminal costs the import of `threading`."""
+        if self._stream is None or not self._stream.isatty():
+            return
+        import threading
+
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, args=(self._stream,), daemon=True)
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        """Ends with the line erased."""
+        if self._thread is not None:
+            self._over.set()
+            self._thread.join()
+
+    def _watch(self, stream: TextIO) -> None:
+        start = time.monotonic()
+        pause_s = SILENT_S
+        width = 0
+        try:
+            while not self._over.wait(pause_s):
+                pause_s = REDRAW_S
+                line = line_of(self._progress, time.monotonic() - start)[: _columns(stream) - 1]
+                stream.write("\r" + line.ljust(width))
+                stream.flush()
+                width = len(line)
+            # Ctrl-C echoes two more characters.
+            stream.write("\r" + " " * (width + 2) + "\r" if width else "")
+            stream.flush()
+        except OSError:
+            # The terminal has gone; the scan goes on.
+            return
+
+
+def _columns(stream: TextIO) -> int:
+    """A terminal without a size says 0."""
+    return os.get_terminal_size(stream.fileno()).columns or 80
+
+
+def line_of(progress: _core.Progress, elapsed_s: float) -> str:
+    """Bytes, packets per second and the time left, as far as known."""
+    read, total = progress.read_bytes, progress.total_bytes
+    speed = f"{quantity(progress.packets / elapsed_s)} packets/s"
+    if total is None or not read:
+        return f"{quantity(read)}B, {speed}"
+    left_s = elapsed_s * max(total - read, 0) / read
+    return f"{quantity(read)}B of {quantity(total)}B, {speed}, {time_left(left_s)} left"
+
+
+def quantity(value: float) -> str:
+    """Three digits and a power of a thousand: `1.23 M`."""
+    for prefix in ("", "k", "M", "G"):
+        if value < 999.5:
+            return f"{value:.3g} {prefix}"
+        value /= 1000
+    return f"{value:.3g} T"
+
+
+def time_left(seconds: float) -> str:
+    """Hours, minutes and seconds, without those in front that are zero."""
+    minutes, rest_s = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}:{minutes:02}:{rest_s:02} h"
+    return f"{minutes}:{rest_s:02} min" if minutes else f"{rest_s} s"

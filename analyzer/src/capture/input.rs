@@ -1,0 +1,79 @@
+//! The bytes of a file or pipe as they are stored; reading them can be stopped.
+
+use crate::error::ScanError;
+use crate::progress::{Progress, Stopped};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a pipe may go on after the wish to stop. Ctrl-C reaches `tcpdump -w - | nagle-scan -`
+/// on both sides: tcpdump writes what it still holds and ends, and that belongs to the capture.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// While a pipe is silent, the wish to stop is looked for this often.
+const WAKE_UP: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+
+pub struct Input {
+    file: File,
+    /// A pipe, socket or terminal: its bytes come when they come.
+    is_stream: bool,
+    progress: Arc<Progress>,
+    stop_seen: Option<Instant>,
+}
+
+impl Input {
+    /// Opens `path`; `-` is standard input.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is a directory.
+    pub fn open(path: &str, progress: &Arc<Progress>) -> Result<Self, ScanError> {
+        let unreadable = |error: io::Error| ScanError::unreadable(path, &error);
+        let file = match path {
+            "-" => File::from(io::stdin().as_fd().try_clone_to_owned().map_err(unreadable)?),
+            _ => File::open(path).map_err(unreadable)?,
+        };
+        let metadata = file.metadata().map_err(unreadable)?;
+        if metadata.is_dir() {
+            let reason = "is a directory".to_owned();
+            return Err(ScanError::Unreadable { path: path.to_owned(), reason });
+        }
+        let progress = Arc::clone(progress);
+        Ok(Self { file, is_stream: !metadata.is_file(), progress, stop_seen: None })
+    }
+
+    /// Waits until the stream has bytes or ends.
+    fn wait(&mut self) -> io::Result<()> {
+        loop {
+            if self.progress.is_stopped()
+                && self.stop_seen.get_or_insert_with(Instant::now).elapsed() >= LAST_WORDS
+            {
+                return Err(self.stopped());
+            }
+            let mut polled = [PollFd::new(&self.file, PollFlags::IN)];
+            match poll(&mut polled, Some(&WAKE_UP)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn stopped(&self) -> io::Error {
+        io::Error::other(Stopped::at(&self.progress))
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.is_stream {
+            self.wait()?;
+        } else if self.progress.is_stopped() {
+            return Err(self.stopped());
+        }
+        let count = self.file.read(into)?;
+        self.progress.add_read_bytes(count);
+        Ok(count)
+    }
+}

@@ -1,0 +1,80 @@
+//! How far a scan has come, and the wish that it stop: shared between the reader and who watches.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// What the reader tells and obeys. All of it may lag behind a little: it orders nothing else.
+#[derive(Debug, Default)]
+pub struct Progress {
+    read_bytes: AtomicU64,
+    /// 0 where it cannot be known.
+    total_bytes: AtomicU64,
+    packets: AtomicU64,
+    stopped: AtomicBool,
+}
+
+impl Progress {
+    /// Learns how much there is to read: known where all of `paths` are plain files.
+    pub fn expect(&self, paths: &[String]) {
+        let sizes = paths.iter().map(|path| match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => Some(metadata.len()),
+            _ => None,
+        });
+        self.total_bytes.store(sizes.sum::<Option<u64>>().unwrap_or(0), Relaxed);
+    }
+
+    pub fn add_read_bytes(&self, count: usize) {
+        self.read_bytes.fetch_add(count as u64, Relaxed);
+    }
+
+    #[inline]
+    pub fn set_packets(&self, packets: u64) {
+        self.packets.store(packets, Relaxed);
+    }
+
+    /// Asks the reader to end soon; what it has read is analysed.
+    pub fn stop(&self) {
+        self.stopped.store(true, Relaxed);
+    }
+
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Relaxed)
+    }
+
+    pub fn packets(&self) -> u64 {
+        self.packets.load(Relaxed)
+    }
+
+    /// Bytes of the inputs as they are stored: of packed ones, the packed bytes.
+    pub fn read_bytes(&self) -> u64 {
+        self.read_bytes.load(Relaxed)
+    }
+
+    pub fn total_bytes(&self) -> Option<u64> {
+        Some(self.total_bytes.load(Relaxed)).filter(|&total| total > 0)
+    }
+}
+
+/// The reader was asked to stop before the end of its input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stopped {
+    pub read_bytes: u64,
+    pub total_bytes: Option<u64>,
+}
+
+impl Stopped {
+    pub fn at(progress: &Progress) -> Self {
+        Self { read_bytes: progress.read_bytes(), total_bytes: progress.total_bytes() }
+    }
+}
+
+impl std::error::Error for Stopped {}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.total_bytes {
+            Some(total) => write!(to, "{} of {total} bytes", self.read_bytes),
+            None => write!(to, "{} bytes", self.read_bytes),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Parts of the Python module that stand by themselves.
+
+pub mod progress;

@@ -1,0 +1,53 @@
+"""What the figures came from: the machine and the versions, without its name."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+TOOLS = {
+    "rustc": ["rustc", "--version"],
+    "libpcap": ["tcpdump", "--version"],
+    "tcptrace": ["tcptrace", "-version"],
+    "tshark": ["tshark", "--version"],
+    "nfpcapd": ["nfpcapd", "-V"],
+}
+
+
+def _first(pattern: str, path: str) -> str:
+    """What a line of a file in /proc says."""
+    try:
+        found = re.search(pattern, Path(path).read_text(), re.MULTILINE)
+    except OSError:
+        return "unknown"
+    return found[1] if found else "unknown"
+
+
+def _version(name: str, words: list[str]) -> str:
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=30)
+    except OSError:
+        return "not installed"
+    pattern = r"libpcap version ([\d.]+)" if name == "libpcap" else r"\d+\.\d+(\.\d+)?"
+    found = re.search(pattern, done.stdout + done.stderr)
+    if found is None:
+        return "unknown"
+    return found[1] if name == "libpcap" else found[0]
+
+
+def described() -> list[tuple[str, str]]:
+    """Name and value of everything that matters to a figure."""
+    memory_kib = _first(r"^MemTotal:\s+(\d+)", "/proc/meminfo")
+    memory = f"{int(memory_kib) / 1024**2:.1f} GiB" if memory_kib.isdigit() else memory_kib
+    return [
+        ("CPU", _first(r"^model name\s*:\s*(.+)$", "/proc/cpuinfo")),
+        ("CPUs to run on", str(len(os.sched_getaffinity(0)))),
+        ("memory", memory),
+        ("kernel", f"{platform.system()} {platform.release()}"),
+        ("load at the end", f"{os.getloadavg()[0]:.1f}"),
+        ("Python", platform.python_version()),
+        *((name, _version(name, words)) for name, words in TOOLS.items()),
+    ]

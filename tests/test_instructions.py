@@ -1,0 +1,20 @@
+"""The engine does not get slower unseen: instructions are counted, no clock is read."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+
+@pytest.mark.skipif(
+    shutil.which("valgrind") is None,
+    reason="NOT CHECKED: instructions per packet, as valgrind is absent (apt install valgrind)",
+)
+def test_a_packet_takes_the_instructions_it_took() -> None:
+    words = [sys.executable, "-m", "bench.instructions"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,163 @@
+"""Ctrl-C while a capture is read: what was read until then is reported."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from conftest import CAPTURES, COMMAND, endless
+
+SPLIT = CAPTURES / "java-split.pcap"
+PATIENCE_S = 60
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Waits for what another process does."""
+    give_up = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < give_up
+        time.sleep(0.01)
+
+
+def is_reading(process: subprocess.Popen[bytes]) -> bool:
+    """Has it read more of the capture than Python reads to start?"""
+    first = Path(f"/proc/{process.pid}/io").read_text().splitlines()[0]
+    return int(first.removeprefix("rchar: ")) > 64 << 20
+
+
+def is_drained(pipe: int) -> bool:
+    """Has the other end read all that was written?"""
+    return fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)) == bytes(4)
+
+
+def interrupted(*words: str | Path) -> tuple[int, str, str]:
+    """Runs a command, interrupts it while it reads; exit status, standard output and error."""
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until(lambda: is_reading(process))
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, output.decode(), errors.decode()
+
+
+def test_what_was_read_is_reported_and_written(tmp_path: Path) -> None:
+    capture, result = endless(tmp_path, SPLIT), tmp_path / "result.json"
+    status, report, errors = interrupted(COMMAND, capture, "-o", result)
+    assert (status, errors) == (130, "")
+    note = " ".join(report.split()).partition("note: ")[2]
+    assert note.startswith("interrupted after ")
+    assert f" of {capture.stat().st_size} bytes; the rest was not analysed." in note
+    assert "STALL" in report
+    described = json.loads(result.read_text())
+    assert described["summary"]["stalls"] == 9
+    assert [file["complete"] for file in described["captures"]] == [False]
+    assert described["captures"][0]["warnings"][0].startswith("interrupted after ")
+
+
+def test_files_that_were_not_begun_are_left_out(tmp_path: Path) -> None:
+    capture, later = endless(tmp_path, SPLIT), CAPTURES / "jdk-httpserver.pcap"
+    result = tmp_path / "result.json"
+    assert interrupted(COMMAND, later, capture, "-o", result)[0] == 130
+    assert [file["path"] for file in json.loads(result.read_text())["captures"]] == [str(capture)]
+
+
+def test_python_gets_a_keyboard_interrupt(tmp_path: Path) -> None:
+    script = "import sys, nagle_scan\nnagle_scan.scan(sys.argv[1])"
+    status, _, errors = interrupted(sys.executable, "-c", script, endless(tmp_path, SPLIT))
+    assert errors.splitlines()[-1].startswith("KeyboardInterrupt")
+    assert status == -signal.SIGINT
+
+
+def test_segments_can_be_interrupted_too(tmp_path: Path) -> None:
+    script = "import sys\nfrom nagle_scan import _core\n_core.segments([sys.argv[1]], None, 0)"
+    _, _, errors = interrupted(sys.executable, "-c", script, endless(tmp_path, SPLIT))
+    assert errors.splitlines()[-1].startswith("KeyboardInterrupt")
+
+
+def piped(*arguments: str | Path) -> tuple[subprocess.Popen[bytes], int]:
+    """The command, waiting on a pipe; the pipe's other end."""
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [COMMAND, "-", *arguments],
+        stdin=reader,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    os.close(reader)
+    return process, writer
+
+
+def test_a_live_capture_is_analysed_to_its_last_byte(tmp_path: Path) -> None:
+    """As in `tcpdump -w - | nagle-scan -`: Ctrl-C reaches both, and tcpdump empties its buffer."""
+    process, writer = piped("-o", tmp_path / "result.json")
+    capture = SPLIT.read_bytes()
+    os.write(writer, capture[:1000])
+    until(lambda: is_drained(writer))
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    os.write(writer, capture[1000:])
+    os.close(writer)
+    output, errors = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, errors) == (130, b"")
+    assert b"note:" not in output
+    described = json.loads((tmp_path / "result.json").read_text())
+    assert described["summary"]["stalls"] == 9
+    assert described["captures"][0]["complete"]
+
+
+def test_a_pipe_that_stays_open_and_silent_is_given_up() -> None:
+    process, writer = piped()
+    os.write(writer, SPLIT.read_bytes())
+    until(lambda: is_drained(writer))
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=PATIENCE_S)
+    os.close(writer)
+    assert (process.returncode, errors) == (130, b"")
+    size = SPLIT.stat().st_size
+    assert f"interrupted after 57 packets, {size} bytes;" in " ".join(output.decode().split())
+
+
+def test_a_pipe_that_never_ends_is_given_up(tmp_path: Path) -> None:
+    with endless(tmp_path, SPLIT).open("rb") as capture:
+        feeder = subprocess.Popen(["cat"], stdin=capture, stdout=subprocess.PIPE)
+        scan = subprocess.Popen([COMMAND, "-"], stdin=feeder.stdout, stdout=subprocess.PIPE)
+        assert feeder.stdout is not None
+        feeder.stdout.close()
+        until(lambda: is_reading(scan))
+        scan.send_signal(signal.SIGINT)
+        output, _ = scan.communicate(timeout=PATIENCE_S)
+        feeder.wait(PATIENCE_S)
+    assert scan.returncode == 130
+    assert b"interrupted after" in output
+
+
+def test_before_the_first_packet_there_is_nothing_to_report() -> None:
+    process, writer = piped()
+    os.write(writer, SPLIT.read_bytes()[:10])
+    until(lambda: is_drained(writer))
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=PATIENCE_S)
+    os.close(writer)
+    assert (process.returncode, output) == (130, b"")
+    assert errors == b"nagle-scan: -: interrupted before the first packet\n"
+
+
+def test_a_second_interrupt_ends_at_once() -> None:
+    process, writer = piped()
+    os.write(writer, SPLIT.read_bytes())
+    until(lambda: is_drained(writer))
+    process.send_signal(signal.SIGINT)
+    caught = Path(f"/proc/{process.pid}/status")
+    bit = 1 << (signal.SIGINT - 1)
+    until(lambda: not int(caught.read_text().partition("SigCgt:\t")[2].split()[0], 16) & bit)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=PATIENCE_S)
+    os.close(writer)
+    assert (process.returncode, output, errors) == (-signal.SIGINT, b"", b"")

@@ -1,0 +1,112 @@
+"""What a terminal shows while a long capture is read."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import CAPTURES, COMMAND, endless
+from nagle_scan.progress import quantity, time_left
+
+SPLIT = CAPTURES / "java-split.pcap"
+FILE_LINE = re.compile(
+    r"\r[\d.]+ [kMGT]?B of 68\.7 GB, [\d.]+ [kMG]?\s*packets/s, (\d+:)?\d+(:\d\d)? (s|min|h) left"
+)
+
+
+class Terminal:
+    """A terminal that a command writes its errors to."""
+
+    def __init__(self, *arguments: str | Path, stdin: Path | None = None) -> None:
+        self._ours, theirs = pty.openpty()
+        with (stdin or Path(os.devnull)).open("rb") as file:
+            feeder = subprocess.Popen(["cat"], stdin=file, stdout=subprocess.PIPE)
+            self.process = subprocess.Popen(
+                [COMMAND, *arguments],
+                stdin=feeder.stdout,
+                stdout=subprocess.PIPE,
+                stderr=theirs,
+            )
+        assert feeder.stdout is not None
+        feeder.stdout.close()
+        os.close(theirs)
+        self.shown = ""
+
+    def reads(self) -> bool:
+        """Takes the next piece of what is shown; False at its end."""
+        try:
+            self.shown += os.read(self._ours, 65536).decode()
+        except OSError:
+            return False
+        return True
+
+    def end(self) -> bytes:
+        """Waits for the end; returns the standard output."""
+        while self.reads():
+            pass
+        os.close(self._ours)
+        return self.process.communicate(timeout=60)[0]
+
+
+def left_on_screen(shown: str) -> str:
+    """The last line after its carriage returns."""
+    screen: list[str] = []
+    for part in shown.split("\r"):
+        screen[: len(part)] = part
+    return "".join(screen).strip()
+
+
+def test_a_long_scan_tells_how_far_it_is_and_erases_that(tmp_path: Path) -> None:
+    terminal = Terminal(endless(tmp_path, SPLIT))
+    while not FILE_LINE.search(terminal.shown):
+        assert terminal.reads(), terminal.shown
+    terminal.process.send_signal(signal.SIGINT)
+    report = terminal.end()
+    assert terminal.process.returncode == 130
+    assert b"STALL" in report
+    assert left_on_screen(terminal.shown) == ""
+    assert "\n" not in terminal.shown
+
+
+def test_of_a_pipe_only_what_was_read_is_known(tmp_path: Path) -> None:
+    terminal = Terminal("-", stdin=endless(tmp_path, SPLIT))
+    while "packets/s" not in terminal.shown:
+        assert terminal.reads(), terminal.shown
+    terminal.process.send_signal(signal.SIGINT)
+    terminal.end()
+    assert re.match(r"\r[\d.]+ [kMG]?B, [\d.]+ [kMG]?\s*packets/s", terminal.shown)
+    assert "left" not in terminal.shown
+    assert left_on_screen(terminal.shown) == ""
+
+
+def test_a_short_scan_shows_nothing() -> None:
+    terminal = Terminal(SPLIT)
+    assert b"STALL" in terminal.end()
+    assert terminal.shown == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0 "),
+        (7.126, "7.13 "),
+        (999.4, "999 "),
+        (999.6, "1 k"),
+        (1.5e6, "1.5 M"),
+        (3e13, "30 T"),
+    ],
+)
+def test_quantities_have_three_digits(value: float, text: str) -> None:
+    assert quantity(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.2, "0 s"), (59.6, "1:00 min"), (75, "1:15 min"), (3725, "1:02:05 h")]
+)
+def test_times_left_need_no_arithmetic(seconds: float, text: str) -> None:
+    assert time_left(seconds) == text
