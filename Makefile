@@ -42,7 +42,7 @@ bench: $(VENV)/.built ## Measure against libpcap, tcpdump, tcptrace and tshark: 
 clean: ## Remove everything that was built
 	rm -rf $(VENV) analyzer/target analyzer/nagle_scan/*.so bench/build
 
-RUST := $(wildcard analyzer/Cargo.* analyzer/src/*.rs analyzer/src/*/*.rs)
+RUST := $(wildcard analyzer/Cargo.* analyzer/build.rs analyzer/src/*.rs analyzer/src/*/*.rs)
 
 $(VENV)/.built: pyproject.toml $(RUST)
 	@sh scripts/prerequisites.sh

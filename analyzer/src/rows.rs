@@ -45,6 +45,12 @@ pub struct Group {
     pub ack_delay_min_ms: f64,
     pub ack_delay_max_ms: f64,
     pub consistent_with: &'static str,
+    /// Typical lengths in bytes.
+    pub len_unacked: u32,
+    pub len_held: u32,
+    pub unacked_full_sized: bool,
+    /// Frames of the first unacknowledged segments.
+    pub frames_unacked: Vec<u64>,
 }
 
 /// What the wire shows of `TCP_NODELAY` on one party's sockets; proofs are (connection, frame,
@@ -225,6 +231,10 @@ impl Group {
             ack_delay_min_ms: delays.map_or(0.0, |timer| ms(timer.min_ns)),
             ack_delay_max_ms: delays.map_or(0.0, |timer| ms(timer.max_ns)),
             consistent_with: delays.map_or("", |timer| timer.consistent_with()),
+            len_unacked: group.pieces.unacked_len,
+            len_held: group.pieces.held_len,
+            unacked_full_sized: group.pieces.unacked_full_sized,
+            frames_unacked: group.pieces.frames.clone(),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::judge::{Confidence, Finding, Nagle, Verdict};
 use crate::reader::CaptureSummary;
 use crate::scan::Scan;
 use crate::timers::Timer;
+use crate::wait::fact;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -94,6 +95,19 @@ pub struct Group {
     /// Is Nagle's algorithm shown to be on in all these connections?
     pub nagle: Nagle,
     pub ack_delays: Option<Timer>,
+    pub pieces: Pieces,
+}
+
+/// How a group's sender cuts its messages: typical lengths in bytes, and where to look.
+#[derive(Debug, Clone, Default)]
+pub struct Pieces {
+    pub unacked_len: u32,
+    pub held_len: u32,
+    /// Is most of what was unacknowledged full-sized? Then the held segment may be the tail of the
+    /// same write.
+    pub unacked_full_sized: bool,
+    /// Frames of the first unacknowledged segments.
+    pub frames: Vec<u64>,
 }
 
 type Parties = (Cause, bool, IpAddr, IpAddr, u16);
@@ -147,7 +161,34 @@ fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
             .unwrap_or(Confidence::Possible),
         nagle: if all_on { Nagle::On } else { Nagle::Unknown },
         ack_delays: Timer::of(&mut delays),
+        pieces: Pieces::of(stalls),
     }
+}
+
+impl Pieces {
+    /// As many frames as are worth a second look at the capture.
+    const FRAMES: usize = 3;
+
+    fn of(stalls: &[(&Verdict, &Finding)]) -> Self {
+        let waits = || stalls.iter().map(|(_, finding)| &finding.wait);
+        let full_sized = waits().filter(|wait| !wait.is(fact::UNACKED_SMALL)).count();
+        let mut frames: Vec<u64> = waits().map(|wait| wait.from.frame).collect();
+        frames.sort_unstable();
+        frames.truncate(Self::FRAMES);
+        Self {
+            unacked_len: median(waits().map(|wait| wait.unacked_len)),
+            held_len: median(waits().map(|wait| wait.len)),
+            unacked_full_sized: 2 * full_sized > stalls.len(),
+            frames,
+        }
+    }
+}
+
+/// The lower median; 0 of nothing.
+fn median(values: impl Iterator<Item = u32>) -> u32 {
+    let mut values: Vec<u32> = values.collect();
+    values.sort_unstable();
+    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
 /// What the wire shows of Nagle's algorithm for the sockets of one party: a server's, or those of a
