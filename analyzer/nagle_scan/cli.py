@@ -9,7 +9,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, NoReturn
 
-from nagle_scan import _core, outputs
+from nagle_scan import _core, explain, outputs
 from nagle_scan.report import layout, text
 from nagle_scan.results import Scan
 
@@ -107,6 +107,29 @@ class _Parser(argparse.ArgumentParser):
         super().exit(status, message)
 
 
+class _Explain(argparse.Action):
+    """Prints what is documented of a cause, and ends as `--help` does."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[object] | None,
+        option: str | None = None,
+    ) -> None:
+        """Lists the causes where none is named, and where there is no such cause."""
+        del namespace, option
+        style = layout.COLOURS if layout.wants_colours(sys.stdout) else layout.PLAIN
+        if values in _core.CAUSES:
+            print(explain.render(str(values), style))
+            parser.exit()
+        if values is not None:
+            print(explain.listing(layout.PLAIN), file=sys.stderr)
+            parser.error(f"no such cause: {values!r}")
+        print(explain.listing(style))
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="nagle-scan",
@@ -145,6 +168,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--exit-zero", action="store_true", help="exit with 0 for stalls too, for scripts"
+    )
+    parser.add_argument(
+        "--explain",
+        metavar="CAUSE",
+        nargs="?",
+        action=_Explain,
+        help="say what a cause is, how it is recognised and what to do; without CAUSE list them",
     )
     parser.add_argument("--version", action="version", version=f"nagle-scan {_core.VERSION}")
     return parser
