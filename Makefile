@@ -33,9 +33,9 @@ format: $(VENV)/.developer ## Format all code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-readme: setup ## Put the real output into the README, and the causes into docs
+readme: setup ## Put the real output into the README, and write docs
 	$(BIN)/python scripts/readme.py
-	$(BIN)/python scripts/causes.py
+	$(BIN)/python scripts/docs.py
 
 bench: $(VENV)/.built ## Measure against libpcap, tcpdump, tcptrace and tshark: make bench [PACKETS=10000000]
 	$(BIN)/python bench/run.py --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan

@@ -66,6 +66,6 @@ def test_items_of_a_list_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     assert explain.render("x", PLAIN).splitlines()[3:] == ["  Either:", "  - one line", "  - two"]
 
 
-def test_the_page_is_up_to_date() -> None:
-    done = subprocess.run([sys.executable, "scripts/causes.py", "--check"], cwd=ROOT, check=False)
+def test_the_pages_are_up_to_date() -> None:
+    done = subprocess.run([sys.executable, "scripts/docs.py", "--check"], cwd=ROOT, check=False)
     assert done.returncode == 0, "run `make readme`"

@@ -73,7 +73,10 @@ def _say(scan: _core.Scan, options: argparse.Namespace) -> None:
     if sys.stdout is None:
         return
     style = layout.COLOURS if layout.wants_colours(sys.stdout) else layout.PLAIN
-    report = text.render(scan, options.capture, options.min_wait, style)
+    _print(text.render(scan, options.capture, options.min_wait, style))
+
+
+def _print(report: str) -> None:
     try:
         encoding = sys.stdout.encoding
         print(report.encode(encoding, "backslashreplace").decode(encoding), flush=True)
@@ -119,14 +122,12 @@ class _Explain(argparse.Action):
     ) -> None:
         """Lists the causes where none is named, and where there is no such cause."""
         del namespace, option
-        style = layout.COLOURS if layout.wants_colours(sys.stdout) else layout.PLAIN
-        if values in _core.CAUSES:
-            print(explain.render(str(values), style))
-            parser.exit()
-        if values is not None:
+        if values is not None and values not in _core.CAUSES:
             print(explain.listing(layout.PLAIN), file=sys.stderr)
             parser.error(f"no such cause: {values!r}")
-        print(explain.listing(style))
+        if sys.stdout is not None:
+            style = layout.COLOURS if layout.wants_colours(sys.stdout) else layout.PLAIN
+            _print(explain.render(str(values), style) if values else explain.listing(style))
         parser.exit()
 
 
