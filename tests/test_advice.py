@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -168,6 +170,22 @@ def test_standard_input_is_advised_on_without_a_second_look(run: Run) -> None:
     report = run("-", stdin=capture.read_bytes()).stdout.decode()
     assert "set TCP_NODELAY on the connected socket" in report
     assert "look like those of" not in report
+
+
+def test_a_named_pipe_is_not_opened_twice(run: Run, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    capture = (CAPTURES / "jdk-httpserver.pcap").read_bytes()
+    writer = Thread(target=pipe.write_bytes, args=[capture])
+    writer.start()
+    done = run(pipe)
+    writer.join()
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_cause_without_a_hint_is_explained_elsewhere() -> None:
+    wait = cast(_core.WaitRow, SimpleNamespace(cause="new_cause"))
+    assert advice.hint(wait) == "see nagle-scan --explain new_cause"
 
 
 @pytest.mark.skipif(not PUBLIC.exists(), reason="the public captures are not in the repository")

@@ -9,7 +9,8 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, NoReturn
 
-from nagle_scan import _core, explain, outputs
+from nagle_scan import _core, compare, explain, outputs
+from nagle_scan.report import comparison as beside
 from nagle_scan.report import layout, text
 from nagle_scan.results import Scan
 
@@ -32,9 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit status."""
     # The engine does not come back to the interpreter before it is done: let Ctrl-C end it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    options = _parser().parse_args(arguments)
     try:
-        return _run(options)
+        return _run(_parser().parse_args(arguments))
     except _core.NagleScanError as error:
         print(f"nagle-scan: {layout.printable(str(error))}", file=sys.stderr)
         return EXIT_UNUSABLE
@@ -47,15 +47,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    _refuse_to_overwrite(options.capture, options.output)
-    core = _core.scan_captures(options.capture, options.filter, options.min_wait, exchanges=False)
-    scan = Scan(options.capture, options.filter, core)
+    _refuse_to_overwrite([*options.capture, *options.baseline], options.output)
+    if "-" in options.capture and "-" in options.baseline:
+        raise _core.CaptureError("-: standard input can be read only once")
+    baseline = _scan(options.baseline, options) if options.baseline else None
+    scan = _scan(options.capture, options)
+    core = scan.core
     for path in options.output:
-        outputs.write(scan, path, outputs.Options(options.min_wait))
-    _say(core, options)
+        outputs.write(scan, path, outputs.Options(options.min_wait, baseline))
+    comparison = compare.compare(baseline, scan) if baseline else None
+    _say(core, comparison, options)
+    if comparison and comparison.verdict == "inconclusive":
+        message = "cannot be compared: no server that stalled before has data in it"
+        raise _core.CaptureError(f"{options.capture[0]}: {message}")
     if core.summary().stalls and not options.exit_zero:
         return EXIT_STALLS
     return EXIT_CLEAN
+
+
+def _scan(paths: list[str], options: argparse.Namespace) -> Scan:
+    core = _core.scan_captures(paths, options.filter, options.min_wait, exchanges=False)
+    return Scan(paths, options.filter, core)
 
 
 def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> None:
@@ -67,13 +79,18 @@ def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> Non
         taken[os.path.realpath(path)] = path
 
 
-def _say(scan: _core.Scan, options: argparse.Namespace) -> None:
+def _say(
+    scan: _core.Scan, comparison: compare.Comparison | None, options: argparse.Namespace
+) -> None:
     """Prints the report. A reader who has gone (head, less) is no error."""
     # None where the shell closed it (`>&-`).
     if sys.stdout is None:
         return
     style = layout.COLOURS if layout.wants_colours(sys.stdout) else layout.PLAIN
-    _print(text.render(scan, options.capture, options.min_wait, style))
+    report = text.render(scan, options.capture, options.min_wait, style)
+    if comparison is not None:
+        report += "\n\n" + beside.render(comparison, options.baseline, style)
+    _print(report)
 
 
 def _print(report: str) -> None:
@@ -166,6 +183,16 @@ def _parser() -> argparse.ArgumentParser:
         type=_milliseconds,
         default=10.0,
         help="ignore waits shorter than this (default 10)",
+    )
+    parser.add_argument(
+        "--baseline",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=_utf8,
+        help="compare with a capture of the same service before a change (may be repeated for a "
+        "rotated set); then 1 means that stalls remain or got worse, 0 that none is left, and 2 "
+        "also that the servers which stalled before have no data now",
     )
     parser.add_argument(
         "--exit-zero", action="store_true", help="exit with 0 for stalls too, for scripts"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from nagle_scan import _core
@@ -41,7 +42,8 @@ NODELAY = Remedy(
 TAIL = Remedy(
     "the program on {sender}",
     "one write helps only if this was several: here the unacknowledged segment is full-sized, so "
-    "the held one may be the tail of a single large write, which merging does not change.",
+    "the held one may be the tail of a single large write, which merging does not change "
+    "(Windows, BSD and other senders after RFC 896 hold such a tail, Linux does not).",
     "Price: a change in the program.",
 )
 QUICKACK = Remedy(
@@ -101,7 +103,8 @@ def _pieces(group: _core.Group, messages: Sequence[bytes]) -> str:
 
 def _messages(group: _core.Group, paths: Sequence[str]) -> list[bytes]:
     """First bytes of a few unacknowledged segments; none where they cannot be read again."""
-    if not paths or "-" in paths:
+    # A pipe has been read, and opening it again may wait for ever.
+    if not all(Path(path).is_file() for path in paths):
         return []
     try:
         return _core.payloads(list(paths), group.frames_unacked)
@@ -122,7 +125,7 @@ HINTS = {
 def hint(wait: _core.WaitRow) -> str:
     """What a wait that is no stall means for its owner, in one phrase."""
     if wait.cause != "sender_app":
-        return HINTS[wait.cause]
+        return HINTS.get(wait.cause, f"see nagle-scan --explain {wait.cause}")
     if wait.by == "client" and not wait.own_data_before:
         return "the client was idle between two requests"
     if wait.own_data_before:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 MAX_SETTINGS = 3
@@ -125,7 +124,10 @@ def is_http(message: bytes) -> bool:
 
 @cache
 def _data() -> dict[str, Any]:
-    return tomllib.loads(files(__package__).joinpath("settings.toml").read_text())
+    # Most calls of the command need no advice: neither the data nor its reader.
+    import tomllib
+
+    return tomllib.loads(Path(__file__).with_name("settings.toml").read_text(encoding="utf-8"))
 
 
 def _setting(**table: Any) -> Setting:  # noqa: ANN401
