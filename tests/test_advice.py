@@ -11,9 +11,11 @@ from typing import Any, cast
 
 import pytest
 from conftest import CAPTURES, PUBLIC, Run
+from conversation import Conversation, write
 from nagle_scan import _core, advice
 from nagle_scan.advice import settings as known
 from nagle_scan.report.layout import WIDTH, printable
+from scapy.packet import Raw
 
 REPLY = b"HTTP/1.1 200 OK\r\n%s\r\n\r\n"
 
@@ -29,6 +31,7 @@ def group(**fields: Any) -> _core.Group:
         "len_held": 6,
         "unacked_full_sized": False,
         "frames_unacked": [],
+        "frame_first_reply": None,
     }
     return cast(_core.Group, SimpleNamespace(**{**usual, **fields}))
 
@@ -170,6 +173,35 @@ def test_standard_input_is_advised_on_without_a_second_look(run: Run) -> None:
     report = run("-", stdin=capture.read_bytes()).stdout.decode()
     assert "set TCP_NODELAY on the connected socket" in report
     assert "look like those of" not in report
+
+
+def test_a_websocket_server_is_known_by_the_reply_that_began_it(tmp_path: Path) -> None:
+    """Its frames say nothing of the program; the reply to the upgrade does."""
+    made = Conversation(server=("10.0.0.2", 7001))
+    made.open()
+    made.data("client", 30)
+    upgraded = b"HTTP/1.1 101 Switching Protocols\r\nServer: swoole-http-server\r\n\r\n"
+    made.answer(len(upgraded)).packet[Raw].load = upgraded
+    made.wait(5.0)
+    for _ in range(4):
+        made.data("client", 20)
+        made.wait(made.rtt_ms + 0.1)
+        made.acked["client"] = made.sent["client"]
+        made.data("server", 10)
+        made.wait(made.rtt_ms + 40.0)
+        made.acked["server"] = made.sent["server"]
+        made.ack("client")
+        made.wait(made.rtt_ms + 0.02)
+        made.data("server", 300)
+        made.wait(0.1)
+        made.ack("client")
+        made.wait(200.0)
+    path = write(tmp_path / "pushes.pcap", made.frames)
+    (found,) = _core.scan_captures([str(path)], None, 10.0, False).groups()
+    assert found.sender == "server"
+    merge, nodelay, _ = advice.for_group(found, [str(path)])
+    assert [setting.program for setting in nodelay.settings] == ["Swoole"]
+    assert "pieces of typically 10 and 300 bytes" in merge.what
 
 
 def test_a_named_pipe_is_not_opened_twice(run: Run, tmp_path: Path) -> None:

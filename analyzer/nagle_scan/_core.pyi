@@ -44,6 +44,7 @@ class Group:
     len_held: int
     unacked_full_sized: bool
     frames_unacked: list[int]
+    frame_first_reply: int | None
 
 class NagleRow:
     side: str

@@ -51,6 +51,8 @@ pub struct Group {
     pub unacked_full_sized: bool,
     /// Frames of the first unacknowledged segments.
     pub frames_unacked: Vec<u64>,
+    /// The frame that ended the server's first reply, if it is the sender.
+    pub frame_first_reply: Option<u64>,
 }
 
 /// What the wire shows of `TCP_NODELAY` on one party's sockets; proofs are (connection, frame,
@@ -235,6 +237,7 @@ impl Group {
             len_held: group.pieces.held_len,
             unacked_full_sized: group.pieces.unacked_full_sized,
             frames_unacked: group.pieces.frames.clone(),
+            frame_first_reply: group.pieces.first_reply,
         }
     }
 }

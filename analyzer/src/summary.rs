@@ -108,6 +108,8 @@ pub struct Pieces {
     pub unacked_full_sized: bool,
     /// Frames of the first unacknowledged segments.
     pub frames: Vec<u64>,
+    /// The frame that ended a server's first reply: what comes later need not say whose it is.
+    pub first_reply: Option<u64>,
 }
 
 type Parties = (Cause, bool, IpAddr, IpAddr, u16);
@@ -180,6 +182,10 @@ impl Pieces {
             held_len: median(waits().map(|wait| wait.len)),
             unacked_full_sized: 2 * full_sized > stalls.len(),
             frames,
+            first_reply: stalls
+                .first()
+                .filter(|(_, finding)| finding.wait.by == Side::Server)
+                .and_then(|(verdict, _)| verdict.first_exchange.map(|(_, frame)| frame)),
         }
     }
 }

@@ -28,8 +28,8 @@ class Remedy(NamedTuple):
 
 MERGE = Remedy(
     "the program on {sender}",
-    "send the whole message in one write: one buffer, writev(), MSG_MORE, or a buffered stream "
-    "that is flushed once.",
+    "send the whole message in one write: one buffer, writev(), MSG_MORE or TCP_CORK (cleared at "
+    "its end), or a buffered stream that is flushed once.",
     "Price: a change in the program. It also saves packets, and Nagle may stay on.",
 )
 NODELAY = Remedy(
@@ -66,8 +66,9 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
 
     With the `paths` of the captures, the first bytes of what the sender sent may name its program.
     """
-    messages = _messages(group, paths)
-    hints = likely(group.sender, group.server_port, messages)
+    messages = _first_bytes(group.frames_unacked, paths)
+    replies = _first_bytes([group.frame_first_reply or 0], paths)
+    hints = likely(group.sender, group.server_port, messages + replies)
     merge, nodelay, *others = REMEDIES[group.cause]
     nodelay = nodelay._replace(known_by=hints.known_by, settings=hints.settings)
     if group.unacked_full_sized:
@@ -101,13 +102,13 @@ def _pieces(group: _core.Group, messages: Sequence[bytes]) -> str:
     return f"it sends pieces of {first} and {second} bytes{guess}"
 
 
-def _messages(group: _core.Group, paths: Sequence[str]) -> list[bytes]:
-    """First bytes of a few unacknowledged segments; none where they cannot be read again."""
+def _first_bytes(frames: Sequence[int], paths: Sequence[str]) -> list[bytes]:
+    """First payload bytes of these frames; nothing where they cannot be read again."""
     # A pipe has been read, and opening it again may wait for ever.
     if not all(Path(path).is_file() for path in paths):
         return []
     try:
-        return _core.payloads(list(paths), group.frames_unacked)
+        return _core.payloads(list(paths), list(frames))
     except _core.CaptureError:
         return []
 

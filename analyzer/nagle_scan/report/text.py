@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nagle_scan import _core, advice
+from nagle_scan.report import remedies
 from nagle_scan.report.layout import (
     Style,
     count,
@@ -240,16 +241,7 @@ def _remedies(groups: Sequence[_core.Group], paths: Sequence[str], style: Style)
     for group in groups:
         by_sender.setdefault(_party(group), group)
     for sender, group in list(by_sender.items())[:MAX_REMEDIES]:
-        yield f"\n{style.bold}What to change for {sender}{style.end} (the first that you can)\n"
-        for number, remedy in enumerate(advice.for_group(group, paths), 1):
-            where = remedy.where.format(sender=sender, receiver=group.receiver_addr)
-            yield wrapped(f"  {number}. {where}: {remedy.what} {remedy.price}", "     ")
-            if remedy.settings:
-                yield f"     {remedy.known_by}"
-            for setting in remedy.settings:
-                yield wrapped(f"     - {setting}", "       ")
-        if advice.test_well(group):
-            yield wrapped(f"  {advice.test_well(group)}", "  ")
+        yield from remedies.render(sender, group, paths, style)
 
 
 def _expected(rows: Sequence[_core.ConnectionRow], style: Style) -> Iterator[str]:
