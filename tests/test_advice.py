@@ -27,6 +27,7 @@ def group(**fields: Any) -> _core.Group:
         "sender": "server",
         "server_port": 7001,
         "stalls": 9,
+        "exchanges": 10,
         "len_unacked": 143,
         "len_held": 6,
         "unacked_full_sized": False,
@@ -134,6 +135,13 @@ def test_the_tail_of_one_large_write_is_not_said_to_need_merging() -> None:
     assert all("send the whole message in one write" not in remedy.what for remedy in remedies)
 
 
+def test_messages_that_nobody_answers_one_by_one_are_not_said_to_be_pieces_of_one() -> None:
+    remedies = advice.for_group(group(stalls=90, exchanges=1))
+    assert "TCP_NODELAY" in remedies[0].what
+    assert all("pieces of" not in remedy.what for remedy in remedies)
+    assert advice.test_well(group(stalls=90, exchanges=1)) == ""
+
+
 def test_the_pieces_are_told_with_their_sizes() -> None:
     assert "typically 143 and 6 bytes:" in advice.for_group(group())[0].what
     assert "of 143 and 6 bytes:" in advice.for_group(group(stalls=1))[0].what
@@ -199,9 +207,11 @@ def test_a_websocket_server_is_known_by_the_reply_that_began_it(tmp_path: Path) 
     path = write(tmp_path / "pushes.pcap", made.frames)
     (found,) = _core.scan_captures([str(path)], None, 10.0, False).groups()
     assert found.sender == "server"
-    merge, nodelay, _ = advice.for_group(found, [str(path)])
-    assert [setting.program for setting in nodelay.settings] == ["Swoole"]
-    assert "pieces of typically 10 and 300 bytes" in merge.what
+    assert (found.len_unacked, found.len_held) == (10, 300)
+    (settings,) = (
+        remedy.settings for remedy in advice.for_group(found, [str(path)]) if remedy.settings
+    )
+    assert [setting.program for setting in settings] == ["Swoole"]
 
 
 def test_a_named_pipe_is_not_opened_twice(run: Run, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ class Group:
     server_port: int
     stalls: int
     connections: int
+    exchanges: int
     stalled_ms: float
     confidence: str
     nagle: str

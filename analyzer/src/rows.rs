@@ -38,6 +38,8 @@ pub struct Group {
     pub server_port: u16,
     pub stalls: u64,
     pub connections: u64,
+    /// All exchanges of these connections, stalled or not.
+    pub exchanges: u64,
     pub stalled_ms: f64,
     pub confidence: &'static str,
     pub nagle: &'static str,
@@ -226,6 +228,7 @@ impl Group {
             server_port: group.server_port,
             stalls: group.stalls,
             connections: group.connections,
+            exchanges: group.exchanges,
             stalled_ms: ms(group.stalled_ns),
             confidence: group.confidence.name(),
             nagle: group.nagle.name(),

@@ -89,6 +89,8 @@ pub struct Group {
     pub server_port: u16,
     pub stalls: u64,
     pub connections: u64,
+    /// All exchanges of these connections, stalled or not.
+    pub exchanges: u64,
     pub stalled_ns: i64,
     /// Best confidence among them.
     pub confidence: Confidence,
@@ -145,6 +147,7 @@ fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
     let (verdict, first) = stalls[0];
     let sender = first.wait.by;
     let mut delays: Vec<i64> = stalls.iter().map(|(_, finding)| finding.ack_delay_ns).collect();
+    let by_connection = || stalls.chunk_by(|(one, _), (other, _)| one.id == other.id);
     let all_on = stalls.iter().all(|(verdict, _)| verdict.end(sender).nagle == Nagle::On);
     Group {
         cause: first.cause,
@@ -153,8 +156,8 @@ fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
         receiver_addr: verdict.end(sender.other()).endpoint.addr,
         server_port: verdict.end(Side::Server).endpoint.port,
         stalls: stalls.len() as u64,
-        connections: 1 + stalls.windows(2).filter(|pair| pair[0].0.id != pair[1].0.id).count()
-            as u64,
+        connections: by_connection().count() as u64,
+        exchanges: by_connection().map(|stalls| u64::from(stalls[0].0.exchanges)).sum(),
         stalled_ns: stalls.iter().map(|(_, finding)| finding.wait.wait_ns()).sum(),
         confidence: stalls
             .iter()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from nagle_scan import _core
 from nagle_scan.advice.settings import Setting, is_http, likely, service_of
 
-__all__ = ["HINTS", "REMEDIES", "Remedy", "Setting", "for_group", "hint", "test_well"]
+__all__ = ["HINTS", "REMEDIES", "Remedy", "Setting", "for_group", "hint", "is_stream", "test_well"]
 
 
 class Remedy(NamedTuple):
@@ -46,6 +46,12 @@ TAIL = Remedy(
     "(Windows, BSD and other senders after RFC 896 hold such a tail, Linux does not).",
     "Price: a change in the program.",
 )
+STREAM = Remedy(
+    "the program on {sender}",
+    "a message that it writes in pieces belongs in one write, and so do messages that are due at "
+    "the same time.",
+    "Price: a change in the program. Messages that follow one another still wait.",
+)
 QUICKACK = Remedy(
     "the other end, {receiver}, as the last resort",
     "acknowledge at once (Linux: TCP_QUICKACK after each read, or 'ip route change ... quickack "
@@ -73,12 +79,19 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
     nodelay = nodelay._replace(known_by=hints.known_by, settings=hints.settings)
     if group.unacked_full_sized:
         return [nodelay, TAIL, *others]
+    if is_stream(group):
+        return [nodelay, STREAM, *others]
     return [merge._replace(what=f"{_pieces(group, messages)}: {merge.what}"), nodelay, *others]
+
+
+def is_stream(group: _core.Group) -> bool:
+    """Does the sender push message after message, rather than parts of one that is answered?"""
+    return group.exchanges * 4 < group.stalls
 
 
 def test_well(group: _core.Group) -> str:
     """What hides this stall from a test, in a sentence; empty where nothing is known to."""
-    if group.cause != "nagle_delack" or group.unacked_full_sized:
+    if group.cause != "nagle_delack" or group.unacked_full_sized or is_stream(group):
         return ""
     first = "The first exchange of a connection is fast: it begins with quick ACKs."
     if group.sender == "client":
