@@ -142,6 +142,31 @@ def test_messages_that_nobody_answers_one_by_one_are_not_said_to_be_pieces_of_on
     assert advice.test_well(group(stalls=90, exchanges=1)) == ""
 
 
+@pytest.mark.parametrize(("head", "tail"), [(143, False), (1460, True)])
+def test_a_small_head_before_full_segments_is_no_tail(
+    head: int, tail: bool, tmp_path: Path
+) -> None:
+    """The ACK that frees the last piece covers a small head too: one write would have helped."""
+    made = Conversation(server=("10.0.0.2", 7001))
+    made.open()
+    for _ in range(4):
+        made.data("client", 30)
+        made.answer(head)
+        made.data("server", 1460)
+        made.wait(40.0)
+        made.acked["server"] = made.sent["server"]
+        made.ack("client")
+        made.wait(made.rtt_ms + 0.02)
+        made.data("server", 300)
+        made.wait(0.1)
+        made.ack("client")
+        made.wait(200.0)
+    path = write(tmp_path / "head.pcap", made.frames)
+    (found,) = _core.scan_captures([str(path)], None, 10.0, False).groups()
+    assert (found.stalls, found.len_unacked, found.len_held) == (4, 1460, 300)
+    assert found.unacked_full_sized == tail
+
+
 def test_the_pieces_are_told_with_their_sizes() -> None:
     assert "typically 143 and 6 bytes:" in advice.for_group(group())[0].what
     assert "of 143 and 6 bytes:" in advice.for_group(group(stalls=1))[0].what

@@ -16,6 +16,7 @@ mod judge;
 mod link;
 mod pace;
 mod payload;
+mod pieces;
 mod reader;
 mod rows;
 mod scan;

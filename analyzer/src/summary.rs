@@ -5,10 +5,10 @@ use crate::causes::Cause;
 use crate::decode::Skip;
 use crate::flow::Side;
 use crate::judge::{Confidence, Finding, Nagle, Verdict};
+use crate::pieces::{PieceCounter, Pieces};
 use crate::reader::CaptureSummary;
 use crate::scan::Scan;
 use crate::timers::Timer;
-use crate::wait::fact;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -100,20 +100,6 @@ pub struct Group {
     pub pieces: Pieces,
 }
 
-/// How a group's sender cuts its messages: typical lengths in bytes, and where to look.
-#[derive(Debug, Clone, Default)]
-pub struct Pieces {
-    pub unacked_len: u32,
-    pub held_len: u32,
-    /// Is most of what was unacknowledged full-sized? Then the held segment may be the tail of the
-    /// same write.
-    pub unacked_full_sized: bool,
-    /// Frames of the first unacknowledged segments.
-    pub frames: Vec<u64>,
-    /// The frame that ended a server's first reply: what comes later need not say whose it is.
-    pub first_reply: Option<u64>,
-}
-
 type Parties = (Cause, bool, IpAddr, IpAddr, u16);
 
 /// All stalls, grouped, the costliest first.
@@ -148,6 +134,10 @@ fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
     let sender = first.wait.by;
     let mut delays: Vec<i64> = stalls.iter().map(|(_, finding)| finding.ack_delay_ns).collect();
     let by_connection = || stalls.chunk_by(|(one, _), (other, _)| one.id == other.id);
+    let mut pieces = PieceCounter::new(verdict, sender);
+    for (_, finding) in stalls {
+        pieces.add(&finding.wait);
+    }
     let all_on = stalls.iter().all(|(verdict, _)| verdict.end(sender).nagle == Nagle::On);
     Group {
         cause: first.cause,
@@ -166,38 +156,8 @@ fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
             .unwrap_or(Confidence::Possible),
         nagle: if all_on { Nagle::On } else { Nagle::Unknown },
         ack_delays: Timer::of(&mut delays),
-        pieces: Pieces::of(stalls),
+        pieces: pieces.total(),
     }
-}
-
-impl Pieces {
-    /// As many frames as are worth a second look at the capture.
-    const FRAMES: usize = 3;
-
-    fn of(stalls: &[(&Verdict, &Finding)]) -> Self {
-        let waits = || stalls.iter().map(|(_, finding)| &finding.wait);
-        let full_sized = waits().filter(|wait| !wait.is(fact::UNACKED_SMALL)).count();
-        let mut frames: Vec<u64> = waits().map(|wait| wait.from.frame).collect();
-        frames.sort_unstable();
-        frames.truncate(Self::FRAMES);
-        Self {
-            unacked_len: median(waits().map(|wait| wait.unacked_len)),
-            held_len: median(waits().map(|wait| wait.len)),
-            unacked_full_sized: 2 * full_sized > stalls.len(),
-            frames,
-            first_reply: stalls
-                .first()
-                .filter(|(_, finding)| finding.wait.by == Side::Server)
-                .and_then(|(verdict, _)| verdict.first_exchange.map(|(_, frame)| frame)),
-        }
-    }
-}
-
-/// The lower median; 0 of nothing.
-fn median(values: impl Iterator<Item = u32>) -> u32 {
-    let mut values: Vec<u32> = values.collect();
-    values.sort_unstable();
-    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(0)
 }
 
 /// What the wire shows of Nagle's algorithm for the sockets of one party: a server's, or those of a
