@@ -158,6 +158,14 @@ def test_the_filter_and_the_shortest_wait_hold_for_both(run: Run) -> None:
     assert done.returncode == 2
 
 
+def test_what_was_lost_of_the_baseline_is_told(run: Run, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(BEFORE.read_bytes()[:-7])
+    report = run(AFTER, "--baseline", cut).stdout.decode()
+    assert "note: before: the capture is cut off" in report
+    assert "note: before" not in run(AFTER, "--baseline", BEFORE).stdout.decode()
+
+
 def test_calls_that_cannot_work_are_refused(run: Run, tmp_path: Path) -> None:
     twice = run("-", "--baseline", "-", stdin=AFTER.read_bytes())
     assert (twice.returncode, twice.stdout) == (2, b"")

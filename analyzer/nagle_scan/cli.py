@@ -55,9 +55,9 @@ def _run(options: argparse.Namespace) -> int:
     core = scan.core
     for path in options.output:
         outputs.write(scan, path, outputs.Options(options.min_wait, baseline))
-    comparison = compare.compare(baseline, scan) if baseline else None
-    _say(core, comparison, options)
-    if comparison and comparison.verdict == "inconclusive":
+    compared = (baseline, compare.compare(baseline, scan)) if baseline else None
+    _say(core, compared, options)
+    if compared and compared[1].verdict == "inconclusive":
         message = "cannot be compared: no server that stalled before has data in it"
         raise _core.CaptureError(f"{options.capture[0]}: {message}")
     if core.summary().stalls and not options.exit_zero:
@@ -80,7 +80,9 @@ def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> Non
 
 
 def _say(
-    scan: _core.Scan, comparison: compare.Comparison | None, options: argparse.Namespace
+    scan: _core.Scan,
+    compared: tuple[Scan, compare.Comparison] | None,
+    options: argparse.Namespace,
 ) -> None:
     """Prints the report. A reader who has gone (head, less) is no error."""
     # None where the shell closed it (`>&-`).
@@ -88,8 +90,8 @@ def _say(
         return
     style = layout.COLOURS if layout.wants_colours(sys.stdout) else layout.PLAIN
     report = text.render(scan, options.capture, options.min_wait, style)
-    if comparison is not None:
-        report += "\n\n" + beside.render(comparison, options.baseline, style)
+    if compared is not None:
+        report += "\n\n" + beside.render(*compared, style)
     _print(report)
 
 

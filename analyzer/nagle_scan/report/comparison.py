@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from nagle_scan import compare
 from nagle_scan.compare import Comparison, Numbers, Row
@@ -17,6 +18,9 @@ from nagle_scan.report.layout import (
     wrapped,
 )
 
+if TYPE_CHECKING:
+    from nagle_scan.results import Scan
+
 MAX_ROWS = 10
 STATES = {
     "none": "no stall",
@@ -28,10 +32,12 @@ STATES = {
 }
 
 
-def render(comparison: Comparison, baseline: Sequence[str], style: Style) -> str:
-    """The comparison, without a final newline."""
-    names = printable(", ".join(baseline))
-    lines = [wrapped(f"{style.bold}Before and after{style.end} (before: {names})", "  "), ""]
+def render(baseline: Scan, comparison: Comparison, style: Style) -> str:
+    """The comparison with `baseline`, without a final newline."""
+    names = printable(", ".join(baseline.paths))
+    lines = [wrapped(f"{style.bold}Before and after{style.end} (before: {names})", "  ")]
+    lines += [wrapped(f"note: before: {warning}.", "      ") for _, warning in baseline.warnings]
+    lines.append("")
     lines.append(_verdict(comparison, style))
     rows = comparison.rows[:MAX_ROWS]
     if rows:
