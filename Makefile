@@ -33,8 +33,9 @@ format: $(VENV)/.developer ## Format all code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-readme: setup ## Put the real output into the README
+readme: setup ## Put the real output into the README, and write docs
 	$(BIN)/python scripts/readme.py
+	$(BIN)/python scripts/docs.py
 
 bench: $(VENV)/.built ## Measure against the goals and the peers, into docs/benchmark.md: make bench [PACKETS=10000000]
 	$(BIN)/python -m bench.run --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan
@@ -42,7 +43,7 @@ bench: $(VENV)/.built ## Measure against the goals and the peers, into docs/benc
 clean: ## Remove everything that was built
 	rm -rf $(VENV) analyzer/target analyzer/nagle_scan/*.so bench/build
 
-RUST := $(wildcard analyzer/Cargo.* analyzer/src/*.rs analyzer/src/*/*.rs)
+RUST := $(wildcard analyzer/Cargo.* analyzer/build.rs analyzer/src/*.rs analyzer/src/*/*.rs)
 
 $(VENV)/.built: pyproject.toml $(RUST)
 	@sh scripts/prerequisites.sh

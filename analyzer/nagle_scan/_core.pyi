@@ -3,6 +3,7 @@
 from typing import Any
 
 VERSION: str
+CAUSES: tuple[str, ...]
 
 class NagleScanError(Exception): ...
 class CaptureError(NagleScanError): ...
@@ -32,6 +33,7 @@ class Group:
     server_port: int
     stalls: int
     connections: int
+    exchanges: int
     stalled_ms: float
     confidence: str
     nagle: str
@@ -39,6 +41,11 @@ class Group:
     ack_delay_min_ms: float
     ack_delay_max_ms: float
     consistent_with: str
+    len_unacked: int
+    len_held: int
+    unacked_full_sized: bool
+    frames_unacked: list[int]
+    frame_first_reply: int | None
 
 class NagleRow:
     side: str
@@ -141,7 +148,8 @@ class Scan:
     def clearest(self) -> WaitRow | None: ...
     def longest_waits(self, limit: int) -> list[WaitRow]: ...
     def columns(self, table: str) -> dict[str, Any]: ...
-    def write_json(self, path: str) -> None: ...
+    def json_head(self) -> str: ...
+    def write_json(self, path: str, extra: str | None = None) -> None: ...
     def write_csv(self, path: str) -> None: ...
 
 def scan_captures(
@@ -151,4 +159,6 @@ def scan_captures(
     exchanges: bool,
     progress: Progress,
 ) -> Scan: ...
+def explain(cause: str) -> str | None: ...
+def payloads(paths: list[str], frames: list[int]) -> list[bytes]: ...
 def segments(paths: list[str], filter: str | None, connection: int) -> dict[str, Any]: ...

@@ -7,8 +7,9 @@ import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from nagle_scan import _core, interrupt, outputs
+from nagle_scan import _core, compare, explain, interrupt, outputs
 from nagle_scan.progress import ProgressLine
+from nagle_scan.report import comparison as beside
 from nagle_scan.report import layout, text
 from nagle_scan.results import Scan
 
@@ -32,9 +33,8 @@ exit status: 0 no stalls, 1 stalls found, 2 the input or the call was unusable, 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit status."""
     interrupt.end_at_once()
-    options = _parser().parse_args(arguments)
     try:
-        return _run(options)
+        return _run(_parser().parse_args(arguments))
     except _core.NagleScanError as error:
         print(f"nagle-scan: {layout.printable(str(error))}", file=sys.stderr)
         return EXIT_UNUSABLE
@@ -52,21 +52,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    _refuse_to_overwrite(options.capture, options.output)
+    _refuse_to_overwrite([*options.capture, *options.baseline], options.output)
+    if "-" in options.capture and "-" in options.baseline:
+        raise _core.CaptureError("-: standard input can be read only once")
+    baseline = _scan(options.baseline, options) if options.baseline else None
     progress = _core.Progress()
-    with interrupt.StoppedByInterrupt(progress), ProgressLine(progress, sys.stderr):
-        core = _core.scan_captures(
-            options.capture, options.filter, options.min_wait, exchanges=False, progress=progress
-        )
-    scan = Scan(options.capture, options.filter, core)
+    scan = _scan(options.capture, options, progress)
+    core = scan.core
     for path in options.output:
-        outputs.write(scan, path, outputs.Options(options.min_wait))
-    _say(core, options)
+        outputs.write(scan, path, outputs.Options(options.min_wait, baseline))
+    compared = (baseline, compare.compare(baseline, scan)) if baseline else None
+    _say(core, compared, options)
     if progress.stopped:
         return EXIT_INTERRUPTED
+    if compared and compared[1].verdict == "inconclusive":
+        message = "cannot be compared: no server that stalled before has data in it"
+        raise _core.CaptureError(f"{options.capture[0]}: {message}")
     if core.summary().stalls and not options.exit_zero:
         return EXIT_STALLS
     return EXIT_CLEAN
+
+
+def _scan(
+    paths: list[str], options: argparse.Namespace, progress: _core.Progress | None = None
+) -> Scan:
+    progress = progress or _core.Progress()
+    with interrupt.StoppedByInterrupt(progress), ProgressLine(progress, sys.stderr):
+        core = _core.scan_captures(
+            paths, options.filter, options.min_wait, exchanges=False, progress=progress
+        )
+    if progress.stopped and paths is not options.capture:
+        # Half a baseline compares with nothing.
+        raise KeyboardInterrupt
+    return Scan(paths, options.filter, core)
 
 
 def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> None:
@@ -78,13 +96,23 @@ def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> Non
         taken[os.path.realpath(path)] = path
 
 
-def _say(scan: _core.Scan, options: argparse.Namespace) -> None:
+def _say(
+    scan: _core.Scan,
+    compared: tuple[Scan, compare.Comparison] | None,
+    options: argparse.Namespace,
+) -> None:
     """Prints the report. A reader who has gone (head, less) is no error."""
     # None where the shell closed it (`>&-`).
     if sys.stdout is None:
         return
     style = layout.COLOURS if layout.wants_colours(sys.stdout) else layout.PLAIN
     report = text.render(scan, options.capture, options.min_wait, style)
+    if compared is not None:
+        report += "\n\n" + beside.render(*compared, style)
+    _print(report)
+
+
+def _print(report: str) -> None:
     try:
         encoding = sys.stdout.encoding
         print(report.encode(encoding, "backslashreplace").decode(encoding), flush=True)
@@ -129,6 +157,27 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, width=columns - 2)
 
 
+class _Explain(argparse.Action):
+    """Prints what is documented of a cause, and ends as `--help` does."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[object] | None,
+        option: str | None = None,
+    ) -> None:
+        """Lists the causes where none is named, and where there is no such cause."""
+        del namespace, option
+        if values is not None and values not in _core.CAUSES:
+            print(explain.listing(layout.PLAIN), file=sys.stderr)
+            parser.error(f"no such cause: {values!r}")
+        if sys.stdout is not None:
+            style = layout.COLOURS if layout.wants_colours(sys.stdout) else layout.PLAIN
+            _print(explain.render(str(values), style) if values else explain.listing(style))
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="nagle-scan",
@@ -166,7 +215,24 @@ def _parser() -> argparse.ArgumentParser:
         help="ignore waits shorter than this (default 10)",
     )
     parser.add_argument(
+        "--baseline",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=_utf8,
+        help="compare with a capture of the same service before a change (may be repeated for a "
+        "rotated set); then 1 means that stalls remain or got worse, 0 that none is left, and 2 "
+        "also that the servers which stalled before have no data now",
+    )
+    parser.add_argument(
         "--exit-zero", action="store_true", help="exit with 0 for stalls too, for scripts"
+    )
+    parser.add_argument(
+        "--explain",
+        metavar="CAUSE",
+        nargs="?",
+        action=_Explain,
+        help="say what a cause is, how it is recognised and what to do; without CAUSE list them",
     )
     parser.add_argument("--version", action="version", version=f"nagle-scan {_core.VERSION}")
     return parser

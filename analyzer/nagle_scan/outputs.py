@@ -20,6 +20,8 @@ class Options(NamedTuple):
     """What the caller asked for and every format must respect."""
 
     min_wait_ms: float
+    baseline: Scan | None = None
+    """The same service before a change, to be set beside the scan."""
 
 
 def suffix(path: str) -> str:

@@ -4,7 +4,10 @@
 //! short and Ethernet pads them.
 
 use crate::link::{self, Inside};
-use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice};
+use etherparse::{
+    IpNumber, Ipv4HeaderSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice, LaxSlicedPacket,
+    TransportSlice,
+};
 
 pub const FIN: u8 = 0x01;
 pub const SYN: u8 = 0x02;
@@ -123,6 +126,17 @@ pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment, S
         Inside::NotIp => Err(Skip::NotIp),
         Inside::Cut => Err(Skip::Cut),
         Inside::UnknownLink => Err(Skip::UnknownLink),
+    }
+}
+
+/// The captured TCP payload of a frame; nothing where there is none.
+pub fn payload(link_type: u32, frame: &[u8]) -> &[u8] {
+    let Inside::Ip(packet) = link::packet(link_type, frame) else {
+        return &[];
+    };
+    match LaxSlicedPacket::from_ip(packet).ok().and_then(|sliced| sliced.transport) {
+        Some(TransportSlice::Tcp(tcp)) => tcp.payload(),
+        _ => &[],
     }
 }
 
@@ -286,6 +300,15 @@ mod tests {
     }
 
     #[test]
+    fn payload_is_what_was_captured_of_it_without_padding() {
+        let stamps = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        assert_eq!(payload(link::RAW, &packet(1052, &stamps, 7)), b"xxxxxxx");
+        assert_eq!(payload(link::RAW, &packet(41, &[], 6)), b"x");
+        assert_eq!(payload(link::RAW, &packet(40, &[], 0)), b"");
+        assert_eq!(payload(link::RAW, &packet(60, &[], 20)[..30]), b"");
+    }
+
+    #[test]
     fn options_are_read_and_nonsense_stops_quietly() {
         let syn = [2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7];
         let read = options(&syn);
@@ -328,6 +351,7 @@ mod tests {
             let cut = (state >> 16) as usize % (bytes.len() + 1);
             for link_type in [0, 1, 101, 113, 276] {
                 let _ = segment(link_type, &bytes[..cut], 1500);
+                let _ = payload(link_type, &bytes[..cut]);
             }
         }
     }

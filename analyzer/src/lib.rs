@@ -17,6 +17,8 @@ mod hold;
 mod judge;
 mod link;
 mod pace;
+mod payload;
+mod pieces;
 mod progress;
 mod python;
 mod reader;
@@ -33,10 +35,11 @@ use error::ScanError;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{create_exception, exceptions::PyException};
 use python::progress::{PyProgress, interruptible};
 use rows::{CauseRow, ConnectionRow, Group, NagleRow, PyServerRow, Summary, WaitRow};
+use std::borrow::Cow;
 use std::sync::Arc;
 use tables::{Column, Table};
 
@@ -141,8 +144,15 @@ impl PyScan {
         into_dict(py, py.detach(move || columns(&scan)))
     }
 
-    fn write_json(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        Ok(py.detach(|| export::write_json(&self.scan, path))?)
+    /// The output contract without its connections.
+    fn json_head(&self) -> String {
+        export::json_head(&self.scan)
+    }
+
+    /// The output contract, and the members of `extra`, a JSON object.
+    #[pyo3(signature = (path, extra=None))]
+    fn write_json(&self, py: Python<'_>, path: &str, extra: Option<&str>) -> PyResult<()> {
+        Ok(py.detach(|| export::write_json(&self.scan, extra, path))?)
     }
 
     fn write_csv(&self, py: Python<'_>, path: &str) -> PyResult<()> {
@@ -182,6 +192,19 @@ fn segments(
     into_dict(py, tables::segments(&rows))
 }
 
+/// The first payload bytes of single frames, read again.
+#[pyfunction]
+fn payloads(py: Python<'_>, paths: Vec<String>, frames: Vec<u64>) -> PyResult<Vec<Cow<'_, [u8]>>> {
+    let found = py.detach(|| payload::payloads(&paths, &frames))?;
+    Ok(found.into_iter().map(Cow::Owned).collect())
+}
+
+/// The documentation of a cause; `None` if there is no such cause.
+#[pyfunction]
+fn explain(cause: &str) -> Option<&'static str> {
+    causes::explain(cause)
+}
+
 /// `NumPy` arrays by column name; texts as a list, categories as (codes, names).
 fn into_dict(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
@@ -207,6 +230,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FilterError", py.get_type::<FilterError>())?;
     module.add("OutputError", py.get_type::<OutputError>())?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
+    module.add("CAUSES", PyTuple::new(py, causes::Cause::names())?)?;
     module.add_class::<PyScan>()?;
     module.add_class::<PyProgress>()?;
     module.add_class::<Summary>()?;
@@ -218,5 +242,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<WaitRow>()?;
     module.add_function(wrap_pyfunction!(scan_captures, module)?)?;
     module.add_function(wrap_pyfunction!(segments, module)?)?;
+    module.add_function(wrap_pyfunction!(payloads, module)?)?;
+    module.add_function(wrap_pyfunction!(explain, module)?)?;
     Ok(())
 }

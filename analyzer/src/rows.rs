@@ -38,6 +38,8 @@ pub struct Group {
     pub server_port: u16,
     pub stalls: u64,
     pub connections: u64,
+    /// All exchanges of these connections, stalled or not.
+    pub exchanges: u64,
     pub stalled_ms: f64,
     pub confidence: &'static str,
     pub nagle: &'static str,
@@ -45,6 +47,14 @@ pub struct Group {
     pub ack_delay_min_ms: f64,
     pub ack_delay_max_ms: f64,
     pub consistent_with: &'static str,
+    /// Typical lengths in bytes.
+    pub len_unacked: u32,
+    pub len_held: u32,
+    pub unacked_full_sized: bool,
+    /// Frames of the first unacknowledged segments.
+    pub frames_unacked: Vec<u64>,
+    /// The frame that ended the server's first reply, if it is the sender.
+    pub frame_first_reply: Option<u64>,
 }
 
 /// What the wire shows of `TCP_NODELAY` on one party's sockets; proofs are (connection, frame,
@@ -218,6 +228,7 @@ impl Group {
             server_port: group.server_port,
             stalls: group.stalls,
             connections: group.connections,
+            exchanges: group.exchanges,
             stalled_ms: ms(group.stalled_ns),
             confidence: group.confidence.name(),
             nagle: group.nagle.name(),
@@ -225,6 +236,11 @@ impl Group {
             ack_delay_min_ms: delays.map_or(0.0, |timer| ms(timer.min_ns)),
             ack_delay_max_ms: delays.map_or(0.0, |timer| ms(timer.max_ns)),
             consistent_with: delays.map_or("", |timer| timer.consistent_with()),
+            len_unacked: group.pieces.unacked_len,
+            len_held: group.pieces.held_len,
+            unacked_full_sized: group.pieces.unacked_full_sized,
+            frames_unacked: group.pieces.frames.clone(),
+            frame_first_reply: group.pieces.first_reply,
         }
     }
 }

@@ -5,6 +5,7 @@ use crate::causes::Cause;
 use crate::decode::Skip;
 use crate::flow::Side;
 use crate::judge::{Confidence, Finding, Nagle, Verdict};
+use crate::pieces::{PieceCounter, Pieces};
 use crate::reader::CaptureSummary;
 use crate::scan::Scan;
 use crate::timers::Timer;
@@ -88,12 +89,15 @@ pub struct Group {
     pub server_port: u16,
     pub stalls: u64,
     pub connections: u64,
+    /// All exchanges of these connections, stalled or not.
+    pub exchanges: u64,
     pub stalled_ns: i64,
     /// Best confidence among them.
     pub confidence: Confidence,
     /// Is Nagle's algorithm shown to be on in all these connections?
     pub nagle: Nagle,
     pub ack_delays: Option<Timer>,
+    pub pieces: Pieces,
 }
 
 type Parties = (Cause, bool, IpAddr, IpAddr, u16);
@@ -129,6 +133,11 @@ fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
     let (verdict, first) = stalls[0];
     let sender = first.wait.by;
     let mut delays: Vec<i64> = stalls.iter().map(|(_, finding)| finding.ack_delay_ns).collect();
+    let by_connection = || stalls.chunk_by(|(one, _), (other, _)| one.id == other.id);
+    let mut pieces = PieceCounter::new(verdict, sender);
+    for (_, finding) in stalls {
+        pieces.add(&finding.wait);
+    }
     let all_on = stalls.iter().all(|(verdict, _)| verdict.end(sender).nagle == Nagle::On);
     Group {
         cause: first.cause,
@@ -137,8 +146,8 @@ fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
         receiver_addr: verdict.end(sender.other()).endpoint.addr,
         server_port: verdict.end(Side::Server).endpoint.port,
         stalls: stalls.len() as u64,
-        connections: 1 + stalls.windows(2).filter(|pair| pair[0].0.id != pair[1].0.id).count()
-            as u64,
+        connections: by_connection().count() as u64,
+        exchanges: by_connection().map(|stalls| u64::from(stalls[0].0.exchanges)).sum(),
         stalled_ns: stalls.iter().map(|(_, finding)| finding.wait.wait_ns()).sum(),
         confidence: stalls
             .iter()
@@ -147,6 +156,7 @@ fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
             .unwrap_or(Confidence::Possible),
         nagle: if all_on { Nagle::On } else { Nagle::Unknown },
         ack_delays: Timer::of(&mut delays),
+        pieces: pieces.total(),
     }
 }
 

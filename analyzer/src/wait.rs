@@ -11,7 +11,8 @@ pub mod fact {
     pub const OWN_DATA_BEFORE: u32 = 1 << 0;
     /// The ACK that covers the unacked segment carries no payload.
     pub const PURE_ACK: u32 = 1 << 1;
-    /// The unacked segment is small: its length is no whole number of effective MSS.
+    /// A small segment was unacked: its length is no whole number of effective MSS. It is the last
+    /// one before the wait, or one before it that the same ACK covers first.
     pub const UNACKED_SMALL: u32 = 1 << 2;
     /// The segment after the wait is shorter than the effective MSS.
     pub const SMALL: u32 = 1 << 3;

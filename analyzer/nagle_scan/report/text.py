@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nagle_scan import _core, advice
+from nagle_scan.report import remedies
 from nagle_scan.report.layout import (
     Style,
     count,
@@ -31,7 +32,7 @@ def render(scan: _core.Scan, paths: Sequence[str], min_wait_ms: float, style: St
     summary = scan.summary()
     parts = [_header(summary, paths, style), *_notices(summary, style)]
     if summary.verdict == "stalls":
-        parts += _stalls(scan, summary, style)
+        parts += _stalls(scan, summary, paths, style)
     elif summary.verdict == "clean":
         parts += _clean(scan, summary, min_wait_ms, style)
     else:
@@ -77,7 +78,9 @@ def _notice(text: str, style: Style) -> str:
     return wrapped(f"note: {text}.", "      ").replace("note:", f"{style.bold}note:{style.end}", 1)
 
 
-def _stalls(scan: _core.Scan, summary: _core.Summary, style: Style) -> Iterator[str]:
+def _stalls(
+    scan: _core.Scan, summary: _core.Summary, paths: Sequence[str], style: Style
+) -> Iterator[str]:
     groups = scan.groups()
     connections = scan.affected(MAX_CONNECTIONS)
     yield ""
@@ -92,7 +95,7 @@ def _stalls(scan: _core.Scan, summary: _core.Summary, style: Style) -> Iterator[
     clearest = scan.clearest()
     if clearest is not None:
         yield from _clearest(clearest, style)
-    yield from _remedies(groups, style)
+    yield from _remedies(groups, paths, style)
     yield from _options(scan, style)
 
 
@@ -232,16 +235,13 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
         yield wrapped(f"  - {reason}.", "    ")
 
 
-def _remedies(groups: Sequence[_core.Group], style: Style) -> Iterator[str]:
+def _remedies(groups: Sequence[_core.Group], paths: Sequence[str], style: Style) -> Iterator[str]:
     """What to change, for each side that holds something back; its costliest cause decides."""
     by_sender: dict[str, _core.Group] = {}
     for group in groups:
         by_sender.setdefault(_party(group), group)
     for sender, group in list(by_sender.items())[:MAX_REMEDIES]:
-        yield f"\n{style.bold}What to change for {sender}{style.end} (the first that you can)\n"
-        for number, remedy in enumerate(advice.REMEDIES[group.cause], 1):
-            where = remedy.where.format(sender=sender, receiver=group.receiver_addr)
-            yield wrapped(f"  {number}. {where}: {remedy.what} {remedy.price}", "     ")
+        yield from remedies.render(sender, group, paths, style)
 
 
 def _expected(rows: Sequence[_core.ConnectionRow], style: Style) -> Iterator[str]:

@@ -78,6 +78,16 @@ const RULES: [Rule; 8] = [
     Rule { cause: Cause::Unknown, name: "unknown", recognises: unknown::recognises },
 ];
 
+/// Name of each file beside this one, and the doc comment at its top.
+const DOCUMENTATION: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/documentation.rs"));
+
+/// What a user should know of the cause of this name, under fixed headings; `None` if there is no
+/// such cause.
+pub fn explain(name: &str) -> Option<&'static str> {
+    let rule = RULES.iter().find(|rule| rule.name == name)?;
+    DOCUMENTATION.iter().find(|(file, _)| *file == rule.name).map(|(_, text)| *text)
+}
+
 impl Cause {
     pub fn of(wait: &Wait, direction: &Direction) -> Self {
         RULES

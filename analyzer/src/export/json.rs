@@ -21,19 +21,28 @@ use std::net::IpAddr;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-/// Writes `scan` to `path` as JSON.
+/// Everything but the connections, as one JSON object.
+pub fn json_head(scan: &Scan) -> String {
+    serde_json::to_string(&Head::new(scan)).unwrap_or_default()
+}
+
+/// Writes `scan` to `path` as JSON, with the members of `extra`, a JSON object, before the
+/// connections.
 ///
 /// # Errors
 /// `path` cannot be written.
-pub fn write_json(scan: &Scan, path: &str) -> Result<(), ScanError> {
+pub fn write_json(scan: &Scan, extra: Option<&str>, path: &str) -> Result<(), ScanError> {
     let mut writer = create(path)?;
-    write_document(scan, &mut writer).map_err(|error| ScanError::unwritable(path, &error))
+    write_document(scan, extra, &mut writer).map_err(|error| ScanError::unwritable(path, &error))
 }
 
-fn write_document(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
+fn write_document(scan: &Scan, extra: Option<&str>, writer: &mut impl Write) -> io::Result<()> {
     let head = serde_json::to_string(&Head::new(scan))?;
-    // The object stays open for one more member.
+    // The object stays open for more members.
     writer.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;
+    if let Some(members) = extra.and_then(|object| object.strip_prefix('{')?.strip_suffix('}')) {
+        write!(writer, ",{members}")?;
+    }
     writer.write_all(b",\"connections\":[")?;
     write_connections(scan, writer)?;
     writer.write_all(b"]}\n")?;

@@ -4,7 +4,7 @@ mod csv;
 mod json;
 
 pub use self::csv::write_csv;
-pub use self::json::write_json;
+pub use self::json::{json_head, write_json};
 
 use crate::error::ScanError;
 use std::fs::File;

@@ -154,10 +154,12 @@ impl Sending<'_> {
                 && peer.zero_window_frame >= from.frame);
         let pure = release.is_some_and(|release| release.pure);
         let partial = release.is_some_and(|release| release.mark != half.all_acked.mark);
+        // Before the last data, full-sized, an unacknowledged small segment may have left.
+        let frees_small = release.is_some_and(|release| release.mark == half.small_acked.mark);
         when(pure, fact::PURE_ACK)
             | when(release.is_some_and(|release| release.fin), fact::ACK_FIN)
             | when(partial, fact::PARTIAL_ACK)
-            | when(half.last_small || partial, fact::UNACKED_SMALL)
+            | when(half.last_small || frees_small, fact::UNACKED_SMALL)
             | when(self.len < self.mss, fact::SMALL)
             | when(self.segment.has(FIN), fact::FIN)
             | when(self.segment.has(URG), fact::URGENT)

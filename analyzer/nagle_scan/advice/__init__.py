@@ -1,0 +1,147 @@
+"""What to change, on which side, and what it costs. Kept as data: one entry, one remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from nagle_scan import _core
+from nagle_scan.advice.settings import Setting, is_http, likely, service_of
+
+__all__ = ["HINTS", "REMEDIES", "Remedy", "Setting", "for_group", "hint", "is_stream", "test_well"]
+
+
+class Remedy(NamedTuple):
+    """One way to get rid of a stall, with its price.
+
+    `where` has the places `{sender}` and `{receiver}`. `known_by` says what in the capture points
+    to the `settings`, the likeliest first.
+    """
+
+    where: str
+    what: str
+    price: str
+    known_by: str = ""
+    settings: tuple[Setting, ...] = ()
+
+
+MERGE = Remedy(
+    "the program on {sender}",
+    "send the whole message in one write: one buffer, writev(), MSG_MORE or TCP_CORK (cleared at "
+    "its end), or a buffered stream that is flushed once.",
+    "Price: a change in the program. It also saves packets, and Nagle may stay on.",
+)
+NODELAY = Remedy(
+    "the socket on {sender}",
+    "set TCP_NODELAY on the connected socket itself (the one that accept() or connect() gave), "
+    "then scan again: this report proves whether it took effect.",
+    "Price: every small write becomes a packet of its own, so leave Nagle on where many small "
+    "writes follow one another and nobody waits for an answer.",
+)
+TAIL = Remedy(
+    "the program on {sender}",
+    "one write helps only if this was several: here the unacknowledged segment is full-sized, so "
+    "the held one may be the tail of a single large write, which merging does not change "
+    "(Windows, BSD and other senders after RFC 896 hold such a tail, Linux does not).",
+    "Price: a change in the program.",
+)
+STREAM = Remedy(
+    "the program on {sender}",
+    "a message that it writes in pieces belongs in one write, and so do messages that are due at "
+    "the same time.",
+    "Price: a change in the program. Messages that follow one another still wait.",
+)
+QUICKACK = Remedy(
+    "the other end, {receiver}, as the last resort",
+    "acknowledge at once (Linux: TCP_QUICKACK after each read, or 'ip route change ... quickack "
+    "1'; Windows: TcpAckFrequency = 1; macOS: net.inet.tcp.delayed_ack = 0).",
+    "Price: more ACKs; TCP_QUICKACK does not stick, and each message still waits one round trip.",
+)
+
+REMEDIES = {
+    "nagle_delack": (MERGE, NODELAY, QUICKACK),
+    # A faster ACK does not help where the ACK came at once.
+    "nagle_rtt": (MERGE, NODELAY),
+}
+"""By cause, the best first."""
+
+
+def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
+    """What to change for the stalls of `group`, in the order in which to try it.
+
+    With the `paths` of the captures, the first bytes of what the sender sent may name its program.
+    """
+    messages = _first_bytes(group.frames_unacked, paths)
+    replies = _first_bytes([group.frame_first_reply or 0], paths)
+    hints = likely(group.sender, group.server_port, messages + replies)
+    merge, nodelay, *others = REMEDIES[group.cause]
+    nodelay = nodelay._replace(known_by=hints.known_by, settings=hints.settings)
+    if group.unacked_full_sized:
+        return [nodelay, TAIL, *others]
+    if is_stream(group):
+        return [nodelay, STREAM, *others]
+    return [merge._replace(what=f"{_pieces(group, messages)}: {merge.what}"), nodelay, *others]
+
+
+def is_stream(group: _core.Group) -> bool:
+    """Does the sender push message after message, rather than parts of one that is answered?"""
+    return group.exchanges * 4 < group.stalls
+
+
+def test_well(group: _core.Group) -> str:
+    """What hides this stall from a test, in a sentence; empty where nothing is known to."""
+    if group.cause != "nagle_delack" or group.unacked_full_sized or is_stream(group):
+        return ""
+    first = "The first exchange of a connection is fast: it begins with quick ACKs."
+    if group.sender == "client":
+        return f"{first} Test with several requests on one connection."
+    return (
+        f"{first} And a client that thinks for longer than the ACK timer (~40 ms on Linux) before "
+        "its next request acknowledges at once. Test with several requests on one connection, one "
+        "straight after the other."
+    )
+
+
+def _pieces(group: _core.Group, messages: Sequence[bytes]) -> str:
+    """How the sender cuts its messages."""
+    typically = "typically " if group.stalls > 1 else ""
+    first, second = f"{typically}{group.len_unacked:,}", f"{group.len_held:,}"
+    # A segment that ends with an empty line ends an HTTP head, if it was captured as a whole.
+    if any(is_http(message) and message.endswith(b"\r\n\r\n") for message in messages):
+        return f"it sends an HTTP head ({first} bytes) and its body ({second} bytes) apart"
+    unseen = not any(messages) and service_of(group.server_port, [])[0] == "HTTP"
+    guess = ", perhaps an HTTP head and its body" if unseen else ""
+    return f"it sends pieces of {first} and {second} bytes{guess}"
+
+
+def _first_bytes(frames: Sequence[int], paths: Sequence[str]) -> list[bytes]:
+    """First payload bytes of these frames; nothing where they cannot be read again."""
+    # A pipe has been read, and opening it again may wait for ever.
+    if not all(Path(path).is_file() for path in paths):
+        return []
+    try:
+        return _core.payloads(list(paths), list(frames))
+    except _core.CaptureError:
+        return []
+
+
+HINTS = {
+    "retransmission": "packets were lost: look at interface errors, queues and policers",
+    "zero_window": "the receiving program did not read, or its receive buffer is small",
+    "delayed_ack": "harmless unless the sender waits for it (one segment in flight)",
+    "congestion_window": "slow start: keep connections open, or send less at once",
+    "unknown": "the capture does not tell: capture both directions, at the host that waits",
+}
+"""By cause of a wait that is no stall: what it means."""
+
+
+def hint(wait: _core.WaitRow) -> str:
+    """What a wait that is no stall means for its owner, in one phrase."""
+    if wait.cause != "sender_app":
+        return HINTS.get(wait.cause, f"see nagle-scan --explain {wait.cause}")
+    if wait.by == "client" and not wait.own_data_before:
+        return "the client was idle between two requests"
+    if wait.own_data_before:
+        return f"the {wait.by} paused in the middle of what it sent"
+    return "the server worked on the request, or was too busy to: look there, not at the network"

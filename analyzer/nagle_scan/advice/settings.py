@@ -1,0 +1,136 @@
+"""The settings of known programs, and which of them a capture points to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+MAX_SETTINGS = 3
+
+
+class Setting(NamedTuple):
+    """What sets TCP_NODELAY in one program."""
+
+    program: str
+    knob: str
+    source: str
+    note: str = ""
+    role: str = ""
+    service: str = ""
+    server: tuple[str, ...] = ()
+    agent: tuple[str, ...] = ()
+    head: str = ""
+
+    def __str__(self) -> str:
+        """Program, setting, note and source in one line."""
+        note = f"{self.note}; " if self.note else ""
+        return f"{self.program}: {self.knob} ({note}{self.source})"
+
+    @property
+    def address(self) -> str:
+        """Where the source can be read."""
+        repository = re.fullmatch(r"([\w.-]+/[\w.-]+)([#:])(.+)", self.source)
+        if repository is None:
+            return self.source
+        name, kind, rest = repository.groups()
+        place = f"issues/{rest}" if kind == "#" else f"blob/HEAD/{rest}"
+        return f"https://github.com/{name}/{place}"
+
+
+class Hints(NamedTuple):
+    """Settings, the likeliest first, and what in the capture points to them."""
+
+    known_by: str = ""
+    settings: tuple[Setting, ...] = ()
+
+
+NONE = Hints()
+
+
+@cache
+def all_settings() -> tuple[Setting, ...]:
+    """The settings in the order of their file."""
+    return tuple(_setting(**table) for table in _data()["setting"])
+
+
+class Service(NamedTuple):
+    """A protocol, the ports where it is expected and by whom, and how its messages begin."""
+
+    name: str
+    ports: list[int]
+    registry: str
+    head: str = ""
+
+
+@cache
+def services() -> tuple[Service, ...]:
+    """The protocols that settings name."""
+    return tuple(Service(name, **table) for name, table in _data()["services"].items())
+
+
+def service_of(server_port: int, messages: Sequence[bytes]) -> tuple[str, str]:
+    """The protocol's name and how that is known; empty where it is not."""
+    texts = [message.decode("latin-1") for message in messages]
+    for service in services():
+        if service.head and any(re.search(service.head, text) for text in texts):
+            return service.name, f"It speaks {service.name}."
+    if any(map(is_http, messages)):
+        return "HTTP", "It speaks HTTP."
+    for service in services():
+        if server_port in service.ports:
+            return service.name, f"Port {server_port} is {service.name} ({service.registry})."
+    return "", ""
+
+
+def likely(role: str, server_port: int, messages: Sequence[bytes]) -> Hints:
+    """What may set TCP_NODELAY at the end of this `role`, the likeliest first.
+
+    `messages` are first bytes of what it sent, where captured. What it says of itself comes before
+    what its port suggests; where neither tells a program, none is named.
+    """
+    of_role = [setting for setting in all_settings() if setting.role in ("", role)]
+    named = tuple(setting for setting in of_role if _is_named(setting, messages))
+    if named:
+        return Hints("Its messages look like those of", named[:MAX_SETTINGS])
+    name, known_by = service_of(server_port, messages)
+    suggested = tuple(setting for setting in of_role if name and setting.service == name)
+    return Hints(f"{known_by} If this is", suggested[:MAX_SETTINGS]) if suggested else NONE
+
+
+def _is_named(setting: Setting, messages: Iterable[bytes]) -> bool:
+    heads = [message.split(b"\r\n\r\n", 1)[0].decode("latin-1") + "\r\n" for message in messages]
+    return any(
+        _value(head, "Server").startswith(setting.server)
+        or _value(head, "User-Agent").startswith(setting.agent)
+        or (setting.head and re.search(setting.head, head))
+        for head in heads
+        if re.match(r"HTTP/1\.[01] |[A-Z]{3,16} \S{1,900} HTTP/1\.[01]\r\n", head)
+    )
+
+
+def _value(head: str, header: str) -> str:
+    """The value of a header; a line break, with which nothing begins, where it is absent."""
+    found = re.search(rf"\r\n{header}: *([^\r\n]*)", head, re.IGNORECASE)
+    return found[1] if found else "\n"
+
+
+def is_http(message: bytes) -> bool:
+    """Does an HTTP/1 request or reply begin here?"""
+    return message.startswith(b"HTTP/1.") or b" HTTP/1." in message.split(b"\r\n", 1)[0]
+
+
+@cache
+def _data() -> dict[str, Any]:
+    # Most calls of the command need no advice: neither the data nor its reader.
+    import tomllib
+
+    return tomllib.loads(Path(__file__).with_name("settings.toml").read_text(encoding="utf-8"))
+
+
+def _setting(**table: Any) -> Setting:  # noqa: ANN401
+    for name in {"server", "agent"} & table.keys():
+        table[name] = tuple(table[name])
+    return Setting(**table)

@@ -1,0 +1,163 @@
+"""Two captures of the same service, before and after a change."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from nagle_scan.results import Scan
+
+PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
+WORSE = 1.1
+"""Lost time per exchange that grew by less than a tenth is the noise of two runs."""
+
+State = Literal["none", "gone", "remain", "worse", "new", "unseen"]
+Verdict = Literal["clean", "fixed", "remain", "worse", "inconclusive"]
+Endpoint = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What one capture says of one server; percentiles as in `PERCENTILES`, none without exchanges.
+
+    `predicted_ms` are the percentiles without the stalls.
+    """
+
+    stalls: int = 0
+    stalled_ms: float = 0.0
+    exchanges: int = 0
+    latency_ms: tuple[float, ...] = ()
+    predicted_ms: tuple[float, ...] = ()
+
+    def lost_ms(self, per_exchange: bool) -> float:
+        """Time lost to stalls, in all or per exchange."""
+        return self.stalled_ms / self.exchanges if per_exchange else self.stalled_ms
+
+
+@dataclass(frozen=True)
+class Row:
+    """One server endpoint in both captures; `None` where it has no data in one of them."""
+
+    addr: str
+    port: int
+    before: Numbers | None
+    after: Numbers | None
+
+    @property
+    def state(self) -> State:
+        """What became of its stalls: `unseen` if the server has no data in the second capture,
+        `worse` if more time is lost per exchange (in all, where there are no exchanges).
+        """
+        before, after = self.before or Numbers(), self.after or Numbers()
+        if not before.stalls:
+            return "new" if after.stalls else "none"
+        if self.after is None:
+            return "unseen"
+        if not after.stalls:
+            return "gone"
+        per_exchange = before.exchanges > 0 and after.exchanges > 0
+        grew = after.lost_ms(per_exchange) > WORSE * before.lost_ms(per_exchange)
+        return "worse" if grew else "remain"
+
+    @property
+    def prediction(self) -> tuple[float, float] | None:
+        """Median latency in ms, as predicted from before and as measured after, of a server whose
+        stalls are gone."""
+        if self.state != "gone" or self.before is None or self.after is None:
+            return None
+        if not self.before.predicted_ms or not self.after.latency_ms:
+            return None
+        return self.before.predicted_ms[0], self.after.latency_ms[0]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Totals, and the servers of both captures: those that lost most come first."""
+
+    before: Numbers
+    after: Numbers
+    rows: tuple[Row, ...]
+    conclusive: bool
+    """Can the capture after the change tell at all?"""
+
+    @property
+    def verdict(self) -> Verdict:
+        """`inconclusive` if no server that stalled before has data after."""
+        states = {row.state for row in self.rows}
+        if self.after.stalls:
+            return "worse" if states & {"worse", "new"} else "remain"
+        if not self.conclusive or (self.before.stalls and "gone" not in states):
+            return "inconclusive"
+        return "fixed" if self.before.stalls else "clean"
+
+
+def compare(before: Scan, after: Scan) -> Comparison:
+    """Compares by server endpoint; by port where each capture has one other server on it."""
+    old, new = _numbers(before), _numbers(after)
+    stalled = {endpoint for endpoint, numbers in old.items() if numbers.stalls}
+    if stalled - new.keys():
+        new = _quiet(after, {port for _, port in stalled}) | new
+    moved = _moved(old, new)
+    rows = [Row(*place, old.get(moved.get(place, place)), new[place]) for place in new]
+    paired = {moved.get(place, place) for place in new}
+    rows += [Row(*place, old[place], None) for place in old if place not in paired]
+    rows.sort(key=_loss, reverse=True)
+    conclusive = after.verdict != "inconclusive"
+    return Comparison(_totals(before), _totals(after), tuple(rows), conclusive)
+
+
+def _loss(row: Row) -> tuple[float, float]:
+    before, after = row.before or Numbers(), row.after or Numbers()
+    return after.stalled_ms, before.stalled_ms
+
+
+def _totals(scan: Scan) -> Numbers:
+    summary = scan.core.summary()
+    return Numbers(summary.stalls, summary.stalled_ms, summary.exchanges)
+
+
+def _numbers(scan: Scan) -> dict[Endpoint, Numbers]:
+    """By server: those with exchanges, and those with stalls only."""
+    numbers = {
+        (row.addr, row.port): Numbers(
+            exchanges=row.exchanges,
+            latency_ms=tuple(row.latency_ms),
+            predicted_ms=tuple(row.predicted_ms),
+        )
+        for row in scan.core.servers(sys.maxsize)
+    }
+    for group in scan.core.groups():
+        addr = group.sender_addr if group.sender == "server" else group.receiver_addr
+        known = numbers.get((addr, group.server_port), Numbers())
+        numbers[addr, group.server_port] = replace(
+            known,
+            stalls=known.stalls + group.stalls,
+            stalled_ms=known.stalled_ms + group.stalled_ms,
+        )
+    return numbers
+
+
+def _quiet(scan: Scan, ports: Collection[int]) -> dict[Endpoint, Numbers]:
+    """Servers on these ports whose connections can be judged, though nothing is to be counted."""
+    table = scan.core.columns("connections")
+    rows = zip(table["server_addr"], table["server_port"], table["conclusive"], strict=True)
+    return {
+        (addr, int(port)): Numbers()
+        for addr, port, conclusive in rows
+        if conclusive and port in ports
+    }
+
+
+def _moved(old: Collection[Endpoint], new: Collection[Endpoint]) -> dict[Endpoint, Endpoint]:
+    """Endpoints of `new` whose address changed, and what they were in `old`."""
+    left, right = set(old) - set(new), set(new) - set(old)
+
+    def only(places: set[Endpoint], port: int) -> Endpoint | None:
+        found = [place for place in places if place[1] == port]
+        return found[0] if len(found) == 1 else None
+
+    pairs = ((only(right, port), only(left, port)) for port in {port for _, port in right})
+    return {place: was for place, was in pairs if place and was}

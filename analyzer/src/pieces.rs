@@ -1,0 +1,71 @@
+//! How a sender cuts its messages: what its stalls have in common.
+
+use crate::flow::Side;
+use crate::judge::Verdict;
+use crate::wait::{Wait, fact};
+
+/// As many frames as are worth a second look at the capture.
+const FRAMES: usize = 3;
+
+/// Typical lengths in bytes, and where to look.
+#[derive(Debug, Clone, Default)]
+pub struct Pieces {
+    pub unacked_len: u32,
+    pub held_len: u32,
+    /// Is most of what was unacknowledged full-sized? Then the held segment may be the tail of the
+    /// same write.
+    pub unacked_full_sized: bool,
+    /// Frames of the first unacknowledged segments.
+    pub frames: Vec<u64>,
+    /// The frame that ended a server's first reply: what comes later need not say whose it is.
+    pub first_reply: Option<u64>,
+}
+
+/// The pieces while the stalls come in.
+pub struct PieceCounter {
+    unacked_lens: Vec<u32>,
+    held_lens: Vec<u32>,
+    full_sized: usize,
+    frames: Vec<u64>,
+    first_reply: Option<u64>,
+}
+
+impl PieceCounter {
+    /// For the stalls of `sender`, the first of them on the connection of `verdict`.
+    pub fn new(verdict: &Verdict, sender: Side) -> Self {
+        let replies = sender == Side::Server;
+        Self {
+            unacked_lens: Vec::new(),
+            held_lens: Vec::new(),
+            full_sized: 0,
+            frames: Vec::with_capacity(FRAMES + 1),
+            first_reply: verdict.first_exchange.filter(|_| replies).map(|(_, frame)| frame),
+        }
+    }
+
+    pub fn add(&mut self, stall: &Wait) {
+        self.unacked_lens.push(stall.unacked_len);
+        self.held_lens.push(stall.len);
+        self.full_sized += usize::from(!stall.is(fact::UNACKED_SMALL));
+        self.frames.push(stall.from.frame);
+        self.frames.sort_unstable();
+        self.frames.truncate(FRAMES);
+    }
+
+    pub fn total(self) -> Pieces {
+        Pieces {
+            unacked_full_sized: 2 * self.full_sized > self.held_lens.len(),
+            unacked_len: median(self.unacked_lens),
+            held_len: median(self.held_lens),
+            frames: self.frames,
+            first_reply: self.first_reply,
+        }
+    }
+}
+
+/// The lower median; 0 of nothing.
+fn median(mut values: Vec<u32>) -> u32 {
+    let middle = values.len().saturating_sub(1) / 2;
+    values.sort_unstable();
+    values.get(middle).copied().unwrap_or(0)
+}

@@ -1,0 +1,264 @@
+"""What to change: the data behind it, and what a report may name."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from conftest import CAPTURES, PUBLIC, Run
+from conversation import Conversation, write
+from nagle_scan import _core, advice
+from nagle_scan.advice import settings as known
+from nagle_scan.report.layout import WIDTH, printable
+from scapy.packet import Raw
+
+REPLY = b"HTTP/1.1 200 OK\r\n%s\r\n\r\n"
+
+
+def group(**fields: Any) -> _core.Group:
+    """A group of stalls of a server on a port that no service has."""
+    usual = {
+        "cause": "nagle_delack",
+        "sender": "server",
+        "server_port": 7001,
+        "stalls": 9,
+        "exchanges": 10,
+        "len_unacked": 143,
+        "len_held": 6,
+        "unacked_full_sized": False,
+        "frames_unacked": [],
+        "frame_first_reply": None,
+    }
+    return cast(_core.Group, SimpleNamespace(**{**usual, **fields}))
+
+
+def programs(role: str, port: int = 7001, *messages: bytes) -> list[str]:
+    return [setting.program for setting in known.likely(role, port, messages).settings]
+
+
+def test_every_setting_is_complete_has_a_source_and_is_there_once() -> None:
+    settings = known.all_settings()
+    assert len(settings) >= 50
+    for setting in settings:
+        assert setting.program
+        assert setting.knob
+        assert setting.role in ("", "client", "server")
+        assert re.fullmatch(r"https://\S+|[\w.-]+/[\w.-]+(#\d+|:[\w./-]+)", setting.source)
+        assert re.fullmatch(r"https://[\w.-]+/\S+", setting.address)
+        assert printable(str(setting)) == str(setting)
+        assert setting.service in {"", *(service.name for service in known.services())}
+        re.compile(setting.head)
+    keys = [(setting.program, setting.role, setting.service) for setting in settings]
+    assert len(set(keys)) == len(keys)
+    names = [name for setting in settings for name in setting.server + setting.agent]
+    assert len(set(names)) == len(names)
+
+
+def test_every_service_is_there_once_and_has_settings_for_both_roles_or_one() -> None:
+    ports = [port for service in known.services() for port in service.ports]
+    assert len(set(ports)) == len(ports)
+    for service in known.services():
+        used = {setting.service for setting in known.all_settings()}
+        assert service.name in used | {"HTTP"}
+
+
+@pytest.mark.parametrize("setting", [s for s in known.all_settings() if s.server])
+def test_a_server_header_names_its_program(setting: known.Setting) -> None:
+    for name in setting.server:
+        message = REPLY % b"Date: x\r\nserver: %s 1.2.3" % name.encode()
+        assert programs("server", 7001, message)[0] == setting.program
+        assert programs("client", 7001, message) == []
+
+
+@pytest.mark.parametrize("setting", [s for s in known.all_settings() if s.agent])
+def test_a_user_agent_names_its_program(setting: known.Setting) -> None:
+    for name in setting.agent:
+        message = b"POST / HTTP/1.1\r\nUser-Agent: %s1\r\n\r\n" % name.encode()
+        assert programs("client", 7001, message)[0] == setting.program
+        assert programs("server", 7001, message) == []
+
+
+@pytest.mark.parametrize(
+    ("role", "message"),
+    [
+        ("server", b""),
+        ("server", REPLY % b"Date: x\r\nServer: epoll/0.1\r\nContent-length: 6"),
+        ("server", REPLY % b"Date: x\r\nContent-Length: 6"),
+        ("server", REPLY % b"X-Note: Server: nginx"),
+        ("server", b"HTTP/1.1 200 OK\r\n\r\n\r\nServer: nginx\r\n"),
+        ("server", b"\r\nServer: nginx\r\n"),
+        ("server", b"Server: nginx"),
+        ("server", REPLY % b"Server: my-nginx"),
+        ("client", b"GET / HTTP/1.1\r\nUser-Agent: Mozilla/5.0 curl/8\r\n\r\n"),
+        ("client", REPLY % b"Server: nginx"),
+        ("client", b"*1\r\n$"),
+        ("server", b"\x00\xff\x1b[31m<script>" * 80),
+    ],
+)
+def test_where_nothing_shows_the_program_none_is_named(role: str, message: bytes) -> None:
+    assert known.likely(role, 7001, [message]) == known.NONE
+    assert known.likely(role, 8080, [message]) == known.NONE
+
+
+def test_a_port_suggests_and_says_that_it_only_does() -> None:
+    hints = known.likely("client", 6379, [])
+    assert hints.known_by == "Port 6379 is Redis (IANA). If this is"
+    assert 1 <= len(hints.settings) <= known.MAX_SETTINGS
+    assert programs("server", 6379) != programs("client", 6379)
+    assert programs("client", 6380) == []
+
+
+def test_the_messages_themselves_outweigh_the_port() -> None:
+    nginx = REPLY % b"Server: nginx/1.25"
+    assert programs("server", 6379, nginx) == ["nginx"]
+    assert programs("server", 6379, REPLY % b"Server: other") == []
+    assert programs("client", 7001, b"*1\r\n$4\r\nPING\r\n") == programs("client", 6379)
+
+
+def test_the_fixes_come_in_their_order() -> None:
+    wheres = [remedy.where for remedy in advice.for_group(group())]
+    assert [where.split()[0:2] for where in wheres] == [
+        ["the", "program"], ["the", "socket"], ["the", "other"],
+    ]  # fmt: skip
+    assert len(advice.for_group(group(cause="nagle_rtt"))) == 2
+
+
+def test_the_tail_of_one_large_write_is_not_said_to_need_merging() -> None:
+    remedies = advice.for_group(group(unacked_full_sized=True, len_unacked=1448))
+    assert "TCP_NODELAY" in remedies[0].what
+    assert "merging does not change" in remedies[1].what
+    assert all("send the whole message in one write" not in remedy.what for remedy in remedies)
+
+
+def test_messages_that_nobody_answers_one_by_one_are_not_said_to_be_pieces_of_one() -> None:
+    remedies = advice.for_group(group(stalls=90, exchanges=1))
+    assert "TCP_NODELAY" in remedies[0].what
+    assert all("pieces of" not in remedy.what for remedy in remedies)
+    assert advice.test_well(group(stalls=90, exchanges=1)) == ""
+
+
+@pytest.mark.parametrize(("head", "tail"), [(143, False), (1460, True)])
+def test_a_small_head_before_full_segments_is_no_tail(
+    head: int, tail: bool, tmp_path: Path
+) -> None:
+    """The ACK that frees the last piece covers a small head too: one write would have helped."""
+    made = Conversation(server=("10.0.0.2", 7001))
+    made.open()
+    for _ in range(4):
+        made.data("client", 30)
+        made.answer(head)
+        made.data("server", 1460)
+        made.wait(40.0)
+        made.acked["server"] = made.sent["server"]
+        made.ack("client")
+        made.wait(made.rtt_ms + 0.02)
+        made.data("server", 300)
+        made.wait(0.1)
+        made.ack("client")
+        made.wait(200.0)
+    path = write(tmp_path / "head.pcap", made.frames)
+    (found,) = _core.scan_captures([str(path)], None, 10.0, False).groups()
+    assert (found.stalls, found.len_unacked, found.len_held) == (4, 1460, 300)
+    assert found.unacked_full_sized == tail
+
+
+def test_the_pieces_are_told_with_their_sizes() -> None:
+    assert "typically 143 and 6 bytes:" in advice.for_group(group())[0].what
+    assert "of 143 and 6 bytes:" in advice.for_group(group(stalls=1))[0].what
+    assert "perhaps an HTTP head" in advice.for_group(group(server_port=80))[0].what
+
+
+def test_what_hides_a_stall_is_told_where_it_is_known() -> None:
+    assert "thinks for longer" in advice.test_well(group())
+    assert "thinks" not in advice.test_well(group(sender="client"))
+    assert advice.test_well(group(cause="nagle_rtt")) == ""
+
+
+def test_a_capture_that_is_gone_costs_the_name_only(tmp_path: Path) -> None:
+    gone = advice.for_group(group(frames_unacked=[1]), [str(tmp_path / "gone.pcap")])
+    assert gone == advice.for_group(group())
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("jdk-httpserver", "HTTP head (typically 77 bytes) and its body (100 bytes) apart"),
+        ("jdk-httpserver", "JDK HttpServer (com.sun.net.httpserver): -Dsun.net.httpserver.nodelay"),
+        ("epoll-fd0", "HTTP head (typically 143 bytes) and its body (6 bytes) apart"),
+        ("java-split", "pieces of typically 6 and 7 bytes"),
+    ],
+)
+def test_reports_of_real_captures_name_the_knob(name: str, words: str, run: Run) -> None:
+    report = run(CAPTURES / f"{name}.pcap").stdout.decode()
+    assert words in " ".join(report.split())
+    assert ("look like those of" in report) == (name == "jdk-httpserver")
+    advised = report.split("What to change")[1].split("Is TCP_NODELAY")[0]
+    assert all(len(line) <= WIDTH or "https://" in line for line in advised.splitlines())
+
+
+def test_standard_input_is_advised_on_without_a_second_look(run: Run) -> None:
+    capture = CAPTURES / "jdk-httpserver.pcap"
+    report = run("-", stdin=capture.read_bytes()).stdout.decode()
+    assert "set TCP_NODELAY on the connected socket" in report
+    assert "look like those of" not in report
+
+
+def test_a_websocket_server_is_known_by_the_reply_that_began_it(tmp_path: Path) -> None:
+    """Its frames say nothing of the program; the reply to the upgrade does."""
+    made = Conversation(server=("10.0.0.2", 7001))
+    made.open()
+    made.data("client", 30)
+    upgraded = b"HTTP/1.1 101 Switching Protocols\r\nServer: swoole-http-server\r\n\r\n"
+    made.answer(len(upgraded)).packet[Raw].load = upgraded
+    made.wait(5.0)
+    for _ in range(4):
+        made.data("client", 20)
+        made.wait(made.rtt_ms + 0.1)
+        made.acked["client"] = made.sent["client"]
+        made.data("server", 10)
+        made.wait(made.rtt_ms + 40.0)
+        made.acked["server"] = made.sent["server"]
+        made.ack("client")
+        made.wait(made.rtt_ms + 0.02)
+        made.data("server", 300)
+        made.wait(0.1)
+        made.ack("client")
+        made.wait(200.0)
+    path = write(tmp_path / "pushes.pcap", made.frames)
+    (found,) = _core.scan_captures([str(path)], None, 10.0, False).groups()
+    assert found.sender == "server"
+    assert (found.len_unacked, found.len_held) == (10, 300)
+    (settings,) = (
+        remedy.settings for remedy in advice.for_group(found, [str(path)]) if remedy.settings
+    )
+    assert [setting.program for setting in settings] == ["Swoole"]
+
+
+def test_a_named_pipe_is_not_opened_twice(run: Run, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    capture = (CAPTURES / "jdk-httpserver.pcap").read_bytes()
+    writer = Thread(target=pipe.write_bytes, args=[capture])
+    writer.start()
+    done = run(pipe)
+    writer.join()
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_cause_without_a_hint_is_explained_elsewhere() -> None:
+    wait = cast(_core.WaitRow, SimpleNamespace(cause="new_cause"))
+    assert advice.hint(wait) == "see nagle-scan --explain new_cause"
+
+
+@pytest.mark.skipif(not PUBLIC.exists(), reason="the public captures are not in the repository")
+def test_the_tail_of_a_windows_sender_is_seen_as_one() -> None:
+    tails = {}
+    for path in sorted(PUBLIC.glob("*.pcap*")):
+        scan = _core.scan_captures([str(path)], None, 10.0, False)
+        tails[path.name] = [found.unacked_full_sized for found in scan.groups()]
+    assert any(any(found) for found in tails.values()), tails

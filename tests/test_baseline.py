@@ -1,0 +1,193 @@
+"""`--baseline`: what became of the stalls, and what a CI job is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, Run
+from conversation import Conversation, Frame
+from nagle_scan.compare import PERCENTILES, Numbers, Row, compare
+
+BEFORE = CAPTURES / "jdk-httpserver.pcap"
+AFTER = CAPTURES / "jdk-httpserver-nodelay.pcap"
+PAIRS = [
+    ("jdk-httpserver", "jdk-httpserver-nodelay"),
+    ("java-split", "java-split-nodelay"),
+    ("java-split", "java-single-write"),
+    ("epoll-fd0", "epoll-fixed"),
+]
+
+
+def capture(name: str) -> Path:
+    return CAPTURES / f"{name}.pcap"
+
+
+def moved(
+    path: Path, to: Path, old: bytes = b"\x7f\x00\x00\x01", new: bytes = b"\x0a\x00\x00\x05"
+) -> Path:
+    """The capture with another address for both ends; checksums are not looked at."""
+    to.write_bytes(path.read_bytes().replace(old, new))
+    return to
+
+
+@pytest.mark.parametrize(("before", "after"), PAIRS)
+def test_a_fix_passes_and_its_prediction_holds(before: str, after: str, run: Run) -> None:
+    done = run(capture(after), "--baseline", capture(before))
+    report = done.stdout.decode()
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "FIXED" in report
+    comparison = compare(nagle_scan.scan(capture(before)), nagle_scan.scan(capture(after)))
+    (row,) = [row for row in comparison.rows if row.state == "gone"]
+    assert row.prediction is not None
+    predicted_ms, measured_ms = row.prediction
+    assert abs(predicted_ms - measured_ms) <= max(0.5, 0.1 * measured_ms)
+
+
+def test_the_prediction_is_told_beside_what_was_measured(run: Run) -> None:
+    report = " ".join(run(AFTER, "--baseline", BEFORE).stdout.decode().split())
+    assert "predicted 0.9 ms, measured 0.8 ms." in report
+    assert "29 stalls, 1.2 s lost" in report
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict"),
+    [
+        ("jdk-httpserver", "jdk-httpserver", "remain"),
+        ("jdk-httpserver-nodelay", "jdk-httpserver", "worse"),
+        ("java-split", "jdk-httpserver", "worse"),
+    ],
+)
+def test_stalls_that_remain_or_got_worse_fail(
+    before: str, after: str, verdict: str, run: Run
+) -> None:
+    done = run(capture(after), "--baseline", capture(before))
+    assert (done.returncode, done.stderr) == (1, b"")
+    head = {"remain": "STALLS REMAIN", "worse": "WORSE"}[verdict]
+    assert head in done.stdout.decode().split("Before and after")[1]
+    assert run(capture(after), "--baseline", capture(before), "--exit-zero").returncode == 0
+
+
+def test_no_stall_before_and_none_now_passes(run: Run) -> None:
+    done = run(AFTER, "--baseline", AFTER)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert "CLEAN" in done.stdout.decode()
+
+
+@pytest.mark.parametrize("option", [[], ["--exit-zero"]])
+def test_a_capture_that_cannot_tell_does_not_pass(
+    option: list[str], run: Run, tmp_path: Path
+) -> None:
+    empty = tmp_path / "empty.pcap"
+    empty.write_bytes(BEFORE.read_bytes()[:24])
+    for path in (empty, capture("java-split-nodelay")):
+        result = tmp_path / "result.json"
+        done = run(path, "--baseline", BEFORE, "-o", result, *option)
+        assert done.returncode == 2
+        assert b"cannot be compared" in done.stderr
+        assert "CANNOT TELL" in done.stdout.decode()
+        assert json.loads(result.read_text())["comparison"]["verdict"] == "inconclusive"
+
+
+def test_a_server_that_moved_is_found_by_its_port(run: Run, tmp_path: Path) -> None:
+    elsewhere = moved(AFTER, tmp_path / "moved.pcap")
+    comparison = compare(nagle_scan.scan(BEFORE), nagle_scan.scan(elsewhere))
+    assert [(row.addr, row.state) for row in comparison.rows] == [("10.0.0.5", "gone")]
+    assert run(elsewhere, "--baseline", BEFORE).returncode == 0
+
+
+def test_where_two_could_be_meant_none_is(tmp_path: Path) -> None:
+    first = moved(AFTER, tmp_path / "first.pcap")
+    second = moved(AFTER, tmp_path / "second.pcap", new=b"\x0a\x00\x00\x06")
+    comparison = compare(nagle_scan.scan(BEFORE), nagle_scan.scan([first, second]))
+    assert sorted(row.state for row in comparison.rows) == ["none", "none", "unseen"]
+    assert comparison.verdict == "inconclusive"
+
+
+def one_way(nagle: bool) -> list[Frame]:
+    """The client sends pieces and is never answered; held until the ACK, or both at once."""
+    made = Conversation()
+    made.open()
+    made.wait(1.0)
+    for _ in range(6):
+        made.data("client", 6)
+        if nagle:
+            made.wait(made.rtt_ms + 40.0)
+            made.ack("server")
+            made.wait(0.02)
+        made.data("client", 7)
+        made.wait(made.rtt_ms)
+        made.ack("server")
+        made.wait(300.0)
+    return made.frames
+
+
+def test_a_stream_without_exchanges_is_compared_too(
+    scan_frames: Callable[[Sequence[Frame]], nagle_scan.Scan],
+) -> None:
+    before, after = scan_frames(one_way(nagle=True)), scan_frames(one_way(nagle=False))
+    assert (before.core.servers(9), before.core.summary().stalls) == ([], 6)
+    comparison = compare(before, after)
+    assert [(row.port, row.state) for row in comparison.rows] == [(8000, "gone")]
+    assert comparison.verdict == "fixed"
+    assert compare(before, before).verdict == "remain"
+
+
+def test_the_json_has_the_baseline_beside_it(run: Run, tmp_path: Path) -> None:
+    result, alone = tmp_path / "result.json", tmp_path / "alone.json"
+    run(AFTER, "--baseline", BEFORE, "-o", result)
+    run(AFTER, "-o", alone)
+    run(BEFORE, "-o", tmp_path / "before.json")
+    document, before = (json.loads(path.read_text()) for path in (result, tmp_path / "before.json"))
+    baseline, comparison = document.pop("baseline"), document.pop("comparison")
+    assert document == json.loads(alone.read_text())
+    assert baseline == {name: before[name] for name in ("captures", "summary", "servers")}
+    (row,) = comparison["servers"]
+    assert (comparison["verdict"], row["state"], row["port"]) == ("fixed", "gone", 8080)
+    assert row["before"]["latency"] == before["servers"][0]["latency"]
+    assert list(row["after"]["latency"]) == [f"{name}_ms" for name in PERCENTILES]
+    assert row["predicted_p50_ms"] == before["servers"][0]["predicted"]["p50_ms"]
+
+
+def test_the_filter_and_the_shortest_wait_hold_for_both(run: Run) -> None:
+    assert run(BEFORE, "--baseline", BEFORE, "--min-wait", "1000").returncode == 0
+    done = run(AFTER, "--baseline", BEFORE, "-f", "tcp port 1")
+    assert done.returncode == 2
+
+
+def test_what_was_lost_of_the_baseline_is_told(run: Run, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(BEFORE.read_bytes()[:-7])
+    report = run(AFTER, "--baseline", cut).stdout.decode()
+    assert "note: before: the capture is cut off" in report
+    assert "note: before" not in run(AFTER, "--baseline", BEFORE).stdout.decode()
+
+
+def test_calls_that_cannot_work_are_refused(run: Run, tmp_path: Path) -> None:
+    twice = run("-", "--baseline", "-", stdin=AFTER.read_bytes())
+    assert (twice.returncode, twice.stdout) == (2, b"")
+    copy = tmp_path / "before.json"
+    copy.write_bytes(BEFORE.read_bytes())
+    assert run(AFTER, "--baseline", copy, "-o", copy).returncode == 2
+    assert copy.read_bytes() == BEFORE.read_bytes()
+    assert run(AFTER, "--baseline", "/no/such.pcap").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "state"),
+    [
+        (None, Numbers(), "none"),
+        (None, Numbers(3, 120.0, 10), "new"),
+        (Numbers(3, 120.0, 10), None, "unseen"),
+        (Numbers(3, 120.0, 10), Numbers(0, 0.0, 10), "gone"),
+        (Numbers(3, 120.0, 10), Numbers(30, 1200.0, 100), "remain"),
+        (Numbers(3, 120.0, 10), Numbers(3, 130.0, 10), "remain"),
+        (Numbers(3, 120.0, 10), Numbers(4, 160.0, 10), "worse"),
+        (Numbers(3, 120.0), Numbers(4, 160.0), "worse"),
+    ],
+)
+def test_what_became_of_a_server(before: Numbers | None, after: Numbers | None, state: str) -> None:
+    assert Row("10.0.0.1", 80, before, after).state == state

@@ -1,0 +1,71 @@
+"""`--explain`, and the page made of the same text."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT, Run
+from nagle_scan import _core, explain
+from nagle_scan.report.layout import PLAIN, WIDTH
+from test_command import in_a_terminal
+
+HEADINGS = ["What happens", "How it is recognised", "What it is not", "What to do", "References"]
+
+
+def test_there_is_one_file_for_each_cause_and_no_other() -> None:
+    folder = ROOT / "analyzer" / "src" / "causes"
+    files = {
+        path.stem for path in folder.glob("*.rs") if "//! # What happens\n" in path.read_text()
+    }
+    assert files == set(_core.CAUSES)
+
+
+@pytest.mark.parametrize("cause", _core.CAUSES)
+def test_every_cause_has_all_headings_and_text_under_each(cause: str) -> None:
+    sections = explain.sections(cause)
+    assert list(sections) == HEADINGS
+    assert all(len(text.split()) >= 1 for text in sections.values())
+    assert len(sections["What happens"].split()) >= 4
+
+
+@pytest.mark.parametrize("cause", _core.CAUSES)
+def test_it_prints_the_whole_text_and_needs_no_wide_terminal(cause: str, run: Run) -> None:
+    done = run("--explain", cause)
+    assert (done.returncode, done.stderr) == (0, b"")
+    text = done.stdout.decode()
+    documented = (_core.explain(cause) or "").replace("`", "").replace("# ", "")
+    assert text.split() == [cause, *documented.split()]
+    assert all(len(line) <= WIDTH for line in text.splitlines())
+
+
+def test_without_a_cause_it_lists_them(run: Run) -> None:
+    done = run("--explain")
+    assert (done.returncode, done.stderr) == (0, b"")
+    named = [line.split()[0] for line in done.stdout.decode().splitlines() if line[:3].strip()]
+    assert set(_core.CAUSES) <= set(named)
+
+
+@pytest.mark.parametrize("cause", ["nagle", "mod", "tests", "", "x\x1b[31m"])
+def test_an_unknown_cause_is_an_error_that_lists_them(cause: str, run: Run) -> None:
+    done = run("--explain", cause)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"no such cause" in done.stderr
+    assert b"\x1b" not in done.stderr
+    assert all(name.encode() in done.stderr for name in _core.CAUSES)
+
+
+def test_headings_stand_out_on_a_terminal_only(run: Run) -> None:
+    assert "\x1b[1mWhat to do\x1b[0m" in in_a_terminal("--explain", "unknown", env={"NO_COLOR": ""})
+    assert b"\x1b" not in run("--explain", "unknown").stdout
+
+
+def test_items_of_a_list_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_core, "explain", lambda _: "# What to do\nEither:\n- one\n  line\n- two\n")
+    assert explain.render("x", PLAIN).splitlines()[3:] == ["  Either:", "  - one line", "  - two"]
+
+
+def test_the_pages_are_up_to_date() -> None:
+    done = subprocess.run([sys.executable, "scripts/docs.py", "--check"], cwd=ROOT, check=False)
+    assert done.returncode == 0, "run `make readme`"
