@@ -33,6 +33,8 @@ pub struct Options {
     pub tsval: Option<u32>,
     /// Are SACK blocks present (RFC 2018)?
     pub sack: bool,
+    /// The capture does not hold all of them: an option not read may have been on the wire.
+    pub cut: bool,
 }
 
 /// One TCP segment as it was captured.
@@ -207,7 +209,10 @@ fn tcp(
             len: len as u32,
             window: u16::from_be_bytes([header[14], header[15]]),
             ip_id,
-            options: options(&captured[TCP_HEADER_LEN..options_end]),
+            options: Options {
+                cut: options_end < header_len,
+                ..options(&captured[TCP_HEADER_LEN..options_end])
+            },
             flags: header[13],
         },
     })
@@ -289,6 +294,15 @@ mod tests {
         assert_eq!(options(&[2, 40, 1]), Options::default());
         assert_eq!(options(&[2, 0, 1, 1]), Options::default());
         assert!(options(&[1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2]).sack);
+    }
+
+    #[test]
+    fn options_that_the_snap_length_cut_are_marked() {
+        let whole = packet(60, &[2, 4, 0x05, 0xb4, 4, 2, 1, 3, 3, 7, 0, 0], 0);
+        let read = segment(link::RAW, &whole, 52).unwrap().header.options;
+        assert_eq!((read.window_scale, read.cut), (Some(7), false));
+        let read = segment(link::RAW, &whole[..47], 52).unwrap().header.options;
+        assert_eq!((read.mss, read.window_scale, read.cut), (Some(1460), None, true));
     }
 
     #[test]

@@ -180,7 +180,11 @@ impl Connection {
         half.begin(first_payload);
         half.syn = true;
         half.mss_option = segment.options.mss.unwrap_or(0);
-        half.set_window_scale(segment.options.window_scale);
+        let scale = segment.options.window_scale;
+        let scale_known = scale.is_some() || !segment.options.cut;
+        if scale_known {
+            half.set_window_scale(scale);
+        }
         half.note_sent(segment, now);
         half.time_segment(first_payload, now.time_ns);
         // The SYN itself is unacknowledged.
@@ -188,7 +192,8 @@ impl Connection {
         half.snd_sml = segment.seq;
         if side == Side::Server
             && self.halves[0].window_scale_known
-            && segment.options.window_scale.is_none()
+            && scale_known
+            && scale.is_none()
         {
             // Both must offer the option (RFC 7323, section 2.2).
             self.halves[0].set_window_scale(None);
