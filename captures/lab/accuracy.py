@@ -57,7 +57,7 @@ def data(scan: nagle_scan.Scan, connection: int) -> Iterable[tuple[str, int, int
 def score_folders(folders: list[Path]) -> tuple[dict[str, Score], list[pairs.Pair]]:
     """The score of every case, and the pairs among the captures."""
     scores: dict[str, Score] = {}
-    before: dict[tuple[str, str], nagle_scan.Scan] = {}
+    before: dict[tuple[str, str], tuple[nagle_scan.Scan, bool]] = {}
     after: dict[tuple[str, str], nagle_scan.Scan] = {}
     for file in sorted(f for folder in folders for f in folder.glob("*/*.truth.json")):
         truth: Row = json.loads(file.read_text())
@@ -67,8 +67,12 @@ def score_folders(folders: list[Path]) -> tuple[dict[str, Score], list[pairs.Pai
         if pairs.is_fixed(case):
             after[pairs.base_name(case), name] = scan
         elif pairs.is_comparable(truth):
-            before[pairs.base_name(case), name] = scan
-    measured = (pairs.measure(", ".join(k), before[k], after[k]) for k in before if k in after)
+            before[pairs.base_name(case), name] = scan, pairs.has_merged_writes(truth)
+    measured = [
+        pairs.measure(", ".join(key), scan, after[key], is_bound)
+        for key, (scan, is_bound) in before.items()
+        if key in after
+    ]
     return scores, [pair for pair in measured if pair]
 
 

@@ -107,6 +107,7 @@ def show(scores: dict[str, Score], total: Score, pairs: list[Pair], limit: int) 
     print(f"\n{'predicted latency (medians)':44} {'before':>9} {'predicted':>9} {'after':>9}")
     for p in sorted(pairs, key=lambda p: p.name):
         miss = "" if p.is_met else f"  off by {p.error_ms:.1f} ms"
+        miss += "  at least: many writes were merged" if p.is_bound else ""
         print(
             f"{p.name:44} {p.before_ms:6.1f} ms {p.predicted_ms:6.1f} ms {p.after_ms:6.1f} ms{miss}"
         )

@@ -26,7 +26,9 @@ from real_cases import RealCase, real_cases
 from real_setup import PORT, PROGRAMS
 from run import HERE, build
 
-STRACE = f"strace -f --seccomp-bpf -ttt -yy -s 0 -e trace={strace_log.CALLS} -e signal=none -o".split()
+STRACE = (
+    f"strace -f --seccomp-bpf -ttt -yy -s 0 -e trace={strace_log.CALLS} -e signal=none -o".split()
+)
 
 
 def run_real(case: RealCase, out: Path, wire: Path) -> None:

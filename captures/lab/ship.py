@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Choose captures to ship with their truth: ship.py FOLDER... (writes captures/labelled)
+"""Choose captures to ship with their truth: ship.py [--all] FOLDER... (writes captures/labelled)
 
 The rule looks at names and truth, never at what an analyzer finds. Of each case one capture, at
 the point that a checksum of the case's name picks (the same for a case before and after its fix);
-all of them if the case has captures in other formats or its truth is not the same at all points.
+all of them if the case has captures in other formats, or its truth is not the same at all points, or
+with --all.
 Frames are cut to their first 96 bytes, files compressed; a capture that came compressed stays so.
 """
 
@@ -98,14 +99,16 @@ def compact(truth: Row) -> str:
 def main() -> int:
     """Replace what is shipped of the cases in the folders."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--all", action="store_true", help="every capture of every case")
     parser.add_argument("folders", nargs="+", type=Path)
+    arguments = parser.parse_args()
     cases: dict[str, list[Path]] = defaultdict(list)
-    for folder in parser.parse_args().folders:
+    for folder in arguments.folders:
         for file in sorted(folder.glob("*/*.truth.json")):
             cases[file.parent.name].append(file)
     for case, files in cases.items():
         shutil.rmtree(LABELLED / case, ignore_errors=True)
-        for file in chosen(files):
+        for file in files if arguments.all else chosen(files):
             ship(file, LABELLED / case)
     print(f"{len(cases)} cases in {LABELLED}")
     return 0

@@ -11,7 +11,6 @@ import sys
 from tornado.web import Application  # type: ignore[import-not-found]
 from tornado.websocket import WebSocketHandler  # type: ignore[import-not-found]
 
-
 LENGTHS = random.Random(1)
 
 
