@@ -11,9 +11,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from statistics import median
+from typing import TYPE_CHECKING
 
-import nagle_scan
 from scoring import Row
+
+if TYPE_CHECKING:
+    import nagle_scan
 
 WITHIN_SHARE, WITHIN_MS = 0.1, 0.5
 MANY_WRITES = 5
