@@ -4,7 +4,8 @@
 The rule looks at names and truth, never at what an analyzer finds. Of each case one capture, at
 the point that a checksum of the case's name picks (the same for a case before and after its fix);
 all of them with --all, or if the case has captures in other formats, or if its truth differs from
-point to point. Frames are cut to their first 96 bytes, files compressed; a capture that came compressed stays so.
+point to point. Frames are cut to their first 96 bytes, files compressed; a capture that came
+compressed stays so.
 """
 
 from __future__ import annotations
