@@ -7,7 +7,7 @@ PCAP ?= captures/epoll-fd0.pcap
 PACKETS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check format readme bench clean
+.PHONY: help setup scan test check format accuracy readme bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ format: $(VENV)/.developer ## Format all code
 	cargo fmt --manifest-path analyzer/Cargo.toml
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+accuracy: setup ## Compare what is found with what is true, on every labelled capture
+	@$(BIN)/python captures/lab/accuracy.py
 
 readme: setup ## Put the real output into the README, and write docs
 	$(BIN)/python scripts/readme.py

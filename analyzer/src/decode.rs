@@ -320,6 +320,15 @@ mod tests {
     }
 
     #[test]
+    fn options_that_the_snap_length_cut_are_marked() {
+        let whole = packet(60, &[2, 4, 0x05, 0xb4, 4, 2, 1, 3, 3, 7, 0, 0], 0);
+        let read = segment(link::RAW, &whole, 52).unwrap().header.options;
+        assert_eq!((read.window_scale, read.cut), (Some(7), false));
+        let read = segment(link::RAW, &whole[..47], 52).unwrap().header.options;
+        assert_eq!((read.mss, read.window_scale, read.cut), (Some(1460), None, true));
+    }
+
+    #[test]
     fn each_reason_to_skip_is_told() {
         let good = packet(40, &[], 0);
         let mut udp = good.clone();

@@ -22,6 +22,7 @@ class Net:
     congestion: str = "cubic"  # of the peers' sockets
     sysctls: tuple[str, ...] = ()  # 'net.ipv4....=1', on both ends
     gro_off: bool = False  # veth only
+    client_quickack: bool = False  # the client acknowledges at once, as macOS does; wire only
 
     @property
     def one_way_ms(self) -> tuple[float, float]:

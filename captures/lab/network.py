@@ -173,7 +173,8 @@ class Network:
                 self._ip(which, f"neigh replace {address} dev {name} lladdr {mac} nud permanent")
 
     def _default_route(self, which: str, name: str, router: str) -> None:
-        self._ip(which, f"route add default via {router} dev {name}")
+        quickack = " quickack 1" if which == "c" and self.net.client_quickack else ""
+        self._ip(which, f"route add default via {router} dev {name}{quickack}")
         if self.net.ipv6:
             self._ip(which, f"-6 route add default via {self._six(router)} dev {name}")
 

@@ -16,71 +16,19 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import check
 import strace_log
 import truth_files
-from cases import COUNTRY, LOOPBACK, WIRE, Extra
-from net import Net
 from network import Network
+from real_cases import RealCase, real_cases
+from real_setup import PORT, PROGRAMS
 from run import HERE, build
 
-PORT, REQUESTS = 8080, "15"
-PROGRAMS = HERE / "programs"
-STRACE = f"strace -f -ttt -yy -s 0 -e trace={strace_log.CALLS} -e signal=none -o".split()
-
-
-@dataclass(frozen=True)
-class RealCase:
-    """A server and a client: their commands, with HOST and FOLDER for what is known later."""
-
-    id: str
-    server: tuple[str, ...]
-    client: tuple[str, ...]
-    net: Net = WIRE
-    extras: tuple[Extra, ...] = ()
-
-
-def http(id: str, *server: str, net: Net = WIRE, path: str = "/") -> RealCase:
-    """A web server, asked again and again on one connection."""
-    return RealCase(id, server, ("http_client.py", "HOST", str(PORT), path, REQUESTS), net)
-
-
-def pieces(id: str, kind: str, *server: str, nodelay: bool) -> RealCase:
-    """A client that writes each command in pieces."""
-    client = ("pieces_client.py", "HOST", str(PORT), kind, REQUESTS)
-    return RealCase(id, server, (*client, "nodelay") if nodelay else client)
-
-
-def real_cases() -> list[RealCase]:
-    """Every case that real.py knows."""
-    python, port = sys.executable, str(PORT)
-    java = ("java", "-XX:TieredStopAtLevel=1")
-    java_nodelay = "-Dsun.net.httpserver.nodelay=true"
-    nginx = ("nginx", "-p", "FOLDER", "-c", "nginx.conf")
-    cases = []
-    for name, net in (("rtt2", WIRE), ("rtt26", COUNTRY), ("loopback", LOOPBACK)):
-        cases += [
-            http(f"python-http-before-{name}", python, "python_server.py", port, net=net),
-            http(f"python-http-after-{name}", python, "python_server.py", port, "nodelay", net=net),
-            http(f"node-http-before-{name}", "node", "node_server.js", port, net=net),
-            http(f"node-http-after-{name}", "node", "node_server.js", port, "nodelay", net=net),
-            http(f"jdk-http-before-{name}", *java, "JavaServer.java", port, net=net),
-            http(f"jdk-http-after-{name}", *java, java_nodelay, "JavaServer.java", port, net=net),
-            http(f"nginx-before-{name}", *nginx, "NODELAY=off", net=net, path="/file"),
-            http(f"nginx-after-{name}", *nginx, "NODELAY=on", net=net, path="/file"),
-        ]
-    redis = ("redis-server", "--port", port, "--save", "", "--protected-mode", "no")
-    memcached = ("memcached", "-u", "root", "-p", port, "-t", "1")
-    return [
-        *cases,
-        pieces("redis-client-before", "redis", *redis, nodelay=False),
-        pieces("redis-client-after", "redis", *redis, nodelay=True),
-        pieces("memcached-client-before", "memcached", *memcached, nodelay=False),
-        pieces("memcached-client-after", "memcached", *memcached, nodelay=True),
-    ]
+STRACE = (
+    f"strace -f --seccomp-bpf -ttt -yy -s 0 -e trace={strace_log.CALLS} -e signal=none -o".split()
+)
 
 
 def run_real(case: RealCase, out: Path, wire: Path) -> None:
@@ -93,12 +41,14 @@ def run_real(case: RealCase, out: Path, wire: Path) -> None:
         Network(case.net, wire, folder / "wire.log") as network,
     ):
         server_trace, client_trace = Path(scratch, "server"), Path(scratch, "client")
-        command = prepare(case.server, Path(scratch))
+        if case.setup:
+            case.setup(Path(scratch))
+        host = network.server_address
         server = network.start(
             "s",
             *STRACE,
             str(server_trace),
-            *command,
+            *command(case.server, Path(scratch), host),
             cwd=PROGRAMS,
             start_new_session=True,
             stdout=subprocess.DEVNULL,
@@ -109,9 +59,9 @@ def run_real(case: RealCase, out: Path, wire: Path) -> None:
             captures = [
                 network.capture(point, folder / f"{point}.pcap") for point in case.net.points()
             ]
-            client = [network.server_address if w == "HOST" else w for w in case.client]
+            client = command(case.client, Path(scratch), host)
             if network.start(
-                "c", *STRACE, str(client_trace), sys.executable, *client, cwd=PROGRAMS
+                "c", *STRACE, str(client_trace), *client, cwd=PROGRAMS, stdout=subprocess.DEVNULL
             ).wait(60):
                 raise RuntimeError("the client failed")
             network.finish(captures)
@@ -122,20 +72,10 @@ def run_real(case: RealCase, out: Path, wire: Path) -> None:
         strace_log.convert(client_trace, folder / "client.log", PORT)
 
 
-def prepare(command: tuple[str, ...], folder: Path) -> list[str]:
-    """The server's command; nginx wants a folder with its configuration and a file to serve."""
-    setting = next((w for w in command if w.startswith("NODELAY=")), None)
-    if setting:
-        text = (PROGRAMS / "nginx.conf").read_text()
-        for name, value in (
-            ("PORT", str(PORT)),
-            ("NODELAY", setting.split("=")[1]),
-            ("FOLDER", str(folder)),
-        ):
-            text = text.replace(name, value)
-        (folder / "nginx.conf").write_text(text)
-        (folder / "file").write_bytes(b"x" * 300)
-    return [str(folder) if w == "FOLDER" else w for w in command if w != setting]
+def command(words: tuple[str, ...], folder: Path, host: str) -> list[str]:
+    """A command with what is known only now; Python programs are run by this Python."""
+    known = [w.replace("FOLDER", str(folder)).replace("HOST", host) for w in words]
+    return [sys.executable, *known] if known[0].endswith(".py") else known
 
 
 def wait_for_listener(network: Network) -> None:
@@ -165,8 +105,9 @@ def main() -> int:
     for case in real_cases():
         if arguments.words and not any(w in case.id for w in arguments.words):
             continue
-        if not shutil.which(case.server[0]):
-            print(f"{case.id:36} left out: no {case.server[0]}")
+        missing = [p for p in case.needs if not shutil.which(p)]
+        if missing:
+            print(f"{case.id:36} left out: no {', '.join(missing)}")
             continue
         if not arguments.truth_only:
             run_real(case, arguments.out, wire)

@@ -34,6 +34,7 @@ def score_stalls(truth: Row, result: Row, score: Score) -> None:
     for where, hold in holds.items():
         by_data = hold["release"] == "data"
         score.counts["true by data" if by_data else "true"] += hold["hold_ms"] >= SURE_MS
+        score.counts["neutral"] += NEUTRAL_MS <= hold["hold_ms"] < SURE_MS
         if hold["hold_ms"] >= SURE_MS and where not in reported:
             score.counts["missed by data" if by_data else "missed"] += 1
             score.lines.append(
@@ -93,6 +94,7 @@ def score_nagle(truth: Row, result: Row, score: Score) -> None:
             found = verdicts.get(connection["connection"], {})
             verdict = found.get(side, {}).get("nagle", "unknown")
             score.counts["nagle unknown"] += verdict == "unknown"
+            score.counts["switched"] += verdict != "unknown" and option == "switched"
             score.counts["directions"] += 1
             if verdict != "unknown" and option != "switched" and verdict != option:
                 score.counts["nagle"] += 1

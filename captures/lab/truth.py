@@ -21,6 +21,7 @@ Nagle held it for the last unbroken stretch of 'nagle' before it left.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 
@@ -110,6 +111,23 @@ def held_segments(
             )
         )
     return held
+
+
+def late_writes(peer: Peer, at_sender: Direction) -> list[tuple[int, float]]:
+    """Offsets that the application wrote late, and how late.
+
+    That is 10 ms or more after whatever came last: its write before, its data on the wire, or the
+    other side's data.
+    """
+    moments = sorted(p.time_ns for p in at_sender.all if p.length)
+    found: list[tuple[int, float]] = []
+    for number, (time, offset, _) in enumerate(peer.writes):
+        at = bisect_right(moments, time)
+        before = [peer.writes[number - 1][0]] if number else []
+        before += moments[at - 1 : at] if at else []
+        if before and time - max(before) >= STALL_MS * MS:
+            found.append((offset, (time - max(before)) / MS))
+    return found
 
 
 @dataclass(frozen=True)

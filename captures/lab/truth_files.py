@@ -16,7 +16,16 @@ from cases import Extra
 from logs import Peer, read_drops, read_log
 from net import Net
 from packets import ACK, MODULUS, Direction, Packet, read_packets
-from truth import MS, SHORTEST_MS, STALL_MS, Coincidence, Held, coincidences, held_segments
+from truth import (
+    MS,
+    SHORTEST_MS,
+    STALL_MS,
+    Coincidence,
+    Held,
+    coincidences,
+    held_segments,
+    late_writes,
+)
 
 SIDES = ("client", "server")
 KINDS = ("stalls", "short_holds", "coincidences", "other_waits")
@@ -131,7 +140,8 @@ def describe_direction(
 ) -> dict[str, list[Row]]:
     """What a capture holds of one direction; its stream offsets begin at our offset shift."""
     mine = [h for h in c.held if h.sender == sender and is_seen(h, seen)]
-    by_nagle = [stall_row(h, connection, shift) for h in mine if is_nagle(h)]
+    writes = c.peers[sender].writes
+    by_nagle = [stall_row(h, connection, shift, writes) for h in mine if is_nagle(h)]
     others = [h for h in mine if not is_nagle(h) and h.hold_ms >= STALL_MS]
     alike = [
         a for a in c.alike if a.sender == sender and (a.offset - shift) % MODULUS < MODULUS // 2
@@ -142,7 +152,7 @@ def describe_direction(
         "coincidences": [coincidence_row(a, connection, shift) for a in alike],
         "other_waits": [
             *(wait_row(h, connection, shift) for h in others),
-            *pause_rows(c.peers[sender], sender, connection, shift),
+            *pause_rows(c, sender, connection, shift),
         ],
     }
 
@@ -168,14 +178,16 @@ def is_nagle(held: Held) -> bool:
     return held.release != "sender" and held.nagle_ms >= SHORTEST_MS
 
 
-def stall_row(held: Held, connection: int, shift: int) -> Row:
+def stall_row(held: Held, connection: int, shift: int, writes: list[tuple[int, int, int]]) -> Row:
     """A segment that Nagle held."""
+    end = held.offset + held.segment.length
     delayed = held.ack_delay_ms is not None and held.ack_delay_ms >= STALL_MS
     return {
         "connection": connection,
         "sender": held.sender,
         "rel_seq": (held.offset - shift) % MODULUS,
         "len": held.segment.length,
+        "writes": sum(held.offset <= offset < end for _, offset, _ in writes),
         "hold_ms": round(held.nagle_ms, 3),
         "ack_delay_ms": None if held.ack_delay_ms is None else round(held.ack_delay_ms, 3),
         "cause": "nagle_delack" if delayed else "nagle_rtt",
@@ -214,17 +226,23 @@ def wait_row(held: Held, connection: int, shift: int) -> Row:
     }
 
 
-def pause_rows(peer: Peer, sender: str, connection: int, shift: int) -> list[Row]:
-    """The application itself slept before it wrote this byte."""
+def pause_rows(c: Connection, sender: str, connection: int, shift: int) -> list[Row]:
+    """The application itself slept before it wrote this byte, or was otherwise busy."""
+    peer = c.peers[sender]
     written = {offset for _, offset, _ in peer.writes}
+    pauses = [
+        (offset, (end - start) / MS)
+        for start, end, offset in peer.pauses
+        if end - start >= STALL_MS * MS and offset in written
+    ] or late_writes(peer, c.at_sender[sender])
     return [
         {
             "connection": connection,
             "by": sender,
             "from_rel": offset - shift,
             "cause": "sender_app",
-            "wait_ms": round((end - start) / MS, 3),
+            "wait_ms": round(wait_ms, 3),
         }
-        for start, end, offset in peer.pauses
-        if end - start >= STALL_MS * MS and offset in written and offset >= shift
+        for offset, wait_ms in pauses
+        if offset >= shift
     ]

@@ -5,14 +5,15 @@ import org.apache.http.impl.client.CloseableHttpClient;
 import org.apache.http.impl.client.HttpClients;
 import org.apache.http.util.EntityUtils;
 
-/** Thirty calls over one kept-alive connection, 100 characters each. */
+/** Thirty calls over one kept-alive connection, 100 characters each: Caller [HOST] */
 public class Caller {
     public static void main(String[] args) throws Exception {
         String text = "abcdefghij".repeat(10);
+        String host = args.length > 0 ? args[0] : "localhost";
         try (CloseableHttpClient client = HttpClients.createDefault()) {
             for (int i = 0; i < 30; i++) {
                 long start = System.nanoTime();
-                HttpPost post = new HttpPost("http://localhost:8080/");
+                HttpPost post = new HttpPost("http://" + host + ":8080/");
                 post.setEntity(new StringEntity(text));
                 try (CloseableHttpResponse response = client.execute(post)) {
                     EntityUtils.consume(response.getEntity());

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Choose captures to ship with their truth: ship.py [--all] FOLDER... (writes captures/labelled)
+
+The rule looks at names and truth, never at what an analyzer finds. Of each case one capture, at
+the point that a checksum of the case's name picks (the same for a case before and after its fix);
+all of them with --all, or if the case has captures in other formats, or if its truth differs from
+point to point. Frames are cut to their first 96 bytes, files compressed; a capture that came
+compressed stays so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import shutil
+import struct
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+from zlib import crc32
+
+from pairs import base_name
+from scoring import Row
+from truth_files import KINDS
+
+LABELLED = Path(__file__).resolve().parents[1] / "labelled"
+POINTS = {"client", "middle", "server", "loopback"}
+SNAP = 96  # all headers, but for the last options of an IPv6 SYN with the -i any header
+LITTLE_ENDIAN = {bytes.fromhex("d4c3b2a1"), bytes.fromhex("4d3cb2a1")}  # us, ns
+
+
+def chosen(files: list[Path]) -> list[Path]:
+    """The truth files of one case whose captures are shipped."""
+    truths = [json.loads(file.read_text()) for file in files]
+    alike = len({tuple(len(truth[kind]) for kind in KINDS) for truth in truths}) == 1
+    names = {file.name.removesuffix(".truth.json") for file in files}
+    if not alike or not names <= POINTS:
+        return files
+    return [sorted(files)[crc32(base_name(truths[0]["case"]).encode()) % len(files)]]
+
+
+def ship(truth_file: Path, target: Path) -> None:
+    """Write a capture, cut and compressed, and its truth."""
+    truth: Row = json.loads(truth_file.read_text())
+    capture = truth_file.with_name(truth["capture"])
+    if capture.suffix not in (".gz", ".zst"):
+        truth["capture"] += ".gz"
+    target.mkdir(parents=True, exist_ok=True)
+    (target / truth["capture"]).write_bytes(shipped(capture))
+    (target / truth_file.name).write_text(compact(truth))
+
+
+def shipped(capture: Path) -> bytes:
+    """The file's new contents."""
+    if capture.suffix in (".gz", ".zst"):
+        return capture.read_bytes()
+    if capture.suffix == ".pcapng":
+        cut = subprocess.run(
+            ["editcap", "-F", "pcapng", "-s", str(SNAP), capture, "-"],
+            check=True,
+            capture_output=True,
+        ).stdout
+    else:
+        cut = snapped(capture.read_bytes())
+    return gzip.compress(cut, mtime=0)
+
+
+def snapped(pcap: bytes) -> bytes:
+    """A pcap file with its frames cut; one that ends within a frame goes on doing so."""
+    order = "<" if pcap[:4] in LITTLE_ENDIAN else ">"
+    parts, at = [pcap[:24]], 24
+    while at < len(pcap):
+        header = pcap[at : at + 16]
+        if len(header) < 16:
+            parts.append(header)
+            break
+        seconds, fraction, captured, length = struct.unpack(f"{order}4I", header)
+        kept = min(captured, SNAP)
+        parts.append(struct.pack(f"{order}4I", seconds, fraction, kept, length))
+        body = pcap[at + 16 : at + 16 + captured]
+        parts.append(body[:kept] if len(body) == captured else body[: kept - 1])
+        at += 16 + captured
+    return b"".join(parts)
+
+
+def compact(truth: Row) -> str:
+    """JSON with a line for each row of its tables."""
+    lines = []
+    for key, value in truth.items():
+        text = json.dumps(value)
+        if isinstance(value, list) and value:
+            text = "[\n  " + ",\n  ".join(json.dumps(row) for row in value) + "\n ]"
+        lines.append(f" {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def main() -> int:
+    """Replace what is shipped of the cases in the folders."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--all", action="store_true", help="every capture of every case")
+    parser.add_argument("folders", nargs="+", type=Path)
+    arguments = parser.parse_args()
+    cases: dict[str, list[Path]] = defaultdict(list)
+    for folder in arguments.folders:
+        for file in sorted(folder.glob("*/*.truth.json")):
+            cases[file.parent.name].append(file)
+    for case, files in cases.items():
+        shutil.rmtree(LABELLED / case, ignore_errors=True)
+        for file in files if arguments.all else chosen(files):
+            ship(file, LABELLED / case)
+    print(f"{len(cases)} cases in {LABELLED}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
