@@ -23,6 +23,7 @@ class Summary:
     waits_not_listed: int
     waits_not_listed_ms: float
     warnings: list[tuple[str, str]]
+    anonymized: str | None
 
 class Group:
     cause: str
@@ -118,6 +119,20 @@ class WaitRow:
     own_data_before: bool
     evidence: list[str]
 
+class FrameRow:
+    frame: int
+    time_ns: int
+    wire_len: int
+    link_type: int
+    data: bytes
+    payload_at: int
+    payload_len: int
+
+class ShownRow:
+    connection: int
+    frames: list[tuple[int, int]]
+    of: int
+
 class Scan:
     def summary(self) -> Summary: ...
     def groups(self) -> list[Group]: ...
@@ -130,6 +145,8 @@ class Scan:
     def clearest(self) -> WaitRow | None: ...
     def longest_waits(self, limit: int) -> list[WaitRow]: ...
     def columns(self, table: str) -> dict[str, Any]: ...
+    def anonymized(self, key: bytes) -> Scan: ...
+    def captures(self) -> list[str]: ...
     def write_json(self, path: str) -> None: ...
     def write_csv(self, path: str) -> None: ...
 
@@ -137,3 +154,9 @@ def scan_captures(
     paths: list[str], filter: str | None, min_wait_ms: float, exchanges: bool
 ) -> Scan: ...
 def segments(paths: list[str], filter: str | None, connection: int) -> dict[str, Any]: ...
+def read_frames(
+    paths: list[str], numbers: list[int], payload: bool, key: bytes | None
+) -> list[FrameRow]: ...
+def choose_frames(
+    paths: list[str], filter: str | None, wanted: list[tuple[int, list[tuple[int, int]]]]
+) -> list[ShownRow]: ...

@@ -9,7 +9,7 @@ import sys
 import traceback
 from typing import TYPE_CHECKING, NoReturn
 
-from nagle_scan import _core, outputs
+from nagle_scan import _core, keys, outputs
 from nagle_scan.report import layout, text
 from nagle_scan.results import Scan
 
@@ -49,10 +49,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     _refuse_to_overwrite(options.capture, options.output)
     core = _core.scan_captures(options.capture, options.filter, options.min_wait, exchanges=False)
-    scan = Scan(options.capture, options.filter, core)
+    key = None
+    if options.anonymize or options.key_file is not None:
+        key = keys.find(options.key_file)
+        core = core.anonymized(key)
+    scan = Scan(options.capture, options.filter, core, key)
     for path in options.output:
-        outputs.write(scan, path, outputs.Options(options.min_wait))
-    _say(core, options)
+        outputs.write(scan, path, outputs.Options(options.min_wait, options.payload))
+    _say(scan, options)
     if core.summary().stalls and not options.exit_zero:
         return EXIT_STALLS
     return EXIT_CLEAN
@@ -67,13 +71,13 @@ def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> Non
         taken[os.path.realpath(path)] = path
 
 
-def _say(scan: _core.Scan, options: argparse.Namespace) -> None:
+def _say(scan: Scan, options: argparse.Namespace) -> None:
     """Prints the report. A reader who has gone (head, less) is no error."""
     # None where the shell closed it (`>&-`).
     if sys.stdout is None:
         return
     style = layout.COLOURS if layout.wants_colours(sys.stdout) else layout.PLAIN
-    report = text.render(scan, options.capture, options.min_wait, style)
+    report = text.render(scan.core, scan.names, options.min_wait, style)
     try:
         encoding = sys.stdout.encoding
         print(report.encode(encoding, "backslashreplace").decode(encoding), flush=True)
@@ -142,6 +146,23 @@ def _parser() -> argparse.ArgumentParser:
         type=_milliseconds,
         default=10.0,
         help="ignore waits shorter than this (default 10)",
+    )
+    parser.add_argument(
+        "--payload",
+        action="store_true",
+        help="keep the payload of the frames in -o evidence.pcapng (default: cut it)",
+    )
+    parser.add_argument(
+        "--anonymize",
+        action="store_true",
+        help="replace IP and MAC addresses in every output, prefix-preserving (ipcrypt-pfx); "
+        f"the key comes from --key-file or {keys.VARIABLE}, else it is random",
+    )
+    parser.add_argument(
+        "--key-file",
+        metavar="FILE",
+        type=_utf8,
+        help="anonymize with the key in this file (openssl rand -hex 32 > FILE)",
     )
     parser.add_argument(
         "--exit-zero", action="store_true", help="exit with 0 for stalls too, for scripts"

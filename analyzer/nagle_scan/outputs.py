@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 FORMATS = {
     ".json": "nagle_scan.report.json",
     ".csv": "nagle_scan.report.csv",
+    ".md": "nagle_scan.report.markdown",
+    ".pcapng": "nagle_scan.report.evidence",
 }
 """Module by suffix. Each has `write(scan, path, options)`; imported when it is needed."""
 
@@ -20,6 +22,7 @@ class Options(NamedTuple):
     """What the caller asked for and every format must respect."""
 
     min_wait_ms: float
+    payload: bool = False
 
 
 def suffix(path: str) -> str:

@@ -3,19 +3,26 @@
 //! The data's way: `capture -> decode -> flow -> wait -> hold, pace, causes -> judge -> tables, export`.
 //! This file is the only one that knows Python.
 
+mod anonymize;
 mod capture;
 mod causes;
+mod checksum;
 mod decode;
 mod error;
 mod evidence;
+mod excerpt;
 mod export;
 mod filter;
 mod flow;
+mod frame_rows;
+mod frames;
 mod hold;
 mod judge;
+mod layout;
 mod link;
 mod pace;
 mod reader;
+mod redact;
 mod rows;
 mod scan;
 mod seq;
@@ -133,6 +140,22 @@ impl PyScan {
         into_dict(py, py.detach(move || columns(&scan)))
     }
 
+    /// A copy with all addresses encrypted under `key`, and with captures that are only numbered.
+    fn anonymized(&self, py: Python<'_>, key: [u8; anonymize::KEY_LEN]) -> PyResult<PyScan> {
+        let anonymizer = frame_rows::anonymizer(key)?;
+        let scan = py.detach(|| {
+            let mut scan = scan::Scan::clone(&self.scan);
+            anonymizer.anonymize(&mut scan);
+            scan
+        });
+        Ok(PyScan { scan: Arc::new(scan) })
+    }
+
+    /// The captures in the order of their frames.
+    fn captures(&self) -> Vec<String> {
+        self.scan.captures.iter().map(|capture| capture.path.clone()).collect()
+    }
+
     fn write_json(&self, py: Python<'_>, path: &str) -> PyResult<()> {
         Ok(py.detach(|| export::write_json(&self.scan, path))?)
     }
@@ -203,5 +226,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<WaitRow>()?;
     module.add_function(wrap_pyfunction!(scan_captures, module)?)?;
     module.add_function(wrap_pyfunction!(segments, module)?)?;
+    frame_rows::add_to(module)?;
     Ok(())
 }

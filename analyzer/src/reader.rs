@@ -140,7 +140,7 @@ impl Reader {
 
 /// Rotated files (`tcpdump -C`, `-G`) in the order of their first frames, whatever order the shell
 /// gave them. Standard input can be read only once, so with it the order stays.
-fn in_order(paths: &[String]) -> Vec<&str> {
+pub fn in_order(paths: &[String]) -> Vec<&str> {
     let mut ordered: Vec<&str> = paths.iter().map(String::as_str).collect();
     if ordered.len() > 1 && !ordered.contains(&"-") {
         ordered.sort_by_cached_key(|path| Capture::first_time_ns(path));

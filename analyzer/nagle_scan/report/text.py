@@ -51,6 +51,8 @@ def _header(summary: _core.Summary, paths: Sequence[str], style: Style) -> str:
 
 
 def _notices(summary: _core.Summary, style: Style) -> Iterator[str]:
+    if summary.anonymized:
+        yield _notice(f"addresses anonymized: {summary.anonymized}, keyed", style)
     several = len({path for path, _ in summary.warnings}) > 1
     for path, warning in summary.warnings:
         yield _notice((f"{printable(path)}: " if several else "") + warning, style)
