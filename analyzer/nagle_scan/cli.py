@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.anonymize or options.key_file is not None:
         key = keys.find(options.key_file)
         core = core.anonymized(key)
-    scan = Scan(options.capture, options.filter, core, key)
+    scan = Scan(options.capture, options.filter, core, key, options.min_wait)
     for path in options.output:
         outputs.write(scan, path, outputs.Options(options.min_wait, options.payload))
     _say(scan, options)

@@ -1,4 +1,4 @@
-"""What kind of message was held back, from the first bytes of its pieces; never the bytes themselves.
+"""What kind of message was held back, from the bytes of its pieces; never the bytes.
 
 Kept as data: one entry, one protocol. Binary protocols are `FRAMINGS` (a header that tells its
 length), text protocols `TEXTS` (what both pieces look like). Nothing is said of what is not
@@ -33,37 +33,52 @@ def _text(unacked: bytes, held: bytes, says: str, ports: Sequence[int] = ()) -> 
 METHOD = rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|TRACE) [^\r\n]* HTTP/1\.[01]\r\n"
 STATUS = rb"HTTP/1\.[01] [1-5]\d\d[^\r\n]*\r\n"
 NO_BLANK_LINE = rb"(?!.*\r\n\r\n)"
+ENDS_BLANK = rb"(?=.*\r\n\r\n\Z)"
 RESP_LENGTH = rb"[*$]-?\d{1,10}\r\n"
-STORE = rb"(?:set|add|replace|append|prepend|cas) [^\r\n]+ \d+ -?\d+ \d+[^\r\n]*\r\n"
+STORE = (
+    rb"(?:set|add|replace|append|prepend|cas) \S{1,250} \d{1,10} -?\d{1,10} \d{1,10}"
+    rb"(?: \d{1,20})?(?: noreply)?\r\n"
+)
+"""memcached, doc/protocol.txt: keys have at most 250 bytes. Bounds keep a match linear."""
 LINE = rb"[\x20-\x7e]+\r?\n\Z"
 
 TEXTS = (
-    _text(METHOD + rb".*", METHOD, "HTTP request in frame {a}, the next request in frame {b}"),
-    _text(STATUS + rb".*", STATUS, "HTTP response in frame {a}, the next response in frame {b}"),
+    _text(METHOD, METHOD, "HTTP request in frame {a}, the next request in frame {b}"),
+    _text(STATUS, STATUS, "HTTP response in frame {a}, the next response in frame {b}"),
     _text(
-        STATUS + NO_BLANK_LINE,
+        NO_BLANK_LINE + STATUS,
         rb"",
         "HTTP response headers begin in frame {a} and go on in frame {b}",
     ),
     _text(
-        METHOD + NO_BLANK_LINE,
+        NO_BLANK_LINE + METHOD,
         rb"",
         "HTTP request headers begin in frame {a} and go on in frame {b}",
     ),
     _text(
-        STATUS + rb".*\r\n\r\n\Z", rb"", "HTTP response headers end with frame {a}, body in frame {b}"
+        ENDS_BLANK + STATUS,
+        rb"",
+        "HTTP response headers end with frame {a}, body in frame {b}",
     ),
     _text(
-        METHOD + rb".*\r\n\r\n\Z", rb"", "HTTP request headers end with frame {a}, body in frame {b}"
+        ENDS_BLANK + METHOD,
+        rb"",
+        "HTTP request headers end with frame {a}, body in frame {b}",
     ),
     _text(
-        STATUS, rb"", "HTTP response headers and the body's beginning in frame {a}, more in frame {b}"
+        STATUS,
+        rb"",
+        "HTTP response headers and the body's beginning in frame {a}, more in frame {b}",
     ),
     _text(
-        METHOD, rb"", "HTTP request headers and the body's beginning in frame {a}, more in frame {b}"
+        METHOD,
+        rb"",
+        "HTTP request headers and the body's beginning in frame {a}, more in frame {b}",
     ),
     _text(
-        rb"[0-9A-Fa-f]{1,8}\r\n\Z", rb"", "HTTP chunk size in frame {a}, the chunk in frame {b}",
+        rb"[0-9A-Fa-f]{1,8}\r\n\Z",
+        rb"",
+        "HTTP chunk size in frame {a}, the chunk in frame {b}",
         (80, 8000, 8080, 8888),
     ),
     _text(
@@ -72,9 +87,13 @@ TEXTS = (
         "Redis RESP length ends with frame {a}, its data in frame {b}",
     ),
     _text(
-        rb"\*\d{1,10}\r\n\$\d", rb"\*\d{1,10}\r\n", "Redis RESP command in frame {a}, the next in frame {b}"
+        rb"\*\d{1,10}\r\n\$\d",
+        rb"\*\d{1,10}\r\n",
+        "Redis RESP command in frame {a}, the next in frame {b}",
     ),
-    _text(rb"\*\d{1,10}\r\n\$\d", rb"", "Redis RESP array begins in frame {a}, goes on in frame {b}"),
+    _text(
+        rb"\*\d{1,10}\r\n\$\d", rb"", "Redis RESP array begins in frame {a}, goes on in frame {b}"
+    ),
     _text(
         rb"(?:[+:-][^\r\n]*\r\n)+\Z",
         rb"[+:$*-]",
@@ -86,7 +105,7 @@ TEXTS = (
     ),
     _text(STORE, rb"", "memcached command in frame {a}, more in frame {b}"),
     _text(
-        rb"VALUE [^\r\n]+ \d+ \d+[^\r\n]*\r\n",
+        rb"VALUE \S{1,250} \d{1,10} \d{1,10}(?: \d{1,20})?\r\n",
         rb"",
         "memcached value begins in frame {a}, goes on in frame {b}",
         (11211,),

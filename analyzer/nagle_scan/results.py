@@ -32,9 +32,9 @@ def scan(
     `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
     tables and files (ipcrypt-pfx), and the same key gives the same replacements.
 
-    Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000 or a bad key, `CaptureError` for an input that
-    cannot be read, `FilterError` for a bad expression. A capture that breaks off is no error: see
-    `Scan.warnings`.
+    Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000 or a bad key, `CaptureError` for
+    an input that cannot be read, `FilterError` for a bad expression. A capture that breaks off is
+    no error: see `Scan.warnings`.
     """
     if not 0 < min_wait_ms <= 3_600_000:
         raise ValueError(f"min_wait_ms must be more than 0 and at most an hour: {min_wait_ms}")
@@ -44,7 +44,7 @@ def scan(
     core = _core.scan_captures(paths, filter, min_wait_ms, exchanges=True)
     if anonymize is not None:
         core = core.anonymized(keys.checked(anonymize))
-    return Scan(paths, filter, core, anonymize)
+    return Scan(paths, filter, core, anonymize, min_wait_ms)
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,6 +55,7 @@ class Scan:
     filter: str | None
     core: _core.Scan = field(repr=False)
     key: bytes | None = field(default=None, repr=False)
+    min_wait_ms: float = DEFAULT_MIN_WAIT_MS
 
     @property
     def verdict(self) -> str:

@@ -32,13 +32,11 @@ pub fn redacted(frame: &Frame<'_>, layout: &Layout, policy: Policy<'_>) -> Optio
     }
     let before = Segment { data: frame.data, layout };
     let state = before.state();
-    let mut data = frame.data.to_vec();
+    let end = if policy.payload { frame.data.len() } else { layout.payload_at };
+    let mut data = frame.data[..end].to_vec();
     if let Some(anonymizer) = policy.anonymizer {
         replace_macs(frame.link_type, &mut data, anonymizer);
         replace_addresses(&mut data, layout, anonymizer)?;
-    }
-    if !policy.payload {
-        data.truncate(layout.payload_at);
     }
     let after = Segment { data: &data, layout };
     let checksum = match state {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 
 from nagle_scan import _core
 from nagle_scan.outputs import Options
@@ -39,7 +40,9 @@ def save(scan: Scan, path: str, payload: bool) -> None:
         _comment_connection(row, connection, here, comments)
         for stall in scan.core.stalls_of(row.id, MAX_STALLS):
             _comment_stall(stall, here, comments)
-    pcapng.write(path, "\n".join(_about(scan, payload, len(numbers) - len(frames))), frames, comments)
+    pcapng.write(
+        path, "\n".join(_about(scan, payload, len(numbers) - len(frames))), frames, comments
+    )
 
 
 def _check(scan: Scan, path: str) -> None:
@@ -70,7 +73,7 @@ def _comment_connection(
         f"{count(row.stalls, 'stall')}, {duration(row.stalled_ms)} lost; "
         f"{len(present):,} of its {count(shown.of, 'frame')} are in this file"
     )
-    for (_, before), (frame, place) in zip(present, present[1:], strict=False):
+    for (_, before), (frame, place) in pairwise(present):
         if place > before + 1:
             comments[frame].append(
                 f"{count(place - before - 1, 'frame')} of this connection before this one "
@@ -117,8 +120,9 @@ def _about(scan: Scan, payload: bool, refused: int) -> Iterator[str]:
             "Frames are cut after the TCP header; where payload was cut, the TCP checksum is that "
             "of zeros in its place, since the real one would tell of it"
         )
+    elif summary.anonymized:
+        yield "Payload was kept: it may name hosts and addresses that were replaced elsewhere"
     if summary.anonymized:
         yield f"Addresses anonymized: {summary.anonymized}, keyed; MAC addresses too"
     if refused:
         yield f"{count(refused, 'frame')} left out: addresses in extension headers"
-
