@@ -8,7 +8,7 @@ recognised, nor where the capture holds only a part of the payload.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from nagle_scan import _core, framings
@@ -141,10 +141,8 @@ def _described(stall: _core.WaitRow, frames: dict[int, _core.FrameRow]) -> list[
         return []
     server = stall.sender if stall.by == "server" else stall.receiver
     pieces = Piece(unacked, held, int(server.rpartition(":")[2]), stall.by == "client")
-    for recognise in RECOGNISERS:
-        if says := recognise(pieces):
-            return [says.format(a=stall.frame_from, b=stall.frame_to)]
-    return []
+    says = recognise(pieces)
+    return [] if says is None else [says.format(a=stall.frame_from, b=stall.frame_to)]
 
 
 def _payload(row: _core.FrameRow | None) -> bytes:
@@ -155,13 +153,15 @@ def _payload(row: _core.FrameRow | None) -> bytes:
     return payload if len(payload) == row.payload_len else b""
 
 
-def _as_text(pieces: Piece) -> str | None:
+def recognise(pieces: Piece) -> str | None:
+    """What the pieces are, with `{a}` and `{b}` for their frames; `None` if that is not known."""
+    return framings.recognise(pieces) or _recognise_text(pieces)
+
+
+def _recognise_text(pieces: Piece) -> str | None:
     for text in TEXTS:
         if text.ports and pieces.server_port not in text.ports:
             continue
         if text.unacked.match(pieces.unacked) and text.held.match(pieces.held):
             return text.says
     return None
-
-
-RECOGNISERS: tuple[Callable[[Piece], str | None], ...] = (framings.recognise, _as_text)

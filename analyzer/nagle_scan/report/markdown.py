@@ -74,18 +74,18 @@ def _stalls(scan: Scan, summary: _core.Summary) -> Iterator[str]:
     for group in groups[:MAX_SENTENCES]:
         yield f"- {_sentence(group)}"
     if len(groups) > MAX_SENTENCES:
-        yield f"- ... and {len(groups) - MAX_SENTENCES} more pairs of hosts"
+        yield f"- ... and {count(len(groups) - MAX_SENTENCES, 'more pair')} of hosts"
     rows = scan.core.affected(MAX_CONNECTIONS)
     for cost in text._expected(rows, PLAIN):
         yield "- " + _flat(cost).removeprefix("COST ")
     yield ""
     yield from _connections(rows, summary)
     yield from _latencies(scan.core.servers(MAX_SERVERS))
-    clearest = scan.core.clearest()
-    if clearest is not None:
-        yield from _clearest(scan, clearest)
-        yield from _fix(groups[0])
-        yield from _wireshark(clearest)
+    # Of the worst connection, whose frames are in the evidence file too.
+    clearest = scan.core.stalls_of(rows[0].id, 1)[0]
+    yield from _clearest(scan, clearest)
+    yield from _fix(groups[0])
+    yield from _wireshark(scan, clearest)
 
 
 def _stall_count(summary: _core.Summary) -> str:
@@ -172,12 +172,14 @@ def _fix(group: _core.Group) -> Iterator[str]:
     yield ""
 
 
-def _wireshark(stall: _core.WaitRow) -> Iterator[str]:
+def _wireshark(scan: Scan, stall: _core.WaitRow) -> Iterator[str]:
     first, last = stall.frame_from, stall.frame_to
     yield "### See it in Wireshark"
     yield "```text"
     yield f"tcp.stream == {stall.connection} && frame.number >= {first} && frame.number <= {last}"
     yield "```"
+    if len(scan.names) > 1:
+        yield "Numbers count through all files: join them first, in the order of time (`mergecap`)."
     yield (
         f"Frame {first} is not acknowledged before frame {stall.frame_ack}, a pure ACK (`tcp.len` "
         f"is 0); frame {last} leaves {stall.release_ms:.3f} ms later. Useful columns: "
@@ -213,7 +215,7 @@ def _clean(scan: Scan, summary: _core.Summary) -> Iterator[str]:
 def _notes(summary: _core.Summary) -> Iterator[str]:
     notes = list(text.notices(summary))
     for path, sentence in notes[:MAX_NOTES]:
-        yield "- note: " + (f"{code(path)}: " if path else "") + f"{escaped(sentence)}."
+        yield "- note: " + (f"{code(Path(path).name)}: " if path else "") + f"{escaped(sentence)}."
     if len(notes) > MAX_NOTES:
         yield f"- ... and {count(len(notes) - MAX_NOTES, 'more note')}"
     if notes:
