@@ -132,6 +132,19 @@ def test_several_files_need_one_numbering(tmp_path: Path) -> None:
     assert "mergecap" not in ticket(paths[:1], tmp_path)
 
 
+def test_a_filtered_scan_counts_streams_otherwise_than_wireshark(tmp_path: Path) -> None:
+    made = interleaved(stalled(), stalled(Conversation(("10.0.0.3", 41000), now_ms=0.4)))
+    path = write(tmp_path / "two.pcap", made)
+    for key in (None, bytes(range(32))):
+        scan = nagle_scan.scan(path, filter="host 10.0.0.3", anonymize=key)
+        scan.to_markdown(tmp_path / "ticket.md")
+        text = (tmp_path / "ticket.md").read_text()
+        assert "tcp.stream" not in text
+        assert "tcp.port == 41000 && tcp.port == 8000 && frame.number >= " in text
+        assert ("the filter `host 10.0.0.3`" in text) == (key is None)
+        assert ("10.0.0.3" in text) == (key is None)
+
+
 HOSTILE = [
     "a|b`c``d```<script>alert(1)<!--.pcap",
     "x\n# heading\n\n| a |\n@all #1 :100: $x$ [l](http:e).pcap",

@@ -9,6 +9,10 @@
 //! A MAC address is encrypted as the last 48 bits of an address in `100::/64` (RFC 6666: discard-only,
 //! never on the wire), which keeps vendors apart without naming them; then it is marked as locally
 //! administered. All zeros (loopback) and all ones (broadcast) name nobody and stay.
+//!
+//! What it does not hide: ports, times, lengths, sequence numbers and TCP timestamps. Who holds a
+//! capture of the same traffic can find the connections again, and whoever knows some addresses
+//! learns the prefixes of others (draft-denis-ipcrypt, security considerations).
 
 use crate::scan::Scan;
 use ipcrypt_rs::IpcryptPfx;

@@ -114,6 +114,8 @@ def _about(scan: Scan, payload: bool, refused: int) -> Iterator[str]:
     if not summary.stalls:
         yield "No stall was found: this file holds no frames"
     yield "Frame and stream numbers in comments are those of the capture, 'here' those of this file"
+    if scan.filter is not None:
+        yield "A capture filter was used: streams count only what it let through"
     yield "Display filter for the commented frames: frame.comment"
     if not payload:
         yield (

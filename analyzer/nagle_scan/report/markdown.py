@@ -79,7 +79,7 @@ def _stalls(scan: Scan, summary: _core.Summary) -> Iterator[str]:
     for cost in text._expected(rows, PLAIN):
         yield "- " + _flat(cost).removeprefix("COST ")
     yield ""
-    yield from _connections(rows, summary)
+    yield from _connections(scan, rows, summary)
     yield from _latencies(scan.core.servers(MAX_SERVERS))
     # Of the worst connection, whose frames are in the evidence file too.
     clearest = scan.core.stalls_of(rows[0].id, 1)[0]
@@ -117,10 +117,20 @@ def _table(heads: Sequence[str], alignment: str, rows: Sequence[Sequence[str]]) 
     yield ""
 
 
-def _connections(rows: Sequence[_core.ConnectionRow], summary: _core.Summary) -> Iterator[str]:
+def _connections(
+    scan: Scan, rows: Sequence[_core.ConnectionRow], summary: _core.Summary
+) -> Iterator[str]:
     more = summary.affected_connections - len(rows)
     yield "### Affected connections" + (f" (the worst {len(rows)})" if more else "")
-    heads = ("tcp.stream", "client", "server", "held by", "stalls", "lost", "mean now")
+    heads = (
+        "tcp.stream" if scan.filter is None else "stream",
+        "client",
+        "server",
+        "held by",
+        "stalls",
+        "lost",
+        "mean now",
+    )
     cells = [
         (
             str(row.id),
@@ -176,7 +186,7 @@ def _wireshark(scan: Scan, stall: _core.WaitRow) -> Iterator[str]:
     first, last = stall.frame_from, stall.frame_to
     yield "### See it in Wireshark"
     yield "```text"
-    yield f"tcp.stream == {stall.connection} && frame.number >= {first} && frame.number <= {last}"
+    yield f"{_in_wireshark(scan, stall)} && frame.number >= {first} && frame.number <= {last}"
     yield "```"
     if len(scan.names) > 1:
         yield "Numbers count through all files: join them first, in the order of time (`mergecap`)."
@@ -187,6 +197,14 @@ def _wireshark(scan: Scan, stall: _core.WaitRow) -> Iterator[str]:
         "`tcp.analysis.ack_rtt`."
     )
     yield ""
+
+
+def _in_wireshark(scan: Scan, stall: _core.WaitRow) -> str:
+    """A display filter for the connection. Behind a capture filter streams count otherwise."""
+    if scan.filter is None:
+        return f"tcp.stream == {stall.connection}"
+    ports = (addr.rpartition(":")[2] for addr in (stall.sender, stall.receiver))
+    return " && ".join(f"tcp.port == {port}" for port in ports)
 
 
 def _clean(scan: Scan, summary: _core.Summary) -> Iterator[str]:
@@ -225,6 +243,9 @@ def _notes(summary: _core.Summary) -> Iterator[str]:
 def _versions(scan: Scan, summary: _core.Summary) -> str:
     names = ", ".join(code(Path(name).name) for name in scan.names[:MAX_NAMES])
     more = f" and {len(scan.names) - MAX_NAMES} more" * (len(scan.names) > MAX_NAMES)
+    if scan.filter is not None:
+        # It may name addresses.
+        more += f" with the filter {code(scan.filter) if scan.key is None else 'of this scan'}"
     packets, connections = summary.packets, summary.connections
     return (
         f"nagle-scan {_core.VERSION}, capture {names}{more}: {count(packets, 'packet')}, "
