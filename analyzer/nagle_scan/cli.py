@@ -48,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     _refuse_to_overwrite(options.capture, options.output)
+    _refuse_to_read_again(options.capture, options.output)
     core = _core.scan_captures(options.capture, options.filter, options.min_wait, exchanges=False)
     key = None
     if options.anonymize or options.key_file is not None:
@@ -69,6 +70,13 @@ def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> Non
         if os.path.realpath(path) in taken:
             raise _core.OutputError(f"{path}: would overwrite what this call reads or writes")
         taken[os.path.realpath(path)] = path
+
+
+def _refuse_to_read_again(captures: Sequence[str], paths: Sequence[str]) -> None:
+    """Says before any work what would fail after it."""
+    for path in paths:
+        if "-" in captures and outputs.suffix(path) in outputs.READ_AGAIN:
+            raise _core.OutputError(f"{path}: {outputs.CANNOT_READ_AGAIN}")
 
 
 def _say(scan: Scan, options: argparse.Namespace) -> None:

@@ -18,6 +18,15 @@ FORMATS = {
 """Module by suffix. Each has `write(scan, path, options)`; imported when it is needed."""
 
 
+READ_AGAIN = frozenset({".pcapng"})
+"""Formats that hold frames, for which the captures are read a second time."""
+
+CANNOT_READ_AGAIN = (
+    "the frames are read a second time, which standard input and pipes do not allow: save the "
+    "capture to a file first"
+)
+
+
 class Options(NamedTuple):
     """What the caller asked for and every format must respect."""
 

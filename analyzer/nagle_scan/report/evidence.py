@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nagle_scan import _core
+from nagle_scan import _core, outputs
 from nagle_scan.outputs import Options
 from nagle_scan.report import pcapng
 from nagle_scan.report.layout import count, duration, printable
@@ -48,10 +48,7 @@ def save(scan: Scan, path: str, payload: bool) -> None:
 def _check(scan: Scan, path: str) -> None:
     """The captures are read again, and must not be overwritten."""
     if not scan.can_be_read_again:
-        raise _core.OutputError(
-            f"{path}: the frames are read a second time, which standard input and pipes do not "
-            "allow: save the capture to a file first"
-        )
+        raise _core.OutputError(f"{path}: {outputs.CANNOT_READ_AGAIN}")
     if os.path.realpath(path) in map(os.path.realpath, scan.paths):
         raise _core.OutputError(f"{path}: would overwrite the capture")
 
