@@ -10,7 +10,7 @@ import pytest
 from conftest import CAPTURES, PUBLIC, Run
 from conversation import Conversation, interleaved, ipv6, over_ipv6, stalled, write
 from markdown_it import MarkdownIt
-from nagle_scan.report.markdown import code, escaped
+from nagle_scan.report.markup import code, escaped
 
 RENDERER = MarkdownIt("gfm-like", {"linkify": False})
 MAX_LINES = 59

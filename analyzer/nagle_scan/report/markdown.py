@@ -10,7 +10,8 @@ from nagle_scan import _core, advice, messages
 from nagle_scan.outputs import Options
 from nagle_scan.report import text
 from nagle_scan.report.ladder import ladder
-from nagle_scan.report.layout import PLAIN, count, duration, endpoint, maybe_ms, printable
+from nagle_scan.report.layout import PLAIN, count, duration, endpoint, maybe_ms
+from nagle_scan.report.markup import code, escaped, table
 from nagle_scan.results import Scan
 
 MAX_SENTENCES = 2
@@ -20,7 +21,6 @@ MAX_SERVERS = 2
 MAX_WAITS = 5
 MAX_REASONS = 3
 MAX_NAMES = 3
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$@&])")
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 
 
@@ -38,20 +38,6 @@ def save(scan: Scan, path: str) -> None:
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise _core.OutputError(f"{path}: cannot write: {reason}") from None
-
-
-def escaped(outside: str) -> str:
-    """Text from outside that Markdown shows as it is, in a paragraph or in a table."""
-    return SPECIAL.sub(r"\\\1", printable(outside))
-
-
-def code(outside: str) -> str:
-    """Text from outside as code: no mention, link or emoji is made of it."""
-    shown = printable(outside).replace("|", "\N{BROKEN BAR}")
-    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
-    fence = "`" * (longest + 1)
-    space = " " if shown[:1] in ("`", " ", "") or shown[-1:] in ("`", " ") else ""
-    return f"{fence}{space}{shown}{space}{fence}"
 
 
 def _lines(scan: Scan) -> Iterator[str]:
@@ -108,15 +94,6 @@ def _flat(wrapped: str) -> str:
     return " ".join(wrapped.split())
 
 
-def _table(heads: Sequence[str], alignment: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """`alignment` has a letter for each column: l or r."""
-    yield f"| {' | '.join(heads)} |"
-    yield "|" + "|".join("---:" if column == "r" else "---" for column in alignment) + "|"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-    yield ""
-
-
 def _connections(
     scan: Scan, rows: Sequence[_core.ConnectionRow], summary: _core.Summary
 ) -> Iterator[str]:
@@ -144,7 +121,7 @@ def _connections(
         )
         for row in rows
     ]
-    yield from _table((*heads, "without stalls"), "rlllrrrr", cells)
+    yield from table((*heads, "without stalls"), "rlllrrrr", cells)
 
 
 def _latencies(servers: Sequence[_core.ServerRow]) -> Iterator[str]:
@@ -159,7 +136,7 @@ def _latencies(servers: Sequence[_core.ServerRow]) -> Iterator[str]:
         if server.stalled_exchanges:
             without = map(duration, server.predicted_ms)
             rows.append((name, exchanges, "without stalls", *without))
-    yield from _table(("server", "exchanges", "", *PERCENTILES), "lrl" + "r" * 6, rows)
+    yield from table(("server", "exchanges", "", *PERCENTILES), "lrl" + "r" * 6, rows)
 
 
 def _clearest(scan: Scan, stall: _core.WaitRow) -> Iterator[str]:
@@ -227,7 +204,7 @@ def _clean(scan: Scan, summary: _core.Summary) -> Iterator[str]:
             )
             for wait in waits
         ]
-        yield from _table(heads, "rrllll", rows)
+        yield from table(heads, "rrllll", rows)
 
 
 def _notes(summary: _core.Summary) -> Iterator[str]:
