@@ -162,7 +162,7 @@ def test_a_small_head_before_full_segments_is_no_tail(
         made.ack("client")
         made.wait(200.0)
     path = write(tmp_path / "head.pcap", made.frames)
-    (found,) = _core.scan_captures([str(path)], None, 10.0, False).groups()
+    (found,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
     assert (found.stalls, found.len_unacked, found.len_held) == (4, 1460, 300)
     assert found.unacked_full_sized == tail
 
@@ -230,7 +230,7 @@ def test_a_websocket_server_is_known_by_the_reply_that_began_it(tmp_path: Path) 
         made.ack("client")
         made.wait(200.0)
     path = write(tmp_path / "pushes.pcap", made.frames)
-    (found,) = _core.scan_captures([str(path)], None, 10.0, False).groups()
+    (found,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
     assert found.sender == "server"
     assert (found.len_unacked, found.len_held) == (10, 300)
     (settings,) = (
@@ -259,6 +259,6 @@ def test_a_cause_without_a_hint_is_explained_elsewhere() -> None:
 def test_the_tail_of_a_windows_sender_is_seen_as_one() -> None:
     tails = {}
     for path in sorted(PUBLIC.glob("*.pcap*")):
-        scan = _core.scan_captures([str(path)], None, 10.0, False)
+        scan = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress())
         tails[path.name] = [found.unacked_full_sized for found in scan.groups()]
     assert any(any(found) for found in tails.values()), tails

@@ -24,6 +24,7 @@ from conversation import (
     records,
     stalled,
 )
+from nagle_scan import outputs
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import ARP
 from scapy.packet import Raw
@@ -200,7 +201,9 @@ def test_a_pcapng_with_several_interfaces_keeps_every_interfaces_stalls(
     assert_noticed(run(path), 1, "2 TCP connections", "(2 of 2)")
 
 
-@pytest.mark.parametrize("name", ["no/such/folder/x.json", "no/such/folder/x.csv"])
+@pytest.mark.parametrize(
+    "name", [f"no/such/folder/x{suffix}" for suffix in sorted(outputs.FORMATS)]
+)
 def test_an_output_in_a_folder_that_is_not_there(name: str, run: Run, tmp_path: Path) -> None:
     done = run(SPLIT, "-o", tmp_path / name)
     assert_refused(done, name, "cannot write", "no such file or directory")
@@ -211,7 +214,7 @@ def test_an_output_that_is_a_folder(run: Run, tmp_path: Path) -> None:
     assert_refused(run(SPLIT, "-o", tmp_path / "x.json"), "x.json", "is a directory")
 
 
-@pytest.mark.parametrize("suffix", [".json", ".csv"])
+@pytest.mark.parametrize("suffix", sorted(outputs.FORMATS))
 def test_an_output_on_a_full_disk(suffix: str, run: Run, tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")

@@ -24,6 +24,7 @@ class Summary:
     waits_not_listed: int
     waits_not_listed_ms: float
     warnings: list[tuple[str, str]]
+    anonymized: str | None
 
 class Group:
     cause: str
@@ -136,6 +137,20 @@ class Progress:
     @property
     def total_bytes(self) -> int | None: ...
 
+class FrameRow:
+    frame: int
+    time_ns: int
+    wire_len: int
+    link_type: int
+    data: bytes
+    payload_at: int
+    payload_len: int
+
+class ShownRow:
+    connection: int
+    frames: list[tuple[int, int]]
+    of: int
+
 class Scan:
     def summary(self) -> Summary: ...
     def groups(self) -> list[Group]: ...
@@ -150,6 +165,8 @@ class Scan:
     def columns(self, table: str) -> dict[str, Any]: ...
     def json_head(self) -> str: ...
     def write_json(self, path: str, extra: str | None = None) -> None: ...
+    def anonymized(self, key: bytes) -> Scan: ...
+    def captures(self) -> list[str]: ...
     def write_csv(self, path: str) -> None: ...
 
 def scan_captures(
@@ -162,3 +179,9 @@ def scan_captures(
 def explain(cause: str) -> str | None: ...
 def payloads(paths: list[str], frames: list[int]) -> list[bytes]: ...
 def segments(paths: list[str], filter: str | None, connection: int) -> dict[str, Any]: ...
+def read_frames(
+    paths: list[str], numbers: list[int], payload: bool, key: bytes | None
+) -> list[FrameRow]: ...
+def choose_frames(
+    paths: list[str], filter: str | None, wanted: list[tuple[int, list[tuple[int, int]]]]
+) -> list[ShownRow]: ...

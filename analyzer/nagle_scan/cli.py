@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from nagle_scan import _core, compare, explain, interrupt, outputs
+from nagle_scan import _core, compare, explain, interrupt, keys, outputs
 from nagle_scan.progress import ProgressLine
 from nagle_scan.report import comparison as beside
 from nagle_scan.report import layout, text
@@ -53,22 +53,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     _refuse_to_overwrite([*options.capture, *options.baseline], options.output)
+    _refuse_to_read_again(options.capture, options.output)
     if "-" in options.capture and "-" in options.baseline:
         raise _core.CaptureError("-: standard input can be read only once")
+    if options.anonymize or options.key_file is not None:
+        options.key = keys.find(options.key_file)
     baseline = _scan(options.baseline, options) if options.baseline else None
     progress = _core.Progress()
     scan = _scan(options.capture, options, progress)
-    core = scan.core
     for path in options.output:
-        outputs.write(scan, path, outputs.Options(options.min_wait, baseline))
+        chosen = outputs.Options(options.min_wait, baseline, options.payload)
+        outputs.write(scan, path, chosen)
     compared = (baseline, compare.compare(baseline, scan)) if baseline else None
-    _say(core, compared, options)
+    _say(scan, compared)
     if progress.stopped:
         return EXIT_INTERRUPTED
     if compared and compared[1].verdict == "inconclusive":
         message = "cannot be compared: no server that stalled before has data in it"
         raise _core.CaptureError(f"{options.capture[0]}: {message}")
-    if core.summary().stalls and not options.exit_zero:
+    if scan.core.summary().stalls and not options.exit_zero:
         return EXIT_STALLS
     return EXIT_CLEAN
 
@@ -84,7 +87,9 @@ def _scan(
     if progress.stopped and paths is not options.capture:
         # Half a baseline compares with nothing.
         raise KeyboardInterrupt
-    return Scan(paths, options.filter, core)
+    if options.key is not None:
+        core = core.anonymized(options.key)
+    return Scan(paths, options.filter, core, options.key, options.min_wait)
 
 
 def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> None:
@@ -96,17 +101,20 @@ def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> Non
         taken[os.path.realpath(path)] = path
 
 
-def _say(
-    scan: _core.Scan,
-    compared: tuple[Scan, compare.Comparison] | None,
-    options: argparse.Namespace,
-) -> None:
+def _refuse_to_read_again(captures: Sequence[str], paths: Sequence[str]) -> None:
+    """Says before any work what would fail after it."""
+    for path in paths:
+        if "-" in captures and outputs.suffix(path) in outputs.READ_AGAIN:
+            raise _core.OutputError(f"{path}: {outputs.CANNOT_READ_AGAIN}")
+
+
+def _say(scan: Scan, compared: tuple[Scan, compare.Comparison] | None) -> None:
     """Prints the report. A reader who has gone (head, less) is no error."""
     # None where the shell closed it (`>&-`).
     if sys.stdout is None:
         return
     style = layout.COLOURS if layout.wants_colours(sys.stdout) else layout.PLAIN
-    report = text.render(scan, options.capture, options.min_wait, style)
+    report = text.render(scan, style)
     if compared is not None:
         report += "\n\n" + beside.render(*compared, style)
     _print(report)
@@ -225,6 +233,23 @@ def _parser() -> argparse.ArgumentParser:
         "also that the servers which stalled before have no data now",
     )
     parser.add_argument(
+        "--payload",
+        action="store_true",
+        help="keep the payload of the frames in -o evidence.pcapng (default: cut it)",
+    )
+    parser.add_argument(
+        "--anonymize",
+        action="store_true",
+        help="replace IP and MAC addresses in every output, prefix-preserving (ipcrypt-pfx); "
+        f"the key comes from --key-file or {keys.VARIABLE}, else it is random",
+    )
+    parser.add_argument(
+        "--key-file",
+        metavar="FILE",
+        type=_utf8,
+        help="anonymize with the key in this file (openssl rand -hex 32 > FILE)",
+    )
+    parser.add_argument(
         "--exit-zero", action="store_true", help="exit with 0 for stalls too, for scripts"
     )
     parser.add_argument(
@@ -234,6 +259,7 @@ def _parser() -> argparse.ArgumentParser:
         action=_Explain,
         help="say what a cause is, how it is recognised and what to do; without CAUSE list them",
     )
+    parser.set_defaults(key=None)
     parser.add_argument("--version", action="version", version=f"nagle-scan {_core.VERSION}")
     return parser
 

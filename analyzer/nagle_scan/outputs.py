@@ -12,8 +12,19 @@ if TYPE_CHECKING:
 FORMATS = {
     ".json": "nagle_scan.report.json",
     ".csv": "nagle_scan.report.csv",
+    ".md": "nagle_scan.report.markdown",
+    ".pcapng": "nagle_scan.report.evidence",
 }
 """Module by suffix. Each has `write(scan, path, options)`; imported when it is needed."""
+
+
+READ_AGAIN = frozenset({".pcapng"})
+"""Formats that hold frames, for which the captures are read a second time."""
+
+CANNOT_READ_AGAIN = (
+    "the frames are read a second time, which standard input and pipes do not allow: save the "
+    "capture to a file first"
+)
 
 
 class Options(NamedTuple):
@@ -22,6 +33,7 @@ class Options(NamedTuple):
     min_wait_ms: float
     baseline: Scan | None = None
     """The same service before a change, to be set beside the scan."""
+    payload: bool = False
 
 
 def suffix(path: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nagle_scan import _core
+from nagle_scan import _core, keys
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,15 +23,17 @@ def scan(
     path_or_paths: _Path | Iterable[_Path],
     filter: str | None = None,
     min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
+    anonymize: bytes | None = None,
 ) -> Scan:
     """Scans one capture, or several as one logical capture in the order of their first frames.
 
     `filter` is a BPF expression (`"tcp port 8888"`), compiled by libpcap. Waits shorter than
-    `min_wait_ms` are not recorded.
+    `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
+    tables and files (ipcrypt-pfx), and the same key gives the same replacements.
 
-    Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000, `CaptureError` for an input that
-    cannot be read, `FilterError` for a bad expression, `KeyboardInterrupt` soon after Ctrl-C. A
-    capture that breaks off is no error: see `Scan.warnings`.
+    Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000 or a bad key, `CaptureError` for
+    an input that cannot be read, `FilterError` for a bad expression, `KeyboardInterrupt` soon after
+    Ctrl-C. A capture that breaks off is no error: see `Scan.warnings`.
     """
     if not 0 < min_wait_ms <= 3_600_000:
         raise ValueError(f"min_wait_ms must be more than 0 and at most an hour: {min_wait_ms}")
@@ -40,16 +43,27 @@ def scan(
     core = _core.scan_captures(
         paths, filter, min_wait_ms, exchanges=True, progress=_core.Progress()
     )
-    return Scan(paths, filter, core)
+    if anonymize is not None:
+        core = core.anonymized(keys.checked(anonymize))
+    return Scan(paths, filter, core, anonymize, min_wait_ms)
 
 
 class Scan:
     """What a scan found. Tables are DataFrames; times are ns since the epoch, durations ms."""
 
-    def __init__(self, paths: list[str], filter: str | None, core: _core.Scan) -> None:
+    def __init__(
+        self,
+        paths: list[str],
+        filter: str | None,
+        core: _core.Scan,
+        key: bytes | None = None,
+        min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
+    ) -> None:
         self.paths = paths
         self.filter = filter
         self.core = core
+        self.key = key
+        self.min_wait_ms = min_wait_ms
 
     @property
     def verdict(self) -> str:
@@ -60,6 +74,16 @@ class Scan:
     def warnings(self) -> list[tuple[str, str]]:
         """What was lost or not used: (input, sentence)."""
         return self.core.summary().warnings
+
+    @property
+    def names(self) -> list[str]:
+        """The captures as outputs name them: their paths, or only numbered where anonymised."""
+        return self.paths if self.key is None else self.core.captures()
+
+    @property
+    def can_be_read_again(self) -> bool:
+        """Are the captures files? Standard input and pipes are gone once they were read."""
+        return all(Path(path).is_file() for path in self.paths)
 
     @cached_property
     def connections(self) -> pd.DataFrame:
@@ -142,11 +166,27 @@ class Scan:
         """Writes the stalls, one row each. Raises `OutputError`."""
         self.core.write_csv(_utf8(path, _core.OutputError))
 
+    def to_markdown(self, path: _Path) -> None:
+        """Writes a ticket for GitHub, GitLab or Jira. Raises `OutputError`."""
+        from nagle_scan.report import markdown
+
+        markdown.save(self, _utf8(path, _core.OutputError))
+
+    def to_evidence(self, path: _Path, payload: bool = False) -> None:
+        """Writes the frames of the clearest stalls and their neighbours as an annotated pcapng.
+
+        They are read again from the captures and cut after the TCP header unless `payload`. Raises
+        `OutputError` (also for standard input, which cannot be read again) and `CaptureError`.
+        """
+        from nagle_scan.report import evidence
+
+        evidence.save(self, _utf8(path, _core.OutputError), payload)
+
     def __repr__(self) -> str:
         """The verdict and its counts."""
         summary = self.core.summary()
         return (
-            f"<Scan {', '.join(self.paths)}: {summary.verdict}, {summary.stalls} stalls "
+            f"<Scan {', '.join(self.names)}: {summary.verdict}, {summary.stalls} stalls "
             f"({summary.stalled_ms:.1f} ms) on {summary.affected_connections} of "
             f"{summary.connections} connections>"
         )

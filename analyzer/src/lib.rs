@@ -5,16 +5,22 @@
 
 #[cfg(test)]
 mod allocations;
+mod anonymize;
 mod capture;
 mod causes;
+mod checksum;
 mod decode;
 mod error;
 mod evidence;
+mod excerpt;
 mod export;
 mod filter;
 mod flow;
+mod frame_rows;
+mod frames;
 mod hold;
 mod judge;
+mod layout;
 mod link;
 mod pace;
 mod payload;
@@ -22,6 +28,7 @@ mod pieces;
 mod progress;
 mod python;
 mod reader;
+mod redact;
 mod rows;
 mod scan;
 mod seq;
@@ -144,6 +151,22 @@ impl PyScan {
         into_dict(py, py.detach(move || columns(&scan)))
     }
 
+    /// A copy with all addresses encrypted under `key`, and with captures that are only numbered.
+    fn anonymized(&self, py: Python<'_>, key: [u8; anonymize::KEY_LEN]) -> PyResult<PyScan> {
+        let anonymizer = frame_rows::anonymizer(key)?;
+        let scan = py.detach(|| {
+            let mut scan = scan::Scan::clone(&self.scan);
+            anonymizer.anonymize(&mut scan);
+            scan
+        });
+        Ok(PyScan { scan: Arc::new(scan) })
+    }
+
+    /// The captures in the order of their frames.
+    fn captures(&self) -> Vec<String> {
+        self.scan.captures.iter().map(|capture| capture.path.clone()).collect()
+    }
+
     /// The output contract without its connections.
     fn json_head(&self) -> String {
         export::json_head(&self.scan)
@@ -244,5 +267,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(segments, module)?)?;
     module.add_function(wrap_pyfunction!(payloads, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    frame_rows::add_to(module)?;
     Ok(())
 }

@@ -26,6 +26,8 @@ pub struct Summary {
     pub waits_not_listed_ms: f64,
     /// Name of the input and what a reader must know of it.
     pub warnings: Vec<(String, String)>,
+    /// The scheme under which addresses were replaced.
+    pub anonymized: Option<&'static str>,
 }
 
 /// Stalls of one cause between the same two parties; durations in ms.
@@ -168,6 +170,7 @@ impl Summary {
             without_handshake: summary.without_handshake,
             waits_not_listed: summary.unlisted_waits,
             waits_not_listed_ms: ms(summary.unlisted_wait_ns),
+            anonymized: scan.anonymized,
             warnings: captures
                 .iter()
                 .flat_map(|capture| {

@@ -19,8 +19,11 @@ pub struct Options {
 }
 
 /// Everything a scan found. `findings` are grouped by connection, in the order of `verdicts`.
+#[derive(Clone)]
 pub struct Scan {
     pub captures: Vec<CaptureSummary>,
+    /// The scheme under which its addresses were replaced, if they were.
+    pub anonymized: Option<&'static str>,
     pub verdicts: Vec<Verdict>,
     pub findings: Vec<Finding>,
     /// Where each connection's findings begin; one entry more than `verdicts`.
@@ -89,6 +92,22 @@ pub fn segments(
     };
     reader::read_all(paths, filter, progress, |batch| tracker.take(batch, &mut keep))?;
     Ok(found)
+}
+
+/// Reads the captures again and shows the connection of each segment, and where it was captured.
+///
+/// # Errors
+/// As [`scan`].
+pub fn each_segment(
+    paths: &[String],
+    filter: Option<&str>,
+    mut see: impl FnMut(u32, Mark),
+) -> Result<(), ScanError> {
+    let mut tracker = Tracker::new(i64::MAX, false);
+    let mut tell = |at: &Connection, _: Side, _: &Header, mark: Mark| see(at.id, mark);
+    let unseen = Arc::new(Progress::default());
+    reader::read_all(paths, filter, &unseen, |batch| tracker.take(batch, &mut tell))?;
+    Ok(())
 }
 
 /// The connections so far.
@@ -169,6 +188,7 @@ impl Tracker {
         }
         Scan {
             captures,
+            anonymized: None,
             verdicts,
             findings,
             first_finding,

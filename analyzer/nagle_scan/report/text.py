@@ -18,6 +18,7 @@ from nagle_scan.report.layout import (
     times,
     wrapped,
 )
+from nagle_scan.results import Scan
 
 MAX_CONNECTIONS = 10
 MAX_GROUPS = 5
@@ -27,14 +28,15 @@ MAX_PARTIES = 6
 MAX_REMEDIES = 2
 
 
-def render(scan: _core.Scan, paths: Sequence[str], min_wait_ms: float, style: Style) -> str:
+def render(whole: Scan, style: Style) -> str:
     """The whole report, without a final newline."""
+    scan = whole.core
     summary = scan.summary()
-    parts = [_header(summary, paths, style), *_notices(summary, style)]
+    parts = [_header(summary, whole.names, style), *_notices(summary, style)]
     if summary.verdict == "stalls":
-        parts += _stalls(scan, summary, paths, style)
+        parts += _stalls(scan, summary, whole.paths, style)
     elif summary.verdict == "clean":
-        parts += _clean(scan, summary, min_wait_ms, style)
+        parts += _clean(scan, summary, whole.min_wait_ms, style)
     else:
         parts.append(_inconclusive(summary, style))
     return "\n".join(parts)
@@ -52,25 +54,37 @@ def _header(summary: _core.Summary, paths: Sequence[str], style: Style) -> str:
 
 
 def _notices(summary: _core.Summary, style: Style) -> Iterator[str]:
+    for path, sentence in notices(summary):
+        yield _notice((f"{printable(path)}: " if path else "") + sentence, style)
+
+
+def notices(summary: _core.Summary) -> Iterator[tuple[str, str]]:
+    """What a reader must know first: the capture it is about, if one of several, and a sentence."""
+    if summary.anonymized:
+        yield "", f"addresses anonymized: {summary.anonymized}, keyed"
     several = len({path for path, _ in summary.warnings}) > 1
     for path, warning in summary.warnings:
-        yield _notice((f"{printable(path)}: " if several else "") + warning, style)
+        yield path if several else "", warning
     if summary.one_sided:
-        yield _notice(
-            f"{count(summary.one_sided, 'connection')} captured in one direction only: "
-            "no stall can be told there",
-            style,
+        yield (
+            "",
+            (
+                f"{count(summary.one_sided, 'connection')} captured in one direction only: "
+                "no stall can be told there"
+            ),
         )
     if summary.without_handshake:
-        yield _notice(
-            f"{count(summary.without_handshake, 'connection')} without its handshake: "
-            "round trips, windows and the MSS are estimates there",
-            style,
+        yield (
+            "",
+            (
+                f"{count(summary.without_handshake, 'connection')} without its handshake: "
+                "round trips, windows and the MSS are estimates there"
+            ),
         )
     if summary.waits_not_listed:
-        yield _notice(
-            f"{count(summary.waits_not_listed, 'wait')} without a stall counted but not listed",
-            style,
+        yield (
+            "",
+            (f"{count(summary.waits_not_listed, 'wait')} without a stall counted but not listed"),
         )
 
 

@@ -95,6 +95,7 @@ fn serialized(scan: &Scan, chunk: usize) -> serde_json::Result<Vec<u8>> {
 #[derive(serde::Serialize)]
 struct Head<'a> {
     schema: &'static str,
+    anonymized: Option<&'static str>,
     captures: Vec<JsonCapture<'a>>,
     summary: JsonSummary,
     servers: Vec<ServerRow>,
@@ -212,6 +213,7 @@ impl<'a> Head<'a> {
     fn new(scan: &'a Scan) -> Self {
         Self {
             schema: "nagle-scan/1",
+            anonymized: scan.anonymized,
             captures: scan.captures.iter().map(JsonCapture::new).collect(),
             summary: JsonSummary::new(&Summary::of(scan)),
             servers: servers(scan, usize::MAX),

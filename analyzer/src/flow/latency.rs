@@ -11,7 +11,7 @@ pub type Latency = Histogram<u32>;
 const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// What one server's exchanges took.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct ServerLatency {
     pub server: Endpoint,
     pub latency: Latency,

@@ -1,0 +1,54 @@
+"""The key of `--anonymize`: from a file or the environment, where `ps` does not show it."""
+
+from __future__ import annotations
+
+import binascii
+import os
+import secrets
+from pathlib import Path
+
+from nagle_scan import _core
+
+KEY_LEN = 32
+VARIABLE = "NAGLE_SCAN_KEY"
+
+
+def checked(key: bytes) -> bytes:
+    """A key that the scheme takes. Raises `ValueError`."""
+    if len(key) != KEY_LEN:
+        raise ValueError(f"the key must have {KEY_LEN} bytes, not {len(key)}")
+    if key[: KEY_LEN // 2] == key[KEY_LEN // 2 :]:
+        raise ValueError("the two halves of the key must differ")
+    return key
+
+
+def find(path: str | None) -> bytes:
+    """The key in `path`, else the one in `NAGLE_SCAN_KEY`, else a random one.
+
+    Raises `NagleScanError` for one that cannot be used; the message does not show it.
+    """
+    if path is not None:
+        return _parsed(_content(path), path)
+    if text := os.environ.get(VARIABLE):
+        return _parsed(text.encode(errors="surrogateescape"), f"the variable {VARIABLE}")
+    return secrets.token_bytes(KEY_LEN)
+
+
+def _content(path: str) -> bytes:
+    try:
+        with Path(path).open("rb") as file:
+            # More than any key, and bounded: the path may be a device.
+            return file.read(1024)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _core.NagleScanError(f"{path}: cannot read the key: {reason.lower()}") from None
+
+
+def _parsed(content: bytes, where: str) -> bytes:
+    try:
+        return checked(binascii.unhexlify(content.strip()))
+    except ValueError:
+        raise _core.NagleScanError(
+            f"{where}: a key is {2 * KEY_LEN} hexadecimal digits (openssl rand -hex {KEY_LEN}) "
+            "whose halves differ"
+        ) from None

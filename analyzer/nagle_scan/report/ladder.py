@@ -1,0 +1,50 @@
+"""One stall as an ASCII ladder: two hosts, three arrows, and the wait between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nagle_scan import _core
+
+WIDTH = 72
+TIME_LEN = 12
+BETWEEN = WIDTH - TIME_LEN - 4
+
+
+def ladder(stall: _core.WaitRow) -> list[str]:
+    """The lines, none wider than `WIDTH`: sender left, receiver right."""
+    return list(_lines(stall))
+
+
+def _lines(stall: _core.WaitRow) -> Iterator[str]:
+    receiver_side = "client" if stall.by == "server" else "server"
+    yield f"{stall.by:<6} (left)   {stall.sender}"
+    yield f"{receiver_side:<6} (right)  {stall.receiver}"
+    yield ""
+    ack_ms = (stall.ack_ns - stall.from_ns) / 1e6
+    held_ms = (stall.to_ns - stall.from_ns) / 1e6
+    late = "after one round trip"
+    if stall.cause == "nagle_delack":
+        late = f"{stall.ack_delay_ms:.1f} ms late"
+    yield _right(0.0, f"frame {stall.frame_from}: {stall.len_from} B, unacknowledged")
+    yield _band("")
+    yield _band(f":  {stall.wait_ms:.1f} ms: the next {stall.len_to} B are held by Nagle")
+    yield _band("")
+    yield _left(ack_ms, f"frame {stall.frame_ack}: pure ACK, {late}")
+    yield _right(held_ms, f"frame {stall.frame_to}: {stall.len_to} B, released")
+
+
+def _right(time_ms: float, label: str) -> str:
+    return _row(time_ms, f"-- {label} ".ljust(BETWEEN - 1, "-") + ">")
+
+
+def _left(time_ms: float, label: str) -> str:
+    return _row(time_ms, "<" + f" {label} --".rjust(BETWEEN - 1, "-"))
+
+
+def _row(time_ms: float, arrow: str) -> str:
+    return f"{time_ms:.3f} ms".rjust(TIME_LEN) + f" |{arrow}|"
+
+
+def _band(text: str) -> str:
+    return " " * TIME_LEN + " |" + (text or ":").ljust(BETWEEN) + "|"

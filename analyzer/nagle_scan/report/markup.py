@@ -1,0 +1,33 @@
+"""Markdown from text of any origin: nothing from outside becomes markup."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nagle_scan.report.layout import printable
+
+SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$@&])")
+
+
+def escaped(outside: str) -> str:
+    """Text from outside that Markdown shows as it is, in a paragraph or in a table."""
+    return SPECIAL.sub(r"\\\1", printable(outside))
+
+
+def code(outside: str) -> str:
+    """Text from outside as code: no mention, link or emoji is made of it."""
+    shown = printable(outside).replace("|", "\N{BROKEN BAR}")
+    longest = max((len(run) for run in re.findall("`+", shown)), default=0)
+    fence = "`" * (longest + 1)
+    space = " " if shown[:1] in ("`", " ", "") or shown[-1:] in ("`", " ") else ""
+    return f"{fence}{space}{shown}{space}{fence}"
+
+
+def table(heads: Sequence[str], alignment: str, rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """`alignment` has a letter for each column: l or r."""
+    yield f"| {' | '.join(heads)} |"
+    yield "|" + "|".join("---:" if column == "r" else "---" for column in alignment) + "|"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
+    yield ""

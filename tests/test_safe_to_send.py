@@ -1,0 +1,396 @@
+"""Nothing of the payload and, where asked for, no address leaves in any output."""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+import struct
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, Run
+from conversation import (
+    Conversation,
+    Frame,
+    interleaved,
+    ipv4,
+    ipv6,
+    pcap,
+    records,
+    stalled,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nagle_scan import _core, outputs
+from scapy.layers.inet import IP, TCP, IPOption_RR
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrRouting, PadN
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.packet import Packet, Raw
+
+KEY = bytes(range(32))
+NAMES = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
+
+
+def every_output(run: Run, capture: Path, folder: Path, *options: str | Path) -> dict[str, bytes]:
+    """The report and each kind of file for `capture`."""
+    folder.mkdir()
+    wanted: list[str | Path] = []
+    for suffix in outputs.FORMATS:
+        wanted += ["-o", folder / f"x{suffix}"]
+    done = run(capture, "--exit-zero", *options, *wanted)
+    assert (done.returncode, done.stderr) == (0, b"")
+    files = {suffix: (folder / f"x{suffix}").read_bytes() for suffix in outputs.FORMATS}
+    return {"report": done.stdout, **files}
+
+
+# Payload.
+
+
+def with_other_payload(source: Path, target: Path, seed: int = 7) -> list[bytes]:
+    """A copy with random payload of the same lengths and right checksums; returns the payloads."""
+    content = source.read_bytes()
+    numbers = random.Random(seed)
+    parts, payloads, at = [content[:24]], [], 24
+    while at < len(content):
+        captured = struct.unpack_from("<I", content, at + 8)[0]
+        packet = Ether(content[at + 16 : at + 16 + captured])
+        payload = bytes(packet[TCP].payload)
+        payloads.append(payload)
+        packet[TCP].remove_payload()
+        packet = packet / Raw(numbers.randbytes(len(payload)))
+        del packet[TCP].chksum
+        parts += [content[at : at + 16], bytes(packet)]
+        at += 16 + captured
+    target.write_bytes(b"".join(parts))
+    return payloads
+
+
+def windows(data: bytes, size: int = 8) -> set[bytes]:
+    return {data[at : at + size] for at in range(len(data) - size + 1)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_output_holds_payload(name: str, run: Run, tmp_path: Path) -> None:
+    capture, other = tmp_path / "capture.pcap", tmp_path / "other" / "capture.pcap"
+    other.parent.mkdir()
+    capture.write_bytes((CAPTURES / f"{name}.pcap").read_bytes())
+    payloads = with_other_payload(capture, other)
+    secret = set().union(*(windows(payload) for payload in payloads))
+    assert secret
+    ours = every_output(run, capture, tmp_path / "ours")
+    theirs = every_output(run, other, tmp_path / "theirs")
+    for kind, content in ours.items():
+        # What is there whatever the payload is did not come from it.
+        assert not secret & windows(content) - windows(theirs[kind]), kind
+
+
+def test_the_search_finds_payload_that_was_kept(run: Run, tmp_path: Path) -> None:
+    capture = CAPTURES / "jdk-httpserver.pcap"
+    payloads = with_other_payload(capture, tmp_path / "other.pcap")
+    kept = every_output(run, capture, tmp_path / "kept", "--payload")[".pcapng"]
+    held = [payload for payload in payloads if payload]
+    assert all(payload in kept for payload in held)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_outputs_do_not_depend_on_what_the_payload_is(name: str, run: Run, tmp_path: Path) -> None:
+    """Not even through a checksum: two payloads that nobody recognises give the same bytes."""
+    made = [tmp_path / turn / "capture.pcap" for turn in ("one", "two")]
+    for seed, path in enumerate(made):
+        path.parent.mkdir()
+        with_other_payload(CAPTURES / f"{name}.pcap", path, seed)
+    assert made[0].stat().st_size == made[1].stat().st_size
+    assert made[0].read_bytes() != made[1].read_bytes()
+    one, two = (every_output(run, path, path.parent / "out") for path in made)
+    for kind, content in one.items():
+        here, there = (str(path.parent).encode() for path in made)
+        assert content.replace(here, b"") == two[kind].replace(there, b""), kind
+
+
+def test_the_payload_that_ethernet_padding_may_hide_is_cut_too(tmp_path: Path) -> None:
+    rows = [(when, data + b"leftover") for when, data in records(stalled().frames)]
+    (tmp_path / "a.pcap").write_bytes(pcap(rows))
+    nagle_scan.scan(tmp_path / "a.pcap").to_evidence(tmp_path / "evidence.pcapng")
+    assert b"leftover" not in (tmp_path / "evidence.pcapng").read_bytes()
+
+
+# Addresses.
+
+MACS = [bytes.fromhex("001b21a0b1c2"), bytes.fromhex("3c22fbd3e4f5")]
+ADDRESSES = ["192.0.2.17", "192.0.2.130", "2001:db8:a:b::17", "2001:db8:a:c::99"]
+
+
+def with_macs(packet: Packet) -> bytes:
+    to_server = packet[TCP].dport < packet[TCP].sport
+    source, destination = MACS if to_server else MACS[::-1]
+    text = [":".join(f"{byte:02x}" for byte in mac) for mac in (source, destination)]
+    return bytes(Ether(src=text[0], dst=text[1]) / Dot1Q(vlan=42) / packet)
+
+
+def cooked(packet: Packet) -> bytes:
+    """LINUX_SLL."""
+    kind = 0x86DD if IPv6 in packet else 0x0800
+    return (
+        struct.pack(">HHH", 0, 1, 6)
+        + MACS[0]
+        + b"\x12\x34"
+        + struct.pack(">H", kind)
+        + bytes(packet)
+    )
+
+
+def cooked2(packet: Packet) -> bytes:
+    """LINUX_SLL2."""
+    kind = 0x86DD if IPv6 in packet else 0x0800
+    head = struct.pack(">HHIHBB", kind, 0, 2, 1, 0, 6)
+    return head + MACS[0] + b"\x12\x34" + bytes(packet)
+
+
+LINKS: dict[str, tuple[int, Callable[[Packet], bytes]]] = {
+    "ethernet": (1, with_macs),
+    "cooked": (113, cooked),
+    "cooked2": (276, cooked2),
+    "raw": (101, bytes),
+}
+
+
+def frames() -> list[Frame]:
+    v4 = Conversation((ADDRESSES[0], 40000), (ADDRESSES[1], 8000))
+    v6 = Conversation((ADDRESSES[2], 40000), (ADDRESSES[3], 8000), network=ipv6, now_ms=0.4)
+    return interleaved(stalled(v4), stalled(v6))
+
+
+@pytest.fixture(params=LINKS)
+def capture(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    link_type, link = LINKS[request.param]
+    path = tmp_path / f"host-{ADDRESSES[0]}.pcap"
+    path.write_bytes(pcap(records(frames(), link), link_type=link_type))
+    return path
+
+
+def forms(address: str) -> list[bytes]:
+    """An address as text and as bytes."""
+    one = ipaddress.ip_address(address)
+    return [one.compressed.encode(), one.exploded.encode(), one.packed]
+
+
+def test_no_output_holds_an_address(capture: Path, run: Run, tmp_path: Path) -> None:
+    plain = every_output(run, capture, tmp_path / "plain")
+    hidden = every_output(run, capture, tmp_path / "hidden", "--anonymize")
+    assert hidden.keys() == plain.keys()
+    for kind, content in hidden.items():
+        for address in ADDRESSES:
+            assert not any(form in content for form in forms(address)), kind
+        assert not any(mac in content for mac in MACS)
+        assert not any(mac[:3] in content for mac in MACS)
+    assert ADDRESSES[0].encode() in plain["report"]
+    assert ipaddress.ip_address(ADDRESSES[2]).packed in plain[".pcapng"]
+
+
+def test_outputs_say_how_addresses_were_replaced(capture: Path, run: Run, tmp_path: Path) -> None:
+    hidden = every_output(run, capture, tmp_path / "hidden", "--anonymize")
+    for kind in ("report", ".json", ".md", ".pcapng"):
+        assert b"ipcrypt-pfx" in hidden[kind], kind
+    assert b"ipcrypt" not in every_output(run, capture, tmp_path / "plain")["report"]
+
+
+def test_all_outputs_agree(capture: Path, run: Run, tmp_path: Path) -> None:
+    hidden = every_output(run, capture, tmp_path / "hidden", "--anonymize")
+    evidence = nagle_scan.scan(tmp_path / "hidden" / "x.pcapng")
+    for address in evidence.connections["client_addr"].tolist():
+        for kind in (".json", ".csv", ".md", "report"):
+            assert address.encode() in hidden[kind], kind
+
+
+def test_the_same_key_gives_the_same_addresses(
+    capture: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key_file = tmp_path / "key"
+    key_file.write_text(KEY.hex() + "\n")
+    one = every_output(run, capture, tmp_path / "one", "--key-file", key_file)
+    two = every_output(run, capture, tmp_path / "two", "--anonymize", "--key-file", key_file)
+    monkeypatch.setenv("NAGLE_SCAN_KEY", KEY.hex())
+    three = every_output(run, capture, tmp_path / "three", "--anonymize")
+    assert one == two == three
+    monkeypatch.delenv("NAGLE_SCAN_KEY")
+    assert every_output(run, capture, tmp_path / "random", "--anonymize")["report"] != one["report"]
+    in_python = nagle_scan.scan(capture, anonymize=KEY)
+    in_python.to_csv(tmp_path / "four.csv")
+    assert (tmp_path / "four.csv").read_bytes() == one[".csv"]
+
+
+def test_the_evidence_of_anonymised_stalls_is_the_same(capture: Path, tmp_path: Path) -> None:
+    for name, key in (("plain", None), ("hidden", KEY)):
+        nagle_scan.scan(capture, anonymize=key).to_evidence(tmp_path / f"{name}.pcapng")
+    plain, hidden = (nagle_scan.scan(tmp_path / f"{name}.pcapng") for name in ("plain", "hidden"))
+    assert len(plain.stalls) == 6
+    assert plain.stalls.equals(hidden.stalls)
+
+
+def common_bits(one: str, other: str) -> int:
+    first, second = ipaddress.ip_address(one), ipaddress.ip_address(other)
+    return int(first.max_prefixlen) - (int(first) ^ int(second)).bit_length()
+
+
+def replaced(pairs: Iterable[tuple[str, str]], path: Path) -> dict[str, str]:
+    """Each address, and what it is replaced with."""
+    made = []
+    for number, (client, server) in enumerate(pairs):
+        network = ipv6 if ":" in client else ipv4
+        made.append(Conversation((client, 40000 + number), (server, 80), network=network))
+        made[-1].open()
+    every = [frame for one in made for frame in one.frames]
+    path.write_bytes(pcap(records(every)))
+    before, after = (nagle_scan.scan(path, anonymize=key).connections for key in (None, KEY))
+    found: dict[str, str] = {}
+    for column in ("client_addr", "server_addr"):
+        found |= dict(zip(before[column], after[column], strict=True))
+    return found
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_addresses_share_as_many_bits_as_before(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    bits = data.draw(st.sampled_from([32, 128]))
+    first = data.draw(st.integers(0, 2**bits - 1))
+    # Any number of leading bits in common.
+    second = first ^ data.draw(st.integers(1, 2**bits - 1)) >> data.draw(st.integers(0, bits - 1))
+    build = ipaddress.IPv4Address if bits == 32 else ipaddress.IPv6Address
+    one, other = str(build(first)), str(build(second))
+    found = replaced([(one, other)], tmp_path_factory.mktemp("pair") / "a.pcap")
+    assert common_bits(found[one], found[other]) == common_bits(one, other)
+    assert ipaddress.ip_address(found[one]).version == ipaddress.ip_address(one).version
+
+
+def test_no_address_is_spared(tmp_path: Path) -> None:
+    pairs = [("127.0.0.1", "10.0.0.1"), ("169.254.1.1", "0.0.0.1"), ("fe80::1", "::1")]
+    found = replaced(pairs, tmp_path / "a.pcap")
+    assert len(found) == 6
+    assert not any(before == after for before, after in found.items())
+
+
+@pytest.mark.parametrize("payload", [True, False])
+def test_checksums_stay_right(payload: bool, capture: Path) -> None:
+    scan = nagle_scan.scan(capture, anonymize=KEY)
+    rows = _core.read_frames(scan.paths, list(range(1, 200)), payload, KEY)
+    assert len(rows) == len(frames())
+    for row in rows:
+        packet = network(row)
+        if not payload:
+            packet = packet / Raw(bytes(row.payload_len)) if row.payload_len else packet
+        kept = [packet[TCP].chksum, packet[IP].chksum if IP in packet else None]
+        del packet[TCP].chksum
+        if IP in packet:
+            del packet[IP].chksum
+        again = packet.__class__(bytes(packet))
+        assert [again[TCP].chksum, again[IP].chksum if IP in again else None] == kept
+
+
+def network(row: _core.FrameRow) -> Packet:
+    """The IP packet in a frame."""
+    skip = {1: 18, 113: 16, 276: 20, 101: 0}[row.link_type]
+    data = row.data[skip:]
+    packet: Packet = IP(data) if data[0] >> 4 == 4 else IPv6(data)
+    return packet
+
+
+def test_what_is_no_address_stays(tmp_path: Path) -> None:
+    link_type, link = LINKS["ethernet"]
+    rows = records(frames(), link)
+    (tmp_path / "a.pcap").write_bytes(pcap(rows, link_type=link_type))
+    kept = _core.read_frames([str(tmp_path / "a.pcap")], [1], True, KEY)[0].data
+    before, after = Ether(rows[0][1]), Ether(kept)
+    assert after[Dot1Q].vlan == 42
+    for packet in (before, after):
+        for layer, names in ((Ether, ("src", "dst")), (IP, ("src", "dst", "chksum"))):
+            for name in names:
+                setattr(packet[layer], name, None if name == "chksum" else before[layer].src)
+        packet[TCP].chksum = None
+    assert bytes(before) == bytes(after)
+
+
+def test_options_that_may_hold_addresses_do_not_leave(tmp_path: Path) -> None:
+    recorded = IPOption_RR(routers=["192.0.2.77"])
+    options = PadN(otype=201, optdata=ipaddress.ip_address(ADDRESSES[2]).packed)
+
+    def network4(source: str, destination: str) -> Packet:
+        return IP(src=source, dst=destination, options=[recorded])
+
+    def network6(source: str, destination: str) -> Packet:
+        return IPv6(src=source, dst=destination) / IPv6ExtHdrDestOpt(options=[options])
+
+    v4 = stalled(Conversation(network=network4))
+    v6 = stalled(Conversation(("2001:db8::1", 40000), ("2001:db8::2", 80), network=network6))
+    path = tmp_path / "a.pcap"
+    path.write_bytes(pcap(records(interleaved(v4, v6))))
+    scan = nagle_scan.scan(path, anonymize=KEY)
+    assert len(scan.stalls) == 6
+    scan.to_evidence(tmp_path / "evidence.pcapng")
+    content = (tmp_path / "evidence.pcapng").read_bytes()
+    for address in ("192.0.2.77", ADDRESSES[2]):
+        assert ipaddress.ip_address(address).packed not in content
+    assert len(nagle_scan.scan(tmp_path / "evidence.pcapng").stalls) == 6
+
+
+def test_a_frame_with_a_routing_header_is_left_out_and_counted(tmp_path: Path) -> None:
+    def routed(source: str, destination: str) -> Packet:
+        return IPv6(src=source, dst=destination) / IPv6ExtHdrRouting(addresses=[ADDRESSES[3]])
+
+    made = stalled(Conversation(("2001:db8::1", 40000), ("2001:db8::2", 80), network=routed))
+    (tmp_path / "a.pcap").write_bytes(pcap(records(made.frames)))
+    nagle_scan.scan(tmp_path / "a.pcap", anonymize=KEY).to_evidence(tmp_path / "evidence.pcapng")
+    content = (tmp_path / "evidence.pcapng").read_bytes()
+    assert f"{len(made.frames)} frames left out: addresses in extension headers".encode() in content
+    assert ipaddress.ip_address(ADDRESSES[3]).packed not in content
+
+
+def test_the_library_names_no_file_of_an_anonymised_scan(capture: Path) -> None:
+    scan = nagle_scan.scan(capture, anonymize=KEY)
+    assert ADDRESSES[0] not in repr(scan)
+    assert scan.names == ["capture-1"]
+    assert KEY.hex() not in repr(scan)
+    assert str(KEY) not in repr(scan)
+
+
+# Keys.
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", b"64 hexadecimal digits"),
+        (b"secret", b"64 hexadecimal digits"),
+        (b"00" * 31, b"64 hexadecimal digits"),
+        (b"ab" * 32, b"whose halves differ"),
+        (b"\xff" * 64, b"64 hexadecimal digits"),
+    ],
+)
+def test_a_key_that_cannot_be_used(content: bytes, reason: bytes, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "key").write_bytes(content)
+    done = run(CAPTURES / "java-split.pcap", "--key-file", tmp_path / "key")
+    assert done.returncode == 2
+    assert reason in done.stderr
+    assert not content or content not in done.stderr
+    assert done.stdout == b""
+
+
+def test_a_key_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    done = run(CAPTURES / "java-split.pcap", "--key-file", tmp_path / "none")
+    assert done.returncode == 2
+    assert b"cannot read the key: no such file" in done.stderr
+    wrong = run(
+        CAPTURES / "java-split.pcap", "--anonymize", env={"NAGLE_SCAN_KEY": "my secret word"}
+    )
+    assert wrong.returncode == 2
+    assert b"NAGLE_SCAN_KEY" in wrong.stderr
+    assert b"secret" not in wrong.stderr
+
+
+@pytest.mark.parametrize("key", [b"", b"short", bytes(32), bytes(33)])
+def test_a_key_that_cannot_be_used_from_python(key: bytes) -> None:
+    with pytest.raises(ValueError, match="key"):
+        nagle_scan.scan(CAPTURES / "java-split.pcap", anonymize=key)

@@ -1,0 +1,191 @@
+"""`-o ticket.md`: the finding as Markdown, short and safe."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, PUBLIC, Run
+from conversation import Conversation, interleaved, ipv6, over_ipv6, stalled, write
+from markdown_it import MarkdownIt
+from nagle_scan.report.markup import code, escaped
+
+RENDERER = MarkdownIt("gfm-like", {"linkify": False})
+MAX_LINES = 59
+
+
+def ticket(path: Path | list[Path], folder: Path) -> str:
+    nagle_scan.scan(path).to_markdown(folder / "ticket.md")
+    return (folder / "ticket.md").read_text()
+
+
+def rendered_text(markdown: str) -> str:
+    """What a reader sees, tags and entities resolved."""
+    inline = [token for token in RENDERER.parse(markdown) if token.type == "inline"]
+    children = [child for token in inline for child in token.children or []]
+    return "".join(child.content for child in children)
+
+
+def test_a_ticket_says_who_what_where_and_how_to_see_it(tmp_path: Path) -> None:
+    text = ticket(CAPTURES / "jdk-httpserver.pcap", tmp_path)
+    scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
+    stall = scan.core.stalls_of(0, 1)[0]
+    assert "`127.0.0.1:8080` held part of its reply 29 times for" in text
+    assert "| 0 | `127.0.0.1:51360` | `127.0.0.1:8080` | server | 29 |" in text
+    assert "| 30 | now |" in text
+    assert "| 30 | without stalls |" in text
+    assert f"tcp.stream == 0 && frame.number >= {stall.frame_from} && " in text
+    assert f"frame.number <= {stall.frame_to}\n" in text
+    assert "1. the program on `127.0.0.1:8080`: send the whole message in one write" in text
+    assert f"nagle-scan {nagle_scan.__version__}, capture `jdk-httpserver.pcap`: 158 pack" in text
+
+
+def test_the_ladder_shows_the_stall(tmp_path: Path) -> None:
+    text = ticket(CAPTURES / "jdk-httpserver.pcap", tmp_path)
+    stall = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap").core.stalls_of(0, 1)[0]
+    lines = text.split("```")[1].splitlines()[1:]
+    assert lines[0] == "server (left)   127.0.0.1:8080"
+    arrows = [line for line in lines if "->" in line or "<-" in line]
+    assert [re.findall(r"frame (\d+)", line)[0] for line in arrows] == [
+        str(stall.frame_from),
+        str(stall.frame_ack),
+        str(stall.frame_to),
+    ]
+    assert [">" in line for line in arrows] == [True, False, True]
+    assert f"{stall.wait_ms:.1f} ms: the next {stall.len_to} B are held" in text
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_no_ladder_is_wider_than_72_columns(number: int, tmp_path: Path) -> None:
+    wide = "2001:db8:1234:5678:9abc:def0:1234:5678"
+    made = [
+        stalled(),
+        stalled(over_ipv6()),
+        stalled(Conversation((wide, 65000), (wide[:-1] + "9", 65001), network=ipv6)),
+        stalled(delay_ms=499.0),
+    ][number]
+    text = ticket(write(tmp_path / "a.pcap", made.frames), tmp_path)
+    ladder = text.split("```")[1].splitlines()
+    assert max(len(line) for line in ladder) <= 72
+    assert len({len(line) for line in ladder if line.endswith("|")}) == 1
+
+
+def many() -> list[Conversation]:
+    """More hosts, connections and notes than a ticket can list."""
+    made = [
+        stalled(Conversation((f"10.0.{number}.1", 40000), (f"10.1.{number}.1", 80)))
+        for number in range(9)
+    ]
+    return [*made, stalled(over_ipv6())]
+
+
+def test_every_ticket_has_less_than_60_lines(tmp_path: Path) -> None:
+    paths = sorted(CAPTURES.glob("*.pcap")) + sorted(PUBLIC.glob("*.pcap*"))
+    paths.append(write(tmp_path / "many.pcap", interleaved(*many())))
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes(paths[-1].read_bytes()[:-5])
+    for chosen in [[path] for path in paths] + [[cut], [cut, *paths]]:
+        assert ticket(chosen, tmp_path).count("\n") <= MAX_LINES, chosen
+
+
+def test_tables_and_fences_are_markdown(tmp_path: Path) -> None:
+    text = ticket(write(tmp_path / "many.pcap", interleaved(*many())), tmp_path)
+    kinds = [token.type for token in RENDERER.parse(text)]
+    assert kinds.count("table_open") == 2
+    assert kinds.count("fence") == 2
+    assert kinds.count("ordered_list_open") == 1
+    widths = {line.count("|") for line in text.splitlines() if line.startswith("| 1 ")}
+    assert widths == {9}
+
+
+def test_a_clean_capture_gets_a_ticket_too(tmp_path: Path) -> None:
+    text = ticket(CAPTURES / "epoll-fixed.pcap", tmp_path)
+    assert text.startswith("## No Nagle or delayed-ACK stall\nNone of 10 ms or more in 5 conn")
+    nagle_scan.scan(CAPTURES / "epoll-fixed.pcap", min_wait_ms=15).to_markdown(tmp_path / "t.md")
+    assert "None of 15 ms or more" in (tmp_path / "t.md").read_text()
+
+
+def test_a_clean_capture_names_its_longest_waits(tmp_path: Path) -> None:
+    made = Conversation()
+    made.open()
+    made.data("client", 10)
+    made.wait(300.0)
+    made.answer()
+    text = ticket(write(tmp_path / "a.pcap", made.frames), tmp_path)
+    assert "### The longest waits were" in text
+    assert "`sender_app`" in text
+
+
+def test_an_inconclusive_capture_gets_a_ticket_too(tmp_path: Path) -> None:
+    frames = [frame for frame in stalled().frames if frame.sender == "client"]
+    text = ticket(write(tmp_path / "half.pcap", frames), tmp_path)
+    assert text.startswith("## Cannot tell")
+    assert "only one direction" in text
+
+
+def test_several_files_need_one_numbering(tmp_path: Path) -> None:
+    paths = [CAPTURES / "java-split.pcap", CAPTURES / "jdk-httpserver.pcap"]
+    text = ticket(paths, tmp_path)
+    assert "mergecap" in text
+    assert "mergecap" not in ticket(paths[:1], tmp_path)
+
+
+def test_a_filtered_scan_counts_streams_otherwise_than_wireshark(tmp_path: Path) -> None:
+    made = interleaved(stalled(), stalled(Conversation(("10.0.0.3", 41000), now_ms=0.4)))
+    path = write(tmp_path / "two.pcap", made)
+    for key in (None, bytes(range(32))):
+        scan = nagle_scan.scan(path, filter="host 10.0.0.3", anonymize=key)
+        scan.to_markdown(tmp_path / "ticket.md")
+        text = (tmp_path / "ticket.md").read_text()
+        assert "tcp.stream" not in text
+        assert "tcp.port == 41000 && tcp.port == 8000 && frame.number >= " in text
+        assert ("the filter `host 10.0.0.3`" in text) == (key is None)
+        assert ("10.0.0.3" in text) == (key is None)
+
+
+HOSTILE = [
+    "a|b`c``d```<script>alert(1)<!--.pcap",
+    "x\n# heading\n\n| a |\n@all #1 :100: $x$ [l](http:e).pcap",
+    "\u202egnp.\u2066\x1b[31m\x00".replace("\x00", "") + ".pcap",
+    "`.pcap",
+    " ` `` .pcap",
+    "&lt;b&gt; **bold** ~~s~~ \\` .pcap",
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_file_name_is_only_text(name: str, tmp_path: Path) -> None:
+    hostile = tmp_path / name
+    # Cut off, so that a note names it as well.
+    hostile.write_bytes((CAPTURES / "java-split.pcap").read_bytes()[:-3])
+    text = ticket([hostile, CAPTURES / "jdk-httpserver.pcap"], tmp_path)
+    harmless = tmp_path / "harmless.pcap"
+    hostile.rename(harmless)
+    plain = ticket([harmless, CAPTURES / "jdk-httpserver.pcap"], tmp_path)
+    shape = [(token.type, token.tag) for token in RENDERER.parse(text)]
+    assert shape == [(token.type, token.tag) for token in RENDERER.parse(plain)]
+    assert text.isascii() or set(re.sub(r"[ -~\n]", "", text)) <= {"\N{BROKEN BAR}"}
+    assert not {"text_special", "html_inline", "link_open"} & {
+        child.type
+        for token in RENDERER.parse(text)
+        for child in token.children or []
+        if name[:2] in child.content
+    }
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, "*_[]#", "a  b", "$$ ~~ & &amp;"])
+def test_escaped_text_reads_as_it_was(text: str) -> None:
+    visible = "".join(
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
+    )
+    assert rendered_text(f"x {escaped(text)} x") == f"x {visible} x"
+    shown = rendered_text(f"x {code(text)} x").replace("\N{BROKEN BAR}", "|")
+    assert shown == f"x {visible} x"
+
+
+def test_a_ticket_that_cannot_be_written(run: Run, tmp_path: Path) -> None:
+    done = run(CAPTURES / "java-split.pcap", "-o", tmp_path / "no" / "ticket.md")
+    assert done.returncode == 2
+    assert done.stderr.endswith(b"ticket.md: cannot write: no such file or directory\n")
