@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 FORMATS = {
     ".json": "nagle_scan.report.json",
     ".csv": "nagle_scan.report.csv",
+    ".png": "nagle_scan.timeline.file",
+    ".svg": "nagle_scan.timeline.file",
+    ".pdf": "nagle_scan.timeline.file",
 }
 """Module by suffix. Each has `write(scan, path, options)`; imported when it is needed."""
 
