@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nagle_scan.results import Scan
 
 NS_PER_MS = 1e6
-SYN, FIN, RST = 2, 1, 4
+FIN, SYN, RST, ACK = 1, 2, 4, 16
 SEQUENCE_SPACE = 1 << 32
 
 
@@ -106,5 +106,5 @@ def rel_acks(segments: pd.DataFrame, receiver: str) -> np.ndarray:
     steps = np.diff(relative, prepend=relative[:1])
     rounds = np.cumsum((steps < -SEQUENCE_SPACE // 2).astype(int) - (steps > SEQUENCE_SPACE // 2))
     stream = relative + rounds * SEQUENCE_SPACE
-    known = (segments.loc[by_receiver, "flags"].to_numpy() & 16) != 0
+    known = (segments.loc[by_receiver, "flags"].to_numpy() & ACK) != 0
     return np.where(known & (relative < SEQUENCE_SPACE - 2), stream, -1)

@@ -57,7 +57,9 @@ def ms(milliseconds: float) -> str:
 def since(milliseconds: float) -> str:
     """An instant, to the microsecond: before or after the wait began."""
     sign = "+" if milliseconds > 0 else "\N{MINUS SIGN}" if milliseconds < 0 else ""
-    if abs(milliseconds) >= 10_000:
+    if not milliseconds:
+        return "0 ms"
+    if abs(milliseconds) >= 1000:
         return f"{sign}{abs(milliseconds) / 1000:,.3f} s"
     return f"{sign}{abs(milliseconds):.3f} ms"
 
@@ -84,9 +86,9 @@ def finding(subject: Subject, pause: Pause | None) -> tuple[str, str]:
 def note(role: str, pause: Pause) -> str:
     """What a numbered arrow means."""
     if role == "1":
-        return "sent; not acknowledged yet"
+        return "not acknowledged yet"
     if role == "2" and pause.cause == "nagle_rtt":
-        return "ACK, after a round trip"
+        return "a round trip later"
     if role == "2":
-        return f"ACK, {ms(pause.ack_delay_ms)} late"
-    return f"held; leaves {ms(pause.release_ms)} after the ACK"
+        return f"{ms(pause.ack_delay_ms)} late"
+    return "held; leaves as the ACK arrives"
