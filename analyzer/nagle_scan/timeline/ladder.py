@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.patches import FancyArrowPatch, Polygon
 
+from nagle_scan.report.layout import duration
 from nagle_scan.timeline import arrows as arrows_of
 from nagle_scan.timeline import pause as pauses
 from nagle_scan.timeline import style, words
@@ -84,7 +85,7 @@ def _fitted(
             break
         size_pt -= 0.5
     wait_pt = LEAST_WAIT_PT
-    while wait_pt < 3 * WAIT_PT:
+    while wait_pt < 2 * WAIT_PT:
         higher = plan(subject, pause, arrows, omitted, width_pt, size_pt, wait_pt * 1.15)
         if higher.height_pt > height_pt:
             break
@@ -229,14 +230,14 @@ def _wait_text(
     """How long, where in the band no arrow crosses it."""
     size = drawn.size_pt
     big = size + 4 if pause is not None else size
-    duration = words.ms(wait_ms)
+    how_long = duration(wait_ms)
     room_pt = (drawn.server_pt - drawn.client_pt) * 0.76
     below = words.wrapped(pause.words, room_pt, size) if pause is not None else []
-    widths = [text_width_pt(duration, big, bold=True), *(text_width_pt(one, size) for one in below)]
+    widths = [text_width_pt(how_long, big, bold=True), *(text_width_pt(one, size) for one in below)]
     height = (big + len(below) * size) * LINE
     x, y = freest(corners, lines, max(widths), height)
     top = y - height / 2 + big * LINE / 2
-    _text(ax, x, top, duration, big, "center", "center", weight="bold")
+    _text(ax, x, top, how_long, big, "center", "center", weight="bold")
     for number, line in enumerate(below):
         place = top + (big + size) / 2 * LINE + number * size * LINE
         _text(ax, x, place, line, size, "center", "center")

@@ -10,8 +10,8 @@ import hashlib
 import io
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from nagle_scan.timeline import style
 
@@ -41,16 +41,8 @@ _DIGITS = re.compile(r"(\.\d\d)\d+")
 _FONT = re.compile(r"(font: [^;]*?\d+(?:\.\d+)?px) [^;]+")
 
 
-class Draw(Protocol):
-    """One of the pictures of this package."""
-
-    def __call__(self, scan: Scan, *args: int, width_in: float) -> Axes:
-        """Draws on a figure of its own."""
-        ...
-
-
 def svg(
-    draw: Draw,
+    draw: Callable[..., Axes],
     scan: Scan,
     *args: int,
     width_in: float = DEFAULT_WIDTH_IN,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from nagle_scan.report.layout import printable
 from nagle_scan.timeline import words
 from nagle_scan.timeline.arrows import Arrow, Omitted, peer
 from nagle_scan.timeline.scale import Label, Scale, scale
@@ -109,7 +110,7 @@ def _heads(
     subject: Subject, width_pt: float, client_pt: float, size_pt: float, y: float
 ) -> tuple[dict[str, tuple[float, float, str, list[str]]], float]:
     """The hosts' names above their lines, or one below the other where they are too long."""
-    names = {side: words.printable(subject.name(side)) for side in ("client", "server")}
+    names = {side: printable(subject.name(side)) for side in ("client", "server")}
     roles = {side: side + _captured(subject, side) for side in names}
     line_pt = size_pt * LINE
     room_pt = min(2 * client_pt, width_pt - 2 * client_pt) - size_pt
