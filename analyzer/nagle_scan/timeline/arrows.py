@@ -154,14 +154,13 @@ def _beginning(subject: Subject) -> list[Arrow]:
 
 
 def _causal(arrows: list[Arrow]) -> list[Arrow]:
-    """Cause before effect where jitter makes an estimated instant a little too early or late."""
+    """Cause before effect where jitter makes an estimated arrival a little too late."""
     by_role = {arrow.role: arrow for arrow in arrows if arrow.role}
     for cause, effect in ((UNACKED, RELEASE), (RELEASE, HELD)):
         if cause not in by_role or effect not in by_role:
             continue
         came, left = by_role[cause], by_role[effect]
-        if left.sent_ms < came.received_ms:
-            between = (left.sent_ms + came.received_ms) / 2
-            by_role[cause] = replace(came, received_ms=max(between, came.sent_ms))
-            by_role[effect] = replace(left, sent_ms=min(between, left.received_ms))
+        # The arrival is the estimate that gives way: departures keep the order of the capture.
+        arrival = max(came.sent_ms, min(came.received_ms, left.sent_ms))
+        by_role[cause] = replace(came, received_ms=arrival)
     return [by_role.get(arrow.role, arrow) for arrow in arrows]

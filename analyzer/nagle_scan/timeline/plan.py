@@ -186,5 +186,5 @@ def _foot(arrows: list[Arrow], pause: Pause | None) -> str:
     begin = f"frame {pause.frame_from}" if pause is not None else "the first frame"
     return (
         f"Time runs down and is as captured, since {begin}; short gaps are stretched. "
-        "Dashed: no payload. Thick: held."
-    )
+        "Dashed: no payload."
+    ) + (" Thick: held." if any(arrow.role for arrow in arrows) else "")
