@@ -1,18 +1,18 @@
-"""Executes the notebooks and keeps their output: `make notebooks`. A cell that fails is an error."""
+"""Executes the notebooks and keeps their output: `make notebooks`; a failing cell is an error."""
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+from nbformat import NotebookNode
 
 NOTEBOOKS = Path("notebooks")
 VOLATILE = ("execution", "language_info")
 """Metadata that differs from run to run or from machine to machine."""
 
 
-def executed(path: Path) -> Any:
+def executed(path: Path) -> NotebookNode:
     """The notebook with the output of this run."""
     notebook = nbformat.read(path, as_version=4)
     NotebookClient(

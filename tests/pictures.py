@@ -9,6 +9,7 @@ from pathlib import Path
 
 from conversation import START_NS, Conversation, ipv6, pcap, stalled, write
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
@@ -106,12 +107,28 @@ def texts(ax: Axes) -> list[tuple[str, Bbox]]:
     """The texts of an axes, with their boxes in pixels."""
     figure = ax.get_figure(root=True)
     assert figure is not None
-    canvas = figure.canvas
-    assert isinstance(canvas, FigureCanvasAgg)
-    canvas.draw()
-    renderer = canvas.get_renderer()
-    shown = [text for text in ax.findobj(Text) if text.get_visible() and text.get_text().strip()]
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    renderer = canvas.get_renderer()  # type: ignore[no-untyped-call]
+    unseen = [*_beyond(ax.xaxis, ax.get_xlim()), *_beyond(ax.yaxis, ax.get_ylim())]
+    shown = [
+        text
+        for text in ax.findobj(Text)
+        if isinstance(text, Text)
+        and text.get_visible()
+        and text.get_text().strip()
+        and text not in unseen
+    ]
     return [(text.get_text(), text.get_window_extent(renderer)) for text in shown]
+
+
+def _beyond(axis: Axis, limits: tuple[float, float]) -> list[Text]:
+    """Labels of ticks outside the axes: they exist but are not drawn."""
+    ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+    inside = [min(limits) <= tick.get_loc() <= max(limits) for tick in ticks]
+    if not axis.get_visible() or not axis.axes.axison:
+        inside = [False] * len(ticks)
+    return [tick.label1 for tick, seen in zip(ticks, inside, strict=True) if not seen]
 
 
 def overlaps(ax: Axes) -> list[tuple[str, str]]:

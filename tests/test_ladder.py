@@ -96,7 +96,7 @@ def test_the_band_reaches_from_the_first_departure_to_the_held_one(
     ax = timeline.ladder(scan)
     band = next(patch for patch in ax.patches if isinstance(patch, Polygon))
     sender_x = band.get_xy()[0][0]
-    place = {text: box for text, box in texts(ax)}
+    place = dict(texts(ax))
     stall = scan.stalls.iloc[0]
     tails = {round(tail_y, 3) for tail_x, tail_y, *_ in arrow_lines(ax) if tail_x == sender_x}
     begin, end = band.get_xy()[0][1], band.get_xy()[3][1]

@@ -73,7 +73,11 @@ def test_text_takes_the_colour_of_the_page() -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
     for text in (svg("ladder", scan), svg("ladder", scan, dark=True)):
         root = ElementTree.fromstring(text)
-        looks = [one.get("style", "") for one in root.iter(f"{SVG}text") if one.text not in "123"]
+        looks = [
+            one.get("style", "")
+            for one in root.iter(f"{SVG}text")
+            if one.text not in ("1", "2", "3")
+        ]
         assert looks
         assert all("fill: currentColor" in look for look in looks)
     assert svg("ladder", scan) != svg("ladder", scan, dark=True)
@@ -121,7 +125,7 @@ def test_the_readmes_picture_says_what_is_drawn_now() -> None:
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=str)
 def test_a_notebook_runs_and_is_committed_with_its_output(path: Path) -> None:
     fresh = runpy.run_path(str(ROOT / "scripts" / "notebooks.py"))["executed"](path)
-    kept = nbformat.read(path, as_version=4)
+    kept = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     assert [len(cell.get("outputs", [])) for cell in kept.cells] == [
         len(cell.get("outputs", [])) for cell in fresh.cells
     ], "run `make notebooks`"

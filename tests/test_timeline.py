@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import nagle_scan
@@ -16,8 +17,8 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from nagle_scan import timeline
 from nagle_scan.timeline import columns, subject
-from PIL import Image
 from pictures import MADE, capture, outside, overlaps, texts
+from PIL import Image
 
 INTERVALS = st.lists(
     st.tuples(st.floats(0, 10), st.floats(0, 3)).map(lambda pair: (pair[0], pair[0] + pair[1])),
@@ -51,7 +52,7 @@ def test_an_unknown_connection_is_a_key_error(kind: str) -> None:
 def test_the_histogram_counts_every_wait() -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
     ax = timeline.histogram(scan)
-    heights = [bar.get_height() for group in ax.containers for bar in group]  # type: ignore[attr-defined]
+    heights = [bar.get_height() for group in ax.containers for bar in group]
     assert sum(heights) == len(scan.stalls) + len(scan.waits)
 
 
@@ -88,7 +89,7 @@ def test_what_is_covered_is_counted_once(intervals: list[tuple[float, float]]) -
         cuts = sorted({low, high, *(x for one in intervals for x in one if low < x < high)})
         truth = sum(
             right - left
-            for left, right in zip(cuts, cuts[1:], strict=False)
+            for left, right in pairwise(cuts)
             if any(begin <= left and right <= end for begin, end in intervals)
         )
         assert share == pytest.approx(truth / (high - low), abs=1e-9)

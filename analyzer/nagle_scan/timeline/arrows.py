@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 MAX_BEFORE, MAX_WITHIN, MAX_AFTER = 4, 6, 4
 FIRST_SEGMENTS = 8
+LEAST_STEP_MS = 1e-4
 LEAST_SHARE_MS = 0.001
 """Where the round trip is unknown an arrow still has a direction."""
 
@@ -72,10 +74,11 @@ def shown(subject: Subject, pause: Pause | None) -> tuple[list[Arrow], list[Omit
         return _frames_of(subject, pause), []
     rows, gap = _neighbours(segments, pause)
     arrows = [_arrow(subject, segment, pause) for segment in rows.itertuples()]
-    if gap.empty:
-        return _causal(arrows), []
-    first = _arrow(subject, next(gap.itertuples()), pause)
-    return _causal(arrows), [Omitted(len(gap), first.sender, first.sent_ms)]
+    omitted = []
+    if not gap.empty:
+        first = _arrow(subject, next(gap.itertuples()), pause)
+        omitted = [Omitted(len(gap), first.sender, first.sent_ms)]
+    return _in_order(_causal(arrows)), omitted
 
 
 def _neighbours(segments: pd.DataFrame, pause: Pause) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -150,7 +153,21 @@ def _beginning(subject: Subject) -> list[Arrow]:
         return []
     begin = Pause("", "", -1, None, -1, subject.row.first_ns, 0, 0, 0, 0, 0.0, 0.0, 0.0)
     rows = subject.segments.head(FIRST_SEGMENTS)
-    return [_arrow(subject, segment, begin) for segment in rows.itertuples()]
+    return _in_order([_arrow(subject, segment, begin) for segment in rows.itertuples()])
+
+
+def _in_order(arrows: list[Arrow]) -> list[Arrow]:
+    """Departures from a host one after the other, where a coarse clock gives them one time."""
+    latest = {"client": -math.inf, "server": -math.inf}
+    ordered = []
+    for arrow in arrows:
+        sent_ms = arrow.sent_ms
+        if sent_ms <= latest[arrow.sender]:
+            sent_ms = latest[arrow.sender] + LEAST_STEP_MS
+        latest[arrow.sender] = sent_ms
+        received_ms = max(arrow.received_ms, sent_ms + LEAST_STEP_MS)
+        ordered.append(replace(arrow, sent_ms=sent_ms, received_ms=received_ms))
+    return ordered
 
 
 def _causal(arrows: list[Arrow]) -> list[Arrow]:

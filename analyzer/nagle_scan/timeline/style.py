@@ -124,4 +124,8 @@ def legend(ax: Axes) -> None:
 
 
 def _title(ax: Axes, text: str, pad_pt: float) -> None:
-    ax.set_title(text, loc="left", fontsize=TEXT_PT + 1, fontweight="bold", color=INK, pad=pad_pt)
+    from nagle_scan.timeline.words import wrapped
+
+    lines = wrapped(text, size_pt(ax)[0] * 0.9, TEXT_PT + 1, bold=True)
+    ax.set_title("\n".join(lines), loc="left", fontsize=TEXT_PT + 1, fontweight="bold", pad=pad_pt)
+    ax.title.set_color(INK)
