@@ -128,6 +128,20 @@ def test_held_acknowledging_and_other_segments_differ_in_more_than_colour(
     assert {"1", "2", "3"} <= {text for text, _ in texts(ax)}
 
 
+def test_what_was_released_leaves_after_its_ack_came_even_by_a_coarse_clock(
+    scan_frames: ScanFrames,
+) -> None:
+    frames = stalled(Conversation(rtt_ms=0.5), rounds=3).frames
+    for frame in frames:
+        frame.time_ns -= frame.time_ns % 10_000_000
+    scan = scan_frames(frames)
+    shown = subject.of(scan, 0)
+    found = arrows.shown(shown, pause.stall(shown, 0))[0]
+    by_role = {arrow.role: arrow for arrow in found}
+    assert by_role["1"].received_ms <= by_role["2"].sent_ms
+    assert by_role["2"].received_ms <= by_role["3"].sent_ms
+
+
 def test_many_segments_within_the_wait_are_counted_not_drawn(tmp_path: Path) -> None:
     scan = nagle_scan.scan(capture("crowded", tmp_path))
     number = int(scan.stalls["frame_held"].sub(scan.stalls["frame_unacked"]).to_numpy().argmax())

@@ -71,7 +71,7 @@ def test_the_same_picture_is_the_same_text(kind: str) -> None:
 
 def test_text_takes_the_colour_of_the_page() -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
-    for text in (svg("ladder", scan), svg("ladder", scan, dark=True)):
+    for text in (*(svg(kind, scan) for kind in KINDS), svg("ladder", scan, dark=True)):
         root = ElementTree.fromstring(text)
         looks = [
             one.get("style", "")

@@ -141,6 +141,16 @@ def test_a_place_that_cannot_be_written_is_one_line(run: Run, tmp_path: Path) ->
     assert b"cannot write" in done.stderr
 
 
+def test_a_file_written_before_hides_no_function(tmp_path: Path) -> None:
+    script = (
+        "import nagle_scan; from nagle_scan import outputs, timeline\n"
+        f"scan = nagle_scan.scan({str(CAPTURES / 'java-split.pcap')!r})\n"
+        f"outputs.write(scan, {str(tmp_path / 'a.svg')!r}, outputs.Options(10.0))\n"
+        "for name in timeline.__all__: assert callable(getattr(timeline, name)), name\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
 def test_matplotlib_is_loaded_for_a_picture_only_and_pyplot_never() -> None:
     script = (
         "import sys, nagle_scan; from nagle_scan import timeline\n"
