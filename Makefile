@@ -7,10 +7,10 @@ PCAP ?= captures/epoll-fd0.pcap
 PACKETS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check format accuracy readme bench clean
+.PHONY: help setup scan test check format accuracy readme pictures notebooks bench clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.built ## Install everything into .venv, with an optimised build of the engine
 
@@ -39,6 +39,12 @@ accuracy: setup ## Compare what is found with what is true, on every labelled ca
 readme: setup ## Put the real output into the README, and write docs
 	$(BIN)/python scripts/readme.py
 	$(BIN)/python scripts/docs.py
+
+pictures: setup ## Draw the README's pictures into docs
+	$(BIN)/python scripts/pictures.py
+
+notebooks: $(VENV)/.developer ## Execute the notebooks and keep their output
+	$(BIN)/python scripts/notebooks.py
 
 bench: $(VENV)/.built ## Measure against the goals and the peers, into docs/benchmark.md: make bench [PACKETS=10000000]
 	$(BIN)/python -m bench.run --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan

@@ -14,6 +14,9 @@ FORMATS = {
     ".csv": "nagle_scan.report.csv",
     ".md": "nagle_scan.report.markdown",
     ".pcapng": "nagle_scan.report.evidence",
+    ".png": "nagle_scan.timeline.file",
+    ".svg": "nagle_scan.timeline.file",
+    ".pdf": "nagle_scan.timeline.file",
 }
 """Module by suffix. Each has `write(scan, path, options)`; imported when it is needed."""
 

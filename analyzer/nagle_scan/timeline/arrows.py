@@ -1,0 +1,205 @@
+"""The arrows of a ladder: which segments it shows, and when each left and reached a host."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from nagle_scan.timeline.subject import ACK, FIN, NS_PER_MS, RST, SEQUENCE_SPACE, SYN, Subject
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nagle_scan.timeline.pause import Pause
+
+MAX_BEFORE, MAX_WITHIN, MAX_AFTER = 4, 6, 4
+FIRST_SEGMENTS = 8
+LEAST_STEP_MS = 1e-4
+LEAST_SHARE_MS = 0.001
+"""Where the round trip is unknown an arrow still has a direction."""
+
+UNACKED, RELEASE, HELD = "1", "2", "3"
+CAUSES = {RELEASE: UNACKED, HELD: RELEASE}
+"""By effect."""
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A segment on its way; times in ms since the wait began, by the clock of the capture."""
+
+    frame: int
+    sender: str
+    length: int
+    flags: int
+    captured_ms: float
+    sent_ms: float
+    received_ms: float
+    role: str = ""
+    end: int | None = None
+    """The sequence number after its last byte; None where only the scan's own row is known."""
+    ack: int | None = None
+
+    def acknowledges(self, other: Arrow) -> bool:
+        """Does it cover all the bytes of `other`?"""
+        if self.ack is None or other.end is None or not other.length or not self.flags & ACK:
+            return False
+        return (self.ack - other.end) % SEQUENCE_SPACE < SEQUENCE_SPACE // 2
+
+    @property
+    def kind(self) -> str:
+        """What it carries."""
+        if self.flags & SYN and self.flags & ACK:
+            return "SYN+ACK"
+        named = [
+            word for bit, word in ((SYN, "SYN"), (FIN, "FIN"), (RST, "RST")) if self.flags & bit
+        ]
+        size = [f"{self.length:,} B"] if self.length else []
+        return " ".join([*named, *size]) or "ACK"
+
+    def at(self, side: str) -> float:
+        """When it left or reached `client` or `server`."""
+        return self.sent_ms if side == self.sender else self.received_ms
+
+
+@dataclass(frozen=True)
+class Omitted:
+    """Segments the ladder leaves out."""
+
+    count: int
+    sender: str
+    at_ms: float
+
+
+def peer(side: str) -> str:
+    """The other end."""
+    return "server" if side == "client" else "client"
+
+
+def shown(subject: Subject, pause: Pause | None) -> tuple[list[Arrow], list[Omitted]]:
+    """The arrows around a wait, in the order of capture, and what was left out between them."""
+    if pause is None:
+        return _beginning(subject), []
+    segments = subject.segments
+    if segments is None:
+        return _frames_of(subject, pause), []
+    rows, gap = _neighbours(segments, pause)
+    arrows = [_arrow(subject, segment, pause) for segment in rows.itertuples()]
+    omitted = []
+    if not gap.empty:
+        first = _arrow(subject, next(gap.itertuples()), pause)
+        omitted = [Omitted(len(gap), first.sender, first.sent_ms)]
+    return _in_order(_causal(arrows)), omitted
+
+
+def _neighbours(segments: pd.DataFrame, pause: Pause) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The segments to show, and those left out in the middle of the wait."""
+    frames = segments["frame"]
+    first = int(frames.searchsorted(pause.frame_from))
+    last = int(frames.searchsorted(pause.frame_to))
+    data_of_peer = (segments["len"] > 0) & (segments["sender"] != pause.by)
+    before = data_of_peer.iloc[max(0, first - MAX_BEFORE) : first].to_numpy().nonzero()[0]
+    begin = max(0, first - MAX_BEFORE) + int(before[-1]) if len(before) else max(0, first - 1)
+    after = data_of_peer.iloc[last + 1 : last + 1 + MAX_AFTER].to_numpy().nonzero()[0]
+    end = last + 2 + int(after[0]) if len(after) else last + 2
+    if last - first - 1 <= MAX_WITHIN:
+        return segments.iloc[begin:end], segments.iloc[:0]
+    half = MAX_WITHIN // 2
+    gap = segments.iloc[first + 1 + half : last - half]
+    gap = gap[gap["frame"] != pause.frame_ack]
+    return segments.iloc[begin:end].drop(gap.index), gap
+
+
+def _arrow(subject: Subject, segment: object, pause: Pause) -> Arrow:
+    frame, sender = int(segment.frame), str(segment.sender)  # type: ignore[attr-defined]
+    length, flags = int(segment.len), int(segment.flags)  # type: ignore[attr-defined]
+    time_ns = int(segment.time_ns)  # type: ignore[attr-defined]
+    end = (int(segment.seq) + length) % SEQUENCE_SPACE  # type: ignore[attr-defined]
+    ack = int(segment.ack)  # type: ignore[attr-defined]
+    placed = _placed(subject, pause, frame, sender, length, flags, time_ns)
+    return replace(placed, end=end, ack=ack)
+
+
+def _placed(
+    subject: Subject,
+    pause: Pause,
+    frame: int,
+    sender: str,
+    length: int,
+    flags: int,
+    time_ns: int,
+) -> Arrow:
+    """The capture point saw it half a round trip after its sender, before its receiver."""
+    shares = {
+        "client": max(subject.row.client_rtt_ms or 0.0, LEAST_SHARE_MS),
+        "server": max(subject.row.server_rtt_ms or 0.0, LEAST_SHARE_MS),
+    }
+    captured_ms = (time_ns - pause.from_ns) / NS_PER_MS
+    sent_ms = captured_ms - shares[sender] / 2
+    received_ms = captured_ms + shares[peer(sender)] / 2
+    roles = {pause.frame_from: UNACKED, pause.frame_ack: RELEASE, pause.frame_to: HELD}
+    role = roles.get(frame, "") if pause.frame_ack is not None else ""
+    return Arrow(frame, sender, length, flags, captured_ms, sent_ms, received_ms, role)
+
+
+def _frames_of(subject: Subject, pause: Pause) -> list[Arrow]:
+    """What the scan itself kept of a stall: enough where nothing can be read again."""
+    if pause.frame_ack is None:
+        return []
+    frames = [
+        (pause.frame_from, pause.by, pause.len_from, pause.from_ns),
+        (pause.frame_ack, peer(pause.by), 0, pause.ack_ns),
+        (pause.frame_to, pause.by, pause.len_to, pause.to_ns),
+    ]
+    placed = [
+        _placed(subject, pause, frame, sender, length, 0, time_ns)
+        for frame, sender, length, time_ns in frames
+    ]
+    return _in_order(_causal(placed))
+
+
+def _beginning(subject: Subject) -> list[Arrow]:
+    """The first segments, for a connection that never waited."""
+    from nagle_scan.timeline.pause import Pause
+
+    if subject.segments is None:
+        return []
+    begin = Pause("", "", -1, None, -1, subject.row.first_ns, 0, 0, 0, 0, 0.0, 0.0, 0.0)
+    rows = subject.segments.head(FIRST_SEGMENTS)
+    return _in_order([_arrow(subject, segment, begin) for segment in rows.itertuples()])
+
+
+def _in_order(arrows: list[Arrow]) -> list[Arrow]:
+    """Departures from a host one after the other, where a coarse clock gives them one time."""
+    latest = {"client": -math.inf, "server": -math.inf}
+    arrived: dict[str, float] = {}
+    ordered = []
+    for arrow in arrows:
+        caused = arrived.get(CAUSES.get(arrow.role, ""), -math.inf)
+        earliest = max(latest[arrow.sender] + LEAST_STEP_MS, caused)
+        sent_ms = max(arrow.sent_ms, earliest)
+        received_ms = max(arrow.received_ms, sent_ms + LEAST_STEP_MS)
+        latest[arrow.sender] = sent_ms
+        if arrow.role:
+            arrived[arrow.role] = received_ms
+        ordered.append(replace(arrow, sent_ms=sent_ms, received_ms=received_ms))
+    return ordered
+
+
+def _causal(arrows: list[Arrow]) -> list[Arrow]:
+    """Each arrives before what it causes leaves: the arrival is the estimate that gives way."""
+    return [
+        replace(arrow, received_ms=max(arrow.sent_ms, min(arrow.received_ms, at_ms)))
+        if (at_ms := _effect_ms(arrow, arrows[place + 1 :])) is not None
+        else arrow
+        for place, arrow in enumerate(arrows)
+    ]
+
+
+def _effect_ms(arrow: Arrow, later: list[Arrow]) -> float | None:
+    """When the first segment left that acknowledges this one, or that it released."""
+    for other in later:
+        released = bool(other.role) and CAUSES.get(other.role) == arrow.role
+        if released or (other.sender != arrow.sender and other.acknowledges(arrow)):
+            return other.sent_ms
+    return None

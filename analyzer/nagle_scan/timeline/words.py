@@ -1,0 +1,85 @@
+"""What pictures say in words: numbers with units, titles, and texts broken into lines that fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nagle_scan.report.layout import duration
+from nagle_scan.timeline.style import text_width_pt
+
+if TYPE_CHECKING:
+    from nagle_scan.timeline.pause import Pause
+    from nagle_scan.timeline.subject import Subject
+
+HINTED = 0.96
+"""On a screen letters stand on whole pixels, which makes a line a little longer."""
+STALL_CAUSES = ("nagle_delack", "nagle_rtt")
+
+
+def wrapped(text: str, width_pt: float, size_pt: float, bold: bool = False) -> list[str]:
+    """`text` in lines no wider than `width_pt`; words too long are cut."""
+    width_pt *= HINTED
+    lines: list[str] = []
+    line = ""
+    for word in text.split(" "):
+        longer = f"{line} {word}".strip()
+        if not line or text_width_pt(longer, size_pt, bold) <= width_pt:
+            line = longer
+        else:
+            lines.append(line)
+            line = word
+    return [shortened(one, width_pt, size_pt, bold) for one in [*lines, line] if one]
+
+
+def shortened(text: str, width_pt: float, size_pt: float, bold: bool = False) -> str:
+    """`text` with its middle left out where it is too wide."""
+    if text_width_pt(text, size_pt, bold) <= width_pt:
+        return text
+    keep = len(text) - 1
+    while keep > 2:
+        keep -= 1
+        short = text[: (keep + 1) // 2] + "…" + text[len(text) - keep // 2 :]
+        if text_width_pt(short, size_pt, bold) <= width_pt:
+            return short
+    return "…"
+
+
+def since(milliseconds: float) -> str:
+    """An instant, to the microsecond: before or after the wait began."""
+    sign = "+" if milliseconds > 0 else "\N{MINUS SIGN}" if milliseconds < 0 else ""
+    if not milliseconds:
+        return "0 ms"
+    if abs(milliseconds) >= 1000:
+        return f"{sign}{abs(milliseconds) / 1000:,.3f} s"
+    return f"{sign}{abs(milliseconds):.3f} ms"
+
+
+def finding(subject: Subject, pause: Pause | None) -> tuple[str, str]:
+    """The headline of a ladder and the sentence below it."""
+    stream = f"tcp.stream {subject.row.id}"
+    if pause is None:
+        return "No wait on this connection", f"{stream}: its first segments"
+    frames = f"frames {pause.frame_from} to {pause.frame_to}"
+    if pause.cause not in STALL_CAUSES:
+        headline = f"No stall; the longest wait: {duration(pause.wait_ms)}, {pause.words}"
+        return headline, f"{stream}, {frames}, {pause.cause}"
+    other = "client" if pause.by == "server" else "server"
+    why = (
+        f"until the {other}'s delayed ACK came"
+        if pause.cause == "nagle_delack"
+        else f"for one round trip, until the {other}'s ACK came"
+    )
+    headline = f"The {pause.by} held {pause.len_to:,} bytes back for {duration(pause.wait_ms)}"
+    headline = headline.replace(" ms", "\N{NO-BREAK SPACE}ms")
+    return headline, f"{why} ({pause.cause}; {stream}, {frames})"
+
+
+def note(role: str, pause: Pause) -> str:
+    """What a numbered arrow means."""
+    if role == "1":
+        return "no ACK yet"
+    if role == "2" and pause.cause == "nagle_rtt":
+        return "a round trip later"
+    if role == "2":
+        return f"{duration(pause.ack_delay_ms)} late"
+    return "held; leaves as the ACK arrives"
