@@ -12,10 +12,12 @@ mod export;
 mod filter;
 mod flow;
 mod hold;
+mod hops;
 mod judge;
 mod link;
 mod pace;
 mod reader;
+mod rivals;
 mod rows;
 mod scan;
 mod seq;
@@ -30,7 +32,7 @@ use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use pyo3::{create_exception, exceptions::PyException};
-use rows::{CauseRow, ConnectionRow, Group, NagleRow, PyServerRow, Summary, WaitRow};
+use rows::{CauseRow, ConnectionRow, Group, HopRow, NagleRow, PyServerRow, Summary, WaitRow};
 use std::sync::Arc;
 use tables::{Column, Table};
 
@@ -102,6 +104,11 @@ impl PyScan {
         };
         let stalls = summary::clearest_of(&self.scan, id, limit);
         stalls.into_iter().map(|finding| WaitRow::new(finding, verdict)).collect()
+    }
+
+    /// The hops of paths over a host that is called and calls others; none if there is no such host.
+    fn hops(&self) -> Vec<HopRow> {
+        hops::hops(&self.scan).into_iter().map(HopRow::new).collect()
     }
 
     /// Listed waits, stalls too, by cause and by who ended them.
@@ -200,6 +207,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyServerRow>()?;
     module.add_class::<ConnectionRow>()?;
     module.add_class::<CauseRow>()?;
+    module.add_class::<HopRow>()?;
     module.add_class::<WaitRow>()?;
     module.add_function(wrap_pyfunction!(scan_captures, module)?)?;
     module.add_function(wrap_pyfunction!(segments, module)?)?;

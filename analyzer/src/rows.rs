@@ -2,12 +2,14 @@
 
 use crate::evidence::{ms, reasons};
 use crate::flow::Side;
+use crate::hops::Hop;
 use crate::judge::{Finding, Verdict};
+use crate::rivals::rivals;
 use crate::scan::Scan;
 use crate::servers::{Percentiles, ServerRow};
 use crate::{summary, wait};
 use pyo3::prelude::*;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Totals; durations in ms.
 #[pyclass(frozen, get_all)]
@@ -20,6 +22,14 @@ pub struct Summary {
     pub stalled_ms: f64,
     pub verdict: &'static str,
     pub exchanges: u64,
+    /// Exchanges of the affected connections, the sum of their latencies, and what stalls took of it.
+    pub affected_exchanges: u64,
+    pub affected_latency_ms: f64,
+    pub affected_stalled_ms: f64,
+    /// Stalls that are possible, likely and certain.
+    pub stalls_by_confidence: [u64; 3],
+    pub first_ns: i64,
+    pub last_ns: i64,
     pub one_sided: u64,
     pub without_handshake: u64,
     pub waits_not_listed: u64,
@@ -100,6 +110,21 @@ pub struct CauseRow {
     pub longest_ms: f64,
 }
 
+/// A hop of a path over a host between; durations in ms. `client` is one of the `clients`.
+#[pyclass(frozen, get_all)]
+pub struct HopRow {
+    pub number: u32,
+    pub clients: u64,
+    pub client: String,
+    pub server: String,
+    pub connections: u64,
+    pub exchanges: u64,
+    pub client_stalls: u64,
+    pub server_stalls: u64,
+    pub stalled_ms: f64,
+    pub mean_latency_ms: Option<f64>,
+}
+
 /// A wait as reports tell it: from / ack / to are frames; durations in ms, times in ns.
 #[pyclass(frozen, get_all)]
 pub struct WaitRow {
@@ -122,6 +147,8 @@ pub struct WaitRow {
     pub release_ms: f64,
     pub own_data_before: bool,
     pub evidence: Vec<String>,
+    /// For a stall, the other explanations: name, whether the capture rules it out, and why.
+    pub rivals: Vec<(&'static str, bool, String)>,
 }
 
 /// A server endpoint; percentiles are p50, p75, p90, p95, p99, max, in ms.
@@ -145,6 +172,7 @@ impl Summary {
     pub fn new(scan: &Scan) -> Self {
         let summary = summary::Summary::of(scan);
         let captures = &scan.captures;
+        let captured = || captures.iter().filter(|capture| capture.packets > 0);
         Self {
             connections: summary.connections,
             tcp_packets: summary.tcp_packets,
@@ -154,6 +182,12 @@ impl Summary {
             stalled_ms: ms(summary.stalled_ns),
             verdict: summary.outcome.name(),
             exchanges: summary.exchanges,
+            affected_exchanges: summary.affected_exchanges,
+            affected_latency_ms: ms(summary.affected_latency_ns),
+            affected_stalled_ms: ms(summary.affected_stalled_ns),
+            stalls_by_confidence: summary.stalls_by_confidence,
+            first_ns: captured().map(|capture| capture.first_ns).min().unwrap_or(0),
+            last_ns: captured().map(|capture| capture.last_ns).max().unwrap_or(0),
             one_sided: summary.one_sided,
             without_handshake: summary.without_handshake,
             waits_not_listed: summary.unlisted_waits,
@@ -305,6 +339,30 @@ impl WaitRow {
                 true => reasons(finding, verdict).map(|reason| reason.to_string()).collect(),
                 false => Vec::new(),
             },
+            rivals: match stall {
+                true => rivals(finding, verdict)
+                    .into_iter()
+                    .map(|rival| (rival.name, rival.ruled_out, rival.why))
+                    .collect(),
+                false => Vec::new(),
+            },
+        }
+    }
+}
+
+impl HopRow {
+    pub fn new(hop: Hop) -> Self {
+        Self {
+            number: hop.number,
+            clients: hop.clients.len() as u64,
+            client: hop.clients.first().map_or_else(String::new, ToString::to_string),
+            server: SocketAddr::new(hop.server, hop.port).to_string(),
+            connections: hop.connections,
+            exchanges: hop.exchanges,
+            client_stalls: hop.client_stalls,
+            server_stalls: hop.server_stalls,
+            stalled_ms: ms(hop.stalled_ns),
+            mean_latency_ms: (hop.exchanges > 0).then(|| ms(hop.latency_ns / hop.exchanges as i64)),
         }
     }
 }
