@@ -41,6 +41,15 @@ REMEDIES = {
 }
 """By cause, the best first."""
 
+
+def remedies(group: _core.Group, sender: str) -> list[Remedy]:
+    """What to change against the stalls of a group, the best first, for the named sender."""
+    return [
+        remedy._replace(where=remedy.where.format(sender=sender, receiver=group.receiver_addr))
+        for remedy in REMEDIES[group.cause]
+    ]
+
+
 HINTS = {
     "retransmission": "packets were lost: look at interface errors, queues and policers",
     "zero_window": "the receiving program did not read, or its receive buffer is small",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 FORMATS = {
     ".json": "nagle_scan.report.json",
     ".csv": "nagle_scan.report.csv",
+    ".html": "nagle_scan.report.html",
 }
 """Module by suffix. Each has `write(scan, path, options)`; imported when it is needed."""
 

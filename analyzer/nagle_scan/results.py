@@ -38,7 +38,8 @@ def scan(
     paths = _as_paths(path_or_paths)
     if not paths:
         raise ValueError("no capture given")
-    return Scan(paths, filter, _core.scan_captures(paths, filter, min_wait_ms, exchanges=True))
+    core = _core.scan_captures(paths, filter, min_wait_ms, exchanges=True)
+    return Scan(paths, filter, core, min_wait_ms)
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,6 +49,7 @@ class Scan:
     paths: list[str]
     filter: str | None
     core: _core.Scan = field(repr=False)
+    min_wait_ms: float = DEFAULT_MIN_WAIT_MS
 
     @property
     def verdict(self) -> str:
@@ -139,6 +141,13 @@ class Scan:
     def to_csv(self, path: _Path) -> None:
         """Writes the stalls, one row each. Raises `OutputError`."""
         self.core.write_csv(_utf8(path, _core.OutputError))
+
+    def to_html(self, path: _Path) -> None:
+        """Writes the page for a ticket, one self-contained file. Raises `OutputError`."""
+        from nagle_scan import outputs
+        from nagle_scan.report import html
+
+        html.write(self, _utf8(path, _core.OutputError), outputs.Options(self.min_wait_ms))
 
     def __repr__(self) -> str:
         """The verdict and its counts."""

@@ -8,8 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from nagle_scan import _core
+from nagle_scan import _core, advice
 from nagle_scan.report.layout import count, duration, endpoint, printable, times
+
+STALLS = ("nagle_delack", "nagle_rtt")
+"""The causes that are stalls."""
+
+NO_STALL_MEANS = (
+    "If something is slow here, it is not that the sender holds data back until an ACK comes: "
+    "setting TCP_NODELAY will not help. What the waits were instead stands below."
+)
 
 
 def verdict(group: _core.Group) -> str:
@@ -35,6 +43,26 @@ def option(group: _core.Group) -> str:
     if group.nagle == "on":
         return f"TCP_NODELAY is not in effect on {where}."
     return f"Probably TCP_NODELAY is not in effect on {where}."
+
+
+def in_plain_words(group: _core.Group) -> str:
+    """What happens, for someone who never saw a packet."""
+    message = "reply" if group.sender == "server" else "request"
+    begin = (
+        f"In plain words: the program on {party(group)} hands over its {message} in several "
+        "pieces. Its operating system sends the first and keeps a small one back until the other "
+        "end has confirmed what came before (Nagle's algorithm)"
+    )
+    if group.cause == "nagle_rtt":
+        return (
+            f"{begin}. That confirmation has to travel to and fro, so each {message} pays for the "
+            "way twice. The network is as fast as it can be, and no program is computing meanwhile."
+        )
+    return (
+        f"{begin}, while the other end delays its confirmation in the hope of more data "
+        "(delayed ACK). Until a timer runs out nothing is computed and nothing is sent: neither a "
+        "program nor the network is slow."
+    )
 
 
 def party(group: _core.Group) -> str:
@@ -197,3 +225,51 @@ def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
     if answer == "no":
         return f"held data left with the ACK: frames {first}, {second} (tcp.stream {connection})"
     return f"two small segments in flight: frames {first}, {second} (tcp.stream {connection})"
+
+
+MEANINGS = {
+    (
+        "sender_app",
+        "client",
+    ): "the client had nothing to send: idle between two requests, or paused",
+    ("sender_app", "server"): "the server worked on a request, was too busy to, or paused while it "
+    "answered: look into the program, not at the network",
+}
+
+
+def meaning(row: _core.CauseRow) -> str:
+    """What waits of one cause mean for their owner."""
+    return MEANINGS.get((row.cause, row.by)) or advice.HINTS[row.cause]
+
+
+def place(row: _core.ConnectionRow) -> str:
+    """Where a connection was captured."""
+    names = {"client": "at the client", "server": "at the server", "between": "between the two"}
+    where = names.get(row.capture_point, "place not known")
+    if row.client.rpartition(":")[0] == row.server.rpartition(":")[0]:
+        where = "within one host"
+    return where if row.handshake else f"{where}, without the handshake"
+
+
+def stall_kind(stall: _core.WaitRow) -> str:
+    """What a stall waited for, in a few words."""
+    if stall.cause == "nagle_rtt":
+        return "held for one round trip"
+    return "held until a delayed ACK came"
+
+
+def hops(rows: Sequence[_core.HopRow]) -> str:
+    """Which hosts stand between, and at which hop the stalls are."""
+    stalling = sorted({row.number for row in rows if row.client_stalls + row.server_stalls})
+    if not stalling:
+        return "Some hosts are called and call others, as a proxy does. No hop stalls."
+    which = " and ".join(str(number) for number in stalling)
+    return f"Some hosts are called and call others, as a proxy does. The stalls are at hop {which}."
+
+
+def display_filter(stall: _core.WaitRow) -> str:
+    """Wireshark's filter for the frames of a stall and what lies between."""
+    return (
+        f"tcp.stream == {stall.connection} && frame.number >= {stall.frame_from} "
+        f"&& frame.number <= {stall.frame_to}"
+    )

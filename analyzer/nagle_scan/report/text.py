@@ -134,9 +134,8 @@ def _remedies(groups: Sequence[_core.Group], style: Style) -> Iterator[str]:
         by_sender.setdefault(sentences.party(group), group)
     for sender, group in list(by_sender.items())[:MAX_REMEDIES]:
         yield f"\n{style.bold}What to change for {sender}{style.end} (the first that you can)\n"
-        for number, remedy in enumerate(advice.REMEDIES[group.cause], 1):
-            where = remedy.where.format(sender=sender, receiver=group.receiver_addr)
-            yield wrapped(f"  {number}. {where}: {remedy.what} {remedy.price}", "     ")
+        for number, remedy in enumerate(advice.remedies(group, sender), 1):
+            yield wrapped(f"  {number}. {remedy.where}: {remedy.what} {remedy.price}", "     ")
 
 
 def _latencies(scan: _core.Scan, style: Style) -> Iterator[str]:
