@@ -53,5 +53,6 @@ $(VENV)/.built: pyproject.toml $(RUST)
 	@touch $@
 
 $(VENV)/.developer: $(VENV)/.built
+	@sh scripts/prerequisites.sh browser
 	@$(BIN)/python -m pip install --quiet --group dev
 	@touch $@

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Names what the build needs and is missing, in one line; installs libpcap's headers and Python's
-# venv where that is possible without asking.
+# venv where that is possible without asking. With 'browser': the Chromium in which the tests open
+# reports; without it they are skipped, and say so.
 set -eu
 
 fail() {
@@ -20,6 +21,15 @@ install() {
     echo "Installing $* ..."
     $sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq "$@" >/dev/null
 }
+
+if [ "${1:-}" = browser ]; then
+    for program in chromium chromium-browser google-chrome; do
+        command -v "$program" >/dev/null && exit 0
+    done
+    install chromium ||
+        echo "nagle-scan: no Chromium: tests of the page in a browser will be skipped (apt install chromium)" >&2
+    exit 0
+fi
 
 python=${PYTHON:-python3}
 command -v "$python" >/dev/null || fail "needs Python 3.11 or newer: apt install python3 python3-venv"

@@ -11,7 +11,10 @@ from typing import Protocol
 
 import nagle_scan
 import pytest
+from browser import browser
 from conversation import Found, Frame, write
+
+__all__ = ["browser"]
 
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURES = ROOT / "captures"
