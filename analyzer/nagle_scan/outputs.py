@@ -13,6 +13,9 @@ FORMATS = {
     ".json": "nagle_scan.report.json",
     ".csv": "nagle_scan.report.csv",
     ".html": "nagle_scan.report.html",
+    ".png": "nagle_scan.timeline.file",
+    ".svg": "nagle_scan.timeline.file",
+    ".pdf": "nagle_scan.timeline.file",
 }
 """Module by suffix. Each has `write(scan, path, options)`; imported when it is needed."""
 

@@ -69,7 +69,7 @@ class Page:
     also_more: int
     plain: Sequence[str]
     figures: Sequence[Figure]
-    shown: Picture | None
+    shown: Sequence[Picture]
     fixes: Sequence[Fix]
     first_exchange: str | None
     options: Sequence[sentences.Option]
@@ -95,7 +95,7 @@ def page(scan: Scan, min_wait_ms: float) -> Page:
     clearest = core.clearest()
     pictures = Pictures(scan)
     # Drawn in the order of their worth: the space is limited.
-    shown = pictures.clearest(clearest) if summary.verdict != "inconclusive" else None
+    shown = pictures.overall(clearest)
     drawn = pictures.of([row.id for row in index[:MAX_IN_FULL]], clearest)
     connections = [
         Connection(row, core.stalls_of(row.id, MAX_STALLS), drawn[row.id])

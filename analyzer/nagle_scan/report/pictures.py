@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from nagle_scan.results import Scan
 
 ROOM_BYTES = 1_200_000
-"""For all pictures of a page; the page is to stay below 2 MB."""
+"""For all pictures of a page, which is to stay below 2 MB."""
+
+LADDER = "The clearest stall. Time runs downwards; each arrow is a packet, and no packet crosses \
+the shaded band."
+LONGEST_WAIT = "The longest wait. Time runs downwards; each arrow is a packet."
+ALL_WAITS = "All waits by their length. Stalls of one timer stand in one narrow peak; a program's \
+own pauses spread."
+WHOLE = "The whole connection: where the stalls fall, and what was sent."
+SEQUENCE = "Bytes sent against time. Each flat piece is time in which the sender sent nothing new."
 
 
 class Picture(NamedTuple):
@@ -24,16 +32,53 @@ class Picture(NamedTuple):
 
 
 class Pictures:
-    """Draws what fits."""
+    """Draws what fits; what is asked for first is drawn first."""
 
     def __init__(self, scan: Scan, room_bytes: int = ROOM_BYTES) -> None:
         self._scan = scan
         self._room_bytes = room_bytes
 
-    def clearest(self, stall: _core.WaitRow | None) -> Picture | None:
-        return None
+    def overall(self, clearest: _core.WaitRow | None) -> list[Picture]:
+        """The clearest stall (else the longest wait), and all waits by their length."""
+        from nagle_scan import timeline
+
+        pictures = []
+        if clearest is not None:
+            pictures += self._draw(LADDER, timeline.ladder, clearest.connection)
+        else:
+            for wait in self._scan.core.longest_waits(1):
+                pictures += self._draw(LONGEST_WAIT, timeline.ladder, wait.connection)
+        if pictures:
+            pictures += self._draw(ALL_WAITS, timeline.histogram)
+        return pictures
 
     def of(
         self, connections: Sequence[int], clearest: _core.WaitRow | None
     ) -> dict[int, list[Picture]]:
-        return {connection: [] for connection in connections}
+        """Those of each connection: first one of each, so that the last is not left bare."""
+        from nagle_scan import timeline
+
+        pictures: dict[int, list[Picture]] = {connection: [] for connection in connections}
+        for caption, draw in (
+            (LADDER, timeline.ladder),
+            (WHOLE, timeline.overview),
+            (SEQUENCE, timeline.sequence),
+        ):
+            for connection in connections:
+                drawn = clearest is not None and connection == clearest.connection
+                if not (drawn and draw is timeline.ladder):
+                    pictures[connection] += self._draw(caption, draw, connection)
+        return pictures
+
+    def _draw(self, caption: str, draw: Callable[..., Any], *connection: int) -> list[Picture]:
+        """The picture, or none where there is no room left."""
+        from nagle_scan import timeline
+
+        if self._room_bytes <= 0:
+            return []
+        svg = timeline.svg(draw, self._scan, *connection)
+        if len(svg) > self._room_bytes:
+            return []
+        self._room_bytes -= len(svg)
+        # Drawn by us, and its texts escaped by the XML writer.
+        return [Picture(caption, Markup(svg))]

@@ -1,0 +1,32 @@
+"""Pictures of a scan: the ladder, the time-sequence graph, the histogram of waits, the overview.
+
+>>> from nagle_scan import timeline
+>>> timeline.ladder(scan)  # the clearest stall, on a figure of its own
+>>> timeline.sequence(scan, 3, ax=axes)  # tcp.stream 3, on yours
+
+Each takes a `Scan` and gives matplotlib `Axes`; `svg` gives a picture as text for a page. They
+decide nothing: what is a stall, and which is the clearest, the scan has told.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nagle_scan.timeline.histogram import histogram
+    from nagle_scan.timeline.ladder import ladder
+    from nagle_scan.timeline.overview import overview
+    from nagle_scan.timeline.picture import svg
+    from nagle_scan.timeline.sequence import sequence
+
+__all__ = ["histogram", "ladder", "overview", "sequence", "svg"]
+
+_HOMES = {name: name for name in __all__} | {"svg": "picture"}
+
+
+def __getattr__(name: str) -> object:
+    """Loads matplotlib when the first picture is asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    attribute: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = attribute
+    return attribute

@@ -1,0 +1,86 @@
+"""`-o timeline.png`, `.svg` or `.pdf`: all four pictures of one connection on one sheet."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from nagle_scan import _core
+from nagle_scan.timeline import style, words
+from nagle_scan.timeline.histogram import histogram
+from nagle_scan.timeline.ladder import ladder
+from nagle_scan.timeline.overview import overview
+from nagle_scan.timeline.sequence import sequence
+from nagle_scan.timeline.subject import worst
+
+if TYPE_CHECKING:
+    from nagle_scan.outputs import Options
+    from nagle_scan.results import Scan
+
+SIZE_IN = (15.0, 9.2)
+DPI = 130
+
+
+def write(scan: Scan, path: str, options: Options) -> None:
+    """Draws the connection of the clearest stall, else of the longest wait."""
+    del options
+    figure = sheet(scan)
+    kind = PurePath(path).suffix.lower().lstrip(".")
+    dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
+    try:
+        with style.settings():
+            figure.savefig(path, format=kind, dpi=DPI, metadata=dated)
+    except OSError as error:
+        raise _core.OutputError(f"{path}: cannot write: {error.strerror or error}") from None
+
+
+def sheet(scan: Scan) -> style.Picture:
+    """The figure."""
+    figure = style.Picture(figsize=SIZE_IN)
+    FigureCanvasAgg(figure)
+    _headline(figure, scan)
+    number = worst(scan)
+    if number is None:
+        style.say(figure.add_subplot(), "The capture holds no TCP connection.")
+        return figure
+    left = figure.add_gridspec(1, 1, left=0.02, right=0.49, top=0.9, bottom=0.02)
+    ladder(scan, number, ax=figure.add_subplot(left[0]))
+    right = figure.add_gridspec(
+        3, 1, left=0.58, right=0.985, top=0.875, bottom=0.065, hspace=0.5, height_ratios=(5, 4, 3)
+    )
+    sequence(scan, number, ax=figure.add_subplot(right[0]))
+    histogram(scan, number, ax=figure.add_subplot(right[1]))
+    overview(scan, number, ax=figure.add_subplot(right[2]))
+    return figure
+
+
+def _headline(figure: style.Picture, scan: Scan) -> None:
+    """The verdict and the capture's name."""
+    width_pt = SIZE_IN[0] * style.POINTS_PER_INCH * 0.96
+    name = words.printable(", ".join(scan.paths))
+    lines = (
+        (_verdict(scan), 15.0, "bold", style.INK, 0.955),
+        (
+            words.shortened(f"{name} (nagle-scan {_core.VERSION})", width_pt, 9),
+            9.0,
+            "normal",
+            style.FAINT,
+            0.928,
+        ),
+    )
+    for text, size, weight, colour, y in lines:
+        figure.text(0.02, y, text, fontsize=size, fontweight=weight, color=colour, parse_math=False)
+
+
+def _verdict(scan: Scan) -> str:
+    summary = scan.core.summary()
+    if summary.verdict == "stalls":
+        return (
+            f"{summary.stalls:,} Nagle stalls, {words.ms(summary.stalled_ms)} lost, on "
+            f"{summary.affected_connections:,} of {summary.connections:,} connections"
+        )
+    if summary.verdict == "clean":
+        return f"No Nagle stall on {summary.connections:,} connections"
+    return "No verdict: the capture does not tell"

@@ -1,0 +1,145 @@
+"""The histogram of waits: how long, how often, and for what reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.ticker import MaxNLocator
+
+from nagle_scan.timeline import style, words
+from nagle_scan.timeline.pause import WORDS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from nagle_scan.results import Scan
+
+BINS_PER_DECADE = 16
+REGIONS = ((36.0, 48.0, "40 ms"), (180.0, 225.0, "200 ms"))
+"""Where the two well-known delayed-ACK timers lie: Linux's, and Windows' and old BSD's."""
+
+LOOKS = {
+    "nagle_delack": (style.HELD, ""),
+    "nagle_rtt": ("#cc79a7", "//"),
+    "delayed_ack": (style.ACK, ".."),
+    "sender_app": ("#b8b8b8", ""),
+    "retransmission": ("#595959", "xx"),
+    "zero_window": ("#009e73", "\\\\"),
+    "congestion_window": ("#009e73", "++"),
+    "unknown": ("#dddddd", "--"),
+}
+"""Colour and hatch by cause, stalls at the bottom of the stack."""
+
+
+def histogram(
+    scan: Scan, connection: int | None = None, ax: Axes | None = None, width_in: float = 7.2
+) -> Axes:
+    """Draws the waits of a connection, or of the whole scan, stalls against other causes."""
+    if connection is not None and scan.core.connection(connection) is None:
+        raise KeyError(connection)
+    ax = style.axes(ax, width_in, 3.0)
+    waits = _by_cause(scan, connection)
+    count = sum(len(values) for values in waits.values())
+    where = "all connections" if connection is None else f"tcp.stream {connection}"
+    style.plain(ax, f"How long the waits were ({where})")
+    if not count:
+        ax.set_label(f"No wait to show\n{where}")
+        style.say(ax, "No wait long enough to be recorded")
+        return ax
+    edges = _edges(np.concatenate(list(waits.values())))
+    _bars(ax, waits, edges)
+    _regions(ax)
+    _axes(ax, edges)
+    ax.set_label(f"Histogram of {count:,} waits, {where}\n{_in_words(waits)}")
+    return ax
+
+
+def _by_cause(scan: Scan, connection: int | None) -> dict[str, NDArray[np.float64]]:
+    """Durations of waits, in the order of the stack."""
+    found: dict[str, NDArray[np.float64]] = {}
+    for table in (scan.stalls, scan.waits):
+        chosen = table if connection is None else table[table["connection"] == connection]
+        for cause in LOOKS:
+            values = chosen.loc[chosen["cause"] == cause, "wait_ms"].to_numpy(dtype=float)
+            if len(values):
+                found[cause] = values
+    return {cause: found[cause] for cause in LOOKS if cause in found}
+
+
+def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Logarithmic bins that always reach over both named regions."""
+    low, high = min(8.0, values.min() * 0.9), max(300.0, values.max() * 1.1)
+    bins = max(8, round(np.log10(high / low) * BINS_PER_DECADE))
+    return np.geomspace(low, high, bins + 1)
+
+
+def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.float64]) -> None:
+    floor = np.zeros(len(edges) - 1)
+    for cause, values in waits.items():
+        counts = np.histogram(values, edges)[0]
+        colour, hatch = LOOKS[cause]
+        some = counts > 0
+        ax.bar(
+            edges[:-1][some],
+            counts[some],
+            np.diff(edges)[some],
+            floor[some],
+            align="edge",
+            color=colour,
+            hatch=hatch,
+            edgecolor="white",
+            linewidth=0.5,
+            label=f"{cause}: {len(values):,} of ~{words.ms(float(np.median(values)))}",
+            zorder=2,
+        )
+        floor = floor + counts
+
+
+def _regions(ax: Axes) -> None:
+    """The two timers everybody has heard of."""
+    for low, high, name in REGIONS:
+        ax.axvspan(low, high, color=style.OTHER, alpha=0.15, linewidth=0, zorder=0)
+        ax.text(
+            (low * high) ** 0.5,
+            0.985,
+            name,
+            transform=ax.get_xaxis_transform(),
+            ha="center",
+            va="top",
+            fontsize=style.TEXT_PT - 1,
+            color=style.FAINT,
+            zorder=3,
+        )
+
+
+def _axes(ax: Axes, edges: NDArray[np.float64]) -> None:
+    ax.set_xscale("log")
+    ax.set_xlim(edges[0], edges[-1])
+    ticks = [tick for tick in _ticks() if edges[0] <= tick <= edges[-1]]
+    ax.set_xticks(ticks, [f"{tick:,.0f}" if tick >= 1 else f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
+    ax.set_ylim(0, ax.get_ylim()[1] * 1.12)
+    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set_xlabel("wait in ms (logarithmic)")
+    ax.set_ylabel("waits")
+    ax.legend(
+        fontsize=style.TEXT_PT - 1,
+        frameon=False,
+        labelcolor=style.INK,
+        loc="upper left",
+        bbox_to_anchor=(1, 1),
+    )
+
+
+def _ticks() -> list[float]:
+    return [step * 10.0**power for power in range(-3, 7) for step in (1, 2, 4)]
+
+
+def _in_words(waits: dict[str, NDArray[np.float64]]) -> str:
+    return "; ".join(
+        f"{WORDS[cause]}: {len(values):,}, median {words.ms(float(np.median(values)))}, "
+        f"longest {words.ms(float(values.max()))}"
+        for cause, values in waits.items()
+    )

@@ -1,0 +1,292 @@
+"""The ladder: two hosts, time downwards, each segment an arrow, the wait a shaded band."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.patches import FancyArrowPatch, Polygon
+
+from nagle_scan.timeline import arrows as arrows_of
+from nagle_scan.timeline import pause as pauses
+from nagle_scan.timeline import style, words
+from nagle_scan.timeline.arrows import Arrow, Omitted
+from nagle_scan.timeline.plan import GAP_PT, LINE, Plan, plan
+from nagle_scan.timeline.subject import of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from nagle_scan.results import Scan
+    from nagle_scan.timeline.pause import Pause
+    from nagle_scan.timeline.subject import Subject
+
+WAIT_PT = 105.0
+LEAST_WAIT_PT = 40.0
+LEAST_TEXT_PT = 4.5
+DEFAULT_WIDTH_IN = 7.2
+MARGIN_PT = 6.0
+ROLE_COLOURS = {"1": "#595959", "2": style.ACK, "3": style.HELD}
+
+
+def ladder(
+    scan: Scan,
+    connection: int | None = None,
+    stall: int = 0,
+    ax: Axes | None = None,
+    width_in: float = DEFAULT_WIDTH_IN,
+) -> Axes:
+    """Draws the `stall`-th clearest stall of a connection and its neighbours.
+
+    Without a connection, that of the clearest stall of the scan; without a stall, the longest
+    other wait. Without `ax`, on a figure of its own, `width_in` wide and as high as it must be.
+    Raises `KeyError` for an unknown connection, `IndexError` for an unknown stall.
+    """
+    subject = of(scan, connection)
+    pause = pauses.stall(subject, stall) or pauses.longest_wait(subject)
+    arrows, omitted = arrows_of.shown(subject, pause)
+    if ax is None:
+        width_pt = width_in * style.POINTS_PER_INCH - 2 * MARGIN_PT
+        drawn = plan(subject, pause, arrows, omitted, width_pt, style.TEXT_PT, WAIT_PT)
+        ax = _own_axes(drawn)
+    else:
+        drawn = _fitted(subject, pause, arrows, omitted, *style.size_pt(ax))
+    _draw(ax, drawn, subject, pause, arrows, omitted)
+    return ax
+
+
+def _own_axes(drawn: Plan) -> Axes:
+    """A figure just large enough."""
+    width_pt, height_pt = drawn.width_pt + 2 * MARGIN_PT, drawn.height_pt + 2 * MARGIN_PT
+    ax = style.axes(None, width_pt / style.POINTS_PER_INCH, height_pt / style.POINTS_PER_INCH)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    figure.set_layout_engine("none")
+    x, y = MARGIN_PT / width_pt, MARGIN_PT / height_pt
+    ax.set_position((x, y, 1 - 2 * x, 1 - 2 * y))
+    return ax
+
+
+def _fitted(
+    subject: Subject,
+    pause: Pause | None,
+    arrows: list[Arrow],
+    omitted: list[Omitted],
+    width_pt: float,
+    height_pt: float,
+) -> Plan:
+    """For axes of a given size: a wait as high as there is room, then smaller text."""
+    size_pt = style.TEXT_PT
+    while True:
+        least = plan(subject, pause, arrows, omitted, width_pt, size_pt, LEAST_WAIT_PT)
+        if least.height_pt <= height_pt or size_pt <= LEAST_TEXT_PT:
+            break
+        size_pt -= 0.5
+    wait_pt = LEAST_WAIT_PT
+    while wait_pt < 3 * WAIT_PT:
+        higher = plan(subject, pause, arrows, omitted, width_pt, size_pt, wait_pt * 1.15)
+        if higher.height_pt > height_pt:
+            break
+        least, wait_pt = higher, wait_pt * 1.15
+    return least
+
+
+def _draw(
+    ax: Axes,
+    drawn: Plan,
+    subject: Subject,
+    pause: Pause | None,
+    arrows: list[Arrow],
+    omitted: list[Omitted],
+) -> None:
+    ax.set_xlim(0, drawn.width_pt)
+    ax.set_ylim(max(drawn.height_pt, style.size_pt(ax)[1]), 0)
+    ax.set_axis_off()
+    ax.set_label("\n".join(words.finding(subject, pause)))
+    _texts(ax, drawn)
+    if not arrows:
+        return
+    _bands(ax, drawn, subject, pause, arrows)
+    _hosts(ax, drawn, subject)
+    others = subject.stalls
+    acks, held = set(others["frame_ack"]), set(others["frame_held"])
+    for arrow in arrows:
+        _arrow(ax, drawn, arrow, arrow.frame in acks, arrow.frame in held)
+    for one in omitted:
+        text = f"⋮ {one.count:,} more segments"
+        _beside(ax, drawn, one.sender, drawn.y(one.at_ms), text, False, style.FAINT)
+
+
+def _texts(ax: Axes, drawn: Plan) -> None:
+    """Headline, sentence, names of the hosts, foot."""
+    size = drawn.size_pt
+    y = 0.0
+    for text in drawn.headline:
+        y += (size + 2) * LINE
+        _text(ax, 0, y, text, size + 2, weight="bold")
+    for text in drawn.sentence:
+        y += size * LINE
+        _text(ax, 0, y, text, size)
+    for x, top, align, lines in drawn.heads.values():
+        for number, text in enumerate(lines, 1):
+            weight = "bold" if number == 1 else "normal"
+            _text(ax, x, top + number * size * LINE, text, size, ha=align, weight=weight)
+    for number, text in enumerate(drawn.foot, 1):
+        y = drawn.bottom_pt + (number + 0.4) * size * LINE
+        _text(ax, 0, y, text, size - 1, color=style.FAINT)
+
+
+def _text(
+    ax: Axes,
+    x: float,
+    y: float,
+    text: str,
+    size: float,
+    ha: str = "left",
+    va: str = "baseline",
+    color: str = style.INK,
+    weight: str = "normal",
+) -> None:
+    look: dict[str, Any] = {"fontsize": size, "color": color, "fontweight": weight}
+    # A `$` in a name begins no formula.
+    ax.text(x, y, text, ha=ha, va=va, zorder=4, parse_math=False, **look)
+
+
+def _hosts(ax: Axes, drawn: Plan, subject: Subject) -> None:
+    """Two lines, broken where idle time was cut, and the capture point between them."""
+    top, bottom = drawn.top_pt - drawn.size_pt * 0.6, drawn.bottom_pt
+    for x in (drawn.client_pt, drawn.server_pt):
+        ax.plot([x, x], [top, bottom], color=style.INK, linewidth=1.4, zorder=2)
+        for before, after in drawn.scale.cuts:
+            y = (drawn.y(before) + drawn.y(after)) / 2
+            for step in (-2, 2):
+                ends = [y + step + 2, y + step - 2]
+                ax.plot([x - 5, x + 5], ends, color=style.INK, linewidth=1, zorder=3)
+    row = subject.row
+    if row.capture_point == "between" and row.client_rtt_ms and row.server_rtt_ms:
+        share = row.client_rtt_ms / (row.client_rtt_ms + row.server_rtt_ms)
+        x = drawn.client_pt + share * (drawn.server_pt - drawn.client_pt)
+        ax.plot([x, x], [top, bottom], color=style.FAINT, linewidth=0.8, linestyle=":", zorder=1)
+        y = top - drawn.size_pt * 0.3
+        _text(ax, x, y, "capture", drawn.size_pt - 2, ha="center", color=style.FAINT)
+
+
+def _bands(
+    ax: Axes, drawn: Plan, subject: Subject, pause: Pause | None, arrows: list[Arrow]
+) -> None:
+    """The wait, and the other stalls that fall into the picture."""
+    by_frame = {arrow.frame: arrow for arrow in arrows}
+    if pause is not None:
+        ends = [by_frame.get(frame) for frame in (pause.frame_from, pause.frame_to)]
+        ack = by_frame.get(pause.frame_ack or -1)
+        if ends[0] is not None and ends[1] is not None:
+            _band(ax, drawn, ends[0], ack or ends[1], ends[1], ms=pause.wait_ms, pause=pause)
+    seen = subject.stalls[subject.stalls["frame_held"].isin(by_frame)]
+    columns = ("frame_unacked", "frame_ack", "frame_held", "wait_ms")
+    for unacked, release, held, wait_ms in zip(*(seen[name] for name in columns), strict=True):
+        if pause is not None and held == pause.frame_to:
+            continue
+        first, middle, last = (by_frame.get(int(frame)) for frame in (unacked, release, held))
+        if first and middle and last:
+            _band(ax, drawn, first, middle, last, ms=float(wait_ms), pause=None)
+
+
+def _band(
+    ax: Axes,
+    drawn: Plan,
+    first: Arrow,
+    ack: Arrow,
+    last: Arrow,
+    ms: float,
+    pause: Pause | None,
+) -> None:
+    """Between two arrows nothing moves: at each host, from the one's instant to the other's."""
+    by = first.sender
+    other = arrows_of.peer(by)
+    corners = [
+        (drawn.x(by), drawn.y(first.at(by))),
+        (drawn.x(other), drawn.y(first.at(other))),
+        (drawn.x(other), drawn.y(ack.at(other))),
+        (drawn.x(by), drawn.y(last.at(by))),
+    ]
+    held = pause is None or pause.frame_ack is not None
+    colour = style.HELD if held else style.OTHER
+    ax.add_patch(Polygon(corners, closed=True, color=colour, alpha=0.16, linewidth=0, zorder=0))
+    _wait_text(ax, drawn, corners, ms, pause)
+
+
+def _wait_text(
+    ax: Axes,
+    drawn: Plan,
+    corners: list[tuple[float, float]],
+    wait_ms: float,
+    pause: Pause | None,
+) -> None:
+    """How long, in the middle of the band."""
+    near, far = corners[3][1] - corners[0][1], corners[2][1] - corners[1][1]
+    lean = 0.5 if far > near / 2 else 0.38
+    x = corners[0][0] + lean * (corners[1][0] - corners[0][0])
+    y = sum(corner[1] for corner in corners) / 4
+    if lean < 0.5:
+        y = (corners[0][1] + corners[3][1]) / 2
+    size = drawn.size_pt
+    main = pause is not None
+    _text(
+        ax, x, y, words.ms(wait_ms), size + 4 if main else size, "center", "center", weight="bold"
+    )
+    if pause is not None:
+        room = (drawn.server_pt - drawn.client_pt) * (0.94 if lean == 0.5 else 0.6)
+        for number, line in enumerate(words.wrapped(pause.words, room, size), 1):
+            _text(ax, x, y + (number + 0.2) * size * LINE, line, size, "center", "center")
+
+
+def _arrow(ax: Axes, drawn: Plan, arrow: Arrow, is_release: bool, is_held: bool) -> None:
+    """The segment from host to host, and its text at the tail."""
+    tail, head = drawn.x(arrow.sender), drawn.x(arrows_of.peer(arrow.sender))
+    y = drawn.y(arrow.sent_ms)
+    colour = style.HELD if is_held else style.ACK if is_release else style.INK
+    strong = is_held or is_release or bool(arrow.role)
+    ax.add_patch(
+        FancyArrowPatch(
+            (tail, y),
+            (head, drawn.y(arrow.received_ms)),
+            arrowstyle="-|>",
+            mutation_scale=9,
+            color=colour,
+            linewidth=2.2 if is_held else 1.6 if strong else 1.0,
+            linestyle="-" if arrow.length else (0, (4, 2)),
+            shrinkA=0,
+            shrinkB=1,
+            zorder=3,
+        )
+    )
+    if arrow.role:
+        _number(ax, tail, y, arrow.role, drawn.size_pt)
+    for number, line in enumerate(drawn.labels[arrow.frame]):
+        place = y + number * drawn.size_pt * LINE
+        _beside(ax, drawn, arrow.sender, place, line.text, line.strong, style.INK)
+
+
+def _number(ax: Axes, x: float, y: float, role: str, size: float) -> None:
+    ax.text(
+        x,
+        y,
+        role,
+        fontsize=size - 1,
+        fontweight="bold",
+        color="black" if role == arrows_of.HELD else "white",
+        ha="center",
+        va="center",
+        bbox={"boxstyle": "circle,pad=0.18", "color": ROLE_COLOURS[role], "linewidth": 0},
+        zorder=5,
+    )
+
+
+def _beside(
+    ax: Axes, drawn: Plan, side: str, y: float, text: str, strong: bool, colour: str
+) -> None:
+    """A line of text on the outer side of a host."""
+    left = side == "client"
+    x = drawn.x(side) + (-GAP_PT if left else GAP_PT)
+    weight = "bold" if strong else "normal"
+    align = "right" if left else "left"
+    _text(ax, x, y, text, drawn.size_pt, align, "center", colour, weight)

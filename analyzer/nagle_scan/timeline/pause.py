@@ -1,0 +1,88 @@
+"""The wait that a ladder shows: a stall, or where there is none the longest other wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from nagle_scan.timeline.subject import NS_PER_MS, Subject
+
+if TYPE_CHECKING:
+    from nagle_scan import _core
+
+WORDS = {
+    "nagle_delack": "held until a delayed ACK",
+    "nagle_rtt": "held for a round trip",
+    "retransmission": "lost, sent again",
+    "zero_window": "receiver had no room",
+    "congestion_window": "congestion window",
+    "delayed_ack": "ACK delayed, nothing held",
+    "sender_app": "program had nothing to send",
+    "unknown": "cause unknown",
+}
+"""By cause, as a picture says it."""
+
+
+class Pause(NamedTuple):
+    """A wait between two frames, and the ACK that ended it if it is a stall."""
+
+    cause: str
+    by: str
+    frame_from: int
+    frame_ack: int | None
+    frame_to: int
+    from_ns: int
+    ack_ns: int
+    to_ns: int
+    len_from: int
+    len_to: int
+    wait_ms: float
+    ack_delay_ms: float
+    release_ms: float
+
+    @property
+    def words(self) -> str:
+        """What happened, in a few words."""
+        return WORDS.get(self.cause, self.cause)
+
+
+def stall(subject: Subject, number: int) -> Pause | None:
+    """The `number`-th clearest stall; None where the connection has no stall at all."""
+    if number < 0:
+        raise IndexError(f"stall {number}: the clearest is 0")
+    rows = subject.scan.core.stalls_of(subject.row.id, number + 1)
+    if not rows and number == 0:
+        return None
+    if number >= len(rows):
+        raise IndexError(f"stall {number}: connection {subject.row.id} has {len(rows)}")
+    return _of_stall(rows[number])
+
+
+def _of_stall(row: _core.WaitRow) -> Pause:
+    return Pause(
+        row.cause,
+        row.by,
+        row.frame_from,
+        row.frame_ack,
+        row.frame_to,
+        row.from_ns,
+        row.ack_ns,
+        row.to_ns,
+        row.len_from,
+        row.len_to,
+        row.wait_ms,
+        row.ack_delay_ms,
+        row.release_ms,
+    )
+
+
+def longest_wait(subject: Subject) -> Pause | None:
+    """The longest wait that is no stall."""
+    if subject.waits.empty:
+        return None
+    row = subject.waits.iloc[int(subject.waits["wait_ms"].to_numpy().argmax())]
+    to_ns = int(row["time_ns"])
+    from_ns = to_ns - round(float(row["wait_ms"]) * NS_PER_MS)
+    first, last = int(row["frame_from"]), int(row["frame_to"])
+    wait_ms = float(row["wait_ms"])
+    cause, by = str(row["cause"]), str(row["by"])
+    return Pause(cause, by, first, None, last, from_ns, to_ns, to_ns, 0, 0, wait_ms, 0.0, 0.0)

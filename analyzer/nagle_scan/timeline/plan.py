@@ -1,0 +1,185 @@
+"""Where everything of a ladder goes on paper, in points from the upper left corner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from nagle_scan.timeline import words
+from nagle_scan.timeline.arrows import Arrow, Omitted
+from nagle_scan.timeline.scale import Label, Scale, scale
+from nagle_scan.timeline.style import text_width_pt
+
+if TYPE_CHECKING:
+    from nagle_scan.timeline.pause import Pause
+    from nagle_scan.timeline.subject import Subject
+
+LINE = 1.32
+"""Height of a line of text, in its size."""
+GAP_PT = 9.0
+"""From a host's line to the texts beside it."""
+
+
+class Line(NamedTuple):
+    """A line of text beside an arrow's tail."""
+
+    text: str
+    strong: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A ladder laid out for one width and text size."""
+
+    width_pt: float
+    size_pt: float
+    client_pt: float
+    server_pt: float
+    headline: list[str]
+    sentence: list[str]
+    heads: dict[str, tuple[float, float, str, list[str]]]
+    """By side: x, y of the first line, alignment, lines."""
+    top_pt: float
+    labels: dict[int, list[Line]]
+    """By frame."""
+    scale: Scale
+    foot: list[str]
+
+    def x(self, side: str) -> float:
+        """Where the line of `client` or `server` stands."""
+        return self.client_pt if side == "client" else self.server_pt
+
+    def y(self, at_ms: float) -> float:
+        """Where an instant is."""
+        return self.top_pt + self.scale.place(at_ms)
+
+    @property
+    def bottom_pt(self) -> float:
+        """Where the hosts' lines end."""
+        return self.top_pt + self.scale.height_pt + 2.2 * self.size_pt
+
+    @property
+    def height_pt(self) -> float:
+        """All of it."""
+        return self.bottom_pt + (len(self.foot) + 1) * self.size_pt * LINE
+
+
+def plan(
+    subject: Subject,
+    pause: Pause | None,
+    arrows: list[Arrow],
+    omitted: list[Omitted],
+    width_pt: float,
+    size_pt: float,
+    wait_pt: float,
+) -> Plan:
+    """Lays a ladder out; `wait_pt` is the height of the wait."""
+    side_pt = width_pt * 0.325
+    client_pt, server_pt = side_pt, width_pt - side_pt
+    headline, sentence = words.finding(subject, pause)
+    title = words.wrapped(headline, width_pt, size_pt + 2, bold=True)
+    below = words.wrapped(sentence, width_pt, size_pt)
+    y = (len(title) * (size_pt + 2) + len(below) * size_pt) * LINE + size_pt
+    heads, top_pt = _heads(subject, width_pt, client_pt, size_pt, y)
+    labels = {
+        arrow.frame: _label(arrow, pause, side_pt - GAP_PT - size_pt * 0.6, size_pt)
+        for arrow in arrows
+    }
+    return Plan(
+        width_pt,
+        size_pt,
+        client_pt,
+        server_pt,
+        title,
+        below,
+        heads,
+        top_pt,
+        labels,
+        _scale(pause, arrows, omitted, labels, size_pt, wait_pt),
+        words.wrapped(_foot(arrows, pause), width_pt, size_pt - 1),
+    )
+
+
+def _heads(
+    subject: Subject, width_pt: float, client_pt: float, size_pt: float, y: float
+) -> tuple[dict[str, tuple[float, float, str, list[str]]], float]:
+    """The hosts' names above their lines, or one below the other where they are too long."""
+    names = {side: words.printable(subject.name(side)) for side in ("client", "server")}
+    roles = {side: side + _captured(subject, side) for side in names}
+    line_pt = size_pt * LINE
+    room_pt = min(2 * client_pt, width_pt - 2 * client_pt) - size_pt
+    texts = [*names.values(), *roles.values()]
+    xs = {"client": client_pt, "server": width_pt - client_pt}
+    if max(text_width_pt(text, size_pt, bold=True) for text in texts) <= room_pt:
+        heads = {side: (xs[side], y, "center", [roles[side], names[side]]) for side in names}
+        return heads, y + 3.2 * line_pt
+    lines = {side: [roles[side], words.shortened(names[side], width_pt, size_pt)] for side in names}
+    heads = {
+        "client": (0.0, y, "left", lines["client"]),
+        "server": (width_pt, y + 2 * line_pt, "right", lines["server"]),
+    }
+    return heads, y + 5.2 * line_pt
+
+
+def _captured(subject: Subject, side: str) -> str:
+    return " (captured here)" if subject.row.capture_point == side else ""
+
+
+def _label(arrow: Arrow, pause: Pause | None, width_pt: float, size_pt: float) -> list[Line]:
+    """Frame, content, time; and for the three that make a stall, what they mean."""
+    what, when = f"frame {arrow.frame} · {arrow.kind}", words.since(arrow.captured_ms)
+    strong = bool(arrow.role)
+    whole = f"{what} · {when}"
+    lines = [whole] if text_width_pt(whole, size_pt, strong) <= width_pt else [what, when]
+    label = [Line(words.shortened(line, width_pt, size_pt, strong), strong) for line in lines]
+    if strong and pause is not None:
+        meaning = words.wrapped(words.note(arrow.role, pause), width_pt, size_pt)
+        label += [Line(line, False) for line in meaning]
+    return label
+
+
+def _scale(
+    pause: Pause | None,
+    arrows: list[Arrow],
+    omitted: list[Omitted],
+    labels: dict[int, list[Line]],
+    size_pt: float,
+    wait_pt: float,
+) -> Scale:
+    """An instant for each end of each arrow, room for each label."""
+    line_pt = size_pt * LINE
+    instants = [at for arrow in arrows for at in (arrow.sent_ms, arrow.received_ms)]
+    instants += [one.at_ms for one in omitted]
+    boxes = [
+        Label(
+            arrow.sent_ms,
+            arrow.sender,
+            line_pt / 2,
+            line_pt * (len(labels[arrow.frame]) - 0.5) + size_pt * 0.35,
+        )
+        for arrow in arrows
+    ]
+    boxes += [Label(one.at_ms, one.sender, line_pt / 2, line_pt * 0.8) for one in omitted]
+    return scale(instants, boxes, _extent(pause, arrows), wait_pt)
+
+
+def _extent(pause: Pause | None, arrows: list[Arrow]) -> tuple[float, float]:
+    """What the height of the wait stands for: from the first frame's departure to the last's."""
+    ends = [
+        arrow.sent_ms
+        for arrow in arrows
+        if pause is not None and arrow.frame in (pause.frame_from, pause.frame_to)
+    ]
+    if not ends and arrows:
+        ends = [arrows[0].sent_ms, max(arrow.received_ms for arrow in arrows)]
+    return (min(ends), max(ends)) if ends else (0.0, 1.0)
+
+
+def _foot(arrows: list[Arrow], pause: Pause | None) -> str:
+    if not arrows:
+        return "The capture cannot be read a second time, so there is nothing to draw."
+    begin = f"frame {pause.frame_from}" if pause is not None else "the first frame"
+    return (
+        f"Time runs down and is as captured, since {begin}; short gaps are stretched. "
+        "Dashed: no payload."
+    )

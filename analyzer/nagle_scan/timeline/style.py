@@ -1,0 +1,99 @@
+"""What all pictures share: colours, figures without global state, and the width of a text."""
+
+from __future__ import annotations
+
+import io
+from contextlib import AbstractContextManager
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import matplotlib as mpl
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import TextPath
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito, 'Color Universal Design' (2008): told apart with any colour vision. Only those of
+# the set that stand out from white and from black paper alike.
+HELD = "#d55e00"
+ACK = "#0072b2"
+CLIENT = "#009e73"
+SERVER = "#0072b2"
+OTHER = "#8a8a8a"
+
+INK = "#1a1a1a"
+"""Text and axes; in a page they take the colour of the text around them."""
+FAINT = "#767676"
+
+TEXT_PT = 9.0
+POINTS_PER_INCH = 72.0
+
+
+class Picture(Figure):
+    """A figure that shows itself in a notebook, also without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        target = io.BytesIO()
+        self.savefig(target, format="png", dpi=120)
+        return target.getvalue()
+
+
+def settings() -> AbstractContextManager[None]:
+    """How files are written: text stays text, and the same picture gives the same bytes."""
+    return mpl.rc_context(
+        {"svg.fonttype": "none", "svg.hashsalt": "nagle-scan", "pdf.fonttype": 42}
+    )
+
+
+def axes(ax: Axes | None, width_in: float, height_in: float) -> Axes:
+    """The caller's axes, or those of a new figure."""
+    if ax is not None:
+        return ax
+    figure = Picture(figsize=(width_in, height_in), layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure.add_subplot()
+
+
+@lru_cache(maxsize=4096)
+def text_width_pt(text: str, size_pt: float, bold: bool = False) -> float:
+    """The width of a line of text, in points."""
+    font = FontProperties(weight="bold" if bold else "normal")
+    drawn = text.rstrip()
+    if not drawn:
+        return 0.0
+    return float(TextPath((0, 0), drawn, size=size_pt, prop=font, usetex=False).get_extents().x1)
+
+
+def size_pt(ax: Axes) -> tuple[float, float]:
+    """Width and height of axes, in points."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    box = ax.get_window_extent()
+    return box.width / figure.dpi * POINTS_PER_INCH, box.height / figure.dpi * POINTS_PER_INCH
+
+
+def plain(ax: Axes, title: str) -> None:
+    """The frame that all graphs have: two spines, small text, a title at the left."""
+    ax.set_title(title, loc="left", fontsize=TEXT_PT + 1, fontweight="bold", color=INK)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(FAINT)
+    ax.tick_params(labelsize=TEXT_PT - 1, colors=INK)
+    ax.xaxis.label.set(size=TEXT_PT, color=INK)
+    ax.yaxis.label.set(size=TEXT_PT, color=INK)
+
+
+def say(ax: Axes, text: str) -> None:
+    """Words in place of a picture that cannot be drawn."""
+    ax.set_xticks([])
+    ax.set_yticks([])
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", fontsize=TEXT_PT)
+
+
+NOT_READ_AGAIN = "Standard input cannot be read a second time: scan a file to see the segments"

@@ -1,0 +1,110 @@
+"""What a picture shows: a connection, its stalls and its segments as columns of numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nagle_scan import _core
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nagle_scan.results import Scan
+
+NS_PER_MS = 1e6
+SYN, FIN, RST = 2, 1, 4
+SEQUENCE_SPACE = 1 << 32
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One connection of a scan."""
+
+    scan: Scan
+    row: _core.ConnectionRow
+
+    @cached_property
+    def segments(self) -> pd.DataFrame | None:
+        """All segments; None where the capture cannot be read a second time."""
+        if "-" in self.scan.paths:
+            return None
+        return _segments(self.scan.core, tuple(self.scan.paths), self.scan.filter, self.row.id)
+
+    @cached_property
+    def stalls(self) -> pd.DataFrame:
+        """The stalls, in the order of time."""
+        stalls = self.scan.stalls
+        return stalls[stalls["connection"] == self.row.id]
+
+    @cached_property
+    def waits(self) -> pd.DataFrame:
+        """The waits that are no stalls."""
+        waits = self.scan.waits
+        return waits[waits["connection"] == self.row.id]
+
+    @cached_property
+    def clearest(self) -> _core.WaitRow | None:
+        """The clearest stall."""
+        return next(iter(self.scan.core.stalls_of(self.row.id, 1)), None)
+
+    def since_begin_ms(self, time_ns: pd.Series[int]) -> np.ndarray:
+        """Times as milliseconds since the connection's first segment."""
+        return (time_ns.to_numpy() - self.row.first_ns) / NS_PER_MS
+
+    @property
+    def span_ms(self) -> float:
+        """How long the connection lasted in the capture; more than 0."""
+        return max((self.row.last_ns - self.row.first_ns) / NS_PER_MS, 1e-3)
+
+    def name(self, side: str) -> str:
+        """Address and port of `client` or `server`."""
+        return self.row.client if side == "client" else self.row.server
+
+
+@lru_cache(maxsize=1)
+def _segments(
+    core: _core.Scan, paths: tuple[str, ...], filter: str | None, connection: int
+) -> pd.DataFrame:
+    """Kept for the next picture of the same connection: reading a large capture takes seconds."""
+    from nagle_scan.results import Scan
+
+    return Scan(list(paths), filter, core).segments(connection)
+
+
+def of(scan: Scan, connection: int | None) -> Subject:
+    """The connection asked for; without one, the most telling. Raises `KeyError`."""
+    number = worst(scan) if connection is None else int(connection)
+    row = None if number is None else scan.core.connection(number)
+    if row is None:
+        raise KeyError("the scan holds no connection" if number is None else number)
+    return Subject(scan, row)
+
+
+def worst(scan: Scan) -> int | None:
+    """The connection of the clearest stall, else of the longest wait, else the first."""
+    rows = [scan.core.clearest(), *scan.core.longest_waits(1)]
+    for row in rows:
+        if row is not None:
+            return row.connection
+    return 0 if scan.core.summary().connections else None
+
+
+def rel_acks(segments: pd.DataFrame, receiver: str) -> np.ndarray:
+    """What `receiver`'s segments acknowledge of the peer's stream; -1 where nothing."""
+    by_receiver = (segments["sender"] == receiver).to_numpy()
+    peer = segments[~by_receiver & ((segments["flags"] & SYN) == 0).to_numpy()]
+    ack = segments.loc[by_receiver, "ack"].to_numpy()
+    if peer.empty:
+        return np.full(len(ack), -1)
+    base = int(peer["seq"].iloc[0]) - int(peer["rel_seq"].iloc[0])
+    relative = (ack - base) % SEQUENCE_SPACE
+    # Past 4 GiB the numbers begin again; steps back are late packets, not new rounds.
+    steps = np.diff(relative, prepend=relative[:1])
+    rounds = np.cumsum((steps < -SEQUENCE_SPACE // 2).astype(int) - (steps > SEQUENCE_SPACE // 2))
+    stream = relative + rounds * SEQUENCE_SPACE
+    known = (segments.loc[by_receiver, "flags"].to_numpy() & 16) != 0
+    return np.where(known & (relative < SEQUENCE_SPACE - 2), stream, -1)

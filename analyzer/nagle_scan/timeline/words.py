@@ -1,0 +1,92 @@
+"""What pictures say in words: numbers with units, titles, and texts broken into lines that fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nagle_scan.timeline.style import text_width_pt
+
+if TYPE_CHECKING:
+    from nagle_scan.timeline.pause import Pause
+    from nagle_scan.timeline.subject import Subject
+
+STALL_CAUSES = ("nagle_delack", "nagle_rtt")
+
+
+def printable(text: str) -> str:
+    """`text` on one line, without what could steer a reader's eye (controls, text direction)."""
+    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
+
+
+def wrapped(text: str, width_pt: float, size_pt: float, bold: bool = False) -> list[str]:
+    """`text` in lines no wider than `width_pt`; words too long are cut."""
+    lines: list[str] = []
+    line = ""
+    for word in text.split():
+        longer = f"{line} {word}".strip()
+        if not line or text_width_pt(longer, size_pt, bold) <= width_pt:
+            line = longer
+        else:
+            lines.append(line)
+            line = word
+    return [shortened(one, width_pt, size_pt, bold) for one in [*lines, line] if one]
+
+
+def shortened(text: str, width_pt: float, size_pt: float, bold: bool = False) -> str:
+    """`text` with its middle left out where it is too wide."""
+    if text_width_pt(text, size_pt, bold) <= width_pt:
+        return text
+    keep = len(text) - 1
+    while keep > 2:
+        keep -= 1
+        short = text[: (keep + 1) // 2] + "…" + text[len(text) - keep // 2 :]
+        if text_width_pt(short, size_pt, bold) <= width_pt:
+            return short
+    return "…"
+
+
+def ms(milliseconds: float) -> str:
+    """A duration: three digits that matter."""
+    if milliseconds >= 10_000:
+        return f"{milliseconds / 1000:,.0f} s"
+    if milliseconds >= 1000:
+        return f"{milliseconds / 1000:.1f} s"
+    return f"{milliseconds:.1f} ms" if milliseconds >= 0.1 else f"{milliseconds:.3f} ms"
+
+
+def since(milliseconds: float) -> str:
+    """An instant, to the microsecond: before or after the wait began."""
+    sign = "+" if milliseconds > 0 else "\N{MINUS SIGN}" if milliseconds < 0 else ""
+    if abs(milliseconds) >= 10_000:
+        return f"{sign}{abs(milliseconds) / 1000:,.3f} s"
+    return f"{sign}{abs(milliseconds):.3f} ms"
+
+
+def finding(subject: Subject, pause: Pause | None) -> tuple[str, str]:
+    """The headline of a ladder and the sentence below it."""
+    stream = f"tcp.stream {subject.row.id}"
+    if pause is None:
+        return "No wait on this connection", f"{stream}: its first segments"
+    frames = f"frames {pause.frame_from} to {pause.frame_to}"
+    if pause.cause not in STALL_CAUSES:
+        headline = f"No stall; the longest wait: {ms(pause.wait_ms)}, {pause.words}"
+        return headline, f"{stream}, {frames}, {pause.cause}"
+    other = "client" if pause.by == "server" else "server"
+    why = (
+        f"until the {other}'s delayed ACK came"
+        if pause.cause == "nagle_delack"
+        else f"for one round trip, until the {other}'s ACK came"
+    )
+    headline = f"The {pause.by} held {pause.len_to:,} bytes back for {ms(pause.wait_ms)}"
+    return headline, f"{why} ({pause.cause}; {stream}, {frames})"
+
+
+def note(role: str, pause: Pause) -> str:
+    """What a numbered arrow means."""
+    if role == "1":
+        return "sent; not acknowledged yet"
+    if role == "2" and pause.cause == "nagle_rtt":
+        return "ACK, after a round trip"
+    if role == "2":
+        return f"ACK, {ms(pause.ack_delay_ms)} late"
+    return f"held; leaves {ms(pause.release_ms)} after the ACK"
