@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import nagle_scan
 import pytest
-from browser import PHONE_PX, Scheme, faults, opened
+from browser import DESK_PX, PHONE_PX, Scheme, faults, opened
 from conftest import CAPTURES
 from conversation import Conversation, Frame, interleaved, over_ipv6, stalled, write
 from scapy.packet import Raw
@@ -69,6 +69,34 @@ def test_a_phone_scrolls_tables_and_never_the_page(
 ) -> None:
     with opened(browser, report(name), width=PHONE_PX) as page:
         assert not page.overflows()
+
+
+@pytest.mark.parametrize("width", [PHONE_PX, DESK_PX])
+def test_timelines_can_be_seen(width: int, report: Report, browser: Browser) -> None:
+    with opened(browser, report(STALLED), width=width) as page:
+        seen = page.page.locator("figure svg:visible")
+        assert seen.count() >= 3
+        for picture in seen.all():
+            box = picture.bounding_box()
+            assert box is not None
+            assert box["width"] > 250
+            assert box["height"] > 100
+            assert picture.evaluate(
+                "it => document.getElementById(it.getAttribute("
+                "'aria-labelledby').split(' ')[0]).textContent.length > 10"
+            )
+        ladder = page.page.locator("#drawn svg:visible").first
+        assert "43.7 ms" in ladder.inner_html()
+
+
+def test_pictures_are_brighter_in_the_dark(report: Report, browser: Browser) -> None:
+    held = "#drawn svg [style*='stroke: #d55e00']"
+    colours = set()
+    for scheme in ("light", "dark"):
+        with opened(browser, report(STALLED), scheme=scheme) as page:
+            lines = page.page.locator(held)
+            colours.add(lines.first.evaluate("it => getComputedStyle(it).stroke"))
+    assert len(colours) == 2
 
 
 def test_light_and_dark_differ(report: Report, browser: Browser) -> None:

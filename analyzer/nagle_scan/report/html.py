@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from nagle_scan import _core, advice
+from nagle_scan import _core
 from nagle_scan.outputs import Options
 from nagle_scan.report import files, sentences
 from nagle_scan.report.layout import count, duration, endpoint
 from nagle_scan.report.page import page
+from nagle_scan.timeline.picture import ON_DARK
 
 if TYPE_CHECKING:
     from nagle_scan.results import Scan
@@ -34,6 +35,7 @@ def render(scan: Scan, min_wait_ms: float) -> str:
         .render(
             page=page(scan, min_wait_ms),
             version=_core.VERSION,
+            brighter_shades=ON_DARK,
             style=Markup(_source("report.css")),
             script=Markup(script),
             script_hash=_hash(f"\n{script}\n"),
@@ -56,7 +58,6 @@ def _templates() -> Environment:
         "endpoint": endpoint,
         "fine_duration": lambda ms: f"{ms:.3f} ms" if ms < 1 else duration(ms),
         "frames": sentences.frames,
-        "hint": advice.hint,
         "holder": sentences.holder,
         "maybe_duration": lambda ms: "-" if ms is None else duration(ms),
         "meaning": sentences.meaning,
@@ -64,7 +65,7 @@ def _templates() -> Environment:
         "sentence": lambda text: f"{_capital(text)}.",
         "sentence_start": _capital,
         "stall_kind": sentences.stall_kind,
-        "share": lambda value, whole: f"{100 * value / whole:.1f}" if whole else "0",
+        "share": lambda value, whole: f"{min(value / whole, 1):.3f}" if whole else "0",
     }
     return environment
 

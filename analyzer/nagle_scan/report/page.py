@@ -82,7 +82,7 @@ class Page:
     connections: Sequence[Connection]
     in_full: frozenset[int]
     causes: Sequence[_core.CauseRow]
-    waits: Sequence[_core.WaitRow]
+    waits: Sequence[tuple[_core.WaitRow, str]]
     notices: Sequence[str]
     filter: str | None
 
@@ -95,7 +95,7 @@ def page(scan: Scan, min_wait_ms: float) -> Page:
     clearest = core.clearest()
     pictures = Pictures(scan)
     # Drawn in the order of their worth: the space is limited.
-    shown = pictures.overall(clearest)
+    shown = [] if summary.verdict == "inconclusive" else pictures.overall(clearest)
     drawn = pictures.of([row.id for row in index[:MAX_IN_FULL]], clearest)
     connections = [
         Connection(row, core.stalls_of(row.id, MAX_STALLS), drawn[row.id])
@@ -117,7 +117,7 @@ def page(scan: Scan, min_wait_ms: float) -> Page:
         shown=shown,
         fixes=_fixes(groups),
         first_exchange=sentences.first_exchange(index[:MAX_IN_FULL], groups),
-        options=list(sentences.options(core.nagle(MAX_PARTIES))),
+        options=_options(core, summary),
         percentiles=PERCENTILES,
         servers=servers[:MAX_SERVERS],
         servers_more=len(servers) > MAX_SERVERS,
@@ -127,10 +127,24 @@ def page(scan: Scan, min_wait_ms: float) -> Page:
         connections=connections,
         in_full=frozenset(view.row.id for view in connections),
         causes=[row for row in core.causes() if row.cause not in sentences.STALLS],
-        waits=core.longest_waits(MAX_WAITS),
+        waits=[(wait, _meaning(core, wait)) for wait in core.longest_waits(MAX_WAITS)],
         notices=list(sentences.notices(summary)),
         filter=None if clearest is None else sentences.display_filter(clearest),
     )
+
+
+def _options(core: _core.Scan, summary: _core.Summary) -> list[sentences.Option]:
+    """None where nothing can be told: not for want of small pieces, as elsewhere."""
+    if summary.verdict == "inconclusive":
+        return []
+    return list(sentences.options(core.nagle(MAX_PARTIES)))
+
+
+def _meaning(core: _core.Scan, wait: _core.WaitRow) -> str:
+    row = core.connection(wait.connection)
+    if row is not None and not row.conclusive:
+        return "only one direction was captured: a stall would look the same"
+    return advice.hint(wait)
 
 
 def _name(path: str) -> str:
@@ -155,8 +169,8 @@ def _headline(summary: _core.Summary, groups: Sequence[_core.Group], min_wait_ms
 
 def _plain(summary: _core.Summary, groups: Sequence[_core.Group]) -> list[str]:
     if groups:
-        said = [sentences.in_plain_words(groups[0]), sentences.option(groups[0])]
-        return said + [sentences.option(group) for group in groups[1:2]]
+        options = dict.fromkeys(sentences.option(group) for group in groups[:MAX_FIXES])
+        return [sentences.in_plain_words(groups[0]), *options]
     return [sentences.NO_STALL_MEANS] if summary.verdict == "clean" else []
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 ROOM_BYTES = 1_200_000
 """For all pictures of a page, which is to stay below 2 MB."""
 
+PHONE_IN = 4.2
+
 LADDER = "The clearest stall. Time runs downwards; each arrow is a packet, and no packet crosses \
 the shaded band."
 LONGEST_WAIT = "The longest wait. Time runs downwards; each arrow is a packet."
@@ -29,6 +31,8 @@ class Picture(NamedTuple):
 
     caption: str
     svg: Markup
+    narrow: Markup | None = None
+    """The same for a phone."""
 
 
 class Pictures:
@@ -77,8 +81,12 @@ class Pictures:
         if self._room_bytes <= 0:
             return []
         svg = timeline.svg(draw, self._scan, *connection)
-        if len(svg) > self._room_bytes:
+        narrow = None
+        if draw is timeline.ladder:
+            narrow = timeline.svg(draw, self._scan, *connection, width_in=PHONE_IN)
+        size = len(svg) + len(narrow or "")
+        if size > self._room_bytes:
             return []
-        self._room_bytes -= len(svg)
+        self._room_bytes -= size
         # Drawn by us, and its texts escaped by the XML writer.
-        return [Picture(caption, Markup(svg))]
+        return [Picture(caption, Markup(svg), None if narrow is None else Markup(narrow))]
