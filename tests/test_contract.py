@@ -6,7 +6,7 @@ import ast
 import csv
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES
+from conversation import Frame, stalled
 from nagle_scan import _core
 from nagle_scan.results import Scan
 from scapy.layers.inet import IP, TCP
@@ -243,6 +244,7 @@ TABLES = {
         "ack": "int64",
         "flags": "int64",
         "window": "int64",
+        "window_bytes": "float64",
     },
 }
 
@@ -316,7 +318,19 @@ def test_segments_are_those_in_the_capture(name: str) -> None:
             }
             for number, packet in enumerate(packets, 1)
         ]
-    assert [{key: row[key] for key in row if key != "rel_seq"} for row in ours] == theirs
+    assert [{key: row[key] for key in one} for row, one in zip(ours, theirs, strict=True)] == theirs
+
+
+def test_the_window_in_bytes_takes_the_scale_of_the_handshake() -> None:
+    segments = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap").segments(0)
+    assert segments["window_bytes"].tolist()[:3] == [65495.0, 65483.0, 65536.0]
+
+
+def test_without_the_handshake_the_window_in_bytes_is_unknown(
+    scan_frames: Callable[[Sequence[Frame]], Scan],
+) -> None:
+    frames = stalled().frames
+    assert scan_frames(frames[3:]).segments(0)["window_bytes"].isna().all()
 
 
 def test_rel_seq_counts_the_payload_of_each_direction() -> None:

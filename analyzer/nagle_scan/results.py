@@ -13,6 +13,8 @@ from nagle_scan import _core
 if TYPE_CHECKING:
     import pandas as pd
 
+    from nagle_scan.notebook import Connection
+
 _Path = str | os.PathLike[str]
 
 DEFAULT_MIN_WAIT_MS = 10.0
@@ -125,14 +127,23 @@ class Scan:
         """The segments of one connection, read again from the capture.
 
         `frame`, `time_ns` (int64), `sender` (category), `rel_seq`, `len`, `seq`, `ack`, `flags`,
-        `window` (int64; `window` as on the wire, not scaled). Raises `CaptureError` if the
-        capture cannot be read again (standard input), `KeyError` for an unknown connection.
+        `window` (int64; `window` as on the wire, not scaled), `window_bytes` (float64: scaled, NaN
+        where the handshake was not captured). Raises `CaptureError` if the capture cannot be read
+        again (standard input), `KeyError` for an unknown connection.
         """
         if not 0 <= connection_id < self.core.summary().connections:
             raise KeyError(connection_id)
         if "-" in self.paths:
             raise _core.CaptureError("standard input cannot be read a second time")
         return _frame(_core.segments(self.paths, self.filter, connection_id))
+
+    def connection(self, connection_id: int) -> Connection:
+        """One connection, which shows itself well in a notebook. Raises `KeyError`."""
+        from nagle_scan.notebook import Connection
+
+        if self.core.connection(connection_id) is None:
+            raise KeyError(connection_id)
+        return Connection(self, connection_id)
 
     def to_json(self, path: _Path) -> None:
         """Writes the output contract (`nagle-scan/1`). Raises `OutputError`."""
@@ -157,6 +168,11 @@ class Scan:
             f"({summary.stalled_ms:.1f} ms) on {summary.affected_connections} of "
             f"{summary.connections} connections>"
         )
+
+    def _repr_html_(self) -> str:
+        from nagle_scan.notebook import scan_html
+
+        return scan_html(self)
 
     def _table(self, name: str) -> pd.DataFrame:
         return _frame(self.core.columns(name))

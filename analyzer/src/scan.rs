@@ -60,6 +60,8 @@ pub struct TrackedSegment {
     pub header: Header,
     /// Stream offset of the first payload byte.
     pub rel_seq: u64,
+    /// The window it advertises in bytes, where the scale is known.
+    pub window: Option<u32>,
 }
 
 /// Reads the captures again for the segments of one connection.
@@ -76,7 +78,8 @@ pub fn segments(
     let mut keep = |at: &Connection, by: Side, header: &Header, mark: Mark| {
         if at.id == connection {
             let rel_seq = at.rel_seq(by, header);
-            found.push(TrackedSegment { mark, by, header: *header, rel_seq });
+            let window = at.half(by).window_of(header);
+            found.push(TrackedSegment { mark, by, header: *header, rel_seq, window });
         }
     };
     reader::read_all(paths, filter, |batch| tracker.take(batch, &mut keep))?;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nagle_scan.timeline.subject import FIN, NS_PER_MS, RST, SYN, Subject
+from nagle_scan.timeline.subject import ACK, FIN, NS_PER_MS, RST, SYN, Subject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +36,8 @@ class Arrow:
     @property
     def kind(self) -> str:
         """What it carries."""
+        if self.flags & SYN and self.flags & ACK:
+            return "SYN+ACK"
         named = [
             word for bit, word in ((SYN, "SYN"), (FIN, "FIN"), (RST, "RST")) if self.flags & bit
         ]
@@ -70,12 +72,10 @@ def shown(subject: Subject, pause: Pause | None) -> tuple[list[Arrow], list[Omit
         return _frames_of(subject, pause), []
     rows, gap = _neighbours(segments, pause)
     arrows = [_arrow(subject, segment, pause) for segment in rows.itertuples()]
-    omitted = []
-    if not gap.empty:
-        time_ns = (int(gap["time_ns"].iloc[0]) + int(gap["time_ns"].iloc[-1])) // 2
-        at_ms = (time_ns - pause.from_ns) / NS_PER_MS
-        omitted = [Omitted(len(gap), str(gap["sender"].mode()[0]), at_ms)]
-    return _causal(arrows), omitted
+    if gap.empty:
+        return _causal(arrows), []
+    first = _arrow(subject, next(gap.itertuples()), pause)
+    return _causal(arrows), [Omitted(len(gap), first.sender, first.sent_ms)]
 
 
 def _neighbours(segments: pd.DataFrame, pause: Pause) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -92,6 +92,7 @@ def _neighbours(segments: pd.DataFrame, pause: Pause) -> tuple[pd.DataFrame, pd.
         return segments.iloc[begin:end], segments.iloc[:0]
     half = MAX_WITHIN // 2
     gap = segments.iloc[first + 1 + half : last - half]
+    gap = gap[gap["frame"] != pause.frame_ack]
     return segments.iloc[begin:end].drop(gap.index), gap
 
 

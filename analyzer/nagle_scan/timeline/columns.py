@@ -70,3 +70,22 @@ def boxes(begins: Numbers, ends: Numbers, low: float, high: float) -> Path:
     moves = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
     codes = np.tile(np.array(moves, dtype=np.uint8), len(begins))
     return Path(vertices.reshape(-1, 2), codes)
+
+
+def skyline(heights: Numbers, edges: Numbers, floor: float) -> Path:
+    """Columns of different height, those side by side as one outline, none where it is 0."""
+    from matplotlib.path import Path
+
+    vertices: list[tuple[float, float]] = []
+    codes: list[int] = []
+    some = np.flatnonzero(heights > 0)
+    for run in np.split(some, np.flatnonzero(np.diff(some) > 1) + 1) if len(some) else []:
+        begin = len(vertices)
+        vertices.append((float(edges[run[0]]), floor))
+        for column in run:
+            top = floor + float(heights[column])
+            vertices += [(float(edges[column]), top), (float(edges[column + 1]), top)]
+        vertices += [(float(edges[run[-1] + 1]), floor), (float(edges[run[0]]), floor)]
+        lines = len(vertices) - begin - 2
+        codes += [int(Path.MOVETO), *[int(Path.LINETO)] * lines, int(Path.CLOSEPOLY)]
+    return Path(np.array(vertices).reshape(-1, 2), codes or None)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from nagle_scan import _core
+from nagle_scan.report.layout import printable
+from nagle_scan.report.verdict import in_one_line
 from nagle_scan.timeline import style, words
 from nagle_scan.timeline.histogram import histogram
 from nagle_scan.timeline.ladder import ladder
@@ -48,7 +50,7 @@ def sheet(scan: Scan) -> style.Picture:
     left = figure.add_gridspec(1, 1, left=0.02, right=0.49, top=0.9, bottom=0.02)
     ladder(scan, number, ax=figure.add_subplot(left[0]))
     right = figure.add_gridspec(
-        3, 1, left=0.58, right=0.985, top=0.875, bottom=0.065, hspace=0.5, height_ratios=(5, 4, 3)
+        3, 1, left=0.58, right=0.985, top=0.875, bottom=0.065, hspace=0.72, height_ratios=(5, 4, 3)
     )
     sequence(scan, number, ax=figure.add_subplot(right[0]))
     histogram(scan, number, ax=figure.add_subplot(right[1]))
@@ -59,9 +61,9 @@ def sheet(scan: Scan) -> style.Picture:
 def _headline(figure: style.Picture, scan: Scan) -> None:
     """The verdict and the capture's name."""
     width_pt = SIZE_IN[0] * style.POINTS_PER_INCH * 0.96
-    name = words.printable(", ".join(scan.paths))
+    name = printable(", ".join(scan.paths))
     lines = (
-        (_verdict(scan), 15.0, "bold", style.INK, 0.955),
+        (in_one_line(scan.core.summary()), 15.0, "bold", style.INK, 0.955),
         (
             words.shortened(f"{name} (nagle-scan {_core.VERSION})", width_pt, 9),
             9.0,
@@ -72,15 +74,3 @@ def _headline(figure: style.Picture, scan: Scan) -> None:
     )
     for text, size, weight, colour, y in lines:
         figure.text(0.02, y, text, fontsize=size, fontweight=weight, color=colour, parse_math=False)
-
-
-def _verdict(scan: Scan) -> str:
-    summary = scan.core.summary()
-    if summary.verdict == "stalls":
-        return (
-            f"{summary.stalls:,} Nagle stalls, {words.ms(summary.stalled_ms)} lost, on "
-            f"{summary.affected_connections:,} of {summary.connections:,} connections"
-        )
-    if summary.verdict == "clean":
-        return f"No Nagle stall on {summary.connections:,} connections"
-    return "No verdict: the capture does not tell"

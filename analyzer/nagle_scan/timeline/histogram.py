@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from nagle_scan.timeline import style, words
+from nagle_scan.report.layout import duration
+from nagle_scan.timeline import style
 from nagle_scan.timeline.pause import WORDS
 
 if TYPE_CHECKING:
@@ -17,18 +18,19 @@ if TYPE_CHECKING:
     from nagle_scan.results import Scan
 
 BINS_PER_DECADE = 16
-REGIONS = ((36.0, 48.0, "40 ms"), (180.0, 225.0, "200 ms"))
+LEAST_FOR_NAMES_PT = 280.0
+REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows, BSD"))
 """Where the two well-known delayed-ACK timers lie: Linux's, and Windows' and old BSD's."""
 
 LOOKS = {
     "nagle_delack": (style.HELD, ""),
     "nagle_rtt": ("#cc79a7", "//"),
-    "delayed_ack": (style.ACK, ".."),
+    "delayed_ack": (style.ACK, "--"),
     "sender_app": ("#b8b8b8", ""),
     "retransmission": ("#595959", "xx"),
     "zero_window": ("#009e73", "\\\\"),
     "congestion_window": ("#009e73", "++"),
-    "unknown": ("#dddddd", "--"),
+    "unknown": ("#dddddd", "||"),
 }
 """Colour and hatch by cause, stalls at the bottom of the stack."""
 
@@ -91,7 +93,7 @@ def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.flo
             hatch=hatch,
             edgecolor="white",
             linewidth=0.5,
-            label=f"{cause}: {len(values):,} of ~{words.ms(float(np.median(values)))}",
+            label=f"{cause}: {len(values):,}, median {duration(float(np.median(values)))}",
             zorder=2,
         )
         floor = floor + counts
@@ -99,7 +101,9 @@ def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.flo
 
 def _regions(ax: Axes) -> None:
     """The two timers everybody has heard of."""
-    for low, high, name in REGIONS:
+    wide = style.size_pt(ax)[0] > LEAST_FOR_NAMES_PT
+    for low, high, timer, systems in REGIONS:
+        name = f"{timer} ({systems})" if wide else timer
         ax.axvspan(low, high, color=style.OTHER, alpha=0.15, linewidth=0, zorder=0)
         ax.text(
             (low * high) ** 0.5,
@@ -121,16 +125,11 @@ def _axes(ax: Axes, edges: NDArray[np.float64]) -> None:
     ax.set_xticks(ticks, [f"{tick:,.0f}" if tick >= 1 else f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.set_ylim(0, ax.get_ylim()[1] * 1.12)
-    ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.set_xlabel("wait in ms (logarithmic)")
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    ax.set_xlabel("wait in ms (grey: common delayed-ACK timers)")
     ax.set_ylabel("waits")
-    ax.legend(
-        fontsize=style.TEXT_PT - 1,
-        frameon=False,
-        labelcolor=style.INK,
-        loc="upper left",
-        bbox_to_anchor=(1, 1),
-    )
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    style.legend(ax)
 
 
 def _ticks() -> list[float]:
@@ -139,7 +138,7 @@ def _ticks() -> list[float]:
 
 def _in_words(waits: dict[str, NDArray[np.float64]]) -> str:
     return "; ".join(
-        f"{WORDS[cause]}: {len(values):,}, median {words.ms(float(np.median(values)))}, "
-        f"longest {words.ms(float(values.max()))}"
+        f"{WORDS[cause]}: {len(values):,}, median {duration(float(np.median(values)))}, "
+        f"longest {duration(float(values.max()))}"
         for cause, values in waits.items()
     )

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from matplotlib.patches import FancyArrowPatch, Polygon
 
+from nagle_scan.report.layout import duration
 from nagle_scan.timeline import arrows as arrows_of
 from nagle_scan.timeline import pause as pauses
 from nagle_scan.timeline import style, words
 from nagle_scan.timeline.arrows import Arrow, Omitted
 from nagle_scan.timeline.plan import GAP_PT, LINE, Plan, plan
+from nagle_scan.timeline.room import Point, Stroke, freest
+from nagle_scan.timeline.style import text_width_pt
 from nagle_scan.timeline.subject import of
 
 if TYPE_CHECKING:
@@ -82,7 +85,7 @@ def _fitted(
             break
         size_pt -= 0.5
     wait_pt = LEAST_WAIT_PT
-    while wait_pt < 3 * WAIT_PT:
+    while wait_pt < 2 * WAIT_PT:
         higher = plan(subject, pause, arrows, omitted, width_pt, size_pt, wait_pt * 1.15)
         if higher.height_pt > height_pt:
             break
@@ -179,7 +182,8 @@ def _bands(
         ends = [by_frame.get(frame) for frame in (pause.frame_from, pause.frame_to)]
         ack = by_frame.get(pause.frame_ack or -1)
         if ends[0] is not None and ends[1] is not None:
-            _band(ax, drawn, ends[0], ack or ends[1], ends[1], ms=pause.wait_ms, pause=pause)
+            three = (ends[0], ack or ends[1], ends[1])
+            _band(ax, drawn, arrows, three, pause.wait_ms, pause)
     seen = subject.stalls[subject.stalls["frame_held"].isin(by_frame)]
     columns = ("frame_unacked", "frame_ack", "frame_held", "wait_ms")
     for unacked, release, held, wait_ms in zip(*(seen[name] for name in columns), strict=True):
@@ -187,19 +191,19 @@ def _bands(
             continue
         first, middle, last = (by_frame.get(int(frame)) for frame in (unacked, release, held))
         if first and middle and last:
-            _band(ax, drawn, first, middle, last, ms=float(wait_ms), pause=None)
+            _band(ax, drawn, arrows, (first, middle, last), float(wait_ms), None)
 
 
 def _band(
     ax: Axes,
     drawn: Plan,
-    first: Arrow,
-    ack: Arrow,
-    last: Arrow,
-    ms: float,
+    arrows: list[Arrow],
+    ends: tuple[Arrow, Arrow, Arrow],
+    wait_ms: float,
     pause: Pause | None,
 ) -> None:
-    """Between two arrows nothing moves: at each host, from the one's instant to the other's."""
+    """From one arrow to another: at each host from the one's instant to the other's."""
+    first, ack, last = ends
     by = first.sender
     other = arrows_of.peer(by)
     corners = [
@@ -211,44 +215,43 @@ def _band(
     held = pause is None or pause.frame_ack is not None
     colour = style.HELD if held else style.OTHER
     ax.add_patch(Polygon(corners, closed=True, color=colour, alpha=0.16, linewidth=0, zorder=0))
-    _wait_text(ax, drawn, corners, ms, pause)
+    lines = [drawn.stroke(arrow) for arrow in arrows]
+    _wait_text(ax, drawn, lines, corners, wait_ms, pause)
 
 
 def _wait_text(
     ax: Axes,
     drawn: Plan,
-    corners: list[tuple[float, float]],
+    lines: list[Stroke],
+    corners: list[Point],
     wait_ms: float,
     pause: Pause | None,
 ) -> None:
-    """How long, in the middle of the band."""
-    near, far = corners[3][1] - corners[0][1], corners[2][1] - corners[1][1]
-    lean = 0.5 if far > near / 2 else 0.38
-    x = corners[0][0] + lean * (corners[1][0] - corners[0][0])
-    y = sum(corner[1] for corner in corners) / 4
-    if lean < 0.5:
-        y = (corners[0][1] + corners[3][1]) / 2
+    """How long, where in the band no arrow crosses it."""
     size = drawn.size_pt
-    main = pause is not None
-    _text(
-        ax, x, y, words.ms(wait_ms), size + 4 if main else size, "center", "center", weight="bold"
-    )
-    if pause is not None:
-        room = (drawn.server_pt - drawn.client_pt) * (0.94 if lean == 0.5 else 0.6)
-        for number, line in enumerate(words.wrapped(pause.words, room, size), 1):
-            _text(ax, x, y + (number + 0.2) * size * LINE, line, size, "center", "center")
+    big = size + 4 if pause is not None else size
+    how_long = duration(wait_ms)
+    room_pt = (drawn.server_pt - drawn.client_pt) * 0.76
+    below = words.wrapped(pause.words, room_pt, size) if pause is not None else []
+    widths = [text_width_pt(how_long, big, bold=True), *(text_width_pt(one, size) for one in below)]
+    height = (big + len(below) * size) * LINE
+    x, y = freest(corners, lines, max(widths), height)
+    top = y - height / 2 + big * LINE / 2
+    _text(ax, x, top, how_long, big, "center", "center", weight="bold")
+    for number, line in enumerate(below):
+        place = top + (big + size) / 2 * LINE + number * size * LINE
+        _text(ax, x, place, line, size, "center", "center")
 
 
 def _arrow(ax: Axes, drawn: Plan, arrow: Arrow, is_release: bool, is_held: bool) -> None:
     """The segment from host to host, and its text at the tail."""
-    tail, head = drawn.x(arrow.sender), drawn.x(arrows_of.peer(arrow.sender))
-    y = drawn.y(arrow.sent_ms)
+    (tail, y), head = drawn.stroke(arrow)
     colour = style.HELD if is_held else style.ACK if is_release else style.INK
     strong = is_held or is_release or bool(arrow.role)
     ax.add_patch(
         FancyArrowPatch(
             (tail, y),
-            (head, drawn.y(arrow.received_ms)),
+            head,
             arrowstyle="-|>",
             mutation_scale=9,
             color=colour,

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.patches import PathPatch
 
-from nagle_scan.timeline import columns, style, words
+from nagle_scan.report.layout import duration
+from nagle_scan.timeline import columns, style
 from nagle_scan.timeline.subject import Subject, of
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.path import Path
 
     from nagle_scan.results import Scan
 
-COLUMNS = 400
+COLUMNS = 360
 FEW = 120
 """So many stalls are drawn one by one; of more, the share of time they take in each column."""
 
@@ -67,12 +69,15 @@ def _lane(
     ax.axhline(floor, color=style.FAINT, linewidth=0.5, zorder=1)
     if len(begins) > FEW:
         share = columns.covered(begins, ends, edges)
-        ax.stairs(floor + 0.85 * share, edges, baseline=floor, fill=True, color=colour, zorder=2)
+        _fill(ax, columns.skyline(0.85 * share, edges, floor), colour)
         return
     pixel = edges[1] - edges[0]
     wide = np.maximum(ends, begins + pixel / 2)
-    if len(begins):
-        shape = columns.boxes(begins, wide, floor, floor + 0.85)
+    _fill(ax, columns.boxes(begins, wide, floor, floor + 0.85), colour)
+
+
+def _fill(ax: Axes, shape: Path, colour: str) -> None:
+    if len(np.asarray(shape.vertices)):
         ax.add_patch(PathPatch(shape, color=colour, linewidth=0, zorder=2))
 
 
@@ -88,7 +93,7 @@ def _bytes(ax: Axes, subject: Subject, side: str, edges: np.ndarray, per_ms: flo
     # The root keeps a request of 100 bytes visible beside a reply of a megabyte.
     height = np.sqrt(sums / max(sums.max(), 1.0))
     colour = style.CLIENT if side == "client" else style.SERVER
-    ax.stairs(floor + 0.8 * height, edges, baseline=floor, fill=True, color=colour, zorder=2)
+    _fill(ax, columns.skyline(0.8 * height, edges, floor), colour)
     return f"{side}: {sent['len'].sum():,} B"
 
 
@@ -104,5 +109,5 @@ def _mark_clearest(ax: Axes, subject: Subject, per_ms: float) -> None:
 def _in_words(subject: Subject) -> tuple[str, str]:
     row = subject.row
     headline = f"Overview of tcp.stream {row.id}: {row.stalls:,} stalls"
-    lost = f"{words.ms(row.stalled_ms)} of {words.ms(subject.span_ms)} lost to stalls"
+    lost = f"{duration(row.stalled_ms)} of {duration(subject.span_ms)} lost to stalls"
     return headline, f"{lost}; {len(subject.waits):,} other waits"

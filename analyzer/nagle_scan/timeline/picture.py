@@ -10,8 +10,8 @@ import hashlib
 import io
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from nagle_scan.timeline import style
 
@@ -37,19 +37,12 @@ ElementTree.register_namespace("", SVG)
 ElementTree.register_namespace("xlink", XLINK)
 
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_DIGITS = re.compile(r"(\.\d\d)\d+")
 _FONT = re.compile(r"(font: [^;]*?\d+(?:\.\d+)?px) [^;]+")
 
 
-class Draw(Protocol):
-    """One of the pictures of this package."""
-
-    def __call__(self, scan: Scan, *args: int, width_in: float) -> Axes:
-        """Draws on a figure of its own."""
-        ...
-
-
 def svg(
-    draw: Draw,
+    draw: Callable[..., Axes],
     scan: Scan,
     *args: int,
     width_in: float = DEFAULT_WIDTH_IN,
@@ -70,6 +63,7 @@ def svg(
     root = ElementTree.fromstring(target.getvalue())
     title, _, description = str(ax.get_label()).partition("\n")
     _strip(root)
+    _shorten(root)
     _recolour(root, ON_DARK if dark else {})
     _own_ids(root)
     _frame(root, title, description)
@@ -86,6 +80,17 @@ def _strip(root: ElementTree.Element) -> None:
         for child in list(parent):
             if child.tag in (f"{{{SVG}}}g", f"{{{SVG}}}defs") and not len(child):
                 parent.remove(child)
+
+
+def _shorten(root: ElementTree.Element) -> None:
+    """A hundredth of a point is enough, and nobody reads the indentation."""
+    for element in root.iter():
+        if "d" in element.attrib:
+            short = _DIGITS.sub(r"\1", element.attrib["d"])
+            element.set("d", " ".join(short.split()))
+        if element.text is not None and not element.text.strip():
+            element.text = None
+        element.tail = None
 
 
 def _recolour(root: ElementTree.Element, shades: dict[str, str]) -> None:

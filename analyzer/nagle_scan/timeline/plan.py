@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from nagle_scan.report.layout import printable
 from nagle_scan.timeline import words
-from nagle_scan.timeline.arrows import Arrow, Omitted
+from nagle_scan.timeline.arrows import Arrow, Omitted, peer
 from nagle_scan.timeline.scale import Label, Scale, scale
 from nagle_scan.timeline.style import text_width_pt
 
@@ -52,6 +53,11 @@ class Plan:
     def y(self, at_ms: float) -> float:
         """Where an instant is."""
         return self.top_pt + self.scale.place(at_ms)
+
+    def stroke(self, arrow: Arrow) -> tuple[tuple[float, float], tuple[float, float]]:
+        """From where to where an arrow goes."""
+        tail = (self.x(arrow.sender), self.y(arrow.sent_ms))
+        return tail, (self.x(peer(arrow.sender)), self.y(arrow.received_ms))
 
     @property
     def bottom_pt(self) -> float:
@@ -104,7 +110,7 @@ def _heads(
     subject: Subject, width_pt: float, client_pt: float, size_pt: float, y: float
 ) -> tuple[dict[str, tuple[float, float, str, list[str]]], float]:
     """The hosts' names above their lines, or one below the other where they are too long."""
-    names = {side: words.printable(subject.name(side)) for side in ("client", "server")}
+    names = {side: printable(subject.name(side)) for side in ("client", "server")}
     roles = {side: side + _captured(subject, side) for side in names}
     line_pt = size_pt * LINE
     room_pt = min(2 * client_pt, width_pt - 2 * client_pt) - size_pt
@@ -128,14 +134,13 @@ def _captured(subject: Subject, side: str) -> str:
 def _label(arrow: Arrow, pause: Pause | None, width_pt: float, size_pt: float) -> list[Line]:
     """Frame, content, time; and for the three that make a stall, what they mean."""
     what, when = f"frame {arrow.frame} · {arrow.kind}", words.since(arrow.captured_ms)
-    strong = bool(arrow.role)
+    if arrow.role and pause is not None:
+        head = Line(words.shortened(what, width_pt, size_pt, bold=True), True)
+        meaning = words.wrapped(f"{when} · {words.note(arrow.role, pause)}", width_pt, size_pt)
+        return [head, *(Line(line, False) for line in meaning)]
     whole = f"{what} · {when}"
-    lines = [whole] if text_width_pt(whole, size_pt, strong) <= width_pt else [what, when]
-    label = [Line(words.shortened(line, width_pt, size_pt, strong), strong) for line in lines]
-    if strong and pause is not None:
-        meaning = words.wrapped(words.note(arrow.role, pause), width_pt, size_pt)
-        label += [Line(line, False) for line in meaning]
-    return label
+    lines = [whole] if text_width_pt(whole, size_pt) <= width_pt else [what, when]
+    return [Line(words.shortened(line, width_pt, size_pt), False) for line in lines]
 
 
 def _scale(
@@ -181,5 +186,5 @@ def _foot(arrows: list[Arrow], pause: Pause | None) -> str:
     begin = f"frame {pause.frame_from}" if pause is not None else "the first frame"
     return (
         f"Time runs down and is as captured, since {begin}; short gaps are stretched. "
-        "Dashed: no payload."
+        "Dashed: no payload. Thick: held."
     )

@@ -77,7 +77,7 @@ def size_pt(ax: Axes) -> tuple[float, float]:
 
 def plain(ax: Axes, title: str) -> None:
     """The frame that all graphs have: two spines, small text, a title at the left."""
-    ax.set_title(title, loc="left", fontsize=TEXT_PT + 1, fontweight="bold", color=INK)
+    _title(ax, title, 6.0)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
@@ -97,3 +97,31 @@ def say(ax: Axes, text: str) -> None:
 
 
 NOT_READ_AGAIN = "Standard input cannot be read a second time: scan a file to see the segments"
+
+
+def legend(ax: Axes) -> None:
+    """Below the title, in as many rows as it needs: nothing in the picture is behind it."""
+    handles, names = ax.get_legend_handles_labels()
+    size = TEXT_PT - 1
+    widest = max((text_width_pt(name, size) for name in names), default=0.0) + 4.5 * size
+    columns = max(1, min(len(names), int(size_pt(ax)[0] // max(widest, 1.0))))
+    rows = -(-len(names) // columns)
+    ax.legend(
+        handles,
+        names,
+        fontsize=size,
+        frameon=False,
+        labelcolor=INK,
+        ncols=columns,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        borderaxespad=0.1,
+        borderpad=0.2,
+        handlelength=1.8,
+        columnspacing=1.5,
+    )
+    _title(ax, ax.get_title(loc="left"), 8 + rows * size * 1.55)
+
+
+def _title(ax: Axes, text: str, pad_pt: float) -> None:
+    ax.set_title(text, loc="left", fontsize=TEXT_PT + 1, fontweight="bold", color=INK, pad=pad_pt)

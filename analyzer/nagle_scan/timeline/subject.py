@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nagle_scan.results import Scan
 
 NS_PER_MS = 1e6
-SYN, FIN, RST = 2, 1, 4
+FIN, SYN, RST, ACK = 1, 2, 4, 16
 SEQUENCE_SPACE = 1 << 32
 
 
@@ -97,14 +97,15 @@ def rel_acks(segments: pd.DataFrame, receiver: str) -> np.ndarray:
     """What `receiver`'s segments acknowledge of the peer's stream; -1 where nothing."""
     by_receiver = (segments["sender"] == receiver).to_numpy()
     peer = segments[~by_receiver & ((segments["flags"] & SYN) == 0).to_numpy()]
-    ack = segments.loc[by_receiver, "ack"].to_numpy()
-    if peer.empty:
-        return np.full(len(ack), -1)
+    acks = segments.loc[by_receiver, "ack"].to_numpy()
+    stream = np.full(len(acks), -1)
+    known = (segments.loc[by_receiver, "flags"].to_numpy() & (ACK | RST)) == ACK
+    if peer.empty or not known.any():
+        return stream
     base = int(peer["seq"].iloc[0]) - int(peer["rel_seq"].iloc[0])
-    relative = (ack - base) % SEQUENCE_SPACE
-    # Past 4 GiB the numbers begin again; steps back are late packets, not new rounds.
-    steps = np.diff(relative, prepend=relative[:1])
-    rounds = np.cumsum((steps < -SEQUENCE_SPACE // 2).astype(int) - (steps > SEQUENCE_SPACE // 2))
-    stream = relative + rounds * SEQUENCE_SPACE
-    known = (segments.loc[by_receiver, "flags"].to_numpy() & 16) != 0
-    return np.where(known & (relative < SEQUENCE_SPACE - 2), stream, -1)
+    # The way from one to the next is less than half the number space, whatever the numbers are.
+    half = SEQUENCE_SPACE // 2
+    first = (int(acks[known][0]) - base + half) % SEQUENCE_SPACE - half
+    steps = (np.diff(acks[known]) + half) % SEQUENCE_SPACE - half
+    stream[known] = first + np.concatenate([[0], np.cumsum(steps)])
+    return stream

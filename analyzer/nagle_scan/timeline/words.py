@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from nagle_scan.report.layout import duration
 from nagle_scan.timeline.style import text_width_pt
 
 if TYPE_CHECKING:
@@ -11,11 +12,6 @@ if TYPE_CHECKING:
     from nagle_scan.timeline.subject import Subject
 
 STALL_CAUSES = ("nagle_delack", "nagle_rtt")
-
-
-def printable(text: str) -> str:
-    """`text` on one line, without what could steer a reader's eye (controls, text direction)."""
-    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
 def wrapped(text: str, width_pt: float, size_pt: float, bold: bool = False) -> list[str]:
@@ -45,19 +41,12 @@ def shortened(text: str, width_pt: float, size_pt: float, bold: bool = False) ->
     return "…"
 
 
-def ms(milliseconds: float) -> str:
-    """A duration: three digits that matter."""
-    if milliseconds >= 10_000:
-        return f"{milliseconds / 1000:,.0f} s"
-    if milliseconds >= 1000:
-        return f"{milliseconds / 1000:.1f} s"
-    return f"{milliseconds:.1f} ms" if milliseconds >= 0.1 else f"{milliseconds:.3f} ms"
-
-
 def since(milliseconds: float) -> str:
     """An instant, to the microsecond: before or after the wait began."""
     sign = "+" if milliseconds > 0 else "\N{MINUS SIGN}" if milliseconds < 0 else ""
-    if abs(milliseconds) >= 10_000:
+    if not milliseconds:
+        return "0 ms"
+    if abs(milliseconds) >= 1000:
         return f"{sign}{abs(milliseconds) / 1000:,.3f} s"
     return f"{sign}{abs(milliseconds):.3f} ms"
 
@@ -69,7 +58,7 @@ def finding(subject: Subject, pause: Pause | None) -> tuple[str, str]:
         return "No wait on this connection", f"{stream}: its first segments"
     frames = f"frames {pause.frame_from} to {pause.frame_to}"
     if pause.cause not in STALL_CAUSES:
-        headline = f"No stall; the longest wait: {ms(pause.wait_ms)}, {pause.words}"
+        headline = f"No stall; the longest wait: {duration(pause.wait_ms)}, {pause.words}"
         return headline, f"{stream}, {frames}, {pause.cause}"
     other = "client" if pause.by == "server" else "server"
     why = (
@@ -77,16 +66,16 @@ def finding(subject: Subject, pause: Pause | None) -> tuple[str, str]:
         if pause.cause == "nagle_delack"
         else f"for one round trip, until the {other}'s ACK came"
     )
-    headline = f"The {pause.by} held {pause.len_to:,} bytes back for {ms(pause.wait_ms)}"
+    headline = f"The {pause.by} held {pause.len_to:,} bytes back for {duration(pause.wait_ms)}"
     return headline, f"{why} ({pause.cause}; {stream}, {frames})"
 
 
 def note(role: str, pause: Pause) -> str:
     """What a numbered arrow means."""
     if role == "1":
-        return "sent; not acknowledged yet"
+        return "not acknowledged yet"
     if role == "2" and pause.cause == "nagle_rtt":
-        return "ACK, after a round trip"
+        return "a round trip later"
     if role == "2":
-        return f"ACK, {ms(pause.ack_delay_ms)} late"
-    return f"held; leaves {ms(pause.release_ms)} after the ACK"
+        return f"{duration(pause.ack_delay_ms)} late"
+    return "held; leaves as the ACK arrives"

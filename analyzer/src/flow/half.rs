@@ -1,7 +1,7 @@
 //! What one host sends: its sequence space, what is unacknowledged, and how it behaved.
 
 use super::Mark;
-use crate::decode::{ACK, Header};
+use crate::decode::{ACK, Header, SYN};
 use crate::seq;
 use std::cmp::Ordering;
 
@@ -155,6 +155,16 @@ impl Half {
 
     pub fn small_unacked(&self) -> bool {
         seq::lt(self.snd_una, self.snd_sml)
+    }
+
+    /// The window a segment of this host advertises, in bytes; `None` where the handshake, and so
+    /// the scale, was not captured. The window of a SYN is never scaled (RFC 7323, section 2.2).
+    pub fn window_of(&self, segment: &Header) -> Option<u32> {
+        let window = u32::from(segment.window);
+        if segment.has(SYN) {
+            return Some(window);
+        }
+        self.window_scale_known.then(|| window << self.window_scale)
     }
 
     /// The window this segment advertises, in bytes. The window of a SYN is never scaled

@@ -1,0 +1,143 @@
+"""How a scan and a connection show themselves in a notebook. All that a capture says is escaped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment
+from markupsafe import Markup
+
+from nagle_scan import _core
+from nagle_scan.report import verdict
+from nagle_scan.report.layout import duration, maybe_ms, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nagle_scan.results import Scan
+
+MAX_CONNECTIONS = 5
+
+_PAGES = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+_PAGES.filters["printable"] = printable
+
+_SCAN = _PAGES.from_string(
+    """\
+<div>
+<p><strong>{{ verdict }}</strong><br>
+<small>{{ paths | printable }}: {{ "{:,}".format(packets) }} packets</small></p>
+{% if rows %}
+<table>
+<thead><tr><th>tcp.stream</th><th>client</th><th>server</th><th>stalls</th><th>lost</th>
+<th>mean now</th><th>without stalls</th></tr></thead>
+<tbody>
+{% for row in rows %}
+<tr>{% for cell in row %}<td>{{ cell }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody>
+</table>
+{% if more > 0 %}
+<p><small>... and {{ more }} more: <code>scan.connections</code></small></p>
+{% endif %}
+{% endif %}
+</div>
+"""
+)
+
+_CONNECTION = _PAGES.from_string(
+    """\
+<div>
+<p><strong>{{ verdict }}</strong> (tcp.stream {{ id }})</p>
+<table>
+<tbody>
+{% for name, value in facts %}
+<tr><th scope="row">{{ name }}</th><td>{{ value | printable }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+{{ picture }}
+</div>
+"""
+)
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One connection of a scan; in a notebook it shows its verdict, its numbers and its ladder."""
+
+    scan: Scan
+    id: int
+
+    @property
+    def row(self) -> _core.ConnectionRow:
+        """Its numbers."""
+        row = self.scan.core.connection(self.id)
+        if row is None:
+            raise KeyError(self.id)
+        return row
+
+    @property
+    def stalls(self) -> pd.DataFrame:
+        """Its rows of `Scan.stalls`."""
+        return self.scan.stalls[self.scan.stalls["connection"] == self.id]
+
+    @property
+    def waits(self) -> pd.DataFrame:
+        """Its rows of `Scan.waits`."""
+        return self.scan.waits[self.scan.waits["connection"] == self.id]
+
+    def segments(self) -> pd.DataFrame:
+        """Its segments, read again from the capture: see `Scan.segments`."""
+        return self.scan.segments(self.id)
+
+    def __repr__(self) -> str:
+        """Its ends and its verdict."""
+        row = self.row
+        ends = f"{row.client} to {row.server}"
+        return f"<Connection {self.id}: {ends}: {verdict.of_connection(row)}>"
+
+    def _repr_html_(self) -> str:
+        from nagle_scan import timeline
+
+        row = self.row
+        facts = [
+            ("client", row.client),
+            ("server", row.server),
+            ("round trip", maybe_ms(row.rtt_ms)),
+            ("exchanges", f"{row.exchanges:,}"),
+            ("mean latency now", maybe_ms(row.mean_latency_ms)),
+            ("without stalls", maybe_ms(row.predicted_latency_ms)),
+            ("Nagle at the client", row.client_nagle),
+            ("Nagle at the server", row.server_nagle),
+        ]
+        # The picture is SVG that the timeline has escaped itself.
+        picture = Markup(timeline.svg(timeline.ladder, self.scan, self.id))
+        return _CONNECTION.render(
+            verdict=verdict.of_connection(row), id=self.id, facts=facts, picture=picture
+        )
+
+
+def scan_html(scan: Scan) -> str:
+    """The verdict and the worst connections."""
+    summary = scan.core.summary()
+    affected = scan.core.affected(MAX_CONNECTIONS)
+    rows = [
+        (
+            row.id,
+            row.client,
+            row.server,
+            f"{row.stalls:,}",
+            duration(row.stalled_ms),
+            maybe_ms(row.mean_latency_ms),
+            maybe_ms(row.predicted_latency_ms),
+        )
+        for row in affected
+    ]
+    return _SCAN.render(
+        verdict=verdict.in_one_line(summary),
+        paths=", ".join(scan.paths),
+        packets=summary.packets,
+        rows=rows,
+        more=summary.affected_connections - len(rows),
+    )

@@ -1,0 +1,41 @@
+"""Where in a band a text fits between the arrows that cross it."""
+
+from __future__ import annotations
+
+Point = tuple[float, float]
+Stroke = tuple[Point, Point]
+
+ACROSS = (0.5, 0.42, 0.58, 0.36, 0.64)
+"""Places tried, as shares of the way from the one host to the other; the middle is nicest."""
+STEPS = 40
+ENOUGH_PT = 3.0
+
+
+def freest(corners: list[Point], lines: list[Stroke], width_pt: float, height_pt: float) -> Point:
+    """The middle of the band if the text fits there, else where the nearest arrow is farthest.
+
+    `corners`: begin at this host, begin at the other, end at the other, end at this host.
+    """
+    (near_x, near_begin), (far_x, far_begin), (_, far_end), (_, near_end) = corners
+    best, best_room = ((near_x + far_x) / 2, (near_begin + far_end) / 2), -1e9
+    for share in ACROSS:
+        x = near_x + share * (far_x - near_x)
+        begin = near_begin + share * (far_begin - near_begin)
+        end = near_end + share * (far_end - near_end)
+        for step in range(STEPS + 1):
+            y = begin + (end - begin) * step / STEPS
+            room = min((_gap(line, x, y, width_pt, height_pt) for line in lines), default=1e9)
+            # Beyond what is enough, nearer to the middle is better than farther from an arrow.
+            room = min(room, ENOUGH_PT) - abs(y - (begin + end) / 2) / 1e3
+            if room > best_room + 1e-9:
+                best, best_room = (x, y), room
+    return best
+
+
+def _gap(line: Stroke, x: float, y: float, width_pt: float, height_pt: float) -> float:
+    """How far a straight line passes above or below a box; negative where it crosses it."""
+    (x0, y0), (x1, y1) = line
+    ends = [
+        y0 + (side - x0) / (x1 - x0) * (y1 - y0) for side in (x - width_pt / 2, x + width_pt / 2)
+    ]
+    return max(min(ends) - (y + height_pt / 2), (y - height_pt / 2) - max(ends))

@@ -1,0 +1,86 @@
+"""One direction of a connection as numbers to draw: what was sent, acknowledged and allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from nagle_scan.timeline.arrows import peer
+from nagle_scan.timeline.subject import rel_acks
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from nagle_scan.timeline.subject import Subject
+
+    Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Times in ms since the connection began, places as bytes of the stream."""
+
+    sent_ms: Numbers
+    low: Numbers
+    high: Numbers
+    held: NDArray[np.bool_]
+    acked_ms: Numbers
+    acked: Numbers
+    allowed: Numbers
+    """What the window allows at each `acked_ms`; NaN where its scale is unknown."""
+    waits_ms: tuple[Numbers, Numbers]
+
+
+def stream(
+    subject: Subject, segments: pd.DataFrame, side: str, begin_ms: float, end_ms: float
+) -> Stream:
+    """What `side` sent between two times, and the ACKs of its peer."""
+    sent = segments[(segments["sender"] == side) & (segments["len"] > 0)]
+    sent_ms = subject.since_begin_ms(sent["time_ns"])
+    sent, sent_ms = _between(sent, sent_ms, begin_ms, end_ms)
+    low = sent["rel_seq"].to_numpy(dtype=float)
+    acked_ms, acked, allowed = _acknowledged(subject, segments, side, begin_ms, end_ms)
+    return Stream(
+        sent_ms,
+        low,
+        low + sent["len"].to_numpy(dtype=float),
+        sent["frame"].isin(subject.stalls["frame_held"]).to_numpy(),
+        acked_ms,
+        acked,
+        allowed,
+        _waits(subject, side, begin_ms, end_ms),
+    )
+
+
+def _between(
+    rows: pd.DataFrame, at_ms: Numbers, begin_ms: float, end_ms: float
+) -> tuple[pd.DataFrame, Numbers]:
+    inside = (at_ms >= begin_ms) & (at_ms <= end_ms)
+    return rows[inside], at_ms[inside]
+
+
+def _acknowledged(
+    subject: Subject, segments: pd.DataFrame, side: str, begin_ms: float, end_ms: float
+) -> tuple[Numbers, Numbers, Numbers]:
+    """The staircase of ACKs; begins with what was acknowledged before."""
+    by_peer = segments[segments["sender"] == peer(side)]
+    acks = rel_acks(segments, peer(side))
+    known = acks >= 0
+    at_ms = subject.since_begin_ms(by_peer["time_ns"])[known]
+    acked = np.maximum.accumulate(acks[known].astype(float)) if known.any() else acks[known] + 0.0
+    allowed = acked + by_peer["window_bytes"].to_numpy(dtype=float)[known]
+    before = int(np.searchsorted(at_ms, begin_ms))
+    inside = slice(max(before - 1, 0), int(np.searchsorted(at_ms, end_ms, side="right")))
+    return np.maximum(at_ms[inside], begin_ms), acked[inside], allowed[inside]
+
+
+def _waits(subject: Subject, side: str, begin_ms: float, end_ms: float) -> tuple[Numbers, Numbers]:
+    """The stalls of this side, as far as they reach into the picture."""
+    stalls = subject.stalls[subject.stalls["sender"] == side]
+    ends = subject.since_begin_ms(stalls["time_ns"])
+    begins = ends - stalls["wait_ms"].to_numpy(dtype=float)
+    inside = (ends > begin_ms) & (begins < end_ms)
+    return np.maximum(begins[inside], begin_ms), np.minimum(ends[inside], end_ms)
