@@ -1,4 +1,4 @@
-"""What stands in `-o report.html`, without a browser: numbers, places, limits, and how it is written."""
+"""What stands in `-o report.html`: numbers, places and limits; and how it is written."""
 
 from __future__ import annotations
 
@@ -57,8 +57,9 @@ def test_it_tells_what_the_scan_found(name: str, tmp_path: Path) -> None:
     capture = CAPTURES / f"{name}.pcap"
     scan = nagle_scan.scan(capture)
     text = text_of(page(capture, tmp_path))
-    for row in scan.servers.itertuples():
-        assert f"{row.addr}:{row.port} {row.exchanges} {row.stalled_exchanges} measured" in text
+    for server in scan.core.servers(10):
+        counts = f"{server.exchanges} {server.stalled_exchanges}"
+        assert f"{server.addr}:{server.port} {counts} measured" in text
     for row in scan.core.affected(10):
         assert f"Stream {row.id}: {row.client}" in text
         clearest = scan.core.stalls_of(row.id, 1)[0]
@@ -146,7 +147,7 @@ def test_standard_input_gets_a_page_with_what_need_not_be_read_again(
     path = tmp_path / "report.html"
     done = run("-", "-o", path, stdin=(CAPTURES / "java-split.pcap").read_bytes())
     assert (done.returncode, done.stderr) == (1, b"")
-    assert "standard input: " in text_of(path.read_text())
+    assert "standard input : " in text_of(path.read_text())
 
 
 def test_the_same_capture_gives_the_same_page_by_command_and_call(run: Run, tmp_path: Path) -> None:
@@ -159,15 +160,11 @@ def test_pictures_leave_room_for_the_rest() -> None:
     scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
     connections = [row.id for row in scan.core.affected(10)]
     whole = pictures.Pictures(scan).of(connections, None)
-    assert all(len(drawn) == 3 for drawn in whole.values())
-    size = sum(
-        len(picture.svg) + len(picture.narrow or "") for row in whole.values() for picture in row
-    )
+    assert [len(drawn) for drawn in whole.values()] == [3, 3, 3, 2]
+    size = sum(len(picture.svg) for row in whole.values() for picture in row)
     some = pictures.Pictures(scan, size // 3).of(connections, None)
     assert 0 < sum(map(len, some.values())) < sum(map(len, whole.values()))
-    kept = sum(
-        len(picture.svg) + len(picture.narrow or "") for row in some.values() for picture in row
-    )
+    kept = sum(len(picture.svg) for row in some.values() for picture in row)
     assert kept <= size // 3
 
 
@@ -176,7 +173,7 @@ def test_ten_thousand_connections_fit_into_a_ticket(run: Run, tmp_path: Path) ->
     assert compiler, "no C compiler"
     generator, capture = tmp_path / "generate", tmp_path / "many.pcap"
     subprocess.run([compiler, "-O2", ROOT / "bench" / "generate.c", "-o", generator], check=True)
-    arguments = [generator, "stalls", "10000", "200000", "-o", capture]
+    arguments: list[str | Path] = [generator, "stalls", "10000", "200000", "-o", capture]
     subprocess.run([*arguments, "--truth", tmp_path / "truth.json"], check=True)
     path = tmp_path / "report.html"
     # `run` allows a minute.
@@ -189,16 +186,15 @@ def test_ten_thousand_connections_fit_into_a_ticket(run: Run, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("existing", [None, b"before"])
-def test_a_page_is_written_whole_or_not_at_all(
-    existing: bytes | None, run: Run, tmp_path: Path
-) -> None:
+def test_a_page_is_written_whole_or_not_at_all(existing: bytes | None, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     path = folder / "report.html"
     if existing:
         path.write_bytes(existing)
     limited = 'ulimit -f 8; exec "$@"'
-    arguments = ["bash", "-c", limited, "-", COMMAND, CAPTURES / "java-split.pcap", "-o", path]
+    scan: list[str | Path] = [COMMAND, CAPTURES / "java-split.pcap", "-o", path]
+    arguments: list[str | Path] = ["bash", "-c", limited, "-", *scan]
     done = subprocess.run(arguments, check=False, capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == f"nagle-scan: {path}: cannot write: File too large\n"

@@ -1,15 +1,18 @@
 //! Rows as Python sees them: what reports are written from.
 
+mod hop;
+
+pub use self::hop::HopRow;
+
 use crate::evidence::{ms, reasons};
 use crate::flow::Side;
-use crate::hops::Hop;
 use crate::judge::{Finding, Verdict};
 use crate::rivals::rivals;
 use crate::scan::Scan;
 use crate::servers::{Percentiles, ServerRow};
 use crate::{summary, wait};
 use pyo3::prelude::*;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 /// Totals; durations in ms.
 #[pyclass(frozen, get_all)]
@@ -108,21 +111,6 @@ pub struct CauseRow {
     pub waits: u64,
     pub total_ms: f64,
     pub longest_ms: f64,
-}
-
-/// A hop of a path over a host between; durations in ms. `client` is one of the `clients`.
-#[pyclass(frozen, get_all)]
-pub struct HopRow {
-    pub number: u32,
-    pub clients: u64,
-    pub client: String,
-    pub server: String,
-    pub connections: u64,
-    pub exchanges: u64,
-    pub client_stalls: u64,
-    pub server_stalls: u64,
-    pub stalled_ms: f64,
-    pub mean_latency_ms: Option<f64>,
 }
 
 /// A wait as reports tell it: from / ack / to are frames; durations in ms, times in ns.
@@ -346,23 +334,6 @@ impl WaitRow {
                     .collect(),
                 false => Vec::new(),
             },
-        }
-    }
-}
-
-impl HopRow {
-    pub fn new(hop: Hop) -> Self {
-        Self {
-            number: hop.number,
-            clients: hop.clients.len() as u64,
-            client: hop.clients.first().map_or_else(String::new, ToString::to_string),
-            server: SocketAddr::new(hop.server, hop.port).to_string(),
-            connections: hop.connections,
-            exchanges: hop.exchanges,
-            client_stalls: hop.client_stalls,
-            server_stalls: hop.server_stalls,
-            stalled_ms: ms(hop.stalled_ns),
-            mean_latency_ms: (hop.exchanges > 0).then(|| ms(hop.latency_ns / hop.exchanges as i64)),
         }
     }
 }

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core, advice
-from nagle_scan.report import sentences
+from nagle_scan.report import sentences, verdict
 from nagle_scan.report.layout import count, duration, printable
 from nagle_scan.report.pictures import Picture, Pictures
 
@@ -23,7 +23,7 @@ MAX_PARTIES = 12
 MAX_SERVERS = 15
 MAX_HOPS = 20
 MAX_INDEX = 200
-MAX_IN_FULL = 12
+MAX_IN_FULL = 10
 MAX_STALLS = 3
 MAX_WAITS = 20
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
@@ -59,6 +59,7 @@ class Page:
 
     summary: _core.Summary
     min_wait_ms: float
+    title: str
     word: str
     captures: Sequence[str]
     captures_more: int
@@ -104,6 +105,7 @@ def page(scan: Scan, min_wait_ms: float) -> Page:
     return Page(
         summary=summary,
         min_wait_ms=min_wait_ms,
+        title=verdict.in_one_line(summary),
         word=WORDS[summary.verdict],
         captures=[_name(path) for path in scan.paths[:MAX_CAPTURES]],
         captures_more=max(len(scan.paths) - MAX_CAPTURES, 0),

@@ -16,6 +16,7 @@ ROOM_BYTES = 1_200_000
 """For all pictures of a page, which is to stay below 2 MB."""
 
 PHONE_IN = 4.2
+MAX_SEQUENCES = 3
 
 LADDER = "The clearest stall. Time runs downwards; each arrow is a packet, and no packet crosses \
 the shaded band."
@@ -48,10 +49,11 @@ class Pictures:
 
         pictures = []
         if clearest is not None:
-            pictures += self._draw(LADDER, timeline.ladder, clearest.connection)
+            pictures += self._draw(LADDER, timeline.ladder, clearest.connection, phone=True)
         else:
             for wait in self._scan.core.longest_waits(1):
-                pictures += self._draw(LONGEST_WAIT, timeline.ladder, wait.connection)
+                ladder, connection = timeline.ladder, wait.connection
+                pictures += self._draw(LONGEST_WAIT, ladder, connection, phone=True)
         if pictures:
             pictures += self._draw(ALL_WAITS, timeline.histogram)
         return pictures
@@ -59,30 +61,35 @@ class Pictures:
     def of(
         self, connections: Sequence[int], clearest: _core.WaitRow | None
     ) -> dict[int, list[Picture]]:
-        """Those of each connection: first one of each, so that the last is not left bare."""
+        """Those of each connection, more of the first ones.
+
+        One after the other of a kind, so that the last connection is not left bare.
+        """
         from nagle_scan import timeline
 
         pictures: dict[int, list[Picture]] = {connection: [] for connection in connections}
-        for caption, draw in (
-            (LADDER, timeline.ladder),
-            (WHOLE, timeline.overview),
-            (SEQUENCE, timeline.sequence),
+        for caption, draw, of in (
+            (LADDER, timeline.ladder, connections),
+            (WHOLE, timeline.overview, connections),
+            (SEQUENCE, timeline.sequence, connections[:MAX_SEQUENCES]),
         ):
-            for connection in connections:
+            for connection in of:
                 drawn = clearest is not None and connection == clearest.connection
                 if not (drawn and draw is timeline.ladder):
                     pictures[connection] += self._draw(caption, draw, connection)
         return pictures
 
-    def _draw(self, caption: str, draw: Callable[..., Any], *connection: int) -> list[Picture]:
-        """The picture, or none where there is no room left."""
+    def _draw(
+        self, caption: str, draw: Callable[..., Any], *connection: int, phone: bool = False
+    ) -> list[Picture]:
+        """The picture, also for a `phone` if asked; none where there is no room left."""
         from nagle_scan import timeline
 
         if self._room_bytes <= 0:
             return []
         svg = timeline.svg(draw, self._scan, *connection)
         narrow = None
-        if draw is timeline.ladder:
+        if phone:
             narrow = timeline.svg(draw, self._scan, *connection, width_in=PHONE_IN)
         size = len(svg) + len(narrow or "")
         if size > self._room_bytes:
