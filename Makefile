@@ -7,7 +7,7 @@ PCAP ?= captures/epoll-fd0.pcap
 PACKETS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check format readme bench clean
+.PHONY: help setup scan test check format readme page bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ format: $(VENV)/.developer ## Format all code
 
 readme: setup ## Put the real output into the README
 	$(BIN)/python scripts/readme.py
+
+page: $(VENV)/.developer ## Photograph the page for the README: docs/report.png
+	$(BIN)/python scripts/page.py
 
 bench: $(VENV)/.built ## Measure against libpcap, tcpdump, tcptrace and tshark: make bench [PACKETS=10000000]
 	$(BIN)/python bench/run.py --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan

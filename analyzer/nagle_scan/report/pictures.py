@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ROOM_BYTES = 1_200_000
 """For all pictures of a page, which is to stay below 2 MB."""
 
-PHONE_IN = 4.2
+PHONE_IN = 4.6
 MAX_SEQUENCES = 3
 
 LADDER = "The clearest stall. Time runs downwards; each arrow is a packet, and no packet crosses \
