@@ -221,3 +221,16 @@ def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
     scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
     with pytest.raises(nagle_scan.OutputError, match="cannot write"):
         scan.to_html(tmp_path / "no such folder" / "report.html")
+
+
+def test_what_the_capture_cannot_exclude_is_not_called_ruled_out(tmp_path: Path) -> None:
+    def open_rivals(frames: list[Frame]) -> set[str]:
+        clearest = nagle_scan.scan(write(tmp_path / "frames.pcap", frames)).core.clearest()
+        assert clearest is not None
+        return {name for name, ruled_out, _ in clearest.rivals if not ruled_out}
+
+    frames = stalled(rounds=6).frames
+    assert open_rivals(frames) == set()
+    without_handshake = open_rivals(frames[3:])
+    assert {"receiver's window closed or full", "slow network"} <= without_handshake
+    assert "packet loss" not in without_handshake

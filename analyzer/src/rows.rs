@@ -160,7 +160,7 @@ impl Summary {
     pub fn new(scan: &Scan) -> Self {
         let summary = summary::Summary::of(scan);
         let captures = &scan.captures;
-        let captured = || captures.iter().filter(|capture| capture.packets > 0);
+        let with_frames = || captures.iter().filter(|capture| capture.packets > 0);
         Self {
             connections: summary.connections,
             tcp_packets: summary.tcp_packets,
@@ -174,8 +174,8 @@ impl Summary {
             affected_latency_ms: ms(summary.affected_latency_ns),
             affected_stalled_ms: ms(summary.affected_stalled_ns),
             stalls_by_confidence: summary.stalls_by_confidence,
-            first_ns: captured().map(|capture| capture.first_ns).min().unwrap_or(0),
-            last_ns: captured().map(|capture| capture.last_ns).max().unwrap_or(0),
+            first_ns: with_frames().map(|capture| capture.first_ns).min().unwrap_or(0),
+            last_ns: with_frames().map(|capture| capture.last_ns).max().unwrap_or(0),
             one_sided: summary.one_sided,
             without_handshake: summary.without_handshake,
             waits_not_listed: summary.unlisted_waits,
