@@ -7,10 +7,10 @@ PCAP ?= captures/epoll-fd0.pcap
 PACKETS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check format readme page bench clean
+.PHONY: help setup scan test check format readme page pictures notebooks bench clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.built ## Install everything into .venv, with an optimised build of the engine
 
@@ -38,6 +38,12 @@ readme: setup ## Put the real output into the README
 
 page: $(VENV)/.developer ## Photograph the page for the README: docs/report.png
 	$(BIN)/python scripts/page.py
+
+pictures: setup ## Draw the README's pictures into docs
+	$(BIN)/python scripts/pictures.py
+
+notebooks: $(VENV)/.developer ## Execute the notebooks and keep their output
+	$(BIN)/python scripts/notebooks.py
 
 bench: $(VENV)/.built ## Measure against libpcap, tcpdump, tcptrace and tshark: make bench [PACKETS=10000000]
 	$(BIN)/python bench/run.py --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan

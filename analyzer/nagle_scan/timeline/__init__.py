@@ -12,15 +12,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from nagle_scan.timeline.histogram import histogram
-    from nagle_scan.timeline.ladder import ladder
-    from nagle_scan.timeline.overview import overview
     from nagle_scan.timeline.picture import svg
-    from nagle_scan.timeline.sequence import sequence
+    from nagle_scan.timeline.plots.histogram import histogram
+    from nagle_scan.timeline.plots.ladder import ladder
+    from nagle_scan.timeline.plots.overview import overview
+    from nagle_scan.timeline.plots.sequence import sequence
 
 __all__ = ["histogram", "ladder", "overview", "sequence", "svg"]
 
-_HOMES = {name: name for name in __all__} | {"svg": "picture"}
+# Not `timeline.ladder`: importing a module of that name would hide the function.
+_HOMES = {name: f"plots.{name}" for name in __all__} | {"svg": "picture"}
 
 
 def __getattr__(name: str) -> object:

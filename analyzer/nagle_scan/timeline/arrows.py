@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nagle_scan.timeline.subject import ACK, FIN, NS_PER_MS, RST, SYN, Subject
+from nagle_scan.timeline.subject import ACK, FIN, NS_PER_MS, RST, SEQUENCE_SPACE, SYN, Subject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,10 +15,13 @@ if TYPE_CHECKING:
 
 MAX_BEFORE, MAX_WITHIN, MAX_AFTER = 4, 6, 4
 FIRST_SEGMENTS = 8
+LEAST_STEP_MS = 1e-4
 LEAST_SHARE_MS = 0.001
 """Where the round trip is unknown an arrow still has a direction."""
 
 UNACKED, RELEASE, HELD = "1", "2", "3"
+CAUSES = {RELEASE: UNACKED, HELD: RELEASE}
+"""By effect."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,15 @@ class Arrow:
     sent_ms: float
     received_ms: float
     role: str = ""
+    end: int | None = None
+    """The sequence number after its last byte; None where only the scan's own row is known."""
+    ack: int | None = None
+
+    def acknowledges(self, other: Arrow) -> bool:
+        """Does it cover all the bytes of `other`?"""
+        if self.ack is None or other.end is None or not other.length or not self.flags & ACK:
+            return False
+        return (self.ack - other.end) % SEQUENCE_SPACE < SEQUENCE_SPACE // 2
 
     @property
     def kind(self) -> str:
@@ -72,10 +85,11 @@ def shown(subject: Subject, pause: Pause | None) -> tuple[list[Arrow], list[Omit
         return _frames_of(subject, pause), []
     rows, gap = _neighbours(segments, pause)
     arrows = [_arrow(subject, segment, pause) for segment in rows.itertuples()]
-    if gap.empty:
-        return _causal(arrows), []
-    first = _arrow(subject, next(gap.itertuples()), pause)
-    return _causal(arrows), [Omitted(len(gap), first.sender, first.sent_ms)]
+    omitted = []
+    if not gap.empty:
+        first = _arrow(subject, next(gap.itertuples()), pause)
+        omitted = [Omitted(len(gap), first.sender, first.sent_ms)]
+    return _in_order(_causal(arrows)), omitted
 
 
 def _neighbours(segments: pd.DataFrame, pause: Pause) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -100,7 +114,10 @@ def _arrow(subject: Subject, segment: object, pause: Pause) -> Arrow:
     frame, sender = int(segment.frame), str(segment.sender)  # type: ignore[attr-defined]
     length, flags = int(segment.len), int(segment.flags)  # type: ignore[attr-defined]
     time_ns = int(segment.time_ns)  # type: ignore[attr-defined]
-    return _placed(subject, pause, frame, sender, length, flags, time_ns)
+    end = (int(segment.seq) + length) % SEQUENCE_SPACE  # type: ignore[attr-defined]
+    ack = int(segment.ack)  # type: ignore[attr-defined]
+    placed = _placed(subject, pause, frame, sender, length, flags, time_ns)
+    return replace(placed, end=end, ack=ack)
 
 
 def _placed(
@@ -134,12 +151,11 @@ def _frames_of(subject: Subject, pause: Pause) -> list[Arrow]:
         (pause.frame_ack, peer(pause.by), 0, pause.ack_ns),
         (pause.frame_to, pause.by, pause.len_to, pause.to_ns),
     ]
-    return _causal(
-        [
-            _placed(subject, pause, frame, sender, length, 0, time_ns)
-            for frame, sender, length, time_ns in frames
-        ]
-    )
+    placed = [
+        _placed(subject, pause, frame, sender, length, 0, time_ns)
+        for frame, sender, length, time_ns in frames
+    ]
+    return _in_order(_causal(placed))
 
 
 def _beginning(subject: Subject) -> list[Arrow]:
@@ -150,18 +166,40 @@ def _beginning(subject: Subject) -> list[Arrow]:
         return []
     begin = Pause("", "", -1, None, -1, subject.row.first_ns, 0, 0, 0, 0, 0.0, 0.0, 0.0)
     rows = subject.segments.head(FIRST_SEGMENTS)
-    return [_arrow(subject, segment, begin) for segment in rows.itertuples()]
+    return _in_order([_arrow(subject, segment, begin) for segment in rows.itertuples()])
+
+
+def _in_order(arrows: list[Arrow]) -> list[Arrow]:
+    """Departures from a host one after the other, where a coarse clock gives them one time."""
+    latest = {"client": -math.inf, "server": -math.inf}
+    arrived: dict[str, float] = {}
+    ordered = []
+    for arrow in arrows:
+        caused = arrived.get(CAUSES.get(arrow.role, ""), -math.inf)
+        earliest = max(latest[arrow.sender] + LEAST_STEP_MS, caused)
+        sent_ms = max(arrow.sent_ms, earliest)
+        received_ms = max(arrow.received_ms, sent_ms + LEAST_STEP_MS)
+        latest[arrow.sender] = sent_ms
+        if arrow.role:
+            arrived[arrow.role] = received_ms
+        ordered.append(replace(arrow, sent_ms=sent_ms, received_ms=received_ms))
+    return ordered
 
 
 def _causal(arrows: list[Arrow]) -> list[Arrow]:
-    """Cause before effect where jitter makes an estimated instant a little too early or late."""
-    by_role = {arrow.role: arrow for arrow in arrows if arrow.role}
-    for cause, effect in ((UNACKED, RELEASE), (RELEASE, HELD)):
-        if cause not in by_role or effect not in by_role:
-            continue
-        came, left = by_role[cause], by_role[effect]
-        if left.sent_ms < came.received_ms:
-            between = (left.sent_ms + came.received_ms) / 2
-            by_role[cause] = replace(came, received_ms=max(between, came.sent_ms))
-            by_role[effect] = replace(left, sent_ms=min(between, left.received_ms))
-    return [by_role.get(arrow.role, arrow) for arrow in arrows]
+    """Each arrives before what it causes leaves: the arrival is the estimate that gives way."""
+    return [
+        replace(arrow, received_ms=max(arrow.sent_ms, min(arrow.received_ms, at_ms)))
+        if (at_ms := _effect_ms(arrow, arrows[place + 1 :])) is not None
+        else arrow
+        for place, arrow in enumerate(arrows)
+    ]
+
+
+def _effect_ms(arrow: Arrow, later: list[Arrow]) -> float | None:
+    """When the first segment left that acknowledges this one, or that it released."""
+    for other in later:
+        released = bool(other.role) and CAUSES.get(other.role) == arrow.role
+        if released or (other.sender != arrow.sender and other.acknowledges(arrow)):
+            return other.sent_ms
+    return None

@@ -11,10 +11,10 @@ from nagle_scan import _core
 from nagle_scan.report.layout import printable
 from nagle_scan.report.verdict import in_one_line
 from nagle_scan.timeline import style, words
-from nagle_scan.timeline.histogram import histogram
-from nagle_scan.timeline.ladder import ladder
-from nagle_scan.timeline.overview import overview
-from nagle_scan.timeline.sequence import sequence
+from nagle_scan.timeline.plots.histogram import histogram
+from nagle_scan.timeline.plots.ladder import ladder
+from nagle_scan.timeline.plots.overview import overview
+from nagle_scan.timeline.plots.sequence import sequence
 from nagle_scan.timeline.subject import worst
 
 if TYPE_CHECKING:

@@ -135,9 +135,9 @@ def _label(arrow: Arrow, pause: Pause | None, width_pt: float, size_pt: float) -
     """Frame, content, time; and for the three that make a stall, what they mean."""
     what, when = f"frame {arrow.frame} · {arrow.kind}", words.since(arrow.captured_ms)
     if arrow.role and pause is not None:
-        head = Line(words.shortened(what, width_pt, size_pt, bold=True), True)
+        head = words.wrapped(what, width_pt, size_pt, bold=True)
         meaning = words.wrapped(f"{when} · {words.note(arrow.role, pause)}", width_pt, size_pt)
-        return [head, *(Line(line, False) for line in meaning)]
+        return [*(Line(line, True) for line in head), *(Line(line, False) for line in meaning)]
     whole = f"{what} · {when}"
     lines = [whole] if text_width_pt(whole, size_pt) <= width_pt else [what, when]
     return [Line(words.shortened(line, width_pt, size_pt), False) for line in lines]
@@ -186,5 +186,5 @@ def _foot(arrows: list[Arrow], pause: Pause | None) -> str:
     begin = f"frame {pause.frame_from}" if pause is not None else "the first frame"
     return (
         f"Time runs down and is as captured, since {begin}; short gaps are stretched. "
-        "Dashed: no payload. Thick: held."
-    )
+        "Dashed: no payload."
+    ) + (" Thick: held." if any(arrow.role for arrow in arrows) else "")

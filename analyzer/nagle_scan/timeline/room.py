@@ -20,6 +20,8 @@ def freest(corners: list[Point], lines: list[Stroke], width_pt: float, height_pt
     best, best_room = ((near_x + far_x) / 2, (near_begin + far_end) / 2), -1e9
     for share in ACROSS:
         x = near_x + share * (far_x - near_x)
+        if min(abs(x - near_x), abs(x - far_x)) < width_pt / 2 and share != ACROSS[0]:
+            continue
         begin = near_begin + share * (far_begin - near_begin)
         end = near_end + share * (far_end - near_end)
         for step in range(STEPS + 1):

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import text_to_path
+from matplotlib.font_manager import FontProperties, findfont, get_font
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +29,8 @@ FAINT = "#767676"
 
 TEXT_PT = 9.0
 POINTS_PER_INCH = 72.0
+SUBPIXELS = 64
+"""FreeType counts in these."""
 
 
 class Picture(Figure):
@@ -60,12 +61,11 @@ def axes(ax: Axes | None, width_in: float, height_in: float) -> Axes:
 @lru_cache(maxsize=4096)
 def text_width_pt(text: str, size_pt: float, bold: bool = False) -> float:
     """The width of a line of text, in points."""
-    font = FontProperties(weight="bold" if bold else "normal", size=size_pt)
-    drawn = text.rstrip()
-    if not drawn:
-        return 0.0
-    # By the font's own advances: outlines take a hundred times longer.
-    return float(text_to_path.get_text_width_height_descent(drawn, font, ismath=False)[0])
+    found = findfont(FontProperties(weight="bold" if bold else "normal"))
+    font = get_font(found)
+    font.set_size(size_pt, POINTS_PER_INCH)
+    font.set_text(text, 0.0)
+    return float(font.get_width_height()[0]) / SUBPIXELS
 
 
 def size_pt(ax: Axes) -> tuple[float, float]:
@@ -125,4 +125,8 @@ def legend(ax: Axes) -> None:
 
 
 def _title(ax: Axes, text: str, pad_pt: float) -> None:
-    ax.set_title(text, loc="left", fontsize=TEXT_PT + 1, fontweight="bold", color=INK, pad=pad_pt)
+    from nagle_scan.timeline.words import wrapped
+
+    lines = wrapped(" ".join(text.split()), size_pt(ax)[0] * 0.9, TEXT_PT + 1, bold=True)
+    title = ax.set_title("\n".join(lines), loc="left", pad=pad_pt)
+    title.set(fontsize=TEXT_PT + 1, fontweight="bold", color=INK)

@@ -11,14 +11,17 @@ if TYPE_CHECKING:
     from nagle_scan.timeline.pause import Pause
     from nagle_scan.timeline.subject import Subject
 
+HINTED = 0.96
+"""On a screen letters stand on whole pixels, which makes a line a little longer."""
 STALL_CAUSES = ("nagle_delack", "nagle_rtt")
 
 
 def wrapped(text: str, width_pt: float, size_pt: float, bold: bool = False) -> list[str]:
     """`text` in lines no wider than `width_pt`; words too long are cut."""
+    width_pt *= HINTED
     lines: list[str] = []
     line = ""
-    for word in text.split():
+    for word in text.split(" "):
         longer = f"{line} {word}".strip()
         if not line or text_width_pt(longer, size_pt, bold) <= width_pt:
             line = longer
@@ -67,13 +70,14 @@ def finding(subject: Subject, pause: Pause | None) -> tuple[str, str]:
         else f"for one round trip, until the {other}'s ACK came"
     )
     headline = f"The {pause.by} held {pause.len_to:,} bytes back for {duration(pause.wait_ms)}"
+    headline = headline.replace(" ms", "\N{NO-BREAK SPACE}ms")
     return headline, f"{why} ({pause.cause}; {stream}, {frames})"
 
 
 def note(role: str, pause: Pause) -> str:
     """What a numbered arrow means."""
     if role == "1":
-        return "not acknowledged yet"
+        return "no ACK yet"
     if role == "2" and pause.cause == "nagle_rtt":
         return "a round trip later"
     if role == "2":

@@ -169,8 +169,8 @@ def _hosts(ax: Axes, drawn: Plan, subject: Subject) -> None:
         share = row.client_rtt_ms / (row.client_rtt_ms + row.server_rtt_ms)
         x = drawn.client_pt + share * (drawn.server_pt - drawn.client_pt)
         ax.plot([x, x], [top, bottom], color=style.FAINT, linewidth=0.8, linestyle=":", zorder=1)
-        y = top - drawn.size_pt * 0.3
-        _text(ax, x, y, "capture", drawn.size_pt - 2, ha="center", color=style.FAINT)
+        y = bottom + drawn.size_pt * 0.8
+        _text(ax, x, y, "captured here", drawn.size_pt - 2, ha="center", color=style.FAINT)
 
 
 def _bands(

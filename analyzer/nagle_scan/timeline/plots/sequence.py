@@ -164,7 +164,7 @@ def _axes(ax: Axes, edges: Numbers, unit: str, title: str) -> None:
 def _title(subject: Subject, side: str, begin_ms: float, end_ms: float) -> str:
     whole = end_ms - begin_ms >= subject.span_ms * 0.999
     part = "" if whole else ", around the clearest stall"
-    return f"What the {side} sent, against time (tcp.stream {subject.row.id}{part})"
+    return f"What the {side} sent (tcp.stream {subject.row.id}{part})"
 
 
 def _in_words(subject: Subject, side: str, begin_ms: float, end_ms: float) -> tuple[str, str]:

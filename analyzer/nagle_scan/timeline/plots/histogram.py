@@ -121,7 +121,9 @@ def _regions(ax: Axes) -> None:
 def _axes(ax: Axes, edges: NDArray[np.float64]) -> None:
     ax.set_xscale("log")
     ax.set_xlim(edges[0], edges[-1])
-    ticks = [tick for tick in _ticks() if edges[0] <= tick <= edges[-1]]
+    ticks = [
+        tick for tick in _ticks(np.log10(edges[-1] / edges[0])) if edges[0] <= tick <= edges[-1]
+    ]
     ax.set_xticks(ticks, [f"{tick:,.0f}" if tick >= 1 else f"{tick:g}" for tick in ticks])
     ax.minorticks_off()
     ax.set_ylim(0, ax.get_ylim()[1] * 1.12)
@@ -132,8 +134,10 @@ def _axes(ax: Axes, edges: NDArray[np.float64]) -> None:
     style.legend(ax)
 
 
-def _ticks() -> list[float]:
-    return [step * 10.0**power for power in range(-3, 7) for step in (1, 2, 4)]
+def _ticks(decades: float) -> list[float]:
+    """Round numbers, fewer the farther the axis reaches."""
+    steps = (1, 2, 4) if decades < 2.2 else (1, 4) if decades < 3 else (1,)
+    return [step * 10.0**power for power in range(-3, 7) for step in steps]
 
 
 def _in_words(waits: dict[str, NDArray[np.float64]]) -> str:

@@ -1,0 +1,174 @@
+"""The ladder: each segment where and when it was, nothing on top of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES
+from conversation import Conversation, Frame, stalled
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch, Polygon
+from nagle_scan import timeline
+from nagle_scan.timeline import arrows, pause, subject
+from pictures import MADE, capture, outside, overlaps, texts
+
+SHIPPED = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
+WIDTHS_IN = (3.6, 7.2)
+
+ScanFrames = Callable[[Sequence[Frame]], nagle_scan.Scan]
+
+
+def arrow_lines(ax: Axes) -> list[tuple[float, float, float, float]]:
+    """Tail and head of each arrow."""
+    found = [patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
+    ends = [patch._posA_posB for patch in found]  # type: ignore[attr-defined]
+    return [(*tail, *head) for tail, head in ends]
+
+
+@pytest.mark.parametrize("width_in", WIDTHS_IN)
+@pytest.mark.parametrize("name", MADE)
+def test_no_text_lies_on_another_or_leaves_the_figure(
+    name: str, width_in: float, tmp_path: Path
+) -> None:
+    ax = timeline.ladder(nagle_scan.scan(capture(name, tmp_path)), width_in=width_in)
+    assert overlaps(ax) == []
+    assert outside(ax) == []
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_the_shipped_captures_are_drawn_without_overlap(name: str) -> None:
+    ax = timeline.ladder(nagle_scan.scan(CAPTURES / f"{name}.pcap"))
+    assert overlaps(ax) == []
+    assert outside(ax) == []
+
+
+@pytest.mark.parametrize("height_in", [4.0, 7.0, 12.0])
+def test_it_fits_into_axes_of_another(height_in: float) -> None:
+    given = Figure(figsize=(8, height_in)).add_subplot()
+    ax = timeline.ladder(nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap"), ax=given)
+    assert ax is given
+    assert overlaps(ax) == []
+    assert outside(ax) == []
+
+
+def test_request_stall_and_reply_are_its_arrows(scan_frames: ScanFrames) -> None:
+    ax = timeline.ladder(scan_frames(stalled(rounds=1).frames))
+    shown = [text for text, _ in texts(ax) if text.startswith("frame ")]
+    assert [int(text.split()[1]) for text in shown] == [4, 5, 6, 7] or len(shown) == 5
+    assert len(arrow_lines(ax)) == len(shown)
+
+
+def test_each_segment_leaves_and_arrives_half_a_round_trip_from_the_capture(
+    scan_frames: ScanFrames,
+) -> None:
+    scan = scan_frames(stalled(Conversation(rtt_ms=20.0), rounds=2).frames)
+    shown = subject.of(scan, 0)
+    found = arrows.shown(shown, pause.stall(shown, 0))[0]
+    assert {arrow.role for arrow in found} >= {"1", "2", "3"}
+    for arrow in found:
+        client, server = arrow.at("client"), arrow.at("server")
+        assert client == pytest.approx(arrow.captured_ms, abs=0.05)
+        later = 1 if arrow.sender == "client" else -1
+        assert server - client == pytest.approx(10.0 * later, abs=0.1)
+
+
+@pytest.mark.parametrize("name", ["fast", "slow", "crowded"])
+def test_time_never_runs_backwards_on_paper(name: str, tmp_path: Path) -> None:
+    ax = timeline.ladder(nagle_scan.scan(capture(name, tmp_path)))
+    lines = arrow_lines(ax)
+    assert lines
+    # The y axis points down.
+    assert all(head_y > tail_y for _, tail_y, _, head_y in lines)
+    for side in {tail_x for tail_x, *_ in lines}:
+        tails = [tail_y for tail_x, tail_y, *_ in lines if tail_x == side]
+        assert tails == sorted(tails)
+
+
+def test_the_band_reaches_from_the_first_departure_to_the_held_one(
+    scan_frames: ScanFrames,
+) -> None:
+    scan = scan_frames(stalled(rounds=1).frames)
+    ax = timeline.ladder(scan)
+    band = next(patch for patch in ax.patches if isinstance(patch, Polygon))
+    sender_x = band.get_xy()[0][0]
+    place = dict(texts(ax))
+    stall = scan.stalls.iloc[0]
+    tails = {round(tail_y, 3) for tail_x, tail_y, *_ in arrow_lines(ax) if tail_x == sender_x}
+    begin, end = band.get_xy()[0][1], band.get_xy()[3][1]
+    assert {round(begin, 3), round(end, 3)} <= tails
+    for frame, y in ((stall["frame_unacked"], begin), (stall["frame_held"], end)):
+        box = next(box for text, box in place.items() if text.startswith(f"frame {frame} "))
+        at = ax.transData.transform((sender_x, y))[1]
+        assert box.y0 <= at <= box.y1
+
+
+def test_its_milliseconds_stand_inside_the_band(scan_frames: ScanFrames) -> None:
+    scan = scan_frames(stalled(rounds=1).frames)
+    ax = timeline.ladder(scan)
+    wait = f"{scan.stalls['wait_ms'].iloc[0]:.1f} ms"
+    box = next(box for text, box in texts(ax) if text == wait)
+    band = next(patch for patch in ax.patches if isinstance(patch, Polygon))
+    inside = band.get_window_extent()
+    assert inside.x0 < box.x0 < box.x1 < inside.x1
+    assert inside.y0 < box.y0 < box.y1 < inside.y1
+
+
+def test_held_acknowledging_and_other_segments_differ_in_more_than_colour(
+    scan_frames: ScanFrames,
+) -> None:
+    ax = timeline.ladder(scan_frames(stalled(rounds=1).frames))
+    drawn = [patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
+    looks = {(patch.get_linewidth(), str(patch.get_linestyle())) for patch in drawn}
+    assert len(looks) >= 3
+    assert {"1", "2", "3"} <= {text for text, _ in texts(ax)}
+
+
+def test_what_was_released_leaves_after_its_ack_came_even_by_a_coarse_clock(
+    scan_frames: ScanFrames,
+) -> None:
+    frames = stalled(Conversation(rtt_ms=0.5), rounds=3).frames
+    for frame in frames:
+        frame.time_ns -= frame.time_ns % 10_000_000
+    scan = scan_frames(frames)
+    shown = subject.of(scan, 0)
+    found = arrows.shown(shown, pause.stall(shown, 0))[0]
+    by_role = {arrow.role: arrow for arrow in found}
+    assert by_role["1"].received_ms <= by_role["2"].sent_ms
+    assert by_role["2"].received_ms <= by_role["3"].sent_ms
+
+
+def test_many_segments_within_the_wait_are_counted_not_drawn(tmp_path: Path) -> None:
+    scan = nagle_scan.scan(capture("crowded", tmp_path))
+    number = int(scan.stalls["frame_held"].sub(scan.stalls["frame_unacked"]).to_numpy().argmax())
+    clear = scan.core.stalls_of(0, 100)
+    held = int(scan.stalls["frame_held"].iloc[number])
+    nth = [stall.frame_to for stall in clear].index(held)
+    ax = timeline.ladder(scan, 0, nth)
+    assert any("more segments" in text for text, _ in texts(ax))
+    assert len(arrow_lines(ax)) <= 16
+    assert overlaps(ax) == []
+
+
+def test_without_a_stall_it_shows_the_longest_other_wait(tmp_path: Path) -> None:
+    ax = timeline.ladder(nagle_scan.scan(capture("clean", tmp_path)))
+    assert any(text.startswith("No stall; the longest wait") for text, _ in texts(ax))
+
+
+def test_what_cannot_be_read_again_shows_the_three_frames_of_the_stall() -> None:
+    scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
+    ax = timeline.ladder(replace(scan, paths=["-"]))
+    assert len(arrow_lines(ax)) == 3
+
+
+def test_what_is_not_there_is_an_error() -> None:
+    scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
+    with pytest.raises(KeyError):
+        timeline.ladder(scan, 7)
+    for number in (-1, 9):
+        with pytest.raises(IndexError):
+            timeline.ladder(scan, 0, number)

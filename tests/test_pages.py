@@ -1,0 +1,132 @@
+"""Pictures inside pages and notebooks: safe, self-contained, small, and spoken."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import nagle_scan
+import nbformat
+import pytest
+from conftest import CAPTURES, ROOT
+from nagle_scan import outputs, timeline
+from pictures import MADE, capture, large
+
+SVG = "{http://www.w3.org/2000/svg}"
+KINDS = ("ladder", "sequence", "overview", "histogram")
+HOSTILE = "<script>alert(1)</script>&\x1b[31m\u202e$x^2$'\".pcap"
+
+
+def svg(kind: str, scan: nagle_scan.Scan, **options: bool) -> str:
+    return timeline.svg(getattr(timeline, kind), scan, 0, **options)
+
+
+def words(text: str) -> list[str]:
+    """What an SVG says."""
+    root = ElementTree.fromstring(text)
+    return [element.text or "" for element in root.iter() if element.tag == f"{SVG}text"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", MADE)
+def test_a_picture_is_well_formed_spoken_and_needs_nothing_else(
+    kind: str, name: str, tmp_path: Path
+) -> None:
+    text = svg(kind, nagle_scan.scan(capture(name, tmp_path)))
+    root = ElementTree.fromstring(text)
+    assert text.startswith("<svg ")
+    assert root.get("role") == "img"
+    assert [child.tag for child in root[:2]] == [f"{SVG}title", f"{SVG}desc"]
+    assert all(child.text for child in root[:2])
+    spoken = (root.get("aria-labelledby") or "").split()
+    assert spoken == [child.get("id") for child in root[:2]]
+    assert not {element.tag for element in root.iter()} & {f"{SVG}script", f"{SVG}style"}
+    for element in root.iter():
+        for attribute, value in element.attrib.items():
+            assert not attribute.startswith("on")
+            if attribute.endswith("href"):
+                assert value.startswith("#")
+            assert all(target.startswith("#") for target in re.findall(r"url\(([^)]*)", value))
+    assert not re.search(r"https?://(?!www\.w3\.org/(2000/svg|1999/xlink)\")", text)
+
+
+def test_ids_meet_in_no_page() -> None:
+    scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
+    page = "".join(
+        timeline.svg(getattr(timeline, kind), scan, number) for kind in KINDS for number in (1, 2)
+    )
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+    used = re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', page)
+    assert {one or other for one, other in used} <= set(ids)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_same_picture_is_the_same_text(kind: str) -> None:
+    path = CAPTURES / "jdk-httpserver.pcap"
+    assert svg(kind, nagle_scan.scan(path)) == svg(kind, nagle_scan.scan(path))
+
+
+def test_text_takes_the_colour_of_the_page() -> None:
+    scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
+    for text in (*(svg(kind, scan) for kind in KINDS), svg("ladder", scan, dark=True)):
+        root = ElementTree.fromstring(text)
+        looks = [
+            one.get("style", "")
+            for one in root.iter(f"{SVG}text")
+            if one.text not in ("1", "2", "3")
+        ]
+        assert looks
+        assert all("fill: currentColor" in look for look in looks)
+    assert svg("ladder", scan) != svg("ladder", scan, dark=True)
+
+
+def test_a_connection_of_a_hundred_thousand_segments_is_a_small_picture(tmp_path: Path) -> None:
+    scan = nagle_scan.scan(large(tmp_path / "large.pcap", 20_000))
+    assert len(scan.stalls) > 19_000
+    for kind in KINDS:
+        assert len(svg(kind, scan)) < 60_000, kind
+
+
+def test_a_hostile_file_name_stays_text(tmp_path: Path) -> None:
+    path = tmp_path / HOSTILE.replace("/", "\u2044")
+    path.write_bytes((CAPTURES / "java-split.pcap").read_bytes())
+    scan = nagle_scan.scan(path)
+    for page in (scan._repr_html_(), scan.connection(0)._repr_html_()):
+        assert "<script" not in page
+        assert "\x1b" not in page
+        assert "\u202e" not in page
+    sheet = tmp_path / "timeline.svg"
+    outputs.write(scan, str(sheet), outputs.Options(10.0))
+    assert "<script" not in sheet.read_text()
+    assert any("$x^2$" in text for text in words(sheet.read_text()))
+
+
+def test_a_scan_and_a_connection_show_what_they_found() -> None:
+    scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
+    assert "29 Nagle stalls" in scan._repr_html_()
+    shown = scan.connection(0)
+    assert repr(shown) == (
+        "<Connection 0: 127.0.0.1:51360 to 127.0.0.1:8080: 29 Nagle stalls, 1.2 s lost>"
+    )
+    assert "<svg" in shown._repr_html_()
+    assert len(shown.stalls) == 29
+    with pytest.raises(KeyError):
+        scan.connection(1)
+
+
+def test_the_readmes_picture_says_what_is_drawn_now() -> None:
+    fresh = timeline.svg(timeline.ladder, nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap"))
+    assert words((ROOT / "docs" / "ladder.svg").read_text()) == words(fresh), "run `make pictures`"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=str)
+def test_a_notebook_runs_and_is_committed_with_its_output(path: Path) -> None:
+    fresh = runpy.run_path(str(ROOT / "scripts" / "notebooks.py"))["executed"](path)
+    kept = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    assert [len(cell.get("outputs", [])) for cell in kept.cells] == [
+        len(cell.get("outputs", [])) for cell in fresh.cells
+    ], "run `make notebooks`"
+    assert any(cell.get("outputs") for cell in kept.cells)

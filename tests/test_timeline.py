@@ -1,0 +1,162 @@
+"""The graphs over time, the histogram, and pictures as files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import nagle_scan
+import numpy as np
+import pytest
+from conftest import CAPTURES, Run
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from nagle_scan import timeline
+from nagle_scan.timeline import columns, subject
+from pictures import MADE, capture, outside, overlaps, texts
+from PIL import Image
+
+INTERVALS = st.lists(
+    st.tuples(st.floats(0, 10), st.floats(0, 3)).map(lambda pair: (pair[0], pair[0] + pair[1])),
+    max_size=12,
+)
+
+
+@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("kind", ["sequence", "overview", "histogram"])
+def test_no_text_lies_on_another_or_leaves_the_figure(kind: str, name: str, tmp_path: Path) -> None:
+    scan = nagle_scan.scan(capture(name, tmp_path))
+    for width_in in (4.5, 7.2):
+        ax = getattr(timeline, kind)(scan, 0, width_in=width_in)
+        assert overlaps(ax) == []
+        assert outside(ax) == []
+
+
+@pytest.mark.parametrize("kind", ["sequence", "overview", "histogram"])
+def test_they_draw_on_the_axes_they_are_given(kind: str) -> None:
+    given_axes = Figure().add_subplot()
+    scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
+    assert getattr(timeline, kind)(scan, 0, ax=given_axes) is given_axes
+
+
+@pytest.mark.parametrize("kind", ["ladder", "sequence", "overview", "histogram"])
+def test_an_unknown_connection_is_a_key_error(kind: str) -> None:
+    with pytest.raises(KeyError):
+        getattr(timeline, kind)(nagle_scan.scan(CAPTURES / "java-split.pcap"), 99)
+
+
+def test_the_histogram_counts_every_wait() -> None:
+    scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
+    ax = timeline.histogram(scan)
+    heights = [bar.get_height() for group in ax.containers for bar in group]
+    assert sum(heights) == len(scan.stalls) + len(scan.waits)
+
+
+def test_the_overview_and_the_sequence_say_so_where_nothing_can_be_read_again() -> None:
+    scan = replace(nagle_scan.scan(CAPTURES / "java-split.pcap"), paths=["-"])
+    assert any("not read" in text for text, _ in texts(timeline.overview(scan, 0)))
+    assert any("second time" in text for text, _ in texts(timeline.sequence(scan, 0)))
+
+
+def test_acks_count_bytes_of_the_peers_stream() -> None:
+    shown = subject.of(nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap"), 0)
+    assert shown.segments is not None
+    acks = subject.rel_acks(shown.segments, "client")
+    assert acks[0] == -1, "a SYN acknowledges nothing"
+    assert acks[1:5].tolist() == [0, 0, 77, 177]
+
+
+def test_acks_go_on_past_four_gibibytes() -> None:
+    shown = subject.of(nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap"), 0)
+    assert shown.segments is not None
+    moved = shown.segments.copy()
+    moved["seq"] = (moved["seq"] + 2**32 - 3995478910 - 100) % 2**32
+    moved["ack"] = (moved["ack"] + 2**32 - 3995478910 - 100) % 2**32
+    there = subject.rel_acks(moved, "client")
+    assert there.tolist() == subject.rel_acks(shown.segments, "client").tolist()
+
+
+@given(INTERVALS)
+def test_what_is_covered_is_counted_once(intervals: list[tuple[float, float]]) -> None:
+    begins, ends = np.array([one[0] for one in intervals]), np.array([one[1] for one in intervals])
+    edges = np.linspace(0, 13, 8)
+    shares = columns.covered(begins, ends, edges)
+    for share, low, high in zip(shares, edges[:-1], edges[1:], strict=True):
+        cuts = sorted({low, high, *(x for one in intervals for x in one if low < x < high)})
+        truth = sum(
+            right - left
+            for left, right in pairwise(cuts)
+            if any(begin <= left and right <= end for begin, end in intervals)
+        )
+        assert share == pytest.approx(truth / (high - low), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "magic"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")]
+)
+def test_a_timeline_is_written_in_each_format(
+    suffix: str, magic: bytes, run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / f"timeline.{suffix}"
+    done = run(CAPTURES / "java-split.pcap", "-o", path)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert path.read_bytes().startswith(magic)
+
+
+def test_the_sheet_is_mostly_paper_and_shows_the_stalls_colour(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "timeline.png"
+    run(CAPTURES / "epoll-fd0.pcap", "-o", path)
+    pixels = np.asarray(Image.open(path).convert("RGB")).astype(int)
+    white = (pixels > 250).all(axis=2).mean()
+    held = (abs(pixels - [0xD5, 0x5E, 0x00]) < 40).all(axis=2).mean()
+    assert 0.6 < white < 0.95
+    assert 0.002 < held < 0.1
+
+
+@pytest.mark.parametrize("cut", [24, 100])
+def test_a_capture_without_connections_has_a_sheet_that_says_so(
+    cut: int, run: Run, tmp_path: Path
+) -> None:
+    capture_path, path = tmp_path / "nothing.pcap", tmp_path / "timeline.svg"
+    capture_path.write_bytes((CAPTURES / "java-split.pcap").read_bytes()[:cut])
+    assert run(capture_path, "-o", path).stderr == b""
+    assert "TCP connection" in path.read_text()
+
+
+def test_standard_input_is_drawn_as_far_as_it_can_be(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "timeline.svg"
+    done = run("-", "-o", path, stdin=(CAPTURES / "java-split.pcap").read_bytes())
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert "second time" in path.read_text()
+
+
+def test_a_place_that_cannot_be_written_is_one_line(run: Run, tmp_path: Path) -> None:
+    done = run(CAPTURES / "java-split.pcap", "-o", tmp_path / "no" / "timeline.png")
+    assert done.returncode == 2
+    assert done.stderr.count(b"\n") == 1
+    assert b"cannot write" in done.stderr
+
+
+def test_a_file_written_before_hides_no_function(tmp_path: Path) -> None:
+    script = (
+        "import nagle_scan; from nagle_scan import outputs, timeline\n"
+        f"scan = nagle_scan.scan({str(CAPTURES / 'java-split.pcap')!r})\n"
+        f"outputs.write(scan, {str(tmp_path / 'a.svg')!r}, outputs.Options(10.0))\n"
+        "for name in timeline.__all__: assert callable(getattr(timeline, name)), name\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_matplotlib_is_loaded_for_a_picture_only_and_pyplot_never() -> None:
+    script = (
+        "import sys, nagle_scan; from nagle_scan import timeline\n"
+        f"scan = nagle_scan.scan({str(CAPTURES / 'java-split.pcap')!r})\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "timeline.ladder(scan)\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
