@@ -7,7 +7,7 @@ PCAP ?= captures/epoll-fd0.pcap
 PACKETS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check format accuracy readme pictures notebooks bench clean
+.PHONY: help setup scan test check format accuracy readme page pictures notebooks bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,6 +39,9 @@ accuracy: setup ## Compare what is found with what is true, on every labelled ca
 readme: setup ## Put the real output into the README, and write docs
 	$(BIN)/python scripts/readme.py
 	$(BIN)/python scripts/docs.py
+
+page: $(VENV)/.developer ## Photograph the page for the README: docs/report.png
+	$(BIN)/python scripts/page.py
 
 pictures: setup ## Draw the README's pictures into docs
 	$(BIN)/python scripts/pictures.py

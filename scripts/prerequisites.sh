@@ -1,6 +1,7 @@
 #!/bin/sh
 # Names what the build needs and is missing, in one line; installs libpcap's headers and Python's
-# venv where that is possible without asking. With 'developer' also what some checks need.
+# venv where that is possible without asking. With 'developer' also what some tests need: Chromium,
+# in which they open reports, and valgrind. Without them those tests are skipped, and say so.
 set -eu
 
 fail() {
@@ -35,3 +36,11 @@ echo '#include <pcap.h>' | cc -E -x c - >/dev/null 2>&1 || install libpcap-dev |
 [ "${1:-}" = developer ] || exit 0
 command -v valgrind >/dev/null || install valgrind ||
     echo "nagle-scan: without valgrind the instructions per packet are not checked" >&2
+browser() {
+    for program in chromium chromium-browser google-chrome; do
+        command -v "$program" >/dev/null && return 0
+    done
+    return 1
+}
+browser || install chromium ||
+    echo "nagle-scan: no Chromium: tests of the page in a browser will be skipped (apt install chromium)" >&2

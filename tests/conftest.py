@@ -11,7 +11,10 @@ from typing import Protocol
 
 import nagle_scan
 import pytest
+from browser import browser
 from conversation import Found, Frame, write
+
+__all__ = ["browser"]
 
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURES = ROOT / "captures"
@@ -47,6 +50,11 @@ def run() -> Run:
         )
 
     return run
+
+
+def unreadable(scan: nagle_scan.Scan) -> nagle_scan.Scan:
+    """The scan as if it had come through standard input, which cannot be read a second time."""
+    return nagle_scan.Scan(["-"], scan.filter, scan.core)
 
 
 def found(scan: nagle_scan.Scan) -> list[Found]:

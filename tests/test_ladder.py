@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES
+from conftest import CAPTURES, unreadable
 from conversation import Conversation, Frame, stalled
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -161,7 +160,7 @@ def test_without_a_stall_it_shows_the_longest_other_wait(tmp_path: Path) -> None
 
 def test_what_cannot_be_read_again_shows_the_three_frames_of_the_stall() -> None:
     scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
-    ax = timeline.ladder(replace(scan, paths=["-"]))
+    ax = timeline.ladder(unreadable(scan))
     assert len(arrow_lines(ax)) == 3
 
 

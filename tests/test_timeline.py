@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import nagle_scan
 import numpy as np
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, Run, unreadable
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
@@ -57,7 +56,7 @@ def test_the_histogram_counts_every_wait() -> None:
 
 
 def test_the_overview_and_the_sequence_say_so_where_nothing_can_be_read_again() -> None:
-    scan = replace(nagle_scan.scan(CAPTURES / "java-split.pcap"), paths=["-"])
+    scan = unreadable(nagle_scan.scan(CAPTURES / "java-split.pcap"))
     assert any("not read" in text for text, _ in texts(timeline.overview(scan, 0)))
     assert any("second time" in text for text, _ in texts(timeline.sequence(scan, 0)))
 

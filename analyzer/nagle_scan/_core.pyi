@@ -19,6 +19,12 @@ class Summary:
     stalled_ms: float
     verdict: str
     exchanges: int
+    affected_exchanges: int
+    affected_latency_ms: float
+    affected_stalled_ms: float
+    stalls_by_confidence: list[int]
+    first_ns: int
+    last_ns: int
     one_sided: int
     without_handshake: int
     waits_not_listed: int
@@ -125,6 +131,19 @@ class WaitRow:
     release_ms: float
     own_data_before: bool
     evidence: list[str]
+    rivals: list[tuple[str, bool, str]]
+
+class HopRow:
+    number: int
+    clients: int
+    client: str
+    server: str
+    connections: int
+    exchanges: int
+    client_stalls: int
+    server_stalls: int
+    stalled_ms: float
+    mean_latency_ms: float | None
 
 class Progress:
     def stop(self) -> None: ...
@@ -159,6 +178,7 @@ class Scan:
     def servers(self, limit: int) -> list[ServerRow]: ...
     def connection(self, id: int) -> ConnectionRow | None: ...
     def stalls_of(self, id: int, limit: int) -> list[WaitRow]: ...
+    def hops(self) -> list[HopRow]: ...
     def causes(self) -> list[CauseRow]: ...
     def clearest(self) -> WaitRow | None: ...
     def longest_waits(self, limit: int) -> list[WaitRow]: ...

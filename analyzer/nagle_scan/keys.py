@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import binascii
 import os
-import secrets
-from pathlib import Path
 
 from nagle_scan import _core
 
@@ -31,12 +29,12 @@ def find(path: str | None) -> bytes:
         return _parsed(_content(path), path)
     if text := os.environ.get(VARIABLE):
         return _parsed(text.encode(errors="surrogateescape"), f"the variable {VARIABLE}")
-    return secrets.token_bytes(KEY_LEN)
+    return os.urandom(KEY_LEN)
 
 
 def _content(path: str) -> bytes:
     try:
-        with Path(path).open("rb") as file:
+        with open(path, "rb") as file:
             # More than any key, and bounded: the path may be a device.
             return file.read(1024)
     except (OSError, ValueError) as error:

@@ -136,7 +136,7 @@ def scan_html(scan: Scan) -> str:
     ]
     return _SCAN.render(
         verdict=verdict.in_one_line(summary),
-        paths=", ".join(scan.paths),
+        paths=", ".join(scan.names),
         packets=summary.packets,
         rows=rows,
         more=summary.affected_connections - len(rows),

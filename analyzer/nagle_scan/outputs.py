@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 FORMATS = {
     ".json": "nagle_scan.report.json",
     ".csv": "nagle_scan.report.csv",
+    ".html": "nagle_scan.report.html",
     ".md": "nagle_scan.report.markdown",
     ".pcapng": "nagle_scan.report.evidence",
     ".png": "nagle_scan.timeline.file",
@@ -41,7 +42,7 @@ class Options(NamedTuple):
 
 def suffix(path: str) -> str:
     """The suffix that tells the format, in lower case."""
-    return os.path.splitext(path)[1].lower()  # noqa: PTH122 - pathlib doubles the start-up
+    return os.path.splitext(path)[1].lower()
 
 
 def write(scan: Scan, path: str, options: Options) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core, keys
@@ -85,7 +84,7 @@ class Scan:
     @property
     def can_be_read_again(self) -> bool:
         """Are the captures files? Standard input and pipes are gone once they were read."""
-        return all(Path(path).is_file() for path in self.paths)
+        return all(os.path.isfile(path) for path in self.paths)
 
     @cached_property
     def connections(self) -> pd.DataFrame:
@@ -192,6 +191,13 @@ class Scan:
         from nagle_scan.report import evidence
 
         evidence.save(self, _utf8(path, _core.OutputError), payload)
+
+    def to_html(self, path: _Path) -> None:
+        """Writes the page for a ticket, one self-contained file. Raises `OutputError`."""
+        from nagle_scan import outputs
+        from nagle_scan.report import html
+
+        html.write(self, _utf8(path, _core.OutputError), outputs.Options(self.min_wait_ms))
 
     def __repr__(self) -> str:
         """The verdict and its counts."""

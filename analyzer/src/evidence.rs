@@ -124,7 +124,7 @@ impl Reason<'_> {
 
 /// A duration in ms with three decimals. Integers are written several times faster than floats,
 /// and there is one of these for every stall.
-struct Ms(i64);
+pub struct Ms(pub i64);
 
 impl Display for Ms {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {

@@ -19,6 +19,7 @@ mod flow;
 mod frame_rows;
 mod frames;
 mod hold;
+mod hops;
 mod judge;
 mod layout;
 mod link;
@@ -29,6 +30,7 @@ mod progress;
 mod python;
 mod reader;
 mod redact;
+mod rivals;
 mod rows;
 mod scan;
 mod seq;
@@ -45,7 +47,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{create_exception, exceptions::PyException};
 use python::progress::{PyProgress, interruptible};
-use rows::{CauseRow, ConnectionRow, Group, NagleRow, PyServerRow, Summary, WaitRow};
+use rows::{CauseRow, ConnectionRow, Group, HopRow, NagleRow, PyServerRow, Summary, WaitRow};
 use std::borrow::Cow;
 use std::sync::Arc;
 use tables::{Column, Table};
@@ -120,6 +122,11 @@ impl PyScan {
         };
         let stalls = summary::clearest_of(&self.scan, id, limit);
         stalls.into_iter().map(|finding| WaitRow::new(finding, verdict)).collect()
+    }
+
+    /// The hops of paths over a host that is called and calls others; none if there is no such host.
+    fn hops(&self) -> Vec<HopRow> {
+        hops::hops(&self.scan).into_iter().map(HopRow::new).collect()
     }
 
     /// Listed waits, stalls too, by cause and by who ended them.
@@ -262,6 +269,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyServerRow>()?;
     module.add_class::<ConnectionRow>()?;
     module.add_class::<CauseRow>()?;
+    module.add_class::<HopRow>()?;
     module.add_class::<WaitRow>()?;
     module.add_function(wrap_pyfunction!(scan_captures, module)?)?;
     module.add_function(wrap_pyfunction!(segments, module)?)?;

@@ -1,8 +1,13 @@
 //! Rows as Python sees them: what reports are written from.
 
+mod hop;
+
+pub use self::hop::HopRow;
+
 use crate::evidence::{ms, reasons};
 use crate::flow::Side;
 use crate::judge::{Finding, Verdict};
+use crate::rivals::rivals;
 use crate::scan::Scan;
 use crate::servers::{Percentiles, ServerRow};
 use crate::{summary, wait};
@@ -20,6 +25,14 @@ pub struct Summary {
     pub stalled_ms: f64,
     pub verdict: &'static str,
     pub exchanges: u64,
+    /// Exchanges of the affected connections, the sum of their latencies, and what stalls took of it.
+    pub affected_exchanges: u64,
+    pub affected_latency_ms: f64,
+    pub affected_stalled_ms: f64,
+    /// Stalls that are possible, likely and certain.
+    pub stalls_by_confidence: [u64; 3],
+    pub first_ns: i64,
+    pub last_ns: i64,
     pub one_sided: u64,
     pub without_handshake: u64,
     pub waits_not_listed: u64,
@@ -134,6 +147,8 @@ pub struct WaitRow {
     pub release_ms: f64,
     pub own_data_before: bool,
     pub evidence: Vec<String>,
+    /// For a stall, the other explanations: name, whether the capture rules it out, and why.
+    pub rivals: Vec<(&'static str, bool, String)>,
 }
 
 /// A server endpoint; percentiles are p50, p75, p90, p95, p99, max, in ms.
@@ -157,6 +172,7 @@ impl Summary {
     pub fn new(scan: &Scan) -> Self {
         let summary = summary::Summary::of(scan);
         let captures = &scan.captures;
+        let with_frames = || captures.iter().filter(|capture| capture.packets > 0);
         Self {
             connections: summary.connections,
             tcp_packets: summary.tcp_packets,
@@ -166,6 +182,12 @@ impl Summary {
             stalled_ms: ms(summary.stalled_ns),
             verdict: summary.outcome.name(),
             exchanges: summary.exchanges,
+            affected_exchanges: summary.affected_exchanges,
+            affected_latency_ms: ms(summary.affected_latency_ns),
+            affected_stalled_ms: ms(summary.affected_stalled_ns),
+            stalls_by_confidence: summary.stalls_by_confidence,
+            first_ns: with_frames().map(|capture| capture.first_ns).min().unwrap_or(0),
+            last_ns: with_frames().map(|capture| capture.last_ns).max().unwrap_or(0),
             one_sided: summary.one_sided,
             without_handshake: summary.without_handshake,
             waits_not_listed: summary.unlisted_waits,
@@ -322,6 +344,13 @@ impl WaitRow {
             own_data_before: wait.is(wait::fact::OWN_DATA_BEFORE),
             evidence: match stall {
                 true => reasons(finding, verdict).map(|reason| reason.to_string()).collect(),
+                false => Vec::new(),
+            },
+            rivals: match stall {
+                true => rivals(finding, verdict)
+                    .into_iter()
+                    .map(|rival| (rival.name, rival.ruled_out, rival.why))
+                    .collect(),
                 false => Vec::new(),
             },
         }

@@ -43,6 +43,12 @@ pub struct Summary {
     pub stalled_ns: i64,
     pub outcome: Outcome,
     pub exchanges: u64,
+    /// Exchanges of the affected connections, the sum of their latencies, and what stalls took of it.
+    pub affected_exchanges: u64,
+    pub affected_latency_ns: i64,
+    pub affected_stalled_ns: i64,
+    /// By [`Confidence`].
+    pub stalls_by_confidence: [u64; 3],
     /// Connections of which only one direction was captured.
     pub one_sided: u64,
     /// Connections with data whose handshake was not captured.
@@ -56,11 +62,12 @@ impl Summary {
         let count = |test: fn(&Verdict) -> bool| {
             scan.verdicts.iter().filter(|verdict| test(verdict)).count() as u64
         };
+        let affected = || scan.verdicts.iter().filter(|verdict| verdict.stalls > 0);
         let stalls: u64 = scan.verdicts.iter().map(|verdict| u64::from(verdict.stalls)).sum();
         Self {
             connections: scan.verdicts.len() as u64,
             tcp_packets: scan.captures.iter().map(|capture| capture.tcp_packets).sum(),
-            affected_connections: count(|verdict| verdict.stalls > 0),
+            affected_connections: affected().count() as u64,
             stalls,
             stalled_ns: scan.verdicts.iter().map(|verdict| verdict.stalled_ns).sum(),
             outcome: match (stalls, count(Verdict::is_conclusive)) {
@@ -69,6 +76,11 @@ impl Summary {
                 _ => Outcome::Clean,
             },
             exchanges: scan.verdicts.iter().map(|verdict| u64::from(verdict.exchanges)).sum(),
+            affected_exchanges: affected().map(|verdict| u64::from(verdict.exchanges)).sum(),
+            affected_latency_ns: affected()
+                .fold(0, |sum, verdict| verdict.latency_ns.saturating_add(sum)),
+            affected_stalled_ns: affected().map(|verdict| verdict.exchanges_stalled_ns).sum(),
+            stalls_by_confidence: by_confidence(scan),
             one_sided: count(Verdict::is_one_sided),
             without_handshake: count(|verdict| {
                 !verdict.handshake && verdict.ends.iter().any(|end| end.bytes > 0)
@@ -77,6 +89,14 @@ impl Summary {
             unlisted_wait_ns: scan.unlisted_wait_ns,
         }
     }
+}
+
+fn by_confidence(scan: &Scan) -> [u64; 3] {
+    let mut counts = [0; 3];
+    for finding in scan.findings.iter().filter(|finding| finding.cause.is_stall()) {
+        counts[finding.confidence as usize] += 1;
+    }
+    counts
 }
 
 /// Stalls of one kind between the same two parties: one sentence of the verdict.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from nagle_scan import _core
@@ -118,7 +118,7 @@ def _pieces(group: _core.Group, messages: Sequence[bytes]) -> str:
 def _first_bytes(frames: Sequence[int], paths: Sequence[str]) -> list[bytes]:
     """First payload bytes of these frames; nothing where they cannot be read again."""
     # A pipe has been read, and opening it again may wait for ever.
-    if not all(Path(path).is_file() for path in paths):
+    if not all(os.path.isfile(path) for path in paths):
         return []
     try:
         return _core.payloads(list(paths), list(frames))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 MAX_SETTINGS = 3
@@ -127,7 +127,8 @@ def _data() -> dict[str, Any]:
     # Most calls of the command need no advice: neither the data nor its reader.
     import tomllib
 
-    return tomllib.loads(Path(__file__).with_name("settings.toml").read_text(encoding="utf-8"))
+    with open(os.path.join(os.path.dirname(__file__), "settings.toml"), "rb") as file:
+        return tomllib.load(file)
 
 
 def _setting(**table: Any) -> Setting:  # noqa: ANN401

@@ -31,6 +31,11 @@ def wants_colours(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
+def style_of(stream: TextIO) -> Style:
+    """Colours where they are wanted."""
+    return COLOURS if wants_colours(stream) else PLAIN
+
+
 def printable(text: str) -> str:
     """`text` with everything that could steer a terminal written as an escape."""
     return "".join(

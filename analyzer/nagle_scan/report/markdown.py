@@ -8,9 +8,9 @@ from pathlib import Path
 
 from nagle_scan import _core, advice, messages
 from nagle_scan.outputs import Options
-from nagle_scan.report import text
+from nagle_scan.report import sentences
 from nagle_scan.report.ladder import ladder
-from nagle_scan.report.layout import PLAIN, count, duration, endpoint, maybe_ms
+from nagle_scan.report.layout import count, duration, endpoint, maybe_ms
 from nagle_scan.report.markup import code, escaped, table
 from nagle_scan.results import Scan
 
@@ -48,7 +48,7 @@ def _lines(scan: Scan) -> Iterator[str]:
         yield from _clean(scan, summary)
     else:
         yield "## Cannot tell whether there are Nagle stalls"
-        yield escaped(_flat(text._inconclusive(summary, PLAIN)).removeprefix("CANNOT TELL "))
+        yield escaped(sentences.cannot_tell(summary))
         yield ""
     yield from _notes(summary)
     yield _versions(scan, summary)
@@ -62,15 +62,16 @@ def _stalls(scan: Scan, summary: _core.Summary) -> Iterator[str]:
     if len(groups) > MAX_SENTENCES:
         yield f"- ... and {count(len(groups) - MAX_SENTENCES, 'more pair')} of hosts"
     rows = scan.core.affected(MAX_CONNECTIONS)
-    for cost in text._expected(rows, PLAIN):
-        yield "- " + _flat(cost).removeprefix("COST ")
+    cost = sentences.cost(summary)
+    if cost is not None:
+        yield f"- {cost}"
     yield ""
     yield from _connections(scan, rows, summary)
     yield from _latencies(scan.core.servers(MAX_SERVERS))
     # Of the worst connection, whose frames are in the evidence file too.
     clearest = scan.core.stalls_of(rows[0].id, 1)[0]
     yield from _clearest(scan, clearest)
-    yield from _fix(groups[0])
+    yield from _fix(groups[0], scan)
     yield from _wireshark(scan, clearest)
 
 
@@ -81,17 +82,13 @@ def _stall_count(summary: _core.Summary) -> str:
 
 def _sentence(group: _core.Group) -> str:
     """The report's sentence with its addresses as code: Markdown would make emoji of `:100:`."""
-    sentence = escaped(text._sentence(group))
+    sentence = escaped(f"{sentences.verdict(group)} {sentences.option(group)}")
     server = endpoint(group.sender_addr, group.server_port)
     for address in dict.fromkeys((server, group.sender_addr, group.receiver_addr)):
         # Not within an address that is code already.
         whole = rf"(?<![\w.:`\[]){re.escape(escaped(address))}(?![\w:`])(?!\.\d)"
         sentence = re.sub(whole, code(address), sentence)
     return sentence
-
-
-def _flat(wrapped: str) -> str:
-    return " ".join(wrapped.split())
 
 
 def _connections(
@@ -113,7 +110,7 @@ def _connections(
             str(row.id),
             code(row.client),
             code(row.server),
-            text._holder(row),
+            sentences.holder(row),
             f"{row.stalls:,}",
             duration(row.stalled_ms),
             maybe_ms(row.mean_latency_ms),
@@ -149,13 +146,16 @@ def _clearest(scan: Scan, stall: _core.WaitRow) -> Iterator[str]:
     yield ""
 
 
-def _fix(group: _core.Group) -> Iterator[str]:
+def _fix(group: _core.Group, scan: Scan) -> Iterator[str]:
     yield "### The fix (the first that you can)"
-    for number, remedy in enumerate(advice.REMEDIES[group.cause], 1):
+    for number, remedy in enumerate(advice.for_group(group, scan.paths), 1):
         where = remedy.where.format(sender="{sender}", receiver="{receiver}")
-        where = escaped(where).replace(r"\{sender\}", code(text._party(group)))
+        where = escaped(where).replace(r"\{sender\}", code(sentences.party(group)))
         where = where.replace(r"\{receiver\}", code(group.receiver_addr))
         yield f"{number}. {where}: {escaped(remedy.what)} {escaped(remedy.price)}"
+        if remedy.settings:
+            yield f"   {escaped(remedy.known_by)}"
+        yield from (f"   - {escaped(str(setting))}" for setting in remedy.settings)
     yield ""
 
 
@@ -208,9 +208,9 @@ def _clean(scan: Scan, summary: _core.Summary) -> Iterator[str]:
 
 
 def _notes(summary: _core.Summary) -> Iterator[str]:
-    notes = list(text.notices(summary))
-    for path, sentence in notes[:MAX_NOTES]:
-        yield "- note: " + (f"{code(Path(path).name)}: " if path else "") + f"{escaped(sentence)}."
+    notes = list(sentences.notices(summary))
+    for note in notes[:MAX_NOTES]:
+        yield f"- note: {escaped(note)}."
     if len(notes) > MAX_NOTES:
         yield f"- ... and {count(len(notes) - MAX_NOTES, 'more note')}"
     if notes:

@@ -61,7 +61,7 @@ def sheet(scan: Scan) -> style.Picture:
 def _headline(figure: style.Picture, scan: Scan) -> None:
     """The verdict and the capture's name."""
     width_pt = SIZE_IN[0] * style.POINTS_PER_INCH * 0.96
-    name = printable(", ".join(scan.paths))
+    name = printable(", ".join(scan.names))
     lines = (
         (in_one_line(scan.core.summary()), 15.0, "bold", style.INK, 0.955),
         (

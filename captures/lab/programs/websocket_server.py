@@ -8,13 +8,13 @@ import os
 import random
 import sys
 
-from tornado.web import Application  # type: ignore[import-not-found]
-from tornado.websocket import WebSocketHandler  # type: ignore[import-not-found]
+from tornado.web import Application
+from tornado.websocket import WebSocketHandler
 
 LENGTHS = random.Random(1)
 
 
-class Room(WebSocketHandler):  # type: ignore[misc]
+class Room(WebSocketHandler):
     """Answers with pushes."""
 
     def open(self) -> None:

@@ -1,0 +1,186 @@
+"""What the command understands, and how it says that it does not."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from nagle_scan import _core, keys, outputs, stdout
+from nagle_scan.report import layout
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_UNUSABLE = 2
+
+EXAMPLES = """\
+example:
+  tcpdump -i eth0 -s 96 -w traffic.pcap tcp port 8888
+  nagle-scan traffic.pcap
+  nagle-scan traffic.pcap -f 'host 10.0.0.2' -o result.json -o stalls.csv
+
+exit status: 0 no stalls, 1 stalls found, 2 the input or the call was unusable, 3 a bug,
+130 interrupted (Ctrl-C): the report covers what was read until then
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, which cannot steer a terminal."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exits, like all input that cannot be used."""
+        hint = "see nagle-scan --help"
+        self.exit(EXIT_UNUSABLE, f"nagle-scan: {layout.printable(message)} ({hint})\n")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        """Exits, also where nobody reads the help any more."""
+        try:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+        except OSError:
+            stdout.give_up()
+        super().exit(status, message)
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """As wide as the terminal. argparse itself would import shutil and three decompressors."""
+
+    def __init__(self, prog: str) -> None:
+        try:
+            columns = os.get_terminal_size().columns
+        except OSError:
+            columns = 80
+        super().__init__(prog, width=columns - 2)
+
+
+class _Explain(argparse.Action):
+    """Prints what is documented of a cause, and ends as `--help` does."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[object] | None,
+        option: str | None = None,
+    ) -> None:
+        """Lists the causes where none is named, and where there is no such cause."""
+        from nagle_scan import explain
+
+        del namespace, option
+        if values is not None and values not in _core.CAUSES:
+            print(explain.listing(layout.PLAIN), file=sys.stderr)
+            parser.error(f"no such cause: {values!r}")
+        if sys.stdout is not None:
+            style = layout.style_of(sys.stdout)
+            stdout.say(explain.render(str(values), style) if values else explain.listing(style))
+        parser.exit()
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    made = _Parser(
+        prog="nagle-scan",
+        description="Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, "
+        "proves them frame by frame, and says which side must change what.",
+        epilog=EXAMPLES,
+        formatter_class=_HelpFormatter,
+    )
+    made.add_argument(
+        "capture", nargs="+", type=_utf8, help="pcap or pcapng file; '-' reads standard input"
+    )
+    made.add_argument(
+        "-f",
+        "--filter",
+        metavar="BPF",
+        type=_utf8,
+        help="analyse only what this capture filter lets through",
+    )
+    made.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=_output,
+        help="also write the result; the suffix tells the format: "
+        + ", ".join(outputs.FORMATS)
+        + " (may be repeated)",
+    )
+    made.add_argument(
+        "--min-wait",
+        metavar="MS",
+        type=_milliseconds,
+        default=10.0,
+        help="ignore waits shorter than this (default 10)",
+    )
+    made.add_argument(
+        "--baseline",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=_utf8,
+        help="compare with a capture of the same service before a change (may be repeated for a "
+        "rotated set); then 1 means that stalls remain or got worse, 0 that none is left, and 2 "
+        "also that the servers which stalled before have no data now",
+    )
+    made.add_argument(
+        "--payload",
+        action="store_true",
+        help="keep the payload of the frames in -o evidence.pcapng (default: cut it)",
+    )
+    made.add_argument(
+        "--anonymize",
+        action="store_true",
+        help="replace IP and MAC addresses in every output, prefix-preserving (ipcrypt-pfx); "
+        f"the key comes from --key-file or {keys.VARIABLE}, else it is random",
+    )
+    made.add_argument(
+        "--key-file",
+        metavar="FILE",
+        type=_utf8,
+        help="anonymize with the key in this file (openssl rand -hex 32 > FILE)",
+    )
+    made.add_argument(
+        "--exit-zero", action="store_true", help="exit with 0 for stalls too, for scripts"
+    )
+    made.add_argument(
+        "--explain",
+        metavar="CAUSE",
+        nargs="?",
+        action=_Explain,
+        help="say what a cause is, how it is recognised and what to do; without CAUSE list them",
+    )
+    made.set_defaults(key=None)
+    made.add_argument("--version", action="version", version=f"nagle-scan {_core.VERSION}")
+    return made
+
+
+def _output(path: str) -> str:
+    if outputs.suffix(path) not in outputs.FORMATS:
+        raise argparse.ArgumentTypeError(
+            f"{layout.printable(path)!r} has no known suffix ({', '.join(outputs.FORMATS)})"
+        )
+    return _utf8(path)
+
+
+def _utf8(argument: str) -> str:
+    """The engine takes UTF-8 only; Python hands on other bytes as lone surrogates."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(
+            f"{layout.printable(argument)!r} is not UTF-8: rename the file, or read it with '-'"
+        ) from None
+    return argument
+
+
+def _milliseconds(value: str) -> float:
+    try:
+        milliseconds = float(value)
+    except ValueError:
+        milliseconds = -1.0
+    if not 0 < milliseconds <= 3_600_000:
+        raise argparse.ArgumentTypeError("expected milliseconds, more than 0")
+    return milliseconds

@@ -1,0 +1,239 @@
+"""What stands on the page, and how much of it: the worst in full, the rest counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+from nagle_scan import _core, advice
+from nagle_scan.report import sentences, verdict
+from nagle_scan.report.layout import count, duration, printable
+from nagle_scan.report.pictures import Picture, Pictures
+
+if TYPE_CHECKING:
+    from nagle_scan.results import Scan
+
+MAX_CAPTURES = 3
+MAX_GROUPS = 5
+MAX_FIXES = 2
+MAX_PARTIES = 12
+MAX_SERVERS = 15
+MAX_HOPS = 20
+MAX_INDEX = 200
+MAX_IN_FULL = 10
+MAX_STALLS = 3
+MAX_WAITS = 20
+PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
+WORDS = {"stalls": "Stalls found", "clean": "No stall", "inconclusive": "Cannot tell"}
+
+
+class Figure(NamedTuple):
+    """One of the numbers at the top."""
+
+    label: str
+    value: str
+    note: str
+
+
+class Fix(NamedTuple):
+    """What to change for one side that holds data back."""
+
+    sender: str
+    remedies: Sequence[advice.Remedy]
+    test_well: str
+
+
+class Connection(NamedTuple):
+    """A connection told in full."""
+
+    row: _core.ConnectionRow
+    stalls: Sequence[_core.WaitRow]
+    pictures: Sequence[Picture]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything the templates need; they choose nothing."""
+
+    summary: _core.Summary
+    min_wait_ms: float
+    title: str
+    word: str
+    captures: Sequence[str]
+    captures_more: int
+    begin: str
+    end: str
+    headline: str
+    also: Sequence[str]
+    also_more: int
+    plain: Sequence[str]
+    figures: Sequence[Figure]
+    shown: Sequence[Picture]
+    fixes: Sequence[Fix]
+    first_exchange: str | None
+    options: Sequence[sentences.Option]
+    percentiles: Sequence[str]
+    servers: Sequence[_core.ServerRow]
+    servers_more: bool
+    hops: Sequence[_core.HopRow]
+    hops_lead: str
+    index: Sequence[_core.ConnectionRow]
+    connections: Sequence[Connection]
+    in_full: frozenset[int]
+    causes: Sequence[_core.CauseRow]
+    waits: Sequence[tuple[_core.WaitRow, str]]
+    notices: Sequence[str]
+    filter: str | None
+
+
+def page(scan: Scan, min_wait_ms: float) -> Page:
+    """Chooses what the page of `scan` shows."""
+    core, summary = scan.core, scan.core.summary()
+    groups, index = core.groups(), core.affected(MAX_INDEX)
+    servers, hops = core.servers(MAX_SERVERS + 1), core.hops()[:MAX_HOPS]
+    clearest = core.clearest()
+    pictures = Pictures(scan)
+    # Drawn in the order of their worth: the space is limited.
+    shown = [] if summary.verdict == "inconclusive" else pictures.overall(clearest)
+    drawn = pictures.of([row.id for row in index[:MAX_IN_FULL]], clearest)
+    connections = [
+        Connection(row, core.stalls_of(row.id, MAX_STALLS), drawn[row.id])
+        for row in index[:MAX_IN_FULL]
+    ]
+    return Page(
+        summary=summary,
+        min_wait_ms=min_wait_ms,
+        title=verdict.in_one_line(summary),
+        word=WORDS[summary.verdict],
+        captures=[_name(path) for path in scan.names[:MAX_CAPTURES]],
+        captures_more=max(len(scan.names) - MAX_CAPTURES, 0),
+        begin=_time(summary.first_ns),
+        end=_time(summary.last_ns),
+        headline=_headline(summary, groups, min_wait_ms),
+        also=[sentences.verdict(group) for group in groups[1:MAX_GROUPS]],
+        also_more=max(len(groups) - MAX_GROUPS, 0),
+        plain=_plain(summary, groups),
+        figures=_figures(core, summary),
+        shown=shown,
+        fixes=_fixes(groups, scan.paths),
+        first_exchange=sentences.first_exchange(index[:MAX_IN_FULL], groups),
+        options=_options(core, summary),
+        percentiles=PERCENTILES,
+        servers=servers[:MAX_SERVERS],
+        servers_more=len(servers) > MAX_SERVERS,
+        hops=hops,
+        hops_lead=sentences.hops(hops),
+        index=index,
+        connections=connections,
+        in_full=frozenset(view.row.id for view in connections),
+        causes=[row for row in core.causes() if row.cause not in sentences.STALLS],
+        waits=[(wait, _meaning(core, wait)) for wait in core.longest_waits(MAX_WAITS)],
+        notices=list(sentences.notices(summary)),
+        filter=None if clearest is None else sentences.display_filter(clearest),
+    )
+
+
+def _options(core: _core.Scan, summary: _core.Summary) -> list[sentences.Option]:
+    """None where nothing can be told: not for want of small pieces, as elsewhere."""
+    if summary.verdict == "inconclusive":
+        return []
+    return list(sentences.options(core.nagle(MAX_PARTIES)))
+
+
+def _meaning(core: _core.Scan, wait: _core.WaitRow) -> str:
+    row = core.connection(wait.connection)
+    if row is not None and not row.conclusive:
+        return "only one direction was captured: a stall would look the same"
+    return advice.hint(wait)
+
+
+def _name(path: str) -> str:
+    """The name alone: folders tell more about a machine than a ticket needs."""
+    return "standard input" if path == "-" else printable(PurePath(path).name)
+
+
+def _time(time_ns: int) -> str:
+    seconds, rest_ns = divmod(time_ns, 1_000_000_000)
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return f"{moment:%Y-%m-%d %H:%M:%S}.{rest_ns // 1_000_000:03d}"
+
+
+def _headline(summary: _core.Summary, groups: Sequence[_core.Group], min_wait_ms: float) -> str:
+    if groups:
+        return sentences.verdict(groups[0])
+    if summary.verdict == "clean":
+        return sentences.no_stall(summary, min_wait_ms)
+    reason = sentences.cannot_tell(summary)
+    return reason[0].upper() + reason[1:]
+
+
+def _plain(summary: _core.Summary, groups: Sequence[_core.Group]) -> list[str]:
+    if groups:
+        options = dict.fromkeys(sentences.option(group) for group in groups[:MAX_FIXES])
+        return [sentences.in_plain_words(groups[0]), *options]
+    return [sentences.NO_STALL_MEANS] if summary.verdict == "clean" else []
+
+
+def _figures(core: _core.Scan, summary: _core.Summary) -> list[Figure]:
+    if summary.verdict == "stalls":
+        return [
+            Figure("Stalls", f"{summary.stalls:,}", _where(summary)),
+            Figure("Time lost", duration(summary.stalled_ms), _each(summary)),
+            Figure("Share of the latency", *_share(summary)),
+        ]
+    if summary.verdict == "clean":
+        return [
+            Figure("Stalls", "0", f"in {count(summary.connections, 'connection')}"),
+            Figure("Exchanges", f"{summary.exchanges:,}", "requests with their replies"),
+            Figure("Longest other wait", *_longest(core)),
+        ]
+    return []
+
+
+def _where(summary: _core.Summary) -> str:
+    possible, likely, certain = summary.stalls_by_confidence
+    sure = [(certain, "certain"), (likely, "likely"), (possible, "possible")]
+    told = ", ".join(f"{number:,} {word}" for number, word in sure if number)
+    return (
+        f"on {summary.affected_connections:,} of {count(summary.connections, 'connection')}; {told}"
+    )
+
+
+def _each(summary: _core.Summary) -> str:
+    return f"about {duration(summary.stalled_ms / summary.stalls)} each"
+
+
+def _share(summary: _core.Summary) -> tuple[str, str]:
+    cost = sentences.cost(summary)
+    if cost is None:
+        return "-", "A stream of messages rather than requests and replies: no latency to share."
+    share = summary.affected_stalled_ms / max(summary.affected_latency_ms, 1e-6)
+    return f"{100 * min(share, 1.0):.1f} %", cost
+
+
+def _longest(core: _core.Scan) -> tuple[str, str]:
+    waits = core.longest_waits(1)
+    if not waits:
+        return "none", "beyond the round trip"
+    return duration(waits[0].wait_ms), f"{waits[0].cause}: {advice.hint(waits[0])}"
+
+
+def _fixes(groups: Sequence[_core.Group], paths: Sequence[str]) -> list[Fix]:
+    """For each side that holds something back; its costliest cause decides."""
+    by_sender: dict[str, _core.Group] = {}
+    for group in groups:
+        by_sender.setdefault(sentences.party(group), group)
+    chosen = list(by_sender.items())[:MAX_FIXES]
+    return [_fix(sender, group, paths) for sender, group in chosen]
+
+
+def _fix(sender: str, group: _core.Group, paths: Sequence[str]) -> Fix:
+    places = {"sender": sender, "receiver": group.receiver_addr}
+    remedies = [
+        remedy._replace(where=remedy.where.format(**places))
+        for remedy in advice.for_group(group, paths)
+    ]
+    return Fix(sender, remedies, advice.test_well(group))

@@ -1,0 +1,28 @@
+"""Standard output that may be closed, full, or read by somebody who has gone."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from nagle_scan import _core
+
+
+def say(report: str) -> None:
+    """Prints `report`. A reader who has gone (head, less) is no error, a full disk is one."""
+    # None where the shell closed it (`>&-`).
+    if sys.stdout is None:
+        return
+    try:
+        encoding = sys.stdout.encoding
+        print(report.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as error:
+        give_up()
+        if not isinstance(error, BrokenPipeError):
+            message = f"standard output: cannot write: {error.strerror}"
+            raise _core.OutputError(message) from None
+
+
+def give_up() -> None:
+    """Lets nothing complain at exit about what could not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

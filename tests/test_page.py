@@ -1,0 +1,237 @@
+"""`-o report.html` in a real browser: read, sorted, filtered, folded, printed, and attacked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nagle_scan
+import pytest
+from browser import DESK_PX, PHONE_PX, Scheme, faults, opened
+from conftest import CAPTURES
+from conversation import Conversation, Frame, interleaved, over_ipv6, stalled, write
+from scapy.packet import Raw
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+NAMES = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
+STALLED = "epoll-fd0"
+INDEX = "#connections > .box table"
+
+Report = Callable[[str], Path]
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The page of a shipped capture."""
+    folder = tmp_path_factory.mktemp("reports")
+
+    def report(name: str) -> Path:
+        path = folder / f"{name}.html"
+        if not path.exists():
+            nagle_scan.scan(CAPTURES / f"{name}.pcap").to_html(path)
+        return path
+
+    return report
+
+
+def page_of(frames: list[Frame], folder: Path, name: str = "frames.pcap") -> Path:
+    path = folder / "report.html"
+    nagle_scan.scan(write(folder / name, frames)).to_html(path)
+    return path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_opens_without_a_word_and_asks_for_nothing(
+    name: str, report: Report, browser: Browser
+) -> None:
+    with opened(browser, report(name)) as page:
+        assert page.console == []
+        assert page.requests == [report(name).as_uri()]
+        assert not page.overflows()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", NAMES)
+def test_it_has_no_serious_accessibility_fault(
+    name: str, scheme: Scheme, report: Report, browser: Browser
+) -> None:
+    with opened(browser, report(name), scheme=scheme) as page:
+        assert faults(page) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_phone_scrolls_tables_and_never_the_page(
+    name: str, report: Report, browser: Browser
+) -> None:
+    with opened(browser, report(name), width=PHONE_PX) as page:
+        assert not page.overflows()
+
+
+@pytest.mark.parametrize("width", [PHONE_PX, DESK_PX])
+def test_timelines_can_be_seen(width: int, report: Report, browser: Browser) -> None:
+    with opened(browser, report(STALLED), width=width) as page:
+        seen = page.page.locator("figure svg:visible")
+        assert seen.count() >= 3
+        for picture in seen.all():
+            box = picture.bounding_box()
+            assert box is not None
+            assert box["width"] > 250
+            assert box["height"] > 100
+            assert picture.evaluate(
+                "it => document.getElementById(it.getAttribute("
+                "'aria-labelledby').split(' ')[0]).textContent.length > 10"
+            )
+        ladder = page.page.locator("#drawn svg:visible").first
+        assert "43.7 ms" in ladder.inner_html()
+
+
+def test_pictures_are_brighter_in_the_dark(report: Report, browser: Browser) -> None:
+    held = "#drawn svg [style*='stroke: #d55e00']"
+    colours = set()
+    for scheme in ("light", "dark"):
+        with opened(browser, report(STALLED), scheme=scheme) as page:
+            lines = page.page.locator(held)
+            colours.add(lines.first.evaluate("it => getComputedStyle(it).stroke"))
+    assert len(colours) == 2
+
+
+def test_light_and_dark_differ(report: Report, browser: Browser) -> None:
+    colours = set()
+    for scheme in ("light", "dark"):
+        with opened(browser, report(STALLED), scheme=scheme) as page:
+            colours.add(page.page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert len(colours) == 2
+
+
+def test_tables_sort_by_number_and_say_so(report: Report, browser: Browser) -> None:
+    with opened(browser, report(STALLED)) as page:
+        lost_first = page.column(INDEX, 1)
+        assert lost_first != sorted(lost_first)
+        head = page.page.locator(f"{INDEX} th").first
+        for order, stalls in (("descending", ["4", "3", "2", "1"]), ("ascending", list("1234"))):
+            head.get_by_role("button").press("Enter")
+            assert head.get_attribute("aria-sort") == order
+            assert page.column(INDEX, 1) == stalls
+        assert page.page.locator(f"{INDEX} th[aria-sort]").count() == 1
+
+
+def test_tables_filter(report: Report, browser: Browser) -> None:
+    with opened(browser, report(STALLED)) as page:
+        ports = page.column(INDEX, 2)
+        box = page.page.get_by_label("Filter by address, port or stream")
+        box.fill(ports[0].upper())
+        assert page.column(INDEX, 2) == ports[:1]
+        assert "1 of 4" in page.text("#connections .filter")
+        box.fill("nothing like this")
+        assert page.column(INDEX, 2) == []
+        box.fill("")
+        assert page.column(INDEX, 2) == ports
+
+
+def test_a_link_opens_a_folded_connection(report: Report, browser: Browser) -> None:
+    with opened(browser, report(STALLED)) as page:
+        last = page.page.locator("details.connection").last
+        assert not last.evaluate("it => it.open")
+        page.page.locator(f"{INDEX} a").last.click()
+        assert last.evaluate("it => it.open")
+
+
+def test_it_can_be_read_without_script(report: Report, browser: Browser) -> None:
+    with opened(browser, report(STALLED)) as page:
+        headings = page.page.locator("h1, h2").all_inner_texts()
+    with opened(browser, report(STALLED), script=False) as page:
+        assert page.page.locator("h1, h2").all_inner_texts() == headings
+        assert page.page.locator("th button, .filter").count() == 0
+        last = page.page.locator("details.connection").last
+        last.locator("summary").click()
+        assert last.locator("table").first.is_visible()
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_paper_shows_what_is_folded(script: bool, report: Report, browser: Browser) -> None:
+    with opened(browser, report(STALLED), script=script) as page:
+        folded = page.page.locator("details.connection").last.locator("table").first
+        assert not folded.is_visible()
+        page.page.emulate_media(media="print")
+        assert folded.bounding_box()
+        assert not page.page.locator("nav").is_visible()
+        printed = page.page.pdf(format="A4", print_background=True)
+        assert printed.startswith(b"%PDF-")
+        assert printed.count(b"/Type /Page\n") >= 3
+
+
+def test_it_can_be_used_with_the_keyboard_alone(report: Report, browser: Browser) -> None:
+    with opened(browser, report(STALLED)) as page:
+        page.page.keyboard.press("Tab")
+        focused = page.page.locator(":focus")
+        assert focused.inner_text() == "Skip to the verdict"
+        box = focused.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        style = "getComputedStyle(document.activeElement).outlineStyle"
+        for _ in range(12):
+            page.page.keyboard.press("Tab")
+            assert page.page.evaluate(style) == "solid"
+
+
+def test_headings_and_tables_have_their_order(report: Report, browser: Browser) -> None:
+    with opened(browser, report(STALLED)) as page:
+        levels = page.page.locator("h1, h2, h3, h4").evaluate_all(
+            "all => all.map(it => Number(it.tagName[1]))"
+        )
+        assert levels.count(1) == 1
+        assert all(after - before <= 1 for before, after in pairwise(levels))
+        assert page.page.locator("thead th:not([scope=col])").count() == 0
+        assert page.page.locator("tbody th:not([scope])").count() == 0
+
+
+HOSTILE = "<img src=x onerror=alert(1)>\"'&\x1b[31m\u202egpj.\u05d0\u05d1\n{{ 7*7 }}.pcap"
+
+
+def test_a_hostile_name_changes_nothing_but_the_name(tmp_path: Path, browser: Browser) -> None:
+    frames = interleaved(stalled(), stalled(over_ipv6(1.0)))
+    texts = []
+    for name in ("harmless.pcap", HOSTILE):
+        with opened(browser, page_of(frames, tmp_path, name)) as page:
+            assert page.console == []
+            assert len(page.requests) == 1
+            assert page.page.locator("img, iframe, object, main script").count() == 0
+            assert page.page.locator("script").count() == 1
+            shown = page.text("header .capture")
+            assert not {"\x1b", "\u202e", "\n"} & set(shown)
+            texts.append(page.text())
+    assert "<img src=x onerror=alert(1)>" in shown
+    assert "\\x1b[31m\\u202egpj.\u05d0\u05d1\\n{{ 7*7 }}" in shown
+    assert texts[0] == texts[1]
+
+
+def test_payload_never_reaches_it(tmp_path: Path) -> None:
+    conversation = stalled(Conversation(), rounds=4)
+    marker = b"<script>alert('SECRET')</script>\x1b]0;\x07"
+    for frame in conversation.frames:
+        if Raw in frame.packet:
+            length = len(frame.packet[Raw].load)
+            frame.packet[Raw].load = (marker * length)[-length:]
+    html = page_of(conversation.frames, tmp_path).read_text()
+    plain = stalled(Conversation(), rounds=4)
+    assert "SECRET" not in html
+    assert html == page_of(plain.frames, tmp_path).read_text()
+
+
+def test_huge_numbers_stay_in_their_boxes(tmp_path: Path, browser: Browser) -> None:
+    conversation = Conversation(
+        client=("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", 65535),
+        server=("fe80:1111:2222:3333:4444:5555:6666:7777", 65535),
+        network=over_ipv6().network,
+    )
+    stalled(conversation, rounds=5, delay_ms=59_000.0)
+    conversation.wait(2e9)
+    conversation.stall()
+    with opened(browser, page_of(conversation.frames, tmp_path), width=PHONE_PX) as page:
+        assert page.console == []
+        assert not page.overflows()
+        assert faults(page) == []

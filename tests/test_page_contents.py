@@ -1,0 +1,236 @@
+"""What stands in `-o report.html`: numbers, places and limits; and how it is written."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, COMMAND, ROOT, Run
+from conversation import Conversation, Frame, interleaved, stalled, write
+from nagle_scan.report import pictures
+
+MAX_BYTES = 2_000_000
+NAMES = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
+
+
+class _Texts(HTMLParser):
+    """The texts of a page, one line for each element."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(" ".join(data.split()))
+
+
+def text_of(html: str) -> str:
+    parser = _Texts()
+    parser.feed(html[html.index("<body>") :])
+    return " ".join(filter(None, parser.texts))
+
+
+def page(capture: Path, folder: Path) -> str:
+    path = folder / "report.html"
+    nagle_scan.scan(capture).to_html(path)
+    return path.read_text()
+
+
+def page_of(frames: list[Frame], folder: Path) -> str:
+    return page(write(folder / "frames.pcap", frames), folder)
+
+
+def section(html: str, name: str) -> str:
+    found = re.search(rf'<section id="{name}".*?</section>', html, re.DOTALL)
+    assert found, name
+    return text_of(f"<body>{found[0]}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_tells_what_the_scan_found(name: str, tmp_path: Path) -> None:
+    capture = CAPTURES / f"{name}.pcap"
+    scan = nagle_scan.scan(capture)
+    text = text_of(page(capture, tmp_path))
+    for server in scan.core.servers(10):
+        counts = f"{server.exchanges} {server.stalled_exchanges}"
+        assert f"{server.addr}:{server.port} {counts} measured" in text
+    for row in scan.core.affected(10):
+        assert f"Stream {row.id}: {row.client}" in text
+        clearest = scan.core.stalls_of(row.id, 1)[0]
+        for frame in (clearest.frame_from, clearest.frame_ack, clearest.frame_to):
+            assert f" {frame} " in text
+        for reason in clearest.evidence:
+            assert reason[1:] in text
+        for _, ruled_out, why in clearest.rivals:
+            assert f"{'' if ruled_out else 'not '}ruled out {why[0].upper()}{why[1:]}." in text
+    for cause in scan.core.causes():
+        assert (f"{cause.cause} {cause.by} {cause.waits}" in text) != ("nagle" in cause.cause)
+
+
+def test_the_numbers_at_the_top_are_those_of_the_engine(tmp_path: Path) -> None:
+    scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
+    affected = scan.exchanges[scan.exchanges["connection"].isin(scan.stalls["connection"])]
+    share = affected["stalled_ms"].sum() / affected["latency_ms"].sum()
+    verdict = section(page(CAPTURES / "epoll-fd0.pcap", tmp_path), "verdict")
+    assert f"Stalls {len(scan.stalls)} on 4 of 5 connections; 100 certain" in verdict
+    assert f"Time lost {scan.stalls['wait_ms'].sum() / 1000:.1f} s" in verdict
+    assert f"Share of the latency {100 * share:.1f} %" in verdict
+    assert f"takes {affected['latency_ms'].mean():.1f} ms on average" in verdict
+    assert f"would take {affected['predicted_latency_ms'].mean():.1f} ms" in verdict
+
+
+def test_it_says_at_which_hop_the_stall_is(tmp_path: Path) -> None:
+    front = Conversation(client=("10.0.0.1", 40000), server=("10.0.0.2", 80))
+    other = Conversation(client=("10.0.0.9", 40000), server=("10.0.0.2", 80), now_ms=0.1)
+    behind = Conversation(client=("10.0.0.2", 51000), server=("10.0.0.3", 9000), now_ms=0.2)
+    aside = Conversation(client=("10.0.0.1", 40001), server=("10.0.0.8", 443), now_ms=0.3)
+    for conversation in (front, other, behind, aside):
+        conversation.open()
+        conversation.wait(1.0)
+    for _ in range(4):
+        front.data("client", 200)
+        behind.now_ms = front.now_ms + 0.1
+        behind.stall()
+        front.now_ms = behind.now_ms
+        front.answer(300)
+    other.data("client", 200)
+    other.answer()
+    aside.data("client", 200)
+    aside.answer()
+    hops = section(page_of(interleaved(front, other, behind, aside), tmp_path), "hops")
+    assert "The stalls are at hop 2." in hops
+    assert "Hop 1 2 clients → calls 10.0.0.2:80 no stall 2 connections, 5 exchanges" in hops
+    assert "Hop 2 10.0.0.2 → calls 10.0.0.3:9000 4 stalls here" in hops
+    assert "10.0.0.2 holds back part of its request" in hops
+    assert "10.0.0.8" not in hops
+
+
+@pytest.mark.parametrize("name", ["epoll-fd0", "epoll-fixed"])
+def test_hosts_that_only_call_or_are_only_called_are_no_hops(name: str, tmp_path: Path) -> None:
+    assert 'id="hops"' not in page(CAPTURES / f"{name}.pcap", tmp_path)
+
+
+def test_a_clean_capture_gets_a_useful_page(tmp_path: Path) -> None:
+    html = page(CAPTURES / "jdk-httpserver-nodelay.pcap", tmp_path)
+    assert "setting TCP_NODELAY will not help" in section(html, "verdict")
+    assert "sender_app" in section(html, "waits")
+    assert "<svg" in html
+    assert "two small segments in flight" in section(html, "waits")
+
+
+def test_one_direction_is_told_as_what_it_is(tmp_path: Path) -> None:
+    frames = [frame for frame in stalled(rounds=6).frames if frame.sender == "client"]
+    html = page_of(frames, tmp_path)
+    assert "Only one direction was captured" in section(html, "verdict")
+    waits = section(html, "waits")
+    assert "a stall would look the same" in waits
+    assert "no socket option" not in waits
+    assert "in effect" not in waits
+    assert "in one direction only" in section(html, "limits")
+
+
+def test_a_capture_of_nothing_gets_a_page(tmp_path: Path) -> None:
+    html = page_of([], tmp_path)
+    assert "holds no TCP segment" in section(html, "verdict")
+    assert "No wait was longer than 10 ms" in section(html, "waits")
+
+
+def test_standard_input_gets_a_page_with_what_need_not_be_read_again(
+    run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "report.html"
+    done = run("-", "-o", path, stdin=(CAPTURES / "java-split.pcap").read_bytes())
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert "standard input : " in text_of(path.read_text())
+
+
+def test_the_same_capture_gives_the_same_page_by_command_and_call(run: Run, tmp_path: Path) -> None:
+    capture = CAPTURES / "java-split.pcap"
+    run(capture, "-o", tmp_path / "command.html")
+    assert (tmp_path / "command.html").read_text() == page(capture, tmp_path)
+
+
+def test_pictures_leave_room_for_the_rest() -> None:
+    scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
+    connections = [row.id for row in scan.core.affected(10)]
+    whole = pictures.Pictures(scan).of(connections, None)
+    assert [len(drawn) for drawn in whole.values()] == [3, 3, 3, 2]
+    size = sum(len(picture.svg) for row in whole.values() for picture in row)
+    some = pictures.Pictures(scan, size // 3).of(connections, None)
+    assert 0 < sum(map(len, some.values())) < sum(map(len, whole.values()))
+    kept = sum(len(picture.svg) for row in some.values() for picture in row)
+    assert kept <= size // 3
+
+
+def test_ten_thousand_connections_fit_into_a_ticket(run: Run, tmp_path: Path) -> None:
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    assert compiler, "no C compiler"
+    generator, capture = tmp_path / "generate", tmp_path / "many.pcap"
+    subprocess.run([compiler, "-O2", ROOT / "bench" / "generate.c", "-o", generator], check=True)
+    arguments: list[str | Path] = [generator, "stalls", "10000", "200000", "-o", capture]
+    subprocess.run([*arguments, "--truth", tmp_path / "truth.json"], check=True)
+    path = tmp_path / "report.html"
+    # `run` allows a minute.
+    assert run(capture, "-o", path).returncode == 1
+    assert path.stat().st_size < MAX_BYTES
+    text = section(path.read_text(), "connections")
+    assert "10,000 of 10,000" in text
+    assert "The 200 that lose most, of 10,000" in text
+    assert "-o stalls.csv" in text
+
+
+@pytest.mark.parametrize("existing", [None, b"before"])
+def test_a_page_is_written_whole_or_not_at_all(existing: bytes | None, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path = folder / "report.html"
+    if existing:
+        path.write_bytes(existing)
+    limited = 'ulimit -f 8; exec "$@"'
+    scan: list[str | Path] = [COMMAND, CAPTURES / "java-split.pcap", "-o", path]
+    arguments: list[str | Path] = ["bash", "-c", limited, "-", *scan]
+    done = subprocess.run(arguments, check=False, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == f"nagle-scan: {path}: cannot write: File too large\n"
+    assert [file.read_bytes() for file in folder.iterdir()] == ([existing] if existing else [])
+
+
+def test_a_page_has_the_permissions_of_any_new_file_and_keeps_those_of_an_old_one(
+    tmp_path: Path,
+) -> None:
+    scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
+    new, old = tmp_path / "new.html", tmp_path / "old.html"
+    (tmp_path / "any").touch()
+    old.touch()
+    old.chmod(0o640)
+    (tmp_path / "link.html").symlink_to(old)
+    for name in ("new.html", "link.html"):
+        scan.to_html(tmp_path / name)
+    assert new.stat().st_mode == (tmp_path / "any").stat().st_mode
+    assert old.stat().st_mode & 0o777 == 0o640
+    assert old.read_bytes() == new.read_bytes()
+
+
+def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
+    scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
+    with pytest.raises(nagle_scan.OutputError, match="cannot write"):
+        scan.to_html(tmp_path / "no such folder" / "report.html")
+
+
+def test_what_the_capture_cannot_exclude_is_not_called_ruled_out(tmp_path: Path) -> None:
+    def open_rivals(frames: list[Frame]) -> set[str]:
+        clearest = nagle_scan.scan(write(tmp_path / "frames.pcap", frames)).core.clearest()
+        assert clearest is not None
+        return {name for name, ruled_out, _ in clearest.rivals if not ruled_out}
+
+    frames = stalled(rounds=6).frames
+    assert open_rivals(frames) == set()
+    without_handshake = open_rivals(frames[3:])
+    assert {"receiver's window closed or full", "slow network"} <= without_handshake
+    assert "packet loss" not in without_handshake
