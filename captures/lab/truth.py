@@ -50,7 +50,7 @@ def _state(peer: Peer, info: tuple[int, ...], time: int) -> str:
         return "cork"
     if not_sent and in_flight + min(not_sent, mss) > window:
         return "window"
-    small = 0 < not_sent < mss and not peer.option("nodelay", time)
+    small = unacked and 0 < not_sent < mss and not peer.option("nodelay", time)
     if unacked >= congestion_window:
         return "congestion+nagle" if small else "congestion"
     return "nagle" if small else "kernel"
