@@ -23,14 +23,15 @@ def build_smoltcp(target: Path) -> None:
     """smoltcp_peer, with cargo."""
     folder = target / "smoltcp"
     manifest = PROGRAMS / "smoltcp_peer" / "Cargo.toml"
-    command = ["cargo", "build", "--release", "--locked", "--quiet", "--manifest-path", manifest]
-    subprocess.run([*command, "--target-dir", folder], check=True)
+    command: list[str | Path] = ["cargo", "build", "--release", "--locked", "--quiet"]
+    command += ["--manifest-path", manifest, "--target-dir", folder]
+    subprocess.run(command, check=True)
     shutil.copy2(folder / "release" / "smoltcp_peer", target)
 
 
 def build_gvisor(target: Path) -> None:
     """gvisor_peer, with go."""
-    command = ["go", "build", "-o", target / "gvisor_peer", "."]
+    command: list[str | Path] = ["go", "build", "-o", target / "gvisor_peer", "."]
     subprocess.run(command, cwd=PROGRAMS / "gvisor_peer", check=True)
 
 
@@ -40,8 +41,8 @@ def build_lwip(target: Path) -> None:
     flags = subprocess.run(
         ["pkg-config", "--cflags", "--libs", "lwip"], capture_output=True, text=True, check=True
     )
-    command = ["gcc", "-O2", "-Wall", "-Wextra", "-pthread", "-o", program, source]
-    subprocess.run([*command, *flags.stdout.split()], check=True)
+    command: list[str | Path] = ["gcc", "-O2", "-Wall", "-Wextra", "-pthread", "-o"]
+    subprocess.run([*command, program, source, *flags.stdout.split()], check=True)
 
 
 BUILDERS = {"smoltcp": build_smoltcp, "lwip": build_lwip, "gvisor": build_gvisor}
