@@ -75,6 +75,7 @@ def start_peer(
 ) -> subprocess.Popen[str]:
     """Start the client or the server and return once it is ready."""
     command = [
+        *user_stacks.priority(case.net, side),
         str(programs / user_stacks.program(case.net, side)),
         "--log",
         str(folder / f"{side}.log"),

@@ -16,13 +16,15 @@ A segment's wait in the kernel is divided by the state at each moment:
                 wait counts as loss
     nagle       none of these, TCP_NODELAY off, and less than one MSS unsent
     kernel      anything else (pacing, TSO deferral)
-Nagle held it for the last unbroken stretch of 'nagle' before it left.
+Nagle held it for the last unbroken stretch that began as 'nagle' before it left:
+a congestion window that shrinks meanwhile (a retransmission timer shorter than
+the receiver's ACK timer) changes nothing, without Nagle it would have gone before.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile
 
 from logs import Peer, write_time
 from packets import ACK, Direction, Packet, later
@@ -30,6 +32,7 @@ from packets import ACK, Direction, Packet, later
 STALL_MS, SHORTEST_MS = 10.0, 0.05  # a stall; the shortest wait worth a line
 RELEASE_NS = 3_000_000  # an ACK further before the segment did not release it
 MS = 1_000_000
+NAGLE_STATES = ("nagle", "congestion+nagle")
 
 
 def states(peer: Peer, start: int, end: int) -> list[tuple[str, float]]:
@@ -72,7 +75,8 @@ class Held:
     @property
     def nagle_ms(self) -> float:
         """For how long Nagle held it, in the end."""
-        return sum(ms for _, ms in takewhile(lambda s: s[0] == "nagle", reversed(self.states)))
+        last = list(takewhile(lambda s: s[0] in NAGLE_STATES, reversed(self.states)))[::-1]
+        return sum(ms for _, ms in dropwhile(lambda s: s[0] != "nagle", last))
 
     @property
     def longest_state(self) -> str:

@@ -38,6 +38,11 @@ def program(net: Net, side: str) -> str:
     return f"{net.stacks[side == 'server']}_peer" if net.has_stack(side[0]) else "peer"
 
 
+def priority(net: Net, side: str) -> tuple[str, ...]:
+    """A stack takes the kernel's part: other programs must not delay it."""
+    return ("chrt", "--fifo", "5") if net.has_stack(side[0]) else ()
+
+
 def commands(net: Net) -> list[tuple[str, str]]:
     """Namespaces, and the 'ip' commands to run there, that connect the stacks."""
     made: list[tuple[str, str]] = []
