@@ -103,7 +103,7 @@ static void *receive_packets(void *interface)
     struct netif *to = interface;
     char data[MTU];
     for (ssize_t length; (length = read(tun, data, sizeof data)) > 0;) {
-        struct pbuf *packet = pbuf_alloc(PBUF_RAW, length, PBUF_POOL);
+        struct pbuf *packet = pbuf_alloc(PBUF_RAW, length, PBUF_RAM);   /* Debian's pool buffers end after 616 bytes */
         if (!packet) continue;
         pbuf_take(packet, data, length);
         if (to->input(packet, to) != ERR_OK) pbuf_free(packet);
