@@ -91,6 +91,15 @@ def test_a_write_after_the_acknowledgment_is_not_held() -> None:
     assert holds_ms(peer, split_request()) == []
 
 
+def test_a_write_while_the_released_segment_leaves_changes_nothing() -> None:
+    wire = Wire()
+    wire.data(2, 0, 120)
+    wire.ack(42, 120)
+    wire.data(42.05, 120, 40)
+    peer = writes((1.99, 0, 120), (2.01, 120, 30), (42.02, 150, 10))
+    assert holds_ms(peer, wire) == [(120, 40.04)]
+
+
 def test_no_delay_means_that_something_else_held_it() -> None:
     peer = writes((1.99, 0, 120), (2.01, 120, 30))
     peer.options.append((0, "nodelay", 1))

@@ -1,9 +1,9 @@
 """What a sender without TCP_INFO had unsent and in flight: its write log and the capture beside it.
 
 Stands in for the 'info' lines of peer.c. A state is noted at every write, at
-every segment sent, and at every acknowledgment that leaves data in flight, so
-that the moment between the last acknowledgment and the segment that it
-releases still counts as held. The congestion window is not on the wire: cases
+every segment sent, and at every acknowledgment that leaves data in flight; not
+in the moment between the last acknowledgment and the segment that it
+releases, which still counts as held. The congestion window is not on the wire: cases
 of such senders must stay below it.
 """
 
@@ -44,6 +44,12 @@ class _Sender:
             self.mss,
         )
 
+    def wrote(self, end: int) -> bool:
+        """Take in a write; worth noting unless it joins bytes that are about to leave."""
+        leaving = self.written > self.sent and not self.in_flight
+        self.written = end
+        return not leaving
+
     def packet(self, p: Packet) -> bool:
         """Take in a packet; whether the state that it leaves is worth noting."""
         return self._sent(p) if p in self.direction.sent_set else self._received(p)
@@ -76,7 +82,7 @@ def infos(peer: Peer, at_sender: Direction) -> list[Info]:
         if isinstance(event, Packet):
             noted = sender.packet(event)
         else:
-            sender.written, noted = event, True
+            noted = sender.wrote(event)
         if noted:
             found.append((time, sender.info()))
     return found
