@@ -79,10 +79,7 @@ def infos(peer: Peer, at_sender: Direction) -> list[Info]:
     events: list[tuple[int, int | Packet]] = [(time, n + at) for time, at, n in peer.writes]
     events += [(p.time_ns, p) for p in at_sender.all]
     for time, event in sorted(events, key=lambda e: e[0]):
-        if isinstance(event, Packet):
-            noted = sender.packet(event)
-        else:
-            noted = sender.wrote(event)
+        noted = sender.packet(event) if isinstance(event, Packet) else sender.wrote(event)
         if noted:
             found.append((time, sender.info()))
     return found
