@@ -100,6 +100,20 @@ def test_a_write_while_the_released_segment_leaves_changes_nothing() -> None:
     assert holds_ms(peer, wire) == [(120, 40.04)]
 
 
+@pytest.mark.parametrize("again", [False, True])
+def test_a_retransmission_before_the_ack_is_told(again: bool) -> None:
+    wire = Wire()
+    wire.data(2, 0, 120)
+    if again:
+        wire.data(210, 0, 120)
+    wire.ack(210.1, 120)
+    wire.data(210.15, 120, 30)
+    peer, at_sender = writes((1.99, 0, 120), (2.01, 120, 30)), wire.direction()
+    peer.infos = sender_state.infos(peer, at_sender)
+    (held,) = held_segments("client", peer, at_sender, at_sender, [])
+    assert (held.release, round(held.nagle_ms)) == ("retransmission" if again else "ack", 208)
+
+
 def test_no_delay_means_that_something_else_held_it() -> None:
     peer = writes((1.99, 0, 120), (2.01, 120, 30))
     peer.options.append((0, "nodelay", 1))

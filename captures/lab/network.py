@@ -98,10 +98,8 @@ class Network:
             self._build_veth()
         elif self.net.kind == "wire":
             self._build_wires()
-        for which in filter(self.net.has_stack, "cs"):
-            self._sysctl(which, "net.ipv4.ip_forward=1", "net.ipv6.conf.default.disable_ipv6=1")
         for which, command in user_stacks.commands(self.net):
-            self._ip(which, command)
+            self._inside(which, command)
 
     def _used(self) -> str:
         return {"wire": "cms", "veth": "cs", "loopback": "c"}[self.net.kind]

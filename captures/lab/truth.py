@@ -68,7 +68,7 @@ class Held:
     offset: int
     hold_ms: float
     states: list[tuple[str, float]]
-    release: str  # ack | data | sender
+    release: str  # ack | data | retransmission | sender
     release_ack: int | None  # what it acknowledged
     ack_delay_ms: float | None
 
@@ -91,8 +91,9 @@ def held_segments(
     sender: str, peer: Peer, at_sender: Direction, at_receiver: Direction, drops: list[int]
 ) -> list[Held]:
     """Every segment that waited in the kernel of this side."""
-    held = []
-    for segment in at_sender.new_segments():
+    held, new = [], at_sender.new_segments()
+    again = [p.time_ns for p in at_sender.sent if p.length and p not in set(new)]
+    for segment in new:
         offset = at_sender.offset(segment.seq)
         written, left = write_time(peer, offset), segment.time_ns
         if left - written < SHORTEST_MS * MS:
@@ -101,6 +102,7 @@ def held_segments(
         outstanding_since = _outstanding_since(at_sender, segment, written)
         lost = any(outstanding_since <= drop <= left for drop in drops)
         waited = (left - written) / MS
+        resent = any(written < time < left for time in again)
         held.append(
             Held(
                 sender,
@@ -108,7 +110,7 @@ def held_segments(
                 offset,
                 hold_ms=waited,
                 states=[("loss", waited)] if lost else states(peer, written, left),
-                release="sender" if release is None else "data" if release.length else "ack",
+                release=_release_kind(release, resent),
                 release_ack=release.ack if release else None,
                 ack_delay_ms=_ack_delay(at_receiver, release) if release else None,
             )
@@ -187,6 +189,12 @@ def _release(at_sender: Direction, segment: Packet) -> Packet | None:
         if p.flags & ACK and (newest is None or later(p.ack, newest)):
             newest, release = p.ack, p
     return release if release and segment.time_ns - release.time_ns <= RELEASE_NS else None
+
+
+def _release_kind(release: Packet | None, resent: bool) -> str:
+    if release is None:
+        return "sender"
+    return "retransmission" if resent else "data" if release.length else "ack"
 
 
 def _ack_delay(at_receiver: Direction, release: Packet) -> float | None:

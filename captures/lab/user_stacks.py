@@ -44,17 +44,18 @@ def priority(net: Net, side: str) -> tuple[str, ...]:
 
 
 def commands(net: Net) -> list[tuple[str, str]]:
-    """Namespaces, and the 'ip' commands to run there, that connect the stacks."""
+    """Namespaces, and the commands to run there, that connect the stacks."""
     made: list[tuple[str, str]] = []
     for which in filter(net.has_stack, "cs"):
         at = ADDRESSES[which]
         made += [
-            (which, f"tuntap add dev {STACK_INTERFACE} mode tun"),
-            (which, f"addr add {at.kernel}/24 dev {STACK_INTERFACE}"),
-            (which, f"link set {STACK_INTERFACE} up"),
+            (which, "sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.default.disable_ipv6=1"),
+            (which, f"ip tuntap add dev {STACK_INTERFACE} mode tun"),
+            (which, f"ip addr add {at.kernel}/24 dev {STACK_INTERFACE}"),
+            (which, f"ip link set {STACK_INTERFACE} up"),
         ]
         if net.kind == "wire":
-            made.append(("m", f"route add {at.network} via {at.wire}"))
+            made.append(("m", f"ip route add {at.network} via {at.wire}"))
         else:
-            made.append(("s" if which == "c" else "c", f"route add {at.network} via {at.veth}"))
+            made.append(("s" if which == "c" else "c", f"ip route add {at.network} via {at.veth}"))
     return made

@@ -76,6 +76,7 @@ def patterns(n: int) -> dict[str, Scripts]:
         # one full segment and a tail: Linux delays the ACK that a classic sender waits for
         "odd-tail-of-request": exchanges(n, "2000", "90"),
         "odd-tail-of-reply": exchanges(n, "60", "2000"),
+        "full-then-small": exchanges(n, "1448 100", "1448 100"),
         "tail-nodelay": exchanges(n, "3000", "3000", **off),
         "head-and-body": exchanges(n, "60", "143 8000"),
         "chained": exchanges(n, "100 +15000 50 +15000 40 +15000 30", "90"),
