@@ -69,12 +69,9 @@ def _stall(stall: Row, base: int, direction: Direction, own_end: bool) -> list[s
         return [*found, f"{where}: nothing was sent before it"]
     if later(before[-1].end, seq) and not any(later(p.end, seq) for p in before[:-1]):
         found.append(f"{where}: not new data")
-    wait_ms = (held.time_ns - before[-1].time_ns) / 1e6
-    if (
-        own_end
-        and stall["hold_ms"] > wait_ms + MEASURED_SLACK_MS
-        and held.time_ns - before[-1].time_ns > 0
-    ):
+    new = [p for p in direction.new_segments() if p.frame < held.frame and p.seq != seq]
+    wait_ms = (held.time_ns - new[-1].time_ns) / 1e6 if new else 0.0
+    if own_end and stall["hold_ms"] > wait_ms + MEASURED_SLACK_MS and wait_ms > 0:
         found.append(f"{where}: held {stall['hold_ms']} ms, but data went {wait_ms:.3f} ms before")
     if not any(
         p.frame < held.frame and not later(before[0].end, p.ack) for p in direction.received

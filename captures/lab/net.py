@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LINUX = "linux"
+STACK_INTERFACE = "stack0"  # the TUN interface of a stack in user space
+
 
 @dataclass(frozen=True)
 class Net:
@@ -23,6 +26,7 @@ class Net:
     sysctls: tuple[str, ...] = ()  # 'net.ipv4....=1', on both ends
     gro_off: bool = False  # veth only
     client_quickack: bool = False  # the client acknowledges at once, as macOS does; wire only
+    stacks: tuple[str, str] = (LINUX, LINUX)  # that run TCP at the client and at the server
 
     @property
     def one_way_ms(self) -> tuple[float, float]:
@@ -30,9 +34,16 @@ class Net:
         rtt = self.rtt_ms if self.kind == "wire" else 0.0
         return rtt * self.share_there, rtt * (1 - self.share_there)
 
+    def has_stack(self, which: str) -> bool:
+        """A stack in user space runs TCP in the namespace c or s."""
+        return which in "cs" and self.stacks["cs".index(which)] != LINUX
+
     def points(self) -> dict[str, tuple[str, str]]:
         """Where captures can be taken: name -> (namespace, interface)."""
         if self.kind == "loopback":
             return {"loopback": ("c", "lo")}
-        ends = {"client": ("c", "eth0"), "server": ("s", "eth0")}
+        ends = {
+            "client": ("c", STACK_INTERFACE if self.has_stack("c") else "eth0"),
+            "server": ("s", STACK_INTERFACE if self.has_stack("s") else "eth0"),
+        }
         return ends | ({"middle": ("m", "left")} if self.kind == "wire" else {})

@@ -2,6 +2,7 @@
 
     client --wire-- router --wire-- server     (a delay: Net(rtt_ms=26))
     client --------- veth --------- server     (Net('veth'))
+    ... with a stack in user space behind an end (Net(stacks=...), user_stacks.py)
     one namespace, interface lo                (Net('loopback'))
 
 Each case gets fresh namespaces, so no cached route metrics pass from one to the next.
@@ -15,6 +16,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import user_stacks
 from net import Net
 
 CLIENT, SERVER, CLIENT_ROUTER, SERVER_ROUTER = "10.10.1.2", "10.10.2.2", "10.10.1.1", "10.10.2.1"
@@ -72,6 +74,8 @@ class Network:
         """Where the client finds the server."""
         if self.net.kind == "loopback":
             return "::1" if self.net.ipv6 else "127.0.0.1"
+        if self.net.has_stack("s"):
+            return user_stacks.ADDRESSES["s"].own
         return self._six(SERVER) if self.net.ipv6 else SERVER
 
     @staticmethod
@@ -94,6 +98,8 @@ class Network:
             self._build_veth()
         elif self.net.kind == "wire":
             self._build_wires()
+        for which, command in user_stacks.commands(self.net):
+            self._inside(which, command)
 
     def _used(self) -> str:
         return {"wire": "cms", "veth": "cs", "loopback": "c"}[self.net.kind]

@@ -17,6 +17,9 @@ FIELDS = (
     "tcp.len",
     "tcp.flags",
     "tcp.window_size_value",
+    "tcp.options.mss_val",
+    "tcp.options.wscale.shift",
+    "tcp.options.timestamp.tsval",
 )
 OPTIONS = (
     *("-Y", "tcp", "-T", "fields", "-E", "occurrence=l"),
@@ -24,6 +27,18 @@ OPTIONS = (
 )
 FIN, SYN, RST, ACK = 1, 2, 4, 16
 MODULUS = 1 << 32
+
+
+NO_MSS_OPTION = 536
+
+
+@dataclass(frozen=True)
+class Options:
+    """TCP options that a SYN announces."""
+
+    mss: int
+    window_shift: int | None
+    timestamps: bool
 
 
 @dataclass(frozen=True)
@@ -40,6 +55,7 @@ class Packet:
     length: int
     flags: int
     window: int
+    options: Options
 
     @property
     def end(self) -> int:
@@ -77,6 +93,11 @@ def _packet(row: list[str]) -> Packet:
         length=int(row[7]),
         flags=int(row[8], 16),
         window=int(row[9]),
+        options=Options(
+            mss=int(row[10] or NO_MSS_OPTION),
+            window_shift=int(row[11]) if row[11] else None,
+            timestamps=bool(row[12]),
+        ),
     )
 
 

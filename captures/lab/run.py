@@ -22,7 +22,9 @@ from pathlib import Path
 import check
 import derive
 import truth_files
+import user_stacks
 from cases import FIRST_PORT, Case, Extra, all_cases
+from net import STACK_INTERFACE
 from network import Network
 
 HERE = Path(__file__).resolve().parent
@@ -48,7 +50,10 @@ def run_case(case: Case, out: Path, programs: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     with Network(case.net, programs / "wire", folder / "wire.log") as network:
-        captures = [network.capture(point, folder / f"{point}.pcap") for point in case.net.points()]
+        tcpdump = ("-s", str(case.snaplen)) if case.snaplen else ()
+        captures = [
+            network.capture(point, folder / f"{point}.pcap", tcpdump) for point in case.net.points()
+        ]
         captures += [
             start_extra(network, e, folder) for e in case.extras if not e.late_s and not e.derive
         ]
@@ -69,14 +74,12 @@ def start_peer(
     network: Network, case: Case, side: str, folder: Path, programs: Path
 ) -> subprocess.Popen[str]:
     """Start the client or the server and return once it is ready."""
-    rcvbuf = case.server_rcvbuf if side == "server" else case.client_rcvbuf
     command = [
-        str(programs / "peer"),
+        *user_stacks.priority(case.net, side),
+        str(programs / user_stacks.program(case.net, side)),
         "--log",
         str(folder / f"{side}.log"),
-        "--congestion",
-        case.net.congestion,
-        *(["--rcvbuf", str(rcvbuf)] if rcvbuf else []),
+        *peer_options(case, side),
         "listen" if side == "server" else "connect",
         network.server_address,
     ]
@@ -86,6 +89,14 @@ def start_peer(
     if peer.stdout is None or peer.stdout.readline() != "ready\n":
         raise RuntimeError(f"the {side} did not start")
     return peer
+
+
+def peer_options(case: Case, side: str) -> list[str]:
+    """What the program at one side must know of its stack."""
+    if case.net.has_stack(side[0]):
+        return ["--tun", STACK_INTERFACE, "--own", user_stacks.ADDRESSES[side[0]].own]
+    rcvbuf = case.server_rcvbuf if side == "server" else case.client_rcvbuf
+    return ["--congestion", case.net.congestion, *(["--rcvbuf", str(rcvbuf)] if rcvbuf else [])]
 
 
 def start_extra(network: Network, extra: Extra, folder: Path) -> subprocess.Popen[str]:
@@ -107,17 +118,18 @@ def start_late(network: Network, case: Case, folder: Path) -> list[subprocess.Po
     return late
 
 
-def main() -> int:
-    """Make the captures and their truth, and check it."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+def read_arguments(description: str) -> argparse.Namespace:
+    """What was asked for on the command line."""
+    parser = argparse.ArgumentParser(description=description.splitlines()[0])
     parser.add_argument("--out", type=Path, default=HERE / "out")
     parser.add_argument("--truth-only", action="store_true")
     parser.add_argument("words", nargs="*")
-    arguments = parser.parse_args()
-    programs, bad = build(), 0
-    chosen = [
-        c for c in all_cases() if not arguments.words or any(w in c.id for w in arguments.words)
-    ]
+    return parser.parse_args()
+
+
+def make_all(chosen: list[Case], arguments: argparse.Namespace, programs: Path) -> int:
+    """Run these cases, write their truth and check it; 1 when the check complains."""
+    bad = 0
     for number, case in enumerate(chosen, 1):
         if not arguments.truth_only:
             run_case(case, arguments.out, programs)
@@ -133,6 +145,14 @@ def main() -> int:
         bad += bool(complaints)
     print(f"{len(chosen)} cases, {bad} with complaints")
     return bad > 0
+
+
+def main() -> int:
+    """Make the captures and their truth, and check it."""
+    arguments = read_arguments(__doc__ or "")
+    words = arguments.words
+    chosen = [c for c in all_cases() if not words or any(w in c.id for w in words)]
+    return make_all(chosen, arguments, build())
 
 
 if __name__ == "__main__":

@@ -9,8 +9,9 @@ of the project's output contract: connections[].id, .client/.server.nagle,
 Columns: true stalls (held by Nagle for 12 ms or more and released by a pure ACK;
 8 to 12 ms count neither way), found, found by confidence (certain/likely/
 possible), missed; data: the same for those that data with an ACK in it
-released, found of true; false ones by confidence; short: reported, and really
-held by Nagle, but for less than 8 ms (the wire shows only an upper bound);
+released, or an ACK after a retransmission, found of true; false ones by confidence;
+short: reported, and really held by Nagle, but for less than 8 ms (the wire shows only
+an upper bound);
 cause: found with the other cause; nagle: directions whose verdict contradicts
 the socket option, and (unknown of all).
 """

@@ -32,7 +32,7 @@ def score_stalls(truth: Row, result: Row, score: Score) -> None:
     holds = {place(s, s["connection"]): s for s in truth["stalls"] + truth["short_holds"]}
     reported = {place(s, c["id"]): s for c in result["connections"] for s in c["stalls"]}
     for where, hold in holds.items():
-        by_data = hold["release"] == "data"
+        by_data = hold["release"] != "ack"
         score.counts["true by data" if by_data else "true"] += hold["hold_ms"] >= SURE_MS
         score.counts["neutral"] += NEUTRAL_MS <= hold["hold_ms"] < SURE_MS
         if hold["hold_ms"] >= SURE_MS and where not in reported:
@@ -68,7 +68,7 @@ def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score
         score.counts["short"] += 1
         score.lines.append(f"SHORT   {seen}, really held {hold['hold_ms']:.1f} ms")
     elif hold["hold_ms"] >= SURE_MS:
-        score.counts["found by data" if hold["release"] == "data" else "found"] += 1
+        score.counts["found" if hold["release"] == "ack" else "found by data"] += 1
         score.counts[f"found {stall['confidence']}"] += 1
         score_cause(seen, stall, hold, score)
 

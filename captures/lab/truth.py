@@ -16,14 +16,16 @@ A segment's wait in the kernel is divided by the state at each moment:
                 wait counts as loss
     nagle       none of these, TCP_NODELAY off, and less than one MSS unsent
     kernel      anything else (pacing, TSO deferral)
-Nagle held it for the last unbroken stretch of 'nagle' before it left.
+Nagle held it for the last unbroken stretch that began as 'nagle' before it left:
+a congestion window that shrinks meanwhile (a retransmission timer shorter than
+the receiver's ACK timer) changes nothing, without Nagle it would have gone before.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile
 
 from logs import Peer, write_time
 from packets import ACK, Direction, Packet, later
@@ -31,6 +33,7 @@ from packets import ACK, Direction, Packet, later
 STALL_MS, SHORTEST_MS = 10.0, 0.05  # a stall; the shortest wait worth a line
 RELEASE_NS = 3_000_000  # an ACK further before the segment did not release it
 MS = 1_000_000
+NAGLE_STATES = ("nagle", "congestion+nagle")
 
 
 def states(peer: Peer, start: int, end: int) -> list[tuple[str, float]]:
@@ -51,7 +54,7 @@ def _state(peer: Peer, info: tuple[int, ...], time: int) -> str:
         return "cork"
     if not_sent and in_flight + min(not_sent, mss) > window:
         return "window"
-    small = 0 < not_sent < mss and not peer.option("nodelay", time)
+    small = unacked and 0 < not_sent < mss and not peer.option("nodelay", time)
     if unacked >= congestion_window:
         return "congestion+nagle" if small else "congestion"
     return "nagle" if small else "kernel"
@@ -66,14 +69,15 @@ class Held:
     offset: int
     hold_ms: float
     states: list[tuple[str, float]]
-    release: str  # ack | data | sender
+    release: str  # ack | data | retransmission | sender
     release_ack: int | None  # what it acknowledged
     ack_delay_ms: float | None
 
     @property
     def nagle_ms(self) -> float:
         """For how long Nagle held it, in the end."""
-        return sum(ms for _, ms in takewhile(lambda s: s[0] == "nagle", reversed(self.states)))
+        last = list(takewhile(lambda s: s[0] in NAGLE_STATES, reversed(self.states)))[::-1]
+        return sum(ms for _, ms in dropwhile(lambda s: s[0] != "nagle", last))
 
     @property
     def longest_state(self) -> str:
@@ -88,8 +92,9 @@ def held_segments(
     sender: str, peer: Peer, at_sender: Direction, at_receiver: Direction, drops: list[int]
 ) -> list[Held]:
     """Every segment that waited in the kernel of this side."""
-    held = []
-    for segment in at_sender.new_segments():
+    held, new = [], at_sender.new_segments()
+    again = [p.time_ns for p in at_sender.sent if p.length and p not in set(new)]
+    for segment in new:
         offset = at_sender.offset(segment.seq)
         written, left = write_time(peer, offset), segment.time_ns
         if left - written < SHORTEST_MS * MS:
@@ -98,6 +103,7 @@ def held_segments(
         outstanding_since = _outstanding_since(at_sender, segment, written)
         lost = any(outstanding_since <= drop <= left for drop in drops)
         waited = (left - written) / MS
+        resent = any(written < time < left for time in again)
         held.append(
             Held(
                 sender,
@@ -105,7 +111,7 @@ def held_segments(
                 offset,
                 hold_ms=waited,
                 states=[("loss", waited)] if lost else states(peer, written, left),
-                release="sender" if release is None else "data" if release.length else "ack",
+                release=_release_kind(release, resent),
                 release_ack=release.ack if release else None,
                 ack_delay_ms=_ack_delay(at_receiver, release) if release else None,
             )
@@ -201,6 +207,12 @@ def _release(at_sender: Direction, segment: Packet) -> Packet | None:
         if p.flags & ACK and (newest is None or later(p.ack, newest)):
             newest, release = p.ack, p
     return release if release and segment.time_ns - release.time_ns <= RELEASE_NS else None
+
+
+def _release_kind(release: Packet | None, resent: bool) -> str:
+    if release is None:
+        return "sender"
+    return "retransmission" if resent else "data" if release.length else "ack"
 
 
 def _ack_delay(at_receiver: Direction, release: Packet) -> float | None:

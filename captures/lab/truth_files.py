@@ -12,6 +12,7 @@ import json
 from pathlib import Path
 from typing import Any, Protocol
 
+import sender_state
 from cases import Extra
 from logs import Peer, read_drops, read_log
 from net import Net
@@ -66,6 +67,7 @@ class Connection:
         self.alike: list[Coincidence] = []
         for sender in SIDES:
             peer, at_sender = peers[sender], self.at_sender[sender]
+            peer.infos = peer.infos or sender_state.infos(peer, at_sender)
             at_receiver = self.direction(captures[SIDES[sender == "client"]], sender)
             drops = read_drops(wire_log, sender)
             self.held += held_segments(sender, peer, at_sender, at_receiver, drops)

@@ -45,6 +45,7 @@ class Case:
     more: tuple[tuple[str, str], ...] = ()  # further connections: client script, server script
     client_rcvbuf: int = 0
     server_rcvbuf: int = 0
+    snaplen: int = 0  # of the captures at the network's points
 
     @property
     def flows(self) -> tuple[tuple[str, str], ...]:
