@@ -1,7 +1,7 @@
 //! Frames to segments, in a thread of its own: reading and decoding run ahead of the tracking.
 
 use crate::capture::{Capture, End, Frame};
-use crate::decode::{self, Segment, Skip};
+use crate::decode::{self, Addresses, Header, Ports, Segment, Skip};
 use crate::error::ScanError;
 use crate::filter::Filter;
 use crate::flow::Mark;
@@ -13,11 +13,21 @@ const BATCH_LEN: usize = 2048;
 /// Batches that may wait for the tracker.
 const BATCHES_AHEAD: usize = 4;
 
-/// A segment and where it was captured.
+/// A segment and where it was captured: one cache line, which goes from one core to the other.
 #[derive(Debug, Clone, Copy)]
 pub struct Captured {
     pub mark: Mark,
-    pub segment: Segment,
+    pub header: Header,
+    pub ports: Ports,
+    addresses: Stored,
+}
+
+/// Addresses in a batch. The long ones lie apart.
+#[derive(Debug, Clone, Copy)]
+enum Stored {
+    V4([u8; 8]),
+    /// Index into [`Batch::v6`].
+    V6(u32),
 }
 
 /// Segments in the order of the capture.
@@ -26,6 +36,39 @@ pub struct Batch {
     pub segments: Vec<Captured>,
     /// These begin another capture, which overlaps in time with the one before.
     pub starts_over: bool,
+    v6: Vec<[u8; 32]>,
+}
+
+impl Batch {
+    /// The addresses of one of its segments.
+    #[inline]
+    pub fn addresses<'a>(&'a self, captured: &'a Captured) -> Addresses<'a> {
+        match &captured.addresses {
+            Stored::V4(bytes) => Addresses::V4(bytes),
+            Stored::V6(index) => Addresses::V6(&self.v6[*index as usize]),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, segment: &Segment<'_>, mark: Mark) {
+        let addresses = match segment.addresses {
+            Addresses::V4(bytes) => Stored::V4(*bytes),
+            Addresses::V6(bytes) => {
+                self.v6.push(*bytes);
+                Stored::V6(self.v6.len() as u32 - 1)
+            }
+        };
+        let (header, ports) = (segment.header(), segment.ports());
+        self.segments.push(Captured { mark, header, ports, addresses });
+    }
+
+    /// Makes room for the next segments, in the memory of the last.
+    fn reset(&mut self) {
+        self.segments.clear();
+        self.segments.reserve(BATCH_LEN);
+        self.v6.clear();
+        self.starts_over = false;
+    }
 }
 
 /// One input file. Times are ns since the epoch.
@@ -108,7 +151,13 @@ impl Reader {
                 self.batch.starts_over = true;
             }
             match decoded(&frame, &mut self.filter)? {
-                Ok(segment) => self.push(segment, frame.time_ns),
+                Ok(segment) => {
+                    let mark = Mark { time_ns: frame.time_ns, frame: self.frames };
+                    self.batch.push(&segment, mark);
+                    if self.batch.segments.len() == BATCH_LEN {
+                        self.hand_over();
+                    }
+                }
                 Err(skip) => summary.skipped[skip as usize] += 1,
             }
         }
@@ -118,20 +167,9 @@ impl Reader {
         Ok(summary)
     }
 
-    #[inline]
-    fn push(&mut self, segment: Segment, time_ns: i64) {
-        let mark = Mark { time_ns, frame: self.frames };
-        self.batch.segments.push(Captured { mark, segment });
-        if self.batch.segments.len() == BATCH_LEN {
-            self.hand_over();
-        }
-    }
-
     fn hand_over(&mut self) {
         let mut next = self.recycled.try_recv().unwrap_or_default();
-        next.segments.clear();
-        next.starts_over = false;
-        next.segments.reserve(BATCH_LEN);
+        next.reset();
         let batch = std::mem::replace(&mut self.batch, next);
         // The tracker takes until the reader ends: there is always someone to take it.
         let _ = self.full.send(batch);
@@ -149,10 +187,10 @@ fn in_order(paths: &[String]) -> Vec<&str> {
 }
 
 #[inline]
-fn decoded(
-    frame: &Frame<'_>,
+fn decoded<'a>(
+    frame: &Frame<'a>,
     filter: &mut Option<Filter>,
-) -> Result<Result<Segment, Skip>, ScanError> {
+) -> Result<Result<Segment<'a>, Skip>, ScanError> {
     if let Some(filter) = filter
         && !filter.matches(frame)?
     {

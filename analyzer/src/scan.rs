@@ -113,8 +113,8 @@ impl Tracker {
         };
         for (captured, &(id, by)) in batch.segments.iter().zip(&self.found) {
             let connection = &mut self.connections[id as usize];
-            see(connection, by, &captured.segment.header, captured.mark);
-            connection.take(by, &captured.segment.header, captured.mark, &mut sinks);
+            see(connection, by, &captured.header, captured.mark);
+            connection.take(by, &captured.header, captured.mark, &mut sinks);
         }
     }
 
@@ -126,7 +126,8 @@ impl Tracker {
         }
         self.found.clear();
         for captured in &batch.segments {
-            let found = self.table.find(&captured.segment);
+            let addresses = batch.addresses(captured);
+            let found = self.table.find(addresses, captured.ports, &captured.header);
             if let Some(ends) = found.opened {
                 self.connections.push(Connection::new(found.connection, ends));
             }

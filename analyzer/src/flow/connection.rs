@@ -179,7 +179,7 @@ impl Connection {
         }
         half.begin(first_payload);
         half.syn = true;
-        half.mss_option = segment.options.mss.unwrap_or(0);
+        half.mss_option = segment.options.mss;
         half.set_window_scale(segment.options.window_scale);
         half.note_sent(segment, now);
         half.time_segment(first_payload, now.time_ns);
