@@ -1,10 +1,11 @@
-//! Frames to segments, in a thread of its own: reading and decoding run ahead of the tracking.
+//! Frames to segments and their connections, in a thread of its own: reading, decoding and looking
+//! up run ahead of the tracking.
 
 use crate::capture::{Capture, End, Frame};
 use crate::decode::{self, Addresses, Header, Ports, Segment, Skip};
 use crate::error::ScanError;
 use crate::filter::Filter;
-use crate::flow::Mark;
+use crate::flow::{Ends, Mark, Side, Table};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread;
 
@@ -18,7 +19,7 @@ const BATCHES_AHEAD: usize = 4;
 pub struct Captured {
     pub mark: Mark,
     pub header: Header,
-    pub ports: Ports,
+    ports: Ports,
     addresses: Stored,
 }
 
@@ -34,21 +35,14 @@ enum Stored {
 #[derive(Debug, Default)]
 pub struct Batch {
     pub segments: Vec<Captured>,
-    /// These begin another capture, which overlaps in time with the one before.
-    pub starts_over: bool,
+    /// Connection and sender of each segment.
+    pub found: Vec<(u32, Side)>,
+    /// Connections that begin here, in the order of their numbers.
+    pub opened: Vec<Ends>,
     v6: Vec<[u8; 32]>,
 }
 
 impl Batch {
-    /// The addresses of one of its segments.
-    #[inline]
-    pub fn addresses<'a>(&'a self, captured: &'a Captured) -> Addresses<'a> {
-        match &captured.addresses {
-            Stored::V4(bytes) => Addresses::V4(bytes),
-            Stored::V6(index) => Addresses::V6(&self.v6[*index as usize]),
-        }
-    }
-
     #[inline]
     fn push(&mut self, segment: &Segment<'_>, mark: Mark) {
         let addresses = match segment.addresses {
@@ -62,12 +56,26 @@ impl Batch {
         self.segments.push(Captured { mark, header, ports, addresses });
     }
 
+    /// Looks all connections up at once: so the misses of the cache overlap.
+    fn find(&mut self, table: &mut Table) {
+        for captured in &self.segments {
+            let addresses = match &captured.addresses {
+                Stored::V4(bytes) => Addresses::V4(bytes),
+                Stored::V6(index) => Addresses::V6(&self.v6[*index as usize]),
+            };
+            let found = table.find(addresses, captured.ports, &captured.header);
+            self.opened.extend(found.opened);
+            self.found.push((found.connection, found.by));
+        }
+    }
+
     /// Makes room for the next segments, in the memory of the last.
     fn reset(&mut self) {
         self.segments.clear();
         self.segments.reserve(BATCH_LEN);
+        self.found.clear();
+        self.opened.clear();
         self.v6.clear();
-        self.starts_over = false;
     }
 }
 
@@ -105,7 +113,8 @@ pub fn read_all(
     let (full, batches) = sync_channel(BATCHES_AHEAD);
     let (empty, recycled) = channel();
     thread::scope(|scope| {
-        let reader = Reader { filter, full, recycled, batch: Batch::default(), frames: 0 };
+        let table = Table::default();
+        let reader = Reader { filter, table, full, recycled, batch: Batch::default(), frames: 0 };
         let reading = scope.spawn(move || reader.read(paths));
         for batch in batches {
             take(&batch);
@@ -121,6 +130,7 @@ pub fn read_all(
 
 struct Reader {
     filter: Option<Filter>,
+    table: Table,
     full: SyncSender<Batch>,
     recycled: Receiver<Batch>,
     batch: Batch,
@@ -148,7 +158,7 @@ impl Reader {
             self.frames += 1;
             if summary.count(&frame) && previous.is_some_and(|last| last.overlaps(frame.time_ns)) {
                 self.hand_over();
-                self.batch.starts_over = true;
+                self.table.forget();
             }
             match decoded(&frame, &mut self.filter)? {
                 Ok(segment) => {
@@ -168,6 +178,7 @@ impl Reader {
     }
 
     fn hand_over(&mut self) {
+        self.batch.find(&mut self.table);
         let mut next = self.recycled.try_recv().unwrap_or_default();
         next.reset();
         let batch = std::mem::replace(&mut self.batch, next);

@@ -2,9 +2,9 @@
 
 use crate::decode::Header;
 use crate::error::ScanError;
-use crate::flow::{Connection, Exchange, Mark, Side, Sinks, Table};
+use crate::flow::{Connection, Exchange, Mark, Side, Sinks};
 use crate::judge::{Finding, Verdict, judge};
-use crate::reader::{self, Batch, CaptureSummary};
+use crate::reader::{self, Batch, CaptureSummary, Captured};
 use crate::wait::Waits;
 
 /// What to read and how.
@@ -80,12 +80,13 @@ pub fn segments(
     Ok(found)
 }
 
+/// Segments that are taken together: as many misses of the cache as overlap, and no more than
+/// the first-level cache holds.
+const CHUNK: usize = 32;
+
 /// The connections so far.
 struct Tracker {
-    table: Table,
     connections: Vec<Connection>,
-    /// Connection and sender of each segment of the current batch.
-    found: Vec<(u32, Side)>,
     waits: Waits,
     exchanges: Option<Vec<Exchange>>,
     min_wait_ns: i64,
@@ -94,9 +95,7 @@ struct Tracker {
 impl Tracker {
     fn new(min_wait_ns: i64, exchanges: bool) -> Self {
         Self {
-            table: Table::default(),
             connections: Vec::new(),
-            found: Vec::new(),
             waits: Waits::default(),
             exchanges: exchanges.then(Vec::new),
             min_wait_ns,
@@ -105,33 +104,40 @@ impl Tracker {
 
     /// Takes the next segments; shows each to `see`, before it is taken.
     fn take(&mut self, batch: &Batch, see: &mut impl FnMut(&Connection, Side, &Header, Mark)) {
-        self.find(batch);
+        for &ends in &batch.opened {
+            self.connections.push(Connection::new(self.connections.len() as u32, ends));
+        }
+        for (segments, found) in batch.segments.chunks(CHUNK).zip(batch.found.chunks(CHUNK)) {
+            self.warm(found);
+            self.take_some(segments, found, see);
+        }
+    }
+
+    /// Reads a little of each connection before any is worked on: so the misses of the cache
+    /// overlap.
+    fn warm(&self, found: &[(u32, Side)]) {
+        let mut all = 0;
+        for &(id, by) in found {
+            all ^= self.connections[id as usize].warm(by);
+        }
+        std::hint::black_box(all);
+    }
+
+    fn take_some(
+        &mut self,
+        segments: &[Captured],
+        found: &[(u32, Side)],
+        see: &mut impl FnMut(&Connection, Side, &Header, Mark),
+    ) {
         let mut sinks = Sinks {
             waits: &mut self.waits,
             exchanges: &mut self.exchanges,
             min_wait_ns: self.min_wait_ns,
         };
-        for (captured, &(id, by)) in batch.segments.iter().zip(&self.found) {
+        for (captured, &(id, by)) in segments.iter().zip(found) {
             let connection = &mut self.connections[id as usize];
             see(connection, by, &captured.header, captured.mark);
             connection.take(by, &captured.header, captured.mark, &mut sinks);
-        }
-    }
-
-    /// Looks all connections of a batch up, before any is worked on: so the misses of the cache
-    /// overlap.
-    fn find(&mut self, batch: &Batch) {
-        if batch.starts_over {
-            self.table.forget();
-        }
-        self.found.clear();
-        for captured in &batch.segments {
-            let addresses = batch.addresses(captured);
-            let found = self.table.find(addresses, captured.ports, &captured.header);
-            if let Some(ends) = found.opened {
-                self.connections.push(Connection::new(found.connection, ends));
-            }
-            self.found.push((found.connection, found.by));
         }
     }
 

@@ -54,6 +54,17 @@ impl Connection {
         }
     }
 
+    /// Reads from every cache line that the next segment of `by` needs.
+    #[inline]
+    pub fn warm(&self, by: Side) -> u64 {
+        let (half, peer) = (self.half(by), self.half(by.other()));
+        half.warm()
+            ^ peer.warm()
+            ^ self.first_ns as u64
+            ^ u64::from(self.id)
+            ^ self.exchanges.warm()
+    }
+
     pub fn half(&self, side: Side) -> &Half {
         &self.halves[side as usize]
     }

@@ -36,6 +36,12 @@ pub struct Exchanges {
 }
 
 impl Exchanges {
+    /// Reads from the cache line that new data needs.
+    #[inline]
+    pub fn warm(&self) -> u64 {
+        self.begin.frame ^ u64::from(self.count)
+    }
+
     /// New data of `len` bytes; returns the exchange that it ended.
     pub fn data(&mut self, by: Side, len: u32, now: Mark, connection: u32) -> Option<Exchange> {
         let len = u64::from(len);

@@ -9,7 +9,7 @@ mod table;
 pub use connection::{Connection, DEFAULT_MSS, Sinks};
 pub use exchange::Exchange;
 pub use half::Half;
-pub use table::{Endpoint, Table};
+pub use table::{Endpoint, Ends, Table};
 
 /// From this round trip on there is a network between the capture point and a host.
 pub const NETWORK_RTT_NS: i64 = 1_000_000;
