@@ -22,16 +22,19 @@ const LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000;
 const REORDER_NS: i64 = 3_000_000;
 
 /// One TCP connection.
+///
+/// Laid out by hand, as its halves are.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Connection {
-    pub id: u32,
-    pub ends: Ends,
-    /// Effective MSS, once both SYNs were captured.
-    mss: Option<u32>,
     pub halves: [Half; 2],
+    pub exchanges: Exchanges,
     pub first_ns: i64,
     pub last_ns: i64,
-    pub exchanges: Exchanges,
+    /// Effective MSS, once both SYNs were captured.
+    mss: Option<u32>,
+    pub id: u32,
+    pub ends: Ends,
 }
 
 /// Everything a new segment may add to.
@@ -314,14 +317,15 @@ impl Connection {
         {
             exchanges.push(exchange);
         }
-        let peer_window = i64::from(self.half(side.other()).window);
+        let peer_window = self.half(side.other()).window;
         let half = &mut self.halves[side as usize];
         if contradicts {
             half.contradictions += 1;
             half.contradiction = (half.last_data.frame, now.frame);
         }
         half.send(segment, len, now, !len.is_multiple_of(mss));
-        half.room = peer_window - i64::from(half.in_flight());
+        // Windows take 30 bits (RFC 7323, section 2.3), what is in flight 31.
+        half.room = peer_window as i32 - half.in_flight() as i32;
     }
 
     fn push(&self, wait: Wait, sinks: &mut Sinks<'_>) {

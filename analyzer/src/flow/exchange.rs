@@ -23,14 +23,15 @@ impl Exchange {
 
 /// The exchanges of one connection, as they go by.
 #[derive(Debug, Clone, Default)]
+#[repr(C)]
 pub struct Exchanges {
     begin: Mark,
     end: Mark,
     request_bytes: u64,
     response_bytes: u64,
-    pub count: u32,
     /// Sum of all latencies.
     pub latency_ns: i64,
+    pub count: u32,
     /// Latency of the first exchange, and the frame in which it ended.
     pub first: Option<(i64, u64)>,
 }

@@ -19,7 +19,7 @@ pub struct Release {
 /// One direction of a connection, named after its sender.
 ///
 /// Laid out by hand: what every segment needs fills the first cache line, what data and ACKs need
-/// the next two, and the rest is seldom touched.
+/// the next two, and the last is seldom touched.
 #[derive(Debug, Clone, Default)]
 #[repr(C, align(64))]
 pub struct Half {
@@ -51,11 +51,12 @@ pub struct Half {
     pub small_acked: Release,
     pub all_acked: Release,
     /// Room left in the peer's window after the last data, in bytes.
-    pub room: i64,
+    pub room: i32,
     /// Most bytes in flight when the last data had left.
     pub flight: u32,
-    /// Largest payload seen, in bytes.
+    /// Largest payload seen, in bytes, and how often it was sent.
     pub largest: u32,
+    largest_count: u32,
 
     /// Shortest round trip between the capture point and this host, in ns; `i64::MAX` unknown.
     pub rtt_ns: i64,
@@ -72,30 +73,31 @@ pub struct Half {
     /// The last small segment and its length.
     pub small_sent: Mark,
     pub small_len: u32,
+    /// Small segments sent.
+    pub small_segments: u32,
     pub bytes: u64,
+
     /// Last frame in which this host advertised a window of zero.
     pub zero_window_frame: u64,
     /// Last frame before or in which bytes went missing.
     pub unseen_frame: u64,
-
     /// Payload bytes that were acknowledged or jumped over but never captured.
     pub unseen_bytes: u64,
-    pub window_scale_known: bool,
-    /// Announced in the SYN, in bytes; 0 is 'not seen'.
-    pub mss_option: u16,
     /// Small segments sent while a small one was unacknowledged, and one such pair of frames.
-    pub contradictions: u32,
     pub contradiction: (u64, u64),
-    /// Small segments sent.
-    pub small_segments: u32,
-    /// How often the largest payload was sent.
-    largest_count: u32,
-    /// Sequence number that was too far ahead to be believed at once.
-    stray: Option<u32>,
+    pub contradictions: u32,
     pub retransmitted: u32,
     pub duplicated: u32,
     pub reordered: u32,
+    /// Sequence number that was too far ahead to be believed at once, if there is one.
+    stray: u32,
+    has_stray: bool,
+    pub window_scale_known: bool,
+    /// Announced in the SYN, in bytes; 0 is 'not seen'.
+    pub mss_option: u16,
 }
+
+const _: () = assert!(size_of::<Half>() == 4 * 64, "a direction takes four cache lines");
 
 /// A round trip this much above the shortest one is not jitter of the path any more but a delayed
 /// ACK: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
@@ -117,7 +119,7 @@ impl Half {
     /// Reads from the cache lines that most segments need.
     #[inline]
     pub fn warm(&self) -> u64 {
-        u64::from(self.snd_nxt) ^ self.room as u64 ^ self.rtt_ns as u64 ^ self.unseen_frame
+        u64::from(self.snd_nxt) ^ u64::from(self.flight) ^ self.rtt_ns as u64
     }
 
     /// Starts the sequence space at `seq`, the number of the first payload byte.
@@ -141,11 +143,11 @@ impl Half {
         let ahead = seq::distance(self.snd_nxt, seq);
         let goes_on = |stray| (0..=MAX_JUMP).contains(&seq::distance(stray, seq));
         if ahead <= MAX_JUMP {
-            self.stray = None;
+            self.has_stray = false;
             return true;
         }
-        let believed = self.stray.is_some_and(goes_on);
-        self.stray = (!believed).then_some(seq);
+        let believed = self.has_stray && goes_on(self.stray);
+        (self.stray, self.has_stray) = (seq, !believed);
         if believed {
             // What was acknowledged of the missing bytes is not known: begin anew.
             self.snd_una = seq;

@@ -151,7 +151,7 @@ impl Sending<'_> {
             | when(self.segment.has(URG), fact::URGENT)
             | when(half.recovering, fact::RECOVERY)
             | when(zero_window, fact::ZERO_WINDOW)
-            | when(window_known && half.room < i64::from(self.len), fact::WINDOW_FULL)
+            | when(window_known && i64::from(half.room) < i64::from(self.len), fact::WINDOW_FULL)
             | when(half.unseen_frame > from.frame && half.unseen_bytes > 0, fact::UNSEEN)
             | when(
                 half.flight >= self.mss.saturating_mul(INITIAL_WINDOW_SEGMENTS),
