@@ -13,6 +13,7 @@ mod filter;
 mod flow;
 mod hold;
 mod judge;
+mod judging;
 mod link;
 mod pace;
 mod reader;

@@ -3,7 +3,8 @@
 use crate::decode::Header;
 use crate::error::ScanError;
 use crate::flow::{Connection, Exchange, Mark, Side, Sinks};
-use crate::judge::{Finding, Verdict, judge};
+use crate::judge::{Finding, Verdict};
+use crate::judging::judge_all;
 use crate::reader::{self, Batch, CaptureSummary, Captured};
 use crate::wait::Waits;
 
@@ -151,23 +152,12 @@ impl Tracker {
             connection.finish(&mut sinks);
         }
         let mut waits = std::mem::take(&mut self.waits.kept);
-        waits.sort_unstable_by_key(|wait| (wait.connection, wait.to.frame, wait.by as u8));
-        let clock_ns = reader::clock_ns(&captures);
-        let mut findings = Vec::with_capacity(waits.len());
-        let mut first_finding = vec![0];
-        let mut verdicts = Vec::with_capacity(self.connections.len());
-        let mut rest = waits.as_slice();
-        for connection in &self.connections {
-            let own = rest.partition_point(|wait| wait.connection == connection.id);
-            verdicts.push(judge(connection, &rest[..own], clock_ns, &mut findings));
-            first_finding.push(findings.len());
-            rest = &rest[own..];
-        }
+        let judged = judge_all(&self.connections, &mut waits, reader::clock_ns(&captures));
         Scan {
             captures,
-            verdicts,
-            findings,
-            first_finding,
+            verdicts: judged.verdicts,
+            findings: judged.findings,
+            first_finding: judged.first_finding,
             exchanges: self.exchanges,
             unlisted_waits: self.waits.unlisted,
             unlisted_wait_ns: self.waits.unlisted_ns,

@@ -100,13 +100,19 @@ type Parties = (Cause, bool, IpAddr, IpAddr, u16);
 
 /// All stalls, grouped, the costliest first.
 pub fn groups(scan: &Scan) -> Vec<Group> {
-    let mut members: HashMap<Parties, Vec<(&Verdict, &Finding)>> = HashMap::new();
-    for (index, verdict) in scan.verdicts.iter().enumerate() {
-        for finding in scan.findings_of(index).iter().filter(|finding| finding.cause.is_stall()) {
-            members.entry(parties(verdict, finding)).or_default().push((verdict, finding));
+    let mut members: HashMap<Parties, Members> = HashMap::new();
+    for (index, verdict) in scan.verdicts.iter().enumerate().filter(|(_, row)| row.stalls > 0) {
+        let findings = scan.findings_of(index);
+        // A connection's stalls are mostly alike: look their group up once for a run of them.
+        let alike = |a: &Finding, b: &Finding| a.cause == b.cause && a.wait.by == b.wait.by;
+        for run in findings.chunk_by(alike).filter(|run| run[0].cause.is_stall()) {
+            members
+                .entry(parties(verdict, &run[0]))
+                .or_insert_with(|| Members::new(verdict, &run[0]))
+                .add(verdict, run);
         }
     }
-    let mut groups: Vec<Group> = members.into_values().map(|stalls| group(&stalls)).collect();
+    let mut groups: Vec<Group> = members.into_values().map(Members::group).collect();
     groups.sort_by_key(|group| {
         let parties = (group.sender_addr, group.receiver_addr, group.server_port);
         (-group.stalled_ns, parties, group.sender as u8, group.cause as u8)
@@ -125,28 +131,49 @@ fn parties(verdict: &Verdict, finding: &Finding) -> Parties {
     )
 }
 
-fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
-    let (verdict, first) = stalls[0];
-    let sender = first.wait.by;
-    let mut delays: Vec<i64> = stalls.iter().map(|(_, finding)| finding.ack_delay_ns).collect();
-    let all_on = stalls.iter().all(|(verdict, _)| verdict.end(sender).nagle == Nagle::On);
-    Group {
-        cause: first.cause,
-        sender,
-        sender_addr: verdict.end(sender).endpoint.addr,
-        receiver_addr: verdict.end(sender.other()).endpoint.addr,
-        server_port: verdict.end(Side::Server).endpoint.port,
-        stalls: stalls.len() as u64,
-        connections: 1 + stalls.windows(2).filter(|pair| pair[0].0.id != pair[1].0.id).count()
-            as u64,
-        stalled_ns: stalls.iter().map(|(_, finding)| finding.wait.wait_ns()).sum(),
-        confidence: stalls
-            .iter()
-            .map(|(_, finding)| finding.confidence)
-            .max()
-            .unwrap_or(Confidence::Possible),
-        nagle: if all_on { Nagle::On } else { Nagle::Unknown },
-        ack_delays: Timer::of(&mut delays),
+/// A group while its stalls come in.
+struct Members {
+    group: Group,
+    last_connection: Option<u32>,
+    ack_delays_ns: Vec<i64>,
+}
+
+impl Members {
+    fn new(verdict: &Verdict, first: &Finding) -> Self {
+        let sender = first.wait.by;
+        let group = Group {
+            cause: first.cause,
+            sender,
+            sender_addr: verdict.end(sender).endpoint.addr,
+            receiver_addr: verdict.end(sender.other()).endpoint.addr,
+            server_port: verdict.end(Side::Server).endpoint.port,
+            stalls: 0,
+            connections: 0,
+            stalled_ns: 0,
+            confidence: Confidence::Possible,
+            nagle: Nagle::On,
+            ack_delays: None,
+        };
+        Self { group, last_connection: None, ack_delays_ns: Vec::new() }
+    }
+
+    fn add(&mut self, verdict: &Verdict, stalls: &[Finding]) {
+        let group = &mut self.group;
+        group.stalls += stalls.len() as u64;
+        group.connections += u64::from(self.last_connection != Some(verdict.id));
+        self.last_connection = Some(verdict.id);
+        if verdict.end(group.sender).nagle != Nagle::On {
+            group.nagle = Nagle::Unknown;
+        }
+        for stall in stalls {
+            group.stalled_ns += stall.wait.wait_ns();
+            group.confidence = group.confidence.max(stall.confidence);
+            self.ack_delays_ns.push(stall.ack_delay_ns);
+        }
+    }
+
+    fn group(mut self) -> Group {
+        Group { ack_delays: Timer::of(&mut self.ack_delays_ns), ..self.group }
     }
 }
 
@@ -237,11 +264,15 @@ pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&Verdict, &Finding)> {
         })
         .filter(|(_, finding)| !finding.cause.is_stall())
         .collect();
-    waits.sort_by_key(|(_, finding)| {
+    let order = |(_, finding): &(&Verdict, &Finding)| {
         let idle_client = finding.wait.by == Side::Client && finding.cause == Cause::SenderApp;
-        (idle_client, -finding.wait.wait_ns(), finding.wait.to.frame)
-    });
-    waits.truncate(limit);
+        (idle_client, -finding.wait.wait_ns(), finding.wait.to.frame, finding.wait.by as u8)
+    };
+    if limit < waits.len() {
+        waits.select_nth_unstable_by_key(limit, order);
+        waits.truncate(limit);
+    }
+    waits.sort_by_key(order);
     waits
 }
 

@@ -3,17 +3,16 @@
 //! Times are integers in ns since the epoch, durations float ms. Names are stable; fields may be
 //! added.
 
-use super::create;
-use crate::causes::Cause;
+use super::{create, rows};
 use crate::error::ScanError;
-use crate::evidence::{ms, reasons};
-use crate::judge::{CapturePoint, Confidence, End, Finding, Nagle, Verdict};
+use crate::evidence::ms;
+use crate::judge::{CapturePoint, End, Nagle, Verdict};
 use crate::link;
 use crate::reader::CaptureSummary;
 use crate::scan::Scan;
 use crate::summary::{Outcome, Summary, warnings};
 use crate::timers::Timer;
-use serde::ser::{Serialize, Serializer};
+use serde::Serialize;
 use std::array;
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -48,7 +47,7 @@ const WORKERS: usize = 2;
 fn write_connections(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
     let chunks = scan.verdicts.len().div_ceil(CHUNK);
     thread::scope(|scope| {
-        let workers: [Receiver<serde_json::Result<Vec<u8>>>; WORKERS] = array::from_fn(|worker| {
+        let workers: [Receiver<io::Result<Vec<u8>>>; WORKERS] = array::from_fn(|worker| {
             let (done, result) = sync_channel(1);
             scope.spawn(move || {
                 for chunk in (worker..chunks).step_by(WORKERS) {
@@ -70,26 +69,31 @@ fn write_connections(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
 }
 
 /// A chunk of connections, a comma before each.
-fn serialized(scan: &Scan, chunk: usize) -> serde_json::Result<Vec<u8>> {
+fn serialized(scan: &Scan, chunk: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(CHUNK << 10);
     let end = ((chunk + 1) * CHUNK).min(scan.verdicts.len());
     for index in chunk * CHUNK..end {
-        let connection = JsonConnection::new(&scan.verdicts[index], scan.findings_of(index));
+        let verdict = &scan.verdicts[index];
         bytes.push(b',');
-        serde_json::to_writer(&mut bytes, &connection)?;
+        serde_json::to_writer(&mut bytes, &JsonConnection::new(verdict))?;
+        // The object stays open for its rows.
+        bytes.pop();
+        bytes.push(b',');
+        rows::write(&mut bytes, scan.findings_of(index), verdict)?;
+        bytes.push(b'}');
     }
     Ok(bytes)
 }
 
 /// Everything but the connections.
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct Head<'a> {
     schema: &'static str,
     captures: Vec<JsonCapture<'a>>,
     summary: JsonSummary,
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct JsonCapture<'a> {
     path: &'a str,
     packets: u64,
@@ -102,7 +106,7 @@ struct JsonCapture<'a> {
     warnings: Vec<String>,
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct JsonSummary {
     connections: u64,
     tcp_packets: u64,
@@ -115,8 +119,9 @@ struct JsonSummary {
     waits_not_listed_ms: f64,
 }
 
-#[derive(serde::Serialize)]
-struct JsonConnection<'a> {
+/// Without the stalls and waits, which follow.
+#[derive(Serialize)]
+struct JsonConnection {
     id: u32,
     client: JsonEnd,
     server: JsonEnd,
@@ -132,11 +137,9 @@ struct JsonConnection<'a> {
     mean_latency_ms: Option<f64>,
     mean_latency_without_stalls_ms: Option<f64>,
     stalled_ms: f64,
-    stalls: Stalls<'a>,
-    waits: OtherWaits<'a>,
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct JsonEnd {
     addr: IpAddr,
     port: u16,
@@ -153,48 +156,13 @@ struct JsonEnd {
     delayed_ack: Option<JsonTimer>,
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct JsonTimer {
     count: u64,
     median_ms: f64,
     min_ms: f64,
     max_ms: f64,
     consistent_with: &'static str,
-}
-
-struct Stalls<'a>(&'a [Finding], &'a Verdict);
-
-struct OtherWaits<'a>(&'a [Finding]);
-
-#[derive(serde::Serialize)]
-struct JsonStall<'a> {
-    cause: Cause,
-    sender: &'static str,
-    rel_seq: u64,
-    len: u32,
-    len_unacked: u32,
-    frame_unacked: u64,
-    frame_ack: u64,
-    frame_held: u64,
-    time_ns: i64,
-    wait_ms: f64,
-    ack_delay_ms: f64,
-    release_ms: f64,
-    confidence: Confidence,
-    evidence: Evidence<'a>,
-}
-
-struct Evidence<'a>(&'a Finding, &'a Verdict);
-
-#[derive(serde::Serialize)]
-struct JsonWait {
-    cause: Cause,
-    by: &'static str,
-    frame_from: u64,
-    frame_to: u64,
-    rel_seq: u64,
-    time_ns: i64,
-    wait_ms: f64,
 }
 
 impl<'a> Head<'a> {
@@ -239,8 +207,8 @@ impl JsonSummary {
     }
 }
 
-impl<'a> JsonConnection<'a> {
-    fn new(verdict: &'a Verdict, findings: &'a [Finding]) -> Self {
+impl JsonConnection {
+    fn new(verdict: &Verdict) -> Self {
         let [client, server] = verdict.ends.each_ref().map(JsonEnd::new);
         Self {
             id: verdict.id,
@@ -258,8 +226,6 @@ impl<'a> JsonConnection<'a> {
             mean_latency_ms: verdict.mean_latency_ns().map(ms),
             mean_latency_without_stalls_ms: verdict.mean_latency_without_stalls_ns().map(ms),
             stalled_ms: ms(verdict.stalled_ns),
-            stalls: Stalls(findings, verdict),
-            waits: OtherWaits(findings),
         }
     }
 }
@@ -294,71 +260,6 @@ impl JsonTimer {
             min_ms: ms(timer.min_ns),
             max_ms: ms(timer.max_ns),
             consistent_with: timer.consistent_with(),
-        }
-    }
-}
-
-impl Serialize for Stalls<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let stalls = self.0.iter().filter(|finding| finding.cause.is_stall());
-        serializer.collect_seq(stalls.map(|finding| JsonStall::new(finding, self.1)))
-    }
-}
-
-impl<'a> JsonStall<'a> {
-    fn new(finding: &'a Finding, verdict: &'a Verdict) -> Self {
-        let wait = &finding.wait;
-        Self {
-            cause: finding.cause,
-            sender: wait.by.name(),
-            rel_seq: wait.rel_seq,
-            len: wait.len,
-            len_unacked: wait.unacked_len,
-            frame_unacked: wait.from.frame,
-            frame_ack: wait.ack.frame,
-            frame_held: wait.to.frame,
-            time_ns: wait.to.time_ns,
-            wait_ms: ms(wait.wait_ns()),
-            ack_delay_ms: ms(finding.ack_delay_ns),
-            release_ms: ms(wait.release_ns()),
-            confidence: finding.confidence,
-            evidence: Evidence(finding, verdict),
-        }
-    }
-}
-
-impl Serialize for Evidence<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(reasons(self.0, self.1).map(Text))
-    }
-}
-
-/// Serialised by its `Display`.
-struct Text<T>(T);
-
-impl<T: std::fmt::Display> Serialize for Text<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl Serialize for OtherWaits<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let waits = self.0.iter().filter(|finding| !finding.cause.is_stall());
-        serializer.collect_seq(waits.map(JsonWait::new))
-    }
-}
-
-impl JsonWait {
-    fn new(finding: &Finding) -> Self {
-        Self {
-            cause: finding.cause,
-            by: finding.wait.by.name(),
-            frame_from: finding.wait.from.frame,
-            frame_to: finding.wait.to.frame,
-            rel_seq: finding.wait.rel_seq,
-            time_ns: finding.wait.to.time_ns,
-            wait_ms: ms(finding.wait.wait_ns()),
         }
     }
 }
