@@ -3,6 +3,7 @@
 //! The data's way: `capture -> decode -> flow -> wait -> hold, pace, causes -> judge -> tables, export`.
 //! This file is the only one that knows Python.
 
+mod both_cores;
 mod capture;
 mod causes;
 mod decode;

@@ -4,6 +4,7 @@
 //! added.
 
 use super::{create, rows};
+use crate::both_cores::in_order;
 use crate::error::ScanError;
 use crate::evidence::ms;
 use crate::judge::{CapturePoint, End, Nagle, Verdict};
@@ -13,11 +14,8 @@ use crate::scan::Scan;
 use crate::summary::{Outcome, Summary, warnings};
 use crate::timers::Timer;
 use serde::Serialize;
-use std::array;
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread;
 
 /// Writes `scan` to `path` as JSON.
 ///
@@ -38,34 +36,21 @@ fn write_document(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
     writer.flush()
 }
 
-/// Connections that one thread serialises at once.
+/// Connections that are serialised at once.
 const CHUNK: usize = 32;
-/// Threads that serialise; the caller writes.
-const WORKERS: usize = 2;
-
 /// Writes the connections in their order, separated by commas.
 fn write_connections(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
+    let mut first = true;
     let chunks = scan.verdicts.len().div_ceil(CHUNK);
-    thread::scope(|scope| {
-        let workers: [Receiver<io::Result<Vec<u8>>>; WORKERS] = array::from_fn(|worker| {
-            let (done, result) = sync_channel(1);
-            scope.spawn(move || {
-                for chunk in (worker..chunks).step_by(WORKERS) {
-                    if done.send(serialized(scan, chunk)).is_err() {
-                        // Writing failed: nobody waits for more.
-                        break;
-                    }
-                }
-            });
-            result
-        });
-        for chunk in 0..chunks {
-            let bytes = workers[chunk % WORKERS].recv().map_err(io::Error::other)??;
+    in_order(
+        chunks,
+        |chunk| serialized(scan, chunk),
+        |bytes| {
+            let bytes = bytes?;
             // Each connection begins with a comma.
-            writer.write_all(if chunk == 0 { &bytes[1..] } else { &bytes })?;
-        }
-        Ok(())
-    })
+            writer.write_all(&bytes[usize::from(std::mem::take(&mut first))..])
+        },
+    )
 }
 
 /// A chunk of connections, a comma before each.

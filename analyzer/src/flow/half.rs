@@ -116,10 +116,10 @@ impl Half {
         Self { rtt_ns: i64::MAX, ..Self::default() }
     }
 
-    /// Reads from the cache lines that most segments need.
+    /// Reads from each of its cache lines.
     #[inline]
     pub fn warm(&self) -> u64 {
-        u64::from(self.snd_nxt) ^ u64::from(self.flight) ^ self.rtt_ns as u64
+        u64::from(self.snd_nxt) ^ u64::from(self.flight) ^ self.rtt_ns as u64 ^ self.unseen_frame
     }
 
     /// Starts the sequence space at `seq`, the number of the first payload byte.
