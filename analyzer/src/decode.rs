@@ -292,12 +292,12 @@ mod tests {
 
     #[test]
     fn payload_length_is_the_ip_headers_not_the_captured_one() {
-        let snapped = segment(link::RAW, &packet(1040, &[], 10), 1040).unwrap();
-        assert_eq!(snapped.header().len, 1000);
-        let padded = segment(link::RAW, &packet(41, &[], 6), 46).unwrap();
-        assert_eq!(padded.header().len, 1);
-        let offloaded = segment(link::RAW, &packet(0, &[], 10), 70_040).unwrap();
-        assert_eq!(offloaded.header().len, 70_000);
+        let len =
+            |bytes: &[u8], wire_len| segment(link::RAW, bytes, wire_len).unwrap().header().len;
+        let (snapped, padded, offloaded) = (1040, 46, 70_040);
+        assert_eq!(len(&packet(1040, &[], 10), snapped), 1000);
+        assert_eq!(len(&packet(41, &[], 6), padded), 1);
+        assert_eq!(len(&packet(0, &[], 10), offloaded), 70_000);
     }
 
     #[test]

@@ -151,13 +151,14 @@ impl Tracker {
         for connection in &mut self.connections {
             connection.finish(&mut sinks);
         }
-        let mut waits = std::mem::take(&mut self.waits.kept);
-        let judged = judge_all(&self.connections, &mut waits, reader::clock_ns(&captures));
+        let mut findings = std::mem::take(&mut self.waits.kept);
+        let clock_ns = reader::clock_ns(&captures);
+        let (verdicts, first_finding) = judge_all(&self.connections, &mut findings, clock_ns);
         Scan {
             captures,
-            verdicts: judged.verdicts,
-            findings: judged.findings,
-            first_finding: judged.first_finding,
+            verdicts,
+            findings,
+            first_finding,
             exchanges: self.exchanges,
             unlisted_waits: self.waits.unlisted,
             unlisted_wait_ns: self.waits.unlisted_ns,
