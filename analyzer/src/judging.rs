@@ -1,9 +1,12 @@
 //! All verdicts of a scan, worked out on both cores.
 
+use crate::both_cores::in_order;
 use crate::causes::Cause;
 use crate::flow::Connection;
 use crate::judge::{Confidence, Finding, Verdict, judge};
 use crate::wait::Wait;
+use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 impl Finding {
@@ -12,6 +15,12 @@ impl Finding {
         Self { wait, cause: Cause::Unknown, confidence: Confidence::Possible, ack_delay_ns: 0 }
     }
 }
+
+/// Connections that are judged at once.
+const CHUNK: usize = 256;
+
+/// Connections, numbered one after the other, and their waits.
+type Piece<'a> = (&'a [Connection], &'a mut [Finding]);
 
 /// Judges `connections`, which are numbered from 0, by their waits; the capture's clock ticks every
 /// `clock_ns`. The waits become findings where they lie, in the order of their connections.
@@ -22,56 +31,73 @@ pub fn judge_all(
     waits: &mut [Finding],
     clock_ns: i64,
 ) -> (Vec<Verdict>, Vec<usize>) {
-    let middle = connections.len() / 2;
-    let (first, second) = connections.split_at(middle);
-    let (first_waits, second_waits) = split(waits, middle as u32);
-    let mut first_finding = vec![0];
+    sort(waits, connections.len() as u32 / 2);
+    let mut first_finding = Vec::with_capacity(connections.len() + 1);
+    first_finding.push(0);
+    let mut end = 0;
     let mut verdicts = Vec::with_capacity(connections.len());
-    let mut keep = |(verdict, findings): (Verdict, usize)| {
-        first_finding.push(first_finding.last().unwrap_or(&0) + findings);
-        verdicts.push(verdict);
+    // Each piece is taken once: the lock hands it to the thread that does.
+    let pieces: Vec<Mutex<Piece<'_>>> = pieces(connections, waits).map(Mutex::new).collect();
+    let work = |piece: usize| {
+        let mut piece = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
+        judge_some(&mut piece, clock_ns)
     };
-    thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            let mut judged = Vec::with_capacity(second.len());
-            judge_some(second, second_waits, clock_ns, |verdict| judged.push(verdict));
-            judged
-        });
-        judge_some(first, first_waits, clock_ns, &mut keep);
-        match other.join() {
-            Ok(judged) => judged.into_iter().for_each(keep),
-            Err(panic) => std::panic::resume_unwind(panic),
+    let Ok(()) = in_order(pieces.len(), work, |judged| {
+        for (verdict, findings) in judged {
+            end += findings;
+            first_finding.push(end);
+            verdicts.push(verdict);
         }
+        Ok::<(), Infallible>(())
     });
     (verdicts, first_finding)
 }
 
-/// Parts the waits of connections below `middle` from the others.
-fn split(waits: &mut [Finding], middle: u32) -> (&mut [Finding], &mut [Finding]) {
+/// Sorts by connection, then by their ends; those of connections below `middle` in one thread, the
+/// others in another.
+fn sort(waits: &mut [Finding], middle: u32) {
     let before = waits.iter().filter(|row| row.wait.connection < middle).count();
     if before < waits.len() {
         waits.select_nth_unstable_by_key(before, |row| row.wait.connection);
     }
-    waits.split_at_mut(before)
+    let (first, second) = waits.split_at_mut(before);
+    let sort = |waits: &mut [Finding]| {
+        waits.sort_unstable_by_key(|row| {
+            (row.wait.connection, row.wait.to.frame, row.wait.by as u8)
+        });
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| sort(second));
+        sort(first);
+    });
 }
 
-/// Gives each verdict, and how many findings it has, to `keep`: one for each wait.
-fn judge_some(
-    connections: &[Connection],
-    mut rest: &mut [Finding],
-    clock_ns: i64,
-    mut keep: impl FnMut((Verdict, usize)),
-) {
-    rest.sort_unstable_by_key(|row| (row.wait.connection, row.wait.to.frame, row.wait.by as u8));
+fn pieces<'a>(
+    connections: &'a [Connection],
+    mut waits: &'a mut [Finding],
+) -> impl Iterator<Item = Piece<'a>> {
+    connections.chunks(CHUNK).map(move |connections| {
+        let last = connections.last().map_or(0, |connection| connection.id);
+        let count = waits.partition_point(|row| row.wait.connection <= last);
+        let own = waits.split_off_mut(..count).unwrap_or_default();
+        (connections, own)
+    })
+}
+
+/// The verdict on each connection, and how many findings it has: one for each wait.
+fn judge_some(piece: &mut Piece<'_>, clock_ns: i64) -> Vec<(Verdict, usize)> {
+    let (connections, rest) = piece;
+    let mut begin = 0;
     let (mut waits, mut findings) = (Vec::new(), Vec::new());
-    for connection in connections {
-        let count = rest.iter().take_while(|row| row.wait.connection == connection.id).count();
-        let (own, others) = rest.split_at_mut(count);
+    let judge = |connection: &Connection| {
         waits.clear();
-        waits.extend(own.iter().map(|row| row.wait));
+        let own = rest[begin..].iter().take_while(|row| row.wait.connection == connection.id);
+        waits.extend(own.map(|row| row.wait));
         findings.clear();
-        keep((judge(connection, &waits, clock_ns, &mut findings), count));
-        own.copy_from_slice(&findings);
-        rest = others;
-    }
+        let verdict = judge(connection, &waits, clock_ns, &mut findings);
+        rest[begin..begin + waits.len()].copy_from_slice(&findings);
+        begin += waits.len();
+        (verdict, waits.len())
+    };
+    connections.iter().map(judge).collect()
 }

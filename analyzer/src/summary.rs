@@ -8,8 +8,9 @@ use crate::judge::{Confidence, Finding, Nagle, Verdict};
 use crate::reader::CaptureSummary;
 use crate::scan::Scan;
 use crate::timers::Timer;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use serde::Serialize;
-use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// The answer in one word.
@@ -52,28 +53,36 @@ pub struct Summary {
 
 impl Summary {
     pub fn of(scan: &Scan) -> Self {
-        let count = |test: fn(&Verdict) -> bool| {
-            scan.verdicts.iter().filter(|verdict| test(verdict)).count() as u64
-        };
-        let stalls: u64 = scan.verdicts.iter().map(|verdict| u64::from(verdict.stalls)).sum();
-        Self {
+        let mut summary = Self {
             connections: scan.verdicts.len() as u64,
             tcp_packets: scan.captures.iter().map(|capture| capture.tcp_packets).sum(),
-            affected_connections: count(|verdict| verdict.stalls > 0),
-            stalls,
-            stalled_ns: scan.verdicts.iter().map(|verdict| verdict.stalled_ns).sum(),
-            outcome: match (stalls, count(Verdict::is_conclusive)) {
-                (1.., _) => Outcome::Stalls,
-                (0, 0) => Outcome::Inconclusive,
-                _ => Outcome::Clean,
-            },
-            exchanges: scan.verdicts.iter().map(|verdict| u64::from(verdict.exchanges)).sum(),
-            one_sided: count(Verdict::is_one_sided),
-            without_handshake: count(|verdict| {
-                !verdict.handshake && verdict.ends.iter().any(|end| end.bytes > 0)
-            }),
+            affected_connections: 0,
+            stalls: 0,
+            stalled_ns: 0,
+            outcome: Outcome::Inconclusive,
+            exchanges: 0,
+            one_sided: 0,
+            without_handshake: 0,
             unlisted_waits: scan.unlisted_waits,
             unlisted_wait_ns: scan.unlisted_wait_ns,
+        };
+        scan.verdicts.iter().for_each(|verdict| summary.add(verdict));
+        if summary.stalls > 0 {
+            summary.outcome = Outcome::Stalls;
+        }
+        summary
+    }
+
+    fn add(&mut self, verdict: &Verdict) {
+        let has_data = verdict.ends.iter().any(|end| end.bytes > 0);
+        self.affected_connections += u64::from(verdict.stalls > 0);
+        self.stalls += u64::from(verdict.stalls);
+        self.stalled_ns += verdict.stalled_ns;
+        self.exchanges += u64::from(verdict.exchanges);
+        self.one_sided += u64::from(verdict.is_one_sided());
+        self.without_handshake += u64::from(!verdict.handshake && has_data);
+        if verdict.is_conclusive() {
+            self.outcome = Outcome::Clean;
         }
     }
 }
@@ -100,7 +109,7 @@ type Parties = (Cause, bool, IpAddr, IpAddr, u16);
 
 /// All stalls, grouped, the costliest first.
 pub fn groups(scan: &Scan) -> Vec<Group> {
-    let mut members: HashMap<Parties, Members> = HashMap::new();
+    let mut members: HashMap<Parties, Members, RandomState> = HashMap::default();
     for (index, verdict) in scan.verdicts.iter().enumerate().filter(|(_, row)| row.stalls > 0) {
         let findings = scan.findings_of(index);
         // A connection's stalls are mostly alike: look their group up once for a run of them.
@@ -191,7 +200,7 @@ pub struct NagleCount {
 
 /// The parties that sent data, the one with most connections first.
 pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<((Side, IpAddr, u16), NagleCount)> {
-    let mut counts: HashMap<(bool, IpAddr, u16), NagleCount> = HashMap::new();
+    let mut counts: HashMap<(bool, IpAddr, u16), NagleCount, RandomState> = HashMap::default();
     for verdict in &scan.verdicts {
         for side in Side::BOTH.into_iter().filter(|side| verdict.end(*side).bytes > 0) {
             let server_port = verdict.end(Side::Server).endpoint.port;
