@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from logs import Peer
-from packets import ACK, Direction, Packet
+from packets import ACK, Direction, Options, Packet
 from pairs import Pair, base_name, has_merged_writes, is_comparable, is_fixed
 from ship import SNAP, snapped
 from truth import MS, late_writes
@@ -85,7 +85,9 @@ def test_silence_is_counted_from_data_of_either_side_to_the_first_copy() -> None
 
 def packet(time_ms: float, source: int, seq: int, length: int) -> Packet:
     target = SERVER if source == CLIENT else CLIENT
-    return Packet(1, int(time_ms * MS), 0, source, target, seq, 0, length, ACK, 64)
+    return Packet(
+        1, int(time_ms * MS), 0, source, target, seq, 0, length, ACK, 64, Options(0, None, False)
+    )
 
 
 def test_a_write_is_late_only_if_nothing_else_happened_for_10_ms() -> None:

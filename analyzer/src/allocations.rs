@@ -73,7 +73,7 @@ fn reading_and_decoding_allocate_nothing_per_packet() {
         let mut segments = 0;
         while let Some(frame) = capture.next_frame() {
             let segment = decode::segment(frame.link_type, frame.data, frame.wire_len).unwrap();
-            segments += u32::from(segment.header.len == PAYLOAD_LEN);
+            segments += u32::from(segment.header().len == PAYLOAD_LEN);
         }
         assert!(segments >= 3000 * FRAMES);
     });

@@ -18,35 +18,45 @@ pub const URG: u8 = 0x20;
 /// RFC 9293, section 3.1: the header without options, in bytes.
 const TCP_HEADER_LEN: usize = 20;
 
-/// Both addresses of a packet. IPv4 and IPv6 connections never mix.
+/// Source and destination of a packet, as they follow each other in its header. IPv4 and IPv6
+/// connections never mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Addresses {
-    V4 { src: [u8; 4], dst: [u8; 4] },
-    V6 { src: [u8; 16], dst: [u8; 16] },
+pub enum Addresses<'a> {
+    V4(&'a [u8; 8]),
+    V6(&'a [u8; 32]),
 }
 
 /// The TCP options the analysis uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Maximum segment size in bytes (SYN segments).
-    pub mss: Option<u16>,
+    /// Maximum segment size in bytes (SYN segments); 0 where none is announced.
+    pub mss: u16,
     /// Window scale shift count (SYN segments).
     pub window_scale: Option<u8>,
     /// Timestamp value (RFC 7323). The option takes 12 bytes from each segment.
     pub tsval: Option<u32>,
-    /// Are SACK blocks present (RFC 2018)?
-    pub sack: bool,
     /// The capture's snap length cut some of them off: what is missing here may have been there.
     pub cut: bool,
 }
 
-/// One TCP segment as it was captured.
+/// One TCP segment, still in the captured bytes: what is read from it is written only once, where
+/// it is to stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Segment {
-    pub addresses: Addresses,
-    pub src_port: u16,
-    pub dst_port: u16,
-    pub header: Header,
+pub struct Segment<'a> {
+    pub addresses: Addresses<'a>,
+    tcp: &'a [u8; TCP_HEADER_LEN],
+    options: &'a [u8],
+    /// Payload bytes on the wire.
+    len: u32,
+    /// IPv4 identification; 0 where there is none.
+    ip_id: u16,
+}
+
+/// Source and destination port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ports {
+    pub src: u16,
+    pub dst: u16,
 }
 
 /// What a segment says to the connection it belongs to.
@@ -72,6 +82,34 @@ impl Header {
 
     pub fn has(&self, flags: u8) -> bool {
         self.flags & flags != 0
+    }
+}
+
+impl Segment<'_> {
+    #[inline]
+    pub fn ports(&self) -> Ports {
+        let [s0, s1, d0, d1, ..] = *self.tcp;
+        Ports { src: u16::from_be_bytes([s0, s1]), dst: u16::from_be_bytes([d0, d1]) }
+    }
+
+    /// Does the capture end before the header does?
+    #[inline]
+    fn options_cut(&self) -> bool {
+        TCP_HEADER_LEN + self.options.len() < usize::from(self.tcp[12] >> 4) * 4
+    }
+
+    #[inline]
+    pub fn header(&self) -> Header {
+        let tcp = self.tcp;
+        Header {
+            seq: u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]),
+            ack: u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]),
+            len: self.len,
+            window: u16::from_be_bytes([tcp[14], tcp[15]]),
+            ip_id: self.ip_id,
+            options: Options { cut: self.options_cut(), ..options(self.options) },
+            flags: tcp[13],
+        }
     }
 }
 
@@ -117,7 +155,7 @@ impl Skip {
 /// `wire_len` is the frame's length on the wire; it stands in for an IP total length of 0, which
 /// segmentation offload leaves in packets larger than 64 kB.
 #[inline]
-pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment, Skip> {
+pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
     match link::packet(link_type, frame) {
         Inside::Ip(packet) => {
             let before = (frame.len() - packet.len()) as u32;
@@ -141,7 +179,7 @@ pub fn payload(link_type: u32, frame: &[u8]) -> &[u8] {
 }
 
 #[inline]
-fn ip_packet(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
+fn ip_packet(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
     match packet.first().ok_or(Skip::Cut)? >> 4 {
         4 => ipv4(packet, wire_len),
         6 => ipv6(packet, wire_len),
@@ -150,7 +188,7 @@ fn ip_packet(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
 }
 
 #[inline]
-fn ipv4(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
+fn ipv4(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
     if packet.len() < 20 {
         return Err(Skip::Cut);
     }
@@ -166,11 +204,11 @@ fn ipv4(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
         0 => wire_len,
         length => u32::from(length),
     };
-    let addresses = Addresses::V4 { src: header.source(), dst: header.destination() };
+    let addresses = packet[12..].first_chunk().map(Addresses::V4).ok_or(Skip::Cut)?;
     tcp(addresses, &packet[header_len..], total_len, header_len, header.identification())
 }
 
-fn ipv6(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
+fn ipv6(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
     if packet.len() < 40 {
         return Err(Skip::Cut);
     }
@@ -190,20 +228,20 @@ fn ipv6(packet: &[u8], wire_len: u32) -> Result<Segment, Skip> {
         0 => wire_len,
         length => 40 + u32::from(length),
     };
-    let addresses = Addresses::V6 { src: header.source(), dst: header.destination() };
+    let addresses = packet[8..].first_chunk().map(Addresses::V6).ok_or(Skip::Cut)?;
     tcp(addresses, rest, total_len, packet.len() - rest.len(), 0)
 }
 
 /// `captured` starts at the TCP header, `before` bytes into an IP packet of `total_len` bytes and
 /// identification `ip_id`.
 #[inline]
-fn tcp(
-    addresses: Addresses,
-    captured: &[u8],
+fn tcp<'a>(
+    addresses: Addresses<'a>,
+    captured: &'a [u8],
     total_len: u32,
     before: usize,
     ip_id: u16,
-) -> Result<Segment, Skip> {
+) -> Result<Segment<'a>, Skip> {
     let Some(header) = captured.first_chunk::<TCP_HEADER_LEN>() else {
         return Err(Skip::Cut);
     };
@@ -213,23 +251,8 @@ fn tcp(
         return Err(Skip::Malformed);
     }
     let options_end = header_len.min(captured.len());
-    Ok(Segment {
-        addresses,
-        src_port: u16::from_be_bytes([header[0], header[1]]),
-        dst_port: u16::from_be_bytes([header[2], header[3]]),
-        header: Header {
-            seq: u32::from_be_bytes([header[4], header[5], header[6], header[7]]),
-            ack: u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
-            len: len as u32,
-            window: u16::from_be_bytes([header[14], header[15]]),
-            ip_id,
-            options: Options {
-                cut: captured.len() < header_len,
-                ..options(&captured[TCP_HEADER_LEN..options_end])
-            },
-            flags: header[13],
-        },
-    })
+    let options = &captured[TCP_HEADER_LEN..options_end];
+    Ok(Segment { addresses, tcp: header, options, len: len as u32, ip_id })
 }
 
 /// Reads the options until their end or the first that makes no sense (RFC 9293, section 3.1).
@@ -243,6 +266,7 @@ fn options(bytes: &[u8]) -> Options {
     all_options(bytes)
 }
 
+#[cold]
 fn all_options(mut bytes: &[u8]) -> Options {
     let mut found = Options::default();
     while let Some((&kind, rest)) = bytes.split_first() {
@@ -263,10 +287,9 @@ fn all_options(mut bytes: &[u8]) -> Options {
 
 fn option(found: &mut Options, kind: u8, value: &[u8]) {
     match (kind, value) {
-        (2, &[high, low]) => found.mss = Some(u16::from_be_bytes([high, low])),
+        (2, &[high, low]) => found.mss = u16::from_be_bytes([high, low]),
         // RFC 7323, section 2.3: a shift above 14 counts as 14.
         (3, &[shift]) => found.window_scale = Some(shift.min(14)),
-        (5, blocks) if blocks.len() >= 8 => found.sack = true,
         (8, &[t0, t1, t2, t3, _, _, _, _]) => {
             found.tsval = Some(u32::from_be_bytes([t0, t1, t2, t3]));
         }
@@ -291,12 +314,12 @@ mod tests {
 
     #[test]
     fn payload_length_is_the_ip_headers_not_the_captured_one() {
-        let snapped = segment(link::RAW, &packet(1040, &[], 10), 1040).unwrap();
-        assert_eq!(snapped.header.len, 1000);
-        let padded = segment(link::RAW, &packet(41, &[], 6), 46).unwrap();
-        assert_eq!(padded.header.len, 1);
-        let offloaded = segment(link::RAW, &packet(0, &[], 10), 70_040).unwrap();
-        assert_eq!(offloaded.header.len, 70_000);
+        let len =
+            |bytes: &[u8], wire_len| segment(link::RAW, bytes, wire_len).unwrap().header().len;
+        let (snapped, padded, offloaded) = (1040, 46, 70_040);
+        assert_eq!(len(&packet(1040, &[], 10), snapped), 1000);
+        assert_eq!(len(&packet(41, &[], 6), padded), 1);
+        assert_eq!(len(&packet(0, &[], 10), offloaded), 70_000);
     }
 
     #[test]
@@ -312,20 +335,21 @@ mod tests {
     fn options_are_read_and_nonsense_stops_quietly() {
         let syn = [2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7];
         let read = options(&syn);
-        assert_eq!((read.mss, read.window_scale), (Some(1460), Some(7)));
-        assert!(read.tsval == Some(0) && !read.sack);
+        assert_eq!((read.mss, read.window_scale), (1460, Some(7)));
+        assert_eq!(read.tsval, Some(0));
         assert_eq!(options(&[2, 40, 1]), Options::default());
         assert_eq!(options(&[2, 0, 1, 1]), Options::default());
-        assert!(options(&[1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2]).sack);
+        let after_sack = [1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 8, 10, 0, 0, 0, 3, 0, 0, 0, 4];
+        assert_eq!(options(&after_sack).tsval, Some(3));
     }
 
     #[test]
     fn options_that_the_snap_length_cut_are_marked() {
         let whole = packet(60, &[2, 4, 0x05, 0xb4, 4, 2, 1, 3, 3, 7, 0, 0], 0);
-        let read = segment(link::RAW, &whole, 52).unwrap().header.options;
+        let read = segment(link::RAW, &whole, 52).unwrap().header().options;
         assert_eq!((read.window_scale, read.cut), (Some(7), false));
-        let read = segment(link::RAW, &whole[..47], 52).unwrap().header.options;
-        assert_eq!((read.mss, read.window_scale, read.cut), (Some(1460), None, true));
+        let read = segment(link::RAW, &whole[..47], 52).unwrap().header().options;
+        assert_eq!((read.mss, read.window_scale, read.cut), (1460, None, true));
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl Layout {
             tcp_at,
             payload_at: frame.data.len().min(tcp_at + tcp_header_len),
             tcp_header_len,
-            payload_len: segment.header.len,
+            payload_len: segment.header().len,
         })
     }
 

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod allocations;
 mod anonymize;
+mod both_cores;
 mod capture;
 mod causes;
 mod checksum;
@@ -21,6 +22,7 @@ mod frames;
 mod hold;
 mod hops;
 mod judge;
+mod judging;
 mod layout;
 mod link;
 mod pace;

@@ -1,10 +1,11 @@
-//! Frames to segments, in a thread of its own: reading and decoding run ahead of the tracking.
+//! Frames to segments and their connections, in a thread of its own: reading, decoding and looking
+//! up run ahead of the tracking.
 
 use crate::capture::{Capture, End, Frame};
-use crate::decode::{self, Segment, Skip};
+use crate::decode::{self, Addresses, Header, Ports, Segment, Skip};
 use crate::error::ScanError;
 use crate::filter::Filter;
-use crate::flow::Mark;
+use crate::flow::{Ends, Mark, Side, Table};
 use crate::progress::{Progress, Stopped};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
@@ -15,19 +16,69 @@ const BATCH_LEN: usize = 2048;
 /// Batches that may wait for the tracker.
 const BATCHES_AHEAD: usize = 4;
 
-/// A segment and where it was captured.
+/// A segment and where it was captured: one cache line, which goes from one core to the other.
 #[derive(Debug, Clone, Copy)]
 pub struct Captured {
     pub mark: Mark,
-    pub segment: Segment,
+    pub header: Header,
+    ports: Ports,
+    addresses: Stored,
+}
+
+/// Addresses in a batch. The long ones lie apart.
+#[derive(Debug, Clone, Copy)]
+enum Stored {
+    V4([u8; 8]),
+    /// Index into [`Batch::v6`].
+    V6(u32),
 }
 
 /// Segments in the order of the capture.
 #[derive(Debug, Default)]
 pub struct Batch {
     pub segments: Vec<Captured>,
-    /// These begin another capture, which overlaps in time with the one before.
-    pub starts_over: bool,
+    /// Connection and sender of each segment.
+    pub found: Vec<(u32, Side)>,
+    /// Connections that begin here, in the order of their numbers.
+    pub opened: Vec<Ends>,
+    v6: Vec<[u8; 32]>,
+}
+
+impl Batch {
+    #[inline]
+    fn push(&mut self, segment: &Segment<'_>, mark: Mark) {
+        let addresses = match segment.addresses {
+            Addresses::V4(bytes) => Stored::V4(*bytes),
+            Addresses::V6(bytes) => {
+                self.v6.push(*bytes);
+                Stored::V6(self.v6.len() as u32 - 1)
+            }
+        };
+        let (header, ports) = (segment.header(), segment.ports());
+        self.segments.push(Captured { mark, header, ports, addresses });
+    }
+
+    /// Looks all connections up at once: so the misses of the cache overlap.
+    fn find(&mut self, table: &mut Table) {
+        for captured in &self.segments {
+            let addresses = match &captured.addresses {
+                Stored::V4(bytes) => Addresses::V4(bytes),
+                Stored::V6(index) => Addresses::V6(&self.v6[*index as usize]),
+            };
+            let found = table.find(addresses, captured.ports, &captured.header);
+            self.opened.extend(found.opened);
+            self.found.push((found.connection, found.by));
+        }
+    }
+
+    /// Makes room for the next segments, in the memory of the last.
+    fn reset(&mut self) {
+        self.segments.clear();
+        self.segments.reserve(BATCH_LEN);
+        self.found.clear();
+        self.opened.clear();
+        self.v6.clear();
+    }
 }
 
 /// One input file. Times are ns since the epoch.
@@ -67,8 +118,9 @@ pub fn read_all(
     let (full, batches) = sync_channel(BATCHES_AHEAD);
     let (empty, recycled) = channel();
     thread::scope(|scope| {
-        let reader =
-            Reader { filter, full, recycled, progress, batch: Batch::default(), frames: 0 };
+        let table = Table::default();
+        let batch = Batch::default();
+        let reader = Reader { filter, table, full, recycled, progress, batch, frames: 0 };
         let reading = scope.spawn(move || reader.read(paths));
         for batch in batches {
             take(&batch);
@@ -84,6 +136,7 @@ pub fn read_all(
 
 struct Reader {
     filter: Option<Filter>,
+    table: Table,
     full: SyncSender<Batch>,
     recycled: Receiver<Batch>,
     progress: Arc<Progress>,
@@ -138,10 +191,16 @@ impl Reader {
             self.progress.set_packets(self.frames);
             if summary.count(&frame) && previous.is_some_and(|last| last.overlaps(frame.time_ns)) {
                 self.hand_over();
-                self.batch.starts_over = true;
+                self.table.forget();
             }
             match decoded(&frame, &mut self.filter)? {
-                Ok(segment) => self.push(segment, frame.time_ns),
+                Ok(segment) => {
+                    let mark = Mark { time_ns: frame.time_ns, frame: self.frames };
+                    self.batch.push(&segment, mark);
+                    if self.batch.segments.len() == BATCH_LEN {
+                        self.hand_over();
+                    }
+                }
                 Err(skip) => summary.skipped[skip as usize] += 1,
             }
         }
@@ -151,20 +210,10 @@ impl Reader {
         Ok(summary)
     }
 
-    #[inline]
-    fn push(&mut self, segment: Segment, time_ns: i64) {
-        let mark = Mark { time_ns, frame: self.frames };
-        self.batch.segments.push(Captured { mark, segment });
-        if self.batch.segments.len() == BATCH_LEN {
-            self.hand_over();
-        }
-    }
-
     fn hand_over(&mut self) {
+        self.batch.find(&mut self.table);
         let mut next = self.recycled.try_recv().unwrap_or_default();
-        next.segments.clear();
-        next.starts_over = false;
-        next.segments.reserve(BATCH_LEN);
+        next.reset();
         let batch = std::mem::replace(&mut self.batch, next);
         // The tracker takes until the reader ends: there is always someone to take it.
         let _ = self.full.send(batch);
@@ -185,10 +234,10 @@ pub fn in_order(paths: &[String]) -> Vec<&str> {
 }
 
 #[inline]
-fn decoded(
-    frame: &Frame<'_>,
+fn decoded<'a>(
+    frame: &Frame<'a>,
     filter: &mut Option<Filter>,
-) -> Result<Result<Segment, Skip>, ScanError> {
+) -> Result<Result<Segment<'a>, Skip>, ScanError> {
     if let Some(filter) = filter
         && !filter.matches(frame)?
     {

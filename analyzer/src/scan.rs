@@ -2,10 +2,11 @@
 
 use crate::decode::Header;
 use crate::error::ScanError;
-use crate::flow::{Connection, Exchange, Exchanged, Mark, ServerLatency, Side, Sinks, Table};
-use crate::judge::{Finding, Verdict, judge};
+use crate::flow::{Connection, Exchange, Exchanged, Mark, ServerLatency, Side, Sinks};
+use crate::judge::{Finding, Verdict};
+use crate::judging::judge_all;
 use crate::progress::Progress;
-use crate::reader::{self, Batch, CaptureSummary};
+use crate::reader::{self, Batch, CaptureSummary, Captured};
 use crate::wait::Waits;
 use std::sync::Arc;
 
@@ -113,12 +114,13 @@ pub fn each_segment(
     Ok(())
 }
 
+/// Segments that are taken together: as many misses of the cache as overlap, and no more than
+/// the first-level cache holds.
+const CHUNK: usize = 32;
+
 /// The connections so far.
 struct Tracker {
-    table: Table,
     connections: Vec<Connection>,
-    /// Connection and sender of each segment of the current batch.
-    found: Vec<(u32, Side)>,
     waits: Waits,
     exchanged: Exchanged,
     min_wait_ns: i64,
@@ -127,9 +129,7 @@ struct Tracker {
 impl Tracker {
     fn new(min_wait_ns: i64, exchanges: bool) -> Self {
         Self {
-            table: Table::default(),
             connections: Vec::new(),
-            found: Vec::new(),
             waits: Waits::default(),
             exchanged: Exchanged::new(exchanges),
             min_wait_ns,
@@ -138,32 +138,40 @@ impl Tracker {
 
     /// Takes the next segments; shows each to `see`, before it is taken.
     fn take(&mut self, batch: &Batch, see: &mut impl FnMut(&Connection, Side, &Header, Mark)) {
-        self.find(batch);
+        for &ends in &batch.opened {
+            self.connections.push(Connection::new(self.connections.len() as u32, ends));
+        }
+        for (segments, found) in batch.segments.chunks(CHUNK).zip(batch.found.chunks(CHUNK)) {
+            self.warm(found);
+            self.take_some(segments, found, see);
+        }
+    }
+
+    /// Reads a little of each connection before any is worked on: so the misses of the cache
+    /// overlap.
+    fn warm(&self, found: &[(u32, Side)]) {
+        let mut all = 0;
+        for &(id, by) in found {
+            all ^= self.connections[id as usize].warm(by);
+        }
+        std::hint::black_box(all);
+    }
+
+    fn take_some(
+        &mut self,
+        segments: &[Captured],
+        found: &[(u32, Side)],
+        see: &mut impl FnMut(&Connection, Side, &Header, Mark),
+    ) {
         let mut sinks = Sinks {
             waits: &mut self.waits,
             exchanged: &mut self.exchanged,
             min_wait_ns: self.min_wait_ns,
         };
-        for (captured, &(id, by)) in batch.segments.iter().zip(&self.found) {
+        for (captured, &(id, by)) in segments.iter().zip(found) {
             let connection = &mut self.connections[id as usize];
-            see(connection, by, &captured.segment.header, captured.mark);
-            connection.take(by, &captured.segment.header, captured.mark, &mut sinks);
-        }
-    }
-
-    /// Looks all connections of a batch up, before any is worked on: so the misses of the cache
-    /// overlap.
-    fn find(&mut self, batch: &Batch) {
-        if batch.starts_over {
-            self.table.forget();
-        }
-        self.found.clear();
-        for captured in &batch.segments {
-            let found = self.table.find(&captured.segment);
-            if let Some(ends) = found.opened {
-                self.connections.push(Connection::new(found.connection, ends));
-            }
-            self.found.push((found.connection, found.by));
+            see(connection, by, &captured.header, captured.mark);
+            connection.take(by, &captured.header, captured.mark, &mut sinks);
         }
     }
 
@@ -176,19 +184,9 @@ impl Tracker {
         for connection in &mut self.connections {
             connection.finish(&mut sinks);
         }
-        let mut waits = std::mem::take(&mut self.waits.kept);
-        waits.sort_unstable_by_key(|wait| (wait.connection, wait.to.frame, wait.by as u8));
+        let mut findings = std::mem::take(&mut self.waits.kept);
         let clock_ns = reader::clock_ns(&captures);
-        let mut findings = Vec::with_capacity(waits.len());
-        let mut first_finding = vec![0];
-        let mut verdicts = Vec::with_capacity(self.connections.len());
-        let mut rest = waits.as_slice();
-        for connection in &self.connections {
-            let own = rest.partition_point(|wait| wait.connection == connection.id);
-            verdicts.push(judge(connection, &rest[..own], clock_ns, &mut findings));
-            first_finding.push(findings.len());
-            rest = &rest[own..];
-        }
+        let (verdicts, first_finding) = judge_all(&self.connections, &mut findings, clock_ns);
         Scan {
             captures,
             anonymized: None,

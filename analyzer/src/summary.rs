@@ -9,8 +9,9 @@ use crate::pieces::{PieceCounter, Pieces};
 use crate::reader::CaptureSummary;
 use crate::scan::Scan;
 use crate::timers::Timer;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use serde::Serialize;
-use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// The answer in one word.
@@ -59,34 +60,45 @@ pub struct Summary {
 
 impl Summary {
     pub fn of(scan: &Scan) -> Self {
-        let count = |test: fn(&Verdict) -> bool| {
-            scan.verdicts.iter().filter(|verdict| test(verdict)).count() as u64
-        };
-        let affected = || scan.verdicts.iter().filter(|verdict| verdict.stalls > 0);
-        let stalls: u64 = scan.verdicts.iter().map(|verdict| u64::from(verdict.stalls)).sum();
-        Self {
+        let mut summary = Self {
             connections: scan.verdicts.len() as u64,
             tcp_packets: scan.captures.iter().map(|capture| capture.tcp_packets).sum(),
-            affected_connections: affected().count() as u64,
-            stalls,
-            stalled_ns: scan.verdicts.iter().map(|verdict| verdict.stalled_ns).sum(),
-            outcome: match (stalls, count(Verdict::is_conclusive)) {
-                (1.., _) => Outcome::Stalls,
-                (0, 0) => Outcome::Inconclusive,
-                _ => Outcome::Clean,
-            },
-            exchanges: scan.verdicts.iter().map(|verdict| u64::from(verdict.exchanges)).sum(),
-            affected_exchanges: affected().map(|verdict| u64::from(verdict.exchanges)).sum(),
-            affected_latency_ns: affected()
-                .fold(0, |sum, verdict| verdict.latency_ns.saturating_add(sum)),
-            affected_stalled_ns: affected().map(|verdict| verdict.exchanges_stalled_ns).sum(),
+            affected_connections: 0,
+            stalls: 0,
+            stalled_ns: 0,
+            outcome: Outcome::Inconclusive,
+            exchanges: 0,
+            affected_exchanges: 0,
+            affected_latency_ns: 0,
+            affected_stalled_ns: 0,
             stalls_by_confidence: by_confidence(scan),
-            one_sided: count(Verdict::is_one_sided),
-            without_handshake: count(|verdict| {
-                !verdict.handshake && verdict.ends.iter().any(|end| end.bytes > 0)
-            }),
+            one_sided: 0,
+            without_handshake: 0,
             unlisted_waits: scan.unlisted_waits,
             unlisted_wait_ns: scan.unlisted_wait_ns,
+        };
+        scan.verdicts.iter().for_each(|verdict| summary.add(verdict));
+        if summary.stalls > 0 {
+            summary.outcome = Outcome::Stalls;
+        }
+        summary
+    }
+
+    fn add(&mut self, verdict: &Verdict) {
+        let has_data = verdict.ends.iter().any(|end| end.bytes > 0);
+        self.affected_connections += u64::from(verdict.stalls > 0);
+        self.stalls += u64::from(verdict.stalls);
+        self.stalled_ns += verdict.stalled_ns;
+        if verdict.stalls > 0 {
+            self.affected_exchanges += u64::from(verdict.exchanges);
+            self.affected_latency_ns = self.affected_latency_ns.saturating_add(verdict.latency_ns);
+            self.affected_stalled_ns += verdict.exchanges_stalled_ns;
+        }
+        self.exchanges += u64::from(verdict.exchanges);
+        self.one_sided += u64::from(verdict.is_one_sided());
+        self.without_handshake += u64::from(!verdict.handshake && has_data);
+        if verdict.is_conclusive() {
+            self.outcome = Outcome::Clean;
         }
     }
 }
@@ -124,13 +136,19 @@ type Parties = (Cause, bool, IpAddr, IpAddr, u16);
 
 /// All stalls, grouped, the costliest first.
 pub fn groups(scan: &Scan) -> Vec<Group> {
-    let mut members: HashMap<Parties, Vec<(&Verdict, &Finding)>> = HashMap::new();
-    for (index, verdict) in scan.verdicts.iter().enumerate() {
-        for finding in scan.findings_of(index).iter().filter(|finding| finding.cause.is_stall()) {
-            members.entry(parties(verdict, finding)).or_default().push((verdict, finding));
+    let mut members: HashMap<Parties, Members, RandomState> = HashMap::default();
+    for (index, verdict) in scan.verdicts.iter().enumerate().filter(|(_, row)| row.stalls > 0) {
+        let findings = scan.findings_of(index);
+        // A connection's stalls are mostly alike: look their group up once for a run of them.
+        let alike = |a: &Finding, b: &Finding| a.cause == b.cause && a.wait.by == b.wait.by;
+        for run in findings.chunk_by(alike).filter(|run| run[0].cause.is_stall()) {
+            members
+                .entry(parties(verdict, &run[0]))
+                .or_insert_with(|| Members::new(verdict, &run[0]))
+                .add(verdict, run);
         }
     }
-    let mut groups: Vec<Group> = members.into_values().map(|stalls| group(&stalls)).collect();
+    let mut groups: Vec<Group> = members.into_values().map(Members::group).collect();
     groups.sort_by_key(|group| {
         let parties = (group.sender_addr, group.receiver_addr, group.server_port);
         (-group.stalled_ns, parties, group.sender as u8, group.cause as u8)
@@ -149,34 +167,65 @@ fn parties(verdict: &Verdict, finding: &Finding) -> Parties {
     )
 }
 
-fn group(stalls: &[(&Verdict, &Finding)]) -> Group {
-    let (verdict, first) = stalls[0];
-    let sender = first.wait.by;
-    let mut delays: Vec<i64> = stalls.iter().map(|(_, finding)| finding.ack_delay_ns).collect();
-    let by_connection = || stalls.chunk_by(|(one, _), (other, _)| one.id == other.id);
-    let mut pieces = PieceCounter::new(verdict, sender);
-    for (_, finding) in stalls {
-        pieces.add(&finding.wait);
+/// A group while its stalls come in.
+struct Members {
+    group: Group,
+    last_connection: Option<u32>,
+    ack_delays_ns: Vec<i64>,
+    pieces: PieceCounter,
+}
+
+impl Members {
+    fn new(verdict: &Verdict, first: &Finding) -> Self {
+        let sender = first.wait.by;
+        let group = Group {
+            cause: first.cause,
+            sender,
+            sender_addr: verdict.end(sender).endpoint.addr,
+            receiver_addr: verdict.end(sender.other()).endpoint.addr,
+            server_port: verdict.end(Side::Server).endpoint.port,
+            stalls: 0,
+            connections: 0,
+            stalled_ns: 0,
+            confidence: Confidence::Possible,
+            nagle: Nagle::On,
+            ack_delays: None,
+            exchanges: 0,
+            pieces: Pieces::default(),
+        };
+        Self {
+            group,
+            last_connection: None,
+            ack_delays_ns: Vec::new(),
+            pieces: PieceCounter::new(verdict, sender),
+        }
     }
-    let all_on = stalls.iter().all(|(verdict, _)| verdict.end(sender).nagle == Nagle::On);
-    Group {
-        cause: first.cause,
-        sender,
-        sender_addr: verdict.end(sender).endpoint.addr,
-        receiver_addr: verdict.end(sender.other()).endpoint.addr,
-        server_port: verdict.end(Side::Server).endpoint.port,
-        stalls: stalls.len() as u64,
-        connections: by_connection().count() as u64,
-        exchanges: by_connection().map(|stalls| u64::from(stalls[0].0.exchanges)).sum(),
-        stalled_ns: stalls.iter().map(|(_, finding)| finding.wait.wait_ns()).sum(),
-        confidence: stalls
-            .iter()
-            .map(|(_, finding)| finding.confidence)
-            .max()
-            .unwrap_or(Confidence::Possible),
-        nagle: if all_on { Nagle::On } else { Nagle::Unknown },
-        ack_delays: Timer::of(&mut delays),
-        pieces: pieces.total(),
+
+    fn add(&mut self, verdict: &Verdict, stalls: &[Finding]) {
+        let group = &mut self.group;
+        group.stalls += stalls.len() as u64;
+        group.connections += u64::from(self.last_connection != Some(verdict.id));
+        if self.last_connection != Some(verdict.id) {
+            group.exchanges += u64::from(verdict.exchanges);
+        }
+        self.last_connection = Some(verdict.id);
+        if verdict.end(group.sender).nagle != Nagle::On {
+            group.nagle = Nagle::Unknown;
+        }
+        for stall in stalls {
+            group.stalled_ns += stall.wait.wait_ns();
+            group.confidence = group.confidence.max(stall.confidence);
+            self.ack_delays_ns.push(stall.ack_delay_ns);
+            self.pieces.add(&stall.wait);
+        }
+    }
+
+    fn group(mut self) -> Group {
+        Group {
+            ack_delays: Timer::of(&mut self.ack_delays_ns),
+            pieces: self.pieces.total(),
+            ..self.group
+        }
     }
 }
 
@@ -194,7 +243,7 @@ pub struct NagleCount {
 
 /// The parties that sent data, the one with most connections first.
 pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<((Side, IpAddr, u16), NagleCount)> {
-    let mut counts: HashMap<(bool, IpAddr, u16), NagleCount> = HashMap::new();
+    let mut counts: HashMap<(bool, IpAddr, u16), NagleCount, RandomState> = HashMap::default();
     for verdict in &scan.verdicts {
         for side in Side::BOTH.into_iter().filter(|side| verdict.end(*side).bytes > 0) {
             let server_port = verdict.end(Side::Server).endpoint.port;
@@ -315,11 +364,15 @@ pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&Verdict, &Finding)> {
         })
         .filter(|(_, finding)| !finding.cause.is_stall())
         .collect();
-    waits.sort_by_key(|(_, finding)| {
+    let order = |(_, finding): &(&Verdict, &Finding)| {
         let idle_client = finding.wait.by == Side::Client && finding.cause == Cause::SenderApp;
-        (idle_client, -finding.wait.wait_ns(), finding.wait.to.frame)
-    });
-    waits.truncate(limit);
+        (idle_client, -finding.wait.wait_ns(), finding.wait.to.frame, finding.wait.by as u8)
+    };
+    if limit < waits.len() {
+        waits.select_nth_unstable_by_key(limit, order);
+        waits.truncate(limit);
+    }
+    waits.sort_by_key(order);
     waits
 }
 

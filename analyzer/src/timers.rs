@@ -14,13 +14,10 @@ pub struct Timer {
 impl Timer {
     /// From single delays; `None` without any.
     pub fn of(delays_ns: &mut [i64]) -> Option<Self> {
-        delays_ns.sort_unstable();
-        Some(Self {
-            count: delays_ns.len() as u64,
-            median_ns: *delays_ns.get(delays_ns.len() / 2)?,
-            min_ns: *delays_ns.first()?,
-            max_ns: *delays_ns.last()?,
-        })
+        let (min_ns, max_ns) = (*delays_ns.iter().min()?, *delays_ns.iter().max()?);
+        let middle = delays_ns.len() / 2;
+        let (_, &mut median_ns, _) = delays_ns.select_nth_unstable(middle);
+        Some(Self { count: delays_ns.len() as u64, median_ns, min_ns, max_ns })
     }
 
     /// Names a stack whose timer looks like this.

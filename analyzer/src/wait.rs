@@ -4,6 +4,7 @@
 //! at the end, when the whole connection is known.
 
 use crate::flow::{Mark, Side};
+use crate::judge::Finding;
 
 /// Facts about a wait, as bits of [`Wait::facts`].
 pub mod fact {
@@ -112,7 +113,8 @@ const MAX_OTHER_WAITS: usize = 1 << 16;
 /// The waits of a scan, in the order of their ends.
 #[derive(Debug, Default)]
 pub struct Waits {
-    pub kept: Vec<Wait>,
+    /// They are judged where they lie, when all is known.
+    pub kept: Vec<Finding>,
     others: usize,
     pub unlisted: u64,
     pub unlisted_ns: i64,
@@ -124,7 +126,8 @@ impl Waits {
         /// Waits of other connections that may have ended since.
         const RECENT: usize = 64;
         let recent = self.kept.iter_mut().rev().take(RECENT);
-        let mut own = recent.filter(|wait| (wait.connection, wait.by) == (connection, by));
+        let waits = recent.map(|finding| &mut finding.wait);
+        let mut own = waits.filter(|wait| (wait.connection, wait.by) == (connection, by));
         if let Some(wait) = own.find(|wait| wait.to.frame == frame) {
             wait.facts |= fact::LOST_BEFORE;
         }
@@ -132,14 +135,14 @@ impl Waits {
 
     /// Keeps a wait that may be a stall.
     pub fn push_candidate(&mut self, wait: Wait) {
-        self.kept.push(wait);
+        self.kept.push(Finding::unjudged(wait));
     }
 
     /// Keeps or counts any other wait.
     pub fn push_other(&mut self, wait: Wait) {
         if self.others < MAX_OTHER_WAITS {
             self.others += 1;
-            self.kept.push(wait);
+            self.kept.push(Finding::unjudged(wait));
         } else {
             self.unlisted += 1;
             self.unlisted_ns = self.unlisted_ns.saturating_add(wait.wait_ns());

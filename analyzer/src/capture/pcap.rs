@@ -1,10 +1,12 @@
 //! Classic pcap files: microseconds and nanoseconds, both byte orders.
+//!
+//! `pcap-parser` reads the file header. Record headers are four numbers, read here: its parsers of
+//! them take as long as all the rest of reading a record.
 
 use super::{End, Fraction, Frame, MAX_RECORD, buffer::Buffer, no_header, not_a_capture};
 use crate::error::ScanError;
 use crate::link;
 use pcap_parser::parse_pcap_header;
-use pcap_parser::pcap::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_frame_modified};
 
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
@@ -80,23 +82,27 @@ impl Records {
         };
         buffer.consume(needed);
         let bytes = buffer.consumed(needed);
-        let parsed = match self.layout {
-            Layout::Little => parse_pcap_frame(bytes),
-            Layout::Big => parse_pcap_frame_be(bytes),
-            Layout::Modified => parse_pcap_frame_modified(bytes),
-        };
-        let Ok((_, record)) = parsed else {
-            *end = Some(End::Damaged("a record cannot be parsed"));
-            return None;
-        };
+        let (header, data) = bytes.split_at(self.header_len());
+        let field = |at: usize| self.field(header, at).unwrap_or_default();
         Some(Frame {
-            time_ns: self.fraction.to_ns(i64::from(record.ts_sec), u64::from(record.ts_usec)),
-            wire_len: record.origlen.max(record.caplen),
+            time_ns: self.fraction.to_ns(i64::from(field(0)), u64::from(field(4))),
+            wire_len: field(12).max(data.len() as u32),
             link_type: self.link_type,
-            data: record.data,
+            data,
         })
     }
 
+    /// The number at this place of a record header.
+    #[inline]
+    fn field(&self, header: &[u8], at: usize) -> Option<u32> {
+        let bytes = *header.get(at..)?.first_chunk::<4>()?;
+        Some(match self.layout {
+            Layout::Big => u32::from_be_bytes(bytes),
+            _ => u32::from_le_bytes(bytes),
+        })
+    }
+
+    #[inline]
     fn header_len(&self) -> usize {
         match self.layout {
             Layout::Modified => MODIFIED_RECORD_HEADER_LEN,
@@ -107,11 +113,7 @@ impl Records {
     /// Length of the record that begins here, with its header, if its length can be read.
     #[inline]
     fn record_len(&self, bytes: &[u8]) -> Option<usize> {
-        let field = *bytes.get(8..)?.first_chunk::<4>()?;
-        let captured_len = match self.layout {
-            Layout::Big => u32::from_be_bytes(field),
-            _ => u32::from_le_bytes(field),
-        };
+        let captured_len = self.field(bytes, 8)?;
         Some(self.header_len() + captured_len as usize)
     }
 

@@ -3,23 +3,20 @@
 //! Times are integers in ns since the epoch, durations float ms. Names are stable; fields may be
 //! added.
 
-use super::create;
-use crate::causes::Cause;
+use super::{create, rows};
+use crate::both_cores::in_order;
 use crate::error::ScanError;
-use crate::evidence::{ms, reasons};
-use crate::judge::{CapturePoint, Confidence, End, Finding, Nagle, Verdict};
+use crate::evidence::ms;
+use crate::judge::{CapturePoint, End, Nagle, Verdict};
 use crate::link;
 use crate::reader::CaptureSummary;
 use crate::scan::Scan;
 use crate::servers::{ServerRow, servers};
 use crate::summary::{Outcome, Summary, warnings};
 use crate::timers::Timer;
-use serde::ser::{Serialize, Serializer};
-use std::array;
+use serde::Serialize;
 use std::io::{self, Write};
 use std::net::IpAddr;
-use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread;
 
 /// Everything but the connections, as one JSON object.
 pub fn json_head(scan: &Scan) -> String {
@@ -49,50 +46,42 @@ fn write_document(scan: &Scan, extra: Option<&str>, writer: &mut impl Write) -> 
     writer.flush()
 }
 
-/// Connections that one thread serialises at once.
+/// Connections that are serialised at once.
 const CHUNK: usize = 32;
-/// Threads that serialise; the caller writes.
-const WORKERS: usize = 2;
-
 /// Writes the connections in their order, separated by commas.
 fn write_connections(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
+    let mut first = true;
     let chunks = scan.verdicts.len().div_ceil(CHUNK);
-    thread::scope(|scope| {
-        let workers: [Receiver<serde_json::Result<Vec<u8>>>; WORKERS] = array::from_fn(|worker| {
-            let (done, result) = sync_channel(1);
-            scope.spawn(move || {
-                for chunk in (worker..chunks).step_by(WORKERS) {
-                    if done.send(serialized(scan, chunk)).is_err() {
-                        // Writing failed: nobody waits for more.
-                        break;
-                    }
-                }
-            });
-            result
-        });
-        for chunk in 0..chunks {
-            let bytes = workers[chunk % WORKERS].recv().map_err(io::Error::other)??;
+    in_order(
+        chunks,
+        |chunk| serialized(scan, chunk),
+        |bytes| {
+            let bytes = bytes?;
             // Each connection begins with a comma.
-            writer.write_all(if chunk == 0 { &bytes[1..] } else { &bytes })?;
-        }
-        Ok(())
-    })
+            writer.write_all(&bytes[usize::from(std::mem::take(&mut first))..])
+        },
+    )
 }
 
 /// A chunk of connections, a comma before each.
-fn serialized(scan: &Scan, chunk: usize) -> serde_json::Result<Vec<u8>> {
+fn serialized(scan: &Scan, chunk: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(CHUNK << 10);
     let end = ((chunk + 1) * CHUNK).min(scan.verdicts.len());
     for index in chunk * CHUNK..end {
-        let connection = JsonConnection::new(&scan.verdicts[index], scan.findings_of(index));
+        let verdict = &scan.verdicts[index];
         bytes.push(b',');
-        serde_json::to_writer(&mut bytes, &connection)?;
+        serde_json::to_writer(&mut bytes, &JsonConnection::new(verdict))?;
+        // The object stays open for its rows.
+        bytes.pop();
+        bytes.push(b',');
+        rows::write(&mut bytes, scan.findings_of(index), verdict)?;
+        bytes.push(b'}');
     }
     Ok(bytes)
 }
 
 /// Everything but the connections.
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct Head<'a> {
     schema: &'static str,
     anonymized: Option<&'static str>,
@@ -101,7 +90,7 @@ struct Head<'a> {
     servers: Vec<ServerRow>,
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct JsonCapture<'a> {
     path: &'a str,
     packets: u64,
@@ -114,7 +103,7 @@ struct JsonCapture<'a> {
     warnings: Vec<String>,
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct JsonSummary {
     connections: u64,
     tcp_packets: u64,
@@ -127,8 +116,9 @@ struct JsonSummary {
     waits_not_listed_ms: f64,
 }
 
-#[derive(serde::Serialize)]
-struct JsonConnection<'a> {
+/// Without the stalls and waits, which follow.
+#[derive(Serialize)]
+struct JsonConnection {
     id: u32,
     client: JsonEnd,
     server: JsonEnd,
@@ -144,11 +134,9 @@ struct JsonConnection<'a> {
     mean_latency_ms: Option<f64>,
     mean_latency_without_stalls_ms: Option<f64>,
     stalled_ms: f64,
-    stalls: Stalls<'a>,
-    waits: OtherWaits<'a>,
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct JsonEnd {
     addr: IpAddr,
     port: u16,
@@ -165,48 +153,13 @@ struct JsonEnd {
     delayed_ack: Option<JsonTimer>,
 }
 
-#[derive(serde::Serialize)]
+#[derive(Serialize)]
 struct JsonTimer {
     count: u64,
     median_ms: f64,
     min_ms: f64,
     max_ms: f64,
     consistent_with: &'static str,
-}
-
-struct Stalls<'a>(&'a [Finding], &'a Verdict);
-
-struct OtherWaits<'a>(&'a [Finding]);
-
-#[derive(serde::Serialize)]
-struct JsonStall<'a> {
-    cause: Cause,
-    sender: &'static str,
-    rel_seq: u64,
-    len: u32,
-    len_unacked: u32,
-    frame_unacked: u64,
-    frame_ack: u64,
-    frame_held: u64,
-    time_ns: i64,
-    wait_ms: f64,
-    ack_delay_ms: f64,
-    release_ms: f64,
-    confidence: Confidence,
-    evidence: Evidence<'a>,
-}
-
-struct Evidence<'a>(&'a Finding, &'a Verdict);
-
-#[derive(serde::Serialize)]
-struct JsonWait {
-    cause: Cause,
-    by: &'static str,
-    frame_from: u64,
-    frame_to: u64,
-    rel_seq: u64,
-    time_ns: i64,
-    wait_ms: f64,
 }
 
 impl<'a> Head<'a> {
@@ -253,8 +206,8 @@ impl JsonSummary {
     }
 }
 
-impl<'a> JsonConnection<'a> {
-    fn new(verdict: &'a Verdict, findings: &'a [Finding]) -> Self {
+impl JsonConnection {
+    fn new(verdict: &Verdict) -> Self {
         let [client, server] = verdict.ends.each_ref().map(JsonEnd::new);
         Self {
             id: verdict.id,
@@ -272,8 +225,6 @@ impl<'a> JsonConnection<'a> {
             mean_latency_ms: verdict.mean_latency_ns().map(ms),
             mean_latency_without_stalls_ms: verdict.mean_latency_without_stalls_ns().map(ms),
             stalled_ms: ms(verdict.stalled_ns),
-            stalls: Stalls(findings, verdict),
-            waits: OtherWaits(findings),
         }
     }
 }
@@ -308,71 +259,6 @@ impl JsonTimer {
             min_ms: ms(timer.min_ns),
             max_ms: ms(timer.max_ns),
             consistent_with: timer.consistent_with(),
-        }
-    }
-}
-
-impl Serialize for Stalls<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let stalls = self.0.iter().filter(|finding| finding.cause.is_stall());
-        serializer.collect_seq(stalls.map(|finding| JsonStall::new(finding, self.1)))
-    }
-}
-
-impl<'a> JsonStall<'a> {
-    fn new(finding: &'a Finding, verdict: &'a Verdict) -> Self {
-        let wait = &finding.wait;
-        Self {
-            cause: finding.cause,
-            sender: wait.by.name(),
-            rel_seq: wait.rel_seq,
-            len: wait.len,
-            len_unacked: wait.unacked_len,
-            frame_unacked: wait.from.frame,
-            frame_ack: wait.ack.frame,
-            frame_held: wait.to.frame,
-            time_ns: wait.to.time_ns,
-            wait_ms: ms(wait.wait_ns()),
-            ack_delay_ms: ms(finding.ack_delay_ns),
-            release_ms: ms(wait.release_ns()),
-            confidence: finding.confidence,
-            evidence: Evidence(finding, verdict),
-        }
-    }
-}
-
-impl Serialize for Evidence<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(reasons(self.0, self.1).map(Text))
-    }
-}
-
-/// Serialised by its `Display`.
-struct Text<T>(T);
-
-impl<T: std::fmt::Display> Serialize for Text<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl Serialize for OtherWaits<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let waits = self.0.iter().filter(|finding| !finding.cause.is_stall());
-        serializer.collect_seq(waits.map(JsonWait::new))
-    }
-}
-
-impl JsonWait {
-    fn new(finding: &Finding) -> Self {
-        Self {
-            cause: finding.cause,
-            by: finding.wait.by.name(),
-            frame_from: finding.wait.from.frame,
-            frame_to: finding.wait.to.frame,
-            rel_seq: finding.wait.rel_seq,
-            time_ns: finding.wait.to.time_ns,
-            wait_ms: ms(finding.wait.wait_ns()),
         }
     }
 }

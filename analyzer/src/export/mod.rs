@@ -2,6 +2,7 @@
 
 mod csv;
 mod json;
+mod rows;
 
 pub use self::csv::write_csv;
 pub use self::json::{json_head, write_json};

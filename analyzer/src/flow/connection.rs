@@ -21,16 +21,19 @@ const INFERRED_MSS: std::ops::RangeInclusive<u32> = 1220..=1460;
 const LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000;
 
 /// One TCP connection.
+///
+/// Laid out by hand, as its halves are.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Connection {
-    pub id: u32,
-    pub ends: Ends,
-    /// Effective MSS, once both SYNs were captured.
-    mss: Option<u32>,
     pub halves: [Half; 2],
+    pub exchanges: Exchanges,
     pub first_ns: i64,
     pub last_ns: i64,
-    pub exchanges: Exchanges,
+    /// Effective MSS, once both SYNs were captured.
+    mss: Option<u32>,
+    pub id: u32,
+    pub ends: Ends,
 }
 
 /// Everything a new segment may add to.
@@ -51,6 +54,17 @@ impl Connection {
             last_ns: 0,
             exchanges: Exchanges::default(),
         }
+    }
+
+    /// Reads from every cache line that the next segment of `by` needs.
+    #[inline]
+    pub fn warm(&self, by: Side) -> u64 {
+        let (half, peer) = (self.half(by), self.half(by.other()));
+        half.warm()
+            ^ peer.warm()
+            ^ self.first_ns as u64
+            ^ u64::from(self.id)
+            ^ self.exchanges.warm()
     }
 
     pub fn half(&self, side: Side) -> &Half {
@@ -307,14 +321,15 @@ impl Connection {
         if let Some(exchange) = self.exchanges.data(side, len, now, self.id) {
             self.add_exchange(exchange, sinks);
         }
-        let peer_window = i64::from(self.half(side.other()).window);
+        let peer_window = self.half(side.other()).window;
         let half = &mut self.halves[side as usize];
         if contradicts {
             half.contradictions += 1;
             half.contradiction = (half.last_data.frame, now.frame);
         }
         half.send(segment, len, now, mss);
-        half.room = peer_window - i64::from(half.in_flight());
+        // Windows take 30 bits (RFC 7323, section 2.3), what is in flight 31.
+        half.room = peer_window as i32 - half.in_flight() as i32;
     }
 
     fn push(&mut self, wait: Wait, sinks: &mut Sinks<'_>) {

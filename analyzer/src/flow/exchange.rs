@@ -25,23 +25,30 @@ impl Exchange {
 
 /// The exchanges of one connection, as they go by.
 #[derive(Debug, Clone, Default)]
+#[repr(C)]
 pub struct Exchanges {
     begin: Mark,
     end: Mark,
     request_bytes: u64,
     response_bytes: u64,
-    /// A wait in the current exchange may be a stall.
-    pub suspect: bool,
-    pub count: u32,
     /// Sum of all latencies.
     pub latency_ns: i64,
+    pub count: u32,
     /// Latency of the first exchange, and the frame in which it ended.
     pub first: Option<(i64, u64)>,
     /// Place of the server among [`super::Exchanged`]'s.
     pub server: Option<u32>,
+    /// A wait in the current exchange may be a stall.
+    pub suspect: bool,
 }
 
 impl Exchanges {
+    /// Reads from the cache line that new data needs.
+    #[inline]
+    pub fn warm(&self) -> u64 {
+        self.begin.frame ^ u64::from(self.count)
+    }
+
     /// New data of `len` bytes; returns the exchange that it ended.
     pub fn data(&mut self, by: Side, len: u32, now: Mark, connection: u32) -> Option<Exchange> {
         let len = u64::from(len);

@@ -19,7 +19,7 @@ pub struct Release {
 /// One direction of a connection, named after its sender.
 ///
 /// Laid out by hand: what every segment needs fills the first cache line, what data and ACKs need
-/// the next two, and the rest is seldom touched.
+/// the next two, and the last is seldom touched.
 #[derive(Debug, Clone, Default)]
 #[repr(C, align(64))]
 pub struct Half {
@@ -51,17 +51,18 @@ pub struct Half {
     pub small_acked: Release,
     pub all_acked: Release,
     /// Room left in the peer's window after the last data, in bytes.
-    pub room: i64,
-    /// The first ACK since the last data that advanced `snd_una`; frame 0 where none did.
-    pub advanced: Mark,
+    pub room: i32,
     /// Packets in flight, each of an MSS at most, as the congestion window counts them: now, and
     /// when the last data had left.
     packets: u32,
     pub flight: u32,
     /// Packets sent without a pause of half the round trip.
     burst: u32,
-    /// Largest payload seen, in bytes.
+    /// The first ACK since the last data that advanced `snd_una`; frame 0 where none did.
+    pub advanced: Mark,
+    /// Largest payload seen, in bytes, and how often it was sent.
     pub largest: u32,
+    largest_count: u32,
 
     /// Shortest round trip between the capture point and this host, in ns; `i64::MAX` unknown.
     pub rtt_ns: i64,
@@ -80,30 +81,31 @@ pub struct Half {
     /// The last small segment and its length.
     pub small_sent: Mark,
     pub small_len: u32,
+    /// Small segments sent.
+    pub small_segments: u32,
     pub bytes: u64,
+
     /// Last frame in which this host advertised a window of zero.
     pub zero_window_frame: u64,
     /// Last frame before or in which bytes went missing.
     pub unseen_frame: u64,
-
     /// Payload bytes that were acknowledged or jumped over but never captured.
     pub unseen_bytes: u64,
-    pub window_scale_known: bool,
-    /// Announced in the SYN, in bytes; 0 is 'none', [`MSS_CUT`] cut off by the capture.
-    pub mss_option: u16,
     /// Small segments sent while a small one was unacknowledged, and one such pair of frames.
-    pub contradictions: u32,
     pub contradiction: (u64, u64),
-    /// Small segments sent.
-    pub small_segments: u32,
-    /// How often the largest payload was sent.
-    largest_count: u32,
-    /// Sequence number that was too far ahead to be believed at once.
-    stray: Option<u32>,
+    pub contradictions: u32,
     pub retransmitted: u32,
     pub duplicated: u32,
     pub reordered: u32,
+    /// Sequence number that was too far ahead to be believed at once, if there is one.
+    stray: u32,
+    has_stray: bool,
+    pub window_scale_known: bool,
+    /// Announced in the SYN, in bytes; 0 is 'not seen'.
+    pub mss_option: u16,
 }
+
+const _: () = assert!(size_of::<Half>() == 5 * 64, "a direction takes five cache lines");
 
 /// A round trip this much above the shortest one is not jitter of the path any more but a delayed
 /// ACK: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
@@ -127,6 +129,12 @@ impl Half {
         Self { rtt_ns: i64::MAX, ..Self::default() }
     }
 
+    /// Reads from each of its cache lines.
+    #[inline]
+    pub fn warm(&self) -> u64 {
+        u64::from(self.snd_nxt) ^ u64::from(self.flight) ^ self.rtt_ns as u64 ^ self.unseen_frame
+    }
+
     /// Starts the sequence space at `seq`, the number of the first payload byte.
     pub fn begin(&mut self, seq: u32) {
         self.known = true;
@@ -148,11 +156,11 @@ impl Half {
         let ahead = seq::distance(self.snd_nxt, seq);
         let goes_on = |stray| (0..=MAX_JUMP).contains(&seq::distance(stray, seq));
         if ahead <= MAX_JUMP {
-            self.stray = None;
+            self.has_stray = false;
             return true;
         }
-        let believed = self.stray.is_some_and(goes_on);
-        self.stray = (!believed).then_some(seq);
+        let believed = self.has_stray && goes_on(self.stray);
+        (self.stray, self.has_stray) = (seq, !believed);
         if believed {
             // What was acknowledged of the missing bytes is not known: begin anew.
             self.snd_una = seq;
@@ -192,8 +200,7 @@ impl Half {
 
     /// Takes the options of a SYN; those that the capture cut off stay unknown.
     pub fn take_options(&mut self, options: &Options) {
-        let missing = if options.cut { MSS_CUT } else { 0 };
-        self.mss_option = options.mss.unwrap_or(missing);
+        self.mss_option = if options.cut && options.mss == 0 { MSS_CUT } else { options.mss };
         self.set_window_scale(options.window_scale);
         self.window_scale_known = options.window_scale.is_some() || !options.cut;
     }

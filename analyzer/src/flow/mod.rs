@@ -11,7 +11,7 @@ pub use connection::{Connection, DEFAULT_MSS, Sinks};
 pub use exchange::Exchange;
 pub use half::Half;
 pub use latency::{Exchanged, Latency, ServerLatency, empty as empty_latency};
-pub use table::{Endpoint, Table};
+pub use table::{Endpoint, Ends, Table};
 
 /// From this round trip on there is a network between the capture point and a host.
 pub const NETWORK_RTT_NS: i64 = 1_000_000;

@@ -165,7 +165,7 @@ impl Sending<'_> {
             | when(self.segment.has(URG), fact::URGENT)
             | when(half.recovering, fact::RECOVERY)
             | when(zero_window, fact::ZERO_WINDOW)
-            | when(window_known && half.room < i64::from(self.len), fact::WINDOW_FULL)
+            | when(window_known && i64::from(half.room) < i64::from(self.len), fact::WINDOW_FULL)
             | when(half.unseen_frame > from.frame && half.unseen_bytes > 0, fact::UNSEEN)
             | when(half.flight >= INITIAL_WINDOW_SEGMENTS, fact::LARGE_FLIGHT)
             | when(half.small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)

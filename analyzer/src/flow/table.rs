@@ -1,7 +1,7 @@
 //! From addresses and ports to a connection, numbered as Wireshark numbers `tcp.stream`.
 
 use super::Side;
-use crate::decode::{ACK, Addresses, Header, SYN, Segment};
+use crate::decode::{ACK, Addresses, Header, Ports, SYN};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::fmt::{self, Display, Formatter};
@@ -63,32 +63,33 @@ struct Entry {
 }
 
 impl Table {
-    /// Looks up the connection of `segment`; opens one where needed.
+    /// Looks up the connection of a segment; opens one where needed.
     #[inline]
-    pub fn find(&mut self, segment: &Segment) -> Found {
-        let (entry, from_low) = match segment.addresses {
-            Addresses::V4 { src, dst } => {
-                let src = u64::from(u32::from_be_bytes(src)) << 16 | u64::from(segment.src_port);
-                let dst = u64::from(u32::from_be_bytes(dst)) << 16 | u64::from(segment.dst_port);
+    pub fn find(&mut self, addresses: Addresses<'_>, ports: Ports, header: &Header) -> Found {
+        let (entry, from_low) = match addresses {
+            Addresses::V4(bytes) => {
+                let both = u64::from_be_bytes(*bytes);
+                let src = (both >> 32) << 16 | u64::from(ports.src);
+                let dst = (both & 0xffff_ffff) << 16 | u64::from(ports.dst);
                 (self.v4.entry((src.min(dst), src.max(dst))).or_default(), src <= dst)
             }
-            Addresses::V6 { src, dst } => {
-                let src = (u128::from_be_bytes(src), segment.src_port);
-                let dst = (u128::from_be_bytes(dst), segment.dst_port);
+            Addresses::V6(bytes) => {
+                let [src, dst] = halves(bytes);
+                let src = (u128::from_be_bytes(src), ports.src);
+                let dst = (u128::from_be_bytes(dst), ports.dst);
                 (self.v6.entry((src.min(dst), src.max(dst))).or_default(), src <= dst)
             }
         };
-        let opens =
-            !entry.in_use || (segment.header.is_opening() && entry.is_reused(segment, from_low));
+        let opens = !entry.in_use || (header.is_opening() && entry.is_reused(header, from_low));
         if opens {
-            *entry = Entry::open(self.connections, segment, from_low);
+            *entry = Entry::open(self.connections, ports, header, from_low);
             self.connections += 1;
         }
         let by = entry.side(from_low);
         if !(entry.base_known[0] && entry.base_known[1]) {
-            entry.note_base(&segment.header, by);
+            entry.note_base(header, by);
         }
-        Found { connection: entry.id, by, opened: opens.then(|| ends(segment, by)) }
+        Found { connection: entry.id, by, opened: opens.then(|| ends(addresses, ports, by)) }
     }
 
     /// What follows belongs to other connections, even between the same ports: another capture
@@ -100,8 +101,8 @@ impl Table {
 }
 
 impl Entry {
-    fn open(id: u32, segment: &Segment, from_low: bool) -> Self {
-        let client_low = from_low == is_from_client(segment);
+    fn open(id: u32, ports: Ports, header: &Header, from_low: bool) -> Self {
+        let client_low = from_low == is_from_client(ports, header);
         Self { id, client_low, in_use: true, ..Self::default() }
     }
 
@@ -115,9 +116,9 @@ impl Entry {
 
     /// A SYN with another sequence number than the sender's data has opens a new connection on the
     /// same ports (Wireshark's 'TCP port numbers reused').
-    fn is_reused(&self, syn: &Segment, from_low: bool) -> bool {
+    fn is_reused(&self, syn: &Header, from_low: bool) -> bool {
         let side = self.side(from_low) as usize;
-        self.base_known[side] && self.base_seq[side] != syn.header.seq
+        self.base_known[side] && self.base_seq[side] != syn.seq
     }
 
     /// The first segment of a side tells where its sequence numbers begin, or the first ACK of the
@@ -142,27 +143,33 @@ impl Entry {
 
 /// The client sends the SYN. Without one, servers have the lower port number: well-known and
 /// registered ports lie below the ephemeral ones (RFC 6335, section 6).
-fn is_from_client(segment: &Segment) -> bool {
-    match (segment.header.has(SYN), segment.header.has(ACK)) {
+fn is_from_client(ports: Ports, header: &Header) -> bool {
+    match (header.has(SYN), header.has(ACK)) {
         (true, false) => true,
         (true, true) => false,
-        _ => segment.src_port >= segment.dst_port,
+        _ => ports.src >= ports.dst,
     }
 }
 
-fn ends(segment: &Segment, by: Side) -> Ends {
-    let (src, dst) = match segment.addresses {
-        Addresses::V4 { src, dst } => {
-            (IpAddr::V4(Ipv4Addr::from(src)), IpAddr::V4(Ipv4Addr::from(dst)))
+fn ends(addresses: Addresses<'_>, ports: Ports, by: Side) -> Ends {
+    let [src, dst]: [IpAddr; 2] = match addresses {
+        Addresses::V4(bytes) => {
+            let [s0, s1, s2, s3, dst @ ..] = *bytes;
+            [Ipv4Addr::new(s0, s1, s2, s3).into(), Ipv4Addr::from(dst).into()]
         }
-        Addresses::V6 { src, dst } => {
-            (IpAddr::V6(Ipv6Addr::from(src)), IpAddr::V6(Ipv6Addr::from(dst)))
-        }
+        Addresses::V6(bytes) => halves(bytes).map(|addr| Ipv6Addr::from(addr).into()),
     };
-    let from = Endpoint { addr: src, port: segment.src_port };
-    let to = Endpoint { addr: dst, port: segment.dst_port };
+    let from = Endpoint { addr: src, port: ports.src };
+    let to = Endpoint { addr: dst, port: ports.dst };
     match by {
         Side::Client => Ends { client: from, server: to },
         Side::Server => Ends { client: to, server: from },
     }
+}
+
+/// The two addresses of an IPv6 header.
+fn halves(bytes: &[u8; 32]) -> [[u8; 16]; 2] {
+    let mut both = [[0; 16]; 2];
+    both.as_flattened_mut().copy_from_slice(bytes);
+    both
 }

@@ -1,0 +1,103 @@
+//! All verdicts of a scan, worked out on both cores.
+
+use crate::both_cores::in_order;
+use crate::causes::Cause;
+use crate::flow::Connection;
+use crate::judge::{Confidence, Finding, Verdict, judge};
+use crate::wait::Wait;
+use std::convert::Infallible;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+impl Finding {
+    /// A wait before all of its connection is known.
+    pub fn unjudged(wait: Wait) -> Self {
+        Self { wait, cause: Cause::Unknown, confidence: Confidence::Possible, ack_delay_ns: 0 }
+    }
+}
+
+/// Connections that are judged at once.
+const CHUNK: usize = 256;
+
+/// Connections, numbered one after the other, and their waits.
+type Piece<'a> = (&'a [Connection], &'a mut [Finding]);
+
+/// Judges `connections`, which are numbered from 0, by their waits; the capture's clock ticks every
+/// `clock_ns`. The waits become findings where they lie, in the order of their connections.
+///
+/// Returns the verdicts and where each connection's findings begin, with one entry more.
+pub fn judge_all(
+    connections: &[Connection],
+    waits: &mut [Finding],
+    clock_ns: i64,
+) -> (Vec<Verdict>, Vec<usize>) {
+    sort(waits, connections.len() as u32 / 2);
+    let mut first_finding = Vec::with_capacity(connections.len() + 1);
+    first_finding.push(0);
+    let mut end = 0;
+    let mut verdicts = Vec::with_capacity(connections.len());
+    // Each piece is taken once: the lock hands it to the thread that does.
+    let pieces: Vec<Mutex<Piece<'_>>> = pieces(connections, waits).map(Mutex::new).collect();
+    let work = |piece: usize| {
+        let mut piece = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
+        judge_some(&mut piece, clock_ns)
+    };
+    let Ok(()) = in_order(pieces.len(), work, |judged| {
+        for (verdict, findings) in judged {
+            end += findings;
+            first_finding.push(end);
+            verdicts.push(verdict);
+        }
+        Ok::<(), Infallible>(())
+    });
+    (verdicts, first_finding)
+}
+
+/// Sorts by connection, then by their ends; those of connections below `middle` in one thread, the
+/// others in another.
+fn sort(waits: &mut [Finding], middle: u32) {
+    let before = waits.iter().filter(|row| row.wait.connection < middle).count();
+    if before < waits.len() {
+        waits.select_nth_unstable_by_key(before, |row| row.wait.connection);
+    }
+    let (first, second) = waits.split_at_mut(before);
+    let sort = |waits: &mut [Finding]| {
+        waits.sort_unstable_by_key(|row| {
+            (row.wait.connection, row.wait.to.frame, row.wait.by as u8)
+        });
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| sort(second));
+        sort(first);
+    });
+}
+
+fn pieces<'a>(
+    connections: &'a [Connection],
+    mut waits: &'a mut [Finding],
+) -> impl Iterator<Item = Piece<'a>> {
+    connections.chunks(CHUNK).map(move |connections| {
+        let last = connections.last().map_or(0, |connection| connection.id);
+        let count = waits.partition_point(|row| row.wait.connection <= last);
+        let own = waits.split_off_mut(..count).unwrap_or_default();
+        (connections, own)
+    })
+}
+
+/// The verdict on each connection, and how many findings it has: one for each wait.
+fn judge_some(piece: &mut Piece<'_>, clock_ns: i64) -> Vec<(Verdict, usize)> {
+    let (connections, rest) = piece;
+    let mut begin = 0;
+    let (mut waits, mut findings) = (Vec::new(), Vec::new());
+    let judge = |connection: &Connection| {
+        waits.clear();
+        let own = rest[begin..].iter().take_while(|row| row.wait.connection == connection.id);
+        waits.extend(own.map(|row| row.wait));
+        findings.clear();
+        let verdict = judge(connection, &waits, clock_ns, &mut findings);
+        rest[begin..begin + waits.len()].copy_from_slice(&findings);
+        begin += waits.len();
+        (verdict, waits.len())
+    };
+    connections.iter().map(judge).collect()
+}
