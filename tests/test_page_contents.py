@@ -197,7 +197,7 @@ def test_a_page_is_written_whole_or_not_at_all(existing: bytes | None, tmp_path:
     arguments: list[str | Path] = ["bash", "-c", limited, "-", *scan]
     done = subprocess.run(arguments, check=False, capture_output=True, text=True)
     assert done.returncode == 2
-    assert done.stderr == f"nagle-scan: {path}: cannot write: File too large\n"
+    assert done.stderr == f"nagle-scan: {path}: cannot write: file too large\n"
     assert [file.read_bytes() for file in folder.iterdir()] == ([existing] if existing else [])
 
 

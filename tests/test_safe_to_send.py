@@ -30,6 +30,8 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
 KEY = bytes(range(32))
+COMPRESSED = {".png", ".pdf"}
+"""A few bytes occur in them by chance. They show what the SVG shows, which is searched."""
 NAMES = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
 
 
@@ -97,16 +99,17 @@ def test_the_search_finds_payload_that_was_kept(run: Run, tmp_path: Path) -> Non
 @pytest.mark.parametrize("name", NAMES)
 def test_outputs_do_not_depend_on_what_the_payload_is(name: str, run: Run, tmp_path: Path) -> None:
     """Not even through a checksum: two payloads that nobody recognises give the same bytes."""
-    made = [tmp_path / turn / "capture.pcap" for turn in ("one", "two")]
-    for seed, path in enumerate(made):
-        path.parent.mkdir()
-        with_other_payload(CAPTURES / f"{name}.pcap", path, seed)
-    assert made[0].stat().st_size == made[1].stat().st_size
-    assert made[0].read_bytes() != made[1].read_bytes()
-    one, two = (every_output(run, path, path.parent / "out") for path in made)
+    capture = tmp_path / "capture.pcap"
+    made = []
+    for seed in (0, 1):
+        with_other_payload(CAPTURES / f"{name}.pcap", capture, seed)
+        outputs = every_output(run, capture, tmp_path / f"out{seed}")
+        made.append((capture.read_bytes(), outputs))
+    (first, one), (second, two) = made
+    assert len(first) == len(second)
+    assert first != second
     for kind, content in one.items():
-        here, there = (str(path.parent).encode() for path in made)
-        assert content.replace(here, b"") == two[kind].replace(there, b""), kind
+        assert content == two[kind], kind
 
 
 def test_the_payload_that_ethernet_padding_may_hide_is_cut_too(tmp_path: Path) -> None:
@@ -181,6 +184,8 @@ def test_no_output_holds_an_address(capture: Path, run: Run, tmp_path: Path) -> 
     hidden = every_output(run, capture, tmp_path / "hidden", "--anonymize")
     assert hidden.keys() == plain.keys()
     for kind, content in hidden.items():
+        if kind in COMPRESSED:
+            continue
         for address in ADDRESSES:
             assert not any(form in content for form in forms(address)), kind
         assert not any(mac in content for mac in MACS)

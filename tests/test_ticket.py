@@ -38,7 +38,8 @@ def test_a_ticket_says_who_what_where_and_how_to_see_it(tmp_path: Path) -> None:
     assert "| 30 | without stalls |" in text
     assert f"tcp.stream == 0 && frame.number >= {stall.frame_from} && " in text
     assert f"frame.number <= {stall.frame_to}\n" in text
-    assert "1. the program on `127.0.0.1:8080`: send the whole message in one write" in text
+    assert "1. the program on `127.0.0.1:8080`: it sends an HTTP head (typically 77 bytes)" in text
+    assert "-Dsun.net.httpserver.nodelay=true" in text
     assert f"nagle-scan {nagle_scan.__version__}, capture `jdk-httpserver.pcap`: 158 pack" in text
 
 

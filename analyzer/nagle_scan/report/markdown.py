@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nagle_scan import _core, advice, messages
 from nagle_scan.outputs import Options
-from nagle_scan.report import sentences
+from nagle_scan.report import files, sentences
 from nagle_scan.report.ladder import ladder
 from nagle_scan.report.layout import count, duration, endpoint, maybe_ms
 from nagle_scan.report.markup import code, escaped, table
@@ -33,11 +33,7 @@ def write(scan: Scan, path: str, options: Options) -> None:
 def save(scan: Scan, path: str) -> None:
     """Writes the ticket; see `Scan.to_markdown`."""
     content = "\n".join(_lines(scan)) + "\n"
-    try:
-        Path(path).write_text(content, encoding="utf-8", newline="\n")
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise _core.OutputError(f"{path}: cannot write: {reason}") from None
+    files.replace(path, content.encode())
 
 
 def _lines(scan: Scan) -> Iterator[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from nagle_scan import _core
+from nagle_scan.report import files
 from nagle_scan.report.layout import printable
 from nagle_scan.report.verdict import in_one_line
 from nagle_scan.timeline import style, words
@@ -31,11 +33,10 @@ def write(scan: Scan, path: str, options: Options) -> None:
     figure = sheet(scan)
     kind = PurePath(path).suffix.lower().lstrip(".")
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
-    try:
-        with style.settings():
-            figure.savefig(path, format=kind, dpi=DPI, metadata=dated)
-    except OSError as error:
-        raise _core.OutputError(f"{path}: cannot write: {error.strerror or error}") from None
+    drawn = io.BytesIO()
+    with style.settings():
+        figure.savefig(drawn, format=kind, dpi=DPI, metadata=dated)
+    files.replace(path, drawn.getvalue())
 
 
 def sheet(scan: Scan) -> style.Picture:
