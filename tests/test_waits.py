@@ -102,3 +102,24 @@ def test_what_the_peer_sends_again_is_not_what_a_program_answers(scan_frames: Sc
     made.wait(made.rtt_ms)
     made.again("client", 150)
     assert causes(scan_frames(made.frames), probe, made.frames) == ["retransmission"]
+
+
+@pytest.mark.parametrize(("after_ms", "stalls"), [(26.0, 6), (24.5, 0)])
+def test_nothing_is_released_before_its_ack_can_have_arrived(
+    after_ms: float, stalls: int, scan_frames: Scanned
+) -> None:
+    """Captured at the client: what the server sends for an ACK comes a round trip later."""
+    made = opened(rtt_ms=26.0)
+    for _ in range(6):
+        made.data("client", 50)
+        made.wait(made.rtt_ms)
+        made.ack("server")
+        made.wait(5.0)
+        made.data("server", 90)
+        made.wait(41.0)
+        made.ack("client")
+        made.wait(after_ms)
+        made.data("server", 30)
+        made.wait(0.02)
+        made.acked["server"] = made.sent["server"]
+    assert len(scan_frames(made.frames).stalls) == stalls

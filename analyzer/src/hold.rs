@@ -15,6 +15,10 @@ const LOCAL_TOLERANCE_NS: i64 = 500_000;
 const NETWORK_TOLERANCE_NS: i64 = 2_000_000;
 /// Beyond this, 'the path's jitter' would explain anything.
 const MAX_TOLERANCE_NS: i64 = 8_000_000;
+/// What timestamps, taken on the way in and on the way out, blur.
+const EARLY_NS: i64 = 200_000;
+/// Round trips from which their spread is known.
+const SAMPLES: u32 = 3;
 /// The neighbourhood in which releases that were *not* locked to the ACK are counted, as a
 /// multiple of the tolerance.
 const NEAR: i64 = 3;
@@ -49,6 +53,9 @@ pub struct Lock {
     /// Was it measured apart from the releases themselves?
     pub measured: bool,
     pub tolerance_ns: i64,
+    /// How much sooner than the round trip a release may be: no ACK is answered before it arrives,
+    /// but the shortest round trip measured may not be the shortest there is.
+    pub early_ns: i64,
     /// Step of the capture's clock.
     pub clock_ns: i64,
     /// Waits whose release lies within the tolerance, and those that lie near it.
@@ -107,10 +114,17 @@ impl Lock {
             (Some(rtt_ns), Some(release_ns)) => rtt_ns.min(release_ns),
             (known, shortest) => known.or(shortest).unwrap_or(0),
         };
+        let tolerance_ns = tolerance_ns(center_ns, half.jitter_ns()) + clock_ns;
+        let measured = known.is_some() && half.syn;
+        let early_ns = EARLY_NS + 3 * half.jitter_ns() + clock_ns;
         Self {
             center_ns,
-            measured: known.is_some() && half.syn,
-            tolerance_ns: tolerance_ns(center_ns, half.jitter_ns()) + clock_ns,
+            measured,
+            tolerance_ns,
+            early_ns: match measured && half.rtt_samples >= SAMPLES {
+                true => early_ns.min(tolerance_ns),
+                false => tolerance_ns,
+            },
             clock_ns,
             ..Self::default()
         }
@@ -118,8 +132,8 @@ impl Lock {
 
     fn count(&mut self, wait: &Wait) {
         let off = wait.release_ns() - self.center_ns;
-        if off.abs() > self.tolerance_ns {
-            self.near += u32::from(off > 0 && off <= (1 + NEAR) * self.tolerance_ns);
+        if !(-self.early_ns..=self.tolerance_ns).contains(&off) {
+            self.near += u32::from(off.abs() <= (1 + NEAR) * self.tolerance_ns);
             return;
         }
         let counter = match (wait.is(fact::SMALL), wait.is(fact::LARGE_FLIGHT)) {
@@ -166,7 +180,7 @@ impl Lock {
     /// Does the segment follow the ACK by the round trip to the sender?
     pub fn is_locked(&self, wait: &Wait) -> bool {
         let late = if self.is_secure() { 1 + NEAR } else { 1 } * self.tolerance_ns;
-        (-self.tolerance_ns..=late).contains(&(wait.release_ns() - self.center_ns))
+        (-self.early_ns..=late).contains(&(wait.release_ns() - self.center_ns))
     }
 
     /// A full congestion window stops a sender anywhere in its stream; only Nagle's algorithm stops
