@@ -191,3 +191,23 @@ def test_calls_that_cannot_work_are_refused(run: Run, tmp_path: Path) -> None:
 )
 def test_what_became_of_a_server(before: Numbers | None, after: Numbers | None, state: str) -> None:
     assert Row("10.0.0.1", 80, before, after).state == state
+
+
+def test_the_page_and_the_ticket_set_both_side_by_side(run: Run, tmp_path: Path) -> None:
+    page, ticket = tmp_path / "x.html", tmp_path / "x.md"
+    run(AFTER, "--baseline", BEFORE, "-o", page, "-o", ticket)
+    for text in (page.read_text(), ticket.read_text()):
+        assert "Before and after" in text
+        assert "predicted 0.9 ms, measured 0.8 ms" in text
+        assert "no stall any more" in text
+    run(BEFORE, "--baseline", BEFORE, "-o", ticket)
+    assert len(ticket.read_text().splitlines()) < 60
+
+
+def test_a_baseline_is_anonymised_too(run: Run, tmp_path: Path) -> None:
+    before = moved(BEFORE, tmp_path / "host-10.0.0.5.pcap")
+    page, ticket = tmp_path / "x.html", tmp_path / "x.md"
+    outputs = ("-o", page, "-o", ticket)
+    done = run(AFTER, "--baseline", before, "--anonymize", "--exit-zero", *outputs)
+    for text in (done.stdout.decode(), page.read_text(), ticket.read_text()):
+        assert "10.0.0.5" not in text

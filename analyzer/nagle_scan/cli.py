@@ -114,5 +114,5 @@ def _say(scan: Scan, compared: tuple[Scan, Comparison] | None) -> None:
     if compared is not None:
         from nagle_scan.report import comparison
 
-        report += "\n\n" + comparison.render(*compared, style)
+        report += "\n\n" + comparison.render(comparison.beside(*compared), style)
     stdout.say(report)

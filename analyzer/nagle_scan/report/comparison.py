@@ -1,9 +1,9 @@
-"""The part of the terminal report that sets a capture beside its baseline."""
+"""A capture beside its baseline: the words and cells that all reports share, and the terminal's."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import compare
 from nagle_scan.compare import Comparison, Numbers, Row
@@ -32,37 +32,66 @@ STATES = {
 }
 
 
-def render(baseline: Scan, comparison: Comparison, style: Style) -> str:
-    """The comparison with `baseline`, without a final newline."""
-    names = printable(", ".join(baseline.paths))
-    lines = [wrapped(f"{style.bold}Before and after{style.end} (before: {names})", "  ")]
-    lines += [wrapped(f"note: before: {warning}.", "      ") for _, warning in baseline.warnings]
-    lines.append("")
-    lines.append(_verdict(comparison, style))
-    rows = comparison.rows[:MAX_ROWS]
-    if rows:
-        lines += ["", *table(list(_table(rows)))]
-    if len(comparison.rows) > MAX_ROWS:
-        lines.append(f"  ... and {len(comparison.rows) - MAX_ROWS} more (see -o result.json)")
-    lines += _predictions(rows)
+class Beside(NamedTuple):
+    """What a report shows of a comparison. Texts are plain; `names` are of files."""
+
+    names: str
+    notes: list[str]
+    verdict: compare.Verdict
+    head: str
+    text: str
+    table: list[tuple[str, ...]]
+    """A line of heads, then for each server before, prediction and now."""
+    more: int
+    predictions: list[str]
+
+
+def beside(baseline: Scan, comparison: Comparison, limit: int = MAX_ROWS) -> Beside:
+    """The comparison with `baseline`, at most `limit` servers."""
+    rows = comparison.rows[:limit]
+    head, text = _verdict(comparison)
+    return Beside(
+        printable(", ".join(baseline.names)),
+        [f"before: {warning}" for _, warning in baseline.warnings],
+        comparison.verdict,
+        head,
+        text,
+        list(_table(rows)) if rows else [],
+        len(comparison.rows) - len(rows),
+        list(_predictions(rows)),
+    )
+
+
+def render(shown: Beside, style: Style) -> str:
+    """For the terminal, without a final newline."""
+    lines = [wrapped(f"{style.bold}Before and after{style.end} (before: {shown.names})", "  ")]
+    lines += [wrapped(f"note: {note}.", "      ") for note in shown.notes]
+    colours = {"clean": style.good, "fixed": style.good, "inconclusive": style.bold}
+    colour = colours.get(shown.verdict, style.bad)
+    lines += ["", headed(shown.head, colour, shown.text, style)]
+    if shown.table:
+        lines += ["", *table(shown.table)]
+    if shown.more:
+        lines.append(f"  ... and {shown.more} more (see -o result.json)")
+    lines += ["\n" + wrapped(prediction, "") for prediction in shown.predictions]
     return "\n".join(lines)
 
 
-def _verdict(comparison: Comparison, style: Style) -> str:
+def _verdict(comparison: Comparison) -> tuple[str, str]:
     before, after = comparison.before, comparison.after
     was = f"{count(before.stalls, 'stall')}, {duration(before.stalled_ms)} lost"
     now = f"{count(after.stalls, 'stall')}, {duration(after.stalled_ms)} lost"
-    head, colour, text = {
-        "clean": ("CLEAN", style.good, "No stall before, none now."),
-        "fixed": ("FIXED", style.good, f"No stall is left. Before: {was}."),
-        "remain": ("STALLS REMAIN", style.bad, f"Before: {was}. Now: {now}."),
-        "worse": ("WORSE", style.bad, f"Before: {was}. Now: {now}."),
-        "inconclusive": ("CANNOT TELL", style.bold, "No server that can be compared has data now."),
+    head, text = {
+        "clean": ("CLEAN", "No stall before, none now."),
+        "fixed": ("FIXED", f"No stall is left. Before: {was}."),
+        "remain": ("STALLS REMAIN", f"Before: {was}. Now: {now}."),
+        "worse": ("WORSE", f"Before: {was}. Now: {now}."),
+        "inconclusive": ("CANNOT TELL", "No server that can be compared has data now."),
     }[comparison.verdict]
     unseen = sum(row.state == "unseen" for row in comparison.rows)
     if unseen:
         text += f" Not in this capture, though stalled before: {count(unseen, 'server')}."
-    return headed(head, colour, text, style)
+    return head, text
 
 
 def _table(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
@@ -90,10 +119,9 @@ def _predictions(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         if row.prediction is not None:
             predicted_ms, measured_ms = row.prediction
-            yield "\n" + wrapped(
+            yield (
                 f"Median exchange of {endpoint(row.addr, row.port)} without the stalls: "
-                f"predicted {_precise(predicted_ms)}, measured {_precise(measured_ms)}.",
-                "",
+                f"predicted {_precise(predicted_ms)}, measured {_precise(measured_ms)}."
             )
 
 

@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 def write(scan: Scan, path: str, options: Options) -> None:
     """Writes the page. Raises `OutputError`."""
-    files.replace(path, render(scan, options.min_wait_ms).encode())
+    files.replace(path, render(scan, options.min_wait_ms, options.baseline).encode())
 
 
-def render(scan: Scan, min_wait_ms: float) -> str:
+def render(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> str:
     """The page as text."""
     script = _source("report.js")
     return (
         _templates()
         .get_template("report.html")
         .render(
-            page=page(scan, min_wait_ms),
+            page=page(scan, min_wait_ms, baseline),
             version=_core.VERSION,
             brighter_shades=ON_DARK,
             style=Markup(_source("report.css")),

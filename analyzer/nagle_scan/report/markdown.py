@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nagle_scan import _core, advice, messages
+from nagle_scan.compare import compare
 from nagle_scan.outputs import Options
 from nagle_scan.report import files, sentences
+from nagle_scan.report.comparison import Beside, beside
 from nagle_scan.report.ladder import ladder
 from nagle_scan.report.layout import count, duration, endpoint, maybe_ms
 from nagle_scan.report.markup import code, escaped, table
@@ -26,17 +28,16 @@ PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 
 def write(scan: Scan, path: str, options: Options) -> None:
     """Writes the ticket. Raises `OutputError`."""
-    del options
-    scan.to_markdown(path)
+    save(scan, path, options.baseline)
 
 
-def save(scan: Scan, path: str) -> None:
+def save(scan: Scan, path: str, baseline: Scan | None = None) -> None:
     """Writes the ticket; see `Scan.to_markdown`."""
-    content = "\n".join(_lines(scan)) + "\n"
+    content = "\n".join(_lines(scan, baseline)) + "\n"
     files.replace(path, content.encode())
 
 
-def _lines(scan: Scan) -> Iterator[str]:
+def _lines(scan: Scan, baseline: Scan | None) -> Iterator[str]:
     summary = scan.core.summary()
     if summary.verdict == "stalls":
         yield from _stalls(scan, summary)
@@ -46,6 +47,8 @@ def _lines(scan: Scan) -> Iterator[str]:
         yield "## Cannot tell whether there are Nagle stalls"
         yield escaped(sentences.cannot_tell(summary))
         yield ""
+    if baseline is not None:
+        yield from _beside(beside(baseline, compare(baseline, scan), MAX_SERVERS))
     yield from _notes(summary)
     yield _versions(scan, summary)
 
@@ -201,6 +204,17 @@ def _clean(scan: Scan, summary: _core.Summary) -> Iterator[str]:
             for wait in waits
         ]
         yield from table(heads, "rrllll", rows)
+
+
+def _beside(shown: Beside) -> Iterator[str]:
+    yield f"### Before and after (before: {code(shown.names)})"
+    yield f"{shown.head}: {escaped(shown.text)}"
+    if shown.table:
+        heads, *rows = shown.table
+        cells = [tuple(escaped(cell) for cell in row) for row in rows]
+        yield from table(heads, "llrrrrrrrrrl", cells)
+    yield from (f"- {escaped(prediction)}" for prediction in shown.predictions)
+    yield ""
 
 
 def _notes(summary: _core.Summary) -> Iterator[str]:

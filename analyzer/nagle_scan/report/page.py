@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import _core, advice
+from nagle_scan import _core, advice, messages
+from nagle_scan.compare import compare
 from nagle_scan.report import sentences, verdict
+from nagle_scan.report.comparison import Beside, beside
 from nagle_scan.report.layout import count, duration, printable
 from nagle_scan.report.pictures import Picture, Pictures
 
@@ -51,6 +53,8 @@ class Connection(NamedTuple):
 
     row: _core.ConnectionRow
     stalls: Sequence[_core.WaitRow]
+    messages: Sequence[str]
+    """What kinds of message the frames of the clearest stall end and carry."""
     pictures: Sequence[Picture]
 
 
@@ -71,6 +75,7 @@ class Page:
     also_more: int
     plain: Sequence[str]
     figures: Sequence[Figure]
+    beside: Beside | None
     shown: Sequence[Picture]
     fixes: Sequence[Fix]
     first_exchange: str | None
@@ -89,7 +94,7 @@ class Page:
     filter: str | None
 
 
-def page(scan: Scan, min_wait_ms: float) -> Page:
+def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
     """Chooses what the page of `scan` shows."""
     core, summary = scan.core, scan.core.summary()
     groups, index = core.groups(), core.affected(MAX_INDEX)
@@ -99,9 +104,11 @@ def page(scan: Scan, min_wait_ms: float) -> Page:
     # Drawn in the order of their worth: the space is limited.
     shown = [] if summary.verdict == "inconclusive" else pictures.overall(clearest)
     drawn = pictures.of([row.id for row in index[:MAX_IN_FULL]], clearest)
+    stalls = [core.stalls_of(row.id, MAX_STALLS) for row in index[:MAX_IN_FULL]]
+    told = messages.describe_all(scan, [clearest_first[0] for clearest_first in stalls])
     connections = [
-        Connection(row, core.stalls_of(row.id, MAX_STALLS), drawn[row.id])
-        for row in index[:MAX_IN_FULL]
+        Connection(row, stalls_of, kinds, drawn[row.id])
+        for row, stalls_of, kinds in zip(index, stalls, told, strict=False)
     ]
     return Page(
         summary=summary,
@@ -117,6 +124,7 @@ def page(scan: Scan, min_wait_ms: float) -> Page:
         also_more=max(len(groups) - MAX_GROUPS, 0),
         plain=_plain(summary, groups),
         figures=_figures(core, summary),
+        beside=None if baseline is None else beside(baseline, compare(baseline, scan)),
         shown=shown,
         fixes=_fixes(groups, scan.paths),
         first_exchange=sentences.first_exchange(index[:MAX_IN_FULL], groups),
