@@ -63,6 +63,7 @@ class NagleRow:
     unknown: int
     on_proof: tuple[int, int, int] | None
     off_proof: tuple[int, int, int] | None
+    variant: tuple[str, int, int, int] | None
 
 class ConnectionRow:
     id: int

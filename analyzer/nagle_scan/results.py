@@ -91,7 +91,8 @@ class Scan:
         """One row per connection; the index `connection` equals Wireshark's `tcp.stream`.
 
         For each end (`client_`, `server_`): `addr`, `port` (int64), `nagle` (category: `on`,
-        `off`, `unknown`), `rtt_ms` (float64: round trip between the capture point and that end,
+        `off`, `unknown`), `nagle_variant` (category: `classic`, RFC 896, `minshall`, as in Linux,
+        `unknown`), `rtt_ms` (float64: round trip between the capture point and that end,
         NaN unknown), `segments`, `bytes`, `retransmitted` (int64), `delayed_ack_ms` (float64: the
         median delay of its delayed ACKs), `delayed_ack_consistent_with` (str). Then `first_ns`,
         `last_ns` (int64), `handshake`, `conclusive` (bool), `rtt_ms` (float64), `mss` (int64,

@@ -5,6 +5,7 @@ use crate::flow::{Connection, DEFAULT_MSS, Endpoint, Half, SHORTEST_DELAYED_ACK_
 use crate::hold::{self, Lock};
 use crate::pace::{self, Pace};
 use crate::timers::Timer;
+use crate::variant::Variant;
 use crate::wait::{Wait, fact};
 use serde::Serialize;
 
@@ -77,6 +78,9 @@ pub struct End {
     pub nagle: Nagle,
     /// Frames that prove it: two small segments in flight, or an ACK and what it released.
     pub proof: (u64, u64),
+    /// Which of Nagle's algorithms, and two frames that show it.
+    pub variant: Variant,
+    pub variant_proof: (u64, u64),
     /// Round trip between the capture point and this host, in ns.
     pub rtt_ns: Option<i64>,
     pub segments: u64,
@@ -262,10 +266,13 @@ fn end(connection: &Connection, side: Side, findings: &[Finding], judged: &Judge
         true => (Nagle::Unknown, (0, 0)),
         false => nagle(half, side, findings),
     };
+    let (variant, variant_proof) = Variant::of(nagle, half, side, findings);
     End {
         endpoint: connection.endpoint(side),
         nagle,
         proof,
+        variant,
+        variant_proof,
         rtt_ns: known(half),
         segments: u64::from(half.segments),
         bytes: half.bytes,

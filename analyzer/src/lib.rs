@@ -40,6 +40,7 @@ mod servers;
 mod summary;
 mod tables;
 mod timers;
+mod variant;
 mod wait;
 
 use error::ScanError;

@@ -84,6 +84,7 @@ pub struct NagleRow {
     pub unknown: u64,
     pub on_proof: Option<(u32, u64, u64)>,
     pub off_proof: Option<(u32, u64, u64)>,
+    pub variant: Option<(&'static str, u32, u64, u64)>,
 }
 
 /// A connection as reports name it; durations in ms.
@@ -216,6 +217,9 @@ impl NagleRow {
             unknown: count.unknown,
             on_proof: count.on_proof,
             off_proof: count.off_proof,
+            variant: count
+                .variant
+                .map(|(variant, id, full, small)| (variant.name(), id, full, small)),
         }
     }
 }

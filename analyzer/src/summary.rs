@@ -9,6 +9,7 @@ use crate::pieces::{PieceCounter, Pieces};
 use crate::reader::CaptureSummary;
 use crate::scan::Scan;
 use crate::timers::Timer;
+use crate::variant::Variant;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use serde::Serialize;
@@ -239,6 +240,8 @@ pub struct NagleCount {
     /// One connection and two frames that prove `on`, and `off`.
     pub on_proof: Option<(u32, u64, u64)>,
     pub off_proof: Option<(u32, u64, u64)>,
+    /// Which of Nagle's algorithms one of these connections shows, with its proof.
+    pub variant: Option<(Variant, u32, u64, u64)>,
 }
 
 /// The parties that sent data, the one with most connections first.
@@ -274,6 +277,10 @@ impl NagleCount {
             Nagle::On => {
                 self.on += 1;
                 self.on_proof.get_or_insert(proof);
+                if end.variant != Variant::Unknown {
+                    let (full, small) = end.variant_proof;
+                    self.variant.get_or_insert((end.variant, verdict.id, full, small));
+                }
             }
             Nagle::Off => {
                 self.off += 1;

@@ -8,6 +8,7 @@ use crate::flow::{Exchange, Side};
 use crate::judge::{CapturePoint, Confidence, Finding, Nagle, Verdict};
 use crate::scan::{Scan, TrackedSegment};
 use crate::servers::{Percentiles, servers as server_rows, stalls_in};
+use crate::variant::Variant;
 
 /// One column of a table. A category is stored as an index into its names.
 pub enum Column {
@@ -88,12 +89,13 @@ pub fn connections(scan: &Scan) -> Table {
     table
 }
 
-type EndColumns = [&'static str; 9];
+type EndColumns = [&'static str; 10];
 
 const CLIENT_COLUMNS: EndColumns = [
     "client_addr",
     "client_port",
     "client_nagle",
+    "client_nagle_variant",
     "client_rtt_ms",
     "client_segments",
     "client_bytes",
@@ -106,6 +108,7 @@ const SERVER_COLUMNS: EndColumns = [
     "server_addr",
     "server_port",
     "server_nagle",
+    "server_nagle_variant",
     "server_rtt_ms",
     "server_segments",
     "server_bytes",
@@ -123,6 +126,7 @@ fn end_columns(
         texts(rows, |row| row.end(side).endpoint.addr.to_string()),
         integers(rows, |row| u64::from(row.end(side).endpoint.port)),
         categories(rows, Nagle::NAMES.to_vec(), |row| row.end(side).nagle.name()),
+        categories(rows, Variant::NAMES.to_vec(), |row| row.end(side).variant.name()),
         maybe(rows, |row| row.end(side).rtt_ns),
         integers(rows, |row| row.end(side).segments),
         integers(rows, |row| row.end(side).bytes),

@@ -217,7 +217,24 @@ def options(parties: Sequence[_core.NagleRow]) -> Iterator[Option]:
             ("cannot tell", row.unknown, None),
         ):
             if connections:
-                yield Option(answer, sockets, connections, _proof(answer, proof))
+                variant = _variant(row.variant) if answer == "no" else ""
+                yield Option(answer, sockets, connections, _proof(answer, proof) + variant)
+
+
+def _variant(proof: tuple[str, int, int, int] | None) -> str:
+    """Which of Nagle's algorithms the sender runs, and where it shows."""
+    if proof is None:
+        return ""
+    variant, connection, full, small = proof
+    if variant == "minshall":
+        return (
+            f"; Minshall's variant, as in Linux: small frame {small} did not wait for full-sized "
+            f"frame {full} (tcp.stream {connection})"
+        )
+    return (
+        f"; the classic algorithm, as in Windows and BSD: small frame {small} waited for "
+        f"full-sized frame {full} (tcp.stream {connection})"
+    )
 
 
 def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:

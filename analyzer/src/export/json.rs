@@ -14,6 +14,7 @@ use crate::scan::Scan;
 use crate::servers::{ServerRow, servers};
 use crate::summary::{Outcome, Summary, warnings};
 use crate::timers::Timer;
+use crate::variant::Variant;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::net::IpAddr;
@@ -143,6 +144,8 @@ struct JsonEnd {
     nagle: Nagle,
     /// Two frames that prove it; empty where nothing does.
     nagle_frames: Vec<u64>,
+    nagle_variant: Variant,
+    nagle_variant_frames: Vec<u64>,
     rtt_ms: Option<f64>,
     segments: u64,
     bytes: u64,
@@ -238,6 +241,11 @@ impl JsonEnd {
             nagle_frames: match end.nagle {
                 Nagle::Unknown => Vec::new(),
                 _ => vec![end.proof.0, end.proof.1],
+            },
+            nagle_variant: end.variant,
+            nagle_variant_frames: match end.variant {
+                Variant::Unknown => Vec::new(),
+                _ => vec![end.variant_proof.0, end.variant_proof.1],
             },
             rtt_ms: end.rtt_ns.map(ms),
             segments: end.segments,

@@ -314,6 +314,7 @@ impl Connection {
         let (half, peer) = (self.half(side), self.half(side.other()));
         let sending = Sending { half, peer, segment, len, mss, now };
         let contradicts = sending.contradicts_nagle();
+        let passes = half.tail.0 == 0 && sending.passes_full_ones();
         if let Some(mut wait) = sending.wait(self.id, side, sinks.min_wait_ns) {
             wait.facts |= when(self.exchanges.covers(wait.from), fact::IN_EXCHANGE);
             self.push(wait, sinks);
@@ -326,6 +327,9 @@ impl Connection {
         if contradicts {
             half.contradictions += 1;
             half.contradiction = (half.last_data.frame, now.frame);
+        }
+        if passes {
+            half.tail = (half.last_data.frame, now.frame);
         }
         half.send(segment, len, now, mss);
         // Windows take 30 bits (RFC 7323, section 2.3), what is in flight 31.

@@ -93,6 +93,9 @@ pub struct Half {
     pub unseen_bytes: u64,
     /// Small segments sent while a small one was unacknowledged, and one such pair of frames.
     pub contradiction: (u64, u64),
+    /// A full-sized segment and a small one that left while only full-sized ones were
+    /// unacknowledged; frames, 0 for none.
+    pub tail: (u64, u64),
     pub contradictions: u32,
     pub retransmitted: u32,
     pub duplicated: u32,

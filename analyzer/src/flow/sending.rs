@@ -46,6 +46,19 @@ impl Sending<'_> {
             && self.left_unacked()
     }
 
+    /// A small segment sent while full-sized ones, and no small one, are unacknowledged: the classic
+    /// algorithm would have held it.
+    pub fn passes_full_ones(&self) -> bool {
+        let half = self.half;
+        !half.last_small
+            && half.in_flight() > 0
+            && !half.small_unacked()
+            && !half.recovering
+            && !self.segment.has(FIN | URG)
+            && self.now.time_ns - half.last_data.time_ns < PROBE_NS
+            && self.is_surely_small(self.len)
+    }
+
     /// Below the MSS beyond doubt: shorter than any fallback MSS, or shorter than something larger
     /// that this sender sent (the path may carry less than the SYN announced).
     fn is_surely_small(&self, len: u32) -> bool {
@@ -125,7 +138,7 @@ impl Sending<'_> {
         let data = peer.last_new;
         let data_arrived = reached_after(data, half.last_data, rtt_ns)
             && (now.time_ns - data.time_ns) * 4 >= rtt_ns * 3;
-        let distinct_ns = if rtt_ns < NETWORK_RTT_NS { LOCAL_DISTINCT_NS } else { DISTINCT_NS };
+        let distinct_ns = self.distinct_ns();
         let freed = |release: Release| {
             let mark = release.mark;
             let answered = data_arrived && mark.time_ns - data.time_ns < distinct_ns;
@@ -134,6 +147,13 @@ impl Sending<'_> {
         };
         let distance = |release: &Release| (now.time_ns - release.mark.time_ns - rtt_ns).abs();
         [freed(half.small_acked), freed(half.all_acked)].into_iter().flatten().min_by_key(distance)
+    }
+
+    fn distinct_ns(&self) -> i64 {
+        match known(self.half.rtt_ns) {
+            ..NETWORK_RTT_NS => LOCAL_DISTINCT_NS,
+            _ => DISTINCT_NS,
+        }
     }
 
     /// Where no ACK of everything came, the one that made room for more.
@@ -154,8 +174,13 @@ impl Sending<'_> {
                 && peer.zero_window_frame >= from.frame);
         let pure = release.is_some_and(|release| release.pure);
         let partial = release.is_some_and(|release| release.mark != half.all_acked.mark);
-        // Before the last data, full-sized, an unacknowledged small segment may have left.
-        let frees_small = release.is_some_and(|release| release.mark == half.small_acked.mark);
+        // Before the last data, full-sized, an unacknowledged small segment may have left. Its ACK
+        // and that of everything, close together, cannot be told apart as the reason.
+        let small_acked = half.small_acked.mark;
+        let frees_small = small_acked.is_set()
+            && release.is_some_and(|release| {
+                (release.mark.time_ns - small_acked.time_ns).abs() < self.distinct_ns()
+            });
         when(pure, fact::PURE_ACK)
             | when(release.is_some_and(|release| release.fin), fact::ACK_FIN)
             | when(partial, fact::PARTIAL_ACK)
