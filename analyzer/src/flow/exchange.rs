@@ -43,10 +43,10 @@ pub struct Exchanges {
 }
 
 impl Exchanges {
-    /// Reads from the cache line that new data needs.
+    /// In the cache line that new data needs.
     #[inline]
-    pub fn warm(&self) -> u64 {
-        self.begin.frame ^ u64::from(self.count)
+    pub fn warm(&self) -> &i64 {
+        &self.latency_ns
     }
 
     /// New data of `len` bytes; returns the exchange that it ended.
@@ -85,13 +85,11 @@ impl Exchanges {
             suspect: self.suspect,
         };
         let complete = self.begin.is_set() && self.end.is_set();
-        *self = Self {
-            count: self.count,
-            latency_ns: self.latency_ns,
-            first: self.first,
-            server: self.server,
-            ..Self::default()
-        };
+        self.begin = Mark::default();
+        self.end = Mark::default();
+        self.request_bytes = 0;
+        self.response_bytes = 0;
+        self.suspect = false;
         if !complete {
             return None;
         }

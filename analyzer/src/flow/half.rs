@@ -129,10 +129,22 @@ impl Half {
         Self { rtt_ns: i64::MAX, ..Self::default() }
     }
 
-    /// Reads from each of its cache lines.
+    /// Reads from the cache lines that every segment needs.
     #[inline]
     pub fn warm(&self) -> u64 {
-        u64::from(self.snd_nxt) ^ u64::from(self.flight) ^ self.rtt_ns as u64 ^ self.unseen_frame
+        u64::from(self.snd_nxt) ^ self.rtt_ns as u64
+    }
+
+    /// Reads from the cache line that tells what an ACK released.
+    #[inline]
+    pub fn warm_release(&self) -> u64 {
+        u64::from(self.flight)
+    }
+
+    /// Reads from the cache line that tells what was sent last, or from a warm one.
+    #[inline]
+    pub fn warm_sent(&self, needed: bool) -> u64 {
+        if needed { self.unseen_frame } else { self.offset }
     }
 
     /// Starts the sequence space at `seq`, the number of the first payload byte.
