@@ -89,12 +89,14 @@ pub struct Half {
     pub zero_window_frame: u64,
     /// Last frame before or in which bytes went missing.
     pub unseen_frame: u64,
-    /// Payload bytes that were acknowledged or jumped over but never captured.
-    pub unseen_bytes: u64,
-    /// Small segments sent while a small one was unacknowledged, and one such pair of frames.
-    pub contradiction: (u64, u64),
+    /// Small segments sent while a small one was unacknowledged: every wait tells them.
     pub contradictions: u32,
     pub retransmitted: u32,
+
+    /// Frames of one such pair.
+    pub contradiction: (u64, u64),
+    /// Payload bytes that were acknowledged or jumped over but never captured.
+    pub unseen_bytes: u64,
     pub duplicated: u32,
     pub reordered: u32,
     /// Sequence number that was too far ahead to be believed at once, if there is one.
@@ -265,6 +267,10 @@ impl Half {
 
     /// Moves `snd_una`; of the packets in flight as large a part leaves as of the bytes.
     fn acknowledge(&mut self, ack: u32) {
+        if ack == self.snd_nxt {
+            (self.snd_una, self.packets) = (ack, 0);
+            return;
+        }
         let before = u64::from(self.in_flight().max(1));
         self.snd_una = ack;
         let rest = u64::from(self.in_flight()) * u64::from(self.packets);
@@ -315,8 +321,10 @@ impl Half {
 
     /// Moves past new data of `len` bytes that starts at `snd_nxt`.
     pub fn send(&mut self, segment: &Header, len: u32, now: Mark, mss: u32) {
-        let small = !len.is_multiple_of(mss);
-        self.count_packets(len.div_ceil(mss), now);
+        // One division does for both.
+        let (full, rest) = if len < mss { (0, len) } else { (len / mss, len % mss) };
+        let small = rest > 0;
+        self.count_packets(full + u32::from(small), now);
         self.note_sent(segment, now);
         self.last_new = now;
         self.snd_nxt = self.snd_nxt.wrapping_add(len);
