@@ -9,6 +9,7 @@ use super::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
 use crate::decode::{ACK, FIN, Header, RST, SYN};
 use crate::seq;
 use crate::wait::{Wait, Waits, fact, when};
+use std::mem::offset_of;
 
 /// The timestamp option with its padding, in every segment once agreed (RFC 7323, section 3.2).
 const TIMESTAMP_OPTION_LEN: u32 = 12;
@@ -36,6 +37,8 @@ pub struct Connection {
     pub ends: Ends,
 }
 
+const _: () = assert!(offset_of!(Connection, id) + 4 <= 2 * size_of::<Half>() + 128, "id is warm");
+
 /// Everything a new segment may add to.
 pub struct Sinks<'a> {
     pub waits: &'a mut Waits,
@@ -61,16 +64,17 @@ impl Connection {
     #[inline]
     pub fn warm(&self, by: Side, data: bool) -> u64 {
         let (half, peer) = (self.half(by), self.half(by.other()));
-        let near = half.warm() ^ peer.warm() ^ peer.warm_release() ^ self.first_ns as u64;
         // Another place to read from costs less than a branch.
-        let (sender, receiver) = if data { (half, peer) } else { (peer, peer) };
-        let id = if data { &self.id } else { &peer.snd_nxt };
-        let exchange = if data { self.exchanges.warm() } else { &self.first_ns };
-        near ^ sender.warm_release()
-            ^ sender.warm_sent(data)
-            ^ receiver.warm_sent(data)
-            ^ u64::from(*id)
-            ^ *exchange as u64
+        let released = if data { half } else { peer };
+        let sent = if data { half.warm_sent() } else { &peer.offset };
+        let exchange = if data { self.exchanges.warm() } else { &peer.offset };
+        half.warm()
+            ^ peer.warm()
+            ^ peer.warm_release()
+            ^ released.warm_release()
+            ^ sent
+            ^ exchange
+            ^ self.first_ns as u64
     }
 
     pub fn half(&self, side: Side) -> &Half {
@@ -389,7 +393,7 @@ impl Connection {
     }
 
     fn add_exchange(&mut self, exchange: Exchange, sinks: &mut Sinks<'_>) {
-        sinks.exchanged.add(exchange, self.ends.server, &mut self.exchanges.server);
+        sinks.exchanged.add(exchange, &self.ends.server, &mut self.exchanges.server);
     }
 }
 

@@ -34,19 +34,19 @@ pub struct Exchanges {
     /// Sum of all latencies.
     pub latency_ns: i64,
     pub count: u32,
-    /// Latency of the first exchange, and the frame in which it ended.
-    pub first: Option<(i64, u64)>,
     /// Place of the server among [`super::Exchanged`]'s.
     pub server: Option<u32>,
     /// A wait in the current exchange may be a stall.
     pub suspect: bool,
+    /// Latency of the first exchange, and the frame in which it ended.
+    pub first: Option<(i64, u64)>,
 }
 
 impl Exchanges {
     /// In the cache line that new data needs.
     #[inline]
-    pub fn warm(&self) -> &i64 {
-        &self.latency_ns
+    pub fn warm(&self) -> &u64 {
+        &self.request_bytes
     }
 
     /// New data of `len` bytes; returns the exchange that it ended.
