@@ -170,6 +170,7 @@ END_COLUMNS = {
     "addr": "text",
     "port": "int64",
     "nagle": "category",
+    "nagle_variant": "category",
     "rtt_ms": "float64",
     "segments": "int64",
     "bytes": "int64",

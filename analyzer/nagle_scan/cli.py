@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from nagle_scan import _core, arguments, interrupt, keys, outputs, stdout
+from nagle_scan import _core, arguments, beside, interrupt, keys, outputs, stdout
 from nagle_scan.arguments import EXIT_UNUSABLE
 from nagle_scan.progress import ProgressLine
 from nagle_scan.report import layout, text
@@ -53,11 +53,9 @@ def _run(options: argparse.Namespace) -> int:
     baseline = _scan(options.baseline, options) if options.baseline else None
     progress = _core.Progress()
     scan = _scan(options.capture, options, progress)
-    for path in options.output:
-        chosen = outputs.Options(options.min_wait, baseline, options.payload)
-        outputs.write(scan, path, chosen)
+    chosen = outputs.Options(options.min_wait, baseline, options.payload)
     compared = (baseline, _compared(baseline, scan)) if baseline else None
-    _say(scan, compared)
+    _write_and_say(scan, options.output, chosen, compared)
     if progress.stopped:
         return EXIT_INTERRUPTED
     if compared and compared[1].verdict == "inconclusive":
@@ -106,13 +104,35 @@ def _compared(baseline: Scan, scan: Scan) -> Comparison:
     return compare.compare(baseline, scan)
 
 
-def _say(scan: Scan, compared: tuple[Scan, Comparison] | None) -> None:
-    if sys.stdout is None:
-        return
+def _write_and_say(
+    scan: Scan,
+    paths: Sequence[str],
+    chosen: outputs.Options,
+    compared: tuple[Scan, Comparison] | None,
+) -> None:
+    """Writes all results, then prints the report: who reads it finds the files."""
+    by_engine = [path for path in paths if outputs.suffix(path) in outputs.BY_ENGINE]
+    for path in paths:
+        if path not in by_engine:
+            outputs.write(scan, path, chosen)
+
+    def write() -> None:
+        for path in by_engine:
+            outputs.write(scan, path, chosen)
+
+    writing = beside.Beside(write) if by_engine else None
+    report = None if sys.stdout is None else _report(scan, compared)
+    if writing is not None:
+        writing.join()
+    if report is not None:
+        stdout.say(report)
+
+
+def _report(scan: Scan, compared: tuple[Scan, Comparison] | None) -> str:
     style = layout.style_of(sys.stdout)
     report = text.render(scan, style)
     if compared is not None:
         from nagle_scan.report import comparison
 
         report += "\n\n" + comparison.render(comparison.beside(*compared), style)
-    stdout.say(report)
+    return report

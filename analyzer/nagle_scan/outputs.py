@@ -21,6 +21,8 @@ FORMATS = {
 }
 """Module by suffix. Each has `write(scan, path, options)`; imported when it is needed."""
 
+BY_ENGINE = frozenset({".json", ".csv"})
+"""Formats that the engine writes, without the interpreter lock."""
 
 READ_AGAIN = frozenset({".pcapng"})
 """Formats that hold frames, for which the captures are read a second time."""

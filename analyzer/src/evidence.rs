@@ -6,7 +6,7 @@ use crate::judge::{Finding, Verdict};
 use crate::wait::fact;
 use std::fmt::{self, Display, Formatter};
 
-/// One reason. `Display` writes the sentence.
+/// One reason; `Display` shows the sentence.
 pub struct Reason<'a> {
     kind: Kind,
     finding: &'a Finding,
@@ -51,86 +51,111 @@ pub fn reasons<'a>(finding: &'a Finding, verdict: &'a Verdict) -> impl Iterator<
 
 impl Display for Reason<'_> {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        let wait = &self.finding.wait;
-        let end = self.verdict.end(wait.by);
-        match self.kind {
-            Kind::Unacked => self.unacked(out),
-            Kind::Ack => self.ack(out),
-            Kind::Release => write!(
-                out,
-                "frame {} follows the ACK by {}; the round trip to the {} is {} (tolerance {})",
-                wait.to.frame,
-                Ms(wait.release_ns()),
-                wait.by.name(),
-                Ms(end.lock.center_ns),
-                Ms(end.lock.tolerance_ns),
-            ),
-            Kind::Peak => write!(
-                out,
-                "{} waits in this direction end this close to an ACK, {} lie near",
-                end.lock.in_band, end.lock.near,
-            ),
-            Kind::Doubt(text) => out.write_str(text),
-        }
+        let mut sentence = Vec::new();
+        self.write(&mut sentence);
+        out.write_str(&String::from_utf8_lossy(&sentence))
     }
 }
 
 impl Reason<'_> {
-    fn unacked(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        let (wait, mss) = (&self.finding.wait, self.verdict.mss);
-        let last_is_full = wait.unacked_len.is_multiple_of(mss);
-        match (wait.is(fact::UNACKED_SMALL), last_is_full) {
-            (true, true) => write!(out, "a small segment before frame {}", wait.from.frame)?,
-            (_, last_is_full) => write!(
-                out,
-                "frame {} ({} bytes, {})",
-                wait.from.frame,
-                wait.unacked_len,
-                if last_is_full { "full-sized" } else { "small" },
-            )?,
+    /// Writes the sentence, without the machinery of `fmt`: there are several for every stall.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match self.kind {
+            Kind::Unacked => self.unacked(out),
+            Kind::Ack => self.ack(out),
+            Kind::Release => self.release(out),
+            Kind::Peak => {
+                let lock = &self.verdict.end(self.finding.wait.by).lock;
+                number(out, "", lock.in_band);
+                number(out, " waits in this direction end this close to an ACK, ", lock.near);
+                text(out, " lie near");
+            }
+            Kind::Doubt(doubt) => text(out, doubt),
         }
-        write!(
-            out,
-            " was unacknowledged, so frame {} ({} bytes, less than the MSS of {mss}) had to wait",
-            wait.to.frame, wait.len,
-        )
     }
 
-    fn ack(&self, out: &mut Formatter<'_>) -> fmt::Result {
+    fn unacked(&self, out: &mut Vec<u8>) {
+        let (wait, mss) = (&self.finding.wait, self.verdict.mss);
+        let last_is_full = wait.unacked_len.is_multiple_of(mss);
+        if wait.is(fact::UNACKED_SMALL) && last_is_full {
+            number(out, "a small segment before frame ", wait.from.frame);
+        } else {
+            number(out, "frame ", wait.from.frame);
+            number(out, " (", wait.unacked_len);
+            text(out, if last_is_full { " bytes, full-sized)" } else { " bytes, small)" });
+        }
+        number(out, " was unacknowledged, so frame ", wait.to.frame);
+        number(out, " (", wait.len);
+        number(out, " bytes, less than the MSS of ", mss);
+        text(out, ") had to wait");
+    }
+
+    fn ack(&self, out: &mut Vec<u8>) {
         let wait = &self.finding.wait;
         let receiver: Side = wait.by.other();
-        write!(
-            out,
-            "frame {} is a pure ACK, which no application sees, {} after frame {}: ",
-            wait.ack.frame,
-            Ms(wait.ack.time_ns - wait.from.time_ns),
-            wait.from.frame,
-        )?;
-        let delay = Ms(self.finding.ack_delay_ns);
+        number(out, "frame ", wait.ack.frame);
+        let after_ns = wait.ack.time_ns - wait.from.time_ns;
+        duration(out, " is a pure ACK, which no application sees, ", after_ns);
+        number(out, " after frame ", wait.from.frame);
+        let delay_ns = self.finding.ack_delay_ns;
         match (self.finding.cause, self.verdict.end(receiver).rtt_ns) {
-            (Cause::NagleDelack, Some(rtt_ns)) => write!(
-                out,
-                "{delay} more than the round trip to the {} of {}",
-                receiver.name(),
-                Ms(rtt_ns),
-            ),
-            (Cause::NagleDelack, None) => {
-                write!(out, "delayed by up to {delay} (round trip unknown)")
+            (Cause::NagleDelack, Some(rtt_ns)) => {
+                duration(out, ": ", delay_ns);
+                text(out, " more than the round trip to the ");
+                text(out, receiver.name());
+                duration(out, " of ", rtt_ns);
             }
-            _ => write!(out, "as soon as the round trip to the {} allows", receiver.name()),
+            (Cause::NagleDelack, None) => {
+                duration(out, ": delayed by up to ", delay_ns);
+                text(out, " (round trip unknown)");
+            }
+            _ => {
+                text(out, ": as soon as the round trip to the ");
+                text(out, receiver.name());
+                text(out, " allows");
+            }
         }
+    }
+
+    fn release(&self, out: &mut Vec<u8>) {
+        let wait = &self.finding.wait;
+        let lock = &self.verdict.end(wait.by).lock;
+        number(out, "frame ", wait.to.frame);
+        duration(out, " follows the ACK by ", wait.release_ns());
+        text(out, "; the round trip to the ");
+        text(out, wait.by.name());
+        duration(out, " is ", lock.center_ns);
+        duration(out, " (tolerance ", lock.tolerance_ns);
+        text(out, ")");
     }
 }
 
-/// A duration in ms with three decimals. Integers are written several times faster than floats,
-/// and there is one of these for every stall.
+fn text(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn number(out: &mut Vec<u8>, before: &str, value: impl itoa::Integer) {
+    text(out, before);
+    text(out, itoa::Buffer::new().format(value));
+}
+
+/// As [`Ms`] shows it.
+fn duration(out: &mut Vec<u8>, before: &str, duration_ns: i64) {
+    let us = (duration_ns.unsigned_abs() + 500) / 1000;
+    text(out, before);
+    number(out, if duration_ns < 0 { "-" } else { "" }, us / 1000);
+    let digit = |unit: u64| b'0' + (us / unit % 10) as u8;
+    out.extend_from_slice(&[b'.', digit(100), digit(10), digit(1), b' ', b'm', b's']);
+}
+
+/// A duration in ms with three decimals.
 pub struct Ms(pub i64);
 
 impl Display for Ms {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        let sign = if self.0 < 0 { "-" } else { "" };
-        let us = (self.0.unsigned_abs() + 500) / 1000;
-        write!(out, "{sign}{}.{:03} ms", us / 1000, us % 1000)
+        let mut written = Vec::new();
+        duration(&mut written, "", self.0);
+        out.write_str(&String::from_utf8_lossy(&written))
     }
 }
 

@@ -28,7 +28,8 @@ pub struct Captured {
 /// Addresses in a batch. The long ones lie apart.
 #[derive(Debug, Clone, Copy)]
 enum Stored {
-    V4([u8; 8]),
+    /// As two numbers in native order: they are moved as such, not byte by byte.
+    V4([u32; 2]),
     /// Index into [`Batch::v6`].
     V6(u32),
 }
@@ -48,7 +49,10 @@ impl Batch {
     #[inline]
     fn push(&mut self, segment: &Segment<'_>, mark: Mark) {
         let addresses = match segment.addresses {
-            Addresses::V4(bytes) => Stored::V4(*bytes),
+            Addresses::V4([s0, s1, s2, s3, d0, d1, d2, d3]) => Stored::V4([
+                u32::from_ne_bytes([*s0, *s1, *s2, *s3]),
+                u32::from_ne_bytes([*d0, *d1, *d2, *d3]),
+            ]),
             Addresses::V6(bytes) => {
                 self.v6.push(*bytes);
                 Stored::V6(self.v6.len() as u32 - 1)
@@ -61,8 +65,12 @@ impl Batch {
     /// Looks all connections up at once: so the misses of the cache overlap.
     fn find(&mut self, table: &mut Table) {
         for captured in &self.segments {
+            let mut v4 = [0; 8];
             let addresses = match &captured.addresses {
-                Stored::V4(bytes) => Addresses::V4(bytes),
+                Stored::V4(both) => {
+                    v4.as_chunks_mut().0.copy_from_slice(&both.map(u32::to_ne_bytes));
+                    Addresses::V4(&v4)
+                }
                 Stored::V6(index) => Addresses::V6(&self.v6[*index as usize]),
             };
             let found = table.find(addresses, captured.ports, &captured.header);

@@ -7,6 +7,7 @@ use crate::judge::{Finding, Verdict};
 use crate::judging::judge_all;
 use crate::progress::Progress;
 use crate::reader::{self, Batch, CaptureSummary, Captured};
+use crate::servers::{StalledExchange, stalled};
 use crate::wait::Waits;
 use std::sync::Arc;
 
@@ -30,8 +31,8 @@ pub struct Scan {
     /// Where each connection's findings begin; one entry more than `verdicts`.
     pub first_finding: Vec<usize>,
     pub exchanges: Option<Vec<Exchange>>,
-    /// Exchanges with a wait that may be a stall.
-    pub suspects: Vec<Exchange>,
+    /// Exchanges with a stall, in the order of their ends.
+    pub stalled: Vec<StalledExchange>,
     pub servers: Vec<ServerLatency>,
     /// Waits beyond what is listed: count and sum in ns.
     pub unlisted_waits: u64,
@@ -41,8 +42,13 @@ pub struct Scan {
 impl Scan {
     /// The findings of the connection with this index.
     pub fn findings_of(&self, connection: usize) -> &[Finding] {
-        &self.findings[self.first_finding[connection]..self.first_finding[connection + 1]]
+        own(&self.findings, &self.first_finding, connection)
     }
+}
+
+/// The findings of one connection among those of all.
+pub fn own<'a>(findings: &'a [Finding], first: &[usize], connection: usize) -> &'a [Finding] {
+    &findings[first[connection]..first[connection + 1]]
 }
 
 /// Scans `paths` as one logical capture, in the order of their first frames.
@@ -142,17 +148,17 @@ impl Tracker {
             self.connections.push(Connection::new(self.connections.len() as u32, ends));
         }
         for (segments, found) in batch.segments.chunks(CHUNK).zip(batch.found.chunks(CHUNK)) {
-            self.warm(found);
+            self.warm(segments, found);
             self.take_some(segments, found, see);
         }
     }
 
     /// Reads a little of each connection before any is worked on: so the misses of the cache
     /// overlap.
-    fn warm(&self, found: &[(u32, Side)]) {
+    fn warm(&self, segments: &[Captured], found: &[(u32, Side)]) {
         let mut all = 0;
-        for &(id, by) in found {
-            all ^= self.connections[id as usize].warm(by);
+        for (captured, &(id, by)) in segments.iter().zip(found) {
+            all ^= self.connections[id as usize].warm(by, captured.header.len > 0);
         }
         std::hint::black_box(all);
     }
@@ -187,6 +193,7 @@ impl Tracker {
         let mut findings = std::mem::take(&mut self.waits.kept);
         let clock_ns = reader::clock_ns(&captures);
         let (verdicts, first_finding) = judge_all(&self.connections, &mut findings, clock_ns);
+        let stalled = stalled(&self.exchanged.suspects, &findings, &first_finding);
         Scan {
             captures,
             anonymized: None,
@@ -194,7 +201,7 @@ impl Tracker {
             findings,
             first_finding,
             exchanges: self.exchanged.all,
-            suspects: self.exchanged.suspects,
+            stalled,
             servers: self.exchanged.servers,
             unlisted_waits: self.waits.unlisted,
             unlisted_wait_ns: self.waits.unlisted_ns,

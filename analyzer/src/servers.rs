@@ -1,10 +1,14 @@
 //! Latency by server: as measured, and as it would be without the stalls.
 
+use crate::both_cores::in_order;
 use crate::evidence::ms;
 use crate::flow::{Endpoint, Exchange, Latency, ServerLatency, Side, empty_latency};
-use crate::scan::Scan;
+use crate::judge::Finding;
+use crate::scan::{Scan, own};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use serde::Serialize;
-use std::collections::HashMap;
+use std::convert::Infallible;
 
 /// One server endpoint; durations in ms. Percentiles are exact to two significant digits.
 #[derive(Debug, Clone, Serialize)]
@@ -51,23 +55,57 @@ impl Percentiles {
     }
 }
 
+/// An exchange with at least one stall.
+#[derive(Debug, Clone, Copy)]
+pub struct StalledExchange {
+    connection: u32,
+    latency_ns: i64,
+    /// What is left of the latency without the stalls.
+    rest_ns: i64,
+}
+
+/// Exchanges that are looked at in one go.
+const CHUNK: usize = 4096;
+
+/// Those of `suspects` in which there is a stall.
+pub fn stalled(
+    suspects: &[Exchange],
+    findings: &[Finding],
+    first: &[usize],
+) -> Vec<StalledExchange> {
+    let stalled = |exchange: &Exchange| {
+        let own = own(findings, first, exchange.connection as usize);
+        let (stalls, stalled_ns) = stalls_in(own, exchange);
+        let (connection, latency_ns) = (exchange.connection, exchange.latency_ns());
+        let rest_ns = (latency_ns - stalled_ns).max(0);
+        (stalls > 0).then_some(StalledExchange { connection, latency_ns, rest_ns })
+    };
+    let chunks: Vec<&[Exchange]> = suspects.chunks(CHUNK).collect();
+    let mut all = Vec::new();
+    let work = |chunk: usize| chunks[chunk].iter().filter_map(stalled).collect::<Vec<_>>();
+    let Ok(()) = in_order(chunks.len(), work, |some| {
+        all.extend(some);
+        Ok::<(), Infallible>(())
+    });
+    all
+}
+
 /// What the connections of one server add up to.
 #[derive(Default)]
-struct Totals {
+struct Totals<'a> {
     connections: u64,
     affected: u64,
     stalls: u64,
     stalled_ns: i64,
     latency_ns: i64,
     latency_stalled_ns: i64,
-    /// Exchanges that stalled: latency, and what is left of it without the stalls.
-    stalled: Vec<(i64, i64)>,
+    stalled: Vec<&'a StalledExchange>,
 }
 
 /// All servers with complete exchanges: those that lose most to stalls first, then the busiest.
 pub fn servers(scan: &Scan, limit: usize) -> Vec<ServerRow> {
     let mut totals = totals(scan);
-    let mut order: Vec<(&ServerLatency, Totals)> = scan
+    let mut order: Vec<(&ServerLatency, Totals<'_>)> = scan
         .servers
         .iter()
         .map(|server| (server, totals.remove(&server.server).unwrap_or_default()))
@@ -79,8 +117,8 @@ pub fn servers(scan: &Scan, limit: usize) -> Vec<ServerRow> {
     order.into_iter().map(|(server, totals)| row(server, &totals)).collect()
 }
 
-fn totals(scan: &Scan) -> HashMap<Endpoint, Totals> {
-    let mut by_server: HashMap<Endpoint, Totals> = HashMap::new();
+fn totals(scan: &Scan) -> HashMap<Endpoint, Totals<'_>, RandomState> {
+    let mut by_server: HashMap<Endpoint, Totals<'_>, RandomState> = HashMap::default();
     for verdict in scan.verdicts.iter().filter(|verdict| verdict.exchanges > 0) {
         let totals = by_server.entry(verdict.end(Side::Server).endpoint).or_default();
         totals.connections += 1;
@@ -90,18 +128,16 @@ fn totals(scan: &Scan) -> HashMap<Endpoint, Totals> {
         totals.latency_ns = totals.latency_ns.saturating_add(verdict.latency_ns);
         totals.latency_stalled_ns += verdict.exchanges_stalled_ns;
     }
-    for exchange in &scan.suspects {
-        let (stalls, stalled_ns) = stalls_in(scan, exchange);
+    for exchange in &scan.stalled {
         let server = scan.verdicts[exchange.connection as usize].end(Side::Server).endpoint;
-        if let Some(totals) = by_server.get_mut(&server).filter(|_| stalls > 0) {
-            let latency_ns = exchange.latency_ns();
-            totals.stalled.push((latency_ns, (latency_ns - stalled_ns).max(0)));
+        if let Some(totals) = by_server.get_mut(&server) {
+            totals.stalled.push(exchange);
         }
     }
     by_server
 }
 
-fn row(server: &ServerLatency, totals: &Totals) -> ServerRow {
+fn row(server: &ServerLatency, totals: &Totals<'_>) -> ServerRow {
     ServerRow {
         addr: server.server.addr.to_string(),
         port: server.server.port,
@@ -119,21 +155,21 @@ fn row(server: &ServerLatency, totals: &Totals) -> ServerRow {
 }
 
 /// The histogram with the exchanges that stalled moved to where they would have been.
-fn predicted(measured: &Latency, stalled: &[(i64, i64)]) -> Latency {
+fn predicted(measured: &Latency, stalled: &[&StalledExchange]) -> Latency {
     let (mut without, mut freed, mut rest) = (measured.clone(), empty_latency(), empty_latency());
-    for (latency_ns, rest_ns) in stalled {
+    for exchange in stalled {
         // Histograms that grow by themselves refuse no value.
-        let _ = freed.record(*latency_ns as u64);
-        let _ = rest.record(*rest_ns as u64);
+        let _ = freed.record(exchange.latency_ns as u64);
+        let _ = rest.record(exchange.rest_ns as u64);
     }
     let _ = without.subtract(&freed);
     let _ = without.add(&rest);
     without
 }
 
-/// Number and total wait of the stalls whose held segment lies within the exchange.
-pub fn stalls_in(scan: &Scan, exchange: &Exchange) -> (u64, i64) {
-    let findings = scan.findings_of(exchange.connection as usize);
+/// Number and total wait of the stalls whose held segment lies within the exchange; `findings` are
+/// those of its connection.
+pub fn stalls_in(findings: &[Finding], exchange: &Exchange) -> (u64, i64) {
     let begin = findings.partition_point(|row| row.wait.to.frame < exchange.begin.frame);
     findings[begin..]
         .iter()

@@ -181,7 +181,8 @@ pub fn waits(scan: &Scan) -> Table {
 /// One row per exchange, in the order of their ends, with what its stalls cost it.
 pub fn exchanges(scan: &Scan) -> Table {
     let rows: &[Exchange] = scan.exchanges.as_deref().unwrap_or(&[]);
-    let stalled: Vec<(u64, i64)> = rows.iter().map(|exchange| stalls_in(scan, exchange)).collect();
+    let stalled: Vec<(u64, i64)> =
+        rows.iter().map(|row| stalls_in(scan.findings_of(row.connection as usize), row)).collect();
     let both: Vec<(&Exchange, (u64, i64))> = rows.iter().zip(stalled).collect();
     let both = both.as_slice();
     vec![

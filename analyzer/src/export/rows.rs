@@ -5,7 +5,7 @@
 
 use crate::evidence::{ms, reasons};
 use crate::judge::{Finding, Verdict};
-use std::io::{self, Write};
+use std::io;
 
 /// Writes `"stalls":[...],"waits":[...]`.
 ///
@@ -54,7 +54,9 @@ fn stall(out: &mut Vec<u8>, finding: &Finding, verdict: &Verdict) -> io::Result<
     for reason in reasons(finding, verdict) {
         separate(out, first);
         // Sentences of this program, with numbers in them: nothing to escape.
-        write!(out, "\"{reason}\"")?;
+        out.push(b'"');
+        reason.write(out);
+        out.push(b'"');
     }
     out.extend_from_slice(b"]}");
     Ok(())

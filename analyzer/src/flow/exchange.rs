@@ -34,19 +34,19 @@ pub struct Exchanges {
     /// Sum of all latencies.
     pub latency_ns: i64,
     pub count: u32,
-    /// Latency of the first exchange, and the frame in which it ended.
-    pub first: Option<(i64, u64)>,
     /// Place of the server among [`super::Exchanged`]'s.
     pub server: Option<u32>,
     /// A wait in the current exchange may be a stall.
     pub suspect: bool,
+    /// Latency of the first exchange, and the frame in which it ended.
+    pub first: Option<(i64, u64)>,
 }
 
 impl Exchanges {
-    /// Reads from the cache line that new data needs.
+    /// In the cache line that new data needs.
     #[inline]
-    pub fn warm(&self) -> u64 {
-        self.begin.frame ^ u64::from(self.count)
+    pub fn warm(&self) -> &u64 {
+        &self.request_bytes
     }
 
     /// New data of `len` bytes; returns the exchange that it ended.
@@ -85,13 +85,11 @@ impl Exchanges {
             suspect: self.suspect,
         };
         let complete = self.begin.is_set() && self.end.is_set();
-        *self = Self {
-            count: self.count,
-            latency_ns: self.latency_ns,
-            first: self.first,
-            server: self.server,
-            ..Self::default()
-        };
+        self.begin = Mark::default();
+        self.end = Mark::default();
+        self.request_bytes = 0;
+        self.response_bytes = 0;
+        self.suspect = false;
         if !complete {
             return None;
         }

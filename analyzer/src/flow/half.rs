@@ -4,6 +4,7 @@ use super::{Mark, NETWORK_RTT_NS};
 use crate::decode::{ACK, Header, Options, SYN};
 use crate::seq;
 use std::cmp::Ordering;
+use std::mem::offset_of;
 
 /// The first ACK that covered something.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,8 +19,8 @@ pub struct Release {
 
 /// One direction of a connection, named after its sender.
 ///
-/// Laid out by hand: what every segment needs fills the first cache line, what data and ACKs need
-/// the next two, and the last is seldom touched.
+/// Laid out by hand in cache lines: what every segment needs; what an ACK changes; what is asked of
+/// both directions; what only the sender's own data needs; and what is seldom touched.
 #[derive(Debug, Clone, Default)]
 #[repr(C, align(64))]
 pub struct Half {
@@ -44,8 +45,7 @@ pub struct Half {
     window_scale: u8,
     pub known: bool,
     pub timestamps: bool,
-    /// Has sent bytes again since the last new data.
-    pub recovering: bool,
+    pub window_scale_known: bool,
 
     /// The ACK that covered the last small segment, and the one that covered everything.
     pub small_acked: Release,
@@ -60,55 +60,62 @@ pub struct Half {
     burst: u32,
     /// The first ACK since the last data that advanced `snd_una`; frame 0 where none did.
     pub advanced: Mark,
-    /// Largest payload seen, in bytes, and how often it was sent.
-    pub largest: u32,
-    largest_count: u32,
-
     /// Shortest round trip between the capture point and this host, in ns; `i64::MAX` unknown.
     pub rtt_ns: i64,
     /// Sum and count of how far round trips to this host lie over the shortest one, for those
     /// close to it: the jitter of the path.
     pub rtt_over_ns: i64,
     pub rtt_samples: u32,
-    /// Timestamp value and IP identification of the last data.
-    last_tsval: Option<u32>,
+    /// IP identification of the last data.
     last_ip_id: u16,
     /// Was the last data small?
     pub last_small: bool,
     pub syn: bool,
     /// The last data that was new.
     pub last_new: Mark,
+    /// Last frame in which this host advertised a window of zero.
+    pub zero_window_frame: u64,
+
     /// The last small segment and its length.
     pub small_sent: Mark,
     pub small_len: u32,
     /// Small segments sent.
     pub small_segments: u32,
     pub bytes: u64,
-
-    /// Last frame in which this host advertised a window of zero.
-    pub zero_window_frame: u64,
+    /// Largest payload seen, in bytes, and how often it was sent.
+    pub largest: u32,
+    largest_count: u32,
     /// Last frame before or in which bytes went missing.
     pub unseen_frame: u64,
+    /// Small segments sent while a small one was unacknowledged.
+    pub contradictions: u32,
+    /// Timestamp value of the last data.
+    last_tsval: Option<u32>,
+    /// Has sent bytes again since the last new data.
+    pub recovering: bool,
+    has_stray: bool,
+
+    /// Frames of the last contradiction.
+    pub contradiction: (u64, u64),
     /// Payload bytes that were acknowledged or jumped over but never captured.
     pub unseen_bytes: u64,
-    /// Small segments sent while a small one was unacknowledged, and one such pair of frames.
-    pub contradiction: (u64, u64),
     /// A full-sized segment and a small one that left while only full-sized ones were
     /// unacknowledged; frames, 0 for none.
     pub tail: (u64, u64),
-    pub contradictions: u32,
     pub retransmitted: u32,
     pub duplicated: u32,
     pub reordered: u32,
     /// Sequence number that was too far ahead to be believed at once, if there is one.
     stray: u32,
-    has_stray: bool,
-    pub window_scale_known: bool,
     /// Announced in the SYN, in bytes; 0 is 'not seen'.
     pub mss_option: u16,
 }
 
 const _: () = assert!(size_of::<Half>() == 5 * 64, "a direction takes five cache lines");
+const _: () = assert!(offset_of!(Half, small_acked) == 64, "the second cache line");
+const _: () = assert!(offset_of!(Half, advanced) == 2 * 64, "the third");
+const _: () = assert!(offset_of!(Half, small_sent) == 3 * 64, "the fourth");
+const _: () = assert!(offset_of!(Half, contradiction) == 4 * 64, "the last");
 
 /// A round trip this much above the shortest one is not jitter of the path any more but a delayed
 /// ACK: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
@@ -132,10 +139,22 @@ impl Half {
         Self { rtt_ns: i64::MAX, ..Self::default() }
     }
 
-    /// Reads from each of its cache lines.
+    /// Reads from the cache lines that every segment needs.
     #[inline]
     pub fn warm(&self) -> u64 {
-        u64::from(self.snd_nxt) ^ u64::from(self.flight) ^ self.rtt_ns as u64 ^ self.unseen_frame
+        u64::from(self.snd_nxt) ^ self.rtt_ns as u64
+    }
+
+    /// Reads from the cache line that tells what an ACK released.
+    #[inline]
+    pub fn warm_release(&self) -> u64 {
+        u64::from(self.flight)
+    }
+
+    /// In the cache line that only data of this sender needs.
+    #[inline]
+    pub fn warm_sent(&self) -> &u64 {
+        &self.bytes
     }
 
     /// Starts the sequence space at `seq`, the number of the first payload byte.
@@ -256,6 +275,10 @@ impl Half {
 
     /// Moves `snd_una`; of the packets in flight as large a part leaves as of the bytes.
     fn acknowledge(&mut self, ack: u32) {
+        if ack == self.snd_nxt {
+            (self.snd_una, self.packets) = (ack, 0);
+            return;
+        }
         let before = u64::from(self.in_flight().max(1));
         self.snd_una = ack;
         let rest = u64::from(self.in_flight()) * u64::from(self.packets);
@@ -306,8 +329,10 @@ impl Half {
 
     /// Moves past new data of `len` bytes that starts at `snd_nxt`.
     pub fn send(&mut self, segment: &Header, len: u32, now: Mark, mss: u32) {
-        let small = !len.is_multiple_of(mss);
-        self.count_packets(len.div_ceil(mss), now);
+        // One division does for both.
+        let (full, rest) = if len < mss { (0, len) } else { (len / mss, len % mss) };
+        let small = rest > 0;
+        self.count_packets(full + u32::from(small), now);
         self.note_sent(segment, now);
         self.last_new = now;
         self.snd_nxt = self.snd_nxt.wrapping_add(len);

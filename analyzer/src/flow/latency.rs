@@ -34,8 +34,8 @@ impl Exchanged {
     }
 
     /// Takes a complete exchange with `server`, which has the place `index` here once it is set.
-    pub fn add(&mut self, exchange: Exchange, server: Endpoint, index: &mut Option<u32>) {
-        let index = *index.get_or_insert_with(|| self.place(server));
+    pub fn add(&mut self, exchange: Exchange, server: &Endpoint, index: &mut Option<u32>) {
+        let index = *index.get_or_insert_with(|| self.place(*server));
         self.servers[index as usize].record(exchange.latency_ns());
         if exchange.suspect {
             self.suspects.push(exchange);

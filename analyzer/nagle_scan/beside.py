@@ -1,0 +1,28 @@
+"""Work that the engine does without the interpreter lock, beside what Python does meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Beside:
+    """Does `work` in a thread of its own, at once."""
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        import threading
+
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._do, args=(work,))
+        self._thread.start()
+
+    def _do(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except BaseException as error:  # A panic of the engine is no `Exception`.
+            self._error = error
+
+    def join(self) -> None:
+        """Waits for its end. Raises what it raised."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
