@@ -241,7 +241,7 @@ impl Judgement {
             direction: Direction {
                 lock,
                 off_or_paced: false,
-                resends_needlessly: resends_needlessly(connection, side, held()),
+                resends_needlessly: resends_needlessly(connection, side, waits, held()),
                 receiver_rtt_ns: known(receiver),
                 receiver_jitter_ns: receiver.jitter_ns(),
             },
@@ -297,28 +297,38 @@ impl Judgement {
 /// nothing lost?
 ///
 /// Beside the receiver both copies are seen to arrive. Elsewhere a loss is told by chance: it hits
-/// any segment, and few; a timer hits the one that a held segment waits for, and time and again.
+/// any segment, and few; a timer hits the one that a held segment waits for, and time and again, or
+/// the receiver is known to delay its ACKs for nearly as long as retransmission timers take.
 fn resends_needlessly<'a>(
     connection: &Connection,
     side: Side,
+    waits: &[Wait],
     held: impl Iterator<Item = &'a Wait>,
 ) -> bool {
     /// Fewer may be losses.
     const LEAST: usize = 3;
     /// No network that anybody uses loses so large a share.
     const SHARE: usize = 4;
+    /// Linux' retransmission timer takes 200 ms at least (`TCP_RTO_MIN`).
+    const NEARLY_AS_LONG_NS: i64 = 150_000_000;
     let beside_receiver = match side {
         Side::Client => CapturePoint::Server,
         Side::Server => CapturePoint::Client,
     };
-    let (mut all, mut resent) = (0, 0);
+    let receiver_rtt_ns = known(connection.half(side.other())).unwrap_or(0);
+    let (mut all, mut resent, mut longest_ns) = (0, 0, 0);
     for wait in held {
         all += 1;
-        resent += usize::from(wait.is(fact::RESENT));
+        match wait.is(fact::RESENT) {
+            true => resent += 1,
+            false => longest_ns = longest_ns.max(wait.ack_ns() - receiver_rtt_ns),
+        }
     }
-    let nothing_else = connection.half(side).retransmitted as usize <= resent;
-    let often = resent >= LEAST && resent * SHARE >= all && nothing_else;
-    often || capture_point(connection) == beside_receiver
+    let often = resent >= LEAST && resent * SHARE >= all;
+    let over = waits.iter().filter(|wait| wait.by == side && wait.is(fact::RESENT)).count();
+    let nearly_all = connection.half(side).retransmitted as usize * SHARE <= over * (SHARE + 1);
+    (nearly_all && (often || longest_ns >= NEARLY_AS_LONG_NS))
+        || capture_point(connection) == beside_receiver
 }
 
 fn end(connection: &Connection, side: Side, findings: &[Finding], judged: &Judgement) -> End {
