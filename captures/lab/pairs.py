@@ -1,9 +1,9 @@
 """Captures of the same program before and after its fix: was the gain predicted?
 
 Not compared: cases whose pauses are drawn anew in each run, and cases whose exchanges have holds
-left in them that are shorter than the 10 ms from which they are reported. Where a held segment had swallowed five writes
-or more, what the program takes to write, send and read them one by one hides in the hold, and
-comes out when it is gone: there the prediction is a lower bound.
+left in them that are shorter than the 10 ms from which they are reported. Where a held segment had
+swallowed five writes or more, what the program takes to write, send and read them one by one hides
+in the hold, and comes out when it is gone: there the prediction is a lower bound.
 """
 
 from __future__ import annotations
