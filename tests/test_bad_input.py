@@ -8,6 +8,7 @@ import random
 import shutil
 import struct
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -348,6 +349,33 @@ def test_a_capture_that_is_gone_when_it_is_read_again(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(nagle_scan.CaptureError, match=r"gone\.pcap"):
         scan.segments(0)
+
+
+def test_a_pipe_is_not_opened_a_second_time(run: Run, tmp_path: Path) -> None:
+    """As in `nagle-scan <(ssh host tcpdump -w -) -o page.html`: it would wait for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    feed = threading.Thread(target=lambda: (tmp_path / "pipe").write_bytes(SPLIT.read_bytes()))
+    feed.start()
+    done = run(tmp_path / "pipe", "-o", tmp_path / "page.html", "-o", tmp_path / "sheet.png")
+    feed.join()
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize("suffix", sorted(outputs.FORMATS))
+def test_a_capture_of_which_the_output_is_another_name_survives(
+    suffix: str, run: Run, tmp_path: Path
+) -> None:
+    capture = saved(tmp_path / "traffic.pcap", SPLIT.read_bytes())
+    (tmp_path / f"out{suffix}").hardlink_to(capture)
+    run(capture, "-o", tmp_path / f"out{suffix}")
+    assert capture.read_bytes() == SPLIT.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f"out{suffix}", "traffic.pcap"]
+
+
+def test_a_key_is_not_overwritten(run: Run, tmp_path: Path) -> None:
+    key = saved(tmp_path / "key.json", b"00112233445566778899aabbccddeeff" * 2)
+    done = run(SPLIT, "--key-file", key, "-o", key)
+    assert_refused(done, "key.json", "would overwrite")
 
 
 def unordered(first: bytes, second: bytes) -> bytes:

@@ -26,6 +26,8 @@ class Summary:
     first_ns: int
     last_ns: int
     one_sided: int
+    blurred: int
+    clock_ms: float
     without_handshake: int
     waits_not_listed: int
     waits_not_listed_ms: float

@@ -44,7 +44,8 @@ def main(words: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    _refuse_to_overwrite([*options.capture, *options.baseline], options.output)
+    keys_read = [] if options.key_file is None else [options.key_file]
+    _refuse_to_overwrite([*options.capture, *options.baseline, *keys_read], options.output)
     _refuse_to_read_again(options.capture, options.output)
     if "-" in options.capture and "-" in options.baseline:
         raise _core.CaptureError("-: standard input can be read only once")
@@ -83,7 +84,7 @@ def _scan(
 
 
 def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> None:
-    """A result must not destroy a capture, nor another result."""
+    """A result must not destroy a capture, a key or another result."""
     taken = {os.path.realpath(path): path for path in captures}
     for path in outputs:
         if os.path.realpath(path) in taken:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from nagle_scan import _core
 from nagle_scan.report import verdict
-from nagle_scan.report.layout import duration, maybe_ms, printable
+from nagle_scan.report.layout import duration, maybe_duration, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,10 +104,10 @@ class Connection:
         facts = [
             ("client", row.client),
             ("server", row.server),
-            ("round trip", maybe_ms(row.rtt_ms)),
+            ("round trip", maybe_duration(row.rtt_ms)),
             ("exchanges", f"{row.exchanges:,}"),
-            ("mean latency now", maybe_ms(row.mean_latency_ms)),
-            ("without stalls", maybe_ms(row.predicted_latency_ms)),
+            ("mean latency now", maybe_duration(row.mean_latency_ms)),
+            ("without stalls", maybe_duration(row.predicted_latency_ms)),
             ("Nagle at the client", row.client_nagle),
             ("Nagle at the server", row.server_nagle),
         ]
@@ -129,8 +129,8 @@ def scan_html(scan: Scan) -> str:
             row.server,
             f"{row.stalls:,}",
             duration(row.stalled_ms),
-            maybe_ms(row.mean_latency_ms),
-            maybe_ms(row.predicted_latency_ms),
+            maybe_duration(row.mean_latency_ms),
+            maybe_duration(row.predicted_latency_ms),
         )
         for row in affected
     ]

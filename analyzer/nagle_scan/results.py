@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from nagle_scan import _core, keys
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import pandas as pd
 
     from nagle_scan.notebook import Connection
@@ -157,8 +159,9 @@ class Scan:
         """
         if not 0 <= connection_id < self.core.summary().connections:
             raise KeyError(connection_id)
-        if "-" in self.paths:
-            raise _core.CaptureError("standard input cannot be read a second time")
+        if any(path == "-" or _is_pipe(path) for path in self.paths):
+            # Opening a pipe again would wait for ever.
+            raise _core.CaptureError("standard input and pipes cannot be read a second time")
         return _frame(_core.segments(self.paths, self.filter, connection_id))
 
     def connection(self, connection_id: int) -> Connection:
@@ -171,11 +174,13 @@ class Scan:
 
     def to_json(self, path: _Path) -> None:
         """Writes the output contract (`nagle-scan/1`). Raises `OutputError`."""
-        self.core.write_json(_utf8(path, _core.OutputError))
+        with _whole(path) as name:
+            self.core.write_json(name)
 
     def to_csv(self, path: _Path) -> None:
         """Writes the stalls, one row each. Raises `OutputError`."""
-        self.core.write_csv(_utf8(path, _core.OutputError))
+        with _whole(path) as name:
+            self.core.write_csv(name)
 
     def to_markdown(self, path: _Path) -> None:
         """Writes a ticket for GitHub, GitLab or Jira. Raises `OutputError`."""
@@ -232,6 +237,16 @@ def _utf8(path: _Path, error: type[_core.NagleScanError]) -> str:
     except UnicodeEncodeError:
         raise error(f"{name!a}: the name is not UTF-8") from None
     return name
+
+
+def _is_pipe(path: str) -> bool:
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def _whole(path: _Path) -> AbstractContextManager[str]:
+    from nagle_scan.report import files
+
+    return files.whole(_utf8(path, _core.OutputError))
 
 
 def _frame(columns: dict[str, Any]) -> pd.DataFrame:

@@ -80,8 +80,12 @@ impl Reason<'_> {
             Kind::Peak => {
                 let lock = &self.verdict.end(self.finding.wait.by).lock;
                 number(out, "", lock.in_band);
-                number(out, " waits in this direction end this close to an ACK, ", lock.near);
-                text(out, " lie near");
+                text(out, " waits in this direction end this close to an ACK, ");
+                match lock.near {
+                    0 => text(out, "none"),
+                    near => number(out, "", near),
+                }
+                text(out, " just beside that");
             }
             Kind::Doubt(doubt) => text(out, doubt),
         }

@@ -242,6 +242,7 @@ impl Judgement {
                 lock,
                 off_or_paced: false,
                 resends_needlessly: resends_needlessly(connection, side, waits, held()),
+                receiver_seen: receiver.segments > 0,
                 receiver_rtt_ns: known(receiver),
                 receiver_jitter_ns: receiver.jitter_ns(),
             },

@@ -7,6 +7,7 @@ pub use self::hop::HopRow;
 use crate::evidence::{ms, reasons};
 use crate::flow::Side;
 use crate::judge::{Finding, Verdict};
+use crate::reader::clock_ns;
 use crate::rivals::rivals;
 use crate::scan::Scan;
 use crate::servers::{Percentiles, ServerRow};
@@ -34,6 +35,8 @@ pub struct Summary {
     pub first_ns: i64,
     pub last_ns: i64,
     pub one_sided: u64,
+    pub blurred: u64,
+    pub clock_ms: f64,
     pub without_handshake: u64,
     pub waits_not_listed: u64,
     pub waits_not_listed_ms: f64,
@@ -190,6 +193,8 @@ impl Summary {
             first_ns: with_frames().map(|capture| capture.first_ns).min().unwrap_or(0),
             last_ns: with_frames().map(|capture| capture.last_ns).max().unwrap_or(0),
             one_sided: summary.one_sided,
+            blurred: summary.blurred,
+            clock_ms: ms(clock_ns(captures)),
             without_handshake: summary.without_handshake,
             waits_not_listed: summary.unlisted_waits,
             waits_not_listed_ms: ms(summary.unlisted_wait_ns),

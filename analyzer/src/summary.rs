@@ -3,13 +3,15 @@
 use crate::capture::End as CaptureEnd;
 use crate::causes::Cause;
 use crate::decode::Skip;
-use crate::flow::Side;
+use crate::flow::{SHORTEST_DELAYED_ACK_NS, Side};
+use crate::hold::is_freed;
 use crate::judge::{Confidence, Finding, Nagle, Verdict};
 use crate::pieces::{PieceCounter, Pieces};
 use crate::reader::CaptureSummary;
 use crate::scan::Scan;
 use crate::timers::Timer;
 use crate::variant::Variant;
+use crate::wait::fact;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use serde::Serialize;
@@ -53,6 +55,8 @@ pub struct Summary {
     pub stalls_by_confidence: [u64; 3],
     /// Connections of which only one direction was captured.
     pub one_sided: u64,
+    /// Connections without a stall where round trips vary so much that holds may be hidden.
+    pub blurred: u64,
     /// Connections with data whose handshake was not captured.
     pub without_handshake: u64,
     pub unlisted_waits: u64,
@@ -74,6 +78,8 @@ impl Summary {
             affected_stalled_ns: 0,
             stalls_by_confidence: by_confidence(scan),
             one_sided: 0,
+            blurred: (0..scan.verdicts.len()).filter(|&index| is_blurred(scan, index)).count()
+                as u64,
             without_handshake: 0,
             unlisted_waits: scan.unlisted_waits,
             unlisted_wait_ns: scan.unlisted_wait_ns,
@@ -102,6 +108,30 @@ impl Summary {
             self.outcome = Outcome::Clean;
         }
     }
+}
+
+/// May jitter hide holds in the connection with this index? Its small segments follow late ACKs
+/// by about a round trip, but not as evenly as a kernel answers on a steady path.
+fn is_blurred(scan: &Scan, index: usize) -> bool {
+    /// Fewer are chance.
+    const LEAST: usize = 3;
+    /// On shorter paths a program's own pauses look like that too.
+    const SHORTEST_RTT_NS: i64 = 4_000_000;
+    let verdict = &scan.verdicts[index];
+    let hides = |side: Side| {
+        let end = verdict.end(side);
+        let rtt_ns = end.lock.center_ns;
+        let late = |finding: &&Finding| {
+            let small = is_freed(&finding.wait) && finding.wait.is(fact::SMALL);
+            small && finding.wait.by == side && finding.ack_delay_ns >= SHORTEST_DELAYED_ACK_NS
+        };
+        let waits = || scan.findings_of(index).iter().filter(late).map(|finding| &finding.wait);
+        let about = (rtt_ns / 2)..=(rtt_ns * 2);
+        let near = waits().filter(|wait| about.contains(&wait.release_ns())).count();
+        let open = end.nagle == Nagle::Unknown && rtt_ns >= SHORTEST_RTT_NS;
+        open && near >= LEAST && 2 * near > waits().count()
+    };
+    verdict.stalls == 0 && Side::BOTH.into_iter().any(hides)
 }
 
 fn by_confidence(scan: &Scan) -> [u64; 3] {
@@ -300,23 +330,49 @@ pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
     affected
 }
 
-/// The stall to show: the surest, and among those the one released closest to its ACK.
+/// The stall to show: of the cause and the side that cost most, the surest, and among those the
+/// one released closest to its ACK.
 pub fn clearest(scan: &Scan) -> Option<(&Verdict, &Finding)> {
+    let main = costliest(&scan.findings);
     let all = scan.verdicts.iter().enumerate().flat_map(|(index, verdict)| {
         scan.findings_of(index).iter().map(move |finding| (verdict, finding))
     });
     all.filter(|(_, finding)| finding.cause.is_stall())
-        .min_by_key(|(verdict, finding)| clearness(verdict, finding))
+        .min_by_key(|(verdict, finding)| (kind(finding) != main, clearness(verdict, finding)))
 }
 
-/// The stalls of one connection, the clearest first.
+/// The stalls of one connection, those of the costliest cause and side first, then the clearest.
 pub fn clearest_of(scan: &Scan, connection: usize, limit: usize) -> Vec<&Finding> {
     let verdict = &scan.verdicts[connection];
     let findings = scan.findings_of(connection).iter();
     let mut stalls: Vec<_> = findings.filter(|finding| finding.cause.is_stall()).collect();
-    stalls.sort_by_key(|finding| clearness(verdict, finding));
+    let main = costliest(scan.findings_of(connection));
+    stalls.sort_by_key(|finding| (kind(finding) != main, clearness(verdict, finding)));
     stalls.truncate(limit);
     stalls
+}
+
+type Kind = (Cause, Side);
+
+fn kind(finding: &Finding) -> Kind {
+    (finding.cause, finding.wait.by)
+}
+
+/// The kind of stall that costs most; of two, that which a headline names first.
+fn costliest(findings: &[Finding]) -> Kind {
+    const KINDS: [Kind; 4] = [
+        (Cause::NagleDelack, Side::Client),
+        (Cause::NagleDelack, Side::Server),
+        (Cause::NagleRtt, Side::Client),
+        (Cause::NagleRtt, Side::Server),
+    ];
+    let mut lost_ns = [0_i64; KINDS.len()];
+    for finding in findings.iter().filter(|finding| finding.cause.is_stall()) {
+        let index = 2 * usize::from(finding.cause == Cause::NagleRtt) + finding.wait.by as usize;
+        lost_ns[index] = lost_ns[index].saturating_add(finding.wait.wait_ns());
+    }
+    let most = (0..KINDS.len()).min_by_key(|&index| -lost_ns[index]).unwrap_or(0);
+    KINDS[most]
 }
 
 fn clearness(verdict: &Verdict, finding: &Finding) -> (std::cmp::Reverse<Confidence>, i64, u64) {

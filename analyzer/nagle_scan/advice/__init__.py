@@ -89,12 +89,17 @@ def is_stream(group: _core.Group) -> bool:
     return group.exchanges * 4 < group.stalls
 
 
+def has_quick_acks(group: _core.Group) -> bool:
+    """Is the receiver one that acknowledges at once when a connection begins, as Linux does?"""
+    return group.cause == "nagle_delack" and "Linux" in group.consistent_with
+
+
 def test_well(group: _core.Group) -> str:
     """What hides this stall from a test, in a sentence; empty where nothing is known to."""
     if group.cause != "nagle_delack" or group.unacked_full_sized or is_stream(group):
         return ""
     sentences = []
-    if "Linux" in group.consistent_with:
+    if has_quick_acks(group):
         sentences.append("The first exchange of a connection is fast: it begins with quick ACKs.")
     if group.sender == "client":
         sentences.append("Test with several requests on one connection.")

@@ -85,7 +85,7 @@ def _comment_stall(stall: _core.WaitRow, here: dict[int, int], comments: Comment
     unacked, ack, held = (_named(frame, here) for frame in keys)
     late = f"{stall.ack_delay_ms:.1f} ms late"
     if stall.cause == "nagle_rtt":
-        late = "one round trip after the data"
+        late = "not delayed"
     comments[stall.frame_from].append(
         f"[{unacked}] unacknowledged: the next small segment waits for its ACK"
     )

@@ -2,42 +2,54 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-import tempfile
-from pathlib import Path
+from collections.abc import Iterator
 
 from nagle_scan import _core
 
 
 def replace(path: str, content: bytes) -> None:
     """Writes `content` to `path`, at once. Raises `OutputError`."""
+    with whole(path) as name, open(name, "wb") as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def whole(path: str) -> Iterator[str]:
+    """The name under which to write what becomes `path` when the `with` block ends well.
+
+    A file of that name is not written into, since it may have other names (hard links), a
+    capture's among them. Raises `OutputError`, also for an `OSError` in the block.
+    """
+    target = os.path.realpath(path)
+    name = target
     try:
-        target = Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():
-            # A pipe or a device: nothing to replace.
-            target.write_bytes(content)
-        else:
-            _replace(target, content)
+        # Not for a pipe or a device: nothing to replace.
+        if not os.path.exists(target) or os.path.isfile(target):
+            name = _beside(target)
+        yield name
+        if name != target:
+            os.replace(name, target)
     except OSError as error:
-        raise _core.OutputError(f"{path}: cannot write: {str(error.strerror).lower()}") from None
+        reason = (error.strerror or str(error)).lower()
+        raise _core.OutputError(f"{path}: cannot write: {reason}") from None
+    except _core.OutputError as error:
+        # The engine knows only the name that it was given.
+        raise _core.OutputError(str(error).replace(name, path, 1)) from None
+    finally:
+        if name != target:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
 
 
-def _replace(target: Path, content: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=".nagle-scan-", dir=target.parent)
+def _beside(target: str) -> str:
+    """A new file in the same folder, with the permissions that `target` has or would get."""
+    name = os.path.join(os.path.dirname(target), f".nagle-scan-{os.urandom(6).hex()}")
+    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(name).chmod(_mode(target))
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _mode(target: Path) -> int:
-    """The permissions that an ordinary write would leave."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    umask = os.umask(0)
-    os.umask(umask)
-    return 0o666 & ~umask
+        if os.path.exists(target):
+            os.fchmod(descriptor, os.stat(target).st_mode & 0o777)
+    finally:
+        os.close(descriptor)
+    return name

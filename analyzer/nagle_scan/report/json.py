@@ -8,6 +8,7 @@ from typing import Any
 
 from nagle_scan.compare import PERCENTILES, Numbers, Row, compare
 from nagle_scan.outputs import Options
+from nagle_scan.report import files
 from nagle_scan.results import Scan
 
 
@@ -16,7 +17,8 @@ def write(scan: Scan, path: str, options: Options) -> None:
     if options.baseline is None:
         scan.to_json(path)
     else:
-        scan.core.write_json(path, json.dumps(_beside(options.baseline, scan)))
+        with files.whole(path) as name:
+            scan.core.write_json(name, json.dumps(_beside(options.baseline, scan)))
 
 
 def _beside(baseline: Scan, scan: Scan) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def endpoint(addr: str, port: int) -> str:
 
 def times(count: int) -> str:
     """How often, in words."""
-    return "once" if count == 1 else f"{count:,} times"
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
 def count(count: int, noun: str) -> str:
@@ -94,9 +94,10 @@ def duration(milliseconds: float) -> str:
         return f"{milliseconds / 1000:,.0f} s"
     if milliseconds >= 1000:
         return f"{milliseconds / 1000:.1f} s"
-    return f"{milliseconds:.1f} ms"
+    # Rounded to nothing it would look unmeasured.
+    return f"{milliseconds:.3f} ms" if 0 < milliseconds < 0.05 else f"{milliseconds:.1f} ms"
 
 
-def maybe_ms(milliseconds: float | None) -> str:
-    """Milliseconds, or a dash where unknown."""
-    return "-" if milliseconds is None else f"{milliseconds:.1f} ms"
+def maybe_duration(milliseconds: float | None) -> str:
+    """A duration, or a dash where unknown."""
+    return "-" if milliseconds is None else duration(milliseconds)

@@ -9,10 +9,10 @@ from pathlib import Path
 from nagle_scan import _core, advice, messages
 from nagle_scan.compare import compare
 from nagle_scan.outputs import Options
-from nagle_scan.report import files, sentences
+from nagle_scan.report import files, sentences, wireshark
 from nagle_scan.report.comparison import Beside, beside
 from nagle_scan.report.ladder import ladder
-from nagle_scan.report.layout import count, duration, endpoint, maybe_ms
+from nagle_scan.report.layout import count, duration, endpoint, maybe_duration
 from nagle_scan.report.markup import code, escaped, table
 from nagle_scan.results import Scan
 
@@ -112,8 +112,8 @@ def _connections(
             sentences.holder(row),
             f"{row.stalls:,}",
             duration(row.stalled_ms),
-            maybe_ms(row.mean_latency_ms),
-            maybe_ms(row.predicted_latency_ms),
+            maybe_duration(row.mean_latency_ms),
+            maybe_duration(row.predicted_latency_ms),
         )
         for row in rows
     ]
@@ -162,7 +162,7 @@ def _wireshark(scan: Scan, stall: _core.WaitRow) -> Iterator[str]:
     first, last = stall.frame_from, stall.frame_to
     yield "### See it in Wireshark"
     yield "```text"
-    yield f"{_in_wireshark(scan, stall)} && frame.number >= {first} && frame.number <= {last}"
+    yield wireshark.display_filter(stall, scan.filter is not None)
     yield "```"
     if len(scan.names) > 1:
         yield "Numbers count through all files: join them first, in the order of time (`mergecap`)."
@@ -173,14 +173,6 @@ def _wireshark(scan: Scan, stall: _core.WaitRow) -> Iterator[str]:
         "`tcp.analysis.ack_rtt`."
     )
     yield ""
-
-
-def _in_wireshark(scan: Scan, stall: _core.WaitRow) -> str:
-    """A display filter for the connection. Behind a capture filter streams count otherwise."""
-    if scan.filter is None:
-        return f"tcp.stream == {stall.connection}"
-    ports = (addr.rpartition(":")[2] for addr in (stall.sender, stall.receiver))
-    return " && ".join(f"tcp.port == {port}" for port in ports)
 
 
 def _clean(scan: Scan, summary: _core.Summary) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core, advice, messages
 from nagle_scan.compare import compare
-from nagle_scan.report import sentences, verdict
+from nagle_scan.report import sentences, verdict, wireshark
 from nagle_scan.report.comparison import Beside, beside
 from nagle_scan.report.layout import count, duration, printable
 from nagle_scan.report.pictures import Picture, Pictures
@@ -92,6 +92,7 @@ class Page:
     waits: Sequence[tuple[_core.WaitRow, str]]
     notices: Sequence[str]
     filter: str | None
+    numbering: Sequence[str]
 
 
 def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
@@ -140,7 +141,8 @@ def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
         causes=[row for row in core.causes() if row.cause not in sentences.STALLS],
         waits=[(wait, _meaning(core, wait)) for wait in core.longest_waits(MAX_WAITS)],
         notices=list(sentences.notices(summary)),
-        filter=None if clearest is None else sentences.display_filter(clearest),
+        filter=wireshark.display_filter(clearest, scan.filter is not None) if clearest else None,
+        numbering=list(wireshark.numbering(scan.filter is not None, len(scan.paths))),
     )
 
 

@@ -11,6 +11,7 @@ from scapy.packet import Raw
 from scapy.utils import PcapNgWriter
 
 from nagle_scan import _core
+from nagle_scan.report import files
 
 OPT_END, OPT_COMMENT = 0, 1
 SHB_APPLICATION = 4
@@ -63,20 +64,16 @@ def write(
 
     The link type of the first frame is the first interface's; each other one gets its own.
     """
-    try:
-        with _Writer(path, comment) as writer:
-            writer.linktype = frames[0].link_type if frames else ETHERNET
-            main = writer.linktype
-            writer.write_header(None)
-            for frame in frames:
-                writer.linktype = frame.link_type
-                packet = _packet(frame, comments.get(frame.frame, ()))
-                if frame.link_type != main:
-                    packet.sniffed_on = f"link type {frame.link_type}"
-                writer.write_packet(packet, sec=_seconds(frame.time_ns), wirelen=frame.wire_len)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise _core.OutputError(f"{path}: cannot write: {reason}") from None
+    with files.whole(path) as name, _Writer(name, comment) as writer:
+        writer.linktype = frames[0].link_type if frames else ETHERNET
+        main = writer.linktype
+        writer.write_header(None)
+        for frame in frames:
+            writer.linktype = frame.link_type
+            packet = _packet(frame, comments.get(frame.frame, ()))
+            if frame.link_type != main:
+                packet.sniffed_on = f"link type {frame.link_type}"
+            writer.write_packet(packet, sec=_seconds(frame.time_ns), wirelen=frame.wire_len)
 
 
 def _packet(frame: _core.FrameRow, comments: Sequence[str]) -> Raw:

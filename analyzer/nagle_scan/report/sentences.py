@@ -14,6 +14,9 @@ from nagle_scan.report.layout import count, duration, endpoint, printable, times
 STALLS = ("nagle_delack", "nagle_rtt")
 """The causes that are stalls."""
 
+COARSE_CLOCK_MS = 10.0
+"""A clock with longer steps hides the shortest waits that are asked for by default."""
+
 NO_STALL_MEANS = (
     "If something is slow here, it is not that the sender holds data back until an ACK comes: "
     "setting TCP_NODELAY will not help. What the waits were instead stands below."
@@ -74,11 +77,10 @@ def party(group: _core.Group) -> str:
 
 def _reason(group: _core.Group) -> str:
     if group.cause == "nagle_rtt":
-        return f"waiting one round trip for ACKs of {group.receiver_addr} that came at once."
-    return (
-        f"waiting for delayed ACKs of {group.receiver_addr} "
-        f"(consistent with {group.consistent_with})."
-    )
+        acks = "an ACK" if group.stalls == 1 else "ACKs"
+        return f"waiting one round trip for {acks} of {group.receiver_addr} that came at once."
+    acks = "a delayed ACK" if group.stalls == 1 else "delayed ACKs"
+    return f"waiting for {acks} of {group.receiver_addr} (consistent with {group.consistent_with})."
 
 
 def cost(summary: _core.Summary) -> str | None:
@@ -90,8 +92,8 @@ def cost(summary: _core.Summary) -> str | None:
     now_ms = summary.affected_latency_ms / exchanges
     then_ms = max(summary.affected_latency_ms - summary.affected_stalled_ms, 0.0) / exchanges
     return (
-        f"An exchange on these connections takes {now_ms:.1f} ms on average; without the stalls "
-        f"it would take {then_ms:.1f} ms."
+        f"An exchange on these connections takes {duration(now_ms)} on average; without the "
+        f"stalls it would take {duration(then_ms)}."
     )
 
 
@@ -127,6 +129,16 @@ def notices(summary: _core.Summary) -> Iterator[str]:
             f"{count(summary.one_sided, 'connection')} captured in one direction only: "
             "no stall can be told there"
         )
+    if summary.blurred:
+        yield (
+            f"{count(summary.blurred, 'connection')} with round trips that vary too much to tell "
+            "a hold from a pause of the program: 'no stall' is not proven there"
+        )
+    if summary.clock_ms >= COARSE_CLOCK_MS:
+        yield (
+            f"its times come in steps of {summary.clock_ms:g} ms or more: shorter waits cannot "
+            "be seen, nor holds be proven"
+        )
     if summary.without_handshake:
         yield (
             f"{count(summary.without_handshake, 'connection')} without its handshake: "
@@ -147,15 +159,19 @@ def first_exchange(
     rows: Sequence[_core.ConnectionRow], groups: Sequence[_core.Group]
 ) -> str | None:
     """Why the first exchange was fast, where it was and delayed ACKs explain it."""
-    if any(group.cause != "nagle_delack" for group in groups):
+    # Quick ACKs are Linux'; the tail of one large write may have had no like in the first exchange.
+    if any(not advice.has_quick_acks(group) or group.unacked_full_sized for group in groups):
         return None
     fast = [row for row in rows if _began_fast(row)]
     if not fast or len(fast) < len(rows):
         return None
     slowest_ms = max(row.first_latency_ms or 0.0 for row in fast)
+    spared = f"of each was spared (at most {slowest_ms:.1f} ms)"
+    if len(rows) == 1:
+        spared = f"was spared ({slowest_ms:.1f} ms)"
     return (
-        f"The first exchange of each was spared (at most {slowest_ms:.1f} ms): a connection "
-        "begins with quick ACKs, and the receiver delays its ACKs only once it has answered. "
+        f"The first exchange {spared}: a connection begins "
+        "with quick ACKs, and the receiver delays its ACKs only once it has answered. "
         "So a test with one request per connection looks healthy."
     )
 
@@ -182,7 +198,7 @@ def frames(stall: _core.WaitRow) -> tuple[StallFrame, StallFrame, StallFrame]:
     """The unacknowledged segment, its ACK and the segment that was held."""
     ack_ms = (stall.ack_ns - stall.from_ns) / 1e6
     after_ms = (stall.to_ns - stall.from_ns) / 1e6
-    late = "pure ACK, after one round trip"
+    late = "pure ACK, not delayed"
     if stall.cause == "nagle_delack":
         late = f"pure ACK, {stall.ack_delay_ms:.1f} ms late"
     there = (stall.sender, stall.receiver)
@@ -228,18 +244,18 @@ def _variant(proof: tuple[str, int, int, int] | None) -> str:
     variant, connection, full, small = proof
     if variant == "minshall":
         return (
-            f"; Minshall's variant, as in Linux: small frame {small} did not wait for full-sized "
-            f"frame {full} (tcp.stream {connection})"
+            f"; Nagle as in Linux (Minshall's variant): small frame {small} left while full-sized "
+            f"frame {full} was unacknowledged (tcp.stream {connection})"
         )
     return (
-        f"; the classic algorithm, as in Windows and BSD: small frame {small} waited for "
+        f"; Nagle as in Windows and BSD (RFC 896): small frame {small} waited for the ACK of "
         f"full-sized frame {full} (tcp.stream {connection})"
     )
 
 
 def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
     if proof is None:
-        return "it never had a small piece to send while another was on its way"
+        return "neither two small segments in flight nor one that was held"
     connection, first, second = proof
     if answer == "no":
         return f"held data left with the ACK: frames {first}, {second} (tcp.stream {connection})"
@@ -284,11 +300,3 @@ def hops(rows: Sequence[_core.HopRow]) -> str:
         return "Some hosts are called and call others, as a proxy does. No hop stalls."
     which = " and ".join(str(number) for number in stalling)
     return f"Some hosts are called and call others, as a proxy does. The stalls are at hop {which}."
-
-
-def display_filter(stall: _core.WaitRow) -> str:
-    """Wireshark's filter for the frames of a stall and what lies between."""
-    return (
-        f"tcp.stream == {stall.connection} && frame.number >= {stall.frame_from} "
-        f"&& frame.number <= {stall.frame_to}"
-    )

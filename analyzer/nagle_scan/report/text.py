@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nagle_scan import _core, advice
-from nagle_scan.report import remedies, sentences
+from nagle_scan.report import remedies, sentences, wireshark
 from nagle_scan.report.layout import (
     Style,
     count,
     duration,
     endpoint,
     headed,
-    maybe_ms,
+    maybe_duration,
     printable,
     table,
     wrapped,
@@ -31,7 +31,11 @@ def render(whole: Scan, style: Style) -> str:
     """The whole report, without a final newline."""
     scan = whole.core
     summary = scan.summary()
-    parts = [_header(summary, whole.names, style), *_notices(summary, style)]
+    notices = [
+        *sentences.notices(summary),
+        *wireshark.numbering(whole.filter is not None, len(whole.paths)),
+    ]
+    parts = [_header(summary, whole.names, style), *_notices(notices, style)]
     if summary.verdict == "stalls":
         parts += _stalls(scan, summary, whole.paths, style)
     elif summary.verdict == "clean":
@@ -53,8 +57,8 @@ def _header(summary: _core.Summary, paths: Sequence[str], style: Style) -> str:
     )
 
 
-def _notices(summary: _core.Summary, style: Style) -> Iterator[str]:
-    for notice in sentences.notices(summary):
+def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
+    for notice in notices:
         lines = wrapped(f"note: {notice}.", "      ")
         yield lines.replace("note:", f"{style.bold}note:{style.end}", 1)
 
@@ -102,8 +106,8 @@ def _connections(
                 str(row.stalls),
                 duration(row.stalled_ms),
                 str(row.exchanges),
-                maybe_ms(row.mean_latency_ms),
-                maybe_ms(row.predicted_latency_ms),
+                maybe_duration(row.mean_latency_ms),
+                maybe_duration(row.predicted_latency_ms),
             )
         )
     yield from table(lines)
@@ -183,6 +187,20 @@ def _other_waits(scan: _core.Scan, min_wait_ms: float, style: Style) -> Iterator
     if not waits:
         yield f"\nNo other wait was longer than {min_wait_ms:g} ms beyond the round trip."
         return
+    yield f"\n{style.bold}What the waits were instead{style.end}\n"
+    causes = [("cause", "by", "waits", "in all", "longest", "")]
+    causes += [
+        (
+            row.cause,
+            row.by,
+            f"{row.waits:,}",
+            duration(row.total_ms),
+            duration(row.longest_ms),
+            sentences.meaning(row),
+        )
+        for row in scan.causes()
+    ]
+    yield from table(causes)
     yield f"\n{style.bold}The longest waits were{style.end}\n"
     rows = [("stream", "wait", "cause", "by", "frames", "")]
     rows += [

@@ -30,7 +30,7 @@ class Subject:
     @cached_property
     def segments(self) -> pd.DataFrame | None:
         """All segments; None where the capture cannot be read a second time."""
-        if "-" in self.scan.paths:
+        if not self.scan.can_be_read_again:
             return None
         return _segments(self.scan.core, tuple(self.scan.paths), self.scan.filter, self.row.id)
 

@@ -21,6 +21,8 @@ pub struct Direction {
     pub off_or_paced: bool,
     /// Where the sender repeats a segment before its ACK comes: has the receiver had it all the time?
     pub resends_needlessly: bool,
+    /// Was anything of the receiver captured? Without its ACKs all data looks unacknowledged.
+    pub receiver_seen: bool,
     /// Round trip between the capture point and the receiver; `None` unknown.
     pub receiver_rtt_ns: Option<i64>,
     /// Mean jitter of that round trip.

@@ -4,7 +4,8 @@
 //!
 //! # How it is recognised
 //! Data follows after a pause although the network let it go: nothing of the sender was
-//! unacknowledged, or the data came at another time than the ACK that would have released it.
+//! unacknowledged, or the data came at another time than the ACK that would have released it. Both
+//! take the frames of the other side.
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm, even where the pause is 40 or 200 ms long.
@@ -19,7 +20,8 @@
 use super::Direction;
 use crate::wait::{Wait, fact};
 
-pub(super) fn recognises(wait: &Wait, _: &Direction) -> bool {
+pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     let answered = !wait.is(fact::OWN_DATA_BEFORE);
-    (answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND)) && !wait.is(fact::UNSEEN)
+    let not_held = answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
+    not_held && direction.receiver_seen && !wait.is(fact::UNSEEN)
 }

@@ -35,7 +35,12 @@ fn direction() -> Direction {
         peaks: true,
         ..Lock::default()
     };
-    Direction { lock, receiver_rtt_ns: Some(2_000_000), ..Direction::default() }
+    Direction {
+        lock,
+        receiver_seen: true,
+        receiver_rtt_ns: Some(2_000_000),
+        ..Direction::default()
+    }
 }
 
 fn cause(wait: Wait) -> Cause {
@@ -100,6 +105,19 @@ fn after_a_large_flight_the_congestion_window_is_the_reason() {
 #[test]
 fn where_bytes_are_missing_nothing_is_claimed() {
     assert_eq!(cause(Wait { facts: HELD | fact::UNSEEN, ..held() }), Cause::Unknown);
+}
+
+#[test]
+fn without_the_receivers_acks_neither_the_program_nor_a_loss_is_blamed() {
+    let facts = fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND;
+    let no_ack = Mark { time_ns: 0, frame: 0 };
+    let wait = Wait { facts, ack: no_ack, ..held() };
+    let late = Wait { to: Mark { time_ns: 300_000_000, ..wait.to }, ..wait };
+    let one_way = Direction { receiver_seen: false, ..direction() };
+    assert_eq!((cause(wait), cause(late)), (Cause::SenderApp, Cause::Retransmission));
+    for wait in [wait, late] {
+        assert_eq!(Cause::of(&wait, &one_way), Cause::Unknown);
+    }
 }
 
 #[test]
