@@ -68,7 +68,8 @@ impl Sending<'_> {
     /// Had the sender, when it sent this, an unacknowledged small segment?
     ///
     /// Judged in the sender's time: an ACK that passed the capture point less than half the round
-    /// trip to the sender ago cannot have reached it.
+    /// trip to the sender ago cannot have reached it. A quarter is left to jitter: the shortest round
+    /// trip so far may be far from the shortest there is.
     fn left_unacked(&self) -> bool {
         let half = self.half;
         if half.small_unacked() {
@@ -78,7 +79,7 @@ impl Sending<'_> {
         let since = self.now.time_ns - acked.time_ns;
         // Without a handshake the round trip is only known to be no longer than this.
         let measured = half.syn && half.rtt_ns != i64::MAX && half.rtt_ns >= NETWORK_RTT_NS;
-        acked.is_set() && measured && since * 2 < half.rtt_ns
+        acked.is_set() && measured && since * 4 < half.rtt_ns
     }
 
     /// The wait that ends with this segment, if it is at least `min_wait_ns` long.
