@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 
@@ -9,8 +10,6 @@ class Beside:
     """Does `work` in a thread of its own, at once."""
 
     def __init__(self, work: Callable[[], None]) -> None:
-        import threading
-
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._do, args=(work,))
         self._thread.start()

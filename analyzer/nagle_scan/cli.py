@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from nagle_scan import _core, arguments, beside, interrupt, keys, outputs, stdout
+from nagle_scan import _core, arguments, interrupt, keys, outputs, stdout
 from nagle_scan.arguments import EXIT_UNUSABLE
 from nagle_scan.progress import ProgressLine
 from nagle_scan.report import layout, text
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
+    from nagle_scan.beside import Beside
     from nagle_scan.compare import Comparison
 
 EXIT_CLEAN, EXIT_STALLS, EXIT_BUG = 0, 1, 3
@@ -117,16 +118,23 @@ def _write_and_say(
         if path not in by_engine:
             outputs.write(scan, path, chosen)
 
-    def write() -> None:
-        for path in by_engine:
-            outputs.write(scan, path, chosen)
-
-    writing = beside.Beside(write) if by_engine else None
+    writing = _begin(scan, by_engine, chosen) if by_engine else None
     report = None if sys.stdout is None else _report(scan, compared)
     if writing is not None:
         writing.join()
     if report is not None:
         stdout.say(report)
+
+
+def _begin(scan: Scan, paths: Sequence[str], chosen: outputs.Options) -> Beside:
+    """Begins to write the results in `paths`."""
+    from nagle_scan.beside import Beside
+
+    def write() -> None:
+        for path in paths:
+            outputs.write(scan, path, chosen)
+
+    return Beside(write)
 
 
 def _report(scan: Scan, compared: tuple[Scan, Comparison] | None) -> str:

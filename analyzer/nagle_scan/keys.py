@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 import os
 
 from nagle_scan import _core
@@ -44,7 +43,7 @@ def _content(path: str) -> bytes:
 
 def _parsed(content: bytes, where: str) -> bytes:
     try:
-        return checked(binascii.unhexlify(content.strip()))
+        return checked(bytes.fromhex(content.decode()))
     except ValueError:
         raise _core.NagleScanError(
             f"{where}: a key is {2 * KEY_LEN} hexadecimal digits (openssl rand -hex {KEY_LEN}) "
