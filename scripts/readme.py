@@ -1,22 +1,37 @@
-"""Puts the real output of nagle-scan into the README: `make readme`; `--check` only compares."""
+"""Puts real output into the README: `make readme`; `--check` only compares.
+
+What nagle-scan prints for a shipped capture, and the table of its accuracy.
+"""
 
 import subprocess
 import sys
 from pathlib import Path
 
 README = Path("README.md")
-COMMAND = [".venv/bin/nagle-scan", "captures/epoll-fd0.pcap"]
-BEGIN, END = "$ nagle-scan captures/epoll-fd0.pcap\n", "```\n"
-LINES_SHOWN = 32
+LINES_SHOWN = 13
+
+
+def printed(*words: str) -> list[str]:
+    """The lines that a command prints."""
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    return done.stdout.splitlines(keepends=True)
+
+
+def between(text: str, begin: str, end: str, new: str) -> str:
+    """`text` with what stands between the two marks replaced."""
+    before, rest = text.split(begin, 1)
+    _, after = rest.split(end, 1)
+    return f"{before}{begin}{new}{end}{after}"
 
 
 def updated(readme: str) -> str:
-    """The README with what the command prints now."""
-    output = subprocess.run(COMMAND, capture_output=True, text=True, check=False).stdout
-    shown = "".join(output.splitlines(keepends=True)[:LINES_SHOWN])
-    before, rest = readme.split(BEGIN, 1)
-    after = rest.split(END, 1)[1]
-    return f"{before}{BEGIN}{shown}...\n{END}{after}"
+    """The README with what the commands print now."""
+    report = printed(".venv/bin/nagle-scan", "captures/epoll-fd0.pcap")[:LINES_SHOWN]
+    begin = "$ nagle-scan captures/epoll-fd0.pcap\n"
+    readme = between(readme, begin, "```\n", "".join(report) + "...\n")
+    accuracy = printed(".venv/bin/python", "captures/lab/accuracy.py", "--markdown")
+    table = "".join(line for line in accuracy if not line.startswith("A prediction"))
+    return between(readme, "<!-- accuracy: make readme -->\n", "<!-- end -->", table)
 
 
 def main() -> int:

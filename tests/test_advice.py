@@ -28,6 +28,8 @@ def group(**fields: Any) -> _core.Group:
         "server_port": 7001,
         "stalls": 9,
         "exchanges": 10,
+        "ack_delay_ms": 41.3,
+        "consistent_with": "Linux, 40 ms",
         "len_unacked": 143,
         "len_held": 6,
         "unacked_full_sized": False,
@@ -176,6 +178,8 @@ def test_the_pieces_are_told_with_their_sizes() -> None:
 def test_what_hides_a_stall_is_told_where_it_is_known() -> None:
     assert "thinks for longer" in advice.test_well(group())
     assert "thinks" not in advice.test_well(group(sender="client"))
+    assert "first exchange" in advice.test_well(group(consistent_with="Linux, 40 ms"))
+    assert "first exchange" not in advice.test_well(group(consistent_with="Windows, 200 ms"))
     assert advice.test_well(group(cause="nagle_rtt")) == ""
 
 

@@ -57,9 +57,9 @@ def truth_of(case: str, holds_ms: float, short_ms: float, writes: int) -> dict[s
 
 
 def test_what_cannot_be_compared_is_left_out() -> None:
-    assert is_comparable(truth_of("redis-client-before", 40, 2, 1))
-    assert not is_comparable(truth_of("redis-client-before", 2, 40, 1))
-    assert not is_comparable(truth_of("server-think0-80-rtt2", 40, 2, 1))
+    assert is_comparable(truth_of("redis-client-before", 40, 2, 1), exchanges=4)
+    assert not is_comparable(truth_of("redis-client-before", 40, 2, 1), exchanges=3)
+    assert not is_comparable(truth_of("server-think0-80-rtt2", 40, 0, 1), exchanges=4)
 
 
 def test_a_prediction_is_a_bound_only_where_many_writes_were_merged() -> None:

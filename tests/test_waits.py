@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import found
+from conftest import CAPTURES, found
 from conversation import Conversation, Frame, numbered, pcap, records, stalled
 
 Scanned = Callable[[Sequence[Frame]], nagle_scan.Scan]
@@ -123,3 +123,72 @@ def test_nothing_is_released_before_its_ack_can_have_arrived(
         made.wait(0.02)
         made.acked["server"] = made.sent["server"]
     assert len(scan_frames(made.frames).stalls) == stalls
+
+
+def resent(made: Conversation) -> Frame:
+    """As a stall; but the client's retransmission timer runs out first, and draws the ACK."""
+    made.data("client", 120)
+    made.wait(204.0)
+    made.again("client", 120)
+    made.wait(made.rtt_ms)
+    made.ack("server")
+    made.wait(0.02)
+    held = made.data("client", 30)
+    made.answer()
+    made.wait(5.0)
+    return held
+
+
+def test_a_timer_that_draws_the_delayed_ack_time_and_again_ends_a_hold(
+    scan_frames: Scanned,
+) -> None:
+    """lwIP acknowledges after up to 250 ms, Linux repeats after 200 ms: nothing is lost."""
+    made = opened(rtt_ms=2.0)
+    for _ in range(4):
+        held = resent(made)
+    scan = scan_frames(made.frames)
+    assert list(scan.stalls["cause"]) == ["nagle_delack"] * 4
+    assert set(scan.stalls["confidence"]) <= {"likely", "possible"}
+    assert list(scan.waits["cause"]) == []
+    assert scan.stalls["wait_ms"].min() > 205
+    assert causes(scan, held, made.frames) == []
+    assert scan.connections.at[0, "server_delayed_ack_consistent_with"] == ""
+
+
+def test_a_loss_among_stalls_stays_a_loss(scan_frames: Scanned) -> None:
+    made = stalled(rounds=8)
+    resent(made)
+    scan = scan_frames(made.frames)
+    assert len(scan.stalls) == 8
+    assert list(scan.waits["cause"]) == ["retransmission"]
+
+
+def test_beside_the_receiver_one_needless_retransmission_is_seen(scan_frames: Scanned) -> None:
+    """Both copies arrive at the client; it kept its ACK back until the second."""
+    made = opened(rtt_ms=26.0)
+    made.data("client", 50)
+    made.answer(170)
+    made.wait(204.0)
+    made.acked["server"] = 0
+    made.again("server", 170)
+    made.wait(0.02)
+    made.ack("client")
+    made.wait(made.rtt_ms)
+    made.data("server", 400)
+    scan = scan_frames(made.frames)
+    assert list(scan.stalls["cause"]) == ["nagle_delack"]
+    assert list(scan.waits["cause"]) == []
+
+
+@pytest.mark.parametrize(
+    ("case", "sender", "variant"),
+    [
+        ("request-split-rtt26", "client", "unknown"),
+        ("head-and-body-rtt26", "server", "minshall"),
+        ("lwip-client-odd-tail-of-request-rtt26", "client", "classic"),
+    ],
+)
+def test_the_variant_of_nagles_algorithm(case: str, sender: str, variant: str) -> None:
+    """Real captures: Linux lets a small tail follow full segments, lwIP holds it."""
+    (path,) = (CAPTURES / "labelled" / case).glob("*.pcap.gz")
+    assert nagle_scan.scan(path).connections.at[0, f"{sender}_nagle_variant"] == variant

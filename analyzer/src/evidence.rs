@@ -16,6 +16,7 @@ pub struct Reason<'a> {
 #[derive(Clone, Copy)]
 enum Kind {
     Unacked,
+    Resent,
     Ack,
     Release,
     Peak,
@@ -40,11 +41,15 @@ pub fn reasons<'a>(finding: &'a Finding, verdict: &'a Verdict) -> impl Iterator<
         ),
         (lock.in_band == 1, "it happened only once in this direction"),
     ];
-    let facts = [Kind::Unacked, Kind::Ack, Kind::Release, Kind::Peak];
+    let facts = [Kind::Unacked, Kind::Resent, Kind::Ack, Kind::Release, Kind::Peak];
     let doubts = doubts.into_iter().filter(|(is, _)| *is).map(|(_, text)| Kind::Doubt(text));
     facts
         .into_iter()
-        .filter(move |kind| !matches!(kind, Kind::Peak) || lock.in_band > 1)
+        .filter(move |kind| match kind {
+            Kind::Peak => lock.in_band > 1,
+            Kind::Resent => wait.is(fact::RESENT),
+            _ => true,
+        })
         .chain(doubts)
         .map(move |kind| Reason { kind, finding, verdict })
 }
@@ -62,6 +67,14 @@ impl Reason<'_> {
     pub fn write(&self, out: &mut Vec<u8>) {
         match self.kind {
             Kind::Unacked => self.unacked(out),
+            Kind::Resent => {
+                number(out, "frame ", self.finding.wait.from.frame);
+                text(
+                    out,
+                    " was sent again before its ACK came, though nothing shows that it was lost: \
+                     the sender's retransmission timer is shorter than the receiver's delayed-ACK timer",
+                );
+            }
             Kind::Ack => self.ack(out),
             Kind::Release => self.release(out),
             Kind::Peak => {

@@ -4,7 +4,7 @@ use crate::both_cores::in_order;
 use crate::causes::Cause;
 use crate::flow::Connection;
 use crate::judge::{Confidence, Finding, Verdict, judge};
-use crate::wait::Wait;
+use crate::wait::{Wait, fact};
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -28,7 +28,7 @@ type Piece<'a> = (&'a [Connection], &'a mut [Finding]);
 /// Returns the verdicts and where each connection's findings begin, with one entry more.
 pub fn judge_all(
     connections: &[Connection],
-    waits: &mut [Finding],
+    waits: &mut Vec<Finding>,
     clock_ns: i64,
 ) -> (Vec<Verdict>, Vec<usize>) {
     sort(waits, connections.len() as u32 / 2);
@@ -50,6 +50,10 @@ pub fn judge_all(
         }
         Ok::<(), Infallible>(())
     });
+    drop(pieces);
+    if end < waits.len() {
+        waits.retain(|finding| !finding.wait.is(fact::SUPERSEDED));
+    }
     (verdicts, first_finding)
 }
 
@@ -84,7 +88,8 @@ fn pieces<'a>(
     })
 }
 
-/// The verdict on each connection, and how many findings it has: one for each wait.
+/// The verdict on each connection, and how many findings it has: one for each wait, less those that
+/// are superseded.
 fn judge_some(piece: &mut Piece<'_>, clock_ns: i64) -> Vec<(Verdict, usize)> {
     let (connections, rest) = piece;
     let mut begin = 0;
@@ -95,9 +100,14 @@ fn judge_some(piece: &mut Piece<'_>, clock_ns: i64) -> Vec<(Verdict, usize)> {
         waits.extend(own.map(|row| row.wait));
         findings.clear();
         let verdict = judge(connection, &waits, clock_ns, &mut findings);
-        rest[begin..begin + waits.len()].copy_from_slice(&findings);
+        let own = &mut rest[begin..begin + waits.len()];
+        let (kept, superseded) = own.split_at_mut(findings.len());
+        kept.copy_from_slice(&findings);
+        for finding in superseded {
+            finding.wait.facts |= fact::SUPERSEDED;
+        }
         begin += waits.len();
-        (verdict, waits.len())
+        (verdict, findings.len())
     };
     connections.iter().map(judge).collect()
 }

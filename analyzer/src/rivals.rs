@@ -33,12 +33,18 @@ pub fn rivals(finding: &Finding, verdict: &Verdict) -> Vec<Rival> {
 fn loss(finding: &Finding) -> Rival {
     let wait = &finding.wait;
     let (from, to) = (wait.from.frame, wait.to.frame);
-    let ruled_out = !wait.has_any(fact::RETRANSMITTED | fact::RECOVERY | fact::UNSEEN);
+    let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY | fact::RESENT);
+    let ruled_out = !repeated && !wait.is(fact::UNSEEN);
     Rival {
         name: "packet loss",
         ruled_out,
         why: match ruled_out {
             true => format!("no byte was sent twice or is missing from frame {from} to {to}"),
+            false if wait.is(fact::RESENT) => format!(
+                "frame {from} was sent again before frame {to}; but beside the receiver it was seen \
+                 to arrive, or this happens to the segment before a held one time and again, and \
+                 to no other"
+            ),
             false => format!("bytes were sent twice or are missing from frame {from} to {to}"),
         },
     }

@@ -46,6 +46,11 @@ pub mod fact {
     pub const ADVANCING_ACK: u32 = 1 << 17;
     /// The bytes missing before the segment after the wait were sent again later.
     pub const LOST_BEFORE: u32 = 1 << 18;
+    /// The unacked segment was sent again before it was acknowledged, alone in flight: if the
+    /// receiver had it all the time, the sender's timer was shorter than that of the delayed ACK.
+    pub const RESENT: u32 = 1 << 19;
+    /// It lies within a hold that a retransmission ended, or no such hold is there: not a finding.
+    pub const SUPERSEDED: u32 = 1 << 20;
     /// The whole wait lies within an exchange: the other end waited for what came after it.
     pub const IN_EXCHANGE: u32 = 1 << 16;
 }
@@ -89,6 +94,13 @@ impl Wait {
 
     pub fn wait_ns(&self) -> i64 {
         self.to.time_ns - self.from.time_ns
+    }
+
+    /// Does it lie within `other`, a wait of the same sender?
+    pub fn is_within(&self, other: &Self) -> bool {
+        self.by == other.by
+            && self.from.frame >= other.from.frame
+            && self.to.frame <= other.to.frame
     }
 
     /// From the segment that had to be acknowledged to its ACK, at the capture point.

@@ -66,7 +66,7 @@ def score_folders(folders: list[Path]) -> tuple[dict[str, Score], list[pairs.Pai
         scores.setdefault(case, Score()).add(score)
         if pairs.is_fixed(case):
             after[pairs.base_name(case), name] = scan
-        elif pairs.is_comparable(truth):
+        elif pairs.is_comparable(truth, scan.core.summary().exchanges):
             before[pairs.base_name(case), name] = scan, pairs.has_merged_writes(truth)
     measured = [
         pairs.measure(", ".join(key), scan, after[key], is_bound)

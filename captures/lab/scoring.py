@@ -9,6 +9,8 @@ from typing import Any
 Row = dict[str, Any]  # of a result or a truth file
 Place = tuple[int, str, int]  # connection, sender, stream offset
 SURE_MS, NEUTRAL_MS = 12.0, 8.0
+# A retransmission that was not needed draws the ACK that the receiver still kept back.
+BY_ACK = ("ack", "retransmission")
 CONFIDENCES = ("certain", "likely", "possible")
 
 
@@ -32,7 +34,7 @@ def score_stalls(truth: Row, result: Row, score: Score) -> None:
     holds = {place(s, s["connection"]): s for s in truth["stalls"] + truth["short_holds"]}
     reported = {place(s, c["id"]): s for c in result["connections"] for s in c["stalls"]}
     for where, hold in holds.items():
-        by_data = hold["release"] != "ack"
+        by_data = hold["release"] not in BY_ACK
         score.counts["true by data" if by_data else "true"] += hold["hold_ms"] >= SURE_MS
         score.counts["neutral"] += NEUTRAL_MS <= hold["hold_ms"] < SURE_MS
         if hold["hold_ms"] >= SURE_MS and where not in reported:
@@ -68,7 +70,7 @@ def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score
         score.counts["short"] += 1
         score.lines.append(f"SHORT   {seen}, really held {hold['hold_ms']:.1f} ms")
     elif hold["hold_ms"] >= SURE_MS:
-        score.counts["found" if hold["release"] == "ack" else "found by data"] += 1
+        score.counts["found" if hold["release"] in BY_ACK else "found by data"] += 1
         score.counts[f"found {stall['confidence']}"] += 1
         score_cause(seen, stall, hold, score)
 

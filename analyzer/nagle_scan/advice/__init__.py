@@ -93,14 +93,19 @@ def test_well(group: _core.Group) -> str:
     """What hides this stall from a test, in a sentence; empty where nothing is known to."""
     if group.cause != "nagle_delack" or group.unacked_full_sized or is_stream(group):
         return ""
-    first = "The first exchange of a connection is fast: it begins with quick ACKs."
+    sentences = []
+    if "Linux" in group.consistent_with:
+        sentences.append("The first exchange of a connection is fast: it begins with quick ACKs.")
     if group.sender == "client":
-        return f"{first} Test with several requests on one connection."
-    return (
-        f"{first} And a client that thinks for longer than the ACK timer (~40 ms on Linux) before "
-        "its next request acknowledges at once. Test with several requests on one connection, one "
-        "straight after the other."
-    )
+        sentences.append("Test with several requests on one connection.")
+    else:
+        timer = f"~{group.ack_delay_ms:.0f} ms here"
+        sentences.append(
+            f"A client that thinks for longer than the ACK timer ({timer}) before its next request "
+            "acknowledges at once. Test with several requests on one connection, one straight "
+            "after the other."
+        )
+    return " ".join(sentences)
 
 
 def _pieces(group: _core.Group, messages: Sequence[bytes]) -> str:

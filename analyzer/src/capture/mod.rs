@@ -3,6 +3,7 @@
 //! `pcap-parser` reads the formats; this module feeds it from one buffer that stays in cache and
 //! keeps every frame that came before a damage.
 
+mod ahead;
 mod buffer;
 mod input;
 mod pcap;
@@ -10,6 +11,7 @@ mod pcapng;
 
 use crate::error::ScanError;
 use crate::progress::{Progress, Stopped};
+use ahead::Ahead;
 use buffer::Buffer;
 use flate2::read::MultiGzDecoder;
 use input::Input;
@@ -137,10 +139,11 @@ fn start<'a>(buffer: &'a mut Buffer, path: &str) -> Result<&'a [u8], ScanError> 
 /// What unpacks compressed input; `None` for anything else. Memory stays bounded: it streams.
 fn unpacker(buffer: &mut Buffer, path: &str) -> Result<Option<Box<dyn Read + Send>>, ScanError> {
     Ok(match *start(buffer, path)? {
-        [0x1f, 0x8b, ..] => Some(Box::new(MultiGzDecoder::new(buffer.take_input()))),
+        [0x1f, 0x8b, ..] => Some(Box::new(Ahead::new(MultiGzDecoder::new(buffer.take_input())))),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             let decoder = zstd::Decoder::new(buffer.take_input());
-            Some(Box::new(decoder.map_err(|error| ScanError::unreadable(path, &error))?))
+            let decoder = decoder.map_err(|error| ScanError::unreadable(path, &error))?;
+            Some(Box::new(Ahead::new(decoder)))
         }
         _ => None,
     })

@@ -10,7 +10,7 @@ mod unknown;
 mod zero_window;
 
 use crate::hold::Lock;
-use crate::wait::Wait;
+use crate::wait::{Wait, fact};
 use serde::Serialize;
 
 /// What a cause may ask about the direction of a wait, in ns.
@@ -19,6 +19,8 @@ pub struct Direction {
     pub lock: Lock,
     /// Was Nagle off around this wait, or is it the program's own pause?
     pub off_or_paced: bool,
+    /// Where the sender repeats a segment before its ACK comes: has the receiver had it all the time?
+    pub resends_needlessly: bool,
     /// Round trip between the capture point and the receiver; `None` unknown.
     pub receiver_rtt_ns: Option<i64>,
     /// Mean jitter of that round trip.
@@ -33,7 +35,8 @@ impl Direction {
 
     /// Was this wait a hold by Nagle's algorithm?
     pub fn holds(&self, wait: &Wait) -> bool {
-        !self.off_or_paced && self.lock.holds(wait)
+        let needless = self.resends_needlessly || !wait.is(fact::RESENT);
+        !self.off_or_paced && self.lock.holds(wait) && needless
     }
 }
 

@@ -12,7 +12,8 @@
 //!
 //! # What it is not
 //! An application that pauses and happens to write when the ACK arrives: its writes do not peak at
-//! the round trip. A retransmission timeout of 200 ms: the same bytes appear again. A stop-and-wait
+//! the round trip. A retransmission timeout of 200 ms: the same bytes appear again (but see
+//! `retransmission` for receivers that delay their ACKs for longer than that). A stop-and-wait
 //! sender: its full-sized segments wait as well.
 //!
 //! # What to do

@@ -321,6 +321,10 @@ impl Connection {
         let sending = Sending { half, peer, segment, len, mss, now };
         let contradicts = sending.contradicts_nagle();
         let passes = sending.passes_full_ones() && half.rare.tail.0 == 0;
+        let over = match half.is_recovering() {
+            true => sending.wait_over_retransmission(self.id, side),
+            false => None,
+        };
         // A wait begins with the last data of one of both. Most data comes soon after the two.
         let earliest_ns = half.last_data().time_ns.min(peer.last_new().time_ns);
         if now.time_ns - earliest_ns >= sinks.min_wait_ns
@@ -333,10 +337,12 @@ impl Connection {
                     sinks.waits.count_other(wait_ns);
                 }
             } else {
-                let mut wait = sending.wait(&ended, self.id, side);
-                wait.facts |= when(self.exchanges.covers(wait.from), fact::IN_EXCHANGE);
+                let wait = sending.wait(&ended, self.id, side);
                 self.push(wait, sinks);
             }
+        }
+        if let Some(wait) = over.filter(|wait| wait.wait_ns() >= sinks.min_wait_ns) {
+            self.push(wait, sinks);
         }
         if self.exchanges.is_ended_by(side) {
             self.end_exchange(sinks);
@@ -355,7 +361,8 @@ impl Connection {
         half.room = peer_window as i32 - half.in_flight() as i32;
     }
 
-    fn push(&mut self, wait: Wait, sinks: &mut Sinks<'_>) {
+    fn push(&mut self, mut wait: Wait, sinks: &mut Sinks<'_>) {
+        wait.facts |= when(self.exchanges.covers(wait.from), fact::IN_EXCHANGE);
         let half = self.half(wait.by);
         let near_ack = wait.release_ns() - known(half.rtt_ns) <= CANDIDATE_NS;
         if wait.has_ack() && wait.is(fact::PURE_ACK) && near_ack {

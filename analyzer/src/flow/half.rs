@@ -339,6 +339,7 @@ impl Half {
         self.packets = self.packets.saturating_add(packets);
         let flight = self.packets.max(self.burst.into());
         self.state.put(state::LARGE_FLIGHT, flight >= INITIAL_WINDOW_SEGMENTS);
+        self.state.put(state::SEVERAL_IN_FLIGHT, flight > 1);
     }
 
     /// Is this segment, which brings nothing new, a second copy of a captured frame (a mirror port,

@@ -176,6 +176,22 @@ impl Sending<'_> {
             .min_by_key(distance)
     }
 
+    /// The wait that ends with this segment, seen over the retransmission of the small segment before
+    /// it, the only one in flight, if an ACK freed the sender then.
+    pub fn wait_over_retransmission(&self, connection: u32, by: Side) -> Option<Wait> {
+        let half = self.half;
+        let alone = half.is_last_small() && !half.is_flight_several();
+        let freed = |wait: &Wait| wait.has_ack() && wait.is(fact::PURE_ACK);
+        let ended = self.ended(0).filter(|_| alone)?;
+        let wait = Some(self.wait(&ended, connection, by)).filter(freed)?;
+        Some(Wait {
+            facts: wait.facts & !fact::RECOVERY | fact::RESENT,
+            from: half.last_new(),
+            unacked_ns: half.last_new().time_ns,
+            ..wait
+        })
+    }
+
     fn distinct_ns(&self) -> i64 {
         match known(self.half.rtt_ns) {
             ..NETWORK_RTT_NS => LOCAL_DISTINCT_NS,

@@ -16,6 +16,8 @@ pub const LAST_SMALL: u32 = 1 << 5;
 pub const RECOVERING: u32 = 1 << 6;
 /// More than an initial window was in flight when the last data had left.
 pub const LARGE_FLIGHT: u32 = 1 << 7;
+/// More than one packet was in flight then.
+pub const SEVERAL_IN_FLIGHT: u32 = 1 << 24;
 /// The last data carried a timestamp.
 pub const TSVAL: u32 = 1 << 8;
 /// The time of the connection's first segment is known.

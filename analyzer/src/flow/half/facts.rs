@@ -36,6 +36,11 @@ impl Half {
         self.state.is(state::LARGE_FLIGHT)
     }
 
+    /// Was more than one packet in flight when the last data had left?
+    pub fn is_flight_several(&self) -> bool {
+        self.state.is(state::SEVERAL_IN_FLIGHT)
+    }
+
     /// Payload bytes captured, each once.
     #[inline]
     pub fn bytes(&self) -> u64 {
