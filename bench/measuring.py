@@ -47,11 +47,15 @@ class Command:
     words: list[str]
     slow: bool = False
     stdin_words: list[str] = field(default_factory=list)
+    output: Path | None = None
+    """Removed before each run: to overwrite a large file is work of the file system."""
     samples: list[Sample] = field(default_factory=list)
 
     def run(self) -> Sample:
         """Runs the command to its end, its output thrown away, and returns what it cost."""
         result = BUILD / "measured.txt"
+        if self.output is not None:
+            self.output.unlink(missing_ok=True)
         feeder = None
         if self.stdin_words:
             feeder = subprocess.Popen(

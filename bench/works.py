@@ -43,8 +43,9 @@ class Bench:
 
     def scan(self, capture: Capture, *prefix: str, name: str = "nagle-scan") -> Command:
         """The whole command, with its JSON written."""
-        output = ["-o", str(BUILD / f"{name}.json"), "--exit-zero"]
-        return Command(name, [*prefix, self.nagle_scan, str(capture.path), *output])
+        output = BUILD / f"{name}.json"
+        words = [*prefix, self.nagle_scan, str(capture.path), "-o", str(output), "--exit-zero"]
+        return Command(name, words, output=output)
 
     def check(self, capture: Capture, name: str = "nagle-scan") -> None:
         """Notes a wrong number of stalls in the last result, that of this capture."""
@@ -126,9 +127,11 @@ def growth(bench: Bench) -> Iterator[Row]:
     """Streamed from the generator: CPU time, as the generator works on the same CPUs."""
     ns = []
     for packets in (bench.packets, bench.packets * bench.growth):
-        words = [bench.nagle_scan, "-", "-o", str(BUILD / "streamed.json"), "--exit-zero"]
+        output = BUILD / "streamed.json"
+        words = [bench.nagle_scan, "-", "-o", str(output), "--exit-zero"]
         feeder = generator_words("rpc", 10_000, packets)
-        command = Command("nagle-scan -", words, slow=packets > bench.packets, stdin_words=feeder)
+        slow = packets > bench.packets
+        command = Command("nagle-scan -", words, slow, stdin_words=feeder, output=output)
         time_rounds([command], min(bench.runs, 3))
         ns.append(command.median_cpu_s / packets * 1e9)
     work = f"CPU per packet at {bench.packets * bench.growth:,} packets"

@@ -33,10 +33,19 @@ pub struct Options {
     pub mss: u16,
     /// Window scale shift count (SYN segments).
     pub window_scale: Option<u8>,
-    /// Timestamp value (RFC 7323). The option takes 12 bytes from each segment.
-    pub tsval: Option<u32>,
+    /// Timestamp value as on the wire: four bytes need no padding.
+    tsval: [u8; 4],
+    has_tsval: bool,
     /// The capture's snap length cut some of them off: what is missing here may have been there.
     pub cut: bool,
+}
+
+impl Options {
+    /// Timestamp value (RFC 7323). The option takes 12 bytes from each segment.
+    #[inline]
+    pub fn tsval(&self) -> Option<u32> {
+        self.has_tsval.then_some(u32::from_be_bytes(self.tsval))
+    }
 }
 
 /// One TCP segment, still in the captured bytes: what is read from it is written only once, where
@@ -260,8 +269,7 @@ fn tcp<'a>(
 fn options(bytes: &[u8]) -> Options {
     if let [1, 1, 8, 10, t0, t1, t2, t3, _, _, _, _] = *bytes {
         // NOP NOP, kind 8, length 10: the timestamps as nearly every stack lays them out.
-        let tsval = Some(u32::from_be_bytes([t0, t1, t2, t3]));
-        return Options { tsval, ..Options::default() };
+        return Options { tsval: [t0, t1, t2, t3], has_tsval: true, ..Options::default() };
     }
     all_options(bytes)
 }
@@ -291,7 +299,7 @@ fn option(found: &mut Options, kind: u8, value: &[u8]) {
         // RFC 7323, section 2.3: a shift above 14 counts as 14.
         (3, &[shift]) => found.window_scale = Some(shift.min(14)),
         (8, &[t0, t1, t2, t3, _, _, _, _]) => {
-            found.tsval = Some(u32::from_be_bytes([t0, t1, t2, t3]));
+            (found.tsval, found.has_tsval) = ([t0, t1, t2, t3], true);
         }
         _ => {}
     }
@@ -336,11 +344,11 @@ mod tests {
         let syn = [2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7];
         let read = options(&syn);
         assert_eq!((read.mss, read.window_scale), (1460, Some(7)));
-        assert_eq!(read.tsval, Some(0));
+        assert_eq!(read.tsval(), Some(0));
         assert_eq!(options(&[2, 40, 1]), Options::default());
         assert_eq!(options(&[2, 0, 1, 1]), Options::default());
         let after_sack = [1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 8, 10, 0, 0, 0, 3, 0, 0, 0, 4];
-        assert_eq!(options(&after_sack).tsval, Some(3));
+        assert_eq!(options(&after_sack).tsval(), Some(3));
     }
 
     #[test]

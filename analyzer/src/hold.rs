@@ -109,13 +109,13 @@ impl Lock {
     fn around(half: &Half, shortest_ns: Option<i64>, clock_ns: i64) -> Self {
         let known = (half.rtt_ns != i64::MAX).then_some(half.rtt_ns);
         let center_ns = match (known, shortest_ns) {
-            (Some(rtt_ns), _) if half.syn => rtt_ns,
+            (Some(rtt_ns), _) if half.has_syn() => rtt_ns,
             // Without a handshake the shortest reply bounds the round trip from above only.
             (Some(rtt_ns), Some(release_ns)) => rtt_ns.min(release_ns),
             (known, shortest) => known.or(shortest).unwrap_or(0),
         };
         let tolerance_ns = tolerance_ns(center_ns, half.jitter_ns()) + clock_ns;
-        let measured = known.is_some() && half.syn;
+        let measured = known.is_some() && half.has_syn();
         let early_ns = EARLY_NS + 3 * half.jitter_ns() + clock_ns;
         Self {
             center_ns,
@@ -207,7 +207,7 @@ impl Lock {
 
 fn small_share(half: &Half, mss: u32) -> f64 {
     let small = f64::from(half.small_segments);
-    small / (small + half.bytes as f64 / f64::from(mss)).max(1.0)
+    small / (small + half.bytes() as f64 / f64::from(mss)).max(1.0)
 }
 
 fn tolerance_ns(center_ns: i64, jitter_ns: i64) -> i64 {

@@ -169,14 +169,14 @@ pub fn judge(
         id: connection.id,
         ends: Side::BOTH.map(|side| end(connection, side, judged, &directions[side as usize])),
         first_ns: connection.first_ns,
-        last_ns: connection.last_ns,
+        last_ns: connection.last_ns(),
         mss,
         mss_inferred,
         handshake: connection.has_handshake(),
         capture_point: capture_point(connection),
         exchanges: connection.exchanges.count,
         latency_ns: connection.exchanges.latency_ns,
-        first_exchange: connection.exchanges.first,
+        first_exchange: connection.beginnings.first,
         stalls: stalls.clone().count() as u32,
         stalled_ns: stalls.clone().map(|finding| finding.wait.wait_ns()).sum(),
         exchanges_stalled_ns: stalls
@@ -236,7 +236,7 @@ impl Judgement {
         let held = || waits.iter().filter(|wait| wait.by == side && lock.holds(wait));
         let counts: Vec<u32> = held().map(|wait| wait.contradictions).collect();
         let receiver = connection.half(side.other());
-        let total = connection.half(side).contradictions;
+        let total = connection.half(side).contradictions();
         Self {
             direction: Direction {
                 lock,
@@ -327,7 +327,8 @@ fn resends_needlessly<'a>(
     }
     let often = resent >= LEAST && resent * SHARE >= all;
     let over = waits.iter().filter(|wait| wait.by == side && wait.is(fact::RESENT)).count();
-    let nearly_all = connection.half(side).retransmitted as usize * SHARE <= over * (SHARE + 1);
+    let nearly_all =
+        connection.half(side).rare.retransmitted as usize * SHARE <= over * (SHARE + 1);
     (nearly_all && (often || longest_ns >= NEARLY_AS_LONG_NS))
         || capture_point(connection) == beside_receiver
 }
@@ -349,11 +350,11 @@ fn end(connection: &Connection, side: Side, findings: &[Finding], judged: &Judge
         variant_proof,
         rtt_ns: known(half),
         segments: u64::from(half.segments),
-        bytes: half.bytes,
-        retransmitted: half.retransmitted,
-        duplicated: half.duplicated,
-        reordered: half.reordered,
-        unseen_bytes: half.unseen_bytes,
+        bytes: half.bytes(),
+        retransmitted: half.rare.retransmitted,
+        duplicated: half.rare.duplicated,
+        reordered: half.rare.reordered,
+        unseen_bytes: half.rare.unseen_bytes,
         delayed_acks: timer(side, findings),
         lock: judged.direction.lock,
     }
@@ -369,10 +370,10 @@ fn nagle(half: &Half, side: Side, findings: &[Finding]) -> (Nagle, (u64, u64)) {
         .filter(|finding| finding.wait.by == side && finding.cause.is_stall())
         .filter(|finding| finding.confidence > Confidence::Possible)
         .map(|finding| (finding.wait.ack.frame, finding.wait.to.frame));
-    match (stalls.next(), half.contradictions) {
+    match (stalls.next(), half.contradictions()) {
         (Some(proof), _) => (Nagle::On, proof),
         (None, 0) => (Nagle::Unknown, (0, 0)),
-        (None, _) => (Nagle::Off, half.contradiction),
+        (None, _) => (Nagle::Off, half.rare.contradiction),
     }
 }
 

@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod allocations;
 mod anonymize;
+mod batch;
 mod both_cores;
 mod capture;
 mod causes;

@@ -47,9 +47,12 @@ impl PieceCounter {
         self.unacked_lens.push(stall.unacked_len);
         self.held_lens.push(stall.len);
         self.full_sized += usize::from(!stall.is(fact::UNACKED_SMALL));
-        self.frames.push(stall.from.frame);
-        self.frames.sort_unstable();
-        self.frames.truncate(FRAMES);
+        let frame = stall.from.frame;
+        if self.frames.len() < FRAMES || self.frames.last().is_some_and(|&last| frame < last) {
+            self.frames.push(frame);
+            self.frames.sort_unstable();
+            self.frames.truncate(FRAMES);
+        }
     }
 
     pub fn total(self) -> Pieces {

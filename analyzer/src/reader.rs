@@ -1,93 +1,19 @@
 //! Frames to segments and their connections, in a thread of its own: reading, decoding and looking
 //! up run ahead of the tracking.
 
+use crate::batch::{BATCH_LEN, Batch, Lookups};
 use crate::capture::{Capture, End, Frame};
-use crate::decode::{self, Addresses, Header, Ports, Segment, Skip};
+use crate::decode::{self, Segment, Skip};
 use crate::error::ScanError;
 use crate::filter::Filter;
-use crate::flow::{Ends, Mark, Side, Table};
+use crate::flow::{Mark, Table};
 use crate::progress::{Progress, Stopped};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread;
 
-/// Segments handed over at once: enough to make the hand-over cheap, few enough to stay in cache.
-const BATCH_LEN: usize = 2048;
 /// Batches that may wait for the tracker.
 const BATCHES_AHEAD: usize = 4;
-
-/// A segment and where it was captured: one cache line, which goes from one core to the other.
-#[derive(Debug, Clone, Copy)]
-pub struct Captured {
-    pub mark: Mark,
-    pub header: Header,
-    ports: Ports,
-    addresses: Stored,
-}
-
-/// Addresses in a batch. The long ones lie apart.
-#[derive(Debug, Clone, Copy)]
-enum Stored {
-    /// As two numbers in native order: they are moved as such, not byte by byte.
-    V4([u32; 2]),
-    /// Index into [`Batch::v6`].
-    V6(u32),
-}
-
-/// Segments in the order of the capture.
-#[derive(Debug, Default)]
-pub struct Batch {
-    pub segments: Vec<Captured>,
-    /// Connection and sender of each segment.
-    pub found: Vec<(u32, Side)>,
-    /// Connections that begin here, in the order of their numbers.
-    pub opened: Vec<Ends>,
-    v6: Vec<[u8; 32]>,
-}
-
-impl Batch {
-    #[inline]
-    fn push(&mut self, segment: &Segment<'_>, mark: Mark) {
-        let addresses = match segment.addresses {
-            Addresses::V4([s0, s1, s2, s3, d0, d1, d2, d3]) => Stored::V4([
-                u32::from_ne_bytes([*s0, *s1, *s2, *s3]),
-                u32::from_ne_bytes([*d0, *d1, *d2, *d3]),
-            ]),
-            Addresses::V6(bytes) => {
-                self.v6.push(*bytes);
-                Stored::V6(self.v6.len() as u32 - 1)
-            }
-        };
-        let (header, ports) = (segment.header(), segment.ports());
-        self.segments.push(Captured { mark, header, ports, addresses });
-    }
-
-    /// Looks all connections up at once: so the misses of the cache overlap.
-    fn find(&mut self, table: &mut Table) {
-        for captured in &self.segments {
-            let mut v4 = [0; 8];
-            let addresses = match &captured.addresses {
-                Stored::V4(both) => {
-                    v4.as_chunks_mut().0.copy_from_slice(&both.map(u32::to_ne_bytes));
-                    Addresses::V4(&v4)
-                }
-                Stored::V6(index) => Addresses::V6(&self.v6[*index as usize]),
-            };
-            let found = table.find(addresses, captured.ports, &captured.header);
-            self.opened.extend(found.opened);
-            self.found.push((found.connection, found.by));
-        }
-    }
-
-    /// Makes room for the next segments, in the memory of the last.
-    fn reset(&mut self) {
-        self.segments.clear();
-        self.segments.reserve(BATCH_LEN);
-        self.found.clear();
-        self.opened.clear();
-        self.v6.clear();
-    }
-}
 
 /// One input file. Times are ns since the epoch.
 #[derive(Debug, Clone)]
@@ -128,7 +54,8 @@ pub fn read_all(
     thread::scope(|scope| {
         let table = Table::default();
         let batch = Batch::default();
-        let reader = Reader { filter, table, full, recycled, progress, batch, frames: 0 };
+        let lookups = Lookups::default();
+        let reader = Reader { filter, table, lookups, full, recycled, progress, batch, frames: 0 };
         let reading = scope.spawn(move || reader.read(paths));
         for batch in batches {
             take(&batch);
@@ -145,6 +72,7 @@ pub fn read_all(
 struct Reader {
     filter: Option<Filter>,
     table: Table,
+    lookups: Lookups,
     full: SyncSender<Batch>,
     recycled: Receiver<Batch>,
     progress: Arc<Progress>,
@@ -204,9 +132,9 @@ impl Reader {
             match decoded(&frame, &mut self.filter)? {
                 Ok(segment) => {
                     let mark = Mark { time_ns: frame.time_ns, frame: self.frames };
-                    self.batch.push(&segment, mark);
-                    if self.batch.segments.len() == BATCH_LEN {
-                        self.hand_over();
+                    self.lookups.push(&segment, mark);
+                    if self.lookups.is_full() {
+                        self.look_up();
                     }
                 }
                 Err(skip) => summary.skipped[skip as usize] += 1,
@@ -218,8 +146,15 @@ impl Reader {
         Ok(summary)
     }
 
+    fn look_up(&mut self) {
+        self.lookups.find(&mut self.table, &mut self.batch);
+        if self.batch.segments.len() >= BATCH_LEN {
+            self.hand_over();
+        }
+    }
+
     fn hand_over(&mut self) {
-        self.batch.find(&mut self.table);
+        self.lookups.find(&mut self.table, &mut self.batch);
         let mut next = self.recycled.try_recv().unwrap_or_default();
         next.reset();
         let batch = std::mem::replace(&mut self.batch, next);

@@ -1,12 +1,13 @@
 //! One pass over captures: frames to connections to verdicts.
 
+use crate::batch::{Batch, Captured};
 use crate::decode::Header;
 use crate::error::ScanError;
 use crate::flow::{Connection, Exchange, Exchanged, Mark, ServerLatency, Side, Sinks};
 use crate::judge::{Finding, Verdict};
 use crate::judging::judge_all;
 use crate::progress::Progress;
-use crate::reader::{self, Batch, CaptureSummary, Captured};
+use crate::reader::{self, CaptureSummary};
 use crate::servers::{StalledExchange, stalled};
 use crate::wait::Waits;
 use std::sync::Arc;
@@ -147,18 +148,19 @@ impl Tracker {
         for &ends in &batch.opened {
             self.connections.push(Connection::new(self.connections.len() as u32, ends));
         }
-        for (segments, found) in batch.segments.chunks(CHUNK).zip(batch.found.chunks(CHUNK)) {
-            self.warm(segments, found);
-            self.take_some(segments, found, see);
+        for segments in batch.segments.chunks(CHUNK) {
+            self.warm(segments);
+            self.take_some(segments, see);
         }
     }
 
     /// Reads a little of each connection before any is worked on: so the misses of the cache
     /// overlap.
-    fn warm(&self, segments: &[Captured], found: &[(u32, Side)]) {
+    fn warm(&self, segments: &[Captured]) {
         let mut all = 0;
-        for (captured, &(id, by)) in segments.iter().zip(found) {
-            all ^= self.connections[id as usize].warm(by, captured.header.len > 0);
+        for captured in segments {
+            let connection = &self.connections[captured.connection()];
+            all ^= connection.warm(captured.by(), captured.header.len > 0);
         }
         std::hint::black_box(all);
     }
@@ -166,7 +168,6 @@ impl Tracker {
     fn take_some(
         &mut self,
         segments: &[Captured],
-        found: &[(u32, Side)],
         see: &mut impl FnMut(&Connection, Side, &Header, Mark),
     ) {
         let mut sinks = Sinks {
@@ -174,8 +175,9 @@ impl Tracker {
             exchanged: &mut self.exchanged,
             min_wait_ns: self.min_wait_ns,
         };
-        for (captured, &(id, by)) in segments.iter().zip(found) {
-            let connection = &mut self.connections[id as usize];
+        for captured in segments {
+            let by = captured.by();
+            let connection = &mut self.connections[captured.connection()];
             see(connection, by, &captured.header, captured.mark);
             connection.take(by, &captured.header, captured.mark, &mut sinks);
         }

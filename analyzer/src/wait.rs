@@ -150,14 +150,24 @@ impl Waits {
         self.kept.push(Finding::unjudged(wait));
     }
 
+    /// Is there room for any other wait?
+    pub fn lists_others(&self) -> bool {
+        self.others < MAX_OTHER_WAITS
+    }
+
     /// Keeps or counts any other wait.
     pub fn push_other(&mut self, wait: Wait) {
-        if self.others < MAX_OTHER_WAITS {
+        if self.lists_others() {
             self.others += 1;
             self.kept.push(Finding::unjudged(wait));
         } else {
-            self.unlisted += 1;
-            self.unlisted_ns = self.unlisted_ns.saturating_add(wait.wait_ns());
+            self.count_other(wait.wait_ns());
         }
+    }
+
+    /// Counts a wait for which there is no room.
+    pub fn count_other(&mut self, wait_ns: i64) {
+        self.unlisted += 1;
+        self.unlisted_ns = self.unlisted_ns.saturating_add(wait_ns);
     }
 }

@@ -1,7 +1,7 @@
 //! One connection: both directions, the handshake, and the waits as they happen.
 
-use super::exchange::{Exchange, Exchanges};
-use super::half::{Half, MSS_CUT, Release, known};
+use super::exchange::{Beginnings, Exchanges};
+use super::half::{Half, MSS_CUT, known};
 use super::latency::Exchanged;
 use super::sending::Sending;
 use super::table::{Endpoint, Ends};
@@ -29,15 +29,18 @@ const LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000;
 pub struct Connection {
     pub halves: [Half; 2],
     pub exchanges: Exchanges,
-    pub first_ns: i64,
-    pub last_ns: i64,
-    /// Effective MSS, once both SYNs were captured.
-    mss: Option<u32>,
     pub id: u32,
+    /// Effective MSS, once both SYNs were captured; else 0.
+    mss: u32,
+    pub first_ns: i64,
+    pub beginnings: Beginnings,
     pub ends: Ends,
 }
 
-const _: () = assert!(offset_of!(Connection, id) + 4 <= 2 * size_of::<Half>() + 128, "id is warm");
+const _: () = assert!(
+    offset_of!(Connection, first_ns) == 2 * size_of::<Half>() + 64,
+    "all that data needs of both directions lies in one cache line"
+);
 
 /// Everything a new segment may add to.
 pub struct Sinks<'a> {
@@ -51,30 +54,26 @@ impl Connection {
         Self {
             id,
             ends,
-            mss: None,
+            mss: 0,
             halves: [Half::new(), Half::new()],
             first_ns: 0,
-            last_ns: 0,
             exchanges: Exchanges::default(),
+            beginnings: Beginnings::default(),
         }
     }
 
-    /// Reads from every cache line that the next segment of `by` needs; one without `data` needs
-    /// half as many.
+    /// Reads from every cache line that the next segment of `by` needs.
     #[inline]
-    pub fn warm(&self, by: Side, data: bool) -> u64 {
+    pub fn warm(&self, by: Side, data: bool) -> u32 {
         let (half, peer) = (self.half(by), self.half(by.other()));
         // Another place to read from costs less than a branch.
-        let released = if data { half } else { peer };
-        let sent = if data { half.warm_sent() } else { &peer.offset };
-        let exchange = if data { self.exchanges.warm() } else { &peer.offset };
-        half.warm()
-            ^ peer.warm()
-            ^ peer.warm_release()
-            ^ released.warm_release()
-            ^ sent
-            ^ exchange
-            ^ self.first_ns as u64
+        let both = if data { &self.id } else { &peer.snd_una };
+        half.warm() ^ half.warm_sender() ^ half.warm_contradictions() ^ peer.warm() ^ both
+    }
+
+    /// Time of the latest segment.
+    pub fn last_ns(&self) -> i64 {
+        self.halves[0].last_ns().max(self.halves[1].last_ns())
     }
 
     pub fn half(&self, side: Side) -> &Half {
@@ -90,18 +89,18 @@ impl Connection {
 
     /// Were both SYNs captured?
     pub fn has_handshake(&self) -> bool {
-        self.halves.iter().all(|half| half.syn)
+        self.halves.iter().all(Half::has_syn)
     }
 
     /// The effective MSS in bytes (RFC 9293, section 3.7.1: what the options take is not payload)
     /// and whether it had to be inferred, for want of a SYN.
     pub fn effective_mss(&self) -> (u32, bool) {
         let [client, server] = &self.halves;
-        let options = match client.timestamps && server.timestamps {
+        let options = match client.has_timestamps() && server.has_timestamps() {
             true => TIMESTAMP_OPTION_LEN,
             false => 0,
         };
-        let announced = |half: &Half| match (half.syn, half.mss_option) {
+        let announced = |half: &Half| match (half.has_syn(), half.rare.mss_option) {
             (false, _) | (true, MSS_CUT) => u32::MAX,
             (true, 0) => DEFAULT_MSS,
             (true, mss) => u32::from(mss),
@@ -117,12 +116,12 @@ impl Connection {
     /// anew without one.
     #[inline]
     fn current_mss(&mut self) -> u32 {
-        if let Some(mss) = self.mss {
-            return mss;
+        if self.mss != 0 {
+            return self.mss;
         }
         let (mss, inferred) = self.effective_mss();
         if !inferred && self.halves.iter().all(|half| half.segments > 1) {
-            self.mss = Some(mss);
+            self.mss = mss;
         }
         mss
     }
@@ -146,7 +145,7 @@ impl Connection {
     /// Stream offset of a segment's first payload byte; 0 is the first byte of its direction.
     pub fn rel_seq(&self, side: Side, segment: &Header) -> u64 {
         let half = self.half(side);
-        if !half.known {
+        if !half.is_known() {
             return 0;
         }
         let ahead = i64::from(seq::distance(half.snd_nxt, segment.seq));
@@ -155,20 +154,16 @@ impl Connection {
 
     /// Takes the next segment of the connection, captured as `now`.
     pub fn take(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
-        if self.first_ns == 0 {
-            self.first_ns = now.time_ns;
+        if self.halves[side as usize].count(segment, now) {
+            self.take_first(side, now);
         }
-        self.last_ns = self.last_ns.max(now.time_ns);
-        let half = &mut self.halves[side as usize];
-        half.segments = half.segments.saturating_add(1);
-        self.halves[side as usize].timestamps |= segment.options.tsval.is_some();
         if segment.has(RST) {
             self.finish(sinks);
             return;
         }
         if segment.has(SYN) {
             self.take_syn(side, segment, now, sinks);
-        } else if !self.half(side).known {
+        } else if !self.half(side).is_known() {
             self.halves[side as usize].begin(segment.seq);
         }
         if segment.has(ACK) {
@@ -185,32 +180,33 @@ impl Connection {
         }
     }
 
+    /// The first segments of each side tell when the connection began.
+    #[cold]
+    fn take_first(&mut self, side: Side, now: Mark) {
+        if self.first_ns == 0 {
+            self.first_ns = now.time_ns;
+        }
+        if self.first_ns != 0 {
+            self.halves[side as usize].set_begun();
+        }
+    }
+
+    #[cold]
     fn take_syn(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
         let half = &mut self.halves[side as usize];
         let first_payload = segment.seq.wrapping_add(1);
-        if half.syn && half.is_copy(segment, now) {
-            half.duplicated += 1;
+        if half.has_syn() && half.is_copy(segment, now) {
+            half.rare.duplicated += 1;
             return;
         }
-        if half.syn {
-            half.retransmitted += 1;
-            half.stop_timing();
-            let from = half.last_data;
-            half.last_data = now;
+        if half.has_syn() {
+            let from = half.repeat(now);
             self.push_repeat(side, segment, from, now, sinks);
             return;
         }
-        half.begin(first_payload);
-        half.syn = true;
-        half.take_options(&segment.options);
-        half.note_sent(segment, now);
-        half.last_new = now;
-        half.time_segment(first_payload, now.time_ns);
-        // The SYN itself is unacknowledged.
-        half.snd_una = segment.seq;
-        half.snd_sml = segment.seq;
+        half.take_syn(segment, first_payload, now);
         if side == Side::Server
-            && self.halves[0].window_scale_known
+            && self.halves[0].is_window_scale_known()
             && segment.options.window_scale.is_none()
             && !segment.options.cut
         {
@@ -221,7 +217,7 @@ impl Connection {
 
     fn take_ack(&mut self, side: Side, segment: &Header, now: Mark) {
         let peer = &mut self.halves[side.other() as usize];
-        if !peer.known || !peer.is_plausible(segment.ack) {
+        if !peer.is_known() || !peer.is_plausible(segment.ack) {
             return;
         }
         let Some(sample_ns) = peer.take_ack(segment, now) else {
@@ -254,30 +250,30 @@ impl Connection {
         self.take_new_data(side, segment, new_len, now, sinks);
     }
 
+    #[cold]
     fn take_old_data(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
         let half = &mut self.halves[side as usize];
-        let since = now.time_ns - half.last_data.time_ns;
-        let missing = half.unseen_bytes.min(u64::from(segment.len));
-        let fills = missing > 0 && half.unseen_frame == half.last_data.frame;
+        let last = half.last_data();
+        let since = now.time_ns - last.time_ns;
+        let (unseen_bytes, unseen_frame) = half.unseen();
+        let missing = unseen_bytes.min(u64::from(segment.len));
+        let fills = missing > 0 && unseen_frame == last.frame;
         if fills {
-            half.unseen_bytes -= missing;
+            half.rare.unseen_bytes -= missing;
         }
         if fills && since < half.reorder_ns() {
-            half.reordered += 1;
+            half.rare.reordered += 1;
             return;
         }
         if fills {
-            sinks.waits.mark_lost(self.id, side, half.last_data.frame);
+            sinks.waits.mark_lost(self.id, side, last.frame);
         }
         if half.is_copy(segment, now) {
-            half.duplicated += 1;
+            half.rare.duplicated += 1;
             return;
         }
-        half.retransmitted += 1;
-        half.recovering = true;
-        half.stop_timing();
-        let from = half.last_data;
-        half.last_data = now;
+        half.set_recovering();
+        let from = half.repeat(now);
         self.push_repeat(side, segment, from, now, sinks);
     }
 
@@ -293,7 +289,7 @@ impl Connection {
         if !from.is_set() || now.time_ns - from.time_ns < sinks.min_wait_ns {
             return;
         }
-        let zero_window = peer.zero_window_frame > 0 && peer.window == 0;
+        let zero_window = peer.zero_window_frame() > 0 && peer.window == 0;
         let back = seq::distance(segment.seq, half.snd_nxt).max(0) as u64;
         sinks.waits.push_other(Wait {
             connection: self.id,
@@ -308,7 +304,7 @@ impl Connection {
             len: segment.len,
             unacked_len: half.in_flight(),
             unacked_ns: from.time_ns,
-            contradictions: half.contradictions,
+            contradictions: half.contradictions(),
         });
     }
 
@@ -324,32 +320,41 @@ impl Connection {
         let (half, peer) = (self.half(side), self.half(side.other()));
         let sending = Sending { half, peer, segment, len, mss, now };
         let contradicts = sending.contradicts_nagle();
-        let passes = sending.passes_full_ones() && half.tail.0 == 0;
-        let over = match half.recovering {
+        let passes = sending.passes_full_ones() && half.rare.tail.0 == 0;
+        let over = match half.is_recovering() {
             true => sending.wait_over_retransmission(self.id, side),
             false => None,
         };
         // A wait begins with the last data of one of both. Most data comes soon after the two.
-        let earliest_ns = half.last_data.time_ns.min(peer.last_new.time_ns);
+        let earliest_ns = half.last_data().time_ns.min(peer.last_new().time_ns);
         if now.time_ns - earliest_ns >= sinks.min_wait_ns
-            && let Some(wait) = sending.wait(self.id, side, sinks.min_wait_ns)
+            && let Some(ended) = sending.ended(sinks.min_wait_ns)
         {
-            self.push(wait, sinks);
+            if ended.is_reply() && !sinks.waits.lists_others() {
+                // Most waits by far: they are only counted.
+                let wait_ns = ended.wait_ns(now);
+                if wait_ns - known(half.rtt_ns) >= sinks.min_wait_ns {
+                    sinks.waits.count_other(wait_ns);
+                }
+            } else {
+                let wait = sending.wait(&ended, self.id, side);
+                self.push(wait, sinks);
+            }
         }
         if let Some(wait) = over.filter(|wait| wait.wait_ns() >= sinks.min_wait_ns) {
             self.push(wait, sinks);
         }
-        if let Some(exchange) = self.exchanges.data(side, len, now, self.id) {
-            self.add_exchange(exchange, sinks);
+        if self.exchanges.is_ended_by(side) {
+            self.end_exchange(sinks);
         }
+        self.exchanges.data(side, now);
         let peer_window = self.half(side.other()).window;
         let half = &mut self.halves[side as usize];
         if contradicts {
-            half.contradictions += 1;
-            half.contradiction = (half.last_data.frame, now.frame);
+            half.contradict(now.frame);
         }
         if passes {
-            half.tail = (half.last_data.frame, now.frame);
+            half.rare.tail = (half.last_data().frame, now.frame);
         }
         half.send(segment, len, now, mss);
         // Windows take 30 bits (RFC 7323, section 2.3), what is in flight 31.
@@ -373,15 +378,16 @@ impl Connection {
 
     /// Tells what is still open at FIN, at RST or at the end of the capture: an ACK that came late
     /// and that no data followed, and the last exchange.
+    #[inline(never)]
     pub fn finish(&mut self, sinks: &mut Sinks<'_>) {
         for side in Side::BOTH {
             let half = &self.halves[side as usize];
-            let release = half.all_acked;
-            let (from, to) = (half.last_data, release.mark);
+            let release = half.all_acked();
+            let (from, to) = (half.last_data(), release.mark);
             let rtt_ns = known(self.half(side.other()).rtt_ns);
             let delay_ns = to.time_ns - from.time_ns - rtt_ns;
             let late = (sinks.min_wait_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
-            if release.pure && late && half.bytes > 0 && to.after(from) {
+            if release.pure && late && half.bytes() > 0 && to.after(from) {
                 sinks.waits.push_other(Wait {
                     connection: self.id,
                     by: side.other(),
@@ -393,18 +399,19 @@ impl Connection {
                     len: 0,
                     unacked_len: half.last_len,
                     unacked_ns: from.time_ns,
-                    contradictions: half.contradictions,
+                    contradictions: half.contradictions(),
                 });
             }
-            self.halves[side as usize].all_acked = Release::default();
+            self.halves[side as usize].forget_all_acked();
         }
-        if let Some(exchange) = self.exchanges.finish(self.id) {
-            self.add_exchange(exchange, sinks);
-        }
+        self.end_exchange(sinks);
     }
 
-    fn add_exchange(&mut self, exchange: Exchange, sinks: &mut Sinks<'_>) {
-        sinks.exchanged.add(exchange, &self.ends.server, &mut self.exchanges.server);
+    fn end_exchange(&mut self, sinks: &mut Sinks<'_>) {
+        let bytes = sinks.exchanged.all.is_some().then(|| self.halves.each_ref().map(Half::bytes));
+        if let Some(exchange) = self.exchanges.finish(self.id, &mut self.beginnings, bytes) {
+            sinks.exchanged.add(exchange, &self.ends.server, &mut self.exchanges.server);
+        }
     }
 }
 

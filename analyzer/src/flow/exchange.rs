@@ -29,8 +29,6 @@ impl Exchange {
 pub struct Exchanges {
     begin: Mark,
     end: Mark,
-    request_bytes: u64,
-    response_bytes: u64,
     /// Sum of all latencies.
     pub latency_ns: i64,
     pub count: u32,
@@ -38,34 +36,32 @@ pub struct Exchanges {
     pub server: Option<u32>,
     /// A wait in the current exchange may be a stall.
     pub suspect: bool,
+}
+
+/// What only the first exchange and a list of all need.
+#[derive(Debug, Clone, Default)]
+pub struct Beginnings {
     /// Latency of the first exchange, and the frame in which it ended.
     pub first: Option<(i64, u64)>,
+    /// Bytes that client and server had sent before the current exchange.
+    bytes: [u64; 2],
 }
 
 impl Exchanges {
-    /// In the cache line that new data needs.
+    /// Does new data of `by` end the current exchange?
     #[inline]
-    pub fn warm(&self) -> &u64 {
-        &self.request_bytes
+    pub fn is_ended_by(&self, by: Side) -> bool {
+        by == Side::Client && self.end.is_set()
     }
 
-    /// New data of `len` bytes; returns the exchange that it ended.
-    pub fn data(&mut self, by: Side, len: u32, now: Mark, connection: u32) -> Option<Exchange> {
-        let len = u64::from(len);
+    /// New data.
+    #[inline]
+    pub fn data(&mut self, by: Side, now: Mark) {
         if by == Side::Server {
-            self.response_bytes += len;
             self.end = now;
-            return None;
-        }
-        let ended = match self.end.is_set() {
-            true => self.finish(connection),
-            false => None,
-        };
-        if !self.begin.is_set() {
+        } else if !self.begin.is_set() {
             self.begin = now;
         }
-        self.request_bytes += len;
-        ended
     }
 
     /// Does a wait that began at `from` lie within the current exchange?
@@ -74,28 +70,44 @@ impl Exchanges {
     }
 
     /// Ends the current exchange, at the end of the capture too. What the server says before any
-    /// request (a greeting) is not an exchange.
-    pub fn finish(&mut self, connection: u32) -> Option<Exchange> {
+    /// request (a greeting) is not an exchange. `bytes` are what client and server have sent so far,
+    /// where that is wanted.
+    pub fn finish(
+        &mut self,
+        connection: u32,
+        before: &mut Beginnings,
+        bytes: Option<[u64; 2]>,
+    ) -> Option<Exchange> {
+        let [request_bytes, response_bytes] = bytes.map_or([0; 2], |bytes| before.pass(bytes));
         let exchange = Exchange {
             connection,
             begin: self.begin,
             end: self.end,
-            request_bytes: self.request_bytes,
-            response_bytes: self.response_bytes,
+            request_bytes,
+            response_bytes,
             suspect: self.suspect,
         };
         let complete = self.begin.is_set() && self.end.is_set();
         self.begin = Mark::default();
         self.end = Mark::default();
-        self.request_bytes = 0;
-        self.response_bytes = 0;
         self.suspect = false;
         if !complete {
             return None;
         }
+        if self.count == 0 {
+            before.first = Some((exchange.latency_ns(), exchange.end.frame));
+        }
         self.count += 1;
         self.latency_ns = self.latency_ns.saturating_add(exchange.latency_ns());
-        self.first.get_or_insert((exchange.latency_ns(), exchange.end.frame));
         Some(exchange)
+    }
+}
+
+impl Beginnings {
+    /// The bytes since the last exchange.
+    fn pass(&mut self, bytes: [u64; 2]) -> [u64; 2] {
+        let since = [bytes[0] - self.bytes[0], bytes[1] - self.bytes[1]];
+        self.bytes = bytes;
+        since
     }
 }

@@ -1,7 +1,12 @@
 //! What one host sends: its sequence space, what is unacknowledged, and how it behaved.
 
+mod acks;
+mod facts;
+
+use super::rare::Rare;
+use super::state::{self, State};
 use super::{Mark, NETWORK_RTT_NS};
-use crate::decode::{ACK, Header, Options, SYN};
+use crate::decode::{ACK, FIN, Header, Options, RST, SYN};
 use crate::seq;
 use std::cmp::Ordering;
 use std::mem::offset_of;
@@ -19,104 +24,67 @@ pub struct Release {
 
 /// One direction of a connection, named after its sender.
 ///
-/// Laid out by hand in cache lines: what every segment needs; what an ACK changes; what is asked of
-/// both directions; what only the sender's own data needs; and what is seldom touched.
+/// Laid out by hand in cache lines: one that every segment of both directions needs, one for those
+/// of the sender, and what is [rare](Rare). What mostly equals something else is kept apart only
+/// where it does not.
 #[derive(Debug, Clone, Default)]
 #[repr(C, align(64))]
 pub struct Half {
+    /// Last data sent, retransmissions included.
+    last_data: Mark,
+    /// The ACK that covered the last small segment; the rest of it is in `state`.
+    small_acked: Mark,
     /// Next sequence number the sender will use (RFC 9293, SND.NXT), as seen here.
     pub snd_nxt: u32,
     /// Oldest unacknowledged sequence number (SND.UNA).
     pub snd_una: u32,
     /// End of the last small segment sent (Linux `snd_sml`, Minshall's variant of Nagle).
     pub snd_sml: u32,
-    /// End and time of the segment whose ACK gives the next round-trip sample.
-    timed_end: u32,
-    timed_ns: i64,
-    /// Stream offset of `snd_nxt`: payload bytes before it.
-    pub offset: u64,
-    /// Last data sent, retransmissions included, and its length in bytes.
-    pub last_data: Mark,
-    pub last_len: u32,
     /// Receive window this host advertised last, in bytes.
     pub window: u32,
+    state: State,
+    /// Packets in flight, each of an MSS at most, as the congestion window counts them.
+    packets: u32,
     /// Segments captured; saturates.
     pub segments: u32,
     window_scale: u8,
-    pub known: bool,
-    pub timestamps: bool,
-    pub window_scale_known: bool,
+    /// Packets sent without a pause of half the round trip; saturates.
+    burst: u8,
+    /// How often the largest payload was sent; saturates.
+    largest_count: u8,
 
-    /// The ACK that covered the last small segment, and the one that covered everything.
-    pub small_acked: Release,
-    pub all_acked: Release,
-    /// Room left in the peer's window after the last data, in bytes.
-    pub room: i32,
-    /// Packets in flight, each of an MSS at most, as the congestion window counts them: now, and
-    /// when the last data had left.
-    packets: u32,
-    pub flight: u32,
-    /// Packets sent without a pause of half the round trip.
-    burst: u32,
-    /// The first ACK since the last data that advanced `snd_una`; frame 0 where none did.
-    pub advanced: Mark,
+    /// Stream offset of `snd_nxt`: payload bytes before it.
+    pub offset: u64,
     /// Shortest round trip between the capture point and this host, in ns; `i64::MAX` unknown.
     pub rtt_ns: i64,
     /// Sum and count of how far round trips to this host lie over the shortest one, for those
     /// close to it: the jitter of the path.
     pub rtt_over_ns: i64,
+    /// Latest segment of this host.
+    last_ns: i64,
     pub rtt_samples: u32,
-    /// IP identification of the last data.
-    last_ip_id: u16,
-    /// Was the last data small?
-    pub last_small: bool,
-    pub syn: bool,
-    /// The last data that was new.
-    pub last_new: Mark,
-    /// Last frame in which this host advertised a window of zero.
-    pub zero_window_frame: u64,
-
-    /// The last small segment and its length.
-    pub small_sent: Mark,
-    pub small_len: u32,
+    /// Length of the last data that was new, in bytes.
+    pub last_len: u32,
+    /// Room left in the peer's window after the last data, in bytes.
+    pub room: i32,
+    /// Largest payload seen, in bytes.
+    pub largest: u32,
+    /// Timestamp value of the last data, if it has one.
+    last_tsval: u32,
     /// Small segments sent.
     pub small_segments: u32,
-    pub bytes: u64,
-    /// Largest payload seen, in bytes, and how often it was sent.
-    pub largest: u32,
-    largest_count: u32,
-    /// Last frame before or in which bytes went missing.
-    pub unseen_frame: u64,
-    /// Small segments sent while a small one was unacknowledged.
-    pub contradictions: u32,
-    /// Timestamp value of the last data.
-    last_tsval: Option<u32>,
-    /// Has sent bytes again since the last new data.
-    pub recovering: bool,
-    has_stray: bool,
+    /// IP identification of the last data.
+    last_ip_id: u16,
 
-    /// Frames of the last contradiction.
-    pub contradiction: (u64, u64),
-    /// Payload bytes that were acknowledged or jumped over but never captured.
-    pub unseen_bytes: u64,
-    /// A full-sized segment and a small one that left while only full-sized ones were
-    /// unacknowledged; frames, 0 for none.
-    pub tail: (u64, u64),
-    pub retransmitted: u32,
-    pub duplicated: u32,
-    pub reordered: u32,
-    /// Sequence number that was too far ahead to be believed at once, if there is one.
-    stray: u32,
-    /// Announced in the SYN, in bytes; 0 is 'not seen'.
-    pub mss_option: u16,
+    pub rare: Rare,
 }
 
 const _: () = assert!(size_of::<Half>() == 5 * 64, "a direction takes five cache lines");
-const _: () = assert!(offset_of!(Half, small_acked) == 64, "the second cache line");
-const _: () = assert!(offset_of!(Half, advanced) == 2 * 64, "the third");
-const _: () = assert!(offset_of!(Half, small_sent) == 3 * 64, "the fourth");
-const _: () = assert!(offset_of!(Half, contradiction) == 4 * 64, "the last");
+const _: () = assert!(offset_of!(Half, offset) == 64, "the second cache line");
+const _: () = assert!(offset_of!(Half, rare) == 2 * 64, "the third");
 
+/// From so many packets on, more than an initial window is in flight (RFC 6928: ten segments).
+const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 /// A round trip this much above the shortest one is not jitter of the path any more but a delayed
 /// ACK: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
 const JITTER_LIMIT_NS: i64 = 8_000_000;
@@ -139,27 +107,56 @@ impl Half {
         Self { rtt_ns: i64::MAX, ..Self::default() }
     }
 
-    /// Reads from the cache lines that every segment needs.
+    /// In the cache line that every segment of both directions needs.
     #[inline]
-    pub fn warm(&self) -> u64 {
-        u64::from(self.snd_nxt) ^ self.rtt_ns as u64
+    pub fn warm(&self) -> u32 {
+        self.snd_nxt
     }
 
-    /// Reads from the cache line that tells what an ACK released.
+    /// In the cache line that only this sender's segments need.
     #[inline]
-    pub fn warm_release(&self) -> u64 {
-        u64::from(self.flight)
+    pub fn warm_sender(&self) -> u32 {
+        self.largest
     }
 
-    /// In the cache line that only data of this sender needs.
+    /// In the cache line that segments need which contradict Nagle's algorithm, if there are any.
     #[inline]
-    pub fn warm_sent(&self) -> &u64 {
-        &self.bytes
+    pub fn warm_contradictions(&self) -> u32 {
+        // Another place to read from costs less than a branch.
+        let contradicted = self.state.is(state::CONTRADICTED);
+        *if contradicted { &self.rare.contradictions } else { &self.snd_una }
+    }
+
+    /// Such a segment left in frame `frame`.
+    pub fn contradict(&mut self, frame: u64) {
+        self.rare.contradictions += 1;
+        self.rare.contradiction = (self.last_data.frame, frame);
+        self.state.set(state::CONTRADICTED);
+    }
+
+    /// Data that follows has nothing to do with the ACK that covered everything.
+    pub fn forget_all_acked(&mut self) {
+        self.state.clear(state::ALL_WITH_SMALL | state::ALL_APART);
+    }
+
+    /// Counts a segment of this host; tells whether it may be the connection's first.
+    #[inline]
+    pub fn count(&mut self, segment: &Header, now: Mark) -> bool {
+        self.last_ns = self.last_ns.max(now.time_ns);
+        self.segments = self.segments.saturating_add(1);
+        self.state.set_if(segment.options.tsval().is_some(), state::TIMESTAMPS);
+        !self.state.is(state::BEGUN)
+    }
+
+    /// The time of the connection's first segment is known.
+    pub fn set_begun(&mut self) {
+        self.state.set(state::BEGUN);
     }
 
     /// Starts the sequence space at `seq`, the number of the first payload byte.
     pub fn begin(&mut self, seq: u32) {
-        self.known = true;
+        self.settle_timing();
+        self.state.set(state::KNOWN);
         self.snd_nxt = seq;
         self.snd_una = seq;
         self.snd_sml = seq;
@@ -168,7 +165,7 @@ impl Half {
     /// Does this host send payloads of `largest` bytes time and again? Then that is its MSS, and
     /// no message that happens to be the longest.
     pub fn repeats_largest(&self, largest: u32) -> bool {
-        const OFTEN: u32 = 4;
+        const OFTEN: u8 = 4;
         self.largest == largest && self.largest_count >= OFTEN
     }
 
@@ -178,11 +175,12 @@ impl Half {
         let ahead = seq::distance(self.snd_nxt, seq);
         let goes_on = |stray| (0..=MAX_JUMP).contains(&seq::distance(stray, seq));
         if ahead <= MAX_JUMP {
-            self.has_stray = false;
+            self.state.clear(state::STRAY);
             return true;
         }
-        let believed = self.has_stray && goes_on(self.stray);
-        (self.stray, self.has_stray) = (seq, !believed);
+        let believed = self.state.is(state::STRAY) && goes_on(self.rare.stray);
+        self.rare.stray = seq;
+        self.state.put(state::STRAY, !believed);
         if believed {
             // What was acknowledged of the missing bytes is not known: begin anew.
             self.snd_una = seq;
@@ -207,7 +205,7 @@ impl Half {
         if segment.has(SYN) {
             return Some(window);
         }
-        self.window_scale_known.then(|| window << self.window_scale)
+        self.is_window_scale_known().then(|| window << self.window_scale)
     }
 
     /// The window this segment advertises, in bytes. The window of a SYN is never scaled
@@ -216,90 +214,44 @@ impl Half {
         let shift = if scaled { self.window_scale } else { 0 };
         self.window = u32::from(segment.window) << shift;
         if self.window == 0 {
-            self.zero_window_frame = frame;
+            self.rare.zero_window_frame = frame;
+            self.state.set(state::ZERO_WINDOW);
         }
     }
 
     /// Takes the options of a SYN; those that the capture cut off stay unknown.
     pub fn take_options(&mut self, options: &Options) {
-        self.mss_option = if options.cut && options.mss == 0 { MSS_CUT } else { options.mss };
+        self.rare.mss_option = if options.cut && options.mss == 0 { MSS_CUT } else { options.mss };
         self.set_window_scale(options.window_scale);
-        self.window_scale_known = options.window_scale.is_some() || !options.cut;
+        self.state.put(state::SCALE_KNOWN, options.window_scale.is_some() || !options.cut);
     }
 
     pub fn set_window_scale(&mut self, scale: Option<u8>) {
         self.window_scale = scale.unwrap_or(0);
-        self.window_scale_known = true;
+        self.state.set(state::SCALE_KNOWN);
     }
 
-    /// Times the segment that ends at `end`, unless one is being timed already.
-    pub fn time_segment(&mut self, end: u32, time_ns: i64) {
-        if self.timed_ns == 0 {
-            self.timed_end = end;
-            self.timed_ns = time_ns;
-        }
-    }
-
-    /// Karn's rule (RFC 6298, section 3): a repeated segment gives no sample.
-    pub fn stop_timing(&mut self) {
-        self.timed_ns = 0;
-    }
-
-    /// Takes an ACK for what this half sent; returns the round trip to the peer it measured.
-    pub fn take_ack(&mut self, segment: &Header, now: Mark) -> Option<i64> {
-        let ack = segment.ack;
-        if !seq::lt(self.snd_una, ack) {
-            return None;
-        }
-        let release = Release {
-            mark: now,
-            pure: segment.len == 0,
-            fin: segment.has(crate::decode::FIN),
-            exactly_small: ack == self.snd_sml,
-        };
-        if seq::lt(self.snd_una, self.snd_sml) && seq::le(self.snd_sml, ack) {
-            self.small_acked = release;
-        }
-        if seq::lt(self.snd_nxt, ack) {
-            self.jump_to(ack, now.frame);
-        }
-        if ack == self.snd_nxt {
-            self.all_acked = release;
-        }
-        if !self.advanced.is_set() {
-            self.advanced = now;
-        }
-        self.acknowledge(ack);
-        self.round_trip(ack, now)
-    }
-
-    /// Moves `snd_una`; of the packets in flight as large a part leaves as of the bytes.
-    fn acknowledge(&mut self, ack: u32) {
-        if ack == self.snd_nxt {
-            (self.snd_una, self.packets) = (ack, 0);
-            return;
-        }
-        let before = u64::from(self.in_flight().max(1));
-        self.snd_una = ack;
-        let rest = u64::from(self.in_flight()) * u64::from(self.packets);
-        self.packets = rest.div_ceil(before) as u32;
-    }
-
-    fn round_trip(&mut self, ack: u32, now: Mark) -> Option<i64> {
-        if self.timed_ns == 0 || seq::lt(ack, self.timed_end) {
-            return None;
-        }
-        let sample = now.time_ns - self.timed_ns;
-        self.timed_ns = 0;
-        (sample >= 0).then_some(sample)
+    /// Takes the SYN, after which `first_payload` follows.
+    pub fn take_syn(&mut self, segment: &Header, first_payload: u32, now: Mark) {
+        self.settle_small();
+        self.begin(first_payload);
+        self.state.set(state::SYN);
+        self.take_options(&segment.options);
+        self.note_sent(segment, now);
+        self.time_last(now.time_ns);
+        // The SYN itself is unacknowledged.
+        self.snd_una = segment.seq;
+        self.snd_sml = segment.seq;
     }
 
     /// Bytes up to `seq` were never captured.
     pub fn jump_to(&mut self, seq: u32, frame: u64) {
         let missing = seq::distance(self.snd_nxt, seq).max(0) as u64;
         self.offset += missing;
-        self.unseen_bytes += missing;
-        self.unseen_frame = frame;
+        self.state.set(state::JUMPED);
+        self.rare.jumped += missing;
+        self.rare.unseen_bytes += missing;
+        self.rare.unseen_frame = frame;
         self.snd_nxt = seq;
         self.stop_timing();
     }
@@ -320,11 +272,29 @@ impl Half {
         self.rtt_over_ns / i64::from(self.rtt_samples.max(1))
     }
 
-    /// Remembers what this host sent last, to tell a copy of it from a repetition.
-    pub fn note_sent(&mut self, segment: &Header, now: Mark) {
+    /// Remembers new data that this host sent, to tell a copy of it from a repetition as well.
+    fn note_sent(&mut self, segment: &Header, now: Mark) {
         self.last_data = now;
-        self.last_tsval = segment.options.tsval;
+        self.state.clear(state::NEW_APART);
+        self.last_tsval = segment.options.tsval().unwrap_or_default();
+        self.state.put(state::TSVAL, segment.options.tsval().is_some());
         self.last_ip_id = segment.ip_id;
+    }
+
+    /// This host sent again what it had sent before; returns its data before that.
+    pub fn repeat(&mut self, now: Mark) -> Mark {
+        self.rare.retransmitted += 1;
+        self.stop_timing();
+        let before = self.last_data;
+        self.rare.last_new = self.last_new();
+        self.state.set(state::NEW_APART);
+        self.last_data = now;
+        before
+    }
+
+    /// This host repeated data, and sends nothing new so far.
+    pub fn set_recovering(&mut self) {
+        self.state.set(state::RECOVERING);
     }
 
     /// Moves past new data of `len` bytes that starts at `snd_nxt`.
@@ -333,49 +303,51 @@ impl Half {
         let (full, rest) = if len < mss { (0, len) } else { (len / mss, len % mss) };
         let small = rest > 0;
         self.count_packets(full + u32::from(small), now);
+        self.settle_timing();
+        if !small {
+            self.settle_small();
+        }
         self.note_sent(segment, now);
-        self.last_new = now;
         self.snd_nxt = self.snd_nxt.wrapping_add(len);
         self.offset += u64::from(len);
         self.last_len = len;
-        self.last_small = small;
         match len.cmp(&self.largest) {
             Ordering::Greater => (self.largest, self.largest_count) = (len, 1),
             Ordering::Equal => self.largest_count = self.largest_count.saturating_add(1),
             Ordering::Less => {}
         }
-        self.bytes += u64::from(len);
-        self.recovering = false;
-        self.advanced = Mark::default();
-        self.all_acked = Release::default();
+        self.state.clear(state::RECOVERING | state::ANY_ACK);
+        self.state.put(state::LAST_SMALL, small);
         if small {
             self.snd_sml = self.snd_nxt;
             self.small_segments = self.small_segments.saturating_add(1);
-            self.small_sent = now;
-            self.small_len = len;
-            self.small_acked = Release::default();
+            self.state.set(state::SMALL_IS_NEW);
+            self.state.clear(state::ACK_PURE | state::ACK_FIN | state::ACK_EXACT);
+            self.small_acked = Mark::default();
         }
-        self.time_segment(self.snd_nxt, now.time_ns);
+        self.time_last(now.time_ns);
     }
 
     /// Far from the sender, an ACK that passes here has not reached it yet: what left in one burst
     /// is in flight all the same.
     fn count_packets(&mut self, packets: u32, now: Mark) {
         let far = self.rtt_ns != i64::MAX && self.rtt_ns >= NETWORK_RTT_NS;
-        if !far || now.time_ns - self.last_new.time_ns >= self.rtt_ns / 2 {
+        if !far || now.time_ns - self.last_new().time_ns >= self.rtt_ns / 2 {
             self.burst = 0;
         }
-        self.burst = self.burst.saturating_add(packets);
+        self.burst = self.burst.saturating_add(packets.min(u8::MAX.into()) as u8);
         self.packets = self.packets.saturating_add(packets);
-        self.flight = self.packets.max(self.burst);
+        let flight = self.packets.max(self.burst.into());
+        self.state.put(state::LARGE_FLIGHT, flight >= INITIAL_WINDOW_SEGMENTS);
+        self.state.put(state::SEVERAL_IN_FLIGHT, flight > 1);
     }
 
     /// Is this segment, which brings nothing new, a second copy of a captured frame (a mirror port,
     /// `-i any`, two taps in one file) and not a retransmission? A retransmission is a packet of
     /// its own: its timestamp and its IP identification are newer.
     pub fn is_copy(&self, segment: &Header, now: Mark) -> bool {
-        match (segment.options.tsval, self.last_tsval) {
-            (Some(tsval), Some(last)) => !seq::lt(last, tsval),
+        match segment.options.tsval() {
+            Some(tsval) if self.state.is(state::TSVAL) => !seq::lt(self.last_tsval, tsval),
             _ if segment.ip_id != 0 && self.last_ip_id != 0 => {
                 self.last_ip_id.wrapping_sub(segment.ip_id) < COPY_IDS
             }
@@ -395,6 +367,7 @@ impl Half {
     /// FIN, which takes one sequence number, follows at `seq`.
     pub fn end_at(&mut self, seq: u32) {
         if seq == self.snd_nxt {
+            self.settle_timing();
             self.snd_nxt = seq.wrapping_add(1);
         }
     }
@@ -404,7 +377,7 @@ impl Half {
         segment.len <= 1
             && segment.seq == self.snd_nxt.wrapping_sub(1)
             && segment.has(ACK)
-            && !segment.has(crate::decode::SYN | crate::decode::FIN | crate::decode::RST)
+            && !segment.has(SYN | FIN | RST)
     }
 }
 

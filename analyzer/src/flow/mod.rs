@@ -4,7 +4,9 @@ mod connection;
 mod exchange;
 mod half;
 mod latency;
+mod rare;
 mod sending;
+mod state;
 mod table;
 
 pub use connection::{Connection, DEFAULT_MSS, Sinks};

@@ -12,8 +12,6 @@ const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
 /// after a lone segment (`tcp_schedule_loss_probe`): later than this, a second small segment in
 /// flight proves nothing about Nagle.
 const PROBE_NS: i64 = 190_000_000;
-/// RFC 6928: an initial congestion window of ten segments.
-const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 /// Two events this far apart can be told apart as the reason for a third: at the sender itself,
 /// and over a network.
 const LOCAL_DISTINCT_NS: i64 = 1_000_000;
@@ -32,14 +30,34 @@ pub struct Sending<'a> {
     pub now: Mark,
 }
 
+/// A wait that has ended.
+pub struct Ended {
+    /// The ACK that let the sender go on.
+    release: Option<Release>,
+    /// It began with the sender's own data.
+    own_before: bool,
+    from: Mark,
+}
+
+impl Ended {
+    /// The sender kept the other end waiting for an answer: no ACK can have held it.
+    pub fn is_reply(&self) -> bool {
+        !self.own_before
+    }
+
+    pub fn wait_ns(&self, now: Mark) -> i64 {
+        now.time_ns - self.from.time_ns
+    }
+}
+
 impl Sending<'_> {
     /// A small segment sent while a small one is unacknowledged: Nagle's algorithm is off. FIN
     /// and urgent data pass it, and so does a tail-loss probe.
     pub fn contradicts_nagle(&self) -> bool {
         let half = self.half;
-        let since = self.now.time_ns - half.last_data.time_ns;
-        let exempt = self.segment.has(FIN | URG) || half.recovering || since >= PROBE_NS;
-        half.last_small
+        let since = self.now.time_ns - half.last_data().time_ns;
+        let exempt = self.segment.has(FIN | URG) || half.is_recovering() || since >= PROBE_NS;
+        half.is_last_small()
             && !exempt
             && self.is_surely_small(half.last_len)
             && self.is_surely_small(self.len)
@@ -50,12 +68,12 @@ impl Sending<'_> {
     /// algorithm would have held it.
     pub fn passes_full_ones(&self) -> bool {
         let half = self.half;
-        !half.last_small
+        !half.is_last_small()
             && half.in_flight() > 0
             && !half.small_unacked()
-            && !half.recovering
+            && !half.is_recovering()
             && !self.segment.has(FIN | URG)
-            && self.now.time_ns - half.last_data.time_ns < PROBE_NS
+            && self.now.time_ns - half.last_data().time_ns < PROBE_NS
             && self.is_surely_small(self.len)
     }
 
@@ -75,23 +93,29 @@ impl Sending<'_> {
         if half.small_unacked() {
             return true;
         }
-        let acked = half.small_acked.mark;
+        let acked = half.small_acked().mark;
         let since = self.now.time_ns - acked.time_ns;
         // Without a handshake the round trip is only known to be no longer than this.
-        let measured = half.syn && half.rtt_ns != i64::MAX && half.rtt_ns >= NETWORK_RTT_NS;
+        let measured = half.has_syn() && half.rtt_ns != i64::MAX && half.rtt_ns >= NETWORK_RTT_NS;
         acked.is_set() && measured && since * 4 < half.rtt_ns
     }
 
     /// The wait that ends with this segment, if it is at least `min_wait_ns` long.
-    pub fn wait(&self, connection: u32, by: Side, min_wait_ns: i64) -> Option<Wait> {
+    pub fn ended(&self, min_wait_ns: i64) -> Option<Ended> {
         let (half, peer) = (self.half, self.peer);
         let release = self.releasing_ack();
         // What the peer sends again is nothing that a program could answer.
-        let own_before = release.is_some() || half.last_data.after(peer.last_new);
-        let from = if own_before { half.last_data } else { peer.last_new };
-        if !from.is_set() || self.now.time_ns - from.time_ns < min_wait_ns {
-            return None;
-        }
+        let own_before = release.is_some() || half.last_data().after(peer.last_new());
+        let from = if own_before { half.last_data() } else { peer.last_new() };
+        let wait_ns = self.now.time_ns - from.time_ns;
+        (from.is_set() && wait_ns >= min_wait_ns).then_some(Ended { release, own_before, from })
+    }
+
+    /// All that is known of a wait.
+    #[inline(never)]
+    pub fn wait(&self, ended: &Ended, connection: u32, by: Side) -> Wait {
+        let half = self.half;
+        let Ended { release, own_before, from } = *ended;
         let advanced = self.advancing_ack(release, from);
         let facts = self.facts(release, from)
             | when(own_before, fact::OWN_DATA_BEFORE)
@@ -100,10 +124,10 @@ impl Sending<'_> {
         // Far from the sender its last data may be captured after the ACK that freed it: then the
         // small segment that the ACK covers is the one before the wait.
         let (from, unacked_len) = match release {
-            Some(release) if !release.mark.after(from) => (half.small_sent, half.small_len),
+            Some(release) if !release.mark.after(from) => half.small_sent(),
             _ => (from, half.last_len),
         };
-        Some(Wait {
+        Wait {
             connection,
             by,
             facts,
@@ -114,13 +138,13 @@ impl Sending<'_> {
             len: self.len,
             unacked_len,
             unacked_ns: match release {
-                Some(release) if release.exactly_small => half.small_sent.time_ns,
+                Some(release) if release.exactly_small => half.small_sent().0.time_ns,
                 // An ACK before the last data was prompted by what came between.
-                Some(release) => half.last_data.time_ns.min(release.mark.time_ns),
+                Some(release) => half.last_data().time_ns.min(release.mark.time_ns),
                 None => from.time_ns,
             },
-            contradictions: half.contradictions,
-        })
+            contradictions: half.contradictions(),
+        }
     }
 
     /// The ACK that may have let the sender go on: the first to cover its last small segment
@@ -131,36 +155,40 @@ impl Sending<'_> {
     /// well as the ACK does: the program may answer it.
     fn releasing_ack(&self) -> Option<Release> {
         let (half, peer, now) = (self.half, self.peer, self.now);
-        if half.bytes == 0 {
+        if half.bytes() == 0 {
             // Only its SYN was acknowledged.
             return None;
         }
         let rtt_ns = known(half.rtt_ns);
-        let data = peer.last_new;
-        let data_arrived = reached_after(data, half.last_data, rtt_ns)
+        let data = peer.last_new();
+        let data_arrived = reached_after(data, half.last_data(), rtt_ns)
             && (now.time_ns - data.time_ns) * 4 >= rtt_ns * 3;
         let distinct_ns = self.distinct_ns();
         let freed = |release: Release| {
             let mark = release.mark;
             let answered = data_arrived && mark.time_ns - data.time_ns < distinct_ns;
-            let freeing = mark.is_set() && reached_after(mark, half.last_data, rtt_ns);
+            let freeing = mark.is_set() && reached_after(mark, half.last_data(), rtt_ns);
             (freeing && !answered).then_some(release)
         };
         let distance = |release: &Release| (now.time_ns - release.mark.time_ns - rtt_ns).abs();
-        [freed(half.small_acked), freed(half.all_acked)].into_iter().flatten().min_by_key(distance)
+        [freed(half.small_acked()), freed(half.all_acked())]
+            .into_iter()
+            .flatten()
+            .min_by_key(distance)
     }
 
     /// The wait that ends with this segment, seen over the retransmission of the small segment before
     /// it, the only one in flight, if an ACK freed the sender then.
     pub fn wait_over_retransmission(&self, connection: u32, by: Side) -> Option<Wait> {
         let half = self.half;
-        let alone = half.last_small && half.flight <= 1;
+        let alone = half.is_last_small() && !half.is_flight_several();
         let freed = |wait: &Wait| wait.has_ack() && wait.is(fact::PURE_ACK);
-        let wait = self.wait(connection, by, 0).filter(|wait| alone && freed(wait))?;
+        let ended = self.ended(0).filter(|_| alone)?;
+        let wait = Some(self.wait(&ended, connection, by)).filter(freed)?;
         Some(Wait {
             facts: wait.facts & !fact::RECOVERY | fact::RESENT,
-            from: half.last_new,
-            unacked_ns: half.last_new.time_ns,
+            from: half.last_new(),
+            unacked_ns: half.last_new().time_ns,
             ..wait
         })
     }
@@ -174,25 +202,26 @@ impl Sending<'_> {
 
     /// Where no ACK of everything came, the one that made room for more.
     fn advancing_ack(&self, release: Option<Release>, from: Mark) -> Option<Mark> {
-        let advanced = self.half.advanced;
-        let partial = release.is_none() && advanced != self.half.all_acked.mark;
-        (partial && advanced.is_set() && advanced.after(from) && from == self.half.last_data)
+        let advanced = self.half.advanced();
+        let partial = release.is_none() && advanced != self.half.all_acked().mark;
+        (partial && advanced.is_set() && advanced.after(from) && from == self.half.last_data())
             .then_some(advanced)
     }
 
     fn facts(&self, release: Option<Release>, from: Mark) -> u32 {
         let (half, peer) = (self.half, self.peer);
-        let window_known = peer.window_scale_known && half.bytes > 0;
-        let zero_window = peer.zero_window_frame > from.frame
-            || (peer.zero_window_frame > 0
-                && half.bytes > 0
+        let window_known = peer.is_window_scale_known() && half.bytes() > 0;
+        let zero_window = peer.zero_window_frame() > from.frame
+            || (peer.zero_window_frame() > 0
+                && half.bytes() > 0
                 && half.room <= 0
-                && peer.zero_window_frame >= from.frame);
+                && peer.zero_window_frame() >= from.frame);
+        let (unseen_bytes, unseen_frame) = half.unseen();
         let pure = release.is_some_and(|release| release.pure);
-        let partial = release.is_some_and(|release| release.mark != half.all_acked.mark);
+        let partial = release.is_some_and(|release| release.mark != half.all_acked().mark);
         // Before the last data, full-sized, an unacknowledged small segment may have left. Its ACK
         // and that of everything, close together, cannot be told apart as the reason.
-        let small_acked = half.small_acked.mark;
+        let small_acked = half.small_acked().mark;
         let frees_small = small_acked.is_set()
             && release.is_some_and(|release| {
                 (release.mark.time_ns - small_acked.time_ns).abs() < self.distinct_ns()
@@ -200,15 +229,15 @@ impl Sending<'_> {
         when(pure, fact::PURE_ACK)
             | when(release.is_some_and(|release| release.fin), fact::ACK_FIN)
             | when(partial, fact::PARTIAL_ACK)
-            | when(half.last_small || frees_small, fact::UNACKED_SMALL)
+            | when(half.is_last_small() || frees_small, fact::UNACKED_SMALL)
             | when(self.len < self.mss, fact::SMALL)
             | when(self.segment.has(FIN), fact::FIN)
             | when(self.segment.has(URG), fact::URGENT)
-            | when(half.recovering, fact::RECOVERY)
+            | when(half.is_recovering(), fact::RECOVERY)
             | when(zero_window, fact::ZERO_WINDOW)
             | when(window_known && i64::from(half.room) < i64::from(self.len), fact::WINDOW_FULL)
-            | when(half.unseen_frame > from.frame && half.unseen_bytes > 0, fact::UNSEEN)
-            | when(half.flight >= INITIAL_WINDOW_SEGMENTS, fact::LARGE_FLIGHT)
+            | when(unseen_frame > from.frame && unseen_bytes > 0, fact::UNSEEN)
+            | when(half.is_flight_large(), fact::LARGE_FLIGHT)
             | when(half.small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
     }
 }

@@ -1,0 +1,41 @@
+//! What is seldom touched of a direction: most of its segments need none of these cache lines.
+
+use super::Mark;
+use super::half::Release;
+
+/// Counts, and what is kept apart where it is not what it mostly is: see [`super::state`].
+#[derive(Debug, Clone, Default)]
+#[repr(C)]
+pub struct Rare {
+    /// Frames of the last contradiction.
+    pub contradiction: (u64, u64),
+    /// Time and end of the segment whose ACK gives the next round-trip sample.
+    pub timed_ns: i64,
+    pub timed_end: u32,
+    /// A full-sized segment and a small one that left while only full-sized ones were
+    /// unacknowledged; frames, 0 for none.
+    pub tail: (u64, u64),
+    /// Small segments sent while a small one was unacknowledged.
+    pub contradictions: u32,
+    /// Sequence number that was too far ahead to be believed at once, if there is one.
+    pub stray: u32,
+    pub all_acked: Release,
+    pub advanced: Mark,
+    /// The last data that was new.
+    pub last_new: Mark,
+    /// The last small segment and its length.
+    pub small_len: u32,
+    pub small_sent: Mark,
+    /// Payload bytes that were acknowledged or jumped over, and those of them that never came.
+    pub jumped: u64,
+    pub unseen_bytes: u64,
+    /// Last frame before or in which bytes went missing.
+    pub unseen_frame: u64,
+    /// Last frame in which this host advertised a window of zero.
+    pub zero_window_frame: u64,
+    pub retransmitted: u32,
+    pub duplicated: u32,
+    pub reordered: u32,
+    /// Announced in the SYN, in bytes; 0 is 'not seen'.
+    pub mss_option: u16,
+}
