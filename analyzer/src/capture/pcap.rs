@@ -3,7 +3,7 @@
 //! `pcap-parser` reads the file header. Record headers are four numbers, read here: its parsers of
 //! them take as long as all the rest of reading a record.
 
-use super::{End, Fraction, Frame, MAX_RECORD, buffer::Buffer, no_header, not_a_capture};
+use super::{End, Frame, MAX_RECORD, buffer::Buffer, no_header, not_a_capture};
 use crate::error::ScanError;
 use crate::link;
 use pcap_parser::parse_pcap_header;
@@ -25,7 +25,8 @@ enum Layout {
 
 pub struct Records {
     layout: Layout,
-    fraction: Fraction,
+    /// Length of a unit of the fraction of a second: micro- or nanoseconds.
+    unit_ns: i64,
     link_type: u32,
 }
 
@@ -54,12 +55,9 @@ impl Records {
             (_, true) => Layout::Big,
             _ => Layout::Little,
         };
-        let units_per_second = match header.is_nanosecond_precision() {
-            true => 1_000_000_000,
-            false => 1_000_000,
-        };
+        let unit_ns = if header.is_nanosecond_precision() { 1 } else { 1_000 };
         buffer.consume(FILE_HEADER_LEN);
-        Ok(Self { layout, fraction: Fraction::new(units_per_second), link_type })
+        Ok(Self { layout, unit_ns, link_type })
     }
 
     /// The next frame; where there is none, `end` is set.
@@ -81,24 +79,30 @@ impl Records {
             },
         };
         buffer.consume(needed);
-        let bytes = buffer.consumed(needed);
-        let (header, data) = bytes.split_at(self.header_len());
-        let field = |at: usize| self.field(header, at).unwrap_or_default();
+        let record = buffer.consumed(needed);
+        let [seconds, fraction, _, wire_len] = self.fields(record)?;
+        let data = &record[self.header_len()..];
         Some(Frame {
-            time_ns: self.fraction.to_ns(i64::from(field(0)), u64::from(field(4))),
-            wire_len: field(12).max(data.len() as u32),
+            // 32 bits each: at most 2^62 ns.
+            time_ns: i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit_ns,
+            wire_len: wire_len.max(data.len() as u32),
             link_type: self.link_type,
             data,
         })
     }
 
-    /// The number at this place of a record header.
+    /// The four numbers that every record header begins with: seconds, fraction of a second, bytes
+    /// captured and bytes on the wire.
     #[inline]
-    fn field(&self, header: &[u8], at: usize) -> Option<u32> {
-        let bytes = *header.get(at..)?.first_chunk::<4>()?;
+    fn fields(&self, record: &[u8]) -> Option<[u32; 4]> {
+        let mut fields = [0; 4];
+        let (numbers, _) = record.first_chunk::<RECORD_HEADER_LEN>()?.as_chunks();
+        for (field, &bytes) in fields.iter_mut().zip(numbers) {
+            *field = u32::from_le_bytes(bytes);
+        }
         Some(match self.layout {
-            Layout::Big => u32::from_be_bytes(bytes),
-            _ => u32::from_le_bytes(bytes),
+            Layout::Big => fields.map(u32::swap_bytes),
+            _ => fields,
         })
     }
 
@@ -113,7 +117,7 @@ impl Records {
     /// Length of the record that begins here, with its header, if its length can be read.
     #[inline]
     fn record_len(&self, bytes: &[u8]) -> Option<usize> {
-        let captured_len = self.field(bytes, 8)?;
+        let [_, _, captured_len, _] = self.fields(bytes)?;
         Some(self.header_len() + captured_len as usize)
     }
 

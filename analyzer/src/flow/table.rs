@@ -66,12 +66,24 @@ impl Table {
     /// Looks up the connection of a segment; opens one where needed.
     #[inline]
     pub fn find(&mut self, addresses: Addresses<'_>, ports: Ports, header: &Header) -> Found {
+        if let Addresses::V4(bytes) = addresses
+            && !header.is_opening()
+        {
+            let (key, from_low) = key_v4(*bytes, ports);
+            if let Some(entry) = self.v4.get(&key).filter(|entry| entry.base_known == [true; 2]) {
+                return Found { connection: entry.id, by: entry.side(from_low), opened: None };
+            }
+        }
+        self.find_or_open(addresses, ports, header)
+    }
+
+    /// As `find`, for all that is not simply a segment of a connection under way.
+    #[cold]
+    fn find_or_open(&mut self, addresses: Addresses<'_>, ports: Ports, header: &Header) -> Found {
         let (entry, from_low) = match addresses {
             Addresses::V4(bytes) => {
-                let both = u64::from_be_bytes(*bytes);
-                let src = (both >> 32) << 16 | u64::from(ports.src);
-                let dst = (both & 0xffff_ffff) << 16 | u64::from(ports.dst);
-                (self.v4.entry((src.min(dst), src.max(dst))).or_default(), src <= dst)
+                let (key, from_low) = key_v4(*bytes, ports);
+                (self.v4.entry(key).or_default(), from_low)
             }
             Addresses::V6(bytes) => {
                 let [src, dst] = halves(bytes);
@@ -139,6 +151,15 @@ impl Entry {
             self.base_seq[side] = seq;
         }
     }
+}
+
+/// The key of a segment, and whether its source is the lower endpoint.
+#[inline]
+fn key_v4(addresses: [u8; 8], ports: Ports) -> (KeyV4, bool) {
+    let both = u64::from_be_bytes(addresses);
+    let src = (both >> 32) << 16 | u64::from(ports.src);
+    let dst = (both & 0xffff_ffff) << 16 | u64::from(ports.dst);
+    ((src.min(dst), src.max(dst)), src <= dst)
 }
 
 /// The client sends the SYN. Without one, servers have the lower port number: well-known and
