@@ -370,6 +370,7 @@ def test_a_hold_for_one_round_trip_is_not_called_a_delayed_ack(scan_frames: Scan
 
 
 def lost_and_sent_again(made: Conversation) -> None:
+    """A loss hits any segment; a receiver's timer, only those that a held one waits for."""
     made.data("client", 6)
     made.wait(200.0)
     made.again("client", 6)
@@ -377,6 +378,8 @@ def lost_and_sent_again(made: Conversation) -> None:
     made.ack("server")
     made.wait(0.02)
     made.data("client", 7)
+    made.wait(200.0)
+    made.again("client", 7)
     made.answer()
 
 
