@@ -14,7 +14,7 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES
-from conversation import Frame, stalled
+from conversation import Conversation, Frame, interleaved, stalled
 from nagle_scan import _core
 from nagle_scan.results import Scan
 from scapy.layers.inet import IP, TCP
@@ -407,3 +407,20 @@ def test_each_value_has_the_type_the_stub_promises(name: str) -> None:
         promised = ast.unparse(item.annotation).split("[")[0].split(" | ")
         value = getattr(row, item.target.id)
         assert type(value).__name__.replace("NoneType", "None") in promised, item.target.id
+
+
+def test_a_connection_with_many_stalls_is_written_in_parts_that_fit(
+    tmp_path: Path, scan_frames: Callable[[Sequence[Frame]], Scan]
+) -> None:
+    """A connection is serialised in parts, on both cores: no row is lost, no comma too many."""
+    quiet, busy = Conversation(client=("10.0.0.1", 1)), Conversation(client=("10.0.0.1", 2))
+    stalled(busy, rounds=520)
+    stalled(quiet, rounds=2)
+    scan = scan_frames(interleaved(busy, quiet))
+    scan.to_json(tmp_path / "result.json")
+    result = json.loads((tmp_path / "result.json").read_text())
+    written = [(len(row["stalls"]), len(row["waits"])) for row in result["connections"]]
+    waits = scan.waits.groupby("connection", observed=True).size()
+    stalls = scan.stalls.groupby("connection", observed=True).size()
+    assert written == [(stalls[i], waits.get(i, 0)) for i in (0, 1)]
+    assert sorted(stalls) == [2, 520]

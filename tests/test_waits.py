@@ -192,3 +192,12 @@ def test_the_variant_of_nagles_algorithm(case: str, sender: str, variant: str) -
     """Real captures: Linux lets a small tail follow full segments, lwIP holds it."""
     (path,) = (CAPTURES / "labelled" / case).glob("*.pcap.gz")
     assert nagle_scan.scan(path).connections.at[0, f"{sender}_nagle_variant"] == variant
+
+
+def test_a_timer_that_was_always_cut_short_is_not_named(scan_frames: Scanned) -> None:
+    made = opened(rtt_ms=2.0)
+    for _ in range(4):
+        resent(made)
+    (group,) = scan_frames(made.frames).core.groups()
+    assert group.stalls == 4
+    assert group.consistent_with == ""

@@ -4,6 +4,7 @@ use crate::causes::{Cause, Direction};
 use crate::flow::{Connection, DEFAULT_MSS, Endpoint, Half, SHORTEST_DELAYED_ACK_NS, Side};
 use crate::hold::{self, Lock};
 use crate::pace::{self, Pace};
+use crate::resent;
 use crate::timers::Timer;
 use crate::variant::Variant;
 use crate::wait::{Wait, fact};
@@ -161,7 +162,7 @@ pub fn judge(
     for wait in waits {
         findings.push(directions[wait.by as usize].next(wait));
     }
-    drop_superseded(findings, begin);
+    resent::drop_superseded(findings, begin);
     let judged = &findings[begin..];
     let stalls = judged.iter().filter(|finding| finding.cause.is_stall());
     let (mss, mss_inferred) = connection.effective_mss();
@@ -184,38 +185,6 @@ pub fn judge(
             .map(|finding| finding.wait.wait_ns())
             .sum(),
     }
-}
-
-/// Of a hold that a retransmission ended, and the waits within it, leaves one or the other in
-/// `findings` from `begin` on.
-fn drop_superseded(findings: &mut Vec<Finding>, begin: usize) {
-    let own = &findings[begin..];
-    if !own.iter().any(|finding| finding.wait.is(fact::RESENT)) {
-        return;
-    }
-    // In the order of their ends; those of one sender do not overlap.
-    let holds = Side::BOTH.map(|side| {
-        let held = |finding: &&Finding| {
-            let wait = &finding.wait;
-            wait.by == side && wait.is(fact::RESENT) && finding.cause.is_stall()
-        };
-        own.iter().filter(held).map(|finding| finding.wait).collect::<Vec<Wait>>()
-    });
-    let is_swallowed = |wait: &Wait| {
-        let holds = &holds[wait.by as usize];
-        let next = holds.partition_point(|hold| hold.to.frame < wait.to.frame);
-        holds.get(next).is_some_and(|hold| wait.is_within(hold))
-    };
-    let mut index = 0;
-    findings.retain(|finding| {
-        let wait = &finding.wait;
-        let kept = match wait.is(fact::RESENT) {
-            true => finding.cause.is_stall(),
-            false => !is_swallowed(wait),
-        };
-        index += 1;
-        index <= begin || kept
-    });
 }
 
 /// What judges the waits of one direction, one after the other.
@@ -241,7 +210,7 @@ impl Judgement {
             direction: Direction {
                 lock,
                 off_or_paced: false,
-                resends_needlessly: resends_needlessly(connection, side, waits, held()),
+                resends_needlessly: resent::is_needless(connection, side, waits, held()),
                 receiver_seen: receiver.segments > 0,
                 receiver_rtt_ns: known(receiver),
                 receiver_jitter_ns: receiver.jitter_ns(),
@@ -294,45 +263,6 @@ impl Judgement {
     }
 }
 
-/// Does this sender's retransmission timer run out before the receiver's delayed-ACK timer, with
-/// nothing lost?
-///
-/// Beside the receiver both copies are seen to arrive. Elsewhere a loss is told by chance: it hits
-/// any segment, and few; a timer hits the one that a held segment waits for, and time and again, or
-/// the receiver is known to delay its ACKs for nearly as long as retransmission timers take.
-fn resends_needlessly<'a>(
-    connection: &Connection,
-    side: Side,
-    waits: &[Wait],
-    held: impl Iterator<Item = &'a Wait>,
-) -> bool {
-    /// Fewer may be losses.
-    const LEAST: usize = 3;
-    /// No network that anybody uses loses so large a share.
-    const SHARE: usize = 4;
-    /// Linux' retransmission timer takes 200 ms at least (`TCP_RTO_MIN`).
-    const NEARLY_AS_LONG_NS: i64 = 150_000_000;
-    let beside_receiver = match side {
-        Side::Client => CapturePoint::Server,
-        Side::Server => CapturePoint::Client,
-    };
-    let receiver_rtt_ns = known(connection.half(side.other())).unwrap_or(0);
-    let (mut all, mut resent, mut longest_ns) = (0, 0, 0);
-    for wait in held {
-        all += 1;
-        match wait.is(fact::RESENT) {
-            true => resent += 1,
-            false => longest_ns = longest_ns.max(wait.ack_ns() - receiver_rtt_ns),
-        }
-    }
-    let often = resent >= LEAST && resent * SHARE >= all;
-    let over = waits.iter().filter(|wait| wait.by == side && wait.is(fact::RESENT)).count();
-    let nearly_all =
-        connection.half(side).rare.retransmitted as usize * SHARE <= over * (SHARE + 1);
-    (nearly_all && (often || longest_ns >= NEARLY_AS_LONG_NS))
-        || capture_point(connection) == beside_receiver
-}
-
 fn end(connection: &Connection, side: Side, findings: &[Finding], judged: &Judgement) -> End {
     let half = connection.half(side);
     let one_sided = connection.half(side.other()).segments == 0;
@@ -360,7 +290,7 @@ fn end(connection: &Connection, side: Side, findings: &[Finding], judged: &Judge
     }
 }
 
-fn known(half: &Half) -> Option<i64> {
+pub fn known(half: &Half) -> Option<i64> {
     (half.rtt_ns != i64::MAX).then_some(half.rtt_ns)
 }
 
@@ -400,7 +330,7 @@ fn timer(side: Side, findings: &[Finding]) -> Option<Timer> {
 }
 
 /// The end whose share of the round trip is (nearly) nothing is where the capture was taken.
-fn capture_point(connection: &Connection) -> CapturePoint {
+pub fn capture_point(connection: &Connection) -> CapturePoint {
     let [client, server] = connection.halves.each_ref().map(known);
     let (Some(client), Some(server)) = (client, server) else {
         return CapturePoint::Unknown;

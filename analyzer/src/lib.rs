@@ -20,12 +20,14 @@ mod filter;
 mod flow;
 mod frame_rows;
 mod frames;
+mod groups;
 mod hold;
 mod hops;
 mod judge;
 mod judging;
 mod layout;
 mod link;
+mod nagle_counts;
 mod pace;
 mod payload;
 mod pieces;
@@ -33,6 +35,7 @@ mod progress;
 mod python;
 mod reader;
 mod redact;
+mod resent;
 mod rivals;
 mod rows;
 mod scan;
@@ -89,11 +92,11 @@ impl PyScan {
     }
 
     fn groups(&self) -> Vec<Group> {
-        summary::groups(&self.scan).iter().map(Group::new).collect()
+        groups::groups(&self.scan).iter().map(Group::new).collect()
     }
 
     fn nagle(&self, limit: usize) -> Vec<NagleRow> {
-        summary::nagle_counts(&self.scan, limit)
+        nagle_counts::nagle_counts(&self.scan, limit)
             .into_iter()
             .map(|(party, count)| NagleRow::new(party, &count))
             .collect()

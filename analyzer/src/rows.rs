@@ -11,7 +11,7 @@ use crate::reader::clock_ns;
 use crate::rivals::rivals;
 use crate::scan::Scan;
 use crate::servers::{Percentiles, ServerRow};
-use crate::{summary, wait};
+use crate::{groups, nagle_counts, summary, wait};
 use pyo3::prelude::*;
 use std::net::IpAddr;
 
@@ -211,7 +211,7 @@ impl Summary {
 }
 
 impl NagleRow {
-    pub fn new(party: (Side, IpAddr, u16), count: &summary::NagleCount) -> Self {
+    pub fn new(party: (Side, IpAddr, u16), count: &nagle_counts::NagleCount) -> Self {
         let (side, addr, server_port) = party;
         Self {
             side: side.name(),
@@ -252,7 +252,7 @@ impl PyServerRow {
 }
 
 impl Group {
-    pub fn new(group: &summary::Group) -> Self {
+    pub fn new(group: &groups::Group) -> Self {
         let delays = group.ack_delays.as_ref();
         Self {
             cause: group.cause.name(),

@@ -104,9 +104,9 @@ def test_well(group: _core.Group) -> str:
     if group.sender == "client":
         sentences.append("Test with several requests on one connection.")
     else:
-        timer = f"~{group.ack_delay_ms:.0f} ms here"
+        timer = f" (~{group.ack_delay_ms:.0f} ms here)" if group.ack_delay_ms else ""
         sentences.append(
-            f"A client that thinks for longer than the ACK timer ({timer}) before its next request "
+            f"A client that thinks for longer than the ACK timer{timer} before its next request "
             "acknowledges at once. Test with several requests on one connection, one straight "
             "after the other."
         )

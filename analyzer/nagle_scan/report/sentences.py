@@ -80,7 +80,8 @@ def _reason(group: _core.Group) -> str:
         acks = "an ACK" if group.stalls == 1 else "ACKs"
         return f"waiting one round trip for {acks} of {group.receiver_addr} that came at once."
     acks = "a delayed ACK" if group.stalls == 1 else "delayed ACKs"
-    return f"waiting for {acks} of {group.receiver_addr} (consistent with {group.consistent_with})."
+    timer = f" (consistent with {group.consistent_with})" if group.consistent_with else ""
+    return f"waiting for {acks} of {group.receiver_addr}{timer}."
 
 
 def cost(summary: _core.Summary) -> str | None:

@@ -3,7 +3,8 @@
 //! Times are integers in ns since the epoch, durations float ms. Names are stable; fields may be
 //! added.
 
-use super::{create, rows};
+use super::create;
+use super::parts::parts;
 use crate::both_cores::in_order;
 use crate::error::ScanError;
 use crate::evidence::ms;
@@ -47,38 +48,21 @@ fn write_document(scan: &Scan, extra: Option<&str>, writer: &mut impl Write) -> 
     writer.flush()
 }
 
-/// Connections that are serialised at once.
-const CHUNK: usize = 32;
 /// Writes the connections in their order, separated by commas.
 fn write_connections(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
-    let mut first = true;
-    let chunks = scan.verdicts.len().div_ceil(CHUNK);
+    let parts = parts(scan);
+    // Each member of an array begins with a comma, which the first must not have.
+    let mut is_empty = true;
     in_order(
-        chunks,
-        |chunk| serialized(scan, chunk),
+        parts.len(),
+        |part| parts[part].serialized(scan),
         |bytes| {
             let bytes = bytes?;
-            // Each connection begins with a comma.
-            writer.write_all(&bytes[usize::from(std::mem::take(&mut first))..])
+            let begin = usize::from(is_empty && bytes.first() == Some(&b','));
+            is_empty = bytes.last().map_or(is_empty, |&last| last == b'[');
+            writer.write_all(&bytes[begin..])
         },
     )
-}
-
-/// A chunk of connections, a comma before each.
-fn serialized(scan: &Scan, chunk: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(CHUNK << 10);
-    let end = ((chunk + 1) * CHUNK).min(scan.verdicts.len());
-    for index in chunk * CHUNK..end {
-        let verdict = &scan.verdicts[index];
-        bytes.push(b',');
-        serde_json::to_writer(&mut bytes, &JsonConnection::new(verdict))?;
-        // The object stays open for its rows.
-        bytes.pop();
-        bytes.push(b',');
-        rows::write(&mut bytes, scan.findings_of(index), verdict)?;
-        bytes.push(b'}');
-    }
-    Ok(bytes)
 }
 
 /// Everything but the connections.
@@ -119,7 +103,7 @@ struct JsonSummary {
 
 /// Without the stalls and waits, which follow.
 #[derive(Serialize)]
-struct JsonConnection {
+pub(super) struct JsonConnection {
     id: u32,
     client: JsonEnd,
     server: JsonEnd,
@@ -210,7 +194,7 @@ impl JsonSummary {
 }
 
 impl JsonConnection {
-    fn new(verdict: &Verdict) -> Self {
+    pub fn new(verdict: &Verdict) -> Self {
         let [client, server] = verdict.ends.each_ref().map(JsonEnd::new);
         Self {
             id: verdict.id,

@@ -2,6 +2,7 @@
 
 mod csv;
 mod json;
+mod parts;
 mod rows;
 
 pub use self::csv::write_csv;

@@ -7,29 +7,33 @@ use crate::evidence::{ms, reasons};
 use crate::judge::{Finding, Verdict};
 use std::io;
 
-/// Writes `"stalls":[...],"waits":[...]`.
+/// Writes the stalls among `findings` as members of an array, which goes on unless it has just been
+/// opened.
 ///
 /// # Errors
 /// None: `out` is memory.
-pub fn write(out: &mut Vec<u8>, findings: &[Finding], verdict: &Verdict) -> io::Result<()> {
-    out.extend_from_slice(br#""stalls":["#);
-    let first = out.len();
+pub fn stalls(out: &mut Vec<u8>, findings: &[Finding], verdict: &Verdict) -> io::Result<()> {
     for finding in findings.iter().filter(|finding| finding.cause.is_stall()) {
-        separate(out, first);
+        separate(out);
         stall(out, finding, verdict)?;
     }
-    out.extend_from_slice(br#"],"waits":["#);
-    let first = out.len();
-    for finding in findings.iter().filter(|finding| !finding.cause.is_stall()) {
-        separate(out, first);
-        wait(out, finding)?;
-    }
-    out.push(b']');
     Ok(())
 }
 
-fn separate(out: &mut Vec<u8>, first: usize) {
-    if out.len() > first {
+/// Writes the other waits in the same way.
+///
+/// # Errors
+/// As [`stalls`].
+pub fn waits(out: &mut Vec<u8>, findings: &[Finding]) -> io::Result<()> {
+    for finding in findings.iter().filter(|finding| !finding.cause.is_stall()) {
+        separate(out);
+        wait(out, finding)?;
+    }
+    Ok(())
+}
+
+fn separate(out: &mut Vec<u8>) {
+    if out.last() != Some(&b'[') {
         out.push(b',');
     }
 }
@@ -50,9 +54,8 @@ fn stall(out: &mut Vec<u8>, finding: &Finding, verdict: &Verdict) -> io::Result<
     duration(out, r#","release_ms":"#, wait.release_ns())?;
     name(out, r#","confidence":""#, finding.confidence.name());
     out.extend_from_slice(br#"","evidence":["#);
-    let first = out.len();
     for reason in reasons(finding, verdict) {
-        separate(out, first);
+        separate(out);
         // Sentences of this program, with numbers in them: nothing to escape.
         out.push(b'"');
         reason.write(out);

@@ -1,0 +1,108 @@
+//! The connections of a result in parts of about the same size, which are serialised on both cores.
+
+use super::json::JsonConnection;
+use super::rows;
+use crate::scan::Scan;
+use std::io;
+use std::ops::Range;
+
+/// Rows and connections in a part: some hundred kB.
+const MOST: usize = 512;
+
+/// What is serialised at once.
+pub enum Part {
+    /// Connections as a whole.
+    Connections(Range<usize>),
+    /// A connection with many rows: what comes before them,
+    Open(usize),
+    /// some of its findings, of which the stalls are written,
+    Stalls(usize, Range<usize>),
+    /// what comes between stalls and waits,
+    Between,
+    /// some of its findings, of which the others are written,
+    Waits(usize, Range<usize>),
+    /// and the end.
+    Close,
+}
+
+/// All connections of `scan`, in order.
+pub fn parts(scan: &Scan) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let (mut begin, mut size) = (0, 0);
+    for index in 0..scan.verdicts.len() {
+        let rows = scan.findings_of(index).len();
+        if size + rows >= MOST {
+            parts.push(Part::Connections(begin..index));
+            (begin, size) = (index, 0);
+        }
+        if rows >= MOST {
+            parts.extend(of_one(index, rows));
+            begin = index + 1;
+        } else {
+            size += 1 + rows;
+        }
+    }
+    parts.push(Part::Connections(begin..scan.verdicts.len()));
+    parts
+}
+
+/// A connection with many rows.
+fn of_one(index: usize, rows: usize) -> impl Iterator<Item = Part> {
+    let blocks = move || (0..rows).step_by(MOST).map(move |at| at..(at + MOST).min(rows));
+    let stalls = blocks().map(move |block| Part::Stalls(index, block));
+    let waits = blocks().map(move |block| Part::Waits(index, block));
+    let open = std::iter::once(Part::Open(index));
+    open.chain(stalls).chain([Part::Between]).chain(waits).chain([Part::Close])
+}
+
+impl Part {
+    /// As JSON; a comma comes before what is a member of an array, even the first.
+    ///
+    /// # Errors
+    /// A number cannot be written.
+    pub fn serialized(&self, scan: &Scan) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        match self {
+            Self::Connections(indices) => {
+                for index in indices.clone() {
+                    connection(&mut out, scan, index)?;
+                }
+            }
+            Self::Open(index) => open(&mut out, scan, *index)?,
+            Self::Stalls(index, block) => {
+                let findings = &scan.findings_of(*index)[block.clone()];
+                rows::stalls(&mut out, findings, &scan.verdicts[*index])?;
+            }
+            Self::Between => out.extend_from_slice(BETWEEN),
+            Self::Waits(index, block) => {
+                rows::waits(&mut out, &scan.findings_of(*index)[block.clone()])?;
+            }
+            Self::Close => out.extend_from_slice(CLOSE),
+        }
+        Ok(out)
+    }
+}
+
+const BETWEEN: &[u8] = br#"],"waits":["#;
+const CLOSE: &[u8] = b"]}";
+
+/// All of a connection.
+fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) -> io::Result<()> {
+    let (findings, verdict) = (scan.findings_of(index), &scan.verdicts[index]);
+    open(out, scan, index)?;
+    rows::stalls(out, findings, verdict)?;
+    out.extend_from_slice(BETWEEN);
+    rows::waits(out, findings)?;
+    out.extend_from_slice(CLOSE);
+    Ok(())
+}
+
+/// What comes before the rows.
+fn open(out: &mut Vec<u8>, scan: &Scan, index: usize) -> io::Result<()> {
+    out.push(b',');
+    serde_json::to_writer(&mut *out, &JsonConnection::new(&scan.verdicts[index]))?;
+    // The object stays open for its rows.
+    out.pop();
+    out.extend_from_slice(br#","stalls":["#);
+    Ok(())
+}
