@@ -26,7 +26,7 @@ enum Kind {
 /// The reasons for a stall, strongest facts first, then what lowers the confidence.
 pub fn reasons<'a>(finding: &'a Finding, verdict: &'a Verdict) -> impl Iterator<Item = Reason<'a>> {
     let wait = &finding.wait;
-    let lock = &verdict.end(wait.by).lock;
+    let lock = &verdict.end(wait.by).detail().lock;
     let doubts = [
         (
             !wait.is(fact::UNACKED_SMALL),
@@ -78,7 +78,7 @@ impl Reason<'_> {
             Kind::Ack => self.ack(out),
             Kind::Release => self.release(out),
             Kind::Peak => {
-                let lock = &self.verdict.end(self.finding.wait.by).lock;
+                let lock = &self.verdict.end(self.finding.wait.by).detail().lock;
                 number(out, "", lock.in_band);
                 text(out, " waits in this direction end this close to an ACK, ");
                 match lock.near {
@@ -115,7 +115,7 @@ impl Reason<'_> {
         duration(out, " is a pure ACK, which no application sees, ", after_ns);
         number(out, " after frame ", wait.from.frame);
         let delay_ns = self.finding.ack_delay_ns;
-        match (self.finding.cause, self.verdict.end(receiver).rtt_ns) {
+        match (self.finding.cause, self.verdict.end(receiver).rtt_ns()) {
             (Cause::NagleDelack, Some(rtt_ns)) => {
                 duration(out, ": ", delay_ns);
                 text(out, " more than the round trip to the ");
@@ -136,7 +136,7 @@ impl Reason<'_> {
 
     fn release(&self, out: &mut Vec<u8>) {
         let wait = &self.finding.wait;
-        let lock = &self.verdict.end(wait.by).lock;
+        let lock = &self.verdict.end(wait.by).detail().lock;
         number(out, "frame ", wait.to.frame);
         duration(out, " follows the ACK by ", wait.release_ns());
         text(out, "; the round trip to the ");

@@ -18,7 +18,7 @@ const MAX_TOLERANCE_NS: i64 = 8_000_000;
 /// What timestamps, taken on the way in and on the way out, blur.
 const EARLY_NS: i64 = 200_000;
 /// Round trips from which their spread is known.
-const SAMPLES: u32 = 3;
+const SAMPLES: u16 = 3;
 /// The neighbourhood in which releases that were *not* locked to the ACK are counted, as a
 /// multiple of the tolerance.
 const NEAR: i64 = 3;
@@ -90,6 +90,23 @@ fn is_candidate(wait: &Wait) -> bool {
 }
 
 impl Lock {
+    /// Nothing was released.
+    pub const NONE: Self = Self {
+        center_ns: 0,
+        measured: false,
+        tolerance_ns: 0,
+        early_ns: 0,
+        clock_ns: 0,
+        in_band: 0,
+        near: 0,
+        full_sized: 0,
+        small_after_window: 0,
+        full_after_window: 0,
+        small_share: 0.0,
+        spread_ns: 0,
+        peaks: false,
+    };
+
     /// Measures the releases of `side` from all its waits that an ACK ended; the capture's clock
     /// ticks every `clock_ns`.
     pub fn measure(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {

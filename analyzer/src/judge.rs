@@ -1,7 +1,7 @@
 //! The verdict on one connection, when all of it is known.
 
 use crate::causes::{Cause, Direction};
-use crate::flow::{Connection, DEFAULT_MSS, Endpoint, Half, SHORTEST_DELAYED_ACK_NS, Side};
+use crate::flow::{Connection, DEFAULT_MSS, Endpoint, Half, Rare, SHORTEST_DELAYED_ACK_NS, Side};
 use crate::hold::{self, Lock};
 use crate::pace::{self, Pace};
 use crate::resent;
@@ -72,33 +72,69 @@ pub struct Finding {
     pub ack_delay_ns: i64,
 }
 
-/// What is known of one end of a connection.
+/// What is known of one end of a connection. Kept small: captures hold millions.
 #[derive(Debug, Clone)]
 pub struct End {
     pub endpoint: Endpoint,
     pub nagle: Nagle,
-    /// Frames that prove it: two small segments in flight, or an ACK and what it released.
+    pub segments: u32,
+    pub bytes: u64,
+    /// `i64::MAX` where it is not known.
+    rtt_ns: i64,
+    detail: Option<Box<Detail>>,
+}
+
+/// What there is to tell of few ends only.
+#[derive(Debug, Clone)]
+pub struct Detail {
+    /// Frames that prove the verdict on Nagle: two small segments in flight, or an ACK and what it
+    /// released.
     pub proof: (u64, u64),
     /// Which of Nagle's algorithms, and two frames that show it.
     pub variant: Variant,
     pub variant_proof: (u64, u64),
-    /// Round trip between the capture point and this host, in ns.
-    pub rtt_ns: Option<i64>,
-    pub segments: u64,
-    pub bytes: u64,
     pub retransmitted: u32,
     pub duplicated: u32,
     pub reordered: u32,
     pub unseen_bytes: u64,
     /// How this host, as a receiver, delays its ACKs.
     pub delayed_acks: Option<Timer>,
+    /// Of the releases of an end with waits.
     pub lock: Lock,
+}
+
+impl Detail {
+    const NONE: Self = Self {
+        proof: (0, 0),
+        variant: Variant::Unknown,
+        variant_proof: (0, 0),
+        retransmitted: 0,
+        duplicated: 0,
+        reordered: 0,
+        unseen_bytes: 0,
+        delayed_acks: None,
+        lock: Lock::NONE,
+    };
+}
+
+impl End {
+    /// Round trip between the capture point and this host, in ns.
+    pub fn rtt_ns(&self) -> Option<i64> {
+        (self.rtt_ns != i64::MAX).then_some(self.rtt_ns)
+    }
+
+    pub fn detail(&self) -> &Detail {
+        static NONE: Detail = Detail::NONE;
+        self.detail.as_deref().unwrap_or(&NONE)
+    }
 }
 
 /// One connection, judged.
 #[derive(Debug, Clone)]
 pub struct Verdict {
     pub id: u32,
+    /// How many findings it has.
+    pub findings: u32,
     /// Client, then server.
     pub ends: [End; 2],
     pub first_ns: i64,
@@ -124,7 +160,7 @@ impl Verdict {
     }
 
     pub fn rtt_ns(&self) -> Option<i64> {
-        Some(self.ends[0].rtt_ns? + self.ends[1].rtt_ns?)
+        Some(self.ends[0].rtt_ns()? + self.ends[1].rtt_ns()?)
     }
 
     /// Mean latency of the exchanges, as measured.
@@ -149,26 +185,28 @@ impl Verdict {
     }
 }
 
-/// Judges `connection` by all its `waits`, in the order of their ends; the capture's clock ticks
-/// every `clock_ns`.
+/// Judges `connection` by all its `waits`, in the order of their ends, which `findings` are then;
+/// the capture's clock ticks every `clock_ns`.
 pub fn judge(
     connection: &Connection,
     waits: &[Wait],
     clock_ns: i64,
     findings: &mut Vec<Finding>,
 ) -> Verdict {
-    let begin = findings.len();
-    let mut directions = Side::BOTH.map(|side| Judgement::new(connection, side, waits, clock_ns));
-    for wait in waits {
-        findings.push(directions[wait.by as usize].next(wait));
+    findings.clear();
+    let mut locks = [Lock::NONE; 2];
+    if !waits.is_empty() {
+        let mut judging = Side::BOTH.map(|side| Judgement::new(connection, side, waits, clock_ns));
+        findings.extend(waits.iter().map(|wait| judging[wait.by as usize].next(wait)));
+        resent::drop_superseded(findings);
+        locks = judging.map(|judgement| judgement.direction.lock);
     }
-    resent::drop_superseded(findings, begin);
-    let judged = &findings[begin..];
-    let stalls = judged.iter().filter(|finding| finding.cause.is_stall());
+    let stalls = findings.iter().filter(|finding| finding.cause.is_stall());
     let (mss, mss_inferred) = connection.effective_mss();
     Verdict {
         id: connection.id,
-        ends: Side::BOTH.map(|side| end(connection, side, judged, &directions[side as usize])),
+        findings: findings.len() as u32,
+        ends: Side::BOTH.map(|side| end(connection, side, findings, locks[side as usize])),
         first_ns: connection.first_ns,
         last_ns: connection.last_ns(),
         mss,
@@ -177,7 +215,7 @@ pub fn judge(
         capture_point: capture_point(connection),
         exchanges: connection.exchanges.count,
         latency_ns: connection.exchanges.latency_ns,
-        first_exchange: connection.beginnings.first,
+        first_exchange: connection.first_exchange(),
         stalls: stalls.clone().count() as u32,
         stalled_ns: stalls.clone().map(|finding| finding.wait.wait_ns()).sum(),
         exchanges_stalled_ns: stalls
@@ -263,7 +301,7 @@ impl Judgement {
     }
 }
 
-fn end(connection: &Connection, side: Side, findings: &[Finding], judged: &Judgement) -> End {
+fn end(connection: &Connection, side: Side, findings: &[Finding], lock: Lock) -> End {
     let half = connection.half(side);
     let one_sided = connection.half(side.other()).segments == 0;
     let (nagle, proof) = match one_sided {
@@ -272,21 +310,29 @@ fn end(connection: &Connection, side: Side, findings: &[Finding], judged: &Judge
         false => nagle(half, side, findings),
     };
     let (variant, variant_proof) = Variant::of(nagle, half, side, findings);
-    End {
-        endpoint: connection.endpoint(side),
-        nagle,
+    let Rare { retransmitted, duplicated, reordered, unseen_bytes, .. } = *half.rare();
+    let detail = Detail {
         proof,
         variant,
         variant_proof,
-        rtt_ns: known(half),
-        segments: u64::from(half.segments),
-        bytes: half.bytes(),
-        retransmitted: half.rare.retransmitted,
-        duplicated: half.rare.duplicated,
-        reordered: half.rare.reordered,
-        unseen_bytes: half.rare.unseen_bytes,
+        retransmitted,
+        duplicated,
+        reordered,
+        unseen_bytes,
         delayed_acks: timer(side, findings),
-        lock: judged.direction.lock,
+        lock,
+    };
+    let told = !findings.is_empty()
+        || nagle != Nagle::Unknown
+        || unseen_bytes > 0
+        || [retransmitted, duplicated, reordered] != [0; 3];
+    End {
+        endpoint: connection.endpoint(side),
+        nagle,
+        segments: half.segments,
+        bytes: half.bytes(),
+        rtt_ns: half.rtt_ns,
+        detail: told.then(|| Box::new(detail)),
     }
 }
 
@@ -303,7 +349,7 @@ fn nagle(half: &Half, side: Side, findings: &[Finding]) -> (Nagle, (u64, u64)) {
     match (stalls.next(), half.contradictions()) {
         (Some(proof), _) => (Nagle::On, proof),
         (None, 0) => (Nagle::Unknown, (0, 0)),
-        (None, _) => (Nagle::Off, half.rare.contradiction),
+        (None, _) => (Nagle::Off, half.rare().contradiction),
     }
 }
 

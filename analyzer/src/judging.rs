@@ -2,7 +2,7 @@
 
 use crate::both_cores::in_order;
 use crate::causes::Cause;
-use crate::flow::Connection;
+use crate::flow::{Connection, Connections};
 use crate::judge::{Confidence, Finding, Verdict, judge};
 use crate::wait::{Wait, fact};
 use std::convert::Infallible;
@@ -16,8 +16,8 @@ impl Finding {
     }
 }
 
-/// Connections that are judged at once.
-const CHUNK: usize = 256;
+/// Connections that one thread judges in one go.
+const CHUNK: usize = 64;
 
 /// Connections, numbered one after the other, and their waits.
 type Piece<'a> = (&'a [Connection], &'a mut [Finding]);
@@ -25,16 +25,42 @@ type Piece<'a> = (&'a [Connection], &'a mut [Finding]);
 /// Judges `connections`, which are numbered from 0, by their waits; the capture's clock ticks every
 /// `clock_ns`. The waits become findings where they lie, in the order of their connections.
 ///
-/// Returns the verdicts and where each connection's findings begin, with one entry more.
+/// Returns the verdicts and where each connection's findings begin, with one entry more. The last
+/// connections are judged first, so that their memory can go.
 pub fn judge_all(
-    connections: &[Connection],
+    mut connections: Connections,
     waits: &mut Vec<Finding>,
     clock_ns: i64,
 ) -> (Vec<Verdict>, Vec<usize>) {
     sort(waits, connections.len() as u32 / 2);
-    let mut first_finding = Vec::with_capacity(connections.len() + 1);
-    first_finding.push(0);
-    let mut end = 0;
+    let mut blocks = Vec::new();
+    let mut rest = waits.as_mut_slice();
+    while let Some(block) = connections.pop_block() {
+        let before = rest.partition_point(|row| (row.wait.connection as usize) < connections.len());
+        let own = rest.split_off_mut(before..).unwrap_or_default();
+        blocks.push(judge_block(&block, own, clock_ns));
+    }
+    let mut verdicts = blocks.pop().unwrap_or_default();
+    while let Some(block) = blocks.pop() {
+        verdicts.extend(block);
+    }
+    let first_finding = first_findings(&verdicts);
+    if first_finding.last() < Some(&waits.len()) {
+        waits.retain(|finding| !finding.wait.is(fact::SUPERSEDED));
+    }
+    (verdicts, first_finding)
+}
+
+/// Where each connection's findings begin, and where the last ones end.
+fn first_findings(verdicts: &[Verdict]) -> Vec<usize> {
+    let ends = verdicts.iter().scan(0, |end, verdict| {
+        *end += verdict.findings as usize;
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends).collect()
+}
+
+fn judge_block(connections: &[Connection], waits: &mut [Finding], clock_ns: i64) -> Vec<Verdict> {
     let mut verdicts = Vec::with_capacity(connections.len());
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Piece<'_>>> = pieces(connections, waits).map(Mutex::new).collect();
@@ -43,18 +69,10 @@ pub fn judge_all(
         judge_some(&mut piece, clock_ns)
     };
     let Ok(()) = in_order(pieces.len(), work, |judged| {
-        for (verdict, findings) in judged {
-            end += findings;
-            first_finding.push(end);
-            verdicts.push(verdict);
-        }
+        verdicts.extend(judged);
         Ok::<(), Infallible>(())
     });
-    drop(pieces);
-    if end < waits.len() {
-        waits.retain(|finding| !finding.wait.is(fact::SUPERSEDED));
-    }
-    (verdicts, first_finding)
+    verdicts
 }
 
 /// Sorts by connection, then by their ends; those of connections below `middle` in one thread, the
@@ -88,9 +106,9 @@ fn pieces<'a>(
     })
 }
 
-/// The verdict on each connection, and how many findings it has: one for each wait, less those that
-/// are superseded.
-fn judge_some(piece: &mut Piece<'_>, clock_ns: i64) -> Vec<(Verdict, usize)> {
+/// The verdict on each connection; its findings, one for each wait less those that are superseded,
+/// come before what is left of its waits.
+fn judge_some(piece: &mut Piece<'_>, clock_ns: i64) -> Vec<Verdict> {
     let (connections, rest) = piece;
     let mut begin = 0;
     let (mut waits, mut findings) = (Vec::new(), Vec::new());
@@ -98,7 +116,6 @@ fn judge_some(piece: &mut Piece<'_>, clock_ns: i64) -> Vec<(Verdict, usize)> {
         waits.clear();
         let own = rest[begin..].iter().take_while(|row| row.wait.connection == connection.id);
         waits.extend(own.map(|row| row.wait));
-        findings.clear();
         let verdict = judge(connection, &waits, clock_ns, &mut findings);
         let own = &mut rest[begin..begin + waits.len()];
         let (kept, superseded) = own.split_at_mut(findings.len());
@@ -107,7 +124,7 @@ fn judge_some(piece: &mut Piece<'_>, clock_ns: i64) -> Vec<(Verdict, usize)> {
             finding.wait.facts |= fact::SUPERSEDED;
         }
         begin += waits.len();
-        (verdict, findings.len())
+        verdict
     };
     connections.iter().map(judge).collect()
 }

@@ -50,14 +50,14 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<((Side, IpAddr, u16), Nagl
 impl NagleCount {
     fn add(&mut self, verdict: &Verdict, side: Side) {
         let end = verdict.end(side);
-        let proof = (verdict.id, end.proof.0, end.proof.1);
+        let proof = (verdict.id, end.detail().proof.0, end.detail().proof.1);
         match end.nagle {
             Nagle::On => {
                 self.on += 1;
                 self.on_proof.get_or_insert(proof);
-                if end.variant != Variant::Unknown {
-                    let (full, small) = end.variant_proof;
-                    self.variant.get_or_insert((end.variant, verdict.id, full, small));
+                if end.detail().variant != Variant::Unknown {
+                    let (full, small) = end.detail().variant_proof;
+                    self.variant.get_or_insert((end.detail().variant, verdict.id, full, small));
                 }
             }
             Nagle::Off => {

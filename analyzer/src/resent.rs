@@ -40,16 +40,15 @@ pub fn is_needless<'a>(
     let often = resent >= LEAST && resent * SHARE >= all;
     let over = waits.iter().filter(|wait| wait.by == side && wait.is(fact::RESENT)).count();
     let nearly_all =
-        connection.half(side).rare.retransmitted as usize * SHARE <= over * (SHARE + 1);
+        connection.half(side).rare().retransmitted as usize * SHARE <= over * (SHARE + 1);
     (nearly_all && (often || longest_ns >= NEARLY_AS_LONG_NS))
         || capture_point(connection) == beside_receiver
 }
 
 /// Of a hold that a retransmission ended, and the waits within it, leaves one or the other in
-/// `findings` from `begin` on.
-pub fn drop_superseded(findings: &mut Vec<Finding>, begin: usize) {
-    let own = &findings[begin..];
-    if !own.iter().any(|finding| finding.wait.is(fact::RESENT)) {
+/// `findings`, those of one connection.
+pub fn drop_superseded(findings: &mut Vec<Finding>) {
+    if !findings.iter().any(|finding| finding.wait.is(fact::RESENT)) {
         return;
     }
     // In the order of their ends; those of one sender do not overlap.
@@ -58,21 +57,15 @@ pub fn drop_superseded(findings: &mut Vec<Finding>, begin: usize) {
             let wait = &finding.wait;
             wait.by == side && wait.is(fact::RESENT) && finding.cause.is_stall()
         };
-        own.iter().filter(held).map(|finding| finding.wait).collect::<Vec<Wait>>()
+        findings.iter().filter(held).map(|finding| finding.wait).collect::<Vec<Wait>>()
     });
     let is_swallowed = |wait: &Wait| {
         let holds = &holds[wait.by as usize];
         let next = holds.partition_point(|hold| hold.to.frame < wait.to.frame);
         holds.get(next).is_some_and(|hold| wait.is_within(hold))
     };
-    let mut index = 0;
-    findings.retain(|finding| {
-        let wait = &finding.wait;
-        let kept = match wait.is(fact::RESENT) {
-            true => finding.cause.is_stall(),
-            false => !is_swallowed(wait),
-        };
-        index += 1;
-        index <= begin || kept
+    findings.retain(|finding| match finding.wait.is(fact::RESENT) {
+        true => finding.cause.is_stall(),
+        false => !is_swallowed(&finding.wait),
     });
 }

@@ -73,7 +73,7 @@ fn window(finding: &Finding, verdict: &Verdict) -> Rival {
 
 fn congestion(finding: &Finding, verdict: &Verdict) -> Rival {
     let wait = &finding.wait;
-    let lock = &verdict.end(wait.by).lock;
+    let lock = &verdict.end(wait.by).detail().lock;
     let ruled_out = !wait.is(fact::LARGE_FLIGHT);
     Rival {
         name: "congestion window",
@@ -94,7 +94,7 @@ fn congestion(finding: &Finding, verdict: &Verdict) -> Rival {
 
 fn program(finding: &Finding, verdict: &Verdict) -> Rival {
     let wait = &finding.wait;
-    let lock = &verdict.end(wait.by).lock;
+    let lock = &verdict.end(wait.by).detail().lock;
     let release = Ms(wait.release_ns());
     let by_accident = (1.0 / lock.chance(wait)).round();
     let ruled_out = finding.confidence == Confidence::Certain;
@@ -117,7 +117,7 @@ fn late_ack(finding: &Finding, verdict: &Verdict) -> Rival {
     let wait = &finding.wait;
     let receiver: Side = wait.by.other();
     let delay = Ms(finding.ack_delay_ns);
-    let (name, why) = match (finding.cause, verdict.end(receiver).rtt_ns) {
+    let (name, why) = match (finding.cause, verdict.end(receiver).rtt_ns()) {
         (Cause::NagleDelack, Some(rtt_ns)) => (
             "slow network",
             format!(
@@ -134,7 +134,7 @@ fn late_ack(finding: &Finding, verdict: &Verdict) -> Rival {
             format!("the ACK came as soon as the round trip to the {} allows", receiver.name()),
         ),
     };
-    let measured = verdict.end(receiver).rtt_ns.is_some() && verdict.handshake;
+    let measured = verdict.end(receiver).rtt_ns().is_some() && verdict.handshake;
     Rival { name, ruled_out: measured, why }
 }
 

@@ -303,8 +303,8 @@ impl ConnectionRow {
                 .iter()
                 .any(|row| row.cause.is_stall() && row.wait.to.frame <= first_end),
             rtt_ms: verdict.rtt_ns().map(ms),
-            client_rtt_ms: verdict.end(Side::Client).rtt_ns.map(ms),
-            server_rtt_ms: verdict.end(Side::Server).rtt_ns.map(ms),
+            client_rtt_ms: verdict.end(Side::Client).rtt_ns().map(ms),
+            server_rtt_ms: verdict.end(Side::Server).rtt_ns().map(ms),
             capture_point: verdict.capture_point.name(),
             mss: verdict.mss,
             mss_inferred: verdict.mss_inferred,

@@ -3,12 +3,12 @@
 use crate::batch::{Batch, Captured};
 use crate::decode::Header;
 use crate::error::ScanError;
-use crate::flow::{Connection, Exchange, Exchanged, Mark, ServerLatency, Side, Sinks};
+use crate::flow::{Connection, Connections, Exchange, Exchanged, Mark, Side, Sinks};
 use crate::judge::{Finding, Verdict};
 use crate::judging::judge_all;
 use crate::progress::Progress;
 use crate::reader::{self, CaptureSummary};
-use crate::servers::{StalledExchange, stalled};
+use crate::servers::{ServerExchanges, without_stalls};
 use crate::wait::Waits;
 use std::sync::Arc;
 
@@ -32,9 +32,7 @@ pub struct Scan {
     /// Where each connection's findings begin; one entry more than `verdicts`.
     pub first_finding: Vec<usize>,
     pub exchanges: Option<Vec<Exchange>>,
-    /// Exchanges with a stall, in the order of their ends.
-    pub stalled: Vec<StalledExchange>,
-    pub servers: Vec<ServerLatency>,
+    pub servers: Vec<ServerExchanges>,
     /// Waits beyond what is listed: count and sum in ns.
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
@@ -127,7 +125,7 @@ const CHUNK: usize = 32;
 
 /// The connections so far.
 struct Tracker {
-    connections: Vec<Connection>,
+    connections: Connections,
     waits: Waits,
     exchanged: Exchanged,
     min_wait_ns: i64,
@@ -136,7 +134,7 @@ struct Tracker {
 impl Tracker {
     fn new(min_wait_ns: i64, exchanges: bool) -> Self {
         Self {
-            connections: Vec::new(),
+            connections: Connections::default(),
             waits: Waits::default(),
             exchanged: Exchanged::new(exchanges),
             min_wait_ns,
@@ -146,7 +144,7 @@ impl Tracker {
     /// Takes the next segments; shows each to `see`, before it is taken.
     fn take(&mut self, batch: &Batch, see: &mut impl FnMut(&Connection, Side, &Header, Mark)) {
         for &ends in &batch.opened {
-            self.connections.push(Connection::new(self.connections.len() as u32, ends));
+            self.connections.open(ends);
         }
         for segments in batch.segments.chunks(CHUNK) {
             self.warm(segments);
@@ -159,7 +157,7 @@ impl Tracker {
     fn warm(&self, segments: &[Captured]) {
         let mut all = 0;
         for captured in segments {
-            let connection = &self.connections[captured.connection()];
+            let connection = self.connections.get(captured.connection());
             all ^= connection.warm(captured.by(), captured.header.len > 0);
         }
         std::hint::black_box(all);
@@ -177,7 +175,7 @@ impl Tracker {
         };
         for captured in segments {
             let by = captured.by();
-            let connection = &mut self.connections[captured.connection()];
+            let connection = self.connections.get_mut(captured.connection());
             see(connection, by, &captured.header, captured.mark);
             connection.take(by, &captured.header, captured.mark, &mut sinks);
         }
@@ -189,22 +187,21 @@ impl Tracker {
             exchanged: &mut self.exchanged,
             min_wait_ns: self.min_wait_ns,
         };
-        for connection in &mut self.connections {
+        for connection in self.connections.iter_mut() {
             connection.finish(&mut sinks);
         }
         let mut findings = std::mem::take(&mut self.waits.kept);
         let clock_ns = reader::clock_ns(&captures);
-        let (verdicts, first_finding) = judge_all(&self.connections, &mut findings, clock_ns);
-        let stalled = stalled(&self.exchanged.suspects, &findings, &first_finding);
+        let (verdicts, first_finding) = judge_all(self.connections, &mut findings, clock_ns);
+        let servers = without_stalls(self.exchanged.servers, &findings, &first_finding);
         Scan {
             captures,
             anonymized: None,
             verdicts,
             findings,
             first_finding,
-            exchanges: self.exchanged.all,
-            stalled,
-            servers: self.exchanged.servers,
+            exchanges: self.exchanged.all.map(|all| all.rows),
+            servers,
             unlisted_waits: self.waits.unlisted,
             unlisted_wait_ns: self.waits.unlisted_ns,
         }

@@ -2,7 +2,7 @@
 
 use crate::both_cores::in_order;
 use crate::evidence::ms;
-use crate::flow::{Endpoint, Exchange, Latency, ServerLatency, Side, empty_latency};
+use crate::flow::{Endpoint, Latency, ServerLatency, Side, Suspect, empty_latency};
 use crate::judge::Finding;
 use crate::scan::{Scan, own};
 use foldhash::fast::RandomState;
@@ -57,57 +57,100 @@ impl Percentiles {
     }
 }
 
-/// An exchange with at least one stall.
-#[derive(Debug, Clone, Copy)]
-pub struct StalledExchange {
-    connection: u32,
-    latency_ns: i64,
-    /// What is left of the latency without the stalls.
-    rest_ns: i64,
+/// The exchanges of one server, as they were and as they would have been without the stalls.
+#[derive(Debug, Clone)]
+pub struct ServerExchanges {
+    pub server: Endpoint,
+    latency: Latency,
+    /// Those with at least one stall.
+    stalled: u64,
+    /// `None` where nothing stalled.
+    predicted: Option<Latency>,
 }
 
-/// Exchanges that are looked at in one go.
+/// Suspects that are looked at in one go.
 const CHUNK: usize = 4096;
 
-/// Those of `suspects` in which there is a stall.
-pub fn stalled(
-    suspects: &[Exchange],
+/// Looks for stalls in the exchanges with a wait that may be one, now that all is judged.
+pub fn without_stalls(
+    servers: Vec<ServerLatency>,
     findings: &[Finding],
     first: &[usize],
-) -> Vec<StalledExchange> {
-    let stalled = |exchange: &Exchange| {
-        let own = own(findings, first, exchange.connection as usize);
-        let (stalls, stalled_ns) = stalls_in(own, exchange);
-        let (connection, latency_ns) = (exchange.connection, exchange.latency_ns());
-        let rest_ns = (latency_ns - stalled_ns).max(0);
-        (stalls > 0).then_some(StalledExchange { connection, latency_ns, rest_ns })
+) -> Vec<ServerExchanges> {
+    let chunks = |(index, server): (usize, _)| {
+        let ServerLatency { suspects, .. }: &ServerLatency = server;
+        suspects.chunks(CHUNK).map(move |chunk| (index, chunk))
     };
-    let chunks: Vec<&[Exchange]> = suspects.chunks(CHUNK).collect();
-    let mut all = Vec::new();
-    let work = |chunk: usize| chunks[chunk].iter().filter_map(stalled).collect::<Vec<_>>();
-    let Ok(()) = in_order(chunks.len(), work, |some| {
-        all.extend(some);
+    let pieces: Vec<(usize, &[Suspect])> = servers.iter().enumerate().flat_map(chunks).collect();
+    let mut moved: Vec<Option<Moved>> = servers.iter().map(|_| None).collect();
+    let work = |piece: usize| {
+        let (server, suspects) = pieces[piece];
+        let rests = suspects.iter().filter_map(|suspect| rest(suspect, findings, first));
+        (server, rests.collect::<Vec<_>>())
+    };
+    let Ok(()) = in_order(pieces.len(), work, |(server, rests)| {
+        if !rests.is_empty() {
+            moved[server].get_or_insert_with(Moved::new).add(&rests);
+        }
         Ok::<(), Infallible>(())
     });
-    all
+    servers.into_iter().zip(moved).map(|(server, moved)| moved_in(server, moved)).collect()
+}
+
+/// The latency of an exchange with a stall, and what is left of it without its stalls; in ns.
+fn rest(suspect: &Suspect, findings: &[Finding], first: &[usize]) -> Option<(i64, i64)> {
+    let own = own(findings, first, suspect.connection as usize);
+    let (stalls, stalled_ns) = stalls_in(own, suspect.begin_frame, suspect.end_frame());
+    (stalls > 0).then(|| (suspect.latency_ns, (suspect.latency_ns - stalled_ns).max(0)))
+}
+
+/// Latencies of one server's exchanges with stalls, and what they would have been without.
+struct Moved {
+    from: Latency,
+    to: Latency,
+}
+
+impl Moved {
+    fn new() -> Self {
+        Self { from: empty_latency(), to: empty_latency() }
+    }
+
+    fn add(&mut self, rests: &[(i64, i64)]) {
+        for (latency_ns, rest_ns) in rests {
+            // Histograms that grow by themselves refuse no value.
+            let _ = self.from.record(*latency_ns as u64);
+            let _ = self.to.record(*rest_ns as u64);
+        }
+    }
+}
+
+fn moved_in(server: ServerLatency, moved: Option<Moved>) -> ServerExchanges {
+    let ServerLatency { server, latency, .. } = server;
+    let stalled = moved.as_ref().map_or(0, |moved| moved.from.len());
+    let predicted = moved.map(|Moved { from, to }| {
+        let mut without = latency.clone();
+        let _ = without.subtract(&from);
+        let _ = without.add(&to);
+        without
+    });
+    ServerExchanges { server, latency, stalled, predicted }
 }
 
 /// What the connections of one server add up to.
 #[derive(Default)]
-struct Totals<'a> {
+struct Totals {
     connections: u64,
     affected: u64,
     stalls: u64,
     stalled_ns: i64,
     latency_ns: i64,
     latency_stalled_ns: i64,
-    stalled: Vec<&'a StalledExchange>,
 }
 
 /// All servers with complete exchanges: those that lose most to stalls first, then the busiest.
 pub fn servers(scan: &Scan, limit: usize) -> Vec<ServerRow> {
     let mut totals = totals(scan);
-    let mut order: Vec<(&ServerLatency, Totals<'_>)> = scan
+    let mut order: Vec<(&ServerExchanges, Totals)> = scan
         .servers
         .iter()
         .map(|server| (server, totals.remove(&server.server).unwrap_or_default()))
@@ -119,8 +162,8 @@ pub fn servers(scan: &Scan, limit: usize) -> Vec<ServerRow> {
     order.into_iter().map(|(server, totals)| row(server, &totals)).collect()
 }
 
-fn totals(scan: &Scan) -> HashMap<Endpoint, Totals<'_>, RandomState> {
-    let mut by_server: HashMap<Endpoint, Totals<'_>, RandomState> = HashMap::default();
+fn totals(scan: &Scan) -> HashMap<Endpoint, Totals, RandomState> {
+    let mut by_server: HashMap<Endpoint, Totals, RandomState> = HashMap::default();
     for verdict in scan.verdicts.iter().filter(|verdict| verdict.exchanges > 0) {
         let totals = by_server.entry(verdict.end(Side::Server).endpoint).or_default();
         totals.connections += 1;
@@ -130,52 +173,34 @@ fn totals(scan: &Scan) -> HashMap<Endpoint, Totals<'_>, RandomState> {
         totals.latency_ns = totals.latency_ns.saturating_add(verdict.latency_ns);
         totals.latency_stalled_ns += verdict.exchanges_stalled_ns;
     }
-    for exchange in &scan.stalled {
-        let server = scan.verdicts[exchange.connection as usize].end(Side::Server).endpoint;
-        if let Some(totals) = by_server.get_mut(&server) {
-            totals.stalled.push(exchange);
-        }
-    }
     by_server
 }
 
-fn row(server: &ServerLatency, totals: &Totals<'_>) -> ServerRow {
+fn row(server: &ServerExchanges, totals: &Totals) -> ServerRow {
+    let predicted = server.predicted.as_ref().unwrap_or(&server.latency);
     ServerRow {
         addr: server.server.addr.to_string(),
         port: server.server.port,
         connections: totals.connections,
         affected_connections: totals.affected,
         exchanges: server.latency.len(),
-        stalled_exchanges: totals.stalled.len() as u64,
+        stalled_exchanges: server.stalled,
         stalls: totals.stalls,
         stalled_ms: ms(totals.stalled_ns),
         latency_sum_ms: ms(totals.latency_ns),
         latency_stalled_ms: ms(totals.latency_stalled_ns),
         latency: Percentiles::of(&server.latency),
-        predicted: Percentiles::of(&predicted(&server.latency, &totals.stalled)),
+        predicted: Percentiles::of(predicted),
     }
 }
 
-/// The histogram with the exchanges that stalled moved to where they would have been.
-fn predicted(measured: &Latency, stalled: &[&StalledExchange]) -> Latency {
-    let (mut without, mut freed, mut rest) = (measured.clone(), empty_latency(), empty_latency());
-    for exchange in stalled {
-        // Histograms that grow by themselves refuse no value.
-        let _ = freed.record(exchange.latency_ns as u64);
-        let _ = rest.record(exchange.rest_ns as u64);
-    }
-    let _ = without.subtract(&freed);
-    let _ = without.add(&rest);
-    without
-}
-
-/// Number and total wait of the stalls whose held segment lies within the exchange; `findings` are
-/// those of its connection.
-pub fn stalls_in(findings: &[Finding], exchange: &Exchange) -> (u64, i64) {
-    let begin = findings.partition_point(|row| row.wait.to.frame < exchange.begin.frame);
-    findings[begin..]
+/// Number and total wait of the stalls whose held segment lies within an exchange from frame `begin`
+/// to frame `end`; `findings` are those of its connection.
+pub fn stalls_in(findings: &[Finding], begin: u64, end: u64) -> (u64, i64) {
+    let first = findings.partition_point(|row| row.wait.to.frame < begin);
+    findings[first..]
         .iter()
-        .take_while(|row| row.wait.to.frame <= exchange.end.frame)
-        .filter(|row| row.cause.is_stall() && row.wait.from.frame >= exchange.begin.frame)
+        .take_while(|row| row.wait.to.frame <= end)
+        .filter(|row| row.cause.is_stall() && row.wait.from.frame >= begin)
         .fold((0, 0), |(count, sum), row| (count + 1, sum + row.wait.wait_ns()))
 }

@@ -114,7 +114,7 @@ fn is_blurred(scan: &Scan, index: usize) -> bool {
     let verdict = &scan.verdicts[index];
     let hides = |side: Side| {
         let end = verdict.end(side);
-        let rtt_ns = end.lock.center_ns;
+        let rtt_ns = end.detail().lock.center_ns;
         let late = |finding: &&Finding| {
             let small = is_freed(&finding.wait) && finding.wait.is(fact::SMALL);
             small && finding.wait.by == side && finding.ack_delay_ns >= SHORTEST_DELAYED_ACK_NS
@@ -191,7 +191,7 @@ fn costliest(findings: &[Finding]) -> Kind {
 }
 
 fn clearness(verdict: &Verdict, finding: &Finding) -> (std::cmp::Reverse<Confidence>, i64, u64) {
-    let lock = &verdict.end(finding.wait.by).lock;
+    let lock = &verdict.end(finding.wait.by).detail().lock;
     let off_ns = (finding.wait.release_ns() - lock.center_ns).abs();
     (std::cmp::Reverse(finding.confidence), off_ns, finding.wait.to.frame)
 }

@@ -126,14 +126,18 @@ fn end_columns(
         texts(rows, |row| row.end(side).endpoint.addr.to_string()),
         integers(rows, |row| u64::from(row.end(side).endpoint.port)),
         categories(rows, Nagle::NAMES.to_vec(), |row| row.end(side).nagle.name()),
-        categories(rows, Variant::NAMES.to_vec(), |row| row.end(side).variant.name()),
-        maybe(rows, |row| row.end(side).rtt_ns),
-        integers(rows, |row| row.end(side).segments),
+        categories(rows, Variant::NAMES.to_vec(), |row| row.end(side).detail().variant.name()),
+        maybe(rows, |row| row.end(side).rtt_ns()),
+        integers(rows, |row| u64::from(row.end(side).segments)),
         integers(rows, |row| row.end(side).bytes),
-        integers(rows, |row| u64::from(row.end(side).retransmitted)),
-        maybe(rows, |row| row.end(side).delayed_acks.map(|timer| timer.median_ns)),
+        integers(rows, |row| u64::from(row.end(side).detail().retransmitted)),
+        maybe(rows, |row| row.end(side).detail().delayed_acks.map(|timer| timer.median_ns)),
         texts(rows, |row| {
-            row.end(side).delayed_acks.map_or("", |timer| timer.consistent_with()).to_owned()
+            row.end(side)
+                .detail()
+                .delayed_acks
+                .map_or("", |timer| timer.consistent_with())
+                .to_owned()
         }),
     ];
     (*names).into_iter().zip(columns)
@@ -181,8 +185,11 @@ pub fn waits(scan: &Scan) -> Table {
 /// One row per exchange, in the order of their ends, with what its stalls cost it.
 pub fn exchanges(scan: &Scan) -> Table {
     let rows: &[Exchange] = scan.exchanges.as_deref().unwrap_or(&[]);
-    let stalled: Vec<(u64, i64)> =
-        rows.iter().map(|row| stalls_in(scan.findings_of(row.connection as usize), row)).collect();
+    let stalls = |row: &Exchange| {
+        let findings = scan.findings_of(row.connection as usize);
+        stalls_in(findings, row.begin.frame, row.end.frame)
+    };
+    let stalled: Vec<(u64, i64)> = rows.iter().map(stalls).collect();
     let both: Vec<(&Exchange, (u64, i64))> = rows.iter().zip(stalled).collect();
     let both = both.as_slice();
     vec![

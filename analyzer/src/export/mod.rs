@@ -1,9 +1,11 @@
 //! Results as files: the JSON of the output contract and a CSV of the stalls, written row by row.
 
+mod connection;
 mod csv;
 mod json;
 mod parts;
 mod rows;
+mod values;
 
 pub use self::csv::write_csv;
 pub use self::json::{json_head, write_json};

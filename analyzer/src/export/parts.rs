@@ -1,6 +1,6 @@
 //! The connections of a result in parts of about the same size, which are serialised on both cores.
 
-use super::json::JsonConnection;
+use super::connection::connection as head;
 use super::rows;
 use crate::scan::Scan;
 use std::io;
@@ -100,9 +100,7 @@ fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) -> io::Result<()> {
 /// What comes before the rows.
 fn open(out: &mut Vec<u8>, scan: &Scan, index: usize) -> io::Result<()> {
     out.push(b',');
-    serde_json::to_writer(&mut *out, &JsonConnection::new(&scan.verdicts[index]))?;
-    // The object stays open for its rows.
-    out.pop();
+    head(out, &scan.verdicts[index])?;
     out.extend_from_slice(br#","stalls":["#);
     Ok(())
 }

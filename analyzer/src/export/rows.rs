@@ -3,7 +3,8 @@
 //! These rows are nearly all of a result, so they do not go through serde: what they hold needs no
 //! escaping, and most durations are written from their integers.
 
-use crate::evidence::{ms, reasons};
+use super::values::{duration, integer, name};
+use crate::evidence::reasons;
 use crate::judge::{Finding, Verdict};
 use std::io;
 
@@ -76,56 +77,4 @@ fn wait(out: &mut Vec<u8>, finding: &Finding) -> io::Result<()> {
     duration(out, r#","wait_ms":"#, wait.wait_ns())?;
     out.push(b'}');
     Ok(())
-}
-
-fn name(out: &mut Vec<u8>, before: &str, name: &str) {
-    out.extend_from_slice(before.as_bytes());
-    out.extend_from_slice(name.as_bytes());
-}
-
-fn integer(out: &mut Vec<u8>, before: &str, value: impl itoa::Integer) {
-    name(out, before, itoa::Buffer::new().format(value));
-}
-
-/// A duration in ms, as serde writes the float: the shortest decimal that gives it again.
-fn duration(out: &mut Vec<u8>, before: &str, duration_ns: i64) -> io::Result<()> {
-    /// From here on floats are written without an exponent, and up to here with all their digits:
-    /// two decimals of at most 15 digits are never the same float.
-    const PLAIN_NS: std::ops::Range<i64> = 100..1_000_000_000_000_000;
-    if !PLAIN_NS.contains(&duration_ns) {
-        out.extend_from_slice(before.as_bytes());
-        return Ok(serde_json::to_writer(out, &ms(duration_ns))?);
-    }
-    integer(out, before, duration_ns / 1_000_000);
-    out.push(b'.');
-    let mut rest = duration_ns % 1_000_000;
-    let mut unit = 100_000;
-    loop {
-        out.push(b'0' + (rest / unit) as u8);
-        rest %= unit;
-        unit /= 10;
-        if rest == 0 {
-            return Ok(());
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn durations_are_written_as_serde_writes_them() {
-        let mut state = 1_u64;
-        let random = (0..100_000).map(|_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> (1 + state % 61)) as i64
-        });
-        let edges = [0, 1, -1, 10, 99, 100, 1_000_000, 40_000_000, 40_100_000, 10_i64.pow(15) - 1];
-        for duration_ns in edges.into_iter().chain(random) {
-            let mut written = Vec::new();
-            duration(&mut written, "", duration_ns).unwrap();
-            assert_eq!(written, serde_json::to_vec(&ms(duration_ns)).unwrap());
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! One connection: both directions, the handshake, and the waits as they happen.
 
-use super::exchange::{Beginnings, Exchanges};
+use super::exchange::Exchanges;
 use super::half::{Half, MSS_CUT, known};
 use super::latency::Exchanged;
 use super::sending::Sending;
@@ -33,12 +33,14 @@ pub struct Connection {
     /// Effective MSS, once both SYNs were captured; else 0.
     mss: u32,
     pub first_ns: i64,
-    pub beginnings: Beginnings,
+    /// Latency of the first exchange in ns, and the frame in which it ended; 0 for none.
+    first_exchange: (i64, u64),
     pub ends: Ends,
 }
 
+const _: () = assert!(size_of::<Connection>() == 6 * 64, "a connection takes six cache lines");
 const _: () = assert!(
-    offset_of!(Connection, first_ns) == 2 * size_of::<Half>() + 64,
+    offset_of!(Connection, first_ns) == 5 * 64,
     "all that data needs of both directions lies in one cache line"
 );
 
@@ -58,7 +60,7 @@ impl Connection {
             halves: [Half::new(), Half::new()],
             first_ns: 0,
             exchanges: Exchanges::default(),
-            beginnings: Beginnings::default(),
+            first_exchange: (0, 0),
         }
     }
 
@@ -100,7 +102,7 @@ impl Connection {
             true => TIMESTAMP_OPTION_LEN,
             false => 0,
         };
-        let announced = |half: &Half| match (half.has_syn(), half.rare.mss_option) {
+        let announced = |half: &Half| match (half.has_syn(), half.mss_option) {
             (false, _) | (true, MSS_CUT) => u32::MAX,
             (true, 0) => DEFAULT_MSS,
             (true, mss) => u32::from(mss),
@@ -196,7 +198,7 @@ impl Connection {
         let half = &mut self.halves[side as usize];
         let first_payload = segment.seq.wrapping_add(1);
         if half.has_syn() && half.is_copy(segment, now) {
-            half.rare.duplicated += 1;
+            half.rare_mut().duplicated += 1;
             return;
         }
         if half.has_syn() {
@@ -259,17 +261,17 @@ impl Connection {
         let missing = unseen_bytes.min(u64::from(segment.len));
         let fills = missing > 0 && unseen_frame == last.frame;
         if fills {
-            half.rare.unseen_bytes -= missing;
+            half.rare_mut().unseen_bytes -= missing;
         }
         if fills && since < half.reorder_ns() {
-            half.rare.reordered += 1;
+            half.rare_mut().reordered += 1;
             return;
         }
         if fills {
             sinks.waits.mark_lost(self.id, side, last.frame);
         }
         if half.is_copy(segment, now) {
-            half.rare.duplicated += 1;
+            half.rare_mut().duplicated += 1;
             return;
         }
         half.set_recovering();
@@ -320,7 +322,7 @@ impl Connection {
         let (half, peer) = (self.half(side), self.half(side.other()));
         let sending = Sending { half, peer, segment, len, mss, now };
         let contradicts = sending.contradicts_nagle();
-        let passes = sending.passes_full_ones() && half.rare.tail.0 == 0;
+        let passes = sending.passes_full_ones() && half.rare().tail.0 == 0;
         let over = match half.is_recovering() {
             true => sending.wait_over_retransmission(self.id, side),
             false => None,
@@ -354,7 +356,7 @@ impl Connection {
             half.contradict(now.frame);
         }
         if passes {
-            half.rare.tail = (half.last_data().frame, now.frame);
+            half.rare_mut().tail = (half.last_data().frame, now.frame);
         }
         half.send(segment, len, now, mss);
         // Windows take 30 bits (RFC 7323, section 2.3), what is in flight 31.
@@ -408,10 +410,22 @@ impl Connection {
     }
 
     fn end_exchange(&mut self, sinks: &mut Sinks<'_>) {
-        let bytes = sinks.exchanged.all.is_some().then(|| self.halves.each_ref().map(Half::bytes));
-        if let Some(exchange) = self.exchanges.finish(self.id, &mut self.beginnings, bytes) {
-            sinks.exchanged.add(exchange, &self.ends.server, &mut self.exchanges.server);
+        let bytes = match &mut sinks.exchanged.all {
+            Some(all) => all.bytes_since(self.id, self.halves.each_ref().map(Half::bytes)),
+            None => [0; 2],
+        };
+        let Some((exchange, suspect)) = self.exchanges.finish(self.id, bytes) else {
+            return;
+        };
+        if self.exchanges.count == 1 {
+            self.first_exchange = (exchange.latency_ns(), exchange.end.frame);
         }
+        sinks.exchanged.add(exchange, suspect, &self.ends.server, &mut self.exchanges.server);
+    }
+
+    /// Latency of the first exchange in ns, and the frame in which it ended.
+    pub fn first_exchange(&self) -> Option<(i64, u64)> {
+        (self.first_exchange.1 != 0).then_some(self.first_exchange)
     }
 }
 

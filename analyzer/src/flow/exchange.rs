@@ -12,8 +12,6 @@ pub struct Exchange {
     pub end: Mark,
     pub request_bytes: u64,
     pub response_bytes: u64,
-    /// A wait in it may be a stall.
-    pub suspect: bool,
 }
 
 impl Exchange {
@@ -38,15 +36,6 @@ pub struct Exchanges {
     pub suspect: bool,
 }
 
-/// What only the first exchange and a list of all need.
-#[derive(Debug, Clone, Default)]
-pub struct Beginnings {
-    /// Latency of the first exchange, and the frame in which it ended.
-    pub first: Option<(i64, u64)>,
-    /// Bytes that client and server had sent before the current exchange.
-    bytes: [u64; 2],
-}
-
 impl Exchanges {
     /// Does new data of `by` end the current exchange?
     #[inline]
@@ -69,45 +58,22 @@ impl Exchanges {
         self.begin.is_set() && from.frame >= self.begin.frame
     }
 
-    /// Ends the current exchange, at the end of the capture too. What the server says before any
-    /// request (a greeting) is not an exchange. `bytes` are what client and server have sent so far,
-    /// where that is wanted.
-    pub fn finish(
-        &mut self,
-        connection: u32,
-        before: &mut Beginnings,
-        bytes: Option<[u64; 2]>,
-    ) -> Option<Exchange> {
-        let [request_bytes, response_bytes] = bytes.map_or([0; 2], |bytes| before.pass(bytes));
-        let exchange = Exchange {
-            connection,
-            begin: self.begin,
-            end: self.end,
-            request_bytes,
-            response_bytes,
-            suspect: self.suspect,
-        };
-        let complete = self.begin.is_set() && self.end.is_set();
-        self.begin = Mark::default();
-        self.end = Mark::default();
+    /// Ends the current exchange, at the end of the capture too, and tells whether a wait in it may
+    /// be a stall. What the server says before any request (a greeting) is not an exchange. `bytes`
+    /// are what client and server have sent in it.
+    pub fn finish(&mut self, connection: u32, bytes: [u64; 2]) -> Option<(Exchange, bool)> {
+        let [request_bytes, response_bytes] = bytes;
+        let (begin, end) = (self.begin, self.end);
+        let exchange = Exchange { connection, begin, end, request_bytes, response_bytes };
+        let suspect = self.suspect;
+        self.begin = Mark::NONE;
+        self.end = Mark::NONE;
         self.suspect = false;
-        if !complete {
+        if !begin.is_set() || !end.is_set() {
             return None;
-        }
-        if self.count == 0 {
-            before.first = Some((exchange.latency_ns(), exchange.end.frame));
         }
         self.count += 1;
         self.latency_ns = self.latency_ns.saturating_add(exchange.latency_ns());
-        Some(exchange)
-    }
-}
-
-impl Beginnings {
-    /// The bytes since the last exchange.
-    fn pass(&mut self, bytes: [u64; 2]) -> [u64; 2] {
-        let since = [bytes[0] - self.bytes[0], bytes[1] - self.bytes[1]];
-        self.bytes = bytes;
-        since
+        Some((exchange, suspect))
     }
 }

@@ -22,11 +22,15 @@ pub struct Release {
     pub exactly_small: bool,
 }
 
+impl Release {
+    pub const NONE: Self = Self { mark: Mark::NONE, pure: false, fin: false, exactly_small: false };
+}
+
 /// One direction of a connection, named after its sender.
 ///
 /// Laid out by hand in cache lines: one that every segment of both directions needs, one for those
-/// of the sender, and what is [rare](Rare). What mostly equals something else is kept apart only
-/// where it does not.
+/// of the sender, and what is [rare](Rare) elsewhere. What mostly equals something else is kept
+/// apart only where it does not.
 #[derive(Debug, Clone, Default)]
 #[repr(C, align(64))]
 pub struct Half {
@@ -57,12 +61,12 @@ pub struct Half {
     pub offset: u64,
     /// Shortest round trip between the capture point and this host, in ns; `i64::MAX` unknown.
     pub rtt_ns: i64,
-    /// Sum and count of how far round trips to this host lie over the shortest one, for those
-    /// close to it: the jitter of the path.
-    pub rtt_over_ns: i64,
     /// Latest segment of this host.
     last_ns: i64,
-    pub rtt_samples: u32,
+    rare: Option<Box<Rare>>,
+    /// Sum in µs and count of how far round trips to this host lie over the shortest one, for those
+    /// close to it: the jitter of the path. No more are counted once the count is full.
+    rtt_over_us: u32,
     /// Length of the last data that was new, in bytes.
     pub last_len: u32,
     /// Room left in the peer's window after the last data, in bytes.
@@ -73,15 +77,15 @@ pub struct Half {
     last_tsval: u32,
     /// Small segments sent.
     pub small_segments: u32,
+    pub rtt_samples: u16,
+    /// Announced in the SYN, in bytes; 0 is 'not seen'.
+    pub mss_option: u16,
     /// IP identification of the last data.
     last_ip_id: u16,
-
-    pub rare: Rare,
 }
 
-const _: () = assert!(size_of::<Half>() == 5 * 64, "a direction takes five cache lines");
+const _: () = assert!(size_of::<Half>() == 2 * 64, "a direction takes two cache lines");
 const _: () = assert!(offset_of!(Half, offset) == 64, "the second cache line");
-const _: () = assert!(offset_of!(Half, rare) == 2 * 64, "the third");
 
 /// From so many packets on, more than an initial window is in flight (RFC 6928: ten segments).
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
@@ -107,6 +111,19 @@ impl Half {
         Self { rtt_ns: i64::MAX, ..Self::default() }
     }
 
+    /// What is seldom needed.
+    #[inline]
+    pub fn rare(&self) -> &Rare {
+        static NONE: Rare = Rare::NONE;
+        self.rare.as_deref().unwrap_or(&NONE)
+    }
+
+    /// As `rare`, to write to.
+    #[inline]
+    pub fn rare_mut(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_with(|| Box::new(Rare::NONE))
+    }
+
     /// In the cache line that every segment of both directions needs.
     #[inline]
     pub fn warm(&self) -> u32 {
@@ -124,13 +141,15 @@ impl Half {
     pub fn warm_contradictions(&self) -> u32 {
         // Another place to read from costs less than a branch.
         let contradicted = self.state.is(state::CONTRADICTED);
-        *if contradicted { &self.rare.contradictions } else { &self.snd_una }
+        *if contradicted { &self.rare().contradictions } else { &self.snd_una }
     }
 
     /// Such a segment left in frame `frame`.
     pub fn contradict(&mut self, frame: u64) {
-        self.rare.contradictions += 1;
-        self.rare.contradiction = (self.last_data.frame, frame);
+        let last_frame = self.last_data.frame;
+        let rare = self.rare_mut();
+        rare.contradictions += 1;
+        rare.contradiction = (last_frame, frame);
         self.state.set(state::CONTRADICTED);
     }
 
@@ -178,8 +197,8 @@ impl Half {
             self.state.clear(state::STRAY);
             return true;
         }
-        let believed = self.state.is(state::STRAY) && goes_on(self.rare.stray);
-        self.rare.stray = seq;
+        let believed = self.state.is(state::STRAY) && goes_on(self.rare().stray);
+        self.rare_mut().stray = seq;
         self.state.put(state::STRAY, !believed);
         if believed {
             // What was acknowledged of the missing bytes is not known: begin anew.
@@ -214,14 +233,14 @@ impl Half {
         let shift = if scaled { self.window_scale } else { 0 };
         self.window = u32::from(segment.window) << shift;
         if self.window == 0 {
-            self.rare.zero_window_frame = frame;
+            self.rare_mut().zero_window_frame = frame;
             self.state.set(state::ZERO_WINDOW);
         }
     }
 
     /// Takes the options of a SYN; those that the capture cut off stay unknown.
     pub fn take_options(&mut self, options: &Options) {
-        self.rare.mss_option = if options.cut && options.mss == 0 { MSS_CUT } else { options.mss };
+        self.mss_option = if options.cut && options.mss == 0 { MSS_CUT } else { options.mss };
         self.set_window_scale(options.window_scale);
         self.state.put(state::SCALE_KNOWN, options.window_scale.is_some() || !options.cut);
     }
@@ -249,9 +268,10 @@ impl Half {
         let missing = seq::distance(self.snd_nxt, seq).max(0) as u64;
         self.offset += missing;
         self.state.set(state::JUMPED);
-        self.rare.jumped += missing;
-        self.rare.unseen_bytes += missing;
-        self.rare.unseen_frame = frame;
+        let rare = self.rare_mut();
+        rare.jumped += missing;
+        rare.unseen_bytes += missing;
+        rare.unseen_frame = frame;
         self.snd_nxt = seq;
         self.stop_timing();
     }
@@ -261,15 +281,15 @@ impl Half {
     pub fn add_round_trip(&mut self, sample_ns: i64, pure: bool) {
         self.rtt_ns = self.rtt_ns.min(sample_ns);
         let over = sample_ns - self.rtt_ns;
-        if pure && over < JITTER_LIMIT_NS {
-            self.rtt_over_ns += over;
+        if pure && over < JITTER_LIMIT_NS && self.rtt_samples < u16::MAX {
+            self.rtt_over_us += (over / 1000) as u32;
             self.rtt_samples += 1;
         }
     }
 
     /// Mean distance of this host's round trips from the shortest one, in ns.
     pub fn jitter_ns(&self) -> i64 {
-        self.rtt_over_ns / i64::from(self.rtt_samples.max(1))
+        i64::from(self.rtt_over_us) * 1000 / i64::from(self.rtt_samples.max(1))
     }
 
     /// Remembers new data that this host sent, to tell a copy of it from a repetition as well.
@@ -283,10 +303,11 @@ impl Half {
 
     /// This host sent again what it had sent before; returns its data before that.
     pub fn repeat(&mut self, now: Mark) -> Mark {
-        self.rare.retransmitted += 1;
         self.stop_timing();
-        let before = self.last_data;
-        self.rare.last_new = self.last_new();
+        let (before, last_new) = (self.last_data, self.last_new());
+        let rare = self.rare_mut();
+        rare.retransmitted += 1;
+        rare.last_new = last_new;
         self.state.set(state::NEW_APART);
         self.last_data = now;
         before

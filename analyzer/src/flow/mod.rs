@@ -1,6 +1,7 @@
 //! Connections: which segment belongs to which, and what is known of each direction.
 
 mod connection;
+mod connections;
 mod exchange;
 mod half;
 mod latency;
@@ -10,9 +11,11 @@ mod state;
 mod table;
 
 pub use connection::{Connection, DEFAULT_MSS, Sinks};
+pub use connections::Connections;
 pub use exchange::Exchange;
 pub use half::Half;
-pub use latency::{Exchanged, Latency, ServerLatency, empty as empty_latency};
+pub use latency::{Exchanged, Latency, ServerLatency, Suspect, empty as empty_latency};
+pub use rare::Rare;
 pub use table::{Endpoint, Ends, Table};
 
 /// From this round trip on there is a network between the capture point and a host.
@@ -58,6 +61,8 @@ pub struct Mark {
 }
 
 impl Mark {
+    pub const NONE: Self = Self { time_ns: 0, frame: 0 };
+
     pub fn is_set(self) -> bool {
         self.frame != 0
     }

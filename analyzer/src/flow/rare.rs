@@ -1,10 +1,10 @@
-//! What is seldom touched of a direction: most of its segments need none of these cache lines.
+//! What is seldom touched of a direction: most directions never need it, and have none of it.
 
 use super::Mark;
 use super::half::Release;
 
 /// Counts, and what is kept apart where it is not what it mostly is: see [`super::state`].
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Rare {
     /// Frames of the last contradiction.
@@ -36,6 +36,28 @@ pub struct Rare {
     pub retransmitted: u32,
     pub duplicated: u32,
     pub reordered: u32,
-    /// Announced in the SYN, in bytes; 0 is 'not seen'.
-    pub mss_option: u16,
+}
+
+impl Rare {
+    /// Nothing of it has happened.
+    pub const NONE: Self = Self {
+        contradiction: (0, 0),
+        timed_ns: 0,
+        timed_end: 0,
+        tail: (0, 0),
+        contradictions: 0,
+        stray: 0,
+        all_acked: Release::NONE,
+        advanced: Mark::NONE,
+        last_new: Mark::NONE,
+        small_len: 0,
+        small_sent: Mark::NONE,
+        jumped: 0,
+        unseen_bytes: 0,
+        unseen_frame: 0,
+        zero_window_frame: 0,
+        retransmitted: 0,
+        duplicated: 0,
+        reordered: 0,
+    };
 }

@@ -15,7 +15,9 @@ impl Half {
     /// What is being timed is not to be the last new data any more, or not to end at `snd_nxt`.
     pub(super) fn settle_timing(&mut self) {
         if self.state.is(state::TIMED_LAST) {
-            (self.rare.timed_end, self.rare.timed_ns) = (self.snd_nxt, self.last_new().time_ns);
+            let timed = (self.snd_nxt, self.last_new().time_ns);
+            let rare = self.rare_mut();
+            (rare.timed_end, rare.timed_ns) = timed;
             self.state.clear(state::TIMED_LAST);
             self.state.set(state::TIMED_APART);
         }
@@ -24,7 +26,9 @@ impl Half {
     /// The last small segment is not to be the last new data any more.
     pub(super) fn settle_small(&mut self) {
         if self.state.is(state::SMALL_IS_NEW) {
-            (self.rare.small_sent, self.rare.small_len) = self.small_sent();
+            let small_sent = self.small_sent();
+            let rare = self.rare_mut();
+            (rare.small_sent, rare.small_len) = small_sent;
             self.state.clear(state::SMALL_IS_NEW);
         }
     }
@@ -52,7 +56,8 @@ impl Half {
         if frees_small {
             self.state.set_if(frees_all, state::ALL_WITH_SMALL);
             self.state.set_if(advances, state::ADVANCED_WITH_SMALL);
-        } else if frees_all || advances {
+        } else if self.offset > 0 && (frees_all || advances) {
+            // Nothing waits for the ACK of a SYN.
             self.take_other_ack(segment, now, frees_all, advances);
         }
         self.acknowledge(ack);
@@ -73,11 +78,11 @@ impl Half {
     #[cold]
     fn part_from_small(&mut self) {
         if self.state.is(state::ALL_WITH_SMALL) {
-            self.rare.all_acked = self.small_acked();
+            self.rare_mut().all_acked = self.small_acked();
             self.state.set(state::ALL_APART);
         }
         if self.state.is(state::ADVANCED_WITH_SMALL) {
-            self.rare.advanced = self.small_acked;
+            self.rare_mut().advanced = self.small_acked;
             self.state.set(state::ADVANCED_APART);
         }
         self.state.clear(state::ALL_WITH_SMALL | state::ADVANCED_WITH_SMALL);
@@ -85,17 +90,14 @@ impl Half {
 
     fn take_other_ack(&mut self, segment: &Header, now: Mark, all: bool, advances: bool) {
         if all {
-            self.rare.all_acked = Release {
-                mark: now,
-                pure: segment.len == 0,
-                fin: segment.has(FIN),
-                exactly_small: segment.ack == self.snd_sml,
-            };
+            let exactly_small = segment.ack == self.snd_sml;
+            let (pure, fin) = (segment.len == 0, segment.has(FIN));
+            self.rare_mut().all_acked = Release { mark: now, pure, fin, exactly_small };
             self.state.clear(state::ALL_WITH_SMALL);
             self.state.set(state::ALL_APART);
         }
         if advances {
-            self.rare.advanced = now;
+            self.rare_mut().advanced = now;
             self.state.set(state::ADVANCED_APART);
         }
     }
@@ -115,7 +117,9 @@ impl Half {
     fn round_trip(&mut self, ack: u32, now: Mark) -> Option<i64> {
         let (timed_end, timed_ns) = match self.state.is(state::TIMED_LAST) {
             true => (self.snd_nxt, self.last_new().time_ns),
-            false if self.state.is(state::TIMED_APART) => (self.rare.timed_end, self.rare.timed_ns),
+            false if self.state.is(state::TIMED_APART) => {
+                (self.rare().timed_end, self.rare().timed_ns)
+            }
             false => return None,
         };
         if seq::lt(ack, timed_end) {
