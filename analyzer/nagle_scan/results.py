@@ -145,7 +145,8 @@ class Scan:
         exchanges as measured, `latency_p50_ms`, `latency_p75_ms`, `latency_p90_ms`,
         `latency_p95_ms`, `latency_p99_ms`, `latency_max_ms`, and as it would be without the
         stalls, `predicted_p50_ms`, `predicted_p75_ms`, `predicted_p90_ms`, `predicted_p95_ms`,
-        `predicted_p99_ms`, `predicted_max_ms` (float64, within 0.5 %).
+        `predicted_p99_ms`, `predicted_max_ms` (float64, within 0.5 % from 129
+        exchanges on, else exact).
         """
         return self._table("servers")
 

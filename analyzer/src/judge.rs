@@ -1,7 +1,7 @@
 //! The verdict on one connection, when all of it is known.
 
 use crate::causes::{Cause, Direction};
-use crate::flow::{Connection, DEFAULT_MSS, Endpoint, Half, Rare, SHORTEST_DELAYED_ACK_NS, Side};
+use crate::flow::{Connection, DEFAULT_MSS, Endpoint, Half, Rarest, SHORTEST_DELAYED_ACK_NS, Side};
 use crate::hold::{self, Lock};
 use crate::pace::{self, Pace};
 use crate::resent;
@@ -79,6 +79,9 @@ pub struct End {
     pub nagle: Nagle,
     pub segments: u32,
     pub bytes: u64,
+    /// Frames that prove the verdict on Nagle: two small segments in flight, or an ACK and what it
+    /// released.
+    pub proof: (u64, u64),
     /// `i64::MAX` where it is not known.
     rtt_ns: i64,
     detail: Option<Box<Detail>>,
@@ -87,9 +90,6 @@ pub struct End {
 /// What there is to tell of few ends only.
 #[derive(Debug, Clone)]
 pub struct Detail {
-    /// Frames that prove the verdict on Nagle: two small segments in flight, or an ACK and what it
-    /// released.
-    pub proof: (u64, u64),
     /// Which of Nagle's algorithms, and two frames that show it.
     pub variant: Variant,
     pub variant_proof: (u64, u64),
@@ -105,7 +105,6 @@ pub struct Detail {
 
 impl Detail {
     const NONE: Self = Self {
-        proof: (0, 0),
         variant: Variant::Unknown,
         variant_proof: (0, 0),
         retransmitted: 0,
@@ -310,9 +309,8 @@ fn end(connection: &Connection, side: Side, findings: &[Finding], lock: Lock) ->
         false => nagle(half, side, findings),
     };
     let (variant, variant_proof) = Variant::of(nagle, half, side, findings);
-    let Rare { retransmitted, duplicated, reordered, unseen_bytes, .. } = *half.rare();
+    let Rarest { retransmitted, duplicated, reordered, unseen_bytes, .. } = *half.rarest();
     let detail = Detail {
-        proof,
         variant,
         variant_proof,
         retransmitted,
@@ -323,12 +321,12 @@ fn end(connection: &Connection, side: Side, findings: &[Finding], lock: Lock) ->
         lock,
     };
     let told = !findings.is_empty()
-        || nagle != Nagle::Unknown
         || unseen_bytes > 0
         || [retransmitted, duplicated, reordered] != [0; 3];
     End {
         endpoint: connection.endpoint(side),
         nagle,
+        proof,
         segments: half.segments,
         bytes: half.bytes(),
         rtt_ns: half.rtt_ns,

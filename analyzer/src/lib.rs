@@ -98,7 +98,7 @@ impl PyScan {
     fn nagle(&self, limit: usize) -> Vec<NagleRow> {
         nagle_counts::nagle_counts(&self.scan, limit)
             .into_iter()
-            .map(|(party, count)| NagleRow::new(party, &count))
+            .map(|(party, count)| NagleRow::new(&self.scan, party, &count))
             .collect()
     }
 

@@ -40,7 +40,7 @@ pub fn is_needless<'a>(
     let often = resent >= LEAST && resent * SHARE >= all;
     let over = waits.iter().filter(|wait| wait.by == side && wait.is(fact::RESENT)).count();
     let nearly_all =
-        connection.half(side).rare().retransmitted as usize * SHARE <= over * (SHARE + 1);
+        connection.half(side).rarest().retransmitted as usize * SHARE <= over * (SHARE + 1);
     (nearly_all && (often || longest_ns >= NEARLY_AS_LONG_NS))
         || capture_point(connection) == beside_receiver
 }

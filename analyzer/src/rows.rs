@@ -7,13 +7,13 @@ pub use self::hop::HopRow;
 use crate::evidence::{ms, reasons};
 use crate::flow::Side;
 use crate::judge::{Finding, Verdict};
+use crate::nagle_counts::{NagleCount, Party};
 use crate::reader::clock_ns;
 use crate::rivals::rivals;
 use crate::scan::Scan;
 use crate::servers::{Percentiles, ServerRow};
-use crate::{groups, nagle_counts, summary, wait};
+use crate::{groups, summary, wait};
 use pyo3::prelude::*;
-use std::net::IpAddr;
 
 /// Totals; durations in ms.
 #[pyclass(frozen, get_all)]
@@ -82,9 +82,9 @@ pub struct NagleRow {
     pub side: &'static str,
     pub addr: String,
     pub server_port: u16,
-    pub on: u64,
-    pub off: u64,
-    pub unknown: u64,
+    pub on: u32,
+    pub off: u32,
+    pub unknown: u32,
     pub on_proof: Option<(u32, u64, u64)>,
     pub off_proof: Option<(u32, u64, u64)>,
     pub variant: Option<(&'static str, u32, u64, u64)>,
@@ -211,19 +211,19 @@ impl Summary {
 }
 
 impl NagleRow {
-    pub fn new(party: (Side, IpAddr, u16), count: &nagle_counts::NagleCount) -> Self {
-        let (side, addr, server_port) = party;
+    pub fn new(scan: &Scan, party: Party, count: &NagleCount) -> Self {
+        let side = party.side();
         Self {
             side: side.name(),
-            addr: addr.to_string(),
-            server_port,
+            addr: party.addr.to_string(),
+            server_port: party.server_port,
             on: count.on,
             off: count.off,
             unknown: count.unknown,
-            on_proof: count.on_proof,
-            off_proof: count.off_proof,
+            on_proof: count.on_proof(scan, side),
+            off_proof: count.off_proof(scan, side),
             variant: count
-                .variant
+                .variant(scan, side)
                 .map(|(variant, id, full, small)| (variant.name(), id, full, small)),
         }
     }

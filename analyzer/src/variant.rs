@@ -39,7 +39,7 @@ impl Variant {
                 && finding.confidence > Confidence::Possible
                 && !finding.wait.is(fact::UNACKED_SMALL)
         });
-        match (held_tail, half.rare().tail) {
+        match (held_tail, half.rarest().tail) {
             (Some(finding), _) => {
                 (Variant::Classic, (finding.wait.from.frame, finding.wait.to.frame))
             }

@@ -48,15 +48,15 @@ fn end(out: &mut Vec<u8>, before: &str, end: &End) -> io::Result<()> {
     }
     integer(out, r#","segments":"#, end.segments);
     integer(out, r#","bytes":"#, end.bytes);
-    detail(out, end.nagle, end.detail())?;
+    if end.nagle != Nagle::Unknown {
+        frames(out, r#","nagle_frames":["#, end.proof);
+    }
+    detail(out, end.detail())?;
     out.push(b'}');
     Ok(())
 }
 
-fn detail(out: &mut Vec<u8>, nagle: Nagle, detail: &Detail) -> io::Result<()> {
-    if nagle != Nagle::Unknown {
-        frames(out, r#","nagle_frames":["#, detail.proof);
-    }
+fn detail(out: &mut Vec<u8>, detail: &Detail) -> io::Result<()> {
     if detail.variant != Variant::Unknown {
         name(out, r#","nagle_variant":""#, detail.variant.name());
         frames(out, r#"","nagle_variant_frames":["#, detail.variant_proof);

@@ -1,8 +1,8 @@
 //! One connection: both directions, the handshake, and the waits as they happen.
 
 use super::exchange::Exchanges;
+use super::exchanged::Exchanged;
 use super::half::{Half, MSS_CUT, known};
-use super::latency::Exchanged;
 use super::sending::Sending;
 use super::table::{Endpoint, Ends};
 use super::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
@@ -198,7 +198,7 @@ impl Connection {
         let half = &mut self.halves[side as usize];
         let first_payload = segment.seq.wrapping_add(1);
         if half.has_syn() && half.is_copy(segment, now) {
-            half.rare_mut().duplicated += 1;
+            half.rarest_mut().duplicated += 1;
             return;
         }
         if half.has_syn() {
@@ -261,17 +261,17 @@ impl Connection {
         let missing = unseen_bytes.min(u64::from(segment.len));
         let fills = missing > 0 && unseen_frame == last.frame;
         if fills {
-            half.rare_mut().unseen_bytes -= missing;
+            half.rarest_mut().unseen_bytes -= missing;
         }
         if fills && since < half.reorder_ns() {
-            half.rare_mut().reordered += 1;
+            half.rarest_mut().reordered += 1;
             return;
         }
         if fills {
             sinks.waits.mark_lost(self.id, side, last.frame);
         }
         if half.is_copy(segment, now) {
-            half.rare_mut().duplicated += 1;
+            half.rarest_mut().duplicated += 1;
             return;
         }
         half.set_recovering();
@@ -322,7 +322,7 @@ impl Connection {
         let (half, peer) = (self.half(side), self.half(side.other()));
         let sending = Sending { half, peer, segment, len, mss, now };
         let contradicts = sending.contradicts_nagle();
-        let passes = sending.passes_full_ones() && half.rare().tail.0 == 0;
+        let passes = sending.passes_full_ones() && half.rarest().tail.0 == 0;
         let over = match half.is_recovering() {
             true => sending.wait_over_retransmission(self.id, side),
             false => None,
@@ -356,7 +356,7 @@ impl Connection {
             half.contradict(now.frame);
         }
         if passes {
-            half.rare_mut().tail = (half.last_data().frame, now.frame);
+            half.rarest_mut().tail = (half.last_data().frame, now.frame);
         }
         half.send(segment, len, now, mss);
         // Windows take 30 bits (RFC 7323, section 2.3), what is in flight 31.

@@ -3,7 +3,7 @@
 mod acks;
 mod facts;
 
-use super::rare::Rare;
+use super::rare::{Rare, Rarest};
 use super::state::{self, State};
 use super::{Mark, NETWORK_RTT_NS};
 use crate::decode::{ACK, FIN, Header, Options, RST, SYN};
@@ -118,9 +118,19 @@ impl Half {
         self.rare.as_deref().unwrap_or(&NONE)
     }
 
+    /// What is needed even less.
+    pub fn rarest(&self) -> &Rarest {
+        self.rare().rarest()
+    }
+
+    /// As `rarest`, to write to.
+    pub fn rarest_mut(&mut self) -> &mut Rarest {
+        self.rare_mut().rarest_mut()
+    }
+
     /// As `rare`, to write to.
     #[inline]
-    pub fn rare_mut(&mut self) -> &mut Rare {
+    fn rare_mut(&mut self) -> &mut Rare {
         self.rare.get_or_insert_with(|| Box::new(Rare::NONE))
     }
 
@@ -197,8 +207,8 @@ impl Half {
             self.state.clear(state::STRAY);
             return true;
         }
-        let believed = self.state.is(state::STRAY) && goes_on(self.rare().stray);
-        self.rare_mut().stray = seq;
+        let believed = self.state.is(state::STRAY) && goes_on(self.rarest().stray);
+        self.rarest_mut().stray = seq;
         self.state.put(state::STRAY, !believed);
         if believed {
             // What was acknowledged of the missing bytes is not known: begin anew.
@@ -233,7 +243,7 @@ impl Half {
         let shift = if scaled { self.window_scale } else { 0 };
         self.window = u32::from(segment.window) << shift;
         if self.window == 0 {
-            self.rare_mut().zero_window_frame = frame;
+            self.rarest_mut().zero_window_frame = frame;
             self.state.set(state::ZERO_WINDOW);
         }
     }
@@ -268,10 +278,10 @@ impl Half {
         let missing = seq::distance(self.snd_nxt, seq).max(0) as u64;
         self.offset += missing;
         self.state.set(state::JUMPED);
-        let rare = self.rare_mut();
-        rare.jumped += missing;
-        rare.unseen_bytes += missing;
-        rare.unseen_frame = frame;
+        let rarest = self.rarest_mut();
+        rarest.jumped += missing;
+        rarest.unseen_bytes += missing;
+        rarest.unseen_frame = frame;
         self.snd_nxt = seq;
         self.stop_timing();
     }
@@ -305,9 +315,9 @@ impl Half {
     pub fn repeat(&mut self, now: Mark) -> Mark {
         self.stop_timing();
         let (before, last_new) = (self.last_data, self.last_new());
-        let rare = self.rare_mut();
-        rare.retransmitted += 1;
-        rare.last_new = last_new;
+        let rarest = self.rarest_mut();
+        rarest.retransmitted += 1;
+        rarest.last_new = last_new;
         self.state.set(state::NEW_APART);
         self.last_data = now;
         before

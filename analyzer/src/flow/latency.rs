@@ -1,123 +1,144 @@
-//! Latencies of all exchanges, by server: histograms, so that memory does not follow the packets.
+//! Latencies: few as they are, many as a histogram, so that memory follows neither the packets nor
+//! the servers.
 
-use super::exchange::Exchange;
-use super::table::Endpoint;
-use hashbrown::HashMap;
 use hdrhistogram::Histogram;
 
-/// Latencies in ns, to two significant digits (within 1 %).
-pub type Latency = Histogram<u32>;
-
+/// A histogram takes some 10 kB, so up to here it pays to keep the latencies as they are.
+const FEW: usize = 128;
+/// Within 1 %; the middle of a histogram's step is within half of that.
 const SIGNIFICANT_DIGITS: u8 = 2;
 
-/// What one server's exchanges took.
+/// Latencies in ns, none of them negative.
 #[derive(Debug, Clone)]
-pub struct ServerLatency {
-    pub server: Endpoint,
-    pub latency: Latency,
-    /// Those with a wait that may be a stall, until it is judged.
-    pub suspects: Vec<Suspect>,
+pub enum Latency {
+    Few(Vec<u64>),
+    Many(Box<Histogram<u32>>),
 }
 
-/// An exchange with a wait that may be a stall, as small as it goes.
-#[derive(Debug, Clone, Copy)]
-pub struct Suspect {
-    pub connection: u32,
-    /// From its first frame to its last.
-    frames: u32,
-    pub begin_frame: u64,
-    pub latency_ns: i64,
-}
-
-/// Every exchange goes through here.
-#[derive(Debug, Default)]
-pub struct Exchanged {
-    /// All of them, if they were asked for.
-    pub all: Option<Listed>,
-    pub servers: Vec<ServerLatency>,
-    by_endpoint: HashMap<Endpoint, u32, foldhash::fast::RandomState>,
-}
-
-/// Exchanges one by one.
-#[derive(Debug, Default)]
-pub struct Listed {
-    pub rows: Vec<Exchange>,
-    /// Bytes that client and server of each connection had sent before the current exchange.
-    before: Vec<[u64; 2]>,
-}
-
-impl Exchanged {
-    pub fn new(keep_all: bool) -> Self {
-        Self { all: keep_all.then(Listed::default), ..Self::default() }
+impl Default for Latency {
+    fn default() -> Self {
+        Self::Few(Vec::new())
     }
+}
 
-    /// Takes a complete exchange with `server`, which has the place `index` here once it is set.
-    pub fn add(
-        &mut self,
-        exchange: Exchange,
-        suspect: bool,
-        server: &Endpoint,
-        index: &mut Option<u32>,
-    ) {
-        let index = *index.get_or_insert_with(|| self.place(*server));
-        self.servers[index as usize].record(&exchange, suspect);
-        if let Some(all) = &mut self.all {
-            all.rows.push(exchange);
+impl Latency {
+    pub fn record(&mut self, latency_ns: u64) {
+        match self {
+            Self::Few(values) if values.len() < FEW => values.push(latency_ns),
+            Self::Few(values) => {
+                let mut many = histogram(values);
+                add(&mut many, latency_ns);
+                *self = Self::Many(Box::new(many));
+            }
+            Self::Many(many) => add(many, latency_ns),
         }
     }
 
-    fn place(&mut self, server: Endpoint) -> u32 {
-        *self.by_endpoint.entry(server).or_insert_with(|| {
-            self.servers.push(ServerLatency::new(server));
-            self.servers.len() as u32 - 1
-        })
-    }
-}
-
-impl Listed {
-    /// What client and server of `connection` have sent since this was last asked, of `bytes` in all.
-    pub fn bytes_since(&mut self, connection: u32, bytes: [u64; 2]) -> [u64; 2] {
-        let connection = connection as usize;
-        if self.before.len() <= connection {
-            self.before.resize(connection + 1, [0; 2]);
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Few(values) => values.len() as u64,
+            Self::Many(many) => many.len(),
         }
-        let before = std::mem::replace(&mut self.before[connection], bytes);
-        [bytes[0] - before[0], bytes[1] - before[1]]
-    }
-}
-
-impl ServerLatency {
-    fn new(server: Endpoint) -> Self {
-        Self { server, latency: empty(), suspects: Vec::new() }
     }
 
-    fn record(&mut self, exchange: &Exchange, suspect: bool) {
-        // A histogram that grows by itself refuses no value.
-        let _ = self.latency.record(exchange.latency_ns() as u64);
-        if suspect {
-            self.suspects.push(Suspect::new(exchange));
+    /// The least latencies that at least these shares, between 0 and 1, do not exceed; 0 where
+    /// there are none.
+    pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [u64; N] {
+        match self {
+            Self::Few(values) => {
+                let mut sorted = values.clone();
+                sorted.sort_unstable();
+                shares.map(|share| {
+                    let rank = (share * sorted.len() as f64).ceil() as usize;
+                    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0)
+                })
+            }
+            Self::Many(many) => {
+                shares.map(|share| many.median_equivalent(many.value_at_quantile(share)))
+            }
+        }
+    }
+
+    /// As it would be if the latencies `from`, which are among these, were those of `to`.
+    pub fn moved(&self, from: &Self, to: &Self) -> Self {
+        let (Self::Few(values), Self::Few(from), Self::Few(to)) = (self, from, to) else {
+            let mut many = self.histogram();
+            // Those of `from` are in it, and it grows by itself: neither is refused.
+            let _ = many.subtract(from.histogram());
+            let _ = many.add(to.histogram());
+            return Self::Many(Box::new(many));
+        };
+        let mut moved = values.clone();
+        for (from, to) in from.iter().zip(to) {
+            if let Some(value) = moved.iter_mut().find(|value| *value == from) {
+                *value = *to;
+            }
+        }
+        Self::Few(moved)
+    }
+
+    fn histogram(&self) -> Histogram<u32> {
+        match self {
+            Self::Few(values) => histogram(values),
+            Self::Many(many) => Histogram::clone(many),
         }
     }
 }
 
-impl Suspect {
-    fn new(exchange: &Exchange) -> Self {
-        let frames = exchange.end.frame.saturating_sub(exchange.begin.frame);
-        Self {
-            connection: exchange.connection,
-            frames: u32::try_from(frames).unwrap_or(u32::MAX),
-            begin_frame: exchange.begin.frame,
-            latency_ns: exchange.latency_ns(),
-        }
-    }
-
-    pub fn end_frame(&self) -> u64 {
-        self.begin_frame + u64::from(self.frames)
-    }
-}
-
-/// An empty histogram; it grows by itself.
 #[expect(clippy::expect_used, reason = "one to five digits are allowed")]
-pub fn empty() -> Latency {
-    Histogram::new(SIGNIFICANT_DIGITS).expect("two significant digits")
+fn histogram(values: &[u64]) -> Histogram<u32> {
+    let mut many = Histogram::new(SIGNIFICANT_DIGITS).expect("two significant digits");
+    for &value in values {
+        add(&mut many, value);
+    }
+    many
+}
+
+fn add(many: &mut Histogram<u32>, value: u64) {
+    // A histogram that grows by itself refuses no value.
+    let _ = many.record(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn latency(values_ms: impl IntoIterator<Item = u64>) -> Latency {
+        let mut latency = Latency::default();
+        values_ms.into_iter().for_each(|value_ms| latency.record(value_ms * MS));
+        latency
+    }
+
+    #[test]
+    fn few_latencies_keep_all_their_digits() {
+        let latency = latency([41, 3, 7, 5]);
+        assert_eq!(
+            latency.quantiles([0.0, 0.5, 0.75, 0.76, 1.0]),
+            [3, 5, 7, 41, 41].map(|ms| ms * MS)
+        );
+        assert_eq!(Latency::default().quantiles([0.5]), [0]);
+    }
+
+    #[test]
+    fn many_latencies_are_within_half_a_percent() {
+        let latency = latency(1..=1000);
+        assert_eq!(latency.len(), 1000);
+        for (found, right) in latency.quantiles([0.5, 0.99]).into_iter().zip([500, 990]) {
+            assert!(
+                found.abs_diff(right * MS) <= right * MS / 200,
+                "{found} instead of {right} ms"
+            );
+        }
+    }
+
+    #[test]
+    fn moved_latencies_are_those_that_would_have_been() {
+        let few = latency([41, 1, 41]).moved(&latency([41]), &latency([2]));
+        assert_eq!(few.quantiles([0.3, 0.6, 1.0]), [1, 2, 41].map(|ms| ms * MS));
+        let many = latency((0..500).map(|_| 41)).moved(&latency([41; 300]), &latency([2; 300]));
+        assert_eq!(many.len(), 500);
+        assert!(many.quantiles([0.6])[0] < 3 * MS && many.quantiles([0.61])[0] > 40 * MS);
+    }
 }

@@ -3,6 +3,7 @@
 mod connection;
 mod connections;
 mod exchange;
+mod exchanged;
 mod half;
 mod latency;
 mod rare;
@@ -13,9 +14,10 @@ mod table;
 pub use connection::{Connection, DEFAULT_MSS, Sinks};
 pub use connections::Connections;
 pub use exchange::Exchange;
+pub use exchanged::{Exchanged, ServerLatency, Suspect};
 pub use half::Half;
-pub use latency::{Exchanged, Latency, ServerLatency, Suspect, empty as empty_latency};
-pub use rare::Rare;
+pub use latency::Latency;
+pub use rare::Rarest;
 pub use table::{Endpoint, Ends, Table};
 
 /// From this round trip on there is a network between the capture point and a host.

@@ -27,8 +27,8 @@ impl Half {
     pub(super) fn settle_small(&mut self) {
         if self.state.is(state::SMALL_IS_NEW) {
             let small_sent = self.small_sent();
-            let rare = self.rare_mut();
-            (rare.small_sent, rare.small_len) = small_sent;
+            let rarest = self.rarest_mut();
+            (rarest.small_sent, rarest.small_len) = small_sent;
             self.state.clear(state::SMALL_IS_NEW);
         }
     }
@@ -78,11 +78,11 @@ impl Half {
     #[cold]
     fn part_from_small(&mut self) {
         if self.state.is(state::ALL_WITH_SMALL) {
-            self.rare_mut().all_acked = self.small_acked();
+            self.rarest_mut().all_acked = self.small_acked();
             self.state.set(state::ALL_APART);
         }
         if self.state.is(state::ADVANCED_WITH_SMALL) {
-            self.rare_mut().advanced = self.small_acked;
+            self.rarest_mut().advanced = self.small_acked;
             self.state.set(state::ADVANCED_APART);
         }
         self.state.clear(state::ALL_WITH_SMALL | state::ADVANCED_WITH_SMALL);
@@ -92,12 +92,12 @@ impl Half {
         if all {
             let exactly_small = segment.ack == self.snd_sml;
             let (pure, fin) = (segment.len == 0, segment.has(FIN));
-            self.rare_mut().all_acked = Release { mark: now, pure, fin, exactly_small };
+            self.rarest_mut().all_acked = Release { mark: now, pure, fin, exactly_small };
             self.state.clear(state::ALL_WITH_SMALL);
             self.state.set(state::ALL_APART);
         }
         if advances {
-            self.rare_mut().advanced = now;
+            self.rarest_mut().advanced = now;
             self.state.set(state::ADVANCED_APART);
         }
     }

@@ -45,7 +45,7 @@ impl Half {
     #[inline]
     pub fn bytes(&self) -> u64 {
         match self.state.is(state::JUMPED) {
-            true => self.offset - self.rare().jumped,
+            true => self.offset - self.rarest().jumped,
             false => self.offset,
         }
     }
@@ -53,7 +53,7 @@ impl Half {
     /// Payload bytes that never came, and the last frame before or in which they went missing.
     pub fn unseen(&self) -> (u64, u64) {
         match self.state.is(state::JUMPED) {
-            true => (self.rare().unseen_bytes, self.rare().unseen_frame),
+            true => (self.rarest().unseen_bytes, self.rarest().unseen_frame),
             false => (0, 0),
         }
     }
@@ -61,7 +61,7 @@ impl Half {
     /// Last frame in which this host advertised a window of zero; 0 for none.
     pub fn zero_window_frame(&self) -> u64 {
         match self.state.is(state::ZERO_WINDOW) {
-            true => self.rare().zero_window_frame,
+            true => self.rarest().zero_window_frame,
             false => 0,
         }
     }
@@ -86,7 +86,7 @@ impl Half {
     #[inline]
     pub fn last_new(&self) -> Mark {
         match self.state.is(state::NEW_APART) {
-            true => self.rare().last_new,
+            true => self.rarest().last_new,
             false => self.last_data,
         }
     }
@@ -95,7 +95,7 @@ impl Half {
     pub fn small_sent(&self) -> (Mark, u32) {
         match self.state.is(state::SMALL_IS_NEW) {
             true => (self.last_new(), self.last_len),
-            false => (self.rare().small_sent, self.rare().small_len),
+            false => (self.rarest().small_sent, self.rarest().small_len),
         }
     }
 
@@ -113,7 +113,7 @@ impl Half {
     pub fn all_acked(&self) -> Release {
         match (self.state.is(state::ALL_WITH_SMALL), self.state.is(state::ALL_APART)) {
             (true, _) => self.small_acked(),
-            (_, true) => self.rare().all_acked,
+            (_, true) => self.rarest().all_acked,
             _ => Release::default(),
         }
     }
@@ -122,7 +122,7 @@ impl Half {
     pub fn advanced(&self) -> Mark {
         match (self.state.is(state::ADVANCED_WITH_SMALL), self.state.is(state::ADVANCED_APART)) {
             (true, _) => self.small_acked,
-            (_, true) => self.rare().advanced,
+            (_, true) => self.rarest().advanced,
             _ => Mark::default(),
         }
     }

@@ -1,0 +1,111 @@
+//! All exchanges, by server.
+
+use super::exchange::Exchange;
+use super::latency::Latency;
+use super::table::Endpoint;
+use hashbrown::HashMap;
+
+/// What one server's exchanges took.
+#[derive(Debug, Clone)]
+pub struct ServerLatency {
+    pub server: Endpoint,
+    pub latency: Latency,
+    /// Those with a wait that may be a stall, until it is judged.
+    pub suspects: Vec<Suspect>,
+}
+
+/// An exchange with a wait that may be a stall, as small as it goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Suspect {
+    pub connection: u32,
+    /// From its first frame to its last.
+    frames: u32,
+    pub begin_frame: u64,
+    pub latency_ns: i64,
+}
+
+/// Every exchange goes through here.
+#[derive(Debug, Default)]
+pub struct Exchanged {
+    /// All of them, if they were asked for.
+    pub all: Option<Listed>,
+    pub servers: Vec<ServerLatency>,
+    by_endpoint: HashMap<Endpoint, u32, foldhash::fast::RandomState>,
+}
+
+/// Exchanges one by one.
+#[derive(Debug, Default)]
+pub struct Listed {
+    pub rows: Vec<Exchange>,
+    /// Bytes that client and server of each connection had sent before the current exchange.
+    before: Vec<[u64; 2]>,
+}
+
+impl Exchanged {
+    pub fn new(keep_all: bool) -> Self {
+        Self { all: keep_all.then(Listed::default), ..Self::default() }
+    }
+
+    /// Takes a complete exchange with `server`, which has the place `index` here once it is set.
+    pub fn add(
+        &mut self,
+        exchange: Exchange,
+        suspect: bool,
+        server: &Endpoint,
+        index: &mut Option<u32>,
+    ) {
+        let index = *index.get_or_insert_with(|| self.place(*server));
+        self.servers[index as usize].record(&exchange, suspect);
+        if let Some(all) = &mut self.all {
+            all.rows.push(exchange);
+        }
+    }
+
+    fn place(&mut self, server: Endpoint) -> u32 {
+        *self.by_endpoint.entry(server).or_insert_with(|| {
+            self.servers.push(ServerLatency::new(server));
+            self.servers.len() as u32 - 1
+        })
+    }
+}
+
+impl Listed {
+    /// What client and server of `connection` have sent since this was last asked, of `bytes` in all.
+    pub fn bytes_since(&mut self, connection: u32, bytes: [u64; 2]) -> [u64; 2] {
+        let connection = connection as usize;
+        if self.before.len() <= connection {
+            self.before.resize(connection + 1, [0; 2]);
+        }
+        let before = std::mem::replace(&mut self.before[connection], bytes);
+        [bytes[0] - before[0], bytes[1] - before[1]]
+    }
+}
+
+impl ServerLatency {
+    fn new(server: Endpoint) -> Self {
+        Self { server, latency: Latency::default(), suspects: Vec::new() }
+    }
+
+    fn record(&mut self, exchange: &Exchange, suspect: bool) {
+        self.latency.record(exchange.latency_ns() as u64);
+        if suspect {
+            self.suspects.push(Suspect::new(exchange));
+        }
+    }
+}
+
+impl Suspect {
+    fn new(exchange: &Exchange) -> Self {
+        let frames = exchange.end.frame.saturating_sub(exchange.begin.frame);
+        Self {
+            connection: exchange.connection,
+            frames: u32::try_from(frames).unwrap_or(u32::MAX),
+            begin_frame: exchange.begin.frame,
+            latency_ns: exchange.latency_ns(),
+        }
+    }
+
+    pub fn end_frame(&self) -> u64 {
+        self.begin_frame + u64::from(self.frames)
+    }
+}
