@@ -201,3 +201,20 @@ def test_a_timer_that_was_always_cut_short_is_not_named(scan_frames: Scanned) ->
     (group,) = scan_frames(made.frames).core.groups()
     assert group.stalls == 4
     assert group.consistent_with == ""
+
+
+def test_the_ack_of_a_fin_is_no_delayed_ack_of_the_data_before_it(scan_frames: Scanned) -> None:
+    made = opened(rtt_ms=100.0)
+    made.data("client", 50)
+    made.wait(made.rtt_ms)
+    made.data("server", 90)
+    made.wait(0.02)
+    made.ack("client")
+    made.data("client", 0, "FA")
+    made.wait(made.rtt_ms + 30.0)
+    made.data("server", 0, "FA")
+    made.wait(0.02)
+    made.ack("client")
+    scan = scan_frames(made.frames)
+    assert "delayed_ack" not in set(scan.waits["cause"])
+    assert set(scan.connections["client_delayed_ack_ms"].isna()) == {True}

@@ -114,7 +114,7 @@ impl Reason<'_> {
         let after_ns = wait.ack.time_ns - wait.from.time_ns;
         duration(out, " is a pure ACK, which no application sees, ", after_ns);
         number(out, " after frame ", wait.from.frame);
-        let delay_ns = self.finding.ack_delay_ns;
+        let delay_ns = self.verdict.ack_delay_ns(wait);
         match (self.finding.cause, self.verdict.end(receiver).rtt_ns()) {
             (Cause::NagleDelack, Some(rtt_ns)) => {
                 duration(out, ": ", delay_ns);

@@ -117,7 +117,7 @@ impl Members {
             group.confidence = group.confidence.max(stall.confidence);
             // A retransmission cuts the delay short.
             if !stall.wait.is(fact::RESENT) {
-                self.ack_delays_ns.push(stall.ack_delay_ns);
+                self.ack_delays_ns.push(verdict.ack_delay_ns(&stall.wait));
             }
             self.pieces.add(&stall.wait);
         }

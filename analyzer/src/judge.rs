@@ -68,8 +68,6 @@ pub struct Finding {
     pub wait: Wait,
     pub cause: Cause,
     pub confidence: Confidence,
-    /// How long the receiver sat on the ACK, in ns (stalls and delayed ACKs).
-    pub ack_delay_ns: i64,
 }
 
 /// What is known of one end of a connection. Kept small: captures hold millions.
@@ -160,6 +158,11 @@ impl Verdict {
 
     pub fn rtt_ns(&self) -> Option<i64> {
         Some(self.ends[0].rtt_ns()? + self.ends[1].rtt_ns()?)
+    }
+
+    /// How long the receiver sat on the ACK of a wait, in ns; 0 where there is none.
+    pub fn ack_delay_ns(&self, wait: &Wait) -> i64 {
+        wait.ack_delay_ns(self.end(wait.acknowledged_by()).rtt_ns())
     }
 
     /// Mean latency of the exchanges, as measured.
@@ -264,15 +267,7 @@ impl Judgement {
         let nagle_off = locked && self.contradicted.next().unwrap_or(false);
         self.direction.off_or_paced = nagle_off || self.paced;
         let cause = Cause::of(wait, &self.direction);
-        Finding {
-            wait: *wait,
-            cause,
-            confidence: self.confidence(wait),
-            ack_delay_ns: match wait.has_ack() {
-                true => self.direction.ack_delay_ns(wait),
-                false => 0,
-            },
-        }
+        Finding { wait: *wait, cause, confidence: self.confidence(wait) }
     }
 
     /// From the chance that the release met the ACK by accident. Alone, an event is certain if it
@@ -317,7 +312,7 @@ fn end(connection: &Connection, side: Side, findings: &[Finding], lock: Lock) ->
         duplicated,
         reordered,
         unseen_bytes,
-        delayed_acks: timer(side, findings),
+        delayed_acks: timer(half, side, findings),
         lock,
     };
     let told = !findings.is_empty()
@@ -353,22 +348,22 @@ fn nagle(half: &Half, side: Side, findings: &[Finding]) -> (Nagle, (u64, u64)) {
 
 /// The delays of `side`'s ACKs: those that held something back if there are any, else all that
 /// ended a wait or that nothing followed.
-fn timer(side: Side, findings: &[Finding]) -> Option<Timer> {
+fn timer(half: &Half, side: Side, findings: &[Finding]) -> Option<Timer> {
+    let delay_ns = |finding: &Finding| finding.wait.ack_delay_ns(known(half));
     let late = |finding: &&Finding| {
         let wait = &finding.wait;
-        let receiver = if wait.is(fact::ACK_ONLY) { wait.by } else { wait.by.other() };
-        receiver == side
+        wait.acknowledged_by() == side
             && wait.is(fact::PURE_ACK)
             // Cut short: the timer is longer than that.
             && !wait.is(fact::RESENT)
-            && finding.ack_delay_ns >= SHORTEST_DELAYED_ACK_NS
+            && delay_ns(finding) >= SHORTEST_DELAYED_ACK_NS
     };
     let delays = |stalls_only: bool| {
         let chosen = findings
             .iter()
             .filter(late)
             .filter(|finding| !stalls_only || finding.cause == Cause::NagleDelack);
-        Timer::of(&mut chosen.map(|finding| finding.ack_delay_ns).collect::<Vec<i64>>())
+        Timer::of(&mut chosen.map(delay_ns).collect::<Vec<i64>>())
     };
     delays(true).or_else(|| delays(false))
 }

@@ -12,7 +12,7 @@ use std::thread;
 impl Finding {
     /// A wait before all of its connection is known.
     pub fn unjudged(wait: Wait) -> Self {
-        Self { wait, cause: Cause::Unknown, confidence: Confidence::Possible, ack_delay_ns: 0 }
+        Self { wait, cause: Cause::Unknown, confidence: Confidence::Possible }
     }
 }
 

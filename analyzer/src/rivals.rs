@@ -116,7 +116,7 @@ fn program(finding: &Finding, verdict: &Verdict) -> Rival {
 fn late_ack(finding: &Finding, verdict: &Verdict) -> Rival {
     let wait = &finding.wait;
     let receiver: Side = wait.by.other();
-    let delay = Ms(finding.ack_delay_ns);
+    let delay = Ms(verdict.ack_delay_ns(wait));
     let (name, why) = match (finding.cause, verdict.end(receiver).rtt_ns()) {
         (Cause::NagleDelack, Some(rtt_ns)) => (
             "slow network",

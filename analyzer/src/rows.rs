@@ -348,7 +348,7 @@ impl WaitRow {
             len_from: wait.unacked_len,
             len_to: wait.len,
             wait_ms: ms(wait.wait_ns()),
-            ack_delay_ms: ms(finding.ack_delay_ns),
+            ack_delay_ms: ms(verdict.ack_delay_ns(wait)),
             release_ms: ms(wait.release_ns()),
             own_data_before: wait.is(wait::fact::OWN_DATA_BEFORE),
             evidence: match stall {

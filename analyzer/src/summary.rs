@@ -117,7 +117,8 @@ fn is_blurred(scan: &Scan, index: usize) -> bool {
         let rtt_ns = end.detail().lock.center_ns;
         let late = |finding: &&Finding| {
             let small = is_freed(&finding.wait) && finding.wait.is(fact::SMALL);
-            small && finding.wait.by == side && finding.ack_delay_ns >= SHORTEST_DELAYED_ACK_NS
+            let late = verdict.ack_delay_ns(&finding.wait) >= SHORTEST_DELAYED_ACK_NS;
+            small && finding.wait.by == side && late
         };
         let waits = || scan.findings_of(index).iter().filter(late).map(|finding| &finding.wait);
         let about = (rtt_ns / 2)..=(rtt_ns * 2);

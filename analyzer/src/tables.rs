@@ -161,7 +161,12 @@ pub fn stalls(scan: &Scan) -> Table {
         ("frame_held", integers(rows, |row| row.wait.to.frame)),
         ("time_ns", times(rows, |row| row.wait.to.time_ns)),
         ("wait_ms", durations(rows, |row| row.wait.wait_ns())),
-        ("ack_delay_ms", durations(rows, |row| row.ack_delay_ns)),
+        (
+            "ack_delay_ms",
+            durations(rows, |row| {
+                scan.verdicts[row.wait.connection as usize].ack_delay_ns(&row.wait)
+            }),
+        ),
         ("release_ms", durations(rows, |row| row.wait.release_ns())),
     ]
 }

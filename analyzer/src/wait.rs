@@ -116,6 +116,19 @@ impl Wait {
     pub fn has_ack(&self) -> bool {
         self.ack.frame != 0
     }
+
+    /// Who sent the ACK.
+    pub fn acknowledged_by(&self) -> Side {
+        if self.is(fact::ACK_ONLY) { self.by } else { self.by.other() }
+    }
+
+    /// How long the receiver, which is `rtt_ns` away, sat on the ACK; 0 where there is none.
+    pub fn ack_delay_ns(&self, rtt_ns: Option<i64>) -> i64 {
+        match self.has_ack() {
+            true => (self.ack_ns() - rtt_ns.unwrap_or(0)).max(0),
+            false => 0,
+        }
+    }
 }
 
 /// Waits that may be stalls are all kept. The others (think time, mostly) are kept up to this
@@ -169,5 +182,34 @@ impl Waits {
     pub fn count_other(&mut self, wait_ns: i64) {
         self.unlisted += 1;
         self.unlisted_ns = self.unlisted_ns.saturating_add(wait_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client 26 ms away acknowledges after its timer of 40 ms; its ACK is all that comes.
+    #[test]
+    fn the_way_to_who_acknowledges_is_no_delay() {
+        let at = |time_ns: i64, frame| Mark { time_ns, frame };
+        let late = Wait {
+            connection: 0,
+            by: Side::Client,
+            facts: fact::ACK_ONLY | fact::PURE_ACK,
+            from: at(0, 1),
+            to: at(66_000_000, 2),
+            ack: at(66_000_000, 2),
+            rel_seq: 0,
+            len: 0,
+            unacked_len: 100,
+            unacked_ns: 0,
+            contradictions: 0,
+        };
+        assert_eq!(late.acknowledged_by(), Side::Client);
+        assert_eq!(late.ack_delay_ns(Some(26_000_000)), 40_000_000);
+        let held = Wait { facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK, ..late };
+        assert_eq!(held.acknowledged_by(), Side::Server);
+        assert_eq!(Wait { ack: Mark::NONE, ..held }.ack_delay_ns(None), 0);
     }
 }

@@ -32,7 +32,7 @@ pub struct Direction {
 impl Direction {
     /// How long the receiver sat on its ACK; never negative.
     pub fn ack_delay_ns(&self, wait: &Wait) -> i64 {
-        (wait.ack_ns() - self.receiver_rtt_ns.unwrap_or(0)).max(0)
+        wait.ack_delay_ns(self.receiver_rtt_ns)
     }
 
     /// Was this wait a hold by Nagle's algorithm?

@@ -97,7 +97,7 @@ impl Row {
             frame_held: wait.to.frame,
             time_ns: wait.to.time_ns,
             wait_ms: ms(wait.wait_ns()),
-            ack_delay_ms: ms(finding.ack_delay_ns),
+            ack_delay_ms: ms(verdict.ack_delay_ns(wait)),
             release_ms: ms(wait.release_ns()),
         }
     }

@@ -51,7 +51,7 @@ fn stall(out: &mut Vec<u8>, finding: &Finding, verdict: &Verdict) -> io::Result<
     integer(out, r#","frame_held":"#, wait.to.frame);
     integer(out, r#","time_ns":"#, wait.to.time_ns);
     duration(out, r#","wait_ms":"#, wait.wait_ns())?;
-    duration(out, r#","ack_delay_ms":"#, finding.ack_delay_ns)?;
+    duration(out, r#","ack_delay_ms":"#, verdict.ack_delay_ns(wait))?;
     duration(out, r#","release_ms":"#, wait.release_ns())?;
     name(out, r#","confidence":""#, finding.confidence.name());
     out.extend_from_slice(br#"","evidence":["#);

@@ -400,6 +400,7 @@ impl Half {
         if seq == self.snd_nxt {
             self.settle_timing();
             self.snd_nxt = seq.wrapping_add(1);
+            self.state.set(state::ENDED);
         }
     }
 

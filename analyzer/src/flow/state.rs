@@ -48,6 +48,9 @@ pub const ALL_APART: u32 = 1 << 18;
 pub const ADVANCED_WITH_SMALL: u32 = 1 << 19;
 pub const ADVANCED_APART: u32 = 1 << 20;
 
+/// Its FIN was captured, just before `snd_nxt`.
+pub const ENDED: u32 = 1 << 25;
+
 /// What new data makes forgotten.
 pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
 

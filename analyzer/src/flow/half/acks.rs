@@ -56,12 +56,17 @@ impl Half {
         if frees_small {
             self.state.set_if(frees_all, state::ALL_WITH_SMALL);
             self.state.set_if(advances, state::ADVANCED_WITH_SMALL);
-        } else if self.offset > 0 && (frees_all || advances) {
-            // Nothing waits for the ACK of a SYN.
+        } else if self.is_data_unacked() && (frees_all || advances) {
             self.take_other_ack(segment, now, frees_all, advances);
         }
         self.acknowledge(ack);
         self.round_trip(ack, now)
+    }
+
+    /// Is it more than a SYN or a FIN? Nothing waits for their ACKs.
+    fn is_data_unacked(&self) -> bool {
+        let fin = u32::from(self.state.is(state::ENDED));
+        self.offset > 0 && seq::lt(self.snd_una, self.snd_nxt.wrapping_sub(fin))
     }
 
     fn take_small_ack(&mut self, segment: &Header, now: Mark) {
