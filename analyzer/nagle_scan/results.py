@@ -92,6 +92,8 @@ class Scan:
     def connections(self) -> pd.DataFrame:
         """One row per connection; the index `connection` equals Wireshark's `tcp.stream`.
 
+        Of a port scan, the many that were refused or never answered are only counted.
+
         For each end (`client_`, `server_`): `addr`, `port` (int64), `nagle` (category: `on`,
         `off`, `unknown`), `nagle_variant` (category: `classic`, RFC 896, `minshall`, as in Linux,
         `unknown`), `rtt_ms` (float64: round trip between the capture point and that end,
@@ -169,7 +171,8 @@ class Scan:
         """One connection, which shows itself well in a notebook. Raises `KeyError`."""
         from nagle_scan.notebook import Connection
 
-        if self.core.connection(connection_id) is None:
+        known = 0 <= connection_id < self.core.summary().connections
+        if not known or self.core.connection(connection_id) is None:
             raise KeyError(connection_id)
         return Connection(self, connection_id)
 

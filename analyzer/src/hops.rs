@@ -2,7 +2,7 @@
 //! the first client to the last server, and what each hop of it loses.
 
 use crate::flow::Side;
-use crate::judge::Verdict;
+use crate::judge::{Finding, Verdict};
 use crate::scan::Scan;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -37,7 +37,7 @@ pub fn hops(scan: &Scan) -> Vec<Hop> {
     let relays: BTreeSet<IpAddr> =
         calls.iter().map(|(client, _)| *client).filter(|addr| depths.contains_key(addr)).collect();
     let mut hops: BTreeMap<(u32, Option<IpAddr>, IpAddr, u16), Hop> = BTreeMap::new();
-    for verdict in &scan.verdicts {
+    for (index, verdict) in scan.verdicts.iter().enumerate() {
         let Some((client, server)) = call(verdict) else { continue };
         if !relays.contains(&client) && !relays.contains(&server) {
             continue;
@@ -46,7 +46,11 @@ pub fn hops(scan: &Scan) -> Vec<Hop> {
         let port = verdict.end(Side::Server).endpoint.port;
         let relay = relays.contains(&client).then_some(client);
         let hop = hops.entry((number, relay, server, port));
-        hop.or_insert_with(|| Hop::new(number, server, port)).add(scan, verdict, client);
+        hop.or_insert_with(|| Hop::new(number, server, port)).add(
+            verdict,
+            scan.findings_of(index),
+            client,
+        );
     }
     hops.into_values().collect()
 }
@@ -67,10 +71,10 @@ impl Hop {
         }
     }
 
-    fn add(&mut self, scan: &Scan, verdict: &Verdict, client: IpAddr) {
+    fn add(&mut self, verdict: &Verdict, findings: &[Finding], client: IpAddr) {
         let by = |side: Side| {
-            let findings = scan.findings_of(verdict.id as usize).iter();
-            findings.filter(|row| row.cause.is_stall() && row.wait.by == side).count() as u64
+            let stalls = findings.iter().filter(|row| row.cause.is_stall() && row.wait.by == side);
+            stalls.count() as u64
         };
         self.clients.insert(client);
         self.connections += 1;

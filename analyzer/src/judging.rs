@@ -19,10 +19,10 @@ impl Finding {
 /// Connections that one thread judges in one go.
 const CHUNK: usize = 64;
 
-/// Connections, numbered one after the other, and their waits.
+/// Connections in the order of their numbers, and their waits.
 type Piece<'a> = (&'a [Connection], &'a mut [Finding]);
 
-/// Judges `connections`, which are numbered from 0, by their waits; the capture's clock ticks every
+/// Judges `connections` by their waits; the capture's clock ticks every
 /// `clock_ns`. The waits become findings where they lie, in the order of their connections.
 ///
 /// Returns the verdicts and where each connection's findings begin, with one entry more. The last
@@ -35,8 +35,8 @@ pub fn judge_all(
     sort(waits, connections.len() as u32 / 2);
     let mut blocks = Vec::new();
     let mut rest = waits.as_mut_slice();
-    while let Some(block) = connections.pop_block() {
-        let before = rest.partition_point(|row| (row.wait.connection as usize) < connections.len());
+    while let Some((first, block)) = connections.pop_block() {
+        let before = rest.partition_point(|row| row.wait.connection < first);
         let own = rest.split_off_mut(before..).unwrap_or_default();
         blocks.push(judge_block(&block, own, clock_ns));
     }

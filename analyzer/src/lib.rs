@@ -117,17 +117,18 @@ impl PyScan {
     }
 
     /// One connection; `None` if there is no such id.
-    fn connection(&self, id: usize) -> Option<ConnectionRow> {
-        let verdict = self.scan.verdicts.get(id)?;
-        Some(ConnectionRow::new(verdict, self.scan.findings_of(id)))
+    fn connection(&self, id: u32) -> Option<ConnectionRow> {
+        let index = self.scan.index_of(id)?;
+        Some(ConnectionRow::new(&self.scan.verdicts[index], self.scan.findings_of(index)))
     }
 
     /// The stalls of one connection, the clearest first; none if there is no such id.
-    fn stalls_of(&self, id: usize, limit: usize) -> Vec<WaitRow> {
-        let Some(verdict) = self.scan.verdicts.get(id) else {
+    fn stalls_of(&self, id: u32, limit: usize) -> Vec<WaitRow> {
+        let Some(index) = self.scan.index_of(id) else {
             return Vec::new();
         };
-        let stalls = summary::clearest_of(&self.scan, id, limit);
+        let verdict = &self.scan.verdicts[index];
+        let stalls = summary::clearest_of(&self.scan, index, limit);
         stalls.into_iter().map(|finding| WaitRow::new(finding, verdict)).collect()
     }
 

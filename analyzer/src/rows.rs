@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 #[pyclass(frozen, get_all)]
 pub struct Summary {
     pub connections: u64,
+    pub connections_not_listed: u64,
     pub tcp_packets: u64,
     pub packets: u64,
     pub affected_connections: u64,
@@ -179,6 +180,7 @@ impl Summary {
         let with_frames = || captures.iter().filter(|capture| capture.packets > 0);
         Self {
             connections: summary.connections,
+            connections_not_listed: summary.connections_not_listed,
             tcp_packets: summary.tcp_packets,
             packets: captures.iter().map(|capture| capture.packets).sum(),
             affected_connections: summary.affected_connections,

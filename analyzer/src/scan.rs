@@ -27,6 +27,10 @@ pub struct Scan {
     pub captures: Vec<CaptureSummary>,
     /// The scheme under which its addresses were replaced, if they were.
     pub anonymized: Option<&'static str>,
+    /// How many connections there are.
+    pub connections: u64,
+    /// On each of them, in the order of their numbers; those of a port scan are left out, which were
+    /// refused or never answered.
     pub verdicts: Vec<Verdict>,
     pub findings: Vec<Finding>,
     /// Where each connection's findings begin; one entry more than `verdicts`.
@@ -39,9 +43,23 @@ pub struct Scan {
 }
 
 impl Scan {
+    /// Place of a connection among the verdicts; `None` if it is not listed.
+    pub fn index_of(&self, id: u32) -> Option<usize> {
+        index_of(&self.verdicts, id)
+    }
+
     /// The findings of the connection with this index.
     pub fn findings_of(&self, connection: usize) -> &[Finding] {
         own(&self.findings, &self.first_finding, connection)
+    }
+}
+
+/// Place of a connection among `verdicts`, which are in the order of their numbers.
+pub fn index_of(verdicts: &[Verdict], id: u32) -> Option<usize> {
+    match verdicts.get(id as usize) {
+        // Mostly none is missing.
+        Some(verdict) if verdict.id == id => Some(id as usize),
+        _ => verdicts.binary_search_by_key(&id, |verdict| verdict.id).ok(),
     }
 }
 
@@ -157,8 +175,9 @@ impl Tracker {
     fn warm(&self, segments: &[Captured]) {
         let mut all = 0;
         for captured in segments {
-            let connection = self.connections.get(captured.connection());
-            all ^= connection.warm(captured.by(), captured.header.len > 0);
+            if let Some(connection) = self.connections.get_whole(captured.connection()) {
+                all ^= connection.warm(captured.by(), captured.header.len > 0);
+            }
         }
         std::hint::black_box(all);
     }
@@ -175,7 +194,9 @@ impl Tracker {
         };
         for captured in segments {
             let by = captured.by();
-            let connection = self.connections.get_mut(captured.connection());
+            let Some(connection) = self.connections.get_mut(captured.connection()) else {
+                continue;
+            };
             see(connection, by, &captured.header, captured.mark);
             connection.take(by, &captured.header, captured.mark, &mut sinks);
         }
@@ -192,11 +213,13 @@ impl Tracker {
         }
         let mut findings = std::mem::take(&mut self.waits.kept);
         let clock_ns = reader::clock_ns(&captures);
+        let connections = self.connections.len() as u64;
         let (verdicts, first_finding) = judge_all(self.connections, &mut findings, clock_ns);
-        let servers = without_stalls(self.exchanged.servers, &findings, &first_finding);
+        let servers = without_stalls(self.exchanged.servers, &verdicts, &findings, &first_finding);
         Scan {
             captures,
             anonymized: None,
+            connections,
             verdicts,
             findings,
             first_finding,

@@ -3,8 +3,8 @@
 use crate::both_cores::in_order;
 use crate::evidence::ms;
 use crate::flow::{Endpoint, Latency, ServerLatency, Side, Suspect};
-use crate::judge::Finding;
-use crate::scan::{Scan, own};
+use crate::judge::{Finding, Verdict};
+use crate::scan::{Scan, index_of, own};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use serde::Serialize;
@@ -68,6 +68,7 @@ const CHUNK: usize = 4096;
 /// Looks for stalls in the exchanges with a wait that may be one, now that all is judged.
 pub fn without_stalls(
     servers: Vec<ServerLatency>,
+    verdicts: &[Verdict],
     findings: &[Finding],
     first: &[usize],
 ) -> Vec<ServerExchanges> {
@@ -79,8 +80,11 @@ pub fn without_stalls(
     let mut moved: Vec<Option<Moved>> = servers.iter().map(|_| None).collect();
     let work = |piece: usize| {
         let (server, suspects) = pieces[piece];
-        let rests = suspects.iter().filter_map(|suspect| rest(suspect, findings, first));
-        (server, rests.collect::<Vec<_>>())
+        let rest = |suspect: &Suspect| {
+            let index = index_of(verdicts, suspect.connection)?;
+            rest(suspect, own(findings, first, index))
+        };
+        (server, suspects.iter().filter_map(rest).collect::<Vec<_>>())
     };
     let Ok(()) = in_order(pieces.len(), work, |(server, rests)| {
         if !rests.is_empty() {
@@ -91,10 +95,10 @@ pub fn without_stalls(
     servers.into_iter().zip(moved).map(|(server, moved)| moved_in(server, moved)).collect()
 }
 
-/// The latency of an exchange with a stall, and what is left of it without its stalls; in ns.
-fn rest(suspect: &Suspect, findings: &[Finding], first: &[usize]) -> Option<(i64, i64)> {
-    let own = own(findings, first, suspect.connection as usize);
-    let (stalls, stalled_ns) = stalls_in(own, suspect.begin_frame, suspect.end_frame());
+/// The latency of an exchange with a stall, and what is left of it without its stalls, in ns;
+/// `findings` are those of its connection.
+fn rest(suspect: &Suspect, findings: &[Finding]) -> Option<(i64, i64)> {
+    let (stalls, stalled_ns) = stalls_in(findings, suspect.begin_frame, suspect.end_frame());
     (stalls > 0).then(|| (suspect.latency_ns, (suspect.latency_ns - stalled_ns).max(0)))
 }
 

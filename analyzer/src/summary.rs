@@ -35,6 +35,8 @@ impl Outcome {
 #[derive(Debug, Clone)]
 pub struct Summary {
     pub connections: u64,
+    /// Those of a port scan, which were refused or never answered.
+    pub connections_not_listed: u64,
     pub tcp_packets: u64,
     pub affected_connections: u64,
     pub stalls: u64,
@@ -60,7 +62,8 @@ pub struct Summary {
 impl Summary {
     pub fn of(scan: &Scan) -> Self {
         let mut summary = Self {
-            connections: scan.verdicts.len() as u64,
+            connections: scan.connections,
+            connections_not_listed: scan.connections - scan.verdicts.len() as u64,
             tcp_packets: scan.captures.iter().map(|capture| capture.tcp_packets).sum(),
             affected_connections: 0,
             stalls: 0,
@@ -157,12 +160,13 @@ pub fn clearest(scan: &Scan) -> Option<(&Verdict, &Finding)> {
         .min_by_key(|(verdict, finding)| (kind(finding) != main, clearness(verdict, finding)))
 }
 
-/// The stalls of one connection, those of the costliest cause and side first, then the clearest.
-pub fn clearest_of(scan: &Scan, connection: usize, limit: usize) -> Vec<&Finding> {
-    let verdict = &scan.verdicts[connection];
-    let findings = scan.findings_of(connection).iter();
+/// The stalls of the connection with this index, those of the costliest cause and side first, then
+/// the clearest.
+pub fn clearest_of(scan: &Scan, index: usize, limit: usize) -> Vec<&Finding> {
+    let verdict = &scan.verdicts[index];
+    let findings = scan.findings_of(index).iter();
     let mut stalls: Vec<_> = findings.filter(|finding| finding.cause.is_stall()).collect();
-    let main = costliest(scan.findings_of(connection));
+    let main = costliest(scan.findings_of(index));
     stalls.sort_by_key(|finding| (kind(finding) != main, clearness(verdict, finding)));
     stalls.truncate(limit);
     stalls

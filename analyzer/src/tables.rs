@@ -164,7 +164,8 @@ pub fn stalls(scan: &Scan) -> Table {
         (
             "ack_delay_ms",
             durations(rows, |row| {
-                scan.verdicts[row.wait.connection as usize].ack_delay_ns(&row.wait)
+                let index = scan.index_of(row.wait.connection);
+                index.map_or(0, |index| scan.verdicts[index].ack_delay_ns(&row.wait))
             }),
         ),
         ("release_ms", durations(rows, |row| row.wait.release_ns())),
@@ -191,7 +192,8 @@ pub fn waits(scan: &Scan) -> Table {
 pub fn exchanges(scan: &Scan) -> Table {
     let rows: &[Exchange] = scan.exchanges.as_deref().unwrap_or(&[]);
     let stalls = |row: &Exchange| {
-        let findings = scan.findings_of(row.connection as usize);
+        let index = scan.index_of(row.connection);
+        let findings = index.map_or(&[][..], |index| scan.findings_of(index));
         stalls_in(findings, row.begin.frame, row.end.frame)
     };
     let stalled: Vec<(u64, i64)> = rows.iter().map(stalls).collect();

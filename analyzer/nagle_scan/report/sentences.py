@@ -145,6 +145,11 @@ def notices(summary: _core.Summary) -> Iterator[str]:
             f"{count(summary.without_handshake, 'connection')} without its handshake: "
             "round trips, windows and the MSS are estimates there"
         )
+    if summary.connections_not_listed:
+        yield (
+            f"{count(summary.connections_not_listed, 'connection')} of a port scan, refused or never "
+            "answered, counted but not listed"
+        )
     if summary.waits_not_listed:
         yield f"{count(summary.waits_not_listed, 'wait')} without a stall counted but not listed"
 

@@ -87,6 +87,7 @@ struct JsonCapture<'a> {
 #[derive(Serialize)]
 struct JsonSummary {
     connections: u64,
+    connections_not_listed: u64,
     tcp_packets: u64,
     affected_connections: u64,
     stalls: u64,
@@ -129,6 +130,7 @@ impl JsonSummary {
     fn new(summary: &Summary) -> Self {
         Self {
             connections: summary.connections,
+            connections_not_listed: summary.connections_not_listed,
             tcp_packets: summary.tcp_packets,
             affected_connections: summary.affected_connections,
             stalls: summary.stalls,

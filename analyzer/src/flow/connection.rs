@@ -2,7 +2,7 @@
 
 use super::exchange::Exchanges;
 use super::exchanged::Exchanged;
-use super::half::{Half, MSS_CUT, known};
+use super::half::{Asked, Half, MSS_CUT, known};
 use super::sending::Sending;
 use super::table::{Endpoint, Ends};
 use super::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
@@ -62,6 +62,24 @@ impl Connection {
             exchanges: Exchanges::default(),
             first_exchange: (0, 0),
         }
+    }
+
+    /// A connection of which only this SYN was captured.
+    pub fn after_syn(id: u32, ends: Ends, asked: &Asked) -> Self {
+        let client = Half::after_syn(asked);
+        let first_ns = client.last_ns();
+        Self { halves: [client, Half::new()], first_ns, ..Self::new(id, ends) }
+    }
+
+    /// The SYN, if nothing else was captured.
+    pub fn asked(&self) -> Option<Asked> {
+        self.halves[0].asked().filter(|_| self.halves[1].segments == 0)
+    }
+
+    /// Was a SYN answered by RST, and was that all?
+    pub fn is_refused(&self) -> bool {
+        let [client, server] = &self.halves;
+        client.asked().is_some() && server.has_only_reset() && server.is_plain()
     }
 
     /// Reads from every cache line that the next segment of `by` needs.
@@ -160,6 +178,7 @@ impl Connection {
             self.take_first(side, now);
         }
         if segment.has(RST) {
+            self.halves[side as usize].reset();
             self.finish(sinks);
             return;
         }

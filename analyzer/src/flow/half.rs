@@ -1,7 +1,10 @@
 //! What one host sends: its sequence space, what is unacknowledged, and how it behaved.
 
 mod acks;
+mod asked;
 mod facts;
+
+pub use asked::Asked;
 
 use super::rare::{Rare, Rarest};
 use super::state::{self, State};
@@ -132,6 +135,16 @@ impl Half {
     #[inline]
     fn rare_mut(&mut self) -> &mut Rare {
         self.rare.get_or_insert_with(|| Box::new(Rare::NONE))
+    }
+
+    /// Has nothing happened to it that is kept apart?
+    pub fn is_plain(&self) -> bool {
+        self.rare.is_none()
+    }
+
+    /// This host sent RST.
+    pub fn reset(&mut self) {
+        self.state.set(state::RESET);
     }
 
     /// In the cache line that every segment of both directions needs.

@@ -4,6 +4,7 @@ mod connection;
 mod connections;
 mod exchange;
 mod exchanged;
+mod folded;
 mod half;
 mod latency;
 mod rare;

@@ -51,6 +51,9 @@ pub const ADVANCED_APART: u32 = 1 << 20;
 /// Its FIN was captured, just before `snd_nxt`.
 pub const ENDED: u32 = 1 << 25;
 
+/// It has sent RST.
+pub const RESET: u32 = 1 << 26;
+
 /// What new data makes forgotten.
 pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
 

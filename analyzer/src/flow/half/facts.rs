@@ -8,6 +8,11 @@ impl Half {
         self.state.is(state::KNOWN)
     }
 
+    /// Has it sent RST, and nothing else?
+    pub fn has_only_reset(&self) -> bool {
+        self.state.is(state::RESET) && !self.state.is(state::KNOWN)
+    }
+
     /// Was its SYN captured?
     pub fn has_syn(&self) -> bool {
         self.state.is(state::SYN)

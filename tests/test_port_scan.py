@@ -1,0 +1,76 @@
+"""A port scan of hundreds of thousands of ports: a user would lose memory, or what lies among them.
+
+All packets are synthetic: two made with scapy (`conversation.py`), and copies of them with other
+ports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import Run, found
+from conversation import START_NS, Conversation, numbered, pcap, records, stalled
+
+BLOCK = 1 << 17
+"""So many connections lie together; a block is folded when the next but one begins."""
+
+SOURCE_PORT = 14 + 20
+"""Where the TCP header begins in an Ethernet frame."""
+
+
+SLOW = stalled(Conversation(rtt_ms=5_000.0))
+"""It opens before the scan, is answered after it, and stalls then."""
+
+
+def to_ports(count: int) -> Iterator[tuple[int, bytes]]:
+    """A SYN to each of so many ports of several hosts; every second one is refused."""
+    made = Conversation(client=("10.9.9.9", 50000), server=("10.1.0.0", 0))
+    made.data("client", 0, "S")
+    made.data("server", 0, "RA")
+    syn, reset = (frame for _, frame in records(made.frames))
+    for number in range(count):
+        port, host = (number & 0xFFFF).to_bytes(2), (number >> 16).to_bytes(1)
+        time_ns = START_NS + 1_000_000_000 + number * 10_000
+        # The last byte of the destination's address, and its port.
+        yield time_ns, syn[:33] + host + syn[34:36] + port + syn[38:]
+        if number % 2:
+            yield time_ns + 5_000, reset[:29] + host + reset[30:34] + port + reset[36:]
+
+
+@pytest.fixture(scope="module")
+def scanned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    opening, *rest = records(SLOW.frames)
+    path = tmp_path_factory.mktemp("scan") / "scan.pcap"
+    path.write_bytes(pcap([opening, *to_ports(2 * BLOCK), *rest]))
+    return path
+
+
+def test_refused_and_unanswered_ports_are_counted_not_listed(scanned: Path, run: Run) -> None:
+    scan = nagle_scan.scan(scanned)
+    assert scan.core.summary().connections == 2 * BLOCK + 1
+    assert scan.core.summary().connections_not_listed == BLOCK - 1
+    assert len(scan.connections) == BLOCK + 2
+    done = run(scanned)
+    assert b"131,071 connections of a port scan, refused or never answered" in done.stdout
+
+
+def test_a_connection_that_is_answered_late_is_judged_as_without_the_scan(scanned: Path) -> None:
+    scan = nagle_scan.scan(scanned)
+    between = 3 * BLOCK
+    holds = numbered(SLOW.holds, SLOW.frames)
+    moved = [(*(frame + between for frame in hold[:3]), *hold[3:]) for hold in holds]
+    assert found(scan) == moved
+    row = scan.connections.loc[0]
+    assert (row["handshake"], row["mss"], row["client_segments"]) == (True, 1460, 8)
+    assert len(scan.segments(0)) == len(SLOW.frames)
+
+
+def test_a_connection_that_is_not_listed_is_named_so(scanned: Path) -> None:
+    scan = nagle_scan.scan(scanned)
+    with pytest.raises(KeyError):
+        scan.connection(1)
+    assert len(scan.segments(1)) == 1
+    assert len(scan.segments(2)) == 2
