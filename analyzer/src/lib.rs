@@ -11,6 +11,7 @@ mod both_cores;
 mod capture;
 mod causes;
 mod checksum;
+mod column;
 mod decode;
 mod error;
 mod evidence;
@@ -47,6 +48,7 @@ mod timers;
 mod variant;
 mod wait;
 
+use column::{Column, Table};
 use error::ScanError;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -57,7 +59,6 @@ use python::progress::{PyProgress, interruptible};
 use rows::{CauseRow, ConnectionRow, Group, HopRow, NagleRow, PyServerRow, Summary, WaitRow};
 use std::borrow::Cow;
 use std::sync::Arc;
-use tables::{Column, Table};
 
 create_exception!(_core, NagleScanError, PyException, "A capture could not be analysed.");
 create_exception!(_core, CaptureError, NagleScanError, "The input cannot be read.");

@@ -3,69 +3,21 @@
 //! Names, dtypes and units are listed here and in `nagle_scan/results.py`; a test holds them equal.
 
 use crate::causes::Cause;
-use crate::evidence::ms;
+use crate::column::{
+    Column, Table, categories, durations, floats, in_blocks, integers, maybe, sides, texts, times,
+};
 use crate::flow::{Exchange, Side};
 use crate::judge::{CapturePoint, Confidence, Finding, Nagle, Verdict};
 use crate::scan::{Scan, TrackedSegment};
 use crate::servers::{Percentiles, servers as server_rows, stalls_in};
 use crate::variant::Variant;
 
-/// One column of a table. A category is stored as an index into its names.
-pub enum Column {
-    Integers(Vec<i64>),
-    Floats(Vec<f64>),
-    Flags(Vec<bool>),
-    Texts(Vec<String>),
-    Categories(Vec<u8>, Vec<&'static str>),
-}
-
-/// Columns in their order, by name.
-pub type Table = Vec<(&'static str, Column)>;
-
-fn integers<T>(rows: &[T], value: impl Fn(&T) -> u64) -> Column {
-    Column::Integers(rows.iter().map(|row| value(row) as i64).collect())
-}
-
-fn times<T>(rows: &[T], value: impl Fn(&T) -> i64) -> Column {
-    Column::Integers(rows.iter().map(value).collect())
-}
-
-fn floats<T>(rows: &[T], value: impl Fn(&T) -> f64) -> Column {
-    Column::Floats(rows.iter().map(value).collect())
-}
-
-fn durations<T>(rows: &[T], value_ns: impl Fn(&T) -> i64) -> Column {
-    Column::Floats(rows.iter().map(|row| ms(value_ns(row))).collect())
-}
-
-/// Unknown durations are NaN.
-fn maybe<T>(rows: &[T], value_ns: impl Fn(&T) -> Option<i64>) -> Column {
-    Column::Floats(rows.iter().map(|row| value_ns(row).map_or(f64::NAN, ms)).collect())
-}
-
-fn texts<T>(rows: &[T], value: impl Fn(&T) -> String) -> Column {
-    Column::Texts(rows.iter().map(value).collect())
-}
-
-fn categories<T>(
-    rows: &[T],
-    names: Vec<&'static str>,
-    value: impl Fn(&T) -> &'static str,
-) -> Column {
-    let index = |row: &T| {
-        let name = value(row);
-        names.iter().position(|known| *known == name).unwrap_or(0) as u8
-    };
-    Column::Categories(rows.iter().map(index).collect(), names)
-}
-
-fn sides<T>(rows: &[T], value: impl Fn(&T) -> Side) -> Column {
-    categories(rows, Side::BOTH.map(Side::name).to_vec(), |row| value(row).name())
-}
-
 /// One row per connection, in the order of their ids.
 pub fn connections(scan: &Scan) -> Table {
-    let rows = &scan.verdicts;
+    in_blocks(&scan.verdicts, connection_columns)
+}
+
+fn connection_columns(rows: &[Verdict]) -> Table {
     let mut table = vec![("connection", integers(rows, |row| u64::from(row.id)))];
     table.extend(end_columns(rows, Side::Client, &CLIENT_COLUMNS));
     table.extend(end_columns(rows, Side::Server, &SERVER_COLUMNS));
@@ -78,7 +30,7 @@ pub fn connections(scan: &Scan) -> Table {
         ("mss", integers(rows, |row| u64::from(row.mss))),
         (
             "capture_point",
-            categories(rows, CapturePoint::NAMES.to_vec(), |row| row.capture_point.name()),
+            categories(rows, CapturePoint::NAMES.to_vec(), |row| row.capture_point as u8),
         ),
         ("stalls", integers(rows, |row| u64::from(row.stalls))),
         ("stalled_ms", durations(rows, |row| row.stalled_ns)),
@@ -125,8 +77,8 @@ fn end_columns(
     let columns = [
         texts(rows, |row| row.end(side).endpoint.addr.to_string()),
         integers(rows, |row| u64::from(row.end(side).endpoint.port)),
-        categories(rows, Nagle::NAMES.to_vec(), |row| row.end(side).nagle.name()),
-        categories(rows, Variant::NAMES.to_vec(), |row| row.end(side).detail().variant.name()),
+        categories(rows, Nagle::NAMES.to_vec(), |row| row.end(side).nagle as u8),
+        categories(rows, Variant::NAMES.to_vec(), |row| row.end(side).detail().variant as u8),
         maybe(rows, |row| row.end(side).rtt_ns()),
         integers(rows, |row| u64::from(row.end(side).segments)),
         integers(rows, |row| row.end(side).bytes),
@@ -147,12 +99,15 @@ fn end_columns(
 pub fn stalls(scan: &Scan) -> Table {
     let rows: Vec<&Finding> =
         scan.findings.iter().filter(|finding| finding.cause.is_stall()).collect();
-    let rows = rows.as_slice();
+    in_blocks(&rows, |rows| stall_columns(scan, rows))
+}
+
+fn stall_columns(scan: &Scan, rows: &[&Finding]) -> Table {
     vec![
         ("connection", integers(rows, |row| u64::from(row.wait.connection))),
-        ("cause", categories(rows, Cause::names(), |row| row.cause.name())),
+        ("cause", categories(rows, Cause::names(), |row| row.cause.index())),
         ("sender", sides(rows, |row| row.wait.by)),
-        ("confidence", categories(rows, Confidence::NAMES.to_vec(), |row| row.confidence.name())),
+        ("confidence", categories(rows, Confidence::NAMES.to_vec(), |row| row.confidence as u8)),
         ("rel_seq", integers(rows, |row| row.wait.rel_seq)),
         ("len", integers(rows, |row| u64::from(row.wait.len))),
         ("len_unacked", integers(rows, |row| u64::from(row.wait.unacked_len))),
@@ -176,10 +131,13 @@ pub fn stalls(scan: &Scan) -> Table {
 pub fn waits(scan: &Scan) -> Table {
     let rows: Vec<&Finding> =
         scan.findings.iter().filter(|finding| !finding.cause.is_stall()).collect();
-    let rows = rows.as_slice();
+    in_blocks(&rows, wait_columns)
+}
+
+fn wait_columns(rows: &[&Finding]) -> Table {
     vec![
         ("connection", integers(rows, |row| u64::from(row.wait.connection))),
-        ("cause", categories(rows, Cause::names(), |row| row.cause.name())),
+        ("cause", categories(rows, Cause::names(), |row| row.cause.index())),
         ("by", sides(rows, |row| row.wait.by)),
         ("frame_from", integers(rows, |row| row.wait.from.frame)),
         ("frame_to", integers(rows, |row| row.wait.to.frame)),

@@ -110,6 +110,11 @@ impl Cause {
         RULES.iter().map(|rule| rule.name).collect()
     }
 
+    /// Its place among the names.
+    pub fn index(self) -> u8 {
+        RULES.iter().position(|rule| rule.cause == self).unwrap_or(0) as u8
+    }
+
     pub fn is_stall(self) -> bool {
         matches!(self, Cause::NagleDelack | Cause::NagleRtt)
     }

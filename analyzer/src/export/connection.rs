@@ -26,11 +26,16 @@ pub fn connection(out: &mut Vec<u8>, verdict: &Verdict) -> io::Result<()> {
         None => out.extend_from_slice(br#","rtt_ms":null"#),
     }
     integer(out, r#","mss":"#, verdict.mss);
-    flag(out, r#","mss_inferred":"#, verdict.mss_inferred);
+    if verdict.mss_inferred {
+        flag(out, r#","mss_inferred":"#, true);
+    }
     name(out, r#","capture_point":""#, verdict.capture_point.name());
     integer(out, r#"","exchanges":"#, verdict.exchanges);
     if let Some(latency_ns) = verdict.mean_latency_ns() {
         duration(out, r#","mean_latency_ms":"#, latency_ns)?;
+    }
+    if verdict.stalls == 0 {
+        return Ok(());
     }
     if let Some(latency_ns) = verdict.mean_latency_without_stalls_ns() {
         duration(out, r#","mean_latency_without_stalls_ms":"#, latency_ns)?;
