@@ -62,7 +62,8 @@ def sheet(scan: Scan) -> style.Picture:
 def _headline(figure: style.Picture, scan: Scan) -> None:
     """The verdict and the capture's name."""
     width_pt = SIZE_IN[0] * style.POINTS_PER_INCH * 0.96
-    name = printable(", ".join(scan.names))
+    # Folders tell more about a machine than a ticket needs.
+    name = printable(", ".join(PurePath(path).name for path in scan.names))
     lines = (
         (in_one_line(scan.core.summary()), 15.0, "bold", style.INK, 0.955),
         (

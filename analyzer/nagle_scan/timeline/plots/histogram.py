@@ -22,15 +22,19 @@ LEAST_FOR_NAMES_PT = 280.0
 REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows, BSD"))
 """Where the two well-known delayed-ACK timers lie: Linux's, and Windows' and old BSD's."""
 
+DELAYED = "nagle_delack"
+LEAST_RATIO = 1.1
+"""Of a wait to the delay of its ACK, for the round trip in it to be worth a word."""
+
 LOOKS = {
-    "nagle_delack": (style.HELD, ""),
+    DELAYED: (style.HELD, ""),
     "nagle_rtt": ("#cc79a7", "//"),
     "delayed_ack": (style.ACK, "--"),
     "sender_app": ("#b8b8b8", ""),
     "retransmission": ("#595959", "xx"),
     "zero_window": ("#009e73", "\\\\"),
     "congestion_window": ("#009e73", "++"),
-    "unknown": ("#dddddd", "||"),
+    "unknown": ("#8a8a8a", "||"),
 }
 """Colour and hatch by cause, stalls at the bottom of the stack."""
 
@@ -48,10 +52,10 @@ def histogram(
     style.plain(ax, f"How long the waits were ({where})")
     if not count:
         ax.set_label(f"No wait to show\n{where}")
-        style.say(ax, "No wait long enough to be recorded")
+        style.say(ax, f"No wait of {scan.min_wait_ms:g} ms or more beyond the round trip")
         return ax
     edges = _edges(np.concatenate(list(waits.values())))
-    _bars(ax, waits, edges)
+    _bars(ax, waits, edges, _late(scan, connection))
     _regions(ax)
     _axes(ax, edges)
     ax.set_label(f"Histogram of {count:,} waits, {where}\n{_in_words(waits)}")
@@ -77,12 +81,28 @@ def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.geomspace(low, high, bins + 1)
 
 
-def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.float64]) -> None:
+def _late(scan: Scan, connection: int | None) -> str:
+    """How late the ACKs were, where the round trip moves the stalls away from the timer's name."""
+    stalls = scan.stalls[scan.stalls["cause"] == DELAYED]
+    if connection is not None:
+        stalls = stalls[stalls["connection"] == connection]
+    late_ms, wait_ms = stalls["ack_delay_ms"].median(), stalls["wait_ms"].median()
+    return f", ACKs {duration(late_ms)} late" if late_ms * LEAST_RATIO < wait_ms else ""
+
+
+def _median(values: NDArray[np.float64]) -> str:
+    return duration(float(np.median(values)))
+
+
+def _bars(
+    ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.float64], late: str
+) -> None:
     floor = np.zeros(len(edges) - 1)
     for cause, values in waits.items():
         counts = np.histogram(values, edges)[0]
         colour, hatch = LOOKS[cause]
         some = counts > 0
+        name = f"{cause}: {len(values):,}, median {_median(values)}"
         ax.bar(
             edges[:-1][some],
             counts[some],
@@ -93,7 +113,7 @@ def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.flo
             hatch=hatch,
             edgecolor="white",
             linewidth=0.5,
-            label=f"{cause}: {len(values):,}, median {duration(float(np.median(values)))}",
+            label=name + late if cause == DELAYED else name,
             zorder=2,
         )
         floor = floor + counts
@@ -142,7 +162,7 @@ def _ticks(decades: float) -> list[float]:
 
 def _in_words(waits: dict[str, NDArray[np.float64]]) -> str:
     return "; ".join(
-        f"{WORDS[cause]}: {len(values):,}, median {duration(float(np.median(values)))}, "
+        f"{WORDS[cause]}: {len(values):,}, median {_median(values)}, "
         f"longest {duration(float(values.max()))}"
         for cause, values in waits.items()
     )
