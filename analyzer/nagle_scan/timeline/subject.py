@@ -93,7 +93,7 @@ def worst(scan: Scan) -> int | None:
     if not scan.core.summary().connections:
         return None
     busy = scan.connections["client_bytes"] + scan.connections["server_bytes"]
-    return int(busy.idxmax())
+    return int(busy.index[int(busy.to_numpy().argmax())])
 
 
 def rel_acks(segments: pd.DataFrame, receiver: str) -> np.ndarray:
