@@ -55,7 +55,7 @@ class Pictures:
                 ladder, connection = timeline.ladder, wait.connection
                 pictures += self._draw(LONGEST_WAIT, ladder, connection, phone=True)
         if pictures:
-            pictures += self._draw(ALL_WAITS, timeline.histogram)
+            pictures += self._draw(ALL_WAITS, timeline.histogram, phone=True)
         return pictures
 
     def of(
