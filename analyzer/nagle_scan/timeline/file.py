@@ -51,7 +51,7 @@ def sheet(scan: Scan) -> style.Picture:
     left = figure.add_gridspec(1, 1, left=0.02, right=0.49, top=0.9, bottom=0.02)
     ladder(scan, number, ax=figure.add_subplot(left[0]))
     right = figure.add_gridspec(
-        3, 1, left=0.58, right=0.985, top=0.875, bottom=0.065, hspace=0.72, height_ratios=(5, 4, 3)
+        3, 1, left=0.58, right=0.985, top=0.875, bottom=0.065, hspace=0.9, height_ratios=(5, 4, 3)
     )
     sequence(scan, number, ax=figure.add_subplot(right[0]))
     histogram(scan, number, ax=figure.add_subplot(right[1]))

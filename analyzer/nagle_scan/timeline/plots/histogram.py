@@ -55,9 +55,9 @@ def histogram(
         style.say(ax, f"No wait of {scan.min_wait_ms:g} ms or more beyond the round trip")
         return ax
     edges = _edges(np.concatenate(list(waits.values())))
-    _bars(ax, waits, edges, _late(scan, connection))
+    _bars(ax, waits, edges)
     _regions(ax)
-    _axes(ax, edges)
+    _axes(ax, edges, _late(scan, connection))
     ax.set_label(f"Histogram of {count:,} waits, {where}\n{_in_words(waits)}")
     return ax
 
@@ -87,22 +87,21 @@ def _late(scan: Scan, connection: int | None) -> str:
     if connection is not None:
         stalls = stalls[stalls["connection"] == connection]
     late_ms, wait_ms = stalls["ack_delay_ms"].median(), stalls["wait_ms"].median()
-    return f", ACKs {duration(late_ms)} late" if late_ms * LEAST_RATIO < wait_ms else ""
+    if not late_ms * LEAST_RATIO < wait_ms:
+        return ""
+    return f"\nthe way to and fro included: the ACKs were {duration(late_ms)} late"
 
 
 def _median(values: NDArray[np.float64]) -> str:
     return duration(float(np.median(values)))
 
 
-def _bars(
-    ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.float64], late: str
-) -> None:
+def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.float64]) -> None:
     floor = np.zeros(len(edges) - 1)
     for cause, values in waits.items():
         counts = np.histogram(values, edges)[0]
         colour, hatch = LOOKS[cause]
         some = counts > 0
-        name = f"{cause}: {len(values):,}, median {_median(values)}"
         ax.bar(
             edges[:-1][some],
             counts[some],
@@ -113,7 +112,7 @@ def _bars(
             hatch=hatch,
             edgecolor="white",
             linewidth=0.5,
-            label=name + late if cause == DELAYED else name,
+            label=f"{cause}: {len(values):,}, median {_median(values)}",
             zorder=2,
         )
         floor = floor + counts
@@ -138,7 +137,7 @@ def _regions(ax: Axes) -> None:
         )
 
 
-def _axes(ax: Axes, edges: NDArray[np.float64]) -> None:
+def _axes(ax: Axes, edges: NDArray[np.float64], late: str) -> None:
     ax.set_xscale("log")
     ax.set_xlim(edges[0], edges[-1])
     ticks = [
@@ -148,7 +147,7 @@ def _axes(ax: Axes, edges: NDArray[np.float64]) -> None:
     ax.minorticks_off()
     ax.set_ylim(0, ax.get_ylim()[1] * 1.12)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    ax.set_xlabel("wait in ms (grey: common delayed-ACK timers)")
+    ax.set_xlabel(f"wait in ms (grey: common delayed-ACK timers){late}")
     ax.set_ylabel("waits")
     ax.yaxis.set_major_formatter("{x:,.0f}")
     style.legend(ax)
