@@ -79,3 +79,25 @@ def test_a_clean_page_speaks_of_waits_and_stalls_only_where_there_are_any(tmp_pa
         pages.append((tmp_path / "page.html").read_text())
     assert ["stands below" in page for page in pages] == [False, True]
     assert not any("had nothing been held back" in page for page in pages)
+
+
+def page_of(path: Path, tmp_path: Path) -> str:
+    nagle_scan.scan(path).to_html(tmp_path / "page.html")
+    return html.unescape((tmp_path / "page.html").read_text())
+
+
+def test_a_page_says_where_its_tables_end_and_how_they_are_sorted(
+    crowd: Path, tmp_path: Path
+) -> None:
+    assert "More sockets than these" in page_of(crowd, tmp_path)
+    idle = page_of(CAPTURES / "labelled/sleep200-nodelay-rtt26/client.pcap.gz", tmp_path)
+    assert "pauses of the client itself come last" in idle
+    busy = page_of(CAPTURES / "epoll-fd0.pcap", tmp_path)
+    assert "More sockets than these" not in busy
+    assert "come last" not in busy
+
+
+def test_a_page_tells_once_why_the_first_exchange_was_fast(tmp_path: Path) -> None:
+    told = page_of(CAPTURES / "labelled/both-split-ipv6/server.pcap.gz", tmp_path)
+    assert told.count("The first exchange was spared") == 1
+    assert "The first exchange of a connection is fast" not in told

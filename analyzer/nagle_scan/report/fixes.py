@@ -20,19 +20,23 @@ class Fix(NamedTuple):
     test_well: str
 
 
-def fixes(found: Sequence[Finding], paths: Sequence[str]) -> list[Fix]:
+def fixes(found: Sequence[Finding], paths: Sequence[str], first_told: bool) -> list[Fix]:
     """For each side that holds something back; its costliest cause decides."""
     by_sender: dict[str, Finding] = {}
     for finding in found:
         by_sender.setdefault(held.party(finding), finding)
     chosen = list(by_sender.items())[:MAX_FIXES]
-    return [_fix(sender, finding, paths) for sender, finding in chosen]
+    return [_fix(sender, finding, paths, first_told) for sender, finding in chosen]
 
 
-def _fix(sender: str, finding: Finding, paths: Sequence[str]) -> Fix:
+def _fix(sender: str, finding: Finding, paths: Sequence[str], first_told: bool) -> Fix:
     places = {"sender": sender, "receiver": held.receiver(finding)}
     remedies = [
         remedy._replace(where=remedy.where.format(**places))
         for remedy in advice.for_group(finding.group, paths)
     ]
-    return Fix(sender, remedies, advice.test_well(finding.group))
+    test_well = advice.test_well(finding.group)
+    if first_told:
+        # With its milliseconds, elsewhere on the page.
+        test_well = test_well.removeprefix(advice.FIRST_IS_FAST).lstrip()
+    return Fix(sender, remedies, test_well)

@@ -73,6 +73,7 @@ class Page:
     fixes: Sequence[Fix]
     first_exchange: str | None
     options: Sequence[sentences.Option]
+    options_more: bool
     percentiles: Sequence[str]
     servers: Sequence[_core.ServerRow]
     servers_more: bool
@@ -83,6 +84,7 @@ class Page:
     in_full: frozenset[int]
     causes: Sequence[_core.CauseRow]
     waits: Sequence[tuple[_core.WaitRow, str]]
+    idle_last: bool
     notices: Sequence[str]
     filter: str | None
     numbering: Sequence[str]
@@ -95,6 +97,8 @@ def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
     found = findings(groups)
     servers, hops = core.servers(MAX_SERVERS + 1), core.hops()[:MAX_HOPS]
     clearest = core.clearest()
+    longest = core.longest_waits(MAX_WAITS)
+    spared = sentences.first_exchange(index[:MAX_IN_FULL], groups)
     pictures = Pictures(scan)
     # Drawn in the order of their worth: the space is limited.
     shown = [] if summary.verdict == "inconclusive" else pictures.overall(clearest)
@@ -121,9 +125,10 @@ def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
         figures=_figures(core, summary),
         beside=None if baseline is None else beside(baseline, compare(baseline, scan)),
         shown=shown,
-        fixes=fixes(found, scan.paths),
-        first_exchange=sentences.first_exchange(index[:MAX_IN_FULL], groups),
+        fixes=fixes(found, scan.paths, spared is not None),
+        first_exchange=spared,
         options=_options(core, summary),
+        options_more=len(core.nagle(MAX_PARTIES + 1)) > MAX_PARTIES,
         percentiles=PERCENTILES,
         servers=servers[:MAX_SERVERS],
         servers_more=len(servers) > MAX_SERVERS,
@@ -133,7 +138,8 @@ def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
         connections=connections,
         in_full=frozenset(view.row.id for view in connections),
         causes=[row for row in core.causes() if row.cause not in sentences.STALLS],
-        waits=[(wait, _meaning(core, wait)) for wait in core.longest_waits(MAX_WAITS)],
+        waits=[(wait, _meaning(core, wait)) for wait in longest],
+        idle_last=_idle_last(longest),
         notices=list(sentences.notices(summary)),
         filter=wireshark.display_filter(clearest, scan.filter is not None) if clearest else None,
         numbering=list(wireshark.numbering(scan.filter is not None, len(scan.paths))),
@@ -145,6 +151,12 @@ def _options(core: _core.Scan, summary: _core.Summary) -> list[sentences.Option]
     if summary.verdict == "inconclusive":
         return []
     return list(sentences.options(core.nagle(MAX_PARTIES)))
+
+
+def _idle_last(waits: Sequence[_core.WaitRow]) -> bool:
+    """Do a client's own pauses follow shorter waits, which kept somebody waiting?"""
+    lengths = [wait.wait_ms for wait in waits]
+    return lengths != sorted(lengths, reverse=True)
 
 
 def _meaning(core: _core.Scan, wait: _core.WaitRow) -> str:
