@@ -72,6 +72,17 @@ def test_a_long_way_is_told_from_the_timer(run: Run) -> None:
     assert "to and fro" not in run(CAPTURES / "epoll-fd0.pcap").stdout.decode()
 
 
+def test_the_tail_of_a_large_write_is_not_called_several_pieces(tmp_path: Path) -> None:
+    made = Conversation()
+    made.open()
+    for _ in range(3):
+        made.stall(first=1460, second=300)
+    said = page_of(write(tmp_path / "tail.pcap", made.frames), tmp_path)
+    assert "does not fill its last packet" in said
+    assert "in several pieces" not in said
+    assert "in several pieces" in page_of(CAPTURES / "java-split.pcap", tmp_path)
+
+
 def test_a_clean_page_speaks_of_waits_and_stalls_only_where_there_are_any(tmp_path: Path) -> None:
     pages = []
     for name in ("epoll-fixed.pcap", "labelled/rpc-threads-overloaded/loopback.pcap.gz"):

@@ -40,12 +40,8 @@ def option(finding: Finding) -> str:
 def in_plain_words(finding: Finding) -> str:
     """What happens, for someone who never saw a packet."""
     message = "reply" if finding.group.sender == "server" else "request"
-    each = "each of " if _several_hold(finding) else ""
-    begin = (
-        f"In plain words: the program on {each}{party(finding)} hands over its {message} "
-        "in several pieces. Its operating system sends the first and keeps a small one back until "
-        "the other end has confirmed what came before (Nagle's algorithm)"
-    )
+    begin = f"{_in_pieces(finding, message)} until the other end has confirmed what came before"
+    begin += " (Nagle's algorithm)"
     if finding.group.cause == "nagle_rtt":
         return (
             f"{begin}. That confirmation has to travel to and fro, so each {message} pays for the "
@@ -55,6 +51,22 @@ def in_plain_words(finding: Finding) -> str:
         f"{begin}, while the other end delays its confirmation in the hope of more data "
         "(delayed ACK). Until a timer runs out nothing is computed and nothing is sent: neither a "
         "program nor the network is slow."
+    )
+
+
+def _in_pieces(finding: Finding, message: str) -> str:
+    """What the sender's operating system sends, and what it keeps back."""
+    each = "each of " if _several_hold(finding) else ""
+    program = f"the program on {each}{party(finding)}"
+    if finding.group.unacked_full_sized:
+        # It may be the tail of a single write.
+        return (
+            f"In plain words: what {program} hands over as its {message} does not fill its last "
+            "packet. Its operating system sends the full ones and keeps the small rest back"
+        )
+    return (
+        f"In plain words: {program} hands over its {message} in several pieces. Its operating "
+        "system sends the first and keeps a small one back"
     )
 
 
