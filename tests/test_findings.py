@@ -112,3 +112,15 @@ def test_a_page_tells_once_why_the_first_exchange_was_fast(tmp_path: Path) -> No
     told = page_of(CAPTURES / "labelled/both-split-ipv6/server.pcap.gz", tmp_path)
     assert told.count("The first exchange was spared") == 1
     assert "The first exchange of a connection is fast" not in told
+
+
+def test_what_is_attached_names_files_without_their_folders(run: Run, tmp_path: Path) -> None:
+    """Folders tell more about a machine than a ticket needs."""
+    for name in ("before", "after"):
+        write(tmp_path / f"{name}.pcap", stalled().frames)
+    outputs = [tmp_path / name for name in ("p.html", "t.md", "t.svg", "e.pcapng")]
+    wanted = [argument for path in outputs for argument in ("-o", path)]
+    run(tmp_path / "after.pcap", "--baseline", tmp_path / "before.pcap", *wanted)
+    for path in outputs:
+        assert b"after.pcap" in path.read_bytes()
+        assert tmp_path.name.encode() not in path.read_bytes()
