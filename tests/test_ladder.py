@@ -17,6 +17,7 @@ from nagle_scan.timeline import arrows, pause, subject
 from pictures import MADE, capture, outside, overlaps, texts
 
 SHIPPED = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
+LABELLED = CAPTURES / "labelled"
 WIDTHS_IN = (3.6, 7.2)
 
 ScanFrames = Callable[[Sequence[Frame]], nagle_scan.Scan]
@@ -88,6 +89,16 @@ def test_time_never_runs_backwards_on_paper(name: str, tmp_path: Path) -> None:
         assert tails == sorted(tails)
 
 
+def test_segments_arrive_in_the_order_in_which_they_left() -> None:
+    """Also where an ACK shows that the later one came sooner than half a round trip."""
+    scan = nagle_scan.scan(LABELLED / "body-200k-rtt26/middle.pcap.gz")
+    shown = subject.of(scan, None)
+    found = arrows.shown(shown, pause.stall(shown, 0))[0]
+    for side in ("client", "server"):
+        arrivals = [arrow.received_ms for arrow in found if arrow.sender == side]
+        assert arrivals == sorted(arrivals)
+
+
 def test_the_band_reaches_from_the_first_departure_to_the_held_one(
     scan_frames: ScanFrames,
 ) -> None:
@@ -156,6 +167,32 @@ def test_many_segments_within_the_wait_are_counted_not_drawn(tmp_path: Path) -> 
 def test_without_a_stall_it_shows_the_longest_other_wait(tmp_path: Path) -> None:
     ax = timeline.ladder(nagle_scan.scan(capture("clean", tmp_path)))
     assert any(text.startswith("No stall; the longest wait") for text, _ in texts(ax))
+
+
+def test_it_shows_the_longest_wait_that_the_reports_name() -> None:
+    """Not the time in which the client was idle."""
+    scan = nagle_scan.scan(LABELLED / "sleep200-nodelay-rtt26/client.pcap.gz")
+    shown = pause.longest_wait(subject.of(scan, None))
+    assert shown is not None
+    assert shown.frame_from == scan.core.longest_waits(1)[0].frame_from
+
+
+def test_of_one_direction_it_does_not_say_that_there_is_no_stall() -> None:
+    ax = timeline.ladder(nagle_scan.scan(CAPTURES / "epoll-fd0.pcap", filter="src port 8888"))
+    shown = [text for text, _ in texts(ax)]
+    assert any(text.startswith("The longest wait") for text in shown)
+    assert not any("No stall" in text for text in shown)
+
+
+def test_one_byte_is_one() -> None:
+    ax = timeline.ladder(nagle_scan.scan(LABELLED / "typed-echo-rtt100/middle.pcap.gz"))
+    assert any(text.startswith("The server held 1 byte back") for text, _ in texts(ax))
+
+
+def test_a_pause_of_a_program_says_whose() -> None:
+    scan = nagle_scan.scan(LABELLED / "rpc-threads-overloaded/loopback.pcap.gz")
+    said = " ".join(text for text, _ in texts(timeline.ladder(scan)))
+    assert "the server had nothing to send" in said
 
 
 def test_what_cannot_be_read_again_shows_the_three_frames_of_the_stall() -> None:

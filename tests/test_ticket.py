@@ -123,7 +123,7 @@ def test_an_inconclusive_capture_gets_a_ticket_too(tmp_path: Path) -> None:
     frames = [frame for frame in stalled().frames if frame.sender == "client"]
     text = ticket(write(tmp_path / "half.pcap", frames), tmp_path)
     assert text.startswith("## Cannot tell")
-    assert "only one direction" in text
+    assert "Only one direction" in text
 
 
 def test_several_files_need_one_numbering(tmp_path: Path) -> None:

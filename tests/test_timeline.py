@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from nagle_scan import timeline
 from nagle_scan.timeline import columns, subject
+from nagle_scan.timeline.file import sheet
 from pictures import MADE, capture, outside, overlaps, texts
 from PIL import Image
 
+LABELLED = CAPTURES / "labelled"
 INTERVALS = st.lists(
     st.tuples(st.floats(0, 10), st.floats(0, 3)).map(lambda pair: (pair[0], pair[0] + pair[1])),
     max_size=12,
@@ -53,6 +55,59 @@ def test_the_histogram_counts_every_wait() -> None:
     ax = timeline.histogram(scan)
     heights = [bar.get_height() for group in ax.containers for bar in group]
     assert sum(heights) == len(scan.stalls) + len(scan.waits)
+
+
+def test_the_sequence_is_that_of_the_side_whose_stall_is_the_clearest() -> None:
+    scan = nagle_scan.scan(LABELLED / "both-split-rtt100/client.pcap.gz")
+    clearest = scan.core.clearest()
+    assert clearest is not None
+    ax = timeline.sequence(scan, clearest.connection)
+    assert ax.get_title(loc="left").startswith(f"What the {clearest.by} sent")
+
+
+def test_bands_have_their_milliseconds_and_the_clearest_its_name() -> None:
+    scan = nagle_scan.scan(LABELLED / "both-split-rtt100/client.pcap.gz")
+    names = timeline.sequence(scan, 0).get_legend_handles_labels()[1]
+    held = scan.stalls[scan.stalls["sender"] == "client"]
+    assert f"waits, median {held['wait_ms'].median():.1f} ms" in names
+    assert "the clearest" in [text for text, _ in texts(timeline.overview(scan, 0))]
+
+
+def test_the_histogram_tells_the_timer_from_the_round_trip() -> None:
+    """A wait of 142 ms is a timer of 42 ms where the round trip is 100 ms."""
+    scan = nagle_scan.scan(LABELLED / "both-split-rtt100/client.pcap.gz")
+    delayed = scan.stalls[scan.stalls["cause"] == "nagle_delack"]
+    said = timeline.histogram(scan).get_xlabel()
+    assert said.endswith(f"the ACKs were {delayed['ack_delay_ms'].median():.1f} ms late")
+    near = timeline.histogram(nagle_scan.scan(CAPTURES / "epoll-fd0.pcap"))
+    assert "late" not in near.get_xlabel()
+
+
+def test_without_a_wait_the_sheet_shows_the_connection_with_the_most_data() -> None:
+    scan = nagle_scan.scan(CAPTURES / "epoll-fixed.pcap")
+    number = subject.worst(scan)
+    sent = scan.connections["client_bytes"] + scan.connections["server_bytes"]
+    assert number is not None
+    assert sent[number] == sent.max() > 0
+
+
+@pytest.mark.parametrize("name", ["both-split-rtt26-loss", "body-200k-rtt26", "chained-rtt26"])
+def test_no_text_of_a_sheet_lies_on_another(name: str) -> None:
+    """Also where the histogram needs many rows to name its causes."""
+    whole = sheet(nagle_scan.scan(LABELLED / name / "middle.pcap.gz")).get_axes()
+    said = [(text, box) for ax in whole for text, box in texts(ax)]
+    titles = {ax.get_title(loc="left") for ax in whole}
+    shown = [(text, box) for text, box in said if text in titles]
+    assert len(shown) == 3
+    for title, place in shown:
+        assert [text for text, box in said if text != title and place.overlaps(box)] == []
+
+
+def test_the_sheet_names_the_capture_without_its_folders(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.pcap"
+    copy.write_bytes((CAPTURES / "epoll-fd0.pcap").read_bytes())
+    said = [text.get_text() for text in sheet(nagle_scan.scan(copy)).texts]
+    assert any(text.startswith("copy.pcap (") for text in said)
 
 
 def test_the_overview_and_the_sequence_say_so_where_nothing_can_be_read_again() -> None:

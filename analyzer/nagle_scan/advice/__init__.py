@@ -94,13 +94,16 @@ def has_quick_acks(group: _core.Group) -> bool:
     return group.cause == "nagle_delack" and "Linux" in group.consistent_with
 
 
+FIRST_IS_FAST = "The first exchange of a connection is fast: it begins with quick ACKs."
+
+
 def test_well(group: _core.Group) -> str:
     """What hides this stall from a test, in a sentence; empty where nothing is known to."""
     if group.cause != "nagle_delack" or group.unacked_full_sized or is_stream(group):
         return ""
     sentences = []
     if has_quick_acks(group):
-        sentences.append("The first exchange of a connection is fast: it begins with quick ACKs.")
+        sentences.append(FIRST_IS_FAST)
     if group.sender == "client":
         sentences.append("Test with several requests on one connection.")
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import compare
@@ -51,7 +52,7 @@ def beside(baseline: Scan, comparison: Comparison, limit: int = MAX_ROWS) -> Bes
     rows = comparison.rows[:limit]
     head, text = _verdict(comparison)
     return Beside(
-        printable(", ".join(baseline.names)),
+        printable(", ".join(PurePath(name).name for name in baseline.names)),
         [f"before: {warning}" for _, warning in baseline.warnings],
         comparison.verdict,
         head,

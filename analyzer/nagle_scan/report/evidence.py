@@ -6,6 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import PurePath
 
 from nagle_scan import _core, outputs
 from nagle_scan.outputs import Options
@@ -103,7 +104,7 @@ def _named(frame: int, here: dict[int, int]) -> str:
 def _about(scan: Scan, payload: bool, refused: int) -> Iterator[str]:
     """The comment on the file."""
     summary = scan.core.summary()
-    names = printable(", ".join(scan.names))
+    names = printable(", ".join(PurePath(name).name for name in scan.names))
     yield (
         f"Evidence of Nagle stalls found by nagle-scan {_core.VERSION} in {names} "
         f"({count(summary.packets, 'packet')})"

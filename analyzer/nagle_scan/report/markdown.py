@@ -9,8 +9,9 @@ from pathlib import Path
 from nagle_scan import _core, advice, messages
 from nagle_scan.compare import compare
 from nagle_scan.outputs import Options
-from nagle_scan.report import files, sentences, wireshark
+from nagle_scan.report import files, held, sentences, wireshark
 from nagle_scan.report.comparison import Beside, beside
+from nagle_scan.report.findings import Finding, findings
 from nagle_scan.report.ladder import ladder
 from nagle_scan.report.layout import count, duration, endpoint, maybe_duration
 from nagle_scan.report.markup import code, escaped, table
@@ -45,7 +46,8 @@ def _lines(scan: Scan, baseline: Scan | None) -> Iterator[str]:
         yield from _clean(scan, summary)
     else:
         yield "## Cannot tell whether there are Nagle stalls"
-        yield escaped(sentences.cannot_tell(summary))
+        reason = sentences.cannot_tell(summary)
+        yield escaped(reason[0].upper() + reason[1:])
         yield ""
     if baseline is not None:
         yield from _beside(beside(baseline, compare(baseline, scan), MAX_SERVERS))
@@ -54,12 +56,12 @@ def _lines(scan: Scan, baseline: Scan | None) -> Iterator[str]:
 
 
 def _stalls(scan: Scan, summary: _core.Summary) -> Iterator[str]:
-    groups = scan.core.groups()
+    found = findings(scan.core.groups())
     yield f"## Nagle's algorithm costs {duration(summary.stalled_ms)} in {_stall_count(summary)}"
-    for group in groups[:MAX_SENTENCES]:
-        yield f"- {_sentence(group)}"
-    if len(groups) > MAX_SENTENCES:
-        yield f"- ... and {count(len(groups) - MAX_SENTENCES, 'more pair')} of hosts"
+    for finding in found[:MAX_SENTENCES]:
+        yield f"- {_sentence(finding)}"
+    if len(found) > MAX_SENTENCES:
+        yield f"- ... and {len(found) - MAX_SENTENCES:,} more like these"
     rows = scan.core.affected(MAX_CONNECTIONS)
     cost = sentences.cost(summary)
     if cost is not None:
@@ -70,7 +72,7 @@ def _stalls(scan: Scan, summary: _core.Summary) -> Iterator[str]:
     # Of the worst connection, whose frames are in the evidence file too.
     clearest = scan.core.stalls_of(rows[0].id, 1)[0]
     yield from _clearest(scan, clearest)
-    yield from _fix(groups[0], scan)
+    yield from _fix(found[0], scan)
     yield from _wireshark(scan, clearest)
 
 
@@ -79,11 +81,13 @@ def _stall_count(summary: _core.Summary) -> str:
     return f"{count(summary.stalls, 'stall')} on {connections}"
 
 
-def _sentence(group: _core.Group) -> str:
+def _sentence(finding: Finding) -> str:
     """The report's sentence with its addresses as code: Markdown would make emoji of `:100:`."""
-    sentence = escaped(f"{sentences.verdict(group)} {sentences.option(group)}")
-    server = endpoint(group.sender_addr, group.server_port)
-    for address in dict.fromkeys((server, group.sender_addr, group.receiver_addr)):
+    sentence = escaped(f"{held.verdict(finding)} {held.option(finding)}")
+    group = finding.group
+    ends = (group.sender_addr, group.receiver_addr)
+    servers = [endpoint(addr, group.server_port) for addr in ends]
+    for address in dict.fromkeys((*servers, *ends)):
         # Not within an address that is code already.
         whole = rf"(?<![\w.:`\[]){re.escape(escaped(address))}(?![\w:`])(?!\.\d)"
         sentence = re.sub(whole, code(address), sentence)
@@ -145,12 +149,12 @@ def _clearest(scan: Scan, stall: _core.WaitRow) -> Iterator[str]:
     yield ""
 
 
-def _fix(group: _core.Group, scan: Scan) -> Iterator[str]:
+def _fix(finding: Finding, scan: Scan) -> Iterator[str]:
     yield "### The fix (the first that you can)"
-    for number, remedy in enumerate(advice.for_group(group, scan.paths), 1):
+    for number, remedy in enumerate(advice.for_group(finding.group, scan.paths), 1):
         where = remedy.where.format(sender="{sender}", receiver="{receiver}")
-        where = escaped(where).replace(r"\{sender\}", code(sentences.party(group)))
-        where = where.replace(r"\{receiver\}", code(group.receiver_addr))
+        where = escaped(where).replace(r"\{sender\}", code(held.party(finding)))
+        where = where.replace(r"\{receiver\}", code(held.receiver(finding)))
         yield f"{number}. {where}: {escaped(remedy.what)} {escaped(remedy.price)}"
         if remedy.settings:
             yield f"   {escaped(remedy.known_by)}"

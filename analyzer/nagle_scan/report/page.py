@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core, advice, messages
 from nagle_scan.compare import compare
-from nagle_scan.report import sentences, verdict, wireshark
+from nagle_scan.report import held, sentences, verdict, wireshark
 from nagle_scan.report.comparison import Beside, beside
+from nagle_scan.report.findings import Finding, findings
+from nagle_scan.report.fixes import MAX_FIXES, Fix, fixes
 from nagle_scan.report.layout import count, duration, printable
 from nagle_scan.report.pictures import Picture, Pictures
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
 MAX_CAPTURES = 3
 MAX_GROUPS = 5
-MAX_FIXES = 2
 MAX_PARTIES = 12
 MAX_SERVERS = 15
 MAX_HOPS = 20
@@ -38,14 +39,6 @@ class Figure(NamedTuple):
     label: str
     value: str
     note: str
-
-
-class Fix(NamedTuple):
-    """What to change for one side that holds data back."""
-
-    sender: str
-    remedies: Sequence[advice.Remedy]
-    test_well: str
 
 
 class Connection(NamedTuple):
@@ -80,6 +73,7 @@ class Page:
     fixes: Sequence[Fix]
     first_exchange: str | None
     options: Sequence[sentences.Option]
+    options_more: bool
     percentiles: Sequence[str]
     servers: Sequence[_core.ServerRow]
     servers_more: bool
@@ -90,6 +84,7 @@ class Page:
     in_full: frozenset[int]
     causes: Sequence[_core.CauseRow]
     waits: Sequence[tuple[_core.WaitRow, str]]
+    idle_last: bool
     notices: Sequence[str]
     filter: str | None
     numbering: Sequence[str]
@@ -99,8 +94,11 @@ def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
     """Chooses what the page of `scan` shows."""
     core, summary = scan.core, scan.core.summary()
     groups, index = core.groups(), core.affected(MAX_INDEX)
+    found = findings(groups)
     servers, hops = core.servers(MAX_SERVERS + 1), core.hops()[:MAX_HOPS]
     clearest = core.clearest()
+    longest = core.longest_waits(MAX_WAITS)
+    spared = sentences.first_exchange(index[:MAX_IN_FULL], groups)
     pictures = Pictures(scan)
     # Drawn in the order of their worth: the space is limited.
     shown = [] if summary.verdict == "inconclusive" else pictures.overall(clearest)
@@ -120,16 +118,17 @@ def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
         captures_more=max(len(scan.names) - MAX_CAPTURES, 0),
         begin=_time(summary.first_ns),
         end=_time(summary.last_ns),
-        headline=_headline(summary, groups, min_wait_ms),
-        also=[sentences.verdict(group) for group in groups[1:MAX_GROUPS]],
-        also_more=max(len(groups) - MAX_GROUPS, 0),
-        plain=_plain(summary, groups),
+        headline=_headline(summary, found, min_wait_ms),
+        also=[held.verdict(finding) for finding in found[1:MAX_GROUPS]],
+        also_more=max(len(found) - MAX_GROUPS, 0),
+        plain=_plain(core, summary, found),
         figures=_figures(core, summary),
         beside=None if baseline is None else beside(baseline, compare(baseline, scan)),
         shown=shown,
-        fixes=_fixes(groups, scan.paths),
-        first_exchange=sentences.first_exchange(index[:MAX_IN_FULL], groups),
+        fixes=fixes(found, scan.paths, spared is not None),
+        first_exchange=spared,
         options=_options(core, summary),
+        options_more=len(core.nagle(MAX_PARTIES + 1)) > MAX_PARTIES,
         percentiles=PERCENTILES,
         servers=servers[:MAX_SERVERS],
         servers_more=len(servers) > MAX_SERVERS,
@@ -139,7 +138,8 @@ def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
         connections=connections,
         in_full=frozenset(view.row.id for view in connections),
         causes=[row for row in core.causes() if row.cause not in sentences.STALLS],
-        waits=[(wait, _meaning(core, wait)) for wait in core.longest_waits(MAX_WAITS)],
+        waits=[(wait, _meaning(core, wait)) for wait in longest],
+        idle_last=_idle_last(longest),
         notices=list(sentences.notices(summary)),
         filter=wireshark.display_filter(clearest, scan.filter is not None) if clearest else None,
         numbering=list(wireshark.numbering(scan.filter is not None, len(scan.paths))),
@@ -151,6 +151,12 @@ def _options(core: _core.Scan, summary: _core.Summary) -> list[sentences.Option]
     if summary.verdict == "inconclusive":
         return []
     return list(sentences.options(core.nagle(MAX_PARTIES)))
+
+
+def _idle_last(waits: Sequence[_core.WaitRow]) -> bool:
+    """Do a client's own pauses follow shorter waits, which kept somebody waiting?"""
+    lengths = [wait.wait_ms for wait in waits]
+    return lengths != sorted(lengths, reverse=True)
 
 
 def _meaning(core: _core.Scan, wait: _core.WaitRow) -> str:
@@ -171,20 +177,23 @@ def _time(time_ns: int) -> str:
     return f"{moment:%Y-%m-%d %H:%M:%S}.{rest_ns // 1_000_000:03d}"
 
 
-def _headline(summary: _core.Summary, groups: Sequence[_core.Group], min_wait_ms: float) -> str:
-    if groups:
-        return sentences.verdict(groups[0])
+def _headline(summary: _core.Summary, found: Sequence[Finding], min_wait_ms: float) -> str:
+    if found:
+        return held.verdict(found[0])
     if summary.verdict == "clean":
         return sentences.no_stall(summary, min_wait_ms)
     reason = sentences.cannot_tell(summary)
     return reason[0].upper() + reason[1:]
 
 
-def _plain(summary: _core.Summary, groups: Sequence[_core.Group]) -> list[str]:
-    if groups:
-        options = dict.fromkeys(sentences.option(group) for group in groups[:MAX_FIXES])
-        return [sentences.in_plain_words(groups[0]), *options]
-    return [sentences.NO_STALL_MEANS] if summary.verdict == "clean" else []
+def _plain(core: _core.Scan, summary: _core.Summary, found: Sequence[Finding]) -> list[str]:
+    if found:
+        options = dict.fromkeys(held.option(finding) for finding in found[:MAX_FIXES])
+        return [held.in_plain_words(found[0]), *options]
+    if summary.verdict != "clean":
+        return []
+    below = f" {sentences.WAITS_BELOW}" if core.longest_waits(1) else ""
+    return [sentences.NO_STALL_MEANS + below]
 
 
 def _figures(core: _core.Scan, summary: _core.Summary) -> list[Figure]:
@@ -229,21 +238,3 @@ def _longest(core: _core.Scan) -> tuple[str, str]:
     if not waits:
         return "none", "beyond the round trip"
     return duration(waits[0].wait_ms), f"{waits[0].cause}: {advice.hint(waits[0])}"
-
-
-def _fixes(groups: Sequence[_core.Group], paths: Sequence[str]) -> list[Fix]:
-    """For each side that holds something back; its costliest cause decides."""
-    by_sender: dict[str, _core.Group] = {}
-    for group in groups:
-        by_sender.setdefault(sentences.party(group), group)
-    chosen = list(by_sender.items())[:MAX_FIXES]
-    return [_fix(sender, group, paths) for sender, group in chosen]
-
-
-def _fix(sender: str, group: _core.Group, paths: Sequence[str]) -> Fix:
-    places = {"sender": sender, "receiver": group.receiver_addr}
-    remedies = [
-        remedy._replace(where=remedy.where.format(**places))
-        for remedy in advice.for_group(group, paths)
-    ]
-    return Fix(sender, remedies, advice.test_well(group))

@@ -18,8 +18,8 @@ ROOM_BYTES = 1_200_000
 PHONE_IN = 4.6
 MAX_SEQUENCES = 3
 
-LADDER = "The clearest stall. Time runs downwards; each arrow is a packet, and no packet crosses \
-the shaded band."
+LADDER = "The clearest stall. Time runs downwards; each arrow is a packet. Throughout the shaded \
+band the sender sends no data."
 LONGEST_WAIT = "The longest wait. Time runs downwards; each arrow is a packet."
 ALL_WAITS = "All waits by their length. Stalls of one timer stand in one narrow peak; a program's \
 own pauses spread."
@@ -55,7 +55,7 @@ class Pictures:
                 ladder, connection = timeline.ladder, wait.connection
                 pictures += self._draw(LONGEST_WAIT, ladder, connection, phone=True)
         if pictures:
-            pictures += self._draw(ALL_WAITS, timeline.histogram)
+            pictures += self._draw(ALL_WAITS, timeline.histogram, phone=True)
         return pictures
 
     def of(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nagle_scan import _core, advice
+from nagle_scan import advice
+from nagle_scan.report import held
+from nagle_scan.report.findings import Finding
 from nagle_scan.report.layout import Style, wrapped
 
 
-def render(sender: str, group: _core.Group, paths: Sequence[str], style: Style) -> Iterator[str]:
+def render(sender: str, finding: Finding, paths: Sequence[str], style: Style) -> Iterator[str]:
     """The remedies for what `sender` holds back, the settings under the one that they belong to."""
     yield f"\n{style.bold}What to change for {sender}{style.end} (the first that you can)\n"
+    group = finding.group
     for number, remedy in enumerate(advice.for_group(group, paths), 1):
-        where = remedy.where.format(sender=sender, receiver=group.receiver_addr)
+        where = remedy.where.format(sender=sender, receiver=held.receiver(finding))
         yield wrapped(f"  {number}. {where}: {remedy.what} {remedy.price}", "     ")
         if remedy.settings:
             yield f"     {remedy.known_by}"

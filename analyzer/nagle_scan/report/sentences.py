@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nagle_scan import _core, advice
-from nagle_scan.report.layout import count, duration, endpoint, printable, times
+from nagle_scan.report.layout import count, duration, endpoint, printable
 
 STALLS = ("nagle_delack", "nagle_rtt")
 """The causes that are stalls."""
@@ -19,69 +19,9 @@ COARSE_CLOCK_MS = 10.0
 
 NO_STALL_MEANS = (
     "If something is slow here, it is not that the sender holds data back until an ACK comes: "
-    "setting TCP_NODELAY will not help. What the waits were instead stands below."
+    "setting TCP_NODELAY will not help."
 )
-
-
-def verdict(group: _core.Group) -> str:
-    """Who held what, how often, for how long and why."""
-    message = "reply" if group.sender == "server" else "request"
-    total = duration(group.stalled_ms)
-    held = (
-        f"{party(group)} held part of its {message} {times(group.stalls)} for "
-        f"~{group.stalled_ms / group.stalls:.1f} ms each, {total} in all"
-    )
-    if group.stalls == 1:
-        held = f"{party(group)} held part of its {message} once, for {total}"
-    return f"{held}, {_reason(group)}"
-
-
-def option(group: _core.Group) -> str:
-    """What follows for `TCP_NODELAY` on the side that holds."""
-    where = (
-        party(group)
-        if group.sender == "server"
-        else f"{group.sender_addr}'s sockets to port {group.server_port}"
-    )
-    if group.nagle == "on":
-        return f"TCP_NODELAY is not in effect on {where}."
-    return f"Probably TCP_NODELAY is not in effect on {where}."
-
-
-def in_plain_words(group: _core.Group) -> str:
-    """What happens, for someone who never saw a packet."""
-    message = "reply" if group.sender == "server" else "request"
-    begin = (
-        f"In plain words: the program on {party(group)} hands over its {message} in several "
-        "pieces. Its operating system sends the first and keeps a small one back until the other "
-        "end has confirmed what came before (Nagle's algorithm)"
-    )
-    if group.cause == "nagle_rtt":
-        return (
-            f"{begin}. That confirmation has to travel to and fro, so each {message} pays for the "
-            "way twice. The network is as fast as it can be, and no program is computing meanwhile."
-        )
-    return (
-        f"{begin}, while the other end delays its confirmation in the hope of more data "
-        "(delayed ACK). Until a timer runs out nothing is computed and nothing is sent: neither a "
-        "program nor the network is slow."
-    )
-
-
-def party(group: _core.Group) -> str:
-    """The sender as its owner knows it: a server by its port, a client by the server it called."""
-    if group.sender == "server":
-        return endpoint(group.sender_addr, group.server_port)
-    return f"{group.sender_addr} (client of port {group.server_port})"
-
-
-def _reason(group: _core.Group) -> str:
-    if group.cause == "nagle_rtt":
-        acks = "an ACK" if group.stalls == 1 else "ACKs"
-        return f"waiting one round trip for {acks} of {group.receiver_addr} that came at once."
-    acks = "a delayed ACK" if group.stalls == 1 else "delayed ACKs"
-    timer = f" (consistent with {group.consistent_with})" if group.consistent_with else ""
-    return f"waiting for {acks} of {group.receiver_addr}{timer}."
+WAITS_BELOW = "What the waits were instead stands below."
 
 
 def cost(summary: _core.Summary) -> str | None:
@@ -141,8 +81,9 @@ def notices(summary: _core.Summary) -> Iterator[str]:
             "be seen, nor holds be proven"
         )
     if summary.without_handshake:
+        their = "its" if summary.without_handshake == 1 else "their"
         yield (
-            f"{count(summary.without_handshake, 'connection')} without its handshake: "
+            f"{count(summary.without_handshake, 'connection')} without {their} handshake: "
             "round trips, windows and the MSS are estimates there"
         )
     if summary.connections_not_listed:

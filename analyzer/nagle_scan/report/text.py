@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from nagle_scan import _core, advice
-from nagle_scan.report import remedies, sentences, wireshark
+from nagle_scan.report import held, remedies, sentences, wireshark
+from nagle_scan.report.findings import Finding, findings
 from nagle_scan.report.layout import (
     Style,
     count,
@@ -69,11 +70,12 @@ def _stalls(
     groups = scan.groups()
     connections = scan.affected(MAX_CONNECTIONS)
     yield ""
-    for group in groups[:MAX_GROUPS]:
-        sentence = f"{sentences.verdict(group)} {sentences.option(group)}"
+    found = findings(groups)
+    for finding in found[:MAX_GROUPS]:
+        sentence = f"{held.verdict(finding)} {held.option(finding)}"
         yield headed("STALL", style.bad, sentence, style)
-    if len(groups) > MAX_GROUPS:
-        yield f"       ... and {len(groups) - MAX_GROUPS} more pairs of hosts (see -o stalls.csv)"
+    if len(found) > MAX_GROUPS:
+        yield f"       ... and {len(found) - MAX_GROUPS:,} more like these (see -o stalls.csv)"
     cost = sentences.cost(summary)
     if cost is not None:
         yield headed("COST ", style.bold, cost, style)
@@ -85,7 +87,7 @@ def _stalls(
     clearest = scan.clearest()
     if clearest is not None:
         yield from _clearest(clearest, style)
-    yield from _remedies(groups, paths, style)
+    yield from _remedies(found, paths, style)
     yield from _options(scan, style)
 
 
@@ -135,13 +137,13 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
         yield wrapped(f"  - {reason}.", "    ")
 
 
-def _remedies(groups: Sequence[_core.Group], paths: Sequence[str], style: Style) -> Iterator[str]:
+def _remedies(found: Sequence[Finding], paths: Sequence[str], style: Style) -> Iterator[str]:
     """What to change, for each side that holds something back; its costliest cause decides."""
-    by_sender: dict[str, _core.Group] = {}
-    for group in groups:
-        by_sender.setdefault(sentences.party(group), group)
-    for sender, group in list(by_sender.items())[:MAX_REMEDIES]:
-        yield from remedies.render(sender, group, paths, style)
+    by_sender: dict[str, Finding] = {}
+    for finding in found:
+        by_sender.setdefault(held.party(finding), finding)
+    for sender, finding in list(by_sender.items())[:MAX_REMEDIES]:
+        yield from remedies.render(sender, finding, paths, style)
 
 
 def _latencies(scan: _core.Scan, style: Style) -> Iterator[str]:

@@ -187,13 +187,19 @@ def _in_order(arrows: list[Arrow]) -> list[Arrow]:
 
 
 def _causal(arrows: list[Arrow]) -> list[Arrow]:
-    """Each arrives before what it causes leaves: the arrival is the estimate that gives way."""
-    return [
-        replace(arrow, received_ms=max(arrow.sent_ms, min(arrow.received_ms, at_ms)))
-        if (at_ms := _effect_ms(arrow, arrows[place + 1 :])) is not None
-        else arrow
-        for place, arrow in enumerate(arrows)
-    ]
+    """Each arrives before what it causes leaves, and before what its sender sent after it.
+
+    The arrival is the estimate that gives way.
+    """
+    earliest = {"client": math.inf, "server": math.inf}
+    placed = []
+    for place, arrow in reversed(list(enumerate(arrows))):
+        effect_ms = _effect_ms(arrow, arrows[place + 1 :])
+        latest = min(earliest[arrow.sender], math.inf if effect_ms is None else effect_ms)
+        received_ms = max(arrow.sent_ms, min(arrow.received_ms, latest))
+        earliest[arrow.sender] = received_ms
+        placed.append(replace(arrow, received_ms=received_ms))
+    return placed[::-1]
 
 
 def _effect_ms(arrow: Arrow, later: list[Arrow]) -> float | None:

@@ -51,7 +51,7 @@ def sheet(scan: Scan) -> style.Picture:
     left = figure.add_gridspec(1, 1, left=0.02, right=0.49, top=0.9, bottom=0.02)
     ladder(scan, number, ax=figure.add_subplot(left[0]))
     right = figure.add_gridspec(
-        3, 1, left=0.58, right=0.985, top=0.875, bottom=0.065, hspace=0.72, height_ratios=(5, 4, 3)
+        3, 1, left=0.58, right=0.985, top=0.875, bottom=0.065, hspace=0.9, height_ratios=(5, 4, 3)
     )
     sequence(scan, number, ax=figure.add_subplot(right[0]))
     histogram(scan, number, ax=figure.add_subplot(right[1]))
@@ -62,7 +62,8 @@ def sheet(scan: Scan) -> style.Picture:
 def _headline(figure: style.Picture, scan: Scan) -> None:
     """The verdict and the capture's name."""
     width_pt = SIZE_IN[0] * style.POINTS_PER_INCH * 0.96
-    name = printable(", ".join(scan.names))
+    # Folders tell more about a machine than a ticket needs.
+    name = printable(", ".join(PurePath(path).name for path in scan.names))
     lines = (
         (in_one_line(scan.core.summary()), 15.0, "bold", style.INK, 0.955),
         (

@@ -42,7 +42,8 @@ class Pause(NamedTuple):
     @property
     def words(self) -> str:
         """What happened, in a few words."""
-        return WORDS.get(self.cause, self.cause)
+        said = WORDS.get(self.cause, self.cause)
+        return f"the {self.by} had nothing to send" if self.cause == "sender_app" else said
 
 
 def stall(subject: Subject, number: int) -> Pause | None:
@@ -76,10 +77,16 @@ def _of_stall(row: _core.WaitRow) -> Pause:
 
 
 def longest_wait(subject: Subject) -> Pause | None:
-    """The longest wait that is no stall."""
+    """The longest wait that is no stall: where it is the scan's, the one that the reports name."""
     if subject.waits.empty:
         return None
-    row = subject.waits.iloc[int(subject.waits["wait_ms"].to_numpy().argmax())]
+    for longest in subject.scan.core.longest_waits(1):
+        if longest.connection == subject.row.id:
+            return _of_stall(longest)._replace(frame_ack=None, ack_ns=longest.to_ns)
+    # A client that is idle between two requests keeps nobody waiting.
+    idle = (subject.waits["cause"] == "sender_app") & (subject.waits["by"] == "client")
+    waits = subject.waits if idle.all() else subject.waits[~idle]
+    row = waits.iloc[int(waits["wait_ms"].to_numpy().argmax())]
     to_ns = int(row["time_ns"])
     from_ns = to_ns - round(float(row["wait_ms"]) * NS_PER_MS)
     first, last = int(row["frame_from"]), int(row["frame_to"])

@@ -133,7 +133,8 @@ def _captured(subject: Subject, side: str) -> str:
 
 def _label(arrow: Arrow, pause: Pause | None, width_pt: float, size_pt: float) -> list[Line]:
     """Frame, content, time; and for the three that make a stall, what they mean."""
-    what, when = f"frame {arrow.frame} · {arrow.kind}", words.since(arrow.captured_ms)
+    what = f"frame {arrow.frame} · {arrow.kind}".replace(" B", "\N{NO-BREAK SPACE}B")
+    when = words.since(arrow.captured_ms)
     if arrow.role and pause is not None:
         head = words.wrapped(what, width_pt, size_pt, bold=True)
         meaning = words.wrapped(f"{when} · {words.note(arrow.role, pause)}", width_pt, size_pt)

@@ -32,6 +32,9 @@ class Stream:
     allowed: Numbers
     """What the window allows at each `acked_ms`; NaN where its scale is unknown."""
     waits_ms: tuple[Numbers, Numbers]
+    """From when to when, as far as the picture reaches."""
+    wait_lengths_ms: Numbers
+    """How long each was in whole."""
 
 
 def stream(
@@ -51,7 +54,7 @@ def stream(
         acked_ms,
         acked,
         allowed,
-        _waits(subject, side, begin_ms, end_ms),
+        *_waits(subject, side, begin_ms, end_ms),
     )
 
 
@@ -77,10 +80,14 @@ def _acknowledged(
     return np.maximum(at_ms[inside], begin_ms), acked[inside], allowed[inside]
 
 
-def _waits(subject: Subject, side: str, begin_ms: float, end_ms: float) -> tuple[Numbers, Numbers]:
-    """The stalls of this side, as far as they reach into the picture."""
+def _waits(
+    subject: Subject, side: str, begin_ms: float, end_ms: float
+) -> tuple[tuple[Numbers, Numbers], Numbers]:
+    """The stalls of this side, as far as they reach into the picture, and their lengths."""
     stalls = subject.stalls[subject.stalls["sender"] == side]
     ends = subject.since_begin_ms(stalls["time_ns"])
-    begins = ends - stalls["wait_ms"].to_numpy(dtype=float)
+    lengths = stalls["wait_ms"].to_numpy(dtype=float)
+    begins = ends - lengths
     inside = (ends > begin_ms) & (begins < end_ms)
-    return np.maximum(begins[inside], begin_ms), np.minimum(ends[inside], end_ms)
+    drawn = np.maximum(begins[inside], begin_ms), np.minimum(ends[inside], end_ms)
+    return drawn, lengths[inside]

@@ -127,6 +127,6 @@ def legend(ax: Axes) -> None:
 def _title(ax: Axes, text: str, pad_pt: float) -> None:
     from nagle_scan.timeline.words import wrapped
 
-    lines = wrapped(" ".join(text.split()), size_pt(ax)[0] * 0.9, TEXT_PT + 1, bold=True)
+    lines = wrapped(" ".join(text.split()), size_pt(ax)[0], TEXT_PT + 1, bold=True)
     title = ax.set_title("\n".join(lines), loc="left", pad=pad_pt)
     title.set(fontsize=TEXT_PT + 1, fontweight="bold", color=INK)

@@ -85,12 +85,15 @@ def of(scan: Scan, connection: int | None) -> Subject:
 
 
 def worst(scan: Scan) -> int | None:
-    """The connection of the clearest stall, else of the longest wait, else the first."""
+    """The connection of the clearest stall, else of the longest wait, else of the most bytes."""
     rows = [scan.core.clearest(), *scan.core.longest_waits(1)]
     for row in rows:
         if row is not None:
             return row.connection
-    return 0 if scan.core.summary().connections else None
+    if not scan.core.summary().connections:
+        return None
+    busy = scan.connections["client_bytes"] + scan.connections["server_bytes"]
+    return int(busy.index[int(busy.to_numpy().argmax())])
 
 
 def rel_acks(segments: pd.DataFrame, receiver: str) -> np.ndarray:

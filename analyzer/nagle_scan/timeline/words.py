@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nagle_scan.report.layout import duration
+from nagle_scan.report.layout import count, duration
 from nagle_scan.timeline.style import text_width_pt
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ def finding(subject: Subject, pause: Pause | None) -> tuple[str, str]:
         return "No wait on this connection", f"{stream}: its first segments"
     frames = f"frames {pause.frame_from} to {pause.frame_to}"
     if pause.cause not in STALL_CAUSES:
-        headline = f"No stall; the longest wait: {duration(pause.wait_ms)}, {pause.words}"
+        longest = f"he longest wait: {duration(pause.wait_ms)}, {pause.words}"
+        # Of one direction nobody can say that it holds no stall.
+        headline = f"No stall; t{longest}" if subject.row.conclusive else f"T{longest}"
         return headline, f"{stream}, {frames}, {pause.cause}"
     other = "client" if pause.by == "server" else "server"
     why = (
@@ -69,7 +71,8 @@ def finding(subject: Subject, pause: Pause | None) -> tuple[str, str]:
         if pause.cause == "nagle_delack"
         else f"for one round trip, until the {other}'s ACK came"
     )
-    headline = f"The {pause.by} held {pause.len_to:,} bytes back for {duration(pause.wait_ms)}"
+    held = count(pause.len_to, "byte")
+    headline = f"The {pause.by} held {held} back for {duration(pause.wait_ms)}"
     headline = headline.replace(" ms", "\N{NO-BREAK SPACE}ms")
     return headline, f"{why} ({pause.cause}; {stream}, {frames})"
 

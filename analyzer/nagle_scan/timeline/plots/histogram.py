@@ -22,15 +22,19 @@ LEAST_FOR_NAMES_PT = 280.0
 REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows, BSD"))
 """Where the two well-known delayed-ACK timers lie: Linux's, and Windows' and old BSD's."""
 
+DELAYED = "nagle_delack"
+LEAST_RATIO = 1.1
+"""Of a wait to the delay of its ACK, for the round trip in it to be worth a word."""
+
 LOOKS = {
-    "nagle_delack": (style.HELD, ""),
+    DELAYED: (style.HELD, ""),
     "nagle_rtt": ("#cc79a7", "//"),
     "delayed_ack": (style.ACK, "--"),
     "sender_app": ("#b8b8b8", ""),
     "retransmission": ("#595959", "xx"),
     "zero_window": ("#009e73", "\\\\"),
     "congestion_window": ("#009e73", "++"),
-    "unknown": ("#dddddd", "||"),
+    "unknown": ("#8a8a8a", "||"),
 }
 """Colour and hatch by cause, stalls at the bottom of the stack."""
 
@@ -48,12 +52,12 @@ def histogram(
     style.plain(ax, f"How long the waits were ({where})")
     if not count:
         ax.set_label(f"No wait to show\n{where}")
-        style.say(ax, "No wait long enough to be recorded")
+        style.say(ax, f"No wait of {scan.min_wait_ms:g} ms or more beyond the round trip")
         return ax
     edges = _edges(np.concatenate(list(waits.values())))
     _bars(ax, waits, edges)
     _regions(ax)
-    _axes(ax, edges)
+    _axes(ax, edges, _late(scan, connection))
     ax.set_label(f"Histogram of {count:,} waits, {where}\n{_in_words(waits)}")
     return ax
 
@@ -77,6 +81,21 @@ def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.geomspace(low, high, bins + 1)
 
 
+def _late(scan: Scan, connection: int | None) -> str:
+    """How late the ACKs were, where the round trip moves the stalls away from the timer's name."""
+    stalls = scan.stalls[scan.stalls["cause"] == DELAYED]
+    if connection is not None:
+        stalls = stalls[stalls["connection"] == connection]
+    late_ms, wait_ms = stalls["ack_delay_ms"].median(), stalls["wait_ms"].median()
+    if not late_ms * LEAST_RATIO < wait_ms:
+        return ""
+    return f"\nthe way to and fro included: the ACKs were {duration(late_ms)} late"
+
+
+def _median(values: NDArray[np.float64]) -> str:
+    return duration(float(np.median(values)))
+
+
 def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.float64]) -> None:
     floor = np.zeros(len(edges) - 1)
     for cause, values in waits.items():
@@ -93,7 +112,7 @@ def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.flo
             hatch=hatch,
             edgecolor="white",
             linewidth=0.5,
-            label=f"{cause}: {len(values):,}, median {duration(float(np.median(values)))}",
+            label=f"{cause}: {len(values):,}, median {_median(values)}",
             zorder=2,
         )
         floor = floor + counts
@@ -118,7 +137,7 @@ def _regions(ax: Axes) -> None:
         )
 
 
-def _axes(ax: Axes, edges: NDArray[np.float64]) -> None:
+def _axes(ax: Axes, edges: NDArray[np.float64], late: str) -> None:
     ax.set_xscale("log")
     ax.set_xlim(edges[0], edges[-1])
     ticks = [
@@ -128,7 +147,7 @@ def _axes(ax: Axes, edges: NDArray[np.float64]) -> None:
     ax.minorticks_off()
     ax.set_ylim(0, ax.get_ylim()[1] * 1.12)
     ax.yaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
-    ax.set_xlabel("wait in ms (grey: common delayed-ACK timers)")
+    ax.set_xlabel(f"wait in ms (grey: common delayed-ACK timers){late}")
     ax.set_ylabel("waits")
     ax.yaxis.set_major_formatter("{x:,.0f}")
     style.legend(ax)
@@ -142,7 +161,7 @@ def _ticks(decades: float) -> list[float]:
 
 def _in_words(waits: dict[str, NDArray[np.float64]]) -> str:
     return "; ".join(
-        f"{WORDS[cause]}: {len(values):,}, median {duration(float(np.median(values)))}, "
+        f"{WORDS[cause]}: {len(values):,}, median {_median(values)}, "
         f"longest {duration(float(values.max()))}"
         for cause, values in waits.items()
     )

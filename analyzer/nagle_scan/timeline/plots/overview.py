@@ -104,6 +104,17 @@ def _mark_clearest(ax: Axes, subject: Subject, per_ms: float) -> None:
     middle_ns = (clearest.from_ns + clearest.to_ns) / 2
     at = (middle_ns - subject.row.first_ns) / 1e6 * per_ms
     ax.plot([at], [4.1], marker="v", color=style.INK, markersize=5, zorder=3)
+    left = at < ax.get_xlim()[1] / 2
+    ax.annotate(
+        "the clearest",
+        (at, 4.1),
+        xytext=(6 if left else -6, 0),
+        textcoords="offset points",
+        ha="left" if left else "right",
+        va="center",
+        fontsize=style.TEXT_PT - 1,
+        color=style.INK,
+    )
 
 
 def _in_words(subject: Subject) -> tuple[str, str]:

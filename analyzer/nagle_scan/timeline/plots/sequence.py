@@ -68,9 +68,8 @@ def _nothing(ax: Axes, subject: Subject, why: str) -> Axes:
 
 
 def _side(subject: Subject, segments: pd.DataFrame) -> str:
-    row = subject.row
-    if row.client_stalls != row.server_stalls:
-        return "client" if row.client_stalls > row.server_stalls else "server"
+    if subject.clearest is not None:
+        return subject.clearest.by
     by_client = segments["sender"] == "client"
     from_client, from_all = segments.loc[by_client, "len"].sum(), segments["len"].sum()
     return "client" if from_client * 2 > from_all else "server"
@@ -139,13 +138,15 @@ def _waits(ax: Axes, shown: Stream, per_ms: float) -> None:
     begins, ends = columns.merged(*shown.waits_ms, 0.0)
     if not len(begins):
         return
+    typical = duration(float(np.median(shown.wait_lengths_ms)))
+    name = f"waits, median {typical}" if len(shown.wait_lengths_ms) > 1 else f"wait, {typical}"
     shade = PathPatch(
         columns.boxes(begins * per_ms, ends * per_ms, 0.0, 1.0),
         color=style.HELD,
         alpha=0.16,
         linewidth=0,
         transform=ax.get_xaxis_transform(),
-        label="wait",
+        label=name,
         zorder=0,
     )
     ax.add_patch(shade)

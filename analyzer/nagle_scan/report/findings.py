@@ -1,0 +1,49 @@
+"""Groups of stalls as the owner of a service counts them: by server, side that holds and cause.
+
+The engine keeps each pair of hosts apart. A server with a thousand clients would be a thousand
+findings, and the worst pair would stand for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nagle_scan import _core
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one side of one server's connections holds back, for one cause."""
+
+    group: _core.Group
+    """The costliest pair of hosts; its pieces and frames stand for the others."""
+    stalls: int
+    stalled_ms: float
+    clients: int
+    """Hosts at the other end of the server."""
+    nagle: str
+    consistent_with: str
+    """The timer of the delayed ACKs; empty where it is not known, or not the same for all."""
+
+
+def findings(groups: Sequence[_core.Group]) -> list[Finding]:
+    """`groups` by server, side and cause, the costliest first."""
+    alike: dict[tuple[str, str, str, int], list[_core.Group]] = {}
+    for group in groups:
+        server = group.sender_addr if group.sender == "server" else group.receiver_addr
+        alike.setdefault((group.cause, group.sender, server, group.server_port), []).append(group)
+    found = [_together(members) for members in alike.values()]
+    return sorted(found, key=lambda finding: -finding.stalled_ms)
+
+
+def _together(members: Sequence[_core.Group]) -> Finding:
+    timers = {group.consistent_with for group in members}
+    return Finding(
+        group=members[0],
+        stalls=sum(group.stalls for group in members),
+        stalled_ms=sum(group.stalled_ms for group in members),
+        clients=len(members),
+        nagle="on" if all(group.nagle == "on" for group in members) else "unknown",
+        consistent_with=timers.pop() if len(timers) == 1 else "",
+    )

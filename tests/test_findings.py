@@ -1,0 +1,126 @@
+"""Pairs of hosts that are one finding for the owner of a service."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, Run
+from conversation import Conversation, interleaved, stalled, write
+from nagle_scan.report.findings import findings
+
+SERVER = ("10.0.0.5", 8443)
+
+
+def conversations(count: int, delay_ms: float = 40.0) -> list[Conversation]:
+    """Clients of one server that all hold part of their requests."""
+    return [
+        stalled(Conversation((f"10.1.0.{number}", 40000), SERVER), delay_ms=delay_ms)
+        for number in range(1, count + 1)
+    ]
+
+
+@pytest.fixture
+def crowd(tmp_path: Path) -> Path:
+    return write(tmp_path / "crowd.pcap", interleaved(*conversations(20)))
+
+
+def test_clients_of_one_server_are_one_finding(crowd: Path) -> None:
+    groups = nagle_scan.scan(crowd).core.groups()
+    (found,) = findings(groups)
+    assert len(groups) == found.clients == 20
+    assert found.stalls == sum(group.stalls for group in groups) == 60
+    assert found.stalled_ms == pytest.approx(sum(group.stalled_ms for group in groups))
+
+
+def test_each_report_says_so(crowd: Path, run: Run, tmp_path: Path) -> None:
+    outputs = tmp_path / "page.html", tmp_path / "ticket.md"
+    said = run(crowd, "-o", outputs[0], "-o", outputs[1]).stdout.decode()
+    for text in (said, outputs[0].read_text(), outputs[1].read_text().replace("`", "")):
+        whole = " ".join(html.unescape(text).replace("\\", "").split())
+        assert "20 clients of 10.0.0.5:8443 held part of their requests 60 times" in whole
+        assert "not in effect on the clients' sockets to 10.0.0.5:8443" in whole
+        assert "more like these" not in whole
+
+
+def test_another_server_side_or_cause_is_another(tmp_path: Path) -> None:
+    other = stalled(Conversation(("10.1.0.1", 41000), ("10.0.0.6", 8443)))
+    made = interleaved(*conversations(2), other)
+    found = findings(nagle_scan.scan(write(tmp_path / "two.pcap", made)).core.groups())
+    assert [finding.clients for finding in found] == [2, 1]
+    both = nagle_scan.scan(CAPTURES / "labelled/both-split-rtt100/client.pcap.gz").core.groups()
+    assert len(findings(both)) == len(both) == 4
+
+
+def test_timers_that_differ_have_no_name(tmp_path: Path) -> None:
+    slow = stalled(Conversation(("10.1.0.9", 40000), SERVER), delay_ms=200.0)
+    (found,) = findings(
+        nagle_scan.scan(
+            write(tmp_path / "a.pcap", interleaved(*conversations(2), slow))
+        ).core.groups()
+    )
+    assert found.consistent_with == ""
+
+
+def test_a_long_way_is_told_from_the_timer(run: Run) -> None:
+    """'143 ms, consistent with 40 ms' would puzzle anyone."""
+    far = run(CAPTURES / "labelled/both-split-rtt100/client.pcap.gz").stdout.decode()
+    told = "(~41.7 ms late, consistent with Linux, 40 ms; the rest is the way to and fro)"
+    assert told in " ".join(far.split())
+    assert "to and fro" not in run(CAPTURES / "epoll-fd0.pcap").stdout.decode()
+
+
+def test_the_tail_of_a_large_write_is_not_called_several_pieces(tmp_path: Path) -> None:
+    made = Conversation()
+    made.open()
+    for _ in range(3):
+        made.stall(first=1460, second=300)
+    said = page_of(write(tmp_path / "tail.pcap", made.frames), tmp_path)
+    assert "does not fill its last packet" in said
+    assert "in several pieces" not in said
+    assert "in several pieces" in page_of(CAPTURES / "java-split.pcap", tmp_path)
+
+
+def test_a_clean_page_speaks_of_waits_and_stalls_only_where_there_are_any(tmp_path: Path) -> None:
+    pages = []
+    for name in ("epoll-fixed.pcap", "labelled/rpc-threads-overloaded/loopback.pcap.gz"):
+        nagle_scan.scan(CAPTURES / name).to_html(tmp_path / "page.html")
+        pages.append((tmp_path / "page.html").read_text())
+    assert ["stands below" in page for page in pages] == [False, True]
+    assert not any("had nothing been held back" in page for page in pages)
+
+
+def page_of(path: Path, tmp_path: Path) -> str:
+    nagle_scan.scan(path).to_html(tmp_path / "page.html")
+    return html.unescape((tmp_path / "page.html").read_text())
+
+
+def test_a_page_says_where_its_tables_end_and_how_they_are_sorted(
+    crowd: Path, tmp_path: Path
+) -> None:
+    assert "More sockets than these" in page_of(crowd, tmp_path)
+    idle = page_of(CAPTURES / "labelled/sleep200-nodelay-rtt26/client.pcap.gz", tmp_path)
+    assert "pauses of the client itself come last" in idle
+    busy = page_of(CAPTURES / "epoll-fd0.pcap", tmp_path)
+    assert "More sockets than these" not in busy
+    assert "come last" not in busy
+
+
+def test_a_page_tells_once_why_the_first_exchange_was_fast(tmp_path: Path) -> None:
+    told = page_of(CAPTURES / "labelled/both-split-ipv6/server.pcap.gz", tmp_path)
+    assert told.count("The first exchange was spared") == 1
+    assert "The first exchange of a connection is fast" not in told
+
+
+def test_what_is_attached_names_files_without_their_folders(run: Run, tmp_path: Path) -> None:
+    """Folders tell more about a machine than a ticket needs."""
+    for name in ("before", "after"):
+        write(tmp_path / f"{name}.pcap", stalled().frames)
+    outputs = [tmp_path / name for name in ("p.html", "t.md", "t.svg", "e.pcapng")]
+    wanted = [argument for path in outputs for argument in ("-o", path)]
+    run(tmp_path / "after.pcap", "--baseline", tmp_path / "before.pcap", *wanted)
+    for path in outputs:
+        assert b"after.pcap" in path.read_bytes()
+        assert tmp_path.name.encode() not in path.read_bytes()

@@ -1,0 +1,60 @@
+"""The tables of `-o report.html` have room for what they say, on a screen and on paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nagle_scan
+import pytest
+from browser import DESK_PX, opened
+from conftest import CAPTURES
+from conversation import Conversation, ipv6, stalled, write
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+PAPER_PX = 688
+"""A4 less its margins."""
+LINES = """cell => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return range.getClientRects().length;
+}"""
+"""In how many lines does its text stand?"""
+
+
+def long_addresses() -> Conversation:
+    """Addresses as long as IPv6 makes them."""
+    client = ("2001:db8:1234:5678:9abc:def0:1234:5678", 65000)
+    server = ("2001:db8:8765:4321:fedc:ba98:7654:3210", 65001)
+    return stalled(Conversation(client, server, network=ipv6))
+
+
+def test_long_addresses_leave_room_for_the_other_columns(tmp_path: Path, browser: Browser) -> None:
+    path = tmp_path / "report.html"
+    nagle_scan.scan(write(tmp_path / "long.pcap", long_addresses().frames)).to_html(path)
+    scrolled = "box => box.scrollWidth > box.clientWidth"
+    with opened(browser, path, width=DESK_PX) as page:
+        boxes = page.page.locator(".box:has(> table)").all()
+        assert boxes
+        assert not any(box.evaluate(scrolled) for box in boxes)
+    with opened(browser, path, width=PAPER_PX) as page:
+        page.page.emulate_media(media="print")
+        said = page.page.locator("td:last-child:not(.number)").all()
+        assert said
+        assert all(cell.evaluate("cell => cell.offsetWidth") >= 70 for cell in said)
+        assert not page.overflows()
+
+
+@pytest.mark.parametrize(
+    "capture", ["epoll-fd0.pcap", "labelled/both-split-rtt26-loss/middle.pcap.gz"]
+)
+def test_paper_breaks_no_word(capture: str, tmp_path: Path, browser: Browser) -> None:
+    path = tmp_path / "report.html"
+    nagle_scan.scan(CAPTURES / capture).to_html(path)
+    with opened(browser, path, width=PAPER_PX) as page:
+        page.page.emulate_media(media="print")
+        words = page.page.locator("th[scope=rowgroup]:not([colspan]), td > code, th > code").all()
+        assert words
+        assert [word.inner_text() for word in words if word.evaluate(LINES) != 1] == []
