@@ -218,3 +218,29 @@ def test_the_ack_of_a_fin_is_no_delayed_ack_of_the_data_before_it(scan_frames: S
     scan = scan_frames(made.frames)
     assert "delayed_ack" not in set(scan.waits["cause"])
     assert set(scan.connections["client_delayed_ack_ms"].isna()) == {True}
+
+
+def test_a_client_that_pauses_in_its_request_is_not_idle(scan_frames: Scanned) -> None:
+    """It keeps the server waiting longer than the server takes to answer."""
+    made = opened(rtt_ms=1.0)
+    for _ in range(3):
+        made.data("client", 50)
+        made.wait(made.rtt_ms)
+        made.ack("server")
+        made.wait(199.0)
+        made.data("client", 50)
+        made.wait(52.0)
+        made.answer()
+        made.wait(900.0)
+    longest = scan_frames(made.frames).core.longest_waits(1)[0]
+    assert (longest.by, longest.cause, round(longest.wait_ms)) == ("client", "sender_app", 200)
+
+
+def test_a_program_that_closes_late_is_no_delayed_ack(scan_frames: Scanned) -> None:
+    """The ACK comes with its FIN, 20 ms after the answer: before the ACK's timer."""
+    made = opened(rtt_ms=1.0)
+    made.data("client", 50)
+    made.answer()
+    made.wait(20.0)
+    made.data("client", 0, "FA")
+    assert "delayed_ack" not in set(scan_frames(made.frames).waits["cause"])

@@ -236,7 +236,7 @@ pub fn causes(scan: &Scan) -> Vec<CauseTotal> {
     totals
 }
 
-/// The longest waits that are no stalls: servers' first, since an idle client is no problem.
+/// The longest waits that are no stalls; those of idle clients last, since they are no problem.
 pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&Verdict, &Finding)> {
     let mut waits: Vec<_> = scan
         .verdicts
@@ -248,8 +248,11 @@ pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&Verdict, &Finding)> {
         .filter(|(_, finding)| !finding.cause.is_stall())
         .collect();
     let order = |(_, finding): &(&Verdict, &Finding)| {
-        let idle_client = finding.wait.by == Side::Client && finding.cause == Cause::SenderApp;
-        (idle_client, -finding.wait.wait_ns(), finding.wait.to.frame, finding.wait.by as u8)
+        let wait = &finding.wait;
+        let idle_client = wait.by == Side::Client
+            && finding.cause == Cause::SenderApp
+            && !wait.is(fact::OWN_DATA_BEFORE);
+        (idle_client, -wait.wait_ns(), wait.to.frame, wait.by as u8)
     };
     if limit < waits.len() {
         waits.select_nth_unstable_by_key(limit, order);

@@ -72,9 +72,10 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
 
     With the `paths` of the captures, the first bytes of what the sender sent may name its program.
     """
-    messages = _first_bytes(group.frames_unacked, paths)
-    replies = _first_bytes([group.frame_first_reply or 0], paths)
-    hints = likely(group.sender, group.server_port, messages + replies)
+    # The captures are read again once only.
+    seen = _first_bytes([*group.frames_unacked, group.frame_first_reply or 0], paths)
+    messages = seen[:-1]
+    hints = likely(group.sender, group.server_port, seen)
     merge, nodelay, *others = REMEDIES[group.cause]
     nodelay = nodelay._replace(known_by=hints.known_by, settings=hints.settings)
     if group.unacked_full_sized:

@@ -408,7 +408,7 @@ impl Connection {
             let rtt_ns = known(self.half(side.other()).rtt_ns);
             let delay_ns = to.time_ns - from.time_ns - rtt_ns;
             let late = (sinks.min_wait_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
-            if release.pure && late && half.bytes() > 0 && to.after(from) {
+            if release.pure && !release.fin && late && half.bytes() > 0 && to.after(from) {
                 sinks.waits.push_other(Wait {
                     connection: self.id,
                     by: side.other(),
