@@ -101,7 +101,7 @@ def test_a_page_says_where_its_tables_end_and_how_they_are_sorted(
     crowd: Path, tmp_path: Path
 ) -> None:
     assert "More sockets than these" in page_of(crowd, tmp_path)
-    idle = page_of(CAPTURES / "labelled/formats-clean-rtt26/client-gz.pcap.gz", tmp_path)
+    idle = page_of(CAPTURES / "labelled/gvisor-client-five-pieces-rtt01/server.pcap.gz", tmp_path)
     assert "idle clients come last" in idle
     busy = page_of(CAPTURES / "epoll-fd0.pcap", tmp_path)
     assert "More sockets than these" not in busy

@@ -244,3 +244,14 @@ def test_a_program_that_closes_late_is_no_delayed_ack(scan_frames: Scanned) -> N
     made.wait(20.0)
     made.data("client", 0, "FA")
     assert "delayed_ack" not in set(scan_frames(made.frames).waits["cause"])
+
+
+def test_where_no_round_trip_is_known_no_ack_is_called_late(scan_frames: Scanned) -> None:
+    """Captured at the client after the handshake: each ACK of the server takes 26 ms to come."""
+    made = opened(rtt_ms=26.0)
+    for _ in range(2):
+        made.data("client", 50)
+        made.wait(made.rtt_ms)
+        made.ack("server")
+        made.wait(1.0)
+    assert "delayed_ack" not in set(scan_frames(made.frames[3:]).waits["cause"])

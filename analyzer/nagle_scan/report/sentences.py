@@ -88,8 +88,8 @@ def notices(summary: _core.Summary) -> Iterator[str]:
         )
     if summary.connections_not_listed:
         yield (
-            f"{count(summary.connections_not_listed, 'connection')} of a port scan, refused or never "
-            "answered, counted but not listed"
+            f"{count(summary.connections_not_listed, 'connection')} of a port scan, refused or "
+            "never answered, counted but not listed"
         )
     if summary.waits_not_listed:
         yield f"{count(summary.waits_not_listed, 'wait')} without a stall counted but not listed"

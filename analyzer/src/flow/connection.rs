@@ -405,10 +405,12 @@ impl Connection {
             let half = &self.halves[side as usize];
             let release = half.all_acked();
             let (from, to) = (half.last_data(), release.mark);
-            let rtt_ns = known(self.half(side.other()).rtt_ns);
-            let delay_ns = to.time_ns - from.time_ns - rtt_ns;
+            let rtt_ns = self.half(side.other()).rtt_ns;
+            let delay_ns = to.time_ns - from.time_ns - known(rtt_ns);
             let late = (sinks.min_wait_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
-            if release.pure && !release.fin && late && half.bytes() > 0 && to.after(from) {
+            // A FIN comes from the program, and a way of unknown length is no delay.
+            let by_timer = release.pure && !release.fin && rtt_ns != i64::MAX;
+            if by_timer && late && half.bytes() > 0 && to.after(from) {
                 sinks.waits.push_other(Wait {
                     connection: self.id,
                     by: side.other(),
