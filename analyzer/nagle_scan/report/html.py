@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -65,6 +66,8 @@ def _templates() -> Environment:
         "sentence": lambda text: f"{_capital(text)}.",
         "sentence_start": _capital,
         "stall_kind": sentences.stall_kind,
+        # A number and its unit stay on one line.
+        "unbroken": lambda text: re.sub(r"(?<=\d) (?=m?s\b)", "\u00a0", text),
         "share": lambda value, whole: f"{min(value / whole, 1):.3f}" if whole else "0",
     }
     return environment
