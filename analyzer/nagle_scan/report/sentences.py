@@ -45,6 +45,8 @@ def option(group: _core.Group) -> str:
     )
     if group.nagle == "on":
         return f"TCP_NODELAY is not in effect on {where}."
+    if group.nagle == "off":
+        return f"TCP_NODELAY came into effect on {where} only later."
     return f"Probably TCP_NODELAY is not in effect on {where}."
 
 
