@@ -304,8 +304,8 @@ fn nagle(half: &Half, side: Side, findings: &[Finding]) -> (Nagle, (u64, u64)) {
     };
     let contradictions = half.contradictions();
     // Set in the middle of a connection, as SSH does after the login, TCP_NODELAY stays set.
-    let switched_off = contradictions as usize > stalls().count()
-        && stalls().all(|wait| wait.contradictions == 0);
+    let switched_off =
+        contradictions as usize > stalls().count() && stalls().all(|wait| wait.contradictions == 0);
     match stalls().next() {
         Some(wait) if !switched_off => (Nagle::On, (wait.ack.frame, wait.to.frame)),
         None if contradictions == 0 => (Nagle::Unknown, (0, 0)),

@@ -108,8 +108,7 @@ impl Sending<'_> {
         // What the peer sends again is nothing that a program could answer. With everything
         // acknowledged, its data may be the last that the sender saw, if not that this capture did.
         let crossed = half.in_flight() == 0 && self.data_arrived();
-        let own_before =
-            release.is_some() || (half.last_data().after(peer.last_new()) && !crossed);
+        let own_before = release.is_some() || (half.last_data().after(peer.last_new()) && !crossed);
         let from = if own_before { half.last_data() } else { peer.last_new() };
         let wait_ns = self.now.time_ns - from.time_ns;
         (from.is_set() && wait_ns >= min_wait_ns).then_some(Ended { release, own_before, from })
