@@ -26,7 +26,7 @@ pub struct Group {
     pub stalled_ns: i64,
     /// Best confidence among them.
     pub confidence: Confidence,
-    /// Is Nagle's algorithm shown to be on in all these connections?
+    /// Shown to be on, or later off, in all these connections; else unknown.
     pub nagle: Nagle,
     pub ack_delays: Option<Timer>,
     pub pieces: Pieces,
@@ -88,7 +88,7 @@ impl Members {
             connections: 0,
             stalled_ns: 0,
             confidence: Confidence::Possible,
-            nagle: Nagle::On,
+            nagle: verdict.end(sender).nagle,
             ack_delays: None,
             exchanges: 0,
             pieces: Pieces::default(),
@@ -109,7 +109,7 @@ impl Members {
             group.exchanges += u64::from(verdict.exchanges);
         }
         self.last_connection = Some(verdict.id);
-        if verdict.end(group.sender).nagle != Nagle::On {
+        if verdict.end(group.sender).nagle != group.nagle {
             group.nagle = Nagle::Unknown;
         }
         for stall in stalls {

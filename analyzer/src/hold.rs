@@ -213,6 +213,14 @@ impl Lock {
         self.peaks && self.in_band >= SECURE && self.in_band > 10 * self.near
     }
 
+    /// What a hold that the lock accepts must be asked for.
+    pub fn candidate(&self, wait: &Wait) -> Candidate {
+        /// As unlikely as a hold among others must be to be certain.
+        const SURE: f64 = 0.01;
+        let sure = wait.is(fact::UNACKED_SMALL) && self.chance(wait) < SURE;
+        Candidate { contradictions: wait.contradictions, sure }
+    }
+
     /// How likely a release this close to the ACK is for an application that knows nothing of it.
     pub fn chance(&self, wait: &Wait) -> f64 {
         /// What timestamps and scheduling blur in any case.
@@ -234,12 +242,23 @@ fn tolerance_ns(center_ns: i64, jitter_ns: i64) -> i64 {
     }
 }
 
+/// A wait that the lock accepts, as [`contradicted`] sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate {
+    /// Small segments its sender had sent before it while a small one was unacknowledged.
+    pub contradictions: u32,
+    /// Is it most unlikely to be a coincidence, taken by itself?
+    pub sure: bool,
+}
+
 /// For each of the candidates of one direction, in order: was Nagle off around it?
 ///
-/// `contradictions` are the counts carried by the candidates, `total` the direction's final one.
-/// Judged near the candidate in time: programs switch TCP_NODELAY in the middle of a connection,
-/// and a single exception among thousands of segments clears nothing.
-pub fn contradicted(contradictions: &[u32], total: u32) -> Vec<bool> {
+/// `total` is the direction's final count of contradictions. Judged near the candidate in time:
+/// programs switch TCP_NODELAY in the middle of a connection, and a single exception among
+/// thousands of segments clears nothing. Before the first one nothing speaks against a hold: many
+/// programs set the option after a login, as SSH does.
+pub fn contradicted(candidates: &[Candidate], total: u32) -> Vec<bool> {
+    let contradictions: Vec<u32> = candidates.iter().map(|c| c.contradictions).collect();
     let count = contradictions.len();
     let mostly_off = total as usize > count;
     (0..count)
@@ -252,7 +271,8 @@ pub fn contradicted(contradictions: &[u32], total: u32) -> Vec<bool> {
             let rate_before = f64::from(here - before) / (index - left + 1) as f64;
             let rate_after = f64::from(after - here) / (right.min(count - 1) - index + 1) as f64;
             let both_sides = rate_before.min(rate_after) >= CONTRADICTED;
-            both_sides || (mostly_off && !in_quiet_run(contradictions, index))
+            let first = here == 0 && candidates[index].sure;
+            both_sides || (mostly_off && !first && !in_quiet_run(&contradictions, index))
         })
         .collect()
 }
@@ -278,21 +298,33 @@ mod tests {
         assert_eq!(tolerance_ns(88_000_000, 7_000_000), MAX_TOLERANCE_NS);
     }
 
+    fn candidates(contradictions: impl Iterator<Item = u32>, sure: bool) -> Vec<Candidate> {
+        contradictions.map(|contradictions| Candidate { contradictions, sure }).collect()
+    }
+
     #[test]
     fn switching_nodelay_on_late_clears_nothing_before() {
-        assert!(contradicted(&[0; 20], 500).iter().all(|&off| !off));
+        let before = candidates([0; 20].into_iter(), false);
+        assert!(contradicted(&before, 500).iter().all(|&off| !off));
+    }
+
+    #[test]
+    fn a_single_hold_before_nodelay_was_switched_on_must_be_no_coincidence() {
+        let counts = || [0, 40, 90].into_iter();
+        assert_eq!(contradicted(&candidates(counts(), true), 500), [false, true, true]);
+        assert_eq!(contradicted(&candidates(counts(), false), 500), [true, true, true]);
     }
 
     #[test]
     fn contradictions_all_around_mean_coincidence() {
-        let counts: Vec<u32> = (0..20).map(|index| index * 2 + 1).collect();
-        assert!(contradicted(&counts, 60).iter().all(|&off| off));
+        let all_around = candidates((0..20).map(|index| index * 2 + 1), true);
+        assert!(contradicted(&all_around, 60).iter().all(|&off| off));
     }
 
     #[test]
     fn one_exception_among_many_clears_nothing() {
-        let counts: Vec<u32> = (0..40).map(|index| u32::from(index >= 20)).collect();
-        assert!(contradicted(&counts, 1).iter().all(|&off| !off));
+        let with_one = candidates((0..40).map(|index| u32::from(index >= 20)), false);
+        assert!(contradicted(&with_one, 1).iter().all(|&off| !off));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::causes::{Cause, Direction};
 use crate::flow::{Connection, DEFAULT_MSS, Endpoint, Half, Rarest, SHORTEST_DELAYED_ACK_NS, Side};
-use crate::hold::{self, Lock};
+use crate::hold::{self, Candidate, Lock};
 use crate::pace::{self, Pace};
 use crate::resent;
 use crate::timers::Timer;
@@ -243,7 +243,7 @@ impl Judgement {
     fn new(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
         let lock = Lock::measure(connection, side, waits, clock_ns);
         let held = || waits.iter().filter(|wait| wait.by == side && lock.holds(wait));
-        let counts: Vec<u32> = held().map(|wait| wait.contradictions).collect();
+        let candidates: Vec<Candidate> = held().map(|wait| lock.candidate(wait)).collect();
         let receiver = connection.half(side.other());
         let total = connection.half(side).contradictions();
         Self {
@@ -255,7 +255,7 @@ impl Judgement {
                 receiver_rtt_ns: known(receiver),
                 receiver_jitter_ns: receiver.jitter_ns(),
             },
-            contradicted: hold::contradicted(&counts, total).into_iter(),
+            contradicted: hold::contradicted(&candidates, total).into_iter(),
             paced: pace::is_periodic(held()) || Pace::of(side, waits, &lock).explains_most(held()),
             contradictions: total,
             mss_certain: !connection.effective_mss().1,
@@ -334,15 +334,21 @@ pub fn known(half: &Half) -> Option<i64> {
 }
 
 fn nagle(half: &Half, side: Side, findings: &[Finding]) -> (Nagle, (u64, u64)) {
-    let mut stalls = findings
-        .iter()
-        .filter(|finding| finding.wait.by == side && finding.cause.is_stall())
-        .filter(|finding| finding.confidence > Confidence::Possible)
-        .map(|finding| (finding.wait.ack.frame, finding.wait.to.frame));
-    match (stalls.next(), half.contradictions()) {
-        (Some(proof), _) => (Nagle::On, proof),
-        (None, 0) => (Nagle::Unknown, (0, 0)),
-        (None, _) => (Nagle::Off, half.rare().contradiction),
+    let stalls = || {
+        findings
+            .iter()
+            .filter(|finding| finding.wait.by == side && finding.cause.is_stall())
+            .filter(|finding| finding.confidence > Confidence::Possible)
+            .map(|finding| finding.wait)
+    };
+    let contradictions = half.contradictions();
+    // Set in the middle of a connection, as SSH does after the login, TCP_NODELAY stays set.
+    let switched_off =
+        contradictions as usize > stalls().count() && stalls().all(|wait| wait.contradictions == 0);
+    match stalls().next() {
+        Some(wait) if !switched_off => (Nagle::On, (wait.ack.frame, wait.to.frame)),
+        None if contradictions == 0 => (Nagle::Unknown, (0, 0)),
+        _ => (Nagle::Off, half.rare().contradiction),
     }
 }
 

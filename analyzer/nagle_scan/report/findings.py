@@ -39,11 +39,12 @@ def findings(groups: Sequence[_core.Group]) -> list[Finding]:
 
 def _together(members: Sequence[_core.Group]) -> Finding:
     timers = {group.consistent_with for group in members}
+    options = {group.nagle for group in members}
     return Finding(
         group=members[0],
         stalls=sum(group.stalls for group in members),
         stalled_ms=sum(group.stalled_ms for group in members),
         clients=len(members),
-        nagle="on" if all(group.nagle == "on" for group in members) else "unknown",
+        nagle=options.pop() if len(options) == 1 else "unknown",
         consistent_with=timers.pop() if len(timers) == 1 else "",
     )

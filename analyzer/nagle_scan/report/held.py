@@ -34,6 +34,8 @@ def option(finding: Finding) -> str:
             where = f"the clients' sockets to {_server(group)}"
     if finding.nagle == "on":
         return f"TCP_NODELAY is not in effect on {where}."
+    if finding.nagle == "off":
+        return f"TCP_NODELAY came into effect on {where} only later."
     return f"Probably TCP_NODELAY is not in effect on {where}."
 
 

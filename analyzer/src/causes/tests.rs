@@ -142,3 +142,23 @@ fn every_cause_has_its_name_its_file_and_its_documentation() {
 fn nothing_else_is_explained() {
     assert!(["", "mod", "tests", "nagle"].iter().all(|name| explain(name).is_none()));
 }
+
+#[test]
+fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have_freed() {
+    let lock = Lock { center_ns: 26_000_000, early_ns: 300_000, ..direction().lock };
+    let afar = Direction { lock, ..direction() };
+    let stream = Wait {
+        facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::LARGE_FLIGHT,
+        to: Mark { time_ns: 15_000_000, frame: 12 },
+        ack: Mark { time_ns: 10_000, frame: 11 },
+        ..held()
+    };
+    assert_eq!(Cause::of(&stream, &afar), Cause::CongestionWindow);
+    assert_eq!(Cause::of(&Wait { ack: Mark::default(), ..stream }, &afar), Cause::CongestionWindow);
+    let late = Wait { to: Mark { time_ns: 40_000_000, frame: 12 }, ..stream };
+    assert_eq!(Cause::of(&late, &afar), Cause::SenderApp);
+    let small = Wait { facts: stream.facts | fact::SMALL, ..stream };
+    assert_eq!(Cause::of(&small, &afar), Cause::SenderApp);
+    let few = Wait { facts: stream.facts & !fact::LARGE_FLIGHT, ..stream };
+    assert_eq!(Cause::of(&few, &afar), Cause::SenderApp);
+}

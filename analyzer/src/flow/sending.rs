@@ -3,7 +3,8 @@
 use super::connection::DEFAULT_MSS;
 use super::half::{Half, Release, known};
 use super::{Mark, NETWORK_RTT_NS, Side};
-use crate::decode::{FIN, Header, URG};
+use crate::decode::{ACK, FIN, Header, URG};
+use crate::seq;
 use crate::wait::{Wait, fact, when};
 
 /// Shorter than this, a payload is below any MSS that hosts fall back to.
@@ -104,8 +105,10 @@ impl Sending<'_> {
     pub fn ended(&self, min_wait_ns: i64) -> Option<Ended> {
         let (half, peer) = (self.half, self.peer);
         let release = self.releasing_ack();
-        // What the peer sends again is nothing that a program could answer.
-        let own_before = release.is_some() || half.last_data().after(peer.last_new());
+        // What the peer sends again is nothing that a program could answer. With everything
+        // acknowledged, its data may be the last that the sender saw, if not that this capture did.
+        let crossed = half.in_flight() == 0 && self.data_arrived();
+        let own_before = release.is_some() || (half.last_data().after(peer.last_new()) && !crossed);
         let from = if own_before { half.last_data() } else { peer.last_new() };
         let wait_ns = self.now.time_ns - from.time_ns;
         (from.is_set() && wait_ns >= min_wait_ns).then_some(Ended { release, own_before, from })
@@ -154,15 +157,13 @@ impl Sending<'_> {
     /// Data from the peer that reached the sender shortly before such an ACK explains what follows as
     /// well as the ACK does: the program may answer it.
     fn releasing_ack(&self) -> Option<Release> {
-        let (half, peer, now) = (self.half, self.peer, self.now);
+        let (half, now) = (self.half, self.now);
         if half.bytes() == 0 {
             // Only its SYN was acknowledged.
             return None;
         }
         let rtt_ns = known(half.rtt_ns);
-        let data = peer.last_new();
-        let data_arrived = reached_after(data, half.last_data(), rtt_ns)
-            && (now.time_ns - data.time_ns) * 4 >= rtt_ns * 3;
+        let (data, data_arrived) = (self.peer.last_new(), self.data_arrived());
         let distinct_ns = self.distinct_ns();
         let freed = |release: Release| {
             let mark = release.mark;
@@ -175,6 +176,23 @@ impl Sending<'_> {
             .into_iter()
             .flatten()
             .min_by_key(distance)
+    }
+
+    /// Had the peer's last data reached the sender between its own last data and this segment?
+    fn data_arrived(&self) -> bool {
+        let (half, now) = (self.half, self.now);
+        let data = self.peer.last_new();
+        let rtt_ns = known(half.rtt_ns);
+        reached_after(data, half.last_data(), rtt_ns)
+            && (now.time_ns - data.time_ns) * 4 >= rtt_ns * 3
+            && !self.left_before_data()
+    }
+
+    /// A segment acknowledges what its sender has when it leaves: if that is nothing of the peer's
+    /// last data, no program can have answered those.
+    fn left_before_data(&self) -> bool {
+        let missing = seq::distance(self.segment.ack, self.peer.snd_nxt);
+        self.segment.has(ACK) && missing > 0 && missing as u32 >= self.peer.last_len
     }
 
     /// The wait that ends with this segment, seen over the retransmission of the small segment before
