@@ -2,7 +2,7 @@
 
 use crate::causes::Cause;
 use crate::flow::Side;
-use crate::judge::{Finding, Verdict};
+use crate::verdict::{Finding, Verdict};
 use crate::wait::fact;
 use std::fmt::{self, Display, Formatter};
 

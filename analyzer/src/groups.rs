@@ -2,10 +2,10 @@
 
 use crate::causes::Cause;
 use crate::flow::Side;
-use crate::judge::{Confidence, Finding, Nagle, Verdict};
 use crate::pieces::{PieceCounter, Pieces};
 use crate::scan::Scan;
 use crate::timers::Timer;
+use crate::verdict::{Confidence, Finding, Nagle, Verdict};
 use crate::wait::fact;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;

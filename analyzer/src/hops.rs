@@ -2,8 +2,8 @@
 //! the first client to the last server, and what each hop of it loses.
 
 use crate::flow::Side;
-use crate::judge::{Finding, Verdict};
 use crate::scan::Scan;
+use crate::verdict::{Finding, Verdict};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 

@@ -3,7 +3,8 @@
 use crate::both_cores::in_order;
 use crate::causes::Cause;
 use crate::flow::{Connection, Connections};
-use crate::judge::{Confidence, Finding, Verdict, judge};
+use crate::judge::judge;
+use crate::verdict::{Confidence, Finding, Verdict};
 use crate::wait::{Wait, fact};
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};

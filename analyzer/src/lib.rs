@@ -46,6 +46,7 @@ mod summary;
 mod tables;
 mod timers;
 mod variant;
+mod verdict;
 mod wait;
 
 use column::{Column, Table};

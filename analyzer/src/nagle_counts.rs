@@ -1,9 +1,9 @@
 //! Is `TCP_NODELAY` in effect? What the connections of one party show.
 
 use crate::flow::Side;
-use crate::judge::{Nagle, Verdict};
 use crate::scan::Scan;
 use crate::variant::Variant;
+use crate::verdict::{Nagle, Verdict};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::cmp::Reverse;

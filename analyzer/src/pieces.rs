@@ -1,7 +1,7 @@
 //! How a sender cuts its messages: what its stalls have in common.
 
 use crate::flow::Side;
-use crate::judge::Verdict;
+use crate::verdict::Verdict;
 use crate::wait::{Wait, fact};
 
 /// As many frames as are worth a second look at the capture.

@@ -3,7 +3,8 @@
 //! 200 ms). The copy draws the ACK, and the ACK frees what Nagle's algorithm held.
 
 use crate::flow::{Connection, Side};
-use crate::judge::{CapturePoint, Finding, capture_point, known};
+use crate::judge::{capture_point, known};
+use crate::verdict::{CapturePoint, Finding};
 use crate::wait::{Wait, fact};
 
 /// Does this sender's retransmission timer run out before the receiver's delayed-ACK timer, with

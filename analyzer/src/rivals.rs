@@ -4,7 +4,7 @@
 use crate::causes::Cause;
 use crate::evidence::Ms;
 use crate::flow::Side;
-use crate::judge::{Confidence, Finding, Verdict};
+use crate::verdict::{Confidence, Finding, Verdict};
 use crate::wait::fact;
 
 /// Another explanation of a stall.

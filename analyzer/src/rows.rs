@@ -6,12 +6,12 @@ pub use self::hop::HopRow;
 
 use crate::evidence::{ms, reasons};
 use crate::flow::Side;
-use crate::judge::{Finding, Verdict};
 use crate::nagle_counts::{NagleCount, Party};
 use crate::reader::clock_ns;
 use crate::rivals::rivals;
 use crate::scan::Scan;
 use crate::servers::{Percentiles, ServerRow};
+use crate::verdict::{Finding, Verdict};
 use crate::{groups, summary, wait};
 use pyo3::prelude::*;
 

@@ -4,11 +4,11 @@ use crate::batch::{Batch, Captured};
 use crate::decode::Header;
 use crate::error::ScanError;
 use crate::flow::{Connection, Connections, Exchange, Exchanged, Mark, Side, Sinks};
-use crate::judge::{Finding, Verdict};
 use crate::judging::judge_all;
 use crate::progress::Progress;
 use crate::reader::{self, CaptureSummary};
 use crate::servers::{ServerExchanges, without_stalls};
+use crate::verdict::{Finding, Verdict};
 use crate::wait::Waits;
 use std::sync::Arc;
 

@@ -3,8 +3,8 @@
 use crate::both_cores::in_order;
 use crate::evidence::ms;
 use crate::flow::{Endpoint, Latency, ServerLatency, Side, Suspect};
-use crate::judge::{Finding, Verdict};
 use crate::scan::{Scan, index_of, own};
+use crate::verdict::{Finding, Verdict};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use serde::Serialize;

@@ -5,9 +5,9 @@ use crate::causes::Cause;
 use crate::decode::Skip;
 use crate::flow::{SHORTEST_DELAYED_ACK_NS, Side};
 use crate::hold::is_freed;
-use crate::judge::{Confidence, Finding, Nagle, Verdict};
 use crate::reader::CaptureSummary;
 use crate::scan::Scan;
+use crate::verdict::{Confidence, Finding, Nagle, Verdict};
 use crate::wait::fact;
 use serde::Serialize;
 

@@ -7,10 +7,10 @@ use crate::column::{
     Column, Table, categories, durations, floats, in_blocks, integers, maybe, sides, texts, times,
 };
 use crate::flow::{Exchange, Side};
-use crate::judge::{CapturePoint, Confidence, Finding, Nagle, Verdict};
 use crate::scan::{Scan, TrackedSegment};
 use crate::servers::{Percentiles, servers as server_rows, stalls_in};
 use crate::variant::Variant;
+use crate::verdict::{CapturePoint, Confidence, Finding, Nagle, Verdict};
 
 /// One row per connection, in the order of their ids.
 pub fn connections(scan: &Scan) -> Table {

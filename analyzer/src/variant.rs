@@ -6,13 +6,11 @@
 //! write go as well, though it holds a small write of its own.
 
 use crate::flow::{Half, Side};
-use crate::judge::{Confidence, Finding, Nagle};
+use crate::verdict::{Confidence, Finding, Nagle};
 use crate::wait::fact;
-use serde::Serialize;
 
 /// What a sender in whose direction the algorithm is at work shows of it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Variant {
     Classic,
     Minshall,

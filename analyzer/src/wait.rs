@@ -4,7 +4,7 @@
 //! at the end, when the whole connection is known.
 
 use crate::flow::{Mark, Side};
-use crate::judge::Finding;
+use crate::verdict::Finding;
 
 /// Facts about a wait, as bits of [`Wait::facts`].
 pub mod fact {

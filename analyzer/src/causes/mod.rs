@@ -11,7 +11,6 @@ mod zero_window;
 
 use crate::hold::Lock;
 use crate::wait::{Wait, fact};
-use serde::Serialize;
 
 /// What a cause may ask about the direction of a wait, in ns.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,8 +42,7 @@ impl Direction {
 }
 
 /// The causes, by the names that code, columns, JSON and documentation share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cause {
     NagleDelack,
     NagleRtt,

@@ -126,7 +126,6 @@ fn every_cause_has_its_name_its_file_and_its_documentation() {
         ["What happens", "How it is recognised", "What it is not", "What to do", "References"];
     for rule in &RULES {
         assert_eq!(rule.cause.name(), rule.name);
-        assert_eq!(serde_json::to_string(&rule.cause).unwrap(), format!("\"{}\"", rule.name));
         let sections: Vec<_> = explain(rule.name)
             .unwrap_or_default()
             .split("# ")

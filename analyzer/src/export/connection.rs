@@ -4,9 +4,9 @@
 
 use super::values::{address, duration, flag, integer, name};
 use crate::flow::Side;
-use crate::judge::{Detail, End, Nagle, Verdict};
 use crate::timers::Timer;
 use crate::variant::Variant;
+use crate::verdict::{Detail, End, Nagle, Verdict};
 use std::io;
 
 /// Writes an object that stays open for its stalls and waits.

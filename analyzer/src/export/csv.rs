@@ -3,8 +3,8 @@
 use super::create;
 use crate::error::ScanError;
 use crate::evidence::ms;
-use crate::judge::{Finding, Verdict};
 use crate::scan::Scan;
+use crate::verdict::{Finding, Verdict};
 use serde::Serialize;
 use std::io;
 use std::net::IpAddr;

@@ -5,7 +5,7 @@
 
 use super::values::{duration, integer, name};
 use crate::evidence::reasons;
-use crate::judge::{Finding, Verdict};
+use crate::verdict::{Finding, Verdict};
 use std::io;
 
 /// Writes the stalls among `findings` as members of an array, which goes on unless it has just been
