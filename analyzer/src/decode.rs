@@ -3,6 +3,10 @@
 //! Lengths come from the IP header, never from the captured bytes: `tcpdump -s 96` cuts frames
 //! short and Ethernet pads them.
 
+mod options;
+
+pub use options::Options;
+
 use crate::link::{self, Inside};
 use etherparse::{
     IpNumber, Ipv4HeaderSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice, LaxSlicedPacket,
@@ -24,28 +28,6 @@ const TCP_HEADER_LEN: usize = 20;
 pub enum Addresses<'a> {
     V4(&'a [u8; 8]),
     V6(&'a [u8; 32]),
-}
-
-/// The TCP options the analysis uses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Maximum segment size in bytes (SYN segments); 0 where none is announced.
-    pub mss: u16,
-    /// Window scale shift count (SYN segments).
-    pub window_scale: Option<u8>,
-    /// Timestamp value as on the wire: four bytes need no padding.
-    tsval: [u8; 4],
-    has_tsval: bool,
-    /// The capture's snap length cut some of them off: what is missing here may have been there.
-    pub cut: bool,
-}
-
-impl Options {
-    /// Timestamp value (RFC 7323). The option takes 12 bytes from each segment.
-    #[inline]
-    pub fn tsval(&self) -> Option<u32> {
-        self.has_tsval.then_some(u32::from_be_bytes(self.tsval))
-    }
 }
 
 /// One TCP segment, still in the captured bytes: what is read from it is written only once, where
@@ -116,7 +98,7 @@ impl Segment<'_> {
             len: self.len,
             window: u16::from_be_bytes([tcp[14], tcp[15]]),
             ip_id: self.ip_id,
-            options: Options { cut: self.options_cut(), ..options(self.options) },
+            options: Options::read(self.options, self.options_cut()),
             flags: tcp[13],
         }
     }
@@ -264,47 +246,6 @@ fn tcp<'a>(
     Ok(Segment { addresses, tcp: header, options, len: len as u32, ip_id })
 }
 
-/// Reads the options until their end or the first that makes no sense (RFC 9293, section 3.1).
-#[inline]
-fn options(bytes: &[u8]) -> Options {
-    if let [1, 1, 8, 10, t0, t1, t2, t3, _, _, _, _] = *bytes {
-        // NOP NOP, kind 8, length 10: the timestamps as nearly every stack lays them out.
-        return Options { tsval: [t0, t1, t2, t3], has_tsval: true, ..Options::default() };
-    }
-    all_options(bytes)
-}
-
-#[cold]
-fn all_options(mut bytes: &[u8]) -> Options {
-    let mut found = Options::default();
-    while let Some((&kind, rest)) = bytes.split_first() {
-        match kind {
-            0 => break,
-            1 => bytes = rest,
-            _ => match rest.first().map(|&length| usize::from(length)) {
-                Some(length) if length >= 2 && length <= bytes.len() => {
-                    option(&mut found, kind, &bytes[2..length]);
-                    bytes = &bytes[length..];
-                }
-                _ => break,
-            },
-        }
-    }
-    found
-}
-
-fn option(found: &mut Options, kind: u8, value: &[u8]) {
-    match (kind, value) {
-        (2, &[high, low]) => found.mss = u16::from_be_bytes([high, low]),
-        // RFC 7323, section 2.3: a shift above 14 counts as 14.
-        (3, &[shift]) => found.window_scale = Some(shift.min(14)),
-        (8, &[t0, t1, t2, t3, _, _, _, _]) => {
-            (found.tsval, found.has_tsval) = ([t0, t1, t2, t3], true);
-        }
-        _ => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -342,13 +283,13 @@ mod tests {
     #[test]
     fn options_are_read_and_nonsense_stops_quietly() {
         let syn = [2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7];
-        let read = options(&syn);
+        let read = Options::read(&syn, false);
         assert_eq!((read.mss, read.window_scale), (1460, Some(7)));
         assert_eq!(read.tsval(), Some(0));
-        assert_eq!(options(&[2, 40, 1]), Options::default());
-        assert_eq!(options(&[2, 0, 1, 1]), Options::default());
+        assert_eq!(Options::read(&[2, 40, 1], false), Options::default());
+        assert_eq!(Options::read(&[2, 0, 1, 1], false), Options::default());
         let after_sack = [1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 8, 10, 0, 0, 0, 3, 0, 0, 0, 4];
-        assert_eq!(options(&after_sack).tsval(), Some(3));
+        assert_eq!(Options::read(&after_sack, false).tsval(), Some(3));
     }
 
     #[test]

@@ -1,8 +1,13 @@
 //! One connection: both directions, the handshake, and the waits as they happen.
 
+mod ending;
+mod mss;
+
+pub use mss::DEFAULT_MSS;
+
 use super::exchange::Exchanges;
 use super::exchanged::Exchanged;
-use super::half::{Asked, Half, MSS_CUT, known};
+use super::half::{Asked, Half, known};
 use super::sending::Sending;
 use super::table::{Endpoint, Ends};
 use super::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
@@ -10,16 +15,6 @@ use crate::decode::{ACK, FIN, Header, RST, SYN};
 use crate::seq;
 use crate::wait::{Wait, Waits, fact, when};
 use std::mem::offset_of;
-
-/// The timestamp option with its padding, in every segment once agreed (RFC 7323, section 3.2).
-const TIMESTAMP_OPTION_LEN: u32 = 12;
-/// RFC 9293, section 3.7.1: the MSS where the peer announced none (IPv4).
-pub const DEFAULT_MSS: u32 = 536;
-/// No SYN was captured: a largest payload between these looks like an MSS (IPv6's minimum MTU of
-/// 1,280 bytes less 60 bytes of headers; Ethernet's 1,500 less 40). A shorter one must recur.
-const INFERRED_MSS: std::ops::RangeInclusive<u32> = 1220..=1460;
-/// No ACK is delayed for longer (RFC 1122, section 4.2.3.2: less than 0.5 s), a slow host allowed for.
-const LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000;
 
 /// One TCP connection.
 ///
@@ -110,51 +105,6 @@ impl Connection {
     /// Were both SYNs captured?
     pub fn has_handshake(&self) -> bool {
         self.halves.iter().all(Half::has_syn)
-    }
-
-    /// The effective MSS in bytes (RFC 9293, section 3.7.1: what the options take is not payload)
-    /// and whether it had to be inferred, for want of a SYN.
-    pub fn effective_mss(&self) -> (u32, bool) {
-        let [client, server] = &self.halves;
-        let options = match client.has_timestamps() && server.has_timestamps() {
-            true => TIMESTAMP_OPTION_LEN,
-            false => 0,
-        };
-        let announced = |half: &Half| match (half.has_syn(), half.mss_option) {
-            (false, _) | (true, MSS_CUT) => u32::MAX,
-            (true, 0) => DEFAULT_MSS,
-            (true, mss) => u32::from(mss),
-        };
-        let mss = announced(client).min(announced(server));
-        if mss != u32::MAX {
-            return (mss.saturating_sub(options).max(1), false);
-        }
-        (self.inferred_mss(), true)
-    }
-
-    /// The effective MSS in bytes while the connection goes on: fixed by its handshake, inferred
-    /// anew without one.
-    #[inline]
-    fn current_mss(&mut self) -> u32 {
-        if self.mss != 0 {
-            return self.mss;
-        }
-        let (mss, inferred) = self.effective_mss();
-        if !inferred && self.halves.iter().all(|half| half.segments > 1) {
-            self.mss = mss;
-        }
-        mss
-    }
-
-    fn inferred_mss(&self) -> u32 {
-        let largest = self.halves[0].largest.max(self.halves[1].largest);
-        let repeated = self.halves.iter().any(|half| half.repeats_largest(largest));
-        match self.is_loopback() {
-            // The kernel works with half the largest window on loopback, 32 kB at first.
-            true => largest.max(16_384),
-            false if largest >= DEFAULT_MSS && repeated => largest.min(*INFERRED_MSS.end()),
-            false => largest.clamp(*INFERRED_MSS.start(), *INFERRED_MSS.end()),
-        }
     }
 
     /// Do both ends live on the capturing host?
@@ -395,58 +345,6 @@ impl Connection {
         if wait.is(fact::OWN_DATA_BEFORE) || reply_ns >= sinks.min_wait_ns {
             sinks.waits.push_other(wait);
         }
-    }
-
-    /// Tells what is still open at FIN, at RST or at the end of the capture: an ACK that came late
-    /// and that no data followed, and the last exchange.
-    #[inline(never)]
-    pub fn finish(&mut self, sinks: &mut Sinks<'_>) {
-        for side in Side::BOTH {
-            let half = &self.halves[side as usize];
-            let release = half.all_acked();
-            let (from, to) = (half.last_data(), release.mark);
-            let rtt_ns = self.half(side.other()).rtt_ns;
-            let delay_ns = to.time_ns - from.time_ns - known(rtt_ns);
-            let late = (sinks.min_wait_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
-            // A FIN comes from the program, and a way of unknown length is no delay.
-            let by_timer = release.pure && !release.fin && rtt_ns != i64::MAX;
-            if by_timer && late && half.bytes() > 0 && to.after(from) {
-                sinks.waits.push_other(Wait {
-                    connection: self.id,
-                    by: side.other(),
-                    facts: fact::ACK_ONLY | fact::PURE_ACK,
-                    from,
-                    to,
-                    ack: to,
-                    rel_seq: half.offset,
-                    len: 0,
-                    unacked_len: half.last_len,
-                    unacked_ns: from.time_ns,
-                    contradictions: half.contradictions(),
-                });
-            }
-            self.halves[side as usize].forget_all_acked();
-        }
-        self.end_exchange(sinks);
-    }
-
-    fn end_exchange(&mut self, sinks: &mut Sinks<'_>) {
-        let bytes = match &mut sinks.exchanged.all {
-            Some(all) => all.bytes_since(self.id, self.halves.each_ref().map(Half::bytes)),
-            None => [0; 2],
-        };
-        let Some((exchange, suspect)) = self.exchanges.finish(self.id, bytes) else {
-            return;
-        };
-        if self.exchanges.count == 1 {
-            self.first_exchange = (exchange.latency_ns(), exchange.end.frame);
-        }
-        sinks.exchanged.add(exchange, suspect, &self.ends.server, &mut self.exchanges.server);
-    }
-
-    /// Latency of the first exchange in ns, and the frame in which it ended.
-    pub fn first_exchange(&self) -> Option<(i64, u64)> {
-        (self.first_exchange.1 != 0).then_some(self.first_exchange)
     }
 }
 

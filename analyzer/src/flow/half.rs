@@ -3,13 +3,16 @@
 mod acks;
 mod asked;
 mod facts;
+mod repeated;
+mod syn;
 
 pub use asked::Asked;
+pub use syn::MSS_CUT;
 
 use super::rare::{Rare, Rarest};
 use super::state::{self, State};
 use super::{Mark, NETWORK_RTT_NS};
-use crate::decode::{ACK, FIN, Header, Options, RST, SYN};
+use crate::decode::Header;
 use crate::seq;
 use std::cmp::Ordering;
 use std::mem::offset_of;
@@ -96,18 +99,8 @@ const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 /// ACK: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
 const JITTER_LIMIT_NS: i64 = 8_000_000;
 
-/// The longest that packets overtake each other, and the shortest that is not yet a round trip.
-const REORDER_NS: i64 = 3_000_000;
-const LEAST_REORDER_NS: i64 = 200_000;
-/// The capture does not show which MSS a SYN announced.
-pub const MSS_CUT: u16 = u16::MAX;
 /// More bytes than this are not lost at once from a capture without a word: 64 MiB.
 const MAX_JUMP: i32 = 1 << 26;
-/// A copy may come after a few newer packets of its sender.
-const COPY_IDS: u16 = 64;
-/// Without a timestamp or an identification: a copy follows the frame this fast, and a
-/// retransmission cannot.
-const COPY_NS: i64 = 500_000;
 
 impl Half {
     pub fn new() -> Self {
@@ -240,52 +233,6 @@ impl Half {
         seq::lt(self.snd_una, self.snd_sml)
     }
 
-    /// The window a segment of this host advertises, in bytes; `None` where the handshake, and so
-    /// the scale, was not captured. The window of a SYN is never scaled (RFC 7323, section 2.2).
-    pub fn window_of(&self, segment: &Header) -> Option<u32> {
-        let window = u32::from(segment.window);
-        if segment.has(SYN) {
-            return Some(window);
-        }
-        self.is_window_scale_known().then(|| window << self.window_scale)
-    }
-
-    /// The window this segment advertises, in bytes. The window of a SYN is never scaled
-    /// (RFC 7323, section 2.2).
-    pub fn advertise(&mut self, segment: &Header, frame: u64, scaled: bool) {
-        let shift = if scaled { self.window_scale } else { 0 };
-        self.window = u32::from(segment.window) << shift;
-        if self.window == 0 {
-            self.rarest_mut().zero_window_frame = frame;
-            self.state.set(state::ZERO_WINDOW);
-        }
-    }
-
-    /// Takes the options of a SYN; those that the capture cut off stay unknown.
-    pub fn take_options(&mut self, options: &Options) {
-        self.mss_option = if options.cut && options.mss == 0 { MSS_CUT } else { options.mss };
-        self.set_window_scale(options.window_scale);
-        self.state.put(state::SCALE_KNOWN, options.window_scale.is_some() || !options.cut);
-    }
-
-    pub fn set_window_scale(&mut self, scale: Option<u8>) {
-        self.window_scale = scale.unwrap_or(0);
-        self.state.set(state::SCALE_KNOWN);
-    }
-
-    /// Takes the SYN, after which `first_payload` follows.
-    pub fn take_syn(&mut self, segment: &Header, first_payload: u32, now: Mark) {
-        self.settle_small();
-        self.begin(first_payload);
-        self.state.set(state::SYN);
-        self.take_options(&segment.options);
-        self.note_sent(segment, now);
-        self.time_last(now.time_ns);
-        // The SYN itself is unacknowledged.
-        self.snd_una = segment.seq;
-        self.snd_sml = segment.seq;
-    }
-
     /// Bytes up to `seq` were never captured.
     pub fn jump_to(&mut self, seq: u32, frame: u64) {
         let missing = seq::distance(self.snd_nxt, seq).max(0) as u64;
@@ -322,23 +269,6 @@ impl Half {
         self.last_tsval = segment.options.tsval().unwrap_or_default();
         self.state.put(state::TSVAL, segment.options.tsval().is_some());
         self.last_ip_id = segment.ip_id;
-    }
-
-    /// This host sent again what it had sent before; returns its data before that.
-    pub fn repeat(&mut self, now: Mark) -> Mark {
-        self.stop_timing();
-        let (before, last_new) = (self.last_data, self.last_new());
-        let rarest = self.rarest_mut();
-        rarest.retransmitted += 1;
-        rarest.last_new = last_new;
-        self.state.set(state::NEW_APART);
-        self.last_data = now;
-        before
-    }
-
-    /// This host repeated data, and sends nothing new so far.
-    pub fn set_recovering(&mut self) {
-        self.state.set(state::RECOVERING);
     }
 
     /// Moves past new data of `len` bytes that starts at `snd_nxt`.
@@ -386,28 +316,6 @@ impl Half {
         self.state.put(state::SEVERAL_IN_FLIGHT, flight > 1);
     }
 
-    /// Is this segment, which brings nothing new, a second copy of a captured frame (a mirror port,
-    /// `-i any`, two taps in one file) and not a retransmission? A retransmission is a packet of
-    /// its own: its timestamp and its IP identification are newer.
-    pub fn is_copy(&self, segment: &Header, now: Mark) -> bool {
-        match segment.options.tsval() {
-            Some(tsval) if self.state.is(state::TSVAL) => !seq::lt(self.last_tsval, tsval),
-            _ if segment.ip_id != 0 && self.last_ip_id != 0 => {
-                self.last_ip_id.wrapping_sub(segment.ip_id) < COPY_IDS
-            }
-            _ => now.time_ns - self.last_data.time_ns < COPY_NS && segment.len == self.last_len,
-        }
-    }
-
-    /// Missing bytes that come sooner than this were reordered by the network: too soon for the
-    /// sender to have heard of a loss.
-    pub fn reorder_ns(&self) -> i64 {
-        match self.rtt_ns {
-            i64::MAX => REORDER_NS,
-            rtt_ns => (rtt_ns * 3 / 4).clamp(LEAST_REORDER_NS, REORDER_NS),
-        }
-    }
-
     /// FIN, which takes one sequence number, follows at `seq`.
     pub fn end_at(&mut self, seq: u32) {
         if seq == self.snd_nxt {
@@ -415,14 +323,6 @@ impl Half {
             self.snd_nxt = seq.wrapping_add(1);
             self.state.set(state::ENDED);
         }
-    }
-
-    /// A keep-alive repeats the byte before `snd_nxt`, or none (RFC 9293, section 3.8.4).
-    pub fn is_keep_alive(&self, segment: &Header) -> bool {
-        segment.len <= 1
-            && segment.seq == self.snd_nxt.wrapping_sub(1)
-            && segment.has(ACK)
-            && !segment.has(SYN | FIN | RST)
     }
 }
 

@@ -1,0 +1,64 @@
+//! The TCP options of a segment.
+
+/// The TCP options the analysis uses.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Maximum segment size in bytes (SYN segments); 0 where none is announced.
+    pub mss: u16,
+    /// Window scale shift count (SYN segments).
+    pub window_scale: Option<u8>,
+    /// Timestamp value as on the wire: four bytes need no padding.
+    tsval: [u8; 4],
+    has_tsval: bool,
+    /// The capture's snap length cut some of them off: what is missing here may have been there.
+    pub cut: bool,
+}
+
+impl Options {
+    /// Reads the options until their end or the first that makes no sense (RFC 9293, section 3.1).
+    #[inline]
+    pub fn read(bytes: &[u8], cut: bool) -> Self {
+        if let [1, 1, 8, 10, t0, t1, t2, t3, _, _, _, _] = *bytes {
+            // NOP NOP, kind 8, length 10: the timestamps as nearly every stack lays them out.
+            return Self { tsval: [t0, t1, t2, t3], has_tsval: true, cut, ..Self::default() };
+        }
+        Self { cut, ..all_options(bytes) }
+    }
+
+    /// Timestamp value (RFC 7323). The option takes 12 bytes from each segment.
+    #[inline]
+    pub fn tsval(&self) -> Option<u32> {
+        self.has_tsval.then_some(u32::from_be_bytes(self.tsval))
+    }
+}
+
+#[cold]
+fn all_options(mut bytes: &[u8]) -> Options {
+    let mut found = Options::default();
+    while let Some((&kind, rest)) = bytes.split_first() {
+        match kind {
+            0 => break,
+            1 => bytes = rest,
+            _ => match rest.first().map(|&length| usize::from(length)) {
+                Some(length) if length >= 2 && length <= bytes.len() => {
+                    option(&mut found, kind, &bytes[2..length]);
+                    bytes = &bytes[length..];
+                }
+                _ => break,
+            },
+        }
+    }
+    found
+}
+
+fn option(found: &mut Options, kind: u8, value: &[u8]) {
+    match (kind, value) {
+        (2, &[high, low]) => found.mss = u16::from_be_bytes([high, low]),
+        // RFC 7323, section 2.3: a shift above 14 counts as 14.
+        (3, &[shift]) => found.window_scale = Some(shift.min(14)),
+        (8, &[t0, t1, t2, t3, _, _, _, _]) => {
+            (found.tsval, found.has_tsval) = ([t0, t1, t2, t3], true);
+        }
+        _ => {}
+    }
+}
