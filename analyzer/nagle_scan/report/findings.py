@@ -7,13 +7,12 @@ findings, and the worst pair would stand for all of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from nagle_scan import _core
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """What one side of one server's connections holds back, for one cause."""
 
     group: _core.Group
