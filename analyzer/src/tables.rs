@@ -97,9 +97,10 @@ fn end_columns(
 
 /// One row per stall, grouped by connection, in the order of time.
 pub fn stalls(scan: &Scan) -> Table {
-    let rows: Vec<&Finding> =
-        scan.findings.iter().filter(|finding| finding.cause.is_stall()).collect();
-    in_blocks(&rows, |rows| stall_columns(scan, rows))
+    in_blocks(&scan.findings, |block| {
+        let rows: Vec<_> = block.iter().filter(|finding| finding.cause.is_stall()).collect();
+        stall_columns(scan, &rows)
+    })
 }
 
 fn stall_columns(scan: &Scan, rows: &[&Finding]) -> Table {
@@ -129,9 +130,10 @@ fn stall_columns(scan: &Scan, rows: &[&Finding]) -> Table {
 
 /// One row per wait that is no stall.
 pub fn waits(scan: &Scan) -> Table {
-    let rows: Vec<&Finding> =
-        scan.findings.iter().filter(|finding| !finding.cause.is_stall()).collect();
-    in_blocks(&rows, wait_columns)
+    in_blocks(&scan.findings, |block| {
+        let rows: Vec<_> = block.iter().filter(|finding| !finding.cause.is_stall()).collect();
+        wait_columns(&rows)
+    })
 }
 
 fn wait_columns(rows: &[&Finding]) -> Table {
