@@ -48,8 +48,14 @@ def scanned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_refused_and_unanswered_ports_are_counted_not_listed(scanned: Path, run: Run) -> None:
-    scan = nagle_scan.scan(scanned)
+@pytest.fixture(scope="module")
+def scan(scanned: Path) -> nagle_scan.Scan:
+    return nagle_scan.scan(scanned)
+
+
+def test_refused_and_unanswered_ports_are_counted_not_listed(
+    scan: nagle_scan.Scan, scanned: Path, run: Run
+) -> None:
     assert scan.core.summary().connections == 2 * BLOCK + 1
     assert scan.core.summary().connections_not_listed == BLOCK - 1
     assert len(scan.connections) == BLOCK + 2
@@ -57,8 +63,9 @@ def test_refused_and_unanswered_ports_are_counted_not_listed(scanned: Path, run:
     assert b"131,071 connections of a port scan, refused or never answered" in done.stdout
 
 
-def test_a_connection_that_is_answered_late_is_judged_as_without_the_scan(scanned: Path) -> None:
-    scan = nagle_scan.scan(scanned)
+def test_a_connection_that_is_answered_late_is_judged_as_without_the_scan(
+    scan: nagle_scan.Scan,
+) -> None:
     between = 3 * BLOCK
     holds = numbered(SLOW.holds, SLOW.frames)
     moved = [(*(frame + between for frame in hold[:3]), *hold[3:]) for hold in holds]
@@ -68,8 +75,7 @@ def test_a_connection_that_is_answered_late_is_judged_as_without_the_scan(scanne
     assert len(scan.segments(0)) == len(SLOW.frames)
 
 
-def test_a_connection_that_is_not_listed_is_named_so(scanned: Path) -> None:
-    scan = nagle_scan.scan(scanned)
+def test_a_connection_that_is_not_listed_is_named_so(scan: nagle_scan.Scan) -> None:
     with pytest.raises(KeyError):
         scan.connection(1)
     assert len(scan.segments(1)) == 1

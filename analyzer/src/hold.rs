@@ -90,23 +90,6 @@ fn is_candidate(wait: &Wait) -> bool {
 }
 
 impl Lock {
-    /// Nothing was released.
-    pub const NONE: Self = Self {
-        center_ns: 0,
-        measured: false,
-        tolerance_ns: 0,
-        early_ns: 0,
-        clock_ns: 0,
-        in_band: 0,
-        near: 0,
-        full_sized: 0,
-        small_after_window: 0,
-        full_after_window: 0,
-        small_share: 0.0,
-        spread_ns: 0,
-        peaks: false,
-    };
-
     /// Measures the releases of `side` from all its waits that an ACK ended; the capture's clock
     /// ticks every `clock_ns`.
     pub fn measure(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {

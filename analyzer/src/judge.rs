@@ -19,7 +19,7 @@ pub fn judge(
     findings: &mut Vec<Finding>,
 ) -> Verdict {
     findings.clear();
-    let mut locks = [Lock::NONE; 2];
+    let mut locks = [Lock::default(); 2];
     if !waits.is_empty() {
         let mut judging = Side::BOTH.map(|side| Judgement::new(connection, side, waits, clock_ns));
         findings.extend(waits.iter().map(|wait| judging[wait.by as usize].next(wait)));

@@ -147,7 +147,7 @@ pub struct PyServerRow {
 
 impl Summary {
     pub fn new(scan: &Scan) -> Self {
-        let summary = summary::Summary::of(scan);
+        let summary = scan.summary();
         let captures = &scan.captures;
         let with_frames = || captures.iter().filter(|capture| capture.packets > 0);
         Self {

@@ -8,9 +8,10 @@ use crate::judging::judge_all;
 use crate::progress::Progress;
 use crate::reader::{self, CaptureSummary};
 use crate::servers::{ServerExchanges, without_stalls};
+use crate::summary::Summary;
 use crate::verdict::{Finding, Verdict};
 use crate::wait::Waits;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What to read and how.
 #[derive(Debug, Clone)]
@@ -40,9 +41,15 @@ pub struct Scan {
     /// Waits beyond what is listed: count and sum in ns.
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
+    summary: OnceLock<Summary>,
 }
 
 impl Scan {
+    /// Its totals, worked out once: all reports begin with them.
+    pub fn summary(&self) -> &Summary {
+        self.summary.get_or_init(|| Summary::of(self))
+    }
+
     /// Place of a connection among the verdicts; `None` if it is not listed.
     pub fn index_of(&self, id: u32) -> Option<usize> {
         index_of(&self.verdicts, id)
@@ -227,6 +234,7 @@ impl Tracker {
             servers,
             unlisted_waits: self.waits.unlisted,
             unlisted_wait_ns: self.waits.unlisted_ns,
+            summary: OnceLock::new(),
         }
     }
 }

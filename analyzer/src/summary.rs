@@ -60,6 +60,7 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// See [`Scan::summary`].
     pub fn of(scan: &Scan) -> Self {
         let mut summary = Self {
             connections: scan.connections,

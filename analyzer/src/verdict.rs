@@ -6,6 +6,7 @@ use crate::hold::Lock;
 use crate::timers::Timer;
 use crate::variant::Variant;
 use crate::wait::Wait;
+use std::sync::LazyLock;
 
 /// How sure a stall is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,7 +81,7 @@ pub struct End {
 }
 
 /// What there is to tell of few ends only.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Detail {
     /// Which of Nagle's algorithms, and two frames that show it.
     pub variant: Variant,
@@ -95,19 +96,6 @@ pub struct Detail {
     pub lock: Lock,
 }
 
-impl Detail {
-    const NONE: Self = Self {
-        variant: Variant::Unknown,
-        variant_proof: (0, 0),
-        retransmitted: 0,
-        duplicated: 0,
-        reordered: 0,
-        unseen_bytes: 0,
-        delayed_acks: None,
-        lock: Lock::NONE,
-    };
-}
-
 impl End {
     /// Round trip between the capture point and this host, in ns.
     pub fn rtt_ns(&self) -> Option<i64> {
@@ -115,7 +103,7 @@ impl End {
     }
 
     pub fn detail(&self) -> &Detail {
-        static NONE: Detail = Detail::NONE;
+        static NONE: LazyLock<Detail> = LazyLock::new(Detail::default);
         self.detail.as_deref().unwrap_or(&NONE)
     }
 }

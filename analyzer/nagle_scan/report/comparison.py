@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import compare
@@ -13,6 +12,7 @@ from nagle_scan.report.layout import (
     count,
     duration,
     endpoint,
+    file_name,
     headed,
     printable,
     table,
@@ -52,7 +52,7 @@ def beside(baseline: Scan, comparison: Comparison, limit: int = MAX_ROWS) -> Bes
     rows = comparison.rows[:limit]
     head, text = _verdict(comparison)
     return Beside(
-        printable(", ".join(PurePath(name).name for name in baseline.names)),
+        printable(", ".join(map(file_name, baseline.names))),
         [f"before: {warning}" for _, warning in baseline.warnings],
         comparison.verdict,
         head,

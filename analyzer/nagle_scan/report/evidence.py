@@ -6,12 +6,11 @@ import os
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import PurePath
 
 from nagle_scan import _core, outputs
 from nagle_scan.outputs import Options
 from nagle_scan.report import pcapng
-from nagle_scan.report.layout import count, duration, printable
+from nagle_scan.report.layout import count, duration, file_name, printable
 from nagle_scan.results import Scan
 
 MAX_CONNECTIONS = 5
@@ -104,7 +103,7 @@ def _named(frame: int, here: dict[int, int]) -> str:
 def _about(scan: Scan, payload: bool, refused: int) -> Iterator[str]:
     """The comment on the file."""
     summary = scan.core.summary()
-    names = printable(", ".join(PurePath(name).name for name in scan.names))
+    names = printable(", ".join(map(file_name, scan.names)))
     yield (
         f"Evidence of Nagle stalls found by nagle-scan {_core.VERSION} in {names} "
         f"({count(summary.packets, 'packet')})"

@@ -22,10 +22,7 @@ class Fix(NamedTuple):
 
 def fixes(found: Sequence[Finding], paths: Sequence[str], first_told: bool) -> list[Fix]:
     """For each side that holds something back; its costliest cause decides."""
-    by_sender: dict[str, Finding] = {}
-    for finding in found:
-        by_sender.setdefault(held.party(finding), finding)
-    chosen = list(by_sender.items())[:MAX_FIXES]
+    chosen = held.by_party(found, MAX_FIXES)
     return [_fix(sender, finding, paths, first_told) for sender, finding in chosen]
 
 
@@ -35,8 +32,4 @@ def _fix(sender: str, finding: Finding, paths: Sequence[str], first_told: bool) 
         remedy._replace(where=remedy.where.format(**places))
         for remedy in advice.for_group(finding.group, paths)
     ]
-    test_well = advice.test_well(finding.group)
-    if first_told:
-        # With its milliseconds, elsewhere on the page.
-        test_well = test_well.removeprefix(advice.FIRST_IS_FAST).lstrip()
-    return Fix(sender, remedies, test_well)
+    return Fix(sender, remedies, advice.test_well(finding.group, first_told=first_told))

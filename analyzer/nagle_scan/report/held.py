@@ -5,6 +5,8 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nagle_scan import _core
 from nagle_scan.report.findings import Finding
 from nagle_scan.report.layout import duration, endpoint, times
@@ -80,6 +82,14 @@ def party(finding: Finding) -> str:
     if _several_hold(finding):
         return f"{finding.clients:,} clients of {_server(group)}"
     return f"{group.sender_addr} (client of port {group.server_port})"
+
+
+def by_party(found: Sequence[Finding], limit: int) -> list[tuple[str, Finding]]:
+    """Each side that holds something back, with its costliest finding."""
+    parties: dict[str, Finding] = {}
+    for finding in found:
+        parties.setdefault(party(finding), finding)
+    return list(parties.items())[:limit]
 
 
 def receiver(finding: Finding) -> str:

@@ -12,6 +12,11 @@ WIDTH = 100
 NUMBER = re.compile(r"-?|[\d.,]+( ms| s| B)?")
 
 
+def file_name(path: str) -> str:
+    """The name alone: folders tell more about a machine than a ticket needs."""
+    return os.path.basename(path)
+
+
 class Style(NamedTuple):
     """Escape sequences around the parts that stand out."""
 

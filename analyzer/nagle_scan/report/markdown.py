@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from nagle_scan import _core, advice, messages
 from nagle_scan.compare import compare
@@ -13,7 +12,7 @@ from nagle_scan.report import files, held, sentences, wireshark
 from nagle_scan.report.comparison import Beside, beside
 from nagle_scan.report.findings import Finding, findings
 from nagle_scan.report.ladder import ladder
-from nagle_scan.report.layout import count, duration, endpoint, maybe_duration
+from nagle_scan.report.layout import count, duration, endpoint, file_name, maybe_duration
 from nagle_scan.report.markup import code, escaped, table
 from nagle_scan.results import Scan
 
@@ -224,7 +223,7 @@ def _notes(summary: _core.Summary) -> Iterator[str]:
 
 
 def _versions(scan: Scan, summary: _core.Summary) -> str:
-    names = ", ".join(code(Path(name).name) for name in scan.names[:MAX_NAMES])
+    names = ", ".join(code(file_name(name)) for name in scan.names[:MAX_NAMES])
     more = f" and {len(scan.names) - MAX_NAMES} more" * (len(scan.names) > MAX_NAMES)
     if scan.filter is not None:
         # It may name addresses.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core, advice, messages
@@ -14,7 +13,7 @@ from nagle_scan.report import held, sentences, verdict, wireshark
 from nagle_scan.report.comparison import Beside, beside
 from nagle_scan.report.findings import Finding, findings
 from nagle_scan.report.fixes import MAX_FIXES, Fix, fixes
-from nagle_scan.report.layout import count, duration, printable
+from nagle_scan.report.layout import count, duration, file_name, printable
 from nagle_scan.report.pictures import Picture, Pictures
 
 if TYPE_CHECKING:
@@ -98,6 +97,7 @@ def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
     servers, hops = core.servers(MAX_SERVERS + 1), core.hops()[:MAX_HOPS]
     clearest = core.clearest()
     longest = core.longest_waits(MAX_WAITS)
+    parties = core.nagle(MAX_PARTIES + 1)
     spared = sentences.first_exchange(index[:MAX_IN_FULL], groups)
     pictures = Pictures(scan)
     # Drawn in the order of their worth: the space is limited.
@@ -121,14 +121,14 @@ def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
         headline=_headline(summary, found, min_wait_ms),
         also=[held.verdict(finding) for finding in found[1:MAX_GROUPS]],
         also_more=max(len(found) - MAX_GROUPS, 0),
-        plain=_plain(core, summary, found),
-        figures=_figures(core, summary),
+        plain=_plain(summary, found, longest),
+        figures=_figures(summary, longest),
         beside=None if baseline is None else beside(baseline, compare(baseline, scan)),
         shown=shown,
         fixes=fixes(found, scan.paths, spared is not None),
         first_exchange=spared,
-        options=_options(core, summary),
-        options_more=len(core.nagle(MAX_PARTIES + 1)) > MAX_PARTIES,
+        options=_options(summary, parties[:MAX_PARTIES]),
+        options_more=len(parties) > MAX_PARTIES,
         percentiles=PERCENTILES,
         servers=servers[:MAX_SERVERS],
         servers_more=len(servers) > MAX_SERVERS,
@@ -146,11 +146,11 @@ def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
     )
 
 
-def _options(core: _core.Scan, summary: _core.Summary) -> list[sentences.Option]:
+def _options(summary: _core.Summary, parties: Sequence[_core.NagleRow]) -> list[sentences.Option]:
     """None where nothing can be told: not for want of small pieces, as elsewhere."""
     if summary.verdict == "inconclusive":
         return []
-    return list(sentences.options(core.nagle(MAX_PARTIES)))
+    return list(sentences.options(parties))
 
 
 def _idle_last(waits: Sequence[_core.WaitRow]) -> bool:
@@ -167,8 +167,7 @@ def _meaning(core: _core.Scan, wait: _core.WaitRow) -> str:
 
 
 def _name(path: str) -> str:
-    """The name alone: folders tell more about a machine than a ticket needs."""
-    return "standard input" if path == "-" else printable(PurePath(path).name)
+    return "standard input" if path == "-" else printable(file_name(path))
 
 
 def _time(time_ns: int) -> str:
@@ -186,17 +185,19 @@ def _headline(summary: _core.Summary, found: Sequence[Finding], min_wait_ms: flo
     return reason[0].upper() + reason[1:]
 
 
-def _plain(core: _core.Scan, summary: _core.Summary, found: Sequence[Finding]) -> list[str]:
+def _plain(
+    summary: _core.Summary, found: Sequence[Finding], longest: Sequence[_core.WaitRow]
+) -> list[str]:
     if found:
         options = dict.fromkeys(held.option(finding) for finding in found[:MAX_FIXES])
         return [held.in_plain_words(found[0]), *options]
     if summary.verdict != "clean":
         return []
-    below = f" {sentences.WAITS_BELOW}" if core.longest_waits(1) else ""
+    below = f" {sentences.WAITS_BELOW}" if longest else ""
     return [sentences.NO_STALL_MEANS + below]
 
 
-def _figures(core: _core.Scan, summary: _core.Summary) -> list[Figure]:
+def _figures(summary: _core.Summary, longest: Sequence[_core.WaitRow]) -> list[Figure]:
     if summary.verdict == "stalls":
         return [
             Figure("Stalls", f"{summary.stalls:,}", _where(summary)),
@@ -207,7 +208,7 @@ def _figures(core: _core.Scan, summary: _core.Summary) -> list[Figure]:
         return [
             Figure("Stalls", "0", f"in {count(summary.connections, 'connection')}"),
             Figure("Exchanges", f"{summary.exchanges:,}", "requests with their replies"),
-            Figure("Longest other wait", *_longest(core)),
+            Figure("Longest other wait", *_longest(longest)),
         ]
     return []
 
@@ -233,8 +234,7 @@ def _share(summary: _core.Summary) -> tuple[str, str]:
     return f"{100 * min(share, 1.0):.1f} %", cost
 
 
-def _longest(core: _core.Scan) -> tuple[str, str]:
-    waits = core.longest_waits(1)
+def _longest(waits: Sequence[_core.WaitRow]) -> tuple[str, str]:
     if not waits:
         return "none", "beyond the round trip"
     return duration(waits[0].wait_ms), f"{waits[0].cause}: {advice.hint(waits[0])}"

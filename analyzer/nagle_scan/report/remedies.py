@@ -21,5 +21,6 @@ def render(sender: str, finding: Finding, paths: Sequence[str], style: Style) ->
             yield f"     {remedy.known_by}"
         for setting in remedy.settings:
             yield wrapped(f"     - {setting}", "       ")
-    if advice.test_well(group):
-        yield "\n" + wrapped(f"  {advice.test_well(group)}", "  ")
+    test_well = advice.test_well(group)
+    if test_well:
+        yield "\n" + wrapped(f"  {test_well}", "  ")

@@ -139,10 +139,7 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
 
 def _remedies(found: Sequence[Finding], paths: Sequence[str], style: Style) -> Iterator[str]:
     """What to change, for each side that holds something back; its costliest cause decides."""
-    by_sender: dict[str, Finding] = {}
-    for finding in found:
-        by_sender.setdefault(held.party(finding), finding)
-    for sender, finding in list(by_sender.items())[:MAX_REMEDIES]:
+    for sender, finding in held.by_party(found, MAX_REMEDIES):
         yield from remedies.render(sender, finding, paths, style)
 
 

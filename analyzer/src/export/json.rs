@@ -104,7 +104,7 @@ impl<'a> Head<'a> {
             schema: "nagle-scan/1",
             anonymized: scan.anonymized,
             captures: scan.captures.iter().map(JsonCapture::new).collect(),
-            summary: JsonSummary::new(&Summary::of(scan)),
+            summary: JsonSummary::new(scan.summary()),
             servers: servers(scan, usize::MAX),
         }
     }

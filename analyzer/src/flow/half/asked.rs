@@ -20,7 +20,7 @@ pub struct Asked {
 impl Half {
     /// `None` where more than a SYN was captured, or something else.
     pub fn asked(&self) -> Option<Asked> {
-        let asks = self.segments == 1 && self.has_syn() && self.rare.is_none();
+        let asks = self.segments == 1 && self.has_syn() && self.is_plain();
         asks.then_some(Asked {
             sent: self.last_data,
             seq: self.snd_una,
