@@ -1,7 +1,7 @@
 //! Segments on their way from the reader to the tracker, and the look-up of their connections.
 
-use crate::decode::{Addresses, Header, Ports, Segment};
-use crate::flow::{Ends, Mark, Side, Table};
+use crate::decode::{Addresses, Header, Segment};
+use crate::flow::{Ends, KeyV4, KeyV6, Lookup, Mark, Side, Table};
 
 /// Segments handed over at once: enough to make the hand-over cheap, few enough to stay in cache.
 pub const BATCH_LEN: usize = 512;
@@ -33,22 +33,6 @@ impl Captured {
     }
 }
 
-/// A segment before its connection is looked up.
-struct Decoded {
-    mark: Mark,
-    header: Header,
-    ports: Ports,
-    addresses: Stored,
-}
-
-/// Addresses of a segment. The long ones lie apart.
-enum Stored {
-    /// As two numbers in native order: they are moved as such, not byte by byte.
-    V4([u32; 2]),
-    /// Index into [`Lookups::v6`].
-    V6(u32),
-}
-
 /// Segments in the order of the capture.
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -66,53 +50,51 @@ impl Batch {
     }
 }
 
-/// Segments whose connections are to be looked up.
+/// How the segments that came last are looked up.
 #[derive(Default)]
 pub struct Lookups {
-    segments: Vec<Decoded>,
-    v6: Vec<[u8; 32]>,
+    all: Vec<Flow>,
+    v6: Vec<Lookup<KeyV6>>,
+}
+
+/// The long ones lie apart.
+enum Flow {
+    V4(Lookup<KeyV4>),
+    /// Index into [`Lookups::v6`].
+    V6(u32),
 }
 
 impl Lookups {
     pub fn is_full(&self) -> bool {
-        self.segments.len() >= LOOKUPS
+        self.all.len() >= LOOKUPS
     }
 
+    /// Adds a segment to the batch, whose connection is to be found.
     #[inline]
-    pub fn push(&mut self, segment: &Segment<'_>, mark: Mark) {
-        let addresses = match segment.addresses {
-            Addresses::V4([s0, s1, s2, s3, d0, d1, d2, d3]) => Stored::V4([
-                u32::from_ne_bytes([*s0, *s1, *s2, *s3]),
-                u32::from_ne_bytes([*d0, *d1, *d2, *d3]),
-            ]),
-            Addresses::V6(bytes) => {
-                self.v6.push(*bytes);
-                Stored::V6(self.v6.len() as u32 - 1)
-            }
-        };
+    pub fn push(&mut self, segment: &Segment<'_>, mark: Mark, table: &Table, batch: &mut Batch) {
         let (header, ports) = (segment.header(), segment.ports());
-        self.segments.push(Decoded { mark, header, ports, addresses });
+        batch.segments.push(Captured { mark, header, connection_and_side: 0 });
+        self.all.push(match segment.addresses {
+            Addresses::V4(bytes) => Flow::V4(table.lookup_v4(*bytes, ports)),
+            Addresses::V6(bytes) => {
+                self.v6.push(table.lookup_v6(bytes, ports));
+                Flow::V6(self.v6.len() as u32 - 1)
+            }
+        });
     }
 
     /// Looks all connections up at once: so the misses of the cache overlap.
     pub fn find(&mut self, table: &mut Table, batch: &mut Batch) {
-        let v6 = &self.v6;
-        let found = self.segments.iter().map(|segment| {
-            let mut v4 = [0; 8];
-            let addresses = match &segment.addresses {
-                Stored::V4(both) => {
-                    v4.as_chunks_mut().0.copy_from_slice(&both.map(u32::to_ne_bytes));
-                    Addresses::V4(&v4)
-                }
-                Stored::V6(index) => Addresses::V6(&v6[*index as usize]),
+        let first = batch.segments.len() - self.all.len();
+        for (captured, flow) in batch.segments[first..].iter_mut().zip(&self.all) {
+            let found = match flow {
+                Flow::V4(lookup) => table.find_v4(lookup, &captured.header),
+                Flow::V6(index) => table.find_v6(&self.v6[*index as usize], &captured.header),
             };
-            let found = table.find(addresses, segment.ports, &segment.header);
+            captured.connection_and_side = found.connection << 1 | found.by as u32;
             batch.opened.extend(found.opened);
-            let connection_and_side = found.connection << 1 | found.by as u32;
-            Captured { mark: segment.mark, header: segment.header, connection_and_side }
-        });
-        batch.segments.extend(found);
-        self.segments.clear();
+        }
+        self.all.clear();
         self.v6.clear();
     }
 }

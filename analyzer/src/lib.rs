@@ -32,6 +32,7 @@ mod nagle_counts;
 mod pace;
 mod payload;
 mod pieces;
+mod prefetch;
 mod progress;
 mod python;
 mod reader;

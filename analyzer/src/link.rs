@@ -13,7 +13,7 @@ pub const IPV4: u32 = 228;
 pub const IPV6: u32 = 229;
 pub const LINUX_SLL2: u32 = 276;
 
-const ETHERTYPE_IPV4: u16 = 0x0800;
+pub const ETHERTYPE_IPV4: u16 = 0x0800;
 const ETHERTYPE_IPV6: u16 = 0x86dd;
 /// 802.1Q, 802.1ad and the pre-standard `QinQ` tag.
 const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
@@ -51,10 +51,8 @@ pub fn name(link_type: u32) -> String {
 }
 
 /// The IP packet inside a captured frame.
-#[inline]
 pub fn packet(link_type: u32, frame: &[u8]) -> Inside<'_> {
     match link_type {
-        ETHERNET if frame.get(12..14) == Some(&[0x08, 0x00]) => Inside::Ip(&frame[14..]),
         ETHERNET => by_ethertype(frame, 12, 14),
         LINUX_SLL => by_ethertype(frame, 14, 16),
         LINUX_SLL2 => by_ethertype(frame, 0, 20),

@@ -9,11 +9,12 @@ use crate::filter::Filter;
 use crate::flow::{Mark, Table};
 use crate::progress::{Progress, Stopped};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Batches that may wait for the tracker.
-const BATCHES_AHEAD: usize = 4;
+/// Batches on their way from the reader to the tracker and back: so many that one is used again only
+/// when the other core's cache holds nothing of it any more.
+const BATCHES: usize = 48;
 
 /// One input file. Times are ns since the epoch.
 #[derive(Debug, Clone)]
@@ -49,8 +50,12 @@ pub fn read_all(
     let filter = filter.map(Filter::new).transpose()?;
     progress.expect(paths);
     let progress = Arc::clone(progress);
-    let (full, batches) = sync_channel(BATCHES_AHEAD);
+    let (full, batches) = channel();
     let (empty, recycled) = channel();
+    for _ in 0..BATCHES {
+        // The other end is still here.
+        let _ = empty.send(Batch::default());
+    }
     thread::scope(|scope| {
         let table = Table::default();
         let batch = Batch::default();
@@ -73,7 +78,7 @@ struct Reader {
     filter: Option<Filter>,
     table: Table,
     lookups: Lookups,
-    full: SyncSender<Batch>,
+    full: Sender<Batch>,
     recycled: Receiver<Batch>,
     progress: Arc<Progress>,
     batch: Batch,
@@ -132,7 +137,7 @@ impl Reader {
             match decoded(&frame, &mut self.filter)? {
                 Ok(segment) => {
                     let mark = Mark { time_ns: frame.time_ns, frame: self.frames };
-                    self.lookups.push(&segment, mark);
+                    self.lookups.push(&segment, mark, &self.table, &mut self.batch);
                     if self.lookups.is_full() {
                         self.look_up();
                     }
@@ -155,10 +160,10 @@ impl Reader {
 
     fn hand_over(&mut self) {
         self.lookups.find(&mut self.table, &mut self.batch);
-        let mut next = self.recycled.try_recv().unwrap_or_default();
+        // The tracker gives all back until the reader ends.
+        let mut next = self.recycled.recv().unwrap_or_default();
         next.reset();
         let batch = std::mem::replace(&mut self.batch, next);
-        // The tracker takes until the reader ends: there is always someone to take it.
         let _ = self.full.send(batch);
     }
 }

@@ -61,7 +61,8 @@ impl Records {
     }
 
     /// The next frame; where there is none, `end` is set.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as Capture::next_frame")]
+    #[inline(always)]
     pub fn next_frame<'a>(
         &self,
         buffer: &'a mut Buffer,

@@ -18,9 +18,12 @@ impl Options {
     /// Reads the options until their end or the first that makes no sense (RFC 9293, section 3.1).
     #[inline]
     pub fn read(bytes: &[u8], cut: bool) -> Self {
-        if let [1, 1, 8, 10, t0, t1, t2, t3, _, _, _, _] = *bytes {
-            // NOP NOP, kind 8, length 10: the timestamps as nearly every stack lays them out.
-            return Self { tsval: [t0, t1, t2, t3], has_tsval: true, cut, ..Self::default() };
+        // NOP NOP, kind 8, length 10: the timestamps as nearly every stack lays them out.
+        if let Ok([1, 1, 8, 10, tsval @ .., _, _, _, _]) = <[u8; 12]>::try_from(bytes) {
+            return Self { tsval, has_tsval: true, cut, ..Self::default() };
+        }
+        if bytes.is_empty() {
+            return Self { cut, ..Self::default() };
         }
         Self { cut, ..all_options(bytes) }
     }

@@ -12,6 +12,7 @@ use super::sending::Sending;
 use super::table::{Endpoint, Ends};
 use super::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
 use crate::decode::{ACK, FIN, Header, RST, SYN};
+use crate::prefetch::prefetch;
 use crate::seq;
 use crate::wait::{Wait, Waits, fact, when};
 use std::mem::offset_of;
@@ -77,13 +78,20 @@ impl Connection {
         client.asked().is_some() && server.has_only_reset() && server.is_plain()
     }
 
-    /// Reads from every cache line that the next segment of `by` needs.
+    /// Has all fetched that the next segment of `by` needs, but for what is rare.
     #[inline]
-    pub fn warm(&self, by: Side, data: bool) -> u32 {
-        let (half, peer) = (self.half(by), self.half(by.other()));
-        // Another place to read from costs less than a branch.
-        let both = if data { &self.id } else { &peer.snd_una };
-        half.warm() ^ half.warm_sender() ^ half.warm_contradictions() ^ peer.warm() ^ both
+    pub fn fetch(&self, by: Side) {
+        let [client, server] = &self.halves;
+        client.fetch();
+        server.fetch();
+        self.half(by).fetch_sender();
+        prefetch(Some(&self.exchanges));
+    }
+
+    /// Has what is rare of `by` fetched, of which there is mostly nothing.
+    #[inline]
+    pub fn fetch_rare(&self, by: Side) {
+        self.half(by).fetch_rare();
     }
 
     /// Time of the latest segment.

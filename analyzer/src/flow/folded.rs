@@ -40,6 +40,7 @@ impl Folded {
     }
 
     /// `None` for one that was refused, whatever follows.
+    #[cold]
     pub fn get_mut(&mut self, id: u32) -> Option<&mut Connection> {
         if !self.others.contains_key(&id) {
             let at = self.unanswered.binary_search_by_key(&id, |unanswered| unanswered.id).ok()?;

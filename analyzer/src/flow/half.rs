@@ -13,6 +13,7 @@ use super::rare::{Rare, Rarest};
 use super::state::{self, State};
 use super::{Mark, NETWORK_RTT_NS};
 use crate::decode::Header;
+use crate::prefetch::prefetch;
 use crate::seq;
 use std::cmp::Ordering;
 use std::mem::offset_of;
@@ -140,24 +141,22 @@ impl Half {
         self.state.set(state::RESET);
     }
 
-    /// In the cache line that every segment of both directions needs.
+    /// Has the cache line fetched that every segment of both directions needs.
     #[inline]
-    pub fn warm(&self) -> u32 {
-        self.snd_nxt
+    pub fn fetch(&self) {
+        prefetch(Some(&self.last_data));
     }
 
-    /// In the cache line that only this sender's segments need.
+    /// Has the cache line fetched that only this sender's segments need.
     #[inline]
-    pub fn warm_sender(&self) -> u32 {
-        self.largest
+    pub fn fetch_sender(&self) {
+        prefetch(Some(&self.offset));
     }
 
-    /// In the cache line that segments need which contradict Nagle's algorithm, if there are any.
+    /// Has what is rare fetched, if there is any.
     #[inline]
-    pub fn warm_contradictions(&self) -> u32 {
-        // Another place to read from costs less than a branch.
-        let contradicted = self.state.is(state::CONTRADICTED);
-        *if contradicted { &self.rare().contradictions } else { &self.snd_una }
+    pub fn fetch_rare(&self) {
+        prefetch(self.rare.as_deref());
     }
 
     /// Such a segment left in frame `frame`.
@@ -206,13 +205,18 @@ impl Half {
 
     /// Can the stream have come as far as `seq`? A number far ahead (a forged or damaged segment)
     /// is believed only when another one goes on from there.
+    #[inline]
     pub fn is_plausible(&mut self, seq: u32) -> bool {
-        let ahead = seq::distance(self.snd_nxt, seq);
-        let goes_on = |stray| (0..=MAX_JUMP).contains(&seq::distance(stray, seq));
-        if ahead <= MAX_JUMP {
+        if seq::distance(self.snd_nxt, seq) <= MAX_JUMP {
             self.state.clear(state::STRAY);
             return true;
         }
+        self.is_stray_believed(seq)
+    }
+
+    #[cold]
+    fn is_stray_believed(&mut self, seq: u32) -> bool {
+        let goes_on = |stray| (0..=MAX_JUMP).contains(&seq::distance(stray, seq));
         let believed = self.state.is(state::STRAY) && goes_on(self.rarest().stray);
         self.rarest_mut().stray = seq;
         self.state.put(state::STRAY, !believed);

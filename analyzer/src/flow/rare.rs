@@ -4,15 +4,18 @@ use super::Mark;
 use super::half::Release;
 
 /// What a direction has that sends more while something small is unacknowledged.
+///
+/// What is needed of it most comes first, so that it mostly lies in one cache line.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Rare {
     /// Frames of the last contradiction.
     pub contradiction: (u64, u64),
-    /// Time and end of the segment whose ACK gives the next round-trip sample.
-    pub timed_ns: i64,
-    pub timed_end: u32,
     /// Small segments sent while a small one was unacknowledged.
     pub contradictions: u32,
+    /// Time and end of the segment whose ACK gives the next round-trip sample.
+    pub timed_end: u32,
+    pub timed_ns: i64,
     rarest: Option<Box<Rarest>>,
 }
 

@@ -104,10 +104,11 @@ impl Sending<'_> {
     /// The wait that ends with this segment, if it is at least `min_wait_ns` long.
     pub fn ended(&self, min_wait_ns: i64) -> Option<Ended> {
         let (half, peer) = (self.half, self.peer);
-        let release = self.releasing_ack();
+        let data_arrived = self.data_arrived();
+        let release = self.releasing_ack(data_arrived);
         // What the peer sends again is nothing that a program could answer. With everything
         // acknowledged, its data may be the last that the sender saw, if not that this capture did.
-        let crossed = half.in_flight() == 0 && self.data_arrived();
+        let crossed = data_arrived && half.in_flight() == 0;
         let own_before = release.is_some() || (half.last_data().after(peer.last_new()) && !crossed);
         let from = if own_before { half.last_data() } else { peer.last_new() };
         let wait_ns = self.now.time_ns - from.time_ns;
@@ -156,26 +157,22 @@ impl Sending<'_> {
     ///
     /// Data from the peer that reached the sender shortly before such an ACK explains what follows as
     /// well as the ACK does: the program may answer it.
-    fn releasing_ack(&self) -> Option<Release> {
+    fn releasing_ack(&self, data_arrived: bool) -> Option<Release> {
         let (half, now) = (self.half, self.now);
-        if half.bytes() == 0 {
-            // Only its SYN was acknowledged.
+        let acks = [half.small_acked(), half.all_acked()];
+        let data_ns = self.peer.last_new().time_ns;
+        let distinct_ns = self.distinct_ns();
+        let answers = |ack: &Release| data_arrived && ack.mark.time_ns - data_ns < distinct_ns;
+        if half.bytes() == 0 || acks.iter().all(answers) {
+            // Only its SYN was acknowledged, or its program answers: most waits by far.
             return None;
         }
         let rtt_ns = known(half.rtt_ns);
-        let (data, data_arrived) = (self.peer.last_new(), self.data_arrived());
-        let distinct_ns = self.distinct_ns();
-        let freed = |release: Release| {
-            let mark = release.mark;
-            let answered = data_arrived && mark.time_ns - data.time_ns < distinct_ns;
-            let freeing = mark.is_set() && reached_after(mark, half.last_data(), rtt_ns);
-            (freeing && !answered).then_some(release)
+        let frees = |ack: &Release| {
+            ack.mark.is_set() && reached_after(ack.mark, half.last_data(), rtt_ns) && !answers(ack)
         };
-        let distance = |release: &Release| (now.time_ns - release.mark.time_ns - rtt_ns).abs();
-        [freed(half.small_acked()), freed(half.all_acked())]
-            .into_iter()
-            .flatten()
-            .min_by_key(distance)
+        let distance = |ack: &Release| (now.time_ns - ack.mark.time_ns - rtt_ns).abs();
+        acks.into_iter().filter(frees).min_by_key(distance)
     }
 
     /// Had the peer's last data reached the sender between its own last data and this segment?

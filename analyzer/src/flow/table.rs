@@ -1,11 +1,12 @@
 //! From addresses and ports to a connection, numbered as Wireshark numbers `tcp.stream`.
 
 use super::Side;
-use crate::decode::{ACK, Addresses, Header, Ports, SYN};
+use super::key::{Address, Key, KeyV4, KeyV6, Lookup};
+use super::slots::Slots;
+use crate::decode::{ACK, Header, Ports, SYN};
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
 use std::fmt::{self, Display, Formatter};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 /// Address and port of one end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,72 +37,66 @@ pub struct Found {
     pub opened: Option<Ends>,
 }
 
-/// The lower endpoint (address and port in one number), then the higher one: both directions of a
-/// connection give the same key, without a branch.
-type KeyV4 = (u64, u64);
-type KeyV6 = ((u128, u16), (u128, u16));
-
 /// Finds the connection of a segment. The hash is seeded per process: an attacker chooses the
 /// addresses, and must not choose the collisions.
 #[derive(Default)]
 pub struct Table {
-    v4: HashMap<KeyV4, Entry, RandomState>,
-    v6: HashMap<KeyV6, Entry, RandomState>,
-    connections: u32,
+    v4: Slots<KeyV4>,
+    v6: Slots<KeyV6>,
+    flows: Flows,
 }
 
-/// What tells whether a SYN belongs to the connection that had its ports last.
+/// What the look-ups of both families lead to.
+#[derive(Default)]
+struct Flows {
+    seed: RandomState,
+    /// Of each connection.
+    bases: Vec<Base>,
+}
+
+/// What is found in the table: the number of a connection times four, and two facts.
+#[derive(Debug, Clone, Copy)]
+struct Flow(u32);
+
+/// What tells whether a SYN belongs to the connection that had its ports last: of each side the
+/// sequence number before the first payload byte, which its SYN has, once it is known.
 #[derive(Debug, Clone, Copy, Default)]
-struct Entry {
-    id: u32,
-    /// The sequence number before the first payload byte of each side: what its SYN has.
-    base_seq: [u32; 2],
-    base_known: [bool; 2],
-    /// Is the client's endpoint the lower one of the key?
-    client_low: bool,
-    in_use: bool,
+struct Base {
+    seq: [u32; 2],
+    known: [bool; 2],
 }
 
 impl Table {
-    /// Looks up the connection of a segment; opens one where needed.
+    /// How a segment is to be looked up; what that will read is being fetched.
     #[inline]
-    pub fn find(&mut self, addresses: Addresses<'_>, ports: Ports, header: &Header) -> Found {
-        if let Addresses::V4(bytes) = addresses
-            && !header.is_opening()
-        {
-            let (key, from_low) = key_v4(*bytes, ports);
-            if let Some(entry) = self.v4.get(&key).filter(|entry| entry.base_known == [true; 2]) {
-                return Found { connection: entry.id, by: entry.side(from_low), opened: None };
-            }
-        }
-        self.find_or_open(addresses, ports, header)
+    pub fn lookup_v4(&self, addresses: [u8; 8], ports: Ports) -> Lookup<KeyV4> {
+        let both = u64::from_be_bytes(addresses);
+        let lookup = Lookup::new([(both >> 32) as u32, both as u32], ports, &self.flows.seed);
+        self.v4.fetch(lookup.hash);
+        lookup
     }
 
-    /// As `find`, for all that is not simply a segment of a connection under way.
-    #[cold]
-    fn find_or_open(&mut self, addresses: Addresses<'_>, ports: Ports, header: &Header) -> Found {
-        let (entry, from_low) = match addresses {
-            Addresses::V4(bytes) => {
-                let (key, from_low) = key_v4(*bytes, ports);
-                (self.v4.entry(key).or_default(), from_low)
-            }
-            Addresses::V6(bytes) => {
-                let [src, dst] = halves(bytes);
-                let src = (u128::from_be_bytes(src), ports.src);
-                let dst = (u128::from_be_bytes(dst), ports.dst);
-                (self.v6.entry((src.min(dst), src.max(dst))).or_default(), src <= dst)
-            }
-        };
-        let opens = !entry.in_use || (header.is_opening() && entry.is_reused(header, from_low));
-        if opens {
-            *entry = Entry::open(self.connections, ports, header, from_low);
-            self.connections += 1;
+    /// As `lookup_v4`.
+    pub fn lookup_v6(&self, addresses: &[u8; 32], ports: Ports) -> Lookup<KeyV6> {
+        let mut both = [[0; 4]; 2];
+        let (words, _) = addresses.as_chunks::<4>();
+        for (number, &word) in both.as_flattened_mut().iter_mut().zip(words) {
+            *number = u32::from_be_bytes(word);
         }
-        let by = entry.side(from_low);
-        if !(entry.base_known[0] && entry.base_known[1]) {
-            entry.note_base(header, by);
-        }
-        Found { connection: entry.id, by, opened: opens.then(|| ends(addresses, ports, by)) }
+        let lookup = Lookup::new(both, ports, &self.flows.seed);
+        self.v6.fetch(lookup.hash);
+        lookup
+    }
+
+    /// The connection of a segment; opens one where needed.
+    #[inline]
+    pub fn find_v4(&mut self, lookup: &Lookup<KeyV4>, header: &Header) -> Found {
+        self.flows.find(&mut self.v4, lookup, header)
+    }
+
+    /// As `find_v4`.
+    pub fn find_v6(&mut self, lookup: &Lookup<KeyV6>, header: &Header) -> Found {
+        self.flows.find(&mut self.v6, lookup, header)
     }
 
     /// What follows belongs to other connections, even between the same ports: another capture
@@ -112,85 +107,132 @@ impl Table {
     }
 }
 
-impl Entry {
-    fn open(id: u32, ports: Ports, header: &Header, from_low: bool) -> Self {
-        let client_low = from_low == is_from_client(ports, header);
-        Self { id, client_low, in_use: true, ..Self::default() }
+impl Flows {
+    #[inline]
+    fn find<A: Address>(
+        &mut self,
+        slots: &mut Slots<Key<A>>,
+        lookup: &Lookup<Key<A>>,
+        header: &Header,
+    ) -> Found {
+        let flow = slots.find(lookup.hash, lookup.key).map(Flow);
+        match flow.filter(|flow| flow.is_settled() && !header.is_opening()) {
+            Some(flow) => flow.found(lookup.from_low),
+            None => self.find_or_open(slots, flow, lookup, header),
+        }
+    }
+
+    /// As `find`, for all that is not simply a segment of a connection under way.
+    #[inline(never)]
+    fn find_or_open<A: Address>(
+        &mut self,
+        slots: &mut Slots<Key<A>>,
+        flow: Option<Flow>,
+        lookup: &Lookup<Key<A>>,
+        header: &Header,
+    ) -> Found {
+        let from_low = lookup.from_low;
+        let going_on = flow.filter(|flow| {
+            let base = self.bases[flow.connection() as usize];
+            !(header.is_opening() && base.is_of_another(header, flow.side(from_low)))
+        });
+        let flow = going_on.unwrap_or_else(|| self.open(lookup, header));
+        let base = &mut self.bases[flow.connection() as usize];
+        base.note(header, flow.side(from_low));
+        let flow = flow.settled(base.known == [true; 2]);
+        slots.set(lookup.key, flow.0, |key| key.hash(&self.seed));
+        let opened = going_on.is_none().then(|| lookup.key.ends(flow.is_client_low()));
+        Found { opened, ..flow.found(from_low) }
+    }
+
+    fn open<A: Address>(&mut self, lookup: &Lookup<Key<A>>, header: &Header) -> Flow {
+        let connection = self.bases.len() as u32;
+        self.bases.push(Base::default());
+        let [low, high] = lookup.key.ports;
+        let from_client = match lookup.from_low {
+            true => is_from_client(low, high, header),
+            false => is_from_client(high, low, header),
+        };
+        Flow::new(connection, lookup.from_low == from_client)
+    }
+}
+
+impl Flow {
+    /// Is the client's endpoint the lower one of the key?
+    const CLIENT_LOW: u32 = 1;
+    /// The bases of both sides are known.
+    const SETTLED: u32 = 2;
+
+    fn new(connection: u32, client_low: bool) -> Self {
+        Self(connection << 2 | u32::from(client_low))
+    }
+
+    fn settled(self, settled: bool) -> Self {
+        Self(self.0 | if settled { Self::SETTLED } else { 0 })
     }
 
     #[inline]
-    fn side(&self, from_low: bool) -> Side {
-        match from_low == self.client_low {
+    fn connection(self) -> u32 {
+        self.0 >> 2
+    }
+
+    #[inline]
+    fn is_client_low(self) -> bool {
+        self.0 & Self::CLIENT_LOW != 0
+    }
+
+    #[inline]
+    fn is_settled(self) -> bool {
+        self.0 & Self::SETTLED != 0
+    }
+
+    #[inline]
+    fn side(self, from_low: bool) -> Side {
+        match from_low == self.is_client_low() {
             true => Side::Client,
             false => Side::Server,
         }
     }
 
+    #[inline]
+    fn found(self, from_low: bool) -> Found {
+        Found { connection: self.connection(), by: self.side(from_low), opened: None }
+    }
+}
+
+impl Base {
     /// A SYN with another sequence number than the sender's data has opens a new connection on the
     /// same ports (Wireshark's 'TCP port numbers reused').
-    fn is_reused(&self, syn: &Header, from_low: bool) -> bool {
-        let side = self.side(from_low) as usize;
-        self.base_known[side] && self.base_seq[side] != syn.seq
+    fn is_of_another(&self, syn: &Header, by: Side) -> bool {
+        let side = by as usize;
+        self.known[side] && self.seq[side] != syn.seq
     }
 
     /// The first segment of a side tells where its sequence numbers begin, or the first ACK of the
     /// other side does.
-    #[cold]
-    fn note_base(&mut self, header: &Header, by: Side) {
+    fn note(&mut self, header: &Header, by: Side) {
         let first = header.seq.wrapping_sub(u32::from(!header.has(SYN)));
-        self.set_base(by, first);
+        self.set(by, first);
         if header.has(ACK) {
-            self.set_base(by.other(), header.ack.wrapping_sub(1));
+            self.set(by.other(), header.ack.wrapping_sub(1));
         }
     }
 
-    fn set_base(&mut self, side: Side, seq: u32) {
+    fn set(&mut self, side: Side, seq: u32) {
         let side = side as usize;
-        if !self.base_known[side] {
-            self.base_known[side] = true;
-            self.base_seq[side] = seq;
+        if !self.known[side] {
+            self.known[side] = true;
+            self.seq[side] = seq;
         }
     }
-}
-
-/// The key of a segment, and whether its source is the lower endpoint.
-#[inline]
-fn key_v4(addresses: [u8; 8], ports: Ports) -> (KeyV4, bool) {
-    let both = u64::from_be_bytes(addresses);
-    let src = (both >> 32) << 16 | u64::from(ports.src);
-    let dst = (both & 0xffff_ffff) << 16 | u64::from(ports.dst);
-    ((src.min(dst), src.max(dst)), src <= dst)
 }
 
 /// The client sends the SYN. Without one, servers have the lower port number: well-known and
 /// registered ports lie below the ephemeral ones (RFC 6335, section 6).
-fn is_from_client(ports: Ports, header: &Header) -> bool {
+fn is_from_client(src: u16, dst: u16, header: &Header) -> bool {
     match (header.has(SYN), header.has(ACK)) {
         (true, false) => true,
         (true, true) => false,
-        _ => ports.src >= ports.dst,
+        _ => src >= dst,
     }
-}
-
-fn ends(addresses: Addresses<'_>, ports: Ports, by: Side) -> Ends {
-    let [src, dst]: [IpAddr; 2] = match addresses {
-        Addresses::V4(bytes) => {
-            let [s0, s1, s2, s3, dst @ ..] = *bytes;
-            [Ipv4Addr::new(s0, s1, s2, s3).into(), Ipv4Addr::from(dst).into()]
-        }
-        Addresses::V6(bytes) => halves(bytes).map(|addr| Ipv6Addr::from(addr).into()),
-    };
-    let from = Endpoint { addr: src, port: ports.src };
-    let to = Endpoint { addr: dst, port: ports.dst };
-    match by {
-        Side::Client => Ends { client: from, server: to },
-        Side::Server => Ends { client: to, server: from },
-    }
-}
-
-/// The two addresses of an IPv6 header.
-fn halves(bytes: &[u8; 32]) -> [[u8; 16]; 2] {
-    let mut both = [[0; 16]; 2];
-    both.as_flattened_mut().copy_from_slice(bytes);
-    both
 }

@@ -20,13 +20,19 @@ impl Half {
 
     /// The window this segment advertises, in bytes. The window of a SYN is never scaled
     /// (RFC 7323, section 2.2).
+    #[inline]
     pub fn advertise(&mut self, segment: &Header, frame: u64, scaled: bool) {
         let shift = if scaled { self.window_scale } else { 0 };
         self.window = u32::from(segment.window) << shift;
         if self.window == 0 {
-            self.rarest_mut().zero_window_frame = frame;
-            self.state.set(state::ZERO_WINDOW);
+            self.close_window(frame);
         }
+    }
+
+    #[cold]
+    fn close_window(&mut self, frame: u64) {
+        self.rarest_mut().zero_window_frame = frame;
+        self.state.set(state::ZERO_WINDOW);
     }
 
     /// Takes the options of a SYN; those that the capture cut off stay unknown.

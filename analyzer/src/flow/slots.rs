@@ -1,0 +1,112 @@
+//! A hash table whose places can be fetched before they are looked at, so that the misses of the
+//! cache overlap. No library has that: with `hashbrown` the reader takes a tenth longer.
+
+use crate::prefetch::prefetch;
+
+/// Slots of the first table: a power of two.
+const FIRST_LEN: usize = 256;
+
+/// Open addressing, linear probing, at most half full. Values are never [`EMPTY`], and nothing is
+/// taken out but everything at once.
+pub struct Slots<K> {
+    slots: Vec<Slot<K>>,
+    used: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Slot<K> {
+    key: K,
+    value: u32,
+}
+
+/// The value of a slot that holds nothing.
+pub const EMPTY: u32 = u32::MAX;
+
+impl<K: Copy + Default + Eq> Default for Slots<K> {
+    fn default() -> Self {
+        Self::with_len(FIRST_LEN)
+    }
+}
+
+impl<K: Copy + Default + Eq> Slots<K> {
+    fn with_len(len: usize) -> Self {
+        Self { slots: vec![Slot { key: K::default(), value: EMPTY }; len], used: 0 }
+    }
+
+    /// Has the place fetched at which the look-up of `hash` begins.
+    #[inline]
+    pub fn fetch(&self, hash: u64) {
+        prefetch(self.slots.get(self.place(hash)));
+    }
+
+    /// The value of `key`, whose hash is `hash`.
+    #[inline]
+    pub fn find(&self, hash: u64, key: K) -> Option<u32> {
+        let slot = &self.slots[self.probe(hash, key)];
+        (slot.value != EMPTY).then_some(slot.value)
+    }
+
+    /// Sets the value of `key`; `hash_of` gives the hash of any key.
+    pub fn set(&mut self, key: K, value: u32, hash_of: impl Fn(K) -> u64) {
+        if self.used * 2 >= self.slots.len() {
+            self.grow(&hash_of);
+        }
+        let at = self.probe(hash_of(key), key);
+        self.used += usize::from(self.slots[at].value == EMPTY);
+        self.slots[at] = Slot { key, value };
+    }
+
+    pub fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    #[inline]
+    fn place(&self, hash: u64) -> usize {
+        hash as usize & (self.slots.len() - 1)
+    }
+
+    /// Where `key` is, or where it belongs.
+    #[inline]
+    fn probe(&self, hash: u64, key: K) -> usize {
+        let mut at = self.place(hash);
+        while self.slots[at].value != EMPTY && self.slots[at].key != key {
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        at
+    }
+
+    #[cold]
+    fn grow(&mut self, hash_of: &impl Fn(K) -> u64) {
+        let larger = Self::with_len(self.slots.len() * 2);
+        let smaller = std::mem::replace(self, larger);
+        for slot in smaller.slots.into_iter().filter(|slot| slot.value != EMPTY) {
+            let at = self.probe(hash_of(slot.key), slot.key);
+            self.slots[at] = slot;
+        }
+        self.used = smaller.used;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All keys of a pair share their hash.
+    fn hash_of(key: u32) -> u64 {
+        u64::from(key / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    #[test]
+    fn every_key_is_found_again_whatever_its_hash() {
+        let mut slots = Slots::default();
+        for key in 0..5000 {
+            assert_eq!(slots.find(hash_of(key), key), None);
+            slots.set(key, key + 1, hash_of);
+        }
+        slots.set(7, 70, hash_of);
+        assert_eq!(slots.find(hash_of(7), 7), Some(70));
+        assert!((8..5000).all(|key| slots.find(hash_of(key), key) == Some(key + 1)));
+        slots.clear();
+        assert_eq!(slots.find(hash_of(7), 7), None);
+    }
+}
