@@ -15,12 +15,23 @@ from nagle_scan.results import Scan
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from typing import NoReturn
 
     from nagle_scan.beside import Beside
     from nagle_scan.compare import Comparison
 
 EXIT_CLEAN, EXIT_STALLS, EXIT_BUG = 0, 1, 3
 EXIT_INTERRUPTED = 130
+
+
+def command() -> NoReturn:
+    """Runs the command and ends the process, without taking Python apart first: all is written."""
+    try:
+        status = main()
+    except SystemExit as ended:  # --help, --version, or a call that makes no sense
+        status = EXIT_UNUSABLE if ended.code else EXIT_CLEAN
+    stdout.flush()
+    os._exit(status)
 
 
 def main(words: Sequence[str] | None = None) -> int:

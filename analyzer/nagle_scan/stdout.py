@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -21,6 +22,15 @@ def say(report: str) -> None:
         if not isinstance(error, BrokenPipeError):
             message = f"standard output: cannot write: {error.strerror}"
             raise _core.OutputError(message) from None
+
+
+def flush() -> None:
+    """Writes out what is still buffered (`--help`); that nobody reads it is no error."""
+    for stream in (sys.stdout, sys.stderr):
+        # None where the shell closed it.
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.flush()
 
 
 def give_up() -> None:

@@ -14,7 +14,7 @@ use std::thread;
 
 /// Batches on their way from the reader to the tracker and back: so many that one is used again only
 /// when the other core's cache holds nothing of it any more.
-const BATCHES: usize = 48;
+const BATCHES: usize = 24;
 
 /// One input file. Times are ns since the epoch.
 #[derive(Debug, Clone)]
