@@ -67,11 +67,15 @@ const CHUNK: usize = 4096;
 
 /// Looks for stalls in the exchanges with a wait that may be one, now that all is judged.
 pub fn without_stalls(
-    servers: Vec<ServerLatency>,
+    mut servers: Vec<ServerLatency>,
     verdicts: &[Verdict],
     findings: &[Finding],
     first: &[usize],
 ) -> Vec<ServerExchanges> {
+    // In the order of the findings, so that those of one connection are in the cache for all.
+    for server in &mut servers {
+        server.suspects.sort_unstable_by_key(|suspect| suspect.connection);
+    }
     let chunks = |(index, server): (usize, _)| {
         let ServerLatency { suspects, .. }: &ServerLatency = server;
         suspects.chunks(CHUNK).map(move |chunk| (index, chunk))
