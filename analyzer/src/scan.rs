@@ -171,25 +171,27 @@ impl Tracker {
         for &ends in &batch.opened {
             self.connections.open(ends);
         }
+        let mostly = |at: &Connection, next: &Captured| at.fetch(next.by(), next.header.len > 0);
+        let seldom = |at: &Connection, next: &Captured| at.half(next.by()).fetch_rare();
         let mut chunks = batch.segments.chunks(CHUNK);
         let (mut now, mut next) = (chunks.next(), chunks.next());
-        self.fetch(now, Connection::fetch);
-        self.fetch(next, Connection::fetch);
-        self.fetch(now, Connection::fetch_rare);
+        self.fetch(now, mostly);
+        self.fetch(next, mostly);
+        self.fetch(now, seldom);
         while let Some(segments) = now {
             let after = chunks.next();
-            self.fetch(after, Connection::fetch);
-            self.fetch(next, Connection::fetch_rare);
+            self.fetch(after, mostly);
+            self.fetch(next, seldom);
             self.take_some(segments, see);
             (now, next) = (next, after);
         }
     }
 
     /// Has what the segments will need fetched.
-    fn fetch(&self, segments: Option<&[Captured]>, what: impl Fn(&Connection, Side)) {
+    fn fetch(&self, segments: Option<&[Captured]>, what: impl Fn(&Connection, &Captured)) {
         for captured in segments.unwrap_or_default() {
             if let Some(connection) = self.connections.get_whole(captured.connection()) {
-                what(connection, captured.by());
+                what(connection, captured);
             }
         }
     }

@@ -78,20 +78,15 @@ impl Connection {
         client.asked().is_some() && server.has_only_reset() && server.is_plain()
     }
 
-    /// Has all fetched that the next segment of `by` needs, but for what is rare.
+    /// Has all fetched that the next segment of `by` needs, with data or without, but for what is
+    /// rare.
     #[inline]
-    pub fn fetch(&self, by: Side) {
+    pub fn fetch(&self, by: Side, data: bool) {
         let [client, server] = &self.halves;
         client.fetch();
         server.fetch();
         self.half(by).fetch_sender();
-        prefetch(Some(&self.exchanges));
-    }
-
-    /// Has what is rare of `by` fetched, of which there is mostly nothing.
-    #[inline]
-    pub fn fetch_rare(&self, by: Side) {
-        self.half(by).fetch_rare();
+        prefetch(data.then_some(&self.exchanges));
     }
 
     /// Time of the latest segment.
