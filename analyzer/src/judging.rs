@@ -26,24 +26,20 @@ type Piece<'a> = (&'a [Connection], &'a mut [Finding]);
 /// Judges `connections` by their waits; the capture's clock ticks every
 /// `clock_ns`. The waits become findings where they lie, in the order of their connections.
 ///
-/// Returns the verdicts and where each connection's findings begin, with one entry more. The last
-/// connections are judged first, so that their memory can go.
+/// Returns the verdicts and where each connection's findings begin, with one entry more. The memory of
+/// the connections goes as they are judged.
 pub fn judge_all(
-    mut connections: Connections,
+    connections: Connections,
     waits: &mut Vec<Finding>,
     clock_ns: i64,
 ) -> (Vec<Verdict>, Vec<usize>) {
     sort(waits, connections.len() as u32 / 2);
-    let mut blocks = Vec::new();
+    let mut verdicts = Vec::with_capacity(connections.listed());
     let mut rest = waits.as_mut_slice();
-    while let Some((first, block)) = connections.pop_block() {
-        let before = rest.partition_point(|row| row.wait.connection < first);
-        let own = rest.split_off_mut(before..).unwrap_or_default();
-        blocks.push(judge_block(&block, own, clock_ns));
-    }
-    let mut verdicts = blocks.pop().unwrap_or_default();
-    while let Some(block) = blocks.pop() {
-        verdicts.extend(block);
+    for (after, block) in connections.into_blocks() {
+        let count = rest.partition_point(|row| row.wait.connection < after);
+        let own = rest.split_off_mut(..count).unwrap_or_default();
+        judge_block(&block, own, clock_ns, &mut verdicts);
     }
     let first_finding = first_findings(&verdicts);
     if first_finding.last() < Some(&waits.len()) {
@@ -61,8 +57,12 @@ fn first_findings(verdicts: &[Verdict]) -> Vec<usize> {
     std::iter::once(0).chain(ends).collect()
 }
 
-fn judge_block(connections: &[Connection], waits: &mut [Finding], clock_ns: i64) -> Vec<Verdict> {
-    let mut verdicts = Vec::with_capacity(connections.len());
+fn judge_block(
+    connections: &[Connection],
+    waits: &mut [Finding],
+    clock_ns: i64,
+    verdicts: &mut Vec<Verdict>,
+) {
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Piece<'_>>> = pieces(connections, waits).map(Mutex::new).collect();
     let work = |piece: usize| {
@@ -73,7 +73,6 @@ fn judge_block(connections: &[Connection], waits: &mut [Finding], clock_ns: i64)
         verdicts.extend(judged);
         Ok::<(), Infallible>(())
     });
-    verdicts
 }
 
 /// Sorts by connection, then by their ends; those of connections below `middle` in one thread, the

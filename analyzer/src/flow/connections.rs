@@ -87,14 +87,25 @@ impl Connections {
         })
     }
 
-    /// Takes the last block off: the least number in it, and its connections, less those that are
-    /// folded away.
-    pub fn pop_block(&mut self) -> Option<(u32, Vec<Connection>)> {
-        let connections = match self.blocks.pop()? {
-            Block::Whole(connections) => connections,
-            Block::Folded(folded) => folded.into_connections(),
+    /// How many are not folded away.
+    pub fn listed(&self) -> usize {
+        let listed = |block: &Block| match block {
+            Block::Whole(connections) => connections.len(),
+            Block::Folded(folded) => folded.len(),
         };
-        Some(((self.blocks.len() * BLOCK_LEN) as u32, connections))
+        self.blocks.iter().map(listed).sum()
+    }
+
+    /// Block by block: the number after its last one, and its connections, less those that are
+    /// folded away.
+    pub fn into_blocks(self) -> impl Iterator<Item = (u32, Vec<Connection>)> {
+        self.blocks.into_iter().enumerate().map(|(index, block)| {
+            let connections = match block {
+                Block::Whole(connections) => connections,
+                Block::Folded(folded) => folded.into_connections(),
+            };
+            (((index + 1) * BLOCK_LEN) as u32, connections)
+        })
     }
 }
 

@@ -50,6 +50,11 @@ impl Folded {
         self.others.get_mut(&id)
     }
 
+    /// Those that were answered.
+    pub fn len(&self) -> usize {
+        self.others.len()
+    }
+
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
         self.others.values_mut()
     }
