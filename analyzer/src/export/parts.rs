@@ -6,8 +6,10 @@ use crate::scan::Scan;
 use std::io;
 use std::ops::Range;
 
-/// Rows and connections in a part: some hundred kB.
-const MOST: usize = 512;
+/// Rows and connections in a part: enough to make the hand-over cheap.
+const MOST: usize = 1024;
+/// What a stall takes, in bytes; nothing else takes more.
+const ROW_LEN: usize = 768;
 
 /// What is serialised at once.
 pub enum Part {
@@ -61,7 +63,7 @@ impl Part {
     /// # Errors
     /// A number cannot be written.
     pub fn serialized(&self, scan: &Scan) -> io::Result<Vec<u8>> {
-        let mut out = Vec::new();
+        let mut out = Vec::with_capacity(MOST * ROW_LEN);
         match self {
             Self::Connections(indices) => {
                 for index in indices.clone() {
