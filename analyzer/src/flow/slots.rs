@@ -5,8 +5,10 @@ use crate::prefetch::prefetch;
 
 /// Slots of the first table: a power of two.
 const FIRST_LEN: usize = 256;
+/// From so many slots on a table takes memory to speak of: 64 MiB for IPv4.
+const LARGE: usize = 1 << 22;
 
-/// Open addressing, linear probing, at most half full. Values are never [`EMPTY`], and nothing is
+/// Open addressing, linear probing, half full at most or, where memory counts, a little more. Values are never [`EMPTY`], and nothing is
 /// taken out but everything at once.
 pub struct Slots<K> {
     slots: Vec<Slot<K>>,
@@ -48,12 +50,20 @@ impl<K: Copy + Default + Eq> Slots<K> {
 
     /// Sets the value of `key`; `hash_of` gives the hash of any key.
     pub fn set(&mut self, key: K, value: u32, hash_of: impl Fn(K) -> u64) {
-        if self.used * 2 >= self.slots.len() {
+        if self.used >= self.most() {
             self.grow(&hash_of);
         }
         let at = self.probe(hash_of(key), key);
         self.used += usize::from(self.slots[at].value == EMPTY);
         self.slots[at] = Slot { key, value };
+    }
+
+    /// How many go in before the table grows.
+    fn most(&self) -> usize {
+        match self.slots.len() {
+            len @ ..LARGE => len / 2,
+            len => len / 8 * 5,
+        }
     }
 
     pub fn clear(&mut self) {
