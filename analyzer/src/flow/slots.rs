@@ -8,8 +8,8 @@ const FIRST_LEN: usize = 256;
 /// From so many slots on a table takes memory to speak of: 64 MiB for IPv4.
 const LARGE: usize = 1 << 22;
 
-/// Open addressing, linear probing, half full at most or, where memory counts, a little more. Values are never [`EMPTY`], and nothing is
-/// taken out but everything at once.
+/// Open addressing and linear probing, half full at most or, where memory counts, a little more.
+/// Values are never [`EMPTY`], and nothing is taken out but everything at once.
 pub struct Slots<K> {
     slots: Vec<Slot<K>>,
     used: usize,
