@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -25,12 +26,13 @@ EXIT_INTERRUPTED = 130
 
 
 def command() -> NoReturn:
-    """Runs the command and ends the process, without taking Python apart first: all is written."""
+    """Runs the command and ends the process at once, without taking Python apart first."""
     try:
         status = main()
     except SystemExit as ended:  # --help, --version, or a call that makes no sense
         status = EXIT_UNUSABLE if ended.code else EXIT_CLEAN
     stdout.flush()
+    atexit._run_exitfuncs()
     os._exit(status)
 
 
@@ -130,9 +132,11 @@ def _write_and_say(
             outputs.write(scan, path, chosen)
 
     writing = _begin(scan, by_engine, chosen) if by_engine else None
-    report = None if sys.stdout is None else _report(scan, compared)
-    if writing is not None:
-        writing.join()
+    try:
+        report = None if sys.stdout is None else _report(scan, compared)
+    finally:
+        if writing is not None:
+            writing.join()
     if report is not None:
         stdout.say(report)
 

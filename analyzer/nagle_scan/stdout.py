@@ -25,7 +25,7 @@ def say(report: str) -> None:
 
 
 def flush() -> None:
-    """Writes out what is still buffered (`--help`); that nobody reads it is no error."""
+    """Leaves nothing behind that is still buffered; that nobody reads it is no error."""
     for stream in (sys.stdout, sys.stderr):
         # None where the shell closed it.
         if stream is not None:

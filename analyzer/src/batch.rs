@@ -53,12 +53,12 @@ impl Batch {
 /// How the segments that came last are looked up.
 #[derive(Default)]
 pub struct Lookups {
-    all: Vec<Flow>,
+    all: Vec<Sought>,
     v6: Vec<Lookup<KeyV6>>,
 }
 
-/// The long ones lie apart.
-enum Flow {
+/// What is looked up. The long ones lie apart.
+enum Sought {
     V4(Lookup<KeyV4>),
     /// Index into [`Lookups::v6`].
     V6(u32),
@@ -75,10 +75,10 @@ impl Lookups {
         let (header, ports) = (segment.header(), segment.ports());
         batch.segments.push(Captured { mark, header, connection_and_side: 0 });
         self.all.push(match segment.addresses {
-            Addresses::V4(bytes) => Flow::V4(table.lookup_v4(*bytes, ports)),
+            Addresses::V4(bytes) => Sought::V4(table.lookup_v4(*bytes, ports)),
             Addresses::V6(bytes) => {
                 self.v6.push(table.lookup_v6(bytes, ports));
-                Flow::V6(self.v6.len() as u32 - 1)
+                Sought::V6(self.v6.len() as u32 - 1)
             }
         });
     }
@@ -86,10 +86,10 @@ impl Lookups {
     /// Looks all connections up at once: so the misses of the cache overlap.
     pub fn find(&mut self, table: &mut Table, batch: &mut Batch) {
         let first = batch.segments.len() - self.all.len();
-        for (captured, flow) in batch.segments[first..].iter_mut().zip(&self.all) {
-            let found = match flow {
-                Flow::V4(lookup) => table.find_v4(lookup, &captured.header),
-                Flow::V6(index) => table.find_v6(&self.v6[*index as usize], &captured.header),
+        for (captured, sought) in batch.segments[first..].iter_mut().zip(&self.all) {
+            let found = match sought {
+                Sought::V4(lookup) => table.find_v4(lookup, &captured.header),
+                Sought::V6(index) => table.find_v6(&self.v6[*index as usize], &captured.header),
             };
             captured.connection_and_side = found.connection << 1 | found.by as u32;
             batch.opened.extend(found.opened);

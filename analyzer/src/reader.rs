@@ -56,7 +56,8 @@ pub fn read_all(
         // The other end is still here.
         let _ = empty.send(Batch::default());
     }
-    thread::scope(|scope| {
+    // A tracker that panics takes `empty` with it: the reader must not wait for a batch then.
+    thread::scope(move |scope| {
         let table = Table::default();
         let batch = Batch::default();
         let lookups = Lookups::default();
@@ -160,7 +161,7 @@ impl Reader {
 
     fn hand_over(&mut self) {
         self.lookups.find(&mut self.table, &mut self.batch);
-        // The tracker gives all back until the reader ends.
+        // The tracker gives all back until the reader ends or it panics.
         let mut next = self.recycled.recv().unwrap_or_default();
         next.reset();
         let batch = std::mem::replace(&mut self.batch, next);
@@ -254,5 +255,41 @@ impl CaptureSummary {
     /// of their own and no rotated set.
     fn overlaps(&self, time_ns: i64) -> bool {
         time_ns < self.last_ns - OUT_OF_ORDER_NS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::time::Duration;
+
+    /// More segments than batches on their way hold: a file of one ACK time and again.
+    fn many_segments() -> Vec<u8> {
+        let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
+        file.extend([101, 0, 0, 0]);
+        let ip = [0x45, 0, 0, 40, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+        let tcp = [0x1f, 0x90, 0, 80, 0, 0, 0, 7, 0, 0, 0, 9, 0x50, 0x10, 1, 0, 0, 0, 0, 0];
+        for _ in 0..2 * BATCHES * crate::batch::BATCH_LEN {
+            file.extend([1, 0, 0, 0, 0, 0, 0, 0, 40, 0, 0, 0, 40, 0, 0, 0]);
+            file.extend(ip);
+            file.extend(tcp);
+        }
+        file
+    }
+
+    #[test]
+    fn a_panic_of_the_tracker_ends_the_reading() {
+        let path = std::env::temp_dir().join(format!("nagle-scan-panic-{}", std::process::id()));
+        std::fs::write(&path, many_segments()).unwrap();
+        let paths = [path.to_str().unwrap().to_owned()];
+        let (done, ended) = channel();
+        thread::spawn(move || {
+            let take = |_: &Batch| std::panic::resume_unwind(Box::new("a bug of the tracker"));
+            let read = || read_all(&paths, None, &Arc::default(), take).map(|_| ());
+            let _ = done.send(catch_unwind(AssertUnwindSafe(read)).is_err());
+        });
+        assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(true));
+        std::fs::remove_file(path).unwrap();
     }
 }

@@ -144,7 +144,7 @@ pub fn each_segment(
     Ok(())
 }
 
-/// What a segment needs is fetched so many segments before it is taken, and half as many before
+/// What a segment needs is fetched twice so many segments before it is taken, and so many before it
 /// what is found there: that hides the way to memory, and fits into the first-level cache.
 const CHUNK: usize = 16;
 

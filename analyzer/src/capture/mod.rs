@@ -1,7 +1,7 @@
 //! Capture files and standard input: a stream of frames, and how it ended.
 //!
-//! `pcap-parser` reads the formats; this module feeds it from one buffer that stays in cache and
-//! keeps every frame that came before a damage.
+//! `pcap-parser` reads the formats; this module feeds it from one buffer and keeps every
+//! frame that came before a damage.
 
 mod ahead;
 mod buffer;

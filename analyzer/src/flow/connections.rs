@@ -63,7 +63,7 @@ impl Connections {
     #[inline]
     pub fn get_whole(&self, id: usize) -> Option<&Connection> {
         match &self.blocks[id >> BLOCK_BITS] {
-            Block::Whole(connections) => connections.get(id % BLOCK_LEN),
+            Block::Whole(connections) => Some(&connections[id % BLOCK_LEN]),
             Block::Folded(_) => None,
         }
     }
@@ -72,7 +72,7 @@ impl Connections {
     #[inline]
     pub fn get_mut(&mut self, id: usize) -> Option<&mut Connection> {
         match &mut self.blocks[id >> BLOCK_BITS] {
-            Block::Whole(connections) => connections.get_mut(id % BLOCK_LEN),
+            Block::Whole(connections) => Some(&mut connections[id % BLOCK_LEN]),
             Block::Folded(folded) => folded.get_mut(id as u32),
         }
     }

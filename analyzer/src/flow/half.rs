@@ -144,19 +144,21 @@ impl Half {
     /// Has the cache line fetched that every segment of both directions needs.
     #[inline]
     pub fn fetch(&self) {
-        prefetch(Some(&self.last_data));
+        prefetch(&self.last_data);
     }
 
     /// Has the cache line fetched that only this sender's segments need.
     #[inline]
     pub fn fetch_sender(&self) {
-        prefetch(Some(&self.offset));
+        prefetch(&self.offset);
     }
 
     /// Has what is rare fetched, if there is any.
     #[inline]
     pub fn fetch_rare(&self) {
-        prefetch(self.rare.as_deref());
+        // Another place costs less than a branch.
+        let place = self.rare.as_deref().map_or(&self.offset, |rare| &rare.contradiction.0);
+        prefetch(place);
     }
 
     /// Such a segment left in frame `frame`.

@@ -2,7 +2,7 @@
 
 use super::table::{Endpoint, Ends};
 use crate::decode::Ports;
-use foldhash::fast::RandomState;
+use foldhash::quality::RandomState;
 use std::hash::{BuildHasher, Hash};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -4,7 +4,7 @@ use super::Side;
 use super::key::{Address, Key, KeyV4, KeyV6, Lookup};
 use super::slots::Slots;
 use crate::decode::{ACK, Header, Ports, SYN};
-use foldhash::fast::RandomState;
+use foldhash::quality::RandomState;
 use std::fmt::{self, Display, Formatter};
 use std::net::{IpAddr, SocketAddr};
 
@@ -147,6 +147,7 @@ impl Flows {
 
     fn open<A: Address>(&mut self, lookup: &Lookup<Key<A>>, header: &Header) -> Flow {
         let connection = self.bases.len() as u32;
+        assert!(connection < Flow::MOST, "a capture with more than a billion connections");
         self.bases.push(Base::default());
         let [low, high] = lookup.key.ports;
         let from_client = match lookup.from_low {
@@ -162,6 +163,8 @@ impl Flow {
     const CLIENT_LOW: u32 = 1;
     /// The bases of both sides are known.
     const SETTLED: u32 = 2;
+    /// No flow is [`EMPTY`](super::slots::EMPTY), and none loses bits of its number.
+    const MOST: u32 = (1 << 30) - 1;
 
     fn new(connection: u32, client_low: bool) -> Self {
         Self(connection << 2 | u32::from(client_low))
