@@ -4,7 +4,8 @@
 use crate::flow::Side;
 use crate::scan::Scan;
 use crate::verdict::{Finding, Verdict};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use foldhash::fast::RandomState;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 
 /// The connections between two hosts that lie on a path over a third.
@@ -30,7 +31,10 @@ const MAX_HOPS: u32 = 8;
 /// The hops of all paths over at least one host between, in their order; none where no host is
 /// seen on both sides. By addresses: what a host calls itself (loopback) shows no path.
 pub fn hops(scan: &Scan) -> Vec<Hop> {
-    let calls: BTreeSet<(IpAddr, IpAddr)> = scan.verdicts.iter().filter_map(call).collect();
+    // There are many connections between few hosts.
+    let calls: HashSet<(IpAddr, IpAddr), RandomState> =
+        scan.verdicts.iter().filter_map(call).collect();
+    let calls: BTreeSet<(IpAddr, IpAddr)> = calls.into_iter().collect();
     let Some(depths) = depths(&calls) else {
         return Vec::new();
     };
