@@ -9,6 +9,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use serde::Serialize;
 use std::convert::Infallible;
+use std::thread;
 
 /// One server endpoint; durations in ms. Percentiles of more than 128 exchanges
 /// are within 0.5 %.
@@ -74,7 +75,7 @@ pub fn without_stalls(
 ) -> Vec<ServerExchanges> {
     // In the order of the findings, so that those of one connection are in the cache for all.
     for server in &mut servers {
-        server.suspects.sort_unstable_by_key(|suspect| suspect.connection);
+        sort(&mut server.suspects);
     }
     let chunks = |(index, server): (usize, _)| {
         let ServerLatency { suspects, .. }: &ServerLatency = server;
@@ -97,6 +98,19 @@ pub fn without_stalls(
         Ok::<(), Infallible>(())
     });
     servers.into_iter().zip(moved).map(|(server, moved)| moved_in(server, moved)).collect()
+}
+
+/// Sorts by connection: each half for itself, in two threads where it pays.
+fn sort(suspects: &mut [Suspect]) {
+    let sort = |suspects: &mut [Suspect]| suspects.sort_unstable_by_key(|row| row.connection);
+    if suspects.len() <= CHUNK {
+        return sort(suspects);
+    }
+    let (first, second) = suspects.split_at_mut(suspects.len() / 2);
+    thread::scope(|scope| {
+        scope.spawn(|| sort(first));
+        sort(second);
+    });
 }
 
 /// The latency of an exchange with a stall, and what is left of it without its stalls, in ns;

@@ -79,7 +79,7 @@ impl<K: Copy + Default + Eq> Slots<K> {
     #[inline]
     fn probe(&self, hash: u64, key: K) -> usize {
         let mut at = self.place(hash);
-        while self.slots[at].value != EMPTY && self.slots[at].key != key {
+        while self.slots[at].key != key && self.slots[at].value != EMPTY {
             at = (at + 1) & (self.slots.len() - 1);
         }
         at
