@@ -4,6 +4,7 @@
 //! short and Ethernet pads them.
 
 mod options;
+mod plain;
 
 pub use options::Options;
 
@@ -19,8 +20,6 @@ pub const RST: u8 = 0x04;
 pub const ACK: u8 = 0x10;
 pub const URG: u8 = 0x20;
 
-/// RFC 791, section 3.1: in the 16 bits of flags and fragment offset.
-const DONT_FRAGMENT: u16 = 0x4000;
 /// RFC 9293, section 3.1: the header without options, in bytes.
 const TCP_HEADER_LEN: usize = 20;
 
@@ -149,41 +148,10 @@ impl Skip {
 /// segmentation offload leaves in packets larger than 64 kB.
 #[inline]
 pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
-    match plain(link_type, frame) {
+    match plain::segment(link_type, frame) {
         Some(segment) => Ok(segment),
         None => any_segment(link_type, frame, wire_len),
     }
-}
-
-/// Headers without options, in bytes: Ethernet (IEEE 802.3), IPv4 (RFC 791, section 3.1).
-const ETHERNET_HEADER_LEN: usize = 14;
-const IPV4_HEADER_LEN: usize = 20;
-/// Where an Ethernet frame tells what is in it.
-const ETHERTYPE: std::ops::Range<usize> = 12..14;
-/// Version and length of an IPv4 header without options.
-const IPV4_WITHOUT_OPTIONS: u8 = 0x45;
-
-/// A segment whose headers lie where they mostly lie: TCP in IPv4 without options in Ethernet.
-/// Anything unusual is left to [`any_segment`].
-#[inline]
-fn plain(link_type: u32, frame: &[u8]) -> Option<Segment<'_>> {
-    let (ethernet, packet) = frame.split_first_chunk::<ETHERNET_HEADER_LEN>()?;
-    let (ip, captured) = packet.split_first_chunk::<IPV4_HEADER_LEN>()?;
-    let (tcp, captured) = captured.split_first_chunk::<TCP_HEADER_LEN>()?;
-    let [total_len, ip_id, fragment] = [2, 4, 6].map(|at| u16::from_be_bytes([ip[at], ip[at + 1]]));
-    let options_len = (usize::from(tcp[12] >> 4) * 4).checked_sub(TCP_HEADER_LEN)?;
-    let headers_len = IPV4_HEADER_LEN + TCP_HEADER_LEN + options_len;
-    let usual = link_type == link::ETHERNET
-        && ethernet[ETHERTYPE] == link::ETHERTYPE_IPV4.to_be_bytes()
-        && ip[0] == IPV4_WITHOUT_OPTIONS
-        && fragment & !DONT_FRAGMENT == 0
-        && ip[9] == IpNumber::TCP.0;
-    if !usual {
-        return None;
-    }
-    let len = u32::from(total_len).checked_sub(headers_len as u32)?;
-    let addresses = Addresses::V4(ip.last_chunk()?);
-    Some(Segment { addresses, tcp, options: captured.get(..options_len)?, len, ip_id })
 }
 
 /// As [`segment`], however the headers lie.
@@ -289,10 +257,10 @@ fn tcp<'a>(
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn packet(total_len: u16, tcp_options: &[u8], captured_payload: usize) -> Vec<u8> {
+    pub fn packet(total_len: u16, tcp_options: &[u8], captured_payload: usize) -> Vec<u8> {
         let mut bytes = vec![0x45, 0];
         bytes.extend(total_len.to_be_bytes());
         bytes.extend([0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
@@ -362,34 +330,6 @@ mod tests {
         ] {
             assert_eq!(segment(link::RAW, bytes, 40), Err(reason));
         }
-    }
-
-    /// Whatever is taken the short way is what the long way makes of it.
-    #[test]
-    fn plain_headers_are_read_as_any_others() {
-        let stamps = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
-        let ethernet = [[0; 12].as_slice(), &[0x08, 0x00]].concat();
-        let frame = [ethernet, packet(60, &stamps, 8)].concat();
-        let mut state = 1_u32;
-        let mut random = move || {
-            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            state >> 8
-        };
-        let mut plain_ones = 0;
-        for _ in 0..50_000 {
-            let mut frame = frame.clone();
-            for _ in 0..random() % 3 {
-                let at = random() as usize % frame.len();
-                frame[at] ^= 1 << (random() % 8);
-            }
-            frame.truncate(frame.len() - random() as usize % 20 * (random() as usize % 2));
-            if let Some(found) = plain(link::ETHERNET, &frame) {
-                plain_ones += 1;
-                assert_eq!(any_segment(link::ETHERNET, &frame, 74), Ok(found), "{frame:?}");
-            }
-        }
-        assert!((10_000..50_000).contains(&plain_ones), "{plain_ones} of 50,000");
-        assert_eq!(plain(link::RAW, &frame), None);
     }
 
     #[test]
