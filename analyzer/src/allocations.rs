@@ -32,7 +32,7 @@ fn frame(from_client: bool, round: u32) -> Vec<u8> {
 }
 
 /// Writes one connection of so many requests, 1 ms apart, with an answer 0.1 ms after each.
-fn write_capture(rounds: u32) -> PathBuf {
+pub fn write_capture(rounds: u32) -> PathBuf {
     let name = format!("nagle-scan-allocations-{}-{rounds}.pcap", std::process::id());
     let path = std::env::temp_dir().join(name);
     let header = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65535, link::ETHERNET];

@@ -1,6 +1,6 @@
 //! All verdicts of a scan, worked out on both cores.
 
-use crate::both_cores::in_order;
+use crate::both_cores::{in_order, on_both};
 use crate::causes::Cause;
 use crate::flow::{Connection, Connections};
 use crate::judge::judge;
@@ -8,7 +8,6 @@ use crate::verdict::{Confidence, Finding, Verdict};
 use crate::wait::{Wait, fact};
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 
 impl Finding {
     /// A wait before all of its connection is known.
@@ -83,14 +82,10 @@ fn sort(waits: &mut [Finding], middle: u32) {
         waits.select_nth_unstable_by_key(before, |row| row.wait.connection);
     }
     let (first, second) = waits.split_at_mut(before);
-    let sort = |waits: &mut [Finding]| {
+    on_both(first, second, |waits| {
         waits.sort_unstable_by_key(|row| {
             (row.wait.connection, row.wait.to.frame, row.wait.by as u8)
         });
-    };
-    thread::scope(|scope| {
-        scope.spawn(|| sort(second));
-        sort(first);
     });
 }
 

@@ -261,27 +261,14 @@ impl CaptureSummary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::allocations::write_capture;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::time::Duration;
 
-    /// More segments than batches on their way hold: a file of one ACK time and again.
-    fn many_segments() -> Vec<u8> {
-        let mut file = vec![0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
-        file.extend([101, 0, 0, 0]);
-        let ip = [0x45, 0, 0, 40, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
-        let tcp = [0x1f, 0x90, 0, 80, 0, 0, 0, 7, 0, 0, 0, 9, 0x50, 0x10, 1, 0, 0, 0, 0, 0];
-        for _ in 0..2 * BATCHES * crate::batch::BATCH_LEN {
-            file.extend([1, 0, 0, 0, 0, 0, 0, 0, 40, 0, 0, 0, 40, 0, 0, 0]);
-            file.extend(ip);
-            file.extend(tcp);
-        }
-        file
-    }
-
     #[test]
     fn a_panic_of_the_tracker_ends_the_reading() {
-        let path = std::env::temp_dir().join(format!("nagle-scan-panic-{}", std::process::id()));
-        std::fs::write(&path, many_segments()).unwrap();
+        // Two segments each: twice what the batches on their way hold.
+        let path = write_capture((BATCHES * BATCH_LEN) as u32);
         let paths = [path.to_str().unwrap().to_owned()];
         let (done, ended) = channel();
         thread::spawn(move || {

@@ -1,6 +1,6 @@
 //! Latency by server: as measured, and as it would be without the stalls.
 
-use crate::both_cores::in_order;
+use crate::both_cores::{in_order, on_both};
 use crate::evidence::ms;
 use crate::flow::{Endpoint, Latency, ServerLatency, Side, Suspect};
 use crate::scan::{Scan, index_of, own};
@@ -9,7 +9,6 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use serde::Serialize;
 use std::convert::Infallible;
-use std::thread;
 
 /// One server endpoint; durations in ms. Percentiles of more than 128 exchanges
 /// are within 0.5 %.
@@ -107,10 +106,7 @@ fn sort(suspects: &mut [Suspect]) {
         return sort(suspects);
     }
     let (first, second) = suspects.split_at_mut(suspects.len() / 2);
-    thread::scope(|scope| {
-        scope.spawn(|| sort(first));
-        sort(second);
-    });
+    on_both(first, second, sort);
 }
 
 /// The latency of an exchange with a stall, and what is left of it without its stalls, in ns;

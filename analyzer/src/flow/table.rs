@@ -140,7 +140,7 @@ impl Flows {
         let base = &mut self.bases[flow.connection() as usize];
         base.note(header, flow.side(from_low));
         let flow = flow.settled(base.known == [true; 2]);
-        slots.set(lookup.key, flow.0, |key| key.hash(&self.seed));
+        slots.set(lookup.hash, lookup.key, flow.0, |key| key.hash(&self.seed));
         let opened = going_on.is_none().then(|| lookup.key.ends(flow.is_client_low()));
         Found { opened, ..flow.found(from_low) }
     }
