@@ -34,15 +34,6 @@ class _Parser(argparse.ArgumentParser):
         hint = "see nagle-scan --help"
         self.exit(EXIT_UNUSABLE, f"nagle-scan: {layout.printable(message)} ({hint})\n")
 
-    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """Exits, also where nobody reads the help any more."""
-        try:
-            if sys.stdout is not None:
-                sys.stdout.flush()
-        except OSError:
-            stdout.give_up()
-        super().exit(status, message)
-
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """As wide as the terminal. argparse itself would import shutil and three decompressors."""

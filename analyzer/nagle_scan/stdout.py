@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 
 from nagle_scan import _core
@@ -18,7 +17,6 @@ def say(report: str) -> None:
         encoding = sys.stdout.encoding
         print(report.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except OSError as error:
-        give_up()
         if not isinstance(error, BrokenPipeError):
             message = f"standard output: cannot write: {error.strerror}"
             raise _core.OutputError(message) from None
@@ -31,8 +29,3 @@ def flush() -> None:
         if stream is not None:
             with contextlib.suppress(OSError):
                 stream.flush()
-
-
-def give_up() -> None:
-    """Lets nothing complain at exit about what could not be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -12,9 +12,8 @@ from nagle_scan.report.layout import (
     count,
     duration,
     endpoint,
-    file_name,
+    file_names,
     headed,
-    printable,
     table,
     wrapped,
 )
@@ -52,7 +51,7 @@ def beside(baseline: Scan, comparison: Comparison, limit: int = MAX_ROWS) -> Bes
     rows = comparison.rows[:limit]
     head, text = _verdict(comparison)
     return Beside(
-        printable(", ".join(map(file_name, baseline.names))),
+        file_names(baseline.names),
         [f"before: {warning}" for _, warning in baseline.warnings],
         comparison.verdict,
         head,

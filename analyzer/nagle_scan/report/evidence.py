@@ -10,7 +10,7 @@ from itertools import pairwise
 from nagle_scan import _core, outputs
 from nagle_scan.outputs import Options
 from nagle_scan.report import pcapng
-from nagle_scan.report.layout import count, duration, file_name, printable
+from nagle_scan.report.layout import count, duration, file_names
 from nagle_scan.results import Scan
 
 MAX_CONNECTIONS = 5
@@ -103,7 +103,7 @@ def _named(frame: int, here: dict[int, int]) -> str:
 def _about(scan: Scan, payload: bool, refused: int) -> Iterator[str]:
     """The comment on the file."""
     summary = scan.core.summary()
-    names = printable(", ".join(map(file_name, scan.names)))
+    names = file_names(scan.names)
     yield (
         f"Evidence of Nagle stalls found by nagle-scan {_core.VERSION} in {names} "
         f"({count(summary.packets, 'packet')})"

@@ -12,7 +12,7 @@ def write(scan: Scan, path: str, options: Options) -> None:
     if options.baseline is None:
         scan.to_json(path)
         return
-    from nagle_scan.report import beside
+    from nagle_scan.report import baseline
 
     with files.whole(path) as name:
-        scan.core.write_json(name, beside.members(options.baseline, scan))
+        scan.core.write_json(name, baseline.members(options.baseline, scan))

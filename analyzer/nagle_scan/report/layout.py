@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, TextIO
 
 WIDTH = 100
@@ -15,6 +15,11 @@ NUMBER = re.compile(r"-?|[\d.,]+( ms| s| B)?")
 def file_name(path: str) -> str:
     """The name alone: folders tell more about a machine than a ticket needs."""
     return os.path.basename(path)
+
+
+def file_names(paths: Iterable[str]) -> str:
+    """Their names alone, which cannot steer a terminal."""
+    return printable(", ".join(map(file_name, paths)))
 
 
 class Style(NamedTuple):

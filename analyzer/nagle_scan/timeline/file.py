@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from nagle_scan import _core
 from nagle_scan.report import files
-from nagle_scan.report.layout import file_name, printable
+from nagle_scan.report.layout import file_names
 from nagle_scan.report.verdict import in_one_line
 from nagle_scan.timeline import style, words
 from nagle_scan.timeline.plots.histogram import histogram
@@ -62,7 +62,7 @@ def sheet(scan: Scan) -> style.Picture:
 def _headline(figure: style.Picture, scan: Scan) -> None:
     """The verdict and the capture's name."""
     width_pt = SIZE_IN[0] * style.POINTS_PER_INCH * 0.96
-    name = printable(", ".join(map(file_name, scan.names)))
+    name = file_names(scan.names)
     lines = (
         (in_one_line(scan.core.summary()), 15.0, "bold", style.INK, 0.955),
         (
