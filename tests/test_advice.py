@@ -14,6 +14,7 @@ from conftest import CAPTURES, PUBLIC, Run
 from conversation import Conversation, write
 from nagle_scan import _core, advice
 from nagle_scan.advice import settings as known
+from nagle_scan.advice.programs import SERVICES, SETTINGS
 from nagle_scan.report.layout import WIDTH, printable
 from scapy.packet import Raw
 
@@ -44,32 +45,31 @@ def programs(role: str, port: int = 7001, *messages: bytes) -> list[str]:
 
 
 def test_every_setting_is_complete_has_a_source_and_is_there_once() -> None:
-    settings = known.all_settings()
-    assert len(settings) >= 50
-    for setting in settings:
+    assert len(SETTINGS) >= 50
+    for setting in SETTINGS:
         assert setting.program
         assert setting.knob
         assert setting.role in ("", "client", "server")
         assert re.fullmatch(r"https://\S+|[\w.-]+/[\w.-]+(#\d+|:[\w./-]+)", setting.source)
         assert re.fullmatch(r"https://[\w.-]+/\S+", setting.address)
         assert printable(str(setting)) == str(setting)
-        assert setting.service in {"", *(service.name for service in known.services())}
+        assert setting.service in {"", *(service.name for service in SERVICES)}
         re.compile(setting.head)
-    keys = [(setting.program, setting.role, setting.service) for setting in settings]
+    keys = [(setting.program, setting.role, setting.service) for setting in SETTINGS]
     assert len(set(keys)) == len(keys)
-    names = [name for setting in settings for name in setting.server + setting.agent]
+    names = [name for setting in SETTINGS for name in setting.server + setting.agent]
     assert len(set(names)) == len(names)
 
 
 def test_every_service_is_there_once_and_has_settings_for_both_roles_or_one() -> None:
-    ports = [port for service in known.services() for port in service.ports]
+    ports = [port for service in SERVICES for port in service.ports]
     assert len(set(ports)) == len(ports)
-    for service in known.services():
-        used = {setting.service for setting in known.all_settings()}
+    for service in SERVICES:
+        used = {setting.service for setting in SETTINGS}
         assert service.name in used | {"HTTP"}
 
 
-@pytest.mark.parametrize("setting", [s for s in known.all_settings() if s.server])
+@pytest.mark.parametrize("setting", [s for s in SETTINGS if s.server])
 def test_a_server_header_names_its_program(setting: known.Setting) -> None:
     for name in setting.server:
         message = REPLY % b"Date: x\r\nserver: %s 1.2.3" % name.encode()
@@ -77,7 +77,7 @@ def test_a_server_header_names_its_program(setting: known.Setting) -> None:
         assert programs("client", 7001, message) == []
 
 
-@pytest.mark.parametrize("setting", [s for s in known.all_settings() if s.agent])
+@pytest.mark.parametrize("setting", [s for s in SETTINGS if s.agent])
 def test_a_user_agent_names_its_program(setting: known.Setting) -> None:
     for name in setting.agent:
         message = b"POST / HTTP/1.1\r\nUser-Agent: %s1\r\n\r\n" % name.encode()

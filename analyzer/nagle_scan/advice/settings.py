@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
-from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 MAX_SETTINGS = 3
 
@@ -50,36 +48,26 @@ class Hints(NamedTuple):
 NONE = Hints()
 
 
-@cache
-def all_settings() -> tuple[Setting, ...]:
-    """The settings in the order of their file."""
-    return tuple(_setting(**table) for table in _data()["setting"])
-
-
 class Service(NamedTuple):
     """A protocol, the ports where it is expected and by whom, and how its messages begin."""
 
     name: str
-    ports: list[int]
+    ports: tuple[int, ...]
     registry: str
     head: str = ""
 
 
-@cache
-def services() -> tuple[Service, ...]:
-    """The protocols that settings name."""
-    return tuple(Service(name, **table) for name, table in _data()["services"].items())
-
-
 def service_of(server_port: int, messages: Sequence[bytes]) -> tuple[str, str]:
     """The protocol's name and how that is known; empty where it is not."""
+    from nagle_scan.advice.programs import SERVICES
+
     texts = [message.decode("latin-1") for message in messages]
-    for service in services():
+    for service in SERVICES:
         if service.head and any(re.search(service.head, text) for text in texts):
             return service.name, f"It speaks {service.name}."
     if any(map(is_http, messages)):
         return "HTTP", "It speaks HTTP."
-    for service in services():
+    for service in SERVICES:
         if server_port in service.ports:
             return service.name, f"Port {server_port} is {service.name} ({service.registry})."
     return "", ""
@@ -91,7 +79,10 @@ def likely(role: str, server_port: int, messages: Sequence[bytes]) -> Hints:
     `messages` are first bytes of what it sent, where captured. What it says of itself comes before
     what its port suggests; where neither tells a program, none is named.
     """
-    of_role = [setting for setting in all_settings() if setting.role in ("", role)]
+    # Most calls of the command need no advice.
+    from nagle_scan.advice.programs import SETTINGS
+
+    of_role = [setting for setting in SETTINGS if setting.role in ("", role)]
     named = tuple(setting for setting in of_role if _is_named(setting, messages))
     if named:
         return Hints("Its messages look like those of", named[:MAX_SETTINGS])
@@ -120,18 +111,3 @@ def _value(head: str, header: str) -> str:
 def is_http(message: bytes) -> bool:
     """Does an HTTP/1 request or reply begin here?"""
     return message.startswith(b"HTTP/1.") or b" HTTP/1." in message.split(b"\r\n", 1)[0]
-
-
-@cache
-def _data() -> dict[str, Any]:
-    # Most calls of the command need no advice: neither the data nor its reader.
-    import tomllib
-
-    with open(os.path.join(os.path.dirname(__file__), "settings.toml"), "rb") as file:
-        return tomllib.load(file)
-
-
-def _setting(**table: Any) -> Setting:  # noqa: ANN401
-    for name in {"server", "agent"} & table.keys():
-        table[name] = tuple(table[name])
-    return Setting(**table)
