@@ -72,7 +72,9 @@ fn reading_and_decoding_allocate_nothing_per_packet() {
         let mut capture = Capture::open(path, &Arc::new(Progress::default())).unwrap();
         let mut segments = 0;
         while let Some(frame) = capture.next_frame() {
+            let plain = decode::plain_segment(frame.link_type, frame.data).unwrap();
             let segment = decode::segment(frame.link_type, frame.data, frame.wire_len).unwrap();
+            assert_eq!(plain, segment);
             segments += u32::from(segment.header().len == PAYLOAD_LEN);
         }
         assert!(segments >= 3000 * FRAMES);

@@ -70,7 +70,8 @@ impl Lookups {
     }
 
     /// Adds a segment to the batch, whose connection is to be found.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as Capture::next_frame")]
+    #[inline(always)]
     pub fn push(&mut self, segment: &Segment<'_>, mark: Mark, table: &Table, batch: &mut Batch) {
         let (header, ports) = (segment.header(), segment.ports());
         batch.segments.push(Captured { mark, header, connection_and_side: 0 });
@@ -86,13 +87,14 @@ impl Lookups {
     /// Looks all connections up at once: so the misses of the cache overlap.
     pub fn find(&mut self, table: &mut Table, batch: &mut Batch) {
         let first = batch.segments.len() - self.all.len();
+        let opened = &mut batch.opened;
         for (captured, sought) in batch.segments[first..].iter_mut().zip(&self.all) {
+            let header = &captured.header;
             let found = match sought {
-                Sought::V4(lookup) => table.find_v4(lookup, &captured.header),
-                Sought::V6(index) => table.find_v6(&self.v6[*index as usize], &captured.header),
+                Sought::V4(lookup) => table.find_v4(lookup, header, opened),
+                Sought::V6(index) => table.find_v6(&self.v6[*index as usize], header, opened),
             };
             captured.connection_and_side = found.connection << 1 | found.by as u32;
-            batch.opened.extend(found.opened);
         }
         self.all.clear();
         self.v6.clear();

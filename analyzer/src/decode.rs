@@ -7,6 +7,7 @@ mod options;
 mod plain;
 
 pub use options::Options;
+pub use plain::plain_segment;
 
 use crate::link::{self, Inside};
 use etherparse::{
@@ -31,13 +32,13 @@ pub enum Addresses<'a> {
     V6(&'a [u8; 32]),
 }
 
-/// One TCP segment, still in the captured bytes: what is read from it is written only once, where
-/// it is to stay.
+/// One TCP segment, mostly still in the captured bytes: what is read from it is written only once,
+/// where it is to stay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment<'a> {
     pub addresses: Addresses<'a>,
     tcp: &'a [u8; TCP_HEADER_LEN],
-    options: &'a [u8],
+    options: Options,
     /// Payload bytes on the wire.
     len: u32,
     /// IPv4 identification; 0 where there is none.
@@ -84,12 +85,6 @@ impl Segment<'_> {
         Ports { src: u16::from_be_bytes([s0, s1]), dst: u16::from_be_bytes([d0, d1]) }
     }
 
-    /// Does the capture end before the header does?
-    #[inline]
-    fn options_cut(&self) -> bool {
-        TCP_HEADER_LEN + self.options.len() < usize::from(self.tcp[12] >> 4) * 4
-    }
-
     #[inline]
     pub fn header(&self) -> Header {
         let tcp = self.tcp;
@@ -99,7 +94,7 @@ impl Segment<'_> {
             len: self.len,
             window: u16::from_be_bytes([tcp[14], tcp[15]]),
             ip_id: self.ip_id,
-            options: Options::read(self.options, self.options_cut()),
+            options: self.options,
             flags: tcp[13],
         }
     }
@@ -146,17 +141,7 @@ impl Skip {
 ///
 /// `wire_len` is the frame's length on the wire; it stands in for an IP total length of 0, which
 /// segmentation offload leaves in packets larger than 64 kB.
-#[inline]
 pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
-    match plain::segment(link_type, frame) {
-        Some(segment) => Ok(segment),
-        None => any_segment(link_type, frame, wire_len),
-    }
-}
-
-/// As [`segment`], however the headers lie.
-#[inline(never)]
-fn any_segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
     match link::packet(link_type, frame) {
         Inside::Ip(packet) => {
             let before = (frame.len() - packet.len()) as u32;
@@ -253,6 +238,7 @@ fn tcp<'a>(
     }
     let options_end = header_len.min(captured.len());
     let options = &captured[TCP_HEADER_LEN..options_end];
+    let options = Options::read(options, options_end < header_len);
     Ok(Segment { addresses, tcp: header, options, len: len as u32, ip_id })
 }
 

@@ -128,31 +128,82 @@ impl Reader {
     ) -> Result<CaptureSummary, ScanError> {
         let mut capture = Capture::open(path, &self.progress)?;
         let mut summary = CaptureSummary::new(path, self.frames + 1);
-        while let Some(frame) = capture.next_frame() {
-            self.frames += 1;
-            self.progress.set_packets(self.frames);
-            if summary.count(&frame) && previous.is_some_and(|last| last.overlaps(frame.time_ns)) {
-                self.hand_over();
-                self.table.forget();
-            }
-            match decoded(&frame, &mut self.filter)? {
-                Ok(segment) => {
-                    let mark = Mark { time_ns: frame.time_ns, frame: self.frames };
-                    self.lookups.push(&segment, mark, &self.table, &mut self.batch);
-                    if self.lookups.is_full() {
-                        self.look_up();
-                    }
-                }
-                Err(skip) => summary.skipped[skip as usize] += 1,
-            }
-        }
-        self.hand_over();
+        self.read_frames(&mut capture, &mut summary, previous)?;
         summary.end = capture.end().cloned().unwrap_or(End::Complete);
+        summary.packets = self.frames + 1 - summary.first_frame;
         summary.tcp_packets = summary.packets - summary.skipped.iter().sum::<u64>();
         Ok(summary)
     }
 
+    /// Apart from what comes before and after: so all it needs is in the registers.
+    #[inline(never)]
+    fn read_frames(
+        &mut self,
+        capture: &mut Capture,
+        summary: &mut CaptureSummary,
+        previous: Option<&CaptureSummary>,
+    ) -> Result<(), ScanError> {
+        while let Some(frame) = capture.next_frame() {
+            self.frames += 1;
+            if summary.link_type.is_none() {
+                summary.begin(&frame);
+                self.begin(previous, frame.time_ns);
+            }
+            summary.count(&frame);
+            match decode::plain_segment(frame.link_type, frame.data) {
+                Some(segment) if self.filter.is_none() => self.take(&segment, frame.time_ns),
+                _ => {
+                    // A copy: so the others' frames stay in the registers.
+                    if let Some(skip) = self.take_any(&Frame { ..frame })? {
+                        summary.skipped[skip as usize] += 1;
+                    }
+                }
+            }
+        }
+        self.progress.set_packets(self.frames);
+        self.hand_over();
+        Ok(())
+    }
+
+    /// The first frame of a capture comes at `time_ns`.
+    #[cold]
+    fn begin(&mut self, previous: Option<&CaptureSummary>, time_ns: i64) {
+        if previous.is_some_and(|last| last.overlaps(time_ns)) {
+            self.hand_over();
+            self.table.forget();
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, segment: &Segment<'_>, time_ns: i64) {
+        let mark = Mark { time_ns, frame: self.frames };
+        self.lookups.push(segment, mark, &self.table, &mut self.batch);
+        if self.lookups.is_full() {
+            self.look_up();
+        }
+    }
+
+    /// Takes a frame whose headers may lie anywhere, if the filter lets it pass; else tells why not.
+    #[inline(never)]
+    fn take_any(&mut self, frame: &Frame<'_>) -> Result<Option<Skip>, ScanError> {
+        self.progress.set_packets(self.frames);
+        if let Some(filter) = &mut self.filter
+            && !filter.matches(frame)?
+        {
+            return Ok(Some(Skip::Filtered));
+        }
+        match decode::segment(frame.link_type, frame.data, frame.wire_len) {
+            Ok(segment) => {
+                self.take(&segment, frame.time_ns);
+                Ok(None)
+            }
+            Err(skip) => Ok(Some(skip)),
+        }
+    }
+
+    #[inline(never)]
     fn look_up(&mut self) {
+        self.progress.set_packets(self.frames);
         self.lookups.find(&mut self.table, &mut self.batch);
         if self.batch.segments.len() >= BATCH_LEN {
             self.hand_over();
@@ -180,19 +231,6 @@ pub fn in_order(paths: &[String]) -> Vec<&str> {
         });
     }
     ordered
-}
-
-#[inline]
-fn decoded<'a>(
-    frame: &Frame<'a>,
-    filter: &mut Option<Filter>,
-) -> Result<Result<Segment<'a>, Skip>, ScanError> {
-    if let Some(filter) = filter
-        && !filter.matches(frame)?
-    {
-        return Ok(Err(Skip::Filtered));
-    }
-    Ok(decode::segment(frame.link_type, frame.data, frame.wire_len))
 }
 
 /// Several queues and interfaces write their frames a little out of order, so a rotated file may
@@ -233,22 +271,20 @@ impl CaptureSummary {
         }
     }
 
-    /// Counts a frame; tells whether it is the first.
+    #[cold]
+    fn begin(&mut self, first: &Frame<'_>) {
+        self.link_type = Some(first.link_type);
+        self.first_ns = first.time_ns;
+        self.last_ns = first.time_ns;
+    }
+
     #[inline]
-    fn count(&mut self, frame: &Frame<'_>) -> bool {
-        let first = self.packets == 0;
-        if first {
-            self.link_type = Some(frame.link_type);
-            self.first_ns = frame.time_ns;
-            self.last_ns = frame.time_ns;
-        }
+    fn count(&mut self, frame: &Frame<'_>) {
         while self.common_step_ns > FINE_CLOCK_NS && frame.time_ns % self.common_step_ns != 0 {
             self.common_step_ns /= 10;
         }
-        self.packets += 1;
         self.bytes += u64::from(frame.wire_len);
         self.last_ns = self.last_ns.max(frame.time_ns);
-        first
     }
 
     /// Does a capture that begins at `time_ns` overlap with this one? Then they are two captures

@@ -14,17 +14,10 @@ const MODIFIED_RECORD_HEADER_LEN: usize = 24;
 /// The low bits of the link type field; the high ones tell the length of a frame check sequence.
 const LINK_TYPE_MASK: u32 = 0xffff;
 
-/// How the headers of the records are written.
-#[derive(Debug, Clone, Copy)]
-enum Layout {
-    Little,
-    Big,
-    /// With eight bytes more per record (Kuznetzov's 'modified' pcap).
-    Modified,
-}
-
 pub struct Records {
-    layout: Layout,
+    big_endian: bool,
+    /// Length of each record's header: Kuznetzov's 'modified' pcap has eight bytes more.
+    header_len: usize,
     /// Length of a unit of the fraction of a second: micro- or nanoseconds.
     unit_ns: i64,
     link_type: u32,
@@ -50,14 +43,13 @@ impl Records {
         if !link::is_known(link_type) {
             return Err(ScanError::UnknownLinkType { path: path.to_owned(), link_type });
         }
-        let layout = match (header.is_modified_format(), header.is_bigendian()) {
-            (true, _) => Layout::Modified,
-            (_, true) => Layout::Big,
-            _ => Layout::Little,
+        let (big_endian, header_len) = match header.is_modified_format() {
+            true => (false, MODIFIED_RECORD_HEADER_LEN),
+            false => (header.is_bigendian(), RECORD_HEADER_LEN),
         };
         let unit_ns = if header.is_nanosecond_precision() { 1 } else { 1_000 };
         buffer.consume(FILE_HEADER_LEN);
-        Ok(Self { layout, unit_ns, link_type })
+        Ok(Self { big_endian, header_len, unit_ns, link_type })
     }
 
     /// The next frame; where there is none, `end` is set.
@@ -82,7 +74,7 @@ impl Records {
         buffer.consume(needed);
         let record = buffer.consumed(needed);
         let [seconds, fraction, _, wire_len] = self.fields(record)?;
-        let data = &record[self.header_len()..];
+        let data = &record[self.header_len..];
         Some(Frame {
             // 32 bits each: at most 2^62 ns.
             time_ns: i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit_ns,
@@ -101,31 +93,20 @@ impl Records {
         for (field, &bytes) in fields.iter_mut().zip(numbers) {
             *field = u32::from_le_bytes(bytes);
         }
-        Some(match self.layout {
-            Layout::Big => fields.map(u32::swap_bytes),
-            _ => fields,
-        })
-    }
-
-    #[inline]
-    fn header_len(&self) -> usize {
-        match self.layout {
-            Layout::Modified => MODIFIED_RECORD_HEADER_LEN,
-            _ => RECORD_HEADER_LEN,
-        }
+        Some(if self.big_endian { swapped(fields) } else { fields })
     }
 
     /// Length of the record that begins here, with its header, if its length can be read.
     #[inline]
     fn record_len(&self, bytes: &[u8]) -> Option<usize> {
         let [_, _, captured_len, _] = self.fields(bytes)?;
-        Some(self.header_len() + captured_len as usize)
+        Some(self.header_len + captured_len as usize)
     }
 
     /// Reads until the next record is in the buffer; returns its length.
     #[cold]
     fn fill(&self, buffer: &mut Buffer) -> Result<usize, End> {
-        let start = buffer.at_least(self.header_len())?;
+        let start = buffer.at_least(self.header_len)?;
         let needed = match self.record_len(start) {
             _ if start.is_empty() => return Err(End::Complete),
             None => return Err(End::Cut),
@@ -139,4 +120,10 @@ impl Records {
             _ => Ok(needed),
         }
     }
+}
+
+/// Rare: kept out of the way of the others.
+#[cold]
+fn swapped(fields: [u32; 4]) -> [u32; 4] {
+    fields.map(u32::swap_bytes)
 }

@@ -14,18 +14,23 @@ pub struct Options {
     pub cut: bool,
 }
 
+/// NOP NOP, kind 8, length 10: how nearly every stack begins timestamps (RFC 7323, appendix A).
+const TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
+
 impl Options {
     /// Reads the options until their end or the first that makes no sense (RFC 9293, section 3.1).
-    #[inline]
     pub fn read(bytes: &[u8], cut: bool) -> Self {
-        // NOP NOP, kind 8, length 10: the timestamps as nearly every stack lays them out.
-        if let Ok([1, 1, 8, 10, tsval @ .., _, _, _, _]) = <[u8; 12]>::try_from(bytes) {
-            return Self { tsval, has_tsval: true, cut, ..Self::default() };
-        }
-        if bytes.is_empty() {
-            return Self { cut, ..Self::default() };
-        }
         Self { cut, ..all_options(bytes) }
+    }
+
+    /// Reads no options, or timestamps alone; leaves others to [`Options::read`].
+    #[inline]
+    pub fn plain(bytes: &[u8]) -> Option<Self> {
+        if bytes.is_empty() {
+            return Some(Self::default());
+        }
+        let [start, tsval, _tsecr] = *<&[[u8; 4]; 3]>::try_from(bytes.as_chunks().0).ok()?;
+        (start == TIMESTAMPS).then(|| Self { tsval, has_tsval: true, ..Self::default() })
     }
 
     /// Timestamp value (RFC 7323). The option takes 12 bytes from each segment.
@@ -35,7 +40,6 @@ impl Options {
     }
 }
 
-#[cold]
 fn all_options(mut bytes: &[u8]) -> Options {
     let mut found = Options::default();
     while let Some((&kind, rest)) = bytes.split_first() {

@@ -1,6 +1,6 @@
 //! The headers that most frames have, read in one go.
 
-use super::{Addresses, Segment, TCP_HEADER_LEN};
+use super::{Addresses, Options, Segment, TCP_HEADER_LEN};
 use crate::link;
 use etherparse::IpNumber;
 
@@ -14,10 +14,11 @@ const ETHERTYPE: std::ops::Range<usize> = 12..14;
 /// Version and length of an IPv4 header without options.
 const IPV4_WITHOUT_OPTIONS: u8 = 0x45;
 
-/// A segment whose headers lie where they mostly lie: TCP in IPv4 without options in Ethernet.
-/// Anything unusual is left to [`super::any_segment`].
+/// A segment whose headers lie where they mostly lie: TCP with timestamps at
+/// most, in IPv4 without options, in Ethernet.
+/// Anything unusual is left to [`super::segment`].
 #[inline]
-pub fn segment(link_type: u32, frame: &[u8]) -> Option<Segment<'_>> {
+pub fn plain_segment(link_type: u32, frame: &[u8]) -> Option<Segment<'_>> {
     let (ethernet, packet) = frame.split_first_chunk::<ETHERNET_HEADER_LEN>()?;
     let (ip, captured) = packet.split_first_chunk::<IPV4_HEADER_LEN>()?;
     let (tcp, captured) = captured.split_first_chunk::<TCP_HEADER_LEN>()?;
@@ -34,12 +35,13 @@ pub fn segment(link_type: u32, frame: &[u8]) -> Option<Segment<'_>> {
     }
     let len = u32::from(total_len).checked_sub(headers_len as u32)?;
     let addresses = Addresses::V4(ip.last_chunk()?);
-    Some(Segment { addresses, tcp, options: captured.get(..options_len)?, len, ip_id })
+    let options = Options::plain(captured.get(..options_len)?)?;
+    Some(Segment { addresses, tcp, options, len, ip_id })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{any_segment, tests::packet};
+    use super::super::{segment, tests::packet};
     use super::*;
 
     /// Whatever is taken the short way is what the long way makes of it.
@@ -61,12 +63,12 @@ mod tests {
                 frame[at] ^= 1 << (random() % 8);
             }
             frame.truncate(frame.len() - random() as usize % 20 * (random() as usize % 2));
-            if let Some(found) = segment(link::ETHERNET, &frame) {
+            if let Some(found) = plain_segment(link::ETHERNET, &frame) {
                 plain_ones += 1;
-                assert_eq!(any_segment(link::ETHERNET, &frame, 74), Ok(found), "{frame:?}");
+                assert_eq!(segment(link::ETHERNET, &frame, 74), Ok(found), "{frame:?}");
             }
         }
         assert!((10_000..50_000).contains(&plain_ones), "{plain_ones} of 50,000");
-        assert_eq!(segment(link::RAW, &frame), None);
+        assert_eq!(plain_segment(link::RAW, &frame), None);
     }
 }

@@ -33,8 +33,6 @@ pub struct Ends {
 pub struct Found {
     pub connection: u32,
     pub by: Side,
-    /// The segment opened the connection.
-    pub opened: Option<Ends>,
 }
 
 /// Finds the connection of a segment. The hash is seeded per process: an attacker chooses the
@@ -88,15 +86,25 @@ impl Table {
         lookup
     }
 
-    /// The connection of a segment; opens one where needed.
+    /// The connection of a segment; opens one where needed, and adds it to `opened`.
     #[inline]
-    pub fn find_v4(&mut self, lookup: &Lookup<KeyV4>, header: &Header) -> Found {
-        self.flows.find(&mut self.v4, lookup, header)
+    pub fn find_v4(
+        &mut self,
+        lookup: &Lookup<KeyV4>,
+        header: &Header,
+        opened: &mut Vec<Ends>,
+    ) -> Found {
+        self.flows.find(&mut self.v4, lookup, header, opened)
     }
 
     /// As `find_v4`.
-    pub fn find_v6(&mut self, lookup: &Lookup<KeyV6>, header: &Header) -> Found {
-        self.flows.find(&mut self.v6, lookup, header)
+    pub fn find_v6(
+        &mut self,
+        lookup: &Lookup<KeyV6>,
+        header: &Header,
+        opened: &mut Vec<Ends>,
+    ) -> Found {
+        self.flows.find(&mut self.v6, lookup, header, opened)
     }
 
     /// What follows belongs to other connections, even between the same ports: another capture
@@ -114,11 +122,12 @@ impl Flows {
         slots: &mut Slots<Key<A>>,
         lookup: &Lookup<Key<A>>,
         header: &Header,
+        opened: &mut Vec<Ends>,
     ) -> Found {
         let flow = slots.find(lookup.hash, lookup.key).map(Flow);
         match flow.filter(|flow| flow.is_settled() && !header.is_opening()) {
             Some(flow) => flow.found(lookup.from_low),
-            None => self.find_or_open(slots, flow, lookup, header),
+            None => self.find_or_open(slots, flow, lookup, header, opened),
         }
     }
 
@@ -130,6 +139,7 @@ impl Flows {
         flow: Option<Flow>,
         lookup: &Lookup<Key<A>>,
         header: &Header,
+        opened: &mut Vec<Ends>,
     ) -> Found {
         let from_low = lookup.from_low;
         let going_on = flow.filter(|flow| {
@@ -141,8 +151,10 @@ impl Flows {
         base.note(header, flow.side(from_low));
         let flow = flow.settled(base.known == [true; 2]);
         slots.set(lookup.hash, lookup.key, flow.0, |key| key.hash(&self.seed));
-        let opened = going_on.is_none().then(|| lookup.key.ends(flow.is_client_low()));
-        Found { opened, ..flow.found(from_low) }
+        if going_on.is_none() {
+            opened.push(lookup.key.ends(flow.is_client_low()));
+        }
+        flow.found(from_low)
     }
 
     fn open<A: Address>(&mut self, lookup: &Lookup<Key<A>>, header: &Header) -> Flow {
@@ -199,7 +211,7 @@ impl Flow {
 
     #[inline]
     fn found(self, from_low: bool) -> Found {
-        Found { connection: self.connection(), by: self.side(from_low), opened: None }
+        Found { connection: self.connection(), by: self.side(from_low) }
     }
 }
 
