@@ -18,17 +18,17 @@ pub enum Column {
 pub type Table = Vec<(&'static str, Column)>;
 
 /// Rows whose columns are worked out at once: they are read once for each column, and stay in cache.
-const BLOCK: usize = 4096;
+pub const BLOCK: usize = 4096;
 
-/// The table of all `rows`, worked out on both cores.
-pub fn in_blocks<T: Sync>(rows: &[T], table: impl Fn(&[T]) -> Table + Sync) -> Table {
-    if rows.len() <= BLOCK {
-        return table(rows);
+/// The table of all rows in `blocks`, worked out on both cores.
+pub fn in_blocks<T: Sync>(blocks: Vec<&[T]>, table: impl Fn(&[T]) -> Table + Sync) -> Table {
+    if let [block] = blocks[..] {
+        return table(block);
     }
-    let blocks: Vec<&[T]> = rows.chunks(BLOCK).collect();
+    let rows = blocks.iter().map(|block| block.len()).sum();
     let mut whole = table(&[]);
     for (_, column) in &mut whole {
-        column.reserve(rows.len());
+        column.reserve(rows);
     }
     let Ok(()) = in_order(
         blocks.len(),

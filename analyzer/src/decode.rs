@@ -142,6 +142,15 @@ impl Skip {
 /// `wire_len` is the frame's length on the wire; it stands in for an IP total length of 0, which
 /// segmentation offload leaves in packets larger than 64 kB.
 pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
+    match plain::segment_with(link_type, frame, |bytes| Some(Options::read(bytes, false))) {
+        Some(segment) => Ok(segment),
+        None => any_segment(link_type, frame, wire_len),
+    }
+}
+
+/// As [`segment`], however the headers lie.
+#[inline(never)]
+fn any_segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
     match link::packet(link_type, frame) {
         Inside::Ip(packet) => {
             let before = (frame.len() - packet.len()) as u32;

@@ -2,9 +2,10 @@
 
 use crate::both_cores::{in_order, on_both};
 use crate::causes::Cause;
-use crate::flow::{Connection, Connections};
+use crate::flow::{BLOCK_LEN, Connection, Connections};
 use crate::judge::judge;
 use crate::verdict::{Confidence, Finding, Verdict};
+use crate::verdicts::Verdicts;
 use crate::wait::{Wait, fact};
 use std::convert::Infallible;
 use std::sync::{Mutex, PoisonError};
@@ -16,30 +17,39 @@ impl Finding {
     }
 }
 
-/// Connections that one thread judges in one go: enough to make the hand-over cheap.
-const CHUNK: usize = 256;
+/// Verdicts take the memory of the connections: fresh memory costs more than judging them.
+const _: () = assert!(
+    align_of::<Verdict>() == align_of::<Connection>()
+        && (BLOCK_LEN * size_of::<Connection>()).is_multiple_of(size_of::<Verdict>()),
+    "else the memory would have to be another"
+);
 
 /// Connections in the order of their numbers, and their waits.
-type Piece<'a> = (&'a [Connection], &'a mut [Finding]);
+type Piece<'a> = (Vec<Connection>, &'a mut [Finding]);
 
 /// Judges `connections` by their waits; the capture's clock ticks every
 /// `clock_ns`. The waits become findings where they lie, in the order of their connections.
 ///
-/// Returns the verdicts and where each connection's findings begin, with one entry more. The memory of
-/// the connections goes as they are judged.
+/// Returns the verdicts and where each connection's findings begin, with one entry more.
 pub fn judge_all(
     connections: Connections,
     waits: &mut Vec<Finding>,
     clock_ns: i64,
-) -> (Vec<Verdict>, Vec<usize>) {
+) -> (Verdicts, Vec<usize>) {
     sort(waits, connections.len() as u32 / 2);
-    let mut verdicts = Vec::with_capacity(connections.listed());
-    let mut rest = waits.as_mut_slice();
-    for (after, block) in connections.into_blocks() {
-        let count = rest.partition_point(|row| row.wait.connection < after);
-        let own = rest.split_off_mut(..count).unwrap_or_default();
-        judge_block(&block, own, clock_ns, &mut verdicts);
-    }
+    // Each piece is taken once: the lock hands it to the thread that does.
+    let pieces: Vec<Mutex<Piece<'_>>> = pieces(connections, waits).map(Mutex::new).collect();
+    let work = |piece: usize| {
+        let mut piece = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
+        judge_some(&mut piece, clock_ns)
+    };
+    let mut blocks = Vec::with_capacity(pieces.len());
+    let Ok(()) = in_order(pieces.len(), work, |judged| {
+        blocks.push(judged);
+        Ok::<(), Infallible>(())
+    });
+    drop(pieces);
+    let verdicts = Verdicts::new(blocks);
     let first_finding = first_findings(&verdicts);
     if first_finding.last() < Some(&waits.len()) {
         waits.retain(|finding| !finding.wait.is(fact::SUPERSEDED));
@@ -48,30 +58,12 @@ pub fn judge_all(
 }
 
 /// Where each connection's findings begin, and where the last ones end.
-fn first_findings(verdicts: &[Verdict]) -> Vec<usize> {
+fn first_findings(verdicts: &Verdicts) -> Vec<usize> {
     let ends = verdicts.iter().scan(0, |end, verdict| {
         *end += verdict.findings as usize;
         Some(*end)
     });
     std::iter::once(0).chain(ends).collect()
-}
-
-fn judge_block(
-    connections: &[Connection],
-    waits: &mut [Finding],
-    clock_ns: i64,
-    verdicts: &mut Vec<Verdict>,
-) {
-    // Each piece is taken once: the lock hands it to the thread that does.
-    let pieces: Vec<Mutex<Piece<'_>>> = pieces(connections, waits).map(Mutex::new).collect();
-    let work = |piece: usize| {
-        let mut piece = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
-        judge_some(&mut piece, clock_ns)
-    };
-    let Ok(()) = in_order(pieces.len(), work, |judged| {
-        verdicts.extend(judged);
-        Ok::<(), Infallible>(())
-    });
 }
 
 /// Sorts by connection, then by their ends; those of connections below `middle` in one thread, the
@@ -89,29 +81,25 @@ fn sort(waits: &mut [Finding], middle: u32) {
     });
 }
 
-fn pieces<'a>(
-    connections: &'a [Connection],
-    mut waits: &'a mut [Finding],
-) -> impl Iterator<Item = Piece<'a>> {
-    connections.chunks(CHUNK).map(move |connections| {
-        let last = connections.last().map_or(0, |connection| connection.id);
-        let count = waits.partition_point(|row| row.wait.connection <= last);
+fn pieces(connections: Connections, mut waits: &mut [Finding]) -> impl Iterator<Item = Piece<'_>> {
+    connections.into_blocks().map(move |block| {
+        let after = block.last().map_or(0, |connection| connection.id + 1);
+        let count = waits.partition_point(|row| row.wait.connection < after);
         let own = waits.split_off_mut(..count).unwrap_or_default();
-        (connections, own)
+        (block, own)
     })
 }
 
-/// The verdict on each connection; its findings, one for each wait less those that are superseded,
-/// come before what is left of its waits.
-fn judge_some(piece: &mut Piece<'_>, clock_ns: i64) -> Vec<Verdict> {
-    let (connections, rest) = piece;
+/// The verdict on each connection, in its memory; its findings, one for each wait less those that are
+/// superseded, come before what is left of its waits.
+fn judge_some((connections, rest): &mut Piece<'_>, clock_ns: i64) -> Vec<Verdict> {
     let mut begin = 0;
     let (mut waits, mut findings) = (Vec::new(), Vec::new());
-    let judge = |connection: &Connection| {
+    let judge = |connection: Connection| {
         waits.clear();
         let own = rest[begin..].iter().take_while(|row| row.wait.connection == connection.id);
         waits.extend(own.map(|row| row.wait));
-        let verdict = judge(connection, &waits, clock_ns, &mut findings);
+        let verdict = judge(&connection, &waits, clock_ns, &mut findings);
         let own = &mut rest[begin..begin + waits.len()];
         let (kept, superseded) = own.split_at_mut(findings.len());
         kept.copy_from_slice(&findings);
@@ -121,5 +109,23 @@ fn judge_some(piece: &mut Piece<'_>, clock_ns: i64) -> Vec<Verdict> {
         begin += waits.len();
         verdict
     };
-    connections.iter().map(judge).collect()
+    std::mem::take(connections).into_iter().map(judge).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::{Endpoint, Ends};
+
+    #[test]
+    fn verdicts_take_the_memory_of_their_connections() {
+        let endpoint = Endpoint { addr: [10, 0, 0, 1].into(), port: 80 };
+        let ends = Ends { client: endpoint, server: endpoint };
+        let mut connections = Connections::default();
+        (0..BLOCK_LEN).for_each(|_| connections.open(ends));
+        let block = connections.into_blocks().next().unwrap();
+        let place = block.as_ptr() as usize;
+        let verdicts = judge_some(&mut (block, &mut []), 1_000);
+        assert_eq!((verdicts.as_ptr() as usize, verdicts.len()), (place, BLOCK_LEN));
+    }
 }

@@ -48,6 +48,7 @@ mod tables;
 mod timers;
 mod variant;
 mod verdict;
+mod verdicts;
 mod wait;
 
 use column::{Column, Table};
@@ -121,13 +122,13 @@ impl PyScan {
 
     /// One connection; `None` if there is no such id.
     fn connection(&self, id: u32) -> Option<ConnectionRow> {
-        let index = self.scan.index_of(id)?;
+        let index = self.scan.verdicts.index_of(id)?;
         Some(ConnectionRow::new(&self.scan.verdicts[index], self.scan.findings_of(index)))
     }
 
     /// The stalls of one connection, the clearest first; none if there is no such id.
     fn stalls_of(&self, id: u32, limit: usize) -> Vec<WaitRow> {
-        let Some(index) = self.scan.index_of(id) else {
+        let Some(index) = self.scan.verdicts.index_of(id) else {
             return Vec::new();
         };
         let verdict = &self.scan.verdicts[index];

@@ -9,7 +9,8 @@ use crate::progress::Progress;
 use crate::reader::{self, CaptureSummary};
 use crate::servers::{ServerExchanges, without_stalls};
 use crate::summary::Summary;
-use crate::verdict::{Finding, Verdict};
+use crate::verdict::Finding;
+use crate::verdicts::Verdicts;
 use crate::wait::Waits;
 use std::sync::{Arc, OnceLock};
 
@@ -32,7 +33,7 @@ pub struct Scan {
     pub connections: u64,
     /// On each of them, in the order of their numbers; those of a port scan are left out, which were
     /// refused or never answered.
-    pub verdicts: Vec<Verdict>,
+    pub verdicts: Verdicts,
     pub findings: Vec<Finding>,
     /// Where each connection's findings begin; one entry more than `verdicts`.
     pub first_finding: Vec<usize>,
@@ -50,23 +51,9 @@ impl Scan {
         self.summary.get_or_init(|| Summary::of(self))
     }
 
-    /// Place of a connection among the verdicts; `None` if it is not listed.
-    pub fn index_of(&self, id: u32) -> Option<usize> {
-        index_of(&self.verdicts, id)
-    }
-
     /// The findings of the connection with this index.
     pub fn findings_of(&self, connection: usize) -> &[Finding] {
         own(&self.findings, &self.first_finding, connection)
-    }
-}
-
-/// Place of a connection among `verdicts`, which are in the order of their numbers.
-pub fn index_of(verdicts: &[Verdict], id: u32) -> Option<usize> {
-    match verdicts.get(id as usize) {
-        // Mostly none is missing.
-        Some(verdict) if verdict.id == id => Some(id as usize),
-        _ => verdicts.binary_search_by_key(&id, |verdict| verdict.id).ok(),
     }
 }
 

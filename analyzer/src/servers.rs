@@ -3,8 +3,9 @@
 use crate::both_cores::{in_order, on_both};
 use crate::evidence::ms;
 use crate::flow::{Endpoint, Latency, ServerLatency, Side, Suspect};
-use crate::scan::{Scan, index_of, own};
-use crate::verdict::{Finding, Verdict};
+use crate::scan::{Scan, own};
+use crate::verdict::Finding;
+use crate::verdicts::Verdicts;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use serde::Serialize;
@@ -68,7 +69,7 @@ const CHUNK: usize = 4096;
 /// Looks for stalls in the exchanges with a wait that may be one, now that all is judged.
 pub fn without_stalls(
     mut servers: Vec<ServerLatency>,
-    verdicts: &[Verdict],
+    verdicts: &Verdicts,
     findings: &[Finding],
     first: &[usize],
 ) -> Vec<ServerExchanges> {
@@ -85,7 +86,7 @@ pub fn without_stalls(
     let work = |piece: usize| {
         let (server, suspects) = pieces[piece];
         let rest = |suspect: &Suspect| {
-            let index = index_of(verdicts, suspect.connection)?;
+            let index = verdicts.index_of(suspect.connection)?;
             rest(suspect, own(findings, first, index))
         };
         (server, suspects.iter().filter_map(rest).collect::<Vec<_>>())

@@ -4,7 +4,8 @@
 
 use crate::causes::Cause;
 use crate::column::{
-    Column, Table, categories, durations, floats, in_blocks, integers, maybe, sides, texts, times,
+    BLOCK, Column, Table, categories, durations, floats, in_blocks, integers, maybe, sides, texts,
+    times,
 };
 use crate::flow::{Exchange, Side};
 use crate::scan::{Scan, TrackedSegment};
@@ -14,7 +15,7 @@ use crate::verdict::{CapturePoint, Confidence, Finding, Nagle, Verdict};
 
 /// One row per connection, in the order of their ids.
 pub fn connections(scan: &Scan) -> Table {
-    in_blocks(&scan.verdicts, connection_columns)
+    in_blocks(scan.verdicts.blocks().collect(), connection_columns)
 }
 
 fn connection_columns(rows: &[Verdict]) -> Table {
@@ -97,7 +98,7 @@ fn end_columns(
 
 /// One row per stall, grouped by connection, in the order of time.
 pub fn stalls(scan: &Scan) -> Table {
-    in_blocks(&scan.findings, |block| {
+    in_blocks(scan.findings.chunks(BLOCK).collect(), |block| {
         let rows: Vec<_> = block.iter().filter(|finding| finding.cause.is_stall()).collect();
         stall_columns(scan, &rows)
     })
@@ -120,7 +121,7 @@ fn stall_columns(scan: &Scan, rows: &[&Finding]) -> Table {
         (
             "ack_delay_ms",
             durations(rows, |row| {
-                let index = scan.index_of(row.wait.connection);
+                let index = scan.verdicts.index_of(row.wait.connection);
                 index.map_or(0, |index| scan.verdicts[index].ack_delay_ns(&row.wait))
             }),
         ),
@@ -130,7 +131,7 @@ fn stall_columns(scan: &Scan, rows: &[&Finding]) -> Table {
 
 /// One row per wait that is no stall.
 pub fn waits(scan: &Scan) -> Table {
-    in_blocks(&scan.findings, |block| {
+    in_blocks(scan.findings.chunks(BLOCK).collect(), |block| {
         let rows: Vec<_> = block.iter().filter(|finding| !finding.cause.is_stall()).collect();
         wait_columns(&rows)
     })
@@ -152,7 +153,7 @@ fn wait_columns(rows: &[&Finding]) -> Table {
 pub fn exchanges(scan: &Scan) -> Table {
     let rows: &[Exchange] = scan.exchanges.as_deref().unwrap_or(&[]);
     let stalls = |row: &Exchange| {
-        let index = scan.index_of(row.connection);
+        let index = scan.verdicts.index_of(row.connection);
         let findings = index.map_or(&[][..], |index| scan.findings_of(index));
         stalls_in(findings, row.begin.frame, row.end.frame)
     };

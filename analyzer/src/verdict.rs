@@ -109,7 +109,10 @@ impl End {
 }
 
 /// One connection, judged.
+///
+/// Aligned as a connection is, so that the verdicts on many take the memory of the connections.
 #[derive(Debug, Clone)]
+#[repr(align(64))]
 pub struct Verdict {
     pub id: u32,
     /// How many findings it has.

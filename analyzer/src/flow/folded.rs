@@ -51,15 +51,11 @@ impl Folded {
     }
 
     /// Those that were answered.
-    pub fn len(&self) -> usize {
-        self.others.len()
-    }
-
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
         self.others.values_mut()
     }
 
-    /// Those that were answered, in the order of their numbers.
+    /// As `iter_mut`, in the order of their numbers.
     pub fn into_connections(self) -> Vec<Connection> {
         let mut connections: Vec<Connection> = self.others.into_values().collect();
         connections.sort_unstable_by_key(|connection| connection.id);

@@ -15,7 +15,7 @@ mod state;
 mod table;
 
 pub use connection::{Connection, DEFAULT_MSS, Sinks};
-pub use connections::Connections;
+pub use connections::{BLOCK_LEN, Connections};
 pub use exchange::Exchange;
 pub use exchanged::{Exchanged, ServerLatency, Suspect};
 pub use half::Half;
