@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -67,6 +68,17 @@ def found(scan: nagle_scan.Scan) -> list[Found]:
 def scan_frames(tmp_path: Path) -> Callable[[Sequence[Frame]], nagle_scan.Scan]:
     """Writes frames as an Ethernet capture and scans it."""
     return lambda frames: nagle_scan.scan(write(tmp_path / "frames.pcap", frames))
+
+
+def generated(folder: Path, work: str, connections: int, packets: int) -> Path:
+    """A synthetic capture of `bench/generate.c`: so many packets would take scapy minutes."""
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    assert compiler, "no C compiler"
+    generator, capture = folder / "generate", folder / "generated.pcap"
+    subprocess.run([compiler, "-O2", ROOT / "bench" / "generate.c", "-o", generator], check=True)
+    words: list[str | Path] = [generator, work, str(connections), str(packets), "-o", capture]
+    subprocess.run([*words, "--truth", folder / "truth.json"], check=True)
+    return capture
 
 
 def endless(folder: Path, capture: Path) -> Path:

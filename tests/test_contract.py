@@ -13,7 +13,7 @@ from typing import Any
 import nagle_scan
 import pandas as pd
 import pytest
-from conftest import CAPTURES
+from conftest import CAPTURES, generated
 from conversation import Conversation, Frame, interleaved, stalled
 from nagle_scan import _core
 from nagle_scan.results import Scan
@@ -149,6 +149,28 @@ def test_json_csv_and_tables_tell_the_same_stalls(scan: Scan, tmp_path: Path) ->
         assert {name: _number(row[name]) for name in names} == {
             name: _number(text) for name, text in expected.items()
         }
+
+
+def test_the_tables_of_many_connections_are_whole(tmp_path: Path) -> None:
+    """They are written by two threads, in blocks."""
+    scan = nagle_scan.scan(generated(tmp_path, "rpc", 3_000, 300_000))
+    scan.to_json(tmp_path / "result.json")
+    result = json.loads((tmp_path / "result.json").read_text())["connections"]
+    stalls = [(row["id"], stall["frame_held"]) for row in result for stall in row["stalls"]]
+    waits = [(row["id"], wait["frame_to"]) for row in result for wait in row["waits"]]
+    # More than one thread takes at once.
+    assert len(result) > 2_048
+    assert len(stalls) + len(waits) > 8_192
+    for table, rows, frame in (
+        (scan.stalls, stalls, "frame_held"),
+        (scan.waits, waits, "frame_to"),
+    ):
+        assert list(table[["connection", frame]].itertuples(index=False, name=None)) == rows
+    ends = scan.connections[["client_addr", "client_port", "client_nagle", "handshake"]]
+    assert list(ends.itertuples(name=None)) == [
+        (row["id"], *(row["client"][name] for name in ("addr", "port", "nagle")), row["handshake"])
+        for row in result
+    ]
 
 
 def _number(text: str) -> float | str:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, COMMAND, ROOT, Run
+from conftest import CAPTURES, COMMAND, Run, generated
 from conversation import Conversation, Frame, interleaved, stalled, write
 from nagle_scan.report import pictures
 
@@ -169,12 +167,7 @@ def test_pictures_leave_room_for_the_rest() -> None:
 
 
 def test_ten_thousand_connections_fit_into_a_ticket(run: Run, tmp_path: Path) -> None:
-    compiler = shutil.which(os.environ.get("CC", "cc"))
-    assert compiler, "no C compiler"
-    generator, capture = tmp_path / "generate", tmp_path / "many.pcap"
-    subprocess.run([compiler, "-O2", ROOT / "bench" / "generate.c", "-o", generator], check=True)
-    arguments: list[str | Path] = [generator, "stalls", "10000", "200000", "-o", capture]
-    subprocess.run([*arguments, "--truth", tmp_path / "truth.json"], check=True)
+    capture = generated(tmp_path, "stalls", 10_000, 200_000)
     path = tmp_path / "report.html"
     # `run` allows a minute.
     assert run(capture, "-o", path).returncode == 1

@@ -51,6 +51,14 @@ impl Scan {
         self.summary.get_or_init(|| Summary::of(self))
     }
 
+    /// How many of the first so many findings are stalls.
+    pub fn stalls_before(&self, findings: usize) -> usize {
+        let whole = self.first_finding[1..].partition_point(|&end| end <= findings);
+        let of_whole = self.verdicts.iter().take(whole).map(|verdict| verdict.stalls as usize);
+        let rest = &self.findings[self.first_finding[whole]..findings];
+        of_whole.sum::<usize>() + rest.iter().filter(|row| row.cause.is_stall()).count()
+    }
+
     /// The findings of the connection with this index.
     pub fn findings_of(&self, connection: usize) -> &[Finding] {
         own(&self.findings, &self.first_finding, connection)

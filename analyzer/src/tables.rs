@@ -4,7 +4,7 @@
 
 use crate::causes::Cause;
 use crate::column::{
-    BLOCK, Column, Table, categories, durations, floats, in_blocks, integers, maybe, sides, texts,
+    BLOCK, Column, Halves, Table, categories, durations, floats, integers, maybe, sides, texts,
     times,
 };
 use crate::flow::{Exchange, Side};
@@ -15,7 +15,7 @@ use crate::verdict::{CapturePoint, Confidence, Finding, Nagle, Verdict};
 
 /// One row per connection, in the order of their ids.
 pub fn connections(scan: &Scan) -> Table {
-    in_blocks(scan.verdicts.blocks().collect(), connection_columns)
+    Halves::all(scan.verdicts.blocks().collect()).table(connection_columns)
 }
 
 fn connection_columns(rows: &[Verdict]) -> Table {
@@ -98,7 +98,7 @@ fn end_columns(
 
 /// One row per stall, grouped by connection, in the order of time.
 pub fn stalls(scan: &Scan) -> Table {
-    in_blocks(scan.findings.chunks(BLOCK).collect(), |block| {
+    halves(scan, true).table(|block| {
         let rows: Vec<_> = block.iter().filter(|finding| finding.cause.is_stall()).collect();
         stall_columns(scan, &rows)
     })
@@ -129,9 +129,22 @@ fn stall_columns(scan: &Scan, rows: &[&Finding]) -> Table {
     ]
 }
 
+/// All findings, of which the stalls are kept or the others.
+fn halves(scan: &Scan, stalls: bool) -> Halves<'_, Finding> {
+    let blocks: Vec<&[Finding]> = scan.findings.chunks(BLOCK).collect();
+    let first = blocks.len() / 2 * BLOCK;
+    let stalls_in = [scan.stalls_before(first), scan.stalls_before(scan.findings.len())];
+    let kept = |findings: usize, stall_rows: usize| match stalls {
+        true => stall_rows,
+        false => findings - stall_rows,
+    };
+    let [before, all] = [kept(first, stalls_in[0]), kept(scan.findings.len(), stalls_in[1])];
+    Halves { blocks, kept: [before, all - before] }
+}
+
 /// One row per wait that is no stall.
 pub fn waits(scan: &Scan) -> Table {
-    in_blocks(scan.findings.chunks(BLOCK).collect(), |block| {
+    halves(scan, false).table(|block| {
         let rows: Vec<_> = block.iter().filter(|finding| !finding.cause.is_stall()).collect();
         wait_columns(&rows)
     })
