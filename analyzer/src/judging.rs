@@ -69,16 +69,26 @@ fn first_findings(verdicts: &Verdicts) -> Vec<usize> {
 /// Sorts by connection, then by their ends; those of connections below `middle` in one thread, the
 /// others in another.
 fn sort(waits: &mut [Finding], middle: u32) {
-    let before = waits.iter().filter(|row| row.wait.connection < middle).count();
-    if before < waits.len() {
-        waits.select_nth_unstable_by_key(before, |row| row.wait.connection);
-    }
-    let (first, second) = waits.split_at_mut(before);
+    let (first, second) = parted(waits, |row| row.wait.connection < middle);
     on_both(first, second, |waits| {
         waits.sort_unstable_by_key(|row| {
             (row.wait.connection, row.wait.to.frame, row.wait.by as u8)
         });
     });
+}
+
+/// Those that are `first`, and the others.
+fn parted<T>(rows: &mut [T], first: impl Fn(&T) -> bool) -> (&mut [T], &mut [T]) {
+    let (mut begin, mut end) = (0, rows.len());
+    loop {
+        begin += rows[begin..end].iter().take_while(|row| first(row)).count();
+        end -= rows[begin..end].iter().rev().take_while(|row| !first(row)).count();
+        if begin == end {
+            return rows.split_at_mut(begin);
+        }
+        // One of the others, and behind it one of the first.
+        rows.swap(begin, end - 1);
+    }
 }
 
 fn pieces(connections: Connections, mut waits: &mut [Finding]) -> impl Iterator<Item = Piece<'_>> {
@@ -127,5 +137,17 @@ mod tests {
         let place = block.as_ptr() as usize;
         let verdicts = judge_some(&mut (block, &mut []), 1_000);
         assert_eq!((verdicts.as_ptr() as usize, verdicts.len()), (place, BLOCK_LEN));
+    }
+    #[test]
+    fn what_is_parted_is_on_its_side() {
+        for count in 0..200 {
+            let mut rows: Vec<u32> = (0..count).map(|row| row * 37 % 64).collect();
+            let mut sorted = rows.clone();
+            let (first, second) = parted(&mut rows, |&row| row < 20);
+            assert!(first.iter().all(|&row| row < 20) && second.iter().all(|&row| row >= 20));
+            sorted.sort_unstable();
+            rows.sort_unstable();
+            assert_eq!(rows, sorted);
+        }
     }
 }

@@ -73,7 +73,7 @@ pub fn without_stalls(
     findings: &[Finding],
     first: &[usize],
 ) -> Vec<ServerExchanges> {
-    // In the order of the findings, so that those of one connection are in the cache for all.
+    // In the order of the findings, so that both are gone through together.
     for server in &mut servers {
         sort(&mut server.suspects);
     }
@@ -85,11 +85,13 @@ pub fn without_stalls(
     let mut moved: Vec<Option<Moved>> = servers.iter().map(|_| None).collect();
     let work = |piece: usize| {
         let (server, suspects) = pieces[piece];
-        let rest = |suspect: &Suspect| {
-            let index = verdicts.index_of(suspect.connection)?;
-            rest(suspect, own(findings, first, index))
-        };
-        (server, suspects.iter().filter_map(rest).collect::<Vec<_>>())
+        let mut rests = Vec::new();
+        for suspects in suspects.chunk_by(|a, b| a.connection == b.connection) {
+            if let Some(index) = verdicts.index_of(suspects[0].connection) {
+                rests.extend(rests_of(suspects, own(findings, first, index)));
+            }
+        }
+        (server, rests)
     };
     let Ok(()) = in_order(pieces.len(), work, |(server, rests)| {
         if !rests.is_empty() {
@@ -100,9 +102,10 @@ pub fn without_stalls(
     servers.into_iter().zip(moved).map(|(server, moved)| moved_in(server, moved)).collect()
 }
 
-/// Sorts by connection: each half for itself, in two threads where it pays.
+/// Sorts by connection and time: each half for itself, in two threads where it pays.
 fn sort(suspects: &mut [Suspect]) {
-    let sort = |suspects: &mut [Suspect]| suspects.sort_unstable_by_key(|row| row.connection);
+    let order = |row: &Suspect| (row.connection, row.begin_frame);
+    let sort = |suspects: &mut [Suspect]| suspects.sort_unstable_by_key(order);
     if suspects.len() <= CHUNK {
         return sort(suspects);
     }
@@ -110,11 +113,15 @@ fn sort(suspects: &mut [Suspect]) {
     on_both(first, second, sort);
 }
 
-/// The latency of an exchange with a stall, and what is left of it without its stalls, in ns;
-/// `findings` are those of its connection.
-fn rest(suspect: &Suspect, findings: &[Finding]) -> Option<(i64, i64)> {
-    let (stalls, stalled_ns) = stalls_in(findings, suspect.begin_frame, suspect.end_frame());
-    (stalls > 0).then(|| (suspect.latency_ns, (suspect.latency_ns - stalled_ns).max(0)))
+/// The latencies of the exchanges with a stall, and what is left of them without their stalls, in ns;
+/// all are of one connection and in the order of time, and so are its `findings`.
+fn rests_of(suspects: &[Suspect], mut findings: &[Finding]) -> impl Iterator<Item = (i64, i64)> {
+    suspects.iter().filter_map(move |suspect| {
+        let before = |row: &&Finding| row.wait.to.frame < suspect.begin_frame;
+        findings = &findings[findings.iter().take_while(before).count()..];
+        let (stalls, stalled_ns) = stalls_from(findings, suspect.begin_frame, suspect.end_frame());
+        (stalls > 0).then(|| (suspect.latency_ns, (suspect.latency_ns - stalled_ns).max(0)))
+    })
 }
 
 /// Latencies of one server's exchanges with stalls, and what they would have been without.
@@ -202,7 +209,12 @@ fn row(server: &ServerExchanges, totals: &Totals) -> ServerRow {
 /// to frame `end`; `findings` are those of its connection.
 pub fn stalls_in(findings: &[Finding], begin: u64, end: u64) -> (u64, i64) {
     let first = findings.partition_point(|row| row.wait.to.frame < begin);
-    findings[first..]
+    stalls_from(&findings[first..], begin, end)
+}
+
+/// As `stalls_in`, from the first finding on that does not end before the exchange.
+fn stalls_from(findings: &[Finding], begin: u64, end: u64) -> (u64, i64) {
+    findings
         .iter()
         .take_while(|row| row.wait.to.frame <= end)
         .filter(|row| row.cause.is_stall() && row.wait.from.frame >= begin)
