@@ -252,6 +252,6 @@ def test_a_bug_is_not_mistaken_for_stalls(
     def broken(*_: object) -> str:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("nagle_scan.cli.text.render", broken)
+    monkeypatch.setattr("nagle_scan.report.text.render", broken)
     assert main([str(SPLIT)]) == 3
     assert "ZeroDivisionError" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nagle_scan import _core, arguments, interrupt, keys, outputs, stdout
 from nagle_scan.arguments import EXIT_UNUSABLE
 from nagle_scan.progress import ProgressLine
-from nagle_scan.report import layout, text
+from nagle_scan.report import layout
 from nagle_scan.results import Scan
 
 if TYPE_CHECKING:
@@ -153,6 +153,9 @@ def _begin(scan: Scan, paths: Sequence[str], chosen: outputs.Options) -> Beside:
 
 
 def _report(scan: Scan, compared: tuple[Scan, Comparison] | None) -> str:
+    # While the engine writes: --help and --version need none of it.
+    from nagle_scan.report import text
+
     style = layout.style_of(sys.stdout)
     report = text.render(scan, style)
     if compared is not None:
