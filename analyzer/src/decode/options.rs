@@ -42,30 +42,29 @@ impl Options {
 
 fn all_options(mut bytes: &[u8]) -> Options {
     let mut found = Options::default();
-    while let Some((&kind, rest)) = bytes.split_first() {
-        match kind {
-            0 => break,
-            1 => bytes = rest,
-            _ => match rest.first().map(|&length| usize::from(length)) {
-                Some(length) if length >= 2 && length <= bytes.len() => {
-                    option(&mut found, kind, &bytes[2..length]);
-                    bytes = &bytes[length..];
-                }
-                _ => break,
-            },
-        }
-    }
-    found
-}
-
-fn option(found: &mut Options, kind: u8, value: &[u8]) {
-    match (kind, value) {
-        (2, &[high, low]) => found.mss = u16::from_be_bytes([high, low]),
-        // RFC 7323, section 2.3: a shift above 14 counts as 14.
-        (3, &[shift]) => found.window_scale = Some(shift.min(14)),
-        (8, &[t0, t1, t2, t3, _, _, _, _]) => {
-            (found.tsval, found.has_tsval) = ([t0, t1, t2, t3], true);
-        }
-        _ => {}
+    loop {
+        bytes = match bytes {
+            [1, rest @ ..] => rest,
+            &[2, 4, high, low, ref rest @ ..] => {
+                found.mss = u16::from_be_bytes([high, low]);
+                rest
+            }
+            &[3, 3, shift, ref rest @ ..] => {
+                // RFC 7323, section 2.3: a shift above 14 counts as 14.
+                found.window_scale = Some(shift.min(14));
+                rest
+            }
+            &[8, 10, t0, t1, t2, t3, _, _, _, _, ref rest @ ..] => {
+                (found.tsval, found.has_tsval) = ([t0, t1, t2, t3], true);
+                rest
+            }
+            &[kind, length, ..]
+                if kind > 0 && length >= 2 && usize::from(length) <= bytes.len() =>
+            {
+                &bytes[usize::from(length)..]
+            }
+            // The end, or nonsense.
+            _ => return found,
+        };
     }
 }
