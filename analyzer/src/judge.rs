@@ -31,7 +31,7 @@ pub fn judge(
     Verdict {
         id: connection.id,
         findings: findings.len() as u32,
-        ends: Side::BOTH.map(|side| end(connection, side, findings, locks[side as usize])),
+        ends: Side::BOTH.map(|side| end(connection, side, findings, &locks[side as usize])),
         first_ns: connection.first_ns,
         last_ns: connection.last_ns(),
         mss,
@@ -118,7 +118,7 @@ impl Judgement {
     }
 }
 
-fn end(connection: &Connection, side: Side, findings: &[Finding], lock: Lock) -> End {
+fn end(connection: &Connection, side: Side, findings: &[Finding], lock: &Lock) -> End {
     let half = connection.half(side);
     let one_sided = connection.half(side.other()).segments == 0;
     let (nagle, proof) = match one_sided {
@@ -126,21 +126,25 @@ fn end(connection: &Connection, side: Side, findings: &[Finding], lock: Lock) ->
         true => (Nagle::Unknown, (0, 0)),
         false => nagle(half, side, findings),
     };
-    let (variant, variant_proof) = Variant::of(nagle, half, side, findings);
     let Rarest { retransmitted, duplicated, reordered, unseen_bytes, .. } = *half.rarest();
-    let detail = Detail {
-        variant,
-        variant_proof,
-        retransmitted,
-        duplicated,
-        reordered,
-        unseen_bytes,
-        delayed_acks: timer(half, side, findings),
-        lock,
-    };
     let told = !findings.is_empty()
         || unseen_bytes > 0
         || [retransmitted, duplicated, reordered] != [0; 3];
+    // Nothing of it for most of millions.
+    let detail = told.then(|| {
+        let (variant, variant_proof) = Variant::of(nagle, half, side, findings);
+        let delayed_acks = timer(half, side, findings);
+        Box::new(Detail {
+            variant,
+            variant_proof,
+            retransmitted,
+            duplicated,
+            reordered,
+            unseen_bytes,
+            delayed_acks,
+            lock: *lock,
+        })
+    });
     End {
         endpoint: connection.endpoint(side),
         nagle,
@@ -148,7 +152,7 @@ fn end(connection: &Connection, side: Side, findings: &[Finding], lock: Lock) ->
         segments: half.segments,
         bytes: half.bytes(),
         rtt_ns: half.rtt_ns,
-        detail: told.then(|| Box::new(detail)),
+        detail,
     }
 }
 
