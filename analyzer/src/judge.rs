@@ -30,7 +30,6 @@ pub fn judge(
     let (mss, mss_inferred) = connection.effective_mss();
     Verdict {
         id: connection.id,
-        findings: findings.len() as u32,
         ends: Side::BOTH.map(|side| end(connection, side, findings, &locks[side as usize])),
         first_ns: connection.first_ns,
         last_ns: connection.last_ns(),

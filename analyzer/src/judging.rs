@@ -4,6 +4,7 @@ use crate::both_cores::{in_order, on_both};
 use crate::causes::Cause;
 use crate::flow::{BLOCK_LEN, Connection, Connections};
 use crate::judge::judge;
+use crate::totals::Totals;
 use crate::verdict::{Confidence, Finding, Verdict};
 use crate::verdicts::Verdicts;
 use crate::wait::{Wait, fact};
@@ -27,15 +28,21 @@ const _: () = assert!(
 /// Connections in the order of their numbers, and their waits.
 type Piece<'a> = (Vec<Connection>, &'a mut [Finding]);
 
+/// What was found on connections, in the order of their numbers.
+pub struct Judged<V> {
+    pub verdicts: V,
+    /// Where each one's findings begin; one entry more than there are verdicts.
+    pub first_finding: Vec<usize>,
+    pub totals: Totals,
+}
+
 /// Judges `connections` by their waits; the capture's clock ticks every
 /// `clock_ns`. The waits become findings where they lie, in the order of their connections.
-///
-/// Returns the verdicts and where each connection's findings begin, with one entry more.
 pub fn judge_all(
     connections: Connections,
     waits: &mut Vec<Finding>,
     clock_ns: i64,
-) -> (Verdicts, Vec<usize>) {
+) -> Judged<Verdicts> {
     sort(waits, connections.len() as u32 / 2);
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Piece<'_>>> = pieces(connections, waits).map(Mutex::new).collect();
@@ -44,26 +51,20 @@ pub fn judge_all(
         judge_some(&mut piece, clock_ns)
     };
     let mut blocks = Vec::with_capacity(pieces.len());
-    let Ok(()) = in_order(pieces.len(), work, |judged| {
-        blocks.push(judged);
+    let (mut first_finding, mut totals) = (vec![0], Totals::default());
+    let mut before = 0;
+    let Ok(()) = in_order(pieces.len(), work, |block| {
+        blocks.push(block.verdicts);
+        first_finding.extend(block.first_finding[1..].iter().map(|&first| before + first));
+        before = first_finding[first_finding.len() - 1];
+        totals += block.totals;
         Ok::<(), Infallible>(())
     });
     drop(pieces);
-    let verdicts = Verdicts::new(blocks);
-    let first_finding = first_findings(&verdicts);
-    if first_finding.last() < Some(&waits.len()) {
+    if before < waits.len() {
         waits.retain(|finding| !finding.wait.is(fact::SUPERSEDED));
     }
-    (verdicts, first_finding)
-}
-
-/// Where each connection's findings begin, and where the last ones end.
-fn first_findings(verdicts: &Verdicts) -> Vec<usize> {
-    let ends = verdicts.iter().scan(0, |end, verdict| {
-        *end += verdict.findings as usize;
-        Some(*end)
-    });
-    std::iter::once(0).chain(ends).collect()
+    Judged { verdicts: Verdicts::new(blocks), first_finding, totals }
 }
 
 /// Sorts by connection, then by their ends; those of connections below `middle` in one thread, the
@@ -102,9 +103,12 @@ fn pieces(connections: Connections, mut waits: &mut [Finding]) -> impl Iterator<
 
 /// The verdict on each connection, in its memory; its findings, one for each wait less those that are
 /// superseded, come before what is left of its waits.
-fn judge_some((connections, rest): &mut Piece<'_>, clock_ns: i64) -> Vec<Verdict> {
+fn judge_some((connections, rest): &mut Piece<'_>, clock_ns: i64) -> Judged<Vec<Verdict>> {
     let mut begin = 0;
     let (mut waits, mut findings) = (Vec::new(), Vec::new());
+    let mut first_finding = Vec::with_capacity(connections.len() + 1);
+    first_finding.push(0);
+    let (mut totals, mut count) = (Totals::default(), 0);
     let judge = |connection: Connection| {
         waits.clear();
         let own = rest[begin..].iter().take_while(|row| row.wait.connection == connection.id);
@@ -117,9 +121,13 @@ fn judge_some((connections, rest): &mut Piece<'_>, clock_ns: i64) -> Vec<Verdict
             finding.wait.facts |= fact::SUPERSEDED;
         }
         begin += waits.len();
+        count += findings.len();
+        first_finding.push(count);
+        totals.add(&verdict, &findings);
         verdict
     };
-    std::mem::take(connections).into_iter().map(judge).collect()
+    let verdicts = std::mem::take(connections).into_iter().map(judge).collect();
+    Judged { verdicts, first_finding, totals }
 }
 
 #[cfg(test)]
@@ -135,9 +143,10 @@ mod tests {
         (0..BLOCK_LEN).for_each(|_| connections.open(ends));
         let block = connections.into_blocks().next().unwrap();
         let place = block.as_ptr() as usize;
-        let verdicts = judge_some(&mut (block, &mut []), 1_000);
+        let verdicts = judge_some(&mut (block, &mut []), 1_000).verdicts;
         assert_eq!((verdicts.as_ptr() as usize, verdicts.len()), (place, BLOCK_LEN));
     }
+
     #[test]
     fn what_is_parted_is_on_its_side() {
         for count in 0..200 {

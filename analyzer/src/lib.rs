@@ -46,6 +46,7 @@ mod servers;
 mod summary;
 mod tables;
 mod timers;
+mod totals;
 mod variant;
 mod verdict;
 mod verdicts;

@@ -147,31 +147,31 @@ pub struct PyServerRow {
 
 impl Summary {
     pub fn new(scan: &Scan) -> Self {
-        let summary = scan.summary();
+        let totals = &scan.totals;
         let captures = &scan.captures;
         let with_frames = || captures.iter().filter(|capture| capture.packets > 0);
         Self {
-            connections: summary.connections,
-            connections_not_listed: summary.connections_not_listed,
-            tcp_packets: summary.tcp_packets,
+            connections: scan.connections,
+            connections_not_listed: scan.connections_not_listed(),
+            tcp_packets: scan.tcp_packets(),
             packets: captures.iter().map(|capture| capture.packets).sum(),
-            affected_connections: summary.affected_connections,
-            stalls: summary.stalls,
-            stalled_ms: ms(summary.stalled_ns),
-            verdict: summary.outcome.name(),
-            exchanges: summary.exchanges,
-            affected_exchanges: summary.affected_exchanges,
-            affected_latency_ms: ms(summary.affected_latency_ns),
-            affected_stalled_ms: ms(summary.affected_stalled_ns),
-            stalls_by_confidence: summary.stalls_by_confidence,
+            affected_connections: totals.affected_connections,
+            stalls: totals.stalls,
+            stalled_ms: ms(totals.stalled_ns),
+            verdict: totals.outcome().name(),
+            exchanges: totals.exchanges,
+            affected_exchanges: totals.affected_exchanges,
+            affected_latency_ms: ms(totals.affected_latency_ns),
+            affected_stalled_ms: ms(totals.affected_stalled_ns),
+            stalls_by_confidence: totals.stalls_by_confidence,
             first_ns: with_frames().map(|capture| capture.first_ns).min().unwrap_or(0),
             last_ns: with_frames().map(|capture| capture.last_ns).max().unwrap_or(0),
-            one_sided: summary.one_sided,
-            blurred: summary.blurred,
+            one_sided: totals.one_sided,
+            blurred: totals.blurred,
             clock_ms: ms(clock_ns(captures)),
-            without_handshake: summary.without_handshake,
-            waits_not_listed: summary.unlisted_waits,
-            waits_not_listed_ms: ms(summary.unlisted_wait_ns),
+            without_handshake: totals.without_handshake,
+            waits_not_listed: scan.unlisted_waits,
+            waits_not_listed_ms: ms(scan.unlisted_wait_ns),
             anonymized: scan.anonymized,
             warnings: captures
                 .iter()

@@ -4,15 +4,15 @@ use crate::batch::{Batch, Captured};
 use crate::decode::Header;
 use crate::error::ScanError;
 use crate::flow::{Connection, Connections, Exchange, Exchanged, Mark, Side, Sinks};
-use crate::judging::judge_all;
+use crate::judging::{Judged, judge_all};
 use crate::progress::Progress;
 use crate::reader::{self, CaptureSummary};
 use crate::servers::{ServerExchanges, without_stalls};
-use crate::summary::Summary;
+use crate::totals::Totals;
 use crate::verdict::Finding;
 use crate::verdicts::Verdicts;
 use crate::wait::Waits;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// What to read and how.
 #[derive(Debug, Clone)]
@@ -39,16 +39,20 @@ pub struct Scan {
     pub first_finding: Vec<usize>,
     pub exchanges: Option<Vec<Exchange>>,
     pub servers: Vec<ServerExchanges>,
+    pub totals: Totals,
     /// Waits beyond what is listed: count and sum in ns.
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
-    summary: OnceLock<Summary>,
 }
 
 impl Scan {
-    /// Its totals, worked out once: all reports begin with them.
-    pub fn summary(&self) -> &Summary {
-        self.summary.get_or_init(|| Summary::of(self))
+    /// How many connections of a port scan are not listed.
+    pub fn connections_not_listed(&self) -> u64 {
+        self.connections - self.verdicts.len() as u64
+    }
+
+    pub fn tcp_packets(&self) -> u64 {
+        self.captures.iter().map(|capture| capture.tcp_packets).sum()
     }
 
     /// How many of the first so many findings are stalls.
@@ -223,7 +227,8 @@ impl Tracker {
         let mut findings = std::mem::take(&mut self.waits.kept);
         let clock_ns = reader::clock_ns(&captures);
         let connections = self.connections.len() as u64;
-        let (verdicts, first_finding) = judge_all(self.connections, &mut findings, clock_ns);
+        let Judged { verdicts, first_finding, totals } =
+            judge_all(self.connections, &mut findings, clock_ns);
         let servers = without_stalls(self.exchanged.servers, &verdicts, &findings, &first_finding);
         Scan {
             captures,
@@ -234,9 +239,9 @@ impl Tracker {
             first_finding,
             exchanges: self.exchanged.all.map(|all| all.rows),
             servers,
+            totals,
             unlisted_waits: self.waits.unlisted,
             unlisted_wait_ns: self.waits.unlisted_ns,
-            summary: OnceLock::new(),
         }
     }
 }

@@ -115,8 +115,6 @@ impl End {
 #[repr(align(64))]
 pub struct Verdict {
     pub id: u32,
-    /// How many findings it has.
-    pub findings: u32,
     /// Client, then server.
     pub ends: [End; 2],
     pub first_ns: i64,

@@ -78,7 +78,7 @@ mod tests {
         let endpoint = Endpoint { addr: [10, 0, 0, 1].into(), port: 80 };
         let mut connections = Connections::default();
         (0..count).for_each(|_| connections.open(Ends { client: endpoint, server: endpoint }));
-        judge_all(connections, &mut Vec::new(), 1_000).0.iter().cloned().collect()
+        judge_all(connections, &mut Vec::new(), 1_000).verdicts.iter().cloned().collect()
     }
 
     #[test]

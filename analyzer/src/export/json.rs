@@ -12,7 +12,8 @@ use crate::link;
 use crate::reader::CaptureSummary;
 use crate::scan::Scan;
 use crate::servers::{ServerRow, servers};
-use crate::summary::{Outcome, Summary, warnings};
+use crate::summary::warnings;
+use crate::totals::Outcome;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -104,7 +105,7 @@ impl<'a> Head<'a> {
             schema: "nagle-scan/1",
             anonymized: scan.anonymized,
             captures: scan.captures.iter().map(JsonCapture::new).collect(),
-            summary: JsonSummary::new(scan.summary()),
+            summary: JsonSummary::new(scan),
             servers: servers(scan, usize::MAX),
         }
     }
@@ -127,18 +128,19 @@ impl<'a> JsonCapture<'a> {
 }
 
 impl JsonSummary {
-    fn new(summary: &Summary) -> Self {
+    fn new(scan: &Scan) -> Self {
+        let totals = &scan.totals;
         Self {
-            connections: summary.connections,
-            connections_not_listed: summary.connections_not_listed,
-            tcp_packets: summary.tcp_packets,
-            affected_connections: summary.affected_connections,
-            stalls: summary.stalls,
-            stalled_ms: ms(summary.stalled_ns),
-            verdict: summary.outcome,
-            exchanges: summary.exchanges,
-            waits_not_listed: summary.unlisted_waits,
-            waits_not_listed_ms: ms(summary.unlisted_wait_ns),
+            connections: scan.connections,
+            connections_not_listed: scan.connections_not_listed(),
+            tcp_packets: scan.tcp_packets(),
+            affected_connections: totals.affected_connections,
+            stalls: totals.stalls,
+            stalled_ms: ms(totals.stalled_ns),
+            verdict: totals.outcome(),
+            exchanges: totals.exchanges,
+            waits_not_listed: scan.unlisted_waits,
+            waits_not_listed_ms: ms(scan.unlisted_wait_ns),
         }
     }
 }

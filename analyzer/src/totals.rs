@@ -1,0 +1,125 @@
+//! What the connections of a scan add up to.
+
+use crate::flow::{SHORTEST_DELAYED_ACK_NS, Side};
+use crate::hold::is_freed;
+use crate::verdict::{Finding, Nagle, Verdict};
+use crate::wait::fact;
+use serde::Serialize;
+use std::ops::AddAssign;
+
+/// The answer in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    Stalls,
+    Clean,
+    /// No connection could be judged: no data, or one direction only.
+    Inconclusive,
+}
+
+impl Outcome {
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Stalls => "stalls",
+            Outcome::Clean => "clean",
+            Outcome::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// Sums over connections.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    pub affected_connections: u64,
+    pub stalls: u64,
+    pub stalled_ns: i64,
+    pub exchanges: u64,
+    /// Exchanges of the affected connections, the sum of their latencies, and what stalls took of it.
+    pub affected_exchanges: u64,
+    pub affected_latency_ns: i64,
+    pub affected_stalled_ns: i64,
+    /// By [`Confidence`](crate::verdict::Confidence).
+    pub stalls_by_confidence: [u64; 3],
+    pub conclusive: u64,
+    /// Connections of which only one direction was captured.
+    pub one_sided: u64,
+    /// Connections without a stall where round trips vary so much that holds may be hidden.
+    pub blurred: u64,
+    /// Connections with data whose handshake was not captured.
+    pub without_handshake: u64,
+}
+
+impl Totals {
+    /// Adds a connection with its findings.
+    pub fn add(&mut self, verdict: &Verdict, findings: &[Finding]) {
+        let has_data = verdict.ends.iter().any(|end| end.bytes > 0);
+        if verdict.stalls > 0 {
+            self.affected_connections += 1;
+            self.affected_exchanges += u64::from(verdict.exchanges);
+            self.affected_latency_ns = self.affected_latency_ns.saturating_add(verdict.latency_ns);
+            self.affected_stalled_ns += verdict.exchanges_stalled_ns;
+        }
+        self.stalls += u64::from(verdict.stalls);
+        self.stalled_ns += verdict.stalled_ns;
+        self.exchanges += u64::from(verdict.exchanges);
+        for finding in findings.iter().filter(|finding| finding.cause.is_stall()) {
+            self.stalls_by_confidence[finding.confidence as usize] += 1;
+        }
+        self.conclusive += u64::from(verdict.is_conclusive());
+        self.one_sided += u64::from(verdict.is_one_sided());
+        self.blurred += u64::from(is_blurred(verdict, findings));
+        self.without_handshake += u64::from(!verdict.handshake && has_data);
+    }
+
+    pub fn outcome(&self) -> Outcome {
+        match (self.stalls, self.conclusive) {
+            (1.., _) => Outcome::Stalls,
+            (0, 1..) => Outcome::Clean,
+            (0, 0) => Outcome::Inconclusive,
+        }
+    }
+}
+
+impl AddAssign for Totals {
+    fn add_assign(&mut self, more: Self) {
+        self.affected_connections += more.affected_connections;
+        self.stalls += more.stalls;
+        self.stalled_ns += more.stalled_ns;
+        self.exchanges += more.exchanges;
+        self.affected_exchanges += more.affected_exchanges;
+        self.affected_latency_ns =
+            self.affected_latency_ns.saturating_add(more.affected_latency_ns);
+        self.affected_stalled_ns += more.affected_stalled_ns;
+        for (sum, more) in self.stalls_by_confidence.iter_mut().zip(more.stalls_by_confidence) {
+            *sum += more;
+        }
+        self.conclusive += more.conclusive;
+        self.one_sided += more.one_sided;
+        self.blurred += more.blurred;
+        self.without_handshake += more.without_handshake;
+    }
+}
+
+/// May jitter hide holds in a connection? Its small segments follow late ACKs by about a round trip,
+/// but not as evenly as a kernel answers on a steady path.
+fn is_blurred(verdict: &Verdict, findings: &[Finding]) -> bool {
+    /// Fewer are chance.
+    const LEAST: usize = 3;
+    /// On shorter paths a program's own pauses look like that too.
+    const SHORTEST_RTT_NS: i64 = 4_000_000;
+    let hides = |side: Side| {
+        let end = verdict.end(side);
+        let rtt_ns = end.detail().lock.center_ns;
+        let late = |finding: &&Finding| {
+            let small = is_freed(&finding.wait) && finding.wait.is(fact::SMALL);
+            let late = verdict.ack_delay_ns(&finding.wait) >= SHORTEST_DELAYED_ACK_NS;
+            small && finding.wait.by == side && late
+        };
+        let waits = || findings.iter().filter(late).map(|finding| &finding.wait);
+        let about = (rtt_ns / 2)..=(rtt_ns * 2);
+        let near = waits().filter(|wait| about.contains(&wait.release_ns())).count();
+        let open = end.nagle == Nagle::Unknown && rtt_ns >= SHORTEST_RTT_NS;
+        open && near >= LEAST && 2 * near > waits().count()
+    };
+    verdict.stalls == 0 && Side::BOTH.into_iter().any(hides)
+}
