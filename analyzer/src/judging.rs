@@ -4,6 +4,7 @@ use crate::both_cores::{in_order, on_both};
 use crate::causes::Cause;
 use crate::flow::{BLOCK_LEN, Connection, Connections};
 use crate::judge::judge;
+use crate::servers::ServerTotals;
 use crate::totals::Totals;
 use crate::verdict::{Confidence, Finding, Verdict};
 use crate::verdicts::Verdicts;
@@ -28,21 +29,31 @@ const _: () = assert!(
 /// Connections in the order of their numbers, and their waits.
 type Piece<'a> = (Vec<Connection>, &'a mut [Finding]);
 
-/// What was found on connections, in the order of their numbers.
-pub struct Judged<V> {
-    pub verdicts: V,
+/// What was found on all connections, in the order of their numbers.
+#[derive(Default)]
+pub struct Judged {
+    pub verdicts: Verdicts,
     /// Where each one's findings begin; one entry more than there are verdicts.
     pub first_finding: Vec<usize>,
     pub totals: Totals,
+    /// In the order of the servers.
+    pub server_totals: Vec<ServerTotals>,
+}
+
+/// What was found on the connections of one piece.
+#[derive(Default)]
+struct JudgedPiece {
+    verdicts: Vec<Verdict>,
+    /// How many findings each has.
+    findings: Vec<usize>,
+    totals: Totals,
+    /// Of connections that follow one another, with the place of their server.
+    server_totals: Vec<(usize, ServerTotals)>,
 }
 
 /// Judges `connections` by their waits; the capture's clock ticks every
 /// `clock_ns`. The waits become findings where they lie, in the order of their connections.
-pub fn judge_all(
-    connections: Connections,
-    waits: &mut Vec<Finding>,
-    clock_ns: i64,
-) -> Judged<Verdicts> {
+pub fn judge_all(connections: Connections, waits: &mut Vec<Finding>, clock_ns: i64) -> Judged {
     sort(waits, connections.len() as u32 / 2);
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Piece<'_>>> = pieces(connections, waits).map(Mutex::new).collect();
@@ -51,20 +62,31 @@ pub fn judge_all(
         judge_some(&mut piece, clock_ns)
     };
     let mut blocks = Vec::with_capacity(pieces.len());
-    let (mut first_finding, mut totals) = (vec![0], Totals::default());
-    let mut before = 0;
-    let Ok(()) = in_order(pieces.len(), work, |block| {
-        blocks.push(block.verdicts);
-        first_finding.extend(block.first_finding[1..].iter().map(|&first| before + first));
-        before = first_finding[first_finding.len() - 1];
-        totals += block.totals;
+    let mut judged = Judged::default();
+    let mut end = 0;
+    judged.first_finding.push(end);
+    let Ok(()) = in_order(pieces.len(), work, |piece| {
+        for count in piece.findings {
+            end += count;
+            judged.first_finding.push(end);
+        }
+        blocks.push(piece.verdicts);
+        judged.totals += piece.totals;
+        add_by_server(&mut judged.server_totals, piece.server_totals);
         Ok::<(), Infallible>(())
     });
     drop(pieces);
-    if before < waits.len() {
+    if end < waits.len() {
         waits.retain(|finding| !finding.wait.is(fact::SUPERSEDED));
     }
-    Judged { verdicts: Verdicts::new(blocks), first_finding, totals }
+    Judged { verdicts: Verdicts::new(blocks), ..judged }
+}
+
+fn add_by_server(all: &mut Vec<ServerTotals>, more: Vec<(usize, ServerTotals)>) {
+    for (server, totals) in more {
+        all.resize_with(all.len().max(server + 1), ServerTotals::default);
+        all[server] += totals;
+    }
 }
 
 /// Sorts by connection, then by their ends; those of connections below `middle` in one thread, the
@@ -103,12 +125,11 @@ fn pieces(connections: Connections, mut waits: &mut [Finding]) -> impl Iterator<
 
 /// The verdict on each connection, in its memory; its findings, one for each wait less those that are
 /// superseded, come before what is left of its waits.
-fn judge_some((connections, rest): &mut Piece<'_>, clock_ns: i64) -> Judged<Vec<Verdict>> {
+fn judge_some((connections, rest): &mut Piece<'_>, clock_ns: i64) -> JudgedPiece {
     let mut begin = 0;
     let (mut waits, mut findings) = (Vec::new(), Vec::new());
-    let mut first_finding = Vec::with_capacity(connections.len() + 1);
-    first_finding.push(0);
-    let (mut totals, mut count) = (Totals::default(), 0);
+    let mut judged = JudgedPiece::default();
+    judged.findings.reserve_exact(connections.len());
     let judge = |connection: Connection| {
         waits.clear();
         let own = rest[begin..].iter().take_while(|row| row.wait.connection == connection.id);
@@ -121,13 +142,29 @@ fn judge_some((connections, rest): &mut Piece<'_>, clock_ns: i64) -> Judged<Vec<
             finding.wait.facts |= fact::SUPERSEDED;
         }
         begin += waits.len();
-        count += findings.len();
-        first_finding.push(count);
-        totals.add(&verdict, &findings);
+        judged.findings.push(findings.len());
+        judged.totals.add(&verdict, &findings);
+        if let Some(server) = connection.exchanges.server {
+            judged.add_to_server(server as usize, &verdict);
+        }
         verdict
     };
     let verdicts = std::mem::take(connections).into_iter().map(judge).collect();
-    Judged { verdicts, first_finding, totals }
+    JudgedPiece { verdicts, ..judged }
+}
+
+impl JudgedPiece {
+    /// Adds a connection to the totals of its server.
+    fn add_to_server(&mut self, server: usize, verdict: &Verdict) {
+        match self.server_totals.last_mut() {
+            Some((last, totals)) if *last == server => totals.add(verdict),
+            _ => {
+                let mut totals = ServerTotals::default();
+                totals.add(verdict);
+                self.server_totals.push((server, totals));
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use crate::batch::{Batch, Captured};
 use crate::decode::Header;
 use crate::error::ScanError;
 use crate::flow::{Connection, Connections, Exchange, Exchanged, Mark, Side, Sinks};
-use crate::judging::{Judged, judge_all};
+use crate::judging::judge_all;
 use crate::progress::Progress;
 use crate::reader::{self, CaptureSummary};
 use crate::servers::{ServerExchanges, without_stalls};
@@ -227,19 +227,18 @@ impl Tracker {
         let mut findings = std::mem::take(&mut self.waits.kept);
         let clock_ns = reader::clock_ns(&captures);
         let connections = self.connections.len() as u64;
-        let Judged { verdicts, first_finding, totals } =
-            judge_all(self.connections, &mut findings, clock_ns);
-        let servers = without_stalls(self.exchanged.servers, &verdicts, &findings, &first_finding);
+        let judged = judge_all(self.connections, &mut findings, clock_ns);
+        let servers = without_stalls(self.exchanged.servers, &judged, &findings);
         Scan {
             captures,
             anonymized: None,
             connections,
-            verdicts,
+            verdicts: judged.verdicts,
             findings,
-            first_finding,
+            first_finding: judged.first_finding,
             exchanges: self.exchanged.all.map(|all| all.rows),
             servers,
-            totals,
+            totals: judged.totals,
             unlisted_waits: self.waits.unlisted,
             unlisted_wait_ns: self.waits.unlisted_ns,
         }

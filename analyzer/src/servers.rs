@@ -2,14 +2,13 @@
 
 use crate::both_cores::{in_order, on_both};
 use crate::evidence::ms;
-use crate::flow::{Endpoint, Latency, ServerLatency, Side, Suspect};
+use crate::flow::{Endpoint, Latency, ServerLatency, Suspect};
+use crate::judging::Judged;
 use crate::scan::{Scan, own};
-use crate::verdict::Finding;
-use crate::verdicts::Verdicts;
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use crate::verdict::{Finding, Verdict};
 use serde::Serialize;
 use std::convert::Infallible;
+use std::ops::AddAssign;
 
 /// One server endpoint; durations in ms. Percentiles of more than 128 exchanges
 /// are within 0.5 %.
@@ -56,6 +55,7 @@ impl Percentiles {
 #[derive(Debug, Clone)]
 pub struct ServerExchanges {
     pub server: Endpoint,
+    totals: ServerTotals,
     latency: Latency,
     /// Those with at least one stall.
     stalled: u64,
@@ -66,12 +66,11 @@ pub struct ServerExchanges {
 /// Suspects that are looked at in one go.
 const CHUNK: usize = 4096;
 
-/// Looks for stalls in the exchanges with a wait that may be one, now that all is judged.
+/// Looks for stalls in the exchanges with a wait that may be one, now that all is `judged`.
 pub fn without_stalls(
     mut servers: Vec<ServerLatency>,
-    verdicts: &Verdicts,
+    judged: &Judged,
     findings: &[Finding],
-    first: &[usize],
 ) -> Vec<ServerExchanges> {
     // In the order of the findings, so that both are gone through together.
     for server in &mut servers {
@@ -87,8 +86,8 @@ pub fn without_stalls(
         let (server, suspects) = pieces[piece];
         let mut rests = Vec::new();
         for suspects in suspects.chunk_by(|a, b| a.connection == b.connection) {
-            if let Some(index) = verdicts.index_of(suspects[0].connection) {
-                rests.extend(rests_of(suspects, own(findings, first, index)));
+            if let Some(index) = judged.verdicts.index_of(suspects[0].connection) {
+                rests.extend(rests_of(suspects, own(findings, &judged.first_finding, index)));
             }
         }
         (server, rests)
@@ -99,7 +98,8 @@ pub fn without_stalls(
         }
         Ok::<(), Infallible>(())
     });
-    servers.into_iter().zip(moved).map(|(server, moved)| moved_in(server, moved)).collect()
+    let all = servers.into_iter().zip(&judged.server_totals).zip(moved);
+    all.map(|((server, totals), moved)| moved_in(server, totals.clone(), moved)).collect()
 }
 
 /// Sorts by connection and time: each half for itself, in two threads where it pays.
@@ -140,16 +140,16 @@ impl Moved {
     }
 }
 
-fn moved_in(server: ServerLatency, moved: Option<Moved>) -> ServerExchanges {
+fn moved_in(server: ServerLatency, totals: ServerTotals, moved: Option<Moved>) -> ServerExchanges {
     let ServerLatency { server, latency, .. } = server;
     let stalled = moved.as_ref().map_or(0, |moved| moved.from.len());
     let predicted = moved.map(|moved| latency.moved(&moved.from, &moved.to));
-    ServerExchanges { server, latency, stalled, predicted }
+    ServerExchanges { server, totals, latency, stalled, predicted }
 }
 
-/// What the connections of one server add up to.
-#[derive(Default)]
-struct Totals {
+/// What the connections of one server add up to, those with exchanges.
+#[derive(Debug, Clone, Default)]
+pub struct ServerTotals {
     connections: u64,
     affected: u64,
     stalls: u64,
@@ -158,36 +158,43 @@ struct Totals {
     latency_stalled_ns: i64,
 }
 
+impl ServerTotals {
+    pub fn add(&mut self, verdict: &Verdict) {
+        *self += Self {
+            connections: 1,
+            affected: u64::from(verdict.stalls > 0),
+            stalls: u64::from(verdict.stalls),
+            stalled_ns: verdict.stalled_ns,
+            latency_ns: verdict.latency_ns,
+            latency_stalled_ns: verdict.exchanges_stalled_ns,
+        };
+    }
+}
+
+impl AddAssign for ServerTotals {
+    fn add_assign(&mut self, more: Self) {
+        self.connections += more.connections;
+        self.affected += more.affected;
+        self.stalls += more.stalls;
+        self.stalled_ns += more.stalled_ns;
+        self.latency_ns = self.latency_ns.saturating_add(more.latency_ns);
+        self.latency_stalled_ns += more.latency_stalled_ns;
+    }
+}
+
 /// All servers with complete exchanges: those that lose most to stalls first, then the busiest.
 pub fn servers(scan: &Scan, limit: usize) -> Vec<ServerRow> {
-    let mut totals = totals(scan);
-    let mut order: Vec<(&ServerExchanges, Totals)> = scan
-        .servers
-        .iter()
-        .map(|server| (server, totals.remove(&server.server).unwrap_or_default()))
-        .collect();
-    order.sort_by_key(|(server, totals)| {
-        (-totals.stalled_ns, std::cmp::Reverse(server.latency.len()), server.server)
+    let mut order: Vec<&ServerExchanges> = scan.servers.iter().collect();
+    order.sort_by_key(|server| {
+        let busiest = std::cmp::Reverse(server.latency.len());
+        (-server.totals.stalled_ns, busiest, server.server)
     });
     order.truncate(limit);
-    order.into_iter().map(|(server, totals)| row(server, &totals)).collect()
+    order.into_iter().map(row).collect()
 }
 
-fn totals(scan: &Scan) -> HashMap<Endpoint, Totals, RandomState> {
-    let mut by_server: HashMap<Endpoint, Totals, RandomState> = HashMap::default();
-    for verdict in scan.verdicts.iter().filter(|verdict| verdict.exchanges > 0) {
-        let totals = by_server.entry(verdict.end(Side::Server).endpoint).or_default();
-        totals.connections += 1;
-        totals.affected += u64::from(verdict.stalls > 0);
-        totals.stalls += u64::from(verdict.stalls);
-        totals.stalled_ns += verdict.stalled_ns;
-        totals.latency_ns = totals.latency_ns.saturating_add(verdict.latency_ns);
-        totals.latency_stalled_ns += verdict.exchanges_stalled_ns;
-    }
-    by_server
-}
-
-fn row(server: &ServerExchanges, totals: &Totals) -> ServerRow {
+fn row(server: &ServerExchanges) -> ServerRow {
+    let totals = &server.totals;
     let predicted = server.predicted.as_ref().unwrap_or(&server.latency);
     ServerRow {
         addr: server.server.addr.to_string(),
