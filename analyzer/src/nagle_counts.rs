@@ -1,6 +1,6 @@
 //! Is `TCP_NODELAY` in effect? What the connections of one party show.
 
-use crate::flow::Side;
+use crate::flow::{Endpoint, Side};
 use crate::scan::Scan;
 use crate::variant::Variant;
 use crate::verdict::{Nagle, Verdict};
@@ -41,18 +41,31 @@ impl Party {
 /// The parties that sent data, the one with most connections first.
 pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
     let mut counts: HashMap<Party, NagleCount, RandomState> = HashMap::default();
-    for (index, verdict) in scan.verdicts.iter().enumerate() {
-        for side in Side::BOTH.into_iter().filter(|side| verdict.end(*side).bytes > 0) {
-            let server_port = verdict.end(Side::Server).endpoint.port;
-            let addr = verdict.end(side).endpoint.addr;
-            let party = Party { is_server: side == Side::Server, addr, server_port };
-            counts.entry(party).or_default().add(verdict, side, index as u32);
+    let mut index = 0;
+    let of_one_server =
+        |a: &Verdict, b: &Verdict| a.end(Side::Server).endpoint == b.end(Side::Server).endpoint;
+    for run in scan.verdicts.blocks().flat_map(|block| block.chunk_by(of_one_server)) {
+        let Endpoint { addr, port: server_port } = run[0].end(Side::Server).endpoint;
+        let mut server = NagleCount::default();
+        for verdict in run {
+            if verdict.end(Side::Client).bytes > 0 {
+                let addr = verdict.end(Side::Client).endpoint.addr;
+                let client = Party { is_server: false, addr, server_port };
+                counts.entry(client).or_default().add(verdict, Side::Client, index);
+            }
+            if verdict.end(Side::Server).bytes > 0 {
+                server.add(verdict, Side::Server, index);
+            }
+            index += 1;
+        }
+        if server.connections() > 0 {
+            let party = Party { is_server: true, addr, server_port };
+            counts.entry(party).or_default().add_later(&server);
         }
     }
     let order = |(party, count): &(&Party, &NagleCount)| {
         let known = count.on + count.off > 0;
-        let connections = count.on + count.off + count.unknown;
-        (!known, Reverse(connections), party.is_server, party.server_port, party.addr)
+        (!known, Reverse(count.connections()), party.is_server, party.server_port, party.addr)
     };
     let mut first: Vec<_> = counts.iter().collect();
     if limit < first.len() {
@@ -64,6 +77,26 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
 }
 
 impl NagleCount {
+    fn connections(&self) -> u32 {
+        self.on + self.off + self.unknown
+    }
+
+    /// Adds those of connections with higher numbers.
+    fn add_later(&mut self, more: &Self) {
+        if self.on == 0 {
+            self.first_on = more.first_on;
+        }
+        if self.off == 0 {
+            self.first_off = more.first_off;
+        }
+        if self.variant == Variant::Unknown {
+            (self.variant, self.first_variant) = (more.variant, more.first_variant);
+        }
+        self.on += more.on;
+        self.off += more.off;
+        self.unknown += more.unknown;
+    }
+
     fn add(&mut self, verdict: &Verdict, side: Side, index: u32) {
         let end = verdict.end(side);
         let (count, first) = match end.nagle {

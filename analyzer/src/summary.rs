@@ -13,8 +13,12 @@ use crate::wait::fact;
 pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
     let mut affected: Vec<usize> =
         (0..scan.verdicts.len()).filter(|&index| scan.verdicts[index].stalls > 0).collect();
-    affected.sort_by_key(|&index| (-scan.verdicts[index].stalled_ns, index));
-    affected.truncate(limit);
+    let order = |index: &usize| (-scan.verdicts[*index].stalled_ns, *index);
+    if limit < affected.len() {
+        affected.select_nth_unstable_by_key(limit, order);
+        affected.truncate(limit);
+    }
+    affected.sort_by_key(order);
     affected
 }
 
