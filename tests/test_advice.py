@@ -15,8 +15,12 @@ from conversation import Conversation, write
 from nagle_scan import _core, advice
 from nagle_scan.advice import settings as known
 from nagle_scan.advice.programs import SERVICES, SETTINGS
+from nagle_scan.advice.setting import Setting
+from nagle_scan.advice.unnamed import SETTINGS as UNNAMED
 from nagle_scan.report.layout import WIDTH, printable
 from scapy.packet import Raw
+
+ALL = SETTINGS + UNNAMED
 
 REPLY = b"HTTP/1.1 200 OK\r\n%s\r\n\r\n"
 
@@ -45,8 +49,8 @@ def programs(role: str, port: int = 7001, *messages: bytes) -> list[str]:
 
 
 def test_every_setting_is_complete_has_a_source_and_is_there_once() -> None:
-    assert len(SETTINGS) >= 50
-    for setting in SETTINGS:
+    assert len(ALL) >= 50
+    for setting in ALL:
         assert setting.program
         assert setting.knob
         assert setting.role in ("", "client", "server")
@@ -55,10 +59,18 @@ def test_every_setting_is_complete_has_a_source_and_is_there_once() -> None:
         assert printable(str(setting)) == str(setting)
         assert setting.service in {"", *(service.name for service in SERVICES)}
         re.compile(setting.head)
-    keys = [(setting.program, setting.role, setting.service) for setting in SETTINGS]
+    keys = [(setting.program, setting.role, setting.service) for setting in ALL]
     assert len(set(keys)) == len(keys)
     names = [name for setting in SETTINGS for name in setting.server + setting.agent]
     assert len(set(names)) == len(names)
+
+
+def test_those_are_apart_that_nothing_in_a_capture_points_to() -> None:
+    def shows(setting: Setting) -> bool:
+        return any((setting.service, setting.server, setting.agent, setting.head))
+
+    assert all(map(shows, SETTINGS))
+    assert not any(map(shows, UNNAMED))
 
 
 def test_every_service_is_there_once_and_has_settings_for_both_roles_or_one() -> None:
@@ -70,7 +82,7 @@ def test_every_service_is_there_once_and_has_settings_for_both_roles_or_one() ->
 
 
 @pytest.mark.parametrize("setting", [s for s in SETTINGS if s.server])
-def test_a_server_header_names_its_program(setting: known.Setting) -> None:
+def test_a_server_header_names_its_program(setting: Setting) -> None:
     for name in setting.server:
         message = REPLY % b"Date: x\r\nserver: %s 1.2.3" % name.encode()
         assert programs("server", 7001, message)[0] == setting.program
@@ -78,7 +90,7 @@ def test_a_server_header_names_its_program(setting: known.Setting) -> None:
 
 
 @pytest.mark.parametrize("setting", [s for s in SETTINGS if s.agent])
-def test_a_user_agent_names_its_program(setting: known.Setting) -> None:
+def test_a_user_agent_names_its_program(setting: Setting) -> None:
     for name in setting.agent:
         message = b"POST / HTTP/1.1\r\nUser-Agent: %s1\r\n\r\n" % name.encode()
         assert programs("client", 7001, message)[0] == setting.program

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nagle_scan import _core
-from nagle_scan.advice.settings import Setting, is_http, likely, service_of
+from nagle_scan.advice.setting import Setting
+from nagle_scan.advice.settings import is_http, likely, service_of
 
 __all__ = ["HINTS", "REMEDIES", "Remedy", "Setting", "for_group", "hint", "is_stream", "test_well"]
 

@@ -1,4 +1,4 @@
-"""The settings of known programs, and which of them a capture points to."""
+"""Which settings of known programs a capture points to."""
 
 from __future__ import annotations
 
@@ -6,36 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from nagle_scan.advice.setting import Setting
+
 MAX_SETTINGS = 3
-
-
-class Setting(NamedTuple):
-    """What sets TCP_NODELAY in one program."""
-
-    program: str
-    knob: str
-    source: str
-    note: str = ""
-    role: str = ""
-    service: str = ""
-    server: tuple[str, ...] = ()
-    agent: tuple[str, ...] = ()
-    head: str = ""
-
-    def __str__(self) -> str:
-        """Program, setting, note and source in one line."""
-        note = f"{self.note}; " if self.note else ""
-        return f"{self.program}: {self.knob} ({note}{self.source})"
-
-    @property
-    def address(self) -> str:
-        """Where the source can be read."""
-        repository = re.fullmatch(r"([\w.-]+/[\w.-]+)([#:])(.+)", self.source)
-        if repository is None:
-            return self.source
-        name, kind, rest = repository.groups()
-        place = f"issues/{rest}" if kind == "#" else f"blob/HEAD/{rest}"
-        return f"https://github.com/{name}/{place}"
 
 
 class Hints(NamedTuple):
@@ -48,17 +21,9 @@ class Hints(NamedTuple):
 NONE = Hints()
 
 
-class Service(NamedTuple):
-    """A protocol, the ports where it is expected and by whom, and how its messages begin."""
-
-    name: str
-    ports: tuple[int, ...]
-    registry: str
-    head: str = ""
-
-
 def service_of(server_port: int, messages: Sequence[bytes]) -> tuple[str, str]:
     """The protocol's name and how that is known; empty where it is not."""
+    # Most calls of the command need no advice.
     from nagle_scan.advice.programs import SERVICES
 
     texts = [message.decode("latin-1") for message in messages]
@@ -79,8 +44,7 @@ def likely(role: str, server_port: int, messages: Sequence[bytes]) -> Hints:
     `messages` are first bytes of what it sent, where captured. What it says of itself comes before
     what its port suggests; where neither tells a program, none is named.
     """
-    # Most calls of the command need no advice.
-    from nagle_scan.advice.programs import SETTINGS
+    from nagle_scan.advice.programs import SETTINGS  # As above.
 
     of_role = [setting for setting in SETTINGS if setting.role in ("", role)]
     named = tuple(setting for setting in of_role if _is_named(setting, messages))

@@ -1,0 +1,56 @@
+"""What is known of a setting, and of a protocol whose programs have settings."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+
+class Setting(NamedTuple):
+    """What sets TCP_NODELAY in one program, and what shows in a capture that it may be this one.
+
+    One of `service`, `server`, `agent` and `head` is enough for that.
+    """
+
+    program: str
+    """As a person calls it."""
+    knob: str
+    """The setting or call, as it is written."""
+    source: str
+    """Where this was read: an address, owner/repository#number or owner/repository:path."""
+    note: str = ""
+    """When it is not needed, or what to look for instead."""
+    role: str = ""
+    """Only if this end holds data back: "client" or "server"."""
+    service: str = ""
+    """Only on these ports, or where messages begin like this: the name of a `Service`."""
+    server: tuple[str, ...] = ()
+    """Beginnings of the value of an HTTP Server header."""
+    agent: tuple[str, ...] = ()
+    """Beginnings of the value of an HTTP User-Agent header."""
+    head: str = ""
+    """A regular expression for the first bytes of a message."""
+
+    def __str__(self) -> str:
+        """Program, setting, note and source in one line."""
+        note = f"{self.note}; " if self.note else ""
+        return f"{self.program}: {self.knob} ({note}{self.source})"
+
+    @property
+    def address(self) -> str:
+        """Where the source can be read."""
+        repository = re.fullmatch(r"([\w.-]+/[\w.-]+)([#:])(.+)", self.source)
+        if repository is None:
+            return self.source
+        name, kind, rest = repository.groups()
+        place = f"issues/{rest}" if kind == "#" else f"blob/HEAD/{rest}"
+        return f"https://github.com/{name}/{place}"
+
+
+class Service(NamedTuple):
+    """A protocol, the ports where it is expected and by whom, and how its messages begin."""
+
+    name: str
+    ports: tuple[int, ...]
+    registry: str
+    head: str = ""
