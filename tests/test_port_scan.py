@@ -85,3 +85,20 @@ def test_a_connection_that_is_not_listed_is_named_so(scan: nagle_scan.Scan) -> N
         scan.connection(1)
     assert len(scan.segments(1)) == 1
     assert len(scan.segments(2)) == 2
+
+
+def test_what_is_open_at_the_end_is_told_in_the_order_of_the_connections(tmp_path: Path) -> None:
+    """Else two scans of one capture would differ, and so would what is listed of many waits."""
+    frames = list(to_ports(PORTS))
+    for number in range(40):
+        made = Conversation(("10.0.0.1", 40000 + number), now_ms=1000.0 + 3 * number)
+        made.open()
+        made.data("client", 6)
+        made.answer()
+        frames += records(made.frames)
+    path = tmp_path / "scan.pcap"
+    path.write_bytes(pcap(sorted(frames, key=lambda frame: frame[0])))
+    scan = nagle_scan.scan(path)
+    assert scan.core.summary().connections_not_listed > PORTS // 2 - BLOCK
+    listed = scan.exchanges["connection"]
+    assert (len(listed), listed.is_monotonic_increasing) == (40, True)

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 /// Connections of one block: 384 KiB, so that few of them take little memory, and many few blocks.
 pub const BLOCK_LEN: usize = 1024;
-/// So many blocks later, answers to what a port scan asked in a block are rare: 131,072 connections.
+/// So many blocks before the one that begins, a block is folded if it is one of a port scan: 131,072
+/// connections later, answers to it are rare.
 const FOLDED_AFTER: usize = 128;
 
 /// Connections by their numbers, from 0.
@@ -65,13 +66,16 @@ impl Connections {
         }
     }
 
-    /// All that are not folded away.
+    /// All that are not folded away, in the order of their numbers.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
-        let folded = self.folded.values_mut().flat_map(Folded::iter_mut);
-        self.blocks.iter_mut().flatten().chain(folded)
+        let mut folded = self.folded.iter_mut().peekable();
+        self.blocks.iter_mut().enumerate().flat_map(move |(place, block)| {
+            let others = folded.next_if(|(folded_place, _)| **folded_place == place);
+            block.iter_mut().chain(others.into_iter().flat_map(|(_, others)| others.iter_mut()))
+        })
     }
 
-    /// All that are not folded away, block by block.
+    /// As `iter_mut`, block by block.
     pub fn into_blocks(mut self) -> impl Iterator<Item = Vec<Connection>> {
         self.blocks.into_iter().enumerate().map(move |(place, block)| {
             self.folded.remove(&place).map_or(block, Folded::into_connections)

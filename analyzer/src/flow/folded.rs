@@ -3,14 +3,14 @@
 use super::connection::Connection;
 use super::half::Asked;
 use super::table::Ends;
-use hashbrown::HashMap;
+use std::collections::BTreeMap;
 
 /// The connections of one block, by their numbers.
 #[derive(Debug, Default)]
 pub struct Folded {
-    /// In the order of their numbers.
+    /// In the order of their numbers, as the others are.
     unanswered: Vec<Unanswered>,
-    others: HashMap<u32, Connection, foldhash::fast::RandomState>,
+    others: BTreeMap<u32, Connection>,
 }
 
 /// A SYN that nothing followed so far.
@@ -50,15 +50,13 @@ impl Folded {
         self.others.get_mut(&id)
     }
 
-    /// Those that were answered.
+    /// Those that were answered, in the order of their numbers.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
         self.others.values_mut()
     }
 
-    /// As `iter_mut`, in the order of their numbers.
+    /// As `iter_mut`.
     pub fn into_connections(self) -> Vec<Connection> {
-        let mut connections: Vec<Connection> = self.others.into_values().collect();
-        connections.sort_unstable_by_key(|connection| connection.id);
-        connections
+        self.others.into_values().collect()
     }
 }
