@@ -27,6 +27,7 @@ from conversation import (
     pcapng,
     records,
     stalled,
+    write,
 )
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import (
@@ -536,6 +537,32 @@ def test_two_small_segments_in_flight_prove_nodelay(scan_frames: Scanned) -> Non
     made.open()
     nagle_off(made)
     assert scan_frames(made.frames).connections.at[0, "client_nagle"] == "off"
+
+
+def test_each_answer_on_a_port_is_proven_by_its_first_connection(tmp_path: Path) -> None:
+    """One client calls two servers in turn, with TCP_NODELAY and without."""
+    made = []
+    for number, (port, holds) in enumerate(
+        [(8000, True), (8001, False), (8000, False), (8001, True), (8000, True), (8001, False)]
+    ):
+        one = Conversation(
+            ("10.0.0.1", 40000 + number), ("10.0.0.2", port), now_ms=number * 10_000.0
+        )
+        one.open()
+        for _ in range(3):
+            one.stall() if holds else nagle_off(one)
+        made.append(one)
+    scan = nagle_scan.scan(write(tmp_path / "a.pcap", interleaved(*made)))
+    rows = {row.server_port: row for row in scan.core.nagle(9) if row.side == "client"}
+    assert {port: (row.on, row.off, row.unknown) for port, row in rows.items()} == {
+        8000: (2, 1, 0),
+        8001: (1, 2, 0),
+    }
+    proofs = {
+        port: [proof[0] for proof in (row.on_proof, row.off_proof) if proof]
+        for port, row in rows.items()
+    }
+    assert proofs == {8000: [0, 2], 8001: [3, 1]}
 
 
 def test_shorter_waits_than_asked_for_are_left_out(tmp_path: Path) -> None:

@@ -87,15 +87,15 @@ impl Lookups {
     /// Looks all connections up at once: so the misses of the cache overlap.
     pub fn find(&mut self, table: &mut Table, batch: &mut Batch) {
         let first = batch.segments.len() - self.all.len();
-        let opened = &mut batch.opened;
         for (captured, sought) in batch.segments[first..].iter_mut().zip(&self.all) {
             let header = &captured.header;
             let found = match sought {
-                Sought::V4(lookup) => table.find_v4(lookup, header, opened),
-                Sought::V6(index) => table.find_v6(&self.v6[*index as usize], header, opened),
+                Sought::V4(lookup) => table.find_v4(lookup, header),
+                Sought::V6(index) => table.find_v6(&self.v6[*index as usize], header),
             };
             captured.connection_and_side = found.connection << 1 | found.by as u32;
         }
+        table.give_opened(&mut batch.opened);
         self.all.clear();
         self.v6.clear();
     }

@@ -16,9 +16,6 @@ pub enum Column {
 /// Columns in their order, by name.
 pub type Table = Vec<(&'static str, Column)>;
 
-/// Rows whose columns are worked out at once: they are read once for each column, and stay in cache.
-pub const BLOCK: usize = 4096;
-
 /// Rows in blocks, some of which the table keeps: so many of the first half of the blocks, and so many
 /// of the second.
 pub struct Halves<'a, T> {
@@ -44,7 +41,7 @@ impl<'a, T: Sync> Halves<'a, T> {
         let [first_rows, second_rows] = self.kept;
         let mut whole = of_block(&[]);
         for (_, column) in &mut whole {
-            column.resize(first_rows + second_rows);
+            *column = column.zeros(first_rows + second_rows);
         }
         let halves = whole.iter_mut().map(|(_, column)| column.split_at_mut(first_rows));
         let (first_half, second_half): (Vec<_>, Vec<_>) = halves.unzip();
@@ -76,13 +73,14 @@ enum Rows<'a> {
 }
 
 impl Column {
-    fn resize(&mut self, rows: usize) {
+    /// A column of the same kind, of nothing but zeros or what comes next to them.
+    fn zeros(&self, rows: usize) -> Self {
         match self {
-            Self::Integers(values) => *values = vec![0; rows],
-            Self::Floats(values) => *values = vec![0.0; rows],
-            Self::Flags(values) => *values = vec![false; rows],
-            Self::Texts(values) => *values = vec![String::new(); rows],
-            Self::Categories(values, _) => *values = vec![0; rows],
+            Self::Integers(_) => Self::Integers(vec![0; rows]),
+            Self::Floats(_) => Self::Floats(vec![0.0; rows]),
+            Self::Flags(_) => Self::Flags(vec![false; rows]),
+            Self::Texts(_) => Self::Texts(vec![String::new(); rows]),
+            Self::Categories(_, names) => Self::Categories(vec![0; rows], names.clone()),
         }
     }
 
@@ -120,9 +118,13 @@ impl Rows<'_> {
 }
 
 /// Moves `values` to the first `rows`, and leaves the others.
+///
+/// # Panics
+/// There are more values than rows: a table whose rows were miscounted is wrong throughout.
 #[expect(clippy::mut_mut, reason = "what is written goes from the slice")]
 fn fill<T>(rows: &mut &mut [T], values: Vec<T>) {
-    let next = rows.split_off_mut(..values.len()).unwrap_or_default();
+    let (next, rest) = std::mem::take(rows).split_at_mut(values.len());
+    *rows = rest;
     next.iter_mut().zip(values).for_each(|(row, value)| *row = value);
 }
 

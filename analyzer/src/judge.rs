@@ -129,7 +129,7 @@ fn end(connection: &Connection, side: Side, findings: &[Finding], lock: &Lock) -
     let told = !findings.is_empty()
         || unseen_bytes > 0
         || [retransmitted, duplicated, reordered] != [0; 3];
-    // Nothing of it for most of millions.
+    // Most ends have nothing to tell.
     let detail = told.then(|| {
         let (variant, variant_proof) = Variant::of(nagle, half, side, findings);
         let delayed_acks = timer(half, side, findings);

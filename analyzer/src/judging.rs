@@ -23,7 +23,7 @@ impl Finding {
 const _: () = assert!(
     align_of::<Verdict>() == align_of::<Connection>()
         && (BLOCK_LEN * size_of::<Connection>()).is_multiple_of(size_of::<Verdict>()),
-    "else the memory would have to be another"
+    "a block of connections must hold whole verdicts, aligned alike, or they need memory of their own"
 );
 
 /// Connections in the order of their numbers, and their waits.
@@ -45,15 +45,20 @@ pub struct Judged {
 struct JudgedPiece {
     verdicts: Vec<Verdict>,
     /// How many findings each has.
-    findings: Vec<usize>,
+    finding_counts: Vec<usize>,
     totals: Totals,
     /// Of connections that follow one another, with the place of their server.
     server_totals: Vec<(usize, ServerTotals)>,
 }
 
-/// Judges `connections` by their waits; the capture's clock ticks every
+/// Judges `connections` of so many `servers` by their waits; the capture's clock ticks every
 /// `clock_ns`. The waits become findings where they lie, in the order of their connections.
-pub fn judge_all(connections: Connections, waits: &mut Vec<Finding>, clock_ns: i64) -> Judged {
+pub fn judge_all(
+    connections: Connections,
+    waits: &mut Vec<Finding>,
+    servers: usize,
+    clock_ns: i64,
+) -> Judged {
     sort(waits, connections.len() as u32 / 2);
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Piece<'_>>> = pieces(connections, waits).map(Mutex::new).collect();
@@ -63,16 +68,19 @@ pub fn judge_all(connections: Connections, waits: &mut Vec<Finding>, clock_ns: i
     };
     let mut blocks = Vec::with_capacity(pieces.len());
     let mut judged = Judged::default();
+    judged.server_totals.resize_with(servers, ServerTotals::default);
     let mut end = 0;
     judged.first_finding.push(end);
     let Ok(()) = in_order(pieces.len(), work, |piece| {
-        for count in piece.findings {
+        for count in piece.finding_counts {
             end += count;
             judged.first_finding.push(end);
         }
         blocks.push(piece.verdicts);
         judged.totals += piece.totals;
-        add_by_server(&mut judged.server_totals, piece.server_totals);
+        for (server, totals) in piece.server_totals {
+            judged.server_totals[server] += totals;
+        }
         Ok::<(), Infallible>(())
     });
     drop(pieces);
@@ -80,13 +88,6 @@ pub fn judge_all(connections: Connections, waits: &mut Vec<Finding>, clock_ns: i
         waits.retain(|finding| !finding.wait.is(fact::SUPERSEDED));
     }
     Judged { verdicts: Verdicts::new(blocks), ..judged }
-}
-
-fn add_by_server(all: &mut Vec<ServerTotals>, more: Vec<(usize, ServerTotals)>) {
-    for (server, totals) in more {
-        all.resize_with(all.len().max(server + 1), ServerTotals::default);
-        all[server] += totals;
-    }
 }
 
 /// Sorts by connection, then by their ends; those of connections below `middle` in one thread, the
@@ -129,8 +130,8 @@ fn judge_some((connections, rest): &mut Piece<'_>, clock_ns: i64) -> JudgedPiece
     let mut begin = 0;
     let (mut waits, mut findings) = (Vec::new(), Vec::new());
     let mut judged = JudgedPiece::default();
-    judged.findings.reserve_exact(connections.len());
-    let judge = |connection: Connection| {
+    judged.finding_counts.reserve_exact(connections.len());
+    let judge_one = |connection: Connection| {
         waits.clear();
         let own = rest[begin..].iter().take_while(|row| row.wait.connection == connection.id);
         waits.extend(own.map(|row| row.wait));
@@ -142,14 +143,14 @@ fn judge_some((connections, rest): &mut Piece<'_>, clock_ns: i64) -> JudgedPiece
             finding.wait.facts |= fact::SUPERSEDED;
         }
         begin += waits.len();
-        judged.findings.push(findings.len());
+        judged.finding_counts.push(findings.len());
         judged.totals.add(&verdict, &findings);
         if let Some(server) = connection.exchanges.server {
             judged.add_to_server(server as usize, &verdict);
         }
         verdict
     };
-    let verdicts = std::mem::take(connections).into_iter().map(judge).collect();
+    let verdicts = std::mem::take(connections).into_iter().map(judge_one).collect();
     JudgedPiece { verdicts, ..judged }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::flow::{Endpoint, Side};
 use crate::scan::Scan;
+use crate::summary::first_by_key;
 use crate::variant::Variant;
 use crate::verdict::{Nagle, Verdict};
 use foldhash::fast::RandomState;
@@ -51,10 +52,11 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
             if verdict.end(Side::Client).bytes > 0 {
                 let addr = verdict.end(Side::Client).endpoint.addr;
                 let client = Party { is_server: false, addr, server_port };
-                counts.entry(client).or_default().add(verdict, Side::Client, index);
+                let one = NagleCount::of(verdict, Side::Client, index);
+                counts.entry(client).or_default().add_later(&one);
             }
             if verdict.end(Side::Server).bytes > 0 {
-                server.add(verdict, Side::Server, index);
+                server.add_later(&NagleCount::of(verdict, Side::Server, index));
             }
             index += 1;
         }
@@ -63,22 +65,31 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
             counts.entry(party).or_default().add_later(&server);
         }
     }
-    let order = |(party, count): &(&Party, &NagleCount)| {
+    let order = |(party, count): &(Party, NagleCount)| {
         let known = count.on + count.off > 0;
         (!known, Reverse(count.connections()), party.is_server, party.server_port, party.addr)
     };
-    let mut first: Vec<_> = counts.iter().collect();
-    if limit < first.len() {
-        first.select_nth_unstable_by_key(limit, order);
-        first.truncate(limit);
-    }
-    first.sort_unstable_by_key(order);
-    first.into_iter().map(|(party, count)| (*party, count.clone())).collect()
+    first_by_key(counts.into_iter().collect(), limit, order)
 }
 
 impl NagleCount {
     fn connections(&self) -> u32 {
         self.on + self.off + self.unknown
+    }
+
+    /// What one connection shows.
+    fn of(verdict: &Verdict, side: Side, index: u32) -> Self {
+        let end = verdict.end(side);
+        let one = |nagle| u32::from(end.nagle == nagle);
+        Self {
+            on: one(Nagle::On),
+            off: one(Nagle::Off),
+            unknown: one(Nagle::Unknown),
+            first_on: index,
+            first_off: index,
+            first_variant: index,
+            variant: end.detail().variant,
+        }
     }
 
     /// Adds those of connections with higher numbers.
@@ -95,26 +106,6 @@ impl NagleCount {
         self.on += more.on;
         self.off += more.off;
         self.unknown += more.unknown;
-    }
-
-    fn add(&mut self, verdict: &Verdict, side: Side, index: u32) {
-        let end = verdict.end(side);
-        let (count, first) = match end.nagle {
-            Nagle::On => (&mut self.on, &mut self.first_on),
-            Nagle::Off => (&mut self.off, &mut self.first_off),
-            Nagle::Unknown => {
-                self.unknown += 1;
-                return;
-            }
-        };
-        if *count == 0 {
-            *first = index;
-        }
-        *count += 1;
-        let variant = end.detail().variant;
-        if self.variant == Variant::Unknown && variant != Variant::Unknown {
-            (self.variant, self.first_variant) = (variant, index);
-        }
     }
 
     /// One connection and two frames that prove `on`.

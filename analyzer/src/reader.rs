@@ -147,7 +147,7 @@ impl Reader {
             self.frames += 1;
             if summary.link_type.is_none() {
                 summary.begin(&frame);
-                self.begin(previous, frame.time_ns);
+                self.part_from(previous, frame.time_ns);
             }
             summary.count(&frame);
             match decode::plain_segment(frame.link_type, frame.data) {
@@ -165,9 +165,10 @@ impl Reader {
         Ok(())
     }
 
-    /// The first frame of a capture comes at `time_ns`.
+    /// A capture whose first frame comes at `time_ns` has nothing to do with a previous one that it
+    /// overlaps with.
     #[cold]
-    fn begin(&mut self, previous: Option<&CaptureSummary>, time_ns: i64) {
+    fn part_from(&mut self, previous: Option<&CaptureSummary>, time_ns: i64) {
         if previous.is_some_and(|last| last.overlaps(time_ns)) {
             self.hand_over();
             self.table.forget();
@@ -186,6 +187,7 @@ impl Reader {
     /// Takes a frame whose headers may lie anywhere, if the filter lets it pass; else tells why not.
     #[inline(never)]
     fn take_any(&mut self, frame: &Frame<'_>) -> Result<Option<Skip>, ScanError> {
+        // Frames that are left out fill no look-ups, which else tell how far this is.
         self.progress.set_packets(self.frames);
         if let Some(filter) = &mut self.filter
             && !filter.matches(frame)?

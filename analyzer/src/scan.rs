@@ -227,8 +227,10 @@ impl Tracker {
         let mut findings = std::mem::take(&mut self.waits.kept);
         let clock_ns = reader::clock_ns(&captures);
         let connections = self.connections.len() as u64;
-        let judged = judge_all(self.connections, &mut findings, clock_ns);
-        let servers = without_stalls(self.exchanged.servers, &judged, &findings);
+        let servers = self.exchanged.servers;
+        let mut judged = judge_all(self.connections, &mut findings, servers.len(), clock_ns);
+        let server_totals = std::mem::take(&mut judged.server_totals);
+        let servers = without_stalls(servers, server_totals, &judged, &findings);
         Scan {
             captures,
             anonymized: None,

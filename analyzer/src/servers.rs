@@ -66,9 +66,11 @@ pub struct ServerExchanges {
 /// Suspects that are looked at in one go.
 const CHUNK: usize = 4096;
 
-/// Looks for stalls in the exchanges with a wait that may be one, now that all is `judged`.
+/// Looks for stalls in the exchanges with a wait that may be one, now that all is `judged`. There are
+/// `totals` of each server.
 pub fn without_stalls(
     mut servers: Vec<ServerLatency>,
+    totals: Vec<ServerTotals>,
     judged: &Judged,
     findings: &[Finding],
 ) -> Vec<ServerExchanges> {
@@ -98,8 +100,8 @@ pub fn without_stalls(
         }
         Ok::<(), Infallible>(())
     });
-    let all = servers.into_iter().zip(&judged.server_totals).zip(moved);
-    all.map(|((server, totals), moved)| moved_in(server, totals.clone(), moved)).collect()
+    let all = servers.into_iter().zip(totals).zip(moved);
+    all.map(|((server, totals), moved)| moved_in(server, totals, moved)).collect()
 }
 
 /// Sorts by connection and time: each half for itself, in two threads where it pays.

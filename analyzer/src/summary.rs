@@ -11,15 +11,19 @@ use crate::wait::fact;
 
 /// Indices of the affected connections, the worst first, at most `limit`.
 pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
-    let mut affected: Vec<usize> =
+    let affected: Vec<usize> =
         (0..scan.verdicts.len()).filter(|&index| scan.verdicts[index].stalls > 0).collect();
-    let order = |index: &usize| (-scan.verdicts[*index].stalled_ns, *index);
-    if limit < affected.len() {
-        affected.select_nth_unstable_by_key(limit, order);
-        affected.truncate(limit);
+    first_by_key(affected, limit, |index| (-scan.verdicts[*index].stalled_ns, *index))
+}
+
+/// The first `limit` of `rows` in the order of their keys, which all differ.
+pub fn first_by_key<T, K: Ord>(mut rows: Vec<T>, limit: usize, key: impl Fn(&T) -> K) -> Vec<T> {
+    if limit < rows.len() {
+        rows.select_nth_unstable_by_key(limit, &key);
+        rows.truncate(limit);
     }
-    affected.sort_by_key(order);
-    affected
+    rows.sort_unstable_by_key(key);
+    rows
 }
 
 /// The stall to show: of the cause and the side that cost most, the surest, and among those the
@@ -111,7 +115,7 @@ pub fn causes(scan: &Scan) -> Vec<CauseTotal> {
 
 /// The longest waits that are no stalls; those of idle clients last, since they are no problem.
 pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&Verdict, &Finding)> {
-    let mut waits: Vec<_> = scan
+    let waits: Vec<_> = scan
         .verdicts
         .iter()
         .enumerate()
@@ -127,12 +131,7 @@ pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&Verdict, &Finding)> {
             && !wait.is(fact::OWN_DATA_BEFORE);
         (idle_client, -wait.wait_ns(), wait.to.frame, wait.by as u8)
     };
-    if limit < waits.len() {
-        waits.select_nth_unstable_by_key(limit, order);
-        waits.truncate(limit);
-    }
-    waits.sort_by_key(order);
-    waits
+    first_by_key(waits, limit, order)
 }
 
 impl CaptureSummary {

@@ -4,14 +4,16 @@
 
 use crate::causes::Cause;
 use crate::column::{
-    BLOCK, Column, Halves, Table, categories, durations, floats, integers, maybe, sides, texts,
-    times,
+    Column, Halves, Table, categories, durations, floats, integers, maybe, sides, texts, times,
 };
 use crate::flow::{Exchange, Side};
 use crate::scan::{Scan, TrackedSegment};
 use crate::servers::{Percentiles, servers as server_rows, stalls_in};
 use crate::variant::Variant;
 use crate::verdict::{CapturePoint, Confidence, Finding, Nagle, Verdict};
+
+/// Findings whose columns are worked out at once: they are read once for each column, and stay in cache.
+const FINDINGS_AT_ONCE: usize = 4096;
 
 /// One row per connection, in the order of their ids.
 pub fn connections(scan: &Scan) -> Table {
@@ -98,9 +100,24 @@ fn end_columns(
 
 /// One row per stall, grouped by connection, in the order of time.
 pub fn stalls(scan: &Scan) -> Table {
-    halves(scan, true).table(|block| {
-        let rows: Vec<_> = block.iter().filter(|finding| finding.cause.is_stall()).collect();
-        stall_columns(scan, &rows)
+    of_findings(scan, true, |rows| stall_columns(scan, rows))
+}
+
+/// One row per wait that is no stall.
+pub fn waits(scan: &Scan) -> Table {
+    of_findings(scan, false, wait_columns)
+}
+
+/// Of all findings the stalls, or the others.
+fn of_findings(scan: &Scan, stalls: bool, columns: impl Fn(&[&Finding]) -> Table + Sync) -> Table {
+    let blocks: Vec<&[Finding]> = scan.findings.chunks(FINDINGS_AT_ONCE).collect();
+    let first = blocks.len() / 2 * FINDINGS_AT_ONCE;
+    let kept = |findings: usize, of_them: usize| if stalls { of_them } else { findings - of_them };
+    let before = kept(first, scan.stalls_before(first));
+    let all = kept(scan.findings.len(), scan.totals.stalls as usize);
+    Halves { blocks, kept: [before, all - before] }.table(|block| {
+        let rows = block.iter().filter(|finding| finding.cause.is_stall() == stalls);
+        columns(&rows.collect::<Vec<_>>())
     })
 }
 
@@ -127,27 +144,6 @@ fn stall_columns(scan: &Scan, rows: &[&Finding]) -> Table {
         ),
         ("release_ms", durations(rows, |row| row.wait.release_ns())),
     ]
-}
-
-/// All findings, of which the stalls are kept or the others.
-fn halves(scan: &Scan, stalls: bool) -> Halves<'_, Finding> {
-    let blocks: Vec<&[Finding]> = scan.findings.chunks(BLOCK).collect();
-    let first = blocks.len() / 2 * BLOCK;
-    let stalls_in = [scan.stalls_before(first), scan.stalls_before(scan.findings.len())];
-    let kept = |findings: usize, stall_rows: usize| match stalls {
-        true => stall_rows,
-        false => findings - stall_rows,
-    };
-    let [before, all] = [kept(first, stalls_in[0]), kept(scan.findings.len(), stalls_in[1])];
-    Halves { blocks, kept: [before, all - before] }
-}
-
-/// One row per wait that is no stall.
-pub fn waits(scan: &Scan) -> Table {
-    halves(scan, false).table(|block| {
-        let rows: Vec<_> = block.iter().filter(|finding| !finding.cause.is_stall()).collect();
-        wait_columns(&rows)
-    })
 }
 
 fn wait_columns(rows: &[&Finding]) -> Table {

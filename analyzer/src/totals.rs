@@ -40,6 +40,7 @@ pub struct Totals {
     pub affected_stalled_ns: i64,
     /// By [`Confidence`](crate::verdict::Confidence).
     pub stalls_by_confidence: [u64; 3],
+    /// Connections where a stall can be told from its absence.
     pub conclusive: u64,
     /// Connections of which only one direction was captured.
     pub one_sided: u64,
@@ -52,23 +53,31 @@ pub struct Totals {
 impl Totals {
     /// Adds a connection with its findings.
     pub fn add(&mut self, verdict: &Verdict, findings: &[Finding]) {
+        *self += Self::of(verdict, findings);
+    }
+
+    fn of(verdict: &Verdict, findings: &[Finding]) -> Self {
+        let is_affected = verdict.stalls > 0;
         let has_data = verdict.ends.iter().any(|end| end.bytes > 0);
-        if verdict.stalls > 0 {
-            self.affected_connections += 1;
-            self.affected_exchanges += u64::from(verdict.exchanges);
-            self.affected_latency_ns = self.affected_latency_ns.saturating_add(verdict.latency_ns);
-            self.affected_stalled_ns += verdict.exchanges_stalled_ns;
-        }
-        self.stalls += u64::from(verdict.stalls);
-        self.stalled_ns += verdict.stalled_ns;
-        self.exchanges += u64::from(verdict.exchanges);
+        let affected = |value: i64| if is_affected { value } else { 0 };
+        let mut stalls_by_confidence = [0; 3];
         for finding in findings.iter().filter(|finding| finding.cause.is_stall()) {
-            self.stalls_by_confidence[finding.confidence as usize] += 1;
+            stalls_by_confidence[finding.confidence as usize] += 1;
         }
-        self.conclusive += u64::from(verdict.is_conclusive());
-        self.one_sided += u64::from(verdict.is_one_sided());
-        self.blurred += u64::from(is_blurred(verdict, findings));
-        self.without_handshake += u64::from(!verdict.handshake && has_data);
+        Self {
+            affected_connections: is_affected.into(),
+            stalls: verdict.stalls.into(),
+            stalled_ns: verdict.stalled_ns,
+            exchanges: verdict.exchanges.into(),
+            affected_exchanges: affected(verdict.exchanges.into()) as u64,
+            affected_latency_ns: affected(verdict.latency_ns),
+            affected_stalled_ns: affected(verdict.exchanges_stalled_ns),
+            stalls_by_confidence,
+            conclusive: verdict.is_conclusive().into(),
+            one_sided: verdict.is_one_sided().into(),
+            blurred: is_blurred(verdict, findings).into(),
+            without_handshake: (!verdict.handshake && has_data).into(),
+        }
     }
 
     pub fn outcome(&self) -> Outcome {

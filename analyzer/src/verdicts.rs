@@ -24,7 +24,7 @@ impl Verdicts {
         self.blocks.len().saturating_sub(1) * BLOCK_LEN + last_len
     }
 
-    pub fn get(&self, index: usize) -> Option<&Verdict> {
+    fn get(&self, index: usize) -> Option<&Verdict> {
         self.blocks.get(index / BLOCK_LEN)?.get(index % BLOCK_LEN)
     }
 
@@ -78,7 +78,7 @@ mod tests {
         let endpoint = Endpoint { addr: [10, 0, 0, 1].into(), port: 80 };
         let mut connections = Connections::default();
         (0..count).for_each(|_| connections.open(Ends { client: endpoint, server: endpoint }));
-        judge_all(connections, &mut Vec::new(), 1_000).verdicts.iter().cloned().collect()
+        judge_all(connections, &mut Vec::new(), 0, 1_000).verdicts.iter().cloned().collect()
     }
 
     #[test]

@@ -50,6 +50,8 @@ struct Flows {
     seed: RandomState,
     /// Of each connection.
     bases: Vec<Base>,
+    /// Connections that were opened and not told yet.
+    opened: Vec<Ends>,
 }
 
 /// What is found in the table: the number of a connection times four, and two facts.
@@ -86,25 +88,21 @@ impl Table {
         lookup
     }
 
-    /// The connection of a segment; opens one where needed, and adds it to `opened`.
+    /// The connection of a segment; opens one where needed.
     #[inline]
-    pub fn find_v4(
-        &mut self,
-        lookup: &Lookup<KeyV4>,
-        header: &Header,
-        opened: &mut Vec<Ends>,
-    ) -> Found {
-        self.flows.find(&mut self.v4, lookup, header, opened)
+    pub fn find_v4(&mut self, lookup: &Lookup<KeyV4>, header: &Header) -> Found {
+        self.flows.find(&mut self.v4, lookup, header)
     }
 
     /// As `find_v4`.
-    pub fn find_v6(
-        &mut self,
-        lookup: &Lookup<KeyV6>,
-        header: &Header,
-        opened: &mut Vec<Ends>,
-    ) -> Found {
-        self.flows.find(&mut self.v6, lookup, header, opened)
+    pub fn find_v6(&mut self, lookup: &Lookup<KeyV6>, header: &Header) -> Found {
+        self.flows.find(&mut self.v6, lookup, header)
+    }
+
+    /// Moves the connections that were opened since the last time to `opened`, in the order of their
+    /// numbers.
+    pub fn give_opened(&mut self, opened: &mut Vec<Ends>) {
+        opened.append(&mut self.flows.opened);
     }
 
     /// What follows belongs to other connections, even between the same ports: another capture
@@ -122,12 +120,11 @@ impl Flows {
         slots: &mut Slots<Key<A>>,
         lookup: &Lookup<Key<A>>,
         header: &Header,
-        opened: &mut Vec<Ends>,
     ) -> Found {
         let flow = slots.find(lookup.hash, lookup.key).map(Flow);
         match flow.filter(|flow| flow.is_settled() && !header.is_opening()) {
             Some(flow) => flow.found(lookup.from_low),
-            None => self.find_or_open(slots, flow, lookup, header, opened),
+            None => self.find_or_open(slots, flow, lookup, header),
         }
     }
 
@@ -139,7 +136,6 @@ impl Flows {
         flow: Option<Flow>,
         lookup: &Lookup<Key<A>>,
         header: &Header,
-        opened: &mut Vec<Ends>,
     ) -> Found {
         let from_low = lookup.from_low;
         let going_on = flow.filter(|flow| {
@@ -152,7 +148,7 @@ impl Flows {
         let flow = flow.settled(base.known == [true; 2]);
         slots.set(lookup.hash, lookup.key, flow.0, |key| key.hash(&self.seed));
         if going_on.is_none() {
-            opened.push(lookup.key.ends(flow.is_client_low()));
+            self.opened.push(lookup.key.ends(flow.is_client_low()));
         }
         flow.found(from_low)
     }
