@@ -85,7 +85,7 @@ impl Column {
     }
 
     fn split_at_mut(&mut self, at: usize) -> (Rows<'_>, Rows<'_>) {
-        fn halves<'a, T>(
+        fn parts<'a, T>(
             values: &'a mut [T],
             at: usize,
             rows: fn(&'a mut [T]) -> Rows<'a>,
@@ -94,11 +94,11 @@ impl Column {
             (rows(first), rows(second))
         }
         match self {
-            Self::Integers(values) => halves(values, at, Rows::Integers),
-            Self::Floats(values) => halves(values, at, Rows::Floats),
-            Self::Flags(values) => halves(values, at, Rows::Flags),
-            Self::Texts(values) => halves(values, at, Rows::Texts),
-            Self::Categories(values, _) => halves(values, at, Rows::Categories),
+            Self::Integers(values) => parts(values, at, Rows::Integers),
+            Self::Floats(values) => parts(values, at, Rows::Floats),
+            Self::Flags(values) => parts(values, at, Rows::Flags),
+            Self::Texts(values) => parts(values, at, Rows::Texts),
+            Self::Categories(values, _) => parts(values, at, Rows::Categories),
         }
     }
 }

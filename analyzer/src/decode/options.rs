@@ -16,6 +16,12 @@ pub struct Options {
 
 /// NOP NOP, kind 8, length 10: how nearly every stack begins timestamps (RFC 7323, appendix A).
 const TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
+/// SACK permitted, then timestamps, in a SYN of Linux (`tcp_options_write`): after the MSS, before
+/// NOP and the window scale.
+const SACK_TIMESTAMPS: [u8; 4] = [4, 2, 8, 10];
+
+/// RFC 7323, section 2.3: a larger shift counts as this.
+const MAX_SHIFT: u8 = 14;
 
 impl Options {
     /// Reads the options until their end or the first that makes no sense (RFC 9293, section 3.1).
@@ -23,14 +29,19 @@ impl Options {
         Self { cut, ..all_options(bytes) }
     }
 
-    /// Reads no options, or timestamps alone; leaves others to [`Options::read`].
+    /// Reads no options, timestamps alone, or those of Linux's SYN; leaves others to [`Options::read`].
     #[inline]
     pub fn plain(bytes: &[u8]) -> Option<Self> {
-        if bytes.is_empty() {
-            return Some(Self::default());
+        match *bytes.as_chunks().0 {
+            [] => Some(Self::default()),
+            [TIMESTAMPS, tsval, _tsecr] => Some(Self { tsval, has_tsval: true, ..Self::default() }),
+            [[2, 4, high, low], SACK_TIMESTAMPS, tsval, _tsecr, [1, 3, 3, shift]] => {
+                let mss = u16::from_be_bytes([high, low]);
+                let window_scale = Some(shift.min(MAX_SHIFT));
+                Some(Self { mss, window_scale, tsval, has_tsval: true, cut: false })
+            }
+            _ => None,
         }
-        let [start, tsval, _tsecr] = *<&[[u8; 4]; 3]>::try_from(bytes.as_chunks().0).ok()?;
-        (start == TIMESTAMPS).then(|| Self { tsval, has_tsval: true, ..Self::default() })
     }
 
     /// Timestamp value (RFC 7323). The option takes 12 bytes from each segment.
@@ -50,8 +61,7 @@ fn all_options(mut bytes: &[u8]) -> Options {
                 rest
             }
             &[3, 3, shift, ref rest @ ..] => {
-                // RFC 7323, section 2.3: a shift above 14 counts as 14.
-                found.window_scale = Some(shift.min(14));
+                found.window_scale = Some(shift.min(MAX_SHIFT));
                 rest
             }
             &[8, 10, t0, t1, t2, t3, _, _, _, _, ref rest @ ..] => {

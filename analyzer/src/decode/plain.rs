@@ -14,7 +14,7 @@ const ETHERTYPE: std::ops::Range<usize> = 12..14;
 /// Version and length of an IPv4 header without options.
 const IPV4_WITHOUT_OPTIONS: u8 = 0x45;
 
-/// A segment whose headers lie where they mostly lie, with no options but timestamps. Anything else is
+/// A segment whose headers and options lie where they mostly lie. Anything else is
 /// left to [`super::segment`].
 #[inline]
 pub fn plain_segment(link_type: u32, frame: &[u8]) -> Option<Segment<'_>> {
@@ -58,34 +58,38 @@ mod tests {
     #[test]
     fn plain_headers_are_read_as_any_others() {
         let stamps = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        let syn = [2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
         let ethernet = [[0; 12].as_slice(), &[0x08, 0x00]].concat();
-        let frame = [ethernet, packet(60, &stamps, 8)].concat();
+        let frames = [packet(60, &stamps, 8), packet(60, &syn, 10)]
+            .map(|packet| [ethernet.as_slice(), &packet].concat());
         let mut state = 1_u32;
         let mut random = move || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             state >> 8
         };
-        let (mut plain_ones, mut with_any_options) = (0, 0);
-        for _ in 0..50_000 {
-            let mut frame = frame.clone();
-            for _ in 0..random() % 3 {
-                let at = random() as usize % frame.len();
-                frame[at] ^= 1 << (random() % 8);
+        for frame in &frames {
+            let (mut plain_ones, mut with_any_options) = (0, 0);
+            for _ in 0..50_000 {
+                let mut frame = frame.clone();
+                for _ in 0..random() % 3 {
+                    let at = random() as usize % frame.len();
+                    frame[at] ^= 1 << (random() % 8);
+                }
+                frame.truncate(frame.len() - random() as usize % 20 * (random() as usize % 2));
+                let all = any_segment(link::ETHERNET, &frame, 74);
+                let with_options = |bytes: &[u8]| Some(Options::read(bytes, false));
+                if let Some(found) = segment_with(link::ETHERNET, &frame, with_options) {
+                    with_any_options += 1;
+                    assert_eq!(all, Ok(found), "{frame:?}");
+                }
+                if let Some(found) = plain_segment(link::ETHERNET, &frame) {
+                    plain_ones += 1;
+                    assert_eq!(all, Ok(found), "{frame:?}");
+                }
             }
-            frame.truncate(frame.len() - random() as usize % 20 * (random() as usize % 2));
-            let all = any_segment(link::ETHERNET, &frame, 74);
-            let with_options = |bytes: &[u8]| Some(Options::read(bytes, false));
-            if let Some(found) = segment_with(link::ETHERNET, &frame, with_options) {
-                with_any_options += 1;
-                assert_eq!(all, Ok(found), "{frame:?}");
-            }
-            if let Some(found) = plain_segment(link::ETHERNET, &frame) {
-                plain_ones += 1;
-                assert_eq!(all, Ok(found), "{frame:?}");
-            }
+            let counts = [10_000, plain_ones, with_any_options, 50_000];
+            assert!(counts.is_sorted_by(|fewer, more| fewer < more), "{counts:?}");
+            assert_eq!(plain_segment(link::RAW, frame), None);
         }
-        let counts = [10_000, plain_ones, with_any_options, 50_000];
-        assert!(counts.is_sorted_by(|fewer, more| fewer < more), "{counts:?}");
-        assert_eq!(plain_segment(link::RAW, &frame), None);
     }
 }
