@@ -15,7 +15,7 @@ from conftest import Run, found
 from conversation import START_NS, Conversation, numbered, pcap, records, stalled
 
 BLOCK, FOLDED_AFTER = 1024, 128
-"""So many connections lie together; a block is folded when so many others have followed."""
+"""So many connections lie together; a block is folded when the one so many later begins."""
 
 PORTS = 2 * BLOCK * FOLDED_AFTER
 

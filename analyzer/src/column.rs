@@ -73,7 +73,7 @@ enum Rows<'a> {
 }
 
 impl Column {
-    /// A column of the same kind, of nothing but zeros or what comes next to them.
+    /// A column of the same kind, with so many rows that are still to be written.
     fn zeros(&self, rows: usize) -> Self {
         match self {
             Self::Integers(_) => Self::Integers(vec![0; rows]),

@@ -144,9 +144,9 @@ fn judge_some((connections, rest): &mut Piece<'_>, clock_ns: i64) -> JudgedPiece
         }
         begin += waits.len();
         judged.finding_counts.push(findings.len());
-        judged.totals.add(&verdict, &findings);
+        judged.totals += Totals::of(&verdict, &findings);
         if let Some(server) = connection.exchanges.server {
-            judged.add_to_server(server as usize, &verdict);
+            judged.add_to_server(server as usize, ServerTotals::of(&verdict));
         }
         verdict
     };
@@ -156,14 +156,10 @@ fn judge_some((connections, rest): &mut Piece<'_>, clock_ns: i64) -> JudgedPiece
 
 impl JudgedPiece {
     /// Adds a connection to the totals of its server.
-    fn add_to_server(&mut self, server: usize, verdict: &Verdict) {
+    fn add_to_server(&mut self, server: usize, connection: ServerTotals) {
         match self.server_totals.last_mut() {
-            Some((last, totals)) if *last == server => totals.add(verdict),
-            _ => {
-                let mut totals = ServerTotals::default();
-                totals.add(verdict);
-                self.server_totals.push((server, totals));
-            }
+            Some((last, totals)) if *last == server => *totals += connection,
+            _ => self.server_totals.push((server, connection)),
         }
     }
 }

@@ -161,15 +161,16 @@ pub struct ServerTotals {
 }
 
 impl ServerTotals {
-    pub fn add(&mut self, verdict: &Verdict) {
-        *self += Self {
+    /// Of one connection.
+    pub fn of(verdict: &Verdict) -> Self {
+        Self {
             connections: 1,
             affected: u64::from(verdict.stalls > 0),
             stalls: u64::from(verdict.stalls),
             stalled_ns: verdict.stalled_ns,
             latency_ns: verdict.latency_ns,
             latency_stalled_ns: verdict.exchanges_stalled_ns,
-        };
+        }
     }
 }
 

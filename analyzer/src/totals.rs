@@ -51,15 +51,10 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Adds a connection with its findings.
-    pub fn add(&mut self, verdict: &Verdict, findings: &[Finding]) {
-        *self += Self::of(verdict, findings);
-    }
-
-    fn of(verdict: &Verdict, findings: &[Finding]) -> Self {
+    /// Of one connection with its findings.
+    pub fn of(verdict: &Verdict, findings: &[Finding]) -> Self {
         let is_affected = verdict.stalls > 0;
         let has_data = verdict.ends.iter().any(|end| end.bytes > 0);
-        let affected = |value: i64| if is_affected { value } else { 0 };
         let mut stalls_by_confidence = [0; 3];
         for finding in findings.iter().filter(|finding| finding.cause.is_stall()) {
             stalls_by_confidence[finding.confidence as usize] += 1;
@@ -69,9 +64,9 @@ impl Totals {
             stalls: verdict.stalls.into(),
             stalled_ns: verdict.stalled_ns,
             exchanges: verdict.exchanges.into(),
-            affected_exchanges: affected(verdict.exchanges.into()) as u64,
-            affected_latency_ns: affected(verdict.latency_ns),
-            affected_stalled_ns: affected(verdict.exchanges_stalled_ns),
+            affected_exchanges: u64::from(is_affected) * u64::from(verdict.exchanges),
+            affected_latency_ns: i64::from(is_affected) * verdict.latency_ns,
+            affected_stalled_ns: i64::from(is_affected) * verdict.exchanges_stalled_ns,
             stalls_by_confidence,
             conclusive: verdict.is_conclusive().into(),
             one_sided: verdict.is_one_sided().into(),

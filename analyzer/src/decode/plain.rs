@@ -14,8 +14,8 @@ const ETHERTYPE: std::ops::Range<usize> = 12..14;
 /// Version and length of an IPv4 header without options.
 const IPV4_WITHOUT_OPTIONS: u8 = 0x45;
 
-/// A segment whose headers and options lie where they mostly lie. Anything else is
-/// left to [`super::segment`].
+/// A segment whose headers and options lie where they mostly lie. Anything else is left to
+/// [`super::segment`].
 #[inline]
 pub fn plain_segment(link_type: u32, frame: &[u8]) -> Option<Segment<'_>> {
     segment_with(link_type, frame, Options::plain)
