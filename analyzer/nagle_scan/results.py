@@ -177,7 +177,10 @@ class Scan:
         return Connection(self, connection_id)
 
     def to_json(self, path: _Path) -> None:
-        """Writes the output contract (`nagle-scan/1`). Raises `OutputError`."""
+        """Writes the output contract (`nagle-scan/1`). Raises `OutputError`.
+
+        From the 131,073rd connection on it lists those with a stall or a wait, and counts the others.
+        """
         with _whole(path) as name:
             self.core.write_json(name)
 

@@ -2,10 +2,10 @@
 
 use crate::both_cores::{in_order, on_both};
 use crate::evidence::ms;
-use crate::flow::{Endpoint, Latency, ServerLatency, Suspect};
+use crate::flow::{Endpoint, Latency, ServerLatency, Side, Suspect};
 use crate::judging::Judged;
 use crate::scan::{Scan, own};
-use crate::verdict::{Finding, Verdict};
+use crate::verdict::{Finding, Nagle, Verdict};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::ops::AddAssign;
@@ -28,6 +28,32 @@ pub struct ServerRow {
     pub latency_stalled_ms: f64,
     pub latency: Percentiles,
     pub predicted: Percentiles,
+    /// What the wire shows of Nagle's algorithm on either side of its connections.
+    pub client_nagle: NagleTotals,
+    pub server_nagle: NagleTotals,
+}
+
+/// Connections by the verdict on one side.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct NagleTotals {
+    on: u64,
+    off: u64,
+    unknown: u64,
+}
+
+impl NagleTotals {
+    fn of(nagle: Nagle) -> Self {
+        let one = |verdict| u64::from(nagle == verdict);
+        Self { on: one(Nagle::On), off: one(Nagle::Off), unknown: one(Nagle::Unknown) }
+    }
+}
+
+impl AddAssign for NagleTotals {
+    fn add_assign(&mut self, more: Self) {
+        self.on += more.on;
+        self.off += more.off;
+        self.unknown += more.unknown;
+    }
 }
 
 /// Percentiles of the latency of exchanges, in ms.
@@ -158,6 +184,8 @@ pub struct ServerTotals {
     stalled_ns: i64,
     latency_ns: i64,
     latency_stalled_ns: i64,
+    client_nagle: NagleTotals,
+    server_nagle: NagleTotals,
 }
 
 impl ServerTotals {
@@ -170,6 +198,8 @@ impl ServerTotals {
             stalled_ns: verdict.stalled_ns,
             latency_ns: verdict.latency_ns,
             latency_stalled_ns: verdict.exchanges_stalled_ns,
+            client_nagle: NagleTotals::of(verdict.end(Side::Client).nagle),
+            server_nagle: NagleTotals::of(verdict.end(Side::Server).nagle),
         }
     }
 }
@@ -182,6 +212,8 @@ impl AddAssign for ServerTotals {
         self.stalled_ns += more.stalled_ns;
         self.latency_ns = self.latency_ns.saturating_add(more.latency_ns);
         self.latency_stalled_ns += more.latency_stalled_ns;
+        self.client_nagle += more.client_nagle;
+        self.server_nagle += more.server_nagle;
     }
 }
 
@@ -212,6 +244,8 @@ fn row(server: &ServerExchanges) -> ServerRow {
         latency_stalled_ms: ms(totals.latency_stalled_ns),
         latency: Percentiles::of(&server.latency),
         predicted: Percentiles::of(predicted),
+        client_nagle: totals.client_nagle,
+        server_nagle: totals.server_nagle,
     }
 }
 

@@ -1,9 +1,11 @@
 //! `-o result.json`: the output contract, schema `nagle-scan/1`.
 //!
 //! Times are integers in ns since the epoch, durations float ms. Names are stable; fields may be
-//! added.
+//! added. Of more connections than anyone reads, those that show nothing are only counted, in
+//! `summary.connections_not_listed`.
 
 use super::create;
+use super::listed::not_listed;
 use super::parts::parts;
 use crate::both_cores::in_order;
 use crate::error::ScanError;
@@ -132,7 +134,7 @@ impl JsonSummary {
         let totals = &scan.totals;
         Self {
             connections: scan.connections,
-            connections_not_listed: scan.connections_not_listed(),
+            connections_not_listed: not_listed(scan),
             tcp_packets: scan.tcp_packets(),
             affected_connections: totals.affected_connections,
             stalls: totals.stalls,

@@ -3,6 +3,7 @@
 mod connection;
 mod csv;
 mod json;
+mod listed;
 mod parts;
 mod rows;
 mod values;

@@ -1,6 +1,7 @@
 //! The connections of a result in parts of about the same size, which are serialised on both cores.
 
 use super::connection::connection as head;
+use super::listed::is_listed;
 use super::rows;
 use crate::scan::Scan;
 use std::io;
@@ -13,7 +14,7 @@ const ROW_LEN: usize = 768;
 
 /// What is serialised at once.
 pub enum Part {
-    /// Connections as a whole.
+    /// Connections as a whole, those that are listed.
     Connections(Range<usize>),
     /// A connection with many rows: what comes before them,
     Open(usize),
@@ -27,7 +28,7 @@ pub enum Part {
     Close,
 }
 
-/// All connections of `scan`, in order.
+/// All listed connections of `scan`, in order.
 pub fn parts(scan: &Scan) -> Vec<Part> {
     let mut parts = Vec::new();
     let (mut begin, mut size) = (0, 0);
@@ -41,7 +42,7 @@ pub fn parts(scan: &Scan) -> Vec<Part> {
             parts.extend(of_one(index, rows));
             begin = index + 1;
         } else {
-            size += 1 + rows;
+            size += usize::from(is_listed(scan, index)) + rows;
         }
     }
     parts.push(Part::Connections(begin..scan.verdicts.len()));
@@ -66,7 +67,7 @@ impl Part {
         let mut out = Vec::with_capacity(MOST * ROW_LEN);
         match self {
             Self::Connections(indices) => {
-                for index in indices.clone() {
+                for index in indices.clone().filter(|&index| is_listed(scan, index)) {
                     connection(&mut out, scan, index)?;
                 }
             }
