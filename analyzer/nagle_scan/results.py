@@ -179,7 +179,8 @@ class Scan:
     def to_json(self, path: _Path) -> None:
         """Writes the output contract (`nagle-scan/1`). Raises `OutputError`.
 
-        From the 131,073rd connection on it lists those with a stall or a wait, and counts the others.
+        From the 131,073rd connection on it lists those with a stall or a wait, and only counts
+        the others.
         """
         with _whole(path) as name:
             self.core.write_json(name)
