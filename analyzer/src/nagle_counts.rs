@@ -4,7 +4,7 @@ use crate::flow::{Endpoint, Side};
 use crate::scan::Scan;
 use crate::summary::first_by_key;
 use crate::variant::Variant;
-use crate::verdict::{Nagle, Verdict};
+use crate::verdict::{NagleTotals, Verdict};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
@@ -23,9 +23,7 @@ pub struct Party {
 /// the connection is kept.
 #[derive(Debug, Clone, Default)]
 pub struct NagleCount {
-    pub on: u32,
-    pub off: u32,
-    pub unknown: u32,
+    pub totals: NagleTotals,
     /// Where each of them was seen first, if it was.
     first_on: u32,
     first_off: u32,
@@ -60,31 +58,30 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
             }
             index += 1;
         }
-        if server.connections() > 0 {
+        if server.totals.connections() > 0 {
             let party = Party { is_server: true, addr, server_port };
             counts.entry(party).or_default().add_later(&server);
         }
     }
     let order = |(party, count): &(Party, NagleCount)| {
-        let known = count.on + count.off > 0;
-        (!known, Reverse(count.connections()), party.is_server, party.server_port, party.addr)
+        let known = count.totals.on + count.totals.off > 0;
+        (
+            !known,
+            Reverse(count.totals.connections()),
+            party.is_server,
+            party.server_port,
+            party.addr,
+        )
     };
     first_by_key(counts.into_iter().collect(), limit, order)
 }
 
 impl NagleCount {
-    fn connections(&self) -> u32 {
-        self.on + self.off + self.unknown
-    }
-
     /// What one connection shows.
     fn of(verdict: &Verdict, side: Side, index: u32) -> Self {
         let end = verdict.end(side);
-        let one = |nagle| u32::from(end.nagle == nagle);
         Self {
-            on: one(Nagle::On),
-            off: one(Nagle::Off),
-            unknown: one(Nagle::Unknown),
+            totals: NagleTotals::of(end.nagle),
             first_on: index,
             first_off: index,
             first_variant: index,
@@ -94,28 +91,26 @@ impl NagleCount {
 
     /// Adds those of connections with higher numbers.
     fn add_later(&mut self, more: &Self) {
-        if self.on == 0 {
+        if self.totals.on == 0 {
             self.first_on = more.first_on;
         }
-        if self.off == 0 {
+        if self.totals.off == 0 {
             self.first_off = more.first_off;
         }
         if self.variant == Variant::Unknown {
             (self.variant, self.first_variant) = (more.variant, more.first_variant);
         }
-        self.on += more.on;
-        self.off += more.off;
-        self.unknown += more.unknown;
+        self.totals += more.totals;
     }
 
     /// One connection and two frames that prove `on`.
     pub fn on_proof(&self, scan: &Scan, side: Side) -> Option<(u32, u64, u64)> {
-        (self.on > 0).then(|| proof(scan, self.first_on, side))
+        (self.totals.on > 0).then(|| proof(scan, self.first_on, side))
     }
 
     /// As `on_proof`.
     pub fn off_proof(&self, scan: &Scan, side: Side) -> Option<(u32, u64, u64)> {
-        (self.off > 0).then(|| proof(scan, self.first_off, side))
+        (self.totals.off > 0).then(|| proof(scan, self.first_off, side))
     }
 
     /// Which of Nagle's algorithms one of these connections shows, with its proof.

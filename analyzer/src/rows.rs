@@ -191,9 +191,9 @@ impl NagleRow {
             side: side.name(),
             addr: party.addr.to_string(),
             server_port: party.server_port,
-            on: count.on,
-            off: count.off,
-            unknown: count.unknown,
+            on: count.totals.on,
+            off: count.totals.off,
+            unknown: count.totals.unknown,
             on_proof: count.on_proof(scan, side),
             off_proof: count.off_proof(scan, side),
             variant: count

@@ -5,7 +5,7 @@ use crate::evidence::ms;
 use crate::flow::{Endpoint, Latency, ServerLatency, Side, Suspect};
 use crate::judging::Judged;
 use crate::scan::{Scan, own};
-use crate::verdict::{Finding, Nagle, Verdict};
+use crate::verdict::{Finding, NagleTotals, Verdict};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::ops::AddAssign;
@@ -31,29 +31,6 @@ pub struct ServerRow {
     /// What the wire shows of Nagle's algorithm on either side of its connections.
     pub client_nagle: NagleTotals,
     pub server_nagle: NagleTotals,
-}
-
-/// Connections by the verdict on one side.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct NagleTotals {
-    on: u64,
-    off: u64,
-    unknown: u64,
-}
-
-impl NagleTotals {
-    fn of(nagle: Nagle) -> Self {
-        let one = |verdict| u64::from(nagle == verdict);
-        Self { on: one(Nagle::On), off: one(Nagle::Off), unknown: one(Nagle::Unknown) }
-    }
-}
-
-impl AddAssign for NagleTotals {
-    fn add_assign(&mut self, more: Self) {
-        self.on += more.on;
-        self.off += more.off;
-        self.unknown += more.unknown;
-    }
 }
 
 /// Percentiles of the latency of exchanges, in ms.

@@ -6,6 +6,8 @@ use crate::hold::Lock;
 use crate::timers::Timer;
 use crate::variant::Variant;
 use crate::wait::Wait;
+use serde::Serialize;
+use std::ops::AddAssign;
 use std::sync::LazyLock;
 
 /// How sure a stall is.
@@ -37,6 +39,34 @@ impl Nagle {
 
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
+    }
+}
+
+/// Connections by the verdict on Nagle's algorithm on one side.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct NagleTotals {
+    pub on: u32,
+    pub off: u32,
+    pub unknown: u32,
+}
+
+impl NagleTotals {
+    /// Of one connection.
+    pub fn of(nagle: Nagle) -> Self {
+        let one = |verdict| u32::from(nagle == verdict);
+        Self { on: one(Nagle::On), off: one(Nagle::Off), unknown: one(Nagle::Unknown) }
+    }
+
+    pub fn connections(&self) -> u32 {
+        self.on + self.off + self.unknown
+    }
+}
+
+impl AddAssign for NagleTotals {
+    fn add_assign(&mut self, more: Self) {
+        self.on += more.on;
+        self.off += more.off;
+        self.unknown += more.unknown;
     }
 }
 

@@ -12,8 +12,8 @@ pub fn is_listed(scan: &Scan, index: usize) -> bool {
     index < WHATEVER_THEY_SHOW || !scan.findings_of(index).is_empty()
 }
 
-/// How many connections are in the totals only.
+/// How many connections are in the totals only, those of a port scan among them.
 pub fn not_listed(scan: &Scan) -> u64 {
-    let listed = (0..scan.verdicts.len()).filter(|&index| is_listed(scan, index)).count();
-    scan.connections - listed as u64
+    let quiet = (0..scan.verdicts.len()).filter(|&index| !is_listed(scan, index)).count();
+    scan.connections_not_listed() + quiet as u64
 }
