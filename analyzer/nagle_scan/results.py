@@ -180,7 +180,8 @@ class Scan:
         """Writes the output contract (`nagle-scan/1`). Raises `OutputError`.
 
         From the 131,073rd connection on it lists those with a stall or a wait, and only counts
-        the others.
+        the others. Of more than 131,072 stalls, the first 16 of each connection have sentences in
+        `evidence`, the others the same facts as numbers: `summary.evidence_not_listed` of them.
         """
         with _whole(path) as name:
             self.core.write_json(name)

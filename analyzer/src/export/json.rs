@@ -2,10 +2,11 @@
 //!
 //! Times are integers in ns since the epoch, durations float ms. Names are stable; fields may be
 //! added. Of more connections than anyone reads, those that show nothing are only counted, in
-//! `summary.connections_not_listed`.
+//! `summary.connections_not_listed`; of more stalls than anyone reads, the first of each connection
+//! are explained in `evidence`, the others counted in `summary.evidence_not_listed`.
 
 use super::create;
-use super::listed::not_listed;
+use super::listed::{not_explained, not_listed};
 use super::parts::parts;
 use crate::both_cores::in_order;
 use crate::error::ScanError;
@@ -95,6 +96,7 @@ struct JsonSummary {
     affected_connections: u64,
     stalls: u64,
     stalled_ms: f64,
+    evidence_not_listed: u64,
     verdict: Outcome,
     exchanges: u64,
     waits_not_listed: u64,
@@ -139,6 +141,7 @@ impl JsonSummary {
             affected_connections: totals.affected_connections,
             stalls: totals.stalls,
             stalled_ms: ms(totals.stalled_ns),
+            evidence_not_listed: not_explained(scan),
             verdict: totals.outcome(),
             exchanges: totals.exchanges,
             waits_not_listed: scan.unlisted_waits,

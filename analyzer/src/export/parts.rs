@@ -1,7 +1,7 @@
 //! The connections of a result in parts of about the same size, which are serialised on both cores.
 
 use super::connection::connection as head;
-use super::listed::is_listed;
+use super::listed::{explained, is_listed};
 use super::rows;
 use crate::scan::Scan;
 use std::io;
@@ -18,8 +18,8 @@ pub enum Part {
     Connections(Range<usize>),
     /// A connection with many rows: what comes before them,
     Open(usize),
-    /// some of its findings, of which the stalls are written,
-    Stalls(usize, Range<usize>),
+    /// some of its findings, of which the stalls are written, the first so many of all explained,
+    Stalls(usize, Range<usize>, usize),
     /// what comes between stalls and waits,
     Between,
     /// some of its findings, of which the others are written,
@@ -39,7 +39,7 @@ pub fn parts(scan: &Scan) -> Vec<Part> {
             (begin, size) = (index, 0);
         }
         if rows >= MOST {
-            parts.extend(of_one(index, rows));
+            parts.extend(of_one(index, rows, explained(scan, index)));
             begin = index + 1;
         } else {
             size += usize::from(is_listed(scan, index)) + rows;
@@ -50,9 +50,9 @@ pub fn parts(scan: &Scan) -> Vec<Part> {
 }
 
 /// A connection with many rows.
-fn of_one(index: usize, rows: usize) -> impl Iterator<Item = Part> {
+fn of_one(index: usize, rows: usize, explained: usize) -> impl Iterator<Item = Part> {
     let blocks = move || (0..rows).step_by(MOST).map(move |at| at..(at + MOST).min(rows));
-    let stalls = blocks().map(move |block| Part::Stalls(index, block));
+    let stalls = blocks().map(move |block| Part::Stalls(index, block, explained));
     let waits = blocks().map(move |block| Part::Waits(index, block));
     let open = std::iter::once(Part::Open(index));
     open.chain(stalls).chain([Part::Between]).chain(waits).chain([Part::Close])
@@ -72,9 +72,10 @@ impl Part {
                 }
             }
             Self::Open(index) => open(&mut out, scan, *index)?,
-            Self::Stalls(index, block) => {
+            Self::Stalls(index, block, explained) => {
                 let findings = &scan.findings_of(*index)[block.clone()];
-                rows::stalls(&mut out, findings, &scan.verdicts[*index])?;
+                let explained = explained.saturating_sub(block.start);
+                rows::stalls(&mut out, findings, explained, &scan.verdicts[*index])?;
             }
             Self::Between => out.extend_from_slice(BETWEEN),
             Self::Waits(index, block) => {
@@ -93,7 +94,7 @@ const CLOSE: &[u8] = b"]}";
 fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) -> io::Result<()> {
     let (findings, verdict) = (scan.findings_of(index), &scan.verdicts[index]);
     open(out, scan, index)?;
-    rows::stalls(out, findings, verdict)?;
+    rows::stalls(out, findings, explained(scan, index), verdict)?;
     out.extend_from_slice(BETWEEN);
     rows::waits(out, findings)?;
     out.extend_from_slice(CLOSE);

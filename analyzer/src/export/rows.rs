@@ -9,14 +9,24 @@ use crate::verdict::{Finding, Verdict};
 use std::io;
 
 /// Writes the stalls among `findings` as members of an array, which goes on unless it has just been
-/// opened.
+/// opened. Of the first `explained` findings, those that are stalls say why they are believed.
 ///
 /// # Errors
 /// None: `out` is memory.
-pub fn stalls(out: &mut Vec<u8>, findings: &[Finding], verdict: &Verdict) -> io::Result<()> {
-    for finding in findings.iter().filter(|finding| finding.cause.is_stall()) {
+pub fn stalls(
+    out: &mut Vec<u8>,
+    findings: &[Finding],
+    explained: usize,
+    verdict: &Verdict,
+) -> io::Result<()> {
+    for (at, finding) in findings.iter().enumerate().filter(|(_, row)| row.cause.is_stall()) {
         separate(out);
         stall(out, finding, verdict)?;
+        out.extend_from_slice(br#","evidence":["#);
+        if at < explained {
+            evidence(out, finding, verdict);
+        }
+        out.extend_from_slice(b"]}");
     }
     Ok(())
 }
@@ -39,6 +49,7 @@ fn separate(out: &mut Vec<u8>) {
     }
 }
 
+/// All of a stall but its evidence, and its end.
 fn stall(out: &mut Vec<u8>, finding: &Finding, verdict: &Verdict) -> io::Result<()> {
     let wait = &finding.wait;
     name(out, r#"{"cause":""#, finding.cause.name());
@@ -54,7 +65,12 @@ fn stall(out: &mut Vec<u8>, finding: &Finding, verdict: &Verdict) -> io::Result<
     duration(out, r#","ack_delay_ms":"#, verdict.ack_delay_ns(wait))?;
     duration(out, r#","release_ms":"#, wait.release_ns())?;
     name(out, r#","confidence":""#, finding.confidence.name());
-    out.extend_from_slice(br#"","evidence":["#);
+    out.push(b'"');
+    Ok(())
+}
+
+/// The sentences why a stall is believed.
+fn evidence(out: &mut Vec<u8>, finding: &Finding, verdict: &Verdict) {
     for reason in reasons(finding, verdict) {
         separate(out);
         // Sentences of this program, with numbers in them: nothing to escape.
@@ -62,8 +78,6 @@ fn stall(out: &mut Vec<u8>, finding: &Finding, verdict: &Verdict) -> io::Result<
         reason.write(out);
         out.push(b'"');
     }
-    out.extend_from_slice(b"]}");
-    Ok(())
 }
 
 fn wait(out: &mut Vec<u8>, finding: &Finding) -> io::Result<()> {
