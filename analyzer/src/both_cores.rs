@@ -40,14 +40,6 @@ pub fn in_order<T: Send, E>(
     })
 }
 
-/// Does `work` on both parts at the same time.
-pub fn on_both<T: Send>(first: &mut [T], second: &mut [T], work: impl Fn(&mut [T]) + Sync) {
-    thread::scope(|scope| {
-        scope.spawn(|| work(second));
-        work(first);
-    });
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

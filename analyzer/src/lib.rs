@@ -18,6 +18,7 @@ mod evidence;
 mod excerpt;
 mod export;
 mod filter;
+mod findings;
 mod flow;
 mod frame_rows;
 mod frames;

@@ -3,7 +3,8 @@
 use crate::flow::Side;
 use crate::hold::{Lock, is_freed};
 use crate::wait::Wait;
-use std::collections::HashMap;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 
 /// Do these waits keep a period of their own? A held segment follows its ACK, so its wait varies
 /// with the ACK and its release does not; a program that writes periodically is the reverse.
@@ -33,7 +34,7 @@ fn deviation(values: &[f64]) -> f64 {
 /// for the rest of the timer, 0-4 ms, though the wire shows 44.
 #[derive(Debug, Default)]
 pub struct Pace {
-    pauses: HashMap<(u32, u32), Pause>,
+    pauses: HashMap<(u32, u32), Pause, RandomState>,
 }
 
 #[derive(Debug, Clone, Copy)]

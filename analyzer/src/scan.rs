@@ -3,6 +3,7 @@
 use crate::batch::{Batch, Captured};
 use crate::decode::Header;
 use crate::error::ScanError;
+use crate::findings::Findings;
 use crate::flow::{Connection, Connections, Exchange, Exchanged, Mark, Side, Sinks};
 use crate::judging::judge_all;
 use crate::progress::Progress;
@@ -23,7 +24,7 @@ pub struct Options {
     pub exchanges: bool,
 }
 
-/// Everything a scan found. `findings` are grouped by connection, in the order of `verdicts`.
+/// Everything a scan found.
 #[derive(Clone)]
 pub struct Scan {
     pub captures: Vec<CaptureSummary>,
@@ -34,9 +35,8 @@ pub struct Scan {
     /// On each of them, in the order of their numbers; those of a port scan are left out, which were
     /// refused or never answered.
     pub verdicts: Verdicts,
-    pub findings: Vec<Finding>,
-    /// Where each connection's findings begin; one entry more than `verdicts`.
-    pub first_finding: Vec<usize>,
+    /// Of each of them.
+    pub findings: Findings,
     pub exchanges: Option<Vec<Exchange>>,
     pub servers: Vec<ServerExchanges>,
     pub totals: Totals,
@@ -57,21 +57,15 @@ impl Scan {
 
     /// How many of the first so many findings are stalls.
     pub fn stalls_before(&self, findings: usize) -> usize {
-        let whole = self.first_finding[1..].partition_point(|&end| end <= findings);
+        let (whole, rest) = self.findings.split(findings);
         let of_whole = self.verdicts.iter().take(whole).map(|verdict| verdict.stalls as usize);
-        let rest = &self.findings[self.first_finding[whole]..findings];
         of_whole.sum::<usize>() + rest.iter().filter(|row| row.cause.is_stall()).count()
     }
 
     /// The findings of the connection with this index.
     pub fn findings_of(&self, connection: usize) -> &[Finding] {
-        own(&self.findings, &self.first_finding, connection)
+        self.findings.of(connection)
     }
-}
-
-/// The findings of one connection among those of all.
-pub fn own<'a>(findings: &'a [Finding], first: &[usize], connection: usize) -> &'a [Finding] {
-    &findings[first[connection]..first[connection + 1]]
 }
 
 /// Scans `paths` as one logical capture, in the order of their first frames.
@@ -224,22 +218,19 @@ impl Tracker {
         for connection in self.connections.iter_mut() {
             connection.finish(&mut sinks);
         }
-        let mut findings = std::mem::take(&mut self.waits.kept);
         let clock_ns = reader::clock_ns(&captures);
         let connections = self.connections.len() as u64;
-        let servers = self.exchanged.servers;
-        let mut judged = judge_all(self.connections, &mut findings, servers.len(), clock_ns);
-        let server_totals = std::mem::take(&mut judged.server_totals);
-        let servers = without_stalls(servers, server_totals, &judged, &findings);
+        let Exchanged { all, servers, suspects, .. } = self.exchanged;
+        let judged =
+            judge_all(self.connections, self.waits.kept, suspects, servers.len(), clock_ns);
         Scan {
             captures,
             anonymized: None,
             connections,
             verdicts: judged.verdicts,
-            findings,
-            first_finding: judged.first_finding,
-            exchanges: self.exchanged.all.map(|all| all.rows),
-            servers,
+            findings: judged.findings,
+            exchanges: all.map(|all| all.rows),
+            servers: without_stalls(servers, judged.servers),
             totals: judged.totals,
             unlisted_waits: self.waits.unlisted,
             unlisted_wait_ns: self.waits.unlisted_ns,

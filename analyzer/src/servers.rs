@@ -1,13 +1,10 @@
 //! Latency by server: as measured, and as it would be without the stalls.
 
-use crate::both_cores::{in_order, on_both};
 use crate::evidence::ms;
 use crate::flow::{Endpoint, Latency, ServerLatency, Side, Suspect};
-use crate::judging::Judged;
-use crate::scan::{Scan, own};
+use crate::scan::Scan;
 use crate::verdict::{Finding, NagleTotals, Verdict};
 use serde::Serialize;
-use std::convert::Infallible;
 use std::ops::AddAssign;
 
 /// One server endpoint; durations in ms. Percentiles of more than 128 exchanges
@@ -66,67 +63,12 @@ pub struct ServerExchanges {
     predicted: Option<Latency>,
 }
 
-/// Suspects that are looked at in one go.
-const CHUNK: usize = 4096;
-
-/// Looks for stalls in the exchanges with a wait that may be one, now that all is `judged`. There are
-/// `totals` of each server.
-pub fn without_stalls(
-    mut servers: Vec<ServerLatency>,
-    totals: Vec<ServerTotals>,
-    judged: &Judged,
-    findings: &[Finding],
-) -> Vec<ServerExchanges> {
-    // In the order of the findings, so that both are gone through together.
-    for server in &mut servers {
-        sort(&mut server.suspects);
-    }
-    let chunks = |(index, server): (usize, _)| {
-        let ServerLatency { suspects, .. }: &ServerLatency = server;
-        suspects.chunks(CHUNK).map(move |chunk| (index, chunk))
-    };
-    let pieces: Vec<(usize, &[Suspect])> = servers.iter().enumerate().flat_map(chunks).collect();
-    let mut moved: Vec<Option<Moved>> = servers.iter().map(|_| None).collect();
-    let work = |piece: usize| {
-        let (server, suspects) = pieces[piece];
-        let mut rests = Vec::new();
-        for suspects in suspects.chunk_by(|a, b| a.connection == b.connection) {
-            if let Some(index) = judged.verdicts.index_of(suspects[0].connection) {
-                rests.extend(rests_of(suspects, own(findings, &judged.first_finding, index)));
-            }
-        }
-        (server, rests)
-    };
-    let Ok(()) = in_order(pieces.len(), work, |(server, rests)| {
-        if !rests.is_empty() {
-            moved[server].get_or_insert_with(Moved::default).add(&rests);
-        }
-        Ok::<(), Infallible>(())
-    });
-    let all = servers.into_iter().zip(totals).zip(moved);
-    all.map(|((server, totals), moved)| moved_in(server, totals, moved)).collect()
-}
-
-/// Sorts by connection and time: each half for itself, in two threads where it pays.
-fn sort(suspects: &mut [Suspect]) {
-    let order = |row: &Suspect| (row.connection, row.begin_frame);
-    let sort = |suspects: &mut [Suspect]| suspects.sort_unstable_by_key(order);
-    if suspects.len() <= CHUNK {
-        return sort(suspects);
-    }
-    let (first, second) = suspects.split_at_mut(suspects.len() / 2);
-    on_both(first, second, sort);
-}
-
-/// The latencies of the exchanges with a stall, and what is left of them without their stalls, in ns;
-/// all are of one connection and in the order of time, and so are its `findings`.
-fn rests_of(suspects: &[Suspect], mut findings: &[Finding]) -> impl Iterator<Item = (i64, i64)> {
-    suspects.iter().filter_map(move |suspect| {
-        let before = |row: &&Finding| row.wait.to.frame < suspect.begin_frame;
-        findings = &findings[findings.iter().take_while(before).count()..];
-        let (stalls, stalled_ns) = stalls_from(findings, suspect.begin_frame, suspect.end_frame());
-        (stalls > 0).then(|| (suspect.latency_ns, (suspect.latency_ns - stalled_ns).max(0)))
-    })
+/// What judging shows of the exchanges of one server.
+#[derive(Default)]
+pub struct ServerJudged {
+    totals: ServerTotals,
+    /// Boxed: few of many servers have stalls.
+    moved: Option<Box<Moved>>,
 }
 
 /// Latencies of one server's exchanges with stalls, and what they would have been without.
@@ -136,25 +78,63 @@ struct Moved {
     to: Latency,
 }
 
-impl Moved {
-    fn add(&mut self, rests: &[(i64, i64)]) {
-        for (latency_ns, rest_ns) in rests {
-            self.from.record(*latency_ns as u64);
-            self.to.record(*rest_ns as u64);
+impl ServerJudged {
+    /// Adds a connection with its findings; its exchanges that may have a stall are `suspects`, in the
+    /// order of time.
+    pub fn add(&mut self, verdict: &Verdict, suspects: &[Suspect], findings: &[Finding]) {
+        self.totals += ServerTotals::of(verdict);
+        for (latency_ns, rest_ns) in rests_of(suspects, findings) {
+            let moved = self.moved.get_or_insert_default();
+            moved.from.record(latency_ns as u64);
+            moved.to.record(rest_ns as u64);
         }
     }
 }
 
-fn moved_in(server: ServerLatency, totals: ServerTotals, moved: Option<Moved>) -> ServerExchanges {
-    let ServerLatency { server, latency, .. } = server;
-    let stalled = moved.as_ref().map_or(0, |moved| moved.from.len());
-    let predicted = moved.map(|moved| latency.moved(&moved.from, &moved.to));
-    ServerExchanges { server, totals, latency, stalled, predicted }
+impl AddAssign for ServerJudged {
+    fn add_assign(&mut self, more: Self) {
+        self.totals += more.totals;
+        let Some(more) = more.moved else { return };
+        let moved = self.moved.get_or_insert_default();
+        moved.from.add(&more.from);
+        moved.to.add(&more.to);
+    }
+}
+
+/// The latencies of the exchanges with a stall, and what is left of them without their stalls, in ns.
+fn rests_of(suspects: &[Suspect], mut findings: &[Finding]) -> impl Iterator<Item = (i64, i64)> {
+    suspects.iter().filter_map(move |suspect| {
+        let before = |row: &&Finding| row.wait.to.frame < suspect.begin_frame;
+        findings = &findings[findings.iter().take_while(before).count()..];
+        let (stalls, stalled_ns) = stalls_from(findings, suspect.begin_frame, suspect.end_frame());
+        (stalls > 0).then(|| (suspect.latency_ns, (suspect.latency_ns - stalled_ns).max(0)))
+    })
+}
+
+/// The exchanges of each server, as they were and as they would have been.
+pub fn without_stalls(
+    servers: Vec<ServerLatency>,
+    judged: Vec<ServerJudged>,
+) -> Vec<ServerExchanges> {
+    servers
+        .into_iter()
+        .zip(judged)
+        .map(|(server, judged)| ServerExchanges::new(server, judged))
+        .collect()
+}
+
+impl ServerExchanges {
+    fn new(server: ServerLatency, judged: ServerJudged) -> Self {
+        let ServerLatency { server, latency } = server;
+        let stalled = judged.moved.as_ref().map_or(0, |moved| moved.from.len());
+        let predicted = judged.moved.map(|moved| latency.moved(&moved.from, &moved.to));
+        Self { server, totals: judged.totals, latency, stalled, predicted }
+    }
 }
 
 /// What the connections of one server add up to, those with exchanges.
 #[derive(Debug, Clone, Default)]
-pub struct ServerTotals {
+struct ServerTotals {
     connections: u64,
     affected: u64,
     stalls: u64,
@@ -167,7 +147,7 @@ pub struct ServerTotals {
 
 impl ServerTotals {
     /// Of one connection.
-    pub fn of(verdict: &Verdict) -> Self {
+    fn of(verdict: &Verdict) -> Self {
         Self {
             connections: 1,
             affected: u64::from(verdict.stalls > 0),

@@ -29,7 +29,7 @@ pub fn first_by_key<T, K: Ord>(mut rows: Vec<T>, limit: usize, key: impl Fn(&T) 
 /// The stall to show: of the cause and the side that cost most, the surest, and among those the
 /// one released closest to its ACK.
 pub fn clearest(scan: &Scan) -> Option<(&Verdict, &Finding)> {
-    let main = costliest(&scan.findings);
+    let main = costliest(scan.findings.iter());
     let all = scan.verdicts.iter().enumerate().flat_map(|(index, verdict)| {
         scan.findings_of(index).iter().map(move |finding| (verdict, finding))
     });
@@ -42,8 +42,8 @@ pub fn clearest(scan: &Scan) -> Option<(&Verdict, &Finding)> {
 pub fn clearest_of(scan: &Scan, index: usize, limit: usize) -> Vec<&Finding> {
     let verdict = &scan.verdicts[index];
     let findings = scan.findings_of(index).iter();
+    let main = costliest(findings.clone());
     let mut stalls: Vec<_> = findings.filter(|finding| finding.cause.is_stall()).collect();
-    let main = costliest(scan.findings_of(index));
     stalls.sort_by_key(|finding| (kind(finding) != main, clearness(verdict, finding)));
     stalls.truncate(limit);
     stalls
@@ -56,7 +56,7 @@ fn kind(finding: &Finding) -> Kind {
 }
 
 /// The kind of stall that costs most; of two, that which a headline names first.
-fn costliest(findings: &[Finding]) -> Kind {
+fn costliest<'a>(findings: impl Iterator<Item = &'a Finding>) -> Kind {
     const KINDS: [Kind; 4] = [
         (Cause::NagleDelack, Side::Client),
         (Cause::NagleDelack, Side::Server),
@@ -64,7 +64,7 @@ fn costliest(findings: &[Finding]) -> Kind {
         (Cause::NagleRtt, Side::Server),
     ];
     let mut lost_ns = [0_i64; KINDS.len()];
-    for finding in findings.iter().filter(|finding| finding.cause.is_stall()) {
+    for finding in findings.filter(|finding| finding.cause.is_stall()) {
         let index = 2 * usize::from(finding.cause == Cause::NagleRtt) + finding.wait.by as usize;
         lost_ns[index] = lost_ns[index].saturating_add(finding.wait.wait_ns());
     }
@@ -91,7 +91,7 @@ pub struct CauseTotal {
 /// All listed waits by cause and by who ended them, in the order of the causes.
 pub fn causes(scan: &Scan) -> Vec<CauseTotal> {
     let mut totals: Vec<CauseTotal> = Vec::new();
-    for finding in &scan.findings {
+    for finding in scan.findings.iter() {
         let (cause, by, wait_ns) = (finding.cause, finding.wait.by, finding.wait.wait_ns());
         let known = totals.iter_mut().find(|total| (total.cause, total.by) == (cause, by));
         match known {

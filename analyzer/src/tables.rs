@@ -111,7 +111,7 @@ pub fn waits(scan: &Scan) -> Table {
 /// Of all findings the stalls, or the others.
 fn of_findings(scan: &Scan, stalls: bool, columns: impl Fn(&[&Finding]) -> Table + Sync) -> Table {
     let blocks: Vec<&[Finding]> = scan.findings.chunks(FINDINGS_AT_ONCE).collect();
-    let first = blocks.len() / 2 * FINDINGS_AT_ONCE;
+    let first = blocks[..blocks.len() / 2].iter().map(|block| block.len()).sum();
     let kept = |findings: usize, of_them: usize| if stalls { of_them } else { findings - of_them };
     let before = kept(first, scan.stalls_before(first));
     let all = kept(scan.findings.len(), scan.totals.stalls as usize);

@@ -71,14 +71,15 @@ fn filled(blocks: Vec<Vec<Verdict>>) -> Vec<Vec<Verdict>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::{Connections, Endpoint, Ends};
+    use crate::flow::{ByBlock, Connections, Endpoint, Ends};
     use crate::judging::judge_all;
 
     fn verdicts(count: usize) -> Vec<Verdict> {
         let endpoint = Endpoint { addr: [10, 0, 0, 1].into(), port: 80 };
         let mut connections = Connections::default();
         (0..count).for_each(|_| connections.open(Ends { client: endpoint, server: endpoint }));
-        judge_all(connections, &mut Vec::new(), 0, 1_000).verdicts.iter().cloned().collect()
+        let judged = judge_all(connections, ByBlock::default(), ByBlock::default(), 0, 1_000);
+        judged.verdicts.iter().cloned().collect()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! The tracker writes waits while it streams and judges nothing; `judge.rs` and `causes/` decide
 //! at the end, when the whole connection is known.
 
-use crate::flow::{Mark, Side};
+use crate::flow::{ByBlock, Mark, Side};
 use crate::verdict::Finding;
 
 /// Facts about a wait, as bits of [`Wait::facts`].
@@ -49,8 +49,6 @@ pub mod fact {
     /// The unacked segment was sent again before it was acknowledged, alone in flight: if the
     /// receiver had it all the time, the sender's timer was shorter than that of the delayed ACK.
     pub const RESENT: u32 = 1 << 19;
-    /// It lies within a hold that a retransmission ended, or no such hold is there: not a finding.
-    pub const SUPERSEDED: u32 = 1 << 20;
     /// The whole wait lies within an exchange: the other end waited for what came after it.
     pub const IN_EXCHANGE: u32 = 1 << 16;
 }
@@ -139,7 +137,7 @@ const MAX_OTHER_WAITS: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub struct Waits {
     /// They are judged where they lie, when all is known.
-    pub kept: Vec<Finding>,
+    pub kept: ByBlock<Finding>,
     others: usize,
     pub unlisted: u64,
     pub unlisted_ns: i64,
@@ -148,9 +146,9 @@ pub struct Waits {
 impl Waits {
     /// What was missing before `frame`, which ended a wait, has been sent again: it was lost.
     pub fn mark_lost(&mut self, connection: u32, by: Side, frame: u64) {
-        /// Waits of other connections that may have ended since.
+        /// Waits of neighbouring connections that may have ended since.
         const RECENT: usize = 64;
-        let recent = self.kept.iter_mut().rev().take(RECENT);
+        let recent = self.kept.of(connection).iter_mut().rev().take(RECENT);
         let waits = recent.map(|finding| &mut finding.wait);
         let mut own = waits.filter(|wait| (wait.connection, wait.by) == (connection, by));
         if let Some(wait) = own.find(|wait| wait.to.frame == frame) {
@@ -160,7 +158,11 @@ impl Waits {
 
     /// Keeps a wait that may be a stall.
     pub fn push_candidate(&mut self, wait: Wait) {
-        self.kept.push(Finding::unjudged(wait));
+        self.keep(wait);
+    }
+
+    fn keep(&mut self, wait: Wait) {
+        self.kept.of(wait.connection).push(Finding::unjudged(wait));
     }
 
     /// Is there room for any other wait?
@@ -172,7 +174,7 @@ impl Waits {
     pub fn push_other(&mut self, wait: Wait) {
         if self.lists_others() {
             self.others += 1;
-            self.kept.push(Finding::unjudged(wait));
+            self.keep(wait);
         } else {
             self.count_other(wait.wait_ns());
         }

@@ -1,5 +1,6 @@
 //! All exchanges, by server.
 
+use super::by_block::ByBlock;
 use super::exchange::Exchange;
 use super::latency::Latency;
 use super::table::Endpoint;
@@ -10,8 +11,6 @@ use hashbrown::HashMap;
 pub struct ServerLatency {
     pub server: Endpoint,
     pub latency: Latency,
-    /// Those with a wait that may be a stall, until it is judged.
-    pub suspects: Vec<Suspect>,
 }
 
 /// An exchange with a wait that may be a stall, as small as it goes.
@@ -30,6 +29,8 @@ pub struct Exchanged {
     /// All of them, if they were asked for.
     pub all: Option<Listed>,
     pub servers: Vec<ServerLatency>,
+    /// Those with a wait that may be a stall, until it is judged.
+    pub suspects: ByBlock<Suspect>,
     by_endpoint: HashMap<Endpoint, u32, foldhash::fast::RandomState>,
 }
 
@@ -55,7 +56,10 @@ impl Exchanged {
         index: &mut Option<u32>,
     ) {
         let index = *index.get_or_insert_with(|| self.place(*server));
-        self.servers[index as usize].record(&exchange, suspect);
+        self.servers[index as usize].latency.record(exchange.latency_ns() as u64);
+        if suspect {
+            self.suspects.of(exchange.connection).push(Suspect::new(&exchange));
+        }
         if let Some(all) = &mut self.all {
             all.rows.push(exchange);
         }
@@ -63,7 +67,7 @@ impl Exchanged {
 
     fn place(&mut self, server: Endpoint) -> u32 {
         *self.by_endpoint.entry(server).or_insert_with(|| {
-            self.servers.push(ServerLatency::new(server));
+            self.servers.push(ServerLatency { server, latency: Latency::default() });
             self.servers.len() as u32 - 1
         })
     }
@@ -78,19 +82,6 @@ impl Listed {
         }
         let before = std::mem::replace(&mut self.before[connection], bytes);
         [bytes[0] - before[0], bytes[1] - before[1]]
-    }
-}
-
-impl ServerLatency {
-    fn new(server: Endpoint) -> Self {
-        Self { server, latency: Latency::default(), suspects: Vec::new() }
-    }
-
-    fn record(&mut self, exchange: &Exchange, suspect: bool) {
-        self.latency.record(exchange.latency_ns() as u64);
-        if suspect {
-            self.suspects.push(Suspect::new(exchange));
-        }
     }
 }
 

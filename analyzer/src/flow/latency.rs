@@ -34,6 +34,19 @@ impl Latency {
         }
     }
 
+    /// Adds those of `more`.
+    pub fn add(&mut self, more: &Self) {
+        match more {
+            Self::Few(values) => values.iter().for_each(|&value| self.record(value)),
+            Self::Many(more) => {
+                let mut many = self.histogram();
+                // A histogram that grows by itself refuses nothing.
+                let _ = many.add(more.as_ref());
+                *self = Self::Many(Box::new(many));
+            }
+        }
+    }
+
     pub fn len(&self) -> u64 {
         match self {
             Self::Few(values) => values.len() as u64,

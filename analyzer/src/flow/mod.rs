@@ -1,5 +1,6 @@
 //! Connections: which segment belongs to which, and what is known of each direction.
 
+mod by_block;
 mod connection;
 mod connections;
 mod exchange;
@@ -14,6 +15,7 @@ mod slots;
 mod state;
 mod table;
 
+pub use by_block::ByBlock;
 pub use connection::{Connection, DEFAULT_MSS, Sinks};
 pub use connections::{BLOCK_LEN, Connections};
 pub use exchange::Exchange;
