@@ -52,7 +52,7 @@ pub fn judge(
 /// What judges the waits of one direction, one after the other.
 struct Judgement {
     direction: Direction,
-    /// For each wait the lock accepts, in order: was Nagle off around it?
+    /// For each wait the lock accepts, in order: was Nagle off around it? Never, where none is left.
     contradicted: std::vec::IntoIter<bool>,
     /// Does the program's own pace explain the waits of this direction?
     paced: bool,
@@ -63,11 +63,17 @@ struct Judgement {
 
 impl Judgement {
     fn new(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
+        // Mostly one side has all of them: nothing is to be looked for among those of the other.
+        let waits = if waits.iter().any(|wait| wait.by == side) { waits } else { &[] };
         let lock = Lock::measure(connection, side, waits, clock_ns);
         let held = || waits.iter().filter(|wait| wait.by == side && lock.holds(wait));
-        let candidates: Vec<Candidate> = held().map(|wait| lock.candidate(wait)).collect();
         let receiver = connection.half(side.other());
         let total = connection.half(side).contradictions();
+        let candidates: Vec<Candidate> = match total {
+            // Then nothing speaks against any.
+            0 => Vec::new(),
+            _ => held().map(|wait| lock.candidate(wait)).collect(),
+        };
         Self {
             direction: Direction {
                 lock,

@@ -61,12 +61,17 @@ impl Pace {
     /// From the waits of `side` that did not end with an ACK.
     pub fn of(side: Side, waits: &[Wait], lock: &Lock) -> Self {
         let mut pace = Self::default();
-        let own = |wait: &&Wait| wait.by == side && is_freed(wait);
-        waits.iter().filter(own).for_each(|wait| pace.add(wait, lock));
+        let own = || waits.iter().filter(|wait| wait.by == side && is_freed(wait));
+        let is_pause = |wait: &&Wait| !lock.is_locked(wait) && wait.release_ns() > lock.center_ns;
+        own().filter(is_pause).for_each(|wait| pace.add(wait));
+        if !pace.pauses.is_empty() {
+            own().filter(|wait| lock.is_locked(wait)).for_each(|wait| pace.compare(wait));
+        }
         pace
     }
 
-    fn add(&mut self, wait: &Wait, lock: &Lock) {
+    /// Adds a pause of the program.
+    fn add(&mut self, wait: &Wait) {
         let pause = self.pauses.entry((wait.unacked_len, wait.len)).or_insert(Pause {
             count: 0,
             min_ns: i64::MAX,
@@ -74,19 +79,25 @@ impl Pace {
             early_ack: true,
             min_locked_ns: i64::MAX,
         });
-        if lock.is_locked(wait) {
+        pause.count += 1;
+        pause.min_ns = pause.min_ns.min(wait.wait_ns());
+        pause.max_ns = pause.max_ns.max(wait.wait_ns());
+        pause.early_ack &= wait.ack_ns() * 2 < wait.wait_ns();
+    }
+
+    /// Notes a wait that an ACK ended, if the program pauses between writes of these lengths.
+    fn compare(&mut self, wait: &Wait) {
+        if let Some(pause) = self.pauses.get_mut(&(wait.unacked_len, wait.len)) {
             pause.min_locked_ns = pause.min_locked_ns.min(wait.wait_ns());
-        } else if wait.release_ns() > lock.center_ns {
-            pause.count += 1;
-            pause.min_ns = pause.min_ns.min(wait.wait_ns());
-            pause.max_ns = pause.max_ns.max(wait.wait_ns());
-            pause.early_ack &= wait.ack_ns() * 2 < wait.wait_ns();
         }
     }
 
     /// Does the program's own pause explain most of these waits? Where most of them are longer,
     /// Nagle's algorithm is at work, and it is the program that fills up the others.
     pub fn explains_most<'a>(&self, waits: impl Iterator<Item = &'a Wait>) -> bool {
+        if self.pauses.is_empty() {
+            return false;
+        }
         let (mut all, mut explained) = (0, 0);
         for wait in waits {
             all += 1;
@@ -103,7 +114,6 @@ impl Pace {
         let spread_ns = PACE_SPREAD_NS + pause.min_ns / 20;
         let steady = pause.max_ns - pause.min_ns <= spread_ns;
         let reliable = match pause.count {
-            0 => false,
             1 => {
                 let left_ns = pause.min_locked_ns - pause.min_ns;
                 pause.early_ack && (-PACE_SPREAD_NS..PACE_DISTANCE_NS).contains(&left_ns)
