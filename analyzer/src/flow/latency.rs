@@ -146,6 +146,19 @@ mod tests {
         }
     }
 
+    /// Parts of a scan are judged apart: put together they must be what one would have recorded.
+    #[test]
+    fn added_latencies_are_those_of_both() {
+        for (first, second) in [(3, 5), (100, 100), (500, 3), (3, 500), (300, 400)] {
+            let mut sum = latency(1..=first);
+            sum.add(&latency(1000..1000 + second));
+            let whole = latency((1..=first).chain(1000..1000 + second));
+            assert_eq!(sum.len(), first + second);
+            let shares = [0.0, 0.2, 0.5, 0.8, 1.0];
+            assert_eq!(sum.quantiles(shares), whole.quantiles(shares));
+        }
+    }
+
     #[test]
     fn moved_latencies_are_those_that_would_have_been() {
         let few = latency([41, 1, 41]).moved(&latency([41]), &latency([2]));
