@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import nagle_scan
 import pytest
@@ -79,6 +80,14 @@ def generated(folder: Path, work: str, connections: int, packets: int) -> Path:
     words: list[str | Path] = [generator, work, str(connections), str(packets), "-o", capture]
     subprocess.run([*words, "--truth", folder / "truth.json"], check=True)
     return capture
+
+
+def written(scan: nagle_scan.Scan, folder: Path) -> dict[str, Any]:
+    """The JSON of a scan, read back."""
+    path = folder / "result.json"
+    scan.to_json(path)
+    result: dict[str, Any] = json.loads(path.read_text())
+    return result
 
 
 def endless(folder: Path, capture: Path) -> Path:

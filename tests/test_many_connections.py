@@ -6,12 +6,11 @@ The packets that show nothing are synthetic, of `bench/generate.c`; what follows
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, generated
+from conftest import CAPTURES, generated, written
 
 LISTED = 1 << 17
 """So many connections are listed whatever they show."""
@@ -28,10 +27,7 @@ def scan(tmp_path_factory: pytest.TempPathFactory) -> nagle_scan.Scan:
 
 @pytest.fixture(scope="module")
 def result(scan: nagle_scan.Scan, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    path = tmp_path_factory.mktemp("result") / "result.json"
-    scan.to_json(path)
-    loaded: dict[str, Any] = json.loads(path.read_text())
-    return loaded
+    return written(scan, tmp_path_factory.mktemp("result"))
 
 
 def test_of_the_later_connections_those_with_something_to_tell_are_listed(

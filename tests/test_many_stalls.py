@@ -7,12 +7,12 @@ The packets of many are synthetic, of `bench/generate.c`; the few are a real cap
 from __future__ import annotations
 
 import itertools
-import json
+from pathlib import Path
 from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, generated
+from conftest import CAPTURES, generated, written
 
 EXPLAINED = 1 << 17
 """Up to so many stalls, each is explained."""
@@ -25,19 +25,9 @@ Rows = list[dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    many = generated(tmp_path_factory.mktemp("many"), "stalls", 60, 5 * (EXPLAINED + 4_000))
-    path = tmp_path_factory.mktemp("result") / "result.json"
-    nagle_scan.scan(many).to_json(path)
-    loaded: dict[str, Any] = json.loads(path.read_text())
-    return loaded
-
-
-@pytest.fixture(scope="module")
-def few(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    path = tmp_path_factory.mktemp("few") / "result.json"
-    nagle_scan.scan(STALLING).to_json(path)
-    loaded: dict[str, Any] = json.loads(path.read_text())
-    return loaded
+    folder = tmp_path_factory.mktemp("many")
+    many = generated(folder, "stalls", 60, 5 * (EXPLAINED + 4_000))
+    return written(nagle_scan.scan(many), folder)
 
 
 def stalls(result: dict[str, Any]) -> list[Rows]:
@@ -64,7 +54,8 @@ def test_the_first_stalls_of_each_connection_are_explained(result: dict[str, Any
     assert result["summary"]["evidence_not_listed"] == unexplained > EXPLAINED // 2
 
 
-def test_where_there_are_fewer_all_are_explained(few: dict[str, Any]) -> None:
+def test_where_there_are_fewer_all_are_explained(tmp_path: Path) -> None:
+    few = written(nagle_scan.scan(STALLING), tmp_path)
     assert max(map(len, stalls(few))) > OF_EACH
     assert all(row["evidence"] for rows in stalls(few) for row in rows)
     assert few["summary"]["evidence_not_listed"] == 0

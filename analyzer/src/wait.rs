@@ -133,7 +133,7 @@ impl Wait {
 /// many and counted beyond it, so that memory does not follow the packets.
 const MAX_OTHER_WAITS: usize = 1 << 16;
 
-/// The waits of a scan, in the order of their ends.
+/// The waits of a scan; those of a block of connections in the order in which they ended.
 #[derive(Debug, Default)]
 pub struct Waits {
     /// They are judged where they lie, when all is known.
@@ -156,12 +156,8 @@ impl Waits {
         }
     }
 
-    /// Keeps a wait that may be a stall.
-    pub fn push_candidate(&mut self, wait: Wait) {
-        self.keep(wait);
-    }
-
-    fn keep(&mut self, wait: Wait) {
+    /// Keeps a wait, as all that may be stalls are.
+    pub fn keep(&mut self, wait: Wait) {
         self.kept.of(wait.connection).push(Finding::unjudged(wait));
     }
 

@@ -287,7 +287,7 @@ impl Connection {
         let near_ack = wait.release_ns() - known(half.rtt_ns) <= CANDIDATE_NS;
         if wait.has_ack() && wait.is(fact::PURE_ACK) && near_ack {
             self.exchanges.suspect |= wait.is(fact::IN_EXCHANGE);
-            sinks.waits.push_candidate(wait);
+            sinks.waits.keep(wait);
             return;
         }
         let reply_ns = wait.wait_ns() - known(half.rtt_ns);

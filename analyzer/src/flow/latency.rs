@@ -36,13 +36,18 @@ impl Latency {
 
     /// Adds those of `more`.
     pub fn add(&mut self, more: &Self) {
-        match more {
-            Self::Few(values) => values.iter().for_each(|&value| self.record(value)),
-            Self::Many(more) => {
-                let mut many = self.histogram();
+        match (&mut *self, more) {
+            (_, Self::Few(values)) => values.iter().for_each(|&value| self.record(value)),
+            (Self::Few(values), Self::Many(more)) => {
+                let mut many = more.clone();
+                for &value in values.iter() {
+                    add(&mut many, value);
+                }
+                *self = Self::Many(many);
+            }
+            (Self::Many(many), Self::Many(more)) => {
                 // A histogram that grows by itself refuses nothing.
                 let _ = many.add(more.as_ref());
-                *self = Self::Many(Box::new(many));
             }
         }
     }
