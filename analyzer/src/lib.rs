@@ -44,6 +44,7 @@ mod rows;
 mod scan;
 mod seq;
 mod servers;
+mod sorter;
 mod summary;
 mod tables;
 mod timers;

@@ -5,17 +5,20 @@ use std::io::{self, Write};
 use std::net::IpAddr;
 
 /// A name of this program: nothing to escape.
+#[inline]
 pub fn name(out: &mut Vec<u8>, before: &str, name: &str) {
     out.extend_from_slice(before.as_bytes());
     out.extend_from_slice(name.as_bytes());
 }
 
 /// A number, written as it is.
+#[inline]
 pub fn integer(out: &mut Vec<u8>, before: &str, value: impl itoa::Integer) {
     name(out, before, itoa::Buffer::new().format(value));
 }
 
 /// Yes or no.
+#[inline]
 pub fn flag(out: &mut Vec<u8>, before: &str, value: bool) {
     name(out, before, if value { "true" } else { "false" });
 }

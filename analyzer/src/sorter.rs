@@ -1,0 +1,94 @@
+//! Rows of one block of connections after the other, put in order.
+
+use crate::flow::BLOCK_LEN;
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+
+/// More rows than this are sorted where they lie: 25 MB of findings.
+const MOST_MOVED: usize = 1 << 18;
+
+/// Sorts the rows of blocks by moving them into the memory of the last block: that is faster than to
+/// sort them where they lie, and fresh memory would cost more than it saves.
+pub struct Sorter<T> {
+    /// For each thread that sorts.
+    spare: Mutex<Vec<Vec<T>>>,
+}
+
+impl<T> Default for Sorter<T> {
+    fn default() -> Self {
+        Self { spare: Mutex::default() }
+    }
+}
+
+impl<T: Copy> Sorter<T> {
+    /// Sorts the rows of one block by connection, and those of each connection by `key`.
+    pub fn sort<K: Ord>(
+        &self,
+        rows: &mut Vec<T>,
+        connection: impl Fn(&T) -> u32,
+        key: impl Fn(&T) -> K,
+    ) {
+        if rows.len() > MOST_MOVED {
+            rows.sort_unstable_by_key(|row| (connection(row), key(row)));
+            return;
+        }
+        let mut spare = self.lock(Vec::pop).unwrap_or_default();
+        group(rows, &mut spare, &connection);
+        self.lock(|all| all.push(spare));
+        // Mostly they are in this order.
+        for own in rows.chunk_by_mut(|a, b| connection(a) == connection(b)) {
+            own.sort_unstable_by_key(&key);
+        }
+    }
+
+    fn lock<R>(&self, work: impl FnOnce(&mut Vec<Vec<T>>) -> R) -> R {
+        work(&mut self.spare.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Puts the rows of each connection together, in the order in which they come, by way of the memory
+/// of `spare`, which has that of `rows` then.
+fn group<T: Copy>(rows: &mut Vec<T>, spare: &mut Vec<T>, connection: impl Fn(&T) -> u32) {
+    let Some(&any) = rows.first() else { return };
+    let place = |row: &T| connection(row) as usize % BLOCK_LEN;
+    // How many rows each has; then where its next row goes.
+    let mut next = [0; BLOCK_LEN];
+    for row in &*rows {
+        next[place(row)] += 1;
+    }
+    let mut begin = 0;
+    for count in &mut next {
+        begin += mem::replace(count, begin);
+    }
+    spare.resize(rows.len(), any);
+    for row in &*rows {
+        let next = &mut next[place(row)];
+        spare[*next] = *row;
+        *next += 1;
+    }
+    mem::swap(rows, spare);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Connection and key, neither in order.
+    fn rows(count: usize) -> Vec<(u32, usize)> {
+        let number = |row: usize| row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let connection = |row| (5 * BLOCK_LEN + number(row) % 300) as u32;
+        (0..count).map(|row| (connection(row), number(row + count) % 50)).collect()
+    }
+
+    #[test]
+    fn rows_of_each_block_are_in_order() {
+        let sorter = Sorter::default();
+        for count in [7, 0, 1, 20_000, 300, MOST_MOVED + 1, 4_000] {
+            let mut own = rows(count);
+            let mut expected = own.clone();
+            sorter.sort(&mut own, |row| row.0, |row| row.1);
+            expected.sort_unstable();
+            assert_eq!(own, expected);
+        }
+    }
+}
