@@ -158,7 +158,7 @@ impl Waits {
 
     /// Keeps a wait, as all that may be stalls are.
     pub fn keep(&mut self, wait: Wait) {
-        self.kept.of(wait.connection).push(Finding::unjudged(wait));
+        self.kept.push(wait.connection, Finding::unjudged(wait));
     }
 
     /// Is there room for any other wait?

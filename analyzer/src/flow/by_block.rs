@@ -2,6 +2,12 @@
 
 use super::connections::BLOCK_LEN;
 
+/// So many times as much room there is for rows when they need more: seldom, as on a virtual machine
+/// memory that was moved costs as much as fresh memory. What no row lies in yet takes none.
+const GROWTH: usize = 8;
+/// Room for so many rows at first.
+const FIRST_ROWS: usize = 128;
+
 /// Rows of connections in the order in which they came, for each block of [`super::Connections`].
 #[derive(Debug)]
 pub struct ByBlock<T> {
@@ -23,6 +29,16 @@ impl<T> ByBlock<T> {
             self.blocks.resize_with(place + 1, Vec::new);
         }
         &mut self.blocks[place]
+    }
+
+    /// Adds a row of a connection.
+    #[inline]
+    pub fn push(&mut self, connection: u32, row: T) {
+        let rows = self.of(connection);
+        if rows.len() == rows.capacity() {
+            rows.reserve_exact((rows.len() * (GROWTH - 1)).max(FIRST_ROWS));
+        }
+        rows.push(row);
     }
 
     /// The rows of each block, and none for those that follow.

@@ -58,7 +58,7 @@ impl Exchanged {
         let index = *index.get_or_insert_with(|| self.place(*server));
         self.servers[index as usize].latency.record(exchange.latency_ns() as u64);
         if suspect {
-            self.suspects.of(exchange.connection).push(Suspect::new(&exchange));
+            self.suspects.push(exchange.connection, Suspect::new(&exchange));
         }
         if let Some(all) = &mut self.all {
             all.rows.push(exchange);
