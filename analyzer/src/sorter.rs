@@ -47,7 +47,7 @@ impl<T: Copy> Sorter<T> {
 }
 
 /// Puts the rows of each connection together, in the order in which they come, by way of the memory
-/// of `spare`, which has that of `rows` then.
+/// of `spare`, which then has that of `rows`. Few rows stay where they are: they would keep much.
 fn group<T: Copy>(rows: &mut Vec<T>, spare: &mut Vec<T>, connection: impl Fn(&T) -> u32) {
     let Some(&any) = rows.first() else { return };
     let place = |row: &T| connection(row) as usize % BLOCK_LEN;
@@ -60,13 +60,20 @@ fn group<T: Copy>(rows: &mut Vec<T>, spare: &mut Vec<T>, connection: impl Fn(&T)
     for count in &mut next {
         begin += mem::replace(count, begin);
     }
-    spare.resize(rows.len(), any);
+    let len = rows.len();
+    let few = spare.len() / 2 > len;
+    spare.resize(len.max(spare.len()), any);
     for row in &*rows {
         let next = &mut next[place(row)];
         spare[*next] = *row;
         *next += 1;
     }
-    mem::swap(rows, spare);
+    if few {
+        rows.copy_from_slice(&spare[..len]);
+    } else {
+        mem::swap(rows, spare);
+        rows.truncate(len);
+    }
 }
 
 #[cfg(test)]
@@ -89,6 +96,16 @@ mod tests {
             sorter.sort(&mut own, |row| row.0, |row| row.1);
             expected.sort_unstable();
             assert_eq!(own, expected);
+        }
+    }
+
+    #[test]
+    fn few_rows_do_not_keep_the_memory_of_many() {
+        let sorter = Sorter::default();
+        for count in [20_000, 100, 50, 20_000, 9] {
+            let mut own = rows(count);
+            sorter.sort(&mut own, |row| row.0, |row| row.1);
+            assert!(own.capacity() <= 2 * count);
         }
     }
 }
