@@ -124,7 +124,9 @@ class Scan:
         """One row per wait that is no stall.
 
         `connection` (int64), `cause` (category), `by` (category: who kept the other waiting),
-        `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `wait_ms` (float64).
+        `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `wait_ms` (float64). Of very
+        many, the first 16,384 pauses of clients are listed and the first 65,536 others; reports
+        count the rest.
         """
         return self._table("waits")
 

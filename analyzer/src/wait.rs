@@ -111,6 +111,11 @@ impl Wait {
         self.to.time_ns - self.ack.time_ns
     }
 
+    /// Did the client do nothing, with an answer in its hands?
+    fn is_pause(&self) -> bool {
+        self.by == Side::Client && !self.has_any(fact::OWN_DATA_BEFORE | fact::ACK_ONLY)
+    }
+
     pub fn has_ack(&self) -> bool {
         self.ack.frame != 0
     }
@@ -129,15 +134,19 @@ impl Wait {
     }
 }
 
-/// Waits that may be stalls are all kept. The others (think time, mostly) are kept up to this
-/// many and counted beyond it, so that memory does not follow the packets.
+/// Waits that may be stalls are all kept. The others are kept up to this many and counted beyond it,
+/// so that memory does not follow the packets.
 const MAX_OTHER_WAITS: usize = 1 << 16;
+/// Pauses of clients, which most waits are, count for themselves: else nothing that a slow server did
+/// would be kept after many of them.
+const MAX_PAUSES: usize = 1 << 14;
 
 /// The waits of a scan; those of a block of connections in the order in which they ended.
 #[derive(Debug, Default)]
 pub struct Waits {
     /// They are judged where they lie, when all is known.
     pub kept: ByBlock<Finding>,
+    pauses: usize,
     others: usize,
     pub unlisted: u64,
     pub unlisted_ns: i64,
@@ -161,15 +170,22 @@ impl Waits {
         self.kept.push(wait.connection, Finding::unjudged(wait));
     }
 
-    /// Is there room for any other wait?
-    pub fn lists_others(&self) -> bool {
-        self.others < MAX_OTHER_WAITS
+    /// Is there room for a wait before an answer of `by`?
+    pub fn has_room_for_reply(&self, by: Side) -> bool {
+        match by {
+            Side::Client => self.pauses < MAX_PAUSES,
+            Side::Server => self.others < MAX_OTHER_WAITS,
+        }
     }
 
     /// Keeps or counts any other wait.
     pub fn push_other(&mut self, wait: Wait) {
-        if self.lists_others() {
-            self.others += 1;
+        let (kept, most) = match wait.is_pause() {
+            true => (&mut self.pauses, MAX_PAUSES),
+            false => (&mut self.others, MAX_OTHER_WAITS),
+        };
+        if *kept < most {
+            *kept += 1;
             self.keep(wait);
         } else {
             self.count_other(wait.wait_ns());

@@ -1,0 +1,51 @@
+"""More waits than anyone reads one by one: without room of its own a user would miss what a slow
+server did, among all the clients that had nothing to ask.
+
+The packets of many are synthetic, of `bench/generate.c`; what follows them are real captures.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nagle_scan
+import pandas as pd
+import pytest
+from conftest import CAPTURES, generated
+
+PAUSES = 1 << 14
+"""So many pauses of clients are listed."""
+
+CONNECTIONS, PACKETS = 500, 500_000
+
+LABELLED = CAPTURES / "labelled"
+THINKS = LABELLED / "gvisor-server-think40-rtt01" / "server.pcap.gz"
+LOSES = LABELLED / "both-split-rtt26-loss" / "middle.pcap.gz"
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return generated(tmp_path_factory.mktemp("many"), "clean", CONNECTIONS, PACKETS)
+
+
+@pytest.mark.parametrize("capture", [THINKS, LOSES], ids=["thinks", "loses"])
+def test_other_waits_are_listed_however_often_clients_pause(many: Path, capture: Path) -> None:
+    alone = nagle_scan.scan(capture).waits
+    together = nagle_scan.scan([many, capture]).waits
+    expected = alone.assign(
+        connection=alone["connection"] + CONNECTIONS,
+        frame_from=alone["frame_from"] + PACKETS,
+        frame_to=alone["frame_to"] + PACKETS,
+    )
+    pauses = (together["cause"] == "sender_app") & (together["by"] == "client")
+    assert len(together) - len(expected) == pauses.sum() == PAUSES
+    pd.testing.assert_frame_equal(together[~pauses].reset_index(drop=True), expected)
+
+
+def test_pauses_that_are_not_listed_are_counted(many: Path) -> None:
+    scan = nagle_scan.scan(many)
+    summary = scan.core.summary()
+    # Each request of a connection but the first comes after a pause, most of them a long one.
+    requests = len(scan.exchanges)
+    assert 0.9 * requests < len(scan.waits) + summary.waits_not_listed <= requests
+    assert summary.waits_not_listed_ms > 10 * summary.waits_not_listed
