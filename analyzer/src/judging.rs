@@ -69,10 +69,10 @@ pub fn judge_all(
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Option<Piece>>> =
         pieces(connections, waits, suspects).map(|piece| Mutex::new(Some(piece))).collect();
-    let sorters = Sorters::default();
+    let sorter = Sorter::default();
     let work = |piece: usize| {
         let piece = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner).take();
-        piece.map(|piece| judge_some(piece, &sorters, clock_ns)).unwrap_or_default()
+        piece.map(|piece| judge_some(piece, &sorter, clock_ns)).unwrap_or_default()
     };
     let mut blocks = Vec::with_capacity(pieces.len());
     let mut judged = Judged::default();
@@ -104,9 +104,9 @@ fn pieces(
 
 /// The verdict on each connection, in its memory; its findings, one for each wait less those that are
 /// superseded, in the memory of the waits.
-fn judge_some(piece: Piece, sorters: &Sorters, clock_ns: i64) -> JudgedPiece {
+fn judge_some(piece: Piece, sorter: &Sorter<Finding>, clock_ns: i64) -> JudgedPiece {
     let Piece { connections, waits: mut rows, mut suspects } = piece;
-    sorters.sort(&mut rows, &mut suspects);
+    sort(&mut rows, &mut suspects, sorter);
     let mut suspects = suspects.as_slice();
     let (mut taken, mut kept) = (0, 0);
     let (mut waits, mut findings) = (Vec::new(), Vec::new());
@@ -136,18 +136,10 @@ fn judge_some(piece: Piece, sorters: &Sorters, clock_ns: i64) -> JudgedPiece {
 }
 
 /// Sorts by connection, then by time.
-#[derive(Default)]
-struct Sorters {
-    waits: Sorter<Finding>,
-    suspects: Sorter<Suspect>,
-}
-
-impl Sorters {
-    fn sort(&self, waits: &mut Vec<Finding>, suspects: &mut Vec<Suspect>) {
-        let end = |row: &Finding| (row.wait.to.frame, row.wait.by as u8);
-        self.waits.sort(waits, |row| row.wait.connection, end);
-        self.suspects.sort(suspects, |row| row.connection, |row| row.begin_frame);
-    }
+fn sort(waits: &mut Vec<Finding>, suspects: &mut [Suspect], sorter: &Sorter<Finding>) {
+    let end = |row: &Finding| (row.wait.to.frame, row.wait.by as u8);
+    sorter.sort(waits, |row| row.wait.connection, end);
+    suspects.sort_unstable_by_key(|suspect| (suspect.connection, suspect.begin_frame));
 }
 
 impl JudgedPiece {
@@ -175,7 +167,7 @@ mod tests {
         let block = connections.into_blocks().next().unwrap();
         let place = block.as_ptr() as usize;
         let piece = Piece { connections: block, waits: Vec::new(), suspects: Vec::new() };
-        let verdicts = judge_some(piece, &Sorters::default(), 1_000).verdicts;
+        let verdicts = judge_some(piece, &Sorter::default(), 1_000).verdicts;
         assert_eq!((verdicts.as_ptr() as usize, verdicts.len()), (place, BLOCK_LEN));
     }
 }

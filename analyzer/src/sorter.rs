@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 const MOST_MOVED: usize = 1 << 18;
 
 /// Sorts the rows of blocks by moving them into the memory of the last block: that is faster than to
-/// sort them where they lie, and fresh memory would cost more than it saves.
+/// sort them where they lie, and fresh memory would cost more than it saves. One block at once, so that
+/// there is little of it.
 pub struct Sorter<T> {
-    /// For each thread that sorts.
-    spare: Mutex<Vec<Vec<T>>>,
+    spare: Mutex<Vec<T>>,
 }
 
 impl<T> Default for Sorter<T> {
@@ -32,17 +32,13 @@ impl<T: Copy> Sorter<T> {
             rows.sort_unstable_by_key(|row| (connection(row), key(row)));
             return;
         }
-        let mut spare = self.lock(Vec::pop).unwrap_or_default();
+        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         group(rows, &mut spare, &connection);
-        self.lock(|all| all.push(spare));
+        drop(spare);
         // Mostly they are in this order.
         for own in rows.chunk_by_mut(|a, b| connection(a) == connection(b)) {
             own.sort_unstable_by_key(&key);
         }
-    }
-
-    fn lock<R>(&self, work: impl FnOnce(&mut Vec<Vec<T>>) -> R) -> R {
-        work(&mut self.spare.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -49,6 +49,8 @@ pub mod fact {
     /// The unacked segment was sent again before it was acknowledged, alone in flight: if the
     /// receiver had it all the time, the sender's timer was shorter than that of the delayed ACK.
     pub const RESENT: u32 = 1 << 19;
+    /// Something but the sender's program may have made it wait.
+    pub const HINDERED: u32 = RECOVERY | ZERO_WINDOW | WINDOW_FULL | UNSEEN;
     /// The whole wait lies within an exchange: the other end waited for what came after it.
     pub const IN_EXCHANGE: u32 = 1 << 16;
 }
@@ -111,9 +113,10 @@ impl Wait {
         self.to.time_ns - self.ack.time_ns
     }
 
-    /// Did the client do nothing, with an answer in its hands?
+    /// Did the client do nothing, with an answer in its hands, and nothing keep it from asking more?
     fn is_pause(&self) -> bool {
-        self.by == Side::Client && !self.has_any(fact::OWN_DATA_BEFORE | fact::ACK_ONLY)
+        let others = fact::OWN_DATA_BEFORE | fact::ACK_ONLY | fact::HINDERED;
+        self.by == Side::Client && !self.has_any(others)
     }
 
     pub fn has_ack(&self) -> bool {
@@ -134,11 +137,11 @@ impl Wait {
     }
 }
 
-/// Waits that may be stalls are all kept. The others are kept up to this many and counted beyond it,
-/// so that memory does not follow the packets.
+/// Waits that may be stalls are all kept. The others are kept up to this many of each side and counted
+/// beyond it, so that memory does not follow the packets, and what a slow server did is not lost among
+/// what its clients did.
 const MAX_OTHER_WAITS: usize = 1 << 16;
-/// Pauses of clients, which most waits are, count for themselves: else nothing that a slow server did
-/// would be kept after many of them.
+/// Pauses of clients, which most waits are, have room of their own: for fewer, as they are no problem.
 const MAX_PAUSES: usize = 1 << 14;
 
 /// The waits of a scan; those of a block of connections in the order in which they ended.
@@ -147,7 +150,8 @@ pub struct Waits {
     /// They are judged where they lie, when all is known.
     pub kept: ByBlock<Finding>,
     pauses: usize,
-    others: usize,
+    /// By who ended them.
+    others: [usize; 2],
     pub unlisted: u64,
     pub unlisted_ns: i64,
 }
@@ -170,11 +174,11 @@ impl Waits {
         self.kept.push(wait.connection, Finding::unjudged(wait));
     }
 
-    /// Is there room for a wait before an answer of `by`?
+    /// Is there room for a wait before an answer of `by` that nothing hindered?
     pub fn has_room_for_reply(&self, by: Side) -> bool {
         match by {
             Side::Client => self.pauses < MAX_PAUSES,
-            Side::Server => self.others < MAX_OTHER_WAITS,
+            Side::Server => self.others[Side::Server as usize] < MAX_OTHER_WAITS,
         }
     }
 
@@ -182,7 +186,7 @@ impl Waits {
     pub fn push_other(&mut self, wait: Wait) {
         let (kept, most) = match wait.is_pause() {
             true => (&mut self.pauses, MAX_PAUSES),
-            false => (&mut self.others, MAX_OTHER_WAITS),
+            false => (&mut self.others[wait.by as usize], MAX_OTHER_WAITS),
         };
         if *kept < most {
             *kept += 1;
@@ -203,22 +207,55 @@ impl Waits {
 mod tests {
     use super::*;
 
+    /// A wait that is no stall, before an answer.
+    fn reply(by: Side) -> Wait {
+        let mark = Mark::NONE;
+        Wait {
+            connection: 0,
+            by,
+            facts: 0,
+            from: mark,
+            to: Mark { time_ns: 50_000_000, frame: 2 },
+            ack: mark,
+            rel_seq: 0,
+            len: 1,
+            unacked_len: 0,
+            unacked_ns: 0,
+            contradictions: 0,
+        }
+    }
+
+    #[test]
+    fn what_one_side_did_takes_no_room_from_the_other() {
+        let slow_server = reply(Side::Server);
+        let of_client = |facts| Wait { facts, ..reply(Side::Client) };
+        let kinds = [
+            (of_client(0), MAX_PAUSES),
+            (of_client(fact::OWN_DATA_BEFORE), MAX_OTHER_WAITS),
+            (of_client(fact::ACK_ONLY), MAX_OTHER_WAITS),
+            (of_client(fact::WINDOW_FULL), MAX_OTHER_WAITS),
+        ];
+        for (many, most) in kinds {
+            let mut waits = Waits::default();
+            (0..=MAX_OTHER_WAITS).for_each(|_| waits.push_other(many));
+            (0..=MAX_OTHER_WAITS).for_each(|_| waits.push_other(slow_server));
+            let kept = waits.kept.of(0);
+            let of_server = kept.iter().filter(|row| row.wait.by == Side::Server).count();
+            assert_eq!((kept.len() - of_server, of_server), (most, MAX_OTHER_WAITS));
+            assert_eq!(waits.unlisted as usize, 2 * (MAX_OTHER_WAITS + 1) - kept.len());
+        }
+    }
+
     /// A client 26 ms away acknowledges after its timer of 40 ms; its ACK is all that comes.
     #[test]
     fn the_way_to_who_acknowledges_is_no_delay() {
         let at = |time_ns: i64, frame| Mark { time_ns, frame };
         let late = Wait {
-            connection: 0,
-            by: Side::Client,
             facts: fact::ACK_ONLY | fact::PURE_ACK,
             from: at(0, 1),
             to: at(66_000_000, 2),
             ack: at(66_000_000, 2),
-            rel_seq: 0,
-            len: 0,
-            unacked_len: 100,
-            unacked_ns: 0,
-            contradictions: 0,
+            ..reply(Side::Client)
         };
         assert_eq!(late.acknowledged_by(), Side::Client);
         assert_eq!(late.ack_delay_ns(Some(26_000_000)), 40_000_000);

@@ -2,11 +2,11 @@
 
 use super::connections::BLOCK_LEN;
 
-/// So many times as much room there is for rows when they need more: seldom, as on a virtual machine
-/// memory that was moved costs as much as fresh memory. What no row lies in yet takes none.
-const GROWTH: usize = 8;
-/// Room for so many rows at first.
+/// Room for so many rows at first. Up to [`MANY`] it grows eightfold, so seldom: on a virtual machine
+/// memory that was moved costs as much as fresh memory, and what no row lies in yet takes none.
 const FIRST_ROWS: usize = 128;
+/// From so many rows on the room only doubles: address space has limits too.
+const MANY: usize = 1 << 16;
 
 /// Rows of connections in the order in which they came, for each block of [`super::Connections`].
 #[derive(Debug)]
@@ -36,7 +36,8 @@ impl<T> ByBlock<T> {
     pub fn push(&mut self, connection: u32, row: T) {
         let rows = self.of(connection);
         if rows.len() == rows.capacity() {
-            rows.reserve_exact((rows.len() * (GROWTH - 1)).max(FIRST_ROWS));
+            let more = if rows.len() < MANY { 7 * rows.len() } else { rows.len() };
+            rows.reserve_exact(more.max(FIRST_ROWS));
         }
         rows.push(row);
     }

@@ -117,6 +117,14 @@ impl Sending<'_> {
         (from.is_set() && wait_ns >= min_wait_ns).then_some(Ended { release, own_before, from })
     }
 
+    /// Can nothing but the program have kept this back, once it had an answer? Then none of the facts
+    /// that are [`fact::HINDERED`] holds; they take longer to find out.
+    pub fn is_unhindered(&self) -> bool {
+        let (half, peer) = (self.half, self.peer);
+        let room = i64::from(half.room) >= i64::from(self.len);
+        room && !half.is_recovering() && half.unseen().0 == 0 && peer.zero_window_frame() == 0
+    }
+
     /// All that is known of a wait.
     #[inline(never)]
     pub fn wait(&self, ended: &Ended, connection: u32, by: Side) -> Wait {
