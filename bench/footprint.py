@@ -58,8 +58,9 @@ def per_connection(bench: Bench) -> Iterator[Row]:
 
 def per_finding(bench: Bench) -> Iterator[Row]:
     """What a stall takes, from two numbers of them on as many connections."""
+    connections = max(bench.packets // 1000, 1)
     less, more = (
-        generate("stalls", 10_000, packets) for packets in (bench.packets // 4, bench.packets)
+        generate("stalls", connections, packets) for packets in (bench.packets // 4, bench.packets)
     )
     measured = slope(bench, less, more, more.stalls - less.stalls)
     note = f"{less.stalls:,} to {more.stalls:,} stalls"
