@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import csv
-import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 import nagle_scan
 import pandas as pd
 import pytest
-from conftest import CAPTURES, generated
+from conftest import CAPTURES, generated, written
 from conversation import Conversation, Frame, interleaved, stalled
 from nagle_scan import _core
 from nagle_scan.results import Scan
@@ -113,8 +112,7 @@ def scan(request: pytest.FixtureRequest) -> Scan:
 
 
 def test_every_field_of_the_json_contract_is_there(scan: Scan, tmp_path: Path) -> None:
-    scan.to_json(tmp_path / "result.json")
-    result = json.loads((tmp_path / "result.json").read_text())
+    result = written(scan, tmp_path)
     assert violations(result, CONTRACT, "") == []
     assert [connection["id"] for connection in result["connections"]] == list(
         range(result["summary"]["connections"])
@@ -131,9 +129,8 @@ def test_the_contract_check_itself_finds_what_is_wrong() -> None:
 
 
 def test_json_csv_and_tables_tell_the_same_stalls(scan: Scan, tmp_path: Path) -> None:
-    scan.to_json(tmp_path / "result.json")
+    result = written(scan, tmp_path)
     scan.to_csv(tmp_path / "stalls.csv")
-    result = json.loads((tmp_path / "result.json").read_text())
     with (tmp_path / "stalls.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     stalls = [
@@ -154,8 +151,7 @@ def test_json_csv_and_tables_tell_the_same_stalls(scan: Scan, tmp_path: Path) ->
 def test_the_tables_of_many_connections_are_whole(tmp_path: Path) -> None:
     """They are written by two threads, in blocks."""
     scan = nagle_scan.scan(generated(tmp_path, "rpc", 3_000, 300_000))
-    scan.to_json(tmp_path / "result.json")
-    result = json.loads((tmp_path / "result.json").read_text())["connections"]
+    result = written(scan, tmp_path)["connections"]
     stalls = [(row["id"], stall["frame_held"]) for row in result for stall in row["stalls"]]
     waits = [(row["id"], wait["frame_to"]) for row in result for wait in row["waits"]]
     # More than one thread takes at once.
@@ -439,10 +435,9 @@ def test_a_connection_with_many_stalls_is_written_in_parts_that_fit(
     stalled(busy, rounds=520)
     stalled(quiet, rounds=2)
     scan = scan_frames(interleaved(busy, quiet))
-    scan.to_json(tmp_path / "result.json")
-    result = json.loads((tmp_path / "result.json").read_text())
-    written = [(len(row["stalls"]), len(row["waits"])) for row in result["connections"]]
+    result = written(scan, tmp_path)
+    counts = [(len(row["stalls"]), len(row["waits"])) for row in result["connections"]]
     waits = scan.waits.groupby("connection", observed=True).size()
     stalls = scan.stalls.groupby("connection", observed=True).size()
-    assert written == [(stalls[i], waits.get(i, 0)) for i in (0, 1)]
+    assert counts == [(stalls[i], waits.get(i, 0)) for i in (0, 1)]
     assert sorted(stalls) == [2, 520]

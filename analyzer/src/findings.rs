@@ -65,24 +65,11 @@ impl Findings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::{Mark, Side};
+    use crate::flow::Side;
     use crate::wait::Wait;
 
     fn finding(connection: u32) -> Finding {
-        let mark = Mark::NONE;
-        Finding::unjudged(Wait {
-            connection,
-            by: Side::Client,
-            facts: 0,
-            from: mark,
-            to: mark,
-            ack: mark,
-            rel_seq: 0,
-            len: 0,
-            unacked_len: 0,
-            unacked_ns: 0,
-            contradictions: 0,
-        })
+        Finding::unjudged(Wait::unknown(connection, Side::Client))
     }
 
     /// So many findings of each connection, in blocks of connections.

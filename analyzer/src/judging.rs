@@ -104,9 +104,10 @@ fn pieces(
 
 /// The verdict on each connection, in its memory; its findings, one for each wait less those that are
 /// superseded, in the memory of the waits.
-fn judge_some(piece: Piece, sorter: &Sorter<Finding>, clock_ns: i64) -> JudgedPiece {
+fn judge_some(piece: Piece, sorter: &Sorter, clock_ns: i64) -> JudgedPiece {
     let Piece { connections, waits: mut rows, mut suspects } = piece;
-    sort(&mut rows, &mut suspects, sorter);
+    sorter.sort(&mut rows);
+    suspects.sort_unstable_by_key(|suspect| (suspect.connection, suspect.begin_frame));
     let mut suspects = suspects.as_slice();
     let (mut taken, mut kept) = (0, 0);
     let (mut waits, mut findings) = (Vec::new(), Vec::new());
@@ -133,13 +134,6 @@ fn judge_some(piece: Piece, sorter: &Sorter<Finding>, clock_ns: i64) -> JudgedPi
     rows.truncate(kept);
     judged.findings = rows;
     judged
-}
-
-/// Sorts by connection, then by time.
-fn sort(waits: &mut Vec<Finding>, suspects: &mut [Suspect], sorter: &Sorter<Finding>) {
-    let end = |row: &Finding| (row.wait.to.frame, row.wait.by as u8);
-    sorter.sort(waits, |row| row.wait.connection, end);
-    suspects.sort_unstable_by_key(|suspect| (suspect.connection, suspect.begin_frame));
 }
 
 impl JudgedPiece {

@@ -1,52 +1,44 @@
-//! Rows of one block of connections after the other, put in order.
+//! Findings of one block of connections after the other, put in order before they are judged.
 
 use crate::flow::BLOCK_LEN;
+use crate::verdict::Finding;
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// More rows than this are sorted where they lie: 25 MB of findings.
+/// More rows than this are sorted where they lie: they take 25 MB.
 const MOST_MOVED: usize = 1 << 18;
 
 /// Sorts the rows of blocks by moving them into the memory of the last block: that is faster than to
 /// sort them where they lie, and fresh memory would cost more than it saves. One block at once, so that
 /// there is little of it.
-pub struct Sorter<T> {
-    spare: Mutex<Vec<T>>,
+#[derive(Default)]
+pub struct Sorter {
+    spare: Mutex<Vec<Finding>>,
 }
 
-impl<T> Default for Sorter<T> {
-    fn default() -> Self {
-        Self { spare: Mutex::default() }
-    }
-}
-
-impl<T: Copy> Sorter<T> {
-    /// Sorts the rows of one block by connection, and those of each connection by `key`.
-    pub fn sort<K: Ord>(
-        &self,
-        rows: &mut Vec<T>,
-        connection: impl Fn(&T) -> u32,
-        key: impl Fn(&T) -> K,
-    ) {
+impl Sorter {
+    /// Sorts the rows of one block by connection, then by time.
+    pub fn sort(&self, rows: &mut Vec<Finding>) {
+        let end = |row: &Finding| (row.wait.to.frame, row.wait.by as u8);
         if rows.len() > MOST_MOVED {
-            rows.sort_unstable_by_key(|row| (connection(row), key(row)));
+            rows.sort_unstable_by_key(|row| (row.wait.connection, end(row)));
             return;
         }
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        group(rows, &mut spare, &connection);
+        group(rows, &mut spare);
         drop(spare);
         // Mostly they are in this order.
-        for own in rows.chunk_by_mut(|a, b| connection(a) == connection(b)) {
-            own.sort_unstable_by_key(&key);
+        for own in rows.chunk_by_mut(|a, b| a.wait.connection == b.wait.connection) {
+            own.sort_unstable_by_key(end);
         }
     }
 }
 
 /// Puts the rows of each connection together, in the order in which they come, by way of the memory
 /// of `spare`, which then has that of `rows`. Few rows stay where they are: they would keep much.
-fn group<T: Copy>(rows: &mut Vec<T>, spare: &mut Vec<T>, connection: impl Fn(&T) -> u32) {
+fn group(rows: &mut Vec<Finding>, spare: &mut Vec<Finding>) {
     let Some(&any) = rows.first() else { return };
-    let place = |row: &T| connection(row) as usize % BLOCK_LEN;
+    let place = |row: &Finding| row.wait.connection as usize % BLOCK_LEN;
     // How many rows each has; then where its next row goes.
     let mut next = [0; BLOCK_LEN];
     for row in &*rows {
@@ -75,23 +67,37 @@ fn group<T: Copy>(rows: &mut Vec<T>, spare: &mut Vec<T>, connection: impl Fn(&T)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow::Side;
+    use crate::wait::Wait;
 
-    /// Connection and key, neither in order.
-    fn rows(count: usize) -> Vec<(u32, usize)> {
-        let number = |row: usize| row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-        let connection = |row| (5 * BLOCK_LEN + number(row) % 300) as u32;
-        (0..count).map(|row| (connection(row), number(row + count) % 50)).collect()
+    /// Connection, frame and side, none of them in order.
+    type Key = (u32, u64, u8);
+
+    fn keys(count: u64) -> Vec<Key> {
+        let number = |row: u64| row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+        let connection = |row| 5 * BLOCK_LEN as u32 + (number(row) % 300) as u32;
+        (0..count).map(|row| (connection(row), number(row + count) % 50, row as u8 % 2)).collect()
+    }
+
+    fn findings(keys: &[Key]) -> Vec<Finding> {
+        let finding = |&(connection, frame, by): &Key| {
+            let mut wait = Wait::unknown(connection, Side::BOTH[usize::from(by)]);
+            wait.to.frame = frame;
+            Finding::unjudged(wait)
+        };
+        keys.iter().map(finding).collect()
     }
 
     #[test]
     fn rows_of_each_block_are_in_order() {
         let sorter = Sorter::default();
-        for count in [7, 0, 1, 20_000, 300, MOST_MOVED + 1, 4_000] {
-            let mut own = rows(count);
-            let mut expected = own.clone();
-            sorter.sort(&mut own, |row| row.0, |row| row.1);
+        for count in [7, 0, 1, 20_000, 300, MOST_MOVED as u64 + 1, 4_000] {
+            let mut expected = keys(count);
+            let mut rows = findings(&expected);
+            sorter.sort(&mut rows);
             expected.sort_unstable();
-            assert_eq!(own, expected);
+            let key = |row: &Finding| (row.wait.connection, row.wait.to.frame, row.wait.by as u8);
+            assert_eq!(rows.iter().map(key).collect::<Vec<Key>>(), expected);
         }
     }
 
@@ -99,9 +105,9 @@ mod tests {
     fn few_rows_do_not_keep_the_memory_of_many() {
         let sorter = Sorter::default();
         for count in [20_000, 100, 50, 20_000, 9] {
-            let mut own = rows(count);
-            sorter.sort(&mut own, |row| row.0, |row| row.1);
-            assert!(own.capacity() <= 2 * count);
+            let mut rows = findings(&keys(count));
+            sorter.sort(&mut rows);
+            assert!(rows.capacity() as u64 <= 2 * count);
         }
     }
 }

@@ -49,10 +49,11 @@ pub mod fact {
     /// The unacked segment was sent again before it was acknowledged, alone in flight: if the
     /// receiver had it all the time, the sender's timer was shorter than that of the delayed ACK.
     pub const RESENT: u32 = 1 << 19;
-    /// Something but the sender's program may have made it wait.
-    pub const HINDERED: u32 = RECOVERY | ZERO_WINDOW | WINDOW_FULL | UNSEEN;
     /// The whole wait lies within an exchange: the other end waited for what came after it.
     pub const IN_EXCHANGE: u32 = 1 << 16;
+
+    /// Something but the sender's program may have made it wait.
+    pub const HINDERED: u32 = RECOVERY | ZERO_WINDOW | WINDOW_FULL | UNSEEN;
 }
 
 /// `fact` if `condition` holds.
@@ -207,28 +208,29 @@ impl Waits {
 mod tests {
     use super::*;
 
-    /// A wait that is no stall, before an answer.
-    fn reply(by: Side) -> Wait {
-        let mark = Mark::NONE;
-        Wait {
-            connection: 0,
-            by,
-            facts: 0,
-            from: mark,
-            to: Mark { time_ns: 50_000_000, frame: 2 },
-            ack: mark,
-            rel_seq: 0,
-            len: 1,
-            unacked_len: 0,
-            unacked_ns: 0,
-            contradictions: 0,
+    impl Wait {
+        /// A wait of which nothing is known.
+        pub fn unknown(connection: u32, by: Side) -> Self {
+            Self {
+                connection,
+                by,
+                facts: 0,
+                from: Mark::NONE,
+                to: Mark::NONE,
+                ack: Mark::NONE,
+                rel_seq: 0,
+                len: 0,
+                unacked_len: 0,
+                unacked_ns: 0,
+                contradictions: 0,
+            }
         }
     }
 
     #[test]
     fn what_one_side_did_takes_no_room_from_the_other() {
-        let slow_server = reply(Side::Server);
-        let of_client = |facts| Wait { facts, ..reply(Side::Client) };
+        let slow_server = Wait::unknown(0, Side::Server);
+        let of_client = |facts| Wait { facts, ..Wait::unknown(0, Side::Client) };
         let kinds = [
             (of_client(0), MAX_PAUSES),
             (of_client(fact::OWN_DATA_BEFORE), MAX_OTHER_WAITS),
@@ -255,7 +257,8 @@ mod tests {
             from: at(0, 1),
             to: at(66_000_000, 2),
             ack: at(66_000_000, 2),
-            ..reply(Side::Client)
+            unacked_len: 100,
+            ..Wait::unknown(0, Side::Client)
         };
         assert_eq!(late.acknowledged_by(), Side::Client);
         assert_eq!(late.ack_delay_ns(Some(26_000_000)), 40_000_000);

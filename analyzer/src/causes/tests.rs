@@ -12,8 +12,6 @@ const HELD: u32 = fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::UNACKED_SMALL |
 fn held() -> Wait {
     let at = |time_ns: i64, frame| Mark { time_ns, frame };
     Wait {
-        connection: 0,
-        by: Side::Client,
         facts: HELD,
         from: at(0, 10),
         to: at(44_030_000, 12),
@@ -21,8 +19,7 @@ fn held() -> Wait {
         rel_seq: 100,
         len: 6,
         unacked_len: 143,
-        unacked_ns: 0,
-        contradictions: 0,
+        ..Wait::unknown(0, Side::Client)
     }
 }
 

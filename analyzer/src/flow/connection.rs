@@ -250,8 +250,8 @@ impl Connection {
         if now.time_ns - earliest_ns >= sinks.min_wait_ns
             && let Some(ended) = sending.ended(sinks.min_wait_ns)
         {
-            let program = ended.is_reply() && sending.is_unhindered();
-            if program && !sinks.waits.has_room_for_reply(side) {
+            let full = ended.is_reply() && !sinks.waits.has_room_for_reply(side);
+            if full && sending.is_unhindered() {
                 // Most waits by far: they are only counted.
                 let wait_ns = ended.wait_ns(now);
                 if wait_ns - known(half.rtt_ns) >= sinks.min_wait_ns {

@@ -2,6 +2,7 @@
 //! the servers.
 
 use hdrhistogram::Histogram;
+use std::mem;
 
 /// A histogram takes some 10 kB, so up to here it pays to keep the latencies as they are.
 const FEW: usize = 128;
@@ -38,16 +39,13 @@ impl Latency {
     pub fn add(&mut self, more: &Self) {
         match (&mut *self, more) {
             (_, Self::Few(values)) => values.iter().for_each(|&value| self.record(value)),
-            (Self::Few(values), Self::Many(more)) => {
-                let mut many = more.clone();
-                for &value in values.iter() {
-                    add(&mut many, value);
-                }
-                *self = Self::Many(many);
-            }
             (Self::Many(many), Self::Many(more)) => {
                 // A histogram that grows by itself refuses nothing.
                 let _ = many.add(more.as_ref());
+            }
+            (Self::Few(_), Self::Many(_)) => {
+                let few = mem::replace(self, more.clone());
+                self.add(&few);
             }
         }
     }
