@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from conftest import CAPTURES, generated
 
-PAUSES = 1 << 14
+PAUSES = 1 << 13
 """So many pauses of clients are listed."""
 
 CONNECTIONS, PACKETS = 500, 500_000

@@ -1,12 +1,11 @@
-//! Segments on their way from the reader to the tracker, and the look-up of their connections.
+//! Segments on their way from the reader to a tracker.
 
-use crate::decode::{Addresses, Header, Segment};
-use crate::flow::{Ends, KeyV4, KeyV6, Lookup, Mark, Side, Table};
+use crate::decode::Header;
+use crate::flow::{Ends, Mark, Side};
+use crate::lookups::LOOKUPS;
 
 /// Segments handed over at once: enough to make the hand-over cheap, few enough to stay in cache.
 pub const BATCH_LEN: usize = 512;
-/// Segments whose connections are looked up at once: as many misses of the cache as overlap.
-const LOOKUPS: usize = 64;
 
 /// A segment, where it was captured and whose it is, as small as it goes: it moves from one core to
 /// the other.
@@ -14,26 +13,39 @@ const LOOKUPS: usize = 64;
 pub struct Captured {
     pub mark: Mark,
     pub header: Header,
-    /// Number of the connection, times two, and the sender.
-    connection_and_side: u32,
+    /// Place of the connection at its tracker, times two, and the sender.
+    place_and_side: u32,
 }
 
 const _: () = assert!(size_of::<Captured>() == 48, "four segments take three cache lines");
 
 impl Captured {
+    /// One whose connection is not known yet.
     #[inline]
-    pub fn connection(&self) -> usize {
-        (self.connection_and_side >> 1) as usize
+    pub fn new(header: Header, mark: Mark) -> Self {
+        Self { mark, header, place_and_side: 0 }
+    }
+
+    /// As it belongs to the connection at `place`.
+    #[inline]
+    pub fn dealt(&self, place: u32, by: Side) -> Self {
+        Self { place_and_side: place << 1 | by as u32, ..*self }
+    }
+
+    /// Place of the connection at its tracker.
+    #[inline]
+    pub fn place(&self) -> usize {
+        (self.place_and_side >> 1) as usize
     }
 
     /// The sender.
     #[inline]
     pub fn by(&self) -> Side {
-        Side::BOTH[(self.connection_and_side & 1) as usize]
+        Side::BOTH[(self.place_and_side & 1) as usize]
     }
 }
 
-/// Segments in the order of the capture.
+/// Segments of one tracker's connections, in the order of the capture.
 #[derive(Debug, Default)]
 pub struct Batch {
     pub segments: Vec<Captured>,
@@ -47,56 +59,5 @@ impl Batch {
         self.segments.clear();
         self.segments.reserve(BATCH_LEN + LOOKUPS);
         self.opened.clear();
-    }
-}
-
-/// How the segments that came last are looked up.
-#[derive(Default)]
-pub struct Lookups {
-    all: Vec<Sought>,
-    v6: Vec<Lookup<KeyV6>>,
-}
-
-/// What is looked up. The long ones lie apart.
-enum Sought {
-    V4(Lookup<KeyV4>),
-    /// Index into [`Lookups::v6`].
-    V6(u32),
-}
-
-impl Lookups {
-    pub fn is_full(&self) -> bool {
-        self.all.len() >= LOOKUPS
-    }
-
-    /// Adds a segment to the batch, whose connection is to be found.
-    #[expect(clippy::inline_always, reason = "as Capture::next_frame")]
-    #[inline(always)]
-    pub fn push(&mut self, segment: &Segment<'_>, mark: Mark, table: &Table, batch: &mut Batch) {
-        let (header, ports) = (segment.header(), segment.ports());
-        batch.segments.push(Captured { mark, header, connection_and_side: 0 });
-        self.all.push(match segment.addresses {
-            Addresses::V4(bytes) => Sought::V4(table.lookup_v4(*bytes, ports)),
-            Addresses::V6(bytes) => {
-                self.v6.push(table.lookup_v6(bytes, ports));
-                Sought::V6(self.v6.len() as u32 - 1)
-            }
-        });
-    }
-
-    /// Looks all connections up at once: so the misses of the cache overlap.
-    pub fn find(&mut self, table: &mut Table, batch: &mut Batch) {
-        let first = batch.segments.len() - self.all.len();
-        for (captured, sought) in batch.segments[first..].iter_mut().zip(&self.all) {
-            let header = &captured.header;
-            let found = match sought {
-                Sought::V4(lookup) => table.find_v4(lookup, header),
-                Sought::V6(index) => table.find_v6(&self.v6[*index as usize], header),
-            };
-            captured.connection_and_side = found.connection << 1 | found.by as u32;
-        }
-        table.give_opened(&mut batch.opened);
-        self.all.clear();
-        self.v6.clear();
     }
 }

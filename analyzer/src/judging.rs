@@ -3,7 +3,7 @@
 use crate::both_cores::in_order;
 use crate::causes::Cause;
 use crate::findings::Findings;
-use crate::flow::{BLOCK_LEN, ByBlock, Connection, Connections, Suspect};
+use crate::flow::{BLOCK_LEN, Connection, Suspect};
 use crate::judge::judge;
 use crate::servers::ServerJudged;
 use crate::sorter::Sorter;
@@ -12,7 +12,8 @@ use crate::verdict::{Confidence, Finding, Verdict};
 use crate::verdicts::Verdicts;
 use crate::wait::Wait;
 use std::convert::Infallible;
-use std::sync::{Mutex, PoisonError};
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
 
 impl Finding {
     /// A wait before all of its connection is known.
@@ -29,10 +30,13 @@ const _: () = assert!(
 );
 
 /// The connections of a block, in the order of their numbers, and what is to be judged of them.
-struct Piece {
-    connections: Vec<Connection>,
-    waits: Vec<Finding>,
-    suspects: Vec<Suspect>,
+#[derive(Default)]
+pub struct Piece {
+    pub connections: Vec<Connection>,
+    pub waits: Vec<Finding>,
+    pub suspects: Vec<Suspect>,
+    /// Where the servers that these connections name are among all.
+    pub servers: Arc<[u32]>,
 }
 
 /// What was found on all connections, in the order of their numbers.
@@ -57,22 +61,15 @@ struct JudgedPiece {
     servers: Vec<(usize, ServerJudged)>,
 }
 
-/// Judges `connections` of so many `servers` by their `waits`, and what these do to the exchanges that
-/// are `suspects`; the capture's clock ticks every `clock_ns`.
-pub fn judge_all(
-    connections: Connections,
-    waits: ByBlock<Finding>,
-    suspects: ByBlock<Suspect>,
-    servers: usize,
-    clock_ns: i64,
-) -> Judged {
+/// Judges the connections of so many `servers` by their waits, and what these do to the exchanges that
+/// are suspects; the capture's clock ticks every `clock_ns`.
+pub fn judge_all(pieces: Vec<Piece>, servers: usize, clock_ns: i64) -> Judged {
     // Each piece is taken once: the lock hands it to the thread that does.
-    let pieces: Vec<Mutex<Option<Piece>>> =
-        pieces(connections, waits, suspects).map(|piece| Mutex::new(Some(piece))).collect();
+    let pieces: Vec<Mutex<Piece>> = pieces.into_iter().map(Mutex::new).collect();
     let sorter = Sorter::default();
     let work = |piece: usize| {
-        let piece = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner).take();
-        piece.map(|piece| judge_some(piece, &sorter, clock_ns)).unwrap_or_default()
+        let mut piece = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
+        judge_some(mem::take(&mut *piece), &sorter, clock_ns)
     };
     let mut blocks = Vec::with_capacity(pieces.len());
     let mut judged = Judged::default();
@@ -89,23 +86,10 @@ pub fn judge_all(
     Judged { verdicts: Verdicts::new(blocks), ..judged }
 }
 
-fn pieces(
-    connections: Connections,
-    waits: ByBlock<Finding>,
-    suspects: ByBlock<Suspect>,
-) -> impl Iterator<Item = Piece> {
-    let rows = waits.into_blocks().zip(suspects.into_blocks());
-    connections.into_blocks().zip(rows).map(|(connections, (waits, suspects))| Piece {
-        connections,
-        waits,
-        suspects,
-    })
-}
-
 /// The verdict on each connection, in its memory; its findings, one for each wait less those that are
 /// superseded, in the memory of the waits.
 fn judge_some(piece: Piece, sorter: &Sorter, clock_ns: i64) -> JudgedPiece {
-    let Piece { connections, waits: mut rows, mut suspects } = piece;
+    let Piece { connections, waits: mut rows, mut suspects, servers } = piece;
     sorter.sort(&mut rows);
     suspects.sort_unstable_by_key(|suspect| (suspect.connection, suspect.begin_frame));
     let mut suspects = suspects.as_slice();
@@ -126,7 +110,7 @@ fn judge_some(piece: Piece, sorter: &Sorter, clock_ns: i64) -> JudgedPiece {
         if let Some(server) = connection.exchanges.server {
             let own = suspects.iter().take_while(|row| row.connection == connection.id).count();
             let own = suspects.split_off(..own).unwrap_or_default();
-            judged.server(server as usize).add(&verdict, own, &findings);
+            judged.server(servers[server as usize] as usize).add(&verdict, own, &findings);
         }
         verdict
     };
@@ -150,17 +134,17 @@ impl JudgedPiece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::{Endpoint, Ends};
+    use crate::flow::{Connections, Endpoint, Ends, Share};
 
     #[test]
     fn verdicts_take_the_memory_of_their_connections() {
         let endpoint = Endpoint { addr: [10, 0, 0, 1].into(), port: 80 };
         let ends = Ends { client: endpoint, server: endpoint };
-        let mut connections = Connections::default();
+        let mut connections = Connections::new(Share::WHOLE);
         (0..BLOCK_LEN).for_each(|_| connections.open(ends));
         let block = connections.into_blocks().next().unwrap();
         let place = block.as_ptr() as usize;
-        let piece = Piece { connections: block, waits: Vec::new(), suspects: Vec::new() };
+        let piece = Piece { connections: block, ..Piece::default() };
         let verdicts = judge_some(piece, &Sorter::default(), 1_000).verdicts;
         assert_eq!((verdicts.as_ptr() as usize, verdicts.len()), (place, BLOCK_LEN));
     }

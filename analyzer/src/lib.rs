@@ -1,6 +1,7 @@
 //! nagle-scan's engine: from captured bytes to verdicts, in one streaming pass.
 //!
-//! The data's way: `capture -> decode -> flow -> wait -> hold, pace, causes -> judge -> tables, export`.
+//! The data's way: `capture -> decode -> lookups -> tracker, flow -> wait -> hold, pace, causes -> judge
+//! -> tables, export`.
 //! This file and `python` are the only ones that know Python.
 
 #[cfg(test)]
@@ -27,8 +28,10 @@ mod hold;
 mod hops;
 mod judge;
 mod judging;
+mod lane;
 mod layout;
 mod link;
+mod lookups;
 mod nagle_counts;
 mod pace;
 mod payload;
@@ -49,6 +52,7 @@ mod summary;
 mod tables;
 mod timers;
 mod totals;
+mod tracker;
 mod variant;
 mod verdict;
 mod verdicts;

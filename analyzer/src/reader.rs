@@ -1,21 +1,17 @@
 //! Frames to segments and their connections, in a thread of its own: reading, decoding and looking
 //! up run ahead of the tracking.
 
-use crate::batch::{BATCH_LEN, Batch, Lookups};
+use crate::batch::Batch;
 use crate::capture::{Capture, End, Frame};
 use crate::decode::{self, Segment, Skip};
 use crate::error::ScanError;
 use crate::filter::Filter;
 use crate::flow::{Mark, Table};
+use crate::lane::{Outlet, lane};
+use crate::lookups::Lookups;
 use crate::progress::{Progress, Stopped};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-
-/// Batches on their way from the reader to the tracker and back: so many that one is used again only
-/// when the other core's cache holds nothing of it any more, and that either thread goes on for some
-/// milliseconds while the other has no CPU. They take 2 MB.
-const BATCHES: usize = 64;
 
 /// One input file. Times are ns since the epoch.
 #[derive(Debug, Clone)]
@@ -38,36 +34,37 @@ pub struct CaptureSummary {
     pub skipped: [u64; Skip::ALL.len()],
 }
 
-/// Reads `paths` in the order of their first frames and gives their segments to `take`.
+/// Reads `paths` in the order of their first frames and gives the segments of each tracker to its
+/// `take`, the first of which works in the thread that calls.
 ///
 /// # Errors
 /// An input cannot be read at all, or the filter cannot be compiled.
-pub fn read_all(
+pub fn read_all<const N: usize>(
     paths: &[String],
     filter: Option<&str>,
     progress: &Arc<Progress>,
-    mut take: impl FnMut(&Batch),
+    takes: [impl FnMut(&Batch) + Send; N],
 ) -> Result<Vec<CaptureSummary>, ScanError> {
     let filter = filter.map(Filter::new).transpose()?;
     progress.expect(paths);
     let progress = Arc::clone(progress);
-    let (full, batches) = channel();
-    let (empty, recycled) = channel();
-    for _ in 0..BATCHES {
-        // The other end is still here.
-        let _ = empty.send(Batch::default());
-    }
-    // A tracker that panics takes `empty` with it: the reader must not wait for a batch then.
-    thread::scope(move |scope| {
-        let table = Table::default();
-        let batch = Batch::default();
-        let lookups = Lookups::default();
-        let reader = Reader { filter, table, lookups, full, recycled, progress, batch, frames: 0 };
+    thread::scope(|scope| {
+        let mut trackers = Vec::with_capacity(N);
+        let outlets = takes.map(|take| {
+            let (outlet, inlet) = lane();
+            trackers.push(move || inlet.drain(take));
+            outlet
+        });
+        let (table, lookups) = (Table::default(), Lookups::default());
+        let reader = Reader { filter, table, lookups, outlets, progress, frames: 0 };
         let reading = scope.spawn(move || reader.read(paths));
-        for batch in batches {
-            take(&batch);
-            // The reader has gone at the end of the last capture; then nothing is to be recycled.
-            let _ = empty.send(batch);
+        let mut trackers = trackers.into_iter();
+        let first = trackers.next();
+        for track in trackers {
+            scope.spawn(track);
+        }
+        if let Some(track) = first {
+            track();
         }
         match reading.join() {
             Ok(summaries) => summaries,
@@ -76,18 +73,16 @@ pub fn read_all(
     })
 }
 
-struct Reader {
+struct Reader<const N: usize> {
     filter: Option<Filter>,
     table: Table,
     lookups: Lookups,
-    full: Sender<Batch>,
-    recycled: Receiver<Batch>,
+    outlets: [Outlet; N],
     progress: Arc<Progress>,
-    batch: Batch,
     frames: u64,
 }
 
-impl Reader {
+impl<const N: usize> Reader<N> {
     fn read(mut self, paths: &[String]) -> Result<Vec<CaptureSummary>, ScanError> {
         let mut summaries: Vec<CaptureSummary> = Vec::with_capacity(paths.len());
         let mut without_header = Vec::new();
@@ -179,7 +174,7 @@ impl Reader {
     #[inline]
     fn take(&mut self, segment: &Segment<'_>, time_ns: i64) {
         let mark = Mark { time_ns, frame: self.frames };
-        self.lookups.push(segment, mark, &self.table, &mut self.batch);
+        self.lookups.push(segment, mark, &self.table);
         if self.lookups.is_full() {
             self.look_up();
         }
@@ -207,19 +202,13 @@ impl Reader {
     #[inline(never)]
     fn look_up(&mut self) {
         self.progress.set_packets(self.frames);
-        self.lookups.find(&mut self.table, &mut self.batch);
-        if self.batch.segments.len() >= BATCH_LEN {
-            self.hand_over();
-        }
+        self.lookups.deal(&mut self.table, &mut self.outlets);
+        self.outlets.iter_mut().filter(|outlet| outlet.is_full()).for_each(Outlet::hand_over);
     }
 
     fn hand_over(&mut self) {
-        self.lookups.find(&mut self.table, &mut self.batch);
-        // The tracker gives all back until the reader ends or it panics.
-        let mut next = self.recycled.recv().unwrap_or_default();
-        next.reset();
-        let batch = std::mem::replace(&mut self.batch, next);
-        let _ = self.full.send(batch);
+        self.lookups.deal(&mut self.table, &mut self.outlets);
+        self.outlets.iter_mut().for_each(Outlet::hand_over);
     }
 }
 
@@ -301,21 +290,29 @@ impl CaptureSummary {
 mod tests {
     use super::*;
     use crate::allocations::write_capture;
+    use crate::batch::BATCH_LEN;
+    use crate::lane::BATCHES;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::mpsc::channel;
     use std::time::Duration;
 
     #[test]
-    fn a_panic_of_the_tracker_ends_the_reading() {
+    fn a_panic_of_a_tracker_ends_the_reading() {
         // Two segments each: twice what the batches on their way hold.
         let path = write_capture((BATCHES * BATCH_LEN) as u32);
         let paths = [path.to_str().unwrap().to_owned()];
-        let (done, ended) = channel();
-        thread::spawn(move || {
-            let take = |_: &Batch| std::panic::resume_unwind(Box::new("a bug of the tracker"));
-            let read = || read_all(&paths, None, &Arc::default(), take).map(|_| ());
-            let _ = done.send(catch_unwind(AssertUnwindSafe(read)).is_err());
-        });
-        assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(true));
+        for others in [0, 1] {
+            let (paths, (done, ended)) = (paths.clone(), channel());
+            thread::spawn(move || {
+                let take = |_: &Batch| std::panic::resume_unwind(Box::new("a bug of a tracker"));
+                let read = || match others {
+                    0 => read_all(&paths, None, &Arc::default(), [take]),
+                    _ => read_all(&paths, None, &Arc::default(), [take, take]),
+                };
+                let _ = done.send(catch_unwind(AssertUnwindSafe(|| read().map(|_| ()))).is_err());
+            });
+            assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(true));
+        }
         std::fs::remove_file(path).unwrap();
     }
 }

@@ -1,19 +1,24 @@
 //! One pass over captures: frames to connections to verdicts.
 
-use crate::batch::{Batch, Captured};
+use crate::batch::Batch;
 use crate::decode::Header;
 use crate::error::ScanError;
 use crate::findings::Findings;
-use crate::flow::{Connection, Connections, Exchange, Exchanged, Mark, Side, Sinks};
+use crate::flow::{Connection, Exchange, Mark, Share, Side};
 use crate::judging::judge_all;
 use crate::progress::Progress;
 use crate::reader::{self, CaptureSummary};
 use crate::servers::{ServerExchanges, without_stalls};
 use crate::totals::Totals;
+use crate::tracker::{Tracked, Tracker};
 use crate::verdict::Finding;
 use crate::verdicts::Verdicts;
-use crate::wait::Waits;
+use std::array;
 use std::sync::Arc;
+
+/// Two and the reader are three threads: so both cores of a small machine have work, whichever of
+/// reading and tracking takes longer.
+const TRACKERS: usize = 2;
 
 /// What to read and how.
 #[derive(Debug, Clone)]
@@ -46,6 +51,23 @@ pub struct Scan {
 }
 
 impl Scan {
+    fn new(captures: Vec<CaptureSummary>, tracked: Tracked) -> Self {
+        let Tracked { connections, pieces, servers, exchanges, .. } = tracked;
+        let judged = judge_all(pieces, servers.len(), reader::clock_ns(&captures));
+        Self {
+            captures,
+            anonymized: None,
+            connections,
+            verdicts: judged.verdicts,
+            findings: judged.findings,
+            exchanges,
+            servers: without_stalls(servers, judged.servers),
+            totals: judged.totals,
+            unlisted_waits: tracked.unlisted_waits,
+            unlisted_wait_ns: tracked.unlisted_wait_ns,
+        }
+    }
+
     /// How many connections of a port scan are not listed.
     pub fn connections_not_listed(&self) -> u64 {
         self.connections - self.verdicts.len() as u64
@@ -78,12 +100,15 @@ pub fn scan(
     options: &Options,
     progress: &Arc<Progress>,
 ) -> Result<Scan, ScanError> {
-    let mut tracker = Tracker::new(options.min_wait_ns, options.exchanges);
-    let filter = options.filter.as_deref();
-    let captures = reader::read_all(paths, filter, progress, |batch| {
-        tracker.take(batch, &mut |_, _, _, _| {});
-    })?;
-    Ok(tracker.finish(captures))
+    let mut trackers: [Tracker; TRACKERS] = array::from_fn(|tracker| {
+        let share = Share { tracker, of: TRACKERS };
+        Tracker::new(share, options.min_wait_ns, options.exchanges)
+    });
+    let takes = trackers
+        .each_mut()
+        .map(|tracker| |batch: &Batch| tracker.take(batch, &mut |_, _, _, _| {}));
+    let captures = reader::read_all(paths, options.filter.as_deref(), progress, takes)?;
+    Ok(Scan::new(captures, Tracked::by(trackers)))
 }
 
 /// A segment of one connection, as read again for a timeline.
@@ -109,7 +134,7 @@ pub fn segments(
     progress: &Arc<Progress>,
 ) -> Result<Vec<TrackedSegment>, ScanError> {
     let mut found = Vec::new();
-    let mut tracker = Tracker::new(i64::MAX, false);
+    let mut tracker = Tracker::new(Share::WHOLE, i64::MAX, false);
     let mut keep = |at: &Connection, by: Side, header: &Header, mark: Mark| {
         if at.id == connection {
             let rel_seq = at.rel_seq(by, header);
@@ -117,7 +142,7 @@ pub fn segments(
             found.push(TrackedSegment { mark, by, header: *header, rel_seq, window });
         }
     };
-    reader::read_all(paths, filter, progress, |batch| tracker.take(batch, &mut keep))?;
+    reader::read_all(paths, filter, progress, [|batch: &Batch| tracker.take(batch, &mut keep)])?;
     Ok(found)
 }
 
@@ -128,112 +153,11 @@ pub fn segments(
 pub fn each_segment(
     paths: &[String],
     filter: Option<&str>,
-    mut see: impl FnMut(u32, Mark),
+    mut see: impl FnMut(u32, Mark) + Send,
 ) -> Result<(), ScanError> {
-    let mut tracker = Tracker::new(i64::MAX, false);
+    let mut tracker = Tracker::new(Share::WHOLE, i64::MAX, false);
     let mut tell = |at: &Connection, _: Side, _: &Header, mark: Mark| see(at.id, mark);
     let unseen = Arc::new(Progress::default());
-    reader::read_all(paths, filter, &unseen, |batch| tracker.take(batch, &mut tell))?;
+    reader::read_all(paths, filter, &unseen, [|batch: &Batch| tracker.take(batch, &mut tell)])?;
     Ok(())
-}
-
-/// What a segment needs is fetched twice so many segments before it is taken, and so many before it
-/// what is found there: that hides the way to memory, and fits into the first-level cache.
-const CHUNK: usize = 16;
-
-/// The connections so far.
-struct Tracker {
-    connections: Connections,
-    waits: Waits,
-    exchanged: Exchanged,
-    min_wait_ns: i64,
-}
-
-impl Tracker {
-    fn new(min_wait_ns: i64, exchanges: bool) -> Self {
-        Self {
-            connections: Connections::default(),
-            waits: Waits::default(),
-            exchanged: Exchanged::new(exchanges),
-            min_wait_ns,
-        }
-    }
-
-    /// Takes the next segments; shows each to `see`, before it is taken.
-    fn take(&mut self, batch: &Batch, see: &mut impl FnMut(&Connection, Side, &Header, Mark)) {
-        for &ends in &batch.opened {
-            self.connections.open(ends);
-        }
-        let mostly = |at: &Connection, next: &Captured| at.fetch(next.by(), next.header.len > 0);
-        let seldom = |at: &Connection, next: &Captured| at.half(next.by()).fetch_rare();
-        let mut chunks = batch.segments.chunks(CHUNK);
-        let (mut now, mut next) = (chunks.next(), chunks.next());
-        self.fetch(now, mostly);
-        self.fetch(next, mostly);
-        self.fetch(now, seldom);
-        while let Some(segments) = now {
-            let after = chunks.next();
-            self.fetch(after, mostly);
-            self.fetch(next, seldom);
-            self.take_some(segments, see);
-            (now, next) = (next, after);
-        }
-    }
-
-    /// Has what the segments will need fetched.
-    fn fetch(&self, segments: Option<&[Captured]>, what: impl Fn(&Connection, &Captured)) {
-        for captured in segments.unwrap_or_default() {
-            if let Some(connection) = self.connections.get_whole(captured.connection()) {
-                what(connection, captured);
-            }
-        }
-    }
-
-    fn take_some(
-        &mut self,
-        segments: &[Captured],
-        see: &mut impl FnMut(&Connection, Side, &Header, Mark),
-    ) {
-        let mut sinks = Sinks {
-            waits: &mut self.waits,
-            exchanged: &mut self.exchanged,
-            min_wait_ns: self.min_wait_ns,
-        };
-        for captured in segments {
-            let by = captured.by();
-            let Some(connection) = self.connections.get_mut(captured.connection()) else {
-                continue;
-            };
-            see(connection, by, &captured.header, captured.mark);
-            connection.take(by, &captured.header, captured.mark, &mut sinks);
-        }
-    }
-
-    fn finish(mut self, captures: Vec<CaptureSummary>) -> Scan {
-        let mut sinks = Sinks {
-            waits: &mut self.waits,
-            exchanged: &mut self.exchanged,
-            min_wait_ns: self.min_wait_ns,
-        };
-        for connection in self.connections.iter_mut() {
-            connection.finish(&mut sinks);
-        }
-        let clock_ns = reader::clock_ns(&captures);
-        let connections = self.connections.len() as u64;
-        let Exchanged { all, servers, suspects, .. } = self.exchanged;
-        let judged =
-            judge_all(self.connections, self.waits.kept, suspects, servers.len(), clock_ns);
-        Scan {
-            captures,
-            anonymized: None,
-            connections,
-            verdicts: judged.verdicts,
-            findings: judged.findings,
-            exchanges: all.map(|all| all.rows),
-            servers: without_stalls(servers, judged.servers),
-            totals: judged.totals,
-            unlisted_waits: self.waits.unlisted,
-            unlisted_wait_ns: self.waits.unlisted_ns,
-        }
-    }
 }

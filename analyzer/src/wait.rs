@@ -138,14 +138,14 @@ impl Wait {
     }
 }
 
-/// Waits that may be stalls are all kept. The others are kept up to this many of each side and counted
-/// beyond it, so that memory does not follow the packets, and what a slow server did is not lost among
-/// what its clients did.
+/// Waits that may be stalls are all kept. Of the others a tracker keeps up to this many of each side and
+/// counts the rest, so that memory does not follow the packets, and what a slow server did is not lost
+/// among what its clients did.
 const MAX_OTHER_WAITS: usize = 1 << 16;
 /// Pauses of clients, which most waits are, have room of their own: for fewer, as they are no problem.
-const MAX_PAUSES: usize = 1 << 14;
+const MAX_PAUSES: usize = 1 << 13;
 
-/// The waits of a scan; those of a block of connections in the order in which they ended.
+/// The waits that a tracker has seen; those of a block of connections in the order in which they ended.
 #[derive(Debug, Default)]
 pub struct Waits {
     /// They are judged where they lie, when all is known.

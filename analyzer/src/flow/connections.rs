@@ -1,4 +1,4 @@
-//! All connections, in blocks that never move.
+//! The connections of a tracker, in blocks that never move.
 
 use super::connection::Connection;
 use super::folded::Folded;
@@ -11,9 +11,36 @@ pub const BLOCK_LEN: usize = 1024;
 /// connections later, answers to it are rare.
 const FOLDED_AFTER: usize = 128;
 
-/// Connections by their numbers, from 0.
-#[derive(Debug, Default)]
+/// Which of `N` trackers has the connection with this number, and at which place: blocks are dealt out
+/// to them in turn.
+#[inline]
+pub fn deal<const N: usize>(connection: u32) -> (usize, u32) {
+    let (block, at) = (connection as usize / BLOCK_LEN, connection as usize % BLOCK_LEN);
+    (block % N, (block / N * BLOCK_LEN + at) as u32)
+}
+
+/// What [`deal`] gives to one of `of` trackers.
+#[derive(Debug, Clone, Copy)]
+pub struct Share {
+    pub tracker: usize,
+    pub of: usize,
+}
+
+impl Share {
+    /// Of the only tracker.
+    pub const WHOLE: Self = Self { tracker: 0, of: 1 };
+
+    /// The number of the connection at a place.
+    fn number(self, place: usize) -> u32 {
+        let block = place / BLOCK_LEN * self.of + self.tracker;
+        (block * BLOCK_LEN + place % BLOCK_LEN) as u32
+    }
+}
+
+/// Connections by their places, from 0.
+#[derive(Debug)]
 pub struct Connections {
+    share: Share,
     /// A block that was folded is empty.
     blocks: Vec<Vec<Connection>>,
     /// By the place of their block.
@@ -21,15 +48,23 @@ pub struct Connections {
 }
 
 impl Connections {
+    pub fn new(share: Share) -> Self {
+        Self { share, blocks: Vec::new(), folded: BTreeMap::new() }
+    }
+
+    pub fn share(&self) -> Share {
+        self.share
+    }
+
     /// Adds the next connection.
     pub fn open(&mut self, ends: Ends) {
-        let id = self.len();
-        if id.is_multiple_of(BLOCK_LEN) {
+        let place = self.len();
+        if place.is_multiple_of(BLOCK_LEN) {
             self.fold();
             self.blocks.push(Vec::with_capacity(BLOCK_LEN));
         }
         if let Some(block) = self.blocks.last_mut() {
-            block.push(Connection::new(id as u32, ends));
+            block.push(Connection::new(self.share.number(place), ends));
         }
     }
 
@@ -42,7 +77,7 @@ impl Connections {
 
     /// Folds the block that is old enough now, if it is that of a port scan.
     fn fold(&mut self) {
-        let Some(place) = self.blocks.len().checked_sub(FOLDED_AFTER) else {
+        let Some(place) = self.blocks.len().checked_sub(FOLDED_AFTER / self.share.of) else {
             return;
         };
         if is_scan(&self.blocks[place]) {
@@ -53,16 +88,17 @@ impl Connections {
 
     /// `None` for a connection that is not whole.
     #[inline]
-    pub fn get_whole(&self, id: usize) -> Option<&Connection> {
-        self.blocks[id / BLOCK_LEN].get(id % BLOCK_LEN)
+    pub fn get_whole(&self, place: usize) -> Option<&Connection> {
+        self.blocks[place / BLOCK_LEN].get(place % BLOCK_LEN)
     }
 
     /// `None` for a connection of a port scan that was refused.
     #[inline]
-    pub fn get_mut(&mut self, id: usize) -> Option<&mut Connection> {
-        match self.blocks[id / BLOCK_LEN].get_mut(id % BLOCK_LEN) {
+    pub fn get_mut(&mut self, place: usize) -> Option<&mut Connection> {
+        let share = self.share;
+        match self.blocks[place / BLOCK_LEN].get_mut(place % BLOCK_LEN) {
             Some(connection) => Some(connection),
-            None => self.folded.get_mut(&(id / BLOCK_LEN))?.get_mut(id as u32),
+            None => self.folded.get_mut(&(place / BLOCK_LEN))?.get_mut(share.number(place)),
         }
     }
 
@@ -87,4 +123,25 @@ impl Connections {
 fn is_scan(connections: &[Connection]) -> bool {
     let little = |connection: &&Connection| connection.is_refused() || connection.asked().is_some();
     connections.iter().filter(little).count() > connections.len() / 4 * 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::Endpoint;
+
+    #[test]
+    fn every_connection_is_found_where_it_was_dealt_to() {
+        let endpoint = Endpoint { addr: [10, 0, 0, 1].into(), port: 80 };
+        let ends = Ends { client: endpoint, server: endpoint };
+        let mut trackers = [0, 1].map(|tracker| Connections::new(Share { tracker, of: 2 }));
+        for number in 0..5 * BLOCK_LEN as u32 + 7 {
+            let (tracker, place) = deal::<2>(number);
+            let connections = &mut trackers[tracker];
+            assert_eq!(connections.len(), place as usize);
+            connections.open(ends);
+            assert_eq!(connections.get_whole(place as usize).unwrap().id, number);
+        }
+        assert_eq!(trackers.map(|tracker| tracker.len()), [3 * BLOCK_LEN, 2 * BLOCK_LEN + 7]);
+    }
 }

@@ -65,6 +65,24 @@ impl Exchanged {
         }
     }
 
+    /// Adds those of other connections; returns the places here of their servers.
+    pub fn add_all(&mut self, more: Self) -> Vec<u32> {
+        if self.servers.is_empty() {
+            *self = more;
+            return (0..self.servers.len() as u32).collect();
+        }
+        if let (Some(all), Some(more)) = (&mut self.all, more.all) {
+            all.rows.extend(more.rows);
+        }
+        let mut places = Vec::with_capacity(more.servers.len());
+        for ServerLatency { server, latency } in more.servers {
+            let place = self.place(server);
+            self.servers[place as usize].latency.add(&latency);
+            places.push(place);
+        }
+        places
+    }
+
     fn place(&mut self, server: Endpoint) -> u32 {
         *self.by_endpoint.entry(server).or_insert_with(|| {
             self.servers.push(ServerLatency { server, latency: Latency::default() });

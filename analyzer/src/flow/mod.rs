@@ -17,7 +17,7 @@ mod table;
 
 pub use by_block::ByBlock;
 pub use connection::{Connection, DEFAULT_MSS, Sinks};
-pub use connections::{BLOCK_LEN, Connections};
+pub use connections::{BLOCK_LEN, Connections, Share, deal};
 pub use exchange::Exchange;
 pub use exchanged::{Exchanged, ServerLatency, Suspect};
 pub use half::Half;

@@ -99,10 +99,10 @@ impl Table {
         self.flows.find(&mut self.v6, lookup, header)
     }
 
-    /// Moves the connections that were opened since the last time to `opened`, in the order of their
-    /// numbers.
-    pub fn give_opened(&mut self, opened: &mut Vec<Ends>) {
-        opened.append(&mut self.flows.opened);
+    /// The connections that were opened since the last time, in the order of their numbers.
+    pub fn opened(&mut self) -> impl Iterator<Item = (u32, Ends)> {
+        let Flows { bases, opened, .. } = &mut self.flows;
+        ((bases.len() - opened.len()) as u32..).zip(opened.drain(..))
     }
 
     /// What follows belongs to other connections, even between the same ports: another capture
