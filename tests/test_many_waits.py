@@ -14,7 +14,7 @@ import pytest
 from conftest import CAPTURES, generated
 
 PAUSES = 1 << 13
-"""So many pauses of clients are listed."""
+"""So many pauses of clients are listed: so few connections have one tracker."""
 
 CONNECTIONS, PACKETS = 500, 500_000
 

@@ -80,6 +80,30 @@ def test_a_connection_that_is_answered_late_is_judged_as_without_the_scan(
     assert len(scan.segments(0)) == len(SLOW.frames)
 
 
+@pytest.mark.parametrize("ports_before", [1, 100, 600, 1_000])
+def test_what_is_seen_before_a_block_is_folded_is_not_lost(
+    tmp_path: Path, ports_before: int
+) -> None:
+    """A port refuses at first, then takes part, so many ports before its block is folded."""
+    taking_part = records(stalled(made := Conversation()).frames)
+    reset = Conversation()
+    reset.data("server", 0, "RA")
+    refusing = [taking_part[0], *records(reset.frames)]
+    ports = list(to_ports(PORTS))
+    # The connection with the number FOLDED_AFTER * BLOCK is that of the last SYN but so many.
+    opening = [at for at, (_, frame) in enumerate(ports) if frame[47] == 2]
+    before = opening[FOLDED_AFTER * BLOCK - 1 - ports_before]
+    now_ns = ports[before][0] - START_NS
+    between = [(time_ns + now_ns, frame) for time_ns, frame in taking_part]
+    frames = [*refusing, *ports[:before], *between, *ports[before:]]
+    path = tmp_path / "scan.pcap"
+    path.write_bytes(pcap(frames))
+    scan = nagle_scan.scan(path)
+    assert scan.core.summary().connections_not_listed > 0
+    assert len(scan.segments(0)) == len(refusing) + len(taking_part)
+    assert (scan.stalls["connection"] == 0).sum() == len(made.holds) > 0
+
+
 def test_a_connection_that_is_not_listed_is_named_so(scan: nagle_scan.Scan) -> None:
     with pytest.raises(KeyError):
         scan.connection(1)

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 
 import nagle_scan
+import pandas as pd
 import pytest
 from conftest import generated
 
@@ -56,3 +57,16 @@ def test_a_server_has_the_exchanges_of_all_its_connections(scan: nagle_scan.Scan
     for share in (50, 95, 99):
         measured = exchanges["latency_ms"].quantile(share / 100, interpolation="lower")
         assert server[f"latency_p{share}_ms"] == pytest.approx(measured, rel=0.01)
+
+
+def test_servers_that_trackers_saw_in_different_order_are_told_apart(
+    capture: Path, tmp_path: Path
+) -> None:
+    few = generated(tmp_path, "stalls", 5, 500)
+    other = tmp_path / "other.pcap"
+    other.write_bytes(few.read_bytes().replace(bytes([192, 0, 2, 80]), bytes([192, 0, 2, 81])))
+    alone = pd.concat([nagle_scan.scan(one).servers for one in (other, capture)])
+    together = nagle_scan.scan([other, capture]).servers
+    assert len(together) == 2
+    by_address = [table.set_index("addr").sort_index() for table in (together, alone)]
+    pd.testing.assert_frame_equal(*by_address)

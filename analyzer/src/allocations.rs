@@ -14,11 +14,11 @@ const FRAMES: u32 = 2;
 const PAYLOAD_LEN: u32 = 100;
 
 /// An Ethernet frame of the conversation; each segment acknowledges all before it.
-fn frame(from_client: bool, round: u32) -> Vec<u8> {
+fn frame(from_client: bool, round: u32, client_port: u16) -> Vec<u8> {
     let sent = |rounds: u32| 1 + rounds * PAYLOAD_LEN;
     let (ports, addresses, seq, ack) = match from_client {
-        true => ([40000_u16, 80], [[10, 0, 0, 1], [10, 0, 0, 2]], sent(round), sent(round)),
-        false => ([80, 40000], [[10, 0, 0, 2], [10, 0, 0, 1]], sent(round), sent(round + 1)),
+        true => ([client_port, 80], [[10, 0, 0, 1], [10, 0, 0, 2]], sent(round), sent(round)),
+        false => ([80, client_port], [[10, 0, 0, 2], [10, 0, 0, 1]], sent(round), sent(round + 1)),
     };
     let total_len = (40 + PAYLOAD_LEN as u16).to_be_bytes();
     let mut bytes = vec![0; 12];
@@ -31,15 +31,15 @@ fn frame(from_client: bool, round: u32) -> Vec<u8> {
     bytes
 }
 
-/// Writes one connection of so many requests, 1 ms apart, with an answer 0.1 ms after each.
-pub fn write_capture(rounds: u32) -> PathBuf {
-    let name = format!("nagle-scan-allocations-{}-{rounds}.pcap", std::process::id());
+/// Writes so many requests, 1 ms apart, with an answer 0.1 ms after each, on so many connections in turn.
+pub fn write_capture(rounds: u32, connections: u32) -> PathBuf {
+    let name = format!("nagle-scan-{}-{rounds}-{connections}.pcap", std::process::id());
     let path = std::env::temp_dir().join(name);
     let header = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65535, link::ETHERNET];
     let mut bytes = header.map(u32::to_le_bytes).concat();
     for round in 0..rounds {
         for (from_client, after_us) in [(true, 0), (false, 100)] {
-            let frame = frame(from_client, round);
+            let frame = frame(from_client, round, 10_000 + (round % connections) as u16);
             let time_us = round * 1000 + after_us;
             let record = [time_us / 1_000_000, time_us % 1_000_000, frame.len() as u32];
             bytes.extend(record.map(u32::to_le_bytes).concat());
@@ -53,7 +53,7 @@ pub fn write_capture(rounds: u32) -> PathBuf {
 
 /// Allocations of `work` in this thread, on a capture of so many requests.
 fn allocations(rounds: u32, work: impl Fn(&str)) -> u64 {
-    let path = write_capture(rounds);
+    let path = write_capture(rounds, 1);
     let counted = measure(|| work(path.to_str().unwrap()));
     std::fs::remove_file(path).unwrap();
     counted.count_total
@@ -81,7 +81,7 @@ fn reading_and_decoding_allocate_nothing_per_packet() {
     });
 }
 
-/// The tracker works in the thread that calls it.
+/// The first tracker, which has the only connection, works in the thread that calls.
 #[test]
 fn tracking_allocates_nothing_per_packet() {
     assert_does_not_follow_packets(3001, |path| {

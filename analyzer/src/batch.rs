@@ -28,7 +28,7 @@ impl Captured {
 
     /// As it belongs to the connection at `place`.
     #[inline]
-    pub fn dealt(&self, place: u32, by: Side) -> Self {
+    pub fn at(&self, place: u32, by: Side) -> Self {
         Self { place_and_side: place << 1 | by as u32, ..*self }
     }
 

@@ -1,7 +1,7 @@
 //! The way of segments from the reader to one tracker, and of their memory back.
 
 use crate::batch::{BATCH_LEN, Batch, Captured};
-use crate::flow::Ends;
+use crate::flow::{BLOCK_LEN, Ends};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Batches on their way to a tracker and back: so many that one is used again only when the other
@@ -36,8 +36,12 @@ pub fn lane() -> (Outlet, Inlet) {
 }
 
 impl Outlet {
-    /// A connection of this tracker begins.
-    pub fn open(&mut self, ends: Ends) {
+    /// A connection of this tracker begins, at this place. With the first one of a block an older block
+    /// may be folded: what was captured before is to be taken before.
+    pub fn open(&mut self, place: u32, ends: Ends) {
+        if (place as usize).is_multiple_of(BLOCK_LEN) {
+            self.hand_over();
+        }
         self.batch.opened.push(ends);
     }
 

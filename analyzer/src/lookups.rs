@@ -45,7 +45,7 @@ impl Lookups {
 
     /// Looks all connections up at once, so that the misses of the cache overlap, and moves the
     /// segments to their trackers.
-    pub fn deal<const N: usize>(&mut self, table: &mut Table, outlets: &mut [Outlet; N]) {
+    pub fn find<const N: usize>(&mut self, table: &mut Table, outlets: &mut [Outlet; N]) {
         for (captured, sought) in self.segments.iter().zip(&self.sought) {
             let header = &captured.header;
             let found = match sought {
@@ -53,10 +53,11 @@ impl Lookups {
                 Sought::V6(index) => table.find_v6(&self.v6[*index as usize], header),
             };
             let (tracker, place) = deal::<N>(found.connection);
-            outlets[tracker].push(captured.dealt(place, found.by));
-        }
-        for (connection, ends) in table.opened() {
-            outlets[deal::<N>(connection).0].open(ends);
+            let outlet = &mut outlets[tracker];
+            if let Some(ends) = table.opened() {
+                outlet.open(place, ends);
+            }
+            outlet.push(captured.at(place, found.by));
         }
         self.segments.clear();
         self.sought.clear();

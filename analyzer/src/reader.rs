@@ -202,12 +202,12 @@ impl<const N: usize> Reader<N> {
     #[inline(never)]
     fn look_up(&mut self) {
         self.progress.set_packets(self.frames);
-        self.lookups.deal(&mut self.table, &mut self.outlets);
+        self.lookups.find(&mut self.table, &mut self.outlets);
         self.outlets.iter_mut().filter(|outlet| outlet.is_full()).for_each(Outlet::hand_over);
     }
 
     fn hand_over(&mut self) {
-        self.lookups.deal(&mut self.table, &mut self.outlets);
+        self.lookups.find(&mut self.table, &mut self.outlets);
         self.outlets.iter_mut().for_each(Outlet::hand_over);
     }
 }
@@ -291,28 +291,34 @@ mod tests {
     use super::*;
     use crate::allocations::write_capture;
     use crate::batch::BATCH_LEN;
+    use crate::flow::BLOCK_LEN;
     use crate::lane::BATCHES;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
+    /// Reads a capture of many connections with `N` trackers, one of which panics; does it end?
+    fn ends_with_a_panic_of<const N: usize>(panicking: usize) -> bool {
+        // Twice the segments that the batches on their way hold.
+        let path = write_capture((N * BATCHES * BATCH_LEN) as u32, 2 * BLOCK_LEN as u32);
+        let paths = [path.to_str().unwrap().to_owned()];
+        let (done, ended) = channel();
+        thread::spawn(move || {
+            let takes = std::array::from_fn::<_, N, _>(|tracker| {
+                move |_: &Batch| assert_ne!(tracker, panicking, "a bug of a tracker")
+            });
+            let read = || read_all(&paths, None, &Arc::default(), takes).map(|_| ());
+            let _ = done.send(catch_unwind(AssertUnwindSafe(read)).is_err());
+        });
+        let panicked = ended.recv_timeout(Duration::from_secs(60));
+        std::fs::remove_file(path).unwrap();
+        panicked == Ok(true)
+    }
+
     #[test]
     fn a_panic_of_a_tracker_ends_the_reading() {
-        // Two segments each: twice what the batches on their way hold.
-        let path = write_capture((BATCHES * BATCH_LEN) as u32);
-        let paths = [path.to_str().unwrap().to_owned()];
-        for others in [0, 1] {
-            let (paths, (done, ended)) = (paths.clone(), channel());
-            thread::spawn(move || {
-                let take = |_: &Batch| std::panic::resume_unwind(Box::new("a bug of a tracker"));
-                let read = || match others {
-                    0 => read_all(&paths, None, &Arc::default(), [take]),
-                    _ => read_all(&paths, None, &Arc::default(), [take, take]),
-                };
-                let _ = done.send(catch_unwind(AssertUnwindSafe(|| read().map(|_| ()))).is_err());
-            });
-            assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(true));
-        }
-        std::fs::remove_file(path).unwrap();
+        assert!(ends_with_a_panic_of::<1>(0));
+        assert!(ends_with_a_panic_of::<2>(0));
+        assert!(ends_with_a_panic_of::<2>(1));
     }
 }

@@ -16,8 +16,8 @@ use crate::verdicts::Verdicts;
 use std::array;
 use std::sync::Arc;
 
-/// Two and the reader are three threads: so both cores of a small machine have work, whichever of
-/// reading and tracking takes longer.
+/// Two and the reader are three threads: so with more than a block of connections both cores of a small
+/// machine have work, whichever of reading and tracking takes longer.
 const TRACKERS: usize = 2;
 
 /// What to read and how.

@@ -94,6 +94,19 @@ impl Tracker {
             connection.finish(&mut sinks);
         }
     }
+
+    /// Its blocks of connections; adds its exchanges to `all`.
+    fn pieces(mut self, all: &mut Exchanged) -> impl Iterator<Item = Piece> + use<> {
+        let share = self.connections.share();
+        let suspects = own_blocks(mem::take(&mut self.exchanged.suspects), share);
+        let waits = own_blocks(self.waits.kept, share);
+        let servers: Arc<[u32]> = all.add_all(self.exchanged).into();
+        let blocks = self.connections.into_blocks().zip(waits).zip(suspects);
+        blocks.map(move |((connections, waits), suspects)| {
+            let servers = Arc::clone(&servers);
+            Piece { connections, waits, suspects, servers }
+        })
+    }
 }
 
 /// What all trackers have seen.
@@ -133,21 +146,6 @@ impl Tracked {
         });
         let servers = all.servers;
         Self { connections, pieces, servers, exchanges, unlisted_waits, unlisted_wait_ns }
-    }
-}
-
-impl Tracker {
-    /// Its blocks of connections; adds its exchanges to `all`.
-    fn pieces(mut self, all: &mut Exchanged) -> impl Iterator<Item = Piece> + use<> {
-        let share = self.connections.share();
-        let suspects = own_blocks(mem::take(&mut self.exchanged.suspects), share);
-        let waits = own_blocks(self.waits.kept, share);
-        let servers: Arc<[u32]> = all.add_all(self.exchanged).into();
-        let blocks = self.connections.into_blocks().zip(waits).zip(suspects);
-        blocks.map(move |((connections, waits), suspects)| {
-            let servers = Arc::clone(&servers);
-            Piece { connections, waits, suspects, servers }
-        })
     }
 }
 

@@ -65,8 +65,9 @@ impl Exchanged {
         }
     }
 
-    /// Adds those of other connections; returns the places here of their servers.
+    /// Adds those of other connections, but for the suspects; returns the places here of their servers.
     pub fn add_all(&mut self, more: Self) -> Vec<u32> {
+        // Without a server there is no exchange either.
         if self.servers.is_empty() {
             *self = more;
             return (0..self.servers.len() as u32).collect();

@@ -50,8 +50,8 @@ struct Flows {
     seed: RandomState,
     /// Of each connection.
     bases: Vec<Base>,
-    /// Connections that were opened and not told yet.
-    opened: Vec<Ends>,
+    /// Of the connection that was opened last, until it is told.
+    opened: Option<Ends>,
 }
 
 /// What is found in the table: the number of a connection times four, and two facts.
@@ -99,10 +99,10 @@ impl Table {
         self.flows.find(&mut self.v6, lookup, header)
     }
 
-    /// The connections that were opened since the last time, in the order of their numbers.
-    pub fn opened(&mut self) -> impl Iterator<Item = (u32, Ends)> {
-        let Flows { bases, opened, .. } = &mut self.flows;
-        ((bases.len() - opened.len()) as u32..).zip(opened.drain(..))
+    /// The ends of the connection that was found last, if it begins with that segment.
+    #[inline]
+    pub fn opened(&mut self) -> Option<Ends> {
+        self.flows.opened.take()
     }
 
     /// What follows belongs to other connections, even between the same ports: another capture
@@ -148,7 +148,7 @@ impl Flows {
         let flow = flow.settled(base.known == [true; 2]);
         slots.set(lookup.hash, lookup.key, flow.0, |key| key.hash(&self.seed));
         if going_on.is_none() {
-            self.opened.push(lookup.key.ends(flow.is_client_low()));
+            self.opened = Some(lookup.key.ends(flow.is_client_low()));
         }
         flow.found(from_low)
     }
