@@ -68,5 +68,5 @@ def test_servers_that_trackers_saw_in_different_order_are_told_apart(
     alone = pd.concat([nagle_scan.scan(one).servers for one in (other, capture)])
     together = nagle_scan.scan([other, capture]).servers
     assert len(together) == 2
-    by_address = [table.set_index("addr").sort_index() for table in (together, alone)]
-    pd.testing.assert_frame_equal(*by_address)
+    found, expected = (table.set_index("addr").sort_index() for table in (together, alone))
+    pd.testing.assert_frame_equal(found, expected)

@@ -54,6 +54,13 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// An empty one.
+    pub fn with_room() -> Self {
+        let mut batch = Self::default();
+        batch.reset();
+        batch
+    }
+
     /// Makes room for the next segments, in the memory of the last.
     pub fn reset(&mut self) {
         self.segments.clear();

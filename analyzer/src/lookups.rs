@@ -1,6 +1,6 @@
 //! The look-up of connections, some segments at once.
 
-use crate::batch::Captured;
+use crate::batch::{Batch, Captured};
 use crate::decode::{Addresses, Segment};
 use crate::flow::{KeyV4, KeyV6, Lookup, Mark, Table, deal};
 use crate::lane::Outlet;
@@ -45,7 +45,11 @@ impl Lookups {
 
     /// Looks all connections up at once, so that the misses of the cache overlap, and moves the
     /// segments to their trackers.
-    pub fn find<const N: usize>(&mut self, table: &mut Table, outlets: &mut [Outlet; N]) {
+    pub fn find<T: FnMut(&Batch), const N: usize>(
+        &mut self,
+        table: &mut Table,
+        outlet: &mut Outlet<'_, T, N>,
+    ) {
         for (captured, sought) in self.segments.iter().zip(&self.sought) {
             let header = &captured.header;
             let found = match sought {
@@ -53,11 +57,10 @@ impl Lookups {
                 Sought::V6(index) => table.find_v6(&self.v6[*index as usize], header),
             };
             let (tracker, place) = deal::<N>(found.connection);
-            let outlet = &mut outlets[tracker];
             if let Some(ends) = table.opened() {
-                outlet.open(place, ends);
+                outlet.open(tracker, place, ends);
             }
-            outlet.push(captured.at(place, found.by));
+            outlet.push(tracker, captured.at(place, found.by));
         }
         self.segments.clear();
         self.sought.clear();

@@ -7,7 +7,7 @@ use crate::decode::{self, Segment, Skip};
 use crate::error::ScanError;
 use crate::filter::Filter;
 use crate::flow::{Mark, Table};
-use crate::lane::{Outlet, lane};
+use crate::lane::{self, Lane, Outlet};
 use crate::lookups::Lookups;
 use crate::progress::{Progress, Stopped};
 use std::sync::Arc;
@@ -35,37 +35,26 @@ pub struct CaptureSummary {
 }
 
 /// Reads `paths` in the order of their first frames and gives the segments of each tracker to its
-/// `take`, the first of which works in the thread that calls.
+/// `take`.
 ///
 /// # Errors
 /// An input cannot be read at all, or the filter cannot be compiled.
-pub fn read_all<const N: usize>(
+pub fn read_all<T: FnMut(&Batch) + Send, const N: usize>(
     paths: &[String],
     filter: Option<&str>,
     progress: &Arc<Progress>,
-    takes: [impl FnMut(&Batch) + Send; N],
+    takes: [T; N],
 ) -> Result<Vec<CaptureSummary>, ScanError> {
     let filter = filter.map(Filter::new).transpose()?;
     progress.expect(paths);
     let progress = Arc::clone(progress);
+    let lanes = takes.map(Lane::new);
+    let (outlet, inlet) = lane::ends(&lanes);
     thread::scope(|scope| {
-        let mut trackers = Vec::with_capacity(N);
-        let outlets = takes.map(|take| {
-            let (outlet, inlet) = lane();
-            trackers.push(move || inlet.drain(take));
-            outlet
-        });
         let (table, lookups) = (Table::default(), Lookups::default());
-        let reader = Reader { filter, table, lookups, outlets, progress, frames: 0 };
+        let reader = Reader { filter, table, lookups, outlet, progress, frames: 0 };
         let reading = scope.spawn(move || reader.read(paths));
-        let mut trackers = trackers.into_iter();
-        let first = trackers.next();
-        for track in trackers {
-            scope.spawn(track);
-        }
-        if let Some(track) = first {
-            track();
-        }
+        inlet.track();
         match reading.join() {
             Ok(summaries) => summaries,
             Err(panic) => std::panic::resume_unwind(panic),
@@ -73,16 +62,16 @@ pub fn read_all<const N: usize>(
     })
 }
 
-struct Reader<const N: usize> {
+struct Reader<'a, T, const N: usize> {
     filter: Option<Filter>,
     table: Table,
     lookups: Lookups,
-    outlets: [Outlet; N],
+    outlet: Outlet<'a, T, N>,
     progress: Arc<Progress>,
     frames: u64,
 }
 
-impl<const N: usize> Reader<N> {
+impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
     fn read(mut self, paths: &[String]) -> Result<Vec<CaptureSummary>, ScanError> {
         let mut summaries: Vec<CaptureSummary> = Vec::with_capacity(paths.len());
         let mut without_header = Vec::new();
@@ -202,13 +191,13 @@ impl<const N: usize> Reader<N> {
     #[inline(never)]
     fn look_up(&mut self) {
         self.progress.set_packets(self.frames);
-        self.lookups.find(&mut self.table, &mut self.outlets);
-        self.outlets.iter_mut().filter(|outlet| outlet.is_full()).for_each(Outlet::hand_over);
+        self.lookups.find(&mut self.table, &mut self.outlet);
+        self.outlet.hand_over_full();
     }
 
     fn hand_over(&mut self) {
-        self.lookups.find(&mut self.table, &mut self.outlets);
-        self.outlets.iter_mut().for_each(Outlet::hand_over);
+        self.lookups.find(&mut self.table, &mut self.outlet);
+        self.outlet.hand_over_all();
     }
 }
 

@@ -16,8 +16,9 @@ use crate::verdicts::Verdicts;
 use std::array;
 use std::sync::Arc;
 
-/// Two and the reader are three threads: so with more than a block of connections both cores of a small
-/// machine have work, whichever of reading and tracking takes longer.
+/// Two: with more than a block of connections, the reader's thread can help out at one while the other
+/// thread is at the other. So both cores of a small machine have work, whichever of reading and tracking
+/// takes longer.
 const TRACKERS: usize = 2;
 
 /// What to read and how.

@@ -1,5 +1,5 @@
 //! Segments to connections and what happened on them. Each tracker has some of the connections, so
-//! that they work side by side.
+//! that two threads can work side by side.
 
 use crate::batch::{Batch, Captured};
 use crate::decode::Header;
