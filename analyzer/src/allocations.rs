@@ -81,7 +81,7 @@ fn reading_and_decoding_allocate_nothing_per_packet() {
     });
 }
 
-/// The first tracker, which has the only connection, works in the thread that calls.
+/// Most segments are tracked in the thread that calls; the reader's helps out at the others.
 #[test]
 fn tracking_allocates_nothing_per_packet() {
     assert_does_not_follow_packets(3001, |path| {

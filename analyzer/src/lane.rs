@@ -7,9 +7,9 @@ use std::mem;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Batches on their way to the trackers and back: so many that one is used again only when the other
-/// core's cache holds nothing of it any more, and that either thread goes on for some milliseconds
-/// while the other has no CPU. They take 2 MB.
+/// Batches on their way to the trackers and back: so many that, while tracking keeps up, one is used
+/// again only when the other core's cache holds nothing of it any more, and that either thread goes on
+/// for some milliseconds while the other has no CPU. Their segments take 2 MB.
 pub const BATCHES: usize = 64;
 
 /// The way to one tracker, which takes its batches in their order, in either thread.
@@ -23,28 +23,28 @@ pub struct Outlet<'a, T, const N: usize> {
     lanes: &'a [Lane<T>; N],
     /// What is to be handed over next to each tracker.
     batches: [Batch; N],
-    queued: Sender<()>,
+    tell: Sender<()>,
     recycled: Receiver<Batch>,
 }
 
 /// The end of the thread that tracks.
 pub struct Inlet<'a, T, const N: usize> {
     lanes: &'a [Lane<T>; N],
-    /// One for each batch that was queued.
-    queued: Receiver<()>,
+    /// That there is a batch in a queue.
+    told: Receiver<()>,
     empty: Sender<Batch>,
 }
 
 /// Both ends of `lanes`.
-pub fn ends<T, const N: usize>(lanes: &[Lane<T>; N]) -> (Outlet<'_, T, N>, Inlet<'_, T, N>) {
-    let (queued, told) = channel();
+pub fn connect<T, const N: usize>(lanes: &[Lane<T>; N]) -> (Outlet<'_, T, N>, Inlet<'_, T, N>) {
+    let (tell, told) = channel();
     let (empty, recycled) = channel();
     for _ in 0..BATCHES {
         // The other end is still here.
         let _ = empty.send(Batch::default());
     }
     let batches = lanes.each_ref().map(|_| Batch::with_room());
-    (Outlet { lanes, batches, queued, recycled }, Inlet { lanes, queued: told, empty })
+    (Outlet { lanes, batches, tell, recycled }, Inlet { lanes, told, empty })
 }
 
 impl<T: FnMut(&Batch)> Lane<T> {
@@ -99,18 +99,21 @@ impl<T: FnMut(&Batch), const N: usize> Outlet<'_, T, N> {
         if self.batches[tracker].segments.is_empty() {
             return;
         }
+        if self.lanes.iter().any(|lane| lane.tracker.is_poisoned()) {
+            // A tracker has panicked: nobody takes any more.
+            self.batches[tracker].reset();
+            return;
+        }
         let next = self.next_batch();
         let full = mem::replace(&mut self.batches[tracker], next);
-        // After a panic nobody takes it.
-        if !self.lanes.iter().any(|lane| lane.tracker.is_poisoned()) {
-            let _ = self.lanes[tracker].queue.send(full);
-            let _ = self.queued.send(());
-        }
+        let _ = self.lanes[tracker].queue.send(full);
+        let _ = self.tell.send(());
     }
 
     /// An empty batch. Where there is none, the other thread is behind: rather than wait, this one takes
     /// a batch itself.
     fn next_batch(&self) -> Batch {
+        // That of the tracker which the other thread looks at last.
         let help = || self.lanes.iter().rev().find_map(Lane::take_one);
         let recycled = self.recycled.try_recv().ok().or_else(help);
         // The other thread is at the only batches, or it has panicked and gives none back.
@@ -123,16 +126,14 @@ impl<T: FnMut(&Batch), const N: usize> Outlet<'_, T, N> {
 impl<T: FnMut(&Batch), const N: usize> Inlet<'_, T, N> {
     /// Has all batches taken, until the reader has ended.
     pub fn track(self) {
-        let take_all = || {
+        while self.told.recv().is_ok() {
             while let Some(batch) = self.lanes.iter().find_map(Lane::take_one) {
+                // What was told until now is looked for next.
+                while self.told.try_recv().is_ok() {}
                 // The reader has gone at the end of the last capture; then nothing is to be recycled.
                 let _ = self.empty.send(batch);
             }
-        };
-        for () in &self.queued {
-            take_all();
+            // A tracker may be at work in the reader's thread, which tells of a batch after that.
         }
-        // What waited for a tracker that was at work in the reader's thread.
-        take_all();
     }
 }

@@ -49,7 +49,7 @@ pub fn read_all<T: FnMut(&Batch) + Send, const N: usize>(
     progress.expect(paths);
     let progress = Arc::clone(progress);
     let lanes = takes.map(Lane::new);
-    let (outlet, inlet) = lane::ends(&lanes);
+    let (outlet, inlet) = lane::connect(&lanes);
     thread::scope(|scope| {
         let (table, lookups) = (Table::default(), Lookups::default());
         let reader = Reader { filter, table, lookups, outlet, progress, frames: 0 };
@@ -282,14 +282,18 @@ mod tests {
     use crate::batch::BATCH_LEN;
     use crate::flow::BLOCK_LEN;
     use crate::lane::BATCHES;
+    use std::collections::HashSet;
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Mutex;
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
+    /// Requests and answers of twice as many segments as the batches on their way hold.
+    const MANY: u32 = (BATCHES * BATCH_LEN) as u32;
+
     /// Reads a capture of many connections with `N` trackers, one of which panics; does it end?
     fn ends_with_a_panic_of<const N: usize>(panicking: usize) -> bool {
-        // Twice the segments that the batches on their way hold.
-        let path = write_capture((N * BATCHES * BATCH_LEN) as u32, 2 * BLOCK_LEN as u32);
+        let path = write_capture(MANY, 2 * BLOCK_LEN as u32);
         let paths = [path.to_str().unwrap().to_owned()];
         let (done, ended) = channel();
         thread::spawn(move || {
@@ -309,5 +313,26 @@ mod tests {
         assert!(ends_with_a_panic_of::<1>(0));
         assert!(ends_with_a_panic_of::<2>(0));
         assert!(ends_with_a_panic_of::<2>(1));
+    }
+
+    #[test]
+    fn the_reader_helps_out_and_each_tracker_sees_its_segments_in_order() {
+        let path = write_capture(MANY, 2 * BLOCK_LEN as u32);
+        let paths = [path.to_str().unwrap().to_owned()];
+        let seen = [const { Mutex::new(Vec::new()) }; 2];
+        let takes = seen.each_ref().map(|seen| {
+            |batch: &Batch| {
+                thread::sleep(Duration::from_millis(5));
+                let by = thread::current().id();
+                seen.lock().unwrap().extend(batch.segments.iter().map(|row| (by, row.mark.frame)));
+            }
+        });
+        read_all(&paths, None, &Arc::default(), takes).unwrap();
+        std::fs::remove_file(path).unwrap();
+        let seen = seen.map(|seen| seen.into_inner().unwrap());
+        assert!(seen.iter().all(|rows| rows.is_sorted_by(|a, b| a.1 < b.1)));
+        assert_eq!(seen.iter().map(Vec::len).sum::<usize>(), 2 * MANY as usize);
+        let threads: HashSet<_> = seen.iter().flatten().map(|(by, _)| *by).collect();
+        assert_eq!(threads.len(), 2);
     }
 }

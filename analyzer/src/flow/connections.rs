@@ -49,6 +49,7 @@ pub struct Connections {
 
 impl Connections {
     pub fn new(share: Share) -> Self {
+        debug_assert!(FOLDED_AFTER.is_multiple_of(share.of));
         Self { share, blocks: Vec::new(), folded: BTreeMap::new() }
     }
 
