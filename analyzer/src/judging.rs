@@ -134,15 +134,11 @@ impl JudgedPiece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::{Connections, Endpoint, Ends, Share};
+    use crate::flow::Connections;
 
     #[test]
     fn verdicts_take_the_memory_of_their_connections() {
-        let endpoint = Endpoint { addr: [10, 0, 0, 1].into(), port: 80 };
-        let ends = Ends { client: endpoint, server: endpoint };
-        let mut connections = Connections::new(Share::WHOLE);
-        (0..BLOCK_LEN).for_each(|_| connections.open(ends));
-        let block = connections.into_blocks().next().unwrap();
+        let block = Connections::unknown(BLOCK_LEN).into_blocks().next().unwrap();
         let place = block.as_ptr() as usize;
         let piece = Piece { connections: block, ..Piece::default() };
         let verdicts = judge_some(piece, &Sorter::default(), 1_000).verdicts;

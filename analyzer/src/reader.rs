@@ -151,11 +151,10 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
     }
 
     /// A capture whose first frame comes at `time_ns` has nothing to do with a previous one that it
-    /// overlaps with.
+    /// overlaps with, of which all is handed over.
     #[cold]
     fn part_from(&mut self, previous: Option<&CaptureSummary>, time_ns: i64) {
         if previous.is_some_and(|last| last.overlaps(time_ns)) {
-            self.hand_over();
             self.table.forget();
         }
     }

@@ -68,14 +68,10 @@ impl Tracker {
         segments: &[Captured],
         see: &mut impl FnMut(&Connection, Side, &Header, Mark),
     ) {
-        let mut sinks = Sinks {
-            waits: &mut self.waits,
-            exchanged: &mut self.exchanged,
-            min_wait_ns: self.min_wait_ns,
-        };
+        let (connections, mut sinks) = self.parts();
         for captured in segments {
             let by = captured.by();
-            let Some(connection) = self.connections.get_mut(captured.place()) else {
+            let Some(connection) = connections.get_mut(captured.place()) else {
                 continue;
             };
             see(connection, by, &captured.header, captured.mark);
@@ -83,14 +79,17 @@ impl Tracker {
         }
     }
 
+    /// The connections, and what they add to.
+    #[inline]
+    fn parts(&mut self) -> (&mut Connections, Sinks<'_>) {
+        let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
+        (&mut self.connections, Sinks { waits, exchanged, min_wait_ns: self.min_wait_ns })
+    }
+
     /// The capture has ended.
     fn end(&mut self) {
-        let mut sinks = Sinks {
-            waits: &mut self.waits,
-            exchanged: &mut self.exchanged,
-            min_wait_ns: self.min_wait_ns,
-        };
-        for connection in self.connections.iter_mut() {
+        let (connections, mut sinks) = self.parts();
+        for connection in connections.iter_mut() {
             connection.finish(&mut sinks);
         }
     }

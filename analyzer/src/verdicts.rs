@@ -71,15 +71,13 @@ fn filled(blocks: Vec<Vec<Verdict>>) -> Vec<Vec<Verdict>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::{Connections, Endpoint, Ends, Share};
+    use crate::flow::Connections;
     use crate::judging::{Piece, judge_all};
 
     fn verdicts(count: usize) -> Vec<Verdict> {
-        let endpoint = Endpoint { addr: [10, 0, 0, 1].into(), port: 80 };
-        let mut connections = Connections::new(Share::WHOLE);
-        (0..count).for_each(|_| connections.open(Ends { client: endpoint, server: endpoint }));
+        let blocks = Connections::unknown(count).into_blocks();
         let piece = |connections| Piece { connections, ..Piece::default() };
-        let judged = judge_all(connections.into_blocks().map(piece).collect(), 0, 1_000);
+        let judged = judge_all(blocks.map(piece).collect(), 0, 1_000);
         judged.verdicts.iter().cloned().collect()
     }
 

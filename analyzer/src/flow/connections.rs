@@ -131,16 +131,28 @@ mod tests {
     use super::*;
     use crate::flow::Endpoint;
 
+    impl Connections {
+        /// So many of which nothing is known, one tracker's.
+        pub fn unknown(count: usize) -> Self {
+            let mut connections = Self::new(Share::WHOLE);
+            (0..count).for_each(|_| connections.open(ends()));
+            connections
+        }
+    }
+
+    fn ends() -> Ends {
+        let endpoint = Endpoint { addr: [10, 0, 0, 1].into(), port: 80 };
+        Ends { client: endpoint, server: endpoint }
+    }
+
     #[test]
     fn every_connection_is_found_where_it_was_dealt_to() {
-        let endpoint = Endpoint { addr: [10, 0, 0, 1].into(), port: 80 };
-        let ends = Ends { client: endpoint, server: endpoint };
         let mut trackers = [0, 1].map(|tracker| Connections::new(Share { tracker, of: 2 }));
         for number in 0..5 * BLOCK_LEN as u32 + 7 {
             let (tracker, place) = deal::<2>(number);
             let connections = &mut trackers[tracker];
             assert_eq!(connections.len(), place as usize);
-            connections.open(ends);
+            connections.open(ends());
             assert_eq!(connections.get_whole(place as usize).unwrap().id, number);
         }
         assert_eq!(trackers.map(|tracker| tracker.len()), [3 * BLOCK_LEN, 2 * BLOCK_LEN + 7]);
