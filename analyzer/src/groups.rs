@@ -37,8 +37,8 @@ type Parties = (Cause, bool, IpAddr, IpAddr, u16);
 /// All stalls, grouped, the costliest first.
 pub fn groups(scan: &Scan) -> Vec<Group> {
     let mut members: HashMap<Parties, Members, RandomState> = HashMap::default();
-    for (index, verdict) in scan.verdicts.iter().enumerate().filter(|(_, row)| row.stalls > 0) {
-        let findings = scan.findings_of(index);
+    for index in scan.affected() {
+        let (verdict, findings) = (&scan.verdicts[index], scan.findings_of(index));
         // A connection's stalls are mostly alike: look their group up once for a run of them.
         let alike = |a: &Finding, b: &Finding| a.cause == b.cause && a.wait.by == b.wait.by;
         for run in findings.chunk_by(alike).filter(|run| run[0].cause.is_stall()) {

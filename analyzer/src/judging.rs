@@ -91,7 +91,7 @@ pub fn judge_all(pieces: Vec<Piece>, servers: usize, clock_ns: i64) -> Judged {
 fn judge_some(piece: Piece, sorter: &Sorter, clock_ns: i64) -> JudgedPiece {
     let Piece { connections, waits: mut rows, mut suspects, servers } = piece;
     sorter.sort(&mut rows);
-    suspects.sort_unstable_by_key(|suspect| (suspect.connection, suspect.begin_frame));
+    sorter.sort_suspects(&mut suspects);
     let mut suspects = suspects.as_slice();
     let (mut taken, mut kept) = (0, 0);
     let (mut waits, mut findings) = (Vec::new(), Vec::new());

@@ -85,6 +85,13 @@ impl Scan {
         of_whole.sum::<usize>() + rest.iter().filter(|row| row.cause.is_stall()).count()
     }
 
+    /// Indices of the connections with a stall.
+    pub fn affected(&self) -> impl Iterator<Item = usize> {
+        // What has no finding, as most of very many have none, is not looked at.
+        let found = (0..self.verdicts.len()).filter(|&index| !self.findings_of(index).is_empty());
+        found.filter(|&index| self.verdicts[index].stalls > 0)
+    }
+
     /// The findings of the connection with this index.
     pub fn findings_of(&self, connection: usize) -> &[Finding] {
         self.findings.of(connection)

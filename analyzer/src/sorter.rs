@@ -1,11 +1,11 @@
-//! Findings of one block of connections after the other, put in order before they are judged.
+//! Rows of one block of connections after the other, put in order before they are judged.
 
-use crate::flow::BLOCK_LEN;
+use crate::flow::{BLOCK_LEN, Suspect};
 use crate::verdict::Finding;
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// More rows than this are sorted where they lie: they take 25 MB.
+/// More rows than this are sorted where they lie: findings take 25 MB.
 const MOST_MOVED: usize = 1 << 18;
 
 /// Sorts the rows of blocks by moving them into the memory of the last block: that is faster than to
@@ -13,32 +13,41 @@ const MOST_MOVED: usize = 1 << 18;
 /// there is little of it.
 #[derive(Default)]
 pub struct Sorter {
-    spare: Mutex<Vec<Finding>>,
+    findings: Mutex<Vec<Finding>>,
+    suspects: Mutex<Vec<Suspect>>,
 }
 
 impl Sorter {
-    /// Sorts the rows of one block by connection, then by time.
+    /// Sorts the findings of one block by connection, then by time.
     pub fn sort(&self, rows: &mut Vec<Finding>) {
         let end = |row: &Finding| (row.wait.to.frame, row.wait.by as u8);
         if rows.len() > MOST_MOVED {
             rows.sort_unstable_by_key(|row| (row.wait.connection, end(row)));
             return;
         }
-        let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        group(rows, &mut spare);
-        drop(spare);
+        group(rows, &self.findings, |row| row.wait.connection);
         // Mostly they are in this order.
         for own in rows.chunk_by_mut(|a, b| a.wait.connection == b.wait.connection) {
             own.sort_unstable_by_key(end);
+        }
+    }
+
+    /// Sorts the suspects of one block, those of each connection in the order of time, by connection.
+    pub fn sort_suspects(&self, rows: &mut Vec<Suspect>) {
+        if rows.len() > MOST_MOVED {
+            rows.sort_unstable_by_key(|row| (row.connection, row.begin_frame));
+        } else {
+            group(rows, &self.suspects, |row| row.connection);
         }
     }
 }
 
 /// Puts the rows of each connection together, in the order in which they come, by way of the memory
 /// of `spare`, which then has that of `rows`. Few rows stay where they are: they would keep much.
-fn group(rows: &mut Vec<Finding>, spare: &mut Vec<Finding>) {
+fn group<T: Copy>(rows: &mut Vec<T>, spare: &Mutex<Vec<T>>, connection: impl Fn(&T) -> u32) {
     let Some(&any) = rows.first() else { return };
-    let place = |row: &Finding| row.wait.connection as usize % BLOCK_LEN;
+    let spare = &mut *spare.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = |row: &T| connection(row) as usize % BLOCK_LEN;
     // How many rows each has; then where its next row goes.
     let mut next = [0; BLOCK_LEN];
     for row in &*rows {
@@ -67,7 +76,7 @@ fn group(rows: &mut Vec<Finding>, spare: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::flow::Side;
+    use crate::flow::{Exchange, Mark, Side};
     use crate::wait::Wait;
 
     /// Connection, frame and side, none of them in order.
@@ -98,6 +107,29 @@ mod tests {
             expected.sort_unstable();
             let key = |row: &Finding| (row.wait.connection, row.wait.to.frame, row.wait.by as u8);
             assert_eq!(rows.iter().map(key).collect::<Vec<Key>>(), expected);
+        }
+    }
+
+    /// In the order of time, as they are found.
+    fn suspects(count: u64) -> Vec<Suspect> {
+        let suspect = |(frame, (connection, ..)): (u64, Key)| {
+            let begin = Mark { time_ns: 0, frame };
+            let (request_bytes, response_bytes) = (0, 0);
+            Suspect::new(&Exchange { connection, begin, end: begin, request_bytes, response_bytes })
+        };
+        (1..).zip(keys(count)).map(suspect).collect()
+    }
+
+    #[test]
+    fn suspects_of_each_connection_stay_in_the_order_of_time() {
+        let sorter = Sorter::default();
+        for count in [7, 0, 20_000, 300, MOST_MOVED as u64 + 1] {
+            let mut rows = suspects(count);
+            let key = |row: &Suspect| (row.connection, row.begin_frame);
+            let mut expected: Vec<(u32, u64)> = rows.iter().map(key).collect();
+            sorter.sort_suspects(&mut rows);
+            expected.sort_unstable();
+            assert_eq!(rows.iter().map(key).collect::<Vec<_>>(), expected);
         }
     }
 

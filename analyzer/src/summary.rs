@@ -11,9 +11,8 @@ use crate::wait::fact;
 
 /// Indices of the affected connections, the worst first, at most `limit`.
 pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
-    let affected: Vec<usize> =
-        (0..scan.verdicts.len()).filter(|&index| scan.verdicts[index].stalls > 0).collect();
-    first_by_key(affected, limit, |index| (-scan.verdicts[*index].stalled_ns, *index))
+    let order = |index: &usize| (-scan.verdicts[*index].stalled_ns, *index);
+    first_by_key(scan.affected().collect(), limit, order)
 }
 
 /// The first `limit` of `rows` in the order of their keys, which all differ.
@@ -30,7 +29,8 @@ pub fn first_by_key<T, K: Ord>(mut rows: Vec<T>, limit: usize, key: impl Fn(&T) 
 /// one released closest to its ACK.
 pub fn clearest(scan: &Scan) -> Option<(&Verdict, &Finding)> {
     let main = costliest(scan.findings.iter());
-    let all = scan.verdicts.iter().enumerate().flat_map(|(index, verdict)| {
+    let all = scan.affected().flat_map(|index| {
+        let verdict = &scan.verdicts[index];
         scan.findings_of(index).iter().map(move |finding| (verdict, finding))
     });
     all.filter(|(_, finding)| finding.cause.is_stall())

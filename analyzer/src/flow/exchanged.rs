@@ -105,7 +105,7 @@ impl Listed {
 }
 
 impl Suspect {
-    fn new(exchange: &Exchange) -> Self {
+    pub fn new(exchange: &Exchange) -> Self {
         let frames = exchange.end.frame.saturating_sub(exchange.begin.frame);
         Self {
             connection: exchange.connection,
