@@ -6,15 +6,22 @@ The packets of many are synthetic, of `bench/generate.c`; what follows them are 
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES, generated
+from conversation import MS, START_NS, in_ethernet, ipv4, pcap
+from scapy.layers.inet import TCP
+from scapy.packet import Raw
 
 PAUSES = 1 << 13
 """So many pauses of clients are listed: so few connections have one tracker."""
+
+OF_A_SERVER, LONGEST = 1 << 16, 128
+"""So many other waits of each side are listed, and so many of the longest that follow."""
 
 CONNECTIONS, PACKETS = 500, 500_000
 
@@ -57,3 +64,46 @@ def test_pauses_that_are_not_listed_are_counted(many: Path) -> None:
     requests = len(scan.exchanges)
     assert 0.9 * requests < len(scan.waits) + summary.waits_not_listed <= requests
     assert summary.waits_not_listed_ms > 10 * summary.waits_not_listed
+
+
+def slow_server(folder: Path, waits: int) -> Path:
+    """One synthetic connection: one answer comes at once, the others take 20 ms each."""
+
+    def template(source: int, destination: int) -> bytes:
+        segment = TCP(sport=source, dport=destination, flags="PA") / Raw(bytes(100))
+        return in_ethernet(ipv4(f"10.0.0.{source % 7}", f"10.0.0.{destination % 7}") / segment)
+
+    request, answer = template(40_000, 8_000), template(8_000, 40_000)
+    numbers = slice(14 + 20 + 4, 14 + 20 + 12)
+    """Where sequence number and acknowledgment number are."""
+    records = []
+    for exchange in range(waits + 1):
+        delay_ns = 20 * MS if exchange else MS // 10
+        begin_ns, sent = START_NS + exchange * 21 * MS, 100 * exchange
+        asked, answered = bytearray(request), bytearray(answer)
+        asked[numbers] = struct.pack("!II", sent, sent)
+        answered[numbers] = struct.pack("!II", sent, sent + 100)
+        records += [(begin_ns, bytes(asked)), (begin_ns + delay_ns, bytes(answered))]
+    path = folder / "slow.pcap"
+    path.write_bytes(pcap(records))
+    return path
+
+
+def test_the_longest_waits_are_listed_however_late_they_come(tmp_path: Path) -> None:
+    waits = OF_A_SERVER + 5_000
+    busy, slower = slow_server(tmp_path, waits), OTHERS["slow server"]
+    alone = nagle_scan.scan(slower).waits
+    scan = nagle_scan.scan([busy, slower])
+    together = scan.waits
+    late = together[together["connection"] > 0].reset_index(drop=True)
+    expected = alone.assign(connection=alone["connection"] + 1)
+    expected[["frame_from", "frame_to"]] += 2 * (waits + 1)
+    assert len(expected) == 8
+    pd.testing.assert_frame_equal(late, expected)
+    assert len(together) == OF_A_SERVER + LONGEST
+    assert together["frame_to"].is_monotonic_increasing
+    summary = scan.core.summary()
+    assert summary.waits_not_listed == waits + len(alone) - len(together)
+    assert summary.waits_not_listed_ms == pytest.approx(20 * summary.waits_not_listed)
+    longest = scan.core.longest_waits(5)
+    assert [row.wait_ms for row in longest] == sorted(expected["wait_ms"], reverse=True)[:5]

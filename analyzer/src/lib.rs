@@ -31,6 +31,7 @@ mod judging;
 mod lane;
 mod layout;
 mod link;
+mod longest;
 mod lookups;
 mod nagle_counts;
 mod pace;

@@ -92,6 +92,7 @@ impl Tracker {
         for connection in connections.iter_mut() {
             connection.finish(&mut sinks);
         }
+        self.waits.end();
     }
 
     /// Its blocks of connections; adds its exchanges to `all`.

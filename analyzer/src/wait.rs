@@ -4,7 +4,9 @@
 //! at the end, when the whole connection is known.
 
 use crate::flow::{ByBlock, Mark, Side};
+use crate::longest::Longest;
 use crate::verdict::Finding;
+use std::mem;
 
 /// Facts about a wait, as bits of [`Wait::facts`].
 pub mod fact {
@@ -138,9 +140,9 @@ impl Wait {
     }
 }
 
-/// Waits that may be stalls are all kept. Of the others a tracker keeps up to this many of each side and
-/// counts the rest, so that memory does not follow the packets, and what a slow server did is not lost
-/// among what its clients did.
+/// Waits that may be stalls are all kept. Of the others a tracker keeps up to this many of each side, of
+/// those that follow the longest, and counts the rest: so memory does not follow the packets, and what a
+/// slow server did is not lost among what its clients did.
 const MAX_OTHER_WAITS: usize = 1 << 16;
 /// Pauses of clients, which most waits are, have room of their own: for fewer, as they are no problem.
 const MAX_PAUSES: usize = 1 << 13;
@@ -153,6 +155,7 @@ pub struct Waits {
     pauses: usize,
     /// By who ended them.
     others: [usize; 2],
+    longest: [Longest; 2],
     pub unlisted: u64,
     pub unlisted_ns: i64,
 }
@@ -164,7 +167,9 @@ impl Waits {
         const RECENT: usize = 64;
         let recent = self.kept.of(connection).iter_mut().rev().take(RECENT);
         let waits = recent.map(|finding| &mut finding.wait);
-        let mut own = waits.filter(|wait| (wait.connection, wait.by) == (connection, by));
+        let longest = self.longest[by as usize].iter_mut();
+        let is_own = |wait: &&mut Wait| (wait.connection, wait.by) == (connection, by);
+        let mut own = waits.chain(longest).filter(is_own);
         if let Some(wait) = own.find(|wait| wait.to.frame == frame) {
             wait.facts |= fact::LOST_BEFORE;
         }
@@ -176,24 +181,38 @@ impl Waits {
     }
 
     /// Is there room for a wait before an answer of `by` that nothing hindered?
-    pub fn has_room_for_reply(&self, by: Side) -> bool {
+    pub fn has_room_for_reply(&self, by: Side, wait_ns: i64) -> bool {
         match by {
             Side::Client => self.pauses < MAX_PAUSES,
-            Side::Server => self.others[Side::Server as usize] < MAX_OTHER_WAITS,
+            Side::Server => {
+                self.others[Side::Server as usize] < MAX_OTHER_WAITS
+                    || self.longest[Side::Server as usize].has_room_for(wait_ns)
+            }
         }
     }
 
     /// Keeps or counts any other wait.
     pub fn push_other(&mut self, wait: Wait) {
+        let by = wait.by as usize;
         let (kept, most) = match wait.is_pause() {
             true => (&mut self.pauses, MAX_PAUSES),
-            false => (&mut self.others[wait.by as usize], MAX_OTHER_WAITS),
+            false => (&mut self.others[by], MAX_OTHER_WAITS),
         };
         if *kept < most {
             *kept += 1;
             self.keep(wait);
-        } else {
-            self.count_other(wait.wait_ns());
+            return;
+        }
+        let left = if wait.is_pause() { Some(wait) } else { self.longest[by].push(wait) };
+        if let Some(left) = left {
+            self.count_other(left.wait_ns());
+        }
+    }
+
+    /// No wait follows: keeps the longest of those for which there was no room.
+    pub fn end(&mut self) {
+        for wait in mem::take(&mut self.longest).into_iter().flat_map(Longest::into_iter) {
+            self.keep(wait);
         }
     }
 
@@ -207,6 +226,7 @@ impl Waits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::longest;
 
     impl Wait {
         /// A wait of which nothing is known.
@@ -231,21 +251,44 @@ mod tests {
     fn what_one_side_did_takes_no_room_from_the_other() {
         let slow_server = Wait::unknown(0, Side::Server);
         let of_client = |facts| Wait { facts, ..Wait::unknown(0, Side::Client) };
+        let most = MAX_OTHER_WAITS + longest::MOST;
         let kinds = [
             (of_client(0), MAX_PAUSES),
-            (of_client(fact::OWN_DATA_BEFORE), MAX_OTHER_WAITS),
-            (of_client(fact::ACK_ONLY), MAX_OTHER_WAITS),
-            (of_client(fact::WINDOW_FULL), MAX_OTHER_WAITS),
+            (of_client(fact::OWN_DATA_BEFORE), most),
+            (of_client(fact::ACK_ONLY), most),
+            (of_client(fact::WINDOW_FULL), most),
         ];
-        for (many, most) in kinds {
+        for (many, most_of_many) in kinds {
             let mut waits = Waits::default();
-            (0..=MAX_OTHER_WAITS).for_each(|_| waits.push_other(many));
-            (0..=MAX_OTHER_WAITS).for_each(|_| waits.push_other(slow_server));
+            for frame in 0..=most as u64 {
+                let to = Mark { time_ns: 0, frame };
+                waits.push_other(Wait { to, ..many });
+                waits.push_other(Wait { to, ..slow_server });
+            }
+            waits.end();
             let kept = waits.kept.of(0);
             let of_server = kept.iter().filter(|row| row.wait.by == Side::Server).count();
-            assert_eq!((kept.len() - of_server, of_server), (most, MAX_OTHER_WAITS));
-            assert_eq!(waits.unlisted as usize, 2 * (MAX_OTHER_WAITS + 1) - kept.len());
+            assert_eq!((kept.len() - of_server, of_server), (most_of_many, most));
+            assert_eq!(waits.unlisted as usize, 2 * (most + 1) - kept.len());
         }
+    }
+
+    #[test]
+    fn a_long_wait_for_what_was_lost_is_marked_wherever_it_is() {
+        let mut waits = Waits::default();
+        for frame in 1..=MAX_OTHER_WAITS as u64 + 1 {
+            let to = Mark { time_ns: 0, frame };
+            waits.push_other(Wait { to, ..Wait::unknown(7, Side::Server) });
+        }
+        let last = MAX_OTHER_WAITS as u64 + 1;
+        for frame in [last, last - 1, 1] {
+            waits.mark_lost(7, Side::Server, frame);
+        }
+        waits.mark_lost(7, Side::Client, 2);
+        waits.end();
+        let marked = waits.kept.of(7).iter().filter(|row| row.wait.is(fact::LOST_BEFORE));
+        // The first was too long ago.
+        assert!(marked.map(|row| row.wait.to.frame).eq([last - 1, last]));
     }
 
     /// A client 26 ms away acknowledges after its timer of 40 ms; its ACK is all that comes.

@@ -250,10 +250,10 @@ impl Connection {
         if now.time_ns - earliest_ns >= sinks.min_wait_ns
             && let Some(ended) = sending.ended(sinks.min_wait_ns)
         {
-            let full = ended.is_reply() && !sinks.waits.has_room_for_reply(side);
+            let wait_ns = ended.wait_ns(now);
+            let full = ended.is_reply() && !sinks.waits.has_room_for_reply(side, wait_ns);
             if full && sending.is_unhindered() {
                 // Most waits by far: they are only counted.
-                let wait_ns = ended.wait_ns(now);
                 if wait_ns - known(half.rtt_ns) >= sinks.min_wait_ns {
                     sinks.waits.count_other(wait_ns);
                 }
