@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from random import Random
+from typing import NamedTuple
 
 import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES, generated
-from conversation import MS, START_NS, in_ethernet, ipv4, pcap
-from scapy.layers.inet import TCP
-from scapy.packet import Raw
+from conversation import MS, START_NS, Conversation, Side, pcap, records, write
 
-PAUSES = 1 << 13
-"""So many pauses of clients are listed: so few connections have one tracker."""
-
-OF_A_SERVER, LONGEST = 1 << 16, 128
-"""So many other waits of each side are listed, and so many of the longest that follow."""
-
-CONNECTIONS, PACKETS = 500, 500_000
+PAUSES, OF_EACH_KIND, LONGEST = 1 << 14, 1 << 16, 128
+"""So many pauses of clients one tracker lists, so many other waits of each kind, and so many of the
+longest of each side that follow."""
 
 LABELLED = CAPTURES / "labelled"
 OTHERS = {
@@ -35,9 +31,22 @@ OTHERS = {
 """Captures with waits that are no pauses of clients, by what made them."""
 
 
-@pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return generated(tmp_path_factory.mktemp("many"), "clean", CONNECTIONS, PACKETS)
+class Many(NamedTuple):
+    """A capture with more pauses of clients than are listed."""
+
+    capture: Path
+    connections: int
+    packets: int
+    trackers: int
+    """So many have connections of it."""
+
+
+@pytest.fixture(scope="module", params=[(500, 500_000, 1), (3_500, 500_000, 2)])
+def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Many:
+    connections, packets, trackers = request.param
+    folder = tmp_path_factory.mktemp("many")
+    capture = generated(folder, "clean", connections, packets)
+    return Many(capture, connections, packets, trackers)
 
 
 def pauses(waits: pd.DataFrame) -> pd.Series[bool]:
@@ -46,64 +55,122 @@ def pauses(waits: pd.DataFrame) -> pd.Series[bool]:
 
 
 @pytest.mark.parametrize("capture", OTHERS.values(), ids=OTHERS)
-def test_other_waits_are_listed_however_often_clients_pause(many: Path, capture: Path) -> None:
+def test_other_waits_are_listed_however_often_clients_pause(many: Many, capture: Path) -> None:
     alone = nagle_scan.scan(capture).waits
-    together = nagle_scan.scan([many, capture]).waits
+    together = nagle_scan.scan([many.capture, capture]).waits
     expected = alone[~pauses(alone)].reset_index(drop=True)
-    expected["connection"] += CONNECTIONS
-    expected[["frame_from", "frame_to"]] += PACKETS
+    expected["connection"] += many.connections
+    expected[["frame_from", "frame_to"]] += many.packets
     assert len(expected) > 0
-    assert PAUSES <= pauses(together).sum() <= PAUSES + pauses(alone).sum()
+    # Of the capture behind them those are listed in which frames are missing.
+    listed = PAUSES * many.trackers
+    assert listed <= pauses(together).sum() <= listed + pauses(alone).sum()
     pd.testing.assert_frame_equal(together[~pauses(together)].reset_index(drop=True), expected)
 
 
-def test_pauses_that_are_not_listed_are_counted(many: Path) -> None:
-    scan = nagle_scan.scan(many)
+def test_pauses_that_are_not_listed_are_counted(many: Many) -> None:
+    scan = nagle_scan.scan(many.capture)
     summary = scan.core.summary()
+    assert len(scan.waits) == PAUSES * many.trackers
     # Each request of a connection but the first comes after a pause, most of them a long one.
     requests = len(scan.exchanges)
     assert 0.9 * requests < len(scan.waits) + summary.waits_not_listed <= requests
     assert summary.waits_not_listed_ms > 10 * summary.waits_not_listed
 
 
-def slow_server(folder: Path, waits: int) -> Path:
-    """One synthetic connection: one answer comes at once, the others take 20 ms each."""
-
-    def template(source: int, destination: int) -> bytes:
-        segment = TCP(sport=source, dport=destination, flags="PA") / Raw(bytes(100))
-        return in_ethernet(ipv4(f"10.0.0.{source % 7}", f"10.0.0.{destination % 7}") / segment)
-
-    request, answer = template(40_000, 8_000), template(8_000, 40_000)
-    numbers = slice(14 + 20 + 4, 14 + 20 + 12)
-    """Where sequence number and acknowledgment number are."""
-    records = []
-    for exchange in range(waits + 1):
-        delay_ns = 20 * MS if exchange else MS // 10
-        begin_ns, sent = START_NS + exchange * 21 * MS, 100 * exchange
-        asked, answered = bytearray(request), bytearray(answer)
-        asked[numbers] = struct.pack("!II", sent, sent)
-        answered[numbers] = struct.pack("!II", sent, sent + 100)
-        records += [(begin_ns, bytes(asked)), (begin_ns + delay_ns, bytes(answered))]
-    path = folder / "slow.pcap"
-    path.write_bytes(pcap(records))
+def busy(folder: Path, by: Side, waits: int) -> Path:
+    """One synthetic connection with so many waits: of a server, 20 ms before each answer, or of a
+    client, 40 ms between what it sends, which the server acknowledges at once.
+    """
+    made = Conversation()
+    made.open()
+    made.data("client", 100)
+    made.data("server", 100) if by == "server" else made.ack("server")
+    *handshake, (_, sent), (_, returned) = records(made.frames)
+    length = 100 if by == "server" else 0
+    delay_ns, period_ns = (21 * MS, 22 * MS) if by == "server" else (MS, 41 * MS)
+    numbers = slice(14 + 20 + 4, 14 + 20 + 12)  # sequence number and acknowledgment number
+    begin = [made.isn["client"] + 1, made.isn["server"] + 1]
+    rows = handshake
+    for count in range(waits + 1):
+        first, second = bytearray(sent), bytearray(returned)
+        ours, theirs = begin[0] + 100 * count, begin[1] + length * count
+        first[numbers] = struct.pack("!II", ours, theirs)
+        second[numbers] = struct.pack("!II", theirs, ours + 100)
+        begin_ns = START_NS + 10 * MS + count * period_ns
+        rows += [(begin_ns, bytes(first)), (begin_ns + delay_ns, bytes(second))]
+    path = folder / "busy.pcap"
+    path.write_bytes(pcap(rows))
     return path
 
 
+WAITS = OF_EACH_KIND + 5_000
+FRAMES = 3 + 2 * (WAITS + 1)
+"""Of a busy connection: its handshake, and two for each time that it sends."""
+
+
 def test_the_longest_waits_are_listed_however_late_they_come(tmp_path: Path) -> None:
-    waits = OF_A_SERVER + 5_000
-    busy, slower = slow_server(tmp_path, waits), OTHERS["slow server"]
+    slow, slower = busy(tmp_path, "server", WAITS), OTHERS["slow server"]
     alone = nagle_scan.scan(slower).waits
-    scan = nagle_scan.scan([busy, slower])
+    scan = nagle_scan.scan([slow, slower])
     together = scan.waits
     late = together[together["connection"] > 0].reset_index(drop=True)
     expected = alone.assign(connection=alone["connection"] + 1)
-    expected[["frame_from", "frame_to"]] += 2 * (waits + 1)
+    expected[["frame_from", "frame_to"]] += FRAMES
     assert len(expected) == 8
     pd.testing.assert_frame_equal(late, expected)
-    assert len(together) == OF_A_SERVER + LONGEST
+    assert len(together) == OF_EACH_KIND + LONGEST
     assert together["frame_to"].is_monotonic_increasing
     summary = scan.core.summary()
-    assert summary.waits_not_listed == waits + len(alone) - len(together)
-    assert summary.waits_not_listed_ms == pytest.approx(20 * summary.waits_not_listed)
+    # The server's first answer is late, too.
+    assert summary.waits_not_listed == WAITS + 1 + len(alone) - len(together)
+    assert summary.waits_not_listed_ms == pytest.approx(21 * summary.waits_not_listed)
     longest = scan.core.longest_waits(5)
     assert [row.wait_ms for row in longest] == sorted(expected["wait_ms"], reverse=True)[:5]
+
+
+def held_frames(scan: nagle_scan.Scan, before: int = 0) -> list[int]:
+    """The held segments, numbered without so many frames before them."""
+    return [frame - before for frame in scan.stalls["frame_held"]]
+
+
+def test_stalls_on_a_path_of_unknown_length_are_found_behind_a_slow_server(tmp_path: Path) -> None:
+    """Without its handshake the round trip of this capture is not known at first."""
+    late = LABELLED / "formats-rtt100" / "client-late.pcap.gz"
+    alone = held_frames(nagle_scan.scan(late))
+    together = nagle_scan.scan([busy(tmp_path, "server", WAITS), late])
+    assert held_frames(together, FRAMES) == alone
+    assert len(alone) == 28
+
+
+def pause(made: Conversation, milliseconds: float, first: int, second: int) -> None:
+    """Two writes of a client, between which it pauses of its own, and an answer."""
+    made.data("client", first)
+    made.wait(made.rtt_ms + 0.1)
+    made.ack("server")
+    made.wait(milliseconds)
+    made.data("client", second)
+    made.answer()
+    made.wait(5)
+
+
+def test_what_is_listed_for_its_length_changes_no_verdict(tmp_path: Path) -> None:
+    """A client is held for 200 ms between two writes, or pauses for 60 to 203 ms. Few of these
+    pauses are among the longest; they alone would look as if it always paused for so long.
+    """
+    made = Conversation(("10.0.0.3", 40_000), now_ms=41 * 2 * WAITS)
+    made.open()
+    random = Random(1)
+    for _ in range(150):
+        made.stall(200 + random.random(), 6, 7)
+        pause(made, random.uniform(60, 203), 6, 7)
+        pause(made, random.uniform(60, 203), 6, 7)
+    for _ in range(110):
+        pause(made, 500, 8, 9)
+    held = write(tmp_path / "held.pcap", made.frames)
+    alone = nagle_scan.scan(held)
+    together = nagle_scan.scan([busy(tmp_path, "client", WAITS), held])
+    assert len(alone.stalls) == 150
+    assert held_frames(together, FRAMES) == held_frames(alone)
+    late = together.waits[together.waits["connection"] > 0]
+    assert 0 < len(late) < len(alone.waits)

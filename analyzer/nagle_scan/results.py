@@ -125,8 +125,8 @@ class Scan:
 
         `connection` (int64), `cause` (category), `by` (category: who kept the other waiting),
         `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `wait_ms` (float64). Of very
-        many, no fewer are listed than the first 8,192 of clients that had their answer, the first
-        65,536 others of each side, and of those that follow the 128 longest; reports count the
+        many at least these are listed: the first 16,384 of clients that had their answer; of each
+        side the first 65,536 others, and the 128 longest of those that follow. Reports count the
         rest.
         """
         return self._table("waits")

@@ -74,9 +74,11 @@ pub struct Lock {
     pub peaks: bool,
 }
 
-/// Did an ACK end this wait of the sender's own, whatever followed?
+/// Did an ACK end this wait of the sender's own, whatever followed? One that was picked from others for
+/// its length does not count: it says nothing of them.
 pub fn is_freed(wait: &Wait) -> bool {
-    wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK) && wait.has_ack()
+    let picked = wait.is(fact::LONGEST);
+    wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK) && wait.has_ack() && !picked
 }
 
 /// Can this wait be a hold, whatever the release time says?

@@ -192,8 +192,8 @@ fn timer(half: &Half, side: Side, findings: &[Finding]) -> Option<Timer> {
         let wait = &finding.wait;
         wait.acknowledged_by() == side
             && wait.is(fact::PURE_ACK)
-            // Cut short: the timer is longer than that.
-            && !wait.is(fact::RESENT)
+            // Cut short: the timer is longer than that. Or picked for its length.
+            && !wait.has_any(fact::RESENT | fact::LONGEST)
             && delay_ns(finding) >= SHORTEST_DELAYED_ACK_NS
     };
     let delays = |stalls_only: bool| {

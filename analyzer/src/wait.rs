@@ -53,6 +53,8 @@ pub mod fact {
     pub const RESENT: u32 = 1 << 19;
     /// The whole wait lies within an exchange: the other end waited for what came after it.
     pub const IN_EXCHANGE: u32 = 1 << 16;
+    /// It is listed for its length, where others like it are only counted: nothing may be measured by it.
+    pub const LONGEST: u32 = 1 << 20;
 
     /// Something but the sender's program may have made it wait.
     pub const HINDERED: u32 = RECOVERY | ZERO_WINDOW | WINDOW_FULL | UNSEEN;
@@ -140,21 +142,25 @@ impl Wait {
     }
 }
 
-/// Waits that may be stalls are all kept. Of the others a tracker keeps up to this many of each side, of
-/// those that follow the longest, and counts the rest: so memory does not follow the packets, and what a
-/// slow server did is not lost among what its clients did.
+/// Waits that may be stalls are all kept, as far as that is seen while they come. Of the others a tracker
+/// keeps up to this many of each kind and the [`Longest`] of those that follow, and counts the rest: so
+/// memory does not follow the packets. Kinds are told by side, so that what a slow server did is not lost
+/// among what its clients did; and by what was before the wait, as the waits between data of the same side
+/// tell holds from a program's pace, and on a path of unknown length are holds.
 const MAX_OTHER_WAITS: usize = 1 << 16;
 /// Pauses of clients, which most waits are, have room of their own: for fewer, as they are no problem.
-const MAX_PAUSES: usize = 1 << 13;
+const MAX_PAUSES: usize = 1 << 14;
 
-/// The waits that a tracker has seen; those of a block of connections in the order in which they ended.
+/// The waits that a tracker has seen; those of a block of connections in the order in which they ended,
+/// at the [`end`](Self::end) but for the longest.
 #[derive(Debug, Default)]
 pub struct Waits {
     /// They are judged where they lie, when all is known.
     pub kept: ByBlock<Finding>,
     pauses: usize,
+    /// By who ended them, and by whether it was after data of its own.
+    others: [[usize; 2]; 2],
     /// By who ended them.
-    others: [usize; 2],
     longest: [Longest; 2],
     pub unlisted: u64,
     pub unlisted_ns: i64,
@@ -185,7 +191,7 @@ impl Waits {
         match by {
             Side::Client => self.pauses < MAX_PAUSES,
             Side::Server => {
-                self.others[Side::Server as usize] < MAX_OTHER_WAITS
+                self.others[Side::Server as usize][0] < MAX_OTHER_WAITS
                     || self.longest[Side::Server as usize].has_room_for(wait_ns)
             }
         }
@@ -194,24 +200,24 @@ impl Waits {
     /// Keeps or counts any other wait.
     pub fn push_other(&mut self, wait: Wait) {
         let by = wait.by as usize;
-        let (kept, most) = match wait.is_pause() {
-            true => (&mut self.pauses, MAX_PAUSES),
-            false => (&mut self.others[by], MAX_OTHER_WAITS),
+        let (kept, most, longest) = if wait.is_pause() {
+            (&mut self.pauses, MAX_PAUSES, None)
+        } else {
+            let kind = usize::from(wait.is(fact::OWN_DATA_BEFORE));
+            (&mut self.others[by][kind], MAX_OTHER_WAITS, Some(&mut self.longest[by]))
         };
         if *kept < most {
             *kept += 1;
             self.keep(wait);
-            return;
-        }
-        let left = if wait.is_pause() { Some(wait) } else { self.longest[by].push(wait) };
-        if let Some(left) = left {
+        } else if let Some(left) = longest.map_or(Some(wait), |longest| longest.push(wait)) {
             self.count_other(left.wait_ns());
         }
     }
 
     /// No wait follows: keeps the longest of those for which there was no room.
     pub fn end(&mut self) {
-        for wait in mem::take(&mut self.longest).into_iter().flat_map(Longest::into_iter) {
+        for mut wait in mem::take(&mut self.longest).into_iter().flat_map(Longest::into_iter) {
+            wait.facts |= fact::LONGEST;
             self.keep(wait);
         }
     }
