@@ -19,9 +19,9 @@ BLOCK, FOLDED_AFTER = 1024, 128
 
 PORTS = 2 * BLOCK * FOLDED_AFTER
 
-SOURCE_PORT = 14 + 20
-"""Where the TCP header begins in an Ethernet frame."""
-
+SOURCE_PORT, FLAGS = 14 + 20, 14 + 20 + 13
+"""Where the TCP header begins in an Ethernet frame, and where its flags are."""
+SYN = 2
 
 SLOW = stalled(Conversation(rtt_ms=5_000.0))
 """It opens before the scan, is answered after it, and stalls then."""
@@ -90,8 +90,8 @@ def test_what_is_seen_before_a_block_is_folded_is_not_lost(
     reset.data("server", 0, "RA")
     refusing = [taking_part[0], *records(reset.frames)]
     ports = list(to_ports(PORTS))
-    # The connection with the number FOLDED_AFTER * BLOCK is that of the last SYN but so many.
-    opening = [at for at, (_, frame) in enumerate(ports) if frame[47] == 2]
+    opening = [at for at, (_, frame) in enumerate(ports) if frame[FLAGS] == SYN]
+    # So many SYNs later connection FOLDED_AFTER * BLOCK begins, and the first block is folded.
     before = opening[FOLDED_AFTER * BLOCK - 1 - ports_before]
     now_ns = ports[before][0] - START_NS
     between = [(time_ns + now_ns, frame) for time_ns, frame in taking_part]

@@ -15,7 +15,7 @@ import pytest
 from conftest import generated
 
 CONNECTIONS, PACKETS = 3_500, 350_000
-"""Several blocks of 1,024 connections for each tracker, the last of them not full."""
+"""Two blocks of 1,024 connections for each tracker, the last of them not full."""
 
 
 @pytest.fixture(scope="module")

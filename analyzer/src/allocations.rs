@@ -1,13 +1,17 @@
 //! Allocations follow connections and findings, never packets.
 
+use crate::batch::Batch;
 use crate::capture::Capture;
 use crate::decode;
+use crate::flow::Share;
 use crate::link;
 use crate::progress::Progress;
-use crate::scan::{Options, scan};
+use crate::reader::read_all;
+use crate::tracker::Tracker;
 use allocation_counter::measure;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Frames of one request and its answer.
 const FRAMES: u32 = 2;
@@ -31,9 +35,12 @@ fn frame(from_client: bool, round: u32, client_port: u16) -> Vec<u8> {
     bytes
 }
 
-/// Writes so many requests, 1 ms apart, with an answer 0.1 ms after each, on so many connections in turn.
+/// Writes so many requests, 1 ms apart, with an answer 0.1 ms after each, on so many connections in turn,
+/// into a file of its own.
 pub fn write_capture(rounds: u32, connections: u32) -> PathBuf {
-    let name = format!("nagle-scan-{}-{rounds}-{connections}.pcap", std::process::id());
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("nagle-scan-{}-{number}.pcap", std::process::id());
     let path = std::env::temp_dir().join(name);
     let header = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65535, link::ETHERNET];
     let mut bytes = header.map(u32::to_le_bytes).concat();
@@ -51,44 +58,54 @@ pub fn write_capture(rounds: u32, connections: u32) -> PathBuf {
     path
 }
 
-/// Allocations of `work` in this thread, on a capture of so many requests.
-fn allocations(rounds: u32, work: impl Fn(&str)) -> u64 {
-    let path = write_capture(rounds, 1);
-    let counted = measure(|| work(path.to_str().unwrap()));
-    std::fs::remove_file(path).unwrap();
-    counted.count_total
-}
-
-/// Ten times the packets may take no more than a growing list takes.
-fn assert_does_not_follow_packets(few: u32, work: impl Fn(&str)) {
-    let (of_few, of_many) = (allocations(few, &work), allocations(few * 10, &work));
-    assert!(of_few > 0, "nothing was counted");
-    assert!(of_many <= of_few + 8, "{of_few} allocations, then {of_many}");
-}
-
 #[test]
 fn reading_and_decoding_allocate_nothing_per_packet() {
-    assert_does_not_follow_packets(3000, |path| {
-        let mut capture = Capture::open(path, &Arc::new(Progress::default())).unwrap();
-        let mut segments = 0;
-        while let Some(frame) = capture.next_frame() {
-            let plain = decode::plain_segment(frame.link_type, frame.data).unwrap();
-            let segment = decode::segment(frame.link_type, frame.data, frame.wire_len).unwrap();
-            assert_eq!(plain, segment);
-            segments += u32::from(segment.header().len == PAYLOAD_LEN);
-        }
-        assert!(segments >= 3000 * FRAMES);
+    let [few, many] = [3000, 30_000].map(|rounds| {
+        let path = write_capture(rounds, 1);
+        let read = || read_and_decode(path.to_str().unwrap(), rounds);
+        let counted = measure(read);
+        std::fs::remove_file(path).unwrap();
+        counted.count_total
     });
+    assert_like_a_growing_list(few, many);
 }
 
-/// Most segments are tracked in the thread that calls; the reader's helps out at the others.
+/// Ten times the packets take no more allocations than a growing list.
+fn assert_like_a_growing_list(few: u64, many: u64) {
+    assert!(few > 0, "nothing was counted");
+    assert!(many <= few + 8, "{few} allocations, then {many}");
+}
+
+fn read_and_decode(path: &str, rounds: u32) {
+    let mut capture = Capture::open(path, &Arc::new(Progress::default())).unwrap();
+    let mut segments = 0;
+    while let Some(frame) = capture.next_frame() {
+        let plain = decode::plain_segment(frame.link_type, frame.data).unwrap();
+        let segment = decode::segment(frame.link_type, frame.data, frame.wire_len).unwrap();
+        assert_eq!(plain, segment);
+        segments += u32::from(segment.header().len == PAYLOAD_LEN);
+    }
+    assert_eq!(segments, rounds * FRAMES);
+}
+
 #[test]
 fn tracking_allocates_nothing_per_packet() {
-    assert_does_not_follow_packets(3001, |path| {
-        let options = Options { filter: None, min_wait_ns: 10_000_000, exchanges: false };
-        let paths = [path.to_owned()];
-        let found = scan(&paths, &options, &Arc::new(Progress::default())).unwrap();
-        assert_eq!((found.verdicts.len(), found.findings.len()), (1, 0));
-        assert!(found.verdicts[0].exchanges >= 3000);
+    let [few, many] = [3000, 30_000].map(|rounds| {
+        let batches = batches(rounds);
+        let mut tracker = Tracker::new(Share::WHOLE, 10_000_000, false);
+        let take = || batches.iter().for_each(|batch| tracker.take(batch, &mut |_, _, _, _| {}));
+        measure(take).count_total
     });
+    assert_like_a_growing_list(few, many);
+}
+
+/// The segments of so many requests and answers, looked up.
+fn batches(rounds: u32) -> Vec<Batch> {
+    let path = write_capture(rounds, 1);
+    let mut batches = Vec::new();
+    let take = |batch: &Batch| batches.push(batch.clone());
+    read_all(&[path.to_str().unwrap().to_owned()], None, &Arc::default(), [take]).unwrap();
+    std::fs::remove_file(path).unwrap();
+    assert_eq!(batches.iter().map(|it| it.segments.len() as u32).sum::<u32>(), rounds * FRAMES);
+    batches
 }

@@ -20,16 +20,10 @@ pub struct Captured {
 const _: () = assert!(size_of::<Captured>() == 48, "four segments take three cache lines");
 
 impl Captured {
-    /// One whose connection is not known yet.
+    /// A segment of the connection at this place of its tracker, sent by `by`.
     #[inline]
-    pub fn new(header: Header, mark: Mark) -> Self {
-        Self { mark, header, place_and_side: 0 }
-    }
-
-    /// As it belongs to the connection at `place`.
-    #[inline]
-    pub fn at(&self, place: u32, by: Side) -> Self {
-        Self { place_and_side: place << 1 | by as u32, ..*self }
+    pub fn new(header: Header, mark: Mark, place: u32, by: Side) -> Self {
+        Self { mark, header, place_and_side: place << 1 | by as u32 }
     }
 
     /// Place of the connection at its tracker.
@@ -46,7 +40,7 @@ impl Captured {
 }
 
 /// Segments of one tracker's connections, in the order of the capture.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Batch {
     pub segments: Vec<Captured>,
     /// Connections that begin here, in the order of their numbers.

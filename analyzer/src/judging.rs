@@ -57,7 +57,7 @@ struct JudgedPiece {
     /// Where those of each connection begin.
     begins: Vec<u32>,
     totals: Totals,
-    /// Of connections that follow one another, with the place of their server.
+    /// Of connections that follow one another, with the index of their server.
     servers: Vec<(usize, ServerJudged)>,
 }
 
@@ -90,7 +90,7 @@ pub fn judge_all(pieces: Vec<Piece>, servers: usize, clock_ns: i64) -> Judged {
 /// superseded, in the memory of the waits.
 fn judge_some(piece: Piece, sorter: &Sorter, clock_ns: i64) -> JudgedPiece {
     let Piece { connections, waits: mut rows, mut suspects, servers } = piece;
-    sorter.sort(&mut rows);
+    sorter.sort_findings(&mut rows);
     sorter.sort_suspects(&mut suspects);
     let mut suspects = suspects.as_slice();
     let (mut taken, mut kept) = (0, 0);

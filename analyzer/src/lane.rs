@@ -5,7 +5,7 @@ use crate::batch::{BATCH_LEN, Batch, Captured};
 use crate::flow::{BLOCK_LEN, Ends};
 use std::mem;
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 /// Batches on their way to the trackers and back: so many that, while tracking keeps up, one is used
 /// again only when the other core's cache holds nothing of it any more, and that either thread goes on
@@ -23,21 +23,22 @@ pub struct Outlet<'a, T, const N: usize> {
     lanes: &'a [Lane<T>; N],
     /// What is to be handed over next to each tracker.
     batches: [Batch; N],
-    tell: Sender<()>,
+    tell: SyncSender<()>,
     recycled: Receiver<Batch>,
 }
 
 /// The end of the thread that tracks.
 pub struct Inlet<'a, T, const N: usize> {
     lanes: &'a [Lane<T>; N],
-    /// That there is a batch in a queue.
+    /// That there may be a batch in a queue.
     told: Receiver<()>,
     empty: Sender<Batch>,
 }
 
 /// Both ends of `lanes`.
 pub fn connect<T, const N: usize>(lanes: &[Lane<T>; N]) -> (Outlet<'_, T, N>, Inlet<'_, T, N>) {
-    let (tell, told) = channel();
+    // Told once, the other thread looks into all queues.
+    let (tell, told) = sync_channel(1);
     let (empty, recycled) = channel();
     for _ in 0..BATCHES {
         // The other end is still here.
@@ -107,7 +108,7 @@ impl<T: FnMut(&Batch), const N: usize> Outlet<'_, T, N> {
         let next = self.next_batch();
         let full = mem::replace(&mut self.batches[tracker], next);
         let _ = self.lanes[tracker].queue.send(full);
-        let _ = self.tell.send(());
+        let _ = self.tell.try_send(());
     }
 
     /// An empty batch. Where there is none, the other thread is behind: rather than wait, this one takes
@@ -128,8 +129,6 @@ impl<T: FnMut(&Batch), const N: usize> Inlet<'_, T, N> {
     pub fn track(self) {
         while self.told.recv().is_ok() {
             while let Some(batch) = self.lanes.iter().find_map(Lane::take_one) {
-                // What was told until now is looked for next.
-                while self.told.try_recv().is_ok() {}
                 // The reader has gone at the end of the last capture; then nothing is to be recycled.
                 let _ = self.empty.send(batch);
             }

@@ -1,7 +1,7 @@
 //! The look-up of connections, some segments at once.
 
 use crate::batch::{Batch, Captured};
-use crate::decode::{Addresses, Segment};
+use crate::decode::{Addresses, Header, Segment};
 use crate::flow::{KeyV4, KeyV6, Lookup, Mark, Table, deal};
 use crate::lane::Outlet;
 
@@ -11,7 +11,7 @@ pub const LOOKUPS: usize = 64;
 /// The segments that came last, and how their connections are looked up.
 #[derive(Default)]
 pub struct Lookups {
-    segments: Vec<Captured>,
+    segments: Vec<(Header, Mark)>,
     sought: Vec<Sought>,
     v6: Vec<Lookup<KeyV6>>,
 }
@@ -33,7 +33,7 @@ impl Lookups {
     #[inline(always)]
     pub fn push(&mut self, segment: &Segment<'_>, mark: Mark, table: &Table) {
         let (header, ports) = (segment.header(), segment.ports());
-        self.segments.push(Captured::new(header, mark));
+        self.segments.push((header, mark));
         self.sought.push(match segment.addresses {
             Addresses::V4(bytes) => Sought::V4(table.lookup_v4(*bytes, ports)),
             Addresses::V6(bytes) => {
@@ -50,8 +50,7 @@ impl Lookups {
         table: &mut Table,
         outlet: &mut Outlet<'_, T, N>,
     ) {
-        for (captured, sought) in self.segments.iter().zip(&self.sought) {
-            let header = &captured.header;
+        for ((header, mark), sought) in self.segments.iter().zip(&self.sought) {
             let found = match sought {
                 Sought::V4(lookup) => table.find_v4(lookup, header),
                 Sought::V6(index) => table.find_v6(&self.v6[*index as usize], header),
@@ -60,7 +59,7 @@ impl Lookups {
             if let Some(ends) = table.opened() {
                 outlet.open(tracker, place, ends);
             }
-            outlet.push(tracker, captured.at(place, found.by));
+            outlet.push(tracker, Captured::new(*header, *mark, place, found.by));
         }
         self.segments.clear();
         self.sought.clear();

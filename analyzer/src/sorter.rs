@@ -19,7 +19,7 @@ pub struct Sorter {
 
 impl Sorter {
     /// Sorts the findings of one block by connection, then by time.
-    pub fn sort(&self, rows: &mut Vec<Finding>) {
+    pub fn sort_findings(&self, rows: &mut Vec<Finding>) {
         let end = |row: &Finding| (row.wait.to.frame, row.wait.by as u8);
         if rows.len() > MOST_MOVED {
             rows.sort_unstable_by_key(|row| (row.wait.connection, end(row)));
@@ -103,7 +103,7 @@ mod tests {
         for count in [7, 0, 1, 20_000, 300, MOST_MOVED as u64 + 1, 4_000] {
             let mut expected = keys(count);
             let mut rows = findings(&expected);
-            sorter.sort(&mut rows);
+            sorter.sort_findings(&mut rows);
             expected.sort_unstable();
             let key = |row: &Finding| (row.wait.connection, row.wait.to.frame, row.wait.by as u8);
             assert_eq!(rows.iter().map(key).collect::<Vec<Key>>(), expected);
@@ -138,7 +138,7 @@ mod tests {
         let sorter = Sorter::default();
         for count in [20_000, 100, 50, 20_000, 9] {
             let mut rows = findings(&keys(count));
-            sorter.sort(&mut rows);
+            sorter.sort_findings(&mut rows);
             assert!(rows.capacity() as u64 <= 2 * count);
         }
     }

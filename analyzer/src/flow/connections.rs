@@ -37,13 +37,13 @@ impl Share {
     }
 }
 
-/// Connections by their places, from 0.
+/// The connections of one tracker, by their places there: from 0, in the order in which they are opened.
 #[derive(Debug)]
 pub struct Connections {
     share: Share,
     /// A block that was folded is empty.
     blocks: Vec<Vec<Connection>>,
-    /// By the place of their block.
+    /// By the index of their block.
     folded: BTreeMap<usize, Folded>,
 }
 
@@ -78,12 +78,12 @@ impl Connections {
 
     /// Folds the block that is old enough now, if it is that of a port scan.
     fn fold(&mut self) {
-        let Some(place) = self.blocks.len().checked_sub(FOLDED_AFTER / self.share.of) else {
+        let Some(block) = self.blocks.len().checked_sub(FOLDED_AFTER / self.share.of) else {
             return;
         };
-        if is_scan(&self.blocks[place]) {
-            let connections = std::mem::take(&mut self.blocks[place]);
-            self.folded.insert(place, Folded::new(connections));
+        if is_scan(&self.blocks[block]) {
+            let connections = std::mem::take(&mut self.blocks[block]);
+            self.folded.insert(block, Folded::new(connections));
         }
     }
 
@@ -106,16 +106,16 @@ impl Connections {
     /// All that are not folded away, in the order of their numbers.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
         let mut folded = self.folded.iter_mut().peekable();
-        self.blocks.iter_mut().enumerate().flat_map(move |(place, block)| {
-            let others = folded.next_if(|(folded_place, _)| **folded_place == place);
+        self.blocks.iter_mut().enumerate().flat_map(move |(index, block)| {
+            let others = folded.next_if(|(folded_index, _)| **folded_index == index);
             block.iter_mut().chain(others.into_iter().flat_map(|(_, others)| others.iter_mut()))
         })
     }
 
     /// As `iter_mut`, block by block.
     pub fn into_blocks(mut self) -> impl Iterator<Item = Vec<Connection>> {
-        self.blocks.into_iter().enumerate().map(move |(place, block)| {
-            self.folded.remove(&place).map_or(block, Folded::into_connections)
+        self.blocks.into_iter().enumerate().map(move |(index, block)| {
+            self.folded.remove(&index).map_or(block, Folded::into_connections)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! All exchanges, by server.
 
 use super::by_block::ByBlock;
+use super::connections::BLOCK_LEN;
 use super::exchange::Exchange;
 use super::latency::Latency;
 use super::table::Endpoint;
@@ -38,8 +39,9 @@ pub struct Exchanged {
 #[derive(Debug, Default)]
 pub struct Listed {
     pub rows: Vec<Exchange>,
-    /// Bytes that client and server of each connection had sent before the current exchange.
-    before: Vec<[u64; 2]>,
+    /// Bytes that client and server of each connection had sent before the current exchange, by its
+    /// number in its block.
+    before: ByBlock<[u64; 2]>,
 }
 
 impl Exchanged {
@@ -95,11 +97,11 @@ impl Exchanged {
 impl Listed {
     /// What client and server of `connection` have sent since this was last asked, of `bytes` in all.
     pub fn bytes_since(&mut self, connection: u32, bytes: [u64; 2]) -> [u64; 2] {
-        let connection = connection as usize;
-        if self.before.len() <= connection {
-            self.before.resize(connection + 1, [0; 2]);
+        let (block, at) = (self.before.of(connection), connection as usize % BLOCK_LEN);
+        if block.len() <= at {
+            block.resize(at + 1, [0; 2]);
         }
-        let before = std::mem::replace(&mut self.before[connection], bytes);
+        let before = std::mem::replace(&mut block[at], bytes);
         [bytes[0] - before[0], bytes[1] - before[1]]
     }
 }
