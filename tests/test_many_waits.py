@@ -1,7 +1,8 @@
 """More waits than anyone reads one by one: without room of its own a user would miss what a slow
 server did, among all the clients that had nothing to ask.
 
-The packets of many are synthetic, of `bench/generate.c`; what follows them are real captures.
+The packets of many are synthetic, of `bench/generate.c` or made with scapy (`conversation.py`);
+what follows them are real captures, but for one.
 """
 
 from __future__ import annotations
@@ -85,18 +86,20 @@ def busy(folder: Path, by: Side, waits: int) -> Path:
     made = Conversation()
     made.open()
     made.data("client", 100)
-    made.data("server", 100) if by == "server" else made.ack("server")
-    *handshake, (_, sent), (_, returned) = records(made.frames)
-    length = 100 if by == "server" else 0
-    delay_ns, period_ns = (21 * MS, 22 * MS) if by == "server" else (MS, 41 * MS)
+    if by == "server":
+        length, delay_ns, period_ns = 100, 21 * MS, 22 * MS
+        made.data("server", length)
+    else:
+        length, delay_ns, period_ns = 0, MS, 41 * MS
+        made.ack("server")
+    *rows, (_, sent), (_, returned) = records(made.frames)
     numbers = slice(14 + 20 + 4, 14 + 20 + 12)  # sequence number and acknowledgment number
-    begin = [made.isn["client"] + 1, made.isn["server"] + 1]
-    rows = handshake
     for count in range(waits + 1):
         first, second = bytearray(sent), bytearray(returned)
-        ours, theirs = begin[0] + 100 * count, begin[1] + length * count
-        first[numbers] = struct.pack("!II", ours, theirs)
-        second[numbers] = struct.pack("!II", theirs, ours + 100)
+        client_seq = made.isn["client"] + 1 + 100 * count
+        server_seq = made.isn["server"] + 1 + length * count
+        first[numbers] = struct.pack("!II", client_seq, server_seq)
+        second[numbers] = struct.pack("!II", server_seq, client_seq + 100)
         begin_ns = START_NS + 10 * MS + count * period_ns
         rows += [(begin_ns, bytes(first)), (begin_ns + delay_ns, bytes(second))]
     path = folder / "busy.pcap"

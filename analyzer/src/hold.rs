@@ -5,6 +5,7 @@
 //! coincidence; that they *peak* at the round trip, over all events, cannot.
 
 use crate::flow::{Connection, Half, NETWORK_RTT_NS, Side};
+use crate::median;
 use crate::wait::{Wait, fact};
 
 /// At the sender's own capture point only the kernel lies between ACK and release: 3-140 us
@@ -156,11 +157,7 @@ impl Lock {
             .map(distance)
             .filter(|&off| off <= self.tolerance_ns)
             .collect();
-        let middle = distances.len() / 2;
-        match distances.is_empty() {
-            true => 0,
-            false => *distances.select_nth_unstable(middle).1,
-        }
+        median::upper(&mut distances).unwrap_or(0)
     }
 
     /// Held segments crowd around the round trip; a program's own writes fall as thickly beside

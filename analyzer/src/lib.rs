@@ -33,6 +33,7 @@ mod layout;
 mod link;
 mod longest;
 mod lookups;
+mod median;
 mod nagle_counts;
 mod pace;
 mod payload;

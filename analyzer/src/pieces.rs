@@ -1,6 +1,7 @@
 //! How a sender cuts its messages: what its stalls have in common.
 
 use crate::flow::Side;
+use crate::median;
 use crate::verdict::Verdict;
 use crate::wait::{Wait, fact};
 
@@ -55,22 +56,13 @@ impl PieceCounter {
         }
     }
 
-    pub fn total(self) -> Pieces {
+    pub fn total(mut self) -> Pieces {
         Pieces {
             unacked_full_sized: 2 * self.full_sized > self.held_lens.len(),
-            unacked_len: median(self.unacked_lens),
-            held_len: median(self.held_lens),
+            unacked_len: median::lower(&mut self.unacked_lens).unwrap_or(0),
+            held_len: median::lower(&mut self.held_lens).unwrap_or(0),
             frames: self.frames,
             first_reply: self.first_reply,
         }
-    }
-}
-
-/// The lower median; 0 of nothing.
-fn median(mut values: Vec<u32>) -> u32 {
-    let middle = values.len().saturating_sub(1) / 2;
-    match values.is_empty() {
-        true => 0,
-        false => *values.select_nth_unstable(middle).1,
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! Nothing here decides whether there is a stall: a name is given to what was measured.
 
+use crate::median;
+
 /// Delays of one receiver's ACKs, in ns, with the round trip to it taken off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timer {
@@ -15,8 +17,7 @@ impl Timer {
     /// From single delays; `None` without any.
     pub fn of(delays_ns: &mut [i64]) -> Option<Self> {
         let (min_ns, max_ns) = (*delays_ns.iter().min()?, *delays_ns.iter().max()?);
-        let middle = delays_ns.len() / 2;
-        let (_, &mut median_ns, _) = delays_ns.select_nth_unstable(middle);
+        let median_ns = median::upper(delays_ns)?;
         Some(Self { count: delays_ns.len() as u64, median_ns, min_ns, max_ns })
     }
 

@@ -43,7 +43,8 @@ pub fn write_csv(scan: &Scan, path: &str) -> Result<(), ScanError> {
 
 fn write_rows<W: io::Write>(scan: &Scan, writer: &mut csv::Writer<W>) -> Result<(), csv::Error> {
     let mut empty = true;
-    for (index, verdict) in scan.verdicts.iter().enumerate() {
+    for index in scan.affected() {
+        let verdict = &scan.verdicts[index];
         for finding in scan.findings_of(index).iter().filter(|finding| finding.cause.is_stall()) {
             writer.serialize(Row::new(finding, verdict))?;
             empty = false;

@@ -1,0 +1,29 @@
+//! Medians without sorting.
+
+/// The lower of the two in the middle of an even count; `None` of nothing.
+pub fn lower<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
+    nth(values, values.len().saturating_sub(1) / 2)
+}
+
+/// The upper of the two in the middle of an even count; `None` of nothing.
+pub fn upper<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
+    nth(values, values.len() / 2)
+}
+
+fn nth<T: Ord + Copy>(values: &mut [T], at: usize) -> Option<T> {
+    (at < values.len()).then(|| *values.select_nth_unstable(at).1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_middle_is_found_whatever_the_order() {
+        let medians = |values: &[i64]| (lower(&mut values.to_vec()), upper(&mut values.to_vec()));
+        assert_eq!(medians(&[]), (None, None));
+        assert_eq!(medians(&[7]), (Some(7), Some(7)));
+        assert_eq!(medians(&[9, 2, 5]), (Some(5), Some(5)));
+        assert_eq!(medians(&[8, 1, 6, 3]), (Some(3), Some(6)));
+    }
+}
