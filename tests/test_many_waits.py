@@ -137,13 +137,24 @@ def held_frames(scan: nagle_scan.Scan, before: int = 0) -> list[int]:
     return [frame - before for frame in scan.stalls["frame_held"]]
 
 
-def test_stalls_on_a_path_of_unknown_length_are_found_behind_a_slow_server(tmp_path: Path) -> None:
-    """Without its handshake the round trip of this capture is not known at first."""
-    late = LABELLED / "formats-rtt100" / "client-late.pcap.gz"
-    alone = held_frames(nagle_scan.scan(late))
-    together = nagle_scan.scan([busy(tmp_path, "server", WAITS), late])
+@pytest.mark.parametrize(
+    ("capture", "stalls"),
+    [
+        pytest.param("formats-rtt100/client-late", 28, id="path of unknown length"),
+        pytest.param("formats-rtt100/middle-late", 28, id="half a path of unknown length"),
+        pytest.param("sleep40-nagle/middle", 0, id="program that pauses for 40 ms itself"),
+    ],
+)
+@pytest.mark.parametrize("by", ["server", "client"])
+def test_what_came_before_changes_no_verdict(
+    tmp_path: Path, by: Side, capture: str, stalls: int
+) -> None:
+    """Waits that are no candidates for a stall tell holds from the program's pauses there."""
+    path = LABELLED / f"{capture}.pcap.gz"
+    alone = held_frames(nagle_scan.scan(path))
+    together = nagle_scan.scan([busy(tmp_path, by, WAITS), path])
     assert held_frames(together, FRAMES) == alone
-    assert len(alone) == 28
+    assert len(alone) == stalls
 
 
 def pause(made: Conversation, milliseconds: float, first: int, second: int) -> None:

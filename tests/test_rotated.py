@@ -11,7 +11,7 @@ from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import Run
+from conftest import CAPTURES, Run
 from conversation import pcap, records, stalled
 
 Record = tuple[int, bytes]
@@ -94,6 +94,18 @@ def test_a_last_file_that_was_cut_off_keeps_the_rest(kept: int, run: Run, tmp_pa
     assert "cut off" in captures[str(paths[-1])]["warnings"][0]
     assert [connection["id"] for connection in found["connections"]] == [0]
     assert found["summary"]["tcp_packets"] == (202 if kept < 0 else 200)
+
+
+@pytest.mark.parametrize("step", ["1ms", "10ms"])
+def test_each_file_has_a_clock_of_its_own(step: str, run: Run, whole: Path) -> None:
+    """What one capture's coarse clock blurs is no pause of a program because another's is fine."""
+    coarse = CAPTURES / "labelled" / "formats-rtt26" / f"client-step{step}.pcap.gz"
+    alone, fine = nagle_scan.scan(coarse), nagle_scan.scan(whole)
+    together = nagle_scan.scan([coarse, whole])
+    assert len(together.stalls) == len(alone.stalls) + len(fine.stalls)
+    assert len(alone.stalls) == 30
+    notice = b"steps of 10 ms" in run(coarse, whole).stdout
+    assert notice == (step == "10ms")
 
 
 def test_files_without_any_header_are_no_capture(run: Run, tmp_path: Path) -> None:

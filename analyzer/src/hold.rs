@@ -75,16 +75,9 @@ pub struct Lock {
     pub peaks: bool,
 }
 
-/// Did an ACK end this wait of the sender's own, whatever followed? One that was picked from others for
-/// its length does not count: it says nothing of them.
-pub fn is_freed(wait: &Wait) -> bool {
-    let picked = wait.is(fact::LONGEST);
-    wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK) && wait.has_ack() && !picked
-}
-
 /// Can this wait be a hold, whatever the release time says?
 fn is_candidate(wait: &Wait) -> bool {
-    is_freed(wait)
+    wait.is_freed()
         && wait.is(fact::SMALL)
         && !wait.has_any(EXCLUDED)
         && wait.ack_ns() >= 0
@@ -96,7 +89,7 @@ impl Lock {
     /// Measures the releases of `side` from all its waits that an ACK ended; the capture's clock
     /// ticks every `clock_ns`.
     pub fn measure(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
-        let freed = || waits.iter().filter(|wait| wait.by == side && is_freed(wait));
+        let freed = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
         // Clocks may step back: a negative time is no measurement.
         let shortest = freed().map(Wait::release_ns).filter(|&release_ns| release_ns >= 0).min();
         let half = connection.half(side);

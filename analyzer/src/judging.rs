@@ -2,6 +2,7 @@
 
 use crate::both_cores::in_order;
 use crate::causes::Cause;
+use crate::clock::Clocks;
 use crate::findings::Findings;
 use crate::flow::{BLOCK_LEN, Connection, Suspect};
 use crate::judge::judge;
@@ -62,14 +63,14 @@ struct JudgedPiece {
 }
 
 /// Judges the connections of so many `servers` by their waits, and what these do to the exchanges that
-/// are suspects; the capture's clock ticks every `clock_ns`.
-pub fn judge_all(pieces: Vec<Piece>, servers: usize, clock_ns: i64) -> Judged {
+/// are suspects; `clocks` stamped their frames.
+pub fn judge_all(pieces: Vec<Piece>, servers: usize, clocks: &Clocks) -> Judged {
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Piece>> = pieces.into_iter().map(Mutex::new).collect();
     let sorter = Sorter::default();
     let work = |piece: usize| {
         let mut piece = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
-        judge_some(mem::take(&mut *piece), &sorter, clock_ns)
+        judge_some(mem::take(&mut *piece), &sorter, clocks)
     };
     let mut blocks = Vec::with_capacity(pieces.len());
     let mut judged = Judged::default();
@@ -88,7 +89,7 @@ pub fn judge_all(pieces: Vec<Piece>, servers: usize, clock_ns: i64) -> Judged {
 
 /// The verdict on each connection, in its memory; its findings, one for each wait less those that are
 /// superseded, in the memory of the waits.
-fn judge_some(piece: Piece, sorter: &Sorter, clock_ns: i64) -> JudgedPiece {
+fn judge_some(piece: Piece, sorter: &Sorter, clocks: &Clocks) -> JudgedPiece {
     let Piece { connections, waits: mut rows, mut suspects, servers } = piece;
     sorter.sort_findings(&mut rows);
     sorter.sort_suspects(&mut suspects);
@@ -101,7 +102,7 @@ fn judge_some(piece: Piece, sorter: &Sorter, clock_ns: i64) -> JudgedPiece {
         let own = rows[taken..].iter().take_while(|row| row.wait.connection == connection.id);
         waits.clear();
         waits.extend(own.map(|row| row.wait));
-        let verdict = judge(&connection, &waits, clock_ns, &mut findings);
+        let verdict = judge(&connection, &waits, clocks.behind_ns(&waits), &mut findings);
         judged.begins.push(kept as u32);
         rows[kept..kept + findings.len()].copy_from_slice(&findings);
         taken += waits.len();
@@ -141,7 +142,7 @@ mod tests {
         let block = Connections::unknown(BLOCK_LEN).into_blocks().next().unwrap();
         let place = block.as_ptr() as usize;
         let piece = Piece { connections: block, ..Piece::default() };
-        let verdicts = judge_some(piece, &Sorter::default(), 1_000).verdicts;
+        let verdicts = judge_some(piece, &Sorter::default(), &Clocks::default()).verdicts;
         assert_eq!((verdicts.as_ptr() as usize, verdicts.len()), (place, BLOCK_LEN));
     }
 }

@@ -12,6 +12,7 @@ mod both_cores;
 mod capture;
 mod causes;
 mod checksum;
+mod clock;
 mod column;
 mod decode;
 mod error;

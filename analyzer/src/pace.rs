@@ -1,7 +1,7 @@
 //! The program's own pace: waits that look like holds and are the program's doing.
 
 use crate::flow::Side;
-use crate::hold::{Lock, is_freed};
+use crate::hold::Lock;
 use crate::wait::Wait;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -61,7 +61,7 @@ impl Pace {
     /// From the waits of `side` that did not end with an ACK.
     pub fn of(side: Side, waits: &[Wait], lock: &Lock) -> Self {
         let mut pace = Self::default();
-        let own = || waits.iter().filter(|wait| wait.by == side && is_freed(wait));
+        let own = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
         let is_pause = |wait: &&Wait| !lock.is_locked(wait) && wait.release_ns() > lock.center_ns;
         own().filter(is_pause).for_each(|wait| pace.add(wait));
         if !pace.pauses.is_empty() {

@@ -3,6 +3,7 @@
 
 use crate::batch::Batch;
 use crate::capture::{Capture, End, Frame};
+use crate::clock;
 use crate::decode::{self, Segment, Skip};
 use crate::error::ScanError;
 use crate::filter::Filter;
@@ -29,7 +30,7 @@ pub struct CaptureSummary {
     pub first_frame: u64,
     pub end: End,
     /// The coarsest power of ten in ns that divides all times.
-    common_step_ns: i64,
+    pub common_step_ns: i64,
     /// Frames that were not used, by [`Skip`].
     pub skipped: [u64; Skip::ALL.len()],
 }
@@ -217,23 +218,6 @@ pub fn in_order(paths: &[String]) -> Vec<&str> {
 /// begin before the last frame of its predecessor.
 const OUT_OF_ORDER_NS: i64 = 10_000_000;
 
-/// Clocks that tick more slowly than this are not looked for (captures with 10 ms steps exist).
-const COARSEST_CLOCK_NS: i64 = 100_000_000;
-/// Fewer times may have a step in common by chance.
-const TIMES_FOR_A_CLOCK: u64 = 16;
-/// Clocks as fine as this need no allowance.
-const FINE_CLOCK_NS: i64 = 1_000;
-
-/// Step in ns of the clock that stamped `captures`, if there are enough times to tell.
-pub fn clock_ns(captures: &[CaptureSummary]) -> i64 {
-    let packets: u64 = captures.iter().map(|capture| capture.packets).sum();
-    let steps = captures.iter().filter(|capture| capture.packets > 0);
-    match steps.map(|capture| capture.common_step_ns).min() {
-        Some(step_ns) if packets >= TIMES_FOR_A_CLOCK => step_ns,
-        _ => FINE_CLOCK_NS,
-    }
-}
-
 impl CaptureSummary {
     fn new(path: &str, first_frame: u64) -> Self {
         Self {
@@ -246,7 +230,7 @@ impl CaptureSummary {
             last_ns: 0,
             first_frame,
             end: End::Complete,
-            common_step_ns: COARSEST_CLOCK_NS,
+            common_step_ns: clock::COARSEST_NS,
             skipped: [0; Skip::ALL.len()],
         }
     }
@@ -260,7 +244,7 @@ impl CaptureSummary {
 
     #[inline]
     fn count(&mut self, frame: &Frame<'_>) {
-        while self.common_step_ns > FINE_CLOCK_NS && frame.time_ns % self.common_step_ns != 0 {
+        while self.common_step_ns > clock::FINE_NS && frame.time_ns % self.common_step_ns != 0 {
             self.common_step_ns /= 10;
         }
         self.bytes += u64::from(frame.wire_len);

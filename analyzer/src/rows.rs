@@ -6,9 +6,9 @@ mod hop;
 pub use self::connection::ConnectionRow;
 pub use self::hop::HopRow;
 
+use crate::clock::Clocks;
 use crate::evidence::{ms, reasons};
 use crate::nagle_counts::{NagleCount, Party};
-use crate::reader::clock_ns;
 use crate::rivals::rivals;
 use crate::scan::Scan;
 use crate::servers::{Percentiles, ServerRow};
@@ -168,7 +168,7 @@ impl Summary {
             last_ns: with_frames().map(|capture| capture.last_ns).max().unwrap_or(0),
             one_sided: totals.one_sided,
             blurred: totals.blurred,
-            clock_ms: ms(clock_ns(captures)),
+            clock_ms: ms(Clocks::of(captures).coarsest_ns()),
             without_handshake: totals.without_handshake,
             waits_not_listed: scan.unlisted_waits,
             waits_not_listed_ms: ms(scan.unlisted_wait_ns),

@@ -1,6 +1,7 @@
 //! One pass over captures: frames to connections to verdicts.
 
 use crate::batch::Batch;
+use crate::clock::Clocks;
 use crate::decode::Header;
 use crate::error::ScanError;
 use crate::findings::Findings;
@@ -54,7 +55,7 @@ pub struct Scan {
 impl Scan {
     fn new(captures: Vec<CaptureSummary>, tracked: Tracked) -> Self {
         let Tracked { connections, pieces, servers, exchanges, .. } = tracked;
-        let judged = judge_all(pieces, servers.len(), reader::clock_ns(&captures));
+        let judged = judge_all(pieces, servers.len(), &Clocks::of(&captures));
         Self {
             captures,
             anonymized: None,

@@ -1,7 +1,6 @@
 //! What the connections of a scan add up to.
 
 use crate::flow::{SHORTEST_DELAYED_ACK_NS, Side};
-use crate::hold::is_freed;
 use crate::verdict::{Finding, Nagle, Verdict};
 use crate::wait::fact;
 use serde::Serialize;
@@ -115,7 +114,7 @@ fn is_blurred(verdict: &Verdict, findings: &[Finding]) -> bool {
         let end = verdict.end(side);
         let rtt_ns = end.detail().lock.center_ns;
         let late = |finding: &&Finding| {
-            let small = is_freed(&finding.wait) && finding.wait.is(fact::SMALL);
+            let small = finding.wait.is_freed() && finding.wait.is(fact::SMALL);
             let late = verdict.ack_delay_ns(&finding.wait) >= SHORTEST_DELAYED_ACK_NS;
             small && finding.wait.by == side && late
         };

@@ -71,13 +71,14 @@ fn filled(blocks: Vec<Vec<Verdict>>) -> Vec<Vec<Verdict>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Clocks;
     use crate::flow::Connections;
     use crate::judging::{Piece, judge_all};
 
     fn verdicts(count: usize) -> Vec<Verdict> {
         let blocks = Connections::unknown(count).into_blocks();
         let piece = |connections| Piece { connections, ..Piece::default() };
-        let judged = judge_all(blocks.map(piece).collect(), 0, 1_000);
+        let judged = judge_all(blocks.map(piece).collect(), 0, &Clocks::default());
         judged.verdicts.iter().cloned().collect()
     }
 

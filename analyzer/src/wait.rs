@@ -128,6 +128,13 @@ impl Wait {
         self.ack.frame != 0
     }
 
+    /// Did an ACK end this wait of the sender's own, whatever followed? One that was picked from others
+    /// for its length does not count: it says nothing of them.
+    pub fn is_freed(&self) -> bool {
+        let picked = self.is(fact::LONGEST);
+        self.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK) && self.has_ack() && !picked
+    }
+
     /// Who sent the ACK.
     pub fn acknowledged_by(&self) -> Side {
         if self.is(fact::ACK_ONLY) { self.by } else { self.by.other() }
@@ -142,11 +149,11 @@ impl Wait {
     }
 }
 
-/// Waits that may be stalls are all kept, as far as that is seen while they come. Of the others a tracker
-/// keeps up to this many of each kind and the [`Longest`] of those that follow, and counts the rest: so
-/// memory does not follow the packets. Kinds are told by side, so that what a slow server did is not lost
-/// among what its clients did; and by what was before the wait, as the waits between data of the same side
-/// tell holds from a program's pace, and on a path of unknown length are holds.
+/// Waits that may be stalls are all kept, as far as that is seen while they come, and of each direction a
+/// few that tell holds from the program's pace, or on a path of unknown length are holds. Of the others a
+/// tracker keeps up to this many of each kind and the [`Longest`] of those that follow, and counts the
+/// rest: so memory does not follow the packets. Kinds are told by side, so that what a slow server did is
+/// not lost among what its clients did, and by what was before the wait.
 const MAX_OTHER_WAITS: usize = 1 << 16;
 /// Pauses of clients, which most waits are, have room of their own: for fewer, as they are no problem.
 const MAX_PAUSES: usize = 1 << 14;
@@ -181,7 +188,7 @@ impl Waits {
         }
     }
 
-    /// Keeps a wait, as all that may be stalls are.
+    /// Keeps a wait, whatever room there is.
     pub fn keep(&mut self, wait: Wait) {
         self.kept.push(wait.connection, Finding::unjudged(wait));
     }

@@ -77,8 +77,8 @@ def notices(summary: _core.Summary) -> Iterator[str]:
         )
     if summary.clock_ms >= COARSE_CLOCK_MS:
         yield (
-            f"its times come in steps of {summary.clock_ms:g} ms or more: shorter waits cannot "
-            "be seen, nor holds be proven"
+            f"it has times in steps of {summary.clock_ms:g} ms or more: shorter waits cannot "
+            "be seen there, nor holds be proven"
         )
     if summary.without_handshake:
         their = "its" if summary.without_handshake == 1 else "their"

@@ -284,7 +284,7 @@ impl Connection {
 
     fn push(&mut self, mut wait: Wait, sinks: &mut Sinks<'_>) {
         wait.facts |= when(self.exchanges.covers(wait.from), fact::IN_EXCHANGE);
-        let half = self.half(wait.by);
+        let half = &mut self.halves[wait.by as usize];
         let near_ack = wait.release_ns() - known(half.rtt_ns) <= CANDIDATE_NS;
         if wait.has_ack() && wait.is(fact::PURE_ACK) && near_ack {
             self.exchanges.suspect |= wait.is(fact::IN_EXCHANGE);
@@ -292,7 +292,9 @@ impl Connection {
             return;
         }
         let reply_ns = wait.wait_ns() - known(half.rtt_ns);
-        if wait.is(fact::OWN_DATA_BEFORE) || reply_ns >= sinks.min_wait_ns {
+        if wait.is_freed() && half.takes_sample() {
+            sinks.waits.keep(wait);
+        } else if wait.is(fact::OWN_DATA_BEFORE) || reply_ns >= sinks.min_wait_ns {
             sinks.waits.push_other(wait);
         }
     }

@@ -89,11 +89,16 @@ pub struct Half {
     pub mss_option: u16,
     /// IP identification of the last data.
     last_ip_id: u16,
+    /// Samples taken of its waits.
+    samples: u8,
 }
 
 const _: () = assert!(size_of::<Half>() == 2 * 64, "a direction takes two cache lines");
 const _: () = assert!(offset_of!(Half, offset) == 64, "the second cache line");
 
+/// So many waits of each direction that an ACK ended are kept, however many others there are: they tell
+/// holds from the program's own pace, and no rule of that asks for more than twenty.
+const SAMPLES: u8 = 32;
 /// From so many packets on, more than an initial window is in flight (RFC 6928: ten segments).
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 /// A round trip this much above the shortest one is not jitter of the path any more but a delayed
@@ -182,6 +187,13 @@ impl Half {
         self.segments = self.segments.saturating_add(1);
         self.state.set_if(segment.options.tsval().is_some(), state::TIMESTAMPS);
         !self.state.is(state::BEGUN)
+    }
+
+    /// Is a wait that an ACK ended one of the first [`SAMPLES`], and to be kept for that?
+    pub fn takes_sample(&mut self) -> bool {
+        let takes = self.samples < SAMPLES;
+        self.samples += u8::from(takes);
+        takes
     }
 
     /// The time of the connection's first segment is known.

@@ -1,0 +1,80 @@
+//! The clocks that stamped the frames: how coarse they are, so far as the times tell.
+
+use crate::reader::CaptureSummary;
+use crate::wait::Wait;
+
+/// Clocks that tick more slowly than this are not looked for (captures with 10 ms steps exist).
+pub const COARSEST_NS: i64 = 100_000_000;
+/// Clocks as fine as this need no allowance.
+pub const FINE_NS: i64 = 1_000;
+/// Fewer times may have a step in common by chance.
+const TIMES_FOR_A_CLOCK: u64 = 16;
+
+/// The clock of each capture: the number of its first frame, and the step in ns.
+#[derive(Debug, Clone, Default)]
+pub struct Clocks {
+    captures: Vec<(u64, i64)>,
+}
+
+impl Clocks {
+    /// Of `captures` in the order of their frames. One with few frames tells no clock of its own: what
+    /// all have in common is taken for it, if together there are enough.
+    pub fn of(captures: &[CaptureSummary]) -> Self {
+        let packets: u64 = captures.iter().map(|capture| capture.packets).sum();
+        let steps = captures.iter().filter(|capture| capture.packets > 0);
+        let common_ns = match steps.map(|capture| capture.common_step_ns).min() {
+            Some(step_ns) if packets >= TIMES_FOR_A_CLOCK => step_ns,
+            _ => FINE_NS,
+        };
+        let clock = |capture: &CaptureSummary| match capture.packets {
+            TIMES_FOR_A_CLOCK.. => (capture.first_frame, capture.common_step_ns),
+            _ => (capture.first_frame, common_ns),
+        };
+        Self { captures: captures.iter().map(clock).collect() }
+    }
+
+    /// Step in ns of the coarsest clock.
+    pub fn coarsest_ns(&self) -> i64 {
+        coarsest_ns(&self.captures)
+    }
+
+    /// Step in ns of the coarsest clock that stamped these `waits`, which are in the order of their ends.
+    pub fn behind_ns(&self, waits: &[Wait]) -> i64 {
+        let (Some(first), Some(last)) = (waits.first(), waits.last()) else {
+            return FINE_NS;
+        };
+        let next_to =
+            |frame| self.captures.partition_point(|&(first_frame, _)| first_frame <= frame);
+        let begin = next_to(first.from.frame).saturating_sub(1);
+        coarsest_ns(&self.captures[begin..next_to(last.to.frame)])
+    }
+}
+
+fn coarsest_ns(captures: &[(u64, i64)]) -> i64 {
+    captures.iter().map(|&(_, step_ns)| step_ns).max().unwrap_or(FINE_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::{Mark, Side};
+
+    fn waits(frames: &[(u64, u64)]) -> Vec<Wait> {
+        let mark = |frame| Mark { time_ns: 0, frame };
+        let wait =
+            |&(from, to)| Wait { from: mark(from), to: mark(to), ..Wait::unknown(0, Side::Client) };
+        frames.iter().map(wait).collect()
+    }
+
+    #[test]
+    fn the_coarsest_clock_behind_a_connection_counts() {
+        let clocks = Clocks { captures: vec![(1, 1_000), (100, 10_000_000), (200, 100_000)] };
+        let behind_ns = |frames| clocks.behind_ns(&waits(frames));
+        assert_eq!(behind_ns(&[(1, 9), (20, 99)]), 1_000);
+        assert_eq!(behind_ns(&[(100, 101)]), 10_000_000);
+        assert_eq!(behind_ns(&[(200, 300)]), 100_000);
+        assert_eq!(behind_ns(&[(1, 9), (20, 300)]), 10_000_000);
+        assert_eq!((clocks.coarsest_ns(), behind_ns(&[])), (10_000_000, FINE_NS));
+        assert_eq!(Clocks::default().behind_ns(&waits(&[(1, 2)])), FINE_NS);
+    }
+}
