@@ -8,6 +8,7 @@ what follows them are real captures, but for one.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -157,6 +158,13 @@ def test_what_came_before_changes_no_verdict(
     assert len(alone) == stalls
 
 
+def begun_late(seed: int, rtt_ms: float = 1) -> tuple[Conversation, Random]:
+    """A conversation that begins after all that `busy` does."""
+    made = Conversation(("10.0.0.3", 40_000), now_ms=41 * 2 * WAITS, rtt_ms=rtt_ms)
+    made.open()
+    return made, Random(seed)
+
+
 def pause(made: Conversation, milliseconds: float, first: int, second: int) -> None:
     """Two writes of a client, between which it pauses of its own, and an answer."""
     made.data("client", first)
@@ -168,13 +176,73 @@ def pause(made: Conversation, milliseconds: float, first: int, second: int) -> N
     made.wait(5)
 
 
+def sleeps_after_messages() -> Conversation:
+    """A client sends messages that need no answer; then it writes twice, and sleeps for 40 ms
+    between. Two in three times the server acknowledges only then.
+    """
+    made, random = begun_late(4)
+    for _ in range(40):
+        made.data("client", 30)
+        made.wait(1.1)
+        made.ack("server")
+        made.wait(random.uniform(300, 800))
+    for count in range(60):
+        if count % 3 == 0:
+            pause(made, random.uniform(38.9, 39.1), 6, 7)
+        else:
+            made.stall(random.uniform(41, 44), 6, 7)
+        made.wait(random.uniform(300, 800))
+    return made
+
+
+def stalls_after_sleeps() -> Conversation:
+    """A client pauses for 40 ms at first; then it is held, or pauses for as long as it likes."""
+    made, random = begun_late(5)
+    for _ in range(40):
+        pause(made, random.uniform(39, 39.2), 6, 7)
+    for _ in range(100):
+        made.stall(random.uniform(41, 44), 6, 7)
+        pause(made, random.uniform(60, 200), 6, 7)
+    return made
+
+
+def one_way() -> Conversation:
+    """A client 100 ms away writes twice and is held, time and again; the server, where this is
+    captured, only acknowledges.
+    """
+    made, random = begun_late(2, rtt_ms=0.05)
+    for _ in range(40):
+        made.data("client", 120)
+        made.wait(random.uniform(40, 41))
+        made.ack("server")
+        made.wait(random.uniform(100, 100.1))
+        made.data("client", 40)
+        made.wait(random.uniform(40, 41))
+        made.ack("server")
+        made.wait(random.uniform(900, 1100))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("make", "handshake", "stalls"),
+    [(sleeps_after_messages, 0, 0), (stalls_after_sleeps, 0, 100), (one_way, 3, 40)],
+)
+def test_no_verdict_depends_on_what_is_listed(
+    tmp_path: Path, make: Callable[[], Conversation], handshake: int, stalls: int
+) -> None:
+    """So many frames of its handshake are missing."""
+    path = write(tmp_path / "late.pcap", make().frames[handshake:])
+    alone = held_frames(nagle_scan.scan(path))
+    together = nagle_scan.scan([busy(tmp_path, "client", WAITS), path])
+    assert held_frames(together, FRAMES) == alone
+    assert len(alone) == stalls
+
+
 def test_what_is_listed_for_its_length_changes_no_verdict(tmp_path: Path) -> None:
     """A client is held for 200 ms between two writes, or pauses for 60 to 203 ms. Few of these
     pauses are among the longest; they alone would look as if it always paused for so long.
     """
-    made = Conversation(("10.0.0.3", 40_000), now_ms=41 * 2 * WAITS)
-    made.open()
-    random = Random(1)
+    made, random = begun_late(1)
     for _ in range(150):
         made.stall(200 + random.random(), 6, 7)
         pause(made, random.uniform(60, 203), 6, 7)

@@ -29,6 +29,7 @@ class Summary:
     one_sided: int
     blurred: int
     clock_ms: float
+    clocks_differ: bool
     without_handshake: int
     waits_not_listed: int
     waits_not_listed_ms: float

@@ -126,8 +126,8 @@ class Scan:
         `connection` (int64), `cause` (category), `by` (category: who kept the other waiting),
         `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `wait_ms` (float64). Of very
         many at least these are listed: the first 16,384 of clients that had their answer; of each
-        side the first 65,536 others, and the 128 longest of those that follow; of each direction
-        of a connection the first 32 between its own data that an ACK ended. Reports count the rest.
+        side the first 65,536 others, and the 128 longest of those that follow. Reports count the
+        rest.
         """
         return self._table("waits")
 

@@ -38,15 +38,20 @@ impl Clocks {
         coarsest_ns(&self.captures)
     }
 
-    /// Step in ns of the coarsest clock that stamped these `waits`, which are in the order of their ends.
+    /// Are some finer than others?
+    pub fn differ(&self) -> bool {
+        self.captures.windows(2).any(|pair| pair[0].1 != pair[1].1)
+    }
+
+    /// Step in ns of the coarsest clock from the first of these `waits` to the last.
     pub fn behind_ns(&self, waits: &[Wait]) -> i64 {
-        let (Some(first), Some(last)) = (waits.first(), waits.last()) else {
+        let first = waits.iter().map(|wait| wait.from.frame).min();
+        let last = waits.iter().map(|wait| wait.to.frame).max();
+        let (Some(first), Some(last)) = (first, last) else {
             return FINE_NS;
         };
-        let next_to =
-            |frame| self.captures.partition_point(|&(first_frame, _)| first_frame <= frame);
-        let begin = next_to(first.from.frame).saturating_sub(1);
-        coarsest_ns(&self.captures[begin..next_to(last.to.frame)])
+        let next_to = |frame| self.captures.partition_point(|&(begin, _)| begin <= frame);
+        coarsest_ns(&self.captures[next_to(first).saturating_sub(1)..next_to(last)])
     }
 }
 
@@ -74,7 +79,9 @@ mod tests {
         assert_eq!(behind_ns(&[(100, 101)]), 10_000_000);
         assert_eq!(behind_ns(&[(200, 300)]), 100_000);
         assert_eq!(behind_ns(&[(1, 9), (20, 300)]), 10_000_000);
+        assert_eq!(behind_ns(&[(210, 250), (150, 300)]), 10_000_000);
         assert_eq!((clocks.coarsest_ns(), behind_ns(&[])), (10_000_000, FINE_NS));
+        assert!(clocks.differ());
         assert_eq!(Clocks::default().behind_ns(&waits(&[(1, 2)])), FINE_NS);
     }
 }

@@ -57,7 +57,7 @@ pub struct Lock {
     /// How much sooner than the round trip a release may be: no ACK is answered before it arrives,
     /// but the shortest round trip measured may not be the shortest there is.
     pub early_ns: i64,
-    /// Step of the capture's clock.
+    /// Step of the clock.
     pub clock_ns: i64,
     /// Waits whose release lies within the tolerance, and those that lie near it.
     pub in_band: u32,
@@ -86,8 +86,8 @@ fn is_candidate(wait: &Wait) -> bool {
 }
 
 impl Lock {
-    /// Measures the releases of `side` from all its waits that an ACK ended; the capture's clock
-    /// ticks every `clock_ns`.
+    /// Measures the releases of `side` from all its waits that an ACK ended; the clock behind
+    /// them ticks every `clock_ns`.
     pub fn measure(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
         let freed = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
         // Clocks may step back: a negative time is no measurement.

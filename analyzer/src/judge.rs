@@ -11,7 +11,7 @@ use crate::verdict::{CapturePoint, Confidence, Detail, End, Finding, Nagle, Verd
 use crate::wait::{Wait, fact};
 
 /// Judges `connection` by all its `waits`, in the order of their ends, which `findings` are then;
-/// the capture's clock ticks every `clock_ns`.
+/// the clock behind them ticks every `clock_ns`.
 pub fn judge(
     connection: &Connection,
     waits: &[Wait],
@@ -84,7 +84,9 @@ impl Judgement {
                 receiver_jitter_ns: receiver.jitter_ns(),
             },
             contradicted: hold::contradicted(&candidates, total).into_iter(),
-            paced: pace::is_periodic(held()) || Pace::of(side, waits, &lock).explains_most(held()),
+            paced: pace::is_periodic(held())
+                || Pace::of(side, waits, &lock, connection.half(side).rarest().pauses.iter())
+                    .explains_most(held()),
             contradictions: total,
             mss_certain: !connection.effective_mss().1,
         }

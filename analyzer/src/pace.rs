@@ -1,6 +1,6 @@
 //! The program's own pace: waits that look like holds and are the program's doing.
 
-use crate::flow::Side;
+use crate::flow::{Pause, Side};
 use crate::hold::Lock;
 use crate::wait::Wait;
 use foldhash::fast::RandomState;
@@ -34,18 +34,8 @@ fn deviation(values: &[f64]) -> f64 {
 /// for the rest of the timer, 0-4 ms, though the wire shows 44.
 #[derive(Debug, Default)]
 pub struct Pace {
-    pauses: HashMap<(u32, u32), Pause, RandomState>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Pause {
-    count: u32,
-    min_ns: i64,
-    max_ns: i64,
-    /// Did an ACK come in the first half of each pause, so that it was the program's choice?
-    early_ack: bool,
-    /// The shortest wait between writes of these lengths that an ACK ended.
-    min_locked_ns: i64,
+    /// By the lengths of the writes; with each the shortest wait between such writes that an ACK ended.
+    pauses: HashMap<(u32, u32), (Pause, i64), RandomState>,
 }
 
 /// Timers of a program are this exact, plus a twentieth of the pause.
@@ -58,37 +48,36 @@ const PACE_DISTANCE_NS: i64 = 5_000_000;
 const MIN_HOLD_NS: i64 = 10_000_000;
 
 impl Pace {
-    /// From the waits of `side` that did not end with an ACK.
-    pub fn of(side: Side, waits: &[Wait], lock: &Lock) -> Self {
+    /// From the `long` pauses of `side`, and those of its `waits` that did not end with an ACK.
+    pub fn of<'a>(
+        side: Side,
+        waits: &[Wait],
+        lock: &Lock,
+        long: impl Iterator<Item = &'a Pause>,
+    ) -> Self {
         let mut pace = Self::default();
+        long.for_each(|pause| pace.add(pause));
         let own = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
         let is_pause = |wait: &&Wait| !lock.is_locked(wait) && wait.release_ns() > lock.center_ns;
-        own().filter(is_pause).for_each(|wait| pace.add(wait));
+        own().filter(is_pause).for_each(|wait| pace.add(&Pause::new(wait)));
         if !pace.pauses.is_empty() {
             own().filter(|wait| lock.is_locked(wait)).for_each(|wait| pace.compare(wait));
         }
         pace
     }
 
-    /// Adds a pause of the program.
-    fn add(&mut self, wait: &Wait) {
-        let pause = self.pauses.entry((wait.unacked_len, wait.len)).or_insert(Pause {
-            count: 0,
-            min_ns: i64::MAX,
-            max_ns: 0,
-            early_ack: true,
-            min_locked_ns: i64::MAX,
-        });
-        pause.count += 1;
-        pause.min_ns = pause.min_ns.min(wait.wait_ns());
-        pause.max_ns = pause.max_ns.max(wait.wait_ns());
-        pause.early_ack &= wait.ack_ns() * 2 < wait.wait_ns();
+    /// Adds pauses of the program.
+    fn add(&mut self, more: &Pause) {
+        self.pauses
+            .entry((more.unacked_len, more.len))
+            .and_modify(|(pause, _)| pause.add(more))
+            .or_insert((*more, i64::MAX));
     }
 
     /// Notes a wait that an ACK ended, if the program pauses between writes of these lengths.
     fn compare(&mut self, wait: &Wait) {
-        if let Some(pause) = self.pauses.get_mut(&(wait.unacked_len, wait.len)) {
-            pause.min_locked_ns = pause.min_locked_ns.min(wait.wait_ns());
+        if let Some((_, min_locked_ns)) = self.pauses.get_mut(&(wait.unacked_len, wait.len)) {
+            *min_locked_ns = wait.wait_ns().min(*min_locked_ns);
         }
     }
 
@@ -108,14 +97,14 @@ impl Pace {
 
     /// Does the program pause for so long by itself that nothing worth a report is left?
     fn explains(&self, wait: &Wait) -> bool {
-        let Some(pause) = self.pauses.get(&(wait.unacked_len, wait.len)) else {
+        let Some((pause, min_locked_ns)) = self.pauses.get(&(wait.unacked_len, wait.len)) else {
             return false;
         };
         let spread_ns = PACE_SPREAD_NS + pause.min_ns / 20;
         let steady = pause.max_ns - pause.min_ns <= spread_ns;
         let reliable = match pause.count {
             1 => {
-                let left_ns = pause.min_locked_ns - pause.min_ns;
+                let left_ns = min_locked_ns - pause.min_ns;
                 pause.early_ack && (-PACE_SPREAD_NS..PACE_DISTANCE_NS).contains(&left_ns)
             }
             _ => steady,
@@ -164,8 +153,11 @@ mod tests {
         let prompt = [66_950_000, 69_700_000, 67_450_000].map(|ack_ns| held(ack_ns, 50_000));
         let late = [69_070_000, 67_480_000].map(|ack_ns| held(ack_ns, 77_300_000 - ack_ns));
         let sleeping = [77_100_000, 77_250_000, 77_280_000].map(|ack_ns| held(ack_ns, 50_000));
-        let pace = |waits: &[Wait]| Pace::of(Side::Client, waits, &lock);
-        assert!(!pace(&[&prompt[..], &late].concat()).explains_most(prompt.iter()));
-        assert!(pace(&[&sleeping[..], &late].concat()).explains_most(sleeping.iter()));
+        let late = late.each_ref().map(Pause::new);
+        let explains = |waits: &[Wait], late: &[Pause]| {
+            Pace::of(Side::Client, waits, &lock, late.iter()).explains_most(waits.iter())
+        };
+        assert!(!explains(&prompt, &late));
+        assert!(explains(&sleeping, &late) && !explains(&sleeping, &[]));
     }
 }

@@ -38,7 +38,9 @@ pub struct Summary {
     pub last_ns: i64,
     pub one_sided: u64,
     pub blurred: u64,
+    /// Step of the coarsest clock, and whether that of another capture is finer.
     pub clock_ms: f64,
+    pub clocks_differ: bool,
     pub without_handshake: u64,
     pub waits_not_listed: u64,
     pub waits_not_listed_ms: f64,
@@ -149,6 +151,7 @@ impl Summary {
     pub fn new(scan: &Scan) -> Self {
         let totals = &scan.totals;
         let captures = &scan.captures;
+        let clocks = Clocks::of(captures);
         let with_frames = || captures.iter().filter(|capture| capture.packets > 0);
         Self {
             connections: scan.connections,
@@ -168,7 +171,8 @@ impl Summary {
             last_ns: with_frames().map(|capture| capture.last_ns).max().unwrap_or(0),
             one_sided: totals.one_sided,
             blurred: totals.blurred,
-            clock_ms: ms(Clocks::of(captures).coarsest_ns()),
+            clock_ms: ms(clocks.coarsest_ns()),
+            clocks_differ: clocks.differ(),
             without_handshake: totals.without_handshake,
             waits_not_listed: scan.unlisted_waits,
             waits_not_listed_ms: ms(scan.unlisted_wait_ns),

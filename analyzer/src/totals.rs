@@ -114,9 +114,10 @@ fn is_blurred(verdict: &Verdict, findings: &[Finding]) -> bool {
         let end = verdict.end(side);
         let rtt_ns = end.detail().lock.center_ns;
         let late = |finding: &&Finding| {
-            let small = finding.wait.is_freed() && finding.wait.is(fact::SMALL);
-            let late = verdict.ack_delay_ns(&finding.wait) >= SHORTEST_DELAYED_ACK_NS;
-            small && finding.wait.by == side && late
+            let wait = &finding.wait;
+            let small = wait.has_pure_ack() && wait.is(fact::SMALL) && !wait.is(fact::LONGEST);
+            let late = verdict.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS;
+            small && wait.by == side && late
         };
         let waits = || findings.iter().filter(late).map(|finding| &finding.wait);
         let about = (rtt_ns / 2)..=(rtt_ns * 2);

@@ -53,8 +53,11 @@ pub mod fact {
     pub const RESENT: u32 = 1 << 19;
     /// The whole wait lies within an exchange: the other end waited for what came after it.
     pub const IN_EXCHANGE: u32 = 1 << 16;
-    /// It is listed for its length, where others like it are only counted: nothing may be measured by it.
+    /// It is listed for its length, where others like it are only counted: it says nothing of them.
     pub const LONGEST: u32 = 1 << 20;
+
+    /// It ended long after the ACK that came during it: the program paused of its own.
+    pub const OWN_PAUSE: u32 = 1 << 21;
 
     /// Something but the sender's program may have made it wait.
     pub const HINDERED: u32 = RECOVERY | ZERO_WINDOW | WINDOW_FULL | UNSEEN;
@@ -128,11 +131,14 @@ impl Wait {
         self.ack.frame != 0
     }
 
-    /// Did an ACK end this wait of the sender's own, whatever followed? One that was picked from others
-    /// for its length does not count: it says nothing of them.
+    /// Did a pure ACK come during this wait of the sender's own?
+    pub fn has_pure_ack(&self) -> bool {
+        self.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK) && self.has_ack()
+    }
+
+    /// May that ACK have ended it, whatever followed?
     pub fn is_freed(&self) -> bool {
-        let picked = self.is(fact::LONGEST);
-        self.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK) && self.has_ack() && !picked
+        self.has_pure_ack() && !self.is(fact::OWN_PAUSE)
     }
 
     /// Who sent the ACK.
@@ -149,11 +155,10 @@ impl Wait {
     }
 }
 
-/// Waits that may be stalls are all kept, as far as that is seen while they come, and of each direction a
-/// few that tell holds from the program's pace, or on a path of unknown length are holds. Of the others a
-/// tracker keeps up to this many of each kind and the [`Longest`] of those that follow, and counts the
-/// rest: so memory does not follow the packets. Kinds are told by side, so that what a slow server did is
-/// not lost among what its clients did, and by what was before the wait.
+/// Waits that may be stalls are all kept, as far as that is seen while they come. Of the others a tracker
+/// keeps up to this many of each kind and the [`Longest`] of those that follow, and counts the rest: so
+/// memory does not follow the packets. Kinds are told by side, so that what a slow server did is not lost
+/// among what its clients did, and by what was before the wait and after it.
 const MAX_OTHER_WAITS: usize = 1 << 16;
 /// Pauses of clients, which most waits are, have room of their own: for fewer, as they are no problem.
 const MAX_PAUSES: usize = 1 << 14;
@@ -165,8 +170,9 @@ pub struct Waits {
     /// They are judged where they lie, when all is known.
     pub kept: ByBlock<Finding>,
     pauses: usize,
-    /// By who ended them, and by whether it was after data of its own.
-    others: [[usize; 2]; 2],
+    /// By who ended them, and by whether that was an answer, or came after data of its own, or was an ACK
+    /// only.
+    others: [[usize; 3]; 2],
     /// By who ended them.
     longest: [Longest; 2],
     pub unlisted: u64,
@@ -210,7 +216,11 @@ impl Waits {
         let (kept, most, longest) = if wait.is_pause() {
             (&mut self.pauses, MAX_PAUSES, None)
         } else {
-            let kind = usize::from(wait.is(fact::OWN_DATA_BEFORE));
+            let kind = match (wait.is(fact::OWN_DATA_BEFORE), wait.is(fact::ACK_ONLY)) {
+                (true, _) => 1,
+                (false, true) => 2,
+                (false, false) => 0,
+            };
             (&mut self.others[by][kind], MAX_OTHER_WAITS, Some(&mut self.longest[by]))
         };
         if *kept < most {

@@ -76,9 +76,12 @@ def notices(summary: _core.Summary) -> Iterator[str]:
             "a hold from a pause of the program: 'no stall' is not proven there"
         )
     if summary.clock_ms >= COARSE_CLOCK_MS:
+        times, there = "its times", ""
+        if summary.clocks_differ:
+            times, there = "times of a part of the captures", " there"
         yield (
-            f"it has times in steps of {summary.clock_ms:g} ms or more: shorter waits cannot "
-            "be seen there, nor holds be proven"
+            f"{times} come in steps of {summary.clock_ms:g} ms or more: shorter waits cannot "
+            f"be seen{there}, nor holds be proven"
         )
     if summary.without_handshake:
         their = "its" if summary.without_handshake == 1 else "their"

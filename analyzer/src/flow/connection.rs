@@ -9,6 +9,7 @@ pub use mss::DEFAULT_MSS;
 use super::exchange::Exchanges;
 use super::exchanged::Exchanged;
 use super::half::{Asked, Half, known};
+use super::pauses::Pause;
 use super::sending::Sending;
 use super::table::{Endpoint, Ends};
 use super::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
@@ -285,21 +286,19 @@ impl Connection {
     fn push(&mut self, mut wait: Wait, sinks: &mut Sinks<'_>) {
         wait.facts |= when(self.exchanges.covers(wait.from), fact::IN_EXCHANGE);
         let half = &mut self.halves[wait.by as usize];
-        let near_ack = wait.release_ns() - known(half.rtt_ns) <= CANDIDATE_NS;
-        if wait.has_ack() && wait.is(fact::PURE_ACK) && near_ack {
-            self.exchanges.suspect |= wait.is(fact::IN_EXCHANGE);
-            sinks.waits.keep(wait);
-            return;
+        if wait.is_freed() {
+            if !half.is_near_ack(&wait) {
+                wait.facts |= fact::OWN_PAUSE;
+                half.rarest_mut().pauses.add(Pause::new(&wait));
+            } else if half.keeps_candidate() {
+                self.exchanges.suspect |= wait.is(fact::IN_EXCHANGE);
+                sinks.waits.keep(wait);
+                return;
+            }
         }
         let reply_ns = wait.wait_ns() - known(half.rtt_ns);
-        if wait.is_freed() && half.takes_sample() {
-            sinks.waits.keep(wait);
-        } else if wait.is(fact::OWN_DATA_BEFORE) || reply_ns >= sinks.min_wait_ns {
+        if wait.is(fact::OWN_DATA_BEFORE) || reply_ns >= sinks.min_wait_ns {
             sinks.waits.push_other(wait);
         }
     }
 }
-
-/// Data that follows an ACK by more than the round trip and this much was not released by it:
-/// well above the jitter of any path that the judgement accepts.
-const CANDIDATE_NS: i64 = 30_000_000;

@@ -15,6 +15,7 @@ use super::{Mark, NETWORK_RTT_NS};
 use crate::decode::Header;
 use crate::prefetch::prefetch;
 use crate::seq;
+use crate::wait::Wait;
 use std::cmp::Ordering;
 use std::mem::offset_of;
 
@@ -89,16 +90,19 @@ pub struct Half {
     pub mss_option: u16,
     /// IP identification of the last data.
     last_ip_id: u16,
-    /// Samples taken of its waits.
-    samples: u8,
+    /// Waits that were kept though the round trip was not known.
+    unmeasured: u8,
 }
 
 const _: () = assert!(size_of::<Half>() == 2 * 64, "a direction takes two cache lines");
 const _: () = assert!(offset_of!(Half, offset) == 64, "the second cache line");
 
-/// So many waits of each direction that an ACK ended are kept, however many others there are: they tell
-/// holds from the program's own pace, and no rule of that asks for more than twenty.
-const SAMPLES: u8 = 32;
+/// Data that follows an ACK by more than the round trip and this much was not released by it: well above
+/// the jitter of any path that the judgement accepts.
+const CANDIDATE_NS: i64 = 30_000_000;
+/// So many waits of a direction are kept that may be holds on a path of unknown length, however many
+/// others there are: the pauses of any program that writes in a rhythm look like them.
+const UNMEASURED: u8 = 64;
 /// From so many packets on, more than an initial window is in flight (RFC 6928: ten segments).
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 /// A round trip this much above the shortest one is not jitter of the path any more but a delayed
@@ -189,11 +193,26 @@ impl Half {
         !self.state.is(state::BEGUN)
     }
 
-    /// Is a wait that an ACK ended one of the first [`SAMPLES`], and to be kept for that?
-    pub fn takes_sample(&mut self) -> bool {
-        let takes = self.samples < SAMPLES;
-        self.samples += u8::from(takes);
-        takes
+    /// May an ACK have ended this wait, and not the program that it had freed long before? While the
+    /// round trip is not known, it is taken for as short as it can be.
+    pub fn is_near_ack(&mut self, wait: &Wait) -> bool {
+        let release_ns = wait.release_ns();
+        if self.rtt_ns != i64::MAX {
+            return release_ns - self.rtt_ns <= CANDIDATE_NS;
+        }
+        let shortest_ns = &mut self.rarest_mut().shortest_release_ns;
+        *shortest_ns = release_ns.min(*shortest_ns);
+        release_ns - (*shortest_ns).max(0) <= CANDIDATE_NS
+    }
+
+    /// Is a wait to be kept that an ACK may have ended?
+    pub fn keeps_candidate(&mut self) -> bool {
+        if self.rtt_ns != i64::MAX {
+            return true;
+        }
+        let keeps = self.unmeasured < UNMEASURED;
+        self.unmeasured += u8::from(keeps);
+        keeps
     }
 
     /// The time of the connection's first segment is known.

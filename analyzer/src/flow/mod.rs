@@ -9,6 +9,7 @@ mod folded;
 mod half;
 mod key;
 mod latency;
+mod pauses;
 mod rare;
 mod sending;
 mod slots;
@@ -23,6 +24,7 @@ pub use exchanged::{Exchanged, ServerLatency, Suspect};
 pub use half::Half;
 pub use key::{KeyV4, KeyV6, Lookup};
 pub use latency::Latency;
+pub use pauses::Pause;
 pub use rare::Rarest;
 pub use table::{Endpoint, Ends, Table};
 

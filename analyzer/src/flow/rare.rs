@@ -2,6 +2,7 @@
 
 use super::Mark;
 use super::half::Release;
+use super::pauses::Pauses;
 
 /// What a direction has that sends more while something small is unacknowledged.
 ///
@@ -44,6 +45,10 @@ pub struct Rarest {
     pub retransmitted: u32,
     pub duplicated: u32,
     pub reordered: u32,
+    /// The shortest time from an ACK to data that followed it, in ns, while the round trip is not known;
+    /// `i64::MAX` for none.
+    pub shortest_release_ns: i64,
+    pub pauses: Pauses,
 }
 
 impl Rare {
@@ -78,5 +83,7 @@ impl Rarest {
         retransmitted: 0,
         duplicated: 0,
         reordered: 0,
+        shortest_release_ns: i64::MAX,
+        pauses: Pauses::NONE,
     };
 }
