@@ -80,9 +80,9 @@ def test_pauses_that_are_not_listed_are_counted(many: Many) -> None:
     assert summary.waits_not_listed_ms > 10 * summary.waits_not_listed
 
 
-def busy(folder: Path, by: Side, waits: int) -> Path:
+def busy(folder: Path, by: Side, waits: int, every_ms: int = 41) -> Path:
     """One synthetic connection with so many waits: of a server, 20 ms before each answer, or of a
-    client, 40 ms between what it sends, which the server acknowledges at once.
+    client between what it sends `every_ms`, which the server acknowledges at once.
     """
     made = Conversation()
     made.open()
@@ -91,7 +91,7 @@ def busy(folder: Path, by: Side, waits: int) -> Path:
         length, delay_ns, period_ns = 100, 21 * MS, 22 * MS
         made.data("server", length)
     else:
-        length, delay_ns, period_ns = 0, MS, 41 * MS
+        length, delay_ns, period_ns = 0, MS, every_ms * MS
         made.ack("server")
     *rows, (_, sent), (_, returned) = records(made.frames)
     numbers = slice(14 + 20 + 4, 14 + 20 + 12)  # sequence number and acknowledgment number
@@ -156,6 +156,16 @@ def test_what_came_before_changes_no_verdict(
     together = nagle_scan.scan([busy(tmp_path, by, WAITS), path])
     assert held_frames(together, FRAMES) == alone
     assert len(alone) == stalls
+
+
+def test_the_rhythm_of_a_program_takes_no_room_for_ever(tmp_path: Path) -> None:
+    """A game sends its state 50 times a second. What is sent so soon after an ACK may be held, but
+    not as often as that.
+    """
+    scan = nagle_scan.scan(busy(tmp_path, "client", WAITS, every_ms=20))
+    assert len(scan.waits) == OF_EACH_KIND + LONGEST + 64
+    assert scan.core.summary().waits_not_listed == WAITS - len(scan.waits)
+    assert scan.verdict == "clean"
 
 
 def begun_late(seed: int, rtt_ms: float = 1) -> tuple[Conversation, Random]:
@@ -223,9 +233,25 @@ def one_way() -> Conversation:
     return made
 
 
+def by_a_coarse_clock() -> Conversation:
+    """A client is held, or sends in a rhythm; times are multiples of 10 ms."""
+    made, random = begun_late(6)
+    for _ in range(150):
+        made.stall(random.uniform(40, 44), 6, 7)
+        pause(made, 27, 6, 7)
+    for frame in made.frames:
+        frame.time_ns -= frame.time_ns % (10 * MS)
+    return made
+
+
 @pytest.mark.parametrize(
     ("make", "handshake", "stalls"),
-    [(sleeps_after_messages, 0, 0), (stalls_after_sleeps, 0, 100), (one_way, 3, 40)],
+    [
+        (sleeps_after_messages, 0, 0),
+        (stalls_after_sleeps, 0, 100),
+        (one_way, 3, 40),
+        (by_a_coarse_clock, 0, 150),
+    ],
 )
 def test_no_verdict_depends_on_what_is_listed(
     tmp_path: Path, make: Callable[[], Conversation], handshake: int, stalls: int

@@ -42,6 +42,8 @@ impl Captured {
 /// Segments of one tracker's connections, in the order of the capture.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
+    /// The captures that have begun.
+    pub captures: u32,
     pub segments: Vec<Captured>,
     /// Connections that begin here, in the order of their numbers.
     pub opened: Vec<Ends>,

@@ -55,6 +55,15 @@ impl Clocks {
     }
 }
 
+/// The step that a time has in common with all before it, which had this one.
+#[inline]
+pub fn common_ns(mut step_ns: i64, time_ns: i64) -> i64 {
+    while step_ns > FINE_NS && time_ns % step_ns != 0 {
+        step_ns /= 10;
+    }
+    step_ns
+}
+
 fn coarsest_ns(captures: &[(u64, i64)]) -> i64 {
     captures.iter().map(|&(_, step_ns)| step_ns).max().unwrap_or(FINE_NS)
 }

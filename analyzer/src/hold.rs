@@ -4,25 +4,14 @@
 //! the capture point and the sender) after it was let go by the kernel. One such event can be a
 //! coincidence; that they *peak* at the round trip, over all events, cannot.
 
-use crate::flow::{Connection, Half, NETWORK_RTT_NS, Side};
+use crate::flow::{Connection, Half, NEAR, Side, tolerance_ns};
 use crate::median;
 use crate::wait::{Wait, fact};
 
-/// At the sender's own capture point only the kernel lies between ACK and release: 3-140 us
-/// measured on Linux 6.18, idle and overloaded. 0.5 ms leaves room for slower machines, and is
-/// short enough to tell an application that wakes up 0.2-4 ms after the ACK.
-const LOCAL_TOLERANCE_NS: i64 = 500_000;
-/// What scheduling on two hosts adds to the path's own jitter.
-const NETWORK_TOLERANCE_NS: i64 = 2_000_000;
-/// Beyond this, 'the path's jitter' would explain anything.
-const MAX_TOLERANCE_NS: i64 = 8_000_000;
 /// What timestamps, taken on the way in and on the way out, blur.
 const EARLY_NS: i64 = 200_000;
 /// Round trips from which their spread is known.
 const SAMPLES: u16 = 3;
-/// The neighbourhood in which releases that were *not* locked to the ACK are counted, as a
-/// multiple of the tolerance.
-const NEAR: i64 = 3;
 /// Where this many releases are locked, and ten times as many as lie near, Nagle's algorithm is at
 /// work beyond doubt: then a release as late as the neighbourhood is a late one, not another.
 const SECURE: u32 = 5;
@@ -213,13 +202,6 @@ fn small_share(half: &Half, mss: u32) -> f64 {
     small / (small + half.bytes() as f64 / f64::from(mss)).max(1.0)
 }
 
-fn tolerance_ns(center_ns: i64, jitter_ns: i64) -> i64 {
-    match center_ns {
-        ..NETWORK_RTT_NS => LOCAL_TOLERANCE_NS,
-        _ => (NETWORK_TOLERANCE_NS + 3 * jitter_ns).min(MAX_TOLERANCE_NS),
-    }
-}
-
 /// A wait that the lock accepts, as [`contradicted`] sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate {
@@ -266,15 +248,6 @@ fn in_quiet_run(contradictions: &[u32], index: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tolerance_follows_the_path_not_a_share_of_the_round_trip() {
-        assert_eq!(tolerance_ns(20_000, 5_000_000), LOCAL_TOLERANCE_NS);
-        assert_eq!(tolerance_ns(1_900_000, 0), 2_000_000);
-        assert_eq!(tolerance_ns(88_000_000, 100_000), 2_300_000);
-        assert_eq!(tolerance_ns(88_000_000, 1_500_000), 6_500_000);
-        assert_eq!(tolerance_ns(88_000_000, 7_000_000), MAX_TOLERANCE_NS);
-    }
 
     fn candidates(contradictions: impl Iterator<Item = u32>, sure: bool) -> Vec<Candidate> {
         contradictions.map(|contradictions| Candidate { contradictions, sure }).collect()

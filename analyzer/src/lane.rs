@@ -23,6 +23,8 @@ pub struct Outlet<'a, T, const N: usize> {
     lanes: &'a [Lane<T>; N],
     /// What is to be handed over next to each tracker.
     batches: [Batch; N],
+    /// The captures that have begun.
+    captures: u32,
     tell: SyncSender<()>,
     recycled: Receiver<Batch>,
 }
@@ -45,7 +47,7 @@ pub fn connect<T, const N: usize>(lanes: &[Lane<T>; N]) -> (Outlet<'_, T, N>, In
         let _ = empty.send(Batch::default());
     }
     let batches = lanes.each_ref().map(|_| Batch::with_room());
-    (Outlet { lanes, batches, tell, recycled }, Inlet { lanes, told, empty })
+    (Outlet { lanes, batches, captures: 0, tell, recycled }, Inlet { lanes, told, empty })
 }
 
 impl<T: FnMut(&Batch)> Lane<T> {
@@ -66,6 +68,14 @@ impl<T: FnMut(&Batch)> Lane<T> {
 }
 
 impl<T: FnMut(&Batch), const N: usize> Outlet<'_, T, N> {
+    /// What follows is of the next capture; all of the last one is handed over.
+    pub fn begin_capture(&mut self) {
+        self.captures += 1;
+        for batch in &mut self.batches {
+            batch.captures = self.captures;
+        }
+    }
+
     /// A connection begins at this place of a tracker. With the first one of a block an older block may
     /// be folded: what was captured before is to be taken before.
     pub fn open(&mut self, tracker: usize, place: u32, ends: Ends) {
@@ -120,6 +130,7 @@ impl<T: FnMut(&Batch), const N: usize> Outlet<'_, T, N> {
         // The other thread is at the only batches, or it has panicked and gives none back.
         let mut next = recycled.or_else(|| self.recycled.recv().ok()).unwrap_or_default();
         next.reset();
+        next.captures = self.captures;
         next
     }
 }

@@ -114,6 +114,7 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
     ) -> Result<CaptureSummary, ScanError> {
         let mut capture = Capture::open(path, &self.progress)?;
         let mut summary = CaptureSummary::new(path, self.frames + 1);
+        self.outlet.begin_capture();
         self.read_frames(&mut capture, &mut summary, previous)?;
         summary.end = capture.end().cloned().unwrap_or(End::Complete);
         summary.packets = self.frames + 1 - summary.first_frame;
@@ -244,9 +245,7 @@ impl CaptureSummary {
 
     #[inline]
     fn count(&mut self, frame: &Frame<'_>) {
-        while self.common_step_ns > clock::FINE_NS && frame.time_ns % self.common_step_ns != 0 {
-            self.common_step_ns /= 10;
-        }
+        self.common_step_ns = clock::common_ns(self.common_step_ns, frame.time_ns);
         self.bytes += u64::from(frame.wire_len);
         self.last_ns = self.last_ns.max(frame.time_ns);
     }

@@ -2,6 +2,7 @@
 //! that two threads can work side by side.
 
 use crate::batch::{Batch, Captured};
+use crate::clock;
 use crate::decode::Header;
 use crate::flow::{ByBlock, Connection, Connections, Exchange, Exchanged, Mark, ServerLatency};
 use crate::flow::{Share, Side, Sinks};
@@ -20,6 +21,9 @@ pub struct Tracker {
     waits: Waits,
     exchanged: Exchanged,
     min_wait_ns: i64,
+    /// The captures that have begun, and the step that all times of the last one have in common.
+    captures: u32,
+    clock_ns: i64,
 }
 
 impl Tracker {
@@ -30,6 +34,8 @@ impl Tracker {
             waits: Waits::default(),
             exchanged: Exchanged::new(exchanges),
             min_wait_ns,
+            captures: 0,
+            clock_ns: clock::COARSEST_NS,
         }
     }
 
@@ -38,6 +44,7 @@ impl Tracker {
         for &ends in &batch.opened {
             self.connections.open(ends);
         }
+        self.see_clock(batch);
         let mostly = |at: &Connection, next: &Captured| at.fetch(next.by(), next.header.len > 0);
         let seldom = |at: &Connection, next: &Captured| at.half(next.by()).fetch_rare();
         let mut chunks = batch.segments.chunks(CHUNK);
@@ -51,6 +58,18 @@ impl Tracker {
             self.fetch(next, seldom);
             self.take_some(segments, see);
             (now, next) = (next, after);
+        }
+    }
+
+    /// Notes how coarse the clock is that stamped these segments.
+    fn see_clock(&mut self, batch: &Batch) {
+        if self.captures != batch.captures {
+            self.captures = batch.captures;
+            self.clock_ns = clock::COARSEST_NS;
+        }
+        if self.clock_ns > clock::FINE_NS {
+            let times = batch.segments.iter().map(|captured| captured.mark.time_ns);
+            self.clock_ns = times.fold(self.clock_ns, clock::common_ns);
         }
     }
 
@@ -83,7 +102,8 @@ impl Tracker {
     #[inline]
     fn parts(&mut self) -> (&mut Connections, Sinks<'_>) {
         let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
-        (&mut self.connections, Sinks { waits, exchanged, min_wait_ns: self.min_wait_ns })
+        let (min_wait_ns, clock_ns) = (self.min_wait_ns, self.clock_ns);
+        (&mut self.connections, Sinks { waits, exchanged, min_wait_ns, clock_ns })
     }
 
     /// The capture has ended.

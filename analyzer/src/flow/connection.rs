@@ -8,8 +8,7 @@ pub use mss::DEFAULT_MSS;
 
 use super::exchange::Exchanges;
 use super::exchanged::Exchanged;
-use super::half::{Asked, Half, known};
-use super::pauses::Pause;
+use super::half::{Asked, Ending, Half, known};
 use super::sending::Sending;
 use super::table::{Endpoint, Ends};
 use super::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
@@ -47,6 +46,8 @@ pub struct Sinks<'a> {
     pub waits: &'a mut Waits,
     pub exchanged: &'a mut Exchanged,
     pub min_wait_ns: i64,
+    /// Step of the clock, as far as it is known.
+    pub clock_ns: i64,
 }
 
 impl Connection {
@@ -287,13 +288,17 @@ impl Connection {
         wait.facts |= when(self.exchanges.covers(wait.from), fact::IN_EXCHANGE);
         let half = &mut self.halves[wait.by as usize];
         if wait.is_freed() {
-            if !half.is_near_ack(&wait) {
-                wait.facts |= fact::OWN_PAUSE;
-                half.rarest_mut().pauses.add(Pause::new(&wait));
-            } else if half.keeps_candidate() {
-                self.exchanges.suspect |= wait.is(fact::IN_EXCHANGE);
-                sinks.waits.keep(wait);
-                return;
+            match half.ending(&wait, sinks.clock_ns) {
+                Ending::Ack => {
+                    self.exchanges.suspect |= wait.is(fact::IN_EXCHANGE);
+                    sinks.waits.keep(wait);
+                    return;
+                }
+                Ending::Program => {
+                    wait.facts |= fact::OWN_PAUSE;
+                    half.add_pause(&wait);
+                }
+                Ending::Either => {}
             }
         }
         let reply_ns = wait.wait_ns() - known(half.rtt_ns);

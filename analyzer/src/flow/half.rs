@@ -3,10 +3,12 @@
 mod acks;
 mod asked;
 mod facts;
+mod path;
 mod repeated;
 mod syn;
 
 pub use asked::Asked;
+pub use path::{Ending, NEAR, tolerance_ns};
 pub use syn::MSS_CUT;
 
 use super::rare::{Rare, Rarest};
@@ -15,7 +17,6 @@ use super::{Mark, NETWORK_RTT_NS};
 use crate::decode::Header;
 use crate::prefetch::prefetch;
 use crate::seq;
-use crate::wait::Wait;
 use std::cmp::Ordering;
 use std::mem::offset_of;
 
@@ -90,19 +91,13 @@ pub struct Half {
     pub mss_option: u16,
     /// IP identification of the last data.
     last_ip_id: u16,
-    /// Waits that were kept though the round trip was not known.
-    unmeasured: u8,
+    /// Waits that were kept because they may be holds; saturates.
+    candidates: u8,
 }
 
 const _: () = assert!(size_of::<Half>() == 2 * 64, "a direction takes two cache lines");
 const _: () = assert!(offset_of!(Half, offset) == 64, "the second cache line");
 
-/// Data that follows an ACK by more than the round trip and this much was not released by it: well above
-/// the jitter of any path that the judgement accepts.
-const CANDIDATE_NS: i64 = 30_000_000;
-/// So many waits of a direction are kept that may be holds on a path of unknown length, however many
-/// others there are: the pauses of any program that writes in a rhythm look like them.
-const UNMEASURED: u8 = 64;
 /// From so many packets on, more than an initial window is in flight (RFC 6928: ten segments).
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 /// A round trip this much above the shortest one is not jitter of the path any more but a delayed
@@ -191,28 +186,6 @@ impl Half {
         self.segments = self.segments.saturating_add(1);
         self.state.set_if(segment.options.tsval().is_some(), state::TIMESTAMPS);
         !self.state.is(state::BEGUN)
-    }
-
-    /// May an ACK have ended this wait, and not the program that it had freed long before? While the
-    /// round trip is not known, it is taken for as short as it can be.
-    pub fn is_near_ack(&mut self, wait: &Wait) -> bool {
-        let release_ns = wait.release_ns();
-        if self.rtt_ns != i64::MAX {
-            return release_ns - self.rtt_ns <= CANDIDATE_NS;
-        }
-        let shortest_ns = &mut self.rarest_mut().shortest_release_ns;
-        *shortest_ns = release_ns.min(*shortest_ns);
-        release_ns - (*shortest_ns).max(0) <= CANDIDATE_NS
-    }
-
-    /// Is a wait to be kept that an ACK may have ended?
-    pub fn keeps_candidate(&mut self) -> bool {
-        if self.rtt_ns != i64::MAX {
-            return true;
-        }
-        let keeps = self.unmeasured < UNMEASURED;
-        self.unmeasured += u8::from(keeps);
-        keeps
     }
 
     /// The time of the connection's first segment is known.
