@@ -85,7 +85,7 @@ impl Judgement {
             },
             contradicted: hold::contradicted(&candidates, total).into_iter(),
             paced: pace::is_periodic(held())
-                || Pace::of(side, waits, &lock, connection.half(side).rarest().pauses.iter())
+                || Pace::of(side, waits, &lock, &connection.half(side).rarest().pauses)
                     .explains_most(held()),
             contradictions: total,
             mss_certain: !connection.effective_mss().1,

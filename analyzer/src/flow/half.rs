@@ -91,7 +91,7 @@ pub struct Half {
     pub mss_option: u16,
     /// IP identification of the last data.
     last_ip_id: u16,
-    /// Waits that were kept because they may be holds; saturates.
+    /// Waits that were kept as possible holds though nothing is known of the path.
     candidates: u8,
 }
 

@@ -24,7 +24,7 @@ pub use exchanged::{Exchanged, ServerLatency, Suspect};
 pub use half::{Half, NEAR, tolerance_ns};
 pub use key::{KeyV4, KeyV6, Lookup};
 pub use latency::Latency;
-pub use pauses::Pause;
+pub use pauses::{Pause, Pauses};
 pub use rare::Rarest;
 pub use table::{Endpoint, Ends, Table};
 

@@ -2,8 +2,8 @@
 
 use crate::wait::Wait;
 
-/// So many kinds are told apart; few programs write pieces of more lengths between which they pause.
-const MOST: usize = 64;
+/// So many kinds are told apart. They take 8 KB.
+const MOST: usize = 256;
 
 /// Pauses between writes of the same lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,10 +17,12 @@ pub struct Pause {
     pub early_ack: bool,
 }
 
-/// Those of one direction: all of them, though few may be listed.
+/// Those of one direction.
 #[derive(Debug, Clone)]
 pub struct Pauses {
     kinds: Vec<Pause>,
+    /// There were more kinds than are told apart.
+    pub is_partial: bool,
 }
 
 impl Pause {
@@ -45,7 +47,7 @@ impl Pause {
 }
 
 impl Pauses {
-    pub const NONE: Self = Self { kinds: Vec::new() };
+    pub const NONE: Self = Self { kinds: Vec::new(), is_partial: false };
 
     /// Adds a pause. For one kind too many the first that was seen only once makes room.
     pub fn add(&mut self, pause: Pause) {
@@ -56,6 +58,7 @@ impl Pauses {
             return;
         }
         if self.kinds.len() == MOST {
+            self.is_partial = true;
             let Some(once) = self.kinds.iter().position(|kind| kind.count == 1) else { return };
             self.kinds.remove(once);
         }

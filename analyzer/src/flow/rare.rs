@@ -45,8 +45,8 @@ pub struct Rarest {
     pub retransmitted: u32,
     pub duplicated: u32,
     pub reordered: u32,
-    /// The shortest time from an ACK to data that followed it, in ns, while the round trip is not known;
-    /// `i64::MAX` for none.
+    /// The shortest time from an ACK to data that followed it, in ns, where the handshake tells no round
+    /// trip; `i64::MAX` for none.
     pub shortest_release_ns: i64,
     pub pauses: Pauses,
 }

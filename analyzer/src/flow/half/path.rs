@@ -1,6 +1,6 @@
 //! How long the path to a host is, and how exactly that is known: what is needed to tell what an ACK freed.
 
-use super::{Half, known};
+use super::Half;
 use crate::flow::NETWORK_RTT_NS;
 use crate::flow::pauses::Pause;
 use crate::wait::Wait;
@@ -16,13 +16,9 @@ const MAX_TOLERANCE_NS: i64 = 8_000_000;
 /// The neighbourhood in which releases that were *not* locked to the ACK are counted, as a
 /// multiple of the tolerance.
 pub const NEAR: i64 = 3;
-/// Data that follows an ACK by more than the round trip and this much was not released by it: well above
-/// the jitter of any path that the judgement accepts.
-const CANDIDATE_NS: i64 = 30_000_000;
-/// So many waits of each direction that may be holds are kept whatever they are. After them it is known how
-/// exactly releases follow ACKs, and what lies beside that is the rhythm of a program, of which there may
-/// be millions: no rule asks for more events than twenty.
-const FIRST: u8 = 64;
+/// So many waits of a direction are kept that may be holds on a path of which nothing is known: the rhythm
+/// of a program looks like them.
+const MOST_UNKNOWN: u8 = 64;
 
 /// What may have ended a wait during which a pure ACK came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +27,7 @@ pub enum Ending {
     Ack,
     /// Only the program.
     Program,
-    /// Either, on a path of which nothing is known, after many others like it.
+    /// Either, on a path of which nothing is known; many like it are kept.
     Either,
 }
 
@@ -45,30 +41,26 @@ pub fn tolerance_ns(rtt_ns: i64, jitter_ns: i64) -> i64 {
 
 impl Half {
     /// What may have ended this wait of the host's own, as far as the path is known by now; the clock ticks
-    /// every `clock_ns`.
+    /// every `clock_ns`. A round trip only becomes shorter, so the program's doing stays that.
     pub fn ending(&mut self, wait: &Wait, clock_ns: i64) -> Ending {
         let path_ns = self.path_ns(wait);
-        let off_ns = wait.release_ns() - path_ns;
-        let near_ns = (1 + NEAR) * (tolerance_ns(path_ns, self.jitter_ns()) + clock_ns);
-        if off_ns > near_ns.max(CANDIDATE_NS) {
+        // Whatever jitter is still to be seen.
+        let tolerance_ns = tolerance_ns(path_ns, MAX_TOLERANCE_NS) + clock_ns;
+        if wait.release_ns() - path_ns > (1 + NEAR) * tolerance_ns {
             Ending::Program
-        } else if self.candidates < FIRST {
+        } else if self.rtt_ns != i64::MAX {
+            Ending::Ack
+        } else if self.candidates < MOST_UNKNOWN {
             self.candidates += 1;
             Ending::Ack
-        } else if self.rtt_ns == i64::MAX {
-            Ending::Either
-        } else if off_ns.abs() <= near_ns {
-            Ending::Ack
         } else {
-            Ending::Program
+            Ending::Either
         }
     }
 
-    /// Adds a pause of the program, if it is one: what was sent before the ACK can have arrived is none.
+    /// Adds a pause of the program.
     pub fn add_pause(&mut self, wait: &Wait) {
-        if wait.release_ns() > known(self.rtt_ns) {
-            self.rarest_mut().pauses.add(Pause::new(wait));
-        }
+        self.rarest_mut().pauses.add(Pause::new(wait));
     }
 
     /// The round trip between the capture point and this host, or, as far as it is not known, the shortest
