@@ -2,7 +2,7 @@
 server did, among all the clients that had nothing to ask.
 
 The packets of many are synthetic, of `bench/generate.c` or made with scapy (`conversation.py`);
-what follows them are real captures, but for one.
+what follows them are real captures, or conversations made with scapy.
 """
 
 from __future__ import annotations
@@ -138,6 +138,12 @@ def held_frames(scan: nagle_scan.Scan, before: int = 0) -> list[int]:
     return [frame - before for frame in scan.stalls["frame_held"]]
 
 
+def held_alone_and_behind(first: Path, late: Path) -> tuple[list[int], list[int]]:
+    """The held segments of a capture, and those found in it behind a busy connection."""
+    together = nagle_scan.scan([first, late])
+    return held_frames(nagle_scan.scan(late)), held_frames(together, FRAMES)
+
+
 @pytest.mark.parametrize(
     ("capture", "stalls"),
     [
@@ -152,9 +158,8 @@ def test_what_came_before_changes_no_verdict(
 ) -> None:
     """Waits that are no candidates for a stall tell holds from the program's pauses there."""
     path = LABELLED / f"{capture}.pcap.gz"
-    alone = held_frames(nagle_scan.scan(path))
-    together = nagle_scan.scan([busy(tmp_path, by, WAITS), path])
-    assert held_frames(together, FRAMES) == alone
+    alone, behind = held_alone_and_behind(busy(tmp_path, by, WAITS), path)
+    assert behind == alone
     assert len(alone) == stalls
 
 
@@ -269,9 +274,8 @@ def test_no_verdict_depends_on_what_is_listed(
 ) -> None:
     """So many frames of its handshake are missing."""
     path = write(tmp_path / "late.pcap", make().frames[handshake:])
-    alone = held_frames(nagle_scan.scan(path))
-    together = nagle_scan.scan([busy(tmp_path, "client", WAITS), path])
-    assert held_frames(together, FRAMES) == alone
+    alone, behind = held_alone_and_behind(busy(tmp_path, "client", WAITS), path)
+    assert behind == alone
     assert len(alone) == stalls
 
 

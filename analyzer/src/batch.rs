@@ -42,8 +42,8 @@ impl Captured {
 /// Segments of one tracker's connections, in the order of the capture.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// The captures that have begun.
-    pub captures: u32,
+    /// A capture begins with it.
+    pub begins_capture: bool,
     pub segments: Vec<Captured>,
     /// Connections that begin here, in the order of their numbers.
     pub opened: Vec<Ends>,
@@ -62,5 +62,6 @@ impl Batch {
         self.segments.clear();
         self.segments.reserve(BATCH_LEN + LOOKUPS);
         self.opened.clear();
+        self.begins_capture = false;
     }
 }

@@ -4,7 +4,7 @@
 //! the capture point and the sender) after it was let go by the kernel. One such event can be a
 //! coincidence; that they *peak* at the round trip, over all events, cannot.
 
-use crate::flow::{Connection, Half, NEAR, Side, tolerance_ns};
+use crate::flow::{Connection, Half, NEAR, Side, known, tolerance_ns};
 use crate::median;
 use crate::wait::{Wait, fact};
 
@@ -92,15 +92,9 @@ impl Lock {
 
     /// Where the releases should lie, and how far off they may be.
     fn around(half: &Half, shortest_ns: Option<i64>, clock_ns: i64) -> Self {
-        let known = (half.rtt_ns != i64::MAX).then_some(half.rtt_ns);
-        let center_ns = match (known, shortest_ns) {
-            (Some(rtt_ns), _) if half.has_syn() => rtt_ns,
-            // Without a handshake the shortest reply bounds the round trip from above only.
-            (Some(rtt_ns), Some(release_ns)) => rtt_ns.min(release_ns),
-            (known, shortest) => known.or(shortest).unwrap_or(0),
-        };
+        let center_ns = known(half.path_ns(shortest_ns.unwrap_or(i64::MAX)));
         let tolerance_ns = tolerance_ns(center_ns, half.jitter_ns()) + clock_ns;
-        let measured = known.is_some() && half.has_syn();
+        let measured = half.is_path_measured();
         let early_ns = EARLY_NS + 3 * half.jitter_ns() + clock_ns;
         Self {
             center_ns,

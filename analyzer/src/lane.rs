@@ -23,8 +23,6 @@ pub struct Outlet<'a, T, const N: usize> {
     lanes: &'a [Lane<T>; N],
     /// What is to be handed over next to each tracker.
     batches: [Batch; N],
-    /// The captures that have begun.
-    captures: u32,
     tell: SyncSender<()>,
     recycled: Receiver<Batch>,
 }
@@ -47,7 +45,7 @@ pub fn connect<T, const N: usize>(lanes: &[Lane<T>; N]) -> (Outlet<'_, T, N>, In
         let _ = empty.send(Batch::default());
     }
     let batches = lanes.each_ref().map(|_| Batch::with_room());
-    (Outlet { lanes, batches, captures: 0, tell, recycled }, Inlet { lanes, told, empty })
+    (Outlet { lanes, batches, tell, recycled }, Inlet { lanes, told, empty })
 }
 
 impl<T: FnMut(&Batch)> Lane<T> {
@@ -70,9 +68,8 @@ impl<T: FnMut(&Batch)> Lane<T> {
 impl<T: FnMut(&Batch), const N: usize> Outlet<'_, T, N> {
     /// What follows is of the next capture; all of the last one is handed over.
     pub fn begin_capture(&mut self) {
-        self.captures += 1;
         for batch in &mut self.batches {
-            batch.captures = self.captures;
+            batch.begins_capture = true;
         }
     }
 
@@ -130,7 +127,6 @@ impl<T: FnMut(&Batch), const N: usize> Outlet<'_, T, N> {
         // The other thread is at the only batches, or it has panicked and gives none back.
         let mut next = recycled.or_else(|| self.recycled.recv().ok()).unwrap_or_default();
         next.reset();
-        next.captures = self.captures;
         next
     }
 }

@@ -21,8 +21,7 @@ pub struct Tracker {
     waits: Waits,
     exchanged: Exchanged,
     min_wait_ns: i64,
-    /// The captures that have begun, and the step that all times of the last one have in common.
-    captures: u32,
+    /// The step that all times of the current capture have in common.
     clock_ns: i64,
 }
 
@@ -34,7 +33,6 @@ impl Tracker {
             waits: Waits::default(),
             exchanged: Exchanged::new(exchanges),
             min_wait_ns,
-            captures: 0,
             clock_ns: clock::COARSEST_NS,
         }
     }
@@ -63,8 +61,7 @@ impl Tracker {
 
     /// Notes how coarse the clock is that stamped these segments.
     fn see_clock(&mut self, batch: &Batch) {
-        if self.captures != batch.captures {
-            self.captures = batch.captures;
+        if batch.begins_capture {
             self.clock_ns = clock::COARSEST_NS;
         }
         if self.clock_ns > clock::FINE_NS {

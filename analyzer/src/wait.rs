@@ -55,7 +55,6 @@ pub mod fact {
     pub const IN_EXCHANGE: u32 = 1 << 16;
     /// It is listed for its length, where others like it are only counted: it says nothing of them.
     pub const LONGEST: u32 = 1 << 20;
-
     /// It ended long after the ACK that came during it: the program paused of its own.
     pub const OWN_PAUSE: u32 = 1 << 21;
 
@@ -163,6 +162,27 @@ const MAX_OTHER_WAITS: usize = 1 << 16;
 /// Pauses of clients, which most waits are, have room of their own: for fewer, as they are no problem.
 const MAX_PAUSES: usize = 1 << 14;
 
+/// See [`MAX_OTHER_WAITS`].
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    /// The other end waited for an answer.
+    Answer,
+    AfterOwnData,
+    AckOnly,
+}
+
+impl Kind {
+    const COUNT: usize = 3;
+
+    fn of(wait: &Wait) -> Self {
+        match (wait.is(fact::OWN_DATA_BEFORE), wait.is(fact::ACK_ONLY)) {
+            (true, _) => Self::AfterOwnData,
+            (false, true) => Self::AckOnly,
+            (false, false) => Self::Answer,
+        }
+    }
+}
+
 /// The waits that a tracker has seen; those of a block of connections in the order in which they ended,
 /// at the [`end`](Self::end) but for the longest.
 #[derive(Debug, Default)]
@@ -170,9 +190,8 @@ pub struct Waits {
     /// They are judged where they lie, when all is known.
     pub kept: ByBlock<Finding>,
     pauses: usize,
-    /// By who ended them, and by whether that was an answer, or came after data of its own, or was an ACK
-    /// only.
-    others: [[usize; 3]; 2],
+    /// By who ended them, and by their kind.
+    others: [[usize; Kind::COUNT]; 2],
     /// By who ended them.
     longest: [Longest; 2],
     pub unlisted: u64,
@@ -204,7 +223,7 @@ impl Waits {
         match by {
             Side::Client => self.pauses < MAX_PAUSES,
             Side::Server => {
-                self.others[Side::Server as usize][0] < MAX_OTHER_WAITS
+                self.others[Side::Server as usize][Kind::Answer as usize] < MAX_OTHER_WAITS
                     || self.longest[Side::Server as usize].has_room_for(wait_ns)
             }
         }
@@ -216,12 +235,8 @@ impl Waits {
         let (kept, most, longest) = if wait.is_pause() {
             (&mut self.pauses, MAX_PAUSES, None)
         } else {
-            let kind = match (wait.is(fact::OWN_DATA_BEFORE), wait.is(fact::ACK_ONLY)) {
-                (true, _) => 1,
-                (false, true) => 2,
-                (false, false) => 0,
-            };
-            (&mut self.others[by][kind], MAX_OTHER_WAITS, Some(&mut self.longest[by]))
+            let kept = &mut self.others[by][Kind::of(&wait) as usize];
+            (kept, MAX_OTHER_WAITS, Some(&mut self.longest[by]))
         };
         if *kept < most {
             *kept += 1;

@@ -21,7 +21,7 @@ pub use connection::{Connection, DEFAULT_MSS, Sinks};
 pub use connections::{BLOCK_LEN, Connections, Share, deal};
 pub use exchange::Exchange;
 pub use exchanged::{Exchanged, ServerLatency, Suspect};
-pub use half::{Half, NEAR, tolerance_ns};
+pub use half::{Half, NEAR, known, tolerance_ns};
 pub use key::{KeyV4, KeyV6, Lookup};
 pub use latency::Latency;
 pub use pauses::{Pause, Pauses};

@@ -97,7 +97,7 @@ impl Sending<'_> {
         let acked = half.small_acked().mark;
         let since = self.now.time_ns - acked.time_ns;
         // Without a handshake the round trip is only known to be no longer than this.
-        let measured = half.has_syn() && half.rtt_ns != i64::MAX && half.rtt_ns >= NETWORK_RTT_NS;
+        let measured = half.is_path_measured() && half.rtt_ns >= NETWORK_RTT_NS;
         acked.is_set() && measured && since * 4 < half.rtt_ns
     }
 

@@ -43,7 +43,12 @@ impl Half {
     /// What may have ended this wait of the host's own, as far as the path is known by now; the clock ticks
     /// every `clock_ns`. A round trip only becomes shorter, so the program's doing stays that.
     pub fn ending(&mut self, wait: &Wait, clock_ns: i64) -> Ending {
-        let path_ns = self.path_ns(wait);
+        if !self.is_path_measured() {
+            // Clocks may step back: a negative time is no measurement.
+            let shortest_ns = &mut self.rarest_mut().shortest_release_ns;
+            *shortest_ns = wait.release_ns().max(0).min(*shortest_ns);
+        }
+        let path_ns = self.path_ns(self.rarest().shortest_release_ns);
         // Whatever jitter is still to be seen.
         let tolerance_ns = tolerance_ns(path_ns, MAX_TOLERANCE_NS) + clock_ns;
         if wait.release_ns() - path_ns > (1 + NEAR) * tolerance_ns {
@@ -63,17 +68,18 @@ impl Half {
         self.rarest_mut().pauses.add(Pause::new(wait));
     }
 
-    /// The round trip between the capture point and this host, or, as far as it is not known, the shortest
-    /// time in which data followed an ACK.
-    fn path_ns(&mut self, wait: &Wait) -> i64 {
-        if self.has_syn() && self.rtt_ns != i64::MAX {
-            return self.rtt_ns;
+    /// Was the round trip between the capture point and this host measured, from the handshake on?
+    pub fn is_path_measured(&self) -> bool {
+        self.has_syn() && self.rtt_ns != i64::MAX
+    }
+
+    /// That round trip in ns. Without a handshake the shortest reply bounds it from above only, and so does
+    /// the shortest time in which data followed an ACK, `i64::MAX` for none.
+    pub fn path_ns(&self, shortest_release_ns: i64) -> i64 {
+        match self.is_path_measured() {
+            true => self.rtt_ns,
+            false => self.rtt_ns.min(shortest_release_ns),
         }
-        let rtt_ns = self.rtt_ns;
-        let shortest_ns = &mut self.rarest_mut().shortest_release_ns;
-        // Clocks may step back: a negative time is no measurement.
-        *shortest_ns = wait.release_ns().max(0).min(*shortest_ns);
-        rtt_ns.min(*shortest_ns)
     }
 }
 
