@@ -1,11 +1,11 @@
 //! Collects the documentation of the causes: the doc comment at the top of each file in
-//! `src/causes`, which is the only place where it is written.
+//! `src/judge/causes`, which is the only place where it is written.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs, io};
 
-const CAUSES: &str = "src/causes";
+const CAUSES: &str = "src/judge/causes";
 
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={CAUSES}");

@@ -1,7 +1,7 @@
 //! The bytes of a file or pipe as they are stored; reading them can be stopped.
 
-use crate::error::ScanError;
-use crate::progress::{Progress, Stopped};
+use crate::capture::error::ScanError;
+use crate::capture::progress::{Progress, Stopped};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, Read};

@@ -3,14 +3,18 @@
 //! `pcap-parser` reads the formats; this module feeds it from one buffer and keeps every
 //! frame that came before a damage.
 
+pub mod error;
+pub mod link;
+pub mod progress;
+
 mod ahead;
 mod buffer;
 mod input;
 mod pcap;
 mod pcapng;
 
-use crate::error::ScanError;
-use crate::progress::{Progress, Stopped};
+use crate::capture::error::ScanError;
+use crate::capture::progress::{Progress, Stopped};
 use ahead::Ahead;
 use buffer::Buffer;
 use flate2::read::MultiGzDecoder;

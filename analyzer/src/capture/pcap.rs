@@ -4,8 +4,8 @@
 //! them take as long as all the rest of reading a record.
 
 use super::{End, Frame, MAX_RECORD, buffer::Buffer, no_header, not_a_capture};
-use crate::error::ScanError;
-use crate::link;
+use crate::capture::error::ScanError;
+use crate::capture::link;
 use pcap_parser::parse_pcap_header;
 
 const FILE_HEADER_LEN: usize = 24;

@@ -1,8 +1,8 @@
 //! The reader, fed from memory, and compared with libpcap.
 
 use super::{Capture, End, MAX_RECORD};
-use crate::error::ScanError;
-use crate::link;
+use crate::capture::error::ScanError;
+use crate::capture::link;
 use std::io::{self, Cursor, ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The headers that most frames have, read in one go.
 
 use super::{Addresses, Options, Segment, TCP_HEADER_LEN};
-use crate::link;
+use crate::capture::link;
 use etherparse::IpNumber;
 
 /// RFC 791, section 3.1: in the 16 bits of flags and fragment offset.

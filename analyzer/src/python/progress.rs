@@ -1,6 +1,6 @@
 //! Watching and stopping a scan from Python.
 
-use crate::progress::Progress;
+use crate::capture::progress::Progress;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};

@@ -1,0 +1,52 @@
+//! Why a capture could not be analysed at all. What can be worked around is a notice, not an error.
+
+use crate::capture::progress::Stopped;
+use thiserror::Error;
+
+/// One line a user can act on. `lib.rs` maps each kind to its Python exception.
+#[derive(Debug, Error)]
+pub enum ScanError {
+    #[error("{path}: {reason}")]
+    Unreadable { path: String, reason: String },
+    #[error("{path}: not a capture file: {reason}")]
+    NotACapture { path: String, reason: String },
+    /// Nothing, or less than a file header: what a rotating tcpdump leaves when it is killed.
+    #[error("{path}: not a capture file: {reason}")]
+    NoHeader { path: String, reason: &'static str },
+    #[error("{path}: interrupted before the first packet")]
+    Stopped { path: String },
+    #[error(
+        "{path}: link type {link_type} is not supported \
+         (supported: Ethernet, Linux cooked v1/v2, NULL, LOOP, RAW, IPv4, IPv6)"
+    )]
+    UnknownLinkType { path: String, link_type: u32 },
+    #[error("filter {expression:?}: {reason}")]
+    BadFilter { expression: String, reason: String },
+    #[error("{path}: cannot write: {reason}")]
+    Unwritable { path: String, reason: String },
+}
+
+impl ScanError {
+    /// An I/O failure on `path`, in the words of the operating system.
+    pub fn unreadable(path: &str, error: &std::io::Error) -> Self {
+        let path = path.to_owned();
+        match error.get_ref() {
+            Some(inner) if inner.is::<Stopped>() => Self::Stopped { path },
+            _ => Self::Unreadable { path, reason: os_reason(error) },
+        }
+    }
+
+    /// A failure to write `path`.
+    pub fn unwritable(path: &str, error: &std::io::Error) -> Self {
+        Self::Unwritable { path: path.to_owned(), reason: os_reason(error) }
+    }
+}
+
+/// The system's message without Rust's `(os error N)`.
+fn os_reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(" (os error") {
+        Some((reason, _)) => reason.to_lowercase(),
+        None => text,
+    }
+}

@@ -1,0 +1,349 @@
+//! A captured frame becomes a TCP segment, or a counted reason why not.
+//!
+//! Lengths come from the IP header, never from the captured bytes: `tcpdump -s 96` cuts frames
+//! short and Ethernet pads them.
+
+pub mod filter;
+pub mod layout;
+pub mod seq;
+
+mod options;
+mod plain;
+
+pub use options::Options;
+pub use plain::plain_segment;
+
+use crate::capture::link::{self, Inside};
+use etherparse::{
+    IpNumber, Ipv4HeaderSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice, LaxSlicedPacket,
+    TransportSlice,
+};
+
+pub const FIN: u8 = 0x01;
+pub const SYN: u8 = 0x02;
+pub const RST: u8 = 0x04;
+pub const ACK: u8 = 0x10;
+pub const URG: u8 = 0x20;
+
+/// RFC 9293, section 3.1: the header without options, in bytes.
+const TCP_HEADER_LEN: usize = 20;
+
+/// Source and destination of a packet, as they follow each other in its header. IPv4 and IPv6
+/// connections never mix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addresses<'a> {
+    V4(&'a [u8; 8]),
+    V6(&'a [u8; 32]),
+}
+
+/// One TCP segment, mostly still in the captured bytes: what is read from it is written only once,
+/// where it is to stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment<'a> {
+    pub addresses: Addresses<'a>,
+    tcp: &'a [u8; TCP_HEADER_LEN],
+    options: Options,
+    /// Payload bytes on the wire.
+    len: u32,
+    /// IPv4 identification; 0 where there is none.
+    ip_id: u16,
+}
+
+/// Source and destination port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ports {
+    pub src: u16,
+    pub dst: u16,
+}
+
+/// What a segment says to the connection it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    pub seq: u32,
+    pub ack: u32,
+    /// Payload bytes on the wire.
+    pub len: u32,
+    /// As on the wire, not scaled.
+    pub window: u16,
+    /// IPv4 identification; 0 where there is none.
+    pub ip_id: u16,
+    pub options: Options,
+    pub flags: u8,
+}
+
+impl Header {
+    /// Does it ask for a connection (SYN without ACK)?
+    pub fn is_opening(&self) -> bool {
+        self.flags & (SYN | ACK) == SYN
+    }
+
+    pub fn has(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+}
+
+impl Segment<'_> {
+    #[inline]
+    pub fn ports(&self) -> Ports {
+        let [s0, s1, d0, d1, ..] = *self.tcp;
+        Ports { src: u16::from_be_bytes([s0, s1]), dst: u16::from_be_bytes([d0, d1]) }
+    }
+
+    #[inline]
+    pub fn header(&self) -> Header {
+        let tcp = self.tcp;
+        Header {
+            seq: u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]),
+            ack: u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]),
+            len: self.len,
+            window: u16::from_be_bytes([tcp[14], tcp[15]]),
+            ip_id: self.ip_id,
+            options: self.options,
+            flags: tcp[13],
+        }
+    }
+}
+
+/// Why a frame holds no segment for the analysis. Every frame is a segment or one of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Skip {
+    Filtered,
+    UnknownLink,
+    NotIp,
+    NotTcp,
+    Fragment,
+    Cut,
+    Malformed,
+}
+
+impl Skip {
+    pub const ALL: [Skip; 7] = [
+        Skip::Filtered,
+        Skip::UnknownLink,
+        Skip::NotIp,
+        Skip::NotTcp,
+        Skip::Fragment,
+        Skip::Cut,
+        Skip::Malformed,
+    ];
+
+    /// What the notice says after the count.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Skip::Filtered => "left out by the filter",
+            Skip::UnknownLink => "of a link type that is not supported",
+            Skip::NotIp => "not IP (ARP and the like)",
+            Skip::NotTcp => "IP but not TCP (UDP, ICMP, tunnels ...)",
+            Skip::Fragment => "IP fragments, not reassembled",
+            Skip::Cut => "captured too short to hold a TCP header",
+            Skip::Malformed => "with a malformed IP or TCP header",
+        }
+    }
+}
+
+/// Decodes one captured frame.
+///
+/// `wire_len` is the frame's length on the wire; it stands in for an IP total length of 0, which
+/// segmentation offload leaves in packets larger than 64 kB.
+pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
+    match plain::segment_with(link_type, frame, |bytes| Some(Options::read(bytes, false))) {
+        Some(segment) => Ok(segment),
+        None => any_segment(link_type, frame, wire_len),
+    }
+}
+
+/// As [`segment`], however the headers lie.
+#[inline(never)]
+fn any_segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
+    match link::packet(link_type, frame) {
+        Inside::Ip(packet) => {
+            let before = (frame.len() - packet.len()) as u32;
+            ip_packet(packet, wire_len.saturating_sub(before))
+        }
+        Inside::NotIp => Err(Skip::NotIp),
+        Inside::Cut => Err(Skip::Cut),
+        Inside::UnknownLink => Err(Skip::UnknownLink),
+    }
+}
+
+/// The captured TCP payload of a frame; nothing where there is none.
+pub fn payload(link_type: u32, frame: &[u8]) -> &[u8] {
+    let Inside::Ip(packet) = link::packet(link_type, frame) else {
+        return &[];
+    };
+    match LaxSlicedPacket::from_ip(packet).ok().and_then(|sliced| sliced.transport) {
+        Some(TransportSlice::Tcp(tcp)) => tcp.payload(),
+        _ => &[],
+    }
+}
+
+#[inline]
+fn ip_packet(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
+    match packet.first().ok_or(Skip::Cut)? >> 4 {
+        4 => ipv4(packet, wire_len),
+        6 => ipv6(packet, wire_len),
+        _ => Err(Skip::Malformed),
+    }
+}
+
+#[inline]
+fn ipv4(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
+    if packet.len() < 20 {
+        return Err(Skip::Cut);
+    }
+    let header = Ipv4HeaderSlice::from_slice(packet).map_err(|_| Skip::Malformed)?;
+    if header.protocol() != IpNumber::TCP {
+        return Err(Skip::NotTcp);
+    }
+    if header.is_fragmenting_payload() {
+        return Err(Skip::Fragment);
+    }
+    let header_len = header.slice().len();
+    let total_len = match header.total_len() {
+        0 => wire_len,
+        length => u32::from(length),
+    };
+    let addresses = packet[12..].first_chunk().map(Addresses::V4).ok_or(Skip::Cut)?;
+    tcp(addresses, &packet[header_len..], total_len, header_len, header.identification())
+}
+
+fn ipv6(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
+    if packet.len() < 40 {
+        return Err(Skip::Cut);
+    }
+    let header = Ipv6HeaderSlice::from_slice(packet).map_err(|_| Skip::Malformed)?;
+    let (extensions, protocol, rest, stopped) =
+        Ipv6ExtensionsSlice::from_slice_lax(header.next_header(), &packet[40..]);
+    if extensions.is_fragmenting_payload() {
+        return Err(Skip::Fragment);
+    }
+    if stopped.is_some() {
+        return Err(Skip::Malformed);
+    }
+    if protocol != IpNumber::TCP {
+        return Err(Skip::NotTcp);
+    }
+    let total_len = match header.payload_length() {
+        0 => wire_len,
+        length => 40 + u32::from(length),
+    };
+    let addresses = packet[8..].first_chunk().map(Addresses::V6).ok_or(Skip::Cut)?;
+    tcp(addresses, rest, total_len, packet.len() - rest.len(), 0)
+}
+
+/// `captured` starts at the TCP header, `before` bytes into an IP packet of `total_len` bytes and
+/// identification `ip_id`.
+#[inline]
+fn tcp<'a>(
+    addresses: Addresses<'a>,
+    captured: &'a [u8],
+    total_len: u32,
+    before: usize,
+    ip_id: u16,
+) -> Result<Segment<'a>, Skip> {
+    let Some(header) = captured.first_chunk::<TCP_HEADER_LEN>() else {
+        return Err(Skip::Cut);
+    };
+    let header_len = usize::from(header[12] >> 4) * 4;
+    let len = i64::from(total_len) - before as i64 - header_len as i64;
+    if header_len < TCP_HEADER_LEN || len < 0 {
+        return Err(Skip::Malformed);
+    }
+    let options_end = header_len.min(captured.len());
+    let options = &captured[TCP_HEADER_LEN..options_end];
+    let options = Options::read(options, options_end < header_len);
+    Ok(Segment { addresses, tcp: header, options, len: len as u32, ip_id })
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    pub fn packet(total_len: u16, tcp_options: &[u8], captured_payload: usize) -> Vec<u8> {
+        let mut bytes = vec![0x45, 0];
+        bytes.extend(total_len.to_be_bytes());
+        bytes.extend([0, 0, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+        bytes.extend([0x1f, 0x90, 0x00, 0x50, 0, 0, 0, 7, 0, 0, 0, 9]);
+        bytes.extend([((20 + tcp_options.len()) as u8 / 4) << 4, ACK, 1, 0, 0, 0, 0, 0]);
+        bytes.extend(tcp_options);
+        bytes.resize(bytes.len() + captured_payload, b'x');
+        bytes
+    }
+
+    #[test]
+    fn payload_length_is_the_ip_headers_not_the_captured_one() {
+        let len =
+            |bytes: &[u8], wire_len| segment(link::RAW, bytes, wire_len).unwrap().header().len;
+        let (snapped, padded, offloaded) = (1040, 46, 70_040);
+        assert_eq!(len(&packet(1040, &[], 10), snapped), 1000);
+        assert_eq!(len(&packet(41, &[], 6), padded), 1);
+        assert_eq!(len(&packet(0, &[], 10), offloaded), 70_000);
+    }
+
+    #[test]
+    fn payload_is_what_was_captured_of_it_without_padding() {
+        let stamps = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
+        assert_eq!(payload(link::RAW, &packet(1052, &stamps, 7)), b"xxxxxxx");
+        assert_eq!(payload(link::RAW, &packet(41, &[], 6)), b"x");
+        assert_eq!(payload(link::RAW, &packet(40, &[], 0)), b"");
+        assert_eq!(payload(link::RAW, &packet(60, &[], 20)[..30]), b"");
+    }
+
+    #[test]
+    fn options_are_read_and_nonsense_stops_quietly() {
+        let syn = [2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7];
+        let read = Options::read(&syn, false);
+        assert_eq!((read.mss, read.window_scale), (1460, Some(7)));
+        assert_eq!(read.tsval(), Some(0));
+        assert_eq!(Options::read(&[2, 40, 1], false), Options::default());
+        assert_eq!(Options::read(&[2, 0, 1, 1], false), Options::default());
+        let after_sack = [1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 8, 10, 0, 0, 0, 3, 0, 0, 0, 4];
+        assert_eq!(Options::read(&after_sack, false).tsval(), Some(3));
+    }
+
+    #[test]
+    fn options_that_the_snap_length_cut_are_marked() {
+        let whole = packet(60, &[2, 4, 0x05, 0xb4, 4, 2, 1, 3, 3, 7, 0, 0], 0);
+        let read = segment(link::RAW, &whole, 52).unwrap().header().options;
+        assert_eq!((read.window_scale, read.cut), (Some(7), false));
+        let read = segment(link::RAW, &whole[..47], 52).unwrap().header().options;
+        assert_eq!((read.mss, read.window_scale, read.cut), (1460, None, true));
+    }
+
+    #[test]
+    fn each_reason_to_skip_is_told() {
+        let good = packet(40, &[], 0);
+        let mut udp = good.clone();
+        udp[9] = 17;
+        let mut fragment = good.clone();
+        fragment[6] = 0x20;
+        let mut short_offset = good.clone();
+        short_offset[32] = 0x10;
+        for (bytes, reason) in [
+            (&udp, Skip::NotTcp),
+            (&fragment, Skip::Fragment),
+            (&short_offset, Skip::Malformed),
+            (&packet(30, &[], 0), Skip::Malformed),
+            (&good[..39].to_vec(), Skip::Cut),
+            (&vec![0x15; 40], Skip::Malformed),
+        ] {
+            assert_eq!(segment(link::RAW, bytes, 40), Err(reason));
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic() {
+        let mut state = 1_u32;
+        let mut bytes = packet(60, &[], 20);
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let at = (state >> 8) as usize % bytes.len();
+            bytes[at] ^= (state >> 24) as u8;
+            let cut = (state >> 16) as usize % (bytes.len() + 1);
+            for link_type in [0, 1, 101, 113, 276] {
+                let _ = segment(link_type, &bytes[..cut], 1500);
+                let _ = payload(link_type, &bytes[..cut]);
+            }
+        }
+    }
+}

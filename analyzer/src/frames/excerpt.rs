@@ -1,0 +1,157 @@
+//! Which frames of a connection are worth showing: all while there are few, else its beginning and
+//! the neighbours of its clearest stalls.
+
+use crate::capture::error::ScanError;
+use crate::result::scan;
+use crate::track::Mark;
+use std::collections::{HashMap, VecDeque};
+
+/// Frames at the beginning of a connection: the handshake, and enough to measure its round trips
+/// again.
+const BEGINNING: u64 = 100;
+/// Frames before and behind each stall.
+const NEIGHBOURS: usize = 40;
+/// A connection with no more frames than this is shown whole.
+const FEW: usize = 500;
+/// However long a stall is, no more frames of one connection than this.
+const MOST: usize = 2000;
+
+/// A connection to show.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    pub connection: u32,
+    /// First and last frame of each stall to show, in ascending order.
+    pub spans: Vec<(u64, u64)>,
+}
+
+/// What is shown of a connection.
+#[derive(Debug, Clone)]
+pub struct Shown {
+    pub connection: u32,
+    /// Frame numbers, ascending, and how many frames of the connection there are up to each.
+    pub frames: Vec<(u64, u64)>,
+    /// Frames of the connection in the capture.
+    pub of: u64,
+}
+
+/// Finds the frames to show, in the order of `wanted`.
+///
+/// # Errors
+/// As [`scan::scan`].
+pub fn choose(
+    paths: &[String],
+    filter: Option<&str>,
+    wanted: &[Wanted],
+) -> Result<Vec<Shown>, ScanError> {
+    let mut choosers: Vec<Chooser<'_>> = wanted.iter().map(Chooser::new).collect();
+    let place: HashMap<u32, usize> =
+        wanted.iter().enumerate().map(|(index, one)| (one.connection, index)).collect();
+    scan::each_segment(paths, filter, |connection, mark| {
+        if let Some(&index) = place.get(&connection) {
+            choosers[index].see(mark);
+        }
+    })?;
+    Ok(choosers.into_iter().map(Chooser::finish).collect())
+}
+
+struct Chooser<'a> {
+    wanted: &'a Wanted,
+    /// Spans that are over.
+    done: usize,
+    seen: u64,
+    /// Frames so far, while there are few.
+    all: Vec<(u64, u64)>,
+    near: Vec<(u64, u64)>,
+    /// The latest frames, not in `near` yet.
+    recent: VecDeque<(u64, u64)>,
+    /// How many frames behind the last span are still to be taken.
+    after: usize,
+}
+
+impl<'a> Chooser<'a> {
+    fn new(wanted: &'a Wanted) -> Self {
+        Self {
+            wanted,
+            done: 0,
+            seen: 0,
+            all: Vec::new(),
+            near: Vec::new(),
+            recent: VecDeque::with_capacity(NEIGHBOURS + 1),
+            after: 0,
+        }
+    }
+
+    fn see(&mut self, mark: Mark) {
+        let frame = mark.frame;
+        self.seen += 1;
+        if self.all.len() <= FEW {
+            self.all.push((frame, self.seen));
+        }
+        while self.wanted.spans.get(self.done).is_some_and(|span| span.1 < frame) {
+            self.done += 1;
+            self.after = NEIGHBOURS;
+        }
+        let inside = self.wanted.spans.get(self.done).is_some_and(|span| span.0 <= frame);
+        if inside || self.after > 0 || self.seen <= BEGINNING {
+            self.near.extend(self.recent.drain(..));
+            self.near.push((frame, self.seen));
+            self.after = self.after.saturating_sub(1);
+            self.near.truncate(MOST);
+            return;
+        }
+        self.recent.push_back((frame, self.seen));
+        if self.recent.len() > NEIGHBOURS {
+            self.recent.pop_front();
+        }
+    }
+
+    fn finish(self) -> Shown {
+        let frames = if self.all.len() <= FEW { self.all } else { self.near };
+        Shown { connection: self.wanted.connection, frames, of: self.seen }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Shows a connection that has every second frame of a capture.
+    fn shown(frames: u64, spans: &[(u64, u64)]) -> Vec<u64> {
+        let wanted = Wanted { connection: 0, spans: spans.to_vec() };
+        let mut chooser = Chooser::new(&wanted);
+        for index in 1..=frames {
+            chooser.see(Mark { time_ns: 0, frame: index * 2 });
+        }
+        let shown = chooser.finish();
+        assert_eq!(shown.of, frames);
+        assert!(shown.frames.iter().all(|(frame, place)| *frame == place * 2));
+        shown.frames.into_iter().map(|(frame, _)| frame).collect()
+    }
+
+    #[test]
+    fn a_short_connection_is_shown_whole() {
+        let all: Vec<u64> = (1..=FEW as u64).map(|index| index * 2).collect();
+        assert_eq!(shown(FEW as u64, &[]), all);
+    }
+
+    #[test]
+    fn a_long_one_is_shown_from_its_beginning_and_around_its_stalls() {
+        let around = |first: u64, last: u64| {
+            let neighbours = NEIGHBOURS as u64 * 2;
+            (first - neighbours..=last + neighbours).step_by(2)
+        };
+        let expected: Vec<u64> = (2..=BEGINNING * 2)
+            .step_by(2)
+            .chain(around(1000, 1006))
+            .chain(around(4000, 4004))
+            .collect();
+        assert_eq!(shown(10_000, &[(1000, 1006), (4000, 4004)]), expected);
+    }
+
+    #[test]
+    fn stalls_that_overlap_or_never_end_stay_bounded() {
+        let frames = shown(10_000, &[(300, 400), (310, 330), (400, 20_000)]);
+        assert_eq!(frames.len(), MOST);
+        assert!(frames.windows(2).all(|pair| pair[0] < pair[1]));
+    }
+}

@@ -1,0 +1,33 @@
+//! # What happens
+//! The receiver delayed an ACK. Either nobody waited for it, which is harmless, or the sender did,
+//! but not because of Nagle's algorithm: a full-sized segment followed, or the sender never has
+//! more than one segment in flight.
+//!
+//! # How it is recognised
+//! A pure ACK later than the round trip explains, followed by nothing; or followed at once by a
+//! segment that Nagle's algorithm would not have held.
+//!
+//! # What it is not
+//! A stall of the message: that needs a small segment held until the ACK.
+//!
+//! # What to do
+//! Nothing, if no data follows. Else enlarge the sender's window or its number of segments in
+//! flight.
+//!
+//! # References
+//! RFC 1122, section 4.2.3.2; RFC 9293, section 3.8.6.3.
+
+use super::{Direction, nagle_delack};
+use crate::track::wait::{Wait, fact};
+
+pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+    wait.is(fact::ACK_ONLY) || (is_released(wait, direction) && !direction.off_or_paced)
+}
+
+fn is_released(wait: &Wait, direction: &Direction) -> bool {
+    wait.has_ack()
+        && wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK)
+        && !wait.is(fact::SMALL)
+        && direction.lock.is_locked(wait)
+        && nagle_delack::is_delayed(wait, direction)
+}

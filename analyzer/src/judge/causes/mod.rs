@@ -1,0 +1,122 @@
+//! Causes of waits: one file each, one pure function each, first match wins.
+
+mod congestion_window;
+mod delayed_ack;
+mod nagle_delack;
+mod nagle_rtt;
+mod retransmission;
+mod sender_app;
+mod unknown;
+mod zero_window;
+
+use crate::judge::releases::Lock;
+use crate::track::wait::{Wait, fact};
+
+/// What a cause may ask about the direction of a wait, in ns.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Direction {
+    pub lock: Lock,
+    /// Was Nagle off around this wait, or is it the program's own pause?
+    pub off_or_paced: bool,
+    /// Where the sender repeats a segment before its ACK comes: has the receiver had it all the time?
+    pub resends_needlessly: bool,
+    /// Was anything of the receiver captured? Without its ACKs all data looks unacknowledged.
+    pub receiver_seen: bool,
+    /// Round trip between the capture point and the receiver; `None` unknown.
+    pub receiver_rtt_ns: Option<i64>,
+    /// Mean jitter of that round trip.
+    pub receiver_jitter_ns: i64,
+}
+
+impl Direction {
+    /// How long the receiver sat on its ACK; never negative.
+    pub fn ack_delay_ns(&self, wait: &Wait) -> i64 {
+        wait.ack_delay_ns(self.receiver_rtt_ns)
+    }
+
+    /// Was this wait a hold by Nagle's algorithm?
+    pub fn holds(&self, wait: &Wait) -> bool {
+        let needless = self.resends_needlessly || !wait.is(fact::RESENT);
+        !self.off_or_paced && self.lock.holds(wait) && needless
+    }
+}
+
+/// The causes, by the names that code, columns, JSON and documentation share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cause {
+    NagleDelack,
+    NagleRtt,
+    Retransmission,
+    ZeroWindow,
+    CongestionWindow,
+    DelayedAck,
+    SenderApp,
+    Unknown,
+}
+
+/// A cause, its name and the function that recognises it.
+struct Rule {
+    cause: Cause,
+    name: &'static str,
+    recognises: fn(&Wait, &Direction) -> bool,
+}
+
+/// In the order in which they are asked: what is seen directly first, what is inferred later.
+const RULES: [Rule; 8] = [
+    Rule {
+        cause: Cause::Retransmission,
+        name: "retransmission",
+        recognises: retransmission::recognises,
+    },
+    Rule { cause: Cause::ZeroWindow, name: "zero_window", recognises: zero_window::recognises },
+    Rule { cause: Cause::NagleDelack, name: "nagle_delack", recognises: nagle_delack::recognises },
+    Rule { cause: Cause::NagleRtt, name: "nagle_rtt", recognises: nagle_rtt::recognises },
+    Rule {
+        cause: Cause::CongestionWindow,
+        name: "congestion_window",
+        recognises: congestion_window::recognises,
+    },
+    Rule { cause: Cause::DelayedAck, name: "delayed_ack", recognises: delayed_ack::recognises },
+    Rule { cause: Cause::SenderApp, name: "sender_app", recognises: sender_app::recognises },
+    Rule { cause: Cause::Unknown, name: "unknown", recognises: unknown::recognises },
+];
+
+/// Name of each file beside this one, and the doc comment at its top.
+const DOCUMENTATION: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/documentation.rs"));
+
+/// What a user should know of the cause of this name, under fixed headings; `None` if there is no
+/// such cause.
+pub fn explain(name: &str) -> Option<&'static str> {
+    let rule = RULES.iter().find(|rule| rule.name == name)?;
+    DOCUMENTATION.iter().find(|(file, _)| *file == rule.name).map(|(_, text)| *text)
+}
+
+impl Cause {
+    pub fn of(wait: &Wait, direction: &Direction) -> Self {
+        RULES
+            .iter()
+            .find(|rule| (rule.recognises)(wait, direction))
+            .map_or(Cause::Unknown, |rule| rule.cause)
+    }
+
+    pub fn name(self) -> &'static str {
+        RULES.iter().find(|rule| rule.cause == self).map_or("unknown", |rule| rule.name)
+    }
+
+    /// All names, in the order in which the causes are asked.
+    pub fn names() -> Vec<&'static str> {
+        RULES.iter().map(|rule| rule.name).collect()
+    }
+
+    /// Its place among the names.
+    pub fn index(self) -> u8 {
+        RULES.iter().position(|rule| rule.cause == self).unwrap_or(0) as u8
+    }
+
+    pub fn is_stall(self) -> bool {
+        matches!(self, Cause::NagleDelack | Cause::NagleRtt)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! # What happens
+//! The program had nothing to send: it computed, queued the request, waited for something else
+//! (a database, a lock, a user), or slept.
+//!
+//! # How it is recognised
+//! Data follows after a pause although the network let it go: nothing of the sender was
+//! unacknowledged, or the data came at another time than the ACK that would have released it. Both
+//! take the frames of the other side.
+//!
+//! # What it is not
+//! A hold by Nagle's algorithm, even where the pause is 40 or 200 ms long.
+//!
+//! # What to do
+//! Look into the program on that side: its queues, its load, what it calls. No socket option
+//! helps.
+//!
+//! # References
+//! RFC 9293, section 3.8.
+
+use super::Direction;
+use crate::track::wait::{Wait, fact};
+
+pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+    let answered = !wait.is(fact::OWN_DATA_BEFORE);
+    let not_held = answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
+    not_held && direction.receiver_seen && !wait.is(fact::UNSEEN)
+}

@@ -1,0 +1,160 @@
+//! Each cause beside a look-alike that must not get its name.
+
+use super::{Cause, Direction, RULES, explain};
+use crate::judge::releases::Lock;
+use crate::track::wait::{Wait, fact};
+use crate::track::{Mark, Side};
+
+const HELD: u32 = fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::UNACKED_SMALL | fact::SMALL;
+
+/// A small segment 44 ms after another, 30 us after the pure ACK; captured at the sender, 2 ms of
+/// round trip away from the receiver.
+fn held() -> Wait {
+    let at = |time_ns: i64, frame| Mark { time_ns, frame };
+    Wait {
+        facts: HELD,
+        from: at(0, 10),
+        to: at(44_030_000, 12),
+        ack: at(44_000_000, 11),
+        rel_seq: 100,
+        len: 6,
+        unacked_len: 143,
+        ..Wait::unknown(0, Side::Client)
+    }
+}
+
+fn direction() -> Direction {
+    let lock = Lock {
+        center_ns: 20_000,
+        measured: true,
+        tolerance_ns: 500_000,
+        in_band: 9,
+        peaks: true,
+        ..Lock::default()
+    };
+    Direction {
+        lock,
+        receiver_seen: true,
+        receiver_rtt_ns: Some(2_000_000),
+        ..Direction::default()
+    }
+}
+
+fn cause(wait: Wait) -> Cause {
+    Cause::of(&wait, &direction())
+}
+
+#[test]
+fn a_late_ack_that_releases_a_small_segment_is_a_stall() {
+    assert_eq!(cause(held()), Cause::NagleDelack);
+}
+
+#[test]
+fn a_prompt_ack_that_releases_one_costs_a_round_trip_only() {
+    let direction = Direction { receiver_rtt_ns: Some(43_900_000), ..direction() };
+    assert_eq!(Cause::of(&held(), &direction), Cause::NagleRtt);
+}
+
+#[test]
+fn data_that_comes_late_after_the_ack_is_the_programs_doing() {
+    let mut wait = held();
+    wait.to.time_ns += 5_000_000;
+    assert_eq!(cause(wait), Cause::SenderApp);
+}
+
+#[test]
+fn where_nagle_is_off_nothing_is_held() {
+    let off = Direction { off_or_paced: true, ..direction() };
+    assert_eq!(Cause::of(&held(), &off), Cause::SenderApp);
+}
+
+#[test]
+fn what_nagle_lets_go_is_not_held() {
+    for exempt in [fact::FIN, fact::URGENT] {
+        assert_eq!(cause(Wait { facts: HELD | exempt, ..held() }), Cause::SenderApp);
+    }
+}
+
+#[test]
+fn bytes_sent_again_are_a_retransmission_even_after_200_ms() {
+    let facts = fact::OWN_DATA_BEFORE | fact::RETRANSMITTED;
+    assert_eq!(cause(Wait { facts, ..held() }), Cause::Retransmission);
+}
+
+#[test]
+fn a_closed_window_is_not_a_hold_and_its_probe_no_loss() {
+    assert_eq!(cause(Wait { facts: HELD | fact::ZERO_WINDOW, ..held() }), Cause::ZeroWindow);
+    let probe = fact::RETRANSMITTED | fact::ZERO_WINDOW;
+    assert_eq!(cause(Wait { facts: probe, ..held() }), Cause::ZeroWindow);
+}
+
+#[test]
+fn a_full_sized_segment_after_a_late_ack_is_no_stall() {
+    assert_eq!(cause(Wait { facts: HELD & !fact::SMALL, ..held() }), Cause::DelayedAck);
+}
+
+#[test]
+fn after_a_large_flight_the_congestion_window_is_the_reason() {
+    let facts = HELD & !fact::SMALL | fact::LARGE_FLIGHT;
+    assert_eq!(cause(Wait { facts, ..held() }), Cause::CongestionWindow);
+}
+
+#[test]
+fn where_bytes_are_missing_nothing_is_claimed() {
+    assert_eq!(cause(Wait { facts: HELD | fact::UNSEEN, ..held() }), Cause::Unknown);
+}
+
+#[test]
+fn without_the_receivers_acks_neither_the_program_nor_a_loss_is_blamed() {
+    let facts = fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND;
+    let no_ack = Mark { time_ns: 0, frame: 0 };
+    let wait = Wait { facts, ack: no_ack, ..held() };
+    let late = Wait { to: Mark { time_ns: 300_000_000, ..wait.to }, ..wait };
+    let one_way = Direction { receiver_seen: false, ..direction() };
+    assert_eq!((cause(wait), cause(late)), (Cause::SenderApp, Cause::Retransmission));
+    for wait in [wait, late] {
+        assert_eq!(Cause::of(&wait, &one_way), Cause::Unknown);
+    }
+}
+
+#[test]
+fn every_cause_has_its_name_its_file_and_its_documentation() {
+    let headings =
+        ["What happens", "How it is recognised", "What it is not", "What to do", "References"];
+    for rule in &RULES {
+        assert_eq!(rule.cause.name(), rule.name);
+        let sections: Vec<_> = explain(rule.name)
+            .unwrap_or_default()
+            .split("# ")
+            .skip(1)
+            .map(|section| section.split_once('\n').unwrap_or((section, "")))
+            .collect();
+        assert!(sections.iter().map(|(heading, _)| *heading).eq(headings), "{}", rule.name);
+        assert!(sections.iter().all(|(_, text)| !text.trim().is_empty()), "{}", rule.name);
+    }
+}
+
+#[test]
+fn nothing_else_is_explained() {
+    assert!(["", "mod", "tests", "nagle"].iter().all(|name| explain(name).is_none()));
+}
+
+#[test]
+fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have_freed() {
+    let lock = Lock { center_ns: 26_000_000, early_ns: 300_000, ..direction().lock };
+    let afar = Direction { lock, ..direction() };
+    let stream = Wait {
+        facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::LARGE_FLIGHT,
+        to: Mark { time_ns: 15_000_000, frame: 12 },
+        ack: Mark { time_ns: 10_000, frame: 11 },
+        ..held()
+    };
+    assert_eq!(Cause::of(&stream, &afar), Cause::CongestionWindow);
+    assert_eq!(Cause::of(&Wait { ack: Mark::default(), ..stream }, &afar), Cause::CongestionWindow);
+    let late = Wait { to: Mark { time_ns: 40_000_000, frame: 12 }, ..stream };
+    assert_eq!(Cause::of(&late, &afar), Cause::SenderApp);
+    let small = Wait { facts: stream.facts | fact::SMALL, ..stream };
+    assert_eq!(Cause::of(&small, &afar), Cause::SenderApp);
+    let few = Wait { facts: stream.facts & !fact::LARGE_FLIGHT, ..stream };
+    assert_eq!(Cause::of(&few, &afar), Cause::SenderApp);
+}

@@ -1,0 +1,22 @@
+//! # What happens
+//! Something else. The capture does not tell.
+//!
+//! # How it is recognised
+//! No other cause explains the wait: bytes are missing from the capture around it, or the ACKs of
+//! the other side are.
+//!
+//! # What it is not
+//! A verdict of 'clean'.
+//!
+//! # What to do
+//! Capture again, both directions, at the host that waits, without drops.
+//!
+//! # References
+//! None.
+
+use super::Direction;
+use crate::track::wait::Wait;
+
+pub(super) fn recognises(_: &Wait, _: &Direction) -> bool {
+    true
+}

@@ -1,0 +1,182 @@
+//! Why a stall is believed: sentences with frame numbers, for JSON, tables and reports.
+
+use crate::judge::causes::Cause;
+use crate::judge::verdict::{Finding, Verdict};
+use crate::track::Side;
+use crate::track::wait::fact;
+use std::fmt::{self, Display, Formatter};
+
+/// One reason; `Display` shows the sentence.
+pub struct Reason<'a> {
+    kind: Kind,
+    finding: &'a Finding,
+    verdict: &'a Verdict,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Unacked,
+    Resent,
+    Ack,
+    Release,
+    Peak,
+    Doubt(&'static str),
+}
+
+/// The reasons for a stall, strongest facts first, then what lowers the confidence.
+pub fn reasons<'a>(finding: &'a Finding, verdict: &'a Verdict) -> impl Iterator<Item = Reason<'a>> {
+    let wait = &finding.wait;
+    let lock = &verdict.end(wait.by).detail().lock;
+    let doubts = [
+        (
+            !wait.is(fact::UNACKED_SMALL),
+            "the unacknowledged segment is full-sized: held by the classic rule only (RFC 1122), not by Linux",
+        ),
+        (!lock.measured, "no handshake was captured: the round trips are estimates"),
+        (verdict.mss_inferred, "the MSS is inferred from the largest segment: no SYN was captured"),
+        (wait.is(fact::ACK_FIN), "the ACK carries FIN: the receiver was closing"),
+        (
+            wait.is(fact::LARGE_FLIGHT),
+            "much was in flight: a full congestion window is the rival explanation",
+        ),
+        (lock.in_band == 1, "it happened only once in this direction"),
+    ];
+    let facts = [Kind::Unacked, Kind::Resent, Kind::Ack, Kind::Release, Kind::Peak];
+    let doubts = doubts.into_iter().filter(|(is, _)| *is).map(|(_, text)| Kind::Doubt(text));
+    facts
+        .into_iter()
+        .filter(move |kind| match kind {
+            Kind::Peak => lock.in_band > 1,
+            Kind::Resent => wait.is(fact::RESENT),
+            _ => true,
+        })
+        .chain(doubts)
+        .map(move |kind| Reason { kind, finding, verdict })
+}
+
+impl Display for Reason<'_> {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let mut sentence = Vec::new();
+        self.write(&mut sentence);
+        out.write_str(&String::from_utf8_lossy(&sentence))
+    }
+}
+
+impl Reason<'_> {
+    /// Writes the sentence, without the machinery of `fmt`: there are several for every stall.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        match self.kind {
+            Kind::Unacked => self.unacked(out),
+            Kind::Resent => {
+                number(out, "frame ", self.finding.wait.from.frame);
+                text(
+                    out,
+                    " was sent again before its ACK came, though nothing shows that it was lost: \
+                     the sender's retransmission timer is shorter than the receiver's delayed-ACK timer",
+                );
+            }
+            Kind::Ack => self.ack(out),
+            Kind::Release => self.release(out),
+            Kind::Peak => {
+                let lock = &self.verdict.end(self.finding.wait.by).detail().lock;
+                number(out, "", lock.in_band);
+                text(out, " waits in this direction end this close to an ACK, ");
+                match lock.near {
+                    0 => text(out, "none"),
+                    near => number(out, "", near),
+                }
+                text(out, " just beside that");
+            }
+            Kind::Doubt(doubt) => text(out, doubt),
+        }
+    }
+
+    fn unacked(&self, out: &mut Vec<u8>) {
+        let (wait, mss) = (&self.finding.wait, self.verdict.mss);
+        let last_is_full = wait.unacked_len.is_multiple_of(mss);
+        if wait.is(fact::UNACKED_SMALL) && last_is_full {
+            number(out, "a small segment before frame ", wait.from.frame);
+        } else {
+            number(out, "frame ", wait.from.frame);
+            number(out, " (", wait.unacked_len);
+            text(out, if last_is_full { " bytes, full-sized)" } else { " bytes, small)" });
+        }
+        number(out, " was unacknowledged, so frame ", wait.to.frame);
+        number(out, " (", wait.len);
+        number(out, " bytes, less than the MSS of ", mss);
+        text(out, ") had to wait");
+    }
+
+    fn ack(&self, out: &mut Vec<u8>) {
+        let wait = &self.finding.wait;
+        let receiver: Side = wait.by.other();
+        number(out, "frame ", wait.ack.frame);
+        let after_ns = wait.ack.time_ns - wait.from.time_ns;
+        duration(out, " is a pure ACK, which no application sees, ", after_ns);
+        number(out, " after frame ", wait.from.frame);
+        let delay_ns = self.verdict.ack_delay_ns(wait);
+        match (self.finding.cause, self.verdict.end(receiver).rtt_ns()) {
+            (Cause::NagleDelack, Some(rtt_ns)) => {
+                duration(out, ": ", delay_ns);
+                text(out, " more than the round trip to the ");
+                text(out, receiver.name());
+                duration(out, " of ", rtt_ns);
+            }
+            (Cause::NagleDelack, None) => {
+                duration(out, ": delayed by up to ", delay_ns);
+                text(out, " (round trip unknown)");
+            }
+            _ => {
+                text(out, ": as soon as the round trip to the ");
+                text(out, receiver.name());
+                text(out, " allows");
+            }
+        }
+    }
+
+    fn release(&self, out: &mut Vec<u8>) {
+        let wait = &self.finding.wait;
+        let lock = &self.verdict.end(wait.by).detail().lock;
+        number(out, "frame ", wait.to.frame);
+        duration(out, " follows the ACK by ", wait.release_ns());
+        text(out, "; the round trip to the ");
+        text(out, wait.by.name());
+        duration(out, " is ", lock.center_ns);
+        duration(out, " (tolerance ", lock.tolerance_ns);
+        text(out, ")");
+    }
+}
+
+fn text(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn number(out: &mut Vec<u8>, before: &str, value: impl itoa::Integer) {
+    text(out, before);
+    text(out, itoa::Buffer::new().format(value));
+}
+
+/// As [`Ms`] shows it.
+fn duration(out: &mut Vec<u8>, before: &str, duration_ns: i64) {
+    let us = (duration_ns.unsigned_abs() + 500) / 1000;
+    text(out, before);
+    number(out, if duration_ns < 0 { "-" } else { "" }, us / 1000);
+    let digit = |unit: u64| b'0' + (us / unit % 10) as u8;
+    out.extend_from_slice(&[b'.', digit(100), digit(10), digit(1), b' ', b'm', b's']);
+}
+
+/// A duration in ms with three decimals.
+pub struct Ms(pub i64);
+
+impl Display for Ms {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let mut written = Vec::new();
+        duration(&mut written, "", self.0);
+        out.write_str(&String::from_utf8_lossy(&written))
+    }
+}
+
+/// Nanoseconds as milliseconds.
+pub fn ms(duration_ns: i64) -> f64 {
+    duration_ns as f64 / 1e6
+}

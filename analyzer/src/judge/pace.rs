@@ -1,0 +1,167 @@
+//! The program's own pace: waits that look like holds and are the program's doing.
+
+use crate::judge::releases::Lock;
+use crate::track::wait::Wait;
+use crate::track::{Pause, Pauses, Side};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+/// Do these waits keep a period of their own? A held segment follows its ACK, so its wait varies
+/// with the ACK and its release does not; a program that writes periodically is the reverse.
+pub fn is_periodic<'a>(waits: impl Iterator<Item = &'a Wait>) -> bool {
+    /// Fewer events tell no spread from another.
+    const EVENTS: usize = 8;
+    /// From so many events on, chance alone does not bring the ratio down much.
+    const MANY: usize = 20;
+    let (lengths, releases): (Vec<f64>, Vec<f64>) =
+        waits.map(|wait| (wait.wait_ns() as f64, wait.release_ns() as f64)).unzip();
+    // Of independent delays the sum spreads more than either; true holds measured 0.85 at least.
+    let ratio = if lengths.len() < MANY { 0.5 } else { 0.8 };
+    lengths.len() >= EVENTS && deviation(&lengths) < ratio * deviation(&releases)
+}
+
+/// Standard deviation.
+fn deviation(values: &[f64]) -> f64 {
+    let count = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt()
+}
+
+/// The application's own pace: how long it pauses between two writes of given lengths where no
+/// missing ACK can have held the second.
+///
+/// The wire bounds a hold from above only: a program that sleeps 40 ms between two writes is held
+/// for the rest of the timer, 0-4 ms, though the wire shows 44.
+#[derive(Debug, Default)]
+pub struct Pace {
+    /// By the lengths of the writes; with each the shortest wait between such writes that an ACK ended.
+    pauses: HashMap<(u32, u32), (Pause, i64), RandomState>,
+    /// There were pauses between writes of other lengths, too.
+    is_partial: bool,
+}
+
+/// Timers of a program are this exact, plus a twentieth of the pause.
+const PACE_SPREAD_NS: i64 = 2_000_000;
+/// A single pause counts if it ends this close before the shortest wait: one jiffy at HZ=250, in
+/// which a delayed ACK is early or late, and what scheduling adds.
+const PACE_DISTANCE_NS: i64 = 5_000_000;
+/// The least hold that is worth a report: where a program's own pause leaves less of a wait to
+/// Nagle's algorithm, the program is the cause.
+const MIN_HOLD_NS: i64 = 10_000_000;
+
+impl Pace {
+    /// From the `long` pauses of `side`, and those of its `waits` that did not end with an ACK.
+    pub fn of(side: Side, waits: &[Wait], lock: &Lock, long: &Pauses) -> Self {
+        let mut pace = Self { is_partial: long.is_partial, ..Self::default() };
+        long.iter().for_each(|pause| pace.add(pause));
+        let own = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
+        let is_pause = |wait: &&Wait| !lock.is_locked(wait) && wait.release_ns() > lock.center_ns;
+        own().filter(is_pause).for_each(|wait| pace.add(&Pause::new(wait)));
+        if !pace.pauses.is_empty() {
+            own().filter(|wait| lock.is_locked(wait)).for_each(|wait| pace.compare(wait));
+        }
+        pace
+    }
+
+    /// Adds pauses of the program.
+    fn add(&mut self, more: &Pause) {
+        self.pauses
+            .entry((more.unacked_len, more.len))
+            .and_modify(|(pause, _)| pause.add(more))
+            .or_insert((*more, i64::MAX));
+    }
+
+    /// Notes a wait that an ACK ended, if the program pauses between writes of these lengths.
+    fn compare(&mut self, wait: &Wait) {
+        if let Some((_, min_locked_ns)) = self.pauses.get_mut(&(wait.unacked_len, wait.len)) {
+            *min_locked_ns = wait.wait_ns().min(*min_locked_ns);
+        }
+    }
+
+    /// Does the program's own pause explain most of these waits? Where most of them are longer,
+    /// Nagle's algorithm is at work, and it is the program that fills up the others.
+    pub fn explains_most<'a>(&self, waits: impl Iterator<Item = &'a Wait>) -> bool {
+        if self.pauses.is_empty() {
+            return false;
+        }
+        let (mut all, mut explained) = (0, 0);
+        // Whether the program pauses between writes of other lengths is not known of all of them.
+        let is_known = |wait: &&Wait| {
+            !self.is_partial || self.pauses.contains_key(&(wait.unacked_len, wait.len))
+        };
+        for wait in waits.filter(is_known) {
+            all += 1;
+            explained += u32::from(self.explains(wait));
+        }
+        2 * explained > all
+    }
+
+    /// Does the program pause for so long by itself that nothing worth a report is left?
+    fn explains(&self, wait: &Wait) -> bool {
+        let Some((pause, min_locked_ns)) = self.pauses.get(&(wait.unacked_len, wait.len)) else {
+            return false;
+        };
+        let spread_ns = PACE_SPREAD_NS + pause.min_ns / 20;
+        let steady = pause.max_ns - pause.min_ns <= spread_ns;
+        let reliable = match pause.count {
+            1 => {
+                let left_ns = min_locked_ns - pause.min_ns;
+                pause.early_ack && (-PACE_SPREAD_NS..PACE_DISTANCE_NS).contains(&left_ns)
+            }
+            _ => steady,
+        };
+        // Nobody writes before the end of a pause.
+        reliable && (-spread_ns..MIN_HOLD_NS).contains(&(wait.wait_ns() - pause.min_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::Mark;
+    use crate::track::wait::fact;
+
+    fn wait(ack_ns: i64, to_ns: i64) -> Wait {
+        Wait {
+            from: Mark { time_ns: 0, frame: 1 },
+            to: Mark { time_ns: to_ns, frame: 3 },
+            ack: Mark { time_ns: ack_ns, frame: 2 },
+            len: 1,
+            unacked_len: 1,
+            ..Wait::unknown(0, Side::Client)
+        }
+    }
+
+    #[test]
+    fn a_wait_steadier_than_its_release_is_a_programs_period() {
+        let late = |index: i64| 42_000_000 + index % 5 * 400_000;
+        let periodic: Vec<Wait> = (0..30).map(|index| wait(late(index), 44_000_000)).collect();
+        let held: Vec<Wait> =
+            (0..30).map(|index| wait(late(index), late(index) + 20_000 + index % 3)).collect();
+        assert!(is_periodic(periodic.iter()));
+        assert!(!is_periodic(held.iter()));
+        assert!(!is_periodic(periodic[..4].iter()));
+    }
+
+    /// Most releases are prompt; two are late, on a loaded machine, and equally so by chance.
+    #[test]
+    fn a_pause_does_not_explain_what_was_sent_before_its_end() {
+        let lock = Lock { center_ns: 40_000, tolerance_ns: 500_000, ..Lock::default() };
+        let held = |ack_ns: i64, release_ns: i64| Wait {
+            facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK,
+            ..wait(ack_ns, ack_ns + release_ns)
+        };
+        let prompt = [66_950_000, 69_700_000, 67_450_000].map(|ack_ns| held(ack_ns, 50_000));
+        let late = [69_070_000, 67_480_000].map(|ack_ns| held(ack_ns, 77_300_000 - ack_ns));
+        let sleeping = [77_100_000, 77_250_000, 77_280_000].map(|ack_ns| held(ack_ns, 50_000));
+        let mut pauses = Pauses::NONE;
+        for wait in &late {
+            pauses.add(Pause::new(wait));
+        }
+        let explains = |waits: &[Wait], long: &Pauses| {
+            Pace::of(Side::Client, waits, &lock, long).explains_most(waits.iter())
+        };
+        assert!(!explains(&prompt, &pauses));
+        assert!(explains(&sleeping, &pauses) && !explains(&sleeping, &Pauses::NONE));
+    }
+}

@@ -1,0 +1,289 @@
+//! Holds: does data leave when the ACK arrives, because it arrives?
+//!
+//! A pure ACK is invisible to the application, so data that leaves exactly one round trip (between
+//! the capture point and the sender) after it was let go by the kernel. One such event can be a
+//! coincidence; that they *peak* at the round trip, over all events, cannot.
+
+use crate::judge::median;
+use crate::track::wait::{Wait, fact};
+use crate::track::{Connection, Half, NEAR, Side, known, tolerance_ns};
+
+/// What timestamps, taken on the way in and on the way out, blur.
+const EARLY_NS: i64 = 200_000;
+/// Round trips from which their spread is known.
+const SAMPLES: u16 = 3;
+/// Where this many releases are locked, and ten times as many as lie near, Nagle's algorithm is at
+/// work beyond doubt: then a release as late as the neighbourhood is a late one, not another.
+const SECURE: u32 = 5;
+/// Delayed ACKs take half a second at most (RFC 1122, section 4.2.3.2), and no round trip a minute.
+const LONGEST_HOLD_NS: i64 = 60_000_000_000;
+/// No core is narrower: kernels release within 140 us (p99).
+const CORE_NS: i64 = 200_000;
+/// The peak must stand this many times above what the neighbourhood makes likely by chance.
+const PEAK_OVER_CHANCE: f64 = 4.0;
+/// Contradictions are looked for among this many neighbouring candidates on each side.
+const NEIGHBOURS: usize = 8;
+/// Contradictions per neighbour, on both sides, from which Nagle was off here.
+const CONTRADICTED: f64 = 0.1;
+/// Nothing that forbids a hold: what must be absent from the facts.
+const EXCLUDED: u32 = fact::FIN
+    | fact::URGENT
+    | fact::RETRANSMITTED
+    | fact::RECOVERY
+    | fact::ZERO_WINDOW
+    | fact::WINDOW_FULL
+    | fact::UNSEEN
+    | fact::ACK_ONLY;
+
+/// What is known of the releases of one direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Lock {
+    /// Round trip between the capture point and the sender, in ns, as far as known.
+    pub center_ns: i64,
+    /// Was it measured apart from the releases themselves?
+    pub measured: bool,
+    pub tolerance_ns: i64,
+    /// How much sooner than the round trip a release may be: no ACK is answered before it arrives,
+    /// but the shortest round trip measured may not be the shortest there is.
+    pub early_ns: i64,
+    /// Step of the clock.
+    pub clock_ns: i64,
+    /// Waits whose release lies within the tolerance, and those that lie near it.
+    pub in_band: u32,
+    pub near: u32,
+    /// Full-sized segments that waited for an ACK in the same way, a single one in flight.
+    pub full_sized: u32,
+    /// The same after more than an initial window in flight: small ones and full-sized ones.
+    pub small_after_window: u32,
+    pub full_after_window: u32,
+    /// Share of the sender's segments, as they cross the path, that are small.
+    pub small_share: f64,
+    /// Half of the locked releases lie this close to the round trip, in ns.
+    pub spread_ns: i64,
+    /// Do the releases peak at the round trip?
+    pub peaks: bool,
+}
+
+/// Can this wait be a hold, whatever the release time says?
+fn is_candidate(wait: &Wait) -> bool {
+    wait.is_freed()
+        && wait.is(fact::SMALL)
+        && !wait.has_any(EXCLUDED)
+        && wait.ack_ns() >= 0
+        && wait.release_ns() >= 0
+        && wait.wait_ns() <= LONGEST_HOLD_NS
+}
+
+impl Lock {
+    /// Measures the releases of `side` from all its waits that an ACK ended; the clock behind
+    /// them ticks every `clock_ns`.
+    pub fn measure(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
+        let freed = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
+        // Clocks may step back: a negative time is no measurement.
+        let shortest = freed().map(Wait::release_ns).filter(|&release_ns| release_ns >= 0).min();
+        let half = connection.half(side);
+        let mut lock = Self::around(half, shortest, clock_ns);
+        lock.small_share = small_share(half, connection.effective_mss().0);
+        freed().for_each(|wait| lock.count(wait));
+        lock.spread_ns = lock.median_distance(freed());
+        lock.peaks = lock.is_peak();
+        lock
+    }
+
+    /// Where the releases should lie, and how far off they may be.
+    fn around(half: &Half, shortest_ns: Option<i64>, clock_ns: i64) -> Self {
+        let center_ns = known(half.path_ns(shortest_ns.unwrap_or(i64::MAX)));
+        let tolerance_ns = tolerance_ns(center_ns, half.jitter_ns()) + clock_ns;
+        let measured = half.is_path_measured();
+        let early_ns = EARLY_NS + 3 * half.jitter_ns() + clock_ns;
+        Self {
+            center_ns,
+            measured,
+            tolerance_ns,
+            early_ns: match measured && half.rtt_samples >= SAMPLES {
+                true => early_ns.min(tolerance_ns),
+                false => tolerance_ns,
+            },
+            clock_ns,
+            ..Self::default()
+        }
+    }
+
+    fn count(&mut self, wait: &Wait) {
+        let off = wait.release_ns() - self.center_ns;
+        if !(-self.early_ns..=self.tolerance_ns).contains(&off) {
+            self.near += u32::from(off.abs() <= (1 + NEAR) * self.tolerance_ns);
+            return;
+        }
+        let counter = match (wait.is(fact::SMALL), wait.is(fact::LARGE_FLIGHT)) {
+            (true, true) => &mut self.small_after_window,
+            (false, true) => &mut self.full_after_window,
+            (false, false) => &mut self.full_sized,
+            (true, false) => &mut self.in_band,
+        };
+        if is_candidate(wait) || !wait.is(fact::SMALL) {
+            *counter += 1;
+        }
+    }
+
+    fn median_distance<'a>(&self, freed: impl Iterator<Item = &'a Wait>) -> i64 {
+        let distance = |wait: &Wait| (wait.release_ns() - self.center_ns).abs();
+        let mut distances: Vec<i64> = freed
+            .filter(|wait| is_candidate(wait))
+            .map(distance)
+            .filter(|&off| off <= self.tolerance_ns)
+            .collect();
+        median::upper(&mut distances).unwrap_or(0)
+    }
+
+    /// Held segments crowd around the round trip; a program's own writes fall as thickly beside
+    /// it. Compared are the core, which holds at least half of the locked releases, and the
+    /// neighbourhood beyond the tolerance, per unit of time.
+    fn is_peak(&self) -> bool {
+        let in_band = self.in_band + self.small_after_window;
+        if in_band == 0 || self.full_sized > in_band {
+            return false;
+        }
+        let core_ns = (2 * self.spread_ns).clamp(CORE_NS, self.tolerance_ns);
+        let near_ns = NEAR * self.tolerance_ns;
+        let by_chance = f64::from(self.near) * (2 * core_ns) as f64 / near_ns as f64;
+        f64::from(in_band) > PEAK_OVER_CHANCE * by_chance
+    }
+
+    pub fn holds(&self, wait: &Wait) -> bool {
+        let window_open = !wait.is(fact::LARGE_FLIGHT) || self.stops_before_small();
+        self.peaks && window_open && is_candidate(wait) && self.is_locked(wait)
+    }
+
+    /// Does the segment follow the ACK by the round trip to the sender?
+    pub fn is_locked(&self, wait: &Wait) -> bool {
+        let late = if self.is_secure() { 1 + NEAR } else { 1 } * self.tolerance_ns;
+        (-self.early_ns..=late).contains(&(wait.release_ns() - self.center_ns))
+    }
+
+    /// A full congestion window stops a sender anywhere in its stream; only Nagle's algorithm stops
+    /// it, time and again, before the small tail of a message.
+    fn stops_before_small(&self) -> bool {
+        let stops = self.small_after_window + self.full_after_window;
+        let by_chance = f64::from(stops) * self.small_share;
+        f64::from(self.small_after_window) > PEAK_OVER_CHANCE * by_chance
+            || self.small_after_window > self.full_after_window
+    }
+
+    fn is_secure(&self) -> bool {
+        self.peaks && self.in_band >= SECURE && self.in_band > 10 * self.near
+    }
+
+    /// What a hold that the lock accepts must be asked for.
+    pub fn candidate(&self, wait: &Wait) -> Candidate {
+        /// As unlikely as a hold among others must be to be certain.
+        const SURE: f64 = 0.01;
+        let sure = wait.is(fact::UNACKED_SMALL) && self.chance(wait) < SURE;
+        Candidate { contradictions: wait.contradictions, sure }
+    }
+
+    /// How likely a release this close to the ACK is for an application that knows nothing of it.
+    pub fn chance(&self, wait: &Wait) -> f64 {
+        /// What timestamps and scheduling blur in any case.
+        const RESOLUTION_NS: i64 = 50_000;
+        let off = (wait.release_ns() - self.center_ns).abs().max(RESOLUTION_NS + self.clock_ns);
+        (2.0 * off as f64 / wait.wait_ns().max(1) as f64).min(1.0)
+    }
+}
+
+fn small_share(half: &Half, mss: u32) -> f64 {
+    let small = f64::from(half.small_segments);
+    small / (small + half.bytes() as f64 / f64::from(mss)).max(1.0)
+}
+
+/// A wait that the lock accepts, as [`contradicted`] sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate {
+    /// Small segments its sender had sent before it while a small one was unacknowledged.
+    pub contradictions: u32,
+    /// Is it most unlikely to be a coincidence, taken by itself?
+    pub sure: bool,
+}
+
+/// For each of the candidates of one direction, in order: was Nagle off around it?
+///
+/// `total` is the direction's final count of contradictions. Judged near the candidate in time:
+/// programs switch TCP_NODELAY in the middle of a connection, and a single exception among
+/// thousands of segments clears nothing. Before the first one nothing speaks against a hold: many
+/// programs set the option after a login, as SSH does.
+pub fn contradicted(candidates: &[Candidate], total: u32) -> Vec<bool> {
+    let contradictions: Vec<u32> = candidates.iter().map(|c| c.contradictions).collect();
+    let count = contradictions.len();
+    let mostly_off = total as usize > count;
+    (0..count)
+        .map(|index| {
+            let left = index.saturating_sub(NEIGHBOURS);
+            let right = index + NEIGHBOURS;
+            let before = if left == 0 { 0 } else { contradictions[left] };
+            let after = contradictions.get(right).copied().unwrap_or(total);
+            let here = contradictions[index];
+            let rate_before = f64::from(here - before) / (index - left + 1) as f64;
+            let rate_after = f64::from(after - here) / (right.min(count - 1) - index + 1) as f64;
+            let both_sides = rate_before.min(rate_after) >= CONTRADICTED;
+            let first = here == 0 && candidates[index].sure;
+            both_sides || (mostly_off && !first && !in_quiet_run(&contradictions, index))
+        })
+        .collect()
+}
+
+/// Three candidates in a row with no contradiction between them.
+fn in_quiet_run(contradictions: &[u32], index: usize) -> bool {
+    let same = |other: usize| contradictions.get(other) == Some(&contradictions[index]);
+    let before = (1..=2).take_while(|&step| index >= step && same(index - step)).count();
+    let after = (1..=2).take_while(|&step| same(index + step)).count();
+    before + after >= 2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn candidates(contradictions: impl Iterator<Item = u32>, sure: bool) -> Vec<Candidate> {
+        contradictions.map(|contradictions| Candidate { contradictions, sure }).collect()
+    }
+
+    #[test]
+    fn switching_nodelay_on_late_clears_nothing_before() {
+        let before = candidates([0; 20].into_iter(), false);
+        assert!(contradicted(&before, 500).iter().all(|&off| !off));
+    }
+
+    #[test]
+    fn a_single_hold_before_nodelay_was_switched_on_must_be_no_coincidence() {
+        let counts = || [0, 40, 90].into_iter();
+        assert_eq!(contradicted(&candidates(counts(), true), 500), [false, true, true]);
+        assert_eq!(contradicted(&candidates(counts(), false), 500), [true, true, true]);
+    }
+
+    #[test]
+    fn contradictions_all_around_mean_coincidence() {
+        let all_around = candidates((0..20).map(|index| index * 2 + 1), true);
+        assert!(contradicted(&all_around, 60).iter().all(|&off| off));
+    }
+
+    #[test]
+    fn one_exception_among_many_clears_nothing() {
+        let with_one = candidates((0..40).map(|index| u32::from(index >= 20)), false);
+        assert!(contradicted(&with_one, 1).iter().all(|&off| !off));
+    }
+
+    #[test]
+    fn releases_spread_around_the_ack_are_no_peak() {
+        let spread = Lock {
+            tolerance_ns: 2_000_000,
+            spread_ns: 1_000_000,
+            in_band: 8,
+            near: 24,
+            ..Lock::default()
+        };
+        let peak = Lock { spread_ns: 50_000, ..spread };
+        assert!(!spread.is_peak());
+        assert!(peak.is_peak());
+        assert!(Lock { near: 0, ..spread }.is_peak());
+    }
+}

@@ -1,0 +1,73 @@
+//! Retransmissions that were not needed: the receiver had the segment, and kept its ACK back for
+//! longer than the sender's retransmission timer runs (lwIP: up to 250 ms; Linux sends again after
+//! 200 ms). The copy draws the ACK, and the ACK frees what Nagle's algorithm held.
+
+use crate::judge::verdict::{CapturePoint, Finding};
+use crate::judge::{capture_point, known};
+use crate::track::wait::{Wait, fact};
+use crate::track::{Connection, Side};
+
+/// Does this sender's retransmission timer run out before the receiver's delayed-ACK timer, with
+/// nothing lost?
+///
+/// Beside the receiver both copies are seen to arrive. Elsewhere a loss is told by chance: it hits
+/// any segment, and few; a timer hits the one that a held segment waits for, and time and again, or
+/// the receiver is known to delay its ACKs for nearly as long as retransmission timers take.
+pub fn is_needless<'a>(
+    connection: &Connection,
+    side: Side,
+    waits: &[Wait],
+    held: impl Iterator<Item = &'a Wait>,
+) -> bool {
+    /// Fewer may be losses.
+    const LEAST: usize = 3;
+    /// No network that anybody uses loses so large a share.
+    const SHARE: usize = 4;
+    /// Linux' retransmission timer takes 200 ms at least (`TCP_RTO_MIN`).
+    const NEARLY_AS_LONG_NS: i64 = 150_000_000;
+    let beside_receiver = match side {
+        Side::Client => CapturePoint::Server,
+        Side::Server => CapturePoint::Client,
+    };
+    let receiver_rtt_ns = known(connection.half(side.other())).unwrap_or(0);
+    let (mut all, mut resent, mut longest_ns) = (0, 0, 0);
+    for wait in held {
+        all += 1;
+        match wait.is(fact::RESENT) {
+            true => resent += 1,
+            false => longest_ns = longest_ns.max(wait.ack_ns() - receiver_rtt_ns),
+        }
+    }
+    let often = resent >= LEAST && resent * SHARE >= all;
+    let counts = |wait: &&Wait| wait.is(fact::RESENT) && !wait.is(fact::LONGEST);
+    let over = waits.iter().filter(|wait| wait.by == side).filter(counts).count();
+    let nearly_all =
+        connection.half(side).rarest().retransmitted as usize * SHARE <= over * (SHARE + 1);
+    (nearly_all && (often || longest_ns >= NEARLY_AS_LONG_NS))
+        || capture_point(connection) == beside_receiver
+}
+
+/// Of a hold that a retransmission ended, and the waits within it, leaves one or the other in
+/// `findings`, those of one connection.
+pub fn drop_superseded(findings: &mut Vec<Finding>) {
+    if !findings.iter().any(|finding| finding.wait.is(fact::RESENT)) {
+        return;
+    }
+    // In the order of their ends; those of one sender do not overlap.
+    let holds = Side::BOTH.map(|side| {
+        let held = |finding: &&Finding| {
+            let wait = &finding.wait;
+            wait.by == side && wait.is(fact::RESENT) && finding.cause.is_stall()
+        };
+        findings.iter().filter(held).map(|finding| finding.wait).collect::<Vec<Wait>>()
+    });
+    let is_swallowed = |wait: &Wait| {
+        let holds = &holds[wait.by as usize];
+        let next = holds.partition_point(|hold| hold.to.frame < wait.to.frame);
+        holds.get(next).is_some_and(|hold| wait.is_within(hold))
+    };
+    findings.retain(|finding| match finding.wait.is(fact::RESENT) {
+        true => finding.cause.is_stall(),
+        false => !is_swallowed(&finding.wait),
+    });
+}

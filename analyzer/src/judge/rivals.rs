@@ -1,0 +1,167 @@
+//! What else could have made a sender wait, and what speaks against it: for people who must be
+//! convinced that a stall is one.
+
+use crate::judge::causes::Cause;
+use crate::judge::evidence::Ms;
+use crate::judge::verdict::{Confidence, Finding, Verdict};
+use crate::track::Side;
+use crate::track::wait::fact;
+
+/// Another explanation of a stall.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rival {
+    pub name: &'static str,
+    /// Does the capture exclude it?
+    pub ruled_out: bool,
+    /// One sentence without its full stop.
+    pub why: String,
+}
+
+/// The rivals of a stall, in the order in which people think of them.
+pub fn rivals(finding: &Finding, verdict: &Verdict) -> Vec<Rival> {
+    vec![
+        loss(finding),
+        window(finding, verdict),
+        congestion(finding, verdict),
+        program(finding, verdict),
+        late_ack(finding, verdict),
+        cork(finding),
+        closing(finding),
+    ]
+}
+
+fn loss(finding: &Finding) -> Rival {
+    let wait = &finding.wait;
+    let (from, to) = (wait.from.frame, wait.to.frame);
+    let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY | fact::RESENT);
+    let ruled_out = !repeated && !wait.is(fact::UNSEEN);
+    Rival {
+        name: "packet loss",
+        ruled_out,
+        why: match ruled_out {
+            true => format!("no byte was sent twice or is missing from frame {from} to {to}"),
+            false if wait.is(fact::RESENT) => format!(
+                "frame {from} was sent again before frame {to}; but beside the receiver it was seen \
+                 to arrive, or this happens to the segment before a held one time and again, and \
+                 to no other"
+            ),
+            false => format!("bytes were sent twice or are missing from frame {from} to {to}"),
+        },
+    }
+}
+
+fn window(finding: &Finding, verdict: &Verdict) -> Rival {
+    let wait = &finding.wait;
+    let open = !wait.has_any(fact::ZERO_WINDOW | fact::WINDOW_FULL);
+    let receiver = wait.by.other().name();
+    Rival {
+        name: "receiver's window closed or full",
+        ruled_out: open && verdict.handshake,
+        why: match (open, verdict.handshake) {
+            (true, true) => format!(
+                "the window that the {receiver} had announced had room for the {} bytes of frame {}",
+                wait.len, wait.to.frame
+            ),
+            (true, false) => format!(
+                "the {receiver} never announced a window of zero; how much room there was is not \
+                 known without the handshake"
+            ),
+            (false, _) => format!("the window of the {receiver} had no room"),
+        },
+    }
+}
+
+fn congestion(finding: &Finding, verdict: &Verdict) -> Rival {
+    let wait = &finding.wait;
+    let lock = &verdict.end(wait.by).detail().lock;
+    let ruled_out = !wait.is(fact::LARGE_FLIGHT);
+    Rival {
+        name: "congestion window",
+        ruled_out,
+        why: match ruled_out {
+            true => "less than ten full segments were in flight, which even a new connection may \
+                     send at once (RFC 6928)"
+                .to_owned(),
+            false => format!(
+                "more than ten full segments were in flight; but such waits end with a small \
+                 segment {} times and with a full-sized one {} times, and a congestion window \
+                 does not choose",
+                lock.small_after_window, lock.full_after_window
+            ),
+        },
+    }
+}
+
+fn program(finding: &Finding, verdict: &Verdict) -> Rival {
+    let wait = &finding.wait;
+    let lock = &verdict.end(wait.by).detail().lock;
+    let release = Ms(wait.release_ns());
+    let by_accident = (1.0 / lock.chance(wait)).round();
+    let ruled_out = finding.confidence == Confidence::Certain;
+    let why = match lock.in_band {
+        0 | 1 => format!(
+            "frame {} left {release} after an ACK, which a program cannot see; by accident that \
+             happens once in {by_accident}",
+            wait.to.frame
+        ),
+        times => format!(
+            "frame {} left {release} after an ACK, which a program cannot see; by accident that \
+             happens once in {by_accident}, and here it happened {times} times",
+            wait.to.frame
+        ),
+    };
+    Rival { name: "the program paused between its writes", ruled_out, why }
+}
+
+fn late_ack(finding: &Finding, verdict: &Verdict) -> Rival {
+    let wait = &finding.wait;
+    let receiver: Side = wait.by.other();
+    let delay = Ms(verdict.ack_delay_ns(wait));
+    let (name, why) = match (finding.cause, verdict.end(receiver).rtt_ns()) {
+        (Cause::NagleDelack, Some(rtt_ns)) => (
+            "slow network",
+            format!(
+                "the round trip to the {} takes {}; its ACK came {delay} later than that",
+                receiver.name(),
+                Ms(rtt_ns)
+            ),
+        ),
+        (Cause::NagleDelack, None) => {
+            ("slow network", format!("the round trip to the {} is not known", receiver.name()))
+        }
+        _ => (
+            "delayed ACK",
+            format!("the ACK came as soon as the round trip to the {} allows", receiver.name()),
+        ),
+    };
+    let measured = verdict.end(receiver).rtt_ns().is_some() && verdict.handshake;
+    Rival { name, ruled_out: measured, why }
+}
+
+fn cork(finding: &Finding) -> Rival {
+    let wait = &finding.wait;
+    Rival {
+        name: "TCP_CORK",
+        ruled_out: finding.confidence == Confidence::Certain,
+        why: format!(
+            "a corked socket sends its rest when it is uncorked or after 200 ms, not when an ACK \
+             comes; here it left {} after the ACK",
+            Ms(wait.release_ns())
+        ),
+    }
+}
+
+fn closing(finding: &Finding) -> Rival {
+    let wait = &finding.wait;
+    let ruled_out = !wait.has_any(fact::FIN | fact::ACK_FIN);
+    Rival {
+        name: "the connection was closing",
+        ruled_out,
+        why: match ruled_out {
+            true => {
+                format!("neither frame {} nor frame {} has FIN", wait.ack.frame, wait.to.frame)
+            }
+            false => format!("frame {} has FIN", wait.ack.frame),
+        },
+    }
+}

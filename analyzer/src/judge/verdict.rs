@@ -1,0 +1,201 @@
+//! What a scan says: of a wait, of an end, of a connection.
+
+use crate::judge::causes::Cause;
+use crate::judge::releases::Lock;
+use crate::judge::timers::Timer;
+use crate::judge::variant::Variant;
+use crate::track::wait::Wait;
+use crate::track::{Endpoint, Side};
+use serde::Serialize;
+use std::ops::AddAssign;
+use std::sync::LazyLock;
+
+/// How sure a stall is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    Possible,
+    Likely,
+    Certain,
+}
+
+impl Confidence {
+    pub const NAMES: [&'static str; 3] = ["possible", "likely", "certain"];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// Was Nagle's algorithm at work in a direction?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nagle {
+    On,
+    Off,
+    Unknown,
+}
+
+impl Nagle {
+    pub const NAMES: [&'static str; 3] = ["on", "off", "unknown"];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// Connections by the verdict on Nagle's algorithm on one side.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct NagleTotals {
+    pub on: u32,
+    pub off: u32,
+    pub unknown: u32,
+}
+
+impl NagleTotals {
+    /// Of one connection.
+    pub fn of(nagle: Nagle) -> Self {
+        let one = |verdict| u32::from(nagle == verdict);
+        Self { on: one(Nagle::On), off: one(Nagle::Off), unknown: one(Nagle::Unknown) }
+    }
+
+    pub fn connections(&self) -> u32 {
+        self.on + self.off + self.unknown
+    }
+}
+
+impl AddAssign for NagleTotals {
+    fn add_assign(&mut self, more: Self) {
+        self.on += more.on;
+        self.off += more.off;
+        self.unknown += more.unknown;
+    }
+}
+
+/// Where the capture was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CapturePoint {
+    Client,
+    Server,
+    Between,
+    Unknown,
+}
+
+impl CapturePoint {
+    pub const NAMES: [&'static str; 4] = ["client", "server", "between", "unknown"];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// A wait with its cause.
+#[derive(Debug, Clone, Copy)]
+pub struct Finding {
+    pub wait: Wait,
+    pub cause: Cause,
+    pub confidence: Confidence,
+}
+
+/// What is known of one end of a connection. Kept small: captures hold millions.
+#[derive(Debug, Clone)]
+pub struct End {
+    pub endpoint: Endpoint,
+    pub nagle: Nagle,
+    pub segments: u32,
+    pub bytes: u64,
+    /// Frames that prove the verdict on Nagle: two small segments in flight, or an ACK and what it
+    /// released.
+    pub proof: (u64, u64),
+    /// `i64::MAX` where it is not known.
+    pub(crate) rtt_ns: i64,
+    pub(crate) detail: Option<Box<Detail>>,
+}
+
+/// What there is to tell of few ends only.
+#[derive(Debug, Clone, Default)]
+pub struct Detail {
+    /// Which of Nagle's algorithms, and two frames that show it.
+    pub variant: Variant,
+    pub variant_proof: (u64, u64),
+    pub retransmitted: u32,
+    pub duplicated: u32,
+    pub reordered: u32,
+    pub unseen_bytes: u64,
+    /// How this host, as a receiver, delays its ACKs.
+    pub delayed_acks: Option<Timer>,
+    /// Of the releases of an end with waits.
+    pub lock: Lock,
+}
+
+impl End {
+    /// Round trip between the capture point and this host, in ns.
+    pub fn rtt_ns(&self) -> Option<i64> {
+        (self.rtt_ns != i64::MAX).then_some(self.rtt_ns)
+    }
+
+    pub fn detail(&self) -> &Detail {
+        static NONE: LazyLock<Detail> = LazyLock::new(Detail::default);
+        self.detail.as_deref().unwrap_or(&NONE)
+    }
+}
+
+/// One connection, judged.
+///
+/// Aligned as a connection is, so that the verdicts on many take the memory of the connections.
+#[derive(Debug, Clone)]
+#[repr(align(64))]
+pub struct Verdict {
+    pub id: u32,
+    /// Client, then server.
+    pub ends: [End; 2],
+    pub first_ns: i64,
+    pub last_ns: i64,
+    pub mss: u32,
+    pub mss_inferred: bool,
+    pub handshake: bool,
+    pub capture_point: CapturePoint,
+    pub exchanges: u32,
+    /// Sum of the latencies of all exchanges, in ns.
+    pub latency_ns: i64,
+    /// Latency of the first exchange in ns, and the frame in which it ended.
+    pub first_exchange: Option<(i64, u64)>,
+    pub stalls: u32,
+    pub stalled_ns: i64,
+    /// The part of it that lies within exchanges.
+    pub exchanges_stalled_ns: i64,
+}
+
+impl Verdict {
+    pub fn end(&self, side: Side) -> &End {
+        &self.ends[side as usize]
+    }
+
+    pub fn rtt_ns(&self) -> Option<i64> {
+        Some(self.ends[0].rtt_ns()? + self.ends[1].rtt_ns()?)
+    }
+
+    /// How long the receiver sat on the ACK of a wait, in ns; 0 where there is none.
+    pub fn ack_delay_ns(&self, wait: &Wait) -> i64 {
+        wait.ack_delay_ns(self.end(wait.acknowledged_by()).rtt_ns())
+    }
+
+    /// Mean latency of the exchanges, as measured.
+    pub fn mean_latency_ns(&self) -> Option<i64> {
+        (self.exchanges > 0).then(|| self.latency_ns / i64::from(self.exchanges))
+    }
+
+    /// Mean latency of the exchanges, had the stalls in them not happened.
+    pub fn mean_latency_without_stalls_ns(&self) -> Option<i64> {
+        let rest_ns = (self.latency_ns - self.exchanges_stalled_ns).max(0);
+        (self.exchanges > 0).then(|| rest_ns / i64::from(self.exchanges))
+    }
+
+    /// Can a stall be told from its absence? That takes data, and frames of both directions.
+    pub fn is_conclusive(&self) -> bool {
+        self.ends.iter().all(|end| end.segments > 0) && self.ends.iter().any(|end| end.bytes > 0)
+    }
+
+    /// Was traffic of one direction only captured?
+    pub fn is_one_sided(&self) -> bool {
+        self.ends.iter().any(|end| end.segments == 0) && self.ends.iter().any(|end| end.bytes > 0)
+    }
+}

@@ -1,0 +1,190 @@
+//! Columns, from what a function says of each row.
+
+use crate::judge::evidence::ms;
+use crate::track::Side;
+use std::thread;
+
+/// One column of a table. A category is stored as an index into its names.
+pub enum Column {
+    Integers(Vec<i64>),
+    Floats(Vec<f64>),
+    Flags(Vec<bool>),
+    Texts(Vec<String>),
+    Categories(Vec<u8>, Vec<&'static str>),
+}
+
+/// Columns in their order, by name.
+pub type Table = Vec<(&'static str, Column)>;
+
+/// Rows in blocks, some of which the table keeps: so many of the first half of the blocks, and so many
+/// of the second.
+pub struct Halves<'a, T> {
+    pub blocks: Vec<&'a [T]>,
+    pub kept: [usize; 2],
+}
+
+impl<'a, T: Sync> Halves<'a, T> {
+    /// Keeps all rows of `blocks`.
+    pub fn all(blocks: Vec<&'a [T]>) -> Self {
+        let rows = |blocks: &[&[T]]| blocks.iter().map(|block| block.len()).sum();
+        let (first, second) = blocks.split_at(blocks.len() / 2);
+        let kept = [rows(first), rows(second)];
+        Self { blocks, kept }
+    }
+
+    /// The table of all rows, each half of it written by a thread of its own: most of the time goes
+    /// into memory that is touched for the first time.
+    pub fn table(&self, of_block: impl Fn(&[T]) -> Table + Sync) -> Table {
+        if let [block] = self.blocks[..] {
+            return of_block(block);
+        }
+        let [first_rows, second_rows] = self.kept;
+        let mut whole = of_block(&[]);
+        for (_, column) in &mut whole {
+            *column = column.zeros(first_rows + second_rows);
+        }
+        let halves = whole.iter_mut().map(|(_, column)| column.split_at_mut(first_rows));
+        let (first_half, second_half): (Vec<_>, Vec<_>) = halves.unzip();
+        let (first_blocks, second_blocks) = self.blocks.split_at(self.blocks.len() / 2);
+        thread::scope(|scope| {
+            scope.spawn(|| write(second_half, second_blocks, &of_block));
+            write(first_half, first_blocks, &of_block);
+        });
+        whole
+    }
+}
+
+/// Writes the rows of `blocks` into `columns`.
+fn write<T>(mut columns: Vec<Rows<'_>>, blocks: &[&[T]], of_block: &impl Fn(&[T]) -> Table) {
+    for block in blocks {
+        for (rows, (_, column)) in columns.iter_mut().zip(of_block(block)) {
+            rows.write(column);
+        }
+    }
+}
+
+/// Rows of a column that are not written yet.
+enum Rows<'a> {
+    Integers(&'a mut [i64]),
+    Floats(&'a mut [f64]),
+    Flags(&'a mut [bool]),
+    Texts(&'a mut [String]),
+    Categories(&'a mut [u8]),
+}
+
+impl Column {
+    /// A column of the same kind, with so many rows that are still to be written.
+    fn zeros(&self, rows: usize) -> Self {
+        match self {
+            Self::Integers(_) => Self::Integers(vec![0; rows]),
+            Self::Floats(_) => Self::Floats(vec![0.0; rows]),
+            Self::Flags(_) => Self::Flags(vec![false; rows]),
+            Self::Texts(_) => Self::Texts(vec![String::new(); rows]),
+            Self::Categories(_, names) => Self::Categories(vec![0; rows], names.clone()),
+        }
+    }
+
+    fn split_at_mut(&mut self, at: usize) -> (Rows<'_>, Rows<'_>) {
+        fn parts<'a, T>(
+            values: &'a mut [T],
+            at: usize,
+            rows: fn(&'a mut [T]) -> Rows<'a>,
+        ) -> (Rows<'a>, Rows<'a>) {
+            let (first, second) = values.split_at_mut(at);
+            (rows(first), rows(second))
+        }
+        match self {
+            Self::Integers(values) => parts(values, at, Rows::Integers),
+            Self::Floats(values) => parts(values, at, Rows::Floats),
+            Self::Flags(values) => parts(values, at, Rows::Flags),
+            Self::Texts(values) => parts(values, at, Rows::Texts),
+            Self::Categories(values, _) => parts(values, at, Rows::Categories),
+        }
+    }
+}
+
+impl Rows<'_> {
+    /// Writes the next rows, those of a column of the same kind.
+    fn write(&mut self, next: Column) {
+        match (self, next) {
+            (Self::Integers(rows), Column::Integers(next)) => fill(rows, next),
+            (Self::Floats(rows), Column::Floats(next)) => fill(rows, next),
+            (Self::Flags(rows), Column::Flags(next)) => fill(rows, next),
+            (Self::Texts(rows), Column::Texts(next)) => fill(rows, next),
+            (Self::Categories(rows), Column::Categories(next, _)) => fill(rows, next),
+            _ => unreachable!("the same function made both"),
+        }
+    }
+}
+
+/// Moves `values` to the first `rows`, and leaves the others.
+///
+/// # Panics
+/// There are more values than rows: a table whose rows were miscounted is wrong throughout.
+#[expect(clippy::mut_mut, reason = "what is written goes from the slice")]
+fn fill<T>(rows: &mut &mut [T], values: Vec<T>) {
+    let (next, rest) = std::mem::take(rows).split_at_mut(values.len());
+    *rows = rest;
+    next.iter_mut().zip(values).for_each(|(row, value)| *row = value);
+}
+
+pub fn integers<T>(rows: &[T], value: impl Fn(&T) -> u64) -> Column {
+    Column::Integers(rows.iter().map(|row| value(row) as i64).collect())
+}
+
+pub fn times<T>(rows: &[T], value: impl Fn(&T) -> i64) -> Column {
+    Column::Integers(rows.iter().map(value).collect())
+}
+
+pub fn floats<T>(rows: &[T], value: impl Fn(&T) -> f64) -> Column {
+    Column::Floats(rows.iter().map(value).collect())
+}
+
+pub fn durations<T>(rows: &[T], value_ns: impl Fn(&T) -> i64) -> Column {
+    Column::Floats(rows.iter().map(|row| ms(value_ns(row))).collect())
+}
+
+/// Unknown durations are NaN.
+pub fn maybe<T>(rows: &[T], value_ns: impl Fn(&T) -> Option<i64>) -> Column {
+    Column::Floats(rows.iter().map(|row| value_ns(row).map_or(f64::NAN, ms)).collect())
+}
+
+pub fn texts<T>(rows: &[T], value: impl Fn(&T) -> String) -> Column {
+    Column::Texts(rows.iter().map(value).collect())
+}
+
+/// `index` is that of a name.
+pub fn categories<T>(rows: &[T], names: Vec<&'static str>, index: impl Fn(&T) -> u8) -> Column {
+    Column::Categories(rows.iter().map(index).collect(), names)
+}
+
+pub fn sides<T>(rows: &[T], value: impl Fn(&T) -> Side) -> Column {
+    categories(rows, Side::BOTH.map(Side::name).to_vec(), |row| value(row) as u8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: &[u32]) -> Table {
+        let kept: Vec<u32> = rows.iter().copied().filter(|row| row.is_multiple_of(3)).collect();
+        let name = |row: &u32| row.to_string();
+        vec![("row", integers(&kept, |row| u64::from(*row))), ("name", texts(&kept, name))]
+    }
+
+    #[test]
+    fn two_threads_write_what_one_would() {
+        let all: Vec<u32> = (0..1000).collect();
+        for size in [1, 7, 500, 999, 1000] {
+            let blocks: Vec<&[u32]> = all.chunks(size).collect();
+            let first = (blocks.len() / 2 * size).div_ceil(3);
+            let whole = Halves { blocks, kept: [first, 334 - first] }.table(table);
+            let [(_, Column::Integers(rows)), (_, Column::Texts(names))] = &whole[..] else {
+                panic!("other columns");
+            };
+            let expected = || all.iter().filter(|row| row.is_multiple_of(3));
+            assert!(rows.iter().copied().eq(expected().map(|&row| i64::from(row))));
+            assert!(names.iter().eq(expected().map(u32::to_string).collect::<Vec<_>>().iter()));
+        }
+    }
+}

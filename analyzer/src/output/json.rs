@@ -1,0 +1,151 @@
+//! `-o result.json`: the output contract, schema `nagle-scan/1`.
+//!
+//! Times are integers in ns since the epoch, durations float ms. Names are stable; fields may be
+//! added. Of more connections than anyone reads, those that show nothing are only counted, in
+//! `summary.connections_not_listed`; of more stalls than anyone reads, the first of each connection
+//! are explained in `evidence`, the others counted in `summary.evidence_not_listed`.
+
+use super::create;
+use super::listed::{not_explained, not_listed};
+use super::parts::parts;
+use crate::capture::error::ScanError;
+use crate::capture::link;
+use crate::judge::evidence::ms;
+use crate::result::both_cores::in_order;
+use crate::result::scan::Scan;
+use crate::result::servers::{ServerRow, servers};
+use crate::result::summary::warnings;
+use crate::result::totals::Outcome;
+use crate::track::reader::CaptureSummary;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Everything but the connections, as one JSON object.
+pub fn json_head(scan: &Scan) -> String {
+    serde_json::to_string(&Head::new(scan)).unwrap_or_default()
+}
+
+/// Writes `scan` to `path` as JSON, with the members of `extra`, a JSON object, before the
+/// connections.
+///
+/// # Errors
+/// `path` cannot be written.
+pub fn write_json(scan: &Scan, extra: Option<&str>, path: &str) -> Result<(), ScanError> {
+    let mut writer = create(path)?;
+    write_document(scan, extra, &mut writer).map_err(|error| ScanError::unwritable(path, &error))
+}
+
+fn write_document(scan: &Scan, extra: Option<&str>, writer: &mut impl Write) -> io::Result<()> {
+    let head = serde_json::to_string(&Head::new(scan))?;
+    // The object stays open for more members.
+    writer.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;
+    if let Some(members) = extra.and_then(|object| object.strip_prefix('{')?.strip_suffix('}')) {
+        write!(writer, ",{members}")?;
+    }
+    writer.write_all(b",\"connections\":[")?;
+    write_connections(scan, writer)?;
+    writer.write_all(b"]}\n")?;
+    writer.flush()
+}
+
+/// Writes the connections in their order, separated by commas.
+fn write_connections(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
+    let parts = parts(scan);
+    // Each member of an array begins with a comma, which the first must not have.
+    let mut is_empty = true;
+    in_order(
+        parts.len(),
+        |part| parts[part].serialized(scan),
+        |bytes| {
+            let bytes = bytes?;
+            let begin = usize::from(is_empty && bytes.first() == Some(&b','));
+            is_empty = bytes.last().map_or(is_empty, |&last| last == b'[');
+            writer.write_all(&bytes[begin..])
+        },
+    )
+}
+
+/// Everything but the connections.
+#[derive(Serialize)]
+struct Head<'a> {
+    schema: &'static str,
+    anonymized: Option<&'static str>,
+    captures: Vec<JsonCapture<'a>>,
+    summary: JsonSummary,
+    servers: Vec<ServerRow>,
+}
+
+#[derive(Serialize)]
+struct JsonCapture<'a> {
+    path: &'a str,
+    packets: u64,
+    bytes: u64,
+    link_type: Option<String>,
+    first_ns: i64,
+    last_ns: i64,
+    first_frame: u64,
+    complete: bool,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct JsonSummary {
+    connections: u64,
+    connections_not_listed: u64,
+    tcp_packets: u64,
+    affected_connections: u64,
+    stalls: u64,
+    stalled_ms: f64,
+    evidence_not_listed: u64,
+    verdict: Outcome,
+    exchanges: u64,
+    waits_not_listed: u64,
+    waits_not_listed_ms: f64,
+}
+
+impl<'a> Head<'a> {
+    fn new(scan: &'a Scan) -> Self {
+        Self {
+            schema: "nagle-scan/1",
+            anonymized: scan.anonymized,
+            captures: scan.captures.iter().map(JsonCapture::new).collect(),
+            summary: JsonSummary::new(scan),
+            servers: servers(scan, usize::MAX),
+        }
+    }
+}
+
+impl<'a> JsonCapture<'a> {
+    fn new(capture: &'a CaptureSummary) -> Self {
+        Self {
+            path: &capture.path,
+            packets: capture.packets,
+            bytes: capture.bytes,
+            link_type: capture.link_type.map(link::name),
+            first_ns: capture.first_ns,
+            last_ns: capture.last_ns,
+            first_frame: capture.first_frame,
+            complete: capture.is_complete(),
+            warnings: warnings(capture),
+        }
+    }
+}
+
+impl JsonSummary {
+    fn new(scan: &Scan) -> Self {
+        let totals = &scan.totals;
+        Self {
+            connections: scan.connections,
+            connections_not_listed: not_listed(scan),
+            tcp_packets: scan.tcp_packets(),
+            affected_connections: totals.affected_connections,
+            stalls: totals.stalls,
+            stalled_ms: ms(totals.stalled_ns),
+            evidence_not_listed: not_explained(scan),
+            verdict: totals.outcome(),
+            exchanges: totals.exchanges,
+            waits_not_listed: scan.unlisted_waits,
+            waits_not_listed_ms: ms(scan.unlisted_wait_ns),
+        }
+    }
+}

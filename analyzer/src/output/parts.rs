@@ -1,0 +1,110 @@
+//! The connections of a result in parts of about the same size, which are serialised on both cores.
+
+use super::connection::connection as head;
+use super::listed::{explained, is_listed};
+use super::rows;
+use crate::result::scan::Scan;
+use std::io;
+use std::ops::Range;
+
+/// Rows and connections in a part: enough to make the hand-over cheap.
+const MOST: usize = 1024;
+/// What a stall takes, in bytes; nothing else takes more.
+const ROW_LEN: usize = 768;
+
+/// What is serialised at once.
+pub enum Part {
+    /// Connections as a whole, those that are listed.
+    Connections(Range<usize>),
+    /// A connection with many rows: what comes before them,
+    Open(usize),
+    /// some of its findings, of which the stalls are written, the first so many of all explained,
+    Stalls(usize, Range<usize>, usize),
+    /// what comes between stalls and waits,
+    Between,
+    /// some of its findings, of which the others are written,
+    Waits(usize, Range<usize>),
+    /// and the end.
+    Close,
+}
+
+/// All listed connections of `scan`, in order.
+pub fn parts(scan: &Scan) -> Vec<Part> {
+    let mut parts = Vec::new();
+    let (mut begin, mut size) = (0, 0);
+    for index in 0..scan.verdicts.len() {
+        let rows = scan.findings_of(index).len();
+        if size + rows >= MOST {
+            parts.push(Part::Connections(begin..index));
+            (begin, size) = (index, 0);
+        }
+        if rows >= MOST {
+            parts.extend(of_one(index, rows, explained(scan, index)));
+            begin = index + 1;
+        } else {
+            size += usize::from(is_listed(scan, index)) + rows;
+        }
+    }
+    parts.push(Part::Connections(begin..scan.verdicts.len()));
+    parts
+}
+
+/// A connection with many rows.
+fn of_one(index: usize, rows: usize, explained: usize) -> impl Iterator<Item = Part> {
+    let blocks = move || (0..rows).step_by(MOST).map(move |at| at..(at + MOST).min(rows));
+    let stalls = blocks().map(move |block| Part::Stalls(index, block, explained));
+    let waits = blocks().map(move |block| Part::Waits(index, block));
+    let open = std::iter::once(Part::Open(index));
+    open.chain(stalls).chain([Part::Between]).chain(waits).chain([Part::Close])
+}
+
+impl Part {
+    /// As JSON; a comma comes before what is a member of an array, even the first.
+    ///
+    /// # Errors
+    /// A number cannot be written.
+    pub fn serialized(&self, scan: &Scan) -> io::Result<Vec<u8>> {
+        let mut out = Vec::with_capacity(MOST * ROW_LEN);
+        match self {
+            Self::Connections(indices) => {
+                for index in indices.clone().filter(|&index| is_listed(scan, index)) {
+                    connection(&mut out, scan, index)?;
+                }
+            }
+            Self::Open(index) => open(&mut out, scan, *index)?,
+            Self::Stalls(index, block, explained) => {
+                let findings = &scan.findings_of(*index)[block.clone()];
+                let explained = explained.saturating_sub(block.start);
+                rows::stalls(&mut out, findings, explained, &scan.verdicts[*index])?;
+            }
+            Self::Between => out.extend_from_slice(BETWEEN),
+            Self::Waits(index, block) => {
+                rows::waits(&mut out, &scan.findings_of(*index)[block.clone()])?;
+            }
+            Self::Close => out.extend_from_slice(CLOSE),
+        }
+        Ok(out)
+    }
+}
+
+const BETWEEN: &[u8] = br#"],"waits":["#;
+const CLOSE: &[u8] = b"]}";
+
+/// All of a connection.
+fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) -> io::Result<()> {
+    let (findings, verdict) = (scan.findings_of(index), &scan.verdicts[index]);
+    open(out, scan, index)?;
+    rows::stalls(out, findings, explained(scan, index), verdict)?;
+    out.extend_from_slice(BETWEEN);
+    rows::waits(out, findings)?;
+    out.extend_from_slice(CLOSE);
+    Ok(())
+}
+
+/// What comes before the rows.
+fn open(out: &mut Vec<u8>, scan: &Scan, index: usize) -> io::Result<()> {
+    out.push(b',');
+    head(out, &scan.verdicts[index])?;
+    out.extend_from_slice(br#","stalls":["#);
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Frames as Python sees them: read again by number, cut and anonymised.
+
+use crate::frames::excerpt::{self, Wanted};
+use crate::frames::{self, Excerpt, Policy};
+use crate::result::anonymize::{Anonymizer, KEY_LEN};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// A captured TCP segment; times in ns.
+#[pyclass(frozen)]
+pub struct FrameRow {
+    excerpt: Excerpt,
+}
+
+#[pymethods]
+impl FrameRow {
+    #[getter]
+    fn frame(&self) -> u64 {
+        self.excerpt.frame
+    }
+
+    #[getter]
+    fn time_ns(&self) -> i64 {
+        self.excerpt.time_ns
+    }
+
+    #[getter]
+    fn wire_len(&self) -> u32 {
+        self.excerpt.wire_len
+    }
+
+    #[getter]
+    fn link_type(&self) -> u32 {
+        self.excerpt.link_type
+    }
+
+    #[getter]
+    fn data<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.excerpt.data)
+    }
+
+    #[getter]
+    fn payload_at(&self) -> usize {
+        self.excerpt.payload_at
+    }
+
+    #[getter]
+    fn payload_len(&self) -> u32 {
+        self.excerpt.payload_len
+    }
+}
+
+/// Which frames of a connection to show.
+#[pyclass(frozen, get_all)]
+pub struct ShownRow {
+    pub connection: u32,
+    /// Frame number, and how many frames of the connection there are up to it.
+    pub frames: Vec<(u64, u64)>,
+    /// Frames of the connection in the capture.
+    pub of: u64,
+}
+
+/// The scheme under `key`.
+///
+/// # Errors
+/// The scheme refuses the key.
+pub fn anonymizer(key: [u8; KEY_LEN]) -> PyResult<Anonymizer> {
+    Anonymizer::new(key)
+        .ok_or_else(|| PyValueError::new_err("the two halves of the key must differ"))
+}
+
+/// Reads the captures again for the frames with these numbers. Without `payload` they are cut
+/// behind the TCP header, with a `key` their addresses are encrypted.
+#[pyfunction]
+fn read_frames(
+    py: Python<'_>,
+    paths: Vec<String>,
+    numbers: Vec<u64>,
+    payload: bool,
+    key: Option<[u8; KEY_LEN]>,
+) -> PyResult<Vec<FrameRow>> {
+    let anonymizer = key.map(anonymizer).transpose()?;
+    let policy = Policy { payload, anonymizer: anonymizer.as_ref() };
+    let excerpts = py.detach(|| frames::read(&paths, &numbers, policy))?;
+    Ok(excerpts.into_iter().map(|excerpt| FrameRow { excerpt }).collect())
+}
+
+/// Reads the captures again for the frames to show of connections: (id, first and last frame of
+/// each stall).
+#[pyfunction]
+fn choose_frames(
+    py: Python<'_>,
+    paths: Vec<String>,
+    filter: Option<String>,
+    wanted: Vec<(u32, Vec<(u64, u64)>)>,
+) -> PyResult<Vec<ShownRow>> {
+    let mut wanted: Vec<Wanted> =
+        wanted.into_iter().map(|(connection, spans)| Wanted { connection, spans }).collect();
+    for one in &mut wanted {
+        one.spans.sort_unstable();
+    }
+    let shown = py.detach(|| excerpt::choose(&paths, filter.as_deref(), &wanted))?;
+    Ok(shown
+        .into_iter()
+        .map(|row| ShownRow { connection: row.connection, frames: row.frames, of: row.of })
+        .collect())
+}
+
+/// Adds what this file defines to the Python module.
+///
+/// # Errors
+/// Python's own.
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<FrameRow>()?;
+    module.add_class::<ShownRow>()?;
+    module.add_function(wrap_pyfunction!(read_frames, module)?)?;
+    module.add_function(wrap_pyfunction!(choose_frames, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,72 @@
+//! A connection as Python sees it.
+
+use crate::judge::evidence::ms;
+use crate::judge::verdict::{Finding, Verdict};
+use crate::track::Side;
+use pyo3::prelude::*;
+
+/// A connection as reports name it; durations in ms.
+#[pyclass(frozen, get_all)]
+pub struct ConnectionRow {
+    pub id: u32,
+    pub client: String,
+    pub server: String,
+    pub client_nagle: &'static str,
+    pub server_nagle: &'static str,
+    pub stalls: u32,
+    pub stalled_ms: f64,
+    pub client_stalls: u32,
+    pub server_stalls: u32,
+    pub exchanges: u32,
+    pub mean_latency_ms: Option<f64>,
+    pub predicted_latency_ms: Option<f64>,
+    pub first_latency_ms: Option<f64>,
+    pub first_exchange_stalled: bool,
+    pub rtt_ms: Option<f64>,
+    pub client_rtt_ms: Option<f64>,
+    pub server_rtt_ms: Option<f64>,
+    pub capture_point: &'static str,
+    pub mss: u32,
+    pub mss_inferred: bool,
+    pub handshake: bool,
+    pub conclusive: bool,
+    pub first_ns: i64,
+    pub last_ns: i64,
+}
+
+impl ConnectionRow {
+    pub fn new(verdict: &Verdict, findings: &[Finding]) -> Self {
+        let by = |side: Side| {
+            findings.iter().filter(|row| row.cause.is_stall() && row.wait.by == side).count() as u32
+        };
+        let first_end = verdict.first_exchange.map_or(0, |(_, frame)| frame);
+        Self {
+            id: verdict.id,
+            client: verdict.end(Side::Client).endpoint.to_string(),
+            server: verdict.end(Side::Server).endpoint.to_string(),
+            client_nagle: verdict.end(Side::Client).nagle.name(),
+            server_nagle: verdict.end(Side::Server).nagle.name(),
+            stalls: verdict.stalls,
+            stalled_ms: ms(verdict.stalled_ns),
+            client_stalls: by(Side::Client),
+            server_stalls: by(Side::Server),
+            exchanges: verdict.exchanges,
+            mean_latency_ms: verdict.mean_latency_ns().map(ms),
+            predicted_latency_ms: verdict.mean_latency_without_stalls_ns().map(ms),
+            first_latency_ms: verdict.first_exchange.map(|(latency_ns, _)| ms(latency_ns)),
+            first_exchange_stalled: findings
+                .iter()
+                .any(|row| row.cause.is_stall() && row.wait.to.frame <= first_end),
+            rtt_ms: verdict.rtt_ns().map(ms),
+            client_rtt_ms: verdict.end(Side::Client).rtt_ns().map(ms),
+            server_rtt_ms: verdict.end(Side::Server).rtt_ns().map(ms),
+            capture_point: verdict.capture_point.name(),
+            mss: verdict.mss,
+            mss_inferred: verdict.mss_inferred,
+            handshake: verdict.handshake,
+            conclusive: verdict.is_conclusive(),
+            first_ns: verdict.first_ns,
+            last_ns: verdict.last_ns,
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! How a sender cuts its messages: what its stalls have in common.
+
+use crate::judge::median;
+use crate::judge::verdict::Verdict;
+use crate::track::Side;
+use crate::track::wait::{Wait, fact};
+
+/// As many frames as are worth a second look at the capture.
+const FRAMES: usize = 3;
+
+/// Typical lengths in bytes, and where to look.
+#[derive(Debug, Clone, Default)]
+pub struct Pieces {
+    pub unacked_len: u32,
+    pub held_len: u32,
+    /// Is most of what was unacknowledged full-sized? Then the held segment may be the tail of the
+    /// same write.
+    pub unacked_full_sized: bool,
+    /// Frames of the first unacknowledged segments.
+    pub frames: Vec<u64>,
+    /// The frame that ended a server's first reply: what comes later need not say whose it is.
+    pub first_reply: Option<u64>,
+}
+
+/// The pieces while the stalls come in.
+pub struct PieceCounter {
+    unacked_lens: Vec<u32>,
+    held_lens: Vec<u32>,
+    full_sized: usize,
+    frames: Vec<u64>,
+    first_reply: Option<u64>,
+}
+
+impl PieceCounter {
+    /// For the stalls of `sender`, the first of them on the connection of `verdict`.
+    pub fn new(verdict: &Verdict, sender: Side) -> Self {
+        let replies = sender == Side::Server;
+        Self {
+            unacked_lens: Vec::new(),
+            held_lens: Vec::new(),
+            full_sized: 0,
+            frames: Vec::with_capacity(FRAMES + 1),
+            first_reply: verdict.first_exchange.filter(|_| replies).map(|(_, frame)| frame),
+        }
+    }
+
+    pub fn add(&mut self, stall: &Wait) {
+        self.unacked_lens.push(stall.unacked_len);
+        self.held_lens.push(stall.len);
+        self.full_sized += usize::from(!stall.is(fact::UNACKED_SMALL));
+        let frame = stall.from.frame;
+        if self.frames.len() < FRAMES || self.frames.last().is_some_and(|&last| frame < last) {
+            self.frames.push(frame);
+            self.frames.sort_unstable();
+            self.frames.truncate(FRAMES);
+        }
+    }
+
+    pub fn total(mut self) -> Pieces {
+        Pieces {
+            unacked_full_sized: 2 * self.full_sized > self.held_lens.len(),
+            unacked_len: median::lower(&mut self.unacked_lens).unwrap_or(0),
+            held_len: median::lower(&mut self.held_lens).unwrap_or(0),
+            frames: self.frames,
+            first_reply: self.first_reply,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! One pass over captures: frames to connections to verdicts.
+
+use crate::capture::error::ScanError;
+use crate::capture::progress::Progress;
+use crate::decode::Header;
+use crate::judge::verdict::Finding;
+use crate::result::findings::Findings;
+use crate::result::judging::judge_all;
+use crate::result::servers::{ServerExchanges, without_stalls};
+use crate::result::totals::Totals;
+use crate::result::verdicts::Verdicts;
+use crate::track::batch::Batch;
+use crate::track::clock::Clocks;
+use crate::track::reader::{self, CaptureSummary};
+use crate::track::tracker::{Tracked, Tracker};
+use crate::track::{Connection, Exchange, Mark, Share, Side};
+use std::array;
+use std::sync::Arc;
+
+/// Two: with more than a block of connections, the reader's thread can help out at one while the other
+/// thread is at the other. So both cores of a small machine have work, whichever of reading and tracking
+/// takes longer.
+const TRACKERS: usize = 2;
+
+/// What to read and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub filter: Option<String>,
+    pub min_wait_ns: i64,
+    /// Keep each exchange (they grow with the packets), not only their sums.
+    pub exchanges: bool,
+}
+
+/// Everything a scan found.
+#[derive(Clone)]
+pub struct Scan {
+    pub captures: Vec<CaptureSummary>,
+    /// The scheme under which its addresses were replaced, if they were.
+    pub anonymized: Option<&'static str>,
+    /// How many connections there are.
+    pub connections: u64,
+    /// On each of them, in the order of their numbers; those of a port scan are left out, which were
+    /// refused or never answered.
+    pub verdicts: Verdicts,
+    /// Of each of them.
+    pub findings: Findings,
+    pub exchanges: Option<Vec<Exchange>>,
+    pub servers: Vec<ServerExchanges>,
+    pub totals: Totals,
+    /// Waits beyond what is listed: count and sum in ns.
+    pub unlisted_waits: u64,
+    pub unlisted_wait_ns: i64,
+}
+
+impl Scan {
+    fn new(captures: Vec<CaptureSummary>, tracked: Tracked) -> Self {
+        let Tracked { connections, pieces, servers, exchanges, .. } = tracked;
+        let judged = judge_all(pieces, servers.len(), &Clocks::of(&captures));
+        Self {
+            captures,
+            anonymized: None,
+            connections,
+            verdicts: judged.verdicts,
+            findings: judged.findings,
+            exchanges,
+            servers: without_stalls(servers, judged.servers),
+            totals: judged.totals,
+            unlisted_waits: tracked.unlisted_waits,
+            unlisted_wait_ns: tracked.unlisted_wait_ns,
+        }
+    }
+
+    /// How many connections of a port scan are not listed.
+    pub fn connections_not_listed(&self) -> u64 {
+        self.connections - self.verdicts.len() as u64
+    }
+
+    pub fn tcp_packets(&self) -> u64 {
+        self.captures.iter().map(|capture| capture.tcp_packets).sum()
+    }
+
+    /// How many of the first so many findings are stalls.
+    pub fn stalls_before(&self, findings: usize) -> usize {
+        let (whole, rest) = self.findings.split(findings);
+        let of_whole = self.verdicts.iter().take(whole).map(|verdict| verdict.stalls as usize);
+        of_whole.sum::<usize>() + rest.iter().filter(|row| row.cause.is_stall()).count()
+    }
+
+    /// Indices of the connections with a stall.
+    pub fn affected(&self) -> impl Iterator<Item = usize> {
+        // What has no finding, as most of very many have none, is not looked at.
+        let found = (0..self.verdicts.len()).filter(|&index| !self.findings_of(index).is_empty());
+        found.filter(|&index| self.verdicts[index].stalls > 0)
+    }
+
+    /// The findings of the connection with this index.
+    pub fn findings_of(&self, connection: usize) -> &[Finding] {
+        self.findings.of(connection)
+    }
+}
+
+/// Scans `paths` as one logical capture, in the order of their first frames.
+///
+/// # Errors
+/// An input cannot be read at all, or the filter cannot be compiled. Damage further on is no
+/// error: what came before it is analysed, and the capture's summary tells.
+pub fn scan(
+    paths: &[String],
+    options: &Options,
+    progress: &Arc<Progress>,
+) -> Result<Scan, ScanError> {
+    let mut trackers: [Tracker; TRACKERS] = array::from_fn(|tracker| {
+        let share = Share { tracker, of: TRACKERS };
+        Tracker::new(share, options.min_wait_ns, options.exchanges)
+    });
+    let takes = trackers
+        .each_mut()
+        .map(|tracker| |batch: &Batch| tracker.take(batch, &mut |_, _, _, _| {}));
+    let captures = reader::read_all(paths, options.filter.as_deref(), progress, takes)?;
+    Ok(Scan::new(captures, Tracked::by(trackers)))
+}
+
+/// A segment of one connection, as read again for a timeline.
+#[derive(Debug, Clone, Copy)]
+pub struct TrackedSegment {
+    pub mark: Mark,
+    pub by: Side,
+    pub header: Header,
+    /// Stream offset of the first payload byte.
+    pub rel_seq: u64,
+    /// The window it advertises in bytes, where the scale is known.
+    pub window: Option<u32>,
+}
+
+/// Reads the captures again for the segments of one connection.
+///
+/// # Errors
+/// As [`scan`].
+pub fn segments(
+    paths: &[String],
+    filter: Option<&str>,
+    connection: u32,
+    progress: &Arc<Progress>,
+) -> Result<Vec<TrackedSegment>, ScanError> {
+    let mut found = Vec::new();
+    let mut tracker = Tracker::new(Share::WHOLE, i64::MAX, false);
+    let mut keep = |at: &Connection, by: Side, header: &Header, mark: Mark| {
+        if at.id == connection {
+            let rel_seq = at.rel_seq(by, header);
+            let window = at.half(by).window_of(header);
+            found.push(TrackedSegment { mark, by, header: *header, rel_seq, window });
+        }
+    };
+    reader::read_all(paths, filter, progress, [|batch: &Batch| tracker.take(batch, &mut keep)])?;
+    Ok(found)
+}
+
+/// Reads the captures again and shows the connection of each segment, and where it was captured.
+///
+/// # Errors
+/// As [`scan`].
+pub fn each_segment(
+    paths: &[String],
+    filter: Option<&str>,
+    mut see: impl FnMut(u32, Mark) + Send,
+) -> Result<(), ScanError> {
+    let mut tracker = Tracker::new(Share::WHOLE, i64::MAX, false);
+    let mut tell = |at: &Connection, _: Side, _: &Header, mark: Mark| see(at.id, mark);
+    let unseen = Arc::new(Progress::default());
+    reader::read_all(paths, filter, &unseen, [|batch: &Batch| tracker.take(batch, &mut tell)])?;
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! Allocations follow connections and findings, never packets.
+
+use crate::capture::Capture;
+use crate::capture::link;
+use crate::capture::progress::Progress;
+use crate::decode;
+use crate::track::Share;
+use crate::track::batch::Batch;
+use crate::track::reader::read_all;
+use crate::track::tracker::Tracker;
+use allocation_counter::measure;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Frames of one request and its answer.
+const FRAMES: u32 = 2;
+const PAYLOAD_LEN: u32 = 100;
+
+/// An Ethernet frame of the conversation; each segment acknowledges all before it.
+fn frame(from_client: bool, round: u32, client_port: u16) -> Vec<u8> {
+    let sent = |rounds: u32| 1 + rounds * PAYLOAD_LEN;
+    let (ports, addresses, seq, ack) = match from_client {
+        true => ([client_port, 80], [[10, 0, 0, 1], [10, 0, 0, 2]], sent(round), sent(round)),
+        false => ([80, client_port], [[10, 0, 0, 2], [10, 0, 0, 1]], sent(round), sent(round + 1)),
+    };
+    let total_len = (40 + PAYLOAD_LEN as u16).to_be_bytes();
+    let mut bytes = vec![0; 12];
+    bytes.extend([8, 0, 0x45, 0, total_len[0], total_len[1], 0, 0, 0x40, 0, 64, 6, 0, 0]);
+    bytes.extend(addresses.concat());
+    bytes.extend(ports.map(u16::to_be_bytes).concat());
+    bytes.extend([seq, ack].map(u32::to_be_bytes).concat());
+    bytes.extend([0x50, 0x18, 0xff, 0xff, 0, 0, 0, 0]);
+    bytes.resize(bytes.len() + PAYLOAD_LEN as usize, 0);
+    bytes
+}
+
+/// Writes so many requests, 1 ms apart, with an answer 0.1 ms after each, on so many connections in turn,
+/// into a file of its own.
+pub fn write_capture(rounds: u32, connections: u32) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("nagle-scan-{}-{number}.pcap", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let header = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65535, link::ETHERNET];
+    let mut bytes = header.map(u32::to_le_bytes).concat();
+    for round in 0..rounds {
+        for (from_client, after_us) in [(true, 0), (false, 100)] {
+            let frame = frame(from_client, round, 10_000 + (round % connections) as u16);
+            let time_us = round * 1000 + after_us;
+            let record = [time_us / 1_000_000, time_us % 1_000_000, frame.len() as u32];
+            bytes.extend(record.map(u32::to_le_bytes).concat());
+            bytes.extend((frame.len() as u32).to_le_bytes());
+            bytes.extend(frame);
+        }
+    }
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn reading_and_decoding_allocate_nothing_per_packet() {
+    let [few, many] = [3000, 30_000].map(|rounds| {
+        let path = write_capture(rounds, 1);
+        let read = || read_and_decode(path.to_str().unwrap(), rounds);
+        let counted = measure(read);
+        std::fs::remove_file(path).unwrap();
+        counted.count_total
+    });
+    assert_like_a_growing_list(few, many);
+}
+
+/// Ten times the packets take no more allocations than a growing list.
+fn assert_like_a_growing_list(few: u64, many: u64) {
+    assert!(few > 0, "nothing was counted");
+    assert!(many <= few + 8, "{few} allocations, then {many}");
+}
+
+fn read_and_decode(path: &str, rounds: u32) {
+    let mut capture = Capture::open(path, &Arc::new(Progress::default())).unwrap();
+    let mut segments = 0;
+    while let Some(frame) = capture.next_frame() {
+        let plain = decode::plain_segment(frame.link_type, frame.data).unwrap();
+        let segment = decode::segment(frame.link_type, frame.data, frame.wire_len).unwrap();
+        assert_eq!(plain, segment);
+        segments += u32::from(segment.header().len == PAYLOAD_LEN);
+    }
+    assert_eq!(segments, rounds * FRAMES);
+}
+
+#[test]
+fn tracking_allocates_nothing_per_packet() {
+    let [few, many] = [3000, 30_000].map(|rounds| {
+        let batches = batches(rounds);
+        let mut tracker = Tracker::new(Share::WHOLE, 10_000_000, false);
+        let take = || batches.iter().for_each(|batch| tracker.take(batch, &mut |_, _, _, _| {}));
+        measure(take).count_total
+    });
+    assert_like_a_growing_list(few, many);
+}
+
+/// The segments of so many requests and answers, looked up.
+fn batches(rounds: u32) -> Vec<Batch> {
+    let path = write_capture(rounds, 1);
+    let mut batches = Vec::new();
+    let take = |batch: &Batch| batches.push(batch.clone());
+    read_all(&[path.to_str().unwrap().to_owned()], None, &Arc::default(), [take]).unwrap();
+    std::fs::remove_file(path).unwrap();
+    assert_eq!(batches.iter().map(|it| it.segments.len() as u32).sum::<u32>(), rounds * FRAMES);
+    batches
+}

@@ -1,0 +1,67 @@
+//! Segments on their way from the reader to a tracker.
+
+use crate::decode::Header;
+use crate::track::lookups::LOOKUPS;
+use crate::track::{Ends, Mark, Side};
+
+/// Segments handed over at once: enough to make the hand-over cheap, few enough to stay in cache.
+pub const BATCH_LEN: usize = 512;
+
+/// A segment, where it was captured and whose it is, as small as it goes: it moves from one core to
+/// the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Captured {
+    pub mark: Mark,
+    pub header: Header,
+    /// Place of the connection at its tracker, times two, and the sender.
+    place_and_side: u32,
+}
+
+const _: () = assert!(size_of::<Captured>() == 48, "four segments take three cache lines");
+
+impl Captured {
+    /// A segment of the connection at this place of its tracker, sent by `by`.
+    #[inline]
+    pub fn new(header: Header, mark: Mark, place: u32, by: Side) -> Self {
+        Self { mark, header, place_and_side: place << 1 | by as u32 }
+    }
+
+    /// Place of the connection at its tracker.
+    #[inline]
+    pub fn place(&self) -> usize {
+        (self.place_and_side >> 1) as usize
+    }
+
+    /// The sender.
+    #[inline]
+    pub fn by(&self) -> Side {
+        Side::BOTH[(self.place_and_side & 1) as usize]
+    }
+}
+
+/// Segments of one tracker's connections, in the order of the capture.
+#[derive(Debug, Clone, Default)]
+pub struct Batch {
+    /// A capture begins with it.
+    pub begins_capture: bool,
+    pub segments: Vec<Captured>,
+    /// Connections that begin here, in the order of their numbers.
+    pub opened: Vec<Ends>,
+}
+
+impl Batch {
+    /// An empty one.
+    pub fn with_room() -> Self {
+        let mut batch = Self::default();
+        batch.reset();
+        batch
+    }
+
+    /// Makes room for the next segments, in the memory of the last.
+    pub fn reset(&mut self) {
+        self.segments.clear();
+        self.segments.reserve(BATCH_LEN + LOOKUPS);
+        self.opened.clear();
+        self.begins_capture = false;
+    }
+}

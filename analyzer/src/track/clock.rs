@@ -1,0 +1,94 @@
+//! The clocks that stamped the frames: how coarse they are, so far as the times tell.
+
+use crate::track::reader::CaptureSummary;
+use crate::track::wait::Wait;
+
+/// Clocks that tick more slowly than this are not looked for (captures with 10 ms steps exist).
+pub const COARSEST_NS: i64 = 100_000_000;
+/// Clocks as fine as this need no allowance.
+pub const FINE_NS: i64 = 1_000;
+/// Fewer times may have a step in common by chance.
+const TIMES_FOR_A_CLOCK: u64 = 16;
+
+/// The clock of each capture: the number of its first frame, and the step in ns.
+#[derive(Debug, Clone, Default)]
+pub struct Clocks {
+    captures: Vec<(u64, i64)>,
+}
+
+impl Clocks {
+    /// Of `captures` in the order of their frames. One with few frames tells no clock of its own: what
+    /// all have in common is taken for it, if together there are enough.
+    pub fn of(captures: &[CaptureSummary]) -> Self {
+        let packets: u64 = captures.iter().map(|capture| capture.packets).sum();
+        let steps = captures.iter().filter(|capture| capture.packets > 0);
+        let common_ns = match steps.map(|capture| capture.common_step_ns).min() {
+            Some(step_ns) if packets >= TIMES_FOR_A_CLOCK => step_ns,
+            _ => FINE_NS,
+        };
+        let clock = |capture: &CaptureSummary| match capture.packets {
+            TIMES_FOR_A_CLOCK.. => (capture.first_frame, capture.common_step_ns),
+            _ => (capture.first_frame, common_ns),
+        };
+        Self { captures: captures.iter().map(clock).collect() }
+    }
+
+    /// Step in ns of the coarsest clock.
+    pub fn coarsest_ns(&self) -> i64 {
+        self.captures.iter().map(|&(_, step_ns)| step_ns).max().unwrap_or(FINE_NS)
+    }
+
+    /// Are some finer than others?
+    pub fn differ(&self) -> bool {
+        self.captures.windows(2).any(|pair| pair[0].1 != pair[1].1)
+    }
+
+    /// Step in ns of the finest clock from the first of these `waits` to the last: what another one blurs
+    /// is not to be taken for exact in a connection that goes on from one capture to the next.
+    pub fn behind_ns(&self, waits: &[Wait]) -> i64 {
+        let first = waits.iter().map(|wait| wait.from.frame).min();
+        let last = waits.iter().map(|wait| wait.to.frame).max();
+        let (Some(first), Some(last)) = (first, last) else {
+            return FINE_NS;
+        };
+        let next_to = |frame| self.captures.partition_point(|&(begin, _)| begin <= frame);
+        let behind = &self.captures[next_to(first).saturating_sub(1)..next_to(last)];
+        behind.iter().map(|&(_, step_ns)| step_ns).min().unwrap_or(FINE_NS)
+    }
+}
+
+/// The step that a time has in common with all before it, which had this one.
+#[inline]
+pub fn common_ns(mut step_ns: i64, time_ns: i64) -> i64 {
+    while step_ns > FINE_NS && time_ns % step_ns != 0 {
+        step_ns /= 10;
+    }
+    step_ns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::{Mark, Side};
+
+    fn waits(frames: &[(u64, u64)]) -> Vec<Wait> {
+        let mark = |frame| Mark { time_ns: 0, frame };
+        let wait =
+            |&(from, to)| Wait { from: mark(from), to: mark(to), ..Wait::unknown(0, Side::Client) };
+        frames.iter().map(wait).collect()
+    }
+
+    #[test]
+    fn the_finest_clock_behind_a_connection_counts() {
+        let clocks = Clocks { captures: vec![(1, 1_000), (100, 10_000_000), (200, 100_000)] };
+        let behind_ns = |frames| clocks.behind_ns(&waits(frames));
+        assert_eq!(behind_ns(&[(1, 9), (20, 99)]), 1_000);
+        assert_eq!(behind_ns(&[(100, 101)]), 10_000_000);
+        assert_eq!(behind_ns(&[(200, 300)]), 100_000);
+        assert_eq!(behind_ns(&[(1, 9), (20, 300)]), 1_000);
+        assert_eq!(behind_ns(&[(210, 250), (150, 300)]), 100_000);
+        assert_eq!((clocks.coarsest_ns(), behind_ns(&[])), (10_000_000, FINE_NS));
+        assert!(clocks.differ());
+        assert_eq!(Clocks::default().behind_ns(&waits(&[(1, 2)])), FINE_NS);
+    }
+}

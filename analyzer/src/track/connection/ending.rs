@@ -1,0 +1,63 @@
+//! What ends: an exchange, a connection, the capture.
+
+use crate::track::Side;
+use crate::track::connection::{Connection, Sinks};
+use crate::track::half::{Half, known};
+use crate::track::wait::{Wait, fact};
+
+/// No ACK is delayed for longer (RFC 1122, section 4.2.3.2: less than 0.5 s), a slow host allowed for.
+const LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000;
+
+impl Connection {
+    /// Tells what is still open at FIN, at RST or at the end of the capture: an ACK that came late
+    /// and that no data followed, and the last exchange.
+    #[inline(never)]
+    pub fn finish(&mut self, sinks: &mut Sinks<'_>) {
+        for side in Side::BOTH {
+            let half = &self.halves[side as usize];
+            let release = half.all_acked();
+            let (from, to) = (half.last_data(), release.mark);
+            let rtt_ns = self.half(side.other()).rtt_ns;
+            let delay_ns = to.time_ns - from.time_ns - known(rtt_ns);
+            let late = (sinks.min_wait_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
+            // A FIN comes from the program, and a way of unknown length is no delay.
+            let by_timer = release.pure && !release.fin && rtt_ns != i64::MAX;
+            if by_timer && late && half.bytes() > 0 && to.after(from) {
+                sinks.waits.push_other(Wait {
+                    connection: self.id,
+                    by: side.other(),
+                    facts: fact::ACK_ONLY | fact::PURE_ACK,
+                    from,
+                    to,
+                    ack: to,
+                    rel_seq: half.offset,
+                    len: 0,
+                    unacked_len: half.last_len,
+                    unacked_ns: from.time_ns,
+                    contradictions: half.contradictions(),
+                });
+            }
+            self.halves[side as usize].forget_all_acked();
+        }
+        self.end_exchange(sinks);
+    }
+
+    pub(super) fn end_exchange(&mut self, sinks: &mut Sinks<'_>) {
+        let bytes = match &mut sinks.exchanged.all {
+            Some(all) => all.bytes_since(self.id, self.halves.each_ref().map(Half::bytes)),
+            None => [0; 2],
+        };
+        let Some((exchange, suspect)) = self.exchanges.finish(self.id, bytes) else {
+            return;
+        };
+        if self.exchanges.count == 1 {
+            self.first_exchange = (exchange.latency_ns(), exchange.end.frame);
+        }
+        sinks.exchanged.add(exchange, suspect, &self.ends.server, &mut self.exchanges.server);
+    }
+
+    /// Latency of the first exchange in ns, and the frame in which it ended.
+    pub fn first_exchange(&self) -> Option<(i64, u64)> {
+        (self.first_exchange.1 != 0).then_some(self.first_exchange)
+    }
+}

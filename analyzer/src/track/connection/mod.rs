@@ -1,0 +1,309 @@
+//! One connection: both directions, the handshake, and the waits as they happen.
+
+mod ending;
+mod mss;
+mod repeated;
+
+pub use mss::DEFAULT_MSS;
+
+use crate::decode::seq;
+use crate::decode::{ACK, FIN, Header, RST, SYN};
+use crate::track::exchange::Exchanges;
+use crate::track::exchange::exchanged::Exchanged;
+use crate::track::half::{Asked, Ending, Half, known};
+use crate::track::prefetch::prefetch;
+use crate::track::sending::Sending;
+use crate::track::table::{Endpoint, Ends};
+use crate::track::wait::{Wait, Waits, fact, when};
+use crate::track::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
+use std::mem::offset_of;
+
+/// One TCP connection.
+///
+/// Laid out by hand, as its halves are.
+#[derive(Debug, Clone)]
+#[repr(C)]
+pub struct Connection {
+    pub halves: [Half; 2],
+    pub exchanges: Exchanges,
+    pub id: u32,
+    /// Effective MSS, once both SYNs were captured; else 0.
+    mss: u32,
+    pub first_ns: i64,
+    /// Latency of the first exchange in ns, and the frame in which it ended; 0 for none.
+    first_exchange: (i64, u64),
+    pub ends: Ends,
+}
+
+const _: () = assert!(size_of::<Connection>() == 6 * 64, "a connection takes six cache lines");
+const _: () = assert!(
+    offset_of!(Connection, first_ns) == 5 * 64,
+    "all that data needs of both directions lies in one cache line"
+);
+
+/// Everything a new segment may add to.
+pub struct Sinks<'a> {
+    pub waits: &'a mut Waits,
+    pub exchanged: &'a mut Exchanged,
+    pub min_wait_ns: i64,
+    /// Step of the clock, as far as it is known.
+    pub clock_ns: i64,
+}
+
+impl Connection {
+    pub fn new(id: u32, ends: Ends) -> Self {
+        Self {
+            id,
+            ends,
+            mss: 0,
+            halves: [Half::new(), Half::new()],
+            first_ns: 0,
+            exchanges: Exchanges::default(),
+            first_exchange: (0, 0),
+        }
+    }
+
+    /// A connection of which only this SYN was captured.
+    pub fn after_syn(id: u32, ends: Ends, asked: &Asked) -> Self {
+        let client = Half::after_syn(asked);
+        let first_ns = client.last_ns();
+        Self { halves: [client, Half::new()], first_ns, ..Self::new(id, ends) }
+    }
+
+    /// The SYN, if nothing else was captured.
+    pub fn asked(&self) -> Option<Asked> {
+        self.halves[0].asked().filter(|_| self.halves[1].segments == 0)
+    }
+
+    /// Was a SYN answered by RST, and was that all?
+    pub fn is_refused(&self) -> bool {
+        let [client, server] = &self.halves;
+        client.asked().is_some() && server.has_only_reset() && server.is_plain()
+    }
+
+    /// Has all fetched that the next segment of `by` needs, with data or without, but for what is
+    /// rare.
+    #[inline]
+    pub fn fetch(&self, by: Side, data: bool) {
+        let [client, server] = &self.halves;
+        client.fetch();
+        server.fetch();
+        self.half(by).fetch_sender();
+        // Another place costs less than a branch.
+        prefetch(if data { &self.id } else { &client.snd_una });
+    }
+
+    /// Time of the latest segment.
+    pub fn last_ns(&self) -> i64 {
+        self.halves[0].last_ns().max(self.halves[1].last_ns())
+    }
+
+    pub fn half(&self, side: Side) -> &Half {
+        &self.halves[side as usize]
+    }
+
+    pub fn endpoint(&self, side: Side) -> Endpoint {
+        match side {
+            Side::Client => self.ends.client,
+            Side::Server => self.ends.server,
+        }
+    }
+
+    /// Were both SYNs captured?
+    pub fn has_handshake(&self) -> bool {
+        self.halves.iter().all(Half::has_syn)
+    }
+
+    /// Do both ends live on the capturing host?
+    pub fn is_loopback(&self) -> bool {
+        self.ends.client.addr == self.ends.server.addr || self.ends.client.addr.is_loopback()
+    }
+
+    /// Stream offset of a segment's first payload byte; 0 is the first byte of its direction.
+    pub fn rel_seq(&self, side: Side, segment: &Header) -> u64 {
+        let half = self.half(side);
+        if !half.is_known() {
+            return 0;
+        }
+        let ahead = i64::from(seq::distance(half.snd_nxt, segment.seq));
+        half.offset.saturating_add_signed(ahead)
+    }
+
+    /// Takes the next segment of the connection, captured as `now`.
+    pub fn take(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
+        if self.halves[side as usize].count(segment, now) {
+            self.take_first(side, now);
+        }
+        if segment.has(RST) {
+            self.halves[side as usize].reset();
+            self.finish(sinks);
+            return;
+        }
+        if segment.has(SYN) {
+            self.take_syn(side, segment, now, sinks);
+        } else if !self.half(side).is_known() {
+            self.halves[side as usize].begin(segment.seq);
+        }
+        if segment.has(ACK) {
+            self.take_ack(side, segment, now);
+        }
+        let scaled = !segment.has(SYN);
+        self.halves[side as usize].advertise(segment, now.frame, scaled);
+        if segment.len > 0 && !segment.has(SYN) {
+            self.take_data(side, segment, now, sinks);
+        }
+        if segment.has(FIN) {
+            self.halves[side as usize].end_at(segment.seq.wrapping_add(segment.len));
+            self.finish(sinks);
+        }
+    }
+
+    /// The first segments of each side tell when the connection began.
+    #[cold]
+    fn take_first(&mut self, side: Side, now: Mark) {
+        if self.first_ns == 0 {
+            self.first_ns = now.time_ns;
+        }
+        if self.first_ns != 0 {
+            self.halves[side as usize].set_begun();
+        }
+    }
+
+    #[cold]
+    fn take_syn(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
+        let half = &mut self.halves[side as usize];
+        let first_payload = segment.seq.wrapping_add(1);
+        if half.has_syn() && half.is_copy(segment, now) {
+            half.rarest_mut().duplicated += 1;
+            return;
+        }
+        if half.has_syn() {
+            let from = half.repeat(now);
+            self.push_repeat(side, segment, from, now, sinks);
+            return;
+        }
+        half.take_syn(segment, first_payload, now);
+        if side == Side::Server
+            && self.halves[0].is_window_scale_known()
+            && segment.options.window_scale.is_none()
+            && !segment.options.cut
+        {
+            // Both must offer the option (RFC 7323, section 2.2).
+            self.halves[0].set_window_scale(None);
+        }
+    }
+
+    #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
+    #[inline(always)]
+    fn take_ack(&mut self, side: Side, segment: &Header, now: Mark) {
+        let peer = &mut self.halves[side.other() as usize];
+        if !peer.is_known() || !peer.is_plausible(segment.ack) {
+            return;
+        }
+        let Some(sample_ns) = peer.take_ack(segment, now) else {
+            return;
+        };
+        // A pure ACK may be a delayed one. With a handshake the shortest round trip is known all
+        // the same; without one, such an ACK must not be taken for it.
+        let pure = segment.len == 0;
+        if !pure || sample_ns < SHORTEST_DELAYED_ACK_NS || self.has_handshake() {
+            self.halves[side as usize].add_round_trip(sample_ns, pure);
+        }
+    }
+
+    fn take_data(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
+        let half = &mut self.halves[side as usize];
+        if half.is_keep_alive(segment) || !half.is_plausible(segment.seq) {
+            return;
+        }
+        let ahead = seq::distance(half.snd_nxt, segment.seq);
+        let end = segment.seq.wrapping_add(segment.len);
+        if !seq::lt(half.snd_nxt, end) {
+            self.take_old_data(side, segment, now, sinks);
+            return;
+        }
+        if ahead > 0 {
+            half.jump_to(segment.seq, now.frame);
+        }
+        // A segment that begins with old bytes: only the rest is new.
+        let new_len = seq::distance(half.snd_nxt, end) as u32;
+        self.take_new_data(side, segment, new_len, now, sinks);
+    }
+
+    fn take_new_data(
+        &mut self,
+        side: Side,
+        segment: &Header,
+        len: u32,
+        now: Mark,
+        sinks: &mut Sinks<'_>,
+    ) {
+        let mss = self.current_mss();
+        let (half, peer) = (self.half(side), self.half(side.other()));
+        let sending = Sending { half, peer, segment, len, mss, now };
+        let contradicts = sending.contradicts_nagle();
+        let passes = sending.passes_full_ones() && half.rarest().tail.0 == 0;
+        let over = match half.is_recovering() {
+            true => sending.wait_over_retransmission(self.id, side),
+            false => None,
+        };
+        // A wait begins with the last data of one of both. Most data comes soon after the two.
+        let earliest_ns = half.last_data().time_ns.min(peer.last_new().time_ns);
+        if now.time_ns - earliest_ns >= sinks.min_wait_ns
+            && let Some(ended) = sending.ended(sinks.min_wait_ns)
+        {
+            let wait_ns = ended.wait_ns(now);
+            let full = ended.is_reply() && !sinks.waits.has_room_for_reply(side, wait_ns);
+            if full && sending.is_unhindered() {
+                // Most waits by far: they are only counted.
+                if wait_ns - known(half.rtt_ns) >= sinks.min_wait_ns {
+                    sinks.waits.count_other(wait_ns);
+                }
+            } else {
+                let wait = sending.wait(&ended, self.id, side);
+                self.push(wait, sinks);
+            }
+        }
+        if let Some(wait) = over.filter(|wait| wait.wait_ns() >= sinks.min_wait_ns) {
+            self.push(wait, sinks);
+        }
+        if self.exchanges.is_ended_by(side) {
+            self.end_exchange(sinks);
+        }
+        self.exchanges.data(side, now);
+        let peer_window = self.half(side.other()).window;
+        let half = &mut self.halves[side as usize];
+        if contradicts {
+            half.contradict(now.frame);
+        }
+        if passes {
+            half.rarest_mut().tail = (half.last_data().frame, now.frame);
+        }
+        half.send(segment, len, now, mss);
+        // Windows take 30 bits (RFC 7323, section 2.3), what is in flight 31.
+        half.room = peer_window as i32 - half.in_flight() as i32;
+    }
+
+    fn push(&mut self, mut wait: Wait, sinks: &mut Sinks<'_>) {
+        wait.facts |= when(self.exchanges.covers(wait.from), fact::IN_EXCHANGE);
+        let half = &mut self.halves[wait.by as usize];
+        if wait.is_freed() {
+            match half.ending(&wait, sinks.clock_ns) {
+                Ending::Ack => {
+                    self.exchanges.suspect |= wait.is(fact::IN_EXCHANGE);
+                    sinks.waits.keep(wait);
+                    return;
+                }
+                Ending::Program => {
+                    wait.facts |= fact::OWN_PAUSE;
+                    half.add_pause(&wait);
+                }
+                Ending::Either => {}
+            }
+        }
+        let reply_ns = wait.wait_ns() - known(half.rtt_ns);
+        if wait.is(fact::OWN_DATA_BEFORE) || reply_ns >= sinks.min_wait_ns {
+            sinks.waits.push_other(wait);
+        }
+    }
+}

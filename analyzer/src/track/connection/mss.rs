@@ -1,0 +1,59 @@
+//! The effective MSS, from the handshake or from what was sent.
+
+use crate::track::connection::Connection;
+use crate::track::half::{Half, MSS_CUT};
+
+/// The timestamp option with its padding, in every segment once agreed (RFC 7323, section 3.2).
+const TIMESTAMP_OPTION_LEN: u32 = 12;
+/// RFC 9293, section 3.7.1: the MSS where the peer announced none (IPv4).
+pub const DEFAULT_MSS: u32 = 536;
+/// No SYN was captured: a largest payload between these looks like an MSS (IPv6's minimum MTU of
+/// 1,280 bytes less 60 bytes of headers; Ethernet's 1,500 less 40). A shorter one must recur.
+const INFERRED_MSS: std::ops::RangeInclusive<u32> = 1220..=1460;
+
+impl Connection {
+    /// The effective MSS in bytes (RFC 9293, section 3.7.1: what the options take is not payload)
+    /// and whether it had to be inferred, for want of a SYN.
+    pub fn effective_mss(&self) -> (u32, bool) {
+        let [client, server] = &self.halves;
+        let options = match client.has_timestamps() && server.has_timestamps() {
+            true => TIMESTAMP_OPTION_LEN,
+            false => 0,
+        };
+        let announced = |half: &Half| match (half.has_syn(), half.mss_option) {
+            (false, _) | (true, MSS_CUT) => u32::MAX,
+            (true, 0) => DEFAULT_MSS,
+            (true, mss) => u32::from(mss),
+        };
+        let mss = announced(client).min(announced(server));
+        if mss != u32::MAX {
+            return (mss.saturating_sub(options).max(1), false);
+        }
+        (self.inferred_mss(), true)
+    }
+
+    /// The effective MSS in bytes while the connection goes on: fixed by its handshake, inferred
+    /// anew without one.
+    #[inline]
+    pub(super) fn current_mss(&mut self) -> u32 {
+        if self.mss != 0 {
+            return self.mss;
+        }
+        let (mss, inferred) = self.effective_mss();
+        if !inferred && self.halves.iter().all(|half| half.segments > 1) {
+            self.mss = mss;
+        }
+        mss
+    }
+
+    fn inferred_mss(&self) -> u32 {
+        let largest = self.halves[0].largest.max(self.halves[1].largest);
+        let repeated = self.halves.iter().any(|half| half.repeats_largest(largest));
+        match self.is_loopback() {
+            // The kernel works with half the largest window on loopback, 32 kB at first.
+            true => largest.max(16_384),
+            false if largest >= DEFAULT_MSS && repeated => largest.min(*INFERRED_MSS.end()),
+            false => largest.clamp(*INFERRED_MSS.start(), *INFERRED_MSS.end()),
+        }
+    }
+}

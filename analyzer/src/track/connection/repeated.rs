@@ -1,0 +1,74 @@
+//! What a side sends again.
+
+use crate::decode::Header;
+use crate::decode::seq;
+use crate::track::connection::{Connection, Sinks};
+use crate::track::wait::{Wait, fact, when};
+use crate::track::{Mark, Side};
+
+impl Connection {
+    /// Takes data of which nothing is new: a copy, bytes that were late, or a retransmission.
+    #[cold]
+    pub(super) fn take_old_data(
+        &mut self,
+        side: Side,
+        segment: &Header,
+        now: Mark,
+        sinks: &mut Sinks<'_>,
+    ) {
+        let half = &mut self.halves[side as usize];
+        let last = half.last_data();
+        let since = now.time_ns - last.time_ns;
+        let (unseen_bytes, unseen_frame) = half.unseen();
+        let missing = unseen_bytes.min(u64::from(segment.len));
+        let fills = missing > 0 && unseen_frame == last.frame;
+        if fills {
+            half.rarest_mut().unseen_bytes -= missing;
+        }
+        if fills && since < half.reorder_ns() {
+            half.rarest_mut().reordered += 1;
+            return;
+        }
+        if fills {
+            sinks.waits.mark_lost(self.id, side, last.frame);
+        }
+        if half.is_copy(segment, now) {
+            half.rarest_mut().duplicated += 1;
+            return;
+        }
+        half.set_recovering();
+        let from = half.repeat(now);
+        self.push_repeat(side, segment, from, now, sinks);
+    }
+
+    pub(super) fn push_repeat(
+        &self,
+        side: Side,
+        segment: &Header,
+        from: Mark,
+        now: Mark,
+        sinks: &mut Sinks<'_>,
+    ) {
+        let (half, peer) = (self.half(side), self.half(side.other()));
+        if !from.is_set() || now.time_ns - from.time_ns < sinks.min_wait_ns {
+            return;
+        }
+        let zero_window = peer.zero_window_frame() > 0 && peer.window == 0;
+        let back = seq::distance(segment.seq, half.snd_nxt).max(0) as u64;
+        sinks.waits.push_other(Wait {
+            connection: self.id,
+            by: side,
+            facts: fact::RETRANSMITTED
+                | fact::OWN_DATA_BEFORE
+                | when(zero_window, fact::ZERO_WINDOW),
+            from,
+            to: now,
+            ack: Mark::default(),
+            rel_seq: half.offset.saturating_sub(back),
+            len: segment.len,
+            unacked_len: half.in_flight(),
+            unacked_ns: from.time_ns,
+            contradictions: half.contradictions(),
+        });
+    }
+}

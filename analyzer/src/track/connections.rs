@@ -1,0 +1,160 @@
+//! The connections of a tracker, in blocks that never move.
+
+use crate::track::connection::Connection;
+use crate::track::folded::Folded;
+use crate::track::table::Ends;
+use std::collections::BTreeMap;
+
+/// Connections of one block: 384 KiB, so that few of them take little memory, and many few blocks.
+pub const BLOCK_LEN: usize = 1024;
+/// So many blocks before the one that begins, a block is folded if it is one of a port scan: 131,072
+/// connections later, answers to it are rare.
+const FOLDED_AFTER: usize = 128;
+
+/// Which of `N` trackers has the connection with this number, and at which place: blocks are dealt out
+/// to them in turn.
+#[inline]
+pub fn deal<const N: usize>(connection: u32) -> (usize, u32) {
+    let (block, at) = (connection as usize / BLOCK_LEN, connection as usize % BLOCK_LEN);
+    (block % N, (block / N * BLOCK_LEN + at) as u32)
+}
+
+/// What [`deal`] gives to one of `of` trackers.
+#[derive(Debug, Clone, Copy)]
+pub struct Share {
+    pub tracker: usize,
+    pub of: usize,
+}
+
+impl Share {
+    /// Of the only tracker.
+    pub const WHOLE: Self = Self { tracker: 0, of: 1 };
+
+    /// The number of the connection at a place.
+    fn number(self, place: usize) -> u32 {
+        let block = place / BLOCK_LEN * self.of + self.tracker;
+        (block * BLOCK_LEN + place % BLOCK_LEN) as u32
+    }
+}
+
+/// The connections of one tracker, by their places there: from 0, in the order in which they are opened.
+#[derive(Debug)]
+pub struct Connections {
+    share: Share,
+    /// A block that was folded is empty.
+    blocks: Vec<Vec<Connection>>,
+    /// By the index of their block.
+    folded: BTreeMap<usize, Folded>,
+}
+
+impl Connections {
+    pub fn new(share: Share) -> Self {
+        debug_assert!(FOLDED_AFTER.is_multiple_of(share.of));
+        Self { share, blocks: Vec::new(), folded: BTreeMap::new() }
+    }
+
+    pub fn share(&self) -> Share {
+        self.share
+    }
+
+    /// Adds the next connection.
+    pub fn open(&mut self, ends: Ends) {
+        let place = self.len();
+        if place.is_multiple_of(BLOCK_LEN) {
+            self.fold();
+            self.blocks.push(Vec::with_capacity(BLOCK_LEN));
+        }
+        if let Some(block) = self.blocks.last_mut() {
+            block.push(Connection::new(self.share.number(place), ends));
+        }
+    }
+
+    /// How many were opened.
+    pub fn len(&self) -> usize {
+        // The last block is never folded.
+        let last_len = self.blocks.last().map_or(0, Vec::len);
+        self.blocks.len().saturating_sub(1) * BLOCK_LEN + last_len
+    }
+
+    /// Folds the block that is old enough now, if it is that of a port scan.
+    fn fold(&mut self) {
+        let Some(block) = self.blocks.len().checked_sub(FOLDED_AFTER / self.share.of) else {
+            return;
+        };
+        if is_scan(&self.blocks[block]) {
+            let connections = std::mem::take(&mut self.blocks[block]);
+            self.folded.insert(block, Folded::new(connections));
+        }
+    }
+
+    /// `None` for a connection that is not whole.
+    #[inline]
+    pub fn get_whole(&self, place: usize) -> Option<&Connection> {
+        self.blocks[place / BLOCK_LEN].get(place % BLOCK_LEN)
+    }
+
+    /// `None` for a connection of a port scan that was refused.
+    #[inline]
+    pub fn get_mut(&mut self, place: usize) -> Option<&mut Connection> {
+        let share = self.share;
+        match self.blocks[place / BLOCK_LEN].get_mut(place % BLOCK_LEN) {
+            Some(connection) => Some(connection),
+            None => self.folded.get_mut(&(place / BLOCK_LEN))?.get_mut(share.number(place)),
+        }
+    }
+
+    /// All that are not folded away, in the order of their numbers.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
+        let mut folded = self.folded.iter_mut().peekable();
+        self.blocks.iter_mut().enumerate().flat_map(move |(index, block)| {
+            let others = folded.next_if(|(folded_index, _)| **folded_index == index);
+            block.iter_mut().chain(others.into_iter().flat_map(|(_, others)| others.iter_mut()))
+        })
+    }
+
+    /// As `iter_mut`, block by block.
+    pub fn into_blocks(mut self) -> impl Iterator<Item = Vec<Connection>> {
+        self.blocks.into_iter().enumerate().map(move |(index, block)| {
+            self.folded.remove(&index).map_or(block, Folded::into_connections)
+        })
+    }
+}
+
+/// Were most of these refused or never answered?
+fn is_scan(connections: &[Connection]) -> bool {
+    let little = |connection: &&Connection| connection.is_refused() || connection.asked().is_some();
+    connections.iter().filter(little).count() > connections.len() / 4 * 3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::Endpoint;
+
+    impl Connections {
+        /// So many of which nothing is known, one tracker's.
+        pub fn unknown(count: usize) -> Self {
+            let mut connections = Self::new(Share::WHOLE);
+            (0..count).for_each(|_| connections.open(ends()));
+            connections
+        }
+    }
+
+    fn ends() -> Ends {
+        let endpoint = Endpoint { addr: [10, 0, 0, 1].into(), port: 80 };
+        Ends { client: endpoint, server: endpoint }
+    }
+
+    #[test]
+    fn every_connection_is_found_where_it_was_dealt_to() {
+        let mut trackers = [0, 1].map(|tracker| Connections::new(Share { tracker, of: 2 }));
+        for number in 0..5 * BLOCK_LEN as u32 + 7 {
+            let (tracker, place) = deal::<2>(number);
+            let connections = &mut trackers[tracker];
+            assert_eq!(connections.len(), place as usize);
+            connections.open(ends());
+            assert_eq!(connections.get_whole(place as usize).unwrap().id, number);
+        }
+        assert_eq!(trackers.map(|tracker| tracker.len()), [3 * BLOCK_LEN, 2 * BLOCK_LEN + 7]);
+    }
+}

@@ -1,0 +1,123 @@
+//! All exchanges, by server.
+
+use crate::track::by_block::ByBlock;
+use crate::track::connections::BLOCK_LEN;
+use crate::track::exchange::Exchange;
+use crate::track::exchange::latency::Latency;
+use crate::track::table::Endpoint;
+use hashbrown::HashMap;
+
+/// What one server's exchanges took.
+#[derive(Debug, Clone)]
+pub struct ServerLatency {
+    pub server: Endpoint,
+    pub latency: Latency,
+}
+
+/// An exchange with a wait that may be a stall, as small as it goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Suspect {
+    pub connection: u32,
+    /// From its first frame to its last.
+    frames: u32,
+    pub begin_frame: u64,
+    pub latency_ns: i64,
+}
+
+/// Every exchange goes through here.
+#[derive(Debug, Default)]
+pub struct Exchanged {
+    /// All of them, if they were asked for.
+    pub all: Option<Listed>,
+    pub servers: Vec<ServerLatency>,
+    /// Those with a wait that may be a stall, until it is judged.
+    pub suspects: ByBlock<Suspect>,
+    by_endpoint: HashMap<Endpoint, u32, foldhash::fast::RandomState>,
+}
+
+/// Exchanges one by one.
+#[derive(Debug, Default)]
+pub struct Listed {
+    pub rows: Vec<Exchange>,
+    /// Bytes that client and server of each connection had sent before the current exchange, by its
+    /// number in its block.
+    before: ByBlock<[u64; 2]>,
+}
+
+impl Exchanged {
+    pub fn new(keep_all: bool) -> Self {
+        Self { all: keep_all.then(Listed::default), ..Self::default() }
+    }
+
+    /// Takes a complete exchange with `server`, which has the place `index` here once it is set.
+    pub fn add(
+        &mut self,
+        exchange: Exchange,
+        suspect: bool,
+        server: &Endpoint,
+        index: &mut Option<u32>,
+    ) {
+        let index = *index.get_or_insert_with(|| self.place(*server));
+        self.servers[index as usize].latency.record(exchange.latency_ns() as u64);
+        if suspect {
+            self.suspects.push(exchange.connection, Suspect::new(&exchange));
+        }
+        if let Some(all) = &mut self.all {
+            all.rows.push(exchange);
+        }
+    }
+
+    /// Adds those of other connections, but for the suspects; returns the places here of their servers.
+    pub fn add_all(&mut self, more: Self) -> Vec<u32> {
+        // Without a server there is no exchange either.
+        if self.servers.is_empty() {
+            *self = more;
+            return (0..self.servers.len() as u32).collect();
+        }
+        if let (Some(all), Some(more)) = (&mut self.all, more.all) {
+            all.rows.extend(more.rows);
+        }
+        let mut places = Vec::with_capacity(more.servers.len());
+        for ServerLatency { server, latency } in more.servers {
+            let place = self.place(server);
+            self.servers[place as usize].latency.add(&latency);
+            places.push(place);
+        }
+        places
+    }
+
+    fn place(&mut self, server: Endpoint) -> u32 {
+        *self.by_endpoint.entry(server).or_insert_with(|| {
+            self.servers.push(ServerLatency { server, latency: Latency::default() });
+            self.servers.len() as u32 - 1
+        })
+    }
+}
+
+impl Listed {
+    /// What client and server of `connection` have sent since this was last asked, of `bytes` in all.
+    pub fn bytes_since(&mut self, connection: u32, bytes: [u64; 2]) -> [u64; 2] {
+        let (block, at) = (self.before.of(connection), connection as usize % BLOCK_LEN);
+        if block.len() <= at {
+            block.resize(at + 1, [0; 2]);
+        }
+        let before = std::mem::replace(&mut block[at], bytes);
+        [bytes[0] - before[0], bytes[1] - before[1]]
+    }
+}
+
+impl Suspect {
+    pub fn new(exchange: &Exchange) -> Self {
+        let frames = exchange.end.frame.saturating_sub(exchange.begin.frame);
+        Self {
+            connection: exchange.connection,
+            frames: u32::try_from(frames).unwrap_or(u32::MAX),
+            begin_frame: exchange.begin.frame,
+            latency_ns: exchange.latency_ns(),
+        }
+    }
+
+    pub fn end_frame(&self) -> u64 {
+        self.begin_frame + u64::from(self.frames)
+    }
+}

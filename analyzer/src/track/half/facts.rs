@@ -1,0 +1,135 @@
+//! What is known of a direction, wherever it is kept.
+
+use crate::track::Mark;
+use crate::track::half::state;
+use crate::track::half::{Half, Release};
+
+impl Half {
+    pub fn is_known(&self) -> bool {
+        self.state.is(state::KNOWN)
+    }
+
+    /// Has it sent RST, and nothing else?
+    pub fn has_only_reset(&self) -> bool {
+        self.state.is(state::RESET) && !self.state.is(state::KNOWN)
+    }
+
+    /// Was its SYN captured?
+    pub fn has_syn(&self) -> bool {
+        self.state.is(state::SYN)
+    }
+
+    pub fn has_timestamps(&self) -> bool {
+        self.state.is(state::TIMESTAMPS)
+    }
+
+    pub fn is_window_scale_known(&self) -> bool {
+        self.state.is(state::SCALE_KNOWN)
+    }
+
+    /// Was the last data small?
+    pub fn is_last_small(&self) -> bool {
+        self.state.is(state::LAST_SMALL)
+    }
+
+    /// Has it sent bytes again since the last new data?
+    pub fn is_recovering(&self) -> bool {
+        self.state.is(state::RECOVERING)
+    }
+
+    /// Was more than an initial window in flight when the last data had left?
+    pub fn is_flight_large(&self) -> bool {
+        self.state.is(state::LARGE_FLIGHT)
+    }
+
+    /// Was more than one packet in flight when the last data had left?
+    pub fn is_flight_several(&self) -> bool {
+        self.state.is(state::SEVERAL_IN_FLIGHT)
+    }
+
+    /// Payload bytes captured, each once.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        match self.state.is(state::JUMPED) {
+            true => self.offset - self.rarest().jumped,
+            false => self.offset,
+        }
+    }
+
+    /// Payload bytes that never came, and the last frame before or in which they went missing.
+    pub fn unseen(&self) -> (u64, u64) {
+        match self.state.is(state::JUMPED) {
+            true => (self.rarest().unseen_bytes, self.rarest().unseen_frame),
+            false => (0, 0),
+        }
+    }
+
+    /// Last frame in which this host advertised a window of zero; 0 for none.
+    pub fn zero_window_frame(&self) -> u64 {
+        match self.state.is(state::ZERO_WINDOW) {
+            true => self.rarest().zero_window_frame,
+            false => 0,
+        }
+    }
+
+    /// Small segments sent while a small one was unacknowledged.
+    pub fn contradictions(&self) -> u32 {
+        match self.state.is(state::CONTRADICTED) {
+            true => self.rare().contradictions,
+            false => 0,
+        }
+    }
+
+    pub fn last_ns(&self) -> i64 {
+        self.last_ns
+    }
+
+    pub fn last_data(&self) -> Mark {
+        self.last_data
+    }
+
+    /// The last data that was new.
+    #[inline]
+    pub fn last_new(&self) -> Mark {
+        match self.state.is(state::NEW_APART) {
+            true => self.rarest().last_new,
+            false => self.last_data,
+        }
+    }
+
+    /// The last small segment, and its length.
+    pub fn small_sent(&self) -> (Mark, u32) {
+        match self.state.is(state::SMALL_IS_NEW) {
+            true => (self.last_new(), self.last_len),
+            false => (self.rarest().small_sent, self.rarest().small_len),
+        }
+    }
+
+    /// The ACK that covered the last small segment.
+    pub fn small_acked(&self) -> Release {
+        Release {
+            mark: self.small_acked,
+            pure: self.state.is(state::ACK_PURE),
+            fin: self.state.is(state::ACK_FIN),
+            exactly_small: self.state.is(state::ACK_EXACT),
+        }
+    }
+
+    /// The ACK that covered everything.
+    pub fn all_acked(&self) -> Release {
+        match (self.state.is(state::ALL_WITH_SMALL), self.state.is(state::ALL_APART)) {
+            (true, _) => self.small_acked(),
+            (_, true) => self.rarest().all_acked,
+            _ => Release::default(),
+        }
+    }
+
+    /// The first ACK since the last data that advanced `snd_una`; frame 0 where none did.
+    pub fn advanced(&self) -> Mark {
+        match (self.state.is(state::ADVANCED_WITH_SMALL), self.state.is(state::ADVANCED_APART)) {
+            (true, _) => self.small_acked,
+            (_, true) => self.rarest().advanced,
+            _ => Mark::default(),
+        }
+    }
+}

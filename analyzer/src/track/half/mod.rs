@@ -1,0 +1,347 @@
+//! What one host sends: its sequence space, what is unacknowledged, and how it behaved.
+
+mod acks;
+mod asked;
+mod facts;
+mod path;
+pub mod pauses;
+pub mod rare;
+mod repeated;
+pub mod state;
+mod syn;
+
+pub use asked::Asked;
+pub use path::{Ending, NEAR, tolerance_ns};
+pub use syn::MSS_CUT;
+
+use crate::decode::Header;
+use crate::decode::seq;
+use crate::track::half::rare::{Rare, Rarest};
+use crate::track::half::state::State;
+use crate::track::prefetch::prefetch;
+use crate::track::{Mark, NETWORK_RTT_NS};
+use std::cmp::Ordering;
+use std::mem::offset_of;
+
+/// The first ACK that covered something.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Release {
+    pub mark: Mark,
+    /// No payload: the application at the other end cannot have caused it.
+    pub pure: bool,
+    pub fin: bool,
+    /// It covers the last small segment and nothing after it.
+    pub exactly_small: bool,
+}
+
+impl Release {
+    pub const NONE: Self = Self { mark: Mark::NONE, pure: false, fin: false, exactly_small: false };
+}
+
+/// One direction of a connection, named after its sender.
+///
+/// Laid out by hand in cache lines: one that every segment of both directions needs, one for those
+/// of the sender, and what is [rare](Rare) elsewhere. What mostly equals something else is kept
+/// apart only where it does not.
+#[derive(Debug, Clone, Default)]
+#[repr(C, align(64))]
+pub struct Half {
+    /// Last data sent, retransmissions included.
+    last_data: Mark,
+    /// The ACK that covered the last small segment; the rest of it is in `state`.
+    small_acked: Mark,
+    /// Next sequence number the sender will use (RFC 9293, SND.NXT), as seen here.
+    pub snd_nxt: u32,
+    /// Oldest unacknowledged sequence number (SND.UNA).
+    pub snd_una: u32,
+    /// End of the last small segment sent (Linux `snd_sml`, Minshall's variant of Nagle).
+    pub snd_sml: u32,
+    /// Receive window this host advertised last, in bytes.
+    pub window: u32,
+    state: State,
+    /// Packets in flight, each of an MSS at most, as the congestion window counts them.
+    packets: u32,
+    /// Segments captured; saturates.
+    pub segments: u32,
+    window_scale: u8,
+    /// Packets sent without a pause of half the round trip; saturates.
+    burst: u8,
+    /// How often the largest payload was sent; saturates.
+    largest_count: u8,
+
+    /// Stream offset of `snd_nxt`: payload bytes before it.
+    pub offset: u64,
+    /// Shortest round trip between the capture point and this host, in ns; `i64::MAX` unknown.
+    pub rtt_ns: i64,
+    /// Latest segment of this host.
+    last_ns: i64,
+    rare: Option<Box<Rare>>,
+    /// Sum in µs and count of how far round trips to this host lie over the shortest one, for those
+    /// close to it: the jitter of the path. No more are counted once the count is full.
+    rtt_over_us: u32,
+    /// Length of the last data that was new, in bytes.
+    pub last_len: u32,
+    /// Room left in the peer's window after the last data, in bytes.
+    pub room: i32,
+    /// Largest payload seen, in bytes.
+    pub largest: u32,
+    /// Timestamp value of the last data, if it has one.
+    last_tsval: u32,
+    /// Small segments sent.
+    pub small_segments: u32,
+    pub rtt_samples: u16,
+    /// Announced in the SYN, in bytes; 0 is 'not seen'.
+    pub mss_option: u16,
+    /// IP identification of the last data.
+    last_ip_id: u16,
+    /// Waits that were kept as possible holds though nothing is known of the path.
+    candidates: u8,
+}
+
+const _: () = assert!(size_of::<Half>() == 2 * 64, "a direction takes two cache lines");
+const _: () = assert!(offset_of!(Half, offset) == 64, "the second cache line");
+
+/// From so many packets on, more than an initial window is in flight (RFC 6928: ten segments).
+const INITIAL_WINDOW_SEGMENTS: u32 = 10;
+/// A round trip this much above the shortest one is not jitter of the path any more but a delayed
+/// ACK: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
+const JITTER_LIMIT_NS: i64 = 8_000_000;
+
+/// More bytes than this are not lost at once from a capture without a word: 64 MiB.
+const MAX_JUMP: i32 = 1 << 26;
+
+impl Half {
+    pub fn new() -> Self {
+        Self { rtt_ns: i64::MAX, ..Self::default() }
+    }
+
+    /// What is seldom needed.
+    #[inline]
+    pub fn rare(&self) -> &Rare {
+        static NONE: Rare = Rare::NONE;
+        self.rare.as_deref().unwrap_or(&NONE)
+    }
+
+    /// What is needed even less.
+    pub fn rarest(&self) -> &Rarest {
+        self.rare().rarest()
+    }
+
+    /// As `rarest`, to write to.
+    pub fn rarest_mut(&mut self) -> &mut Rarest {
+        self.rare_mut().rarest_mut()
+    }
+
+    /// As `rare`, to write to.
+    #[inline]
+    fn rare_mut(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_with(|| Box::new(Rare::NONE))
+    }
+
+    /// Has nothing happened to it that is kept apart?
+    pub fn is_plain(&self) -> bool {
+        self.rare.is_none()
+    }
+
+    /// This host sent RST.
+    pub fn reset(&mut self) {
+        self.state.set(state::RESET);
+    }
+
+    /// Has the cache line fetched that every segment of both directions needs.
+    #[inline]
+    pub fn fetch(&self) {
+        prefetch(&self.last_data);
+    }
+
+    /// Has the cache line fetched that only this sender's segments need.
+    #[inline]
+    pub fn fetch_sender(&self) {
+        prefetch(&self.offset);
+    }
+
+    /// Has what is rare fetched, if there is any.
+    #[inline]
+    pub fn fetch_rare(&self) {
+        // Another place costs less than a branch.
+        let place = self.rare.as_deref().map_or(&self.offset, |rare| &rare.contradiction.0);
+        prefetch(place);
+    }
+
+    /// Such a segment left in frame `frame`.
+    pub fn contradict(&mut self, frame: u64) {
+        let last_frame = self.last_data.frame;
+        let rare = self.rare_mut();
+        rare.contradictions += 1;
+        rare.contradiction = (last_frame, frame);
+        self.state.set(state::CONTRADICTED);
+    }
+
+    /// Data that follows has nothing to do with the ACK that covered everything.
+    pub fn forget_all_acked(&mut self) {
+        self.state.clear(state::ALL_WITH_SMALL | state::ALL_APART);
+    }
+
+    /// Counts a segment of this host; tells whether it may be the connection's first.
+    #[inline]
+    pub fn count(&mut self, segment: &Header, now: Mark) -> bool {
+        self.last_ns = self.last_ns.max(now.time_ns);
+        self.segments = self.segments.saturating_add(1);
+        self.state.set_if(segment.options.tsval().is_some(), state::TIMESTAMPS);
+        !self.state.is(state::BEGUN)
+    }
+
+    /// The time of the connection's first segment is known.
+    pub fn set_begun(&mut self) {
+        self.state.set(state::BEGUN);
+    }
+
+    /// Starts the sequence space at `seq`, the number of the first payload byte.
+    pub fn begin(&mut self, seq: u32) {
+        self.settle_timing();
+        self.state.set(state::KNOWN);
+        self.snd_nxt = seq;
+        self.snd_una = seq;
+        self.snd_sml = seq;
+    }
+
+    /// Does this host send payloads of `largest` bytes time and again? Then that is its MSS, and
+    /// no message that happens to be the longest.
+    pub fn repeats_largest(&self, largest: u32) -> bool {
+        const OFTEN: u8 = 4;
+        self.largest == largest && self.largest_count >= OFTEN
+    }
+
+    /// Can the stream have come as far as `seq`? A number far ahead (a forged or damaged segment)
+    /// is believed only when another one goes on from there.
+    #[inline]
+    pub fn is_plausible(&mut self, seq: u32) -> bool {
+        if seq::distance(self.snd_nxt, seq) <= MAX_JUMP {
+            self.state.clear(state::STRAY);
+            return true;
+        }
+        self.is_stray_believed(seq)
+    }
+
+    #[cold]
+    fn is_stray_believed(&mut self, seq: u32) -> bool {
+        let goes_on = |stray| (0..=MAX_JUMP).contains(&seq::distance(stray, seq));
+        let believed = self.state.is(state::STRAY) && goes_on(self.rarest().stray);
+        self.rarest_mut().stray = seq;
+        self.state.put(state::STRAY, !believed);
+        if believed {
+            // What was acknowledged of the missing bytes is not known: begin anew.
+            self.snd_una = seq;
+            self.snd_sml = seq;
+        }
+        believed
+    }
+
+    /// Bytes sent and not yet acknowledged, as seen here.
+    pub fn in_flight(&self) -> u32 {
+        seq::distance(self.snd_una, self.snd_nxt).max(0) as u32
+    }
+
+    pub fn small_unacked(&self) -> bool {
+        seq::lt(self.snd_una, self.snd_sml)
+    }
+
+    /// Bytes up to `seq` were never captured.
+    pub fn jump_to(&mut self, seq: u32, frame: u64) {
+        let missing = seq::distance(self.snd_nxt, seq).max(0) as u64;
+        self.offset += missing;
+        self.state.set(state::JUMPED);
+        let rarest = self.rarest_mut();
+        rarest.jumped += missing;
+        rarest.unseen_bytes += missing;
+        rarest.unseen_frame = frame;
+        self.snd_nxt = seq;
+        self.stop_timing();
+    }
+
+    /// A round trip between the capture point and this host was measured.
+    /// A pure ACK shows the path's jitter as well; data shows what the program took to answer.
+    pub fn add_round_trip(&mut self, sample_ns: i64, pure: bool) {
+        self.rtt_ns = self.rtt_ns.min(sample_ns);
+        let over = sample_ns - self.rtt_ns;
+        if pure && over < JITTER_LIMIT_NS && self.rtt_samples < u16::MAX {
+            self.rtt_over_us += (over / 1000) as u32;
+            self.rtt_samples += 1;
+        }
+    }
+
+    /// Mean distance of this host's round trips from the shortest one, in ns.
+    pub fn jitter_ns(&self) -> i64 {
+        i64::from(self.rtt_over_us) * 1000 / i64::from(self.rtt_samples.max(1))
+    }
+
+    /// Remembers new data that this host sent, to tell a copy of it from a repetition as well.
+    fn note_sent(&mut self, segment: &Header, now: Mark) {
+        self.last_data = now;
+        self.state.clear(state::NEW_APART);
+        self.last_tsval = segment.options.tsval().unwrap_or_default();
+        self.state.put(state::TSVAL, segment.options.tsval().is_some());
+        self.last_ip_id = segment.ip_id;
+    }
+
+    /// Moves past new data of `len` bytes that starts at `snd_nxt`.
+    #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
+    #[inline(always)]
+    pub fn send(&mut self, segment: &Header, len: u32, now: Mark, mss: u32) {
+        // One division does for both.
+        let (full, rest) = if len < mss { (0, len) } else { (len / mss, len % mss) };
+        let small = rest > 0;
+        self.count_packets(full + u32::from(small), now);
+        self.settle_timing();
+        if !small {
+            self.settle_small();
+        }
+        self.note_sent(segment, now);
+        self.snd_nxt = self.snd_nxt.wrapping_add(len);
+        self.offset += u64::from(len);
+        self.last_len = len;
+        match len.cmp(&self.largest) {
+            Ordering::Greater => (self.largest, self.largest_count) = (len, 1),
+            Ordering::Equal => self.largest_count = self.largest_count.saturating_add(1),
+            Ordering::Less => {}
+        }
+        self.state.clear(state::RECOVERING | state::ANY_ACK);
+        self.state.put(state::LAST_SMALL, small);
+        if small {
+            self.snd_sml = self.snd_nxt;
+            self.small_segments = self.small_segments.saturating_add(1);
+            self.state.set(state::SMALL_IS_NEW);
+            self.state.clear(state::ACK_PURE | state::ACK_FIN | state::ACK_EXACT);
+            self.small_acked = Mark::default();
+        }
+        self.time_last(now.time_ns);
+    }
+
+    /// Far from the sender, an ACK that passes here has not reached it yet: what left in one burst
+    /// is in flight all the same.
+    fn count_packets(&mut self, packets: u32, now: Mark) {
+        let far = self.rtt_ns != i64::MAX && self.rtt_ns >= NETWORK_RTT_NS;
+        if !far || now.time_ns - self.last_new().time_ns >= self.rtt_ns / 2 {
+            self.burst = 0;
+        }
+        self.burst = self.burst.saturating_add(packets.min(u8::MAX.into()) as u8);
+        self.packets = self.packets.saturating_add(packets);
+        let flight = self.packets.max(self.burst.into());
+        self.state.put(state::LARGE_FLIGHT, flight >= INITIAL_WINDOW_SEGMENTS);
+        self.state.put(state::SEVERAL_IN_FLIGHT, flight > 1);
+    }
+
+    /// FIN, which takes one sequence number, follows at `seq`.
+    pub fn end_at(&mut self, seq: u32) {
+        if seq == self.snd_nxt {
+            self.settle_timing();
+            self.snd_nxt = seq.wrapping_add(1);
+            self.state.set(state::ENDED);
+        }
+    }
+}
+
+/// A duration that may be unknown, as 0.
+pub fn known(duration_ns: i64) -> i64 {
+    if duration_ns == i64::MAX { 0 } else { duration_ns }
+}

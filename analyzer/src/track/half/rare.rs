@@ -1,0 +1,89 @@
+//! What is seldom touched of a direction: most directions never need it, and have none of it.
+
+use crate::track::Mark;
+use crate::track::half::Release;
+use crate::track::half::pauses::Pauses;
+
+/// What a direction has that sends more while something small is unacknowledged.
+///
+/// What is needed of it most comes first, so that it mostly lies in one cache line.
+#[derive(Debug, Clone)]
+#[repr(C)]
+pub struct Rare {
+    /// Frames of the last contradiction.
+    pub contradiction: (u64, u64),
+    /// Small segments sent while a small one was unacknowledged.
+    pub contradictions: u32,
+    /// Time and end of the segment whose ACK gives the next round-trip sample.
+    pub timed_end: u32,
+    pub timed_ns: i64,
+    rarest: Option<Box<Rarest>>,
+}
+
+/// Counts, and what is kept apart where it is not what it mostly is: see [`super::state`].
+#[derive(Debug, Clone)]
+pub struct Rarest {
+    /// A full-sized segment and a small one that left while only full-sized ones were
+    /// unacknowledged; frames, 0 for none.
+    pub tail: (u64, u64),
+    pub all_acked: Release,
+    pub advanced: Mark,
+    /// The last data that was new.
+    pub last_new: Mark,
+    /// The last small segment and its length.
+    pub small_sent: Mark,
+    pub small_len: u32,
+    /// Sequence number that was too far ahead to be believed at once, if there is one.
+    pub stray: u32,
+    /// Payload bytes that were acknowledged or jumped over, and those of them that never came.
+    pub jumped: u64,
+    pub unseen_bytes: u64,
+    /// Last frame before or in which bytes went missing.
+    pub unseen_frame: u64,
+    /// Last frame in which this host advertised a window of zero.
+    pub zero_window_frame: u64,
+    pub retransmitted: u32,
+    pub duplicated: u32,
+    pub reordered: u32,
+    /// The shortest time from an ACK to data that followed it, in ns, where the handshake tells no round
+    /// trip; `i64::MAX` for none.
+    pub shortest_release_ns: i64,
+    pub pauses: Pauses,
+}
+
+impl Rare {
+    /// Nothing of it has happened.
+    pub const NONE: Self =
+        Self { contradiction: (0, 0), timed_ns: 0, timed_end: 0, contradictions: 0, rarest: None };
+
+    pub fn rarest(&self) -> &Rarest {
+        static NONE: Rarest = Rarest::NONE;
+        self.rarest.as_deref().unwrap_or(&NONE)
+    }
+
+    /// As `rarest`, to write to.
+    pub fn rarest_mut(&mut self) -> &mut Rarest {
+        self.rarest.get_or_insert_with(|| Box::new(Rarest::NONE))
+    }
+}
+
+impl Rarest {
+    const NONE: Self = Self {
+        tail: (0, 0),
+        all_acked: Release::NONE,
+        advanced: Mark::NONE,
+        last_new: Mark::NONE,
+        small_sent: Mark::NONE,
+        small_len: 0,
+        stray: 0,
+        jumped: 0,
+        unseen_bytes: 0,
+        unseen_frame: 0,
+        zero_window_frame: 0,
+        retransmitted: 0,
+        duplicated: 0,
+        reordered: 0,
+        shortest_release_ns: i64::MAX,
+        pauses: Pauses::NONE,
+    };
+}

@@ -1,0 +1,65 @@
+//! Segments that bring nothing new: repetitions, copies of a frame, keep-alives.
+
+use crate::decode::seq;
+use crate::decode::{ACK, FIN, Header, RST, SYN};
+use crate::track::Mark;
+use crate::track::half::Half;
+use crate::track::half::state;
+
+/// The longest that packets overtake each other, and the shortest that is not yet a round trip.
+const REORDER_NS: i64 = 3_000_000;
+const LEAST_REORDER_NS: i64 = 200_000;
+/// A copy may come after a few newer packets of its sender.
+const COPY_IDS: u16 = 64;
+/// Without a timestamp or an identification: a copy follows the frame this fast, and a
+/// retransmission cannot.
+const COPY_NS: i64 = 500_000;
+
+impl Half {
+    /// This host sent again what it had sent before; returns its data before that.
+    pub fn repeat(&mut self, now: Mark) -> Mark {
+        self.stop_timing();
+        let (before, last_new) = (self.last_data, self.last_new());
+        let rarest = self.rarest_mut();
+        rarest.retransmitted += 1;
+        rarest.last_new = last_new;
+        self.state.set(state::NEW_APART);
+        self.last_data = now;
+        before
+    }
+
+    /// This host repeated data, and sends nothing new so far.
+    pub fn set_recovering(&mut self) {
+        self.state.set(state::RECOVERING);
+    }
+
+    /// Is this segment, which brings nothing new, a second copy of a captured frame (a mirror port,
+    /// `-i any`, two taps in one file) and not a retransmission? A retransmission is a packet of
+    /// its own: its timestamp and its IP identification are newer.
+    pub fn is_copy(&self, segment: &Header, now: Mark) -> bool {
+        match segment.options.tsval() {
+            Some(tsval) if self.state.is(state::TSVAL) => !seq::lt(self.last_tsval, tsval),
+            _ if segment.ip_id != 0 && self.last_ip_id != 0 => {
+                self.last_ip_id.wrapping_sub(segment.ip_id) < COPY_IDS
+            }
+            _ => now.time_ns - self.last_data.time_ns < COPY_NS && segment.len == self.last_len,
+        }
+    }
+
+    /// Missing bytes that come sooner than this were reordered by the network: too soon for the
+    /// sender to have heard of a loss.
+    pub fn reorder_ns(&self) -> i64 {
+        match self.rtt_ns {
+            i64::MAX => REORDER_NS,
+            rtt_ns => (rtt_ns * 3 / 4).clamp(LEAST_REORDER_NS, REORDER_NS),
+        }
+    }
+
+    /// A keep-alive repeats the byte before `snd_nxt`, or none (RFC 9293, section 3.8.4).
+    pub fn is_keep_alive(&self, segment: &Header) -> bool {
+        segment.len <= 1
+            && segment.seq == self.snd_nxt.wrapping_sub(1)
+            && segment.has(ACK)
+            && !segment.has(SYN | FIN | RST)
+    }
+}

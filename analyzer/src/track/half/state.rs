@@ -1,0 +1,92 @@
+//! What is known of a direction in bits: they lie in the cache line that every segment needs.
+
+/// Next sequence number and window mean something.
+pub const KNOWN: u32 = 1 << 0;
+/// Its SYN was captured.
+pub const SYN: u32 = 1 << 1;
+/// It sends timestamps.
+pub const TIMESTAMPS: u32 = 1 << 2;
+/// The scale of its window is known.
+pub const SCALE_KNOWN: u32 = 1 << 3;
+/// A sequence number was too far ahead to be believed at once.
+pub const STRAY: u32 = 1 << 4;
+/// The last data was small.
+pub const LAST_SMALL: u32 = 1 << 5;
+/// It has sent bytes again since the last new data.
+pub const RECOVERING: u32 = 1 << 6;
+/// More than an initial window was in flight when the last data had left.
+pub const LARGE_FLIGHT: u32 = 1 << 7;
+/// More than one packet was in flight then.
+pub const SEVERAL_IN_FLIGHT: u32 = 1 << 24;
+/// The last data carried a timestamp.
+pub const TSVAL: u32 = 1 << 8;
+/// The time of the connection's first segment is known.
+pub const BEGUN: u32 = 1 << 9;
+/// There is something else than 0 in [`crate::track::half::rare::Rare`]: bytes that were jumped over, a window of
+/// zero, contradictions.
+pub const JUMPED: u32 = 1 << 21;
+pub const ZERO_WINDOW: u32 = 1 << 22;
+pub const CONTRADICTED: u32 = 1 << 23;
+
+/// The last new data is not the last data: it is kept apart.
+pub const NEW_APART: u32 = 1 << 10;
+/// The last small segment is the last new data; else it is kept apart.
+pub const SMALL_IS_NEW: u32 = 1 << 11;
+/// The last new data, up to SND.NXT, is being timed; or an earlier segment, kept apart.
+pub const TIMED_LAST: u32 = 1 << 12;
+pub const TIMED_APART: u32 = 1 << 13;
+
+/// The ACK of the last small segment: without payload, with FIN, covers nothing after it.
+pub const ACK_PURE: u32 = 1 << 14;
+pub const ACK_FIN: u32 = 1 << 15;
+pub const ACK_EXACT: u32 = 1 << 16;
+/// The same ACK covered everything; or another one did, kept apart.
+pub const ALL_WITH_SMALL: u32 = 1 << 17;
+pub const ALL_APART: u32 = 1 << 18;
+/// The same ACK was the first since the last data that acknowledged something new; or another one
+/// was, kept apart.
+pub const ADVANCED_WITH_SMALL: u32 = 1 << 19;
+pub const ADVANCED_APART: u32 = 1 << 20;
+
+/// Its FIN was captured, just before `snd_nxt`.
+pub const ENDED: u32 = 1 << 25;
+
+/// It has sent RST.
+pub const RESET: u32 = 1 << 26;
+
+/// What new data makes forgotten.
+pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
+
+/// A set of the bits above.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct State(u32);
+
+impl State {
+    /// Is one of `bits` set?
+    #[inline]
+    pub fn is(self, bits: u32) -> bool {
+        self.0 & bits != 0
+    }
+
+    #[inline]
+    pub fn set(&mut self, bits: u32) {
+        self.0 |= bits;
+    }
+
+    #[inline]
+    pub fn clear(&mut self, bits: u32) {
+        self.0 &= !bits;
+    }
+
+    #[inline]
+    pub fn set_if(&mut self, condition: bool, bit: u32) {
+        self.0 |= if condition { bit } else { 0 };
+    }
+
+    /// Sets or clears.
+    #[inline]
+    pub fn put(&mut self, bit: u32, value: bool) {
+        self.clear(bit);
+        self.set_if(value, bit);
+    }
+}

@@ -1,0 +1,63 @@
+//! What a SYN tells of its sender, and the window, whose scale is among it.
+
+use crate::decode::{Header, Options, SYN};
+use crate::track::Mark;
+use crate::track::half::Half;
+use crate::track::half::state;
+
+/// The capture does not show which MSS a SYN announced.
+pub const MSS_CUT: u16 = u16::MAX;
+
+impl Half {
+    /// The window a segment of this host advertises, in bytes; `None` where the handshake, and so
+    /// the scale, was not captured. The window of a SYN is never scaled (RFC 7323, section 2.2).
+    pub fn window_of(&self, segment: &Header) -> Option<u32> {
+        let window = u32::from(segment.window);
+        if segment.has(SYN) {
+            return Some(window);
+        }
+        self.is_window_scale_known().then(|| window << self.window_scale)
+    }
+
+    /// The window this segment advertises, in bytes. The window of a SYN is never scaled
+    /// (RFC 7323, section 2.2).
+    #[inline]
+    pub fn advertise(&mut self, segment: &Header, frame: u64, scaled: bool) {
+        let shift = if scaled { self.window_scale } else { 0 };
+        self.window = u32::from(segment.window) << shift;
+        if self.window == 0 {
+            self.close_window(frame);
+        }
+    }
+
+    #[cold]
+    fn close_window(&mut self, frame: u64) {
+        self.rarest_mut().zero_window_frame = frame;
+        self.state.set(state::ZERO_WINDOW);
+    }
+
+    /// Takes the options of a SYN; those that the capture cut off stay unknown.
+    pub fn take_options(&mut self, options: &Options) {
+        self.mss_option = if options.cut && options.mss == 0 { MSS_CUT } else { options.mss };
+        self.set_window_scale(options.window_scale);
+        self.state.put(state::SCALE_KNOWN, options.window_scale.is_some() || !options.cut);
+    }
+
+    pub fn set_window_scale(&mut self, scale: Option<u8>) {
+        self.window_scale = scale.unwrap_or(0);
+        self.state.set(state::SCALE_KNOWN);
+    }
+
+    /// Takes the SYN, after which `first_payload` follows.
+    pub fn take_syn(&mut self, segment: &Header, first_payload: u32, now: Mark) {
+        self.settle_small();
+        self.begin(first_payload);
+        self.state.set(state::SYN);
+        self.take_options(&segment.options);
+        self.note_sent(segment, now);
+        self.time_last(now.time_ns);
+        // The SYN itself is unacknowledged.
+        self.snd_una = segment.seq;
+        self.snd_sml = segment.seq;
+    }
+}

@@ -1,0 +1,68 @@
+//! The look-up of connections, some segments at once.
+
+use crate::decode::{Addresses, Header, Segment};
+use crate::track::batch::{Batch, Captured};
+use crate::track::lane::Outlet;
+use crate::track::{KeyV4, KeyV6, Lookup, Mark, Table, deal};
+
+/// Segments whose connections are looked up at once: as many misses of the cache as overlap.
+pub const LOOKUPS: usize = 64;
+
+/// The segments that came last, and how their connections are looked up.
+#[derive(Default)]
+pub struct Lookups {
+    segments: Vec<(Header, Mark)>,
+    sought: Vec<Sought>,
+    v6: Vec<Lookup<KeyV6>>,
+}
+
+/// What is looked up. The long ones lie apart.
+enum Sought {
+    V4(Lookup<KeyV4>),
+    /// Index into [`Lookups::v6`].
+    V6(u32),
+}
+
+impl Lookups {
+    pub fn is_full(&self) -> bool {
+        self.segments.len() >= LOOKUPS
+    }
+
+    /// Adds a segment whose connection is to be found.
+    #[expect(clippy::inline_always, reason = "as Capture::next_frame")]
+    #[inline(always)]
+    pub fn push(&mut self, segment: &Segment<'_>, mark: Mark, table: &Table) {
+        let (header, ports) = (segment.header(), segment.ports());
+        self.segments.push((header, mark));
+        self.sought.push(match segment.addresses {
+            Addresses::V4(bytes) => Sought::V4(table.lookup_v4(*bytes, ports)),
+            Addresses::V6(bytes) => {
+                self.v6.push(table.lookup_v6(bytes, ports));
+                Sought::V6(self.v6.len() as u32 - 1)
+            }
+        });
+    }
+
+    /// Looks all connections up at once, so that the misses of the cache overlap, and moves the
+    /// segments to their trackers.
+    pub fn find<T: FnMut(&Batch), const N: usize>(
+        &mut self,
+        table: &mut Table,
+        outlet: &mut Outlet<'_, T, N>,
+    ) {
+        for ((header, mark), sought) in self.segments.iter().zip(&self.sought) {
+            let found = match sought {
+                Sought::V4(lookup) => table.find_v4(lookup, header),
+                Sought::V6(index) => table.find_v6(&self.v6[*index as usize], header),
+            };
+            let (tracker, place) = deal::<N>(found.connection);
+            if let Some(ends) = table.opened() {
+                outlet.open(tracker, place, ends);
+            }
+            outlet.push(tracker, Captured::new(*header, *mark, place, found.by));
+        }
+        self.segments.clear();
+        self.sought.clear();
+        self.v6.clear();
+    }
+}

@@ -1,0 +1,320 @@
+//! Frames to segments and their connections, in a thread of its own: reading, decoding and looking
+//! up run ahead of the tracking.
+
+use crate::capture::error::ScanError;
+use crate::capture::progress::{Progress, Stopped};
+use crate::capture::{Capture, End, Frame};
+use crate::decode::filter::Filter;
+use crate::decode::{self, Segment, Skip};
+use crate::track::batch::Batch;
+use crate::track::clock;
+use crate::track::lane::{self, Lane, Outlet};
+use crate::track::lookups::Lookups;
+use crate::track::{Mark, Table};
+use std::sync::Arc;
+use std::thread;
+
+/// One input file. Times are ns since the epoch.
+#[derive(Debug, Clone)]
+pub struct CaptureSummary {
+    pub path: String,
+    pub packets: u64,
+    /// Bytes on the wire.
+    pub bytes: u64,
+    pub tcp_packets: u64,
+    /// `None` where no frame was read.
+    pub link_type: Option<u32>,
+    pub first_ns: i64,
+    pub last_ns: i64,
+    /// Number of its first frame: frames are numbered through all inputs, from 1.
+    pub first_frame: u64,
+    pub end: End,
+    /// The coarsest power of ten in ns that divides all times.
+    pub common_step_ns: i64,
+    /// Frames that were not used, by [`Skip`].
+    pub skipped: [u64; Skip::ALL.len()],
+}
+
+/// Reads `paths` in the order of their first frames and gives the segments of each tracker to its
+/// `take`.
+///
+/// # Errors
+/// An input cannot be read at all, or the filter cannot be compiled.
+pub fn read_all<T: FnMut(&Batch) + Send, const N: usize>(
+    paths: &[String],
+    filter: Option<&str>,
+    progress: &Arc<Progress>,
+    takes: [T; N],
+) -> Result<Vec<CaptureSummary>, ScanError> {
+    let filter = filter.map(Filter::new).transpose()?;
+    progress.expect(paths);
+    let progress = Arc::clone(progress);
+    let lanes = takes.map(Lane::new);
+    let (outlet, inlet) = lane::connect(&lanes);
+    thread::scope(|scope| {
+        let (table, lookups) = (Table::default(), Lookups::default());
+        let reader = Reader { filter, table, lookups, outlet, progress, frames: 0 };
+        let reading = scope.spawn(move || reader.read(paths));
+        inlet.track();
+        match reading.join() {
+            Ok(summaries) => summaries,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+struct Reader<'a, T, const N: usize> {
+    filter: Option<Filter>,
+    table: Table,
+    lookups: Lookups,
+    outlet: Outlet<'a, T, N>,
+    progress: Arc<Progress>,
+    frames: u64,
+}
+
+impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
+    fn read(mut self, paths: &[String]) -> Result<Vec<CaptureSummary>, ScanError> {
+        let mut summaries: Vec<CaptureSummary> = Vec::with_capacity(paths.len());
+        let mut without_header = Vec::new();
+        for path in in_order(paths) {
+            match (self.read_one(path, summaries.last()), summaries.last_mut()) {
+                (Ok(summary), _) => summaries.push(summary),
+                (Err(error @ ScanError::NoHeader { .. }), _) => without_header.push((path, error)),
+                (Err(ScanError::Stopped { .. }), Some(last)) => {
+                    last.end = End::Stopped(Stopped::at(&self.progress));
+                    break;
+                }
+                (Err(error), _) => return Err(error),
+            }
+        }
+        self.with_empty(summaries, without_header)
+    }
+
+    /// Adds the inputs without a header: of a rotated set they are cut off, alone they are no
+    /// capture.
+    fn with_empty(
+        &self,
+        mut summaries: Vec<CaptureSummary>,
+        without_header: Vec<(&str, ScanError)>,
+    ) -> Result<Vec<CaptureSummary>, ScanError> {
+        for (path, error) in without_header {
+            if summaries.is_empty() {
+                return Err(error);
+            }
+            let nothing = CaptureSummary::new(path, self.frames + 1);
+            summaries.push(CaptureSummary { end: End::Cut, ..nothing });
+        }
+        Ok(summaries)
+    }
+
+    fn read_one(
+        &mut self,
+        path: &str,
+        previous: Option<&CaptureSummary>,
+    ) -> Result<CaptureSummary, ScanError> {
+        let mut capture = Capture::open(path, &self.progress)?;
+        let mut summary = CaptureSummary::new(path, self.frames + 1);
+        self.outlet.begin_capture();
+        self.read_frames(&mut capture, &mut summary, previous)?;
+        summary.end = capture.end().cloned().unwrap_or(End::Complete);
+        summary.packets = self.frames + 1 - summary.first_frame;
+        summary.tcp_packets = summary.packets - summary.skipped.iter().sum::<u64>();
+        Ok(summary)
+    }
+
+    /// Apart from what comes before and after: so all it needs is in the registers.
+    #[inline(never)]
+    fn read_frames(
+        &mut self,
+        capture: &mut Capture,
+        summary: &mut CaptureSummary,
+        previous: Option<&CaptureSummary>,
+    ) -> Result<(), ScanError> {
+        while let Some(frame) = capture.next_frame() {
+            self.frames += 1;
+            if summary.link_type.is_none() {
+                summary.begin(&frame);
+                self.part_from(previous, frame.time_ns);
+            }
+            summary.count(&frame);
+            match decode::plain_segment(frame.link_type, frame.data) {
+                Some(segment) if self.filter.is_none() => self.take(&segment, frame.time_ns),
+                _ => {
+                    // A copy: so the others' frames stay in the registers.
+                    if let Some(skip) = self.take_any(&Frame { ..frame })? {
+                        summary.skipped[skip as usize] += 1;
+                    }
+                }
+            }
+        }
+        self.progress.set_packets(self.frames);
+        self.hand_over();
+        Ok(())
+    }
+
+    /// A capture whose first frame comes at `time_ns` has nothing to do with a previous one that it
+    /// overlaps with, of which all is handed over.
+    #[cold]
+    fn part_from(&mut self, previous: Option<&CaptureSummary>, time_ns: i64) {
+        if previous.is_some_and(|last| last.overlaps(time_ns)) {
+            self.table.forget();
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, segment: &Segment<'_>, time_ns: i64) {
+        let mark = Mark { time_ns, frame: self.frames };
+        self.lookups.push(segment, mark, &self.table);
+        if self.lookups.is_full() {
+            self.look_up();
+        }
+    }
+
+    /// Takes a frame whose headers may lie anywhere, if the filter lets it pass; else tells why not.
+    #[inline(never)]
+    fn take_any(&mut self, frame: &Frame<'_>) -> Result<Option<Skip>, ScanError> {
+        // Frames that are left out fill no look-ups, which else tell how far this is.
+        self.progress.set_packets(self.frames);
+        if let Some(filter) = &mut self.filter
+            && !filter.matches(frame)?
+        {
+            return Ok(Some(Skip::Filtered));
+        }
+        match decode::segment(frame.link_type, frame.data, frame.wire_len) {
+            Ok(segment) => {
+                self.take(&segment, frame.time_ns);
+                Ok(None)
+            }
+            Err(skip) => Ok(Some(skip)),
+        }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self) {
+        self.progress.set_packets(self.frames);
+        self.lookups.find(&mut self.table, &mut self.outlet);
+        self.outlet.hand_over_full();
+    }
+
+    fn hand_over(&mut self) {
+        self.lookups.find(&mut self.table, &mut self.outlet);
+        self.outlet.hand_over_all();
+    }
+}
+
+/// Rotated files (`tcpdump -C`, `-G`) in the order of their first frames, whatever order the shell
+/// gave them. Standard input can be read only once, so with it the order stays.
+pub fn in_order(paths: &[String]) -> Vec<&str> {
+    let mut ordered: Vec<&str> = paths.iter().map(String::as_str).collect();
+    if ordered.len() > 1 && !ordered.contains(&"-") {
+        ordered.sort_by_cached_key(|path| {
+            let first_ns = Capture::first_time_ns(path);
+            (first_ns.is_none(), first_ns)
+        });
+    }
+    ordered
+}
+
+/// Several queues and interfaces write their frames a little out of order, so a rotated file may
+/// begin before the last frame of its predecessor.
+const OUT_OF_ORDER_NS: i64 = 10_000_000;
+
+impl CaptureSummary {
+    fn new(path: &str, first_frame: u64) -> Self {
+        Self {
+            path: path.to_owned(),
+            packets: 0,
+            bytes: 0,
+            tcp_packets: 0,
+            link_type: None,
+            first_ns: 0,
+            last_ns: 0,
+            first_frame,
+            end: End::Complete,
+            common_step_ns: clock::COARSEST_NS,
+            skipped: [0; Skip::ALL.len()],
+        }
+    }
+
+    #[cold]
+    fn begin(&mut self, first: &Frame<'_>) {
+        self.link_type = Some(first.link_type);
+        self.first_ns = first.time_ns;
+        self.last_ns = first.time_ns;
+    }
+
+    #[inline]
+    fn count(&mut self, frame: &Frame<'_>) {
+        self.common_step_ns = clock::common_ns(self.common_step_ns, frame.time_ns);
+        self.bytes += u64::from(frame.wire_len);
+        self.last_ns = self.last_ns.max(frame.time_ns);
+    }
+
+    /// Does a capture that begins at `time_ns` overlap with this one? Then they are two captures
+    /// of their own and no rotated set.
+    fn overlaps(&self, time_ns: i64) -> bool {
+        time_ns < self.last_ns - OUT_OF_ORDER_NS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::BLOCK_LEN;
+    use crate::track::allocations::write_capture;
+    use crate::track::batch::BATCH_LEN;
+    use crate::track::lane::BATCHES;
+    use std::collections::HashSet;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    /// Requests and answers of twice as many segments as the batches on their way hold.
+    const MANY: u32 = (BATCHES * BATCH_LEN) as u32;
+
+    /// Reads a capture of many connections with `N` trackers, one of which panics; does it end?
+    fn ends_with_a_panic_of<const N: usize>(panicking: usize) -> bool {
+        let path = write_capture(MANY, 2 * BLOCK_LEN as u32);
+        let paths = [path.to_str().unwrap().to_owned()];
+        let (done, ended) = channel();
+        thread::spawn(move || {
+            let takes = std::array::from_fn::<_, N, _>(|tracker| {
+                move |_: &Batch| assert_ne!(tracker, panicking, "a bug of a tracker")
+            });
+            let read = || read_all(&paths, None, &Arc::default(), takes).map(|_| ());
+            let _ = done.send(catch_unwind(AssertUnwindSafe(read)).is_err());
+        });
+        let panicked = ended.recv_timeout(Duration::from_secs(60));
+        std::fs::remove_file(path).unwrap();
+        panicked == Ok(true)
+    }
+
+    #[test]
+    fn a_panic_of_a_tracker_ends_the_reading() {
+        assert!(ends_with_a_panic_of::<1>(0));
+        assert!(ends_with_a_panic_of::<2>(0));
+        assert!(ends_with_a_panic_of::<2>(1));
+    }
+
+    #[test]
+    fn the_reader_helps_out_and_each_tracker_sees_its_segments_in_order() {
+        let path = write_capture(MANY, 2 * BLOCK_LEN as u32);
+        let paths = [path.to_str().unwrap().to_owned()];
+        let seen = [const { Mutex::new(Vec::new()) }; 2];
+        let takes = seen.each_ref().map(|seen| {
+            |batch: &Batch| {
+                thread::sleep(Duration::from_millis(5));
+                let by = thread::current().id();
+                seen.lock().unwrap().extend(batch.segments.iter().map(|row| (by, row.mark.frame)));
+            }
+        });
+        read_all(&paths, None, &Arc::default(), takes).unwrap();
+        std::fs::remove_file(path).unwrap();
+        let seen = seen.map(|seen| seen.into_inner().unwrap());
+        assert!(seen.iter().all(|rows| rows.is_sorted_by(|a, b| a.1 < b.1)));
+        assert_eq!(seen.iter().map(Vec::len).sum::<usize>(), 2 * MANY as usize);
+        let threads: HashSet<_> = seen.iter().flatten().map(|(by, _)| *by).collect();
+        assert_eq!(threads.len(), 2);
+    }
+}

@@ -1,0 +1,278 @@
+//! New data leaves: had it been waiting, and does it show that Nagle's algorithm is off?
+
+use crate::decode::seq;
+use crate::decode::{ACK, FIN, Header, URG};
+use crate::track::connection::DEFAULT_MSS;
+use crate::track::half::{Half, Release, known};
+use crate::track::wait::{Wait, fact, when};
+use crate::track::{Mark, NETWORK_RTT_NS, Side};
+
+/// Shorter than this, a payload is below any MSS that hosts fall back to.
+const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
+/// Linux sends a tail-loss probe, which is new data that no algorithm holds, 2 SRTT + 200 ms
+/// after a lone segment (`tcp_schedule_loss_probe`): later than this, a second small segment in
+/// flight proves nothing about Nagle.
+const PROBE_NS: i64 = 190_000_000;
+/// Two events this far apart can be told apart as the reason for a third: at the sender itself,
+/// and over a network.
+const LOCAL_DISTINCT_NS: i64 = 1_000_000;
+const DISTINCT_NS: i64 = 5_000_000;
+
+/// A segment of new data, and both directions as they were before it.
+pub struct Sending<'a> {
+    /// Its sender's side, and the other one.
+    pub half: &'a Half,
+    pub peer: &'a Half,
+    pub segment: &'a Header,
+    /// New bytes in it.
+    pub len: u32,
+    /// Effective MSS in bytes.
+    pub mss: u32,
+    pub now: Mark,
+}
+
+/// A wait that has ended.
+pub struct Ended {
+    /// The ACK that let the sender go on.
+    release: Option<Release>,
+    /// It began with the sender's own data.
+    own_before: bool,
+    from: Mark,
+}
+
+impl Ended {
+    /// The sender kept the other end waiting for an answer: no ACK can have held it.
+    pub fn is_reply(&self) -> bool {
+        !self.own_before
+    }
+
+    pub fn wait_ns(&self, now: Mark) -> i64 {
+        now.time_ns - self.from.time_ns
+    }
+}
+
+impl Sending<'_> {
+    /// A small segment sent while a small one is unacknowledged: Nagle's algorithm is off. FIN
+    /// and urgent data pass it, and so does a tail-loss probe.
+    pub fn contradicts_nagle(&self) -> bool {
+        let half = self.half;
+        let since = self.now.time_ns - half.last_data().time_ns;
+        let exempt = self.segment.has(FIN | URG) || half.is_recovering() || since >= PROBE_NS;
+        half.is_last_small()
+            && !exempt
+            && self.is_surely_small(half.last_len)
+            && self.is_surely_small(self.len)
+            && self.left_unacked()
+    }
+
+    /// A small segment sent while full-sized ones, and no small one, are unacknowledged: the classic
+    /// algorithm would have held it.
+    pub fn passes_full_ones(&self) -> bool {
+        let half = self.half;
+        !half.is_last_small()
+            && half.in_flight() > 0
+            && !half.small_unacked()
+            && !half.is_recovering()
+            && !self.segment.has(FIN | URG)
+            && self.now.time_ns - half.last_data().time_ns < PROBE_NS
+            && self.is_surely_small(self.len)
+    }
+
+    /// Below the MSS beyond doubt: shorter than any fallback MSS, or shorter than something larger
+    /// that this sender sent (the path may carry less than the SYN announced).
+    fn is_surely_small(&self, len: u32) -> bool {
+        len < self.mss && (len < MIN_CERTAIN_MSS || len < self.half.largest)
+    }
+
+    /// Had the sender, when it sent this, an unacknowledged small segment?
+    ///
+    /// Judged in the sender's time: an ACK that passed the capture point less than half the round
+    /// trip to the sender ago cannot have reached it. A quarter is left to jitter: the shortest round
+    /// trip so far may be far from the shortest there is.
+    fn left_unacked(&self) -> bool {
+        let half = self.half;
+        if half.small_unacked() {
+            return true;
+        }
+        let acked = half.small_acked().mark;
+        let since = self.now.time_ns - acked.time_ns;
+        // Without a handshake the round trip is only known to be no longer than this.
+        let measured = half.is_path_measured() && half.rtt_ns >= NETWORK_RTT_NS;
+        acked.is_set() && measured && since * 4 < half.rtt_ns
+    }
+
+    /// The wait that ends with this segment, if it is at least `min_wait_ns` long.
+    #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
+    #[inline(always)]
+    pub fn ended(&self, min_wait_ns: i64) -> Option<Ended> {
+        let (half, peer) = (self.half, self.peer);
+        let data_arrived = self.data_arrived();
+        let release = self.releasing_ack(data_arrived);
+        // What the peer sends again is nothing that a program could answer. With everything
+        // acknowledged, its data may be the last that the sender saw, if not that this capture did.
+        let crossed = data_arrived && half.in_flight() == 0;
+        let own_before = release.is_some() || (half.last_data().after(peer.last_new()) && !crossed);
+        let from = if own_before { half.last_data() } else { peer.last_new() };
+        let wait_ns = self.now.time_ns - from.time_ns;
+        (from.is_set() && wait_ns >= min_wait_ns).then_some(Ended { release, own_before, from })
+    }
+
+    /// Can nothing but the program have kept this back, once it had an answer? Then none of the facts
+    /// that are [`fact::HINDERED`] holds; they take longer to find out.
+    pub fn is_unhindered(&self) -> bool {
+        let (half, peer) = (self.half, self.peer);
+        let room = i64::from(half.room) >= i64::from(self.len);
+        room && !half.is_recovering() && half.unseen().0 == 0 && peer.zero_window_frame() == 0
+    }
+
+    /// All that is known of a wait.
+    #[inline(never)]
+    pub fn wait(&self, ended: &Ended, connection: u32, by: Side) -> Wait {
+        let half = self.half;
+        let Ended { release, own_before, from } = *ended;
+        let advanced = self.advancing_ack(release, from);
+        let facts = self.facts(release, from)
+            | when(own_before, fact::OWN_DATA_BEFORE)
+            | when(advanced.is_some(), fact::ADVANCING_ACK);
+        let ack = advanced.or(release.map(|release| release.mark)).unwrap_or_default();
+        // Far from the sender its last data may be captured after the ACK that freed it: then the
+        // small segment that the ACK covers is the one before the wait.
+        let (from, unacked_len) = match release {
+            Some(release) if !release.mark.after(from) => half.small_sent(),
+            _ => (from, half.last_len),
+        };
+        Wait {
+            connection,
+            by,
+            facts,
+            from,
+            to: self.now,
+            ack,
+            rel_seq: half.offset,
+            len: self.len,
+            unacked_len,
+            unacked_ns: match release {
+                Some(release) if release.exactly_small => half.small_sent().0.time_ns,
+                // An ACK before the last data was prompted by what came between.
+                Some(release) => half.last_data().time_ns.min(release.mark.time_ns),
+                None => from.time_ns,
+            },
+            contradictions: half.contradictions(),
+        }
+    }
+
+    /// The ACK that may have let the sender go on: the first to cover its last small segment
+    /// (Minshall's rule) or everything (the classic rule), if it reached the sender after its last
+    /// data had left.
+    ///
+    /// Data from the peer that reached the sender shortly before such an ACK explains what follows as
+    /// well as the ACK does: the program may answer it.
+    fn releasing_ack(&self, data_arrived: bool) -> Option<Release> {
+        let (half, now) = (self.half, self.now);
+        let acks = [half.small_acked(), half.all_acked()];
+        let data_ns = self.peer.last_new().time_ns;
+        let distinct_ns = self.distinct_ns();
+        let answers = |ack: &Release| data_arrived && ack.mark.time_ns - data_ns < distinct_ns;
+        if half.bytes() == 0 || acks.iter().all(answers) {
+            // Only its SYN was acknowledged, or its program answers: most waits by far.
+            return None;
+        }
+        let rtt_ns = known(half.rtt_ns);
+        let frees = |ack: &Release| {
+            ack.mark.is_set() && reached_after(ack.mark, half.last_data(), rtt_ns) && !answers(ack)
+        };
+        let distance = |ack: &Release| (now.time_ns - ack.mark.time_ns - rtt_ns).abs();
+        acks.into_iter().filter(frees).min_by_key(distance)
+    }
+
+    /// Had the peer's last data reached the sender between its own last data and this segment?
+    fn data_arrived(&self) -> bool {
+        let (half, now) = (self.half, self.now);
+        let data = self.peer.last_new();
+        let rtt_ns = known(half.rtt_ns);
+        reached_after(data, half.last_data(), rtt_ns)
+            && (now.time_ns - data.time_ns) * 4 >= rtt_ns * 3
+            && !self.left_before_data()
+    }
+
+    /// A segment acknowledges what its sender has when it leaves: if that is nothing of the peer's
+    /// last data, no program can have answered those.
+    fn left_before_data(&self) -> bool {
+        let missing = seq::distance(self.segment.ack, self.peer.snd_nxt);
+        self.segment.has(ACK) && missing > 0 && missing as u32 >= self.peer.last_len
+    }
+
+    /// The wait that ends with this segment, seen over the retransmission of the small segment before
+    /// it, the only one in flight, if an ACK freed the sender then.
+    pub fn wait_over_retransmission(&self, connection: u32, by: Side) -> Option<Wait> {
+        let half = self.half;
+        let alone = half.is_last_small() && !half.is_flight_several();
+        let freed = |wait: &Wait| wait.has_ack() && wait.is(fact::PURE_ACK);
+        let ended = self.ended(0).filter(|_| alone)?;
+        let wait = Some(self.wait(&ended, connection, by)).filter(freed)?;
+        Some(Wait {
+            facts: wait.facts & !fact::RECOVERY | fact::RESENT,
+            from: half.last_new(),
+            unacked_ns: half.last_new().time_ns,
+            ..wait
+        })
+    }
+
+    fn distinct_ns(&self) -> i64 {
+        match known(self.half.rtt_ns) {
+            ..NETWORK_RTT_NS => LOCAL_DISTINCT_NS,
+            _ => DISTINCT_NS,
+        }
+    }
+
+    /// Where no ACK of everything came, the one that made room for more.
+    fn advancing_ack(&self, release: Option<Release>, from: Mark) -> Option<Mark> {
+        let advanced = self.half.advanced();
+        let partial = release.is_none() && advanced != self.half.all_acked().mark;
+        (partial && advanced.is_set() && advanced.after(from) && from == self.half.last_data())
+            .then_some(advanced)
+    }
+
+    fn facts(&self, release: Option<Release>, from: Mark) -> u32 {
+        let (half, peer) = (self.half, self.peer);
+        let window_known = peer.is_window_scale_known() && half.bytes() > 0;
+        let zero_window = peer.zero_window_frame() > from.frame
+            || (peer.zero_window_frame() > 0
+                && half.bytes() > 0
+                && half.room <= 0
+                && peer.zero_window_frame() >= from.frame);
+        let (unseen_bytes, unseen_frame) = half.unseen();
+        let pure = release.is_some_and(|release| release.pure);
+        let partial = release.is_some_and(|release| release.mark != half.all_acked().mark);
+        // Before the last data, full-sized, an unacknowledged small segment may have left. Its ACK
+        // and that of everything, close together, cannot be told apart as the reason.
+        let small_acked = half.small_acked().mark;
+        let frees_small = small_acked.is_set()
+            && release.is_some_and(|release| {
+                (release.mark.time_ns - small_acked.time_ns).abs() < self.distinct_ns()
+            });
+        when(pure, fact::PURE_ACK)
+            | when(release.is_some_and(|release| release.fin), fact::ACK_FIN)
+            | when(partial, fact::PARTIAL_ACK)
+            | when(half.is_last_small() || frees_small, fact::UNACKED_SMALL)
+            | when(self.len < self.mss, fact::SMALL)
+            | when(self.segment.has(FIN), fact::FIN)
+            | when(self.segment.has(URG), fact::URGENT)
+            | when(half.is_recovering(), fact::RECOVERY)
+            | when(zero_window, fact::ZERO_WINDOW)
+            | when(window_known && i64::from(half.room) < i64::from(self.len), fact::WINDOW_FULL)
+            | when(unseen_frame > from.frame && unseen_bytes > 0, fact::UNSEEN)
+            | when(half.is_flight_large(), fact::LARGE_FLIGHT)
+            | when(half.small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
+    }
+}
+
+/// Did `incoming` reach the sender after `sent` had left it? Judged in the sender's time: what
+/// passes the capture point on its way to the sender arrives half a round trip later, and what
+/// passes it on its way out left half a round trip earlier. A quarter is left to jitter.
+fn reached_after(incoming: Mark, sent: Mark, rtt_ns: i64) -> bool {
+    match rtt_ns {
+        ..NETWORK_RTT_NS => incoming.after(sent),
+        _ => incoming.time_ns + rtt_ns * 3 / 4 > sent.time_ns,
+    }
+}

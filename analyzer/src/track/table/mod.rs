@@ -1,0 +1,252 @@
+//! From addresses and ports to a connection, numbered as Wireshark numbers `tcp.stream`.
+
+pub mod key;
+mod slots;
+
+use crate::decode::{ACK, Header, Ports, SYN};
+use crate::track::Side;
+use crate::track::table::key::{Address, Key, KeyV4, KeyV6, Lookup};
+use crate::track::table::slots::Slots;
+use foldhash::quality::RandomState;
+use std::fmt::{self, Display, Formatter};
+use std::net::{IpAddr, SocketAddr};
+
+/// Address and port of one end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Endpoint {
+    pub addr: IpAddr,
+    pub port: u16,
+}
+
+impl Display for Endpoint {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        SocketAddr::new(self.addr, self.port).fmt(out)
+    }
+}
+
+/// Both ends of a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Ends {
+    pub client: Endpoint,
+    pub server: Endpoint,
+}
+
+/// The connection of a segment, and who sent it.
+#[derive(Debug, Clone, Copy)]
+pub struct Found {
+    pub connection: u32,
+    pub by: Side,
+}
+
+/// Finds the connection of a segment. The hash is seeded per process: an attacker chooses the
+/// addresses, and must not choose the collisions.
+#[derive(Default)]
+pub struct Table {
+    v4: Slots<KeyV4>,
+    v6: Slots<KeyV6>,
+    flows: Flows,
+}
+
+/// What the look-ups of both families lead to.
+#[derive(Default)]
+struct Flows {
+    seed: RandomState,
+    /// Of each connection.
+    bases: Vec<Base>,
+    /// Of the connection that was opened last, until it is told.
+    opened: Option<Ends>,
+}
+
+/// What is found in the table: the number of a connection times four, and two facts.
+#[derive(Debug, Clone, Copy)]
+struct Flow(u32);
+
+/// What tells whether a SYN belongs to the connection that had its ports last: of each side the
+/// sequence number before the first payload byte, which its SYN has, once it is known.
+#[derive(Debug, Clone, Copy, Default)]
+struct Base {
+    seq: [u32; 2],
+    known: [bool; 2],
+}
+
+impl Table {
+    /// How a segment is to be looked up; what that will read is being fetched.
+    #[inline]
+    pub fn lookup_v4(&self, addresses: [u8; 8], ports: Ports) -> Lookup<KeyV4> {
+        let both = u64::from_be_bytes(addresses);
+        let lookup = Lookup::new([(both >> 32) as u32, both as u32], ports, &self.flows.seed);
+        self.v4.fetch(lookup.hash);
+        lookup
+    }
+
+    /// As `lookup_v4`.
+    pub fn lookup_v6(&self, addresses: &[u8; 32], ports: Ports) -> Lookup<KeyV6> {
+        let mut both = [[0; 4]; 2];
+        let (words, _) = addresses.as_chunks::<4>();
+        for (number, &word) in both.as_flattened_mut().iter_mut().zip(words) {
+            *number = u32::from_be_bytes(word);
+        }
+        let lookup = Lookup::new(both, ports, &self.flows.seed);
+        self.v6.fetch(lookup.hash);
+        lookup
+    }
+
+    /// The connection of a segment; opens one where needed.
+    #[inline]
+    pub fn find_v4(&mut self, lookup: &Lookup<KeyV4>, header: &Header) -> Found {
+        self.flows.find(&mut self.v4, lookup, header)
+    }
+
+    /// As `find_v4`.
+    pub fn find_v6(&mut self, lookup: &Lookup<KeyV6>, header: &Header) -> Found {
+        self.flows.find(&mut self.v6, lookup, header)
+    }
+
+    /// The ends of the connection that was found last, if it begins with that segment.
+    #[inline]
+    pub fn opened(&mut self) -> Option<Ends> {
+        self.flows.opened.take()
+    }
+
+    /// What follows belongs to other connections, even between the same ports: another capture
+    /// that overlaps in time was opened.
+    pub fn forget(&mut self) {
+        self.v4.clear();
+        self.v6.clear();
+    }
+}
+
+impl Flows {
+    #[inline]
+    fn find<A: Address>(
+        &mut self,
+        slots: &mut Slots<Key<A>>,
+        lookup: &Lookup<Key<A>>,
+        header: &Header,
+    ) -> Found {
+        let flow = slots.find(lookup.hash, lookup.key).map(Flow);
+        match flow.filter(|flow| flow.is_settled() && !header.is_opening()) {
+            Some(flow) => flow.found(lookup.from_low),
+            None => self.find_or_open(slots, flow, lookup, header),
+        }
+    }
+
+    /// As `find`, for all that is not simply a segment of a connection under way.
+    #[inline(never)]
+    fn find_or_open<A: Address>(
+        &mut self,
+        slots: &mut Slots<Key<A>>,
+        flow: Option<Flow>,
+        lookup: &Lookup<Key<A>>,
+        header: &Header,
+    ) -> Found {
+        let from_low = lookup.from_low;
+        let going_on = flow.filter(|flow| {
+            let base = self.bases[flow.connection() as usize];
+            !(header.is_opening() && base.is_of_another(header, flow.side(from_low)))
+        });
+        let flow = going_on.unwrap_or_else(|| self.open(lookup, header));
+        let base = &mut self.bases[flow.connection() as usize];
+        base.note(header, flow.side(from_low));
+        let flow = flow.settled(base.known == [true; 2]);
+        slots.set(lookup.hash, lookup.key, flow.0, |key| key.hash(&self.seed));
+        if going_on.is_none() {
+            self.opened = Some(lookup.key.ends(flow.is_client_low()));
+        }
+        flow.found(from_low)
+    }
+
+    fn open<A: Address>(&mut self, lookup: &Lookup<Key<A>>, header: &Header) -> Flow {
+        let connection = self.bases.len() as u32;
+        assert!(connection < Flow::MOST, "a capture with more than a billion connections");
+        self.bases.push(Base::default());
+        let [low, high] = lookup.key.ports;
+        let from_client = match lookup.from_low {
+            true => is_from_client(low, high, header),
+            false => is_from_client(high, low, header),
+        };
+        Flow::new(connection, lookup.from_low == from_client)
+    }
+}
+
+impl Flow {
+    /// Is the client's endpoint the lower one of the key?
+    const CLIENT_LOW: u32 = 1;
+    /// The bases of both sides are known.
+    const SETTLED: u32 = 2;
+    /// No flow is [`EMPTY`](crate::track::table::slots::EMPTY), and none loses bits of its number.
+    const MOST: u32 = (1 << 30) - 1;
+
+    fn new(connection: u32, client_low: bool) -> Self {
+        Self(connection << 2 | u32::from(client_low))
+    }
+
+    fn settled(self, settled: bool) -> Self {
+        Self(self.0 | if settled { Self::SETTLED } else { 0 })
+    }
+
+    #[inline]
+    fn connection(self) -> u32 {
+        self.0 >> 2
+    }
+
+    #[inline]
+    fn is_client_low(self) -> bool {
+        self.0 & Self::CLIENT_LOW != 0
+    }
+
+    #[inline]
+    fn is_settled(self) -> bool {
+        self.0 & Self::SETTLED != 0
+    }
+
+    #[inline]
+    fn side(self, from_low: bool) -> Side {
+        match from_low == self.is_client_low() {
+            true => Side::Client,
+            false => Side::Server,
+        }
+    }
+
+    #[inline]
+    fn found(self, from_low: bool) -> Found {
+        Found { connection: self.connection(), by: self.side(from_low) }
+    }
+}
+
+impl Base {
+    /// A SYN with another sequence number than the sender's data has opens a new connection on the
+    /// same ports (Wireshark's 'TCP port numbers reused').
+    fn is_of_another(&self, syn: &Header, by: Side) -> bool {
+        let side = by as usize;
+        self.known[side] && self.seq[side] != syn.seq
+    }
+
+    /// The first segment of a side tells where its sequence numbers begin, or the first ACK of the
+    /// other side does.
+    fn note(&mut self, header: &Header, by: Side) {
+        let first = header.seq.wrapping_sub(u32::from(!header.has(SYN)));
+        self.set(by, first);
+        if header.has(ACK) {
+            self.set(by.other(), header.ack.wrapping_sub(1));
+        }
+    }
+
+    fn set(&mut self, side: Side, seq: u32) {
+        let side = side as usize;
+        if !self.known[side] {
+            self.known[side] = true;
+            self.seq[side] = seq;
+        }
+    }
+}
+
+/// The client sends the SYN. Without one, servers have the lower port number: well-known and
+/// registered ports lie below the ephemeral ones (RFC 6335, section 6).
+fn is_from_client(src: u16, dst: u16, header: &Header) -> bool {
+    match (header.has(SYN), header.has(ACK)) {
+        (true, false) => true,
+        (true, true) => false,
+        _ => src >= dst,
+    }
+}

@@ -1,0 +1,171 @@
+//! Segments to connections and what happened on them. Each tracker has some of the connections, so
+//! that two threads can work side by side.
+
+use crate::decode::Header;
+use crate::result::judging::Piece;
+use crate::track::batch::{Batch, Captured};
+use crate::track::clock;
+use crate::track::wait::Waits;
+use crate::track::{ByBlock, Connection, Connections, Exchange, Exchanged, Mark, ServerLatency};
+use crate::track::{Share, Side, Sinks};
+use std::sync::Arc;
+use std::{mem, thread};
+
+/// What a segment needs is fetched twice so many segments before it is taken, and so many before it
+/// what is found there: that hides the way to memory, and fits into the first-level cache.
+const CHUNK: usize = 16;
+
+/// Some of the connections, and what was seen on them so far.
+pub struct Tracker {
+    connections: Connections,
+    waits: Waits,
+    exchanged: Exchanged,
+    min_wait_ns: i64,
+    /// The step that all times of the current capture have in common.
+    clock_ns: i64,
+}
+
+impl Tracker {
+    /// `exchanges`: keep each of them, not only their sums.
+    pub fn new(share: Share, min_wait_ns: i64, exchanges: bool) -> Self {
+        Self {
+            connections: Connections::new(share),
+            waits: Waits::default(),
+            exchanged: Exchanged::new(exchanges),
+            min_wait_ns,
+            clock_ns: clock::COARSEST_NS,
+        }
+    }
+
+    /// Takes the next segments; shows each to `see`, before it is taken.
+    pub fn take(&mut self, batch: &Batch, see: &mut impl FnMut(&Connection, Side, &Header, Mark)) {
+        for &ends in &batch.opened {
+            self.connections.open(ends);
+        }
+        self.see_clock(batch);
+        let mostly = |at: &Connection, next: &Captured| at.fetch(next.by(), next.header.len > 0);
+        let seldom = |at: &Connection, next: &Captured| at.half(next.by()).fetch_rare();
+        let mut chunks = batch.segments.chunks(CHUNK);
+        let (mut now, mut next) = (chunks.next(), chunks.next());
+        self.fetch(now, mostly);
+        self.fetch(next, mostly);
+        self.fetch(now, seldom);
+        while let Some(segments) = now {
+            let after = chunks.next();
+            self.fetch(after, mostly);
+            self.fetch(next, seldom);
+            self.take_some(segments, see);
+            (now, next) = (next, after);
+        }
+    }
+
+    /// Notes how coarse the clock is that stamped these segments.
+    fn see_clock(&mut self, batch: &Batch) {
+        if batch.begins_capture {
+            self.clock_ns = clock::COARSEST_NS;
+        }
+        if self.clock_ns > clock::FINE_NS {
+            let times = batch.segments.iter().map(|captured| captured.mark.time_ns);
+            self.clock_ns = times.fold(self.clock_ns, clock::common_ns);
+        }
+    }
+
+    /// Has what the segments will need fetched.
+    fn fetch(&self, segments: Option<&[Captured]>, what: impl Fn(&Connection, &Captured)) {
+        for captured in segments.unwrap_or_default() {
+            if let Some(connection) = self.connections.get_whole(captured.place()) {
+                what(connection, captured);
+            }
+        }
+    }
+
+    fn take_some(
+        &mut self,
+        segments: &[Captured],
+        see: &mut impl FnMut(&Connection, Side, &Header, Mark),
+    ) {
+        let (connections, mut sinks) = self.parts();
+        for captured in segments {
+            let by = captured.by();
+            let Some(connection) = connections.get_mut(captured.place()) else {
+                continue;
+            };
+            see(connection, by, &captured.header, captured.mark);
+            connection.take(by, &captured.header, captured.mark, &mut sinks);
+        }
+    }
+
+    /// The connections, and what they add to.
+    #[inline]
+    fn parts(&mut self) -> (&mut Connections, Sinks<'_>) {
+        let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
+        let (min_wait_ns, clock_ns) = (self.min_wait_ns, self.clock_ns);
+        (&mut self.connections, Sinks { waits, exchanged, min_wait_ns, clock_ns })
+    }
+
+    /// The capture has ended.
+    fn end(&mut self) {
+        let (connections, mut sinks) = self.parts();
+        for connection in connections.iter_mut() {
+            connection.finish(&mut sinks);
+        }
+        self.waits.end();
+    }
+
+    /// Its blocks of connections; adds its exchanges to `all`.
+    fn pieces(mut self, all: &mut Exchanged) -> impl Iterator<Item = Piece> + use<> {
+        let share = self.connections.share();
+        let suspects = own_blocks(mem::take(&mut self.exchanged.suspects), share);
+        let waits = own_blocks(self.waits.kept, share);
+        let servers: Arc<[u32]> = all.add_all(self.exchanged).into();
+        let blocks = self.connections.into_blocks().zip(waits).zip(suspects);
+        blocks.map(move |((connections, waits), suspects)| {
+            let servers = Arc::clone(&servers);
+            Piece { connections, waits, suspects, servers }
+        })
+    }
+}
+
+/// What all trackers have seen.
+pub struct Tracked {
+    /// How many connections there were.
+    pub connections: u64,
+    /// All blocks of connections, in the order of their numbers.
+    pub pieces: Vec<Piece>,
+    pub servers: Vec<ServerLatency>,
+    /// In the order of their ends, if they were to be kept.
+    pub exchanges: Option<Vec<Exchange>>,
+    /// Waits beyond what is kept: count and sum in ns.
+    pub unlisted_waits: u64,
+    pub unlisted_wait_ns: i64,
+}
+
+impl Tracked {
+    /// Puts together what they have, at the end of the capture.
+    pub fn by<const N: usize>(mut trackers: [Tracker; N]) -> Self {
+        thread::scope(|scope| {
+            for tracker in &mut trackers {
+                scope.spawn(|| tracker.end());
+            }
+        });
+        let connections = trackers.iter().map(|tracker| tracker.connections.len() as u64).sum();
+        let unlisted_waits = trackers.iter().map(|tracker| tracker.waits.unlisted).sum();
+        let unlisted_ns = trackers.iter().map(|tracker| tracker.waits.unlisted_ns);
+        let unlisted_wait_ns = unlisted_ns.fold(0, i64::saturating_add);
+        let mut all = Exchanged::default();
+        let mut pieces_of = trackers.map(|tracker| tracker.pieces(&mut all));
+        // As they were dealt out.
+        let pieces = (0..).map_while(|block| pieces_of[block % N].next()).collect();
+        let exchanges = all.all.map(|all| {
+            let mut rows = all.rows;
+            rows.sort_by_key(|row| row.end.frame);
+            rows
+        });
+        let servers = all.servers;
+        Self { connections, pieces, servers, exchanges, unlisted_waits, unlisted_wait_ns }
+    }
+}
+
+fn own_blocks<T>(rows: ByBlock<T>, share: Share) -> impl Iterator<Item = Vec<T>> {
+    rows.into_blocks().skip(share.tracker).step_by(share.of)
+}
