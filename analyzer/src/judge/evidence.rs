@@ -1,7 +1,8 @@
 //! Why a stall is believed: sentences with frame numbers, for JSON, tables and reports.
 
 use crate::judge::causes::Cause;
-use crate::judge::verdict::{Finding, Verdict};
+use crate::judge::findings::Finding;
+use crate::judge::judged::JudgedConnection;
 use crate::track::Side;
 use crate::track::wait::fact;
 use std::fmt::{self, Display, Formatter};
@@ -9,8 +10,8 @@ use std::fmt::{self, Display, Formatter};
 /// One reason; `Display` shows the sentence.
 pub struct Reason<'a> {
     kind: Kind,
-    finding: &'a Finding,
-    verdict: &'a Verdict,
+    finding: Finding<'a>,
+    judged: &'a JudgedConnection,
 }
 
 #[derive(Clone, Copy)]
@@ -24,34 +25,37 @@ enum Kind {
 }
 
 /// The reasons for a stall, strongest facts first, then what lowers the confidence.
-pub fn reasons<'a>(finding: &'a Finding, verdict: &'a Verdict) -> impl Iterator<Item = Reason<'a>> {
-    let wait = &finding.wait;
-    let lock = &verdict.end(wait.by).detail().lock;
+pub fn reasons<'a>(
+    finding: Finding<'a>,
+    judged: &'a JudgedConnection,
+) -> impl Iterator<Item = Reason<'a>> {
+    let wait = finding.wait;
+    let releases = &judged.half(wait.by).detail().releases;
     let doubts = [
         (
             !wait.is(fact::UNACKED_SMALL),
             "the unacknowledged segment is full-sized: held by the classic rule only (RFC 1122), not by Linux",
         ),
-        (!lock.measured, "no handshake was captured: the round trips are estimates"),
-        (verdict.mss_inferred, "the MSS is inferred from the largest segment: no SYN was captured"),
+        (!releases.measured, "no handshake was captured: the round trips are estimates"),
+        (judged.mss_inferred, "the MSS is inferred from the largest segment: no SYN was captured"),
         (wait.is(fact::ACK_FIN), "the ACK carries FIN: the receiver was closing"),
         (
             wait.is(fact::LARGE_FLIGHT),
             "much was in flight: a full congestion window is the rival explanation",
         ),
-        (lock.in_band == 1, "it happened only once in this direction"),
+        (releases.in_band == 1, "it happened only once in this direction"),
     ];
     let facts = [Kind::Unacked, Kind::Resent, Kind::Ack, Kind::Release, Kind::Peak];
     let doubts = doubts.into_iter().filter(|(is, _)| *is).map(|(_, text)| Kind::Doubt(text));
     facts
         .into_iter()
         .filter(move |kind| match kind {
-            Kind::Peak => lock.in_band > 1,
+            Kind::Peak => releases.in_band > 1,
             Kind::Resent => wait.is(fact::RESENT),
             _ => true,
         })
         .chain(doubts)
-        .map(move |kind| Reason { kind, finding, verdict })
+        .map(move |kind| Reason { kind, finding, judged })
 }
 
 impl Display for Reason<'_> {
@@ -78,10 +82,10 @@ impl Reason<'_> {
             Kind::Ack => self.ack(out),
             Kind::Release => self.release(out),
             Kind::Peak => {
-                let lock = &self.verdict.end(self.finding.wait.by).detail().lock;
-                number(out, "", lock.in_band);
+                let releases = &self.judged.half(self.finding.wait.by).detail().releases;
+                number(out, "", releases.in_band);
                 text(out, " waits in this direction end this close to an ACK, ");
-                match lock.near {
+                match releases.near {
                     0 => text(out, "none"),
                     near => number(out, "", near),
                 }
@@ -92,7 +96,7 @@ impl Reason<'_> {
     }
 
     fn unacked(&self, out: &mut Vec<u8>) {
-        let (wait, mss) = (&self.finding.wait, self.verdict.mss);
+        let (wait, mss) = (&self.finding.wait, self.judged.mss);
         let last_is_full = wait.unacked_len.is_multiple_of(mss);
         if wait.is(fact::UNACKED_SMALL) && last_is_full {
             number(out, "a small segment before frame ", wait.from.frame);
@@ -114,8 +118,8 @@ impl Reason<'_> {
         let after_ns = wait.ack.time_ns - wait.from.time_ns;
         duration(out, " is a pure ACK, which no application sees, ", after_ns);
         number(out, " after frame ", wait.from.frame);
-        let delay_ns = self.verdict.ack_delay_ns(wait);
-        match (self.finding.cause, self.verdict.end(receiver).rtt_ns()) {
+        let delay_ns = self.judged.ack_delay_ns(wait);
+        match (self.finding.cause, self.judged.half(receiver).rtt_ns()) {
             (Cause::NagleDelack, Some(rtt_ns)) => {
                 duration(out, ": ", delay_ns);
                 text(out, " more than the round trip to the ");
@@ -136,13 +140,13 @@ impl Reason<'_> {
 
     fn release(&self, out: &mut Vec<u8>) {
         let wait = &self.finding.wait;
-        let lock = &self.verdict.end(wait.by).detail().lock;
+        let releases = &self.judged.half(wait.by).detail().releases;
         number(out, "frame ", wait.to.frame);
         duration(out, " follows the ACK by ", wait.release_ns());
         text(out, "; the round trip to the ");
         text(out, wait.by.name());
-        duration(out, " is ", lock.center_ns);
-        duration(out, " (tolerance ", lock.tolerance_ns);
+        duration(out, " is ", releases.center_ns);
+        duration(out, " (tolerance ", releases.tolerance_ns);
         text(out, ")");
     }
 }

@@ -1,6 +1,6 @@
 //! The program's own pace: waits that look like holds and are the program's doing.
 
-use crate::judge::releases::Lock;
+use crate::judge::releases::Releases;
 use crate::track::wait::Wait;
 use crate::track::{Pause, Pauses, Side};
 use foldhash::fast::RandomState;
@@ -51,14 +51,15 @@ const MIN_HOLD_NS: i64 = 10_000_000;
 
 impl Pace {
     /// From the `long` pauses of `side`, and those of its `waits` that did not end with an ACK.
-    pub fn of(side: Side, waits: &[Wait], lock: &Lock, long: &Pauses) -> Self {
+    pub fn of(side: Side, waits: &[Wait], releases: &Releases, long: &Pauses) -> Self {
         let mut pace = Self { is_partial: long.is_partial, ..Self::default() };
         long.iter().for_each(|pause| pace.add(pause));
         let own = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
-        let is_pause = |wait: &&Wait| !lock.is_locked(wait) && wait.release_ns() > lock.center_ns;
+        let is_pause =
+            |wait: &&Wait| !releases.is_locked(wait) && wait.release_ns() > releases.center_ns;
         own().filter(is_pause).for_each(|wait| pace.add(&Pause::new(wait)));
         if !pace.pauses.is_empty() {
-            own().filter(|wait| lock.is_locked(wait)).for_each(|wait| pace.compare(wait));
+            own().filter(|wait| releases.is_locked(wait)).for_each(|wait| pace.compare(wait));
         }
         pace
     }
@@ -146,7 +147,7 @@ mod tests {
     /// Most releases are prompt; two are late, on a loaded machine, and equally so by chance.
     #[test]
     fn a_pause_does_not_explain_what_was_sent_before_its_end() {
-        let lock = Lock { center_ns: 40_000, tolerance_ns: 500_000, ..Lock::default() };
+        let releases = Releases { center_ns: 40_000, tolerance_ns: 500_000, ..Releases::default() };
         let held = |ack_ns: i64, release_ns: i64| Wait {
             facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK,
             ..wait(ack_ns, ack_ns + release_ns)
@@ -159,7 +160,7 @@ mod tests {
             pauses.add(Pause::new(wait));
         }
         let explains = |waits: &[Wait], long: &Pauses| {
-            Pace::of(Side::Client, waits, &lock, long).explains_most(waits.iter())
+            Pace::of(Side::Client, waits, &releases, long).explains_most(waits.iter())
         };
         assert!(!explains(&prompt, &pauses));
         assert!(explains(&sleeping, &pauses) && !explains(&sleeping, &Pauses::NONE));

@@ -21,10 +21,6 @@ const LONGEST_HOLD_NS: i64 = 60_000_000_000;
 const CORE_NS: i64 = 200_000;
 /// The peak must stand this many times above what the neighbourhood makes likely by chance.
 const PEAK_OVER_CHANCE: f64 = 4.0;
-/// Contradictions are looked for among this many neighbouring candidates on each side.
-const NEIGHBOURS: usize = 8;
-/// Contradictions per neighbour, on both sides, from which Nagle was off here.
-const CONTRADICTED: f64 = 0.1;
 /// Nothing that forbids a hold: what must be absent from the facts.
 const EXCLUDED: u32 = fact::FIN
     | fact::URGENT
@@ -37,7 +33,7 @@ const EXCLUDED: u32 = fact::FIN
 
 /// What is known of the releases of one direction.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Lock {
+pub struct Releases {
     /// Round trip between the capture point and the sender, in ns, as far as known.
     pub center_ns: i64,
     /// Was it measured apart from the releases themselves?
@@ -74,7 +70,7 @@ fn is_candidate(wait: &Wait) -> bool {
         && wait.wait_ns() <= LONGEST_HOLD_NS
 }
 
-impl Lock {
+impl Releases {
     /// Measures the releases of `side` from all its waits that an ACK ended; the clock behind
     /// them ticks every `clock_ns`.
     pub fn measure(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
@@ -82,12 +78,12 @@ impl Lock {
         // Clocks may step back: a negative time is no measurement.
         let shortest = freed().map(Wait::release_ns).filter(|&release_ns| release_ns >= 0).min();
         let half = connection.half(side);
-        let mut lock = Self::around(half, shortest, clock_ns);
-        lock.small_share = small_share(half, connection.effective_mss().0);
-        freed().for_each(|wait| lock.count(wait));
-        lock.spread_ns = lock.median_distance(freed());
-        lock.peaks = lock.is_peak();
-        lock
+        let mut releases = Self::around(half, shortest, clock_ns);
+        releases.small_share = small_share(half, connection.effective_mss().0);
+        freed().for_each(|wait| releases.count(wait));
+        releases.spread_ns = releases.median_distance(freed());
+        releases.peaks = releases.is_peak();
+        releases
     }
 
     /// Where the releases should lie, and how far off they may be.
@@ -174,14 +170,6 @@ impl Lock {
         self.peaks && self.in_band >= SECURE && self.in_band > 10 * self.near
     }
 
-    /// What a hold that the lock accepts must be asked for.
-    pub fn candidate(&self, wait: &Wait) -> Candidate {
-        /// As unlikely as a hold among others must be to be certain.
-        const SURE: f64 = 0.01;
-        let sure = wait.is(fact::UNACKED_SMALL) && self.chance(wait) < SURE;
-        Candidate { contradictions: wait.contradictions, sure }
-    }
-
     /// How likely a release this close to the ACK is for an application that knows nothing of it.
     pub fn chance(&self, wait: &Wait) -> f64 {
         /// What timestamps and scheduling blur in any case.
@@ -196,94 +184,22 @@ fn small_share(half: &Half, mss: u32) -> f64 {
     small / (small + half.bytes() as f64 / f64::from(mss)).max(1.0)
 }
 
-/// A wait that the lock accepts, as [`contradicted`] sees it.
-#[derive(Debug, Clone, Copy)]
-pub struct Candidate {
-    /// Small segments its sender had sent before it while a small one was unacknowledged.
-    pub contradictions: u32,
-    /// Is it most unlikely to be a coincidence, taken by itself?
-    pub sure: bool,
-}
-
-/// For each of the candidates of one direction, in order: was Nagle off around it?
-///
-/// `total` is the direction's final count of contradictions. Judged near the candidate in time:
-/// programs switch TCP_NODELAY in the middle of a connection, and a single exception among
-/// thousands of segments clears nothing. Before the first one nothing speaks against a hold: many
-/// programs set the option after a login, as SSH does.
-pub fn contradicted(candidates: &[Candidate], total: u32) -> Vec<bool> {
-    let contradictions: Vec<u32> = candidates.iter().map(|c| c.contradictions).collect();
-    let count = contradictions.len();
-    let mostly_off = total as usize > count;
-    (0..count)
-        .map(|index| {
-            let left = index.saturating_sub(NEIGHBOURS);
-            let right = index + NEIGHBOURS;
-            let before = if left == 0 { 0 } else { contradictions[left] };
-            let after = contradictions.get(right).copied().unwrap_or(total);
-            let here = contradictions[index];
-            let rate_before = f64::from(here - before) / (index - left + 1) as f64;
-            let rate_after = f64::from(after - here) / (right.min(count - 1) - index + 1) as f64;
-            let both_sides = rate_before.min(rate_after) >= CONTRADICTED;
-            let first = here == 0 && candidates[index].sure;
-            both_sides || (mostly_off && !first && !in_quiet_run(&contradictions, index))
-        })
-        .collect()
-}
-
-/// Three candidates in a row with no contradiction between them.
-fn in_quiet_run(contradictions: &[u32], index: usize) -> bool {
-    let same = |other: usize| contradictions.get(other) == Some(&contradictions[index]);
-    let before = (1..=2).take_while(|&step| index >= step && same(index - step)).count();
-    let after = (1..=2).take_while(|&step| same(index + step)).count();
-    before + after >= 2
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn candidates(contradictions: impl Iterator<Item = u32>, sure: bool) -> Vec<Candidate> {
-        contradictions.map(|contradictions| Candidate { contradictions, sure }).collect()
-    }
-
-    #[test]
-    fn switching_nodelay_on_late_clears_nothing_before() {
-        let before = candidates([0; 20].into_iter(), false);
-        assert!(contradicted(&before, 500).iter().all(|&off| !off));
-    }
-
-    #[test]
-    fn a_single_hold_before_nodelay_was_switched_on_must_be_no_coincidence() {
-        let counts = || [0, 40, 90].into_iter();
-        assert_eq!(contradicted(&candidates(counts(), true), 500), [false, true, true]);
-        assert_eq!(contradicted(&candidates(counts(), false), 500), [true, true, true]);
-    }
-
-    #[test]
-    fn contradictions_all_around_mean_coincidence() {
-        let all_around = candidates((0..20).map(|index| index * 2 + 1), true);
-        assert!(contradicted(&all_around, 60).iter().all(|&off| off));
-    }
-
-    #[test]
-    fn one_exception_among_many_clears_nothing() {
-        let with_one = candidates((0..40).map(|index| u32::from(index >= 20)), false);
-        assert!(contradicted(&with_one, 1).iter().all(|&off| !off));
-    }
-
     #[test]
     fn releases_spread_around_the_ack_are_no_peak() {
-        let spread = Lock {
+        let spread = Releases {
             tolerance_ns: 2_000_000,
             spread_ns: 1_000_000,
             in_band: 8,
             near: 24,
-            ..Lock::default()
+            ..Releases::default()
         };
-        let peak = Lock { spread_ns: 50_000, ..spread };
+        let peak = Releases { spread_ns: 50_000, ..spread };
         assert!(!spread.is_peak());
         assert!(peak.is_peak());
-        assert!(Lock { near: 0, ..spread }.is_peak());
+        assert!(Releases { near: 0, ..spread }.is_peak());
     }
 }

@@ -2,8 +2,8 @@
 //! longer than the sender's retransmission timer runs (lwIP: up to 250 ms; Linux sends again after
 //! 200 ms). The copy draws the ACK, and the ACK frees what Nagle's algorithm held.
 
-use crate::judge::verdict::{CapturePoint, Finding};
-use crate::judge::{capture_point, known};
+use crate::judge::findings::{Findings, Ruling};
+use crate::judge::judged::{CapturePoint, capture_point};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
@@ -29,7 +29,7 @@ pub fn is_needless<'a>(
         Side::Client => CapturePoint::Server,
         Side::Server => CapturePoint::Client,
     };
-    let receiver_rtt_ns = known(connection.half(side.other())).unwrap_or(0);
+    let receiver_rtt_ns = connection.half(side.other()).measured_rtt_ns().unwrap_or(0);
     let (mut all, mut resent, mut longest_ns) = (0, 0, 0);
     for wait in held {
         all += 1;
@@ -47,27 +47,33 @@ pub fn is_needless<'a>(
         || capture_point(connection) == beside_receiver
 }
 
-/// Of a hold that a retransmission ended, and the waits within it, leaves one or the other in
-/// `findings`, those of one connection.
-pub fn drop_superseded(findings: &mut Vec<Finding>) {
-    if !findings.iter().any(|finding| finding.wait.is(fact::RESENT)) {
+/// Of a hold that a retransmission ended, and the waits within it, leaves one or the other: the first
+/// of `waits`, those of one connection, with their `rulings`, which begin at `first`.
+pub fn drop_superseded(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
+    if !waits.iter().any(|wait| wait.is(fact::RESENT)) {
         return;
     }
     // In the order of their ends; those of one sender do not overlap.
     let holds = Side::BOTH.map(|side| {
-        let held = |finding: &&Finding| {
-            let wait = &finding.wait;
-            wait.by == side && wait.is(fact::RESENT) && finding.cause.is_stall()
-        };
-        findings.iter().filter(held).map(|finding| finding.wait).collect::<Vec<Wait>>()
+        let stalls = Findings::new(waits, &rulings[first..]).stalls().map(|stall| *stall.wait);
+        stalls.filter(|wait| wait.by == side && wait.is(fact::RESENT)).collect::<Vec<Wait>>()
     });
     let is_swallowed = |wait: &Wait| {
         let holds = &holds[wait.by as usize];
         let next = holds.partition_point(|hold| hold.to.frame < wait.to.frame);
         holds.get(next).is_some_and(|hold| wait.is_within(hold))
     };
-    findings.retain(|finding| match finding.wait.is(fact::RESENT) {
-        true => finding.cause.is_stall(),
-        false => !is_swallowed(&finding.wait),
-    });
+    let mut kept = 0;
+    for at in 0..waits.len() {
+        let (wait, ruling) = (waits[at], rulings[first + at]);
+        let stays = match wait.is(fact::RESENT) {
+            true => ruling.cause.is_stall(),
+            false => !is_swallowed(&wait),
+        };
+        if stays {
+            (waits[kept], rulings[first + kept]) = (wait, ruling);
+            kept += 1;
+        }
+    }
+    rulings.truncate(first + kept);
 }

@@ -2,8 +2,10 @@
 //! convinced that a stall is one.
 
 use crate::judge::causes::Cause;
+use crate::judge::confidence::Confidence;
 use crate::judge::evidence::Ms;
-use crate::judge::verdict::{Confidence, Finding, Verdict};
+use crate::judge::findings::Finding;
+use crate::judge::judged::JudgedConnection;
 use crate::track::Side;
 use crate::track::wait::fact;
 
@@ -18,20 +20,20 @@ pub struct Rival {
 }
 
 /// The rivals of a stall, in the order in which people think of them.
-pub fn rivals(finding: &Finding, verdict: &Verdict) -> Vec<Rival> {
+pub fn rivals(finding: Finding<'_>, judged: &JudgedConnection) -> Vec<Rival> {
     vec![
         loss(finding),
-        window(finding, verdict),
-        congestion(finding, verdict),
-        program(finding, verdict),
-        late_ack(finding, verdict),
+        window(finding, judged),
+        congestion(finding, judged),
+        program(finding, judged),
+        late_ack(finding, judged),
         cork(finding),
         closing(finding),
     ]
 }
 
-fn loss(finding: &Finding) -> Rival {
-    let wait = &finding.wait;
+fn loss(finding: Finding<'_>) -> Rival {
+    let wait = finding.wait;
     let (from, to) = (wait.from.frame, wait.to.frame);
     let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY | fact::RESENT);
     let ruled_out = !repeated && !wait.is(fact::UNSEEN);
@@ -50,14 +52,14 @@ fn loss(finding: &Finding) -> Rival {
     }
 }
 
-fn window(finding: &Finding, verdict: &Verdict) -> Rival {
-    let wait = &finding.wait;
+fn window(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
+    let wait = finding.wait;
     let open = !wait.has_any(fact::ZERO_WINDOW | fact::WINDOW_FULL);
     let receiver = wait.by.other().name();
     Rival {
         name: "receiver's window closed or full",
-        ruled_out: open && verdict.handshake,
-        why: match (open, verdict.handshake) {
+        ruled_out: open && judged.handshake,
+        why: match (open, judged.handshake) {
             (true, true) => format!(
                 "the window that the {receiver} had announced had room for the {} bytes of frame {}",
                 wait.len, wait.to.frame
@@ -71,9 +73,9 @@ fn window(finding: &Finding, verdict: &Verdict) -> Rival {
     }
 }
 
-fn congestion(finding: &Finding, verdict: &Verdict) -> Rival {
-    let wait = &finding.wait;
-    let lock = &verdict.end(wait.by).detail().lock;
+fn congestion(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
+    let wait = finding.wait;
+    let releases = &judged.half(wait.by).detail().releases;
     let ruled_out = !wait.is(fact::LARGE_FLIGHT);
     Rival {
         name: "congestion window",
@@ -86,19 +88,19 @@ fn congestion(finding: &Finding, verdict: &Verdict) -> Rival {
                 "more than ten full segments were in flight; but such waits end with a small \
                  segment {} times and with a full-sized one {} times, and a congestion window \
                  does not choose",
-                lock.small_after_window, lock.full_after_window
+                releases.small_after_window, releases.full_after_window
             ),
         },
     }
 }
 
-fn program(finding: &Finding, verdict: &Verdict) -> Rival {
-    let wait = &finding.wait;
-    let lock = &verdict.end(wait.by).detail().lock;
+fn program(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
+    let wait = finding.wait;
+    let releases = &judged.half(wait.by).detail().releases;
     let release = Ms(wait.release_ns());
-    let by_accident = (1.0 / lock.chance(wait)).round();
+    let by_accident = (1.0 / releases.chance(wait)).round();
     let ruled_out = finding.confidence == Confidence::Certain;
-    let why = match lock.in_band {
+    let why = match releases.in_band {
         0 | 1 => format!(
             "frame {} left {release} after an ACK, which a program cannot see; by accident that \
              happens once in {by_accident}",
@@ -113,11 +115,11 @@ fn program(finding: &Finding, verdict: &Verdict) -> Rival {
     Rival { name: "the program paused between its writes", ruled_out, why }
 }
 
-fn late_ack(finding: &Finding, verdict: &Verdict) -> Rival {
-    let wait = &finding.wait;
+fn late_ack(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
+    let wait = finding.wait;
     let receiver: Side = wait.by.other();
-    let delay = Ms(verdict.ack_delay_ns(wait));
-    let (name, why) = match (finding.cause, verdict.end(receiver).rtt_ns()) {
+    let delay = Ms(judged.ack_delay_ns(wait));
+    let (name, why) = match (finding.cause, judged.half(receiver).rtt_ns()) {
         (Cause::NagleDelack, Some(rtt_ns)) => (
             "slow network",
             format!(
@@ -134,12 +136,12 @@ fn late_ack(finding: &Finding, verdict: &Verdict) -> Rival {
             format!("the ACK came as soon as the round trip to the {} allows", receiver.name()),
         ),
     };
-    let measured = verdict.end(receiver).rtt_ns().is_some() && verdict.handshake;
+    let measured = judged.half(receiver).rtt_ns().is_some() && judged.handshake;
     Rival { name, ruled_out: measured, why }
 }
 
-fn cork(finding: &Finding) -> Rival {
-    let wait = &finding.wait;
+fn cork(finding: Finding<'_>) -> Rival {
+    let wait = finding.wait;
     Rival {
         name: "TCP_CORK",
         ruled_out: finding.confidence == Confidence::Certain,
@@ -151,8 +153,8 @@ fn cork(finding: &Finding) -> Rival {
     }
 }
 
-fn closing(finding: &Finding) -> Rival {
-    let wait = &finding.wait;
+fn closing(finding: Finding<'_>) -> Rival {
+    let wait = finding.wait;
     let ruled_out = !wait.has_any(fact::FIN | fact::ACK_FIN);
     Rival {
         name: "the connection was closing",

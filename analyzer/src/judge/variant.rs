@@ -5,7 +5,9 @@
 //! Linux' `tcp_minshall_check`, holds it only behind a small one. gVisor lets the tail of one large
 //! write go as well, though it holds a small write of its own.
 
-use crate::judge::verdict::{Confidence, Finding, Nagle};
+use crate::judge::confidence::Confidence;
+use crate::judge::findings::Findings;
+use crate::judge::judged::Nagle;
 use crate::track::wait::fact;
 use crate::track::{Half, Side};
 
@@ -27,13 +29,12 @@ impl Variant {
 
     /// The variant of `side` and two frames that show it: full-sized data and the small segment that
     /// was held behind it, or that went at once.
-    pub fn of(nagle: Nagle, half: &Half, side: Side, findings: &[Finding]) -> (Self, (u64, u64)) {
+    pub fn of(nagle: Nagle, half: &Half, side: Side, findings: Findings<'_>) -> (Self, (u64, u64)) {
         if nagle != Nagle::On {
             return (Variant::Unknown, (0, 0));
         }
-        let held_tail = findings.iter().find(|finding| {
+        let held_tail = findings.stalls().find(|finding| {
             finding.wait.by == side
-                && finding.cause.is_stall()
                 && finding.confidence > Confidence::Possible
                 && !finding.wait.is(fact::UNACKED_SMALL)
         });

@@ -18,12 +18,12 @@ pub type Table = Vec<(&'static str, Column)>;
 
 /// Rows in blocks, some of which the table keeps: so many of the first half of the blocks, and so many
 /// of the second.
-pub struct Halves<'a, T> {
-    pub blocks: Vec<&'a [T]>,
+pub struct Halves<B> {
+    pub blocks: Vec<B>,
     pub kept: [usize; 2],
 }
 
-impl<'a, T: Sync> Halves<'a, T> {
+impl<'a, T> Halves<&'a [T]> {
     /// Keeps all rows of `blocks`.
     pub fn all(blocks: Vec<&'a [T]>) -> Self {
         let rows = |blocks: &[&[T]]| blocks.iter().map(|block| block.len()).sum();
@@ -31,15 +31,17 @@ impl<'a, T: Sync> Halves<'a, T> {
         let kept = [rows(first), rows(second)];
         Self { blocks, kept }
     }
+}
 
+impl<B: Copy + Default + Sync> Halves<B> {
     /// The table of all rows, each half of it written by a thread of its own: most of the time goes
     /// into memory that is touched for the first time.
-    pub fn table(&self, of_block: impl Fn(&[T]) -> Table + Sync) -> Table {
+    pub fn table(&self, of_block: impl Fn(B) -> Table + Sync) -> Table {
         if let [block] = self.blocks[..] {
             return of_block(block);
         }
         let [first_rows, second_rows] = self.kept;
-        let mut whole = of_block(&[]);
+        let mut whole = of_block(B::default());
         for (_, column) in &mut whole {
             *column = column.zeros(first_rows + second_rows);
         }
@@ -55,9 +57,9 @@ impl<'a, T: Sync> Halves<'a, T> {
 }
 
 /// Writes the rows of `blocks` into `columns`.
-fn write<T>(mut columns: Vec<Rows<'_>>, blocks: &[&[T]], of_block: &impl Fn(&[T]) -> Table) {
+fn write<B: Copy>(mut columns: Vec<Rows<'_>>, blocks: &[B], of_block: &impl Fn(B) -> Table) {
     for block in blocks {
-        for (rows, (_, column)) in columns.iter_mut().zip(of_block(block)) {
+        for (rows, (_, column)) in columns.iter_mut().zip(of_block(*block)) {
             rows.write(column);
         }
     }

@@ -3,9 +3,9 @@
 //! Captures hold millions of connections, so what is nothing or not known of one is left out.
 
 use super::values::{address, duration, flag, integer, name};
+use crate::judge::judged::{Detail, JudgedConnection, JudgedHalf, Nagle};
 use crate::judge::timers::Timer;
 use crate::judge::variant::Variant;
-use crate::judge::verdict::{Detail, End, Nagle, Verdict};
 use crate::track::Side;
 use std::io;
 
@@ -13,37 +13,37 @@ use std::io;
 ///
 /// # Errors
 /// None: `out` is memory.
-pub fn connection(out: &mut Vec<u8>, verdict: &Verdict) -> io::Result<()> {
-    integer(out, r#"{"id":"#, verdict.id);
-    end(out, r#","client":{"addr":""#, verdict.end(Side::Client))?;
-    end(out, r#","server":{"addr":""#, verdict.end(Side::Server))?;
-    integer(out, r#","first_ns":"#, verdict.first_ns);
-    integer(out, r#","last_ns":"#, verdict.last_ns);
-    flag(out, r#","handshake":"#, verdict.handshake);
-    flag(out, r#","conclusive":"#, verdict.is_conclusive());
-    match verdict.rtt_ns() {
+pub fn connection(out: &mut Vec<u8>, judged: &JudgedConnection) -> io::Result<()> {
+    integer(out, r#"{"id":"#, judged.id);
+    end(out, r#","client":{"addr":""#, judged.half(Side::Client))?;
+    end(out, r#","server":{"addr":""#, judged.half(Side::Server))?;
+    integer(out, r#","first_ns":"#, judged.first_ns);
+    integer(out, r#","last_ns":"#, judged.last_ns);
+    flag(out, r#","handshake":"#, judged.handshake);
+    flag(out, r#","conclusive":"#, judged.is_conclusive());
+    match judged.rtt_ns() {
         Some(rtt_ns) => duration(out, r#","rtt_ms":"#, rtt_ns)?,
         None => out.extend_from_slice(br#","rtt_ms":null"#),
     }
-    integer(out, r#","mss":"#, verdict.mss);
-    if verdict.mss_inferred {
+    integer(out, r#","mss":"#, judged.mss);
+    if judged.mss_inferred {
         flag(out, r#","mss_inferred":"#, true);
     }
-    name(out, r#","capture_point":""#, verdict.capture_point.name());
-    integer(out, r#"","exchanges":"#, verdict.exchanges);
-    if let Some(latency_ns) = verdict.mean_latency_ns() {
+    name(out, r#","capture_point":""#, judged.capture_point.name());
+    integer(out, r#"","exchanges":"#, judged.exchanges);
+    if let Some(latency_ns) = judged.mean_latency_ns() {
         duration(out, r#","mean_latency_ms":"#, latency_ns)?;
     }
-    if verdict.stalls == 0 {
+    if judged.stalls == 0 {
         return Ok(());
     }
-    if let Some(latency_ns) = verdict.mean_latency_without_stalls_ns() {
+    if let Some(latency_ns) = judged.mean_latency_without_stalls_ns() {
         duration(out, r#","mean_latency_without_stalls_ms":"#, latency_ns)?;
     }
-    duration(out, r#","stalled_ms":"#, verdict.stalled_ns)
+    duration(out, r#","stalled_ms":"#, judged.stalled_ns)
 }
 
-fn end(out: &mut Vec<u8>, before: &str, end: &End) -> io::Result<()> {
+fn end(out: &mut Vec<u8>, before: &str, end: &JudgedHalf) -> io::Result<()> {
     address(out, before, end.endpoint.addr)?;
     integer(out, r#"","port":"#, end.endpoint.port);
     name(out, r#","nagle":""#, end.nagle.name());

@@ -3,7 +3,8 @@
 use super::create;
 use crate::capture::error::ScanError;
 use crate::judge::evidence::ms;
-use crate::judge::verdict::{Finding, Verdict};
+use crate::judge::findings::Finding;
+use crate::judge::judged::JudgedConnection;
 use crate::result::scan::Scan;
 use serde::Serialize;
 use std::io;
@@ -44,9 +45,9 @@ pub fn write_csv(scan: &Scan, path: &str) -> Result<(), ScanError> {
 fn write_rows<W: io::Write>(scan: &Scan, writer: &mut csv::Writer<W>) -> Result<(), csv::Error> {
     let mut empty = true;
     for index in scan.affected() {
-        let verdict = &scan.verdicts[index];
+        let judged = &scan.connections[index];
         for finding in scan.findings_of(index).iter().filter(|finding| finding.cause.is_stall()) {
-            writer.serialize(Row::new(finding, verdict))?;
+            writer.serialize(Row::new(finding, judged))?;
             empty = false;
         }
     }
@@ -79,11 +80,11 @@ const HEADER: [&str; 17] = [
 ];
 
 impl Row {
-    fn new(finding: &Finding, verdict: &Verdict) -> Self {
-        let wait = &finding.wait;
-        let [client, server] = verdict.ends.each_ref().map(|end| end.endpoint);
+    fn new(finding: Finding<'_>, judged: &JudgedConnection) -> Self {
+        let wait = finding.wait;
+        let [client, server] = judged.halves.each_ref().map(|end| end.endpoint);
         Self {
-            connection: verdict.id,
+            connection: judged.id,
             client_addr: client.addr,
             client_port: client.port,
             server_addr: server.addr,
@@ -98,7 +99,7 @@ impl Row {
             frame_held: wait.to.frame,
             time_ns: wait.to.time_ns,
             wait_ms: ms(wait.wait_ns()),
-            ack_delay_ms: ms(verdict.ack_delay_ns(wait)),
+            ack_delay_ms: ms(judged.ack_delay_ns(wait)),
             release_ms: ms(wait.release_ns()),
         }
     }

@@ -15,7 +15,7 @@ use crate::result::both_cores::in_order;
 use crate::result::scan::Scan;
 use crate::result::servers::{ServerRow, servers};
 use crate::result::summary::warnings;
-use crate::result::totals::Outcome;
+use crate::result::totals::Verdict;
 use crate::track::reader::CaptureSummary;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -97,7 +97,7 @@ struct JsonSummary {
     stalls: u64,
     stalled_ms: f64,
     evidence_not_listed: u64,
-    verdict: Outcome,
+    verdict: Verdict,
     exchanges: u64,
     waits_not_listed: u64,
     waits_not_listed_ms: f64,
@@ -135,14 +135,14 @@ impl JsonSummary {
     fn new(scan: &Scan) -> Self {
         let totals = &scan.totals;
         Self {
-            connections: scan.connections,
+            connections: scan.connection_count,
             connections_not_listed: not_listed(scan),
             tcp_packets: scan.tcp_packets(),
             affected_connections: totals.affected_connections,
             stalls: totals.stalls,
             stalled_ms: ms(totals.stalled_ns),
             evidence_not_listed: not_explained(scan),
-            verdict: totals.outcome(),
+            verdict: totals.verdict(),
             exchanges: totals.exchanges,
             waits_not_listed: scan.unlisted_waits,
             waits_not_listed_ms: ms(scan.unlisted_wait_ns),

@@ -14,7 +14,7 @@ pub fn is_listed(scan: &Scan, index: usize) -> bool {
 
 /// How many connections are in the totals only, those of a port scan among them.
 pub fn not_listed(scan: &Scan) -> u64 {
-    let quiet = (0..scan.verdicts.len()).filter(|&index| !is_listed(scan, index)).count();
+    let quiet = (0..scan.connections.len()).filter(|&index| !is_listed(scan, index)).count();
     scan.connections_not_listed() + quiet as u64
 }
 
@@ -39,6 +39,7 @@ pub fn not_explained(scan: &Scan) -> u64 {
         return 0;
     }
     let many = |&index: &usize| scan.findings_of(index).len() > EXPLAINED_OF_EACH;
-    let stalls = (0..scan.verdicts.len()).filter(many).map(|index| scan.verdicts[index].stalls);
+    let stalls =
+        (0..scan.connections.len()).filter(many).map(|index| scan.connections[index].stalls);
     stalls.map(|stalls| u64::from(stalls).saturating_sub(EXPLAINED_OF_EACH as u64)).sum()
 }

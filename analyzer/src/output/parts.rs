@@ -32,7 +32,7 @@ pub enum Part {
 pub fn parts(scan: &Scan) -> Vec<Part> {
     let mut parts = Vec::new();
     let (mut begin, mut size) = (0, 0);
-    for index in 0..scan.verdicts.len() {
+    for index in 0..scan.connections.len() {
         let rows = scan.findings_of(index).len();
         if size + rows >= MOST {
             parts.push(Part::Connections(begin..index));
@@ -45,7 +45,7 @@ pub fn parts(scan: &Scan) -> Vec<Part> {
             size += usize::from(is_listed(scan, index)) + rows;
         }
     }
-    parts.push(Part::Connections(begin..scan.verdicts.len()));
+    parts.push(Part::Connections(begin..scan.connections.len()));
     parts
 }
 
@@ -73,13 +73,13 @@ impl Part {
             }
             Self::Open(index) => open(&mut out, scan, *index)?,
             Self::Stalls(index, block, explained) => {
-                let findings = &scan.findings_of(*index)[block.clone()];
+                let findings = scan.findings_of(*index).slice(block.clone());
                 let explained = explained.saturating_sub(block.start);
-                rows::stalls(&mut out, findings, explained, &scan.verdicts[*index])?;
+                rows::stalls(&mut out, findings, explained, &scan.connections[*index])?;
             }
             Self::Between => out.extend_from_slice(BETWEEN),
             Self::Waits(index, block) => {
-                rows::waits(&mut out, &scan.findings_of(*index)[block.clone()])?;
+                rows::waits(&mut out, scan.findings_of(*index).slice(block.clone()))?;
             }
             Self::Close => out.extend_from_slice(CLOSE),
         }
@@ -92,9 +92,9 @@ const CLOSE: &[u8] = b"]}";
 
 /// All of a connection.
 fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) -> io::Result<()> {
-    let (findings, verdict) = (scan.findings_of(index), &scan.verdicts[index]);
+    let (findings, judged) = (scan.findings_of(index), &scan.connections[index]);
     open(out, scan, index)?;
-    rows::stalls(out, findings, explained(scan, index), verdict)?;
+    rows::stalls(out, findings, explained(scan, index), judged)?;
     out.extend_from_slice(BETWEEN);
     rows::waits(out, findings)?;
     out.extend_from_slice(CLOSE);
@@ -104,7 +104,7 @@ fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) -> io::Result<()> {
 /// What comes before the rows.
 fn open(out: &mut Vec<u8>, scan: &Scan, index: usize) -> io::Result<()> {
     out.push(b',');
-    head(out, &scan.verdicts[index])?;
+    head(out, &scan.connections[index])?;
     out.extend_from_slice(br#","stalls":["#);
     Ok(())
 }

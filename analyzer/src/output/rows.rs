@@ -5,7 +5,8 @@
 
 use super::values::{duration, integer, name};
 use crate::judge::evidence::reasons;
-use crate::judge::verdict::{Finding, Verdict};
+use crate::judge::findings::{Finding, Findings};
+use crate::judge::judged::JudgedConnection;
 use std::io;
 
 /// Writes the stalls among `findings` as members of an array, which goes on unless it has just been
@@ -15,16 +16,16 @@ use std::io;
 /// None: `out` is memory.
 pub fn stalls(
     out: &mut Vec<u8>,
-    findings: &[Finding],
+    findings: Findings<'_>,
     explained: usize,
-    verdict: &Verdict,
+    judged: &JudgedConnection,
 ) -> io::Result<()> {
     for (at, finding) in findings.iter().enumerate().filter(|(_, row)| row.cause.is_stall()) {
         separate(out);
-        stall(out, finding, verdict)?;
+        stall(out, finding, judged)?;
         out.extend_from_slice(br#","evidence":["#);
         if at < explained {
-            evidence(out, finding, verdict);
+            evidence(out, finding, judged);
         }
         out.extend_from_slice(b"]}");
     }
@@ -35,7 +36,7 @@ pub fn stalls(
 ///
 /// # Errors
 /// As [`stalls`].
-pub fn waits(out: &mut Vec<u8>, findings: &[Finding]) -> io::Result<()> {
+pub fn waits(out: &mut Vec<u8>, findings: Findings<'_>) -> io::Result<()> {
     for finding in findings.iter().filter(|finding| !finding.cause.is_stall()) {
         separate(out);
         wait(out, finding)?;
@@ -50,8 +51,8 @@ fn separate(out: &mut Vec<u8>) {
 }
 
 /// All of a stall but its evidence, and its end.
-fn stall(out: &mut Vec<u8>, finding: &Finding, verdict: &Verdict) -> io::Result<()> {
-    let wait = &finding.wait;
+fn stall(out: &mut Vec<u8>, finding: Finding<'_>, judged: &JudgedConnection) -> io::Result<()> {
+    let wait = finding.wait;
     name(out, r#"{"cause":""#, finding.cause.name());
     name(out, r#"","sender":""#, wait.by.name());
     integer(out, r#"","rel_seq":"#, wait.rel_seq);
@@ -62,7 +63,7 @@ fn stall(out: &mut Vec<u8>, finding: &Finding, verdict: &Verdict) -> io::Result<
     integer(out, r#","frame_held":"#, wait.to.frame);
     integer(out, r#","time_ns":"#, wait.to.time_ns);
     duration(out, r#","wait_ms":"#, wait.wait_ns())?;
-    duration(out, r#","ack_delay_ms":"#, verdict.ack_delay_ns(wait))?;
+    duration(out, r#","ack_delay_ms":"#, judged.ack_delay_ns(wait))?;
     duration(out, r#","release_ms":"#, wait.release_ns())?;
     name(out, r#","confidence":""#, finding.confidence.name());
     out.push(b'"');
@@ -70,8 +71,8 @@ fn stall(out: &mut Vec<u8>, finding: &Finding, verdict: &Verdict) -> io::Result<
 }
 
 /// The sentences why a stall is believed.
-fn evidence(out: &mut Vec<u8>, finding: &Finding, verdict: &Verdict) {
-    for reason in reasons(finding, verdict) {
+fn evidence(out: &mut Vec<u8>, finding: Finding<'_>, judged: &JudgedConnection) {
+    for reason in reasons(finding, judged) {
         separate(out);
         // Sentences of this program, with numbers in them: nothing to escape.
         out.push(b'"');
@@ -80,8 +81,8 @@ fn evidence(out: &mut Vec<u8>, finding: &Finding, verdict: &Verdict) {
     }
 }
 
-fn wait(out: &mut Vec<u8>, finding: &Finding) -> io::Result<()> {
-    let wait = &finding.wait;
+fn wait(out: &mut Vec<u8>, finding: Finding<'_>) -> io::Result<()> {
+    let wait = finding.wait;
     name(out, r#"{"cause":""#, finding.cause.name());
     name(out, r#"","by":""#, wait.by.name());
     integer(out, r#"","frame_from":"#, wait.from.frame);

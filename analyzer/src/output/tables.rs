@@ -3,8 +3,10 @@
 //! Names, dtypes and units are listed here and in `nagle_scan/results.py`; a test holds them equal.
 
 use crate::judge::causes::Cause;
+use crate::judge::confidence::Confidence;
+use crate::judge::findings::{Finding, Findings};
+use crate::judge::judged::{CapturePoint, JudgedConnection, Nagle};
 use crate::judge::variant::Variant;
-use crate::judge::verdict::{CapturePoint, Confidence, Finding, Nagle, Verdict};
 use crate::output::column::{
     Column, Halves, Table, categories, durations, floats, integers, maybe, sides, texts, times,
 };
@@ -17,10 +19,10 @@ const FINDINGS_AT_ONCE: usize = 4096;
 
 /// One row per connection, in the order of their ids.
 pub fn connections(scan: &Scan) -> Table {
-    Halves::all(scan.verdicts.blocks().collect()).table(connection_columns)
+    Halves::all(scan.connections.blocks().collect()).table(connection_columns)
 }
 
-fn connection_columns(rows: &[Verdict]) -> Table {
+fn connection_columns(rows: &[JudgedConnection]) -> Table {
     let mut table = vec![("connection", integers(rows, |row| u64::from(row.id)))];
     table.extend(end_columns(rows, Side::Client, &CLIENT_COLUMNS));
     table.extend(end_columns(rows, Side::Server, &SERVER_COLUMNS));
@@ -28,8 +30,8 @@ fn connection_columns(rows: &[Verdict]) -> Table {
         ("first_ns", times(rows, |row| row.first_ns)),
         ("last_ns", times(rows, |row| row.last_ns)),
         ("handshake", Column::Flags(rows.iter().map(|row| row.handshake).collect())),
-        ("conclusive", Column::Flags(rows.iter().map(Verdict::is_conclusive).collect())),
-        ("rtt_ms", maybe(rows, Verdict::rtt_ns)),
+        ("conclusive", Column::Flags(rows.iter().map(JudgedConnection::is_conclusive).collect())),
+        ("rtt_ms", maybe(rows, JudgedConnection::rtt_ns)),
         ("mss", integers(rows, |row| u64::from(row.mss))),
         (
             "capture_point",
@@ -38,8 +40,8 @@ fn connection_columns(rows: &[Verdict]) -> Table {
         ("stalls", integers(rows, |row| u64::from(row.stalls))),
         ("stalled_ms", durations(rows, |row| row.stalled_ns)),
         ("exchanges", integers(rows, |row| u64::from(row.exchanges))),
-        ("mean_latency_ms", maybe(rows, Verdict::mean_latency_ns)),
-        ("predicted_latency_ms", maybe(rows, Verdict::mean_latency_without_stalls_ns)),
+        ("mean_latency_ms", maybe(rows, JudgedConnection::mean_latency_ns)),
+        ("predicted_latency_ms", maybe(rows, JudgedConnection::mean_latency_without_stalls_ns)),
     ]);
     table
 }
@@ -73,22 +75,22 @@ const SERVER_COLUMNS: EndColumns = [
 ];
 
 fn end_columns(
-    rows: &[Verdict],
+    rows: &[JudgedConnection],
     side: Side,
     names: &EndColumns,
 ) -> impl Iterator<Item = (&'static str, Column)> {
     let columns = [
-        texts(rows, |row| row.end(side).endpoint.addr.to_string()),
-        integers(rows, |row| u64::from(row.end(side).endpoint.port)),
-        categories(rows, Nagle::NAMES.to_vec(), |row| row.end(side).nagle as u8),
-        categories(rows, Variant::NAMES.to_vec(), |row| row.end(side).detail().variant as u8),
-        maybe(rows, |row| row.end(side).rtt_ns()),
-        integers(rows, |row| u64::from(row.end(side).segments)),
-        integers(rows, |row| row.end(side).bytes),
-        integers(rows, |row| u64::from(row.end(side).detail().retransmitted)),
-        maybe(rows, |row| row.end(side).detail().delayed_acks.map(|timer| timer.median_ns)),
+        texts(rows, |row| row.half(side).endpoint.addr.to_string()),
+        integers(rows, |row| u64::from(row.half(side).endpoint.port)),
+        categories(rows, Nagle::NAMES.to_vec(), |row| row.half(side).nagle as u8),
+        categories(rows, Variant::NAMES.to_vec(), |row| row.half(side).detail().variant as u8),
+        maybe(rows, |row| row.half(side).rtt_ns()),
+        integers(rows, |row| u64::from(row.half(side).segments)),
+        integers(rows, |row| row.half(side).bytes),
+        integers(rows, |row| u64::from(row.half(side).detail().retransmitted)),
+        maybe(rows, |row| row.half(side).detail().delayed_acks.map(|timer| timer.median_ns)),
         texts(rows, |row| {
-            row.end(side)
+            row.half(side)
                 .detail()
                 .delayed_acks
                 .map_or("", |timer| timer.consistent_with())
@@ -109,8 +111,12 @@ pub fn waits(scan: &Scan) -> Table {
 }
 
 /// Of all findings the stalls, or the others.
-fn of_findings(scan: &Scan, stalls: bool, columns: impl Fn(&[&Finding]) -> Table + Sync) -> Table {
-    let blocks: Vec<&[Finding]> = scan.findings.chunks(FINDINGS_AT_ONCE).collect();
+fn of_findings(
+    scan: &Scan,
+    stalls: bool,
+    columns: impl Fn(&[Finding<'_>]) -> Table + Sync,
+) -> Table {
+    let blocks: Vec<Findings<'_>> = scan.findings.chunks(FINDINGS_AT_ONCE).collect();
     let first = blocks[..blocks.len() / 2].iter().map(|block| block.len()).sum();
     let kept = |findings: usize, of_them: usize| if stalls { of_them } else { findings - of_them };
     let before = kept(first, scan.stalls_before(first));
@@ -121,7 +127,7 @@ fn of_findings(scan: &Scan, stalls: bool, columns: impl Fn(&[&Finding]) -> Table
     })
 }
 
-fn stall_columns(scan: &Scan, rows: &[&Finding]) -> Table {
+fn stall_columns(scan: &Scan, rows: &[Finding<'_>]) -> Table {
     vec![
         ("connection", integers(rows, |row| u64::from(row.wait.connection))),
         ("cause", categories(rows, Cause::names(), |row| row.cause.index())),
@@ -138,15 +144,15 @@ fn stall_columns(scan: &Scan, rows: &[&Finding]) -> Table {
         (
             "ack_delay_ms",
             durations(rows, |row| {
-                let index = scan.verdicts.index_of(row.wait.connection);
-                index.map_or(0, |index| scan.verdicts[index].ack_delay_ns(&row.wait))
+                let index = scan.connections.index_of(row.wait.connection);
+                index.map_or(0, |index| scan.connections[index].ack_delay_ns(row.wait))
             }),
         ),
         ("release_ms", durations(rows, |row| row.wait.release_ns())),
     ]
 }
 
-fn wait_columns(rows: &[&Finding]) -> Table {
+fn wait_columns(rows: &[Finding<'_>]) -> Table {
     vec![
         ("connection", integers(rows, |row| u64::from(row.wait.connection))),
         ("cause", categories(rows, Cause::names(), |row| row.cause.index())),
@@ -162,8 +168,8 @@ fn wait_columns(rows: &[&Finding]) -> Table {
 pub fn exchanges(scan: &Scan) -> Table {
     let rows: &[Exchange] = scan.exchanges.as_deref().unwrap_or(&[]);
     let stalls = |row: &Exchange| {
-        let index = scan.verdicts.index_of(row.connection);
-        let findings = index.map_or(&[][..], |index| scan.findings_of(index));
+        let index = scan.connections.index_of(row.connection);
+        let findings = index.map(|index| scan.findings_of(index)).unwrap_or_default();
         stalls_in(findings, row.begin.frame, row.end.frame)
     };
     let stalled: Vec<(u64, i64)> = rows.iter().map(stalls).collect();

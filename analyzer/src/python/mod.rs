@@ -72,25 +72,25 @@ impl PyScan {
         summary::affected(&self.scan, limit)
             .into_iter()
             .map(|index| {
-                ConnectionRow::new(&self.scan.verdicts[index], self.scan.findings_of(index))
+                ConnectionRow::new(&self.scan.connections[index], self.scan.findings_of(index))
             })
             .collect()
     }
 
     /// One connection; `None` if there is no such id.
     fn connection(&self, id: u32) -> Option<ConnectionRow> {
-        let index = self.scan.verdicts.index_of(id)?;
-        Some(ConnectionRow::new(&self.scan.verdicts[index], self.scan.findings_of(index)))
+        let index = self.scan.connections.index_of(id)?;
+        Some(ConnectionRow::new(&self.scan.connections[index], self.scan.findings_of(index)))
     }
 
     /// The stalls of one connection, the clearest first; none if there is no such id.
     fn stalls_of(&self, id: u32, limit: usize) -> Vec<WaitRow> {
-        let Some(index) = self.scan.verdicts.index_of(id) else {
+        let Some(index) = self.scan.connections.index_of(id) else {
             return Vec::new();
         };
-        let verdict = &self.scan.verdicts[index];
+        let judged = &self.scan.connections[index];
         let stalls = summary::clearest_of(&self.scan, index, limit);
-        stalls.into_iter().map(|finding| WaitRow::new(finding, verdict)).collect()
+        stalls.into_iter().map(|finding| WaitRow::new(finding, judged)).collect()
     }
 
     /// The hops of paths over a host that is called and calls others; none if there is no such host.
@@ -104,13 +104,13 @@ impl PyScan {
     }
 
     fn clearest(&self) -> Option<WaitRow> {
-        summary::clearest(&self.scan).map(|(verdict, finding)| WaitRow::new(finding, verdict))
+        summary::clearest(&self.scan).map(|(judged, finding)| WaitRow::new(finding, judged))
     }
 
     fn longest_waits(&self, limit: usize) -> Vec<WaitRow> {
         summary::longest_waits(&self.scan, limit)
             .into_iter()
-            .map(|(verdict, finding)| WaitRow::new(finding, verdict))
+            .map(|(judged, finding)| WaitRow::new(finding, judged))
             .collect()
     }
 

@@ -68,7 +68,7 @@ impl Anonymizer {
     /// Replaces every address a scan can show, and the names of its captures: they may hold
     /// addresses, hosts or people.
     pub fn anonymize(&self, scan: &mut Scan) {
-        for end in scan.verdicts.iter_mut().flat_map(|verdict| &mut verdict.ends) {
+        for end in scan.connections.iter_mut().flat_map(|judged| &mut judged.halves) {
             end.endpoint.addr = self.addr(end.endpoint.addr);
         }
         for server in &mut scan.servers {

@@ -1,12 +1,26 @@
-//! All findings, where they were judged.
+//! All findings, where the waits were kept.
 
-use crate::judge::verdict::Finding;
+use crate::judge::findings::{Finding, Findings, Ruling};
+use crate::track::wait::Wait;
+
+/// The waits of a block of connections with their rulings.
+#[derive(Debug, Clone, Default)]
+pub struct BlockFindings {
+    pub waits: Vec<Wait>,
+    pub rulings: Vec<Ruling>,
+}
+
+impl BlockFindings {
+    fn all(&self) -> Findings<'_> {
+        Findings::new(&self.waits, &self.rulings)
+    }
+}
 
 /// Findings in the order of their connections, and of each connection in the order of their ends.
 #[derive(Debug, Clone, Default)]
-pub struct Findings {
+pub struct AllFindings {
     /// Those of some connections each.
-    blocks: Vec<Vec<Finding>>,
+    blocks: Vec<BlockFindings>,
     /// Where those of each connection begin.
     begins: Vec<Place>,
 }
@@ -17,77 +31,76 @@ struct Place {
     at: u32,
 }
 
-impl Findings {
+impl AllFindings {
     /// Adds those of the next connections, which begin at these places.
-    pub fn push(&mut self, findings: Vec<Finding>, begins: &[u32]) {
+    pub fn push(&mut self, findings: BlockFindings, begins: &[u32]) {
         let block = self.blocks.len() as u32;
         self.begins.extend(begins.iter().map(|&at| Place { block, at }));
         self.blocks.push(findings);
     }
 
     pub fn len(&self) -> usize {
-        self.blocks.iter().map(Vec::len).sum()
+        self.blocks.iter().map(|block| block.rulings.len()).sum()
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Finding> {
-        self.blocks.iter().flatten()
+    pub fn iter(&self) -> impl Iterator<Item = Finding<'_>> {
+        self.blocks.iter().flat_map(|block| block.all().iter())
     }
 
     /// All in order, so many at once at most.
-    pub fn chunks(&self, len: usize) -> impl Iterator<Item = &[Finding]> {
-        self.blocks.iter().flat_map(move |block| block.chunks(len))
+    pub fn chunks(&self, len: usize) -> impl Iterator<Item = Findings<'_>> {
+        self.blocks.iter().flat_map(move |block| block.all().chunks(len))
     }
 
     /// Those of the connection with this index.
     #[inline]
-    pub fn of(&self, connection: usize) -> &[Finding] {
+    pub fn of(&self, connection: usize) -> Findings<'_> {
         let begin = self.begins[connection];
-        let block = &self.blocks[begin.block as usize];
+        let block = self.blocks[begin.block as usize].all();
         let next = self.begins.get(connection + 1).filter(|next| next.block == begin.block);
         let end = next.map_or(block.len(), |next| next.at as usize);
-        &block[begin.at as usize..end]
+        block.slice(begin.at as usize..end)
     }
 
     /// Of the first `count` findings: how many connections they are whole of, and the rest.
-    pub fn split(&self, mut count: usize) -> (usize, &[Finding]) {
+    pub fn split(&self, mut count: usize) -> (usize, Findings<'_>) {
         let mut block = 0;
-        while self.blocks.get(block).is_some_and(|findings| findings.len() < count) {
-            count -= self.blocks[block].len();
+        while self.blocks.get(block).is_some_and(|findings| findings.rulings.len() < count) {
+            count -= self.blocks[block].rulings.len();
             block += 1;
         }
         let end = Place { block: block as u32, at: count as u32 };
         let whole = self.begins.partition_point(|begin| *begin <= end).saturating_sub(1);
         let rest = self.begins.get(whole).filter(|begin| begin.block == end.block);
-        (whole, rest.map_or(&[], |begin| &self.blocks[block][begin.at as usize..count]))
+        let rest = rest.map(|begin| self.blocks[block].all().slice(begin.at as usize..count));
+        (whole, rest.unwrap_or_default())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::causes::Cause;
+    use crate::judge::confidence::Confidence;
     use crate::track::Side;
-    use crate::track::wait::Wait;
-
-    fn finding(connection: u32) -> Finding {
-        Finding::unjudged(Wait::unknown(connection, Side::Client))
-    }
 
     /// So many findings of each connection, in blocks of connections.
-    fn findings(blocks: &[&[u32]]) -> Findings {
-        let mut all = Findings::default();
+    fn findings(blocks: &[&[u32]]) -> AllFindings {
+        let ruling = Ruling { cause: Cause::Unknown, confidence: Confidence::Possible };
+        let mut all = AllFindings::default();
         let mut connection = 0;
         for counts in blocks {
-            let (mut rows, mut begins) = (Vec::new(), Vec::new());
+            let (mut waits, mut begins) = (Vec::new(), Vec::new());
             for &count in *counts {
-                begins.push(rows.len() as u32);
-                rows.extend((0..count).map(|_| finding(connection)));
+                begins.push(waits.len() as u32);
+                waits.extend((0..count).map(|_| Wait::unknown(connection, Side::Client)));
                 connection += 1;
             }
-            all.push(rows, &begins);
+            let rulings = vec![ruling; waits.len()];
+            all.push(BlockFindings { waits, rulings }, &begins);
         }
         all
     }
-
     #[test]
     fn each_connection_has_its_own() {
         let counts: [&[u32]; 5] = [&[0, 3, 0], &[0, 0], &[], &[2, 0, 1], &[4]];
@@ -98,7 +111,7 @@ mod tests {
             assert!(own.iter().all(|row| row.wait.connection as usize == connection));
         }
         assert_eq!((all.len(), all.iter().count()), (10, 10));
-        assert_eq!(all.chunks(2).map(<[_]>::len).collect::<Vec<_>>(), [2, 1, 2, 1, 2, 2]);
+        assert_eq!(all.chunks(2).map(Findings::len).collect::<Vec<_>>(), [2, 1, 2, 1, 2, 2]);
     }
 
     #[test]
@@ -111,6 +124,6 @@ mod tests {
             assert_eq!(before as usize + rest.len(), count);
             assert!(rest.iter().all(|row| row.wait.connection as usize == whole));
         }
-        assert_eq!(Findings::default().split(0).0, 0);
+        assert_eq!(AllFindings::default().split(0).0, 0);
     }
 }

@@ -1,8 +1,10 @@
 //! Stalls in groups: the sentences of the verdict.
 
 use crate::judge::causes::Cause;
+use crate::judge::confidence::Confidence;
+use crate::judge::findings::{Finding, Findings};
+use crate::judge::judged::{JudgedConnection, Nagle};
 use crate::judge::timers::Timer;
-use crate::judge::verdict::{Confidence, Finding, Nagle, Verdict};
 use crate::result::pieces::{PieceCounter, Pieces};
 use crate::result::scan::Scan;
 use crate::track::Side;
@@ -38,14 +40,14 @@ type Parties = (Cause, bool, IpAddr, IpAddr, u16);
 pub fn groups(scan: &Scan) -> Vec<Group> {
     let mut members: HashMap<Parties, Members, RandomState> = HashMap::default();
     for index in scan.affected() {
-        let (verdict, findings) = (&scan.verdicts[index], scan.findings_of(index));
+        let (judged, findings) = (&scan.connections[index], scan.findings_of(index));
         // A connection's stalls are mostly alike: look their group up once for a run of them.
-        let alike = |a: &Finding, b: &Finding| a.cause == b.cause && a.wait.by == b.wait.by;
-        for run in findings.chunk_by(alike).filter(|run| run[0].cause.is_stall()) {
+        for run in findings.runs(|row| (row.cause, row.wait.by)) {
+            let Some(first) = run.stalls().next() else { continue };
             members
-                .entry(parties(verdict, &run[0]))
-                .or_insert_with(|| Members::new(verdict, &run[0]))
-                .add(verdict, run);
+                .entry(parties(judged, first))
+                .or_insert_with(|| Members::new(judged, first))
+                .add(judged, run);
         }
     }
     let mut groups: Vec<Group> = members.into_values().map(Members::group).collect();
@@ -56,14 +58,14 @@ pub fn groups(scan: &Scan) -> Vec<Group> {
     groups
 }
 
-fn parties(verdict: &Verdict, finding: &Finding) -> Parties {
+fn parties(judged: &JudgedConnection, finding: Finding<'_>) -> Parties {
     let sender = finding.wait.by;
     (
         finding.cause,
         sender == Side::Server,
-        verdict.end(sender).endpoint.addr,
-        verdict.end(sender.other()).endpoint.addr,
-        verdict.end(Side::Server).endpoint.port,
+        judged.half(sender).endpoint.addr,
+        judged.half(sender.other()).endpoint.addr,
+        judged.half(Side::Server).endpoint.port,
     )
 }
 
@@ -76,19 +78,19 @@ struct Members {
 }
 
 impl Members {
-    fn new(verdict: &Verdict, first: &Finding) -> Self {
+    fn new(judged: &JudgedConnection, first: Finding<'_>) -> Self {
         let sender = first.wait.by;
         let group = Group {
             cause: first.cause,
             sender,
-            sender_addr: verdict.end(sender).endpoint.addr,
-            receiver_addr: verdict.end(sender.other()).endpoint.addr,
-            server_port: verdict.end(Side::Server).endpoint.port,
+            sender_addr: judged.half(sender).endpoint.addr,
+            receiver_addr: judged.half(sender.other()).endpoint.addr,
+            server_port: judged.half(Side::Server).endpoint.port,
             stalls: 0,
             connections: 0,
             stalled_ns: 0,
             confidence: Confidence::Possible,
-            nagle: verdict.end(sender).nagle,
+            nagle: judged.half(sender).nagle,
             ack_delays: None,
             exchanges: 0,
             pieces: Pieces::default(),
@@ -97,29 +99,29 @@ impl Members {
             group,
             last_connection: None,
             ack_delays_ns: Vec::new(),
-            pieces: PieceCounter::new(verdict, sender),
+            pieces: PieceCounter::new(judged, sender),
         }
     }
 
-    fn add(&mut self, verdict: &Verdict, stalls: &[Finding]) {
+    fn add(&mut self, judged: &JudgedConnection, stalls: Findings<'_>) {
         let group = &mut self.group;
         group.stalls += stalls.len() as u64;
-        group.connections += u64::from(self.last_connection != Some(verdict.id));
-        if self.last_connection != Some(verdict.id) {
-            group.exchanges += u64::from(verdict.exchanges);
+        group.connections += u64::from(self.last_connection != Some(judged.id));
+        if self.last_connection != Some(judged.id) {
+            group.exchanges += u64::from(judged.exchanges);
         }
-        self.last_connection = Some(verdict.id);
-        if verdict.end(group.sender).nagle != group.nagle {
+        self.last_connection = Some(judged.id);
+        if judged.half(group.sender).nagle != group.nagle {
             group.nagle = Nagle::Unknown;
         }
-        for stall in stalls {
+        for stall in stalls.iter() {
             group.stalled_ns += stall.wait.wait_ns();
             group.confidence = group.confidence.max(stall.confidence);
             // A retransmission cuts the delay short.
             if !stall.wait.is(fact::RESENT) {
-                self.ack_delays_ns.push(verdict.ack_delay_ns(&stall.wait));
+                self.ack_delays_ns.push(judged.ack_delay_ns(stall.wait));
             }
-            self.pieces.add(&stall.wait);
+            self.pieces.add(stall.wait);
         }
     }
 

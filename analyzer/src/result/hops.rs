@@ -1,7 +1,8 @@
 //! Hops: where a host of the capture is called and calls others, as a proxy does, the path from
 //! the first client to the last server, and what each hop of it loses.
 
-use crate::judge::verdict::{Finding, Verdict};
+use crate::judge::findings::Findings;
+use crate::judge::judged::JudgedConnection;
 use crate::result::scan::Scan;
 use crate::track::Side;
 use foldhash::fast::RandomState;
@@ -33,7 +34,7 @@ const MAX_HOPS: u32 = 8;
 pub fn hops(scan: &Scan) -> Vec<Hop> {
     // There are many connections between few hosts.
     let calls: HashSet<(IpAddr, IpAddr), RandomState> =
-        scan.verdicts.iter().filter_map(call).collect();
+        scan.connections.iter().filter_map(call).collect();
     let calls: BTreeSet<(IpAddr, IpAddr)> = calls.into_iter().collect();
     let Some(depths) = depths(&calls) else {
         return Vec::new();
@@ -41,17 +42,17 @@ pub fn hops(scan: &Scan) -> Vec<Hop> {
     let relays: BTreeSet<IpAddr> =
         calls.iter().map(|(client, _)| *client).filter(|addr| depths.contains_key(addr)).collect();
     let mut hops: BTreeMap<(u32, Option<IpAddr>, IpAddr, u16), Hop> = BTreeMap::new();
-    for (index, verdict) in scan.verdicts.iter().enumerate() {
-        let Some((client, server)) = call(verdict) else { continue };
+    for (index, judged) in scan.connections.iter().enumerate() {
+        let Some((client, server)) = call(judged) else { continue };
         if !relays.contains(&client) && !relays.contains(&server) {
             continue;
         }
         let number = depths.get(&client).map_or(1, |depth| depth + 1);
-        let port = verdict.end(Side::Server).endpoint.port;
+        let port = judged.half(Side::Server).endpoint.port;
         let relay = relays.contains(&client).then_some(client);
         let hop = hops.entry((number, relay, server, port));
         hop.or_insert_with(|| Hop::new(number, server, port)).add(
-            verdict,
+            judged,
             scan.findings_of(index),
             client,
         );
@@ -75,25 +76,25 @@ impl Hop {
         }
     }
 
-    fn add(&mut self, verdict: &Verdict, findings: &[Finding], client: IpAddr) {
+    fn add(&mut self, judged: &JudgedConnection, findings: Findings<'_>, client: IpAddr) {
         let by = |side: Side| {
             let stalls = findings.iter().filter(|row| row.cause.is_stall() && row.wait.by == side);
             stalls.count() as u64
         };
         self.clients.insert(client);
         self.connections += 1;
-        self.exchanges += u64::from(verdict.exchanges);
+        self.exchanges += u64::from(judged.exchanges);
         self.client_stalls += by(Side::Client);
         self.server_stalls += by(Side::Server);
-        self.stalled_ns += verdict.stalled_ns;
-        self.latency_ns = self.latency_ns.saturating_add(verdict.latency_ns);
+        self.stalled_ns += judged.stalled_ns;
+        self.latency_ns = self.latency_ns.saturating_add(judged.latency_ns);
     }
 }
 
 /// Who called whom, if data was sent.
-fn call(verdict: &Verdict) -> Option<(IpAddr, IpAddr)> {
-    let [client, server] = verdict.ends.each_ref().map(|end| end.endpoint.addr);
-    let data = verdict.ends.iter().any(|end| end.bytes > 0);
+fn call(judged: &JudgedConnection) -> Option<(IpAddr, IpAddr)> {
+    let [client, server] = judged.halves.each_ref().map(|end| end.endpoint.addr);
+    let data = judged.halves.iter().any(|end| end.bytes > 0);
     (data && client != server).then_some((client, server))
 }
 

@@ -1,7 +1,7 @@
 //! Is `TCP_NODELAY` in effect? What the connections of one party show.
 
+use crate::judge::judged::{JudgedConnection, NagleTotals};
 use crate::judge::variant::Variant;
-use crate::judge::verdict::{NagleTotals, Verdict};
 use crate::result::scan::Scan;
 use crate::result::summary::first_by_key;
 use crate::track::{Endpoint, Side};
@@ -41,20 +41,21 @@ impl Party {
 pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
     let mut counts: HashMap<Party, NagleCount, RandomState> = HashMap::default();
     let mut index = 0;
-    let of_one_server =
-        |a: &Verdict, b: &Verdict| a.end(Side::Server).endpoint == b.end(Side::Server).endpoint;
-    for run in scan.verdicts.blocks().flat_map(|block| block.chunk_by(of_one_server)) {
-        let Endpoint { addr, port: server_port } = run[0].end(Side::Server).endpoint;
+    let of_one_server = |a: &JudgedConnection, b: &JudgedConnection| {
+        a.half(Side::Server).endpoint == b.half(Side::Server).endpoint
+    };
+    for run in scan.connections.blocks().flat_map(|block| block.chunk_by(of_one_server)) {
+        let Endpoint { addr, port: server_port } = run[0].half(Side::Server).endpoint;
         let mut server = NagleCount::default();
-        for verdict in run {
-            if verdict.end(Side::Client).bytes > 0 {
-                let addr = verdict.end(Side::Client).endpoint.addr;
+        for judged in run {
+            if judged.half(Side::Client).bytes > 0 {
+                let addr = judged.half(Side::Client).endpoint.addr;
                 let client = Party { is_server: false, addr, server_port };
-                let one = NagleCount::of(verdict, Side::Client, index);
+                let one = NagleCount::of(judged, Side::Client, index);
                 counts.entry(client).or_default().add_later(&one);
             }
-            if verdict.end(Side::Server).bytes > 0 {
-                server.add_later(&NagleCount::of(verdict, Side::Server, index));
+            if judged.half(Side::Server).bytes > 0 {
+                server.add_later(&NagleCount::of(judged, Side::Server, index));
             }
             index += 1;
         }
@@ -78,8 +79,8 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
 
 impl NagleCount {
     /// What one connection shows.
-    fn of(verdict: &Verdict, side: Side, index: u32) -> Self {
-        let end = verdict.end(side);
+    fn of(judged: &JudgedConnection, side: Side, index: u32) -> Self {
+        let end = judged.half(side);
         Self {
             totals: NagleTotals::of(end.nagle),
             first_on: index,
@@ -115,14 +116,14 @@ impl NagleCount {
 
     /// Which of Nagle's algorithms one of these connections shows, with its proof.
     pub fn variant(&self, scan: &Scan, side: Side) -> Option<(Variant, u32, u64, u64)> {
-        let verdict = &scan.verdicts[self.first_variant as usize];
-        let (full, small) = verdict.end(side).detail().variant_proof;
-        (self.variant != Variant::Unknown).then_some((self.variant, verdict.id, full, small))
+        let judged = &scan.connections[self.first_variant as usize];
+        let (full, small) = judged.half(side).detail().variant_proof;
+        (self.variant != Variant::Unknown).then_some((self.variant, judged.id, full, small))
     }
 }
 
 fn proof(scan: &Scan, index: u32, side: Side) -> (u32, u64, u64) {
-    let verdict = &scan.verdicts[index as usize];
-    let (first, second) = verdict.end(side).proof;
-    (verdict.id, first, second)
+    let judged = &scan.connections[index as usize];
+    let (first, second) = judged.half(side).proof;
+    (judged.id, first, second)
 }

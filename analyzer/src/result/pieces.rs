@@ -1,7 +1,7 @@
 //! How a sender cuts its messages: what its stalls have in common.
 
+use crate::judge::judged::JudgedConnection;
 use crate::judge::median;
-use crate::judge::verdict::Verdict;
 use crate::track::Side;
 use crate::track::wait::{Wait, fact};
 
@@ -32,15 +32,15 @@ pub struct PieceCounter {
 }
 
 impl PieceCounter {
-    /// For the stalls of `sender`, the first of them on the connection of `verdict`.
-    pub fn new(verdict: &Verdict, sender: Side) -> Self {
+    /// For the stalls of `sender`, the first of them on the connection of `judged`.
+    pub fn new(judged: &JudgedConnection, sender: Side) -> Self {
         let replies = sender == Side::Server;
         Self {
             unacked_lens: Vec::new(),
             held_lens: Vec::new(),
             full_sized: 0,
             frames: Vec::with_capacity(FRAMES + 1),
-            first_reply: verdict.first_exchange.filter(|_| replies).map(|(_, frame)| frame),
+            first_reply: judged.first_exchange.filter(|_| replies).map(|(_, frame)| frame),
         }
     }
 

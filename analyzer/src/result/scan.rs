@@ -1,14 +1,14 @@
-//! One pass over captures: frames to connections to verdicts.
+//! One pass over captures: frames to connections to connections.
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::decode::Header;
-use crate::judge::verdict::Finding;
-use crate::result::findings::Findings;
-use crate::result::judging::judge_all;
+use crate::judge::findings::Findings;
+use crate::result::blocks::judge_all;
+use crate::result::connections::JudgedConnections;
+use crate::result::findings::AllFindings;
 use crate::result::servers::{ServerExchanges, without_stalls};
 use crate::result::totals::Totals;
-use crate::result::verdicts::Verdicts;
 use crate::track::batch::Batch;
 use crate::track::clock::Clocks;
 use crate::track::reader::{self, CaptureSummary};
@@ -38,12 +38,12 @@ pub struct Scan {
     /// The scheme under which its addresses were replaced, if they were.
     pub anonymized: Option<&'static str>,
     /// How many connections there are.
-    pub connections: u64,
+    pub connection_count: u64,
     /// On each of them, in the order of their numbers; those of a port scan are left out, which were
     /// refused or never answered.
-    pub verdicts: Verdicts,
+    pub connections: JudgedConnections,
     /// Of each of them.
-    pub findings: Findings,
+    pub findings: AllFindings,
     pub exchanges: Option<Vec<Exchange>>,
     pub servers: Vec<ServerExchanges>,
     pub totals: Totals,
@@ -54,13 +54,13 @@ pub struct Scan {
 
 impl Scan {
     fn new(captures: Vec<CaptureSummary>, tracked: Tracked) -> Self {
-        let Tracked { connections, pieces, servers, exchanges, .. } = tracked;
-        let judged = judge_all(pieces, servers.len(), &Clocks::of(&captures));
+        let Tracked { connections, blocks, servers, exchanges, .. } = tracked;
+        let judged = judge_all(blocks, servers.len(), &Clocks::of(&captures));
         Self {
             captures,
             anonymized: None,
-            connections,
-            verdicts: judged.verdicts,
+            connection_count: connections,
+            connections: judged.connections,
             findings: judged.findings,
             exchanges,
             servers: without_stalls(servers, judged.servers),
@@ -72,7 +72,7 @@ impl Scan {
 
     /// How many connections of a port scan are not listed.
     pub fn connections_not_listed(&self) -> u64 {
-        self.connections - self.verdicts.len() as u64
+        self.connection_count - self.connections.len() as u64
     }
 
     pub fn tcp_packets(&self) -> u64 {
@@ -82,19 +82,20 @@ impl Scan {
     /// How many of the first so many findings are stalls.
     pub fn stalls_before(&self, findings: usize) -> usize {
         let (whole, rest) = self.findings.split(findings);
-        let of_whole = self.verdicts.iter().take(whole).map(|verdict| verdict.stalls as usize);
+        let of_whole = self.connections.iter().take(whole).map(|judged| judged.stalls as usize);
         of_whole.sum::<usize>() + rest.iter().filter(|row| row.cause.is_stall()).count()
     }
 
     /// Indices of the connections with a stall.
     pub fn affected(&self) -> impl Iterator<Item = usize> {
         // What has no finding, as most of very many have none, is not looked at.
-        let found = (0..self.verdicts.len()).filter(|&index| !self.findings_of(index).is_empty());
-        found.filter(|&index| self.verdicts[index].stalls > 0)
+        let found =
+            (0..self.connections.len()).filter(|&index| !self.findings_of(index).is_empty());
+        found.filter(|&index| self.connections[index].stalls > 0)
     }
 
     /// The findings of the connection with this index.
-    pub fn findings_of(&self, connection: usize) -> &[Finding] {
+    pub fn findings_of(&self, connection: usize) -> Findings<'_> {
         self.findings.of(connection)
     }
 }

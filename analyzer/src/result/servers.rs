@@ -1,7 +1,8 @@
 //! Latency by server: as measured, and as it would be without the stalls.
 
 use crate::judge::evidence::ms;
-use crate::judge::verdict::{Finding, NagleTotals, Verdict};
+use crate::judge::findings::Findings;
+use crate::judge::judged::{JudgedConnection, NagleTotals};
 use crate::result::scan::Scan;
 use crate::track::{Endpoint, Latency, ServerLatency, Side, Suspect};
 use serde::Serialize;
@@ -81,8 +82,8 @@ struct Moved {
 impl ServerJudged {
     /// Adds a connection with its findings; its exchanges that may have a stall are `suspects`, in the
     /// order of time.
-    pub fn add(&mut self, verdict: &Verdict, suspects: &[Suspect], findings: &[Finding]) {
-        self.totals += ServerTotals::of(verdict);
+    pub fn add(&mut self, judged: &JudgedConnection, suspects: &[Suspect], findings: Findings<'_>) {
+        self.totals += ServerTotals::of(judged);
         for (latency_ns, rest_ns) in rests_of(suspects, findings) {
             let moved = self.moved.get_or_insert_default();
             moved.from.record(latency_ns as u64);
@@ -102,10 +103,9 @@ impl AddAssign for ServerJudged {
 }
 
 /// The latencies of the exchanges with a stall, and what is left of them without their stalls, in ns.
-fn rests_of(suspects: &[Suspect], mut findings: &[Finding]) -> impl Iterator<Item = (i64, i64)> {
+fn rests_of(suspects: &[Suspect], mut findings: Findings<'_>) -> impl Iterator<Item = (i64, i64)> {
     suspects.iter().filter_map(move |suspect| {
-        let before = |row: &&Finding| row.wait.to.frame < suspect.begin_frame;
-        findings = &findings[findings.iter().take_while(before).count()..];
+        findings = findings.skip_past(|wait| wait.to.frame < suspect.begin_frame);
         let (stalls, stalled_ns) = stalls_from(findings, suspect.begin_frame, suspect.end_frame());
         (stalls > 0).then(|| (suspect.latency_ns, (suspect.latency_ns - stalled_ns).max(0)))
     })
@@ -147,16 +147,16 @@ struct ServerTotals {
 
 impl ServerTotals {
     /// Of one connection.
-    fn of(verdict: &Verdict) -> Self {
+    fn of(judged: &JudgedConnection) -> Self {
         Self {
             connections: 1,
-            affected: u64::from(verdict.stalls > 0),
-            stalls: u64::from(verdict.stalls),
-            stalled_ns: verdict.stalled_ns,
-            latency_ns: verdict.latency_ns,
-            latency_stalled_ns: verdict.exchanges_stalled_ns,
-            client_nagle: NagleTotals::of(verdict.end(Side::Client).nagle),
-            server_nagle: NagleTotals::of(verdict.end(Side::Server).nagle),
+            affected: u64::from(judged.stalls > 0),
+            stalls: u64::from(judged.stalls),
+            stalled_ns: judged.stalled_ns,
+            latency_ns: judged.latency_ns,
+            latency_stalled_ns: judged.exchanges_stalled_ns,
+            client_nagle: NagleTotals::of(judged.half(Side::Client).nagle),
+            server_nagle: NagleTotals::of(judged.half(Side::Server).nagle),
         }
     }
 }
@@ -208,16 +208,15 @@ fn row(server: &ServerExchanges) -> ServerRow {
 
 /// Number and total wait of the stalls whose held segment lies within an exchange from frame `begin`
 /// to frame `end`; `findings` are those of its connection.
-pub fn stalls_in(findings: &[Finding], begin: u64, end: u64) -> (u64, i64) {
-    let first = findings.partition_point(|row| row.wait.to.frame < begin);
-    stalls_from(&findings[first..], begin, end)
+pub fn stalls_in(findings: Findings<'_>, begin: u64, end: u64) -> (u64, i64) {
+    stalls_from(findings.skip_while(|wait| wait.to.frame < begin), begin, end)
 }
 
 /// As `stalls_in`, from the first finding on that does not end before the exchange.
-fn stalls_from(findings: &[Finding], begin: u64, end: u64) -> (u64, i64) {
+fn stalls_from(findings: Findings<'_>, begin: u64, end: u64) -> (u64, i64) {
     findings
         .iter()
         .take_while(|row| row.wait.to.frame <= end)
-        .filter(|row| row.cause.is_stall() && row.wait.from.frame >= begin)
+        .filter(|row| row.is_stall() && row.wait.from.frame >= begin)
         .fold((0, 0), |(count, sum), row| (count + 1, sum + row.wait.wait_ns()))
 }

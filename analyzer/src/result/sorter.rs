@@ -1,11 +1,11 @@
 //! Rows of one block of connections after the other, put in order before they are judged.
 
-use crate::judge::verdict::Finding;
+use crate::track::wait::Wait;
 use crate::track::{BLOCK_LEN, Suspect};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// More rows than this are sorted where they lie: findings take 25 MB.
+/// More rows than this are sorted where they lie: waits take 23 MB.
 const MOST_MOVED: usize = 1 << 18;
 
 /// Sorts the rows of blocks by moving them into the memory of the last block: that is faster than to
@@ -13,21 +13,21 @@ const MOST_MOVED: usize = 1 << 18;
 /// there is little of it.
 #[derive(Default)]
 pub struct Sorter {
-    findings: Mutex<Vec<Finding>>,
+    waits: Mutex<Vec<Wait>>,
     suspects: Mutex<Vec<Suspect>>,
 }
 
 impl Sorter {
-    /// Sorts the findings of one block by connection, then by time.
-    pub fn sort_findings(&self, rows: &mut Vec<Finding>) {
-        let end = |row: &Finding| (row.wait.to.frame, row.wait.by as u8);
+    /// Sorts the waits of one block by connection, then by time.
+    pub fn sort_waits(&self, rows: &mut Vec<Wait>) {
+        let end = |row: &Wait| (row.to.frame, row.by as u8);
         if rows.len() > MOST_MOVED {
-            rows.sort_unstable_by_key(|row| (row.wait.connection, end(row)));
+            rows.sort_unstable_by_key(|row| (row.connection, end(row)));
             return;
         }
-        group(rows, &self.findings, |row| row.wait.connection);
+        group(rows, &self.waits, |row| row.connection);
         // Mostly they are in this order.
-        for own in rows.chunk_by_mut(|a, b| a.wait.connection == b.wait.connection) {
+        for own in rows.chunk_by_mut(|a, b| a.connection == b.connection) {
             own.sort_unstable_by_key(end);
         }
     }
@@ -76,7 +76,6 @@ fn group<T: Copy>(rows: &mut Vec<T>, spare: &Mutex<Vec<T>>, connection: impl Fn(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::track::wait::Wait;
     use crate::track::{Exchange, Mark, Side};
 
     /// Connection, frame and side, none of them in order.
@@ -88,13 +87,13 @@ mod tests {
         (0..count).map(|row| (connection(row), number(row + count) % 50, row as u8 % 2)).collect()
     }
 
-    fn findings(keys: &[Key]) -> Vec<Finding> {
-        let finding = |&(connection, frame, by): &Key| {
+    fn waits(keys: &[Key]) -> Vec<Wait> {
+        let wait = |&(connection, frame, by): &Key| {
             let mut wait = Wait::unknown(connection, Side::BOTH[usize::from(by)]);
             wait.to.frame = frame;
-            Finding::unjudged(wait)
+            wait
         };
-        keys.iter().map(finding).collect()
+        keys.iter().map(wait).collect()
     }
 
     #[test]
@@ -102,10 +101,10 @@ mod tests {
         let sorter = Sorter::default();
         for count in [7, 0, 1, 20_000, 300, MOST_MOVED as u64 + 1, 4_000] {
             let mut expected = keys(count);
-            let mut rows = findings(&expected);
-            sorter.sort_findings(&mut rows);
+            let mut rows = waits(&expected);
+            sorter.sort_waits(&mut rows);
             expected.sort_unstable();
-            let key = |row: &Finding| (row.wait.connection, row.wait.to.frame, row.wait.by as u8);
+            let key = |row: &Wait| (row.connection, row.to.frame, row.by as u8);
             assert_eq!(rows.iter().map(key).collect::<Vec<Key>>(), expected);
         }
     }
@@ -137,8 +136,8 @@ mod tests {
     fn few_rows_do_not_keep_the_memory_of_many() {
         let sorter = Sorter::default();
         for count in [20_000, 100, 50, 20_000, 9] {
-            let mut rows = findings(&keys(count));
-            sorter.sort_findings(&mut rows);
+            let mut rows = waits(&keys(count));
+            sorter.sort_waits(&mut rows);
             assert!(rows.capacity() as u64 <= 2 * count);
         }
     }

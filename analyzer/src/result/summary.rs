@@ -3,7 +3,9 @@
 use crate::capture::End as CaptureEnd;
 use crate::decode::Skip;
 use crate::judge::causes::Cause;
-use crate::judge::verdict::{Confidence, Finding, Verdict};
+use crate::judge::confidence::Confidence;
+use crate::judge::findings::Finding;
+use crate::judge::judged::JudgedConnection;
 use crate::result::scan::Scan;
 use crate::track::Side;
 use crate::track::reader::CaptureSummary;
@@ -11,7 +13,7 @@ use crate::track::wait::fact;
 
 /// Indices of the affected connections, the worst first, at most `limit`.
 pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
-    let order = |index: &usize| (-scan.verdicts[*index].stalled_ns, *index);
+    let order = |index: &usize| (-scan.connections[*index].stalled_ns, *index);
     first_by_key(scan.affected().collect(), limit, order)
 }
 
@@ -27,36 +29,36 @@ pub fn first_by_key<T, K: Ord>(mut rows: Vec<T>, limit: usize, key: impl Fn(&T) 
 
 /// The stall to show: of the cause and the side that cost most, the surest, and among those the
 /// one released closest to its ACK.
-pub fn clearest(scan: &Scan) -> Option<(&Verdict, &Finding)> {
+pub fn clearest(scan: &Scan) -> Option<(&JudgedConnection, Finding<'_>)> {
     let main = costliest(scan.findings.iter());
     let all = scan.affected().flat_map(|index| {
-        let verdict = &scan.verdicts[index];
-        scan.findings_of(index).iter().map(move |finding| (verdict, finding))
+        let judged = &scan.connections[index];
+        scan.findings_of(index).iter().map(move |finding| (judged, finding))
     });
     all.filter(|(_, finding)| finding.cause.is_stall())
-        .min_by_key(|(verdict, finding)| (kind(finding) != main, clearness(verdict, finding)))
+        .min_by_key(|(judged, finding)| (kind(*finding) != main, clearness(judged, *finding)))
 }
 
 /// The stalls of the connection with this index, those of the costliest cause and side first, then
 /// the clearest.
-pub fn clearest_of(scan: &Scan, index: usize, limit: usize) -> Vec<&Finding> {
-    let verdict = &scan.verdicts[index];
+pub fn clearest_of(scan: &Scan, index: usize, limit: usize) -> Vec<Finding<'_>> {
+    let judged = &scan.connections[index];
     let findings = scan.findings_of(index).iter();
     let main = costliest(findings.clone());
     let mut stalls: Vec<_> = findings.filter(|finding| finding.cause.is_stall()).collect();
-    stalls.sort_by_key(|finding| (kind(finding) != main, clearness(verdict, finding)));
+    stalls.sort_by_key(|finding| (kind(*finding) != main, clearness(judged, *finding)));
     stalls.truncate(limit);
     stalls
 }
 
 type Kind = (Cause, Side);
 
-fn kind(finding: &Finding) -> Kind {
+fn kind(finding: Finding<'_>) -> Kind {
     (finding.cause, finding.wait.by)
 }
 
 /// The kind of stall that costs most; of two, that which a headline names first.
-fn costliest<'a>(findings: impl Iterator<Item = &'a Finding>) -> Kind {
+fn costliest<'a>(findings: impl Iterator<Item = Finding<'a>>) -> Kind {
     const KINDS: [Kind; 4] = [
         (Cause::NagleDelack, Side::Client),
         (Cause::NagleDelack, Side::Server),
@@ -72,9 +74,12 @@ fn costliest<'a>(findings: impl Iterator<Item = &'a Finding>) -> Kind {
     KINDS[most]
 }
 
-fn clearness(verdict: &Verdict, finding: &Finding) -> (std::cmp::Reverse<Confidence>, i64, u64) {
-    let lock = &verdict.end(finding.wait.by).detail().lock;
-    let off_ns = (finding.wait.release_ns() - lock.center_ns).abs();
+fn clearness(
+    judged: &JudgedConnection,
+    finding: Finding<'_>,
+) -> (std::cmp::Reverse<Confidence>, i64, u64) {
+    let releases = &judged.half(finding.wait.by).detail().releases;
+    let off_ns = (finding.wait.release_ns() - releases.center_ns).abs();
     (std::cmp::Reverse(finding.confidence), off_ns, finding.wait.to.frame)
 }
 
@@ -114,18 +119,18 @@ pub fn causes(scan: &Scan) -> Vec<CauseTotal> {
 }
 
 /// The longest waits that are no stalls; those of idle clients last, since they are no problem.
-pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&Verdict, &Finding)> {
+pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&JudgedConnection, Finding<'_>)> {
     let waits: Vec<_> = scan
-        .verdicts
+        .connections
         .iter()
         .enumerate()
-        .flat_map(|(index, verdict)| {
-            scan.findings_of(index).iter().map(move |finding| (verdict, finding))
+        .flat_map(|(index, judged)| {
+            scan.findings_of(index).iter().map(move |finding| (judged, finding))
         })
         .filter(|(_, finding)| !finding.cause.is_stall())
         .collect();
-    let order = |(_, finding): &(&Verdict, &Finding)| {
-        let wait = &finding.wait;
+    let order = |(_, finding): &(&JudgedConnection, Finding<'_>)| {
+        let wait = finding.wait;
         let idle_client = wait.by == Side::Client
             && finding.cause == Cause::SenderApp
             && !wait.is(fact::OWN_DATA_BEFORE);

@@ -1,6 +1,7 @@
 //! What the connections of a scan add up to.
 
-use crate::judge::verdict::{Finding, Nagle, Verdict};
+use crate::judge::findings::{Finding, Findings};
+use crate::judge::judged::{JudgedConnection, Nagle};
 use crate::track::wait::fact;
 use crate::track::{SHORTEST_DELAYED_ACK_NS, Side};
 use serde::Serialize;
@@ -9,19 +10,19 @@ use std::ops::AddAssign;
 /// The answer in one word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum Verdict {
     Stalls,
     Clean,
     /// No connection could be judged: no data, or one direction only.
     Inconclusive,
 }
 
-impl Outcome {
+impl Verdict {
     pub fn name(self) -> &'static str {
         match self {
-            Outcome::Stalls => "stalls",
-            Outcome::Clean => "clean",
-            Outcome::Inconclusive => "inconclusive",
+            Verdict::Stalls => "stalls",
+            Verdict::Clean => "clean",
+            Verdict::Inconclusive => "inconclusive",
         }
     }
 }
@@ -37,7 +38,7 @@ pub struct Totals {
     pub affected_exchanges: u64,
     pub affected_latency_ns: i64,
     pub affected_stalled_ns: i64,
-    /// By [`Confidence`](crate::judge::verdict::Confidence).
+    /// By [`Confidence`](crate::judge::confidence::Confidence).
     pub stalls_by_confidence: [u64; 3],
     /// Connections where a stall can be told from its absence.
     pub conclusive: u64,
@@ -51,34 +52,34 @@ pub struct Totals {
 
 impl Totals {
     /// Of one connection with its findings.
-    pub fn of(verdict: &Verdict, findings: &[Finding]) -> Self {
-        let is_affected = verdict.stalls > 0;
-        let has_data = verdict.ends.iter().any(|end| end.bytes > 0);
+    pub fn of(judged: &JudgedConnection, findings: Findings<'_>) -> Self {
+        let is_affected = judged.stalls > 0;
+        let has_data = judged.halves.iter().any(|end| end.bytes > 0);
         let mut stalls_by_confidence = [0; 3];
-        for finding in findings.iter().filter(|finding| finding.cause.is_stall()) {
+        for finding in findings.stalls() {
             stalls_by_confidence[finding.confidence as usize] += 1;
         }
         Self {
             affected_connections: is_affected.into(),
-            stalls: verdict.stalls.into(),
-            stalled_ns: verdict.stalled_ns,
-            exchanges: verdict.exchanges.into(),
-            affected_exchanges: u64::from(is_affected) * u64::from(verdict.exchanges),
-            affected_latency_ns: i64::from(is_affected) * verdict.latency_ns,
-            affected_stalled_ns: i64::from(is_affected) * verdict.exchanges_stalled_ns,
+            stalls: judged.stalls.into(),
+            stalled_ns: judged.stalled_ns,
+            exchanges: judged.exchanges.into(),
+            affected_exchanges: u64::from(is_affected) * u64::from(judged.exchanges),
+            affected_latency_ns: i64::from(is_affected) * judged.latency_ns,
+            affected_stalled_ns: i64::from(is_affected) * judged.exchanges_stalled_ns,
             stalls_by_confidence,
-            conclusive: verdict.is_conclusive().into(),
-            one_sided: verdict.is_one_sided().into(),
-            blurred: is_blurred(verdict, findings).into(),
-            without_handshake: (!verdict.handshake && has_data).into(),
+            conclusive: judged.is_conclusive().into(),
+            one_sided: judged.is_one_sided().into(),
+            blurred: is_blurred(judged, findings).into(),
+            without_handshake: (!judged.handshake && has_data).into(),
         }
     }
 
-    pub fn outcome(&self) -> Outcome {
+    pub fn verdict(&self) -> Verdict {
         match (self.stalls, self.conclusive) {
-            (1.., _) => Outcome::Stalls,
-            (0, 1..) => Outcome::Clean,
-            (0, 0) => Outcome::Inconclusive,
+            (1.., _) => Verdict::Stalls,
+            (0, 1..) => Verdict::Clean,
+            (0, 0) => Verdict::Inconclusive,
         }
     }
 }
@@ -105,25 +106,25 @@ impl AddAssign for Totals {
 
 /// May jitter hide holds in a connection? Its small segments follow late ACKs by about a round trip,
 /// but not as evenly as a kernel answers on a steady path.
-fn is_blurred(verdict: &Verdict, findings: &[Finding]) -> bool {
+fn is_blurred(judged: &JudgedConnection, findings: Findings<'_>) -> bool {
     /// Fewer are chance.
     const LEAST: usize = 3;
     /// On shorter paths a program's own pauses look like that too.
     const SHORTEST_RTT_NS: i64 = 4_000_000;
     let hides = |side: Side| {
-        let end = verdict.end(side);
-        let rtt_ns = end.detail().lock.center_ns;
-        let late = |finding: &&Finding| {
+        let end = judged.half(side);
+        let rtt_ns = end.detail().releases.center_ns;
+        let late = |finding: &Finding<'_>| {
             let wait = &finding.wait;
             let small = wait.has_pure_ack() && wait.is(fact::SMALL) && !wait.is(fact::LONGEST);
-            let late = verdict.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS;
+            let late = judged.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS;
             small && wait.by == side && late
         };
-        let waits = || findings.iter().filter(late).map(|finding| &finding.wait);
+        let waits = || findings.iter().filter(late).map(|finding| finding.wait);
         let about = (rtt_ns / 2)..=(rtt_ns * 2);
         let near = waits().filter(|wait| about.contains(&wait.release_ns())).count();
         let open = end.nagle == Nagle::Unknown && rtt_ns >= SHORTEST_RTT_NS;
         open && near >= LEAST && 2 * near > waits().count()
     };
-    verdict.stalls == 0 && Side::BOTH.into_iter().any(hides)
+    judged.stalls == 0 && Side::BOTH.into_iter().any(hides)
 }

@@ -2,12 +2,11 @@
 //! that two threads can work side by side.
 
 use crate::decode::Header;
-use crate::result::judging::Piece;
 use crate::track::batch::{Batch, Captured};
 use crate::track::clock;
-use crate::track::wait::Waits;
+use crate::track::wait::{Wait, Waits};
 use crate::track::{ByBlock, Connection, Connections, Exchange, Exchanged, Mark, ServerLatency};
-use crate::track::{Share, Side, Sinks};
+use crate::track::{Share, Side, Sinks, Suspect};
 use std::sync::Arc;
 use std::{mem, thread};
 
@@ -113,7 +112,7 @@ impl Tracker {
     }
 
     /// Its blocks of connections; adds its exchanges to `all`.
-    fn pieces(mut self, all: &mut Exchanged) -> impl Iterator<Item = Piece> + use<> {
+    fn blocks(mut self, all: &mut Exchanged) -> impl Iterator<Item = Block> + use<> {
         let share = self.connections.share();
         let suspects = own_blocks(mem::take(&mut self.exchanged.suspects), share);
         let waits = own_blocks(self.waits.kept, share);
@@ -121,9 +120,19 @@ impl Tracker {
         let blocks = self.connections.into_blocks().zip(waits).zip(suspects);
         blocks.map(move |((connections, waits), suspects)| {
             let servers = Arc::clone(&servers);
-            Piece { connections, waits, suspects, servers }
+            Block { connections, waits, suspects, servers }
         })
     }
+}
+
+/// The connections of a block, in the order of their numbers, and what is to be judged of them.
+#[derive(Default)]
+pub struct Block {
+    pub connections: Vec<Connection>,
+    pub waits: Vec<Wait>,
+    pub suspects: Vec<Suspect>,
+    /// Where the servers that these connections name are among all.
+    pub servers: Arc<[u32]>,
 }
 
 /// What all trackers have seen.
@@ -131,7 +140,7 @@ pub struct Tracked {
     /// How many connections there were.
     pub connections: u64,
     /// All blocks of connections, in the order of their numbers.
-    pub pieces: Vec<Piece>,
+    pub blocks: Vec<Block>,
     pub servers: Vec<ServerLatency>,
     /// In the order of their ends, if they were to be kept.
     pub exchanges: Option<Vec<Exchange>>,
@@ -153,16 +162,16 @@ impl Tracked {
         let unlisted_ns = trackers.iter().map(|tracker| tracker.waits.unlisted_ns);
         let unlisted_wait_ns = unlisted_ns.fold(0, i64::saturating_add);
         let mut all = Exchanged::default();
-        let mut pieces_of = trackers.map(|tracker| tracker.pieces(&mut all));
+        let mut blocks_of = trackers.map(|tracker| tracker.blocks(&mut all));
         // As they were dealt out.
-        let pieces = (0..).map_while(|block| pieces_of[block % N].next()).collect();
+        let blocks = (0..).map_while(|block| blocks_of[block % N].next()).collect();
         let exchanges = all.all.map(|all| {
             let mut rows = all.rows;
             rows.sort_by_key(|row| row.end.frame);
             rows
         });
         let servers = all.servers;
-        Self { connections, pieces, servers, exchanges, unlisted_waits, unlisted_wait_ns }
+        Self { connections, blocks, servers, exchanges, unlisted_waits, unlisted_wait_ns }
     }
 }
 

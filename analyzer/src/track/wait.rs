@@ -1,9 +1,8 @@
 //! A wait: who kept the connection waiting, between which frames, and the facts around it.
 //!
-//! The tracker writes waits while it streams and judges nothing; `judge.rs` and `causes/` decide
-//! at the end, when the whole connection is known.
+//! The tracker writes waits while it streams and judges nothing; `judge` decides at the end, when
+//! the whole connection is known.
 
-use crate::judge::verdict::Finding;
 use crate::track::longest::Longest;
 use crate::track::{ByBlock, Mark, Side};
 use std::mem;
@@ -188,7 +187,7 @@ impl Kind {
 #[derive(Debug, Default)]
 pub struct Waits {
     /// They are judged where they lie, when all is known.
-    pub kept: ByBlock<Finding>,
+    pub kept: ByBlock<Wait>,
     pauses: usize,
     /// By who ended them, and by their kind.
     others: [[usize; Kind::COUNT]; 2],
@@ -203,8 +202,7 @@ impl Waits {
     pub fn mark_lost(&mut self, connection: u32, by: Side, frame: u64) {
         /// Waits of neighbouring connections that may have ended since.
         const RECENT: usize = 64;
-        let recent = self.kept.of(connection).iter_mut().rev().take(RECENT);
-        let waits = recent.map(|finding| &mut finding.wait);
+        let waits = self.kept.of(connection).iter_mut().rev().take(RECENT);
         let longest = self.longest[by as usize].iter_mut();
         let is_own = |wait: &&mut Wait| (wait.connection, wait.by) == (connection, by);
         let mut own = waits.chain(longest).filter(is_own);
@@ -215,7 +213,7 @@ impl Waits {
 
     /// Keeps a wait, whatever room there is.
     pub fn keep(&mut self, wait: Wait) {
-        self.kept.push(wait.connection, Finding::unjudged(wait));
+        self.kept.push(wait.connection, wait);
     }
 
     /// Is there room for a wait before an answer of `by` that nothing hindered?
@@ -305,7 +303,7 @@ mod tests {
             }
             waits.end();
             let kept = waits.kept.of(0);
-            let of_server = kept.iter().filter(|row| row.wait.by == Side::Server).count();
+            let of_server = kept.iter().filter(|row| row.by == Side::Server).count();
             assert_eq!((kept.len() - of_server, of_server), (most_of_many, most));
             assert_eq!(waits.unlisted as usize, 2 * (most + 1) - kept.len());
         }
@@ -324,9 +322,9 @@ mod tests {
         }
         waits.mark_lost(7, Side::Client, 2);
         waits.end();
-        let marked = waits.kept.of(7).iter().filter(|row| row.wait.is(fact::LOST_BEFORE));
+        let marked = waits.kept.of(7).iter().filter(|row| row.is(fact::LOST_BEFORE));
         // The first was too long ago.
-        assert!(marked.map(|row| row.wait.to.frame).eq([last - 1, last]));
+        assert!(marked.map(|row| row.to.frame).eq([last - 1, last]));
     }
 
     /// A client 26 ms away acknowledges after its timer of 40 ms; its ACK is all that comes.

@@ -27,15 +27,18 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     let full_sized = !wait.is(fact::UNACKED_SMALL);
     let freed = wait.has_ack()
         && (wait.is(fact::LARGE_FLIGHT) || (wait.is(fact::ADVANCING_ACK) && full_sized))
-        && direction.lock.is_locked(wait);
+        && direction.releases.is_locked(wait);
     wait.is(fact::OWN_DATA_BEFORE) && (freed || is_outrun(wait, direction))
 }
 
 /// Far from the sender, the ACK that made room may pass before the last data of the window before.
 /// Then full-sized data goes on sooner than any ACK of that last data can have arrived.
 fn is_outrun(wait: &Wait, direction: &Direction) -> bool {
-    let lock = &direction.lock;
+    let releases = &direction.releases;
     let since_ns = if wait.has_ack() { wait.release_ns() } else { wait.wait_ns() };
     let stream = wait.is(fact::LARGE_FLIGHT) && !wait.has_any(fact::SMALL | fact::UNACKED_SMALL);
-    stream && direction.receiver_seen && lock.measured && since_ns < lock.center_ns - lock.early_ns
+    stream
+        && direction.receiver_seen
+        && releases.measured
+        && since_ns < releases.center_ns - releases.early_ns
 }

@@ -9,13 +9,13 @@ mod sender_app;
 mod unknown;
 mod zero_window;
 
-use crate::judge::releases::Lock;
+use crate::judge::releases::Releases;
 use crate::track::wait::{Wait, fact};
 
 /// What a cause may ask about the direction of a wait, in ns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Direction {
-    pub lock: Lock,
+    pub releases: Releases,
     /// Was Nagle off around this wait, or is it the program's own pause?
     pub off_or_paced: bool,
     /// Where the sender repeats a segment before its ACK comes: has the receiver had it all the time?
@@ -37,7 +37,7 @@ impl Direction {
     /// Was this wait a hold by Nagle's algorithm?
     pub fn holds(&self, wait: &Wait) -> bool {
         let needless = self.resends_needlessly || !wait.is(fact::RESENT);
-        !self.off_or_paced && self.lock.holds(wait) && needless
+        !self.off_or_paced && self.releases.holds(wait) && needless
     }
 }
 

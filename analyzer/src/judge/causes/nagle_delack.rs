@@ -34,6 +34,6 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
 
 /// Did the receiver delay its ACK, beyond what the jitter of the path explains?
 pub(super) fn is_delayed(wait: &Wait, direction: &Direction) -> bool {
-    let blur_ns = 2 * direction.receiver_jitter_ns + direction.lock.clock_ns;
+    let blur_ns = 2 * direction.receiver_jitter_ns + direction.releases.clock_ns;
     direction.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS + blur_ns
 }

@@ -1,7 +1,7 @@
 //! Each cause beside a look-alike that must not get its name.
 
 use super::{Cause, Direction, RULES, explain};
-use crate::judge::releases::Lock;
+use crate::judge::releases::Releases;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};
 
@@ -24,16 +24,16 @@ fn held() -> Wait {
 }
 
 fn direction() -> Direction {
-    let lock = Lock {
+    let releases = Releases {
         center_ns: 20_000,
         measured: true,
         tolerance_ns: 500_000,
         in_band: 9,
         peaks: true,
-        ..Lock::default()
+        ..Releases::default()
     };
     Direction {
-        lock,
+        releases,
         receiver_seen: true,
         receiver_rtt_ns: Some(2_000_000),
         ..Direction::default()
@@ -141,8 +141,8 @@ fn nothing_else_is_explained() {
 
 #[test]
 fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have_freed() {
-    let lock = Lock { center_ns: 26_000_000, early_ns: 300_000, ..direction().lock };
-    let afar = Direction { lock, ..direction() };
+    let releases = Releases { center_ns: 26_000_000, early_ns: 300_000, ..direction().releases };
+    let afar = Direction { releases, ..direction() };
     let stream = Wait {
         facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::LARGE_FLIGHT,
         to: Mark { time_ns: 15_000_000, frame: 12 },

@@ -1,7 +1,8 @@
 //! A connection as Python sees it.
 
 use crate::judge::evidence::ms;
-use crate::judge::verdict::{Finding, Verdict};
+use crate::judge::findings::Findings;
+use crate::judge::judged::JudgedConnection;
 use crate::track::Side;
 use pyo3::prelude::*;
 
@@ -35,38 +36,38 @@ pub struct ConnectionRow {
 }
 
 impl ConnectionRow {
-    pub fn new(verdict: &Verdict, findings: &[Finding]) -> Self {
+    pub fn new(judged: &JudgedConnection, findings: Findings<'_>) -> Self {
         let by = |side: Side| {
             findings.iter().filter(|row| row.cause.is_stall() && row.wait.by == side).count() as u32
         };
-        let first_end = verdict.first_exchange.map_or(0, |(_, frame)| frame);
+        let first_end = judged.first_exchange.map_or(0, |(_, frame)| frame);
         Self {
-            id: verdict.id,
-            client: verdict.end(Side::Client).endpoint.to_string(),
-            server: verdict.end(Side::Server).endpoint.to_string(),
-            client_nagle: verdict.end(Side::Client).nagle.name(),
-            server_nagle: verdict.end(Side::Server).nagle.name(),
-            stalls: verdict.stalls,
-            stalled_ms: ms(verdict.stalled_ns),
+            id: judged.id,
+            client: judged.half(Side::Client).endpoint.to_string(),
+            server: judged.half(Side::Server).endpoint.to_string(),
+            client_nagle: judged.half(Side::Client).nagle.name(),
+            server_nagle: judged.half(Side::Server).nagle.name(),
+            stalls: judged.stalls,
+            stalled_ms: ms(judged.stalled_ns),
             client_stalls: by(Side::Client),
             server_stalls: by(Side::Server),
-            exchanges: verdict.exchanges,
-            mean_latency_ms: verdict.mean_latency_ns().map(ms),
-            predicted_latency_ms: verdict.mean_latency_without_stalls_ns().map(ms),
-            first_latency_ms: verdict.first_exchange.map(|(latency_ns, _)| ms(latency_ns)),
+            exchanges: judged.exchanges,
+            mean_latency_ms: judged.mean_latency_ns().map(ms),
+            predicted_latency_ms: judged.mean_latency_without_stalls_ns().map(ms),
+            first_latency_ms: judged.first_exchange.map(|(latency_ns, _)| ms(latency_ns)),
             first_exchange_stalled: findings
                 .iter()
                 .any(|row| row.cause.is_stall() && row.wait.to.frame <= first_end),
-            rtt_ms: verdict.rtt_ns().map(ms),
-            client_rtt_ms: verdict.end(Side::Client).rtt_ns().map(ms),
-            server_rtt_ms: verdict.end(Side::Server).rtt_ns().map(ms),
-            capture_point: verdict.capture_point.name(),
-            mss: verdict.mss,
-            mss_inferred: verdict.mss_inferred,
-            handshake: verdict.handshake,
-            conclusive: verdict.is_conclusive(),
-            first_ns: verdict.first_ns,
-            last_ns: verdict.last_ns,
+            rtt_ms: judged.rtt_ns().map(ms),
+            client_rtt_ms: judged.half(Side::Client).rtt_ns().map(ms),
+            server_rtt_ms: judged.half(Side::Server).rtt_ns().map(ms),
+            capture_point: judged.capture_point.name(),
+            mss: judged.mss,
+            mss_inferred: judged.mss_inferred,
+            handshake: judged.handshake,
+            conclusive: judged.is_conclusive(),
+            first_ns: judged.first_ns,
+            last_ns: judged.last_ns,
         }
     }
 }

@@ -7,8 +7,9 @@ pub use self::connection::ConnectionRow;
 pub use self::hop::HopRow;
 
 use crate::judge::evidence::{ms, reasons};
+use crate::judge::findings::Finding;
+use crate::judge::judged::JudgedConnection;
 use crate::judge::rivals::rivals;
-use crate::judge::verdict::{Finding, Verdict};
 use crate::result::nagle_counts::{NagleCount, Party};
 use crate::result::scan::Scan;
 use crate::result::servers::{Percentiles, ServerRow};
@@ -155,14 +156,14 @@ impl Summary {
         let clocks = Clocks::of(captures);
         let with_frames = || captures.iter().filter(|capture| capture.packets > 0);
         Self {
-            connections: scan.connections,
+            connections: scan.connection_count,
             connections_not_listed: scan.connections_not_listed(),
             tcp_packets: scan.tcp_packets(),
             packets: captures.iter().map(|capture| capture.packets).sum(),
             affected_connections: totals.affected_connections,
             stalls: totals.stalls,
             stalled_ms: ms(totals.stalled_ns),
-            verdict: totals.outcome().name(),
+            verdict: totals.verdict().name(),
             exchanges: totals.exchanges,
             affected_exchanges: totals.affected_exchanges,
             affected_latency_ms: ms(totals.affected_latency_ns),
@@ -271,15 +272,15 @@ impl CauseRow {
 }
 
 impl WaitRow {
-    pub fn new(finding: &Finding, verdict: &Verdict) -> Self {
-        let wait = &finding.wait;
+    pub fn new(finding: Finding<'_>, judged: &JudgedConnection) -> Self {
+        let wait = finding.wait;
         let stall = finding.cause.is_stall();
         Self {
-            connection: verdict.id,
+            connection: judged.id,
             cause: finding.cause.name(),
             by: wait.by.name(),
-            sender: verdict.end(wait.by).endpoint.to_string(),
-            receiver: verdict.end(wait.by.other()).endpoint.to_string(),
+            sender: judged.half(wait.by).endpoint.to_string(),
+            receiver: judged.half(wait.by.other()).endpoint.to_string(),
             confidence: finding.confidence.name(),
             frame_from: wait.from.frame,
             frame_ack: wait.ack.frame,
@@ -290,15 +291,15 @@ impl WaitRow {
             len_from: wait.unacked_len,
             len_to: wait.len,
             wait_ms: ms(wait.wait_ns()),
-            ack_delay_ms: ms(verdict.ack_delay_ns(wait)),
+            ack_delay_ms: ms(judged.ack_delay_ns(wait)),
             release_ms: ms(wait.release_ns()),
             own_data_before: wait.is(wait::fact::OWN_DATA_BEFORE),
             evidence: match stall {
-                true => reasons(finding, verdict).map(|reason| reason.to_string()).collect(),
+                true => reasons(finding, judged).map(|reason| reason.to_string()).collect(),
                 false => Vec::new(),
             },
             rivals: match stall {
-                true => rivals(finding, verdict)
+                true => rivals(finding, judged)
                     .into_iter()
                     .map(|rival| (rival.name, rival.ruled_out, rival.why))
                     .collect(),

@@ -5,6 +5,11 @@ use crate::track::half::state;
 use crate::track::half::{Half, Release};
 
 impl Half {
+    /// Round trip between the capture point and this host, in ns.
+    pub fn measured_rtt_ns(&self) -> Option<i64> {
+        (self.rtt_ns != i64::MAX).then_some(self.rtt_ns)
+    }
+
     pub fn is_known(&self) -> bool {
         self.state.is(state::KNOWN)
     }

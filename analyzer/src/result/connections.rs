@@ -1,19 +1,19 @@
-//! All verdicts, where the connections were.
+//! All connections, where the connections were.
 
-use crate::judge::verdict::Verdict;
+use crate::judge::judged::JudgedConnection;
 use crate::track::BLOCK_LEN;
 use std::ops::Index;
 
-/// Verdicts in the order of the numbers of their connections.
+/// Judged connections in the order of the numbers of their connections.
 #[derive(Debug, Clone, Default)]
-pub struct Verdicts {
+pub struct JudgedConnections {
     /// All but the last are full.
-    blocks: Vec<Vec<Verdict>>,
+    blocks: Vec<Vec<JudgedConnection>>,
 }
 
-impl Verdicts {
-    /// Takes the verdicts of each block of connections.
-    pub fn new(mut blocks: Vec<Vec<Verdict>>) -> Self {
+impl JudgedConnections {
+    /// Takes the connections of each block of connections.
+    pub fn new(mut blocks: Vec<Vec<JudgedConnection>>) -> Self {
         blocks.retain(|block| !block.is_empty());
         let full = blocks.iter().rev().skip(1).all(|block| block.len() == BLOCK_LEN);
         Self { blocks: if full { blocks } else { filled(blocks) } }
@@ -24,44 +24,44 @@ impl Verdicts {
         self.blocks.len().saturating_sub(1) * BLOCK_LEN + last_len
     }
 
-    fn get(&self, index: usize) -> Option<&Verdict> {
+    fn get(&self, index: usize) -> Option<&JudgedConnection> {
         self.blocks.get(index / BLOCK_LEN)?.get(index % BLOCK_LEN)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = &Verdict> {
+    pub fn iter(&self) -> impl Iterator<Item = &JudgedConnection> {
         self.blocks.iter().flatten()
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Verdict> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut JudgedConnection> {
         self.blocks.iter_mut().flatten()
     }
 
-    pub fn blocks(&self) -> impl Iterator<Item = &[Verdict]> {
+    pub fn blocks(&self) -> impl Iterator<Item = &[JudgedConnection]> {
         self.blocks.iter().map(Vec::as_slice)
     }
 
     /// Place of the connection with this number; `None` if it is not listed.
     pub fn index_of(&self, id: u32) -> Option<usize> {
         // Mostly none is missing.
-        if self.get(id as usize).is_some_and(|verdict| verdict.id == id) {
+        if self.get(id as usize).is_some_and(|judged| judged.id == id) {
             return Some(id as usize);
         }
         let place = self.blocks.partition_point(|block| block[0].id <= id).checked_sub(1)?;
-        let at = self.blocks[place].binary_search_by_key(&id, |verdict| verdict.id).ok()?;
+        let at = self.blocks[place].binary_search_by_key(&id, |judged| judged.id).ok()?;
         Some(place * BLOCK_LEN + at)
     }
 }
 
-impl Index<usize> for Verdicts {
-    type Output = Verdict;
+impl Index<usize> for JudgedConnections {
+    type Output = JudgedConnection;
 
-    fn index(&self, index: usize) -> &Verdict {
+    fn index(&self, index: usize) -> &JudgedConnection {
         &self.blocks[index / BLOCK_LEN][index % BLOCK_LEN]
     }
 }
 
 /// The same in full blocks.
-fn filled(blocks: Vec<Vec<Verdict>>) -> Vec<Vec<Verdict>> {
+fn filled(blocks: Vec<Vec<JudgedConnection>>) -> Vec<Vec<JudgedConnection>> {
     let mut all = blocks.into_iter().flatten();
     let next =
         || Some(all.by_ref().take(BLOCK_LEN).collect()).filter(|block: &Vec<_>| !block.is_empty());
@@ -71,30 +71,31 @@ fn filled(blocks: Vec<Vec<Verdict>>) -> Vec<Vec<Verdict>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::judging::{Piece, judge_all};
+    use crate::result::blocks::judge_all;
     use crate::track::Connections;
     use crate::track::clock::Clocks;
+    use crate::track::tracker::Block;
 
-    fn verdicts(count: usize) -> Vec<Verdict> {
+    fn connections(count: usize) -> Vec<JudgedConnection> {
         let blocks = Connections::unknown(count).into_blocks();
-        let piece = |connections| Piece { connections, ..Piece::default() };
+        let piece = |connections| Block { connections, ..Block::default() };
         let judged = judge_all(blocks.map(piece).collect(), 0, &Clocks::default());
-        judged.verdicts.iter().cloned().collect()
+        judged.connections.iter().cloned().collect()
     }
 
     #[test]
     fn every_verdict_is_found_though_some_are_missing() {
-        let all = verdicts(3 * BLOCK_LEN + 7);
-        let listed = |verdict: &Verdict| !(5..BLOCK_LEN as u32 + 9).contains(&verdict.id);
+        let all = connections(3 * BLOCK_LEN + 7);
+        let listed = |judged: &JudgedConnection| !(5..BLOCK_LEN as u32 + 9).contains(&judged.id);
         let blocks = all.chunks(BLOCK_LEN).map(|block| block.iter().filter(|row| listed(row)));
-        let some = Verdicts::new(blocks.map(|block| block.cloned().collect()).collect());
+        let some = JudgedConnections::new(blocks.map(|block| block.cloned().collect()).collect());
         let ids: Vec<u32> = all.iter().filter(|row| listed(row)).map(|row| row.id).collect();
-        assert!(some.iter().map(|verdict| verdict.id).eq(ids.iter().copied()));
+        assert!(some.iter().map(|judged| judged.id).eq(ids.iter().copied()));
         assert_eq!((some.len(), some.get(some.len()).is_none()), (ids.len(), true));
         for (index, &id) in ids.iter().enumerate() {
             assert_eq!((some[index].id, some.index_of(id)), (id, Some(index)));
         }
         assert_eq!([5, 4000].map(|id| some.index_of(id)), [None, None]);
-        assert_eq!(Verdicts::default().index_of(0), None);
+        assert_eq!(JudgedConnections::default().index_of(0), None);
     }
 }

@@ -1,30 +1,13 @@
 //! What a scan says: of a wait, of an end, of a connection.
 
-use crate::judge::causes::Cause;
-use crate::judge::releases::Lock;
+use crate::judge::releases::Releases;
 use crate::judge::timers::Timer;
 use crate::judge::variant::Variant;
 use crate::track::wait::Wait;
-use crate::track::{Endpoint, Side};
+use crate::track::{Connection, Endpoint, Half, Side};
 use serde::Serialize;
 use std::ops::AddAssign;
 use std::sync::LazyLock;
-
-/// How sure a stall is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Confidence {
-    Possible,
-    Likely,
-    Certain,
-}
-
-impl Confidence {
-    pub const NAMES: [&'static str; 3] = ["possible", "likely", "certain"];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
 
 /// Was Nagle's algorithm at work in a direction?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +36,7 @@ pub struct NagleTotals {
 impl NagleTotals {
     /// Of one connection.
     pub fn of(nagle: Nagle) -> Self {
-        let one = |verdict| u32::from(nagle == verdict);
+        let one = |judged| u32::from(nagle == judged);
         Self { on: one(Nagle::On), off: one(Nagle::Off), unknown: one(Nagle::Unknown) }
     }
 
@@ -87,17 +70,9 @@ impl CapturePoint {
     }
 }
 
-/// A wait with its cause.
-#[derive(Debug, Clone, Copy)]
-pub struct Finding {
-    pub wait: Wait,
-    pub cause: Cause,
-    pub confidence: Confidence,
-}
-
 /// What is known of one end of a connection. Kept small: captures hold millions.
 #[derive(Debug, Clone)]
-pub struct End {
+pub struct JudgedHalf {
     pub endpoint: Endpoint,
     pub nagle: Nagle,
     pub segments: u32,
@@ -105,7 +80,7 @@ pub struct End {
     /// Frames that prove the verdict on Nagle: two small segments in flight, or an ACK and what it
     /// released.
     pub proof: (u64, u64),
-    /// `i64::MAX` where it is not known.
+    /// Round trip between the capture point and this host, in ns; `i64::MAX` where it is not known.
     pub(crate) rtt_ns: i64,
     pub(crate) detail: Option<Box<Detail>>,
 }
@@ -123,10 +98,10 @@ pub struct Detail {
     /// How this host, as a receiver, delays its ACKs.
     pub delayed_acks: Option<Timer>,
     /// Of the releases of an end with waits.
-    pub lock: Lock,
+    pub releases: Releases,
 }
 
-impl End {
+impl JudgedHalf {
     /// Round trip between the capture point and this host, in ns.
     pub fn rtt_ns(&self) -> Option<i64> {
         (self.rtt_ns != i64::MAX).then_some(self.rtt_ns)
@@ -143,10 +118,10 @@ impl End {
 /// Aligned as a connection is, so that the verdicts on many take the memory of the connections.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
-pub struct Verdict {
+pub struct JudgedConnection {
     pub id: u32,
     /// Client, then server.
-    pub ends: [End; 2],
+    pub halves: [JudgedHalf; 2],
     pub first_ns: i64,
     pub last_ns: i64,
     pub mss: u32,
@@ -164,18 +139,18 @@ pub struct Verdict {
     pub exchanges_stalled_ns: i64,
 }
 
-impl Verdict {
-    pub fn end(&self, side: Side) -> &End {
-        &self.ends[side as usize]
+impl JudgedConnection {
+    pub fn half(&self, side: Side) -> &JudgedHalf {
+        &self.halves[side as usize]
     }
 
     pub fn rtt_ns(&self) -> Option<i64> {
-        Some(self.ends[0].rtt_ns()? + self.ends[1].rtt_ns()?)
+        Some(self.halves[0].rtt_ns()? + self.halves[1].rtt_ns()?)
     }
 
     /// How long the receiver sat on the ACK of a wait, in ns; 0 where there is none.
     pub fn ack_delay_ns(&self, wait: &Wait) -> i64 {
-        wait.ack_delay_ns(self.end(wait.acknowledged_by()).rtt_ns())
+        wait.ack_delay_ns(self.half(wait.acknowledged_by()).rtt_ns())
     }
 
     /// Mean latency of the exchanges, as measured.
@@ -191,11 +166,28 @@ impl Verdict {
 
     /// Can a stall be told from its absence? That takes data, and frames of both directions.
     pub fn is_conclusive(&self) -> bool {
-        self.ends.iter().all(|end| end.segments > 0) && self.ends.iter().any(|end| end.bytes > 0)
+        self.halves.iter().all(|half| half.segments > 0)
+            && self.halves.iter().any(|half| half.bytes > 0)
     }
 
     /// Was traffic of one direction only captured?
     pub fn is_one_sided(&self) -> bool {
-        self.ends.iter().any(|end| end.segments == 0) && self.ends.iter().any(|end| end.bytes > 0)
+        self.halves.iter().any(|half| half.segments == 0)
+            && self.halves.iter().any(|half| half.bytes > 0)
+    }
+}
+
+/// The end whose share of the round trip is (nearly) nothing is where the capture was taken.
+pub fn capture_point(connection: &Connection) -> CapturePoint {
+    let [client, server] = connection.halves.each_ref().map(Half::measured_rtt_ns);
+    let (Some(client), Some(server)) = (client, server) else {
+        return CapturePoint::Unknown;
+    };
+    let quarter = (client + server) / 4;
+    match (client <= quarter, server <= quarter) {
+        _ if connection.is_loopback() => CapturePoint::Unknown,
+        (true, false) => CapturePoint::Client,
+        (false, true) => CapturePoint::Server,
+        _ => CapturePoint::Between,
     }
 }

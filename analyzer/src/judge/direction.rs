@@ -1,0 +1,87 @@
+//! One direction of a connection, and who rules on its waits.
+
+use crate::judge::causes::{Cause, Direction};
+use crate::judge::confidence::Confidence;
+use crate::judge::findings::Ruling;
+use crate::judge::nodelay::{self, Candidate};
+use crate::judge::pace::{self, Pace};
+use crate::judge::releases::Releases;
+use crate::judge::resent;
+use crate::track::wait::{Wait, fact};
+use crate::track::{Connection, DEFAULT_MSS, Side};
+
+/// What judges the waits of one direction, one after the other.
+pub struct Judge {
+    pub direction: Direction,
+    /// For each wait that follows its ACK as a hold does, in order: was Nagle off around it? Never, where none is left.
+    contradicted: std::vec::IntoIter<bool>,
+    /// Does the program's own pace explain the waits of this direction?
+    paced: bool,
+    /// Small segments this sender sent while a small one was unacknowledged.
+    contradictions: u32,
+    mss_certain: bool,
+}
+
+impl Judge {
+    pub fn new(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
+        // Mostly one side has all of them: nothing is to be looked for among those of the other.
+        let waits = if waits.iter().any(|wait| wait.by == side) { waits } else { &[] };
+        let releases = Releases::measure(connection, side, waits, clock_ns);
+        let held = || waits.iter().filter(|wait| wait.by == side && releases.holds(wait));
+        let receiver = connection.half(side.other());
+        let total = connection.half(side).contradictions();
+        let candidates: Vec<Candidate> = match total {
+            // Then nothing speaks against any.
+            0 => Vec::new(),
+            _ => held().map(|wait| Candidate::new(wait, &releases)).collect(),
+        };
+        Self {
+            direction: Direction {
+                releases,
+                off_or_paced: false,
+                resends_needlessly: resent::is_needless(connection, side, waits, held()),
+                receiver_seen: receiver.segments > 0,
+                receiver_rtt_ns: receiver.measured_rtt_ns(),
+                receiver_jitter_ns: receiver.jitter_ns(),
+            },
+            contradicted: nodelay::contradicted(&candidates, total).into_iter(),
+            paced: pace::is_periodic(held())
+                || Pace::of(side, waits, &releases, &connection.half(side).rarest().pauses)
+                    .explains_most(held()),
+            contradictions: total,
+            mss_certain: !connection.effective_mss().1,
+        }
+    }
+
+    pub fn rule(&mut self, wait: &Wait) -> Ruling {
+        let locked = self.direction.releases.holds(wait);
+        let nagle_off = locked && self.contradicted.next().unwrap_or(false);
+        self.direction.off_or_paced = nagle_off || self.paced;
+        let cause = Cause::of(wait, &self.direction);
+        Ruling { cause, confidence: self.confidence(wait) }
+    }
+
+    /// From the chance that the release met the ACK by accident. Alone, an event is certain if it
+    /// happens once in a thousand times by accident; among others like it, once in a hundred.
+    fn confidence(&self, wait: &Wait) -> Confidence {
+        let releases = &self.direction.releases;
+        let chance = releases.chance(wait);
+        let doubts = [
+            !releases.measured && releases.in_band < 3,
+            !wait.is(fact::UNACKED_SMALL) && releases.in_band < 3,
+            wait.is(fact::ACK_FIN),
+            wait.is(fact::LARGE_FLIGHT),
+            !self.mss_certain && wait.len >= DEFAULT_MSS,
+            self.direction.receiver_rtt_ns.is_none(),
+            wait.is(fact::RESENT),
+            self.contradictions > 0 && releases.in_band < 10 * self.contradictions,
+        ];
+        let doubts = doubts.iter().filter(|&&doubt| doubt).count();
+        let rare = if releases.in_band > 1 { 0.01 } else { 0.001 };
+        match doubts {
+            0 if chance < rare => Confidence::Certain,
+            0 | 1 if chance.powi(releases.in_band.clamp(1, 4) as i32) < 0.05 => Confidence::Likely,
+            _ => Confidence::Possible,
+        }
+    }
+}

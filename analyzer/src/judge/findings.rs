@@ -1,0 +1,95 @@
+//! Findings: waits, and what was ruled on each of them.
+
+use crate::judge::causes::Cause;
+use crate::judge::confidence::Confidence;
+use crate::track::wait::Wait;
+use std::ops::Range;
+
+/// What was ruled on a wait. Kept apart from it: a wait is what the capture shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ruling {
+    pub cause: Cause,
+    /// Of a stall.
+    pub confidence: Confidence,
+}
+
+/// A wait and the ruling on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Finding<'a> {
+    pub wait: &'a Wait,
+    pub cause: Cause,
+    pub confidence: Confidence,
+}
+
+impl Finding<'_> {
+    pub fn is_stall(&self) -> bool {
+        self.cause.is_stall()
+    }
+}
+
+/// Findings side by side: each wait has its ruling.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Findings<'a> {
+    waits: &'a [Wait],
+    rulings: &'a [Ruling],
+}
+
+impl<'a> Findings<'a> {
+    /// As many of `waits` as there are `rulings`, in the same order.
+    pub fn new(waits: &'a [Wait], rulings: &'a [Ruling]) -> Self {
+        Self { waits: &waits[..rulings.len()], rulings }
+    }
+
+    pub fn len(self) -> usize {
+        self.rulings.len()
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.rulings.is_empty()
+    }
+
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = Finding<'a>> + Clone {
+        let pairs = self.waits.iter().zip(self.rulings);
+        pairs.map(|(wait, ruling)| Finding {
+            wait,
+            cause: ruling.cause,
+            confidence: ruling.confidence,
+        })
+    }
+
+    pub fn stalls(self) -> impl Iterator<Item = Finding<'a>> + Clone {
+        self.iter().filter(Finding::is_stall)
+    }
+
+    pub fn slice(self, range: Range<usize>) -> Self {
+        Self { waits: &self.waits[range.clone()], rulings: &self.rulings[range] }
+    }
+
+    /// From the first finding on whose wait is not `before`; the waits are in that order.
+    pub fn skip_while(self, before: impl Fn(&Wait) -> bool) -> Self {
+        self.slice(self.waits.partition_point(before)..self.len())
+    }
+
+    /// As `skip_while`, for findings that lie just ahead.
+    pub fn skip_past(self, before: impl Fn(&Wait) -> bool) -> Self {
+        self.slice(self.waits.iter().take_while(|wait| before(wait)).count()..self.len())
+    }
+
+    /// So many at once at most.
+    pub fn chunks(self, len: usize) -> impl Iterator<Item = Self> {
+        (0..self.len()).step_by(len).map(move |at| self.slice(at..self.len().min(at + len)))
+    }
+
+    /// Runs of neighbours for which `key` gives the same.
+    pub fn runs<K: PartialEq>(self, key: impl Fn(Finding<'a>) -> K) -> impl Iterator<Item = Self> {
+        let mut rest = self;
+        std::iter::from_fn(move || {
+            let first = key(rest.iter().next()?);
+            let len = rest.iter().take_while(|finding| key(*finding) == first).count();
+            let run = rest.slice(0..len);
+            rest = rest.slice(len..rest.len());
+            Some(run)
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! What is known of one host of a connection, when its waits are judged.
+
+use crate::judge::causes::Cause;
+use crate::judge::findings::{Finding, Findings};
+use crate::judge::judged::{Detail, JudgedHalf, Nagle};
+use crate::judge::nodelay::nagle;
+use crate::judge::releases::Releases;
+use crate::judge::timers::Timer;
+use crate::judge::variant::Variant;
+use crate::track::wait::fact;
+use crate::track::{Connection, Half, Rarest, SHORTEST_DELAYED_ACK_NS, Side};
+
+pub fn judged(
+    connection: &Connection,
+    side: Side,
+    findings: Findings<'_>,
+    releases: &Releases,
+) -> JudgedHalf {
+    let half = connection.half(side);
+    let one_sided = connection.half(side.other()).segments == 0;
+    let (nagle, proof) = match one_sided {
+        // Without the receiver's ACKs everything looks unacknowledged.
+        true => (Nagle::Unknown, (0, 0)),
+        false => nagle(half, side, findings),
+    };
+    let Rarest { retransmitted, duplicated, reordered, unseen_bytes, .. } = *half.rarest();
+    let told = !findings.is_empty()
+        || unseen_bytes > 0
+        || [retransmitted, duplicated, reordered] != [0; 3];
+    // Most ends have nothing to tell.
+    let detail = told.then(|| {
+        let (variant, variant_proof) = Variant::of(nagle, half, side, findings);
+        let delayed_acks = timer(half, side, findings);
+        Box::new(Detail {
+            variant,
+            variant_proof,
+            retransmitted,
+            duplicated,
+            reordered,
+            unseen_bytes,
+            delayed_acks,
+            releases: *releases,
+        })
+    });
+    JudgedHalf {
+        endpoint: connection.endpoint(side),
+        nagle,
+        proof,
+        segments: half.segments,
+        bytes: half.bytes(),
+        rtt_ns: half.rtt_ns,
+        detail,
+    }
+}
+
+/// The delays of `side`'s ACKs: those that held something back if there are any, else all that
+/// ended a wait or that nothing followed.
+fn timer(half: &Half, side: Side, findings: Findings<'_>) -> Option<Timer> {
+    let delay_ns = |finding: &Finding| finding.wait.ack_delay_ns(half.measured_rtt_ns());
+    let late = |finding: &Finding| {
+        let wait = &finding.wait;
+        wait.acknowledged_by() == side
+            && wait.is(fact::PURE_ACK)
+            // Cut short: the timer is longer than that. Or picked for its length.
+            && !wait.has_any(fact::RESENT | fact::LONGEST)
+            && delay_ns(finding) >= SHORTEST_DELAYED_ACK_NS
+    };
+    let delays = |stalls_only: bool| {
+        let chosen = findings
+            .iter()
+            .filter(late)
+            .filter(|finding| !stalls_only || finding.cause == Cause::NagleDelack);
+        Timer::of(&mut chosen.map(|finding| delay_ns(&finding)).collect::<Vec<i64>>())
+    };
+    delays(true).or_else(|| delays(false))
+}

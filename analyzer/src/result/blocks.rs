@@ -1,0 +1,134 @@
+//! All connections of a scan, judged block by block on both cores.
+
+use crate::judge::findings::Findings;
+use crate::judge::judge;
+use crate::judge::judged::JudgedConnection;
+use crate::result::both_cores::in_order;
+use crate::result::connections::JudgedConnections;
+use crate::result::findings::{AllFindings, BlockFindings};
+use crate::result::servers::ServerJudged;
+use crate::result::sorter::Sorter;
+use crate::result::totals::Totals;
+use crate::track::clock::Clocks;
+use crate::track::tracker::Block;
+use crate::track::{BLOCK_LEN, Connection};
+use std::convert::Infallible;
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+
+/// Judged connections take the memory of the connections: fresh memory costs more than judging them.
+const _: () = assert!(
+    align_of::<JudgedConnection>() == align_of::<Connection>()
+        && (BLOCK_LEN * size_of::<Connection>()).is_multiple_of(size_of::<JudgedConnection>()),
+    "a block of connections must hold whole judged ones, aligned alike, or they need memory of their own"
+);
+
+/// What was found on all connections, in the order of their numbers.
+#[derive(Default)]
+pub struct Judged {
+    pub connections: JudgedConnections,
+    pub findings: AllFindings,
+    pub totals: Totals,
+    /// In the order of the servers.
+    pub servers: Vec<ServerJudged>,
+}
+
+/// What was found on the connections of one block.
+#[derive(Default)]
+struct JudgedBlock {
+    connections: Vec<JudgedConnection>,
+    findings: BlockFindings,
+    /// Where those of each connection begin.
+    begins: Vec<u32>,
+    totals: Totals,
+    /// Of connections that follow one another, with the index of their server.
+    servers: Vec<(usize, ServerJudged)>,
+}
+
+/// Judges the connections of so many `servers` by their waits, and what these do to the exchanges that
+/// are suspects; `clocks` stamped their frames.
+pub fn judge_all(blocks: Vec<Block>, servers: usize, clocks: &Clocks) -> Judged {
+    // Each block is taken once: the lock hands it to the thread that does.
+    let blocks: Vec<Mutex<Block>> = blocks.into_iter().map(Mutex::new).collect();
+    let sorter = Sorter::default();
+    let work = |block: usize| {
+        let mut block = blocks[block].lock().unwrap_or_else(PoisonError::into_inner);
+        judge_some(mem::take(&mut *block), &sorter, clocks)
+    };
+    let mut connections = Vec::with_capacity(blocks.len());
+    let mut judged = Judged::default();
+    judged.servers.resize_with(servers, ServerJudged::default);
+    let Ok(()) = in_order(blocks.len(), work, |block| {
+        judged.findings.push(block.findings, &block.begins);
+        connections.push(block.connections);
+        judged.totals += block.totals;
+        for (server, more) in block.servers {
+            judged.servers[server] += more;
+        }
+        Ok::<(), Infallible>(())
+    });
+    Judged { connections: JudgedConnections::new(connections), ..judged }
+}
+
+/// Judges each connection, in its memory; its findings, one for each wait less those that are
+/// superseded, take the memory of the waits.
+fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks) -> JudgedBlock {
+    let Block { connections, mut waits, mut suspects, servers } = block;
+    sorter.sort_waits(&mut waits);
+    sorter.sort_suspects(&mut suspects);
+    let mut suspects = suspects.as_slice();
+    let (mut taken, mut kept) = (0, 0);
+    let mut rulings = Vec::with_capacity(waits.len());
+    let mut block = JudgedBlock::default();
+    block.begins.reserve_exact(connections.len());
+    let judge_one = |connection: Connection| {
+        let own = waits[taken..].iter().take_while(|wait| wait.connection == connection.id).count();
+        let own = taken..taken + own;
+        let clock_ns = clocks.behind_ns(&waits[own.clone()]);
+        let judged = judge(&connection, &mut waits[own.clone()], clock_ns, &mut rulings);
+        let judged_waits = rulings.len() - kept;
+        if own.start != kept {
+            waits.copy_within(own.start..own.start + judged_waits, kept);
+        }
+        let findings = Findings::new(&waits[kept..], &rulings[kept..]);
+        block.begins.push(kept as u32);
+        block.totals += Totals::of(&judged, findings);
+        if let Some(server) = connection.exchanges.server {
+            let own = suspects.iter().take_while(|row| row.connection == connection.id).count();
+            let own = suspects.split_off(..own).unwrap_or_default();
+            block.server(servers[server as usize] as usize).add(&judged, own, findings);
+        }
+        (taken, kept) = (own.end, rulings.len());
+        judged
+    };
+    block.connections = connections.into_iter().map(judge_one).collect();
+    waits.truncate(kept);
+    block.findings = BlockFindings { waits, rulings };
+    block
+}
+
+impl JudgedBlock {
+    /// What was found on the connections of a server, for the next one.
+    fn server(&mut self, server: usize) -> &mut ServerJudged {
+        if self.servers.last().is_none_or(|(last, _)| *last != server) {
+            self.servers.push((server, ServerJudged::default()));
+        }
+        let at = self.servers.len() - 1;
+        &mut self.servers[at].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::Connections;
+
+    #[test]
+    fn verdicts_take_the_memory_of_their_connections() {
+        let block = Connections::unknown(BLOCK_LEN).into_blocks().next().unwrap();
+        let place = block.as_ptr() as usize;
+        let block = Block { connections: block, ..Block::default() };
+        let connections = judge_some(block, &Sorter::default(), &Clocks::default()).connections;
+        assert_eq!((connections.as_ptr() as usize, connections.len()), (place, BLOCK_LEN));
+    }
+}
