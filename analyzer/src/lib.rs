@@ -4,6 +4,9 @@
 //! an evidence file go through `frames`; only `python` knows Python. No `use` points against this
 //! order.
 
+#[cfg(test)]
+mod house;
+
 mod capture;
 mod decode;
 mod frames;
