@@ -136,6 +136,7 @@ class WaitRow:
     release_ms: float
     own_data_before: bool
     evidence: list[str]
+    doubts: list[str]
     rivals: list[tuple[str, bool, str]]
 
 class HopRow:

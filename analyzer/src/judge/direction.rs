@@ -1,14 +1,14 @@
 //! One direction of a connection, and who rules on its waits.
 
 use crate::judge::causes::{Cause, Direction};
-use crate::judge::confidence::Confidence;
+use crate::judge::confidence::{Case, Doubts};
 use crate::judge::findings::Ruling;
 use crate::judge::nodelay::{self, Candidate};
 use crate::judge::pace::{self, Pace};
 use crate::judge::releases::Releases;
 use crate::judge::resent;
-use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, DEFAULT_MSS, Side};
+use crate::track::wait::Wait;
+use crate::track::{Connection, Side};
 
 /// What judges the waits of one direction, one after the other.
 pub struct Judge {
@@ -19,7 +19,7 @@ pub struct Judge {
     paced: bool,
     /// Small segments this sender sent while a small one was unacknowledged.
     contradictions: u32,
-    mss_certain: bool,
+    mss_inferred: bool,
 }
 
 impl Judge {
@@ -49,7 +49,7 @@ impl Judge {
                 || Pace::of(side, waits, &releases, &connection.half(side).rarest().pauses)
                     .explains_most(held()),
             contradictions: total,
-            mss_certain: !connection.effective_mss().1,
+            mss_inferred: connection.effective_mss().1,
         }
     }
 
@@ -58,30 +58,20 @@ impl Judge {
         let nagle_off = locked && self.contradicted.next().unwrap_or(false);
         self.direction.off_or_paced = nagle_off || self.paced;
         let cause = Cause::of(wait, &self.direction);
-        Ruling { cause, confidence: self.confidence(wait) }
+        let doubts = match cause.is_stall() {
+            true => Doubts::about(&self.case(wait)),
+            false => Doubts::default(),
+        };
+        Ruling { cause, doubts }
     }
 
-    /// From the chance that the release met the ACK by accident. Alone, an event is certain if it
-    /// happens once in a thousand times by accident; among others like it, once in a hundred.
-    fn confidence(&self, wait: &Wait) -> Confidence {
-        let releases = &self.direction.releases;
-        let chance = releases.chance(wait);
-        let doubts = [
-            !releases.measured && releases.in_band < 3,
-            !wait.is(fact::UNACKED_SMALL) && releases.in_band < 3,
-            wait.is(fact::ACK_FIN),
-            wait.is(fact::LARGE_FLIGHT),
-            !self.mss_certain && wait.len >= DEFAULT_MSS,
-            self.direction.receiver_rtt_ns.is_none(),
-            wait.is(fact::RESENT),
-            self.contradictions > 0 && releases.in_band < 10 * self.contradictions,
-        ];
-        let doubts = doubts.iter().filter(|&&doubt| doubt).count();
-        let rare = if releases.in_band > 1 { 0.01 } else { 0.001 };
-        match doubts {
-            0 if chance < rare => Confidence::Certain,
-            0 | 1 if chance.powi(releases.in_band.clamp(1, 4) as i32) < 0.05 => Confidence::Likely,
-            _ => Confidence::Possible,
+    fn case<'a>(&'a self, wait: &'a Wait) -> Case<'a> {
+        Case {
+            wait,
+            releases: &self.direction.releases,
+            receiver_rtt_known: self.direction.receiver_rtt_ns.is_some(),
+            mss_inferred: self.mss_inferred,
+            contradictions: self.contradictions,
         }
     }
 }

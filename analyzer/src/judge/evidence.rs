@@ -1,6 +1,7 @@
 //! Why a stall is believed: sentences with frame numbers, for JSON, tables and reports.
 
 use crate::judge::causes::Cause;
+use crate::judge::confidence::Doubt;
 use crate::judge::findings::Finding;
 use crate::judge::judged::JudgedConnection;
 use crate::track::Side;
@@ -21,32 +22,17 @@ enum Kind {
     Ack,
     Release,
     Peak,
-    Doubt(&'static str),
+    Doubt(Doubt),
 }
 
-/// The reasons for a stall, strongest facts first, then what lowers the confidence.
+/// The reasons for a stall, strongest facts first, then the doubts that lower its confidence.
 pub fn reasons<'a>(
     finding: Finding<'a>,
     judged: &'a JudgedConnection,
 ) -> impl Iterator<Item = Reason<'a>> {
     let wait = finding.wait;
     let releases = &judged.half(wait.by).detail().releases;
-    let doubts = [
-        (
-            !wait.is(fact::UNACKED_SMALL),
-            "the unacknowledged segment is full-sized: held by the classic rule only (RFC 1122), not by Linux",
-        ),
-        (!releases.measured, "no handshake was captured: the round trips are estimates"),
-        (judged.mss_inferred, "the MSS is inferred from the largest segment: no SYN was captured"),
-        (wait.is(fact::ACK_FIN), "the ACK carries FIN: the receiver was closing"),
-        (
-            wait.is(fact::LARGE_FLIGHT),
-            "much was in flight: a full congestion window is the rival explanation",
-        ),
-        (releases.in_band == 1, "it happened only once in this direction"),
-    ];
     let facts = [Kind::Unacked, Kind::Resent, Kind::Ack, Kind::Release, Kind::Peak];
-    let doubts = doubts.into_iter().filter(|(is, _)| *is).map(|(_, text)| Kind::Doubt(text));
     facts
         .into_iter()
         .filter(move |kind| match kind {
@@ -54,7 +40,7 @@ pub fn reasons<'a>(
             Kind::Resent => wait.is(fact::RESENT),
             _ => true,
         })
-        .chain(doubts)
+        .chain(finding.doubts.iter().map(Kind::Doubt))
         .map(move |kind| Reason { kind, finding, judged })
 }
 
@@ -81,17 +67,8 @@ impl Reason<'_> {
             }
             Kind::Ack => self.ack(out),
             Kind::Release => self.release(out),
-            Kind::Peak => {
-                let releases = &self.judged.half(self.finding.wait.by).detail().releases;
-                number(out, "", releases.in_band);
-                text(out, " waits in this direction end this close to an ACK, ");
-                match releases.near {
-                    0 => text(out, "none"),
-                    near => number(out, "", near),
-                }
-                text(out, " just beside that");
-            }
-            Kind::Doubt(doubt) => text(out, doubt),
+            Kind::Peak => self.peak(out),
+            Kind::Doubt(doubt) => self.doubt(doubt, out),
         }
     }
 
@@ -148,6 +125,88 @@ impl Reason<'_> {
         duration(out, " is ", releases.center_ns);
         duration(out, " (tolerance ", releases.tolerance_ns);
         text(out, ")");
+    }
+}
+
+impl Reason<'_> {
+    fn peak(&self, out: &mut Vec<u8>) {
+        let releases = &self.judged.half(self.finding.wait.by).detail().releases;
+        number(out, "", releases.in_band);
+        text(out, " waits in this direction ended this close to an ACK; ");
+        match releases.near {
+            0 => text(out, "no other wait ended near one"),
+            1 => text(out, "one other wait ended near one"),
+            near => {
+                number(out, "", near);
+                text(out, " others ended near one");
+            }
+        }
+    }
+
+    fn doubt(&self, doubt: Doubt, out: &mut Vec<u8>) {
+        let wait = self.finding.wait;
+        match doubt {
+            Doubt::FullSized => text(
+                out,
+                "the unacknowledged segment is full-sized: only the classic rule (RFC 1122) holds \
+                 data behind it, Linux does not",
+            ),
+            Doubt::RoundTripEstimated => text(
+                out,
+                "no handshake was captured, and too few holds show the round trip to the sender: \
+                 it is an estimate",
+            ),
+            Doubt::DelayUnknown => {
+                text(out, "the round trip to the ");
+                text(out, wait.by.other().name());
+                text(out, " is unknown, so part of the wait may be the network");
+            }
+            Doubt::MssInferred => {
+                number(out, "no SYN was captured, so the MSS is inferred: frame ", wait.to.frame);
+                text(out, " may be full-sized");
+            }
+            Doubt::AckWithFin => text(out, "the ACK carries FIN: the receiver was closing"),
+            Doubt::LargeFlight => text(
+                out,
+                "ten segments or more were in flight: a full congestion window would look the same",
+            ),
+            Doubt::Resent => {
+                number(out, "frame ", wait.from.frame);
+                text(out, " or its ACK may have been lost");
+            }
+            Doubt::Contradicted => self.contradictions(out),
+            Doubt::Coincidence | Doubt::LikelyCoincidence => self.coincidence(out),
+        }
+    }
+
+    fn contradictions(&self, out: &mut Vec<u8>) {
+        let contradictions = self.judged.half(self.finding.wait.by).detail().contradictions;
+        text(out, "the ");
+        text(out, self.finding.wait.by.name());
+        number(out, " also sent ", contradictions);
+        text(
+            out,
+            match contradictions {
+                1 => " small segment while another was unacknowledged",
+                _ => " small segments while another was unacknowledged",
+            },
+        );
+    }
+
+    fn coincidence(&self, out: &mut Vec<u8>) {
+        let releases = &self.judged.half(self.finding.wait.by).detail().releases;
+        let once_in = (1.0 / releases.chance(self.finding.wait)).round() as u64;
+        if releases.in_band <= 1 {
+            text(out, "it happened only once in this direction, and ");
+        }
+        text(out, "a program's write would fall this close to the ACK by accident ");
+        match once_in {
+            0 | 1 => text(out, "as often as not"),
+            _ => number(out, "once in ", once_in),
+        }
+        if once_in > 1 {
+            text(out, " times");
+        }
     }
 }
 

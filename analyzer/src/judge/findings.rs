@@ -1,7 +1,7 @@
 //! Findings: waits, and what was ruled on each of them.
 
 use crate::judge::causes::Cause;
-use crate::judge::confidence::Confidence;
+use crate::judge::confidence::{Confidence, Doubts};
 use crate::track::wait::Wait;
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use std::ops::Range;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ruling {
     pub cause: Cause,
-    /// Of a stall.
-    pub confidence: Confidence,
+    /// About a stall; none about another wait.
+    pub doubts: Doubts,
 }
 
 /// A wait and the ruling on it.
@@ -18,12 +18,17 @@ pub struct Ruling {
 pub struct Finding<'a> {
     pub wait: &'a Wait,
     pub cause: Cause,
-    pub confidence: Confidence,
+    pub doubts: Doubts,
 }
 
 impl Finding<'_> {
     pub fn is_stall(&self) -> bool {
         self.cause.is_stall()
+    }
+
+    /// Of a stall.
+    pub fn confidence(&self) -> Confidence {
+        self.doubts.confidence()
     }
 }
 
@@ -51,11 +56,7 @@ impl<'a> Findings<'a> {
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = Finding<'a>> + Clone {
         let pairs = self.waits.iter().zip(self.rulings);
-        pairs.map(|(wait, ruling)| Finding {
-            wait,
-            cause: ruling.cause,
-            confidence: ruling.confidence,
-        })
+        pairs.map(|(wait, ruling)| Finding { wait, cause: ruling.cause, doubts: ruling.doubts })
     }
 
     pub fn stalls(self) -> impl Iterator<Item = Finding<'a>> + Clone {
@@ -92,4 +93,24 @@ impl<'a> Findings<'a> {
             Some(run)
         })
     }
+}
+
+/// Leaves only those of `waits`, and of their `rulings`, which begin at `first`, that `stays` accepts:
+/// they come first among `waits` then.
+pub fn retain(
+    waits: &mut [Wait],
+    rulings: &mut Vec<Ruling>,
+    first: usize,
+    stays: impl Fn(&Wait, &Ruling) -> bool,
+) {
+    let mut kept = 0;
+    for at in 0..rulings.len() - first {
+        if stays(&waits[at], &rulings[first + at]) {
+            if kept != at {
+                (waits[kept], rulings[first + kept]) = (waits[at], rulings[first + at]);
+            }
+            kept += 1;
+        }
+    }
+    rulings.truncate(first + kept);
 }

@@ -38,6 +38,7 @@ pub fn judged(
             duplicated,
             reordered,
             unseen_bytes,
+            contradictions: half.contradictions(),
             delayed_acks,
             releases: *releases,
         })

@@ -1,6 +1,7 @@
 //! What a scan says: of a wait, of an end, of a connection.
 
 use crate::judge::releases::Releases;
+use crate::judge::thresholds::CAPTURE_POINT_ONE_OF;
 use crate::judge::timers::Timer;
 use crate::judge::variant::Variant;
 use crate::track::wait::Wait;
@@ -95,6 +96,8 @@ pub struct Detail {
     pub duplicated: u32,
     pub reordered: u32,
     pub unseen_bytes: u64,
+    /// Small segments sent while a small one was unacknowledged.
+    pub contradictions: u32,
     /// How this host, as a receiver, delays its ACKs.
     pub delayed_acks: Option<Timer>,
     /// Of the releases of an end with waits.
@@ -127,6 +130,8 @@ pub struct JudgedConnection {
     pub mss: u32,
     pub mss_inferred: bool,
     pub handshake: bool,
+    /// Without a stall, but round trips vary so much that holds may be hidden.
+    pub blurred: bool,
     pub capture_point: CapturePoint,
     pub exchanges: u32,
     /// Sum of the latencies of all exchanges, in ns.
@@ -183,7 +188,7 @@ pub fn capture_point(connection: &Connection) -> CapturePoint {
     let (Some(client), Some(server)) = (client, server) else {
         return CapturePoint::Unknown;
     };
-    let quarter = (client + server) / 4;
+    let quarter = (client + server) / CAPTURE_POINT_ONE_OF;
     match (client <= quarter, server <= quarter) {
         _ if connection.is_loopback() => CapturePoint::Unknown,
         (true, false) => CapturePoint::Client,

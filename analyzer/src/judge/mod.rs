@@ -1,5 +1,6 @@
 //! The verdict on one connection, when all of it is known.
 
+mod blurred;
 pub mod causes;
 pub mod confidence;
 mod direction;
@@ -13,45 +14,59 @@ mod pace;
 pub mod releases;
 mod resent;
 pub mod rivals;
+pub mod thresholds;
 pub mod timers;
 pub mod variant;
 
 use crate::judge::direction::Judge;
 use crate::judge::findings::{Findings, Ruling};
-use crate::judge::judged::{JudgedConnection, capture_point};
+use crate::judge::judged::{JudgedConnection, JudgedHalf, capture_point};
 use crate::judge::releases::Releases;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
-/// Judges `connection` by all its `waits`, in the order of their ends; the clock behind them ticks
-/// every `clock_ns`. Adds a ruling for each of the waits less those that are superseded, and leaves
-/// out the latter: the first of `waits` have the new `rulings`.
+/// What judging needs to know of the scan.
+#[derive(Debug, Clone, Copy)]
+pub struct Known {
+    /// Step of the clock behind the waits.
+    pub clock_ns: i64,
+    /// Shorter waits are evidence, and no finding.
+    pub min_wait_ns: i64,
+}
+
+/// Judges `connection` by all its `waits`, in the order of their ends. Adds a ruling for each of the
+/// waits less those that are superseded or too short to be listed, and leaves out the latter: the first
+/// of `waits` have the new `rulings`.
 pub fn judge(
     connection: &Connection,
     waits: &mut [Wait],
-    clock_ns: i64,
+    known: Known,
     rulings: &mut Vec<Ruling>,
 ) -> JudgedConnection {
-    let before = rulings.len();
+    let first = rulings.len();
     let mut releases = [Releases::default(); 2];
     if !waits.is_empty() {
-        let mut judges = Side::BOTH.map(|side| Judge::new(connection, side, waits, clock_ns));
+        let mut judges = Side::BOTH.map(|side| Judge::new(connection, side, waits, known.clock_ns));
         rulings.extend(waits.iter().map(|wait| judges[wait.by as usize].rule(wait)));
-        resent::drop_superseded(waits, rulings, before);
+        resent::drop_superseded(waits, rulings, first);
         releases = judges.map(|judge| judge.direction.releases);
     }
-    let findings = Findings::new(waits, &rulings[before..]);
-    let stalls = findings.stalls();
+    let all = Findings::new(waits, &rulings[first..]);
+    let halves =
+        Side::BOTH.map(|side| half::judged(connection, side, all, &releases[side as usize]));
+    let blurred = Side::BOTH.into_iter().any(|side| blurred::hides_holds(&halves, side, all));
+    findings::retain(waits, rulings, first, |wait, _| is_listed(wait, &halves, known.min_wait_ns));
+    let stalls = Findings::new(waits, &rulings[first..]).stalls();
     let (mss, mss_inferred) = connection.effective_mss();
     JudgedConnection {
         id: connection.id,
-        halves: Side::BOTH
-            .map(|side| half::judged(connection, side, findings, &releases[side as usize])),
+        halves,
         first_ns: connection.first_ns,
         last_ns: connection.last_ns(),
         mss,
         mss_inferred,
         handshake: connection.has_handshake(),
+        blurred,
         capture_point: capture_point(connection),
         exchanges: connection.exchanges.count,
         latency_ns: connection.exchanges.latency_ns,
@@ -62,5 +77,14 @@ pub fn judge(
             .filter(|stall| stall.wait.is(fact::IN_EXCHANGE))
             .map(|stall| stall.wait.wait_ns())
             .sum(),
+    }
+}
+
+/// Is a wait long enough to be listed? Of an ACK that nothing followed, its delay counts.
+fn is_listed(wait: &Wait, halves: &[JudgedHalf; 2], min_wait_ns: i64) -> bool {
+    let receiver_rtt_ns = halves[wait.acknowledged_by() as usize].rtt_ns();
+    match wait.is(fact::ACK_ONLY) {
+        true => wait.ack_delay_ns(receiver_rtt_ns) >= min_wait_ns,
+        false => wait.wait_ns() >= min_wait_ns,
     }
 }

@@ -5,21 +5,16 @@ use crate::judge::confidence::Confidence;
 use crate::judge::findings::Findings;
 use crate::judge::judged::Nagle;
 use crate::judge::releases::Releases;
+use crate::judge::thresholds::{CHANCE_AMONG_OTHERS, CONTRADICTED, NEIGHBOURS, QUIET_NEIGHBOURS};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Half, Side};
 
-/// Contradictions are looked for among this many neighbouring candidates on each side.
-const NEIGHBOURS: usize = 8;
-/// Contradictions per neighbour, on both sides, from which Nagle was off here.
-const CONTRADICTED: f64 = 0.1;
-/// As unlikely as a hold among others must be to be certain.
-const SURE: f64 = 0.01;
 pub fn nagle(half: &Half, side: Side, findings: Findings<'_>) -> (Nagle, (u64, u64)) {
     let stalls = || {
         findings
             .iter()
             .filter(|finding| finding.wait.by == side && finding.cause.is_stall())
-            .filter(|finding| finding.confidence > Confidence::Possible)
+            .filter(|finding| finding.confidence() > Confidence::Possible)
             .map(|finding| finding.wait)
     };
     let contradictions = half.contradictions();
@@ -45,7 +40,7 @@ pub struct Candidate {
 impl Candidate {
     /// Of a wait that is a hold by its `releases`.
     pub fn new(wait: &Wait, releases: &Releases) -> Self {
-        let sure = wait.is(fact::UNACKED_SMALL) && releases.chance(wait) < SURE;
+        let sure = wait.is(fact::UNACKED_SMALL) && releases.chance(wait) < CHANCE_AMONG_OTHERS;
         Self { contradictions: wait.contradictions, sure }
     }
 }
@@ -79,9 +74,10 @@ pub fn contradicted(candidates: &[Candidate], total: u32) -> Vec<bool> {
 /// Three candidates in a row with no contradiction between them.
 fn in_quiet_run(contradictions: &[u32], index: usize) -> bool {
     let same = |other: usize| contradictions.get(other) == Some(&contradictions[index]);
-    let before = (1..=2).take_while(|&step| index >= step && same(index - step)).count();
-    let after = (1..=2).take_while(|&step| same(index + step)).count();
-    before + after >= 2
+    let before =
+        (1..=QUIET_NEIGHBOURS).take_while(|&step| index >= step && same(index - step)).count();
+    let after = (1..=QUIET_NEIGHBOURS).take_while(|&step| same(index + step)).count();
+    before + after >= QUIET_NEIGHBOURS
 }
 
 #[cfg(test)]

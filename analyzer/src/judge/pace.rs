@@ -1,6 +1,10 @@
 //! The program's own pace: waits that look like holds and are the program's doing.
 
 use crate::judge::releases::Releases;
+use crate::judge::thresholds::{
+    LEAST_HOLD_NS, PACE_DISTANCE_NS, PACE_SPREAD_NS, PACE_SPREAD_SHARE, RHYTHM_EVENTS, RHYTHM_MANY,
+    RHYTHM_RATIO, RHYTHM_RATIO_OF_MANY,
+};
 use crate::track::wait::Wait;
 use crate::track::{Pause, Pauses, Side};
 use foldhash::fast::RandomState;
@@ -9,15 +13,11 @@ use hashbrown::HashMap;
 /// Do these waits keep a period of their own? A held segment follows its ACK, so its wait varies
 /// with the ACK and its release does not; a program that writes periodically is the reverse.
 pub fn is_periodic<'a>(waits: impl Iterator<Item = &'a Wait>) -> bool {
-    /// Fewer events tell no spread from another.
-    const EVENTS: usize = 8;
-    /// From so many events on, chance alone does not bring the ratio down much.
-    const MANY: usize = 20;
     let (lengths, releases): (Vec<f64>, Vec<f64>) =
         waits.map(|wait| (wait.wait_ns() as f64, wait.release_ns() as f64)).unzip();
-    // Of independent delays the sum spreads more than either; true holds measured 0.85 at least.
-    let ratio = if lengths.len() < MANY { 0.5 } else { 0.8 };
-    lengths.len() >= EVENTS && deviation(&lengths) < ratio * deviation(&releases)
+    let many = lengths.len() >= RHYTHM_MANY;
+    let ratio = if many { RHYTHM_RATIO_OF_MANY } else { RHYTHM_RATIO };
+    lengths.len() >= RHYTHM_EVENTS && deviation(&lengths) < ratio * deviation(&releases)
 }
 
 /// Standard deviation.
@@ -39,15 +39,6 @@ pub struct Pace {
     /// There were pauses between writes of other lengths, too.
     is_partial: bool,
 }
-
-/// Timers of a program are this exact, plus a twentieth of the pause.
-const PACE_SPREAD_NS: i64 = 2_000_000;
-/// A single pause counts if it ends this close before the shortest wait: one jiffy at HZ=250, in
-/// which a delayed ACK is early or late, and what scheduling adds.
-const PACE_DISTANCE_NS: i64 = 5_000_000;
-/// The least hold that is worth a report: where a program's own pause leaves less of a wait to
-/// Nagle's algorithm, the program is the cause.
-const MIN_HOLD_NS: i64 = 10_000_000;
 
 impl Pace {
     /// From the `long` pauses of `side`, and those of its `waits` that did not end with an ACK.
@@ -102,7 +93,7 @@ impl Pace {
         let Some((pause, min_locked_ns)) = self.pauses.get(&(wait.unacked_len, wait.len)) else {
             return false;
         };
-        let spread_ns = PACE_SPREAD_NS + pause.min_ns / 20;
+        let spread_ns = PACE_SPREAD_NS + pause.min_ns / PACE_SPREAD_SHARE;
         let steady = pause.max_ns - pause.min_ns <= spread_ns;
         let reliable = match pause.count {
             1 => {
@@ -112,7 +103,7 @@ impl Pace {
             _ => steady,
         };
         // Nobody writes before the end of a pause.
-        reliable && (-spread_ns..MIN_HOLD_NS).contains(&(wait.wait_ns() - pause.min_ns))
+        reliable && (-spread_ns..LEAST_HOLD_NS).contains(&(wait.wait_ns() - pause.min_ns))
     }
 }
 

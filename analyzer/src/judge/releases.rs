@@ -5,23 +5,15 @@
 //! coincidence; that they *peak* at the round trip, over all events, cannot.
 
 use crate::judge::median;
+use crate::judge::thresholds::{
+    CORE_NS, EARLY_NS, JITTERS, PEAK_OVER_CHANCE, RESOLUTION_NS, ROUND_TRIP_SAMPLES,
+    SECURE_OVER_NEAR, SECURE_RELEASES,
+};
+use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, NEAR, Side, known, tolerance_ns};
 
-/// What timestamps, taken on the way in and on the way out, blur.
-const EARLY_NS: i64 = 200_000;
-/// Round trips from which their spread is known.
-const SAMPLES: u16 = 3;
-/// Where this many releases are locked, and ten times as many as lie near, Nagle's algorithm is at
-/// work beyond doubt: then a release as late as the neighbourhood is a late one, not another.
-const SECURE: u32 = 5;
-/// Delayed ACKs take half a second at most (RFC 1122, section 4.2.3.2), and no round trip a minute.
-const LONGEST_HOLD_NS: i64 = 60_000_000_000;
-/// No core is narrower: kernels release within 140 us (p99).
-const CORE_NS: i64 = 200_000;
-/// The peak must stand this many times above what the neighbourhood makes likely by chance.
-const PEAK_OVER_CHANCE: f64 = 4.0;
-/// Nothing that forbids a hold: what must be absent from the facts.
+/// What forbids a hold.
 const EXCLUDED: u32 = fact::FIN
     | fact::URGENT
     | fact::RETRANSMITTED
@@ -42,6 +34,8 @@ pub struct Releases {
     /// How much sooner than the round trip a release may be: no ACK is answered before it arrives,
     /// but the shortest round trip measured may not be the shortest there is.
     pub early_ns: i64,
+    /// Round trip between the capture point and the receiver, in ns; 0 where it is not known.
+    pub receiver_rtt_ns: i64,
     /// Step of the clock.
     pub clock_ns: i64,
     /// Waits whose release lies within the tolerance, and those that lie near it.
@@ -54,20 +48,10 @@ pub struct Releases {
     pub full_after_window: u32,
     /// Share of the sender's segments, as they cross the path, that are small.
     pub small_share: f64,
-    /// Half of the locked releases lie this close to the round trip, in ns.
+    /// Half of the releases in the band lie this close to the round trip, in ns.
     pub spread_ns: i64,
     /// Do the releases peak at the round trip?
     pub peaks: bool,
-}
-
-/// Can this wait be a hold, whatever the release time says?
-fn is_candidate(wait: &Wait) -> bool {
-    wait.is_freed()
-        && wait.is(fact::SMALL)
-        && !wait.has_any(EXCLUDED)
-        && wait.ack_ns() >= 0
-        && wait.release_ns() >= 0
-        && wait.wait_ns() <= LONGEST_HOLD_NS
 }
 
 impl Releases {
@@ -79,6 +63,7 @@ impl Releases {
         let shortest = freed().map(Wait::release_ns).filter(|&release_ns| release_ns >= 0).min();
         let half = connection.half(side);
         let mut releases = Self::around(half, shortest, clock_ns);
+        releases.receiver_rtt_ns = known(connection.half(side.other()).rtt_ns);
         releases.small_share = small_share(half, connection.effective_mss().0);
         freed().for_each(|wait| releases.count(wait));
         releases.spread_ns = releases.median_distance(freed());
@@ -86,17 +71,28 @@ impl Releases {
         releases
     }
 
+    /// Can this wait be a hold, whatever the release time says?
+    fn is_candidate(&self, wait: &Wait) -> bool {
+        let longest_ns = self.receiver_rtt_ns + LONGEST_DELAYED_ACK_NS;
+        wait.is_freed()
+            && wait.is(fact::SMALL)
+            && !wait.has_any(EXCLUDED)
+            && (0..=longest_ns).contains(&wait.ack_ns())
+            && wait.ack.time_ns - wait.from.time_ns <= longest_ns
+            && wait.release_ns() >= 0
+    }
+
     /// Where the releases should lie, and how far off they may be.
     fn around(half: &Half, shortest_ns: Option<i64>, clock_ns: i64) -> Self {
         let center_ns = known(half.path_ns(shortest_ns.unwrap_or(i64::MAX)));
         let tolerance_ns = tolerance_ns(center_ns, half.jitter_ns()) + clock_ns;
         let measured = half.is_path_measured();
-        let early_ns = EARLY_NS + 3 * half.jitter_ns() + clock_ns;
+        let early_ns = EARLY_NS + JITTERS * half.jitter_ns() + clock_ns;
         Self {
             center_ns,
             measured,
             tolerance_ns,
-            early_ns: match measured && half.rtt_samples >= SAMPLES {
+            early_ns: match measured && half.rtt_samples >= ROUND_TRIP_SAMPLES {
                 true => early_ns.min(tolerance_ns),
                 false => tolerance_ns,
             },
@@ -111,21 +107,22 @@ impl Releases {
             self.near += u32::from(off.abs() <= (1 + NEAR) * self.tolerance_ns);
             return;
         }
+        if wait.is(fact::SMALL) && !self.is_candidate(wait) {
+            return;
+        }
         let counter = match (wait.is(fact::SMALL), wait.is(fact::LARGE_FLIGHT)) {
             (true, true) => &mut self.small_after_window,
             (false, true) => &mut self.full_after_window,
             (false, false) => &mut self.full_sized,
             (true, false) => &mut self.in_band,
         };
-        if is_candidate(wait) || !wait.is(fact::SMALL) {
-            *counter += 1;
-        }
+        *counter += 1;
     }
 
     fn median_distance<'a>(&self, freed: impl Iterator<Item = &'a Wait>) -> i64 {
         let distance = |wait: &Wait| (wait.release_ns() - self.center_ns).abs();
         let mut distances: Vec<i64> = freed
-            .filter(|wait| is_candidate(wait))
+            .filter(|wait| self.is_candidate(wait))
             .map(distance)
             .filter(|&off| off <= self.tolerance_ns)
             .collect();
@@ -133,7 +130,7 @@ impl Releases {
     }
 
     /// Held segments crowd around the round trip; a program's own writes fall as thickly beside
-    /// it. Compared are the core, which holds at least half of the locked releases, and the
+    /// it. Compared are the core, which holds at least half of the releases in the band, and the
     /// neighbourhood beyond the tolerance, per unit of time.
     fn is_peak(&self) -> bool {
         let in_band = self.in_band + self.small_after_window;
@@ -148,7 +145,7 @@ impl Releases {
 
     pub fn holds(&self, wait: &Wait) -> bool {
         let window_open = !wait.is(fact::LARGE_FLIGHT) || self.stops_before_small();
-        self.peaks && window_open && is_candidate(wait) && self.is_locked(wait)
+        self.peaks && window_open && self.is_candidate(wait) && self.is_locked(wait)
     }
 
     /// Does the segment follow the ACK by the round trip to the sender?
@@ -167,13 +164,11 @@ impl Releases {
     }
 
     fn is_secure(&self) -> bool {
-        self.peaks && self.in_band >= SECURE && self.in_band > 10 * self.near
+        self.peaks && self.in_band >= SECURE_RELEASES && self.in_band > SECURE_OVER_NEAR * self.near
     }
 
     /// How likely a release this close to the ACK is for an application that knows nothing of it.
     pub fn chance(&self, wait: &Wait) -> f64 {
-        /// What timestamps and scheduling blur in any case.
-        const RESOLUTION_NS: i64 = 50_000;
         let off = (wait.release_ns() - self.center_ns).abs().max(RESOLUTION_NS + self.clock_ns);
         (2.0 * off as f64 / wait.wait_ns().max(1) as f64).min(1.0)
     }

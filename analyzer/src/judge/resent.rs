@@ -2,8 +2,9 @@
 //! longer than the sender's retransmission timer runs (lwIP: up to 250 ms; Linux sends again after
 //! 200 ms). The copy draws the ACK, and the ACK frees what Nagle's algorithm held.
 
-use crate::judge::findings::{Findings, Ruling};
+use crate::judge::findings::{self, Findings, Ruling};
 use crate::judge::judged::{CapturePoint, capture_point};
+use crate::judge::thresholds::{NEARLY_RTO_NS, NEEDLESS_ONE_OF, NEEDLESS_RESENDS};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
@@ -19,12 +20,6 @@ pub fn is_needless<'a>(
     waits: &[Wait],
     held: impl Iterator<Item = &'a Wait>,
 ) -> bool {
-    /// Fewer may be losses.
-    const LEAST: usize = 3;
-    /// No network that anybody uses loses so large a share.
-    const SHARE: usize = 4;
-    /// Linux' retransmission timer takes 200 ms at least (`TCP_RTO_MIN`).
-    const NEARLY_AS_LONG_NS: i64 = 150_000_000;
     let beside_receiver = match side {
         Side::Client => CapturePoint::Server,
         Side::Server => CapturePoint::Client,
@@ -38,12 +33,12 @@ pub fn is_needless<'a>(
             false => longest_ns = longest_ns.max(wait.ack_ns() - receiver_rtt_ns),
         }
     }
-    let often = resent >= LEAST && resent * SHARE >= all;
+    let often = resent >= NEEDLESS_RESENDS && resent * NEEDLESS_ONE_OF >= all;
     let counts = |wait: &&Wait| wait.is(fact::RESENT) && !wait.is(fact::LONGEST);
     let over = waits.iter().filter(|wait| wait.by == side).filter(counts).count();
-    let nearly_all =
-        connection.half(side).rarest().retransmitted as usize * SHARE <= over * (SHARE + 1);
-    (nearly_all && (often || longest_ns >= NEARLY_AS_LONG_NS))
+    let nearly_all = connection.half(side).rarest().retransmitted as usize * NEEDLESS_ONE_OF
+        <= over * (NEEDLESS_ONE_OF + 1);
+    (nearly_all && (often || longest_ns >= NEARLY_RTO_NS))
         || capture_point(connection) == beside_receiver
 }
 
@@ -63,17 +58,8 @@ pub fn drop_superseded(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usi
         let next = holds.partition_point(|hold| hold.to.frame < wait.to.frame);
         holds.get(next).is_some_and(|hold| wait.is_within(hold))
     };
-    let mut kept = 0;
-    for at in 0..waits.len() {
-        let (wait, ruling) = (waits[at], rulings[first + at]);
-        let stays = match wait.is(fact::RESENT) {
-            true => ruling.cause.is_stall(),
-            false => !is_swallowed(&wait),
-        };
-        if stays {
-            (waits[kept], rulings[first + kept]) = (wait, ruling);
-            kept += 1;
-        }
-    }
-    rulings.truncate(first + kept);
+    findings::retain(waits, rulings, first, |wait, ruling| match wait.is(fact::RESENT) {
+        true => ruling.cause.is_stall(),
+        false => !is_swallowed(wait),
+    });
 }

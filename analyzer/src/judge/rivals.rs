@@ -99,7 +99,7 @@ fn program(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
     let releases = &judged.half(wait.by).detail().releases;
     let release = Ms(wait.release_ns());
     let by_accident = (1.0 / releases.chance(wait)).round();
-    let ruled_out = finding.confidence == Confidence::Certain;
+    let ruled_out = finding.confidence() == Confidence::Certain;
     let why = match releases.in_band {
         0 | 1 => format!(
             "frame {} left {release} after an ACK, which a program cannot see; by accident that \
@@ -144,7 +144,7 @@ fn cork(finding: Finding<'_>) -> Rival {
     let wait = finding.wait;
     Rival {
         name: "TCP_CORK",
-        ruled_out: finding.confidence == Confidence::Certain,
+        ruled_out: finding.confidence() == Confidence::Certain,
         why: format!(
             "a corked socket sends its rest when it is uncorked or after 200 ms, not when an ACK \
              comes; here it left {} after the ACK",

@@ -35,7 +35,7 @@ impl Variant {
         }
         let held_tail = findings.stalls().find(|finding| {
             finding.wait.by == side
-                && finding.confidence > Confidence::Possible
+                && finding.confidence() > Confidence::Possible
                 && !finding.wait.is(fact::UNACKED_SMALL)
         });
         match (held_tail, half.rarest().tail) {

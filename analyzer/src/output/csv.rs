@@ -91,7 +91,7 @@ impl Row {
             server_port: server.port,
             cause: finding.cause.name(),
             sender: wait.by.name(),
-            confidence: finding.confidence.name(),
+            confidence: finding.confidence().name(),
             rel_seq: wait.rel_seq,
             len: wait.len,
             frame_unacked: wait.from.frame,

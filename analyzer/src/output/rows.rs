@@ -65,7 +65,7 @@ fn stall(out: &mut Vec<u8>, finding: Finding<'_>, judged: &JudgedConnection) -> 
     duration(out, r#","wait_ms":"#, wait.wait_ns())?;
     duration(out, r#","ack_delay_ms":"#, judged.ack_delay_ns(wait))?;
     duration(out, r#","release_ms":"#, wait.release_ns())?;
-    name(out, r#","confidence":""#, finding.confidence.name());
+    name(out, r#","confidence":""#, finding.confidence().name());
     out.push(b'"');
     Ok(())
 }

@@ -132,7 +132,7 @@ fn stall_columns(scan: &Scan, rows: &[Finding<'_>]) -> Table {
         ("connection", integers(rows, |row| u64::from(row.wait.connection))),
         ("cause", categories(rows, Cause::names(), |row| row.cause.index())),
         ("sender", sides(rows, |row| row.wait.by)),
-        ("confidence", categories(rows, Confidence::NAMES.to_vec(), |row| row.confidence as u8)),
+        ("confidence", categories(rows, Confidence::NAMES.to_vec(), |row| row.confidence() as u8)),
         ("rel_seq", integers(rows, |row| row.wait.rel_seq)),
         ("len", integers(rows, |row| u64::from(row.wait.len))),
         ("len_unacked", integers(rows, |row| u64::from(row.wait.unacked_len))),

@@ -1,8 +1,8 @@
 //! All connections of a scan, judged block by block on both cores.
 
 use crate::judge::findings::Findings;
-use crate::judge::judge;
 use crate::judge::judged::JudgedConnection;
+use crate::judge::{Known, judge};
 use crate::result::both_cores::in_order;
 use crate::result::connections::JudgedConnections;
 use crate::result::findings::{AllFindings, BlockFindings};
@@ -46,14 +46,14 @@ struct JudgedBlock {
 }
 
 /// Judges the connections of so many `servers` by their waits, and what these do to the exchanges that
-/// are suspects; `clocks` stamped their frames.
-pub fn judge_all(blocks: Vec<Block>, servers: usize, clocks: &Clocks) -> Judged {
+/// are suspects; `clocks` stamped their frames. Shorter waits than `min_wait_ns` are evidence only.
+pub fn judge_all(blocks: Vec<Block>, servers: usize, clocks: &Clocks, min_wait_ns: i64) -> Judged {
     // Each block is taken once: the lock hands it to the thread that does.
     let blocks: Vec<Mutex<Block>> = blocks.into_iter().map(Mutex::new).collect();
     let sorter = Sorter::default();
     let work = |block: usize| {
         let mut block = blocks[block].lock().unwrap_or_else(PoisonError::into_inner);
-        judge_some(mem::take(&mut *block), &sorter, clocks)
+        judge_some(mem::take(&mut *block), &sorter, clocks, min_wait_ns)
     };
     let mut connections = Vec::with_capacity(blocks.len());
     let mut judged = Judged::default();
@@ -71,8 +71,8 @@ pub fn judge_all(blocks: Vec<Block>, servers: usize, clocks: &Clocks) -> Judged 
 }
 
 /// Judges each connection, in its memory; its findings, one for each wait less those that are
-/// superseded, take the memory of the waits.
-fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks) -> JudgedBlock {
+/// superseded or only evidence, take the memory of the waits.
+fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks, min_wait_ns: i64) -> JudgedBlock {
     let Block { connections, mut waits, mut suspects, servers } = block;
     sorter.sort_waits(&mut waits);
     sorter.sort_suspects(&mut suspects);
@@ -85,7 +85,8 @@ fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks) -> JudgedBlock {
         let own = waits[taken..].iter().take_while(|wait| wait.connection == connection.id).count();
         let own = taken..taken + own;
         let clock_ns = clocks.behind_ns(&waits[own.clone()]);
-        let judged = judge(&connection, &mut waits[own.clone()], clock_ns, &mut rulings);
+        let known = Known { clock_ns, min_wait_ns };
+        let judged = judge(&connection, &mut waits[own.clone()], known, &mut rulings);
         let judged_waits = rulings.len() - kept;
         if own.start != kept {
             waits.copy_within(own.start..own.start + judged_waits, kept);
@@ -128,7 +129,7 @@ mod tests {
         let block = Connections::unknown(BLOCK_LEN).into_blocks().next().unwrap();
         let place = block.as_ptr() as usize;
         let block = Block { connections: block, ..Block::default() };
-        let connections = judge_some(block, &Sorter::default(), &Clocks::default()).connections;
+        let connections = judge_some(block, &Sorter::default(), &Clocks::default(), 0).connections;
         assert_eq!((connections.as_ptr() as usize, connections.len()), (place, BLOCK_LEN));
     }
 }

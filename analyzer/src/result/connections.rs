@@ -79,7 +79,7 @@ mod tests {
     fn connections(count: usize) -> Vec<JudgedConnection> {
         let blocks = Connections::unknown(count).into_blocks();
         let piece = |connections| Block { connections, ..Block::default() };
-        let judged = judge_all(blocks.map(piece).collect(), 0, &Clocks::default());
+        let judged = judge_all(blocks.map(piece).collect(), 0, &Clocks::default(), 0);
         judged.connections.iter().cloned().collect()
     }
 

@@ -81,12 +81,12 @@ impl AllFindings {
 mod tests {
     use super::*;
     use crate::judge::causes::Cause;
-    use crate::judge::confidence::Confidence;
+    use crate::judge::confidence::Doubts;
     use crate::track::Side;
 
     /// So many findings of each connection, in blocks of connections.
     fn findings(blocks: &[&[u32]]) -> AllFindings {
-        let ruling = Ruling { cause: Cause::Unknown, confidence: Confidence::Possible };
+        let ruling = Ruling { cause: Cause::Unknown, doubts: Doubts::default() };
         let mut all = AllFindings::default();
         let mut connection = 0;
         for counts in blocks {

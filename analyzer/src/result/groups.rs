@@ -116,7 +116,7 @@ impl Members {
         }
         for stall in stalls.iter() {
             group.stalled_ns += stall.wait.wait_ns();
-            group.confidence = group.confidence.max(stall.confidence);
+            group.confidence = group.confidence.max(stall.confidence());
             // A retransmission cuts the delay short.
             if !stall.wait.is(fact::RESENT) {
                 self.ack_delays_ns.push(judged.ack_delay_ns(stall.wait));

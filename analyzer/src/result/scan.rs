@@ -13,7 +13,7 @@ use crate::track::batch::Batch;
 use crate::track::clock::Clocks;
 use crate::track::reader::{self, CaptureSummary};
 use crate::track::tracker::{Tracked, Tracker};
-use crate::track::{Connection, Exchange, Mark, Share, Side};
+use crate::track::{Connection, Exchange, Lengths, Mark, Share, Side};
 use std::array;
 use std::sync::Arc;
 
@@ -53,9 +53,10 @@ pub struct Scan {
 }
 
 impl Scan {
-    fn new(captures: Vec<CaptureSummary>, tracked: Tracked) -> Self {
+    fn new(captures: Vec<CaptureSummary>, tracked: Tracked, min_wait_ns: i64) -> Self {
+        let clocks = Clocks::of(&captures);
         let Tracked { connections, blocks, servers, exchanges, .. } = tracked;
-        let judged = judge_all(blocks, servers.len(), &Clocks::of(&captures));
+        let judged = judge_all(blocks, servers.len(), &clocks, min_wait_ns);
         Self {
             captures,
             anonymized: None,
@@ -112,13 +113,13 @@ pub fn scan(
 ) -> Result<Scan, ScanError> {
     let mut trackers: [Tracker; TRACKERS] = array::from_fn(|tracker| {
         let share = Share { tracker, of: TRACKERS };
-        Tracker::new(share, options.min_wait_ns, options.exchanges)
+        Tracker::new(share, Lengths::listing(options.min_wait_ns), options.exchanges)
     });
     let takes = trackers
         .each_mut()
         .map(|tracker| |batch: &Batch| tracker.take(batch, &mut |_, _, _, _| {}));
     let captures = reader::read_all(paths, options.filter.as_deref(), progress, takes)?;
-    Ok(Scan::new(captures, Tracked::by(trackers)))
+    Ok(Scan::new(captures, Tracked::by(trackers), options.min_wait_ns))
 }
 
 /// A segment of one connection, as read again for a timeline.
@@ -144,7 +145,7 @@ pub fn segments(
     progress: &Arc<Progress>,
 ) -> Result<Vec<TrackedSegment>, ScanError> {
     let mut found = Vec::new();
-    let mut tracker = Tracker::new(Share::WHOLE, i64::MAX, false);
+    let mut tracker = Tracker::new(Share::WHOLE, Lengths::NONE, false);
     let mut keep = |at: &Connection, by: Side, header: &Header, mark: Mark| {
         if at.id == connection {
             let rel_seq = at.rel_seq(by, header);
@@ -165,7 +166,7 @@ pub fn each_segment(
     filter: Option<&str>,
     mut see: impl FnMut(u32, Mark) + Send,
 ) -> Result<(), ScanError> {
-    let mut tracker = Tracker::new(Share::WHOLE, i64::MAX, false);
+    let mut tracker = Tracker::new(Share::WHOLE, Lengths::NONE, false);
     let mut tell = |at: &Connection, _: Side, _: &Header, mark: Mark| see(at.id, mark);
     let unseen = Arc::new(Progress::default());
     reader::read_all(paths, filter, &unseen, [|batch: &Batch| tracker.take(batch, &mut tell)])?;

@@ -80,7 +80,7 @@ fn clearness(
 ) -> (std::cmp::Reverse<Confidence>, i64, u64) {
     let releases = &judged.half(finding.wait.by).detail().releases;
     let off_ns = (finding.wait.release_ns() - releases.center_ns).abs();
-    (std::cmp::Reverse(finding.confidence), off_ns, finding.wait.to.frame)
+    (std::cmp::Reverse(finding.confidence()), off_ns, finding.wait.to.frame)
 }
 
 /// Waits of one cause and side: how many, how long in all, and the longest; in ns.

@@ -1,9 +1,7 @@
 //! What the connections of a scan add up to.
 
-use crate::judge::findings::{Finding, Findings};
-use crate::judge::judged::{JudgedConnection, Nagle};
-use crate::track::wait::fact;
-use crate::track::{SHORTEST_DELAYED_ACK_NS, Side};
+use crate::judge::findings::Findings;
+use crate::judge::judged::JudgedConnection;
 use serde::Serialize;
 use std::ops::AddAssign;
 
@@ -57,7 +55,7 @@ impl Totals {
         let has_data = judged.halves.iter().any(|end| end.bytes > 0);
         let mut stalls_by_confidence = [0; 3];
         for finding in findings.stalls() {
-            stalls_by_confidence[finding.confidence as usize] += 1;
+            stalls_by_confidence[finding.confidence() as usize] += 1;
         }
         Self {
             affected_connections: is_affected.into(),
@@ -70,7 +68,7 @@ impl Totals {
             stalls_by_confidence,
             conclusive: judged.is_conclusive().into(),
             one_sided: judged.is_one_sided().into(),
-            blurred: is_blurred(judged, findings).into(),
+            blurred: judged.blurred.into(),
             without_handshake: (!judged.handshake && has_data).into(),
         }
     }
@@ -102,29 +100,4 @@ impl AddAssign for Totals {
         self.blurred += more.blurred;
         self.without_handshake += more.without_handshake;
     }
-}
-
-/// May jitter hide holds in a connection? Its small segments follow late ACKs by about a round trip,
-/// but not as evenly as a kernel answers on a steady path.
-fn is_blurred(judged: &JudgedConnection, findings: Findings<'_>) -> bool {
-    /// Fewer are chance.
-    const LEAST: usize = 3;
-    /// On shorter paths a program's own pauses look like that too.
-    const SHORTEST_RTT_NS: i64 = 4_000_000;
-    let hides = |side: Side| {
-        let end = judged.half(side);
-        let rtt_ns = end.detail().releases.center_ns;
-        let late = |finding: &Finding<'_>| {
-            let wait = &finding.wait;
-            let small = wait.has_pure_ack() && wait.is(fact::SMALL) && !wait.is(fact::LONGEST);
-            let late = judged.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS;
-            small && wait.by == side && late
-        };
-        let waits = || findings.iter().filter(late).map(|finding| finding.wait);
-        let about = (rtt_ns / 2)..=(rtt_ns * 2);
-        let near = waits().filter(|wait| about.contains(&wait.release_ns())).count();
-        let open = end.nagle == Nagle::Unknown && rtt_ns >= SHORTEST_RTT_NS;
-        open && near >= LEAST && 2 * near > waits().count()
-    };
-    judged.stalls == 0 && Side::BOTH.into_iter().any(hides)
 }

@@ -4,10 +4,10 @@ use crate::capture::Capture;
 use crate::capture::link;
 use crate::capture::progress::Progress;
 use crate::decode;
-use crate::track::Share;
 use crate::track::batch::Batch;
 use crate::track::reader::read_all;
 use crate::track::tracker::Tracker;
+use crate::track::{Lengths, Share};
 use allocation_counter::measure;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ fn read_and_decode(path: &str, rounds: u32) {
 fn tracking_allocates_nothing_per_packet() {
     let [few, many] = [3000, 30_000].map(|rounds| {
         let batches = batches(rounds);
-        let mut tracker = Tracker::new(Share::WHOLE, 10_000_000, false);
+        let mut tracker = Tracker::new(Share::WHOLE, Lengths::listing(10_000_000), false);
         let take = || batches.iter().for_each(|batch| tracker.take(batch, &mut |_, _, _, _| {}));
         measure(take).count_total
     });

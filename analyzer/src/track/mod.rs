@@ -17,11 +17,12 @@ mod prefetch;
 pub mod reader;
 mod sending;
 mod table;
+pub mod thresholds;
 pub mod tracker;
 pub mod wait;
 
 pub use by_block::ByBlock;
-pub use connection::{Connection, DEFAULT_MSS, Sinks};
+pub use connection::{Connection, DEFAULT_MSS, Lengths, Sinks};
 pub use connections::{BLOCK_LEN, Connections, Share, deal};
 pub use exchange::Exchange;
 pub use exchange::exchanged::{Exchanged, ServerLatency, Suspect};
@@ -31,13 +32,7 @@ pub use half::rare::Rarest;
 pub use half::{Half, NEAR, known, tolerance_ns};
 pub use table::key::{KeyV4, KeyV6, Lookup};
 pub use table::{Endpoint, Ends, Table};
-
-/// From this round trip on there is a network between the capture point and a host.
-pub const NETWORK_RTT_NS: i64 = 1_000_000;
-/// No delayed ACK comes sooner: quick ACKs take 0.03-0.13 ms on Linux 6.18, and the shortest
-/// delayed-ACK timer a user can set there (`TCP_DELACK_MAX_US` = 10 ms) fires after 13.9 ms.
-/// Nothing was measured in between.
-pub const SHORTEST_DELAYED_ACK_NS: i64 = 10_000_000;
+pub use thresholds::{NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS};
 
 /// One end of a connection, and the direction of what it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,15 +4,12 @@ use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, URG};
 use crate::track::connection::DEFAULT_MSS;
 use crate::track::half::{Half, Release, known};
+use crate::track::thresholds::{JIFFY_NS, PROBE_NS};
 use crate::track::wait::{Wait, fact, when};
 use crate::track::{Mark, NETWORK_RTT_NS, Side};
 
 /// Shorter than this, a payload is below any MSS that hosts fall back to.
 const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
-/// Linux sends a tail-loss probe, which is new data that no algorithm holds, 2 SRTT + 200 ms
-/// after a lone segment (`tcp_schedule_loss_probe`): later than this, a second small segment in
-/// flight proves nothing about Nagle.
-const PROBE_NS: i64 = 190_000_000;
 /// Two events this far apart can be told apart as the reason for a third: at the sender itself,
 /// and over a network.
 const LOCAL_DISTINCT_NS: i64 = 1_000_000;
@@ -57,7 +54,8 @@ impl Sending<'_> {
     pub fn contradicts_nagle(&self) -> bool {
         let half = self.half;
         let since = self.now.time_ns - half.last_data().time_ns;
-        let exempt = self.segment.has(FIN | URG) || half.is_recovering() || since >= PROBE_NS;
+        let exempt =
+            self.segment.has(FIN | URG) || half.is_recovering() || since >= PROBE_NS - JIFFY_NS;
         half.is_last_small()
             && !exempt
             && self.is_surely_small(half.last_len)
@@ -74,7 +72,7 @@ impl Sending<'_> {
             && !half.small_unacked()
             && !half.is_recovering()
             && !self.segment.has(FIN | URG)
-            && self.now.time_ns - half.last_data().time_ns < PROBE_NS
+            && self.now.time_ns - half.last_data().time_ns < PROBE_NS - JIFFY_NS
             && self.is_surely_small(self.len)
     }
 

@@ -6,7 +6,7 @@ use crate::track::batch::{Batch, Captured};
 use crate::track::clock;
 use crate::track::wait::{Wait, Waits};
 use crate::track::{ByBlock, Connection, Connections, Exchange, Exchanged, Mark, ServerLatency};
-use crate::track::{Share, Side, Sinks, Suspect};
+use crate::track::{Lengths, Share, Side, Sinks, Suspect};
 use std::sync::Arc;
 use std::{mem, thread};
 
@@ -19,19 +19,19 @@ pub struct Tracker {
     connections: Connections,
     waits: Waits,
     exchanged: Exchanged,
-    min_wait_ns: i64,
+    lengths: Lengths,
     /// The step that all times of the current capture have in common.
     clock_ns: i64,
 }
 
 impl Tracker {
     /// `exchanges`: keep each of them, not only their sums.
-    pub fn new(share: Share, min_wait_ns: i64, exchanges: bool) -> Self {
+    pub fn new(share: Share, lengths: Lengths, exchanges: bool) -> Self {
         Self {
             connections: Connections::new(share),
             waits: Waits::default(),
             exchanged: Exchanged::new(exchanges),
-            min_wait_ns,
+            lengths,
             clock_ns: clock::COARSEST_NS,
         }
     }
@@ -98,8 +98,8 @@ impl Tracker {
     #[inline]
     fn parts(&mut self) -> (&mut Connections, Sinks<'_>) {
         let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
-        let (min_wait_ns, clock_ns) = (self.min_wait_ns, self.clock_ns);
-        (&mut self.connections, Sinks { waits, exchanged, min_wait_ns, clock_ns })
+        let (lengths, clock_ns) = (self.lengths, self.clock_ns);
+        (&mut self.connections, Sinks { waits, exchanged, lengths, clock_ns })
     }
 
     /// The capture has ended.

@@ -25,6 +25,7 @@
 //! `tcp_nagle_check`, `tcp_send_delayed_ack`.
 
 use super::Direction;
+use crate::judge::thresholds::DELAY_JITTERS;
 use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::Wait;
 
@@ -34,6 +35,6 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
 
 /// Did the receiver delay its ACK, beyond what the jitter of the path explains?
 pub(super) fn is_delayed(wait: &Wait, direction: &Direction) -> bool {
-    let blur_ns = 2 * direction.receiver_jitter_ns + direction.releases.clock_ns;
+    let blur_ns = DELAY_JITTERS * direction.receiver_jitter_ns + direction.releases.clock_ns;
     direction.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS + blur_ns
 }

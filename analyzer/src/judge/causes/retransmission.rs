@@ -5,7 +5,7 @@
 //! # How it is recognised
 //! The segment after the wait repeats bytes sent before, or something was repeated during it; or
 //! bytes were missing before it that were sent again later; or new data follows unacknowledged data
-//! after more than 200 ms, as a tail-loss probe does.
+//! after 200 ms or more, as a tail-loss probe does.
 //!
 //! # What it is not
 //! A 200 ms delayed ACK: Linux' shortest retransmission timeout is 200 ms too, but there the same
@@ -21,10 +21,8 @@
 //! RFC 6298; RFC 8985 (tail-loss probe); Linux `TCP_RTO_MIN`.
 
 use super::Direction;
+use crate::track::thresholds::PROBE_NS;
 use crate::track::wait::{Wait, fact};
-
-/// Linux sends the probe 2 SRTT + 200 ms after a lone segment (`tcp_schedule_loss_probe`).
-const PROBE_NS: i64 = 200_000_000;
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY | fact::LOST_BEFORE);

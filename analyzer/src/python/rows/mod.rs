@@ -6,6 +6,7 @@ mod hop;
 pub use self::connection::ConnectionRow;
 pub use self::hop::HopRow;
 
+use crate::judge::confidence::Doubt;
 use crate::judge::evidence::{ms, reasons};
 use crate::judge::findings::Finding;
 use crate::judge::judged::JudgedConnection;
@@ -128,6 +129,8 @@ pub struct WaitRow {
     pub release_ms: f64,
     pub own_data_before: bool,
     pub evidence: Vec<String>,
+    /// Names of the doubts that lower the confidence; each has its sentence in `evidence`.
+    pub doubts: Vec<&'static str>,
     /// For a stall, the other explanations: name, whether the capture rules it out, and why.
     pub rivals: Vec<(&'static str, bool, String)>,
 }
@@ -281,7 +284,7 @@ impl WaitRow {
             by: wait.by.name(),
             sender: judged.half(wait.by).endpoint.to_string(),
             receiver: judged.half(wait.by.other()).endpoint.to_string(),
-            confidence: finding.confidence.name(),
+            confidence: finding.confidence().name(),
             frame_from: wait.from.frame,
             frame_ack: wait.ack.frame,
             frame_to: wait.to.frame,
@@ -294,6 +297,7 @@ impl WaitRow {
             ack_delay_ms: ms(judged.ack_delay_ns(wait)),
             release_ms: ms(wait.release_ns()),
             own_data_before: wait.is(wait::fact::OWN_DATA_BEFORE),
+            doubts: finding.doubts.iter().map(Doubt::name).collect(),
             evidence: match stall {
                 true => reasons(finding, judged).map(|reason| reason.to_string()).collect(),
                 false => Vec::new(),

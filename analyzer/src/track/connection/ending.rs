@@ -3,10 +3,8 @@
 use crate::track::Side;
 use crate::track::connection::{Connection, Sinks};
 use crate::track::half::{Half, known};
+use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
-
-/// No ACK is delayed for longer (RFC 1122, section 4.2.3.2: less than 0.5 s), a slow host allowed for.
-const LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000;
 
 impl Connection {
     /// Tells what is still open at FIN, at RST or at the end of the capture: an ACK that came late
@@ -19,7 +17,7 @@ impl Connection {
             let (from, to) = (half.last_data(), release.mark);
             let rtt_ns = self.half(side.other()).rtt_ns;
             let delay_ns = to.time_ns - from.time_ns - known(rtt_ns);
-            let late = (sinks.min_wait_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
+            let late = (sinks.lengths.delay_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
             // A FIN comes from the program, and a way of unknown length is no delay.
             let by_timer = release.pure && !release.fin && rtt_ns != i64::MAX;
             if by_timer && late && half.bytes() > 0 && to.after(from) {

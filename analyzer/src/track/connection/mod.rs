@@ -14,6 +14,7 @@ use crate::track::half::{Asked, Ending, Half, known};
 use crate::track::prefetch::prefetch;
 use crate::track::sending::Sending;
 use crate::track::table::{Endpoint, Ends};
+use crate::track::thresholds::EVIDENCE_NS;
 use crate::track::wait::{Wait, Waits, fact, when};
 use crate::track::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
 use std::mem::offset_of;
@@ -41,11 +42,37 @@ const _: () = assert!(
     "all that data needs of both directions lies in one cache line"
 );
 
+/// How long waits must be.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "names have units")]
+pub struct Lengths {
+    /// To be listed.
+    pub listed_ns: i64,
+    /// Those that an ACK may have ended, to be evidence.
+    pub evidence_ns: i64,
+    /// Delays of ACKs, to be evidence of the receiver's timer.
+    pub delay_ns: i64,
+}
+
+impl Lengths {
+    /// Where no waits are asked for.
+    pub const NONE: Self = Self { listed_ns: i64::MAX, evidence_ns: i64::MAX, delay_ns: i64::MAX };
+
+    /// Evidence is the same whatever is listed, unless even shorter waits are.
+    pub fn listing(min_wait_ns: i64) -> Self {
+        Self {
+            listed_ns: min_wait_ns,
+            evidence_ns: min_wait_ns.min(EVIDENCE_NS),
+            delay_ns: min_wait_ns.min(SHORTEST_DELAYED_ACK_NS),
+        }
+    }
+}
+
 /// Everything a new segment may add to.
 pub struct Sinks<'a> {
     pub waits: &'a mut Waits,
     pub exchanged: &'a mut Exchanged,
-    pub min_wait_ns: i64,
+    pub lengths: Lengths,
     /// Step of the clock, as far as it is known.
     pub clock_ns: i64,
 }
@@ -249,22 +276,21 @@ impl Connection {
         };
         // A wait begins with the last data of one of both. Most data comes soon after the two.
         let earliest_ns = half.last_data().time_ns.min(peer.last_new().time_ns);
-        if now.time_ns - earliest_ns >= sinks.min_wait_ns
-            && let Some(ended) = sending.ended(sinks.min_wait_ns)
+        if now.time_ns - earliest_ns >= sinks.lengths.evidence_ns
+            && let Some(ended) = sending.ended(sinks.lengths.evidence_ns)
         {
             let wait_ns = ended.wait_ns(now);
             let full = ended.is_reply() && !sinks.waits.has_room_for_reply(side, wait_ns);
-            if full && sending.is_unhindered() {
-                // Most waits by far: they are only counted.
-                if wait_ns - known(half.rtt_ns) >= sinks.min_wait_ns {
-                    sinks.waits.count_other(wait_ns);
-                }
+            if ended.is_reply() && wait_ns - known(half.rtt_ns) < sinks.lengths.listed_ns {
+                // Most waits by far: nothing is learned from them.
+            } else if full && sending.is_unhindered() {
+                sinks.waits.count_other(wait_ns);
             } else {
                 let wait = sending.wait(&ended, self.id, side);
                 self.push(wait, sinks);
             }
         }
-        if let Some(wait) = over.filter(|wait| wait.wait_ns() >= sinks.min_wait_ns) {
+        if let Some(wait) = over.filter(|wait| wait.wait_ns() >= sinks.lengths.evidence_ns) {
             self.push(wait, sinks);
         }
         if self.exchanges.is_ended_by(side) {
@@ -290,7 +316,8 @@ impl Connection {
         if wait.is_freed() {
             match half.ending(&wait, sinks.clock_ns) {
                 Ending::Ack => {
-                    self.exchanges.suspect |= wait.is(fact::IN_EXCHANGE);
+                    let listed = wait.wait_ns() >= sinks.lengths.listed_ns;
+                    self.exchanges.suspect |= listed && wait.is(fact::IN_EXCHANGE);
                     sinks.waits.keep(wait);
                     return;
                 }
@@ -298,11 +325,17 @@ impl Connection {
                     wait.facts |= fact::OWN_PAUSE;
                     half.add_pause(&wait);
                 }
-                Ending::Either => {}
+                Ending::Either => {
+                    sinks.waits.push_other(wait);
+                    return;
+                }
             }
         }
-        let reply_ns = wait.wait_ns() - known(half.rtt_ns);
-        if wait.is(fact::OWN_DATA_BEFORE) || reply_ns >= sinks.min_wait_ns {
+        let rtt_ns = known(half.rtt_ns);
+        let length_ns =
+            if wait.is(fact::OWN_DATA_BEFORE) { wait.wait_ns() } else { wait.wait_ns() - rtt_ns };
+        let delayed = wait.is(fact::OWN_PAUSE) && wait.ack_ns() >= sinks.lengths.delay_ns;
+        if length_ns >= sinks.lengths.listed_ns || delayed {
             sinks.waits.push_other(wait);
         }
     }

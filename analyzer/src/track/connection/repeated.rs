@@ -50,7 +50,7 @@ impl Connection {
         sinks: &mut Sinks<'_>,
     ) {
         let (half, peer) = (self.half(side), self.half(side.other()));
-        if !from.is_set() || now.time_ns - from.time_ns < sinks.min_wait_ns {
+        if !from.is_set() || now.time_ns - from.time_ns < sinks.lengths.listed_ns {
             return;
         }
         let zero_window = peer.zero_window_frame() > 0 && peer.window == 0;

@@ -1,0 +1,120 @@
+//! The numbers that move verdicts. Each names its reason or source, and which way an error leans: what
+//! a larger value would do. `make thresholds` doubles and halves each, and tells what that changes on
+//! the labelled captures. Those that the tracker needs as well are in `track`.
+
+/// Timestamps of a frame coming in and of one going out are not taken at the same point of a stack: a
+/// release may look this much faster than the round trip. Measured at senders on Linux 6.18.
+/// Leans: larger takes more program writes for holds.
+pub const EARLY_NS: i64 = 200_000;
+
+/// Round trips from which a path's jitter is known; two samples give no spread.
+/// Leans: larger allows early releases on more paths.
+pub const ROUND_TRIP_SAMPLES: u16 = 3;
+
+/// Mean deviations that a release may be off: RFC 6298 allows four for a retransmission timer, which
+/// has to be safe; three cover 98 % of a normal distribution.
+/// Leans: larger finds more on jittery paths, and takes more program writes for holds.
+pub const JITTERS: i64 = 3;
+
+/// Releases in the band, and how many times more than beside it, from which Nagle's algorithm is at
+/// work beyond doubt: then a release in the neighbourhood is a late one.
+/// Leans: larger loses late releases of a loaded host.
+pub const SECURE_RELEASES: u32 = 5;
+pub const SECURE_OVER_NEAR: u32 = 10;
+
+/// No core of a peak is narrower: kernels release within 140 us (p99, Linux 6.18, idle and loaded).
+/// Leans: larger rejects peaks that have neighbours.
+pub const CORE_NS: i64 = 200_000;
+
+/// How many times a peak must stand above what its neighbourhood makes likely by chance: of Poisson
+/// counts, four times the mean is beyond 99.9 % from three events on.
+/// Leans: larger rejects true peaks of few events.
+pub const PEAK_OVER_CHANCE: f64 = 4.0;
+
+/// What timestamps and scheduling blur in any case, so that no release is closer to its ACK than this.
+/// Leans: larger makes single events less certain.
+pub const RESOLUTION_NS: i64 = 50_000;
+
+/// A hold alone in its direction is certain if a program would write that close to the ACK once in a
+/// thousand times by accident; among others like it, once in a hundred.
+/// Leans: larger calls more stalls certain.
+pub const CHANCE_ALONE: f64 = 0.001;
+pub const CHANCE_AMONG_OTHERS: f64 = 0.01;
+
+/// The usual level of significance: what is more likely by accident is only possible. Of several holds
+/// the chances multiply, up to so many: beyond that they are not independent.
+/// Leans: larger calls more stalls likely.
+pub const CHANCE_LIKELY: f64 = 0.05;
+pub const INDEPENDENT_HOLDS: u32 = 4;
+
+/// Two events may have one accident in common, three rarely.
+/// Leans: larger doubts more stalls of short connections.
+pub const FEW_RELEASES: u32 = 3;
+
+/// Holds for each small segment sent without waiting, from which those are the exception.
+/// Leans: larger doubts more stalls of senders that switch `TCP_NODELAY`.
+pub const HOLDS_PER_CONTRADICTION: u32 = 10;
+
+/// Contradictions are looked for among so many neighbouring candidates on each side.
+/// Leans: larger blurs the moment when `TCP_NODELAY` was set.
+pub const NEIGHBOURS: usize = 8;
+
+/// Contradictions per neighbour, on both sides, from which Nagle was off here: captures and clocks
+/// make one in twenty on their own.
+/// Leans: larger keeps accidental releases of senders with `TCP_NODELAY`.
+pub const CONTRADICTED: f64 = 0.1;
+
+/// Candidates on either side with no contradiction between them, from which Nagle was on here.
+/// Leans: larger loses short phases with Nagle on.
+pub const QUIET_NEIGHBOURS: usize = 2;
+
+/// Waits from which their spread can be told from that of their releases, and from which chance alone
+/// no longer brings the ratio down much.
+/// Leans: larger takes more periodic programs for holds.
+pub const RHYTHM_EVENTS: usize = 8;
+pub const RHYTHM_MANY: usize = 20;
+
+/// Ratio of the two spreads below which the program keeps the period, of few waits and of many. Of
+/// independent delays the sum spreads more than either; true holds measured 0.85 at least.
+/// Leans: larger takes more holds for a program's period.
+pub const RHYTHM_RATIO: f64 = 0.5;
+pub const RHYTHM_RATIO_OF_MANY: f64 = 0.8;
+
+/// Timers of a program are this exact, plus a share of the pause (sleep overhead under load).
+/// Leans: larger explains more waits by the program.
+pub const PACE_SPREAD_NS: i64 = 2_000_000;
+pub const PACE_SPREAD_SHARE: i64 = 20;
+
+/// A single pause counts if it ends this close before the shortest wait: one jiffy at HZ=250, in which a
+/// delayed ACK is early or late, and what scheduling adds.
+/// Leans: larger explains more waits by the program.
+pub const PACE_DISTANCE_NS: i64 = 5_000_000;
+
+/// The least hold worth a report: where a program's own pause leaves less of a wait to Nagle's
+/// algorithm, the program is the cause. As long as the shortest delayed ACK.
+/// Leans: larger explains more waits by the program.
+pub const LEAST_HOLD_NS: i64 = crate::track::SHORTEST_DELAYED_ACK_NS;
+
+/// Needless retransmissions from which they are a habit, and one of how many holds must show it: no
+/// network that anybody uses loses a quarter.
+/// Leans: larger takes more late ACKs for losses.
+pub const NEEDLESS_RESENDS: usize = 3;
+pub const NEEDLESS_ONE_OF: usize = 4;
+
+/// ACKs that this receiver delays nearly as long as retransmission timers run (`TCP_RTO_MIN`, 200 ms).
+/// Leans: larger takes more late ACKs for losses.
+pub const NEARLY_RTO_NS: i64 = 150_000_000;
+
+/// Mean deviations of the round trip to the receiver that are no delay of its ACK.
+/// Leans: larger takes more delayed ACKs for prompt ones.
+pub const DELAY_JITTERS: i64 = 2;
+
+/// A host whose share of the round trip is at most a quarter of it is where the capture was taken.
+/// Leans: larger says 'between' more often.
+pub const CAPTURE_POINT_ONE_OF: i64 = 4;
+
+/// Late, uneven releases from which jitter may hide holds, and the round trip from which that can be:
+/// on shorter paths a program's own pauses look like that too.
+/// Leans: larger says 'clean' of more blurred connections.
+pub const BLURRED_RELEASES: usize = 3;
+pub const BLURRED_RTT_NS: i64 = 4_000_000;
