@@ -13,6 +13,8 @@ mod pace;
 pub mod releases;
 mod resent;
 pub mod rivals;
+#[cfg(test)]
+mod ruled;
 pub mod timers;
 pub mod variant;
 

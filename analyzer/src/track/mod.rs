@@ -16,6 +16,8 @@ mod lookups;
 mod prefetch;
 pub mod reader;
 mod sending;
+#[cfg(test)]
+pub mod story;
 mod table;
 pub mod tracker;
 pub mod wait;
