@@ -14,6 +14,8 @@ mod pace;
 pub mod releases;
 mod resent;
 pub mod rivals;
+#[cfg(test)]
+mod ruled;
 pub mod thresholds;
 pub mod timers;
 pub mod variant;

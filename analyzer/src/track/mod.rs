@@ -16,6 +16,8 @@ mod lookups;
 mod prefetch;
 pub mod reader;
 mod sending;
+#[cfg(test)]
+pub mod story;
 mod table;
 pub mod thresholds;
 pub mod tracker;

@@ -1,5 +1,8 @@
 //! New data leaves: had it been waiting, and does it show that Nagle's algorithm is off?
 
+#[cfg(test)]
+mod tests;
+
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, URG};
 use crate::track::connection::DEFAULT_MSS;

@@ -3,6 +3,8 @@
 mod ending;
 mod mss;
 mod repeated;
+#[cfg(test)]
+mod tests;
 
 pub use mss::DEFAULT_MSS;
 

@@ -9,6 +9,8 @@ pub mod rare;
 mod repeated;
 pub mod state;
 mod syn;
+#[cfg(test)]
+mod tests;
 
 pub use asked::Asked;
 pub use path::{Ending, NEAR, tolerance_ns};

@@ -1,0 +1,193 @@
+//! What a connection is: its handshake, its ends, its exchanges, what repeats.
+
+use crate::track::Side;
+use crate::track::story::{Story, client, server};
+use crate::track::wait::fact;
+
+const MS: i64 = 1_000_000;
+
+#[test]
+fn the_handshake_tells_both_round_trips_and_the_mss() {
+    let told = Story::new().handshake(2.0, 30.0).end();
+    assert!(told.connection.has_handshake());
+    let round_trips = Side::BOTH.map(|side| told.half(side).measured_rtt_ns());
+    assert_eq!(round_trips, [Some(2 * MS), Some(30 * MS)]);
+    assert_eq!(told.connection.effective_mss(), (1460, false));
+}
+
+#[test]
+fn without_a_syn_a_connection_begins_with_its_first_byte() {
+    let told = Story::new().after_ms(0.0, client(100).seq(5000)).end();
+    assert!(!told.connection.has_handshake());
+    assert_eq!(told.half(Side::Client).bytes(), 100);
+}
+
+#[test]
+fn a_syn_sent_again_is_a_retransmission_that_cost_its_wait() {
+    let told = Story::new()
+        .after_ms(0.0, client(0).syn().ip_id(7))
+        .after_ms(1000.0, client(0).syn().ip_id(8))
+        .after_ms(1.0, server(0).syn())
+        .end();
+    assert!(told.wait().is(fact::RETRANSMITTED));
+    assert_eq!(told.wait().wait_ns(), 1000 * MS);
+    // Karn's rule: which of the two was answered is not known.
+    assert_eq!(told.half(Side::Server).measured_rtt_ns(), None);
+}
+
+#[test]
+fn a_syn_captured_twice_is_not_a_retransmission() {
+    let told = Story::new()
+        .after_ms(0.0, client(0).syn().ip_id(7))
+        .after_ms(20.0, client(0).syn().ip_id(7))
+        .end();
+    assert!(told.waits.is_empty());
+    assert_eq!(told.half(Side::Client).rarest().duplicated, 1);
+}
+
+#[test]
+fn a_refused_connection_is_told_from_one_that_was_reset_later() {
+    let refused = Story::new().after_ms(0.0, client(0).syn()).after_ms(1.0, server(0).rst()).end();
+    assert!(refused.connection.is_refused());
+    let reset = Story::new().handshake(0.0, 1.0).after_ms(1.0, server(0).rst()).end();
+    assert!(!reset.connection.is_refused());
+}
+
+#[test]
+fn a_keep_alive_is_neither_data_nor_a_wait() {
+    let told = Story::new()
+        .handshake(0.0, 1.0)
+        .after_ms(0.0, client(100))
+        .after_ms(1.0, server(100))
+        .after_ms(45_000.0, client(1).seq(99))
+        .after_ms(1.0, server(0))
+        .end();
+    assert!(told.waits.is_empty(), "{:?}", told.waits);
+    assert_eq!(told.half(Side::Client).bytes(), 100);
+    assert_eq!(told.half(Side::Client).rarest().retransmitted, 0);
+}
+
+#[test]
+fn an_exchange_lasts_from_the_first_byte_asked_to_the_last_answered() {
+    let told = Story::new()
+        .handshake(0.0, 1.0)
+        .after_ms(0.0, client(100))
+        .after_ms(1.0, client(50))
+        .after_ms(3.0, server(1460))
+        .after_ms(1.0, server(40))
+        .after_ms(2.0, client(100))
+        .end();
+    let [exchange] = told.exchanges[..] else { panic!("{:?}", told.exchanges) };
+    assert_eq!(exchange.latency_ns(), 5 * MS);
+    assert_eq!((exchange.request_bytes, exchange.response_bytes), (150, 1500));
+}
+
+#[test]
+fn a_greeting_is_no_exchange() {
+    let told = Story::new()
+        .handshake(0.0, 1.0)
+        .after_ms(5.0, server(20))
+        .after_ms(5.0, client(100))
+        .after_ms(5.0, server(100))
+        .end();
+    assert_eq!(told.exchanges.len(), 1);
+    assert_eq!(told.exchanges[0].begin.frame, 5);
+}
+
+#[test]
+fn fin_and_rst_end_the_last_exchange() {
+    let asked = || {
+        let story = Story::new().handshake(0.0, 1.0).after_ms(0.0, client(100));
+        story.after_ms(1.0, server(100))
+    };
+    for ended in [asked().after_ms(1.0, server(0).fin()), asked().after_ms(1.0, server(0).rst())] {
+        // What follows belongs to no exchange any more.
+        let told = ended.after_ms(1.0, server(0)).end();
+        assert_eq!(told.exchanges.len(), 1);
+        assert_eq!(told.connection.first_exchange(), Some((MS, 5)));
+    }
+}
+
+#[test]
+fn the_ack_of_a_fin_shows_no_missing_byte() {
+    let told = Story::new()
+        .handshake(0.0, 1.0)
+        .after_ms(0.0, client(100).fin())
+        .after_ms(1.0, server(0))
+        .end();
+    assert_eq!(told.half(Side::Client).unseen(), (0, 0));
+    assert_eq!(told.half(Side::Client).in_flight(), 0);
+}
+
+#[test]
+fn a_late_ack_that_nothing_follows_is_told_at_the_end() {
+    let told =
+        Story::new().handshake(0.0, 1.0).after_ms(0.0, client(100)).after_ms(41.0, server(0)).end();
+    assert!(told.wait().is(fact::ACK_ONLY | fact::PURE_ACK));
+    assert_eq!((told.wait().by, told.wait().wait_ns()), (Side::Server, 41 * MS));
+}
+
+#[test]
+fn over_a_path_of_unknown_length_no_ack_is_late() {
+    let told = Story::new().after_ms(0.0, client(100)).after_ms(41.0, server(0)).end();
+    assert!(told.waits.is_empty());
+}
+
+#[test]
+fn data_sent_again_is_told_with_what_it_repeats() {
+    let told = Story::new()
+        .handshake(0.0, 1.0)
+        .after_ms(0.0, client(100).ip_id(1))
+        .after_ms(200.0, client(100).seq(0).ip_id(2))
+        .after_ms(1.0, server(0))
+        .end();
+    let wait = told.wait();
+    assert!(wait.is(fact::RETRANSMITTED | fact::OWN_DATA_BEFORE));
+    assert_eq!((wait.wait_ns(), wait.rel_seq, wait.len), (200 * MS, 0, 100));
+    assert_eq!(told.half(Side::Client).rarest().retransmitted, 1);
+    assert_eq!(told.half(Side::Client).bytes(), 100);
+}
+
+#[test]
+fn a_frame_captured_twice_is_not_a_retransmission() {
+    let by_ip_id = Story::new()
+        .handshake(0.0, 1.0)
+        .after_ms(0.0, client(100).ip_id(7))
+        .after_ms(20.0, client(100).seq(0).ip_id(7))
+        .end();
+    let by_timestamp = Story::new()
+        .handshake(0.0, 1.0)
+        .after_ms(0.0, client(100).tsval(5))
+        .after_ms(20.0, client(100).seq(0).tsval(5))
+        .end();
+    let by_time = Story::new()
+        .handshake(0.0, 1.0)
+        .after_ms(0.0, client(100))
+        .after_ms(0.1, client(100).seq(0))
+        .end();
+    for told in [by_ip_id, by_timestamp, by_time] {
+        let rarest = told.half(Side::Client).rarest();
+        assert_eq!((rarest.duplicated, rarest.retransmitted), (1, 0));
+    }
+}
+
+#[test]
+fn what_the_network_reordered_is_neither_lost_nor_sent_again() {
+    let told = Story::new()
+        .handshake(0.0, 10.0)
+        .after_ms(0.0, client(100).seq(100).ip_id(2))
+        .after_ms(0.1, client(100).seq(0).ip_id(1))
+        .end();
+    let half = told.half(Side::Client);
+    assert_eq!((half.rarest().reordered, half.rarest().retransmitted), (1, 0));
+    assert_eq!((half.bytes(), half.unseen().0), (100, 0));
+}
+
+#[test]
+fn a_stray_number_far_ahead_does_not_move_the_stream() {
+    let story = Story::new().handshake(0.0, 1.0).after_ms(0.0, client(100));
+    let forged = story.after_ms(0.0, client(100).seq(1 << 30));
+    assert_eq!(forged.half(Side::Client).bytes(), 100);
+    let believed = forged.after_ms(0.0, client(100));
+    assert_eq!(believed.half(Side::Client).bytes(), 200);
+}

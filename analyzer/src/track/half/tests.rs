@@ -1,0 +1,158 @@
+//! One direction: its sequence space, its windows, its round trips.
+
+use crate::track::Side;
+use crate::track::half::Half;
+use crate::track::story::{Story, client, server};
+
+const MS: i64 = 1_000_000;
+
+/// A client captured at home, 30 ms away from its server.
+fn connected() -> Story {
+    Story::new().handshake(0.0, 30.0)
+}
+
+fn sender(story: &Story) -> &Half {
+    story.half(Side::Client)
+}
+
+#[test]
+fn what_was_sent_is_in_flight_until_its_ack() {
+    let story = connected().after_ms(0.0, client(100)).after_ms(0.0, client(60));
+    assert_eq!(sender(&story).in_flight(), 160);
+    let story = story.after_ms(30.0, server(0).ack(100));
+    assert_eq!(sender(&story).in_flight(), 60);
+    let story = story.after_ms(1.0, server(0));
+    assert_eq!(sender(&story).in_flight(), 0);
+    assert_eq!(sender(&story).snd_una, sender(&story).snd_nxt);
+}
+
+#[test]
+fn an_old_ack_takes_nothing_back() {
+    let story = connected().after_ms(0.0, client(100)).after_ms(30.0, server(0));
+    let story = story.after_ms(0.1, server(0).ack(40));
+    assert_eq!(sender(&story).in_flight(), 0);
+}
+
+#[test]
+fn an_ack_of_bytes_that_were_not_captured_counts_them_as_unseen() {
+    let story = connected().after_ms(0.0, client(100)).after_ms(30.0, server(0).ack(300));
+    assert_eq!(sender(&story).unseen().0, 200);
+    assert_eq!((sender(&story).bytes(), sender(&story).offset), (100, 300));
+}
+
+#[test]
+fn bytes_that_begin_again_with_old_ones_count_once() {
+    let story = connected().after_ms(0.0, client(100)).after_ms(0.0, client(100).seq(60));
+    assert_eq!(sender(&story).bytes(), 160);
+}
+
+#[test]
+fn a_segment_is_small_unless_its_length_is_a_whole_number_of_mss() {
+    for (len, small) in [(1, true), (1459, true), (1460, false), (2920, false), (2921, true)] {
+        let story = connected().after_ms(0.0, client(len));
+        assert_eq!(sender(&story).is_last_small(), small, "{len}");
+        assert_eq!(sender(&story).small_unacked(), small, "{len}");
+    }
+}
+
+#[test]
+fn a_full_sized_segment_does_not_hide_the_small_one_before_it() {
+    let story = connected().after_ms(0.0, client(100)).after_ms(0.0, client(1460));
+    assert!(sender(&story).small_unacked());
+    let (sent, len) = sender(&story).small_sent();
+    assert_eq!((sent.frame, len), (4, 100));
+    let acked = story.after_ms(30.0, server(0).ack(100));
+    assert!(!sender(&acked).small_unacked());
+    assert!(sender(&acked).small_acked().exactly_small);
+    assert_eq!(sender(&acked).in_flight(), 1460);
+}
+
+#[test]
+fn the_ack_of_everything_is_told_from_that_of_the_small_segment() {
+    let story = connected()
+        .after_ms(0.0, client(100))
+        .after_ms(0.0, client(1460))
+        .after_ms(30.0, server(0).ack(100))
+        .after_ms(5.0, server(0));
+    let half = sender(&story);
+    assert_eq!(half.small_acked().mark.frame, 6);
+    assert_eq!(half.all_acked().mark.frame, 7);
+    assert_eq!(half.advanced().frame, 6);
+}
+
+#[test]
+fn new_data_forgets_the_acks_before_it() {
+    let acked = connected().after_ms(0.0, client(100)).after_ms(30.0, server(0));
+    let story = acked.after_ms(0.0, client(100));
+    assert!(!sender(&story).all_acked().mark.is_set());
+    assert!(!sender(&story).small_acked().mark.is_set());
+}
+
+#[test]
+fn an_ack_with_data_is_no_pure_one() {
+    for (len, pure) in [(0, true), (10, false)] {
+        let story = connected().after_ms(0.0, client(100)).after_ms(30.0, server(len));
+        assert_eq!(sender(&story).all_acked().pure, pure);
+    }
+}
+
+#[test]
+fn the_shortest_round_trip_counts_and_its_jitter() {
+    let story = connected()
+        .after_ms(0.0, client(100))
+        .after_ms(28.0, server(0))
+        .after_ms(1.0, client(100))
+        .after_ms(32.0, server(0));
+    let half = story.half(Side::Server);
+    assert_eq!(half.measured_rtt_ns(), Some(28 * MS));
+    // Over the shortest by then: 0, 0 and 4 ms.
+    assert_eq!(half.jitter_ns(), 4 * MS / 3);
+}
+
+#[test]
+fn a_segment_sent_again_gives_no_round_trip() {
+    let story = connected()
+        .after_ms(0.0, client(100).ip_id(1))
+        .after_ms(20.0, client(100).seq(0).ip_id(2))
+        .after_ms(1.0, server(0));
+    assert_eq!(story.half(Side::Server).measured_rtt_ns(), Some(30 * MS));
+}
+
+#[test]
+fn without_a_handshake_a_delayed_ack_is_not_taken_for_the_round_trip() {
+    let late = Story::new().after_ms(0.0, client(100)).after_ms(40.0, server(0));
+    assert_eq!(late.half(Side::Server).measured_rtt_ns(), None);
+    let prompt = late.after_ms(1.0, client(100)).after_ms(3.0, server(0));
+    assert_eq!(prompt.half(Side::Server).measured_rtt_ns(), Some(3 * MS));
+}
+
+#[test]
+fn a_window_is_scaled_except_that_of_a_syn() {
+    let syn = Story::new().after_ms(0.0, client(0).syn().window(1000));
+    assert_eq!(syn.half(Side::Client).window, 1000);
+    let story = connected().after_ms(0.0, server(0).window(3));
+    assert_eq!(story.half(Side::Server).window, 3 << 7);
+}
+
+#[test]
+fn a_window_is_scaled_only_if_both_offer_it() {
+    let story = Story::new()
+        .after_ms(0.0, client(0).syn())
+        .after_ms(1.0, server(0).syn().options(&[2, 4, 5, 180]))
+        .after_ms(1.0, client(0).window(3));
+    assert_eq!(story.half(Side::Client).window, 3);
+}
+
+#[test]
+fn a_closed_window_is_remembered() {
+    let story = connected().after_ms(0.0, server(0).window(0)).after_ms(1.0, server(0));
+    assert_eq!(story.half(Side::Server).zero_window_frame(), 4);
+    assert_eq!(story.half(Side::Client).zero_window_frame(), 0);
+}
+
+#[test]
+fn two_small_segments_in_flight_contradict_nagle() {
+    let story = connected().after_ms(0.0, client(100)).after_ms(1.0, client(50));
+    assert_eq!(sender(&story).contradictions(), 1);
+    assert_eq!(sender(&story).rare().contradiction, (4, 5));
+}

@@ -1,0 +1,263 @@
+//! What ends a wait, fact by fact. The client is captured at home, 1 ms away from its server.
+
+use crate::track::story::{Segment, Story, client, server};
+use crate::track::wait::{Wait, fact};
+use crate::track::{Mark, Side};
+
+const MS: i64 = 1_000_000;
+
+fn connected() -> Story {
+    Story::new().handshake(0.02, 1.0)
+}
+
+/// A small segment, its delayed ACK, and what the ACK released.
+fn held(released: Segment) -> Wait {
+    let story = connected().after_ms(0.0, client(100)).after_ms(40.0, server(0));
+    only(story.after_ms(0.02, released))
+}
+
+fn only(story: Story) -> Wait {
+    *story.end().wait()
+}
+
+#[test]
+fn a_held_segment_has_its_unacked_one_and_its_ack() {
+    let wait = held(client(50));
+    assert!(wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::UNACKED_SMALL | fact::SMALL));
+    assert_eq!((wait.from.frame, wait.ack.frame, wait.to.frame), (4, 5, 6));
+    assert_eq!((wait.ack_ns(), wait.release_ns()), (40 * MS, MS / 50));
+    assert_eq!((wait.unacked_len, wait.rel_seq, wait.len), (100, 100, 50));
+    assert!(!wait.has_any(fact::HINDERED | fact::FIN | fact::URGENT | fact::LARGE_FLIGHT));
+}
+
+#[test]
+fn a_full_sized_segment_is_not_small() {
+    assert!(!held(client(1460)).is(fact::SMALL));
+}
+
+#[test]
+fn what_nagle_lets_go_is_marked() {
+    assert!(held(client(50).fin()).is(fact::FIN));
+    assert!(held(client(50).urg()).is(fact::URGENT));
+}
+
+#[test]
+fn an_answer_is_a_wait_of_who_was_asked() {
+    let wait = only(connected().after_ms(0.0, client(100)).after_ms(30.0, server(100)));
+    assert_eq!((wait.by, wait.from.frame, wait.to.frame), (Side::Server, 4, 5));
+    assert!(!wait.has_any(fact::OWN_DATA_BEFORE | fact::PURE_ACK));
+    assert_eq!(wait.ack, Mark::NONE);
+}
+
+#[test]
+fn a_wait_shorter_than_the_floor_is_not_told() {
+    let told = connected().after_ms(0.0, client(100)).after_ms(9.0, server(100)).end();
+    assert!(told.waits.is_empty());
+}
+
+#[test]
+fn the_round_trip_to_who_answers_is_no_wait_of_its_own() {
+    let far = Story::new().handshake(0.02, 30.0).after_ms(0.0, client(100));
+    assert!(far.after_ms(35.0, server(100)).end().waits.is_empty());
+}
+
+#[test]
+fn an_ack_with_data_is_answered_by_the_program() {
+    let story = connected().after_ms(0.0, client(100)).after_ms(1.0, server(10));
+    let wait = only(story.after_ms(40.0, client(50)));
+    assert!(!wait.has_any(fact::OWN_DATA_BEFORE | fact::PURE_ACK));
+}
+
+#[test]
+fn data_that_left_before_the_peers_came_does_not_answer_it() {
+    let story = connected()
+        .after_ms(0.0, client(100))
+        .after_ms(40.0, server(0))
+        .after_ms(0.01, server(10))
+        // It acknowledges none of the ten bytes.
+        .after_ms(0.01, client(50).ack(0));
+    let told = story.end();
+    assert!(told.waits[1].is(fact::OWN_DATA_BEFORE | fact::PURE_ACK));
+}
+
+#[test]
+fn an_ack_with_fin_is_no_reaction_of_a_timer() {
+    let story = connected().after_ms(0.0, client(100)).after_ms(40.0, server(0).fin());
+    assert!(only(story.after_ms(0.02, client(50))).is(fact::ACK_FIN));
+}
+
+#[test]
+fn the_small_segment_before_a_full_sized_one_was_unacked_too() {
+    let story = connected()
+        .after_ms(0.0, client(100))
+        .after_ms(0.0, client(1460))
+        .after_ms(40.0, server(0))
+        .after_ms(0.02, client(50));
+    assert!(only(story).is(fact::UNACKED_SMALL));
+}
+
+#[test]
+fn after_full_sized_segments_alone_nothing_small_was_unacked() {
+    let story = connected().after_ms(0.0, client(1460)).after_ms(40.0, server(0));
+    assert!(!only(story.after_ms(0.02, client(50))).is(fact::UNACKED_SMALL));
+}
+
+#[test]
+fn an_ack_of_the_small_segment_alone_is_partial() {
+    let story = connected()
+        .after_ms(0.0, client(100))
+        .after_ms(0.0, client(1460))
+        .after_ms(40.0, server(0).ack(100))
+        .after_ms(0.02, client(50));
+    assert!(only(story).is(fact::PARTIAL_ACK | fact::PURE_ACK));
+}
+
+#[test]
+fn an_ack_that_leaves_data_unacked_only_makes_room() {
+    let story = connected()
+        .after_ms(0.0, client(1460))
+        .after_ms(0.0, client(1460))
+        .after_ms(40.0, server(0).ack(1460))
+        .after_ms(0.02, client(1460));
+    let wait = only(story);
+    assert!(wait.is(fact::ADVANCING_ACK) && !wait.is(fact::PURE_ACK));
+    assert_eq!(wait.ack.frame, 6);
+}
+
+#[test]
+fn a_segment_that_leaves_before_any_ack_shows_that_nothing_held_it() {
+    let wait = only(connected().after_ms(0.0, client(100)).after_ms(40.0, client(50)));
+    assert!(wait.is(fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND));
+    assert!(!wait.has_ack());
+}
+
+#[test]
+fn more_than_an_initial_window_in_flight_may_have_filled_the_congestion_window() {
+    for (segments, large) in [(9, false), (10, true)] {
+        let flight = connected().times(segments, |story| story.after_ms(0.0, client(1460)));
+        let story = flight.after_ms(40.0, server(0)).after_ms(0.02, client(50));
+        assert_eq!(only(story).is(fact::LARGE_FLIGHT), large);
+    }
+}
+
+#[test]
+fn a_closed_window_is_a_reason_to_wait() {
+    let story = connected()
+        .after_ms(0.0, client(100))
+        .after_ms(1.0, server(0).window(0))
+        .after_ms(40.0, server(0))
+        .after_ms(0.02, client(50));
+    assert!(only(story).is(fact::ZERO_WINDOW));
+}
+
+#[test]
+fn a_window_too_small_for_the_segment_is_a_reason_to_wait() {
+    let story = connected()
+        .after_ms(0.0, server(0).window(1))
+        .after_ms(0.0, client(100))
+        .after_ms(40.0, server(0))
+        .after_ms(0.02, client(50));
+    // 128 bytes, 100 of them taken.
+    assert!(only(story).is(fact::WINDOW_FULL));
+}
+
+#[test]
+fn bytes_missing_from_the_capture_leave_the_reason_open() {
+    let story = connected()
+        .after_ms(0.0, client(100))
+        .after_ms(40.0, server(0).ack(300))
+        .after_ms(0.02, client(50).seq(300));
+    assert!(only(story).is(fact::UNSEEN));
+}
+
+#[test]
+fn missing_bytes_that_are_sent_again_were_lost() {
+    let told = connected()
+        .after_ms(0.0, client(100).ip_id(1))
+        .after_ms(40.0, client(50).seq(200).ip_id(3))
+        .after_ms(20.0, client(100).seq(100).ip_id(4))
+        .end();
+    assert!(told.waits[0].is(fact::LOST_BEFORE));
+}
+
+#[test]
+fn new_data_after_a_retransmission_waited_for_its_recovery() {
+    let told = connected()
+        .after_ms(0.0, client(1460).ip_id(1))
+        .after_ms(200.0, client(1460).seq(0).ip_id(2))
+        .after_ms(30.0, server(0))
+        .after_ms(0.02, client(50).ip_id(3))
+        .end();
+    let facts: Vec<bool> = told.waits.iter().map(|wait| wait.is(fact::RECOVERY)).collect();
+    assert_eq!(facts, [false, true]);
+    assert!(told.waits[0].is(fact::RETRANSMITTED));
+}
+
+#[test]
+fn a_hold_is_seen_over_the_retransmission_of_the_small_segment() {
+    let told = connected()
+        .after_ms(0.0, client(100).ip_id(1))
+        .after_ms(30.0, client(100).seq(0).ip_id(2))
+        .after_ms(10.0, server(0))
+        .after_ms(0.02, client(50).ip_id(3))
+        .end();
+    let over = told.waits.iter().find(|wait| wait.is(fact::RESENT)).unwrap();
+    assert!(over.is(fact::PURE_ACK) && !over.is(fact::RECOVERY));
+    assert_eq!((over.from.frame, over.ack_ns()), (4, 40 * MS));
+}
+
+#[test]
+fn within_an_exchange_the_other_end_waited_too() {
+    assert!(held(client(50)).is(fact::IN_EXCHANGE));
+    let greeting = connected().after_ms(0.0, server(20)).after_ms(40.0, client(0));
+    assert!(!only(greeting.after_ms(1.0, server(20))).is(fact::IN_EXCHANGE));
+}
+
+#[test]
+fn data_long_after_the_ack_is_a_pause_of_the_program() {
+    let story = connected().after_ms(0.0, client(100)).after_ms(40.0, server(0));
+    let told = story.after_ms(30.0, client(50)).end();
+    assert!(told.wait().is(fact::OWN_PAUSE) && !told.wait().is_freed());
+    let pauses: Vec<_> = told.half(Side::Client).rarest().pauses.iter().collect();
+    assert_eq!((pauses.len(), pauses[0].count), (1, 1));
+}
+
+#[test]
+fn a_release_late_by_the_paths_jitter_is_still_the_acks_doing() {
+    let far = Story::new().handshake(30.0, 0.02);
+    let story = far.after_ms(0.0, client(100)).after_ms(40.0, server(0));
+    assert!(story.after_ms(38.0, client(50)).end().wait().is_freed());
+}
+
+#[test]
+fn seen_from_afar_a_segment_that_left_before_the_ack_came_contradicts_nagle() {
+    // Captured at the server, 30 ms away from the client: an ACK needs 15 ms to reach it.
+    let told = Story::new()
+        .handshake(30.0, 0.02)
+        .after_ms(0.0, client(100))
+        .after_ms(1.0, server(0))
+        .after_ms(5.0, client(50))
+        .end();
+    assert_eq!(told.half(Side::Client).contradictions(), 1);
+}
+
+#[test]
+fn what_passes_nagle_anyway_does_not_contradict_it() {
+    let after = [client(50).fin(), client(50).urg(), client(1460)];
+    for next in after {
+        let told = connected().after_ms(0.0, client(100)).after_ms(1.0, next).end();
+        assert_eq!(told.half(Side::Client).contradictions(), 0);
+    }
+    // A tail-loss probe.
+    let told = connected().after_ms(0.0, client(100)).after_ms(203.0, client(50)).end();
+    assert_eq!(told.half(Side::Client).contradictions(), 0);
+}
+
+#[test]
+fn a_small_segment_behind_full_sized_ones_shows_minshalls_variant() {
+    let told = connected().after_ms(0.0, client(1460)).after_ms(0.1, client(50)).end();
+    assert_eq!(told.half(Side::Client).rarest().tail, (4, 5));
+    let small_first = connected().after_ms(0.0, client(50)).after_ms(0.1, client(1460));
+    let told = small_first.after_ms(0.1, client(50)).end();
+    assert_eq!(told.half(Side::Client).rarest().tail, (0, 0));
+}

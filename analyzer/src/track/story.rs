@@ -1,0 +1,222 @@
+//! Stories for tests: a connection told segment by segment, one line each, with relative times, as
+//! packetdrill does. No file, no thread.
+//!
+//! ```ignore
+//! let told = Story::new()
+//!     .handshake(0.02, 1.0)
+//!     .after_ms(5.0, client(100))
+//!     .after_ms(40.0, server(0))
+//!     .after_ms(0.02, client(50))
+//!     .end();
+//! assert_eq!(told.wait().ack_ns(), 40_000_000);
+//! ```
+
+use crate::decode::{ACK, FIN, Header, Options, RST, SYN, URG};
+use crate::track::clock::FINE_NS;
+use crate::track::wait::{Wait, Waits};
+use crate::track::{
+    Connection, Endpoint, Ends, Exchange, Exchanged, Half, Lengths, Mark, Side, Sinks,
+};
+
+/// Waits from here on are told.
+pub const MIN_WAIT_NS: i64 = 10_000_000;
+/// First sequence numbers of client and server: the client's wrap after 50 bytes.
+const FIRST_SEQ: [u32; 2] = [u32::MAX - 50, 9_000];
+/// MSS 1460, window scale 7: no timestamps, so that the effective MSS is 1460.
+const SYN_OPTIONS: [u8; 8] = [2, 4, 5, 180, 1, 3, 3, 7];
+
+/// A segment of the story: it follows what its sender has sent and acknowledges all that the peer has
+/// sent, but where the story says otherwise.
+#[derive(Debug, Clone, Copy)]
+pub struct Segment {
+    by: Side,
+    len: u32,
+    flags: u8,
+    window: u16,
+    ip_id: u16,
+    options: Options,
+    /// Stream offsets: of its first byte, and up to which it acknowledges the peer's bytes.
+    seq: Option<i64>,
+    ack: Option<i64>,
+}
+
+/// So many bytes from the client; none are a pure ACK.
+pub fn client(len: u32) -> Segment {
+    Segment::new(Side::Client, len)
+}
+
+/// So many bytes from the server; none are a pure ACK.
+pub fn server(len: u32) -> Segment {
+    Segment::new(Side::Server, len)
+}
+
+impl Segment {
+    fn new(by: Side, len: u32) -> Self {
+        let options = Options::default();
+        Self { by, len, flags: ACK, window: 512, ip_id: 0, options, seq: None, ack: None }
+    }
+
+    /// Its first byte has this offset in the stream; 0 follows the SYN.
+    pub fn seq(self, offset: i64) -> Self {
+        Self { seq: Some(offset), ..self }
+    }
+
+    /// It acknowledges so many bytes of the peer's stream.
+    pub fn ack(self, bytes: i64) -> Self {
+        Self { ack: Some(bytes), ..self }
+    }
+
+    /// As on the wire, not scaled.
+    pub fn window(self, window: u16) -> Self {
+        Self { window, ..self }
+    }
+
+    pub fn ip_id(self, ip_id: u16) -> Self {
+        Self { ip_id, ..self }
+    }
+
+    /// It carries timestamps.
+    pub fn tsval(self, tsval: u32) -> Self {
+        let [t0, t1, t2, t3] = tsval.to_be_bytes();
+        self.options(&[1, 1, 8, 10, t0, t1, t2, t3, 0, 0, 0, 0])
+    }
+
+    /// Options as on the wire.
+    pub fn options(self, bytes: &[u8]) -> Self {
+        Self { options: Options::read(bytes, false), ..self }
+    }
+
+    pub fn fin(self) -> Self {
+        self.with(FIN)
+    }
+
+    pub fn rst(self) -> Self {
+        self.with(RST)
+    }
+
+    pub fn urg(self) -> Self {
+        self.with(URG)
+    }
+
+    /// A SYN, with ACK from the server.
+    pub fn syn(self) -> Self {
+        let flags = if self.by == Side::Client { SYN } else { SYN | ACK };
+        Self { flags, seq: Some(-1), ..self }.options(&SYN_OPTIONS)
+    }
+
+    fn with(self, flags: u8) -> Self {
+        Self { flags: self.flags | flags, ..self }
+    }
+}
+
+/// A connection as it goes on.
+pub struct Story {
+    connection: Connection,
+    waits: Waits,
+    exchanged: Exchanged,
+    now: Mark,
+    /// Stream offsets after the last byte of client and server.
+    sent: [i64; 2],
+}
+
+/// What the capture has shown at its end.
+pub struct Told {
+    pub connection: Connection,
+    /// In the order of their ends.
+    pub waits: Vec<Wait>,
+    pub exchanges: Vec<Exchange>,
+}
+
+impl Story {
+    /// Nothing was captured yet; it is one second after the epoch.
+    pub fn new() -> Self {
+        Self::between([10, 0, 0, 1], [10, 0, 0, 2])
+    }
+
+    /// As `new`, between these IPv4 addresses.
+    pub fn between(client: [u8; 4], server: [u8; 4]) -> Self {
+        let [client, server] = [(client, 40_000), (server, 80)]
+            .map(|(addr, port)| Endpoint { addr: addr.into(), port });
+        Self {
+            connection: Connection::new(0, Ends { client, server }),
+            waits: Waits::default(),
+            exchanged: Exchanged::new(true),
+            now: Mark { time_ns: 1_000_000_000, frame: 0 },
+            sent: [0; 2],
+        }
+    }
+
+    /// The handshake, captured where the round trips to client and server are so long.
+    pub fn handshake(self, client_ms: f64, server_ms: f64) -> Self {
+        self.after_ms(0.0, client(0).syn())
+            .after_ms(server_ms, server(0).syn())
+            .after_ms(client_ms, client(0))
+    }
+
+    /// So much after the last segment this one is captured.
+    pub fn after_ms(mut self, ms: f64, segment: Segment) -> Self {
+        self.now.time_ns += (ms * 1e6).round() as i64;
+        self.now.frame += 1;
+        let by = segment.by as usize;
+        let begin = segment.seq.unwrap_or(self.sent[by]);
+        let header = self.header(&segment, begin);
+        let fin = i64::from(header.has(FIN));
+        self.sent[by] = self.sent[by].max(begin + i64::from(segment.len) + fin);
+        let Self { connection, waits, exchanged, now, .. } = &mut self;
+        let mut sinks = sinks(waits, exchanged);
+        connection.take(segment.by, &header, *now, &mut sinks);
+        self
+    }
+
+    fn header(&self, segment: &Segment, begin: i64) -> Header {
+        let by = segment.by as usize;
+        let number = |side: usize, offset: i64| FIRST_SEQ[side].wrapping_add(offset as u32);
+        Header {
+            seq: number(by, begin),
+            ack: number(1 - by, segment.ack.unwrap_or(self.sent[1 - by])),
+            len: segment.len,
+            window: segment.window,
+            ip_id: segment.ip_id,
+            options: segment.options,
+            flags: segment.flags,
+        }
+    }
+
+    /// The same so many times.
+    pub fn times(self, count: u32, part: impl Fn(Self) -> Self) -> Self {
+        (0..count).fold(self, |story, _| part(story))
+    }
+
+    /// One direction, as it is by now.
+    pub fn half(&self, side: Side) -> &Half {
+        self.connection.half(side)
+    }
+
+    /// The capture ends.
+    pub fn end(mut self) -> Told {
+        let Self { connection, waits, exchanged, .. } = &mut self;
+        connection.finish(&mut sinks(waits, exchanged));
+        waits.end();
+        Told {
+            waits: self.waits.kept.of(0).clone(),
+            exchanges: self.exchanged.all.unwrap().rows,
+            connection: self.connection,
+        }
+    }
+}
+
+fn sinks<'a>(waits: &'a mut Waits, exchanged: &'a mut Exchanged) -> Sinks<'a> {
+    Sinks { waits, exchanged, lengths: Lengths::listing(MIN_WAIT_NS), clock_ns: FINE_NS }
+}
+
+impl Told {
+    pub fn half(&self, side: Side) -> &Half {
+        self.connection.half(side)
+    }
+
+    /// The only wait.
+    pub fn wait(&self) -> &Wait {
+        assert_eq!(self.waits.len(), 1, "{:#?}", self.waits);
+        &self.waits[0]
+    }
+}
