@@ -1,7 +1,8 @@
 //! Connections in which jitter may hide holds: what cannot be told must not be called clean.
 
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::judged::{JudgedHalf, Nagle};
+use crate::judge::judged::JudgedHalf;
+use crate::judge::nodelay::Nagle;
 use crate::judge::thresholds::{BLURRED_RELEASES, BLURRED_RTT_NS};
 use crate::track::wait::fact;
 use crate::track::{SHORTEST_DELAYED_ACK_NS, Side};
@@ -10,7 +11,7 @@ use crate::track::{SHORTEST_DELAYED_ACK_NS, Side};
 /// a round trip, but not as evenly as a kernel answers on a steady path.
 pub fn hides_holds(halves: &[JudgedHalf; 2], side: Side, findings: Findings<'_>) -> bool {
     let sender = &halves[side as usize];
-    let rtt_ns = sender.detail().releases.center_ns;
+    let rtt_ns = sender.detail().releases.band.center_ns;
     let open = sender.nagle == Nagle::Unknown && rtt_ns >= BLURRED_RTT_NS;
     if !open || findings.stalls().next().is_some() {
         return false;

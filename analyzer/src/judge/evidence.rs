@@ -122,8 +122,8 @@ impl Reason<'_> {
         duration(out, " follows the ACK by ", wait.release_ns());
         text(out, "; the round trip to the ");
         text(out, wait.by.name());
-        duration(out, " is ", releases.center_ns);
-        duration(out, " (tolerance ", releases.tolerance_ns);
+        duration(out, " is ", releases.band.center_ns);
+        duration(out, " (tolerance ", releases.band.tolerance_ns);
         text(out, ")");
     }
 }

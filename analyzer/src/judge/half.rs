@@ -2,7 +2,8 @@
 
 use crate::judge::causes::Cause;
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::judged::{Detail, JudgedHalf, Nagle};
+use crate::judge::judged::{Detail, JudgedHalf};
+use crate::judge::nodelay::Nagle;
 use crate::judge::nodelay::nagle;
 use crate::judge::releases::Releases;
 use crate::judge::timers::Timer;

@@ -1,58 +1,13 @@
 //! What a scan says: of a wait, of an end, of a connection.
 
+use crate::judge::nodelay::Nagle;
 use crate::judge::releases::Releases;
 use crate::judge::thresholds::CAPTURE_POINT_ONE_OF;
 use crate::judge::timers::Timer;
 use crate::judge::variant::Variant;
 use crate::track::wait::Wait;
 use crate::track::{Connection, Endpoint, Half, Side};
-use serde::Serialize;
-use std::ops::AddAssign;
 use std::sync::LazyLock;
-
-/// Was Nagle's algorithm at work in a direction?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Nagle {
-    On,
-    Off,
-    Unknown,
-}
-
-impl Nagle {
-    pub const NAMES: [&'static str; 3] = ["on", "off", "unknown"];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
-
-/// Connections by the verdict on Nagle's algorithm on one side.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
-pub struct NagleTotals {
-    pub on: u32,
-    pub off: u32,
-    pub unknown: u32,
-}
-
-impl NagleTotals {
-    /// Of one connection.
-    pub fn of(nagle: Nagle) -> Self {
-        let one = |judged| u32::from(nagle == judged);
-        Self { on: one(Nagle::On), off: one(Nagle::Off), unknown: one(Nagle::Unknown) }
-    }
-
-    pub fn connections(&self) -> u32 {
-        self.on + self.off + self.unknown
-    }
-}
-
-impl AddAssign for NagleTotals {
-    fn add_assign(&mut self, more: Self) {
-        self.on += more.on;
-        self.off += more.off;
-        self.unknown += more.unknown;
-    }
-}
 
 /// Where the capture was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

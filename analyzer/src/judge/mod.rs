@@ -9,7 +9,7 @@ pub mod findings;
 mod half;
 pub mod judged;
 pub mod median;
-mod nodelay;
+pub mod nodelay;
 mod pace;
 pub mod releases;
 mod resent;

@@ -3,11 +3,56 @@
 
 use crate::judge::confidence::Confidence;
 use crate::judge::findings::Findings;
-use crate::judge::judged::Nagle;
 use crate::judge::releases::Releases;
 use crate::judge::thresholds::{CHANCE_AMONG_OTHERS, CONTRADICTED, NEIGHBOURS, QUIET_NEIGHBOURS};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Half, Side};
+use serde::Serialize;
+use std::ops::AddAssign;
+
+/// Was Nagle's algorithm at work in a direction?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nagle {
+    On,
+    Off,
+    Unknown,
+}
+
+impl Nagle {
+    pub const NAMES: [&'static str; 3] = ["on", "off", "unknown"];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// Connections by the verdict on Nagle's algorithm on one side.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct NagleTotals {
+    pub on: u32,
+    pub off: u32,
+    pub unknown: u32,
+}
+
+impl NagleTotals {
+    /// Of one connection.
+    pub fn of(nagle: Nagle) -> Self {
+        let one = |judged| u32::from(nagle == judged);
+        Self { on: one(Nagle::On), off: one(Nagle::Off), unknown: one(Nagle::Unknown) }
+    }
+
+    pub fn connections(&self) -> u32 {
+        self.on + self.off + self.unknown
+    }
+}
+
+impl AddAssign for NagleTotals {
+    fn add_assign(&mut self, more: Self) {
+        self.on += more.on;
+        self.off += more.off;
+        self.unknown += more.unknown;
+    }
+}
 
 pub fn nagle(half: &Half, side: Side, findings: Findings<'_>) -> (Nagle, (u64, u64)) {
     let stalls = || {

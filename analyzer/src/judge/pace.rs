@@ -46,11 +46,12 @@ impl Pace {
         let mut pace = Self { is_partial: long.is_partial, ..Self::default() };
         long.iter().for_each(|pause| pace.add(pause));
         let own = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
-        let is_pause =
-            |wait: &&Wait| !releases.is_locked(wait) && wait.release_ns() > releases.center_ns;
+        let is_pause = |wait: &&Wait| {
+            !releases.follows_ack(wait) && wait.release_ns() > releases.band.center_ns
+        };
         own().filter(is_pause).for_each(|wait| pace.add(&Pause::new(wait)));
         if !pace.pauses.is_empty() {
-            own().filter(|wait| releases.is_locked(wait)).for_each(|wait| pace.compare(wait));
+            own().filter(|wait| releases.follows_ack(wait)).for_each(|wait| pace.compare(wait));
         }
         pace
     }
@@ -111,6 +112,7 @@ impl Pace {
 mod tests {
     use super::*;
     use crate::track::Mark;
+    use crate::track::band::Band;
     use crate::track::wait::fact;
 
     fn wait(ack_ns: i64, to_ns: i64) -> Wait {
@@ -138,7 +140,8 @@ mod tests {
     /// Most releases are prompt; two are late, on a loaded machine, and equally so by chance.
     #[test]
     fn a_pause_does_not_explain_what_was_sent_before_its_end() {
-        let releases = Releases { center_ns: 40_000, tolerance_ns: 500_000, ..Releases::default() };
+        let band = Band { center_ns: 40_000, tolerance_ns: 500_000 };
+        let releases = Releases { band, ..Releases::default() };
         let held = |ack_ns: i64, release_ns: i64| Wait {
             facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK,
             ..wait(ack_ns, ack_ns + release_ns)

@@ -6,12 +6,13 @@
 
 use crate::judge::median;
 use crate::judge::thresholds::{
-    CORE_NS, EARLY_NS, JITTERS, PEAK_OVER_CHANCE, RESOLUTION_NS, ROUND_TRIP_SAMPLES,
-    SECURE_OVER_NEAR, SECURE_RELEASES,
+    CORE_NS, EARLY_NS, PEAK_OVER_CHANCE, RESOLUTION_NS, ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR,
+    SECURE_RELEASES,
 };
-use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
+use crate::track::band::Band;
+use crate::track::thresholds::{JITTERS, LONGEST_DELAYED_ACK_NS};
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, NEAR, Side, known, tolerance_ns};
+use crate::track::{Connection, Half, Side, known};
 
 /// What forbids a hold.
 const EXCLUDED: u32 = fact::FIN
@@ -26,11 +27,10 @@ const EXCLUDED: u32 = fact::FIN
 /// What is known of the releases of one direction.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Releases {
-    /// Round trip between the capture point and the sender, in ns, as far as known.
-    pub center_ns: i64,
-    /// Was it measured apart from the releases themselves?
+    /// Where releases are expected.
+    pub band: Band,
+    /// Was its round trip measured apart from the releases themselves?
     pub measured: bool,
-    pub tolerance_ns: i64,
     /// How much sooner than the round trip a release may be: no ACK is answered before it arrives,
     /// but the shortest round trip measured may not be the shortest there is.
     pub early_ns: i64,
@@ -85,16 +85,15 @@ impl Releases {
     /// Where the releases should lie, and how far off they may be.
     fn around(half: &Half, shortest_ns: Option<i64>, clock_ns: i64) -> Self {
         let center_ns = known(half.path_ns(shortest_ns.unwrap_or(i64::MAX)));
-        let tolerance_ns = tolerance_ns(center_ns, half.jitter_ns()) + clock_ns;
+        let band = Band::new(center_ns, half.jitter_ns(), clock_ns);
         let measured = half.is_path_measured();
         let early_ns = EARLY_NS + JITTERS * half.jitter_ns() + clock_ns;
         Self {
-            center_ns,
+            band,
             measured,
-            tolerance_ns,
             early_ns: match measured && half.rtt_samples >= ROUND_TRIP_SAMPLES {
-                true => early_ns.min(tolerance_ns),
-                false => tolerance_ns,
+                true => early_ns.min(band.tolerance_ns),
+                false => band.tolerance_ns,
             },
             clock_ns,
             ..Self::default()
@@ -102,9 +101,8 @@ impl Releases {
     }
 
     fn count(&mut self, wait: &Wait) {
-        let off = wait.release_ns() - self.center_ns;
-        if !(-self.early_ns..=self.tolerance_ns).contains(&off) {
-            self.near += u32::from(off.abs() <= (1 + NEAR) * self.tolerance_ns);
+        if !self.is_in_band(wait) {
+            self.near += u32::from(self.band.is_near(wait.release_ns()));
             return;
         }
         if wait.is(fact::SMALL) && !self.is_candidate(wait) {
@@ -120,11 +118,11 @@ impl Releases {
     }
 
     fn median_distance<'a>(&self, freed: impl Iterator<Item = &'a Wait>) -> i64 {
-        let distance = |wait: &Wait| (wait.release_ns() - self.center_ns).abs();
+        let distance = |wait: &Wait| self.band.off_ns(wait.release_ns()).abs();
         let mut distances: Vec<i64> = freed
             .filter(|wait| self.is_candidate(wait))
             .map(distance)
-            .filter(|&off| off <= self.tolerance_ns)
+            .filter(|&off| off <= self.band.tolerance_ns)
             .collect();
         median::upper(&mut distances).unwrap_or(0)
     }
@@ -137,21 +135,27 @@ impl Releases {
         if in_band == 0 || self.full_sized > in_band {
             return false;
         }
-        let core_ns = (2 * self.spread_ns).clamp(CORE_NS, self.tolerance_ns);
-        let near_ns = NEAR * self.tolerance_ns;
-        let by_chance = f64::from(self.near) * (2 * core_ns) as f64 / near_ns as f64;
+        let core_ns = (2 * self.spread_ns).clamp(CORE_NS, self.band.tolerance_ns);
+        let by_chance = f64::from(self.near) * (2 * core_ns) as f64 / self.band.near_ns() as f64;
         f64::from(in_band) > PEAK_OVER_CHANCE * by_chance
     }
 
     pub fn holds(&self, wait: &Wait) -> bool {
         let window_open = !wait.is(fact::LARGE_FLIGHT) || self.stops_before_small();
-        self.peaks && window_open && self.is_candidate(wait) && self.is_locked(wait)
+        self.peaks && window_open && self.is_candidate(wait) && self.follows_ack(wait)
     }
 
-    /// Does the segment follow the ACK by the round trip to the sender?
-    pub fn is_locked(&self, wait: &Wait) -> bool {
-        let late = if self.is_secure() { 1 + NEAR } else { 1 } * self.tolerance_ns;
-        (-self.early_ns..=late).contains(&(wait.release_ns() - self.center_ns))
+    fn is_in_band(&self, wait: &Wait) -> bool {
+        let off_ns = self.band.off_ns(wait.release_ns());
+        (-self.early_ns..=self.band.tolerance_ns).contains(&off_ns)
+    }
+
+    /// Does the segment follow the ACK by the round trip to the sender? Where Nagle's algorithm is at
+    /// work beyond doubt, a late one does, too.
+    pub fn follows_ack(&self, wait: &Wait) -> bool {
+        let off_ns = self.band.off_ns(wait.release_ns());
+        let late = off_ns > 0 && self.is_secure() && self.band.is_near(wait.release_ns());
+        late || self.is_in_band(wait)
     }
 
     /// A full congestion window stops a sender anywhere in its stream; only Nagle's algorithm stops
@@ -169,7 +173,7 @@ impl Releases {
 
     /// How likely a release this close to the ACK is for an application that knows nothing of it.
     pub fn chance(&self, wait: &Wait) -> f64 {
-        let off = (wait.release_ns() - self.center_ns).abs().max(RESOLUTION_NS + self.clock_ns);
+        let off = self.band.off_ns(wait.release_ns()).abs().max(RESOLUTION_NS + self.clock_ns);
         (2.0 * off as f64 / wait.wait_ns().max(1) as f64).min(1.0)
     }
 }
@@ -186,7 +190,7 @@ mod tests {
     #[test]
     fn releases_spread_around_the_ack_are_no_peak() {
         let spread = Releases {
-            tolerance_ns: 2_000_000,
+            band: Band { center_ns: 0, tolerance_ns: 2_000_000 },
             spread_ns: 1_000_000,
             in_band: 8,
             near: 24,

@@ -11,11 +11,6 @@ pub const EARLY_NS: i64 = 200_000;
 /// Leans: larger allows early releases on more paths.
 pub const ROUND_TRIP_SAMPLES: u16 = 3;
 
-/// Mean deviations that a release may be off: RFC 6298 allows four for a retransmission timer, which
-/// has to be safe; three cover 98 % of a normal distribution.
-/// Leans: larger finds more on jittery paths, and takes more program writes for holds.
-pub const JITTERS: i64 = 3;
-
 /// Releases in the band, and how many times more than beside it, from which Nagle's algorithm is at
 /// work beyond doubt: then a release in the neighbourhood is a late one.
 /// Leans: larger loses late releases of a loaded host.

@@ -7,7 +7,7 @@
 
 use crate::judge::confidence::Confidence;
 use crate::judge::findings::Findings;
-use crate::judge::judged::Nagle;
+use crate::judge::nodelay::Nagle;
 use crate::track::wait::fact;
 use crate::track::{Half, Side};
 

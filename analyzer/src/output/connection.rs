@@ -3,7 +3,8 @@
 //! Captures hold millions of connections, so what is nothing or not known of one is left out.
 
 use super::values::{address, duration, flag, integer, name};
-use crate::judge::judged::{Detail, JudgedConnection, JudgedHalf, Nagle};
+use crate::judge::judged::{Detail, JudgedConnection, JudgedHalf};
+use crate::judge::nodelay::Nagle;
 use crate::judge::timers::Timer;
 use crate::judge::variant::Variant;
 use crate::track::Side;

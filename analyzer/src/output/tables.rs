@@ -5,7 +5,8 @@
 use crate::judge::causes::Cause;
 use crate::judge::confidence::Confidence;
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::judged::{CapturePoint, JudgedConnection, Nagle};
+use crate::judge::judged::{CapturePoint, JudgedConnection};
+use crate::judge::nodelay::Nagle;
 use crate::judge::variant::Variant;
 use crate::output::column::{
     Column, Halves, Table, categories, durations, floats, integers, maybe, sides, texts, times,

@@ -3,7 +3,8 @@
 use crate::judge::causes::Cause;
 use crate::judge::confidence::Confidence;
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::judged::{JudgedConnection, Nagle};
+use crate::judge::judged::JudgedConnection;
+use crate::judge::nodelay::Nagle;
 use crate::judge::timers::Timer;
 use crate::result::pieces::{PieceCounter, Pieces};
 use crate::result::scan::Scan;

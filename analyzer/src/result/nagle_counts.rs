@@ -1,6 +1,7 @@
 //! Is `TCP_NODELAY` in effect? What the connections of one party show.
 
-use crate::judge::judged::{JudgedConnection, NagleTotals};
+use crate::judge::judged::JudgedConnection;
+use crate::judge::nodelay::NagleTotals;
 use crate::judge::variant::Variant;
 use crate::result::scan::Scan;
 use crate::result::summary::first_by_key;

@@ -2,7 +2,8 @@
 
 use crate::judge::evidence::ms;
 use crate::judge::findings::Findings;
-use crate::judge::judged::{JudgedConnection, NagleTotals};
+use crate::judge::judged::JudgedConnection;
+use crate::judge::nodelay::NagleTotals;
 use crate::result::scan::Scan;
 use crate::track::{Endpoint, Latency, ServerLatency, Side, Suspect};
 use serde::Serialize;

@@ -79,7 +79,7 @@ fn clearness(
     finding: Finding<'_>,
 ) -> (std::cmp::Reverse<Confidence>, i64, u64) {
     let releases = &judged.half(finding.wait.by).detail().releases;
-    let off_ns = (finding.wait.release_ns() - releases.center_ns).abs();
+    let off_ns = (finding.wait.release_ns() - releases.band.center_ns).abs();
     (std::cmp::Reverse(finding.confidence()), off_ns, finding.wait.to.frame)
 }
 

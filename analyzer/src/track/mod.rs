@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 pub mod allocations;
+pub mod band;
 pub mod batch;
 mod by_block;
 pub mod clock;
@@ -31,7 +32,7 @@ pub use exchange::exchanged::{Exchanged, ServerLatency, Suspect};
 pub use exchange::latency::Latency;
 pub use half::pauses::{Pause, Pauses};
 pub use half::rare::Rarest;
-pub use half::{Half, NEAR, known, tolerance_ns};
+pub use half::{Half, known};
 pub use table::key::{KeyV4, KeyV6, Lookup};
 pub use table::{Endpoint, Ends, Table};
 pub use thresholds::{NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS};

@@ -38,6 +38,7 @@ pub struct Segment {
     /// Stream offsets: of its first byte, and up to which it acknowledges the peer's bytes.
     seq: Option<i64>,
     ack: Option<i64>,
+    again: bool,
 }
 
 /// So many bytes from the client; none are a pure ACK.
@@ -53,12 +54,27 @@ pub fn server(len: u32) -> Segment {
 impl Segment {
     fn new(by: Side, len: u32) -> Self {
         let options = Options::default();
-        Self { by, len, flags: ACK, window: 512, ip_id: 0, options, seq: None, ack: None }
+        Self {
+            by,
+            len,
+            flags: ACK,
+            window: 512,
+            ip_id: 0,
+            options,
+            seq: None,
+            ack: None,
+            again: false,
+        }
     }
 
     /// Its first byte has this offset in the stream; 0 follows the SYN.
     pub fn seq(self, offset: i64) -> Self {
         Self { seq: Some(offset), ..self }
+    }
+
+    /// The last bytes that its sender has sent, once more.
+    pub fn again(self) -> Self {
+        Self { again: true, ..self }
     }
 
     /// It acknowledges so many bytes of the peer's stream.
@@ -101,7 +117,7 @@ impl Segment {
     /// A SYN, with ACK from the server.
     pub fn syn(self) -> Self {
         let flags = if self.by == Side::Client { SYN } else { SYN | ACK };
-        Self { flags, seq: Some(-1), ..self }.options(&SYN_OPTIONS)
+        Self { flags, seq: Some(-1), window: u16::MAX, ..self }.options(&SYN_OPTIONS)
     }
 
     fn with(self, flags: u8) -> Self {
@@ -158,7 +174,8 @@ impl Story {
         self.now.time_ns += (ms * 1e6).round() as i64;
         self.now.frame += 1;
         let by = segment.by as usize;
-        let begin = segment.seq.unwrap_or(self.sent[by]);
+        let back = if segment.again { i64::from(segment.len) } else { 0 };
+        let begin = segment.seq.unwrap_or(self.sent[by] - back);
         let header = self.header(&segment, begin);
         let fin = i64::from(header.has(FIN));
         self.sent[by] = self.sent[by].max(begin + i64::from(segment.len) + fin);

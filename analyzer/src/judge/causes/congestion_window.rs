@@ -27,7 +27,7 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     let full_sized = !wait.is(fact::UNACKED_SMALL);
     let freed = wait.has_ack()
         && (wait.is(fact::LARGE_FLIGHT) || (wait.is(fact::ADVANCING_ACK) && full_sized))
-        && direction.releases.is_locked(wait);
+        && direction.releases.follows_ack(wait);
     wait.is(fact::OWN_DATA_BEFORE) && (freed || is_outrun(wait, direction))
 }
 
@@ -40,5 +40,5 @@ fn is_outrun(wait: &Wait, direction: &Direction) -> bool {
     stream
         && direction.receiver_seen
         && releases.measured
-        && since_ns < releases.center_ns - releases.early_ns
+        && since_ns < releases.band.center_ns - releases.early_ns
 }

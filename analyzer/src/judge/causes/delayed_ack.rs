@@ -28,6 +28,6 @@ fn is_released(wait: &Wait, direction: &Direction) -> bool {
     wait.has_ack()
         && wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK)
         && !wait.is(fact::SMALL)
-        && direction.releases.is_locked(wait)
+        && direction.releases.follows_ack(wait)
         && nagle_delack::is_delayed(wait, direction)
 }

@@ -31,7 +31,7 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
 
 /// New data so long after unacknowledged data is a tail-loss probe: the data or its ACK was lost.
 fn is_probe(wait: &Wait, direction: &Direction) -> bool {
-    let freed = wait.has_ack() && direction.releases.is_locked(wait);
+    let freed = wait.has_ack() && direction.releases.follows_ack(wait);
     let unacked = wait.is(fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND) && direction.receiver_seen;
     unacked && !freed && wait.wait_ns() >= PROBE_NS
 }

@@ -2,6 +2,7 @@
 
 use super::{Cause, Direction, RULES, explain};
 use crate::judge::releases::Releases;
+use crate::track::band::Band;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};
 
@@ -25,9 +26,8 @@ fn held() -> Wait {
 
 fn direction() -> Direction {
     let releases = Releases {
-        center_ns: 20_000,
+        band: Band { center_ns: 20_000, tolerance_ns: 500_000 },
         measured: true,
-        tolerance_ns: 500_000,
         in_band: 9,
         peaks: true,
         ..Releases::default()
@@ -141,7 +141,8 @@ fn nothing_else_is_explained() {
 
 #[test]
 fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have_freed() {
-    let releases = Releases { center_ns: 26_000_000, early_ns: 300_000, ..direction().releases };
+    let band = Band { center_ns: 26_000_000, ..direction().releases.band };
+    let releases = Releases { band, early_ns: 300_000, ..direction().releases };
     let afar = Direction { releases, ..direction() };
     let stream = Wait {
         facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::LARGE_FLIGHT,

@@ -13,7 +13,7 @@ mod syn;
 mod tests;
 
 pub use asked::Asked;
-pub use path::{Ending, NEAR, tolerance_ns};
+pub use path::Ending;
 pub use syn::MSS_CUT;
 
 use crate::decode::Header;
@@ -21,6 +21,7 @@ use crate::decode::seq;
 use crate::track::half::rare::{Rare, Rarest};
 use crate::track::half::state::State;
 use crate::track::prefetch::prefetch;
+use crate::track::thresholds::MAX_TOLERANCE_NS;
 use crate::track::{Mark, NETWORK_RTT_NS};
 use std::cmp::Ordering;
 use std::mem::offset_of;
@@ -105,9 +106,6 @@ const _: () = assert!(offset_of!(Half, offset) == 64, "the second cache line");
 
 /// From so many packets on, more than an initial window is in flight (RFC 6928: ten segments).
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
-/// A round trip this much above the shortest one is not jitter of the path any more but a delayed
-/// ACK: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
-const JITTER_LIMIT_NS: i64 = 8_000_000;
 
 /// More bytes than this are not lost at once from a capture without a word: 64 MiB.
 const MAX_JUMP: i32 = 1 << 26;
@@ -266,7 +264,7 @@ impl Half {
     pub fn add_round_trip(&mut self, sample_ns: i64, pure: bool) {
         self.rtt_ns = self.rtt_ns.min(sample_ns);
         let over = sample_ns - self.rtt_ns;
-        if pure && over < JITTER_LIMIT_NS && self.rtt_samples < u16::MAX {
+        if pure && over < MAX_TOLERANCE_NS && self.rtt_samples < u16::MAX {
             self.rtt_over_us += (over / 1000) as u32;
             self.rtt_samples += 1;
         }

@@ -1,23 +1,13 @@
 //! How long the path to a host is, and how exactly that is known: what is needed to tell what an ACK freed.
 
-use crate::track::NETWORK_RTT_NS;
+use crate::track::band::Band;
 use crate::track::half::Half;
 use crate::track::half::pauses::Pause;
 use crate::track::wait::Wait;
 
-/// At the sender's own capture point only the kernel lies between ACK and release: 3-140 us
-/// measured on Linux 6.18, idle and overloaded. 0.5 ms leaves room for slower machines, and is
-/// short enough to tell an application that wakes up 0.2-4 ms after the ACK.
-const LOCAL_TOLERANCE_NS: i64 = 500_000;
-/// What scheduling on two hosts adds to the path's own jitter.
-const NETWORK_TOLERANCE_NS: i64 = 2_000_000;
-/// Beyond this, 'the path's jitter' would explain anything.
-const MAX_TOLERANCE_NS: i64 = 8_000_000;
-/// The neighbourhood in which releases that were *not* locked to the ACK are counted, as a
-/// multiple of the tolerance.
-pub const NEAR: i64 = 3;
-/// So many waits of a direction are kept that may be holds on a path of which nothing is known: the rhythm
-/// of a program looks like them.
+/// So many waits of a direction are kept that may be holds on a path of which nothing is known. A
+/// program's rhythm looks like them, and memory must not follow it.
+/// Leans: larger finds more holds of long captures without a handshake, for 48 bytes each.
 const MOST_UNKNOWN: u8 = 64;
 
 /// What may have ended a wait during which a pure ACK came.
@@ -31,14 +21,6 @@ pub enum Ending {
     Either,
 }
 
-/// How far from the round trip data may be that an ACK released, at both ends of a path with such a jitter.
-pub fn tolerance_ns(rtt_ns: i64, jitter_ns: i64) -> i64 {
-    match rtt_ns {
-        ..NETWORK_RTT_NS => LOCAL_TOLERANCE_NS,
-        _ => (NETWORK_TOLERANCE_NS + 3 * jitter_ns).min(MAX_TOLERANCE_NS),
-    }
-}
-
 impl Half {
     /// What may have ended this wait of the host's own, as far as the path is known by now; the clock ticks
     /// every `clock_ns`. A round trip only becomes shorter, so the program's doing stays that.
@@ -49,9 +31,7 @@ impl Half {
             *shortest_ns = wait.release_ns().max(0).min(*shortest_ns);
         }
         let path_ns = self.path_ns(self.rarest().shortest_release_ns);
-        // Whatever jitter is still to be seen.
-        let tolerance_ns = tolerance_ns(path_ns, MAX_TOLERANCE_NS) + clock_ns;
-        if wait.release_ns() - path_ns > (1 + NEAR) * tolerance_ns {
+        if Band::widest(path_ns, clock_ns).is_before(wait.release_ns()) {
             Ending::Program
         } else if self.rtt_ns != i64::MAX {
             Ending::Ack
@@ -80,19 +60,5 @@ impl Half {
             true => self.rtt_ns,
             false => self.rtt_ns.min(shortest_release_ns),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tolerance_follows_the_path_not_a_share_of_the_round_trip() {
-        assert_eq!(tolerance_ns(20_000, 5_000_000), LOCAL_TOLERANCE_NS);
-        assert_eq!(tolerance_ns(1_900_000, 0), 2_000_000);
-        assert_eq!(tolerance_ns(88_000_000, 100_000), 2_300_000);
-        assert_eq!(tolerance_ns(88_000_000, 1_500_000), 6_500_000);
-        assert_eq!(tolerance_ns(88_000_000, 7_000_000), MAX_TOLERANCE_NS);
     }
 }
