@@ -7,10 +7,10 @@ PCAP ?= captures/epoll-fd0.pcap
 PACKETS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check format accuracy readme page pictures notebooks bench clean
+.PHONY: help setup scan test check format accuracy thresholds readme page pictures notebooks bench clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.built ## Install everything into .venv, with an optimised build of the engine
 
@@ -35,6 +35,9 @@ format: $(VENV)/.developer ## Format all code
 
 accuracy: setup ## Compare what is found with what is true, on every labelled capture
 	@$(BIN)/python captures/lab/accuracy.py
+
+thresholds: setup ## Double and halve each threshold, and tell what that decides (half an hour)
+	@$(BIN)/python scripts/thresholds.py
 
 readme: setup ## Put the real output into the README, and write docs
 	$(BIN)/python scripts/readme.py
