@@ -4,14 +4,13 @@ use crate::judge::causes::Cause;
 use crate::judge::findings::Ruling;
 use crate::judge::judge;
 use crate::judge::judged::JudgedConnection;
-use crate::track::clock::FINE_NS;
-use crate::track::story::Told;
+use crate::track::story::{CLOCK_NS, Told};
 
 impl Told {
     /// The verdict on the connection, and a ruling for each of the first waits: those that are left.
     pub fn judge(&mut self) -> (JudgedConnection, Vec<Ruling>) {
         let mut rulings = Vec::new();
-        let judged = judge(&self.connection, &mut self.waits, FINE_NS, &mut rulings);
+        let judged = judge(&self.connection, &mut self.waits, CLOCK_NS, &mut rulings);
         (judged, rulings)
     }
 }

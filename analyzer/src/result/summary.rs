@@ -7,8 +7,8 @@ use crate::judge::confidence::Confidence;
 use crate::judge::findings::Finding;
 use crate::judge::judged::JudgedConnection;
 use crate::result::scan::Scan;
+use crate::track::CaptureSummary;
 use crate::track::Side;
-use crate::track::reader::CaptureSummary;
 use crate::track::wait::fact;
 
 /// Indices of the affected connections, the worst first, at most `limit`.

@@ -5,10 +5,9 @@ mod tests;
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, URG};
-use crate::track::connection::DEFAULT_MSS;
 use crate::track::half::{Half, Release, known};
 use crate::track::wait::{Wait, fact, when};
-use crate::track::{Mark, NETWORK_RTT_NS, Side};
+use crate::track::{DEFAULT_MSS, Mark, NETWORK_RTT_NS, Side};
 
 /// Shorter than this, a payload is below any MSS that hosts fall back to.
 const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;

@@ -6,8 +6,6 @@ mod repeated;
 #[cfg(test)]
 mod tests;
 
-pub use mss::DEFAULT_MSS;
-
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
 use crate::track::exchange::Exchanges;
@@ -15,8 +13,9 @@ use crate::track::exchange::exchanged::Exchanged;
 use crate::track::half::{Asked, Ending, Half, known};
 use crate::track::prefetch::prefetch;
 use crate::track::sending::Sending;
-use crate::track::table::{Endpoint, Ends};
-use crate::track::wait::{Wait, Waits, fact, when};
+use crate::track::wait::{Wait, fact, when};
+use crate::track::waits::Waits;
+use crate::track::{Endpoint, Ends};
 use crate::track::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
 use std::mem::offset_of;
 
