@@ -1,7 +1,7 @@
 //! The clocks that stamped the frames: how coarse they are, so far as the times tell.
 
-use crate::track::capture_summary::CaptureSummary;
 use crate::track::clock_step::FINE_NS;
+use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::wait::Wait;
 
 /// Fewer times may have a step in common by chance.

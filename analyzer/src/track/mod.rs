@@ -2,23 +2,17 @@
 
 #[cfg(test)]
 pub mod allocations;
-pub mod batch;
 mod by_block;
-mod capture_summary;
 pub mod clock;
 mod clock_step;
 mod connection;
 mod connections;
 mod ends;
 mod exchange;
-mod folded;
 mod half;
-pub mod lane;
-mod lookups;
 mod mark;
 mod prefetch;
 pub mod reader;
-mod sending;
 mod share;
 #[cfg(test)]
 pub mod story;
@@ -28,7 +22,6 @@ pub mod wait;
 mod waits;
 
 pub use by_block::ByBlock;
-pub use capture_summary::CaptureSummary;
 pub use connection::{Connection, Sinks};
 pub use connections::Connections;
 pub use ends::{Endpoint, Ends, Side};
@@ -39,6 +32,7 @@ pub use half::pauses::{Pause, Pauses};
 pub use half::rare::Rarest;
 pub use half::{Half, NEAR, known, tolerance_ns};
 pub use mark::Mark;
+pub use reader::capture_summary::CaptureSummary;
 pub use share::{BLOCK_LEN, Share, deal};
 pub use table::Table;
 pub use table::key::{KeyV4, KeyV6, Lookup};

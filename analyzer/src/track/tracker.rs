@@ -2,8 +2,8 @@
 //! that two threads can work side by side.
 
 use crate::decode::Header;
-use crate::track::batch::{Batch, Captured};
 use crate::track::clock_step;
+use crate::track::reader::batch::{Batch, Captured};
 use crate::track::wait::Wait;
 use crate::track::waits::Waits;
 use crate::track::{ByBlock, Connection, Connections, Exchange, Exchanged, Mark, ServerLatency};

@@ -3,16 +3,17 @@
 mod ending;
 mod mss;
 mod repeated;
+mod sending;
 #[cfg(test)]
 mod tests;
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
+use crate::track::connection::sending::Sending;
 use crate::track::exchange::Exchanges;
 use crate::track::exchange::exchanged::Exchanged;
 use crate::track::half::{Asked, Ending, Half, known};
 use crate::track::prefetch::prefetch;
-use crate::track::sending::Sending;
 use crate::track::wait::{Wait, fact, when};
 use crate::track::waits::Waits;
 use crate::track::{Endpoint, Ends};

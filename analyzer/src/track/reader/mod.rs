@@ -1,15 +1,20 @@
 //! Frames to segments and their connections, in a thread of its own: reading, decoding and looking
 //! up run ahead of the tracking.
 
+pub mod batch;
+pub mod capture_summary;
+mod lane;
+mod lookups;
+
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
 use crate::capture::{Capture, End, Frame};
 use crate::decode::filter::Filter;
 use crate::decode::{self, Segment, Skip};
-use crate::track::batch::Batch;
-use crate::track::capture_summary::CaptureSummary;
-use crate::track::lane::{self, Lane, Outlet};
-use crate::track::lookups::Lookups;
+use crate::track::reader::batch::Batch;
+use crate::track::reader::capture_summary::CaptureSummary;
+use crate::track::reader::lane::{Lane, Outlet};
+use crate::track::reader::lookups::Lookups;
 use crate::track::{Mark, Table};
 use std::sync::Arc;
 use std::thread;
@@ -199,8 +204,8 @@ mod tests {
     use super::*;
     use crate::track::BLOCK_LEN;
     use crate::track::allocations::write_capture;
-    use crate::track::batch::BATCH_LEN;
-    use crate::track::lane::BATCHES;
+    use crate::track::reader::batch::BATCH_LEN;
+    use crate::track::reader::lane::BATCHES;
     use std::collections::HashSet;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Mutex;

@@ -1,8 +1,10 @@
 //! The connections of a tracker, in blocks that never move.
 
+mod folded;
+
 use crate::track::Ends;
 use crate::track::connection::Connection;
-use crate::track::folded::Folded;
+use crate::track::connections::folded::Folded;
 use crate::track::share::{BLOCK_LEN, Share};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! The look-up of connections, some segments at once.
 
 use crate::decode::{Addresses, Header, Segment};
-use crate::track::batch::{Batch, Captured, LOOKUPS};
-use crate::track::lane::Outlet;
+use crate::track::reader::batch::{Batch, Captured, LOOKUPS};
+use crate::track::reader::lane::Outlet;
 use crate::track::{KeyV4, KeyV6, Lookup, Mark, Table, deal};
 
 /// The segments that came last, and how their connections are looked up.
