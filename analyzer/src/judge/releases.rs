@@ -6,7 +6,7 @@
 
 use crate::judge::median;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, NEAR, Side, known, tolerance_ns};
+use crate::track::{Connection, Half, NEAR, Side, tolerance_ns};
 
 /// What timestamps, taken on the way in and on the way out, blur.
 const EARLY_NS: i64 = 200_000;
@@ -88,7 +88,7 @@ impl Releases {
 
     /// Where the releases should lie, and how far off they may be.
     fn around(half: &Half, shortest_ns: Option<i64>, clock_ns: i64) -> Self {
-        let center_ns = known(half.path_ns(shortest_ns.unwrap_or(i64::MAX)));
+        let center_ns = half.path_ns(shortest_ns.unwrap_or(i64::MAX));
         let tolerance_ns = tolerance_ns(center_ns, half.jitter_ns()) + clock_ns;
         let measured = half.is_path_measured();
         let early_ns = EARLY_NS + 3 * half.jitter_ns() + clock_ns;

@@ -117,12 +117,6 @@ impl Wait {
         self.to.time_ns - self.ack.time_ns
     }
 
-    /// Did the client do nothing, with an answer in its hands, and nothing keep it from asking more?
-    pub(super) fn is_pause(&self) -> bool {
-        let others = fact::OWN_DATA_BEFORE | fact::ACK_ONLY | fact::HINDERED;
-        self.by == Side::Client && !self.has_any(others)
-    }
-
     pub fn has_ack(&self) -> bool {
         self.ack.frame != 0
     }

@@ -1,6 +1,6 @@
 //! What there is to say of one input file.
 
-use crate::capture::{End, Frame};
+use crate::capture::{Frame, InputEnd};
 use crate::decode::Skip;
 use crate::track::clock_step;
 
@@ -18,7 +18,7 @@ pub struct CaptureSummary {
     pub last_ns: i64,
     /// Number of its first frame: frames are numbered through all inputs, from 1.
     pub first_frame: u64,
-    pub end: End,
+    pub end: InputEnd,
     /// The coarsest power of ten in ns that divides all times.
     pub common_step_ns: i64,
     /// Frames that were not used, by [`Skip`].
@@ -40,7 +40,7 @@ impl CaptureSummary {
             first_ns: 0,
             last_ns: 0,
             first_frame,
-            end: End::Complete,
+            end: InputEnd::Complete,
             common_step_ns: clock_step::COARSEST_NS,
             skipped: [0; Skip::ALL.len()],
         }

@@ -8,7 +8,7 @@ mod lookups;
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
-use crate::capture::{Capture, End, Frame};
+use crate::capture::{Capture, Frame, InputEnd};
 use crate::decode::filter::Filter;
 use crate::decode::{self, Segment, Skip};
 use crate::track::reader::batch::Batch;
@@ -65,7 +65,7 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
                 (Ok(summary), _) => summaries.push(summary),
                 (Err(error @ ScanError::NoHeader { .. }), _) => without_header.push((path, error)),
                 (Err(ScanError::Stopped { .. }), Some(last)) => {
-                    last.end = End::Stopped(Stopped::at(&self.progress));
+                    last.end = InputEnd::Stopped(Stopped::at(&self.progress));
                     break;
                 }
                 (Err(error), _) => return Err(error),
@@ -86,7 +86,7 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
                 return Err(error);
             }
             let nothing = CaptureSummary::new(path, self.frames + 1);
-            summaries.push(CaptureSummary { end: End::Cut, ..nothing });
+            summaries.push(CaptureSummary { end: InputEnd::Cut, ..nothing });
         }
         Ok(summaries)
     }
@@ -100,7 +100,7 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
         let mut summary = CaptureSummary::new(path, self.frames + 1);
         self.outlet.begin_capture();
         self.read_frames(&mut capture, &mut summary, previous)?;
-        summary.end = capture.end().cloned().unwrap_or(End::Complete);
+        summary.end = capture.end().cloned().unwrap_or(InputEnd::Complete);
         summary.packets = self.frames + 1 - summary.first_frame;
         summary.tcp_packets = summary.packets - summary.skipped.iter().sum::<u64>();
         Ok(summary)

@@ -7,17 +7,19 @@ use crate::track::waits::longest::Longest;
 use crate::track::{ByBlock, Side};
 use std::mem;
 
-/// Waits that may be stalls are all kept, as far as that is seen while they come. Of the others a tracker
-/// keeps up to this many of each kind and the [`Longest`] of those that follow, and counts the rest: so
-/// memory does not follow the packets. Kinds are told by side, so that what a slow server did is not lost
-/// among what its clients did, and by what was before the wait and after it.
+/// Waits that may be stalls are all kept, as far as that is seen while they come. Of the others a
+/// tracker keeps up to this many of each kind and side and the [`Longest`] of those that follow, and
+/// counts the rest: so memory does not follow the packets, and what a slow server did is not lost among
+/// what its clients did.
 const MAX_OTHER_WAITS: usize = 1 << 16;
-/// Pauses of clients, which most waits are, have room of their own: for fewer, as they are no problem.
+/// Fewer pauses of clients, as they are no problem; most waits are.
 const MAX_PAUSES: usize = 1 << 14;
 
-/// See [`MAX_OTHER_WAITS`].
-#[derive(Debug, Clone, Copy)]
+/// What was before a wait, and after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
+    /// The client had its answer, and nothing kept it from asking more.
+    Pause,
     /// The other end waited for an answer.
     Answer,
     AfterOwnData,
@@ -25,14 +27,20 @@ enum Kind {
 }
 
 impl Kind {
-    const COUNT: usize = 3;
+    const COUNT: usize = 4;
 
-    fn of(wait: &Wait) -> Self {
-        match (wait.is(fact::OWN_DATA_BEFORE), wait.is(fact::ACK_ONLY)) {
-            (true, _) => Self::AfterOwnData,
-            (false, true) => Self::AckOnly,
-            (false, false) => Self::Answer,
+    fn of(by: Side, facts: u32) -> Self {
+        let has = |fact| facts & fact != 0;
+        match by {
+            _ if has(fact::OWN_DATA_BEFORE) => Self::AfterOwnData,
+            _ if has(fact::ACK_ONLY) => Self::AckOnly,
+            Side::Client if !has(fact::HINDERED) => Self::Pause,
+            _ => Self::Answer,
         }
+    }
+
+    fn most(self) -> usize {
+        if self == Self::Pause { MAX_PAUSES } else { MAX_OTHER_WAITS }
     }
 }
 
@@ -42,8 +50,7 @@ impl Kind {
 pub struct Waits {
     /// They are judged where they lie, when all is known.
     pub kept: ByBlock<Wait>,
-    pauses: usize,
-    /// By who ended them, and by their kind.
+    /// How many were kept, by who ended them, and by their kind.
     others: [[usize; Kind::COUNT]; 2],
     /// By who ended them.
     longest: [Longest; 2],
@@ -70,30 +77,27 @@ impl Waits {
         self.kept.push(wait.connection, wait);
     }
 
-    /// Is there room for a wait before an answer of `by` that nothing hindered?
-    pub fn has_room_for_reply(&self, by: Side, wait_ns: i64) -> bool {
-        match by {
-            Side::Client => self.pauses < MAX_PAUSES,
-            Side::Server => {
-                self.others[Side::Server as usize][Kind::Answer as usize] < MAX_OTHER_WAITS
-                    || self.longest[Side::Server as usize].has_room_for(wait_ns)
-            }
-        }
+    /// Is there room for a wait that `by` ended, with these facts?
+    pub fn has_room_for(&self, by: Side, facts: u32, wait_ns: i64) -> bool {
+        let (kind, by) = (Kind::of(by, facts), by as usize);
+        let is_long = || kind != Kind::Pause && self.longest[by].has_room_for(wait_ns);
+        self.others[by][kind as usize] < kind.most() || is_long()
     }
 
     /// Keeps or counts any other wait.
     pub fn push_other(&mut self, wait: Wait) {
-        let by = wait.by as usize;
-        let (kept, most, longest) = if wait.is_pause() {
-            (&mut self.pauses, MAX_PAUSES, None)
-        } else {
-            let kept = &mut self.others[by][Kind::of(&wait) as usize];
-            (kept, MAX_OTHER_WAITS, Some(&mut self.longest[by]))
-        };
-        if *kept < most {
+        let (kind, by) = (Kind::of(wait.by, wait.facts), wait.by as usize);
+        let kept = &mut self.others[by][kind as usize];
+        if *kept < kind.most() {
             *kept += 1;
             self.keep(wait);
-        } else if let Some(left) = longest.map_or(Some(wait), |longest| longest.push(wait)) {
+            return;
+        }
+        let left = match kind {
+            Kind::Pause => Some(wait),
+            _ => self.longest[by].push(wait),
+        };
+        if let Some(left) = left {
             self.count_other(left.wait_ns());
         }
     }
