@@ -36,7 +36,7 @@ pub struct Frame<'a> {
 
 /// How the frames of a capture ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum InputEnd {
     /// At the end of the file.
     Complete,
     /// In the middle of a record: the file was cut off or is still being written.
@@ -49,14 +49,14 @@ pub enum End {
     Stopped(Stopped),
 }
 
-impl From<std::io::Error> for End {
+impl From<std::io::Error> for InputEnd {
     /// Packed data that breaks off is cut, as a plain file would be.
     fn from(error: std::io::Error) -> Self {
         let stopped = error.get_ref().and_then(|inner| inner.downcast_ref::<Stopped>());
         match (error.kind(), stopped) {
-            (_, Some(stopped)) => End::Stopped(stopped.clone()),
-            (std::io::ErrorKind::UnexpectedEof, _) => End::Cut,
-            _ => End::Failed(error.to_string()),
+            (_, Some(stopped)) => InputEnd::Stopped(stopped.clone()),
+            (std::io::ErrorKind::UnexpectedEof, _) => InputEnd::Cut,
+            _ => InputEnd::Failed(error.to_string()),
         }
     }
 }
@@ -74,7 +74,7 @@ enum Format {
 pub struct Capture {
     buffer: Buffer,
     format: Format,
-    end: Option<End>,
+    end: Option<InputEnd>,
 }
 
 impl Capture {
@@ -122,7 +122,7 @@ impl Capture {
     }
 
     /// How the capture ended; `None` while frames are left.
-    pub fn end(&self) -> Option<&End> {
+    pub fn end(&self) -> Option<&InputEnd> {
         self.end.as_ref()
     }
 

@@ -3,7 +3,7 @@
 //! `pcap-parser` reads the file header. Record headers are four numbers, read here: its parsers of
 //! them take as long as all the rest of reading a record.
 
-use super::{End, Frame, MAX_RECORD, buffer::Buffer, no_header, not_a_capture};
+use super::{Frame, InputEnd, MAX_RECORD, buffer::Buffer, no_header, not_a_capture};
 use crate::capture::error::ScanError;
 use crate::capture::link;
 use pcap_parser::parse_pcap_header;
@@ -58,7 +58,7 @@ impl Records {
     pub fn next_frame<'a>(
         &self,
         buffer: &'a mut Buffer,
-        end: &mut Option<End>,
+        end: &mut Option<InputEnd>,
     ) -> Option<Frame<'a>> {
         let available = buffer.available();
         let needed = match self.record_len(available) {
@@ -105,18 +105,18 @@ impl Records {
 
     /// Reads until the next record is in the buffer; returns its length.
     #[cold]
-    fn fill(&self, buffer: &mut Buffer) -> Result<usize, End> {
+    fn fill(&self, buffer: &mut Buffer) -> Result<usize, InputEnd> {
         let start = buffer.at_least(self.header_len)?;
         let needed = match self.record_len(start) {
-            _ if start.is_empty() => return Err(End::Complete),
-            None => return Err(End::Cut),
+            _ if start.is_empty() => return Err(InputEnd::Complete),
+            None => return Err(InputEnd::Cut),
             Some(needed) if needed > MAX_RECORD => {
-                return Err(End::Damaged("a record claims an impossible length"));
+                return Err(InputEnd::Damaged("a record claims an impossible length"));
             }
             Some(needed) => needed,
         };
         match buffer.at_least(needed)?.len() {
-            available if available < needed => Err(End::Cut),
+            available if available < needed => Err(InputEnd::Cut),
             _ => Ok(needed),
         }
     }

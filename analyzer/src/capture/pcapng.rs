@@ -1,6 +1,6 @@
 //! pcapng files: several sections, interfaces, link types and time resolutions.
 
-use super::{End, Fraction, Frame, MAX_RECORD, buffer::Buffer};
+use super::{Fraction, Frame, InputEnd, MAX_RECORD, buffer::Buffer};
 use pcap_parser::InterfaceDescriptionBlock;
 use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
@@ -40,14 +40,16 @@ impl Blocks {
 
     /// # Errors
     /// How the frames ended.
-    pub fn next_frame<'a>(&mut self, buffer: &'a mut Buffer) -> Result<Frame<'a>, End> {
+    pub fn next_frame<'a>(&mut self, buffer: &'a mut Buffer) -> Result<Frame<'a>, InputEnd> {
         loop {
             let block_len = self.block_len(buffer)?;
             let read = self.block(&buffer.available()[..block_len])?;
             buffer.consume(block_len);
             if let Read::Packet { interface, timestamp, wire_len, at, captured_len } = read {
                 let Some(interface) = self.interfaces.get(interface) else {
-                    return Err(End::Damaged("a packet names an interface that is not described"));
+                    return Err(InputEnd::Damaged(
+                        "a packet names an interface that is not described",
+                    ));
                 };
                 let block = buffer.consumed(block_len);
                 return Ok(Frame {
@@ -61,21 +63,21 @@ impl Blocks {
     }
 
     /// Length of the next block, all of it in the buffer.
-    fn block_len(&mut self, buffer: &mut Buffer) -> Result<usize, End> {
+    fn block_len(&mut self, buffer: &mut Buffer) -> Result<usize, InputEnd> {
         let start = buffer.at_least(BLOCK_START_LEN)?;
         if start.is_empty() {
-            return Err(End::Complete);
+            return Err(InputEnd::Complete);
         }
         let Some(&[kind @ .., l0, l1, l2, l3, m0, m1, m2, m3]) =
             start.first_chunk::<BLOCK_START_LEN>()
         else {
-            return Err(End::Cut);
+            return Err(InputEnd::Cut);
         };
         if kind == SECTION_HEADER {
             self.big_endian = match u32::from_le_bytes([m0, m1, m2, m3]) {
                 BYTE_ORDER_MAGIC => false,
                 magic if magic.swap_bytes() == BYTE_ORDER_MAGIC => true,
-                _ => return Err(End::Damaged("a section without a byte order")),
+                _ => return Err(InputEnd::Damaged("a section without a byte order")),
             };
         }
         let length = match self.big_endian {
@@ -83,15 +85,15 @@ impl Blocks {
             false => u32::from_le_bytes([l0, l1, l2, l3]),
         } as usize;
         if length < BLOCK_START_LEN || !length.is_multiple_of(4) || length > MAX_RECORD {
-            return Err(End::Damaged("a block claims an impossible length"));
+            return Err(InputEnd::Damaged("a block claims an impossible length"));
         }
         match buffer.at_least(length)?.len() {
-            available if available < length => Err(End::Cut),
+            available if available < length => Err(InputEnd::Cut),
             _ => Ok(length),
         }
     }
 
-    fn block(&mut self, bytes: &[u8]) -> Result<Read, End> {
+    fn block(&mut self, bytes: &[u8]) -> Result<Read, InputEnd> {
         let parse = match self.big_endian {
             true => parse_block_be,
             false => parse_block_le,
@@ -100,7 +102,7 @@ impl Blocks {
             Ok((_, Block::SectionHeader(_))) => self.interfaces.clear(),
             Ok((_, Block::InterfaceDescription(block))) => {
                 if self.interfaces.len() == MAX_INTERFACES {
-                    return Err(End::Damaged("a section with over a million interfaces"));
+                    return Err(InputEnd::Damaged("a section with over a million interfaces"));
                 }
                 self.interfaces.push(Interface::new(&block, self.big_endian));
             }
@@ -120,7 +122,7 @@ impl Blocks {
             }
             // Name resolution, statistics, custom blocks and the like hold no packet.
             Ok(_) => {}
-            Err(_) => return Err(End::Damaged("a block cannot be parsed")),
+            Err(_) => return Err(InputEnd::Damaged("a block cannot be parsed")),
         }
         Ok(Read::Other)
     }
@@ -135,7 +137,7 @@ impl Blocks {
 
     /// The Packet Block of early writers: as an enhanced packet, but with 16 bits of interface and
     /// 16 bits of drop count. It is a frame to Wireshark, so it must count as one.
-    fn obsolete_packet(&self, data: &[u8]) -> Result<Read, End> {
+    fn obsolete_packet(&self, data: &[u8]) -> Result<Read, InputEnd> {
         let word = |at: usize| {
             let bytes = data.get(at..).and_then(|rest| rest.first_chunk::<4>())?;
             Some(match self.big_endian {
@@ -157,7 +159,7 @@ impl Blocks {
                 captured_len,
             })
         };
-        read().ok_or(End::Damaged("a block cannot be parsed"))
+        read().ok_or(InputEnd::Damaged("a block cannot be parsed"))
     }
 
     /// A simple packet has no time and no captured length of its own: it belongs to the first
@@ -172,7 +174,8 @@ impl Blocks {
     }
 }
 
-const IMPOSSIBLE_RESOLUTION: End = End::Damaged("an interface with an impossible time resolution");
+const IMPOSSIBLE_RESOLUTION: InputEnd =
+    InputEnd::Damaged("an interface with an impossible time resolution");
 
 impl Interface {
     fn new(block: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Self {
@@ -193,7 +196,7 @@ impl Interface {
         }
     }
 
-    fn time_ns(&self, timestamp: u64) -> Result<i64, End> {
+    fn time_ns(&self, timestamp: u64) -> Result<i64, InputEnd> {
         let fraction = self.fraction.ok_or(IMPOSSIBLE_RESOLUTION)?;
         Ok(fraction.to_ns(self.offset_s, timestamp))
     }

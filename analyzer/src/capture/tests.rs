@@ -1,6 +1,6 @@
 //! The reader, fed from memory, and compared with libpcap.
 
-use super::{Capture, End, MAX_RECORD};
+use super::{Capture, InputEnd, MAX_RECORD};
 use crate::capture::error::ScanError;
 use crate::capture::link;
 use std::io::{self, Cursor, ErrorKind, Read, Write};
@@ -140,7 +140,7 @@ struct Seen {
     data: Vec<u8>,
 }
 
-fn read(mut capture: Capture) -> (Vec<Seen>, End) {
+fn read(mut capture: Capture) -> (Vec<Seen>, InputEnd) {
     let mut frames = Vec::new();
     while let Some(frame) = capture.next_frame() {
         frames.push(Seen {
@@ -158,7 +158,7 @@ fn open(bytes: &[u8]) -> Result<Capture, ScanError> {
     Capture::new(Box::new(Cursor::new(bytes.to_vec())), "memory")
 }
 
-fn read_bytes(bytes: &[u8]) -> (Vec<Seen>, End) {
+fn read_bytes(bytes: &[u8]) -> (Vec<Seen>, InputEnd) {
     read(open(bytes).unwrap())
 }
 
@@ -208,7 +208,7 @@ fn pcap_times_and_lengths_hold_in_both_precisions_and_byte_orders() {
             bytes.extend(record(order, 1_700_000_000, 123_456, b"abc"));
             let expected =
                 Seen { time_ns, wire_len: 10, link_type: link::LINUX_SLL2, data: b"abc".to_vec() };
-            assert_eq!(read_bytes(&bytes), (vec![expected], End::Complete));
+            assert_eq!(read_bytes(&bytes), (vec![expected], InputEnd::Complete));
         }
     }
 }
@@ -216,7 +216,7 @@ fn pcap_times_and_lengths_hold_in_both_precisions_and_byte_orders() {
 #[test]
 fn a_frame_check_sequence_in_the_link_type_field_is_ignored() {
     let bytes = pcap_header(Order::Little, MICROSECONDS, 0x2400_0000 | link::ETHERNET);
-    assert_eq!(read_bytes(&bytes), (vec![], End::Complete));
+    assert_eq!(read_bytes(&bytes), (vec![], InputEnd::Complete));
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn each_pcapng_interface_keeps_its_own_link_type_and_clock() {
         let (frames, end) = read_bytes(&bytes);
         let seen: Vec<_> = frames.iter().map(|frame| (frame.link_type, frame.time_ns)).collect();
         let expected = [(113, 3_500_000_000), (1, 1_000_002_000), (101, 5_000_000_007)];
-        assert_eq!((seen.as_slice(), end), (expected.as_slice(), End::Complete));
+        assert_eq!((seen.as_slice(), end), (expected.as_slice(), InputEnd::Complete));
         assert_eq!((frames[2].wire_len, frames[2].data.as_slice()), (9, b"bb".as_slice()));
     }
 }
@@ -299,7 +299,7 @@ fn blocks_that_hold_no_packet_are_skipped() {
         }
         blocks.push(packet(order, 0, 1, b"a"));
         let (frames, end) = read_bytes(&blocks.concat());
-        assert_eq!((frames.len(), end), (1, End::Complete));
+        assert_eq!((frames.len(), end), (1, InputEnd::Complete));
     }
 }
 
@@ -317,7 +317,7 @@ fn an_impossible_time_resolution_matters_only_to_packets_that_use_it() {
         .concat();
         let (frames, end) = read_bytes(&bytes);
         assert_eq!(frames.len(), 1);
-        assert!(matches!(end, End::Damaged(_)), "{end:?}");
+        assert!(matches!(end, InputEnd::Damaged(_)), "{end:?}");
     }
 }
 
@@ -329,11 +329,11 @@ fn obsolete_packet_blocks_are_frames() {
         body.extend(b"abc");
         let bytes = [section(order), interface(order, 1, 0, &[]), block(order, 2, &body)].concat();
         let (frames, end) = read_bytes(&bytes);
-        assert_eq!((frames.len(), end), (1, End::Complete));
+        assert_eq!((frames.len(), end), (1, InputEnd::Complete));
         assert_eq!((frames[0].time_ns, frames[0].wire_len), (70_000, 60));
         assert_eq!(frames[0].data, b"abc");
         let lying = [section(order), block(order, 2, &order.all(&[0, 0, 70, 300, 300]))].concat();
-        assert!(matches!(read_bytes(&lying).1, End::Damaged(_)));
+        assert!(matches!(read_bytes(&lying).1, InputEnd::Damaged(_)));
     }
 }
 
@@ -349,7 +349,7 @@ fn a_pcap_cut_anywhere_keeps_every_frame_before_the_cut() {
         let all = read_bytes(&whole).0;
         for cut in 24..=whole.len() {
             let complete = ends.iter().filter(|&&end| end <= cut).count() - 1;
-            let end = if ends.contains(&cut) { End::Complete } else { End::Cut };
+            let end = if ends.contains(&cut) { InputEnd::Complete } else { InputEnd::Cut };
             let expected = (all[..complete].to_vec(), end);
             assert_eq!(read_bytes(&whole[..cut]), expected, "{order:?} {cut}");
         }
@@ -374,7 +374,7 @@ fn a_pcapng_cut_anywhere_keeps_every_frame_before_the_cut() {
         for cut in 4..=whole.len() {
             let complete = ends.iter().filter(|&&end| end <= cut).count();
             let frames = complete.saturating_sub(2).min(4);
-            let end = if ends.contains(&cut) { End::Complete } else { End::Cut };
+            let end = if ends.contains(&cut) { InputEnd::Complete } else { InputEnd::Cut };
             let expected = (all[..frames].to_vec(), end);
             assert_eq!(read_bytes(&whole[..cut]), expected, "{order:?} {cut}");
         }
@@ -390,7 +390,7 @@ fn an_impossible_pcap_length_is_damage_after_the_good_frames() {
             bytes.extend([0; 100]);
             let (frames, end) = read_bytes(&bytes);
             assert_eq!(frames.len(), 2);
-            assert!(matches!(end, End::Damaged(what) if what.contains("length")), "{end:?}");
+            assert!(matches!(end, InputEnd::Damaged(what) if what.contains("length")), "{end:?}");
         }
     }
 }
@@ -421,7 +421,7 @@ fn impossible_pcapng_blocks_are_damage_after_the_good_frames() {
         let bytes = [good.as_slice(), &bad, &good].concat();
         let (frames, end) = read_bytes(&bytes);
         assert_eq!(frames.len(), 2, "{name}");
-        assert!(matches!(end, End::Damaged(_)), "{name}: {end:?}");
+        assert!(matches!(end, InputEnd::Damaged(_)), "{name}: {end:?}");
     }
 }
 
@@ -433,7 +433,7 @@ fn frames_larger_than_the_buffer_come_whole() {
         for chunk in [usize::MAX, 65_536, 4_099] {
             let pipe = Pipe::new(&bytes, chunk);
             let (frames, end) = read(Capture::new(Box::new(pipe), "memory").unwrap());
-            assert_eq!(end, End::Complete);
+            assert_eq!(end, InputEnd::Complete);
             let seen: Vec<usize> = frames.iter().map(|frame| frame.data.len()).collect();
             assert_eq!(seen, sizes);
             let intact =
@@ -460,7 +460,7 @@ fn a_read_error_is_told_and_keeps_what_came_before() {
     let bytes = pcap(Order::Little, MICROSECONDS, &[5, 6]);
     let pipe = Pipe { fails_at_end: true, ..Pipe::new(&bytes, 1000) };
     let (frames, end) = read(Capture::new(Box::new(pipe), "-").unwrap());
-    assert_eq!((frames.len(), end), (2, End::Failed("the disk is on fire".to_owned())));
+    assert_eq!((frames.len(), end), (2, InputEnd::Failed("the disk is on fire".to_owned())));
 }
 
 /// Never ends; counts nothing, holds nothing.
@@ -495,7 +495,7 @@ fn no_claimed_length_makes_the_buffer_outgrow_its_bound() {
         let start = Cursor::new(start);
         let input = Endless { start, largest_request: Arc::clone(&largest_request) };
         let (_, end) = read(Capture::new(Box::new(input), "-").unwrap());
-        assert!(matches!(end, End::Damaged(_)), "{end:?}");
+        assert!(matches!(end, InputEnd::Damaged(_)), "{end:?}");
         assert!(largest_request.load(Ordering::Relaxed) <= 2 * MAX_RECORD);
     }
 }
@@ -554,7 +554,7 @@ fn a_packed_capture_cut_anywhere_is_told_to_be_cut() {
             if let Ok(capture) = open(&packed[..cut]) {
                 let (frames, end) = read(capture);
                 assert!(all.starts_with(&frames), "{cut}");
-                assert_eq!(end, End::Cut, "{cut} of {}", packed.len());
+                assert_eq!(end, InputEnd::Cut, "{cut} of {}", packed.len());
             }
         }
     }
@@ -624,7 +624,7 @@ fn the_shipped_captures_read_as_libpcap_reads_them() {
         if path.extension().is_some_and(|extension| extension == "pcap") {
             let (frames, end) =
                 read(Capture::open(path.to_str().unwrap(), &Arc::default()).unwrap());
-            assert_eq!(end, End::Complete);
+            assert_eq!(end, InputEnd::Complete);
             assert!(!frames.is_empty());
             assert!(frames == read_with_libpcap(&path), "{}", path.display());
             compared += 1;

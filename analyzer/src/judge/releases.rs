@@ -12,7 +12,7 @@ use crate::judge::thresholds::{
 use crate::track::band::Band;
 use crate::track::thresholds::{JITTERS, LONGEST_DELAYED_ACK_NS};
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, Side, known};
+use crate::track::{Connection, Half, Side};
 
 /// What forbids a hold.
 const EXCLUDED: u32 = fact::FIN
@@ -63,7 +63,7 @@ impl Releases {
         let shortest = freed().map(Wait::release_ns).filter(|&release_ns| release_ns >= 0).min();
         let half = connection.half(side);
         let mut releases = Self::around(half, shortest, clock_ns);
-        releases.receiver_rtt_ns = known(connection.half(side.other()).rtt_ns);
+        releases.receiver_rtt_ns = connection.half(side.other()).rtt_or_zero_ns();
         releases.small_share = small_share(half, connection.effective_mss().0);
         freed().for_each(|wait| releases.count(wait));
         releases.spread_ns = releases.median_distance(freed());
@@ -84,7 +84,7 @@ impl Releases {
 
     /// Where the releases should lie, and how far off they may be.
     fn around(half: &Half, shortest_ns: Option<i64>, clock_ns: i64) -> Self {
-        let center_ns = known(half.path_ns(shortest_ns.unwrap_or(i64::MAX)));
+        let center_ns = half.path_ns(shortest_ns.unwrap_or(i64::MAX));
         let band = Band::new(center_ns, half.jitter_ns(), clock_ns);
         let measured = half.is_path_measured();
         let early_ns = EARLY_NS + JITTERS * half.jitter_ns() + clock_ns;

@@ -4,13 +4,12 @@ use crate::judge::causes::Cause;
 use crate::judge::findings::Ruling;
 use crate::judge::judged::JudgedConnection;
 use crate::judge::{Known, judge};
-use crate::track::clock::FINE_NS;
-use crate::track::story::{MIN_WAIT_NS, Told};
+use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Told};
 
 impl Told {
     /// The verdict on the connection, and a ruling for each of the first waits: those that are left.
     pub fn judge(&mut self) -> (JudgedConnection, Vec<Ruling>) {
-        let known = Known { clock_ns: FINE_NS, min_wait_ns: MIN_WAIT_NS };
+        let known = Known { clock_ns: CLOCK_NS, min_wait_ns: MIN_WAIT_NS };
         let mut rulings = Vec::new();
         let judged = judge(&self.connection, &mut self.waits, known, &mut rulings);
         (judged, rulings)

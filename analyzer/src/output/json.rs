@@ -16,7 +16,7 @@ use crate::result::scan::Scan;
 use crate::result::servers::{ServerRow, servers};
 use crate::result::summary::warnings;
 use crate::result::totals::Verdict;
-use crate::track::reader::CaptureSummary;
+use crate::track::CaptureSummary;
 use serde::Serialize;
 use std::io::{self, Write};
 

@@ -9,11 +9,11 @@ use crate::result::connections::JudgedConnections;
 use crate::result::findings::AllFindings;
 use crate::result::servers::{ServerExchanges, without_stalls};
 use crate::result::totals::Totals;
-use crate::track::batch::Batch;
 use crate::track::clock::Clocks;
-use crate::track::reader::{self, CaptureSummary};
+use crate::track::reader;
+use crate::track::reader::batch::Batch;
 use crate::track::tracker::{Tracked, Tracker};
-use crate::track::{Connection, Exchange, Lengths, Mark, Share, Side};
+use crate::track::{CaptureSummary, Connection, Exchange, Lengths, Mark, Share, Side};
 use std::array;
 use std::sync::Arc;
 

@@ -1,14 +1,14 @@
 //! A scan in a few rows: what the terminal report says.
 
-use crate::capture::End as CaptureEnd;
+use crate::capture::InputEnd;
 use crate::decode::Skip;
 use crate::judge::causes::Cause;
 use crate::judge::confidence::Confidence;
 use crate::judge::findings::Finding;
 use crate::judge::judged::JudgedConnection;
 use crate::result::scan::Scan;
+use crate::track::CaptureSummary;
 use crate::track::Side;
-use crate::track::reader::CaptureSummary;
 use crate::track::wait::fact;
 
 /// Indices of the affected connections, the worst first, at most `limit`.
@@ -141,7 +141,7 @@ pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&JudgedConnection, Findi
 
 impl CaptureSummary {
     pub fn is_complete(&self) -> bool {
-        self.end == CaptureEnd::Complete
+        self.end == InputEnd::Complete
     }
 }
 
@@ -149,18 +149,18 @@ impl CaptureSummary {
 pub fn warnings(capture: &CaptureSummary) -> Vec<String> {
     let read = capture.packets;
     let mut warnings = match &capture.end {
-        CaptureEnd::Complete if read == 0 => vec!["the capture holds no packets".to_owned()],
-        CaptureEnd::Complete => Vec::new(),
-        CaptureEnd::Cut => vec![format!(
+        InputEnd::Complete if read == 0 => vec!["the capture holds no packets".to_owned()],
+        InputEnd::Complete => Vec::new(),
+        InputEnd::Cut => vec![format!(
             "the capture is cut off in the middle of a record after frame {read}; everything before it was analysed"
         )],
-        CaptureEnd::Damaged(what) => vec![format!(
+        InputEnd::Damaged(what) => vec![format!(
             "the capture is damaged after frame {read}: {what}; everything before it was analysed"
         )],
-        CaptureEnd::Failed(error) => vec![format!(
+        InputEnd::Failed(error) => vec![format!(
             "reading failed after frame {read}: {error}; everything before it was analysed"
         )],
-        CaptureEnd::Stopped(stopped) => {
+        InputEnd::Stopped(stopped) => {
             let packets = capture.first_frame - 1 + read;
             vec![format!(
                 "interrupted after {packets} packets, {stopped}; the rest was not analysed"

@@ -4,7 +4,7 @@ use crate::capture::Capture;
 use crate::capture::link;
 use crate::capture::progress::Progress;
 use crate::decode;
-use crate::track::batch::Batch;
+use crate::track::reader::batch::Batch;
 use crate::track::reader::read_all;
 use crate::track::tracker::Tracker;
 use crate::track::{Lengths, Share};

@@ -1,6 +1,6 @@
 //! What is kept of connections until they are judged: rows of one block of connections lie together.
 
-use crate::track::connections::BLOCK_LEN;
+use crate::track::share::BLOCK_LEN;
 
 /// Room for so many rows at first. Up to [`MANY`] it grows eightfold, so seldom: on a virtual machine
 /// memory that was moved costs as much as fresh memory, and what no row lies in yet takes none.

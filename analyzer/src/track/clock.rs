@@ -1,12 +1,9 @@
 //! The clocks that stamped the frames: how coarse they are, so far as the times tell.
 
-use crate::track::reader::CaptureSummary;
+use crate::track::clock_step::FINE_NS;
+use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::wait::Wait;
 
-/// Clocks that tick more slowly than this are not looked for (captures with 10 ms steps exist).
-pub const COARSEST_NS: i64 = 100_000_000;
-/// Clocks as fine as this need no allowance.
-pub const FINE_NS: i64 = 1_000;
 /// Fewer times may have a step in common by chance.
 const TIMES_FOR_A_CLOCK: u64 = 16;
 
@@ -55,15 +52,6 @@ impl Clocks {
         let behind = &self.captures[next_to(first).saturating_sub(1)..next_to(last)];
         behind.iter().map(|&(_, step_ns)| step_ns).min().unwrap_or(FINE_NS)
     }
-}
-
-/// The step that a time has in common with all before it, which had this one.
-#[inline]
-pub fn common_ns(mut step_ns: i64, time_ns: i64) -> i64 {
-    while step_ns > FINE_NS && time_ns % step_ns != 0 {
-        step_ns /= 10;
-    }
-    step_ns
 }
 
 #[cfg(test)]

@@ -12,14 +12,17 @@
 //! ```
 
 use crate::decode::{ACK, FIN, Header, Options, RST, SYN, URG};
-use crate::track::clock::FINE_NS;
-use crate::track::wait::{Wait, Waits};
+use crate::track::clock_step;
+use crate::track::wait::Wait;
+use crate::track::waits::Waits;
 use crate::track::{
     Connection, Endpoint, Ends, Exchange, Exchanged, Half, Lengths, Mark, Side, Sinks,
 };
 
 /// Waits from here on are told.
 pub const MIN_WAIT_NS: i64 = 10_000_000;
+/// The clock ticks so often.
+pub const CLOCK_NS: i64 = clock_step::FINE_NS;
 /// First sequence numbers of client and server: the client's wrap after 50 bytes.
 const FIRST_SEQ: [u32; 2] = [u32::MAX - 50, 9_000];
 /// MSS 1460, window scale 7: no timestamps, so that the effective MSS is 1460.
@@ -223,7 +226,7 @@ impl Story {
 }
 
 fn sinks<'a>(waits: &'a mut Waits, exchanged: &'a mut Exchanged) -> Sinks<'a> {
-    Sinks { waits, exchanged, lengths: Lengths::listing(MIN_WAIT_NS), clock_ns: FINE_NS }
+    Sinks { waits, exchanged, lengths: Lengths::listing(MIN_WAIT_NS), clock_ns: CLOCK_NS }
 }
 
 impl Told {

@@ -2,9 +2,10 @@
 //! that two threads can work side by side.
 
 use crate::decode::Header;
-use crate::track::batch::{Batch, Captured};
-use crate::track::clock;
-use crate::track::wait::{Wait, Waits};
+use crate::track::clock_step;
+use crate::track::reader::batch::{Batch, Captured};
+use crate::track::wait::Wait;
+use crate::track::waits::Waits;
 use crate::track::{ByBlock, Connection, Connections, Exchange, Exchanged, Mark, ServerLatency};
 use crate::track::{Lengths, Share, Side, Sinks, Suspect};
 use std::sync::Arc;
@@ -32,7 +33,7 @@ impl Tracker {
             waits: Waits::default(),
             exchanged: Exchanged::new(exchanges),
             lengths,
-            clock_ns: clock::COARSEST_NS,
+            clock_ns: clock_step::COARSEST_NS,
         }
     }
 
@@ -61,11 +62,11 @@ impl Tracker {
     /// Notes how coarse the clock is that stamped these segments.
     fn see_clock(&mut self, batch: &Batch) {
         if batch.begins_capture {
-            self.clock_ns = clock::COARSEST_NS;
+            self.clock_ns = clock_step::COARSEST_NS;
         }
-        if self.clock_ns > clock::FINE_NS {
+        if self.clock_ns > clock_step::FINE_NS {
             let times = batch.segments.iter().map(|captured| captured.mark.time_ns);
-            self.clock_ns = times.fold(self.clock_ns, clock::common_ns);
+            self.clock_ns = times.fold(self.clock_ns, clock_step::common_ns);
         }
     }
 

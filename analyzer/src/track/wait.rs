@@ -3,9 +3,7 @@
 //! The tracker writes waits while it streams and judges nothing; `judge` decides at the end, when
 //! the whole connection is known.
 
-use crate::track::longest::Longest;
-use crate::track::{ByBlock, Mark, Side};
-use std::mem;
+use crate::track::{Mark, Side};
 
 /// Facts about a wait, as bits of [`Wait::facts`].
 pub mod fact {
@@ -119,12 +117,6 @@ impl Wait {
         self.to.time_ns - self.ack.time_ns
     }
 
-    /// Did the client do nothing, with an answer in its hands, and nothing keep it from asking more?
-    fn is_pause(&self) -> bool {
-        let others = fact::OWN_DATA_BEFORE | fact::ACK_ONLY | fact::HINDERED;
-        self.by == Side::Client && !self.has_any(others)
-    }
-
     pub fn has_ack(&self) -> bool {
         self.ack.frame != 0
     }
@@ -153,116 +145,9 @@ impl Wait {
     }
 }
 
-/// Waits that may be stalls are all kept, as far as that is seen while they come. Of the others a tracker
-/// keeps up to this many of each kind and the [`Longest`] of those that follow, and counts the rest: so
-/// memory does not follow the packets. Kinds are told by side, so that what a slow server did is not lost
-/// among what its clients did, and by what was before the wait and after it.
-const MAX_OTHER_WAITS: usize = 1 << 16;
-/// Pauses of clients, which most waits are, have room of their own: for fewer, as they are no problem.
-const MAX_PAUSES: usize = 1 << 14;
-
-/// See [`MAX_OTHER_WAITS`].
-#[derive(Debug, Clone, Copy)]
-enum Kind {
-    /// The other end waited for an answer.
-    Answer,
-    AfterOwnData,
-    AckOnly,
-}
-
-impl Kind {
-    const COUNT: usize = 3;
-
-    fn of(wait: &Wait) -> Self {
-        match (wait.is(fact::OWN_DATA_BEFORE), wait.is(fact::ACK_ONLY)) {
-            (true, _) => Self::AfterOwnData,
-            (false, true) => Self::AckOnly,
-            (false, false) => Self::Answer,
-        }
-    }
-}
-
-/// The waits that a tracker has seen; those of a block of connections in the order in which they ended,
-/// at the [`end`](Self::end) but for the longest.
-#[derive(Debug, Default)]
-pub struct Waits {
-    /// They are judged where they lie, when all is known.
-    pub kept: ByBlock<Wait>,
-    pauses: usize,
-    /// By who ended them, and by their kind.
-    others: [[usize; Kind::COUNT]; 2],
-    /// By who ended them.
-    longest: [Longest; 2],
-    pub unlisted: u64,
-    pub unlisted_ns: i64,
-}
-
-impl Waits {
-    /// What was missing before `frame`, which ended a wait, has been sent again: it was lost.
-    pub fn mark_lost(&mut self, connection: u32, by: Side, frame: u64) {
-        /// Waits of neighbouring connections that may have ended since.
-        const RECENT: usize = 64;
-        let waits = self.kept.of(connection).iter_mut().rev().take(RECENT);
-        let longest = self.longest[by as usize].iter_mut();
-        let is_own = |wait: &&mut Wait| (wait.connection, wait.by) == (connection, by);
-        let mut own = waits.chain(longest).filter(is_own);
-        if let Some(wait) = own.find(|wait| wait.to.frame == frame) {
-            wait.facts |= fact::LOST_BEFORE;
-        }
-    }
-
-    /// Keeps a wait, whatever room there is.
-    pub fn keep(&mut self, wait: Wait) {
-        self.kept.push(wait.connection, wait);
-    }
-
-    /// Is there room for a wait before an answer of `by` that nothing hindered?
-    pub fn has_room_for_reply(&self, by: Side, wait_ns: i64) -> bool {
-        match by {
-            Side::Client => self.pauses < MAX_PAUSES,
-            Side::Server => {
-                self.others[Side::Server as usize][Kind::Answer as usize] < MAX_OTHER_WAITS
-                    || self.longest[Side::Server as usize].has_room_for(wait_ns)
-            }
-        }
-    }
-
-    /// Keeps or counts any other wait.
-    pub fn push_other(&mut self, wait: Wait) {
-        let by = wait.by as usize;
-        let (kept, most, longest) = if wait.is_pause() {
-            (&mut self.pauses, MAX_PAUSES, None)
-        } else {
-            let kept = &mut self.others[by][Kind::of(&wait) as usize];
-            (kept, MAX_OTHER_WAITS, Some(&mut self.longest[by]))
-        };
-        if *kept < most {
-            *kept += 1;
-            self.keep(wait);
-        } else if let Some(left) = longest.map_or(Some(wait), |longest| longest.push(wait)) {
-            self.count_other(left.wait_ns());
-        }
-    }
-
-    /// No wait follows: keeps the longest of those for which there was no room.
-    pub fn end(&mut self) {
-        for mut wait in mem::take(&mut self.longest).into_iter().flat_map(Longest::into_iter) {
-            wait.facts |= fact::LONGEST;
-            self.keep(wait);
-        }
-    }
-
-    /// Counts a wait for which there is no room.
-    pub fn count_other(&mut self, wait_ns: i64) {
-        self.unlisted += 1;
-        self.unlisted_ns = self.unlisted_ns.saturating_add(wait_ns);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::track::longest;
 
     impl Wait {
         /// A wait of which nothing is known.
@@ -281,50 +166,6 @@ mod tests {
                 contradictions: 0,
             }
         }
-    }
-
-    #[test]
-    fn what_one_side_did_takes_no_room_from_the_other() {
-        let slow_server = Wait::unknown(0, Side::Server);
-        let of_client = |facts| Wait { facts, ..Wait::unknown(0, Side::Client) };
-        let most = MAX_OTHER_WAITS + longest::MOST;
-        let kinds = [
-            (of_client(0), MAX_PAUSES),
-            (of_client(fact::OWN_DATA_BEFORE), most),
-            (of_client(fact::ACK_ONLY), most),
-            (of_client(fact::WINDOW_FULL), most),
-        ];
-        for (many, most_of_many) in kinds {
-            let mut waits = Waits::default();
-            for frame in 0..=most as u64 {
-                let to = Mark { time_ns: 0, frame };
-                waits.push_other(Wait { to, ..many });
-                waits.push_other(Wait { to, ..slow_server });
-            }
-            waits.end();
-            let kept = waits.kept.of(0);
-            let of_server = kept.iter().filter(|row| row.by == Side::Server).count();
-            assert_eq!((kept.len() - of_server, of_server), (most_of_many, most));
-            assert_eq!(waits.unlisted as usize, 2 * (most + 1) - kept.len());
-        }
-    }
-
-    #[test]
-    fn a_long_wait_for_what_was_lost_is_marked_wherever_it_is() {
-        let mut waits = Waits::default();
-        for frame in 1..=MAX_OTHER_WAITS as u64 + 1 {
-            let to = Mark { time_ns: 0, frame };
-            waits.push_other(Wait { to, ..Wait::unknown(7, Side::Server) });
-        }
-        let last = MAX_OTHER_WAITS as u64 + 1;
-        for frame in [last, last - 1, 1] {
-            waits.mark_lost(7, Side::Server, frame);
-        }
-        waits.mark_lost(7, Side::Client, 2);
-        waits.end();
-        let marked = waits.kept.of(7).iter().filter(|row| row.is(fact::LOST_BEFORE));
-        // The first was too long ago.
-        assert!(marked.map(|row| row.to.frame).eq([last - 1, last]));
     }
 
     /// A client 26 ms away acknowledges after its timer of 40 ms; its ACK is all that comes.

@@ -1,23 +1,23 @@
 //! One connection: both directions, the handshake, and the waits as they happen.
 
-mod ending;
+mod finish;
 mod mss;
 mod repeated;
+mod sending;
 #[cfg(test)]
 mod tests;
 
-pub use mss::DEFAULT_MSS;
-
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
+use crate::track::connection::sending::Sending;
 use crate::track::exchange::Exchanges;
 use crate::track::exchange::exchanged::Exchanged;
-use crate::track::half::{Asked, Ending, Half, known};
+use crate::track::half::{Asked, EndedBy, Half};
 use crate::track::prefetch::prefetch;
-use crate::track::sending::Sending;
-use crate::track::table::{Endpoint, Ends};
 use crate::track::thresholds::EVIDENCE_NS;
-use crate::track::wait::{Wait, Waits, fact, when};
+use crate::track::wait::{Wait, fact, when};
+use crate::track::waits::Waits;
+use crate::track::{Endpoint, Ends};
 use crate::track::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
 use std::mem::offset_of;
 
@@ -151,7 +151,7 @@ impl Connection {
     /// Stream offset of a segment's first payload byte; 0 is the first byte of its direction.
     pub fn rel_seq(&self, side: Side, segment: &Header) -> u64 {
         let half = self.half(side);
-        if !half.is_known() {
+        if !half.is_seq_known() {
             return 0;
         }
         let ahead = i64::from(seq::distance(half.snd_nxt, segment.seq));
@@ -170,7 +170,7 @@ impl Connection {
         }
         if segment.has(SYN) {
             self.take_syn(side, segment, now, sinks);
-        } else if !self.half(side).is_known() {
+        } else if !self.half(side).is_seq_known() {
             self.halves[side as usize].begin(segment.seq);
         }
         if segment.has(ACK) {
@@ -182,7 +182,7 @@ impl Connection {
             self.take_data(side, segment, now, sinks);
         }
         if segment.has(FIN) {
-            self.halves[side as usize].end_at(segment.seq.wrapping_add(segment.len));
+            self.halves[side as usize].take_fin(segment.seq.wrapping_add(segment.len));
             self.finish(sinks);
         }
     }
@@ -226,7 +226,7 @@ impl Connection {
     #[inline(always)]
     fn take_ack(&mut self, side: Side, segment: &Header, now: Mark) {
         let peer = &mut self.halves[side.other() as usize];
-        if !peer.is_known() || !peer.is_plausible(segment.ack) {
+        if !peer.is_seq_known() || !peer.is_plausible(segment.ack) {
             return;
         }
         let Some(sample_ns) = peer.take_ack(segment, now) else {
@@ -279,16 +279,17 @@ impl Connection {
         // A wait begins with the last data of one of both. Most data comes soon after the two.
         let earliest_ns = half.last_data().time_ns.min(peer.last_new().time_ns);
         if now.time_ns - earliest_ns >= sinks.lengths.evidence_ns
-            && let Some(ended) = sending.ended(sinks.lengths.evidence_ns)
+            && let Some(waited) = sending.waited(sinks.lengths.evidence_ns)
         {
-            let wait_ns = ended.wait_ns(now);
-            let full = ended.is_reply() && !sinks.waits.has_room_for_reply(side, wait_ns);
-            if ended.is_reply() && wait_ns - known(half.rtt_ns) < sinks.lengths.listed_ns {
+            let wait_ns = waited.wait_ns(now);
+            let has_room =
+                || sinks.waits.has_room_for(side, sending.hindrances(waited.from()), wait_ns);
+            if waited.is_reply() && wait_ns - half.rtt_or_zero_ns() < sinks.lengths.listed_ns {
                 // Most waits by far: nothing is learned from them.
-            } else if full && sending.is_unhindered() {
+            } else if waited.is_reply() && !has_room() {
                 sinks.waits.count_other(wait_ns);
             } else {
-                let wait = sending.wait(&ended, self.id, side);
+                let wait = sending.wait(&waited, self.id, side);
                 self.push(wait, sinks);
             }
         }
@@ -316,26 +317,25 @@ impl Connection {
         wait.facts |= when(self.exchanges.covers(wait.from), fact::IN_EXCHANGE);
         let half = &mut self.halves[wait.by as usize];
         if wait.is_freed() {
-            match half.ending(&wait, sinks.clock_ns) {
-                Ending::Ack => {
+            match half.ended_by(&wait, sinks.clock_ns) {
+                EndedBy::Ack => {
                     let listed = wait.wait_ns() >= sinks.lengths.listed_ns;
                     self.exchanges.suspect |= listed && wait.is(fact::IN_EXCHANGE);
                     sinks.waits.keep(wait);
                     return;
                 }
-                Ending::Program => {
+                EndedBy::Program => {
                     wait.facts |= fact::OWN_PAUSE;
                     half.add_pause(&wait);
                 }
-                Ending::Either => {
+                EndedBy::Either => {
                     sinks.waits.push_other(wait);
                     return;
                 }
             }
         }
-        let rtt_ns = known(half.rtt_ns);
-        let length_ns =
-            if wait.is(fact::OWN_DATA_BEFORE) { wait.wait_ns() } else { wait.wait_ns() - rtt_ns };
+        let reply_ns = wait.wait_ns() - half.rtt_or_zero_ns();
+        let length_ns = if wait.is(fact::OWN_DATA_BEFORE) { wait.wait_ns() } else { reply_ns };
         let delayed = wait.is(fact::OWN_PAUSE) && wait.ack_ns() >= sinks.lengths.delay_ns;
         if length_ns >= sinks.lengths.listed_ns || delayed {
             sinks.waits.push_other(wait);

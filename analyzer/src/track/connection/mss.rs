@@ -1,12 +1,11 @@
 //! The effective MSS, from the handshake or from what was sent.
 
+use crate::track::DEFAULT_MSS;
 use crate::track::connection::Connection;
 use crate::track::half::{Half, MSS_CUT};
 
 /// The timestamp option with its padding, in every segment once agreed (RFC 7323, section 3.2).
 const TIMESTAMP_OPTION_LEN: u32 = 12;
-/// RFC 9293, section 3.7.1: the MSS where the peer announced none (IPv4).
-pub const DEFAULT_MSS: u32 = 536;
 /// No SYN was captured: a largest payload between these looks like an MSS (IPv6's minimum MTU of
 /// 1,280 bytes less 60 bytes of headers; Ethernet's 1,500 less 40). A shorter one must recur.
 const INFERRED_MSS: std::ops::RangeInclusive<u32> = 1220..=1460;

@@ -1,10 +1,10 @@
 //! All exchanges, by server.
 
+use crate::track::Endpoint;
 use crate::track::by_block::ByBlock;
-use crate::track::connections::BLOCK_LEN;
 use crate::track::exchange::Exchange;
 use crate::track::exchange::latency::Latency;
-use crate::track::table::Endpoint;
+use crate::track::share::BLOCK_LEN;
 use hashbrown::HashMap;
 
 /// What one server's exchanges took.

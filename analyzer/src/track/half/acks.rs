@@ -68,7 +68,7 @@ impl Half {
 
     /// Is it more than a SYN or a FIN? Nothing waits for their ACKs.
     fn is_data_unacked(&self) -> bool {
-        let fin = u32::from(self.state.is(state::ENDED));
+        let fin = u32::from(self.state.is(state::FIN_SENT));
         self.offset > 0 && seq::lt(self.snd_una, self.snd_nxt.wrapping_sub(fin))
     }
 

@@ -10,13 +10,20 @@ impl Half {
         (self.rtt_ns != i64::MAX).then_some(self.rtt_ns)
     }
 
-    pub fn is_known(&self) -> bool {
-        self.state.is(state::KNOWN)
+    /// That round trip in ns; 0 while it was not measured.
+    #[inline]
+    pub fn rtt_or_zero_ns(&self) -> i64 {
+        if self.rtt_ns == i64::MAX { 0 } else { self.rtt_ns }
+    }
+
+    /// Is its next sequence number known?
+    pub fn is_seq_known(&self) -> bool {
+        self.state.is(state::SEQ_KNOWN)
     }
 
     /// Has it sent RST, and nothing else?
     pub fn has_only_reset(&self) -> bool {
-        self.state.is(state::RESET) && !self.state.is(state::KNOWN)
+        self.state.is(state::RESET) && !self.state.is(state::SEQ_KNOWN)
     }
 
     /// Was its SYN captured?

@@ -13,7 +13,7 @@ mod syn;
 mod tests;
 
 pub use asked::Asked;
-pub use path::Ending;
+pub use path::EndedBy;
 pub use syn::MSS_CUT;
 
 use crate::decode::Header;
@@ -199,7 +199,7 @@ impl Half {
     /// Starts the sequence space at `seq`, the number of the first payload byte.
     pub fn begin(&mut self, seq: u32) {
         self.settle_timing();
-        self.state.set(state::KNOWN);
+        self.state.set(state::SEQ_KNOWN);
         self.snd_nxt = seq;
         self.snd_una = seq;
         self.snd_sml = seq;
@@ -332,16 +332,11 @@ impl Half {
     }
 
     /// FIN, which takes one sequence number, follows at `seq`.
-    pub fn end_at(&mut self, seq: u32) {
+    pub fn take_fin(&mut self, seq: u32) {
         if seq == self.snd_nxt {
             self.settle_timing();
             self.snd_nxt = seq.wrapping_add(1);
-            self.state.set(state::ENDED);
+            self.state.set(state::FIN_SENT);
         }
     }
-}
-
-/// A duration that may be unknown, as 0.
-pub fn known(duration_ns: i64) -> i64 {
-    if duration_ns == i64::MAX { 0 } else { duration_ns }
 }

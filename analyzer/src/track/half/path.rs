@@ -12,7 +12,7 @@ const MOST_UNKNOWN: u8 = 64;
 
 /// What may have ended a wait during which a pure ACK came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
+pub enum EndedBy {
     /// The ACK.
     Ack,
     /// Only the program.
@@ -24,7 +24,7 @@ pub enum Ending {
 impl Half {
     /// What may have ended this wait of the host's own, as far as the path is known by now; the clock ticks
     /// every `clock_ns`. A round trip only becomes shorter, so the program's doing stays that.
-    pub fn ending(&mut self, wait: &Wait, clock_ns: i64) -> Ending {
+    pub fn ended_by(&mut self, wait: &Wait, clock_ns: i64) -> EndedBy {
         if !self.is_path_measured() {
             // Clocks may step back: a negative time is no measurement.
             let shortest_ns = &mut self.rarest_mut().shortest_release_ns;
@@ -32,14 +32,14 @@ impl Half {
         }
         let path_ns = self.path_ns(self.rarest().shortest_release_ns);
         if Band::widest(path_ns, clock_ns).is_before(wait.release_ns()) {
-            Ending::Program
+            EndedBy::Program
         } else if self.rtt_ns != i64::MAX {
-            Ending::Ack
+            EndedBy::Ack
         } else if self.candidates < MOST_UNKNOWN {
             self.candidates += 1;
-            Ending::Ack
+            EndedBy::Ack
         } else {
-            Ending::Either
+            EndedBy::Either
         }
     }
 
@@ -53,12 +53,15 @@ impl Half {
         self.has_syn() && self.rtt_ns != i64::MAX
     }
 
-    /// That round trip in ns. Without a handshake the shortest reply bounds it from above only, and so does
-    /// the shortest time in which data followed an ACK, `i64::MAX` for none.
+    /// That round trip in ns. Without a handshake the shortest reply bounds it from above only, and so
+    /// does the shortest time in which data followed an ACK (`i64::MAX` for none); 0 if there is neither.
     pub fn path_ns(&self, shortest_release_ns: i64) -> i64 {
         match self.is_path_measured() {
             true => self.rtt_ns,
-            false => self.rtt_ns.min(shortest_release_ns),
+            false => match self.rtt_ns.min(shortest_release_ns) {
+                i64::MAX => 0,
+                bound_ns => bound_ns,
+            },
         }
     }
 }

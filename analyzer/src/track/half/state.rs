@@ -1,7 +1,7 @@
 //! What is known of a direction in bits: they lie in the cache line that every segment needs.
 
 /// Next sequence number and window mean something.
-pub const KNOWN: u32 = 1 << 0;
+pub const SEQ_KNOWN: u32 = 1 << 0;
 /// Its SYN was captured.
 pub const SYN: u32 = 1 << 1;
 /// It sends timestamps.
@@ -49,7 +49,7 @@ pub const ADVANCED_WITH_SMALL: u32 = 1 << 19;
 pub const ADVANCED_APART: u32 = 1 << 20;
 
 /// Its FIN was captured, just before `snd_nxt`.
-pub const ENDED: u32 = 1 << 25;
+pub const FIN_SENT: u32 = 1 << 25;
 
 /// It has sent RST.
 pub const RESET: u32 = 1 << 26;

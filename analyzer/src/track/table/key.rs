@@ -1,7 +1,7 @@
 //! What a connection is looked up by: its addresses and ports, in an order that both directions share.
 
 use crate::decode::Ports;
-use crate::track::table::{Endpoint, Ends};
+use crate::track::{Endpoint, Ends};
 use foldhash::quality::RandomState;
 use std::hash::{BuildHasher, Hash};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -4,32 +4,10 @@ pub mod key;
 mod slots;
 
 use crate::decode::{ACK, Header, Ports, SYN};
-use crate::track::Side;
 use crate::track::table::key::{Address, Key, KeyV4, KeyV6, Lookup};
 use crate::track::table::slots::Slots;
+use crate::track::{Ends, Side};
 use foldhash::quality::RandomState;
-use std::fmt::{self, Display, Formatter};
-use std::net::{IpAddr, SocketAddr};
-
-/// Address and port of one end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Endpoint {
-    pub addr: IpAddr,
-    pub port: u16,
-}
-
-impl Display for Endpoint {
-    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        SocketAddr::new(self.addr, self.port).fmt(out)
-    }
-}
-
-/// Both ends of a connection.
-#[derive(Debug, Clone, Copy)]
-pub struct Ends {
-    pub client: Endpoint,
-    pub server: Endpoint,
-}
 
 /// The connection of a segment, and who sent it.
 #[derive(Debug, Clone, Copy)]

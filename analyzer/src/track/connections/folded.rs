@@ -1,8 +1,8 @@
 //! Connections of a port scan, as small as they go: most were refused, or never answered.
 
+use crate::track::Ends;
 use crate::track::connection::Connection;
 use crate::track::half::Asked;
-use crate::track::table::Ends;
 use std::collections::BTreeMap;
 
 /// The connections of one block, by their numbers.

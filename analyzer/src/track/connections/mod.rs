@@ -1,41 +1,16 @@
 //! The connections of a tracker, in blocks that never move.
 
+mod folded;
+
+use crate::track::Ends;
 use crate::track::connection::Connection;
-use crate::track::folded::Folded;
-use crate::track::table::Ends;
+use crate::track::connections::folded::Folded;
+use crate::track::share::{BLOCK_LEN, Share};
 use std::collections::BTreeMap;
 
-/// Connections of one block: 384 KiB, so that few of them take little memory, and many few blocks.
-pub const BLOCK_LEN: usize = 1024;
 /// So many blocks before the one that begins, a block is folded if it is one of a port scan: 131,072
 /// connections later, answers to it are rare.
 const FOLDED_AFTER: usize = 128;
-
-/// Which of `N` trackers has the connection with this number, and at which place: blocks are dealt out
-/// to them in turn.
-#[inline]
-pub fn deal<const N: usize>(connection: u32) -> (usize, u32) {
-    let (block, at) = (connection as usize / BLOCK_LEN, connection as usize % BLOCK_LEN);
-    (block % N, (block / N * BLOCK_LEN + at) as u32)
-}
-
-/// What [`deal`] gives to one of `of` trackers.
-#[derive(Debug, Clone, Copy)]
-pub struct Share {
-    pub tracker: usize,
-    pub of: usize,
-}
-
-impl Share {
-    /// Of the only tracker.
-    pub const WHOLE: Self = Self { tracker: 0, of: 1 };
-
-    /// The number of the connection at a place.
-    fn number(self, place: usize) -> u32 {
-        let block = place / BLOCK_LEN * self.of + self.tracker;
-        (block * BLOCK_LEN + place % BLOCK_LEN) as u32
-    }
-}
 
 /// The connections of one tracker, by their places there: from 0, in the order in which they are opened.
 #[derive(Debug)]
@@ -130,6 +105,7 @@ fn is_scan(connections: &[Connection]) -> bool {
 mod tests {
     use super::*;
     use crate::track::Endpoint;
+    use crate::track::share::deal;
 
     impl Connections {
         /// So many of which nothing is known, one tracker's.

@@ -1,39 +1,23 @@
 //! Frames to segments and their connections, in a thread of its own: reading, decoding and looking
 //! up run ahead of the tracking.
 
+pub mod batch;
+pub mod capture_summary;
+mod lane;
+mod lookups;
+
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
-use crate::capture::{Capture, End, Frame};
+use crate::capture::{Capture, Frame, InputEnd};
 use crate::decode::filter::Filter;
 use crate::decode::{self, Segment, Skip};
-use crate::track::batch::Batch;
-use crate::track::clock;
-use crate::track::lane::{self, Lane, Outlet};
-use crate::track::lookups::Lookups;
+use crate::track::reader::batch::Batch;
+use crate::track::reader::capture_summary::CaptureSummary;
+use crate::track::reader::lane::{Lane, Outlet};
+use crate::track::reader::lookups::Lookups;
 use crate::track::{Mark, Table};
 use std::sync::Arc;
 use std::thread;
-
-/// One input file. Times are ns since the epoch.
-#[derive(Debug, Clone)]
-pub struct CaptureSummary {
-    pub path: String,
-    pub packets: u64,
-    /// Bytes on the wire.
-    pub bytes: u64,
-    pub tcp_packets: u64,
-    /// `None` where no frame was read.
-    pub link_type: Option<u32>,
-    pub first_ns: i64,
-    pub last_ns: i64,
-    /// Number of its first frame: frames are numbered through all inputs, from 1.
-    pub first_frame: u64,
-    pub end: End,
-    /// The coarsest power of ten in ns that divides all times.
-    pub common_step_ns: i64,
-    /// Frames that were not used, by [`Skip`].
-    pub skipped: [u64; Skip::ALL.len()],
-}
 
 /// Reads `paths` in the order of their first frames and gives the segments of each tracker to its
 /// `take`.
@@ -81,7 +65,7 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
                 (Ok(summary), _) => summaries.push(summary),
                 (Err(error @ ScanError::NoHeader { .. }), _) => without_header.push((path, error)),
                 (Err(ScanError::Stopped { .. }), Some(last)) => {
-                    last.end = End::Stopped(Stopped::at(&self.progress));
+                    last.end = InputEnd::Stopped(Stopped::at(&self.progress));
                     break;
                 }
                 (Err(error), _) => return Err(error),
@@ -102,7 +86,7 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
                 return Err(error);
             }
             let nothing = CaptureSummary::new(path, self.frames + 1);
-            summaries.push(CaptureSummary { end: End::Cut, ..nothing });
+            summaries.push(CaptureSummary { end: InputEnd::Cut, ..nothing });
         }
         Ok(summaries)
     }
@@ -116,7 +100,7 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
         let mut summary = CaptureSummary::new(path, self.frames + 1);
         self.outlet.begin_capture();
         self.read_frames(&mut capture, &mut summary, previous)?;
-        summary.end = capture.end().cloned().unwrap_or(End::Complete);
+        summary.end = capture.end().cloned().unwrap_or(InputEnd::Complete);
         summary.packets = self.frames + 1 - summary.first_frame;
         summary.tcp_packets = summary.packets - summary.skipped.iter().sum::<u64>();
         Ok(summary)
@@ -215,55 +199,13 @@ pub fn in_order(paths: &[String]) -> Vec<&str> {
     ordered
 }
 
-/// Several queues and interfaces write their frames a little out of order, so a rotated file may
-/// begin before the last frame of its predecessor.
-const OUT_OF_ORDER_NS: i64 = 10_000_000;
-
-impl CaptureSummary {
-    fn new(path: &str, first_frame: u64) -> Self {
-        Self {
-            path: path.to_owned(),
-            packets: 0,
-            bytes: 0,
-            tcp_packets: 0,
-            link_type: None,
-            first_ns: 0,
-            last_ns: 0,
-            first_frame,
-            end: End::Complete,
-            common_step_ns: clock::COARSEST_NS,
-            skipped: [0; Skip::ALL.len()],
-        }
-    }
-
-    #[cold]
-    fn begin(&mut self, first: &Frame<'_>) {
-        self.link_type = Some(first.link_type);
-        self.first_ns = first.time_ns;
-        self.last_ns = first.time_ns;
-    }
-
-    #[inline]
-    fn count(&mut self, frame: &Frame<'_>) {
-        self.common_step_ns = clock::common_ns(self.common_step_ns, frame.time_ns);
-        self.bytes += u64::from(frame.wire_len);
-        self.last_ns = self.last_ns.max(frame.time_ns);
-    }
-
-    /// Does a capture that begins at `time_ns` overlap with this one? Then they are two captures
-    /// of their own and no rotated set.
-    fn overlaps(&self, time_ns: i64) -> bool {
-        time_ns < self.last_ns - OUT_OF_ORDER_NS
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::track::BLOCK_LEN;
     use crate::track::allocations::write_capture;
-    use crate::track::batch::BATCH_LEN;
-    use crate::track::lane::BATCHES;
+    use crate::track::reader::batch::BATCH_LEN;
+    use crate::track::reader::lane::BATCHES;
     use std::collections::HashSet;
     use std::panic::{AssertUnwindSafe, catch_unwind};
     use std::sync::Mutex;

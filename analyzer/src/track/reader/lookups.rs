@@ -1,12 +1,9 @@
 //! The look-up of connections, some segments at once.
 
 use crate::decode::{Addresses, Header, Segment};
-use crate::track::batch::{Batch, Captured};
-use crate::track::lane::Outlet;
+use crate::track::reader::batch::{Batch, Captured, LOOKUPS};
+use crate::track::reader::lane::Outlet;
 use crate::track::{KeyV4, KeyV6, Lookup, Mark, Table, deal};
-
-/// Segments whose connections are looked up at once: as many misses of the cache as overlap.
-pub const LOOKUPS: usize = 64;
 
 /// The segments that came last, and how their connections are looked up.
 #[derive(Default)]

@@ -1,11 +1,13 @@
 //! Segments on their way from the reader to a tracker.
 
 use crate::decode::Header;
-use crate::track::lookups::LOOKUPS;
 use crate::track::{Ends, Mark, Side};
 
 /// Segments handed over at once: enough to make the hand-over cheap, few enough to stay in cache.
 pub const BATCH_LEN: usize = 512;
+/// Segments whose connections are looked up at once: as many cache misses as overlap. A batch may grow
+/// by so many before it is handed over.
+pub const LOOKUPS: usize = 64;
 
 /// A segment, where it was captured and whose it is, as small as it goes: it moves from one core to
 /// the other.

@@ -1,7 +1,7 @@
 //! The way of segments from the reader to the trackers, and of their memory back. One thread tracks;
 //! when it has too much to do, the reader's helps it out.
 
-use crate::track::batch::{BATCH_LEN, Batch, Captured};
+use crate::track::reader::batch::{BATCH_LEN, Batch, Captured};
 use crate::track::{BLOCK_LEN, Ends};
 use std::mem;
 use std::sync::Mutex;

@@ -5,11 +5,10 @@ mod tests;
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, URG};
-use crate::track::connection::DEFAULT_MSS;
-use crate::track::half::{Half, Release, known};
+use crate::track::half::{Half, Release};
 use crate::track::thresholds::{JIFFY_NS, PROBE_NS};
 use crate::track::wait::{Wait, fact, when};
-use crate::track::{Mark, NETWORK_RTT_NS, Side};
+use crate::track::{DEFAULT_MSS, Mark, NETWORK_RTT_NS, Side};
 
 /// Shorter than this, a payload is below any MSS that hosts fall back to.
 const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
@@ -31,8 +30,8 @@ pub struct Sending<'a> {
     pub now: Mark,
 }
 
-/// A wait that has ended.
-pub struct Ended {
+/// How a segment's sender came to wait before it.
+pub struct Waited {
     /// The ACK that let the sender go on.
     release: Option<Release>,
     /// It began with the sender's own data.
@@ -40,7 +39,7 @@ pub struct Ended {
     from: Mark,
 }
 
-impl Ended {
+impl Waited {
     /// The sender kept the other end waiting for an answer: no ACK can have held it.
     pub fn is_reply(&self) -> bool {
         !self.own_before
@@ -48,6 +47,11 @@ impl Ended {
 
     pub fn wait_ns(&self, now: Mark) -> i64 {
         now.time_ns - self.from.time_ns
+    }
+
+    /// The frame before the wait.
+    pub fn from(&self) -> Mark {
+        self.from
     }
 }
 
@@ -105,7 +109,7 @@ impl Sending<'_> {
     /// The wait that ends with this segment, if it is at least `min_wait_ns` long.
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    pub fn ended(&self, min_wait_ns: i64) -> Option<Ended> {
+    pub fn waited(&self, min_wait_ns: i64) -> Option<Waited> {
         let (half, peer) = (self.half, self.peer);
         let data_arrived = self.data_arrived();
         let release = self.releasing_ack(data_arrived);
@@ -115,22 +119,14 @@ impl Sending<'_> {
         let own_before = release.is_some() || (half.last_data().after(peer.last_new()) && !crossed);
         let from = if own_before { half.last_data() } else { peer.last_new() };
         let wait_ns = self.now.time_ns - from.time_ns;
-        (from.is_set() && wait_ns >= min_wait_ns).then_some(Ended { release, own_before, from })
-    }
-
-    /// Can nothing but the program have kept this back, once it had an answer? Then none of the facts
-    /// that are [`fact::HINDERED`] holds; they take longer to find out.
-    pub fn is_unhindered(&self) -> bool {
-        let (half, peer) = (self.half, self.peer);
-        let room = i64::from(half.room) >= i64::from(self.len);
-        room && !half.is_recovering() && half.unseen().0 == 0 && peer.zero_window_frame() == 0
+        (from.is_set() && wait_ns >= min_wait_ns).then_some(Waited { release, own_before, from })
     }
 
     /// All that is known of a wait.
     #[inline(never)]
-    pub fn wait(&self, ended: &Ended, connection: u32, by: Side) -> Wait {
+    pub fn wait(&self, waited: &Waited, connection: u32, by: Side) -> Wait {
         let half = self.half;
-        let Ended { release, own_before, from } = *ended;
+        let Waited { release, own_before, from } = *waited;
         let advanced = self.advancing_ack(release, from);
         let facts = self.facts(release, from)
             | when(own_before, fact::OWN_DATA_BEFORE)
@@ -178,7 +174,7 @@ impl Sending<'_> {
             // Only its SYN was acknowledged, or its program answers: most waits by far.
             return None;
         }
-        let rtt_ns = known(half.rtt_ns);
+        let rtt_ns = half.rtt_or_zero_ns();
         let frees = |ack: &Release| {
             ack.mark.is_set() && reached_after(ack.mark, half.last_data(), rtt_ns) && !answers(ack)
         };
@@ -190,7 +186,7 @@ impl Sending<'_> {
     fn data_arrived(&self) -> bool {
         let (half, now) = (self.half, self.now);
         let data = self.peer.last_new();
-        let rtt_ns = known(half.rtt_ns);
+        let rtt_ns = half.rtt_or_zero_ns();
         reached_after(data, half.last_data(), rtt_ns)
             && (now.time_ns - data.time_ns) * 4 >= rtt_ns * 3
             && !self.left_before_data()
@@ -209,8 +205,8 @@ impl Sending<'_> {
         let half = self.half;
         let alone = half.is_last_small() && !half.is_flight_several();
         let freed = |wait: &Wait| wait.has_ack() && wait.is(fact::PURE_ACK);
-        let ended = self.ended(0).filter(|_| alone)?;
-        let wait = Some(self.wait(&ended, connection, by)).filter(freed)?;
+        let waited = self.waited(0).filter(|_| alone)?;
+        let wait = Some(self.wait(&waited, connection, by)).filter(freed)?;
         Some(Wait {
             facts: wait.facts & !fact::RECOVERY | fact::RESENT,
             from: half.last_new(),
@@ -220,7 +216,7 @@ impl Sending<'_> {
     }
 
     fn distinct_ns(&self) -> i64 {
-        match known(self.half.rtt_ns) {
+        match self.half.rtt_or_zero_ns() {
             ..NETWORK_RTT_NS => LOCAL_DISTINCT_NS,
             _ => DISTINCT_NS,
         }
@@ -235,14 +231,7 @@ impl Sending<'_> {
     }
 
     fn facts(&self, release: Option<Release>, from: Mark) -> u32 {
-        let (half, peer) = (self.half, self.peer);
-        let window_known = peer.is_window_scale_known() && half.bytes() > 0;
-        let zero_window = peer.zero_window_frame() > from.frame
-            || (peer.zero_window_frame() > 0
-                && half.bytes() > 0
-                && half.room <= 0
-                && peer.zero_window_frame() >= from.frame);
-        let (unseen_bytes, unseen_frame) = half.unseen();
+        let half = self.half;
         let pure = release.is_some_and(|release| release.pure);
         let partial = release.is_some_and(|release| release.mark != half.all_acked().mark);
         // Before the last data, full-sized, an unacknowledged small segment may have left. Its ACK
@@ -252,19 +241,32 @@ impl Sending<'_> {
             && release.is_some_and(|release| {
                 (release.mark.time_ns - small_acked.time_ns).abs() < self.distinct_ns()
             });
-        when(pure, fact::PURE_ACK)
+        self.hindrances(from)
+            | when(pure, fact::PURE_ACK)
             | when(release.is_some_and(|release| release.fin), fact::ACK_FIN)
             | when(partial, fact::PARTIAL_ACK)
             | when(half.is_last_small() || frees_small, fact::UNACKED_SMALL)
             | when(self.len < self.mss, fact::SMALL)
             | when(self.segment.has(FIN), fact::FIN)
             | when(self.segment.has(URG), fact::URGENT)
-            | when(half.is_recovering(), fact::RECOVERY)
-            | when(zero_window, fact::ZERO_WINDOW)
-            | when(window_known && i64::from(half.room) < i64::from(self.len), fact::WINDOW_FULL)
-            | when(unseen_frame > from.frame && unseen_bytes > 0, fact::UNSEEN)
             | when(half.is_flight_large(), fact::LARGE_FLIGHT)
             | when(half.small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
+    }
+
+    /// Those facts of [`fact::HINDERED`] that hold since `from`.
+    pub fn hindrances(&self, from: Mark) -> u32 {
+        let (half, peer) = (self.half, self.peer);
+        let has_sent = half.bytes() > 0;
+        let window_full =
+            peer.is_window_scale_known() && i64::from(half.room) < i64::from(self.len);
+        let closed_frame = peer.zero_window_frame();
+        let closed_before = closed_frame > 0 && closed_frame >= from.frame && half.room <= 0;
+        let zero_window = closed_frame > from.frame || (has_sent && closed_before);
+        let (unseen_bytes, unseen_frame) = half.unseen();
+        when(half.is_recovering(), fact::RECOVERY)
+            | when(zero_window, fact::ZERO_WINDOW)
+            | when(has_sent && window_full, fact::WINDOW_FULL)
+            | when(unseen_frame > from.frame && unseen_bytes > 0, fact::UNSEEN)
     }
 }
 

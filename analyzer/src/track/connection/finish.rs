@@ -2,7 +2,7 @@
 
 use crate::track::Side;
 use crate::track::connection::{Connection, Sinks};
-use crate::track::half::{Half, known};
+use crate::track::half::Half;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 
@@ -15,11 +15,11 @@ impl Connection {
             let half = &self.halves[side as usize];
             let release = half.all_acked();
             let (from, to) = (half.last_data(), release.mark);
-            let rtt_ns = self.half(side.other()).rtt_ns;
-            let delay_ns = to.time_ns - from.time_ns - known(rtt_ns);
+            let receiver = self.half(side.other());
+            let delay_ns = to.time_ns - from.time_ns - receiver.rtt_or_zero_ns();
             let late = (sinks.lengths.delay_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
-            // A FIN comes from the program, and a way of unknown length is no delay.
-            let by_timer = release.pure && !release.fin && rtt_ns != i64::MAX;
+            // A FIN comes from the program, and over an unknown round trip no ACK is known to be late.
+            let by_timer = release.pure && !release.fin && receiver.measured_rtt_ns().is_some();
             if by_timer && late && half.bytes() > 0 && to.after(from) {
                 sinks.waits.push_other(Wait {
                     connection: self.id,

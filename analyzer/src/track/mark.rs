@@ -1,0 +1,23 @@
+//! Where in the capture something was seen.
+
+/// A frame and its time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Nanoseconds since the epoch.
+    pub time_ns: i64,
+    /// Wireshark's `frame.number`, from 1; 0 is 'none'.
+    pub frame: u64,
+}
+
+impl Mark {
+    pub const NONE: Self = Self { time_ns: 0, frame: 0 };
+
+    pub fn is_set(self) -> bool {
+        self.frame != 0
+    }
+
+    /// Came after `other` in the capture.
+    pub fn after(self, other: Mark) -> bool {
+        self.frame > other.frame
+    }
+}

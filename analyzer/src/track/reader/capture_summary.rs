@@ -1,0 +1,68 @@
+//! What there is to say of one input file.
+
+use crate::capture::{Frame, InputEnd};
+use crate::decode::Skip;
+use crate::track::clock_step;
+
+/// One input file. Times are ns since the epoch.
+#[derive(Debug, Clone)]
+pub struct CaptureSummary {
+    pub path: String,
+    pub packets: u64,
+    /// Bytes on the wire.
+    pub bytes: u64,
+    pub tcp_packets: u64,
+    /// `None` where no frame was read.
+    pub link_type: Option<u32>,
+    pub first_ns: i64,
+    pub last_ns: i64,
+    /// Number of its first frame: frames are numbered through all inputs, from 1.
+    pub first_frame: u64,
+    pub end: InputEnd,
+    /// The coarsest power of ten in ns that divides all times.
+    pub common_step_ns: i64,
+    /// Frames that were not used, by [`Skip`].
+    pub skipped: [u64; Skip::ALL.len()],
+}
+
+/// Several queues and interfaces write their frames a little out of order, so a rotated file may
+/// begin before the last frame of its predecessor.
+const OUT_OF_ORDER_NS: i64 = 10_000_000;
+
+impl CaptureSummary {
+    pub(super) fn new(path: &str, first_frame: u64) -> Self {
+        Self {
+            path: path.to_owned(),
+            packets: 0,
+            bytes: 0,
+            tcp_packets: 0,
+            link_type: None,
+            first_ns: 0,
+            last_ns: 0,
+            first_frame,
+            end: InputEnd::Complete,
+            common_step_ns: clock_step::COARSEST_NS,
+            skipped: [0; Skip::ALL.len()],
+        }
+    }
+
+    #[cold]
+    pub(super) fn begin(&mut self, first: &Frame<'_>) {
+        self.link_type = Some(first.link_type);
+        self.first_ns = first.time_ns;
+        self.last_ns = first.time_ns;
+    }
+
+    #[inline]
+    pub(super) fn count(&mut self, frame: &Frame<'_>) {
+        self.common_step_ns = clock_step::common_ns(self.common_step_ns, frame.time_ns);
+        self.bytes += u64::from(frame.wire_len);
+        self.last_ns = self.last_ns.max(frame.time_ns);
+    }
+
+    /// Does a capture that begins at `time_ns` overlap with this one? Then they are two captures
+    /// of their own and no rotated set.
+    pub(super) fn overlaps(&self, time_ns: i64) -> bool {
+        time_ns < self.last_ns - OUT_OF_ORDER_NS
+    }
+}

@@ -1,0 +1,168 @@
+//! The waits that a tracker keeps, and how many it only counts.
+
+mod longest;
+
+use crate::track::wait::{Wait, fact};
+use crate::track::waits::longest::Longest;
+use crate::track::{ByBlock, Side};
+use std::mem;
+
+/// Waits that may be stalls are all kept, as far as that is seen while they come. Of the others a
+/// tracker keeps up to this many of each kind and side and the [`Longest`] of those that follow, and
+/// counts the rest: so memory does not follow the packets, and what a slow server did is not lost among
+/// what its clients did.
+const MAX_OTHER_WAITS: usize = 1 << 16;
+/// Fewer pauses of clients, as they are no problem; most waits are.
+const MAX_PAUSES: usize = 1 << 14;
+
+/// What was before a wait, and after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The client had its answer, and nothing kept it from asking more.
+    Pause,
+    /// The other end waited for an answer.
+    Answer,
+    AfterOwnData,
+    AckOnly,
+}
+
+impl Kind {
+    const COUNT: usize = 4;
+
+    fn of(by: Side, facts: u32) -> Self {
+        let has = |fact| facts & fact != 0;
+        match by {
+            _ if has(fact::OWN_DATA_BEFORE) => Self::AfterOwnData,
+            _ if has(fact::ACK_ONLY) => Self::AckOnly,
+            Side::Client if !has(fact::HINDERED) => Self::Pause,
+            _ => Self::Answer,
+        }
+    }
+
+    fn most(self) -> usize {
+        if self == Self::Pause { MAX_PAUSES } else { MAX_OTHER_WAITS }
+    }
+}
+
+/// The waits that a tracker has seen; those of a block of connections in the order in which they ended,
+/// at the [`end`](Self::end) but for the longest.
+#[derive(Debug, Default)]
+pub struct Waits {
+    /// They are judged where they lie, when all is known.
+    pub kept: ByBlock<Wait>,
+    /// How many were kept, by who ended them, and by their kind.
+    others: [[usize; Kind::COUNT]; 2],
+    /// By who ended them.
+    longest: [Longest; 2],
+    pub unlisted: u64,
+    pub unlisted_ns: i64,
+}
+
+impl Waits {
+    /// What was missing before `frame`, which ended a wait, has been sent again: it was lost.
+    pub fn mark_lost(&mut self, connection: u32, by: Side, frame: u64) {
+        /// Waits of neighbouring connections that may have ended since.
+        const RECENT: usize = 64;
+        let waits = self.kept.of(connection).iter_mut().rev().take(RECENT);
+        let longest = self.longest[by as usize].iter_mut();
+        let is_own = |wait: &&mut Wait| (wait.connection, wait.by) == (connection, by);
+        let mut own = waits.chain(longest).filter(is_own);
+        if let Some(wait) = own.find(|wait| wait.to.frame == frame) {
+            wait.facts |= fact::LOST_BEFORE;
+        }
+    }
+
+    /// Keeps a wait, whatever room there is.
+    pub fn keep(&mut self, wait: Wait) {
+        self.kept.push(wait.connection, wait);
+    }
+
+    /// Is there room for a wait that `by` ended, with these facts?
+    pub fn has_room_for(&self, by: Side, facts: u32, wait_ns: i64) -> bool {
+        let (kind, by) = (Kind::of(by, facts), by as usize);
+        let is_long = || kind != Kind::Pause && self.longest[by].has_room_for(wait_ns);
+        self.others[by][kind as usize] < kind.most() || is_long()
+    }
+
+    /// Keeps or counts any other wait.
+    pub fn push_other(&mut self, wait: Wait) {
+        let (kind, by) = (Kind::of(wait.by, wait.facts), wait.by as usize);
+        let kept = &mut self.others[by][kind as usize];
+        if *kept < kind.most() {
+            *kept += 1;
+            self.keep(wait);
+            return;
+        }
+        let left = match kind {
+            Kind::Pause => Some(wait),
+            _ => self.longest[by].push(wait),
+        };
+        if let Some(left) = left {
+            self.count_other(left.wait_ns());
+        }
+    }
+
+    /// No wait follows: keeps the longest of those for which there was no room.
+    pub fn end(&mut self) {
+        for mut wait in mem::take(&mut self.longest).into_iter().flat_map(Longest::into_iter) {
+            wait.facts |= fact::LONGEST;
+            self.keep(wait);
+        }
+    }
+
+    /// Counts a wait for which there is no room.
+    pub fn count_other(&mut self, wait_ns: i64) {
+        self.unlisted += 1;
+        self.unlisted_ns = self.unlisted_ns.saturating_add(wait_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::Mark;
+
+    #[test]
+    fn what_one_side_did_takes_no_room_from_the_other() {
+        let slow_server = Wait::unknown(0, Side::Server);
+        let of_client = |facts| Wait { facts, ..Wait::unknown(0, Side::Client) };
+        let most = MAX_OTHER_WAITS + longest::MOST;
+        let kinds = [
+            (of_client(0), MAX_PAUSES),
+            (of_client(fact::OWN_DATA_BEFORE), most),
+            (of_client(fact::ACK_ONLY), most),
+            (of_client(fact::WINDOW_FULL), most),
+        ];
+        for (many, most_of_many) in kinds {
+            let mut waits = Waits::default();
+            for frame in 0..=most as u64 {
+                let to = Mark { time_ns: 0, frame };
+                waits.push_other(Wait { to, ..many });
+                waits.push_other(Wait { to, ..slow_server });
+            }
+            waits.end();
+            let kept = waits.kept.of(0);
+            let of_server = kept.iter().filter(|row| row.by == Side::Server).count();
+            assert_eq!((kept.len() - of_server, of_server), (most_of_many, most));
+            assert_eq!(waits.unlisted as usize, 2 * (most + 1) - kept.len());
+        }
+    }
+
+    #[test]
+    fn a_long_wait_for_what_was_lost_is_marked_wherever_it_is() {
+        let mut waits = Waits::default();
+        for frame in 1..=MAX_OTHER_WAITS as u64 + 1 {
+            let to = Mark { time_ns: 0, frame };
+            waits.push_other(Wait { to, ..Wait::unknown(7, Side::Server) });
+        }
+        let last = MAX_OTHER_WAITS as u64 + 1;
+        for frame in [last, last - 1, 1] {
+            waits.mark_lost(7, Side::Server, frame);
+        }
+        waits.mark_lost(7, Side::Client, 2);
+        waits.end();
+        let marked = waits.kept.of(7).iter().filter(|row| row.is(fact::LOST_BEFORE));
+        // The first was too long ago.
+        assert!(marked.map(|row| row.to.frame).eq([last - 1, last]));
+    }
+}
