@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from nagle_scan import _core
-from nagle_scan.report.layout import Style, wrapped
+from nagle_scan.terminal import Style, wrapped
 
 ITEM = re.compile(r"(?:[-*]|\d+\.) ")
 

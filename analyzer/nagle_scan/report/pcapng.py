@@ -10,8 +10,7 @@ from typing import cast
 from scapy.packet import Raw
 from scapy.utils import PcapNgWriter
 
-from nagle_scan import _core
-from nagle_scan.report import files
+from nagle_scan import _core, files
 
 OPT_END, OPT_COMMENT = 0, 1
 SHB_APPLICATION = 4

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from nagle_scan import _core
 
 if TYPE_CHECKING:
-    from nagle_scan.results import Scan
+    from nagle_scan.result import Result
 
 ROOM_BYTES = 1_200_000
 """For all pictures of a page, which is to stay below 2 MB."""
@@ -39,8 +39,8 @@ class Picture(NamedTuple):
 class Pictures:
     """Draws what fits; what is asked for first is drawn first."""
 
-    def __init__(self, scan: Scan, room_bytes: int = ROOM_BYTES) -> None:
-        self._scan = scan
+    def __init__(self, result: Result, room_bytes: int = ROOM_BYTES) -> None:
+        self._result = result
         self._room_bytes = room_bytes
 
     def overall(self, clearest: _core.WaitRow | None) -> list[Picture]:
@@ -51,7 +51,7 @@ class Pictures:
         if clearest is not None:
             pictures += self._draw(LADDER, timeline.ladder, clearest.connection, phone=True)
         else:
-            for wait in self._scan.core.longest_waits(1):
+            for wait in self._result.core.longest_waits(1):
                 ladder, connection = timeline.ladder, wait.connection
                 pictures += self._draw(LONGEST_WAIT, ladder, connection, phone=True)
         if pictures:
@@ -87,13 +87,13 @@ class Pictures:
 
         if self._room_bytes <= 0:
             return []
-        svg = timeline.svg(draw, self._scan, *connection)
+        svg = timeline.svg(draw, self._result, *connection)
         narrow = None
         if phone:
-            narrow = timeline.svg(draw, self._scan, *connection, width_in=PHONE_IN)
+            narrow = timeline.svg(draw, self._result, *connection, width_in=PHONE_IN)
         size = len(svg) + len(narrow or "")
         if size > self._room_bytes:
             return []
         self._room_bytes -= size
-        # Drawn by us, and its texts escaped by the XML writer.
+        # The XML writer has escaped the texts in it.
         return [Picture(caption, Markup(svg), None if narrow is None else Markup(narrow))]

@@ -31,3 +31,8 @@ def __getattr__(name: str) -> object:
     attribute: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = attribute
     return attribute
+
+
+def __dir__() -> list[str]:
+    """The public names, though they are loaded only when they are asked for."""
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, figures without global state, and the width of a text."""
+"""What all pictures share: figures without global state, text sizes, and the width of a text."""
 
 from __future__ import annotations
 
@@ -12,20 +12,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
+from nagle_scan import colours
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Okabe and Ito, 'Color Universal Design' (2008): told apart with any colour vision. Only those of
-# the set that stand out from white and from black paper alike.
-HELD = "#d55e00"
-ACK = "#0072b2"
-CLIENT = "#009e73"
-SERVER = "#0072b2"
-OTHER = "#8a8a8a"
-
-INK = "#1a1a1a"
-"""Text and axes; in a page they take the colour of the text around them."""
-FAINT = "#767676"
 
 TEXT_PT = 9.0
 POINTS_PER_INCH = 72.0
@@ -82,10 +72,10 @@ def plain(ax: Axes, title: str) -> None:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
-        ax.spines[side].set_color(FAINT)
-    ax.tick_params(labelsize=TEXT_PT - 1, colors=INK)
-    ax.xaxis.label.set(size=TEXT_PT, color=INK)
-    ax.yaxis.label.set(size=TEXT_PT, color=INK)
+        ax.spines[side].set_color(colours.FAINT)
+    ax.tick_params(labelsize=TEXT_PT - 1, colors=colours.INK)
+    ax.xaxis.label.set(size=TEXT_PT, color=colours.INK)
+    ax.yaxis.label.set(size=TEXT_PT, color=colours.INK)
 
 
 def say(ax: Axes, text: str) -> None:
@@ -112,7 +102,7 @@ def legend(ax: Axes) -> None:
         names,
         fontsize=size,
         frameon=False,
-        labelcolor=INK,
+        labelcolor=colours.INK,
         ncols=columns,
         loc="lower left",
         bbox_to_anchor=(0, 1),
@@ -129,4 +119,4 @@ def _title(ax: Axes, text: str, pad_pt: float) -> None:
 
     lines = wrapped(" ".join(text.split()), size_pt(ax)[0], TEXT_PT + 1, bold=True)
     title = ax.set_title("\n".join(lines), loc="left", pad=pad_pt)
-    title.set(fontsize=TEXT_PT + 1, fontweight="bold", color=INK)
+    title.set(fontsize=TEXT_PT + 1, fontweight="bold", color=colours.INK)

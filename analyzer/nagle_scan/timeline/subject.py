@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nagle_scan import _core
+from nagle_scan.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from nagle_scan.results import Scan
 
 NS_PER_MS = 1e6
 FIN, SYN, RST, ACK = 1, 2, 4, 16
@@ -24,7 +23,7 @@ SEQUENCE_SPACE = 1 << 32
 class Subject:
     """One connection of a scan."""
 
-    scan: Scan
+    scan: Result
     row: _core.ConnectionRow
 
     @cached_property
@@ -70,12 +69,10 @@ def _segments(
     core: _core.Scan, paths: tuple[str, ...], filter: str | None, connection: int
 ) -> pd.DataFrame:
     """Kept for the next picture of the same connection: reading a large capture takes seconds."""
-    from nagle_scan.results import Scan
-
-    return Scan(list(paths), filter, core).segments(connection)
+    return Result(list(paths), filter, core).segments(connection)
 
 
-def of(scan: Scan, connection: int | None) -> Subject:
+def of(scan: Result, connection: int | None) -> Subject:
     """The connection asked for; without one, the most telling. Raises `KeyError`."""
     number = worst(scan) if connection is None else int(connection)
     row = None if number is None else scan.core.connection(number)
@@ -84,7 +81,7 @@ def of(scan: Scan, connection: int | None) -> Subject:
     return Subject(scan, row)
 
 
-def worst(scan: Scan) -> int | None:
+def worst(scan: Result) -> int | None:
     """The connection of the clearest stall, else of the longest wait, else of the most bytes."""
     rows = [scan.core.clearest(), *scan.core.longest_waits(1)]
     for row in rows:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 
-class Piece(NamedTuple):
-    """The two pieces of what one side sent: before the wait, and behind it."""
+class PayloadPair(NamedTuple):
+    """Payloads of the unacknowledged segment and of the one held behind it."""
 
     unacked: bytes
     held: bytes
@@ -41,22 +41,22 @@ class Walk(NamedTuple):
     missing: int
 
 
-def recognise(pieces: Piece) -> str | None:
+def recognise(pair: PayloadPair) -> str | None:
     """What ends and begins where, with the frames as `{a}` and `{b}`."""
     for framing in FRAMINGS:
-        if framing.ports and pieces.server_port not in framing.ports:
+        if framing.ports and pair.server_port not in framing.ports:
             continue
-        if says := _says(framing, pieces):
+        if says := _says(framing, pair):
             return f"{framing.protocol} {says}"
     return None
 
 
-def _says(framing: Framing, pieces: Piece) -> str | None:
-    walked = _walk(framing, pieces.unacked, pieces.by_client)
-    if walked is None or walked.missing > len(pieces.held):
+def _says(framing: Framing, pair: PayloadPair) -> str | None:
+    walked = _walk(framing, pair.unacked, pair.by_client)
+    if walked is None or walked.missing > len(pair.held):
         return None
-    rest = pieces.held[walked.missing :]
-    following = _walk(framing, rest, pieces.by_client)
+    rest = pair.held[walked.missing :]
+    following = _walk(framing, rest, pair.by_client)
     if rest and (following is None or following.missing):
         return None
     last = walked.last

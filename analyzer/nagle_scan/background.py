@@ -1,4 +1,4 @@
-"""Work that the engine does without the interpreter lock, beside what Python does meanwhile."""
+"""Work in the background: the engine writes a result while Python prepares the report."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 
 
-class Beside:
-    """Does `work` in a thread of its own, at once."""
+class Task:
+    """Starts `work` in a thread of its own, at once."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._error: BaseException | None = None

@@ -1,57 +1,23 @@
-"""A scan as pandas tables. pandas is imported when the first table is asked for."""
+"""What a scan found, as pandas tables. pandas is imported when the first table is asked for."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nagle_scan import _core, keys
+from nagle_scan import _core
+from nagle_scan.errors import CaptureError
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     import pandas as pd
-
-    from nagle_scan.notebook import Connection
-
-_Path = str | os.PathLike[str]
 
 DEFAULT_MIN_WAIT_MS = 10.0
 """Shorter waits are not reported: quick ACKs take 0.1 ms, the shortest timers 14 ms."""
+MAX_MIN_WAIT_MS = 3_600_000.0
 
 
-def scan(
-    path_or_paths: _Path | Iterable[_Path],
-    filter: str | None = None,
-    min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
-    anonymize: bytes | None = None,
-) -> Scan:
-    """Scans one capture, or several as one logical capture in the order of their first frames.
-
-    `filter` is a BPF expression (`"tcp port 8888"`), compiled by libpcap. Waits shorter than
-    `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
-    tables and files (ipcrypt-pfx), and the same key gives the same replacements.
-
-    Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000 or a bad key, `CaptureError` for
-    an input that cannot be read, `FilterError` for a bad expression, `KeyboardInterrupt` soon after
-    Ctrl-C. A capture that breaks off is no error: see `Scan.warnings`.
-    """
-    if not 0 < min_wait_ms <= 3_600_000:
-        raise ValueError(f"min_wait_ms must be more than 0 and at most an hour: {min_wait_ms}")
-    paths = _as_paths(path_or_paths)
-    if not paths:
-        raise ValueError("no capture given")
-    core = _core.scan_captures(
-        paths, filter, min_wait_ms, exchanges=True, progress=_core.Progress()
-    )
-    if anonymize is not None:
-        core = core.anonymized(keys.checked(anonymize))
-    return Scan(paths, filter, core, anonymize, min_wait_ms)
-
-
-class Scan:
+class Result:
     """What a scan found. Tables are DataFrames; times are ns since the epoch, durations ms."""
 
     def __init__(
@@ -167,98 +133,24 @@ class Scan:
             raise KeyError(connection_id)
         if any(path == "-" or _is_pipe(path) for path in self.paths):
             # Opening a pipe again would wait for ever.
-            raise _core.CaptureError("standard input and pipes cannot be read a second time")
+            raise CaptureError("standard input and pipes cannot be read a second time")
         return _frame(_core.segments(self.paths, self.filter, connection_id))
-
-    def connection(self, connection_id: int) -> Connection:
-        """One connection, which shows itself well in a notebook. Raises `KeyError`."""
-        from nagle_scan.notebook import Connection
-
-        known = 0 <= connection_id < self.core.summary().connections
-        if not known or self.core.connection(connection_id) is None:
-            raise KeyError(connection_id)
-        return Connection(self, connection_id)
-
-    def to_json(self, path: _Path) -> None:
-        """Writes the output contract (`nagle-scan/1`). Raises `OutputError`.
-
-        From the 131,073rd connection on it lists those with a stall or a wait, and only counts
-        the others. Of more than 131,072 stalls, the first 16 of each connection have sentences in
-        `evidence`, the others the same facts as numbers: `summary.evidence_not_listed` of them.
-        """
-        with _whole(path) as name:
-            self.core.write_json(name)
-
-    def to_csv(self, path: _Path) -> None:
-        """Writes the stalls, one row each. Raises `OutputError`."""
-        with _whole(path) as name:
-            self.core.write_csv(name)
-
-    def to_markdown(self, path: _Path) -> None:
-        """Writes a ticket for GitHub, GitLab or Jira. Raises `OutputError`."""
-        from nagle_scan.report import markdown
-
-        markdown.save(self, _utf8(path, _core.OutputError))
-
-    def to_evidence(self, path: _Path, payload: bool = False) -> None:
-        """Writes the frames of the clearest stalls and their neighbours as an annotated pcapng.
-
-        They are read again from the captures and cut after the TCP header unless `payload`. Raises
-        `OutputError` (also for standard input, which cannot be read again) and `CaptureError`.
-        """
-        from nagle_scan.report import evidence
-
-        evidence.save(self, _utf8(path, _core.OutputError), payload)
-
-    def to_html(self, path: _Path) -> None:
-        """Writes the page for a ticket, one self-contained file. Raises `OutputError`."""
-        from nagle_scan import outputs
-        from nagle_scan.report import html
-
-        html.write(self, _utf8(path, _core.OutputError), outputs.Options(self.min_wait_ms))
 
     def __repr__(self) -> str:
         """The verdict and its counts."""
-        summary = self.core.summary()
+        summary, names = self.core.summary(), ", ".join(self.names)
         return (
-            f"<Scan {', '.join(self.names)}: {summary.verdict}, {summary.stalls} stalls "
+            f"<{type(self).__name__} {names}: {summary.verdict}, {summary.stalls} stalls "
             f"({summary.stalled_ms:.1f} ms) on {summary.affected_connections} of "
             f"{summary.connections} connections>"
         )
-
-    def _repr_html_(self) -> str:
-        from nagle_scan.notebook import scan_html
-
-        return scan_html(self)
 
     def _table(self, name: str) -> pd.DataFrame:
         return _frame(self.core.columns(name))
 
 
-def _as_paths(path_or_paths: _Path | Iterable[_Path]) -> list[str]:
-    if isinstance(path_or_paths, (str, os.PathLike)):
-        return [_utf8(path_or_paths, _core.CaptureError)]
-    return [_utf8(path, _core.CaptureError) for path in path_or_paths]
-
-
-def _utf8(path: _Path, error: type[_core.NagleScanError]) -> str:
-    """The engine takes UTF-8 only; Python hands on other bytes as lone surrogates."""
-    name = os.fspath(path)
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise error(f"{name!a}: the name is not UTF-8") from None
-    return name
-
-
 def _is_pipe(path: str) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
-
-
-def _whole(path: _Path) -> AbstractContextManager[str]:
-    from nagle_scan.report import files
-
-    return files.whole(_utf8(path, _core.OutputError))
 
 
 def _frame(columns: dict[str, Any]) -> pd.DataFrame:
