@@ -15,13 +15,13 @@ import pandas as pd
 import pytest
 from conftest import CAPTURES, generated, written
 from conversation import Conversation, Frame, interleaved, stalled
-from nagle_scan import _core
+from nagle_scan import _core, causes
 from nagle_scan.scan import Scan
 from scapy.layers.inet import IP, TCP
 from scapy.utils import PcapReader
 
 END = {"addr": str, "port": int, "nagle": {"on", "off", "unknown"}}
-CAUSES = {"nagle_delack", "nagle_rtt"}
+CAUSES = {cause.name for cause in causes.CAUSES if cause.is_stall}
 STALL = {
     "cause": CAUSES,
     "sender": {"client", "server"},

@@ -14,7 +14,7 @@ The parts, each of which imports only what stands before it (tests/test_import_o
     messages, advice, compare      protocols; what to change; two scans, before and after
     timeline                       pictures
     report                         one module for each output format, and what they share
-    notebook                       how a scan shows itself in a notebook
+    notebook                       how a scan and a connection look in a notebook
     scan                           `scan()` and the class `Scan`
     explain, interrupt, progress, background    --explain; Ctrl-C; the progress line; a thread
     arguments, cli                 the command
@@ -23,7 +23,7 @@ The parts, each of which imports only what stands before it (tests/test_import_o
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError, FilterError, NagleScanError, OutputError
 
-# At once, though the command needs no `scan()`: a module of that name, imported later, hides it.
+# Not lazily: importing the module of that name later would hide the function.
 from nagle_scan.scan import Scan, scan
 
 __version__ = _core.VERSION

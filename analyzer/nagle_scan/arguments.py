@@ -1,4 +1,4 @@
-"""What the command understands, and how it says that it does not."""
+"""The command line: options, their help, and errors in one line."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ exit status: 0 no stalls, 1 stalls found, 2 the input or the call was unusable, 
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, which cannot steer a terminal."""
+    """Reports errors in one line without control characters."""
 
     def error(self, message: str) -> NoReturn:
-        """Exits, like all input that cannot be used."""
+        """Exits with the status of unusable input."""
         hint = "see nagle-scan --help"
         self.exit(EXIT_UNUSABLE, f"nagle-scan: {printable(message)} ({hint})\n")
 
@@ -62,7 +62,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class _Explain(argparse.Action):
-    """Prints what is documented of a cause, and ends as `--help` does."""
+    """Prints the documentation of a cause and exits, as `--help` does."""
 
     def __call__(
         self,
@@ -71,7 +71,7 @@ class _Explain(argparse.Action):
         values: str | Sequence[object] | None,
         option: str | None = None,
     ) -> None:
-        """Lists the causes where none is named, and where there is no such cause."""
+        """Lists the causes if none, or an unknown one, is named."""
         from nagle_scan import explain
 
         del namespace, option
@@ -173,7 +173,7 @@ def _output(path: str) -> str:
 
 
 def _utf8(argument: str) -> str:
-    """The engine takes UTF-8 only; Python hands on other bytes as lone surrogates."""
+    """The engine takes UTF-8 only; Python passes other bytes as lone surrogates."""
     try:
         argument.encode()
     except UnicodeEncodeError:

@@ -17,11 +17,11 @@ class Task:
     def _do(self, work: Callable[[], None]) -> None:
         try:
             work()
-        except BaseException as error:  # A panic of the engine is no `Exception`.
+        except BaseException as error:  # A panic in the engine is not an `Exception`.
             self._error = error
 
     def join(self) -> None:
-        """Waits for its end. Raises what it raised."""
+        """Waits until it is done, and raises what it raised."""
         self._thread.join()
         if self._error is not None:
             raise self._error

@@ -1,6 +1,6 @@
-"""All that Python knows of a cause, one row each; the rows and their order are the engine's.
+"""Everything Python knows about each cause, in one row; rows and order are those of the engine.
 
-How a cause is recognised is told in its file in `analyzer/src`, and by `nagle-scan --explain`.
+How a cause is recognised is documented in its Rust file, and by `nagle-scan --explain`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Cause(NamedTuple):
     """One cause of waits."""
 
     name: str
-    """As in the engine, JSON, CSV and the documentation."""
+    """In the engine, JSON, CSV and documentation alike."""
     happened: str
     """What happened, in one line of Markdown."""
     words: str
@@ -29,11 +29,11 @@ class Cause(NamedTuple):
     hatch: str = ""
     is_stall: bool = False
     ack_was_delayed: bool = False
-    """Of a stall: it lasted until a delayed ACK came. A faster ACK would have helped."""
+    """The stall lasted until a delayed ACK came, so a faster ACK would have helped."""
     meaning_of_one: Mapping[str, str] | None = None
-    """Of a single wait, where it can be told more exactly than of all."""
+    """What a single wait means, where that is more specific."""
     meaning_midway: str = ""
-    """The same in the middle of what `{by}` sent."""
+    """What a wait means in the middle of what `{by}` sent."""
 
 
 def _both(text: str) -> dict[str, str]:

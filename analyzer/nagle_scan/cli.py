@@ -29,10 +29,10 @@ EXIT_INTERRUPTED = 130
 
 
 def command() -> NoReturn:
-    """Runs the command and ends the process at once, without taking Python apart first."""
+    """Runs the command and ends the process at once: tearing Python down takes time."""
     try:
         status = main()
-    except SystemExit as ended:  # --help, --version, or a call that makes no sense
+    except SystemExit as ended:  # --help, --version, or a bad command line
         status = EXIT_UNUSABLE if ended.code else EXIT_CLEAN
     terminal.flush()
     atexit._run_exitfuncs()
@@ -53,7 +53,7 @@ def main(words: Sequence[str] | None = None) -> int:
     except SystemExit:
         raise
     except BaseException:
-        # A panic of the engine is no `Exception`. Python's own status, 1, would mean 'stalls'.
+        # A panic in the engine is not an `Exception`. Python's own status, 1, would mean 'stalls'.
         import traceback
 
         traceback.print_exc()
@@ -94,7 +94,7 @@ def _scan(
             paths, options.filter, options.min_wait, exchanges=False, progress=progress
         )
     if progress.stopped and paths is not options.capture:
-        # Half a baseline compares with nothing.
+        # Half a baseline is useless.
         raise KeyboardInterrupt
     if options.key is not None:
         core = core.anonymized(options.key)
@@ -111,14 +111,14 @@ def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> Non
 
 
 def _refuse_to_read_again(captures: Sequence[str], outputs: Sequence[str]) -> None:
-    """Says before any work what would fail after it."""
+    """Fails before the scan rather than after it."""
     for path in outputs:
         if "-" in captures and formats.of(path).reads_again:
             raise OutputError(f"{path}: {formats.CANNOT_READ_AGAIN}")
 
 
 def _say_what_is_not_taken(path: str, chosen: Options) -> None:
-    """No format ignores an option without a word."""
+    """No format ignores an option silently."""
     for option in formats.not_taken(formats.of(path), chosen):
         message = f"nagle-scan: note: --{option} changes nothing in {printable(path)}"
         print(message, file=sys.stderr)
@@ -131,7 +131,7 @@ def _cannot_be_compared(baseline: Scan, scan: Scan) -> bool:
 
 
 def _write_and_say(scan: Scan, paths: Sequence[str], chosen: Options) -> None:
-    """Writes all results, then prints the report: who reads it finds the files."""
+    """Writes all results, then prints the report, so that its reader finds the files."""
     by_engine = [path for path in paths if formats.of(path).by_engine]
     for path in paths:
         if path not in by_engine:
@@ -148,7 +148,7 @@ def _write_and_say(scan: Scan, paths: Sequence[str], chosen: Options) -> None:
 
 
 def _begin(scan: Scan, paths: Sequence[str], chosen: Options) -> Task:
-    """Begins to write the results in `paths`."""
+    """Starts to write the results in `paths`."""
     from nagle_scan.background import Task
 
     def write() -> None:
@@ -159,7 +159,7 @@ def _begin(scan: Scan, paths: Sequence[str], chosen: Options) -> Task:
 
 
 def _report(scan: Scan, baseline: Result | None) -> str:
-    # While the engine writes: --help and --version need none of it.
+    # Imported while the engine writes; --help and --version do not need it.
     from nagle_scan.report import text
 
     return text.render(scan, terminal.style_of(sys.stdout), baseline)

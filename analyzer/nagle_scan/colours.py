@@ -1,7 +1,7 @@
 """The colours of all pictures.
 
-Okabe and Ito, 'Color Universal Design' (2008): told apart with any colour vision. Only those of
-the set that stand out from white and from black paper alike.
+Okabe and Ito, 'Color Universal Design' (2008): distinct with any kind of colour vision. Only
+those of the set that stand out from both a white and a black background.
 """
 
 HELD = "#d55e00"
@@ -14,7 +14,7 @@ PALE = "#b8b8b8"
 DARK = "#595959"
 
 INK = "#1a1a1a"
-"""Text and axes; in a page they take the colour of the text around them."""
+"""Text and axes; on a page they take the colour of the surrounding text."""
 FAINT = "#767676"
 
 ON_DARK = {

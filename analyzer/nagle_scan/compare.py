@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 WORSE = 1.1
-"""Lost time per exchange that grew by less than a tenth is the noise of two runs."""
+"""Growth of the lost time per exchange by less than a tenth is noise between two runs."""
 
 State = Literal["none", "gone", "remain", "worse", "new", "unseen"]
 Verdict = Literal["clean", "fixed", "remain", "worse", "inconclusive"]
@@ -75,7 +75,7 @@ class ServerChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Totals, and the servers of both captures: those that lost most come first."""
+    """Totals, and the servers of both captures; those that lost most come first."""
 
     before: Numbers
     after: Numbers
@@ -95,7 +95,7 @@ class Comparison:
 
 
 def compare(before: Result, after: Result) -> Comparison:
-    """Compares by server endpoint; by port where each capture has one other server on it."""
+    """Pairs servers by endpoint, or by port if each capture has just one unpaired server on it."""
     old, new = _numbers(before), _numbers(after)
     stalled = {endpoint for endpoint, numbers in old.items() if numbers.stalls}
     if stalled - new.keys():
@@ -141,7 +141,7 @@ def _numbers(result: Result) -> dict[Endpoint, Numbers]:
 
 
 def _quiet(result: Result, ports: Collection[int]) -> dict[Endpoint, Numbers]:
-    """Servers on these ports whose connections can be judged, though nothing is to be counted."""
+    """Servers on these ports with conclusive connections, but neither exchanges nor stalls."""
     table = result.core.columns("connections")
     rows = zip(table["server_addr"], table["server_port"], table["conclusive"], strict=True)
     return {

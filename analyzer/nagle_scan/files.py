@@ -1,4 +1,4 @@
-"""Result files: whole or none, so that a reader never meets half a report; and their names."""
+"""Result files appear whole or not at all, so that nobody reads half a report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from nagle_scan.errors import NagleScanError, OutputError
 
 
 def utf8_name(path: str | os.PathLike[str], error: type[NagleScanError]) -> str:
-    """The engine takes UTF-8 only; Python hands on other bytes as lone surrogates."""
+    """A path as the engine takes it, in UTF-8; Python passes other bytes as lone surrogates."""
     name = os.fspath(path)
     try:
         name.encode()
@@ -27,15 +27,15 @@ def replace(path: str, content: bytes) -> None:
 
 @contextlib.contextmanager
 def whole(path: str) -> Iterator[str]:
-    """The name under which to write what becomes `path` when the `with` block ends well.
+    """A temporary name to write to; it becomes `path` when the `with` block succeeds.
 
-    A file of that name is not written into, since it may have other names (hard links), a
-    capture's among them. Raises `OutputError`, also for an `OSError` in the block.
+    An existing file is replaced, never written into: through a hard link it may be a capture.
+    Raises `OutputError`, also for an `OSError` in the block.
     """
     target = os.path.realpath(path)
     name = target
     try:
-        # Not for a pipe or a device: nothing to replace.
+        # A pipe or a device is written to directly.
         if not os.path.exists(target) or os.path.isfile(target):
             name = _temporary(target)
         yield name
@@ -45,7 +45,7 @@ def whole(path: str) -> Iterator[str]:
         reason = (error.strerror or str(error)).lower()
         raise OutputError(f"{path}: cannot write: {reason}") from None
     except OutputError as error:
-        # The engine knows only the name that it was given.
+        # The engine only knows the temporary name.
         raise OutputError(str(error).replace(name, path, 1)) from None
     finally:
         if name != target:

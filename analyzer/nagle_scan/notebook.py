@@ -1,4 +1,4 @@
-"""How a scan and a connection show themselves in a notebook. All that a capture says is escaped."""
+"""How a scan and a connection look in a notebook. Everything taken from a capture is escaped."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _CONNECTION = _PAGES.from_string(
 
 @dataclass(frozen=True)
 class Connection:
-    """One connection of a scan; in a notebook it shows its verdict, its numbers and its ladder."""
+    """One connection of a scan; a notebook shows its verdict, numbers and ladder."""
 
     scan: Result
     id: int
@@ -92,7 +92,7 @@ class Connection:
         return self.scan.segments(self.id)
 
     def __repr__(self) -> str:
-        """Its ends and its sentences."""
+        """Its two ends and its verdict."""
         row = self.row
         ends = f"{row.client} to {row.server}"
         return f"<Connection {self.id}: {ends}: {sentences.of_connection(row)}>"
@@ -111,7 +111,7 @@ class Connection:
             ("Nagle at the client", row.client_nagle),
             ("Nagle at the server", row.server_nagle),
         ]
-        # The picture is SVG that the timeline has escaped itself.
+        # The timeline has already escaped the texts in the SVG.
         picture = Markup(timeline.svg(timeline.ladder, self.scan, self.id))
         return _CONNECTION.render(
             verdict=sentences.of_connection(row), id=self.id, facts=facts, picture=picture

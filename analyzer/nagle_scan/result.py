@@ -46,19 +46,19 @@ class Result:
 
     @property
     def names(self) -> list[str]:
-        """The captures as outputs name them: their paths, or only numbered where anonymised."""
+        """The captures as outputs name them: by path, or by number if anonymised."""
         return self.paths if self.key is None else self.core.captures()
 
     @property
     def can_be_read_again(self) -> bool:
-        """Are the captures files? Standard input and pipes are gone once they were read."""
+        """Are all captures files? Standard input and pipes can be read only once."""
         return all(os.path.isfile(path) for path in self.paths)
 
     @cached_property
     def connections(self) -> pd.DataFrame:
         """One row per connection; the index `connection` equals Wireshark's `tcp.stream`.
 
-        Of a port scan, the many that were refused or never answered are only counted.
+        The refused and unanswered connections of a port scan are only counted.
 
         For each end (`client_`, `server_`): `addr`, `port` (int64), `nagle` (category: `on`,
         `off`, `unknown`), `nagle_variant` (category: `classic`, RFC 896, `minshall`, as in Linux,
@@ -75,7 +75,7 @@ class Result:
     def stalls(self) -> pd.DataFrame:
         """One row per stall, grouped by connection, in the order of time.
 
-        `connection` (int64), `cause` (category: `nagle_delack`, `nagle_rtt`), `sender` (category:
+        `connection` (int64), `cause` (category: see `nagle-scan --explain`), `sender` (category:
         `client`, `server`), `confidence` (category: `possible` < `likely` < `certain`), `rel_seq`
         (int64: stream offset of the held segment), `len` and `len_unacked` (int64, bytes),
         `frame_unacked`, `frame_ack`, `frame_held` (int64: Wireshark's `frame.number`), `time_ns`
@@ -87,13 +87,14 @@ class Result:
 
     @cached_property
     def waits(self) -> pd.DataFrame:
-        """One row per wait that is no stall.
+        """One row per wait that is not a stall.
 
         `connection` (int64), `cause` (category), `by` (category: who kept the other waiting),
-        `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `wait_ms` (float64). Of very
-        many at least these are listed: the first 16,384 of clients that had their answer; of each
-        side the first 65,536 others, and the 128 longest of those that follow. Reports count the
-        rest.
+        `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `wait_ms` (float64).
+
+        If there are very many, at least these are listed: the first 16,384 of clients that had
+        their answer; of each side the first 65,536 others, and the 128 longest of those that
+        follow. Reports count the rest.
         """
         return self._table("waits")
 
@@ -132,7 +133,7 @@ class Result:
         if not 0 <= connection_id < self.core.summary().connections:
             raise KeyError(connection_id)
         if any(path == "-" or _is_pipe(path) for path in self.paths):
-            # Opening a pipe again would wait for ever.
+            # Opening a pipe again would block for ever.
             raise CaptureError("standard input and pipes cannot be read a second time")
         return _frame(_core.segments(self.paths, self.filter, connection_id))
 

@@ -1,4 +1,4 @@
-"""The public way in: `scan()` reads captures, `Scan` holds what was found and writes it out."""
+"""The public interface: `scan()` reads captures, `Scan` holds what was found and writes it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def scan(
 
     Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000 or a bad key, `CaptureError` for
     an input that cannot be read, `FilterError` for a bad expression, `KeyboardInterrupt` soon after
-    Ctrl-C. A capture that breaks off is no error: see `Scan.warnings`.
+    Ctrl-C. A truncated capture is not an error: see `Scan.warnings`.
     """
     if not 0 < min_wait_ms <= MAX_MIN_WAIT_MS:
         raise ValueError(f"min_wait_ms must be more than 0 and at most an hour: {min_wait_ms}")
@@ -56,7 +56,7 @@ class Scan(Result):
     """
 
     def connection(self, connection_id: int) -> Connection:
-        """One connection, which shows itself well in a notebook. Raises `KeyError`."""
+        """One connection, with a rich display in notebooks. Raises `KeyError`."""
         from nagle_scan.notebook import Connection
 
         known = 0 <= connection_id < self.core.summary().connections
@@ -67,8 +67,8 @@ class Scan(Result):
     def to_json(self, path: _Path, baseline: Scan | None = None) -> None:
         """Writes the output contract (`nagle-scan/1`).
 
-        From the 131,073rd connection on it lists those with a stall or a wait, and only counts
-        the others. Of more than 131,072 stalls, the first 16 of each connection have sentences in
+        From the 131,073rd connection on, only those with a stall or a wait are listed; the others
+        are counted. Of more than 131,072 stalls, the first 16 of each connection have sentences in
         `evidence`, the others the same facts as numbers: `summary.evidence_not_listed` of them.
         """
         self._write("json", path, Options(baseline=baseline))

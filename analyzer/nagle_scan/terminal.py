@@ -1,4 +1,4 @@
-"""The terminal: colours, wrapped lines, aligned tables, and a standard output that may be gone."""
+"""The terminal: colours, wrapped lines, aligned tables, and output that may have been closed."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def is_number_column(rows: Sequence[tuple[str, ...]], column: int) -> bool:
 
 
 def headed(head: str, colour: str, text: str, style: Style) -> str:
-    """A wrapped sentence beside a word that says what it is."""
+    """A label and a wrapped sentence, indented behind it."""
     lines = wrapped(f"{head}  {text}", " " * (len(head) + 2))
     return f"{colour}{head}{style.end}" + lines[len(head) :]
 
@@ -70,7 +70,7 @@ def wrapped(text: str, indent: str) -> str:
 
 
 def say(report: str) -> None:
-    """Prints `report`. A reader who has gone (head, less) is no error, a full disk is one."""
+    """Prints `report`. A closed pipe (head, less) is not an error, a full disk is."""
     # None where the shell closed it (`>&-`).
     if sys.stdout is None:
         return
@@ -84,7 +84,7 @@ def say(report: str) -> None:
 
 
 def flush() -> None:
-    """Flushes both streams; that nobody reads them is no error."""
+    """Flushes both streams; a closed pipe is not an error."""
     for stream in (sys.stdout, sys.stderr):
         # None where the shell closed it.
         if stream is not None:

@@ -1,4 +1,4 @@
-"""Numbers and names as every report writes them. Plain text: nothing in it can steer a terminal."""
+"""Numbers and names as every report writes them, in plain text."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ def file_name(path: str) -> str:
 
 
 def file_names(paths: Iterable[str]) -> str:
-    """Their names alone, which cannot steer a terminal."""
+    """Their names alone, printable."""
     return printable(", ".join(map(file_name, paths)))
 
 
 def printable(text: str) -> str:
-    """`text` with everything that could steer a terminal written as an escape."""
+    """`text` with control characters escaped, so that it cannot control a terminal."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in text
@@ -45,7 +45,7 @@ def duration(milliseconds: float) -> str:
         return f"{milliseconds / 1000:,.0f} s"
     if milliseconds >= 1000:
         return f"{milliseconds / 1000:.1f} s"
-    # Rounded to nothing it would look unmeasured.
+    # 0.0 ms would look unmeasured.
     return f"{milliseconds:.3f} ms" if 0 < milliseconds < 0.05 else f"{milliseconds:.1f} ms"
 
 

@@ -1,4 +1,4 @@
-"""What to change, on which side, and what it costs. Kept as data: one entry, one remedy."""
+"""What to change, on which side, and at what price. Remedies are data, one entry each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Remedy", "Setting", "for_group", "has_quick_acks", "is_stream", "tes
 MAX_BYTES = 1024
 """Enough for the head of a message."""
 MAX_FRAME = 500_000
-"""Frames further on are not looked for: a name is not worth reading that much again."""
+"""Later frames are not looked up: a program's name is not worth reading that much again."""
 
 
 class Remedy(NamedTuple):
@@ -42,7 +42,7 @@ MERGE = Remedy(
 )
 NODELAY = Remedy(
     "the socket on {sender}",
-    "set TCP_NODELAY on the connected socket itself (the one that accept() or connect() gave), "
+    "set TCP_NODELAY on the connected socket itself (the one from accept() or connect()), "
     "then scan again: this report proves whether it took effect.",
     "Price: every small write becomes a packet of its own, so leave Nagle on where many small "
     "writes follow one another and nobody waits for an answer.",
@@ -98,9 +98,9 @@ def has_quick_acks(group: _core.Group) -> bool:
 
 
 def test_well(group: _core.Group, *, first_told: bool = False) -> str:  # noqa: PT028 - no test
-    """What hides this stall from a test, in a sentence; empty where nothing is known to.
+    """What hides this stall from a test, in a sentence; empty if nothing is known to.
 
-    That the first exchange is fast is left out where it is told elsewhere.
+    With `first_told`, it does not repeat that the first exchange is fast.
     """
     delayed = causes.of(group.cause).ack_was_delayed
     if not delayed or group.unacked_full_sized or is_stream(group):
@@ -133,7 +133,7 @@ def _pieces(group: _core.Group, messages: Sequence[bytes]) -> str:
 
 
 def _first_bytes(frames: Sequence[int], paths: Sequence[str]) -> list[bytes]:
-    """First payload bytes of these frames; nothing where they cannot be read again."""
+    """First payload bytes of these frames; empty if they cannot be read again."""
     try:
         found = payloads.read(paths, [frame for frame in frames if 0 < frame <= MAX_FRAME])
     except CaptureError:

@@ -1,4 +1,4 @@
-"""Binary protocols by their headers: where a message ends, and which kind comes next."""
+"""Binary protocols, recognised by their headers: where a message ends, and what comes next."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Framing(NamedTuple):
     unit: Callable[[bytes, bool], Unit | None]
     """From the bytes at a message's beginning, and whether the client sent them."""
     ports: frozenset[int] = frozenset()
-    """Only on these server ports, where the header alone proves too little."""
+    """Only on these server ports, as the header alone is too weak a proof."""
 
 
 class Walk(NamedTuple):
-    """Messages that follow each other: the first, the last, and what is missing of the last."""
+    """Consecutive messages: the first, the last, and how many bytes of the last are missing."""
 
     first: Unit
     last: Unit
@@ -42,7 +42,7 @@ class Walk(NamedTuple):
 
 
 def recognise(pair: PayloadPair) -> str | None:
-    """What ends and begins where, with the frames as `{a}` and `{b}`."""
+    """Where a message was split, with `{a}` and `{b}` for the frames."""
     for framing in FRAMINGS:
         if framing.ports and pair.server_port not in framing.ports:
             continue
@@ -73,7 +73,7 @@ def _next(last: Unit, first: Unit) -> str:
 
 
 def _walk(framing: Framing, data: bytes, by_client: bool) -> Walk | None:
-    """`None` where `data` does not begin with messages, or breaks off within a header."""
+    """`None` if `data` does not start with messages, or ends within a header."""
     at, first, last = 0, None, None
     while at < len(data):
         # No header is longer than 14 bytes (WebSocket); a slice keeps this linear.
@@ -178,4 +178,4 @@ FRAMINGS = (
     Framing("DNS", _dns, frozenset({53})),
     Framing("WebSocket", _websocket),
 )
-"""Those that prove most first."""
+"""The strongest proof first."""

@@ -1,4 +1,4 @@
-"""Payload bytes, read again from the captures: what the protocol is told by."""
+"""Payload bytes, read again from the captures to recognise protocols."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from nagle_scan import _core
 def read(
     paths: Sequence[str], numbers: Iterable[int], only_whole: bool = False
 ) -> dict[int, bytes]:
-    """The payloads of these frames, by number, as far as they were captured.
+    """The payloads of these frames, by frame number, as far as they were captured.
 
-    Those of segments only, and `only_whole` ones if so asked.
-    Empty where the captures are no files: a pipe was read, and opening it again may wait for
-    ever. Raises `CaptureError` for a file that cannot be read again.
+    Frames that hold no TCP segment are left out; with `only_whole`, so are cut payloads. Empty
+    unless all captures are files: opening a pipe again may block for ever.
+
+    Raises `CaptureError` for a file that cannot be read again.
     """
     wanted = sorted(set(numbers))
     if not wanted or not all(os.path.isfile(path) for path in paths):

@@ -1,4 +1,4 @@
-"""Which protocol a server speaks: by the first bytes of its messages, else by its port."""
+"""The protocol of a server: from the first bytes of its messages, else from its port."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Service(NamedTuple):
-    """A protocol, the ports where it is expected and by whom, and how its messages begin."""
+    """A protocol, its usual ports and who says so, and a pattern for its first bytes."""
 
     name: str
     ports: tuple[int, ...]

@@ -28,7 +28,7 @@ def describe_all(paths: Sequence[str], stalls: Sequence[_core.WaitRow]) -> list[
 
 
 def recognise(pair: PayloadPair) -> str | None:
-    """What was cut where, with `{a}` and `{b}` for the frames; `None` if that is not known."""
+    """Where a message was split, with `{a}` and `{b}` for the frames; `None` if unknown."""
     return framings.recognise(pair) or texts.recognise(pair)
 
 

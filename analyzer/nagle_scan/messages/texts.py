@@ -1,4 +1,4 @@
-"""Text protocols: what the bytes before and after the wait look like. One entry, one kind."""
+"""Text protocols, recognised by the payloads before and after the wait."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ TEXTS = (
 
 
 def recognise(pair: PayloadPair) -> str | None:
-    """What ends and begins where, with the frames as `{a}` and `{b}`."""
+    """Where a message was split, with `{a}` and `{b}` for the frames."""
     for text in TEXTS:
         if text.ports and pair.server_port not in text.ports:
             continue

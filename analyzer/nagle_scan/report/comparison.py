@@ -1,4 +1,4 @@
-"""What reports show of a comparison with a baseline: the words and the cells."""
+"""The comparison with a baseline as reports show it: sentences and table cells."""
 
 from __future__ import annotations
 

@@ -16,9 +16,9 @@ from nagle_scan.wording import count, duration, file_names
 
 MAX_CONNECTIONS = 5
 SHOWN_STALLS = 5
-"""Stalls of a connection whose neighbours are shown, if it is too long to be shown whole."""
+"""Stalls shown with their neighbours, in a connection that is too long to show whole."""
 MAX_STALLS = 2000
-"""More cannot lie within the frames that are shown of one connection."""
+"""The frames shown of one connection cannot hold more."""
 
 Comments = dict[int, list[str]]
 
@@ -60,7 +60,7 @@ def _wanted(result: Result, row: _core.ConnectionRow) -> tuple[int, list[tuple[i
 def _comment_connection(
     row: _core.ConnectionRow, shown: _core.ShownRow, here: dict[int, int], comments: Comments
 ) -> None:
-    """What its first frame and each frame behind a gap need to say."""
+    """Comments on its first frame and on each frame after a gap."""
     present = [(frame, place) for frame, place in shown.frames if frame in here]
     if not present:
         return
@@ -114,8 +114,8 @@ def _about(result: Result, payload: bool, refused: int) -> Iterator[str]:
     yield "Display filter for the commented frames: frame.comment"
     if not payload:
         yield (
-            "Frames are cut after the TCP header; where payload was cut, the TCP checksum is that "
-            "of zeros in its place, since the real one would tell of it"
+            "Frames are cut after the TCP header; where payload was cut, the TCP checksum is "
+            "computed over zeros in its place, since the real one would give the payload away"
         )
     elif summary.anonymized:
         yield "Payload was kept: it may name hosts and addresses that were replaced elsewhere"

@@ -19,14 +19,14 @@ class Fix(NamedTuple):
     test_well: str
 
     def where(self, remedy: advice.Remedy) -> str:
-        """At which end and in what to make the change."""
+        """Where to make the change."""
         return remedy.where.format(sender=self.sender, receiver=self.receiver)
 
 
 def fixes(
     groups: Sequence[ServerGroup], limit: int, paths: Sequence[str], first_told: bool
 ) -> list[Fix]:
-    """For each side that holds something back; the cause that costs it most decides.
+    """One fix for each side that holds data back, for the cause that costs it most.
 
     `first_told`: the report says elsewhere why the first exchange was fast.
     """

@@ -1,6 +1,6 @@
 """The formats of result files: one row each, for `-o`, for `Scan.to_...`, for help and README.
 
-The module of a format has its name, and a function `write(result, path, options)`.
+A format's module has the same name, and a function `write(result, path, options)`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Options(NamedTuple):
-    """What the caller asked for. A format that has no use for one does not list it in `takes`."""
+    """What the caller asked for. A format lists those that it uses in `takes`."""
 
     baseline: Result | None = None
     """The same service before a change."""
@@ -37,7 +37,7 @@ class Format(NamedTuple):
     by_engine: bool = False
     """The engine writes it, without the interpreter lock."""
     reads_again: bool = False
-    """It holds frames, for which the captures are read a second time."""
+    """It holds frames, so the captures are read a second time."""
 
 
 FORMATS = (

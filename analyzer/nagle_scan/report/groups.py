@@ -1,7 +1,6 @@
-"""Groups of stalls as the owner of a service counts them: by server, side that holds and cause.
+"""Groups of stalls by server, holding side and cause.
 
-The engine keeps each pair of hosts apart. A server with a thousand clients would be a thousand
-groups, and the worst pair would stand for all of them.
+The engine groups by pair of hosts: a server with a thousand clients would be a thousand groups.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ class ServerGroup(NamedTuple):
     """What one side of one server's connections holds back, for one cause."""
 
     worst: _core.Group
-    """The pair of hosts that loses most; its lengths and frames stand for the others."""
+    """The pair of hosts that loses most; its lengths and frames serve as the example."""
     stalls: int
     stalled_ms: float
     clients: int
     """Hosts at the other end of the server."""
     nagle: str
     consistent_with: str
-    """The timer of the delayed ACKs; empty where it is not known, or not the same for all."""
+    """The timer of the delayed ACKs; empty if unknown, or not the same for all pairs."""
 
 
 def by_server(groups: Sequence[_core.Group]) -> list[ServerGroup]:

@@ -10,7 +10,7 @@ from nagle_scan.report.groups import ServerGroup
 from nagle_scan.wording import duration, endpoint, times
 
 ROUND_TRIP_COUNTS = 1.25
-"""Waits so many times longer than the delay of their ACKs look like another timer's."""
+"""If waits are so many times longer than the delay of their ACKs, the report explains why."""
 
 
 def verdict(group: ServerGroup) -> str:
@@ -108,14 +108,14 @@ def _reason(group: ServerGroup) -> str:
     other = receiver(group)
     if not causes.of(group.worst.cause).ack_was_delayed:
         acks = "an ACK" if group.stalls == 1 else "ACKs"
-        return f"waiting one round trip for {acks} of {other} that came at once."
+        return f"waiting one round trip for {acks} from {other} that came at once."
     acks = "a delayed ACK" if group.stalls == 1 else "delayed ACKs"
     timer = f" ({_timer(group)})" if group.consistent_with else ""
-    return f"waiting for {acks} of {other}{timer}."
+    return f"waiting for {acks} from {other}{timer}."
 
 
 def _timer(group: ServerGroup) -> str:
-    """What the delay of the ACKs is consistent with, and how much of the wait it is not."""
+    """What the delay of the ACKs is consistent with, and whether it is only a part of the wait."""
     named = f"consistent with {group.consistent_with}"
     worst = group.worst
     if worst.stalled_ms / worst.stalls < worst.ack_delay_ms * ROUND_TRIP_COUNTS:

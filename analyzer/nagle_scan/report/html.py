@@ -80,6 +80,6 @@ def _source(name: str) -> str:
 
 
 def _hash(script: str) -> str:
-    """As a Content-Security-Policy names a script that may run."""
+    """The hash by which a Content-Security-Policy allows a script."""
     digest = hashlib.sha256(script.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

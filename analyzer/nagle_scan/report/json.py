@@ -1,4 +1,4 @@
-"""`-o result.json`: the output contract, written by the engine; and what it says of a baseline."""
+"""`-o result.json`: the output contract, written by the engine; and the comparison."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write(result: Result, path: str, options: Options) -> None:
 
 def _members(baseline: Result, result: Result) -> str:
     """The baseline's captures, summary and servers, and the comparison with it, as JSON."""
-    # Without a baseline nothing here is needed, and it takes longer to import than a small scan.
+    # Only needed with a baseline: importing it takes longer than a small scan.
     import json
 
     from nagle_scan.compare import compare

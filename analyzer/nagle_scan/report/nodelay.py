@@ -19,7 +19,7 @@ class Answer(NamedTuple):
 
 
 def answers(parties: Sequence[_core.NagleRow]) -> Iterator[Answer]:
-    """One for each kind of sockets and what is known of them."""
+    """One per kind of socket and answer."""
     for row in parties:
         sockets = f"client {row.addr} to port {row.server_port}"
         if row.side == "server":
@@ -35,7 +35,7 @@ def answers(parties: Sequence[_core.NagleRow]) -> Iterator[Answer]:
 
 
 def _variant(proof: tuple[str, int, int, int] | None) -> str:
-    """Which of Nagle's algorithms the sender runs, and where it shows."""
+    """Which variant of Nagle's algorithm the sender runs, and where it shows."""
     if proof is None:
         return ""
     variant, connection, full, small = proof

@@ -8,7 +8,7 @@ from nagle_scan import _core
 from nagle_scan.wording import count, printable
 
 COARSE_CLOCK_MS = 10.0
-"""A clock with longer steps hides the shortest waits that are asked for by default."""
+"""A coarser clock hides the shortest waits that are reported by default."""
 
 
 def of(summary: _core.Summary) -> Iterator[str]:
@@ -21,12 +21,12 @@ def of(summary: _core.Summary) -> Iterator[str]:
     if summary.one_sided:
         yield (
             f"{count(summary.one_sided, 'connection')} captured in one direction only: "
-            "no stall can be told there"
+            "stalls cannot be detected there"
         )
     if summary.blurred:
         yield (
             f"{count(summary.blurred, 'connection')} with round trips that vary too much to tell "
-            "a hold from a pause of the program: 'no stall' is not proven there"
+            "a hold from a pause in the program: 'no stall' is not proven there"
         )
     if summary.clock_ms >= COARSE_CLOCK_MS:
         times, there = "its times", ""
@@ -34,7 +34,7 @@ def of(summary: _core.Summary) -> Iterator[str]:
             times, there = "times of a part of the captures", " there"
         yield (
             f"{times} come in steps of {summary.clock_ms:g} ms or more: shorter waits cannot "
-            f"be seen{there}, nor holds be proven"
+            f"be seen{there}, and holds cannot be proven"
         )
     if summary.without_handshake:
         their = "its" if summary.without_handshake == 1 else "their"

@@ -41,12 +41,12 @@ class Detail(NamedTuple):
     row: _core.ConnectionRow
     stalls: Sequence[_core.WaitRow]
     messages: Sequence[str]
-    """Which kinds of message the frames of the clearest stall end and carry."""
+    """Where the message of the clearest stall was split."""
     pictures: Sequence[Picture]
 
 
 class Page(View):
-    """The view of a scan as the templates see it; they choose nothing."""
+    """Everything that the templates show; they only lay it out."""
 
     percentiles = PERCENTILES
 
@@ -60,7 +60,7 @@ class Page(View):
         self.end = _time(self.summary.last_ns)
         self.hops = self.core.hops()[:MAX_HOPS]
         self.hops_lead = sentences.hops(self.hops)
-        # Drawn in the order of their worth: the space is limited.
+        # The most important first, since space is limited.
         drawn = Pictures(result)
         told = self.summary.verdict != "inconclusive"
         self.pictures = drawn.overall(self.clearest) if told else []
@@ -129,7 +129,7 @@ class Page(View):
 
     @property
     def idle_last(self) -> bool:
-        """Do a client's own pauses follow shorter waits, which kept somebody waiting?"""
+        """Are idle clients listed after shorter waits? Those kept somebody waiting."""
         lengths = [wait.wait_ms for wait, _ in self.waits]
         return lengths != sorted(lengths, reverse=True)
 
@@ -145,7 +145,7 @@ class Page(View):
         if self.cost is None:
             return (
                 "-",
-                "A stream of messages rather than requests and replies: no latency to share.",
+                "A stream of messages rather than requests and replies: no latency to compare.",
             )
         share = summary.affected_stalled_ms / max(summary.affected_latency_ms, 1e-6)
         return f"{100 * min(share, 1.0):.1f} %", self.cost

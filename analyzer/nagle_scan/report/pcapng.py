@@ -1,4 +1,4 @@
-"""pcapng files of frames with comments: scapy's writer, with what it does not write itself."""
+"""pcapng files of frames with comments: scapy's writer, and the options that it leaves out."""
 
 from __future__ import annotations
 
@@ -82,5 +82,5 @@ def _packet(frame: _core.FrameRow, comments: Sequence[str]) -> Raw:
 
 
 def _seconds(time_ns: int) -> float:
-    """Exact where a float is not: the writer only multiplies it."""
+    """A fraction is exact, unlike a float; the writer only multiplies it."""
     return cast(float, Fraction(max(time_ns, 0), NANOSECONDS))

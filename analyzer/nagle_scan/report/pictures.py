@@ -1,4 +1,4 @@
-"""The pictures of a page, as long as there is room for them."""
+"""The pictures of a page, as many as fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 ROOM_BYTES = 1_200_000
-"""For all pictures of a page, which is to stay below 2 MB."""
+"""For all pictures of a page: pages must stay below 2 MB."""
 
 PHONE_IN = 4.6
 MAX_SEQUENCES = 3
@@ -21,10 +21,10 @@ MAX_SEQUENCES = 3
 LADDER = "The clearest stall. Time runs downwards; each arrow is a packet. Throughout the shaded \
 band the sender sends no data."
 LONGEST_WAIT = "The longest wait. Time runs downwards; each arrow is a packet."
-ALL_WAITS = "All waits by their length. Stalls of one timer stand in one narrow peak; a program's \
-own pauses spread."
+ALL_WAITS = "All waits by length. Stalls caused by one timer form a narrow peak; a program's own \
+pauses spread out."
 WHOLE = "The whole connection: where the stalls fall, and what was sent."
-SEQUENCE = "Bytes sent against time. Each flat piece is time in which the sender sent nothing new."
+SEQUENCE = "Bytes sent against time. Where the line is flat, the sender sent nothing new."
 
 
 class Picture(NamedTuple):
@@ -37,7 +37,7 @@ class Picture(NamedTuple):
 
 
 class Pictures:
-    """Draws what fits; what is asked for first is drawn first."""
+    """Draws pictures until the room is used up."""
 
     def __init__(self, result: Result, room_bytes: int = ROOM_BYTES) -> None:
         self._result = result
@@ -61,9 +61,9 @@ class Pictures:
     def of(
         self, connections: Sequence[int], clearest: _core.WaitRow | None
     ) -> dict[int, list[Picture]]:
-        """Those of each connection, more of the first ones.
+        """Those of each connection; the first ones get more.
 
-        One after the other of a kind, so that the last connection is not left bare.
+        All of one kind before the next kind, so that the last connection gets a picture too.
         """
         from nagle_scan import timeline
 
@@ -82,7 +82,7 @@ class Pictures:
     def _draw(
         self, caption: str, draw: Callable[..., Any], *connection: int, phone: bool = False
     ) -> list[Picture]:
-        """The picture, also for a `phone` if asked; none where there is no room left."""
+        """The picture, with a narrow one for a `phone` if asked; none if no room is left."""
         from nagle_scan import timeline
 
         if self._room_bytes <= 0:

@@ -11,10 +11,11 @@ from nagle_scan import _core, advice
 from nagle_scan.wording import count, duration
 
 NO_STALL_MEANS = (
-    "If something is slow here, it is not that the sender holds data back until an ACK comes: "
-    "setting TCP_NODELAY will not help."
+    "If something is slow here, it is not because the sender holds data back until an ACK "
+    "arrives: setting TCP_NODELAY will not help."
 )
-WAITS_BELOW = "What the waits were instead stands below."
+PROXIES = "Some hosts both accept and open connections, as a proxy does."
+WAITS_BELOW = "The waits that there were are listed below."
 
 
 def in_one_line(summary: _core.Summary) -> str:
@@ -37,7 +38,7 @@ def of_connection(row: _core.ConnectionRow) -> str:
 
 
 def cost(summary: _core.Summary) -> str | None:
-    """What an exchange costs now and would cost; None where exchanges mean nothing."""
+    """Latency of an exchange now and without stalls; None where exchanges mean nothing."""
     exchanges = summary.affected_exchanges
     # Many stalls in few exchanges: a stream of messages, whose 'latency' says nothing.
     if exchanges == 0 or exchanges * 4 < summary.stalls:
@@ -59,7 +60,7 @@ def no_stall(summary: _core.Summary, min_wait_ms: float) -> str:
 
 
 def cannot_tell(summary: _core.Summary) -> str:
-    """Why nothing can be told, and what would change that."""
+    """Why there is no verdict, and what would help."""
     if summary.tcp_packets == 0:
         return "the capture holds no TCP segment that could be used."
     if summary.one_sided:
@@ -67,7 +68,7 @@ def cannot_tell(summary: _core.Summary) -> str:
             "only one direction was captured, and a stall shows in the ACKs of the other. "
             "Capture both (no 'src' or 'dst' in the tcpdump filter; both links of a mirror port)."
         )
-    return "no connection in it carries data."
+    return "no connection in the capture carries data."
 
 
 def holder(row: _core.ConnectionRow) -> str:
@@ -80,8 +81,8 @@ def holder(row: _core.ConnectionRow) -> str:
 def first_exchange(
     rows: Sequence[_core.ConnectionRow], groups: Sequence[_core.Group]
 ) -> str | None:
-    """Why the first exchange was fast, where it was and delayed ACKs explain it."""
-    # Quick ACKs are Linux'; the tail of one large write may have had no like in the first exchange.
+    """Why the first exchange was fast, if it was and quick ACKs explain it."""
+    # Only Linux has quick ACKs, and the first exchange may not have had a tail to hold.
     if any(not advice.has_quick_acks(group) or group.unacked_full_sized for group in groups):
         return None
     fast = [row for row in rows if _began_fast(row)]
@@ -108,16 +109,16 @@ def _began_fast(row: _core.ConnectionRow) -> bool:
 def place(row: _core.ConnectionRow) -> str:
     """Where a connection was captured."""
     names = {"client": "at the client", "server": "at the server", "between": "between the two"}
-    where = names.get(row.capture_point, "place not known")
+    where = names.get(row.capture_point, "capture point unknown")
     if row.client.rpartition(":")[0] == row.server.rpartition(":")[0]:
         where = "within one host"
     return where if row.handshake else f"{where}, without the handshake"
 
 
 def hops(rows: Sequence[_core.HopRow]) -> str:
-    """Which hosts stand between, and at which hop the stalls are."""
+    """Which hosts act as proxies, and at which hop the stalls are."""
     stalling = sorted({row.number for row in rows if row.client_stalls + row.server_stalls})
     if not stalling:
-        return "Some hosts are called and call others, as a proxy does. No hop stalls."
+        return f"{PROXIES} No hop stalls."
     which = " and ".join(str(number) for number in stalling)
-    return f"Some hosts are called and call others, as a proxy does. The stalls are at hop {which}."
+    return f"{PROXIES} The stalls are at hop {which}."

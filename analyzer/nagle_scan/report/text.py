@@ -129,7 +129,7 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
 
 
 def _fix(fix: Fix, style: Style) -> Iterator[str]:
-    """The remedies, with the settings under the one that they belong to."""
+    """The remedies, each followed by its settings."""
     head = f"{style.bold}What to change for {fix.sender}{style.end}"
     yield f"\n{head} (use the first you can apply)\n"
     for number, remedy in enumerate(fix.remedies, 1):

@@ -1,6 +1,6 @@
 """What every report shows of a scan, and how much of it: text, ticket and page only lay it out.
 
-Parts are worked out when a format asks for them: no format pays for what it has no room for.
+Everything is computed on demand, so that no format pays for what it does not show.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 MOST_WITH_FAST_BEGIN = 10
-"""Connections that are looked at for a first exchange that was fast."""
+"""How many connections must have begun with a fast exchange, at most."""
 
 
 class Limits(NamedTuple):
@@ -54,7 +54,7 @@ class View:
 
     @property
     def shown_groups(self) -> Sequence[ServerGroup]:
-        """Those with a sentence of their own."""
+        """Those with their own sentence."""
         return self.groups[: self.limits.groups]
 
     @property
@@ -136,13 +136,13 @@ class View:
 
     @cached_property
     def causes(self) -> list[tuple[_core.CauseRow, str]]:
-        """Waits that are no stalls, by cause and side, and what they mean."""
+        """Waits that are not stalls, by cause and side, and what they mean."""
         rows = [row for row in self.core.causes() if not causes.of(row.cause).is_stall]
         return [(row, causes.meaning_of_all(row)) for row in rows]
 
     @cached_property
     def waits(self) -> list[tuple[_core.WaitRow, str]]:
-        """The longest waits that are no stalls, and what they mean."""
+        """The longest waits that are not stalls, and what they mean."""
         rows = self.core.longest_waits(self.limits.waits)
         return [(wait, self._meaning(wait)) for wait in rows]
 

@@ -17,7 +17,7 @@ MAX_BEFORE, MAX_WITHIN, MAX_AFTER = 4, 6, 4
 FIRST_SEGMENTS = 8
 LEAST_STEP_MS = 1e-4
 LEAST_SHARE_MS = 0.001
-"""Where the round trip is unknown an arrow still has a direction."""
+"""Where the round trip is unknown, an arrow still needs a direction."""
 
 UNACKED, RELEASE, HELD = "1", "2", "3"
 CAUSES = {RELEASE: UNACKED, HELD: RELEASE}
@@ -170,7 +170,7 @@ def _beginning(subject: Subject) -> list[Arrow]:
 
 
 def _in_order(arrows: list[Arrow]) -> list[Arrow]:
-    """Departures from a host one after the other, where a coarse clock gives them one time."""
+    """Spreads out departures from one host to which a coarse clock gives the same time."""
     latest = {"client": -math.inf, "server": -math.inf}
     arrived: dict[str, float] = {}
     ordered = []
@@ -187,9 +187,9 @@ def _in_order(arrows: list[Arrow]) -> list[Arrow]:
 
 
 def _causal(arrows: list[Arrow]) -> list[Arrow]:
-    """Each arrives before what it causes leaves, and before what its sender sent after it.
+    """Each arrow arrives before what it causes leaves, and before the next one of its sender.
 
-    The arrival is the estimate that gives way.
+    Only arrivals are moved: they are estimates.
     """
     earliest = {"client": math.inf, "server": math.inf}
     placed = []

@@ -1,7 +1,7 @@
-"""A picture as SVG text to put into a page: nothing from elsewhere, readable aloud, light or dark.
+"""A picture as inline SVG for a page: self-contained, accessible, light or dark.
 
-matplotlib's SVG is made for files. In a page its style sheet would reach the whole page, its ids
-would meet those of other pictures, and its black text would vanish on a dark ground.
+matplotlib's SVG is made for files. Inline, its style sheet would apply to the whole page, its ids
+would clash with those of other pictures, and black text would vanish on a dark background.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _strip(root: ElementTree.Element) -> None:
 
 
 def _shorten(root: ElementTree.Element) -> None:
-    """A hundredth of a point is enough, and nobody reads the indentation."""
+    """Two decimals are enough, and indentation is not needed."""
     for element in root.iter():
         if "d" in element.attrib:
             short = _DIGITS.sub(r"\1", element.attrib["d"])
@@ -86,7 +86,7 @@ def _shorten(root: ElementTree.Element) -> None:
 
 
 def _recolour(root: ElementTree.Element, shades: dict[str, str]) -> None:
-    """Ink becomes the page's own, fonts the page's kind."""
+    """Text takes the page's colour and font."""
     for element in root.iter():
         look = element.get("style")
         if not look:
@@ -102,7 +102,7 @@ def _recolour(root: ElementTree.Element, shades: dict[str, str]) -> None:
 
 
 def _own_ids(root: ElementTree.Element) -> None:
-    """Keeps the ids that something refers to, under names no other picture has."""
+    """Keeps only ids that are referred to, under names unique to this picture."""
     # In the order of the document: matplotlib makes some names from addresses in memory.
     used = dict.fromkeys(_references(root))
     names = {name: f"{number}" for number, name in enumerate(used)}

@@ -1,4 +1,4 @@
-"""Where everything of a ladder goes on paper, in points from the upper left corner."""
+"""The layout of a ladder, in points from the upper left corner."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nagle_scan.timeline.wait import Wait
 
 LINE = 1.32
-"""Height of a line of text, in its size."""
+"""Line height, as a multiple of the text size."""
 GAP_PT = 9.0
 """From a host's line to the texts beside it."""
 
@@ -66,7 +66,7 @@ class Plan:
 
     @property
     def height_pt(self) -> float:
-        """All of it."""
+        """Height of the whole ladder."""
         return self.bottom_pt + (len(self.foot) + 1) * self.size_pt * LINE
 
 
@@ -109,7 +109,7 @@ def plan(
 def _heads(
     subject: Subject, width_pt: float, client_pt: float, size_pt: float, y: float
 ) -> tuple[dict[str, tuple[float, float, str, list[str]]], float]:
-    """The hosts' names above their lines, or one below the other where they are too long."""
+    """The hosts' names above their lines, or one below the other if they are too long."""
     names = {side: printable(subject.name(side)) for side in ("client", "server")}
     roles = {side: side + _captured(subject, side) for side in names}
     line_pt = size_pt * LINE
@@ -152,7 +152,7 @@ def _scale(
     size_pt: float,
     wait_pt: float,
 ) -> Scale:
-    """An instant for each end of each arrow, room for each label."""
+    """Places the ends of all arrows in time, with room for all labels."""
     line_pt = size_pt * LINE
     instants = [at for arrow in arrows for at in (arrow.sent_ms, arrow.received_ms)]
     instants += [one.at_ms for one in omitted]
@@ -170,7 +170,7 @@ def _scale(
 
 
 def _extent(wait: Wait | None, arrows: list[Arrow]) -> tuple[float, float]:
-    """What the height of the wait stands for: from the first frame's departure to the last's."""
+    """What the height of the wait stands for: the time between the first frame and the last."""
     ends = [
         arrow.sent_ms
         for arrow in arrows

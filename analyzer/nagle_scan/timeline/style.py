@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 TEXT_PT = 9.0
 POINTS_PER_INCH = 72.0
 SUBPIXELS = 64
-"""FreeType counts in these."""
+"""FreeType's unit: so many make a pixel."""
 
 
 class Picture(Figure):
-    """A figure that shows itself in a notebook, also without pyplot."""
+    """A figure that a notebook displays without pyplot."""
 
     def _repr_png_(self) -> bytes:
         target = io.BytesIO()
@@ -33,7 +33,7 @@ class Picture(Figure):
 
 
 def settings() -> AbstractContextManager[None]:
-    """How files are written: text stays text, and the same picture gives the same bytes."""
+    """Settings for files: text stays text, and output is reproducible."""
     return mpl.rc_context(
         {"svg.fonttype": "none", "svg.hashsalt": "nagle-scan", "pdf.fonttype": 42}
     )
@@ -78,8 +78,25 @@ def plain(ax: Axes, title: str) -> None:
     ax.yaxis.label.set(size=TEXT_PT, color=colours.INK)
 
 
+def text(
+    ax: Axes,
+    x: float,
+    y: float,
+    text: str,
+    size: float,
+    ha: str = "left",
+    va: str = "baseline",
+    color: str = colours.INK,
+    weight: str = "normal",
+) -> None:
+    """A line of text in the coordinates of the axes."""
+    look: dict[str, Any] = {"fontsize": size, "color": color, "fontweight": weight}
+    # A `$` in a name does not start a formula.
+    ax.text(x, y, text, ha=ha, va=va, zorder=4, parse_math=False, **look)
+
+
 def say(ax: Axes, text: str) -> None:
-    """Words in place of a picture that cannot be drawn."""
+    """A message in place of a picture that cannot be drawn."""
     ax.set_xticks([])
     ax.set_yticks([])
     for spine in ax.spines.values():
@@ -91,7 +108,7 @@ NOT_READ_AGAIN = "Standard input cannot be read a second time: scan a file to se
 
 
 def legend(ax: Axes) -> None:
-    """Below the title, in as many rows as it needs: nothing in the picture is behind it."""
+    """A legend below the title, in as many rows as it needs, so that it covers nothing."""
     handles, names = ax.get_legend_handles_labels()
     size = TEXT_PT - 1
     widest = max((text_width_pt(name, size) for name in names), default=0.0) + 4.5 * size

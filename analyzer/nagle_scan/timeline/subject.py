@@ -68,12 +68,12 @@ class Subject:
 def _segments(
     core: _core.Scan, paths: tuple[str, ...], filter: str | None, connection: int
 ) -> pd.DataFrame:
-    """Kept for the next picture of the same connection: reading a large capture takes seconds."""
+    """Cached for the next picture of the same connection: reading a large capture takes seconds."""
     return Result(list(paths), filter, core).segments(connection)
 
 
 def of(scan: Result, connection: int | None) -> Subject:
-    """The connection asked for; without one, the most telling. Raises `KeyError`."""
+    """The connection asked for, or else the most telling one. Raises `KeyError`."""
     number = worst(scan) if connection is None else int(connection)
     row = None if number is None else scan.core.connection(number)
     if row is None:
@@ -103,7 +103,7 @@ def rel_acks(segments: pd.DataFrame, receiver: str) -> np.ndarray:
     if peer.empty or not known.any():
         return stream
     base = int(peer["seq"].iloc[0]) - int(peer["rel_seq"].iloc[0])
-    # The way from one to the next is less than half the number space, whatever the numbers are.
+    # Consecutive ACKs differ by less than half the sequence space.
     half = SEQUENCE_SPACE // 2
     first = (int(acks[known][0]) - base + half) % SEQUENCE_SPACE - half
     steps = (np.diff(acks[known]) + half) % SEQUENCE_SPACE - half

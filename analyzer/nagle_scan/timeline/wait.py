@@ -1,4 +1,4 @@
-"""The wait that a ladder shows: a stall, or where there is none the longest other wait."""
+"""The wait that a ladder shows: a stall, or if there is none, the longest other wait."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _of_stall(row: _core.WaitRow) -> Wait:
 
 
 def longest_wait(subject: Subject) -> Wait | None:
-    """The longest wait that is no stall: where it is the scan's, the one that the reports name."""
+    """The longest wait that is not a stall; the scan's longest, if it is on this connection."""
     if subject.waits.empty:
         return None
     for longest in subject.scan.core.longest_waits(1):

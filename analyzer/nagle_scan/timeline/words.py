@@ -1,4 +1,4 @@
-"""What pictures say in words: numbers with units, titles, and texts broken into lines that fit."""
+"""Texts in pictures: numbers with units, titles, and lines that fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from nagle_scan.timeline.wait import Wait
 
 HINTED = 0.96
-"""On a screen letters stand on whole pixels, which makes a line a little longer."""
+"""Hinting aligns letters to pixels, which makes a line a little longer."""
 
 
 def wrapped(text: str, width_pt: float, size_pt: float, bold: bool = False) -> list[str]:
@@ -63,7 +63,7 @@ def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
     cause = causes.of(wait.cause)
     if not cause.is_stall:
         longest = f"he longest wait: {duration(wait.wait_ms)}, {wait.words}"
-        # Of one direction nobody can say that it holds no stall.
+        # With one direction only, there may be stalls that do not show.
         first = f"No stall; t{longest}" if subject.row.conclusive else f"T{longest}"
         return first, f"{stream}, {frames}, {wait.cause}"
     other = "client" if wait.by == "server" else "server"

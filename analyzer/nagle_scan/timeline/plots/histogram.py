@@ -23,7 +23,7 @@ REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows, BS
 """Where the two well-known delayed-ACK timers lie: Linux's, and Windows' and old BSD's."""
 
 LEAST_RATIO = 1.1
-"""Of a wait to the delay of its ACK, for the round trip in it to be worth a word."""
+"""The label mentions the round trip if waits are so many times longer than their ACKs' delay."""
 
 
 def histogram(
@@ -50,7 +50,7 @@ def histogram(
 
 
 def _by_cause(scan: Result, connection: int | None) -> dict[str, NDArray[np.float64]]:
-    """Durations of waits, in the order of the stack."""
+    """Durations of waits by cause, in the order of the stack."""
     found: dict[str, NDArray[np.float64]] = {}
     for cause in causes.stalls_first():
         table = scan.stalls if cause.is_stall else scan.waits
@@ -62,14 +62,14 @@ def _by_cause(scan: Result, connection: int | None) -> dict[str, NDArray[np.floa
 
 
 def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithmic bins that always reach over both named regions."""
+    """Logarithmic bins that always include both named regions."""
     low, high = min(8.0, values.min() * 0.9), max(300.0, values.max() * 1.1)
     bins = max(8, round(np.log10(high / low) * BINS_PER_DECADE))
     return np.geomspace(low, high, bins + 1)
 
 
 def _late(scan: Result, connection: int | None) -> str:
-    """How late the ACKs were, where the round trip moves the stalls away from the timer's name."""
+    """How late the ACKs were, if the round trip moves the stalls out of the timer's region."""
     delayed = [cause.name for cause in causes.CAUSES if cause.ack_was_delayed]
     stalls = scan.stalls[scan.stalls["cause"].isin(delayed)]
     if connection is not None:
@@ -106,7 +106,7 @@ def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.flo
 
 
 def _regions(ax: Axes) -> None:
-    """The two timers everybody has heard of."""
+    """The two best-known delayed-ACK timers."""
     wide = style.size_pt(ax)[0] > LEAST_FOR_NAMES_PT
     for low, high, timer, systems in REGIONS:
         name = f"{timer} ({systems})" if wide else timer
@@ -141,7 +141,7 @@ def _axes(ax: Axes, edges: NDArray[np.float64], late: str) -> None:
 
 
 def _ticks(decades: float) -> list[float]:
-    """Round numbers, fewer the farther the axis reaches."""
+    """Round numbers, fewer on a longer axis."""
     steps = (1, 2, 4) if decades < 2.2 else (1, 4) if decades < 3 else (1,)
     return [step * 10.0**power for power in range(-3, 7) for step in steps]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 360
 FEW = 120
-"""So many stalls are drawn one by one; of more, the share of time they take in each column."""
+"""Up to so many stalls are drawn one by one; more, as their share of each column."""
 
 
 def overview(scan: Result, connection: int, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
@@ -91,7 +91,7 @@ def _bytes(ax: Axes, subject: Subject, side: str, edges: np.ndarray, per_ms: flo
     sent = subject.segments[subject.segments["sender"] == side]
     at = subject.since_begin_ms(sent["time_ns"]) * per_ms
     sums = np.histogram(at, edges, weights=sent["len"].to_numpy(dtype=float))[0]
-    # The root keeps a request of 100 bytes visible beside a reply of a megabyte.
+    # The square root keeps a request of 100 bytes visible next to a reply of a megabyte.
     height = np.sqrt(sums / max(sums.max(), 1.0))
     colour = colours.CLIENT if side == "client" else colours.SERVER
     _fill(ax, columns.skyline(0.8 * height, edges, floor), colour)

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 COLUMNS = 360
 FEW = 500
-"""So many segments are drawn one by one; of more, their range in each column."""
+"""Up to so many segments are drawn one by one; more, as their range in each column."""
 WAITS_SHOWN = 12
-"""Where the stalls are too many to be told apart: an excerpt so many times the clearest long."""
+"""If the stalls are too many to tell apart: an excerpt, so many times the clearest stall long."""
 LEAST_HEIGHT = 0.025
-"""Of the picture: a held segment of 6 bytes is seen beside one of a megabyte."""
+"""As a share of the picture, so that a held segment of 6 bytes can be seen."""
 
 
 def sequence(scan: Result, connection: int, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
@@ -77,7 +77,7 @@ def _side(subject: Subject, segments: pd.DataFrame) -> str:
 
 
 def _excerpt(subject: Subject) -> tuple[float, float]:
-    """All of the connection, or what surrounds its clearest stall."""
+    """The whole connection, or the surroundings of its clearest stall."""
     clearest, span = subject.clearest, subject.span_ms
     if clearest is None or subject.stalls["wait_ms"].median() * 4 * WAITS_SHOWN >= span:
         return 0.0, span
@@ -95,7 +95,7 @@ def _range(shown: Stream) -> tuple[float, float]:
 
 
 def _sent(ax: Axes, shown: Stream, edges: Numbers, per_ms: float, least: float) -> None:
-    """The segments, the held ones thick and never too short to be seen."""
+    """The segments; held ones are thick and always long enough to be seen."""
     for chosen, colour, width, name in (
         (~shown.held, colours.INK, 1.2, "sent"),
         (shown.held, colours.HELD, 3.0, "held, then sent"),
@@ -112,7 +112,7 @@ def _sent(ax: Axes, shown: Stream, edges: Numbers, per_ms: float, least: float) 
             high = high + short
         strokes = columns.bars(x, low, high)
         ax.add_patch(PathPatch(strokes, fill=False, edgecolor=colour, linewidth=width, zorder=3))
-        # A patch would stand in the legend as a box.
+        # The legend would show a patch as a box.
         ax.plot([], [], color=colour, linewidth=width, label=name)
 
 
