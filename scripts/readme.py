@@ -1,11 +1,14 @@
 """Puts real output into the README: `make readme`; `--check` only compares.
 
-What nagle-scan prints for a shipped capture, and the table of its accuracy.
+What nagle-scan prints for a shipped capture, its causes and formats, and the table of its accuracy.
 """
 
 import subprocess
 import sys
 from pathlib import Path
+
+from nagle_scan import causes
+from nagle_scan.report.formats import FORMATS
 
 README = Path("README.md")
 LINES_SHOWN = 13
@@ -24,11 +27,21 @@ def between(text: str, begin: str, end: str, new: str) -> str:
     return f"{before}{begin}{new}{end}{after}"
 
 
+def cause_rows() -> str:
+    """What happened, by cause; stalls first."""
+    rows = (f"| `{cause.name}` | {cause.happened} |\n" for cause in causes.stalls_first())
+    return "".join(rows)
+
+
 def updated(readme: str) -> str:
     """The README with what the commands print now."""
     report = printed(".venv/bin/nagle-scan", "captures/epoll-fd0.pcap")[:LINES_SHOWN]
     begin = "$ nagle-scan captures/epoll-fd0.pcap\n"
     readme = between(readme, begin, "```\n", "".join(report) + "...\n")
+    head = "| cause | what happened |\n|---|---|\n"
+    readme = between(readme, head, "\nAn application cannot see", cause_rows())
+    examples = " -o ".join(format.example for format in FORMATS)
+    readme = between(readme, "\nnagle-scan traffic.pcap -o ", "\n", examples)
     accuracy = printed(".venv/bin/python", "captures/lab/accuracy.py", "--markdown")
     table = "".join(line for line in accuracy if not line.startswith("A prediction"))
     return between(readme, "<!-- accuracy: make readme -->\n", "<!-- end -->", table)

@@ -14,10 +14,12 @@ from conftest import CAPTURES, PUBLIC, Run
 from conversation import Conversation, write
 from nagle_scan import _core, advice
 from nagle_scan.advice import settings as known
-from nagle_scan.advice.programs import SERVICES, SETTINGS
+from nagle_scan.advice.programs import SETTINGS
 from nagle_scan.advice.setting import Setting
 from nagle_scan.advice.unnamed import SETTINGS as UNNAMED
-from nagle_scan.report.layout import WIDTH, printable
+from nagle_scan.messages.services import SERVICES
+from nagle_scan.terminal import WIDTH
+from nagle_scan.wording import printable
 from scapy.packet import Raw
 
 ALL = SETTINGS + UNNAMED
@@ -265,11 +267,6 @@ def test_a_named_pipe_is_not_opened_twice(run: Run, tmp_path: Path) -> None:
     done = run(pipe)
     writer.join()
     assert (done.returncode, done.stderr) == (1, b"")
-
-
-def test_a_cause_without_a_hint_is_explained_elsewhere() -> None:
-    wait = cast(_core.WaitRow, SimpleNamespace(cause="new_cause"))
-    assert advice.hint(wait) == "see nagle-scan --explain new_cause"
 
 
 @pytest.mark.skipif(not PUBLIC.exists(), reason="the public captures are not in the repository")

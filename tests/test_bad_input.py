@@ -25,7 +25,7 @@ from conversation import (
     records,
     stalled,
 )
-from nagle_scan import outputs
+from nagle_scan.report import formats
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import ARP
 from scapy.packet import Raw
@@ -203,7 +203,7 @@ def test_a_pcapng_with_several_interfaces_keeps_every_interfaces_stalls(
 
 
 @pytest.mark.parametrize(
-    "name", [f"no/such/folder/x{suffix}" for suffix in sorted(outputs.FORMATS)]
+    "name", [f"no/such/folder/x{suffix}" for suffix in sorted(formats.SUFFIXES)]
 )
 def test_an_output_in_a_folder_that_is_not_there(name: str, run: Run, tmp_path: Path) -> None:
     done = run(SPLIT, "-o", tmp_path / name)
@@ -215,7 +215,7 @@ def test_an_output_that_is_a_folder(run: Run, tmp_path: Path) -> None:
     assert_refused(run(SPLIT, "-o", tmp_path / "x.json"), "x.json", "is a directory")
 
 
-@pytest.mark.parametrize("suffix", sorted(outputs.FORMATS))
+@pytest.mark.parametrize("suffix", sorted(formats.SUFFIXES))
 def test_an_output_on_a_full_disk(suffix: str, run: Run, tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
@@ -361,7 +361,7 @@ def test_a_pipe_is_not_opened_a_second_time(run: Run, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-@pytest.mark.parametrize("suffix", sorted(outputs.FORMATS))
+@pytest.mark.parametrize("suffix", sorted(formats.SUFFIXES))
 def test_a_capture_of_which_the_output_is_another_name_survives(
     suffix: str, run: Run, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, Frame
-from nagle_scan.compare import PERCENTILES, Numbers, Row, compare
+from nagle_scan.compare import PERCENTILES, Numbers, ServerChange, compare
 
 BEFORE = CAPTURES / "jdk-httpserver.pcap"
 AFTER = CAPTURES / "jdk-httpserver-nodelay.pcap"
@@ -41,7 +41,7 @@ def test_a_fix_passes_and_its_prediction_holds(before: str, after: str, run: Run
     assert (done.returncode, done.stderr) == (0, b"")
     assert "FIXED" in report
     comparison = compare(nagle_scan.scan(capture(before)), nagle_scan.scan(capture(after)))
-    (row,) = [row for row in comparison.rows if row.state == "gone"]
+    (row,) = [row for row in comparison.servers if row.state == "gone"]
     assert row.prediction is not None
     predicted_ms, measured_ms = row.prediction
     assert abs(predicted_ms - measured_ms) <= max(0.5, 0.1 * measured_ms)
@@ -95,7 +95,7 @@ def test_a_capture_that_cannot_tell_does_not_pass(
 def test_a_server_that_moved_is_found_by_its_port(run: Run, tmp_path: Path) -> None:
     elsewhere = moved(AFTER, tmp_path / "moved.pcap")
     comparison = compare(nagle_scan.scan(BEFORE), nagle_scan.scan(elsewhere))
-    assert [(row.addr, row.state) for row in comparison.rows] == [("10.0.0.5", "gone")]
+    assert [(row.addr, row.state) for row in comparison.servers] == [("10.0.0.5", "gone")]
     assert run(elsewhere, "--baseline", BEFORE).returncode == 0
 
 
@@ -103,7 +103,7 @@ def test_where_two_could_be_meant_none_is(tmp_path: Path) -> None:
     first = moved(AFTER, tmp_path / "first.pcap")
     second = moved(AFTER, tmp_path / "second.pcap", new=b"\x0a\x00\x00\x06")
     comparison = compare(nagle_scan.scan(BEFORE), nagle_scan.scan([first, second]))
-    assert sorted(row.state for row in comparison.rows) == ["none", "none", "unseen"]
+    assert sorted(row.state for row in comparison.servers) == ["none", "none", "unseen"]
     assert comparison.verdict == "inconclusive"
 
 
@@ -131,7 +131,7 @@ def test_a_stream_without_exchanges_is_compared_too(
     before, after = scan_frames(one_way(nagle=True)), scan_frames(one_way(nagle=False))
     assert (before.core.servers(9), before.core.summary().stalls) == ([], 6)
     comparison = compare(before, after)
-    assert [(row.port, row.state) for row in comparison.rows] == [(8000, "gone")]
+    assert [(row.port, row.state) for row in comparison.servers] == [(8000, "gone")]
     assert comparison.verdict == "fixed"
     assert compare(before, before).verdict == "remain"
 
@@ -190,7 +190,7 @@ def test_calls_that_cannot_work_are_refused(run: Run, tmp_path: Path) -> None:
     ],
 )
 def test_what_became_of_a_server(before: Numbers | None, after: Numbers | None, state: str) -> None:
-    assert Row("10.0.0.1", 80, before, after).state == state
+    assert ServerChange("10.0.0.1", 80, before, after).state == state
 
 
 def test_the_page_and_the_ticket_set_both_side_by_side(run: Run, tmp_path: Path) -> None:

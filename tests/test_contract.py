@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import inspect
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,13 +15,13 @@ import pandas as pd
 import pytest
 from conftest import CAPTURES, generated, written
 from conversation import Conversation, Frame, interleaved, stalled
-from nagle_scan import _core
-from nagle_scan.results import Scan
+from nagle_scan import _core, causes
+from nagle_scan.scan import Scan
 from scapy.layers.inet import IP, TCP
 from scapy.utils import PcapReader
 
 END = {"addr": str, "port": int, "nagle": {"on", "off", "unknown"}}
-CAUSES = {"nagle_delack", "nagle_rtt"}
+CAUSES = {cause.name for cause in causes.CAUSES if cause.is_stall}
 STALL = {
     "cause": CAUSES,
     "sender": {"client", "server"},
@@ -303,7 +304,7 @@ def test_a_capture_without_any_row_has_the_same_columns(name: str, tmp_path: Pat
 
 @pytest.mark.parametrize("name", TABLES)
 def test_the_docstring_names_every_column(name: str) -> None:
-    member: Any = vars(Scan)[name]
+    member: Any = inspect.getattr_static(Scan, name)
     words = set(re.findall(r"`([a-z_]+)`", member.__doc__ or ""))
     columns = {re.sub("^(client|server)_", "", column) for column in TABLES[name]}
     assert columns <= words

@@ -12,20 +12,20 @@ from conftest import CAPTURES
 
 CALL = """
 import sys, time
-from nagle_scan import cli, outputs
-from nagle_scan.report import text
+from nagle_scan import cli
+from nagle_scan.report import formats, text
 {before}
 sys.argv = ["nagle-scan", *sys.argv[1:]]
 cli.command()
 """
 BUG_WHILE_WRITING = """
-write = outputs.write
+write = formats.write
 def slowly(*arguments):
     time.sleep(0.5)
     write(*arguments)
 def bug(*_):
     raise ZeroDivisionError
-outputs.write, text.render = slowly, bug
+formats.write, text.render = slowly, bug
 """
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 from conftest import ROOT, Run
 from nagle_scan import _core, explain
-from nagle_scan.report.layout import PLAIN, WIDTH
+from nagle_scan.terminal import PLAIN, WIDTH
 from test_command import in_a_terminal
 
 HEADINGS = ["What happens", "How it is recognised", "What it is not", "What to do", "References"]

@@ -11,8 +11,8 @@ from conftest import CAPTURES
 from conversation import pcap, records, stalled
 from hypothesis import example, given
 from hypothesis import strategies as st
-from nagle_scan import framings, messages
-from nagle_scan.framings import Piece
+from nagle_scan.messages import framings, split, texts
+from nagle_scan.messages.framings import PayloadPair
 
 
 def tls(kind: int, length: int) -> bytes:
@@ -173,14 +173,14 @@ TOLD = [
 def test_a_message_is_told_by_its_kind(
     unacked: bytes, held: bytes, port: int, by_client: bool, says: str
 ) -> None:
-    told = messages.recognise(Piece(unacked, held, port, by_client))
+    told = split.recognise(PayloadPair(unacked, held, port, by_client))
     assert told is not None
     assert told.startswith(says)
 
 
 def test_every_entry_has_an_example() -> None:
-    told = {messages.recognise(Piece(*row[:4])) for row in TOLD}
-    assert {text.says for text in messages.TEXTS} <= told
+    told = {split.recognise(PayloadPair(*row[:4])) for row in TOLD}
+    assert {text.says for text in texts.TEXTS} <= told
     for framing in framings.FRAMINGS:
         assert any(says and says.startswith(f"{framing.protocol} ") for says in told)
 
@@ -203,10 +203,10 @@ def test_every_entry_has_an_example() -> None:
 def test_nothing_is_said_of_what_is_not_known(
     unacked: bytes, held: bytes, port: int, by_client: bool
 ) -> None:
-    assert messages.recognise(Piece(unacked, held, port, by_client)) is None
+    assert split.recognise(PayloadPair(unacked, held, port, by_client)) is None
 
 
-SAID = {text.says for text in messages.TEXTS}
+SAID = {text.says for text in texts.TEXTS}
 BYTES = st.binary(max_size=80) | st.sampled_from([row[0] for row in TOLD])
 
 
@@ -215,7 +215,7 @@ BYTES = st.binary(max_size=80) | st.sampled_from([row[0] for row in TOLD])
 def test_arbitrary_bytes_are_never_repeated(
     unacked: bytes, held: bytes, port: int, by_client: bool
 ) -> None:
-    told = messages.recognise(Piece(unacked, held, port, by_client))
+    told = split.recognise(PayloadPair(unacked, held, port, by_client))
     if told is not None and told not in SAID:
         protocol, _, rest = told.partition(" ")
         assert protocol in {framing.protocol for framing in framings.FRAMINGS}
@@ -238,7 +238,7 @@ def test_arbitrary_bytes_are_never_repeated(
 def test_no_payload_takes_long(start: bytes) -> None:
     begun = time.perf_counter()
     for port in (21, 80, 6379, 11211):
-        messages.recognise(Piece(start, start, port, True))
+        split.recognise(PayloadPair(start, start, port, True))
     assert time.perf_counter() - begun < 1
 
 
@@ -246,7 +246,7 @@ def test_the_ticket_tells_it(tmp_path: Path) -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
     clearest = scan.core.clearest()
     assert clearest is not None
-    said = messages.describe(scan, clearest)
+    said = split.describe(scan.paths, clearest)
     a, b = clearest.frame_from, clearest.frame_to
     assert said == [f"HTTP response headers end with frame {a}, body in frame {b}"]
     scan.to_markdown(tmp_path / "ticket.md")
@@ -256,7 +256,8 @@ def test_the_ticket_tells_it(tmp_path: Path) -> None:
 def test_several_stalls_are_told_in_one_pass() -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
     stalls = scan.core.stalls_of(0, 5)
-    assert messages.describe_all(scan, stalls) == [messages.describe(scan, row) for row in stalls]
+    one_by_one = [split.describe(scan.paths, stall) for stall in stalls]
+    assert split.describe_all(scan.paths, stalls) == one_by_one
 
 
 def test_a_payload_that_was_cut_by_the_snap_length_tells_nothing(tmp_path: Path) -> None:
@@ -271,4 +272,4 @@ def test_a_payload_that_was_cut_by_the_snap_length_tells_nothing(tmp_path: Path)
         scan = nagle_scan.scan(tmp_path / "a.pcap")
         clearest = scan.core.clearest()
         assert clearest is not None
-        assert messages.describe(scan, clearest) == []
+        assert split.describe(scan.paths, clearest) == []

@@ -11,7 +11,7 @@ import nagle_scan
 import nbformat
 import pytest
 from conftest import CAPTURES, ROOT
-from nagle_scan import outputs, timeline
+from nagle_scan import timeline
 from pictures import MADE, capture, large
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -99,7 +99,7 @@ def test_a_hostile_file_name_stays_text(tmp_path: Path) -> None:
         assert "\x1b" not in page
         assert "\u202e" not in page
     sheet = tmp_path / "timeline.svg"
-    outputs.write(scan, str(sheet), outputs.Options(10.0))
+    scan.to_timeline(sheet)
     assert "<script" not in sheet.read_text()
     assert any("$x^2$" in text for text in words(sheet.read_text()))
 

@@ -23,7 +23,8 @@ from conversation import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nagle_scan import _core, outputs
+from nagle_scan import _core
+from nagle_scan.report import formats
 from scapy.layers.inet import IP, TCP, IPOption_RR
 from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrRouting, PadN
 from scapy.layers.l2 import Dot1Q, Ether
@@ -39,11 +40,11 @@ def every_output(run: Run, capture: Path, folder: Path, *options: str | Path) ->
     """The report and each kind of file for `capture`."""
     folder.mkdir()
     wanted: list[str | Path] = []
-    for suffix in outputs.FORMATS:
+    for suffix in formats.SUFFIXES:
         wanted += ["-o", folder / f"x{suffix}"]
     done = run(capture, "--exit-zero", *options, *wanted)
     assert (done.returncode, done.stderr) == (0, b"")
-    files = {suffix: (folder / f"x{suffix}").read_bytes() for suffix in outputs.FORMATS}
+    files = {suffix: (folder / f"x{suffix}").read_bytes() for suffix in formats.SUFFIXES}
     return {"report": done.stdout, **files}
 
 

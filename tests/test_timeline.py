@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from nagle_scan import timeline
+from nagle_scan.report.timeline import sheet
 from nagle_scan.timeline import columns, subject
-from nagle_scan.timeline.file import sheet
 from pictures import MADE, capture, outside, overlaps, texts
 from PIL import Image
 
@@ -197,9 +197,9 @@ def test_a_place_that_cannot_be_written_is_one_line(run: Run, tmp_path: Path) ->
 
 def test_a_file_written_before_hides_no_function(tmp_path: Path) -> None:
     script = (
-        "import nagle_scan; from nagle_scan import outputs, timeline\n"
+        "import nagle_scan; from nagle_scan import timeline\n"
         f"scan = nagle_scan.scan({str(CAPTURES / 'java-split.pcap')!r})\n"
-        f"outputs.write(scan, {str(tmp_path / 'a.svg')!r}, outputs.Options(10.0))\n"
+        f"scan.to_timeline({str(tmp_path / 'a.svg')!r})\n"
         "for name in timeline.__all__: assert callable(getattr(timeline, name)), name\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

@@ -3,15 +3,28 @@
 >>> import nagle_scan
 >>> result = nagle_scan.scan("captures/java-split.pcap")
 >>> result.stalls[["sender", "wait_ms", "frame_held"]]
-"""
 
-from typing import TYPE_CHECKING
+The parts, each of which imports only what stands before it (tests/test_import_order.py):
+
+    _core                          the engine, in Rust
+    errors, wording, colours       errors of the engine; numbers in words; colours of pictures
+    terminal, files, keys          lines on a terminal; result files; the key of --anonymize
+    causes                         one row for each cause of waits
+    result                         what a scan found, as tables
+    messages, advice, compare      protocols; what to change; two scans, before and after
+    timeline                       pictures
+    report                         one module for each output format, and what they share
+    notebook                       how a scan and a connection look in a notebook
+    scan                           `scan()` and the class `Scan`
+    explain, interrupt, progress, background    --explain; Ctrl-C; the progress line; a thread
+    arguments, cli                 the command
+"""
 
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError, FilterError, NagleScanError, OutputError
 
-if TYPE_CHECKING:
-    from nagle_scan.results import Scan, scan
+# Not lazily: importing the module of that name later would hide the function.
+from nagle_scan.scan import Scan, scan
 
 __version__ = _core.VERSION
 
@@ -26,11 +39,6 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """Loads the tables when they are first asked for: the command does not need them."""
-    if name not in ("Scan", "scan"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from nagle_scan import results
-
-    attribute: object = getattr(results, name)
-    return attribute
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

@@ -1,4 +1,4 @@
-"""What the command understands, and how it says that it does not."""
+"""The command line: options, their help, and errors in one line."""
 
 from __future__ import annotations
 
@@ -7,15 +7,30 @@ import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from nagle_scan import _core, keys, outputs, stdout
-from nagle_scan.report import layout
+from nagle_scan import _core, keys, terminal
+from nagle_scan.report import formats
+from nagle_scan.report.formats import FORMATS, SUFFIXES
+from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS
+from nagle_scan.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 EXIT_UNUSABLE = 2
 
-EXAMPLES = """\
+
+def _formats() -> str:
+    """The formats, one a line."""
+    suffixes = [" ".join(format.suffixes) for format in FORMATS]
+    width = max(map(len, suffixes))
+    lines = zip(suffixes, FORMATS, strict=True)
+    return "\n".join(f"  {suffix:<{width}}  {format.about}" for suffix, format in lines)
+
+
+EXAMPLES = f"""\
+formats of -o, by suffix:
+{_formats()}
+
 example:
   tcpdump -i eth0 -s 96 -w traffic.pcap tcp port 8888
   nagle-scan traffic.pcap
@@ -27,12 +42,12 @@ exit status: 0 no stalls, 1 stalls found, 2 the input or the call was unusable, 
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, which cannot steer a terminal."""
+    """Reports errors in one line without control characters."""
 
     def error(self, message: str) -> NoReturn:
-        """Exits, like all input that cannot be used."""
+        """Exits with the status of unusable input."""
         hint = "see nagle-scan --help"
-        self.exit(EXIT_UNUSABLE, f"nagle-scan: {layout.printable(message)} ({hint})\n")
+        self.exit(EXIT_UNUSABLE, f"nagle-scan: {printable(message)} ({hint})\n")
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -47,7 +62,7 @@ class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class _Explain(argparse.Action):
-    """Prints what is documented of a cause, and ends as `--help` does."""
+    """Prints the documentation of a cause and exits, as `--help` does."""
 
     def __call__(
         self,
@@ -56,16 +71,16 @@ class _Explain(argparse.Action):
         values: str | Sequence[object] | None,
         option: str | None = None,
     ) -> None:
-        """Lists the causes where none is named, and where there is no such cause."""
+        """Lists the causes if none, or an unknown one, is named."""
         from nagle_scan import explain
 
         del namespace, option
         if values is not None and values not in _core.CAUSES:
-            print(explain.listing(layout.PLAIN), file=sys.stderr)
+            print(explain.listing(terminal.PLAIN), file=sys.stderr)
             parser.error(f"no such cause: {values!r}")
         if sys.stdout is not None:
-            style = layout.style_of(sys.stdout)
-            stdout.say(explain.render(str(values), style) if values else explain.listing(style))
+            style = terminal.style_of(sys.stdout)
+            terminal.say(explain.render(str(values), style) if values else explain.listing(style))
         parser.exit()
 
 
@@ -95,16 +110,15 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         type=_output,
-        help="also write the result; the suffix tells the format: "
-        + ", ".join(outputs.FORMATS)
-        + " (may be repeated)",
+        help=f"also write the result; the suffix tells the format: {', '.join(SUFFIXES)} "
+        "(may be repeated)",
     )
     made.add_argument(
         "--min-wait",
         metavar="MS",
         type=_milliseconds,
-        default=10.0,
-        help="ignore waits shorter than this (default 10)",
+        default=DEFAULT_MIN_WAIT_MS,
+        help=f"ignore waits shorter than this (default {DEFAULT_MIN_WAIT_MS:g})",
     )
     made.add_argument(
         "--baseline",
@@ -114,12 +128,14 @@ def parser() -> argparse.ArgumentParser:
         type=_utf8,
         help="compare with a capture of the same service before a change (may be repeated for a "
         "rotated set); then 1 means that stalls remain or got worse, 0 that none is left, and 2 "
-        "also that the servers which stalled before have no data now",
+        "also that the servers which stalled before have no data now; shown by the report and "
+        f"{formats.with_option('baseline')}",
     )
     made.add_argument(
         "--payload",
         action="store_true",
-        help="keep the payload of the frames in -o evidence.pcapng (default: cut it)",
+        help=f"keep the payload of the frames in {formats.with_option('payload')} "
+        "(default: cut it)",
     )
     made.add_argument(
         "--anonymize",
@@ -149,20 +165,20 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _output(path: str) -> str:
-    if outputs.suffix(path) not in outputs.FORMATS:
+    if formats.suffix(path) not in SUFFIXES:
         raise argparse.ArgumentTypeError(
-            f"{layout.printable(path)!r} has no known suffix ({', '.join(outputs.FORMATS)})"
+            f"{printable(path)!r} has no known suffix ({', '.join(SUFFIXES)})"
         )
     return _utf8(path)
 
 
 def _utf8(argument: str) -> str:
-    """The engine takes UTF-8 only; Python hands on other bytes as lone surrogates."""
+    """The engine takes UTF-8 only; Python passes other bytes as lone surrogates."""
     try:
         argument.encode()
     except UnicodeEncodeError:
         raise argparse.ArgumentTypeError(
-            f"{layout.printable(argument)!r} is not UTF-8: rename the file, or read it with '-'"
+            f"{printable(argument)!r} is not UTF-8: rename the file, or read it with '-'"
         ) from None
     return argument
 
@@ -172,6 +188,6 @@ def _milliseconds(value: str) -> float:
         milliseconds = float(value)
     except ValueError:
         milliseconds = -1.0
-    if not 0 < milliseconds <= 3_600_000:
+    if not 0 < milliseconds <= MAX_MIN_WAIT_MS:
         raise argparse.ArgumentTypeError("expected milliseconds, more than 0")
     return milliseconds

@@ -7,31 +7,34 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from nagle_scan import _core, arguments, interrupt, keys, outputs, stdout
+from nagle_scan import _core, arguments, interrupt, keys, terminal
 from nagle_scan.arguments import EXIT_UNUSABLE
+from nagle_scan.errors import CaptureError, NagleScanError, OutputError
 from nagle_scan.progress import ProgressLine
-from nagle_scan.report import layout
-from nagle_scan.results import Scan
+from nagle_scan.report import formats
+from nagle_scan.report.formats import Options
+from nagle_scan.scan import Scan
+from nagle_scan.wording import printable
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
     from typing import NoReturn
 
-    from nagle_scan.beside import Beside
-    from nagle_scan.compare import Comparison
+    from nagle_scan.background import Task
+    from nagle_scan.result import Result
 
 EXIT_CLEAN, EXIT_STALLS, EXIT_BUG = 0, 1, 3
 EXIT_INTERRUPTED = 130
 
 
 def command() -> NoReturn:
-    """Runs the command and ends the process at once, without taking Python apart first."""
+    """Runs the command and ends the process at once: tearing Python down takes time."""
     try:
         status = main()
-    except SystemExit as ended:  # --help, --version, or a call that makes no sense
+    except SystemExit as ended:  # --help, --version, or a bad command line
         status = EXIT_UNUSABLE if ended.code else EXIT_CLEAN
-    stdout.flush()
+    terminal.flush()
     atexit._run_exitfuncs()
     os._exit(status)
 
@@ -41,16 +44,16 @@ def main(words: Sequence[str] | None = None) -> int:
     interrupt.end_at_once()
     try:
         return _run(arguments.parser().parse_args(words))
-    except _core.NagleScanError as error:
-        print(f"nagle-scan: {layout.printable(str(error))}", file=sys.stderr)
+    except NagleScanError as error:
+        print(f"nagle-scan: {printable(str(error))}", file=sys.stderr)
         return EXIT_UNUSABLE
     except KeyboardInterrupt as error:
-        print(f"nagle-scan: {layout.printable(str(error))}", file=sys.stderr)
+        print(f"nagle-scan: {printable(str(error))}", file=sys.stderr)
         return EXIT_INTERRUPTED
     except SystemExit:
         raise
     except BaseException:
-        # A panic of the engine is no `Exception`. Python's own status, 1, would mean 'stalls'.
+        # A panic in the engine is not an `Exception`. Python's own status, 1, would mean 'stalls'.
         import traceback
 
         traceback.print_exc()
@@ -62,20 +65,21 @@ def _run(options: argparse.Namespace) -> int:
     _refuse_to_overwrite([*options.capture, *options.baseline, *keys_read], options.output)
     _refuse_to_read_again(options.capture, options.output)
     if "-" in options.capture and "-" in options.baseline:
-        raise _core.CaptureError("-: standard input can be read only once")
+        raise CaptureError("-: standard input can be read only once")
     if options.anonymize or options.key_file is not None:
         options.key = keys.find(options.key_file)
     baseline = _scan(options.baseline, options) if options.baseline else None
     progress = _core.Progress()
     scan = _scan(options.capture, options, progress)
-    chosen = outputs.Options(options.min_wait, baseline, options.payload)
-    compared = (baseline, _compared(baseline, scan)) if baseline else None
-    _write_and_say(scan, options.output, chosen, compared)
+    chosen = Options(baseline, options.payload)
+    for path in options.output:
+        _say_what_is_not_taken(path, chosen)
+    _write_and_say(scan, options.output, chosen)
     if progress.stopped:
         return EXIT_INTERRUPTED
-    if compared and compared[1].verdict == "inconclusive":
+    if baseline is not None and _cannot_be_compared(baseline, scan):
         message = "cannot be compared: no server that stalled before has data in it"
-        raise _core.CaptureError(f"{options.capture[0]}: {message}")
+        raise CaptureError(f"{options.capture[0]}: {message}")
     if scan.core.summary().stalls and not options.exit_zero:
         return EXIT_STALLS
     return EXIT_CLEAN
@@ -90,7 +94,7 @@ def _scan(
             paths, options.filter, options.min_wait, exchanges=False, progress=progress
         )
     if progress.stopped and paths is not options.capture:
-        # Half a baseline compares with nothing.
+        # Half a baseline is useless.
         raise KeyboardInterrupt
     if options.key is not None:
         core = core.anonymized(options.key)
@@ -102,64 +106,60 @@ def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> Non
     taken = {os.path.realpath(path): path for path in captures}
     for path in outputs:
         if os.path.realpath(path) in taken:
-            raise _core.OutputError(f"{path}: would overwrite what this call reads or writes")
+            raise OutputError(f"{path}: would overwrite what this call reads or writes")
         taken[os.path.realpath(path)] = path
 
 
-def _refuse_to_read_again(captures: Sequence[str], paths: Sequence[str]) -> None:
-    """Says before any work what would fail after it."""
-    for path in paths:
-        if "-" in captures and outputs.suffix(path) in outputs.READ_AGAIN:
-            raise _core.OutputError(f"{path}: {outputs.CANNOT_READ_AGAIN}")
+def _refuse_to_read_again(captures: Sequence[str], outputs: Sequence[str]) -> None:
+    """Fails before the scan rather than after it."""
+    for path in outputs:
+        if "-" in captures and formats.of(path).reads_again:
+            raise OutputError(f"{path}: {formats.CANNOT_READ_AGAIN}")
 
 
-def _compared(baseline: Scan, scan: Scan) -> Comparison:
-    from nagle_scan import compare
+def _say_what_is_not_taken(path: str, chosen: Options) -> None:
+    """No format ignores an option silently."""
+    for option in formats.not_taken(formats.of(path), chosen):
+        message = f"nagle-scan: note: --{option} changes nothing in {printable(path)}"
+        print(message, file=sys.stderr)
 
-    return compare.compare(baseline, scan)
+
+def _cannot_be_compared(baseline: Scan, scan: Scan) -> bool:
+    from nagle_scan.compare import compare
+
+    return compare(baseline, scan).verdict == "inconclusive"
 
 
-def _write_and_say(
-    scan: Scan,
-    paths: Sequence[str],
-    chosen: outputs.Options,
-    compared: tuple[Scan, Comparison] | None,
-) -> None:
-    """Writes all results, then prints the report: who reads it finds the files."""
-    by_engine = [path for path in paths if outputs.suffix(path) in outputs.BY_ENGINE]
+def _write_and_say(scan: Scan, paths: Sequence[str], chosen: Options) -> None:
+    """Writes all results, then prints the report, so that its reader finds the files."""
+    by_engine = [path for path in paths if formats.of(path).by_engine]
     for path in paths:
         if path not in by_engine:
-            outputs.write(scan, path, chosen)
+            formats.write(scan, path, formats.of(path), chosen)
 
     writing = _begin(scan, by_engine, chosen) if by_engine else None
     try:
-        report = None if sys.stdout is None else _report(scan, compared)
+        report = None if sys.stdout is None else _report(scan, chosen.baseline)
     finally:
         if writing is not None:
             writing.join()
     if report is not None:
-        stdout.say(report)
+        terminal.say(report)
 
 
-def _begin(scan: Scan, paths: Sequence[str], chosen: outputs.Options) -> Beside:
-    """Begins to write the results in `paths`."""
-    from nagle_scan.beside import Beside
+def _begin(scan: Scan, paths: Sequence[str], chosen: Options) -> Task:
+    """Starts to write the results in `paths`."""
+    from nagle_scan.background import Task
 
     def write() -> None:
         for path in paths:
-            outputs.write(scan, path, chosen)
+            formats.write(scan, path, formats.of(path), chosen)
 
-    return Beside(write)
+    return Task(write)
 
 
-def _report(scan: Scan, compared: tuple[Scan, Comparison] | None) -> str:
-    # While the engine writes: --help and --version need none of it.
+def _report(scan: Scan, baseline: Result | None) -> str:
+    # Imported while the engine writes; --help and --version do not need it.
     from nagle_scan.report import text
 
-    style = layout.style_of(sys.stdout)
-    report = text.render(scan, style)
-    if compared is not None:
-        from nagle_scan.report import comparison
-
-        report += "\n\n" + comparison.render(comparison.beside(*compared), style)
-    return report
+    return text.render(scan, terminal.style_of(sys.stdout), baseline)

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from nagle_scan.results import Scan
+    from nagle_scan.result import Result
 
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 WORSE = 1.1
-"""Lost time per exchange that grew by less than a tenth is the noise of two runs."""
+"""Growth of the lost time per exchange by less than a tenth is noise between two runs."""
 
 State = Literal["none", "gone", "remain", "worse", "new", "unseen"]
 Verdict = Literal["clean", "fixed", "remain", "worse", "inconclusive"]
@@ -38,7 +38,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Row:
+class ServerChange:
     """One server endpoint in both captures; `None` where it has no data in one of them."""
 
     addr: str
@@ -75,18 +75,18 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Totals, and the servers of both captures: those that lost most come first."""
+    """Totals, and the servers of both captures; those that lost most come first."""
 
     before: Numbers
     after: Numbers
-    rows: tuple[Row, ...]
+    servers: tuple[ServerChange, ...]
     conclusive: bool
     """Can the capture after the change tell at all?"""
 
     @property
     def verdict(self) -> Verdict:
         """`inconclusive` if no server that stalled before has data after."""
-        states = {row.state for row in self.rows}
+        states = {server.state for server in self.servers}
         if self.after.stalls:
             return "worse" if states & {"worse", "new"} else "remain"
         if not self.conclusive or (self.before.stalls and "gone" not in states):
@@ -94,32 +94,32 @@ class Comparison:
         return "fixed" if self.before.stalls else "clean"
 
 
-def compare(before: Scan, after: Scan) -> Comparison:
-    """Compares by server endpoint; by port where each capture has one other server on it."""
+def compare(before: Result, after: Result) -> Comparison:
+    """Pairs servers by endpoint, or by port if each capture has just one unpaired server on it."""
     old, new = _numbers(before), _numbers(after)
     stalled = {endpoint for endpoint, numbers in old.items() if numbers.stalls}
     if stalled - new.keys():
         new = _quiet(after, {port for _, port in stalled}) | new
     moved = _moved(old, new)
-    rows = [Row(*place, old.get(moved.get(place, place)), new[place]) for place in new]
+    changes = [ServerChange(*place, old.get(moved.get(place, place)), new[place]) for place in new]
     paired = {moved.get(place, place) for place in new}
-    rows += [Row(*place, old[place], None) for place in old if place not in paired]
-    rows.sort(key=_loss, reverse=True)
+    changes += [ServerChange(*place, old[place], None) for place in old if place not in paired]
+    changes.sort(key=_loss, reverse=True)
     conclusive = after.verdict != "inconclusive"
-    return Comparison(_totals(before), _totals(after), tuple(rows), conclusive)
+    return Comparison(_totals(before), _totals(after), tuple(changes), conclusive)
 
 
-def _loss(row: Row) -> tuple[float, float]:
-    before, after = row.before or Numbers(), row.after or Numbers()
+def _loss(change: ServerChange) -> tuple[float, float]:
+    before, after = change.before or Numbers(), change.after or Numbers()
     return after.stalled_ms, before.stalled_ms
 
 
-def _totals(scan: Scan) -> Numbers:
-    summary = scan.core.summary()
+def _totals(result: Result) -> Numbers:
+    summary = result.core.summary()
     return Numbers(summary.stalls, summary.stalled_ms, summary.exchanges)
 
 
-def _numbers(scan: Scan) -> dict[Endpoint, Numbers]:
+def _numbers(result: Result) -> dict[Endpoint, Numbers]:
     """By server: those with exchanges, and those with stalls only."""
     numbers = {
         (row.addr, row.port): Numbers(
@@ -127,9 +127,9 @@ def _numbers(scan: Scan) -> dict[Endpoint, Numbers]:
             latency_ms=tuple(row.latency_ms),
             predicted_ms=tuple(row.predicted_ms),
         )
-        for row in scan.core.servers(sys.maxsize)
+        for row in result.core.servers(sys.maxsize)
     }
-    for group in scan.core.groups():
+    for group in result.core.groups():
         addr = group.sender_addr if group.sender == "server" else group.receiver_addr
         known = numbers.get((addr, group.server_port), Numbers())
         numbers[addr, group.server_port] = replace(
@@ -140,9 +140,9 @@ def _numbers(scan: Scan) -> dict[Endpoint, Numbers]:
     return numbers
 
 
-def _quiet(scan: Scan, ports: Collection[int]) -> dict[Endpoint, Numbers]:
-    """Servers on these ports whose connections can be judged, though nothing is to be counted."""
-    table = scan.core.columns("connections")
+def _quiet(result: Result, ports: Collection[int]) -> dict[Endpoint, Numbers]:
+    """Servers on these ports with conclusive connections, but neither exchanges nor stalls."""
+    table = result.core.columns("connections")
     rows = zip(table["server_addr"], table["server_port"], table["conclusive"], strict=True)
     return {
         (addr, int(port)): Numbers()

@@ -1,4 +1,4 @@
-"""`--explain`: the documentation of the causes, as their source files have it."""
+"""`--explain`: the documentation of the causes, from the comments in their Rust files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from nagle_scan import _core
-from nagle_scan.report.layout import Style, wrapped
+from nagle_scan.terminal import Style, wrapped
 
 ITEM = re.compile(r"(?:[-*]|\d+\.) ")
 
@@ -21,7 +21,7 @@ def sections(cause: str) -> dict[str, str]:
 
 
 def render(cause: str, style: Style) -> str:
-    """All that is documented of a cause, wrapped for a terminal."""
+    """The documentation of a cause, wrapped for a terminal."""
     lines = [f"{style.bold}{cause}{style.end}"]
     for heading, text in sections(cause).items():
         lines += ["", f"{style.bold}{heading}{style.end}"]
@@ -42,7 +42,7 @@ def listing(style: Style) -> str:
 
 
 def _blocks(text: str) -> Iterator[str]:
-    """Paragraphs and list items as single lines without Markdown's marks."""
+    """Paragraphs and list items, one line each, without Markdown syntax."""
     for paragraph in text.split("\n\n"):
         block = ""
         for line in paragraph.replace("`", "").splitlines():

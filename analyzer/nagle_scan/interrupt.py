@@ -1,4 +1,4 @@
-"""Ctrl-C: the first ends a scan early, with what it has; any other ends the process at once."""
+"""Ctrl-C: the first ends a scan early and keeps what was read; the next ends the process."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class StoppedByInterrupt:
         self._progress = progress
 
     def __enter__(self) -> None:
-        """Takes over from `end_at_once`."""
+        """Replaces the handler of `end_at_once`."""
         signal.signal(signal.SIGINT, self._stop)
 
     def __exit__(self, *_: object) -> None:
-        """Gives back to `end_at_once`."""
+        """Restores it."""
         end_at_once()
 
     def _stop(self, *_: object) -> None:

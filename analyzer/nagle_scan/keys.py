@@ -11,7 +11,7 @@ VARIABLE = "NAGLE_SCAN_KEY"
 
 
 def checked(key: bytes) -> bytes:
-    """A key that the scheme takes. Raises `ValueError`."""
+    """`key`, if the scheme accepts it. Raises `ValueError`."""
     if len(key) != KEY_LEN:
         raise ValueError(f"the key must have {KEY_LEN} bytes, not {len(key)}")
     if key[: KEY_LEN // 2] == key[KEY_LEN // 2 :]:

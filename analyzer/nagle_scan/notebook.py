@@ -1,4 +1,4 @@
-"""How a scan and a connection show themselves in a notebook. All that a capture says is escaped."""
+"""How a scan and a connection look in a notebook. Everything taken from a capture is escaped."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from nagle_scan import _core
-from nagle_scan.report import verdict
-from nagle_scan.report.layout import duration, maybe_duration, printable
+from nagle_scan.report import sentences
+from nagle_scan.wording import duration, maybe_duration, printable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nagle_scan.results import Scan
+    from nagle_scan.result import Result
 
 MAX_CONNECTIONS = 5
 
@@ -64,9 +64,9 @@ _CONNECTION = _PAGES.from_string(
 
 @dataclass(frozen=True)
 class Connection:
-    """One connection of a scan; in a notebook it shows its verdict, its numbers and its ladder."""
+    """One connection of a scan; a notebook shows its verdict, numbers and ladder."""
 
-    scan: Scan
+    scan: Result
     id: int
 
     @property
@@ -92,10 +92,10 @@ class Connection:
         return self.scan.segments(self.id)
 
     def __repr__(self) -> str:
-        """Its ends and its verdict."""
+        """Its two ends and its verdict."""
         row = self.row
         ends = f"{row.client} to {row.server}"
-        return f"<Connection {self.id}: {ends}: {verdict.of_connection(row)}>"
+        return f"<Connection {self.id}: {ends}: {sentences.of_connection(row)}>"
 
     def _repr_html_(self) -> str:
         from nagle_scan import timeline
@@ -111,14 +111,14 @@ class Connection:
             ("Nagle at the client", row.client_nagle),
             ("Nagle at the server", row.server_nagle),
         ]
-        # The picture is SVG that the timeline has escaped itself.
+        # The timeline has already escaped the texts in the SVG.
         picture = Markup(timeline.svg(timeline.ladder, self.scan, self.id))
         return _CONNECTION.render(
-            verdict=verdict.of_connection(row), id=self.id, facts=facts, picture=picture
+            verdict=sentences.of_connection(row), id=self.id, facts=facts, picture=picture
         )
 
 
-def scan_html(scan: Scan) -> str:
+def scan_html(scan: Result) -> str:
     """The verdict and the worst connections."""
     summary = scan.core.summary()
     affected = scan.core.affected(MAX_CONNECTIONS)
@@ -135,7 +135,7 @@ def scan_html(scan: Scan) -> str:
         for row in affected
     ]
     return _SCAN.render(
-        verdict=verdict.in_one_line(summary),
+        verdict=sentences.in_one_line(summary),
         paths=", ".join(scan.names),
         packets=summary.packets,
         rows=rows,

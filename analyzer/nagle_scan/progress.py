@@ -1,4 +1,4 @@
-"""How far a long scan is: one line on a terminal, rewritten in place and erased at the end."""
+"""Progress of a long scan: one line on a terminal, rewritten in place and erased at the end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ProgressLine:
         self._thread: threading.Thread | None = None
 
     def __enter__(self) -> None:
-        """Starts to watch. Only a terminal costs the import of `threading`."""
+        """Starts to watch. `threading` is imported only if there is a terminal."""
         if self._stream is None or not self._stream.isatty():
             return
         import threading
@@ -62,12 +62,12 @@ class ProgressLine:
 
 
 def _columns(stream: TextIO) -> int:
-    """A terminal without a size says 0."""
+    """A terminal of unknown size reports 0."""
     return os.get_terminal_size(stream.fileno()).columns or 80
 
 
 def line_of(progress: _core.Progress, elapsed_s: float) -> str:
-    """Bytes, packets per second and the time left, as far as known."""
+    """Bytes, packets per second and, if the size is known, the time left."""
     read, total = progress.read_bytes, progress.total_bytes
     speed = f"{quantity(progress.packets / elapsed_s)} packets/s"
     if total is None or not read:
@@ -86,7 +86,7 @@ def quantity(value: float) -> str:
 
 
 def time_left(seconds: float) -> str:
-    """Hours, minutes and seconds, without those in front that are zero."""
+    """Hours, minutes and seconds, without leading zeros."""
     minutes, rest_s = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

@@ -18,22 +18,17 @@ from pathlib import Path
 import accuracy_report
 import nagle_scan
 import pairs
-from scoring import Row, Score, score_nagle, score_stalls
+from scoring import Row, Score, score_capture
 from waits import score_waits
 
 LABELLED = Path(__file__).resolve().parents[1] / "labelled"
 
 
-def score_capture(truth: Row, capture: Path) -> tuple[Score, nagle_scan.Scan]:
-    """Scan one capture and compare it with its truth."""
-    scan, score = nagle_scan.scan(capture), Score()
+def scan_and_score(truth: Row, capture: Path) -> tuple[Score, nagle_scan.Scan]:
+    """Scan one capture and compare it with its truth, its waits too."""
+    scan = nagle_scan.scan(capture)
     result = as_json(scan)
-    score.counts["captures"] += 1
-    if truth.get("one_way") and result["summary"]["verdict"] == "clean":
-        score.counts["one way called clean"] += 1
-        score.lines.append(f"VERDICT {truth['name']}: 'clean', but one direction is not there")
-    score_stalls(truth, result, score)
-    score_nagle(truth, result, score)
+    score = score_capture(truth, result)
     score_waits(truth, result, lambda connection: data(scan, connection), score)
     return score, scan
 
@@ -61,7 +56,7 @@ def score_folders(folders: list[Path]) -> tuple[dict[str, Score], list[pairs.Pai
     after: dict[tuple[str, str], nagle_scan.Scan] = {}
     for file in sorted(f for folder in folders for f in folder.glob("*/*.truth.json")):
         truth: Row = json.loads(file.read_text())
-        score, scan = score_capture(truth, file.with_name(truth["capture"]))
+        score, scan = scan_and_score(truth, file.with_name(truth["capture"]))
         case, name = truth["case"], file.name.removesuffix(".truth.json")
         scores.setdefault(case, Score()).add(score)
         if pairs.is_fixed(case):

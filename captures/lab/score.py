@@ -27,7 +27,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from scoring import CONFIDENCES, Row, Score, score_nagle, score_stalls
+from scoring import CONFIDENCES, Row, Score, score_capture
 
 HERE = Path(__file__).resolve().parent
 NAGLE_SCAN = HERE.parents[1] / ".venv" / "bin" / "nagle-scan"
@@ -53,21 +53,16 @@ def analyze(command: list[str], capture: Path) -> Row | str:
         return answer
 
 
-def score_capture(command: list[str], truth_file: Path) -> tuple[Row, Score]:
+def run_and_score(command: list[str], truth_file: Path) -> tuple[Row, Score]:
     """The truth of one capture, and how the analyzer did."""
     truth: Row = json.loads(truth_file.read_text())
-    result, score = analyze(command, truth_file.with_name(truth["capture"])), Score()
+    result = analyze(command, truth_file.with_name(truth["capture"]))
     if isinstance(result, str):
+        score = Score()
         score.counts["failed"] += 1
         score.lines.append(f"FAILED  {truth['name']}: {result}")
         return truth, score
-    if truth.get("one_way") and result["summary"]["verdict"] == "clean":
-        score.lines.append(
-            f"VERDICT {truth['name']}: 'clean', but the capture holds only one direction"
-        )
-    score_stalls(truth, result, score)
-    score_nagle(truth, result, score)
-    return truth, score
+    return truth, score_capture(truth, result)
 
 
 def row(name: str, counts: Counter[str]) -> str:
@@ -150,7 +145,7 @@ def main() -> int:
     scores: dict[str, Score] = {}
     points: dict[str, Score] = {}
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        for truth, score in pool.map(lambda f: score_capture(command, f), files):
+        for truth, score in pool.map(lambda f: run_and_score(command, f), files):
             scores.setdefault(truth["case"], Score()).add(score)
             points.setdefault(truth["point"], Score()).add(score)
     report(scores, points, arguments.limit)

@@ -29,6 +29,20 @@ class Score:
         self.ack_delay_errors += other.ack_delay_errors
 
 
+def score_capture(truth: Row, result: Row) -> Score:
+    """What of one capture's result agrees with its truth: verdict, stalls, TCP_NODELAY."""
+    score = Score()
+    score.counts["captures"] += 1
+    if truth.get("one_way") and result["summary"]["verdict"] == "clean":
+        score.counts["one way called clean"] += 1
+        score.lines.append(
+            f"VERDICT {truth['name']}: 'clean', but the capture holds only one direction"
+        )
+    score_stalls(truth, result, score)
+    score_nagle(truth, result, score)
+    return score
+
+
 def score_stalls(truth: Row, result: Row, score: Score) -> None:
     """Every stall of the truth, and every one reported."""
     holds = {place(s, s["connection"]): s for s in truth["stalls"] + truth["short_holds"]}

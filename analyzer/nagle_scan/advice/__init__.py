@@ -1,16 +1,23 @@
-"""What to change, on which side, and what it costs. Kept as data: one entry, one remedy."""
+"""What to change, on which side, and at what price. Remedies are data, one entry each."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nagle_scan import _core
+from nagle_scan import _core, causes
 from nagle_scan.advice.setting import Setting
-from nagle_scan.advice.settings import is_http, likely, service_of
+from nagle_scan.advice.settings import likely
+from nagle_scan.errors import CaptureError
+from nagle_scan.messages import payloads
+from nagle_scan.messages.services import ends_http_head, service_of
 
-__all__ = ["HINTS", "REMEDIES", "Remedy", "Setting", "for_group", "hint", "is_stream", "test_well"]
+__all__ = ["Remedy", "Setting", "for_group", "has_quick_acks", "is_stream", "test_well"]
+
+MAX_BYTES = 1024
+"""Enough for the head of a message."""
+MAX_FRAME = 500_000
+"""Later frames are not looked up: a program's name is not worth reading that much again."""
 
 
 class Remedy(NamedTuple):
@@ -35,7 +42,7 @@ MERGE = Remedy(
 )
 NODELAY = Remedy(
     "the socket on {sender}",
-    "set TCP_NODELAY on the connected socket itself (the one that accept() or connect() gave), "
+    "set TCP_NODELAY on the connected socket itself (the one from accept() or connect()), "
     "then scan again: this report proves whether it took effect.",
     "Price: every small write becomes a packet of its own, so leave Nagle on where many small "
     "writes follow one another and nobody waits for an answer.",
@@ -60,13 +67,6 @@ QUICKACK = Remedy(
     "Price: more ACKs; TCP_QUICKACK does not stick, and each message still waits one round trip.",
 )
 
-REMEDIES = {
-    "nagle_delack": (MERGE, NODELAY, QUICKACK),
-    # A faster ACK does not help where the ACK came at once.
-    "nagle_rtt": (MERGE, NODELAY),
-}
-"""By cause, the best first."""
-
 
 def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
     """What to change for the stalls of `group`, in the order in which to try it.
@@ -77,13 +77,14 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
     seen = _first_bytes([*group.frames_unacked, group.frame_first_reply or 0], paths)
     messages = seen[:-1]
     hints = likely(group.sender, group.server_port, seen)
-    merge, nodelay, *others = REMEDIES[group.cause]
-    nodelay = nodelay._replace(known_by=hints.known_by, settings=hints.settings)
+    nodelay = NODELAY._replace(known_by=hints.known_by, settings=hints.settings)
+    # A faster ACK does not help where the ACK came at once.
+    others = [QUICKACK] if causes.of(group.cause).ack_was_delayed else []
     if group.unacked_full_sized:
         return [nodelay, TAIL, *others]
     if is_stream(group):
         return [nodelay, STREAM, *others]
-    return [merge._replace(what=f"{_pieces(group, messages)}: {merge.what}"), nodelay, *others]
+    return [MERGE._replace(what=f"{_pieces(group, messages)}: {MERGE.what}"), nodelay, *others]
 
 
 def is_stream(group: _core.Group) -> bool:
@@ -93,15 +94,16 @@ def is_stream(group: _core.Group) -> bool:
 
 def has_quick_acks(group: _core.Group) -> bool:
     """Is the receiver one that acknowledges at once when a connection begins, as Linux does?"""
-    return group.cause == "nagle_delack" and "Linux" in group.consistent_with
+    return causes.of(group.cause).ack_was_delayed and "Linux" in group.consistent_with
 
 
 def test_well(group: _core.Group, *, first_told: bool = False) -> str:  # noqa: PT028 - no test
-    """What hides this stall from a test, in a sentence; empty where nothing is known to.
+    """What hides this stall from a test, in a sentence; empty if nothing is known to.
 
-    That the first exchange is fast is left out where it is told elsewhere.
+    With `first_told`, it does not repeat that the first exchange is fast.
     """
-    if group.cause != "nagle_delack" or group.unacked_full_sized or is_stream(group):
+    delayed = causes.of(group.cause).ack_was_delayed
+    if not delayed or group.unacked_full_sized or is_stream(group):
         return ""
     sentences = []
     if has_quick_acks(group) and not first_told:
@@ -123,7 +125,7 @@ def _pieces(group: _core.Group, messages: Sequence[bytes]) -> str:
     typically = "typically " if group.stalls > 1 else ""
     first, second = f"{typically}{group.len_unacked:,}", f"{group.len_held:,}"
     # A segment that ends with an empty line ends an HTTP head, if it was captured as a whole.
-    if any(is_http(message) and message.endswith(b"\r\n\r\n") for message in messages):
+    if any(map(ends_http_head, messages)):
         return f"it sends an HTTP head ({first} bytes) and its body ({second} bytes) apart"
     unseen = not any(messages) and service_of(group.server_port, [])[0] == "HTTP"
     guess = ", perhaps an HTTP head and its body" if unseen else ""
@@ -131,32 +133,9 @@ def _pieces(group: _core.Group, messages: Sequence[bytes]) -> str:
 
 
 def _first_bytes(frames: Sequence[int], paths: Sequence[str]) -> list[bytes]:
-    """First payload bytes of these frames; nothing where they cannot be read again."""
-    # A pipe has been read, and opening it again may wait for ever.
-    if not all(os.path.isfile(path) for path in paths):
-        return []
+    """First payload bytes of these frames; empty if they cannot be read again."""
     try:
-        return _core.payloads(list(paths), list(frames))
-    except _core.CaptureError:
-        return []
-
-
-HINTS = {
-    "retransmission": "packets were lost: look at interface errors, queues and policers",
-    "zero_window": "the receiving program did not read, or its receive buffer is small",
-    "delayed_ack": "harmless unless the sender waits for it (one segment in flight)",
-    "congestion_window": "slow start: keep connections open, or send less at once",
-    "unknown": "the capture does not tell: capture both directions, at the host that waits",
-}
-"""By cause of a wait that is no stall: what it means."""
-
-
-def hint(wait: _core.WaitRow) -> str:
-    """What a wait that is no stall means for its owner, in one phrase."""
-    if wait.cause != "sender_app":
-        return HINTS.get(wait.cause, f"see nagle-scan --explain {wait.cause}")
-    if wait.by == "client" and not wait.own_data_before:
-        return "the client was idle between two requests"
-    if wait.own_data_before:
-        return f"the {wait.by} paused in the middle of what it sent"
-    return "the server worked on the request, or was too busy to: look there, not at the network"
+        found = payloads.read(paths, [frame for frame in frames if 0 < frame <= MAX_FRAME])
+    except CaptureError:
+        found = {}
+    return [found.get(frame, b"")[:MAX_BYTES] for frame in frames]

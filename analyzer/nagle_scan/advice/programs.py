@@ -3,21 +3,7 @@
 The first that match are shown, so the likeliest come first.
 """
 
-from nagle_scan.advice.setting import Service, Setting
-
-SERVICES = (
-    Service("HTTP", (80, 8080), "IANA"),
-    Service("SQL Server", (1433,), "IANA"),
-    Service("MQTT", (1883,), "IANA"),
-    Service("MySQL", (3306,), "IANA"),
-    Service("PostgreSQL", (5432,), "IANA"),
-    Service("AMQP", (5672,), "IANA", r"^AMQP\x00"),
-    Service("Redis", (6379,), "IANA", r"^\*\d+\r\n\$\d+\r\n"),
-    Service("Kafka", (9092,), "Kafka's default"),
-    Service("memcached", (11211,), "IANA"),
-    Service("DNP3", (20000,), "IANA"),
-)
-"""The protocols that settings name."""
+from nagle_scan.advice.setting import Setting
 
 SETTINGS = (
     # HTTP servers, by what they say of themselves

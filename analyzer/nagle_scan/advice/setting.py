@@ -1,4 +1,4 @@
-"""What is known of a setting, and of a protocol whose programs have settings."""
+"""What is known of one setting."""
 
 from __future__ import annotations
 
@@ -45,12 +45,3 @@ class Setting(NamedTuple):
         name, kind, rest = repository.groups()
         place = f"issues/{rest}" if kind == "#" else f"blob/HEAD/{rest}"
         return f"https://github.com/{name}/{place}"
-
-
-class Service(NamedTuple):
-    """A protocol, the ports where it is expected and by whom, and how its messages begin."""
-
-    name: str
-    ports: tuple[int, ...]
-    registry: str
-    head: str = ""

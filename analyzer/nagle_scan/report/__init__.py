@@ -1,1 +1,1 @@
-"""Reports: one file per format."""
+"""Reports: one module per output format, and what they share."""

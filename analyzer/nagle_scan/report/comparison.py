@@ -1,4 +1,4 @@
-"""A capture beside its baseline: the words and cells that all reports share, and the terminal's."""
+"""The comparison with a baseline as reports show it: sentences and table cells."""
 
 from __future__ import annotations
 
@@ -6,22 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import compare
-from nagle_scan.compare import Comparison, Numbers, Row
-from nagle_scan.report.layout import (
-    Style,
-    count,
-    duration,
-    endpoint,
-    file_names,
-    headed,
-    table,
-    wrapped,
-)
+from nagle_scan.compare import Comparison, Numbers, ServerChange
+from nagle_scan.wording import count, duration, endpoint, file_names
 
 if TYPE_CHECKING:
-    from nagle_scan.results import Scan
+    from nagle_scan.result import Result
 
-MAX_ROWS = 10
 STATES = {
     "none": "no stall",
     "gone": "no stall any more",
@@ -32,7 +22,7 @@ STATES = {
 }
 
 
-class Beside(NamedTuple):
+class ShownComparison(NamedTuple):
     """What a report shows of a comparison. Texts are plain; `names` are of files."""
 
     names: str
@@ -46,35 +36,21 @@ class Beside(NamedTuple):
     predictions: list[str]
 
 
-def beside(baseline: Scan, comparison: Comparison, limit: int = MAX_ROWS) -> Beside:
-    """The comparison with `baseline`, at most `limit` servers."""
-    rows = comparison.rows[:limit]
+def shown(baseline: Result, result: Result, limit: int) -> ShownComparison:
+    """`result` compared with `baseline`, at most `limit` servers."""
+    comparison = compare.compare(baseline, result)
+    servers = comparison.servers[:limit]
     head, text = _verdict(comparison)
-    return Beside(
+    return ShownComparison(
         file_names(baseline.names),
         [f"before: {warning}" for _, warning in baseline.warnings],
         comparison.verdict,
         head,
         text,
-        list(_table(rows)) if rows else [],
-        len(comparison.rows) - len(rows),
-        list(_predictions(rows)),
+        list(_table(servers)) if servers else [],
+        len(comparison.servers) - len(servers),
+        list(_predictions(servers)),
     )
-
-
-def render(shown: Beside, style: Style) -> str:
-    """For the terminal, without a final newline."""
-    lines = [wrapped(f"{style.bold}Before and after{style.end} (before: {shown.names})", "  ")]
-    lines += [wrapped(f"note: {note}.", "      ") for note in shown.notes]
-    colours = {"clean": style.good, "fixed": style.good, "inconclusive": style.bold}
-    colour = colours.get(shown.verdict, style.bad)
-    lines += ["", headed(shown.head, colour, shown.text, style)]
-    if shown.table:
-        lines += ["", *table(shown.table)]
-    if shown.more:
-        lines.append(f"  ... and {shown.more} more (see -o result.json)")
-    lines += ["\n" + wrapped(prediction, "") for prediction in shown.predictions]
-    return "\n".join(lines)
 
 
 def _verdict(comparison: Comparison) -> tuple[str, str]:
@@ -88,23 +64,23 @@ def _verdict(comparison: Comparison) -> tuple[str, str]:
         "worse": ("WORSE", f"Before: {was}. Now: {now}."),
         "inconclusive": ("CANNOT TELL", "No server that can be compared has data now."),
     }[comparison.verdict]
-    unseen = sum(row.state == "unseen" for row in comparison.rows)
+    unseen = sum(server.state == "unseen" for server in comparison.servers)
     if unseen:
         text += f" Not in this capture, though stalled before: {count(unseen, 'server')}."
     return head, text
 
 
-def _table(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+def _table(servers: Sequence[ServerChange]) -> Iterator[tuple[str, ...]]:
     yield ("server", "", "stalls", "lost", "exchanges", *compare.PERCENTILES, "")
-    for row in rows:
-        name = endpoint(row.addr, row.port)
-        if row.before is not None:
-            yield (name, "before", *_cells(row.before, row.before.latency_ms), "")
-            if row.before.stalls and row.before.predicted_ms:
-                yield ("", "predicted", *_cells(None, row.before.predicted_ms), "")
+    for server in servers:
+        name = endpoint(server.addr, server.port)
+        if server.before is not None:
+            yield (name, "before", *_cells(server.before, server.before.latency_ms), "")
+            if server.before.stalls and server.before.predicted_ms:
+                yield ("", "predicted", *_cells(None, server.before.predicted_ms), "")
             name = ""
-        latency_ms = row.after.latency_ms if row.after else ()
-        yield (name, "now", *_cells(row.after, latency_ms), STATES[row.state])
+        latency_ms = server.after.latency_ms if server.after else ()
+        yield (name, "now", *_cells(server.after, latency_ms), STATES[server.state])
 
 
 def _cells(numbers: Numbers | None, latency_ms: Sequence[float]) -> tuple[str, ...]:
@@ -114,13 +90,13 @@ def _cells(numbers: Numbers | None, latency_ms: Sequence[float]) -> tuple[str, .
     return (*counts, *(map(duration, latency_ms) if latency_ms else [""] * 6))
 
 
-def _predictions(rows: Sequence[Row]) -> Iterator[str]:
+def _predictions(servers: Sequence[ServerChange]) -> Iterator[str]:
     """Whether the prediction came true."""
-    for row in rows:
-        if row.prediction is not None:
-            predicted_ms, measured_ms = row.prediction
+    for server in servers:
+        if server.prediction is not None:
+            predicted_ms, measured_ms = server.prediction
             yield (
-                f"Median exchange of {endpoint(row.addr, row.port)} without the stalls: "
+                f"Median exchange of {endpoint(server.addr, server.port)} without the stalls: "
                 f"predicted {_precise(predicted_ms)}, measured {_precise(measured_ms)}."
             )
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from nagle_scan.outputs import Options
-from nagle_scan.results import Scan
+from nagle_scan import files
+from nagle_scan.report.formats import Options
+from nagle_scan.result import Result
 
 
-def write(scan: Scan, path: str, options: Options) -> None:
+def write(result: Result, path: str, options: Options) -> None:
     """Writes the stalls. Raises `OutputError`."""
-    del options
-    scan.to_csv(path)
+    del options  # It takes none.
+    with files.whole(path) as name:
+        result.core.write_csv(name)

@@ -7,61 +7,60 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nagle_scan import _core, outputs
-from nagle_scan.outputs import Options
+from nagle_scan import _core, causes
+from nagle_scan.errors import OutputError
 from nagle_scan.report import pcapng
-from nagle_scan.report.layout import count, duration, file_names
-from nagle_scan.results import Scan
+from nagle_scan.report.formats import CANNOT_READ_AGAIN, Options
+from nagle_scan.result import Result
+from nagle_scan.wording import count, duration, file_names
 
 MAX_CONNECTIONS = 5
 SHOWN_STALLS = 5
-"""Stalls of a connection whose neighbours are shown, if it is too long to be shown whole."""
+"""Stalls shown with their neighbours, in a connection that is too long to show whole."""
 MAX_STALLS = 2000
-"""More cannot lie within the frames that are shown of one connection."""
+"""The frames shown of one connection cannot hold more."""
 
 Comments = dict[int, list[str]]
 
 
-def write(scan: Scan, path: str, options: Options) -> None:
-    """Writes the evidence. Raises `OutputError`."""
-    scan.to_evidence(path, payload=options.payload)
-
-
-def save(scan: Scan, path: str, payload: bool) -> None:
-    """Writes the evidence file; see `Scan.to_evidence`."""
-    _check(scan, path)
-    rows = scan.core.affected(MAX_CONNECTIONS)
-    shown = _core.choose_frames(scan.paths, scan.filter, [_wanted(scan, row) for row in rows])
+def write(result: Result, path: str, options: Options) -> None:
+    """Writes the evidence. Raises `OutputError`, and `CaptureError` for a capture that is gone."""
+    _check(result, path)
+    rows = result.core.affected(MAX_CONNECTIONS)
+    shown = _core.choose_frames(result.paths, result.filter, [_wanted(result, row) for row in rows])
     numbers = sorted(frame for connection in shown for frame, _ in connection.frames)
-    frames = _core.read_frames(scan.paths, numbers, payload, scan.key)
+    frames = _core.read_frames(result.paths, numbers, options.payload, result.key)
     here = {row.frame: place for place, row in enumerate(frames, 1)}
     comments: Comments = defaultdict(list)
     for row, connection in zip(rows, shown, strict=True):
         _comment_connection(row, connection, here, comments)
-        for stall in scan.core.stalls_of(row.id, MAX_STALLS):
+        for stall in result.core.stalls_of(row.id, MAX_STALLS):
             _comment_stall(stall, here, comments)
     pcapng.write(
-        path, "\n".join(_about(scan, payload, len(numbers) - len(frames))), frames, comments
+        path,
+        "\n".join(_about(result, options.payload, len(numbers) - len(frames))),
+        frames,
+        comments,
     )
 
 
-def _check(scan: Scan, path: str) -> None:
+def _check(result: Result, path: str) -> None:
     """The captures are read again, and must not be overwritten."""
-    if not scan.can_be_read_again:
-        raise _core.OutputError(f"{path}: {outputs.CANNOT_READ_AGAIN}")
-    if os.path.realpath(path) in map(os.path.realpath, scan.paths):
-        raise _core.OutputError(f"{path}: would overwrite the capture")
+    if not result.can_be_read_again:
+        raise OutputError(f"{path}: {CANNOT_READ_AGAIN}")
+    if os.path.realpath(path) in map(os.path.realpath, result.paths):
+        raise OutputError(f"{path}: would overwrite the capture")
 
 
-def _wanted(scan: Scan, row: _core.ConnectionRow) -> tuple[int, list[tuple[int, int]]]:
-    stalls = scan.core.stalls_of(row.id, SHOWN_STALLS)
+def _wanted(result: Result, row: _core.ConnectionRow) -> tuple[int, list[tuple[int, int]]]:
+    stalls = result.core.stalls_of(row.id, SHOWN_STALLS)
     return row.id, [(stall.frame_from, stall.frame_to) for stall in stalls]
 
 
 def _comment_connection(
     row: _core.ConnectionRow, shown: _core.ShownRow, here: dict[int, int], comments: Comments
 ) -> None:
-    """What its first frame and each frame behind a gap need to say."""
+    """Comments on its first frame and on each frame after a gap."""
     present = [(frame, place) for frame, place in shown.frames if frame in here]
     if not present:
         return
@@ -83,9 +82,8 @@ def _comment_stall(stall: _core.WaitRow, here: dict[int, int], comments: Comment
     if not all(frame in here for frame in keys):
         return
     unacked, ack, held = (_named(frame, here) for frame in keys)
-    late = f"{stall.ack_delay_ms:.1f} ms late"
-    if stall.cause == "nagle_rtt":
-        late = "not delayed"
+    delayed = causes.of(stall.cause).ack_was_delayed
+    late = f"{stall.ack_delay_ms:.1f} ms late" if delayed else "not delayed"
     comments[stall.frame_from].append(
         f"[{unacked}] unacknowledged: the next small segment waits for its ACK"
     )
@@ -100,10 +98,10 @@ def _named(frame: int, here: dict[int, int]) -> str:
     return f"frame {frame}" + (f" (here {here[frame]})" if here[frame] != frame else "")
 
 
-def _about(scan: Scan, payload: bool, refused: int) -> Iterator[str]:
+def _about(result: Result, payload: bool, refused: int) -> Iterator[str]:
     """The comment on the file."""
-    summary = scan.core.summary()
-    names = file_names(scan.names)
+    summary = result.core.summary()
+    names = file_names(result.names)
     yield (
         f"Evidence of Nagle stalls found by nagle-scan {_core.VERSION} in {names} "
         f"({count(summary.packets, 'packet')})"
@@ -111,13 +109,13 @@ def _about(scan: Scan, payload: bool, refused: int) -> Iterator[str]:
     if not summary.stalls:
         yield "No stall was found: this file holds no frames"
     yield "Frame and stream numbers in comments are those of the capture, 'here' those of this file"
-    if scan.filter is not None:
+    if result.filter is not None:
         yield "A capture filter was used: streams count only what it let through"
     yield "Display filter for the commented frames: frame.comment"
     if not payload:
         yield (
-            "Frames are cut after the TCP header; where payload was cut, the TCP checksum is that "
-            "of zeros in its place, since the real one would tell of it"
+            "Frames are cut after the TCP header; where payload was cut, the TCP checksum is "
+            "computed over zeros in its place, since the real one would give the payload away"
         )
     elif summary.anonymized:
         yield "Payload was kept: it may name hosts and addresses that were replaced elsewhere"

@@ -7,29 +7,38 @@ from typing import NamedTuple
 
 from nagle_scan import advice
 from nagle_scan.report import held
-from nagle_scan.report.findings import Finding
-
-MAX_FIXES = 2
+from nagle_scan.report.groups import ServerGroup
 
 
 class Fix(NamedTuple):
-    """What to change for one side that holds data back."""
+    """What to change for one side that holds data back, the best first."""
 
     sender: str
+    receiver: str
     remedies: Sequence[advice.Remedy]
     test_well: str
 
-
-def fixes(found: Sequence[Finding], paths: Sequence[str], first_told: bool) -> list[Fix]:
-    """For each side that holds something back; its costliest cause decides."""
-    chosen = held.by_party(found, MAX_FIXES)
-    return [_fix(sender, finding, paths, first_told) for sender, finding in chosen]
+    def where(self, remedy: advice.Remedy) -> str:
+        """Where to make the change."""
+        return remedy.where.format(sender=self.sender, receiver=self.receiver)
 
 
-def _fix(sender: str, finding: Finding, paths: Sequence[str], first_told: bool) -> Fix:
-    places = {"sender": sender, "receiver": held.receiver(finding)}
-    remedies = [
-        remedy._replace(where=remedy.where.format(**places))
-        for remedy in advice.for_group(finding.group, paths)
+def fixes(
+    groups: Sequence[ServerGroup], limit: int, paths: Sequence[str], first_told: bool
+) -> list[Fix]:
+    """One fix for each side that holds data back, for the cause that costs it most.
+
+    `first_told`: the report says elsewhere why the first exchange was fast.
+    """
+    parties: dict[str, ServerGroup] = {}
+    for group in groups:
+        parties.setdefault(held.party(group), group)
+    return [
+        Fix(
+            sender,
+            held.receiver(group),
+            advice.for_group(group.worst, paths),
+            advice.test_well(group.worst, first_told=first_told),
+        )
+        for sender, group in list(parties.items())[:limit]
     ]
-    return Fix(sender, remedies, advice.test_well(finding.group, first_told=first_told))

@@ -1,55 +1,54 @@
-"""Sentences on one finding: who held what, how often, for how long, and why.
+"""Sentences on one group of stalls: who held what, how often, for how long, and why.
 
 Plain text; addresses come from the engine and hold nothing that needs escaping.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from nagle_scan import _core, causes
+from nagle_scan.report.groups import ServerGroup
+from nagle_scan.wording import duration, endpoint, times
 
-from nagle_scan import _core
-from nagle_scan.report.findings import Finding
-from nagle_scan.report.layout import duration, endpoint, times
-
-TRAVEL_COUNTS = 1.25
-"""Waits so many times longer than the delay of their ACKs look like another timer's."""
+ROUND_TRIP_COUNTS = 1.25
+"""If waits are so many times longer than the delay of their ACKs, the report explains why."""
 
 
-def verdict(finding: Finding) -> str:
+def verdict(group: ServerGroup) -> str:
     """Who held what, how often, for how long and why."""
-    part = f"{party(finding)} held part of {_whose_message(finding)}"
-    total = duration(finding.stalled_ms)
-    each = f"~{finding.stalled_ms / finding.stalls:.1f} ms"
-    held = f"{part} {times(finding.stalls)} for {each} each, {total} in all"
-    if finding.stalls == 1:
+    part = f"{party(group)} held part of {_whose_message(group)}"
+    total = duration(group.stalled_ms)
+    each = f"~{group.stalled_ms / group.stalls:.1f} ms"
+    held = f"{part} {times(group.stalls)} for {each} each, {total} in all"
+    if group.stalls == 1:
         held = f"{part} once, for {total}"
-    return f"{held}, {_reason(finding)}"
+    return f"{held}, {_reason(group)}"
 
 
-def option(finding: Finding) -> str:
+def option(group: ServerGroup) -> str:
     """What follows for `TCP_NODELAY` on the side that holds."""
-    group = finding.group
-    where = party(finding)
-    if group.sender == "client":
-        where = f"{group.sender_addr}'s sockets to port {group.server_port}"
-        if finding.clients > 1:
-            where = f"the clients' sockets to {_server(group)}"
-    if finding.nagle == "on":
+    worst = group.worst
+    where = party(group)
+    if worst.sender == "client":
+        where = f"{worst.sender_addr}'s sockets to port {worst.server_port}"
+        if group.clients > 1:
+            where = f"the clients' sockets to {_server(worst)}"
+    if group.nagle == "on":
         return f"TCP_NODELAY is not in effect on {where}."
-    if finding.nagle == "off":
+    if group.nagle == "off":
         return f"TCP_NODELAY came into effect on {where} only later."
     return f"Probably TCP_NODELAY is not in effect on {where}."
 
 
-def in_plain_words(finding: Finding) -> str:
+def in_plain_words(group: ServerGroup) -> str:
     """What happens, for someone who never saw a packet."""
-    message = "reply" if finding.group.sender == "server" else "request"
-    begin = f"{_in_pieces(finding, message)} until the other end has confirmed what came before"
+    message = "reply" if group.worst.sender == "server" else "request"
+    begin = f"{_in_pieces(group, message)} until the other end has confirmed what came before"
     begin += " (Nagle's algorithm)"
-    if finding.group.cause == "nagle_rtt":
+    if not causes.of(group.worst.cause).ack_was_delayed:
         return (
-            f"{begin}. That confirmation has to travel to and fro, so each {message} pays for the "
-            "way twice. The network is as fast as it can be, and no program is computing meanwhile."
+            f"{begin}. That confirmation takes a network round trip, so each {message} costs one "
+            "round trip more than it needs. The network is as fast as it can be, and no program is "
+            "computing meanwhile."
         )
     return (
         f"{begin}, while the other end delays its confirmation in the hope of more data "
@@ -58,75 +57,67 @@ def in_plain_words(finding: Finding) -> str:
     )
 
 
-def _in_pieces(finding: Finding, message: str) -> str:
-    """What the sender's operating system sends, and what it keeps back."""
-    each = "each of " if _several_hold(finding) else ""
-    program = f"the program on {each}{party(finding)}"
-    if finding.group.unacked_full_sized:
+def _in_pieces(group: ServerGroup, message: str) -> str:
+    """What the sender's operating system sends, and what it holds."""
+    each = "each of " if _several_hold(group) else ""
+    program = f"the program on {each}{party(group)}"
+    if group.worst.unacked_full_sized:
         # It may be the tail of a single write.
         return (
             f"In plain words: what {program} hands over as its {message} does not fill its last "
-            "packet. Its operating system sends the full ones and keeps the small rest back"
+            "packet. Its operating system sends the full ones and holds the small rest"
         )
     return (
         f"In plain words: {program} hands over its {message} in several pieces. Its operating "
-        "system sends the first and keeps a small one back"
+        "system sends the first and holds a small one"
     )
 
 
-def party(finding: Finding) -> str:
+def party(group: ServerGroup) -> str:
     """The sender as its owner knows it: a server by its port, a client by the server it called."""
-    group = finding.group
-    if group.sender == "server":
-        return _server(group)
-    if _several_hold(finding):
-        return f"{finding.clients:,} clients of {_server(group)}"
-    return f"{group.sender_addr} (client of port {group.server_port})"
+    worst = group.worst
+    if worst.sender == "server":
+        return _server(worst)
+    if _several_hold(group):
+        return f"{group.clients:,} clients of {_server(worst)}"
+    return f"{worst.sender_addr} (client of port {worst.server_port})"
 
 
-def by_party(found: Sequence[Finding], limit: int) -> list[tuple[str, Finding]]:
-    """Each side that holds something back, with its costliest finding."""
-    parties: dict[str, Finding] = {}
-    for finding in found:
-        parties.setdefault(party(finding), finding)
-    return list(parties.items())[:limit]
-
-
-def receiver(finding: Finding) -> str:
+def receiver(group: ServerGroup) -> str:
     """The other end, which delays its ACKs."""
-    several = finding.clients > 1 and finding.group.sender == "server"
-    return f"{finding.clients:,} clients" if several else finding.group.receiver_addr
+    several = group.clients > 1 and group.worst.sender == "server"
+    return f"{group.clients:,} clients" if several else group.worst.receiver_addr
 
 
-def _server(group: _core.Group) -> str:
-    addr = group.sender_addr if group.sender == "server" else group.receiver_addr
-    return endpoint(addr, group.server_port)
+def _server(pair: _core.Group) -> str:
+    addr = pair.sender_addr if pair.sender == "server" else pair.receiver_addr
+    return endpoint(addr, pair.server_port)
 
 
-def _several_hold(finding: Finding) -> bool:
-    return finding.clients > 1 and finding.group.sender == "client"
+def _several_hold(group: ServerGroup) -> bool:
+    return group.clients > 1 and group.worst.sender == "client"
 
 
-def _whose_message(finding: Finding) -> str:
-    if _several_hold(finding):
+def _whose_message(group: ServerGroup) -> str:
+    if _several_hold(group):
         return "their requests"
-    return "its reply" if finding.group.sender == "server" else "its request"
+    return "its reply" if group.worst.sender == "server" else "its request"
 
 
-def _reason(finding: Finding) -> str:
-    other = receiver(finding)
-    if finding.group.cause == "nagle_rtt":
-        acks = "an ACK" if finding.stalls == 1 else "ACKs"
-        return f"waiting one round trip for {acks} of {other} that came at once."
-    acks = "a delayed ACK" if finding.stalls == 1 else "delayed ACKs"
-    timer = f" ({_timer(finding)})" if finding.consistent_with else ""
-    return f"waiting for {acks} of {other}{timer}."
+def _reason(group: ServerGroup) -> str:
+    other = receiver(group)
+    if not causes.of(group.worst.cause).ack_was_delayed:
+        acks = "an ACK" if group.stalls == 1 else "ACKs"
+        return f"waiting one round trip for {acks} from {other} that came at once."
+    acks = "a delayed ACK" if group.stalls == 1 else "delayed ACKs"
+    timer = f" ({_timer(group)})" if group.consistent_with else ""
+    return f"waiting for {acks} from {other}{timer}."
 
 
-def _timer(finding: Finding) -> str:
-    """What the delay of the ACKs is consistent with, and how much of the wait it is not."""
-    named = f"consistent with {finding.consistent_with}"
-    group = finding.group
-    if group.stalled_ms / group.stalls < group.ack_delay_ms * TRAVEL_COUNTS:
+def _timer(group: ServerGroup) -> str:
+    """What the delay of the ACKs is consistent with, and whether it is only a part of the wait."""
+    named = f"consistent with {group.consistent_with}"
+    worst = group.worst
+    if worst.stalled_ms / worst.stalls < worst.ack_delay_ms * ROUND_TRIP_COUNTS:
         return named
-    return f"~{group.ack_delay_ms:.1f} ms late, {named}; the rest is the way to and fro"
+    return f"~{worst.ack_delay_ms:.1f} ms late, {named}; the rest is network round trip"

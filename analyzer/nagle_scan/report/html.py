@@ -11,32 +11,32 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from nagle_scan import _core
-from nagle_scan.outputs import Options
-from nagle_scan.report import files, sentences
-from nagle_scan.report.layout import count, duration, endpoint
-from nagle_scan.report.page import page
-from nagle_scan.timeline.picture import ON_DARK
+from nagle_scan import _core, causes, colours, files
+from nagle_scan.report import sentences
+from nagle_scan.report.page import Page
+from nagle_scan.report.stall_frames import frames
+from nagle_scan.wording import count, duration, endpoint, maybe_duration, sentence_start
 
 if TYPE_CHECKING:
-    from nagle_scan.results import Scan
+    from nagle_scan.report.formats import Options
+    from nagle_scan.result import Result
 
 
-def write(scan: Scan, path: str, options: Options) -> None:
+def write(result: Result, path: str, options: Options) -> None:
     """Writes the page. Raises `OutputError`."""
-    files.replace(path, render(scan, options.min_wait_ms, options.baseline).encode())
+    files.replace(path, _render(Page(result, options.baseline)).encode())
 
 
-def render(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> str:
+def _render(page: Page) -> str:
     """The page as text."""
     script = _source("report.js")
     return (
         _templates()
         .get_template("report.html")
         .render(
-            page=page(scan, min_wait_ms, baseline),
+            page=page,
             version=_core.VERSION,
-            brighter_shades=ON_DARK,
+            brighter_shades=colours.ON_DARK,
             style=Markup(_source("report.css")),
             script=Markup(script),
             script_hash=_hash(f"\n{script}\n"),
@@ -58,14 +58,13 @@ def _templates() -> Environment:
         "duration": duration,
         "endpoint": endpoint,
         "fine_duration": lambda ms: f"{ms:.3f} ms" if ms < 1 else duration(ms),
-        "frames": sentences.frames,
+        "frames": frames,
         "holder": sentences.holder,
-        "maybe_duration": lambda ms: "-" if ms is None else duration(ms),
-        "meaning": sentences.meaning,
+        "maybe_duration": maybe_duration,
         "place": sentences.place,
-        "sentence": lambda text: f"{_capital(text)}.",
-        "sentence_start": _capital,
-        "stall_kind": sentences.stall_kind,
+        "sentence": lambda text: f"{sentence_start(text)}.",
+        "sentence_start": sentence_start,
+        "stall_kind": lambda stall: causes.of(stall.cause).words,
         # A number and its unit stay on one line.
         "unbroken": lambda text: re.sub(r"(?<=\d) (?=m?s\b)", "\u00a0", text),
         "share": lambda value, whole: f"{min(value / whole, 1):.3f}" if whole else "0",
@@ -80,11 +79,7 @@ def _source(name: str) -> str:
     return loader.get_source(_templates(), name)[0].strip()
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _hash(script: str) -> str:
-    """As a Content-Security-Policy names a script that may run."""
+    """The hash by which a Content-Security-Policy allows a script."""
     digest = hashlib.sha256(script.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -1,18 +1,68 @@
-"""`-o result.json`: the output contract, written by the engine."""
+"""`-o result.json`: the output contract, written by the engine; and the comparison."""
 
 from __future__ import annotations
 
-from nagle_scan.outputs import Options
-from nagle_scan.report import files
-from nagle_scan.results import Scan
+from typing import TYPE_CHECKING, Any
+
+from nagle_scan import files
+
+if TYPE_CHECKING:
+    from nagle_scan.compare import Numbers, ServerChange
+    from nagle_scan.report.formats import Options
+    from nagle_scan.result import Result
 
 
-def write(scan: Scan, path: str, options: Options) -> None:
+def write(result: Result, path: str, options: Options) -> None:
     """Writes schema `nagle-scan/1`. Raises `OutputError`."""
-    if options.baseline is None:
-        scan.to_json(path)
-        return
-    from nagle_scan.report import baseline
-
+    members = None if options.baseline is None else _members(options.baseline, result)
     with files.whole(path) as name:
-        scan.core.write_json(name, baseline.members(options.baseline, scan))
+        result.core.write_json(name, members)
+
+
+def _members(baseline: Result, result: Result) -> str:
+    """The baseline's captures, summary and servers, and the comparison with it, as JSON."""
+    # Only needed with a baseline: importing it takes longer than a small scan.
+    import json
+
+    from nagle_scan.compare import compare
+
+    head = json.loads(baseline.core.json_head())
+    comparison = compare(baseline, result)
+    members = {
+        "baseline": {name: head[name] for name in ("captures", "summary", "servers")},
+        "comparison": {
+            "verdict": comparison.verdict,
+            "servers": [_server(change) for change in comparison.servers],
+        },
+    }
+    return json.dumps(members)
+
+
+def _server(change: ServerChange) -> dict[str, Any]:
+    predicted_ms, measured_ms = change.prediction or (None, None)
+    return {
+        "addr": change.addr,
+        "port": change.port,
+        "state": change.state,
+        "before": _numbers(change.before),
+        "after": _numbers(change.after),
+        "predicted_p50_ms": predicted_ms,
+        "measured_p50_ms": measured_ms,
+    }
+
+
+def _numbers(numbers: Numbers | None) -> dict[str, Any] | None:
+    from nagle_scan.compare import PERCENTILES
+
+    if numbers is None:
+        return None
+    named = {
+        kind: {f"{name}_ms": ms for name, ms in zip(PERCENTILES, values, strict=False)} or None
+        for kind, values in (("latency", numbers.latency_ms), ("predicted", numbers.predicted_ms))
+    }
+    counts = {
+        "stalls": numbers.stalls,
+        "stalled_ms": numbers.stalled_ms,
+        "exchanges": numbers.exchanges,
+    }
+    return counts | named

@@ -1,78 +1,68 @@
-"""`-o ticket.md`: the finding in under 60 lines of Markdown, for GitHub, GitLab and Jira."""
+"""`-o ticket.md`: what was found in under 60 lines of Markdown, for GitHub, GitLab and Jira."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from nagle_scan import _core, advice, messages
-from nagle_scan.compare import compare
-from nagle_scan.outputs import Options
-from nagle_scan.report import files, held, sentences, wireshark
-from nagle_scan.report.comparison import Beside, beside
-from nagle_scan.report.findings import Finding, findings
-from nagle_scan.report.ladder import ladder
-from nagle_scan.report.layout import count, duration, endpoint, file_name, maybe_duration
+from nagle_scan import _core, files
+from nagle_scan.messages import split
+from nagle_scan.report import held, sentences, wireshark
+from nagle_scan.report.ascii_ladder import ladder
+from nagle_scan.report.comparison import ShownComparison
+from nagle_scan.report.fixes import Fix
+from nagle_scan.report.formats import Options
+from nagle_scan.report.groups import ServerGroup
 from nagle_scan.report.markup import code, escaped, table
-from nagle_scan.results import Scan
+from nagle_scan.report.view import PERCENTILES, Limits, View
+from nagle_scan.result import Result
+from nagle_scan.wording import count, duration, endpoint, file_name, maybe_duration, sentence_start
 
-MAX_SENTENCES = 2
+LIMITS = Limits(groups=2, fixes=1, connections=3, servers=2, compared=2, waits=5)
 MAX_NOTES = 2
-MAX_CONNECTIONS = 3
-MAX_SERVERS = 2
-MAX_WAITS = 5
 MAX_REASONS = 3
 MAX_NAMES = 3
-PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 
 
-def write(scan: Scan, path: str, options: Options) -> None:
+def write(result: Result, path: str, options: Options) -> None:
     """Writes the ticket. Raises `OutputError`."""
-    save(scan, path, options.baseline)
+    view = View(result, LIMITS, options.baseline)
+    files.replace(path, ("\n".join(_lines(view)) + "\n").encode())
 
 
-def save(scan: Scan, path: str, baseline: Scan | None = None) -> None:
-    """Writes the ticket; see `Scan.to_markdown`."""
-    content = "\n".join(_lines(scan, baseline)) + "\n"
-    files.replace(path, content.encode())
-
-
-def _lines(scan: Scan, baseline: Scan | None) -> Iterator[str]:
-    summary = scan.core.summary()
-    if summary.verdict == "stalls":
-        yield from _stalls(scan, summary)
-    elif summary.verdict == "clean":
-        yield from _clean(scan, summary)
+def _lines(view: View) -> Iterator[str]:
+    if view.summary.verdict == "stalls":
+        yield from _stalls(view)
+    elif view.summary.verdict == "clean":
+        yield from _clean(view)
     else:
         yield "## Cannot tell whether there are Nagle stalls"
-        reason = sentences.cannot_tell(summary)
-        yield escaped(reason[0].upper() + reason[1:])
+        yield escaped(sentence_start(view.cannot_tell))
         yield ""
-    if baseline is not None:
-        yield from _beside(beside(baseline, compare(baseline, scan), MAX_SERVERS))
-    yield from _notes(summary)
-    yield _versions(scan, summary)
+    if view.comparison is not None:
+        yield from _comparison(view.comparison)
+    yield from _notes(view.notices)
+    yield _versions(view.result, view.summary)
 
 
-def _stalls(scan: Scan, summary: _core.Summary) -> Iterator[str]:
-    found = findings(scan.core.groups())
+def _stalls(view: View) -> Iterator[str]:
+    summary = view.summary
     yield f"## Nagle's algorithm costs {duration(summary.stalled_ms)} in {_stall_count(summary)}"
-    for finding in found[:MAX_SENTENCES]:
-        yield f"- {_sentence(finding)}"
-    if len(found) > MAX_SENTENCES:
-        yield f"- ... and {len(found) - MAX_SENTENCES:,} more like these"
-    rows = scan.core.affected(MAX_CONNECTIONS)
-    cost = sentences.cost(summary)
-    if cost is not None:
-        yield f"- {cost}"
+    for group in view.shown_groups:
+        yield f"- {_sentence(group)}"
+    if view.groups_more:
+        yield f"- ... and {view.groups_more:,} more like these"
+    if view.cost is not None:
+        yield f"- {view.cost}"
     yield ""
-    yield from _connections(scan, rows, summary)
-    yield from _latencies(scan.core.servers(MAX_SERVERS))
+    yield from _connections(view)
+    yield from _latencies(view)
     # Of the worst connection, whose frames are in the evidence file too.
-    clearest = scan.core.stalls_of(rows[0].id, 1)[0]
-    yield from _clearest(scan, clearest)
-    yield from _fix(found[0], scan)
-    yield from _wireshark(scan, clearest)
+    clearest = view.core.stalls_of(view.connections[0].id, 1)[0]
+    yield from _clearest(view.result, clearest)
+    for fix in view.fixes:
+        yield from _fix(fix)
+    yield from _wireshark(view, clearest)
 
 
 def _stall_count(summary: _core.Summary) -> str:
@@ -80,12 +70,12 @@ def _stall_count(summary: _core.Summary) -> str:
     return f"{count(summary.stalls, 'stall')} on {connections}"
 
 
-def _sentence(finding: Finding) -> str:
+def _sentence(group: ServerGroup) -> str:
     """The report's sentence with its addresses as code: Markdown would make emoji of `:100:`."""
-    sentence = escaped(f"{held.verdict(finding)} {held.option(finding)}")
-    group = finding.group
-    ends = (group.sender_addr, group.receiver_addr)
-    servers = [endpoint(addr, group.server_port) for addr in ends]
+    sentence = escaped(f"{held.verdict(group)} {held.option(group)}")
+    worst = group.worst
+    ends = (worst.sender_addr, worst.receiver_addr)
+    servers = [endpoint(addr, worst.server_port) for addr in ends]
     for address in dict.fromkeys((*servers, *ends)):
         # Not within an address that is code already.
         whole = rf"(?<![\w.:`\[]){re.escape(escaped(address))}(?![\w:`])(?!\.\d)"
@@ -93,13 +83,11 @@ def _sentence(finding: Finding) -> str:
     return sentence
 
 
-def _connections(
-    scan: Scan, rows: Sequence[_core.ConnectionRow], summary: _core.Summary
-) -> Iterator[str]:
-    more = summary.affected_connections - len(rows)
-    yield "### Affected connections" + (f" (the worst {len(rows)})" if more else "")
+def _connections(view: View) -> Iterator[str]:
+    worst = f" (the worst {len(view.connections)})" if view.connections_more else ""
+    yield f"### Affected connections{worst}"
     heads = (
-        "tcp.stream" if scan.filter is None else "stream",
+        "stream" if view.is_filtered else "tcp.stream",
         "client",
         "server",
         "held by",
@@ -118,17 +106,17 @@ def _connections(
             maybe_duration(row.mean_latency_ms),
             maybe_duration(row.predicted_latency_ms),
         )
-        for row in rows
+        for row in view.connections
     ]
     yield from table((*heads, "without stalls"), "rlllrrrr", cells)
 
 
-def _latencies(servers: Sequence[_core.ServerRow]) -> Iterator[str]:
-    if not servers:
+def _latencies(view: View) -> Iterator[str]:
+    if not view.servers:
         return
     yield "### Latency by server (request's first byte to reply's last)"
     rows: list[Sequence[str]] = []
-    for server in servers:
+    for server in view.servers:
         name = code(endpoint(server.addr, server.port))
         exchanges = f"{server.exchanges:,}"
         rows.append((name, exchanges, "now", *map(duration, server.latency_ms)))
@@ -138,22 +126,22 @@ def _latencies(servers: Sequence[_core.ServerRow]) -> Iterator[str]:
     yield from table(("server", "exchanges", "", *PERCENTILES), "lrl" + "r" * 6, rows)
 
 
-def _clearest(scan: Scan, stall: _core.WaitRow) -> Iterator[str]:
+def _clearest(result: Result, stall: _core.WaitRow) -> Iterator[str]:
     yield "### The clearest stall"
     yield from ("```text", *ladder(stall), "```")
-    for said in messages.describe(scan, stall):
+    for said in split.describe(result.paths, stall):
         yield f"- {escaped(said)}."
     for reason in stall.evidence[:MAX_REASONS]:
         yield f"- {stall.confidence}: {escaped(reason)}."
     yield ""
 
 
-def _fix(finding: Finding, scan: Scan) -> Iterator[str]:
-    yield "### The fix (the first that you can)"
-    for number, remedy in enumerate(advice.for_group(finding.group, scan.paths), 1):
+def _fix(fix: Fix) -> Iterator[str]:
+    yield "### The fix (use the first you can apply)"
+    for number, remedy in enumerate(fix.remedies, 1):
         where = remedy.where.format(sender="{sender}", receiver="{receiver}")
-        where = escaped(where).replace(r"\{sender\}", code(held.party(finding)))
-        where = where.replace(r"\{receiver\}", code(held.receiver(finding)))
+        where = escaped(where).replace(r"\{sender\}", code(fix.sender))
+        where = where.replace(r"\{receiver\}", code(fix.receiver))
         yield f"{number}. {where}: {escaped(remedy.what)} {escaped(remedy.price)}"
         if remedy.settings:
             yield f"   {escaped(remedy.known_by)}"
@@ -161,14 +149,14 @@ def _fix(finding: Finding, scan: Scan) -> Iterator[str]:
     yield ""
 
 
-def _wireshark(scan: Scan, stall: _core.WaitRow) -> Iterator[str]:
+def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
     first, last = stall.frame_from, stall.frame_to
     yield "### See it in Wireshark"
     yield "```text"
-    yield wireshark.display_filter(stall, scan.filter is not None)
+    yield wireshark.display_filter(stall, view.is_filtered)
     yield "```"
-    if len(scan.names) > 1:
-        yield "Numbers count through all files: join them first, in the order of time (`mergecap`)."
+    if len(view.result.names) > 1:
+        yield "Numbers run through all files: merge them first, in order of time (`mergecap`)."
     yield (
         f"Frame {first} is not acknowledged before frame {stall.frame_ack}, a pure ACK (`tcp.len` "
         f"is 0); frame {last} leaves {stall.release_ms:.3f} ms later. Useful columns: "
@@ -178,13 +166,13 @@ def _wireshark(scan: Scan, stall: _core.WaitRow) -> Iterator[str]:
     yield ""
 
 
-def _clean(scan: Scan, summary: _core.Summary) -> Iterator[str]:
+def _clean(view: View) -> Iterator[str]:
     yield "## No Nagle or delayed-ACK stall"
-    yield f"None of {scan.min_wait_ms:g} ms or more in {count(summary.connections, 'connection')}."
+    connections = count(view.summary.connections, "connection")
+    yield f"None of {view.min_wait_ms:g} ms or more in {connections}."
     yield ""
-    yield from _latencies(scan.core.servers(MAX_SERVERS))
-    waits = scan.core.longest_waits(MAX_WAITS)
-    if waits:
+    yield from _latencies(view)
+    if view.waits:
         yield "### The longest waits were"
         heads = ("tcp.stream", "wait", "cause", "by", "frames", "")
         rows = [
@@ -194,14 +182,14 @@ def _clean(scan: Scan, summary: _core.Summary) -> Iterator[str]:
                 code(wait.cause),
                 wait.by,
                 f"{wait.frame_from} to {wait.frame_to}",
-                escaped(advice.hint(wait)),
+                escaped(meaning),
             )
-            for wait in waits
+            for wait, meaning in view.waits
         ]
         yield from table(heads, "rrllll", rows)
 
 
-def _beside(shown: Beside) -> Iterator[str]:
+def _comparison(shown: ShownComparison) -> Iterator[str]:
     yield f"### Before and after (before: {code(shown.names)})"
     yield f"{shown.head}: {escaped(shown.text)}"
     if shown.table:
@@ -212,8 +200,7 @@ def _beside(shown: Beside) -> Iterator[str]:
     yield ""
 
 
-def _notes(summary: _core.Summary) -> Iterator[str]:
-    notes = list(sentences.notices(summary))
+def _notes(notes: Sequence[str]) -> Iterator[str]:
     for note in notes[:MAX_NOTES]:
         yield f"- note: {escaped(note)}."
     if len(notes) > MAX_NOTES:
@@ -222,12 +209,12 @@ def _notes(summary: _core.Summary) -> Iterator[str]:
         yield ""
 
 
-def _versions(scan: Scan, summary: _core.Summary) -> str:
-    names = ", ".join(code(file_name(name)) for name in scan.names[:MAX_NAMES])
-    more = f" and {len(scan.names) - MAX_NAMES} more" * (len(scan.names) > MAX_NAMES)
-    if scan.filter is not None:
+def _versions(result: Result, summary: _core.Summary) -> str:
+    names = ", ".join(code(file_name(name)) for name in result.names[:MAX_NAMES])
+    more = f" and {len(result.names) - MAX_NAMES} more" * (len(result.names) > MAX_NAMES)
+    if result.filter is not None:
         # It may name addresses.
-        more += f" with the filter {code(scan.filter) if scan.key is None else 'of this scan'}"
+        more += f" with the filter {code(result.filter) if result.key is None else 'of this scan'}"
     packets, connections = summary.packets, summary.connections
     return (
         f"nagle-scan {_core.VERSION}, capture {names}{more}: {count(packets, 'packet')}, "

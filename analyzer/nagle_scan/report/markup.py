@@ -1,22 +1,22 @@
-"""Markdown from text of any origin: nothing from outside becomes markup."""
+"""Markdown from untrusted text, which never becomes markup."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from nagle_scan.report.layout import printable
+from nagle_scan.wording import printable
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$@&])")
 
 
 def escaped(outside: str) -> str:
-    """Text from outside that Markdown shows as it is, in a paragraph or in a table."""
+    """Untrusted text that Markdown shows literally, in a paragraph or a table."""
     return SPECIAL.sub(r"\\\1", printable(outside))
 
 
 def code(outside: str) -> str:
-    """Text from outside as code: no mention, link or emoji is made of it."""
+    """Untrusted text as code, so that no mention, link or emoji comes of it."""
     shown = printable(outside).replace("|", "\N{BROKEN BAR}")
     longest = max((len(run) for run in re.findall("`+", shown)), default=0)
     fence = "`" * (longest + 1)

@@ -1,34 +1,29 @@
-"""What stands on the page, and how much of it: the worst in full, the rest counted."""
+"""What only the page shows: the figures at the top, the connections in detail, the pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import _core, advice, messages
-from nagle_scan.compare import compare
-from nagle_scan.report import held, sentences, verdict, wireshark
-from nagle_scan.report.comparison import Beside, beside
-from nagle_scan.report.findings import Finding, findings
-from nagle_scan.report.fixes import MAX_FIXES, Fix, fixes
-from nagle_scan.report.layout import count, duration, file_name, printable
+from nagle_scan import _core
+from nagle_scan.messages import split
+from nagle_scan.report import held, sentences, wireshark
 from nagle_scan.report.pictures import Picture, Pictures
+from nagle_scan.report.view import PERCENTILES, Limits, View
+from nagle_scan.wording import count, duration, file_name, printable, sentence_start
 
 if TYPE_CHECKING:
-    from nagle_scan.results import Scan
+    from nagle_scan.result import Result
 
+LIMITS = Limits(
+    groups=5, fixes=2, connections=200, servers=15, compared=10, waits=20, sockets=12
+)  # fmt: skip
 MAX_CAPTURES = 3
-MAX_GROUPS = 5
-MAX_PARTIES = 12
-MAX_SERVERS = 15
 MAX_HOPS = 20
-MAX_INDEX = 200
-MAX_IN_FULL = 10
+MAX_IN_DETAIL = 10
 MAX_STALLS = 3
-MAX_WAITS = 20
-PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 WORDS = {"stalls": "Stalls found", "clean": "No stall", "inconclusive": "Cannot tell"}
 
 
@@ -40,130 +35,126 @@ class Figure(NamedTuple):
     note: str
 
 
-class Connection(NamedTuple):
+class Detail(NamedTuple):
     """A connection told in full."""
 
     row: _core.ConnectionRow
     stalls: Sequence[_core.WaitRow]
     messages: Sequence[str]
-    """What kinds of message the frames of the clearest stall end and carry."""
+    """Where the message of the clearest stall was split."""
     pictures: Sequence[Picture]
 
 
-@dataclass(frozen=True)
-class Page:
-    """Everything the templates need; they choose nothing."""
+class Page(View):
+    """Everything that the templates show; they only lay it out."""
 
-    summary: _core.Summary
-    min_wait_ms: float
-    title: str
-    word: str
-    captures: Sequence[str]
-    captures_more: int
-    begin: str
-    end: str
-    headline: str
-    also: Sequence[str]
-    also_more: int
-    plain: Sequence[str]
-    figures: Sequence[Figure]
-    beside: Beside | None
-    shown: Sequence[Picture]
-    fixes: Sequence[Fix]
-    first_exchange: str | None
-    options: Sequence[sentences.Option]
-    options_more: bool
-    percentiles: Sequence[str]
-    servers: Sequence[_core.ServerRow]
-    servers_more: bool
-    hops: Sequence[_core.HopRow]
-    hops_lead: str
-    index: Sequence[_core.ConnectionRow]
-    connections: Sequence[Connection]
-    in_full: frozenset[int]
-    causes: Sequence[_core.CauseRow]
-    waits: Sequence[tuple[_core.WaitRow, str]]
-    idle_last: bool
-    notices: Sequence[str]
-    filter: str | None
-    numbering: Sequence[str]
+    percentiles = PERCENTILES
 
+    def __init__(self, result: Result, baseline: Result | None = None) -> None:
+        super().__init__(result, LIMITS, baseline)
+        self.title = sentences.in_one_line(self.summary)
+        self.word = WORDS[self.summary.verdict]
+        self.captures = [_name(path) for path in result.names[:MAX_CAPTURES]]
+        self.captures_more = max(len(result.names) - MAX_CAPTURES, 0)
+        self.begin = _time(self.summary.first_ns)
+        self.end = _time(self.summary.last_ns)
+        self.hops = self.core.hops()[:MAX_HOPS]
+        self.hops_lead = sentences.hops(self.hops)
+        # The most important first, since space is limited.
+        drawn = Pictures(result)
+        told = self.summary.verdict != "inconclusive"
+        self.pictures = drawn.overall(self.clearest) if told else []
+        in_detail = self.connections[:MAX_IN_DETAIL]
+        self._pictures_of = drawn.of([row.id for row in in_detail], self.clearest)
 
-def page(scan: Scan, min_wait_ms: float, baseline: Scan | None = None) -> Page:
-    """Chooses what the page of `scan` shows."""
-    core, summary = scan.core, scan.core.summary()
-    groups, index = core.groups(), core.affected(MAX_INDEX)
-    found = findings(groups)
-    servers, hops = core.servers(MAX_SERVERS + 1), core.hops()[:MAX_HOPS]
-    clearest = core.clearest()
-    longest = core.longest_waits(MAX_WAITS)
-    parties = core.nagle(MAX_PARTIES + 1)
-    spared = sentences.first_exchange(index[:MAX_IN_FULL], groups)
-    pictures = Pictures(scan)
-    # Drawn in the order of their worth: the space is limited.
-    shown = [] if summary.verdict == "inconclusive" else pictures.overall(clearest)
-    drawn = pictures.of([row.id for row in index[:MAX_IN_FULL]], clearest)
-    stalls = [core.stalls_of(row.id, MAX_STALLS) for row in index[:MAX_IN_FULL]]
-    told = messages.describe_all(scan, [clearest_first[0] for clearest_first in stalls])
-    connections = [
-        Connection(row, stalls_of, kinds, drawn[row.id])
-        for row, stalls_of, kinds in zip(index, stalls, told, strict=False)
-    ]
-    return Page(
-        summary=summary,
-        min_wait_ms=min_wait_ms,
-        title=verdict.in_one_line(summary),
-        word=WORDS[summary.verdict],
-        captures=[_name(path) for path in scan.names[:MAX_CAPTURES]],
-        captures_more=max(len(scan.names) - MAX_CAPTURES, 0),
-        begin=_time(summary.first_ns),
-        end=_time(summary.last_ns),
-        headline=_headline(summary, found, min_wait_ms),
-        also=[held.verdict(finding) for finding in found[1:MAX_GROUPS]],
-        also_more=max(len(found) - MAX_GROUPS, 0),
-        plain=_plain(summary, found, longest),
-        figures=_figures(summary, longest),
-        beside=None if baseline is None else beside(baseline, compare(baseline, scan)),
-        shown=shown,
-        fixes=fixes(found, scan.paths, spared is not None),
-        first_exchange=spared,
-        options=_options(summary, parties[:MAX_PARTIES]),
-        options_more=len(parties) > MAX_PARTIES,
-        percentiles=PERCENTILES,
-        servers=servers[:MAX_SERVERS],
-        servers_more=len(servers) > MAX_SERVERS,
-        hops=hops,
-        hops_lead=sentences.hops(hops),
-        index=index,
-        connections=connections,
-        in_full=frozenset(view.row.id for view in connections),
-        causes=[row for row in core.causes() if row.cause not in sentences.STALLS],
-        waits=[(wait, _meaning(core, wait)) for wait in longest],
-        idle_last=_idle_last(longest),
-        notices=list(sentences.notices(summary)),
-        filter=wireshark.display_filter(clearest, scan.filter is not None) if clearest else None,
-        numbering=list(wireshark.numbering(scan.filter is not None, len(scan.paths))),
-    )
+    @property
+    def headline(self) -> str:
+        """The verdict in one sentence."""
+        if self.groups:
+            return held.verdict(self.groups[0])
+        if self.summary.verdict == "clean":
+            return self.no_stall
+        return sentence_start(self.cannot_tell)
 
+    @property
+    def also(self) -> list[str]:
+        """The other groups."""
+        return [held.verdict(group) for group in self.shown_groups[1:]]
 
-def _options(summary: _core.Summary, parties: Sequence[_core.NagleRow]) -> list[sentences.Option]:
-    """None where nothing can be told: not for want of small pieces, as elsewhere."""
-    if summary.verdict == "inconclusive":
+    @property
+    def plain(self) -> list[str]:
+        """What it means for someone who never saw a packet."""
+        if self.groups:
+            shown = self.groups[: self.limits.fixes]
+            options = dict.fromkeys(held.option(group) for group in shown)
+            return [held.in_plain_words(self.groups[0]), *options]
+        if self.summary.verdict != "clean":
+            return []
+        below = f" {sentences.WAITS_BELOW}" if self.waits else ""
+        return [sentences.NO_STALL_MEANS + below]
+
+    @property
+    def figures(self) -> list[Figure]:
+        """The numbers at the top."""
+        summary = self.summary
+        if summary.verdict == "stalls":
+            return [
+                Figure("Stalls", f"{summary.stalls:,}", _where(summary)),
+                Figure("Time lost", duration(summary.stalled_ms), _each(summary)),
+                Figure("Share of the latency", *self._share()),
+            ]
+        if summary.verdict == "clean":
+            return [
+                Figure("Stalls", "0", f"in {count(summary.connections, 'connection')}"),
+                Figure("Exchanges", f"{summary.exchanges:,}", "requests with their replies"),
+                Figure("Longest other wait", *self._longest()),
+            ]
         return []
-    return list(sentences.options(parties))
 
+    @cached_property
+    def details(self) -> list[Detail]:
+        """The worst connections, told in full."""
+        rows = self.connections[:MAX_IN_DETAIL]
+        stalls = [self.core.stalls_of(row.id, MAX_STALLS) for row in rows]
+        told = split.describe_all(self.result.paths, [clearest[0] for clearest in stalls])
+        return [
+            Detail(row, stalls_of, kinds, self._pictures_of[row.id])
+            for row, stalls_of, kinds in zip(rows, stalls, told, strict=True)
+        ]
 
-def _idle_last(waits: Sequence[_core.WaitRow]) -> bool:
-    """Do a client's own pauses follow shorter waits, which kept somebody waiting?"""
-    lengths = [wait.wait_ms for wait in waits]
-    return lengths != sorted(lengths, reverse=True)
+    @property
+    def detailed(self) -> frozenset[int]:
+        """The connections among `details`."""
+        return frozenset(detail.row.id for detail in self.details)
 
+    @property
+    def idle_last(self) -> bool:
+        """Are idle clients listed after shorter waits? Those kept somebody waiting."""
+        lengths = [wait.wait_ms for wait, _ in self.waits]
+        return lengths != sorted(lengths, reverse=True)
 
-def _meaning(core: _core.Scan, wait: _core.WaitRow) -> str:
-    row = core.connection(wait.connection)
-    if row is not None and not row.conclusive:
-        return "only one direction was captured: a stall would look the same"
-    return advice.hint(wait)
+    @property
+    def display_filter(self) -> str | None:
+        """For Wireshark: the clearest stall."""
+        if self.clearest is None:
+            return None
+        return wireshark.display_filter(self.clearest, self.is_filtered)
+
+    def _share(self) -> tuple[str, str]:
+        summary = self.summary
+        if self.cost is None:
+            return (
+                "-",
+                "A stream of messages rather than requests and replies: no latency to compare.",
+            )
+        share = summary.affected_stalled_ms / max(summary.affected_latency_ms, 1e-6)
+        return f"{100 * min(share, 1.0):.1f} %", self.cost
+
+    def _longest(self) -> tuple[str, str]:
+        if not self.waits:
+            return "none", "beyond the round trip"
+        wait, meaning = self.waits[0]
+        return duration(wait.wait_ms), f"{wait.cause}: {meaning}"
 
 
 def _name(path: str) -> str:
@@ -174,43 +165,6 @@ def _time(time_ns: int) -> str:
     seconds, rest_ns = divmod(time_ns, 1_000_000_000)
     moment = datetime.fromtimestamp(seconds, UTC)
     return f"{moment:%Y-%m-%d %H:%M:%S}.{rest_ns // 1_000_000:03d}"
-
-
-def _headline(summary: _core.Summary, found: Sequence[Finding], min_wait_ms: float) -> str:
-    if found:
-        return held.verdict(found[0])
-    if summary.verdict == "clean":
-        return sentences.no_stall(summary, min_wait_ms)
-    reason = sentences.cannot_tell(summary)
-    return reason[0].upper() + reason[1:]
-
-
-def _plain(
-    summary: _core.Summary, found: Sequence[Finding], longest: Sequence[_core.WaitRow]
-) -> list[str]:
-    if found:
-        options = dict.fromkeys(held.option(finding) for finding in found[:MAX_FIXES])
-        return [held.in_plain_words(found[0]), *options]
-    if summary.verdict != "clean":
-        return []
-    below = f" {sentences.WAITS_BELOW}" if longest else ""
-    return [sentences.NO_STALL_MEANS + below]
-
-
-def _figures(summary: _core.Summary, longest: Sequence[_core.WaitRow]) -> list[Figure]:
-    if summary.verdict == "stalls":
-        return [
-            Figure("Stalls", f"{summary.stalls:,}", _where(summary)),
-            Figure("Time lost", duration(summary.stalled_ms), _each(summary)),
-            Figure("Share of the latency", *_share(summary)),
-        ]
-    if summary.verdict == "clean":
-        return [
-            Figure("Stalls", "0", f"in {count(summary.connections, 'connection')}"),
-            Figure("Exchanges", f"{summary.exchanges:,}", "requests with their replies"),
-            Figure("Longest other wait", *_longest(longest)),
-        ]
-    return []
 
 
 def _where(summary: _core.Summary) -> str:
@@ -224,17 +178,3 @@ def _where(summary: _core.Summary) -> str:
 
 def _each(summary: _core.Summary) -> str:
     return f"about {duration(summary.stalled_ms / summary.stalls)} each"
-
-
-def _share(summary: _core.Summary) -> tuple[str, str]:
-    cost = sentences.cost(summary)
-    if cost is None:
-        return "-", "A stream of messages rather than requests and replies: no latency to share."
-    share = summary.affected_stalled_ms / max(summary.affected_latency_ms, 1e-6)
-    return f"{100 * min(share, 1.0):.1f} %", cost
-
-
-def _longest(waits: Sequence[_core.WaitRow]) -> tuple[str, str]:
-    if not waits:
-        return "none", "beyond the round trip"
-    return duration(waits[0].wait_ms), f"{waits[0].cause}: {advice.hint(waits[0])}"

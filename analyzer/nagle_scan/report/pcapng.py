@@ -1,4 +1,4 @@
-"""pcapng files of frames with comments: scapy's writer, with what it does not write itself."""
+"""pcapng files of frames with comments: scapy's writer, and the options that it leaves out."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import cast
 from scapy.packet import Raw
 from scapy.utils import PcapNgWriter
 
-from nagle_scan import _core
-from nagle_scan.report import files
+from nagle_scan import _core, files
 
 OPT_END, OPT_COMMENT = 0, 1
 SHB_APPLICATION = 4
@@ -83,5 +82,5 @@ def _packet(frame: _core.FrameRow, comments: Sequence[str]) -> Raw:
 
 
 def _seconds(time_ns: int) -> float:
-    """Exact where a float is not: the writer only multiplies it."""
+    """A fraction is exact, unlike a float; the writer only multiplies it."""
     return cast(float, Fraction(max(time_ns, 0), NANOSECONDS))

@@ -1,4 +1,4 @@
-"""The pictures of a page, as long as there is room for them."""
+"""The pictures of a page, as many as fit."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from markupsafe import Markup
 from nagle_scan import _core
 
 if TYPE_CHECKING:
-    from nagle_scan.results import Scan
+    from nagle_scan.result import Result
 
 ROOM_BYTES = 1_200_000
-"""For all pictures of a page, which is to stay below 2 MB."""
+"""For all pictures of a page: pages must stay below 2 MB."""
 
 PHONE_IN = 4.6
 MAX_SEQUENCES = 3
@@ -21,10 +21,10 @@ MAX_SEQUENCES = 3
 LADDER = "The clearest stall. Time runs downwards; each arrow is a packet. Throughout the shaded \
 band the sender sends no data."
 LONGEST_WAIT = "The longest wait. Time runs downwards; each arrow is a packet."
-ALL_WAITS = "All waits by their length. Stalls of one timer stand in one narrow peak; a program's \
-own pauses spread."
+ALL_WAITS = "All waits by length. Stalls caused by one timer form a narrow peak; a program's own \
+pauses spread out."
 WHOLE = "The whole connection: where the stalls fall, and what was sent."
-SEQUENCE = "Bytes sent against time. Each flat piece is time in which the sender sent nothing new."
+SEQUENCE = "Bytes sent against time. Where the line is flat, the sender sent nothing new."
 
 
 class Picture(NamedTuple):
@@ -37,10 +37,10 @@ class Picture(NamedTuple):
 
 
 class Pictures:
-    """Draws what fits; what is asked for first is drawn first."""
+    """Draws pictures until the room is used up."""
 
-    def __init__(self, scan: Scan, room_bytes: int = ROOM_BYTES) -> None:
-        self._scan = scan
+    def __init__(self, result: Result, room_bytes: int = ROOM_BYTES) -> None:
+        self._result = result
         self._room_bytes = room_bytes
 
     def overall(self, clearest: _core.WaitRow | None) -> list[Picture]:
@@ -51,7 +51,7 @@ class Pictures:
         if clearest is not None:
             pictures += self._draw(LADDER, timeline.ladder, clearest.connection, phone=True)
         else:
-            for wait in self._scan.core.longest_waits(1):
+            for wait in self._result.core.longest_waits(1):
                 ladder, connection = timeline.ladder, wait.connection
                 pictures += self._draw(LONGEST_WAIT, ladder, connection, phone=True)
         if pictures:
@@ -61,9 +61,9 @@ class Pictures:
     def of(
         self, connections: Sequence[int], clearest: _core.WaitRow | None
     ) -> dict[int, list[Picture]]:
-        """Those of each connection, more of the first ones.
+        """Those of each connection; the first ones get more.
 
-        One after the other of a kind, so that the last connection is not left bare.
+        All of one kind before the next kind, so that the last connection gets a picture too.
         """
         from nagle_scan import timeline
 
@@ -82,18 +82,18 @@ class Pictures:
     def _draw(
         self, caption: str, draw: Callable[..., Any], *connection: int, phone: bool = False
     ) -> list[Picture]:
-        """The picture, also for a `phone` if asked; none where there is no room left."""
+        """The picture, with a narrow one for a `phone` if asked; none if no room is left."""
         from nagle_scan import timeline
 
         if self._room_bytes <= 0:
             return []
-        svg = timeline.svg(draw, self._scan, *connection)
+        svg = timeline.svg(draw, self._result, *connection)
         narrow = None
         if phone:
-            narrow = timeline.svg(draw, self._scan, *connection, width_in=PHONE_IN)
+            narrow = timeline.svg(draw, self._result, *connection, width_in=PHONE_IN)
         size = len(svg) + len(narrow or "")
         if size > self._room_bytes:
             return []
         self._room_bytes -= size
-        # Drawn by us, and its texts escaped by the XML writer.
+        # The XML writer has escaped the texts in it.
         return [Picture(caption, Markup(svg), None if narrow is None else Markup(narrow))]

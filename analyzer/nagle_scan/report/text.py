@@ -3,47 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from nagle_scan import _core, advice
-from nagle_scan.report import held, remedies, sentences, wireshark
-from nagle_scan.report.findings import Finding, findings
-from nagle_scan.report.layout import (
-    Style,
-    count,
-    duration,
-    endpoint,
-    headed,
-    maybe_duration,
-    printable,
-    table,
-    wrapped,
-)
-from nagle_scan.results import Scan
+from nagle_scan import _core
+from nagle_scan.report import held, sentences
+from nagle_scan.report.stall_frames import frames
+from nagle_scan.report.view import PERCENTILES, Limits, View
+from nagle_scan.terminal import Style, headed, table, wrapped
+from nagle_scan.wording import count, duration, endpoint, maybe_duration, printable
 
-MAX_CONNECTIONS = 10
-MAX_GROUPS = 5
-MAX_SERVERS = 5
-MAX_WAITS = 5
-MAX_PARTIES = 6
-MAX_REMEDIES = 2
+if TYPE_CHECKING:
+    from nagle_scan.report.comparison import ShownComparison
+    from nagle_scan.report.fixes import Fix
+    from nagle_scan.result import Result
+
+LIMITS = Limits(
+    groups=5, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=6
+)  # fmt: skip
 
 
-def render(whole: Scan, style: Style) -> str:
+def render(result: Result, style: Style, baseline: Result | None = None) -> str:
     """The whole report, without a final newline."""
-    scan = whole.core
-    summary = scan.summary()
-    notices = [
-        *sentences.notices(summary),
-        *wireshark.numbering(whole.filter is not None, len(whole.paths)),
-    ]
-    parts = [_header(summary, whole.names, style), *_notices(notices, style)]
-    if summary.verdict == "stalls":
-        parts += _stalls(scan, summary, whole.paths, style)
-    elif summary.verdict == "clean":
-        parts += _clean(scan, summary, whole.min_wait_ms, style)
+    view = View(result, LIMITS, baseline)
+    parts = [_header(view.summary, result.names, style)]
+    parts += _notices([*view.notices, *view.numbering], style)
+    if view.summary.verdict == "stalls":
+        parts += _stalls(view, style)
+    elif view.summary.verdict == "clean":
+        parts += _clean(view, style)
     else:
-        reason = sentences.cannot_tell(summary)
-        parts.append("\n" + headed("CANNOT TELL", style.bold, reason, style))
+        parts.append("\n" + headed("CANNOT TELL", style.bold, view.cannot_tell, style))
+    if view.comparison is not None:
+        parts += _comparison(view.comparison, style)
     return "\n".join(parts)
 
 
@@ -64,57 +55,57 @@ def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
         yield lines.replace("note:", f"{style.bold}note:{style.end}", 1)
 
 
-def _stalls(
-    scan: _core.Scan, summary: _core.Summary, paths: Sequence[str], style: Style
-) -> Iterator[str]:
-    groups = scan.groups()
-    connections = scan.affected(MAX_CONNECTIONS)
+def _stalls(view: View, style: Style) -> Iterator[str]:
     yield ""
-    found = findings(groups)
-    for finding in found[:MAX_GROUPS]:
-        sentence = f"{held.verdict(finding)} {held.option(finding)}"
+    for group in view.shown_groups:
+        sentence = f"{held.verdict(group)} {held.option(group)}"
         yield headed("STALL", style.bad, sentence, style)
-    if len(found) > MAX_GROUPS:
-        yield f"       ... and {len(found) - MAX_GROUPS:,} more like these (see -o stalls.csv)"
-    cost = sentences.cost(summary)
-    if cost is not None:
-        yield headed("COST ", style.bold, cost, style)
-    yield from _latencies(scan, style)
-    yield from _connections(connections, summary, style)
-    spared = sentences.first_exchange(connections, groups)
-    if spared is not None:
-        yield "\n" + wrapped(spared, "")
-    clearest = scan.clearest()
-    if clearest is not None:
-        yield from _clearest(clearest, style)
-    yield from _remedies(found, paths, style)
-    yield from _options(scan, style)
+    if view.groups_more:
+        yield f"       ... and {view.groups_more:,} more like these (see -o stalls.csv)"
+    if view.cost is not None:
+        yield headed("COST ", style.bold, view.cost, style)
+    yield from _latencies(view, style)
+    yield from _connections(view, style)
+    if view.first_exchange is not None:
+        yield "\n" + wrapped(view.first_exchange, "")
+    if view.clearest is not None:
+        yield from _clearest(view.clearest, style)
+    for fix in view.fixes:
+        yield from _fix(fix, style)
+    yield from _nodelay(view, style)
 
 
-def _connections(
-    rows: Sequence[_core.ConnectionRow], summary: _core.Summary, style: Style
-) -> Iterator[str]:
-    affected = summary.affected_connections
-    yield f"\n{style.bold}Affected connections{style.end} ({affected} of {summary.connections})\n"
+def _clean(view: View, style: Style) -> Iterator[str]:
+    yield ""
+    yield headed("NO STALL", style.good, view.no_stall, style)
+    yield from _latencies(view, style)
+    yield from _other_waits(view, style)
+    yield from _nodelay(view, style)
+
+
+def _connections(view: View, style: Style) -> Iterator[str]:
+    summary = view.summary
+    counts = f"{summary.affected_connections} of {summary.connections}"
+    yield f"\n{style.bold}Affected connections{style.end} ({counts})\n"
     heads = ("stream", "client", "server", "held by", "stalls", "lost", "exchanges", "mean now")
-    lines = [(*heads, "without stalls")]
-    for row in rows:
-        lines.append(
-            (
-                str(row.id),
-                row.client,
-                row.server,
-                sentences.holder(row),
-                str(row.stalls),
-                duration(row.stalled_ms),
-                str(row.exchanges),
-                maybe_duration(row.mean_latency_ms),
-                maybe_duration(row.predicted_latency_ms),
-            )
+    rows = [(*heads, "without stalls")]
+    rows += [
+        (
+            str(row.id),
+            row.client,
+            row.server,
+            sentences.holder(row),
+            str(row.stalls),
+            duration(row.stalled_ms),
+            str(row.exchanges),
+            maybe_duration(row.mean_latency_ms),
+            maybe_duration(row.predicted_latency_ms),
         )
-    yield from table(lines)
-    if affected > len(rows):
-        yield f"  ... and {affected - len(rows)} more (see -o result.json)"
+        for row in view.connections
+    ]
+    yield from table(rows)
+    if view.connections_more:
+        yield f"  ... and {view.connections_more} more (see -o result.json)"
 
 
 def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
@@ -129,7 +120,7 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
             f"{frame.length} B",
             frame.what,
         )
-        for frame in sentences.frames(stall)
+        for frame in frames(stall)
     ]
     yield from table(rows)
     yield f"\n  Why this is {stall.confidence}:"
@@ -137,22 +128,28 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
         yield wrapped(f"  - {reason}.", "    ")
 
 
-def _remedies(found: Sequence[Finding], paths: Sequence[str], style: Style) -> Iterator[str]:
-    """What to change, for each side that holds something back; its costliest cause decides."""
-    for sender, finding in held.by_party(found, MAX_REMEDIES):
-        yield from remedies.render(sender, finding, paths, style)
+def _fix(fix: Fix, style: Style) -> Iterator[str]:
+    """The remedies, each followed by its settings."""
+    head = f"{style.bold}What to change for {fix.sender}{style.end}"
+    yield f"\n{head} (use the first you can apply)\n"
+    for number, remedy in enumerate(fix.remedies, 1):
+        words = f"{fix.where(remedy)}: {remedy.what} {remedy.price}"
+        yield wrapped(f"  {number}. {words}", "     ")
+        if remedy.settings:
+            yield f"     {remedy.known_by}"
+        for setting in remedy.settings:
+            yield wrapped(f"     - {setting}", "       ")
+    if fix.test_well:
+        yield "\n" + wrapped(f"  {fix.test_well}", "  ")
 
 
-def _latencies(scan: _core.Scan, style: Style) -> Iterator[str]:
+def _latencies(view: View, style: Style) -> Iterator[str]:
     """Percentiles by server, as measured and without the stalls."""
-    servers = scan.servers(MAX_SERVERS)
-    if not servers:
+    if not view.servers:
         return
     yield f"\n{style.bold}Latency by server{style.end} (request's first byte to reply's last)\n"
-    rows: list[tuple[str, ...]] = [
-        ("server", "exchanges", "", "p50", "p75", "p90", "p95", "p99", "max")
-    ]
-    for server in servers:
+    rows: list[tuple[str, ...]] = [("server", "exchanges", "", *PERCENTILES)]
+    for server in view.servers:
         name = endpoint(server.addr, server.port)
         rows.append((name, f"{server.exchanges:,}", "now", *map(duration, server.latency_ms)))
         if server.stalled_exchanges:
@@ -160,31 +157,19 @@ def _latencies(scan: _core.Scan, style: Style) -> Iterator[str]:
     yield from table(rows)
 
 
-def _options(scan: _core.Scan, style: Style) -> Iterator[str]:
+def _nodelay(view: View, style: Style) -> Iterator[str]:
     """What the wire shows of TCP_NODELAY, whatever the source code says."""
-    options = list(sentences.options(scan.nagle(MAX_PARTIES)))
-    if not options:
+    if not view.nodelay:
         return
     yield f"\n{style.bold}Is TCP_NODELAY in effect?{style.end}\n"
     rows = [("", "sockets", "connections", "")]
-    rows += [(row.answer, row.sockets, f"{row.connections:,}", row.proof) for row in options]
+    rows += [(row.answer, row.sockets, f"{row.connections:,}", row.proof) for row in view.nodelay]
     yield from table(rows)
 
 
-def _clean(
-    scan: _core.Scan, summary: _core.Summary, min_wait_ms: float, style: Style
-) -> Iterator[str]:
-    yield ""
-    yield headed("NO STALL", style.good, sentences.no_stall(summary, min_wait_ms), style)
-    yield from _latencies(scan, style)
-    yield from _other_waits(scan, min_wait_ms, style)
-    yield from _options(scan, style)
-
-
-def _other_waits(scan: _core.Scan, min_wait_ms: float, style: Style) -> Iterator[str]:
-    waits = scan.longest_waits(MAX_WAITS)
-    if not waits:
-        yield f"\nNo other wait was longer than {min_wait_ms:g} ms beyond the round trip."
+def _other_waits(view: View, style: Style) -> Iterator[str]:
+    if not view.waits:
+        yield f"\nNo other wait was longer than {view.min_wait_ms:g} ms beyond the round trip."
         return
     yield f"\n{style.bold}What the waits were instead{style.end}\n"
     causes = [("cause", "by", "waits", "in all", "longest", "")]
@@ -195,9 +180,9 @@ def _other_waits(scan: _core.Scan, min_wait_ms: float, style: Style) -> Iterator
             f"{row.waits:,}",
             duration(row.total_ms),
             duration(row.longest_ms),
-            sentences.meaning(row),
+            meaning,
         )
-        for row in scan.causes()
+        for row, meaning in view.causes
     ]
     yield from table(causes)
     yield f"\n{style.bold}The longest waits were{style.end}\n"
@@ -209,8 +194,22 @@ def _other_waits(scan: _core.Scan, min_wait_ms: float, style: Style) -> Iterator
             wait.cause,
             wait.by,
             f"{wait.frame_from}-{wait.frame_to}",
-            advice.hint(wait),
+            meaning,
         )
-        for wait in waits
+        for wait, meaning in view.waits
     ]
     yield from table(rows)
+
+
+def _comparison(shown: ShownComparison, style: Style) -> Iterator[str]:
+    head = f"{style.bold}Before and after{style.end} (before: {shown.names})"
+    yield "\n" + wrapped(head, "  ")
+    yield from (wrapped(f"note: {note}.", "      ") for note in shown.notes)
+    colours = {"clean": style.good, "fixed": style.good, "inconclusive": style.bold}
+    colour = colours.get(shown.verdict, style.bad)
+    yield "\n" + headed(shown.head, colour, shown.text, style)
+    if shown.table:
+        yield "\n" + "\n".join(table(shown.table))
+    if shown.more:
+        yield f"  ... and {shown.more} more (see -o result.json)"
+    yield from ("\n" + wrapped(prediction, "") for prediction in shown.predictions)

@@ -10,7 +10,7 @@ from nagle_scan import _core
 def display_filter(stall: _core.WaitRow, filtered: bool) -> str:
     """Wireshark's filter for the frames of a stall and what lies between.
 
-    Behind a capture filter streams count otherwise than in Wireshark, which sees the whole capture.
+    With a capture filter, stream numbers differ from Wireshark's, which sees all connections.
     """
     connection = f"tcp.stream == {stall.connection}"
     if filtered:
@@ -23,8 +23,8 @@ def numbering(filtered: bool, files: int) -> Iterator[str]:
     """Where stream and frame numbers differ from Wireshark's; without a full stop."""
     if filtered:
         yield (
-            "the filter hides connections from the count: tcp.stream is smaller than Wireshark "
-            "shows for the whole capture, frame numbers are the same"
+            "connections that the filter drops are not counted: tcp.stream is smaller than in "
+            "Wireshark for the whole capture, frame numbers are the same"
         )
     if files > 1:
-        yield "frame and stream numbers count through all files, as after mergecap"
+        yield "frame and stream numbers run through all files, as after mergecap"

@@ -5,7 +5,7 @@
 >>> timeline.sequence(scan, 3, ax=axes)  # tcp.stream 3, on yours
 
 Each takes a `Scan` and gives matplotlib `Axes`; `svg` gives a picture as text for a page. They
-decide nothing: what is a stall, and which is the clearest, the scan has told.
+decide nothing: the scan says what is a stall, and which is the clearest.
 """
 
 from importlib import import_module
@@ -31,3 +31,8 @@ def __getattr__(name: str) -> object:
     attribute: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     globals()[name] = attribute
     return attribute
+
+
+def __dir__() -> list[str]:
+    """The public names, though they are loaded only when they are asked for."""
+    return sorted(__all__)

@@ -11,13 +11,13 @@ from nagle_scan.timeline.subject import ACK, FIN, NS_PER_MS, RST, SEQUENCE_SPACE
 if TYPE_CHECKING:
     import pandas as pd
 
-    from nagle_scan.timeline.pause import Pause
+    from nagle_scan.timeline.wait import Wait
 
 MAX_BEFORE, MAX_WITHIN, MAX_AFTER = 4, 6, 4
 FIRST_SEGMENTS = 8
 LEAST_STEP_MS = 1e-4
 LEAST_SHARE_MS = 0.001
-"""Where the round trip is unknown an arrow still has a direction."""
+"""Where the round trip is unknown, an arrow still needs a direction."""
 
 UNACKED, RELEASE, HELD = "1", "2", "3"
 CAUSES = {RELEASE: UNACKED, HELD: RELEASE}
@@ -76,28 +76,28 @@ def peer(side: str) -> str:
     return "server" if side == "client" else "client"
 
 
-def shown(subject: Subject, pause: Pause | None) -> tuple[list[Arrow], list[Omitted]]:
+def shown(subject: Subject, wait: Wait | None) -> tuple[list[Arrow], list[Omitted]]:
     """The arrows around a wait, in the order of capture, and what was left out between them."""
-    if pause is None:
+    if wait is None:
         return _beginning(subject), []
     segments = subject.segments
     if segments is None:
-        return _frames_of(subject, pause), []
-    rows, gap = _neighbours(segments, pause)
-    arrows = [_arrow(subject, segment, pause) for segment in rows.itertuples()]
+        return _frames_of(subject, wait), []
+    rows, gap = _neighbours(segments, wait)
+    arrows = [_arrow(subject, segment, wait) for segment in rows.itertuples()]
     omitted = []
     if not gap.empty:
-        first = _arrow(subject, next(gap.itertuples()), pause)
+        first = _arrow(subject, next(gap.itertuples()), wait)
         omitted = [Omitted(len(gap), first.sender, first.sent_ms)]
     return _in_order(_causal(arrows)), omitted
 
 
-def _neighbours(segments: pd.DataFrame, pause: Pause) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _neighbours(segments: pd.DataFrame, wait: Wait) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The segments to show, and those left out in the middle of the wait."""
     frames = segments["frame"]
-    first = int(frames.searchsorted(pause.frame_from))
-    last = int(frames.searchsorted(pause.frame_to))
-    data_of_peer = (segments["len"] > 0) & (segments["sender"] != pause.by)
+    first = int(frames.searchsorted(wait.frame_from))
+    last = int(frames.searchsorted(wait.frame_to))
+    data_of_peer = (segments["len"] > 0) & (segments["sender"] != wait.by)
     before = data_of_peer.iloc[max(0, first - MAX_BEFORE) : first].to_numpy().nonzero()[0]
     begin = max(0, first - MAX_BEFORE) + int(before[-1]) if len(before) else max(0, first - 1)
     after = data_of_peer.iloc[last + 1 : last + 1 + MAX_AFTER].to_numpy().nonzero()[0]
@@ -106,23 +106,23 @@ def _neighbours(segments: pd.DataFrame, pause: Pause) -> tuple[pd.DataFrame, pd.
         return segments.iloc[begin:end], segments.iloc[:0]
     half = MAX_WITHIN // 2
     gap = segments.iloc[first + 1 + half : last - half]
-    gap = gap[gap["frame"] != pause.frame_ack]
+    gap = gap[gap["frame"] != wait.frame_ack]
     return segments.iloc[begin:end].drop(gap.index), gap
 
 
-def _arrow(subject: Subject, segment: object, pause: Pause) -> Arrow:
+def _arrow(subject: Subject, segment: object, wait: Wait) -> Arrow:
     frame, sender = int(segment.frame), str(segment.sender)  # type: ignore[attr-defined]
     length, flags = int(segment.len), int(segment.flags)  # type: ignore[attr-defined]
     time_ns = int(segment.time_ns)  # type: ignore[attr-defined]
     end = (int(segment.seq) + length) % SEQUENCE_SPACE  # type: ignore[attr-defined]
     ack = int(segment.ack)  # type: ignore[attr-defined]
-    placed = _placed(subject, pause, frame, sender, length, flags, time_ns)
+    placed = _placed(subject, wait, frame, sender, length, flags, time_ns)
     return replace(placed, end=end, ack=ack)
 
 
 def _placed(
     subject: Subject,
-    pause: Pause,
+    wait: Wait,
     frame: int,
     sender: str,
     length: int,
@@ -134,25 +134,25 @@ def _placed(
         "client": max(subject.row.client_rtt_ms or 0.0, LEAST_SHARE_MS),
         "server": max(subject.row.server_rtt_ms or 0.0, LEAST_SHARE_MS),
     }
-    captured_ms = (time_ns - pause.from_ns) / NS_PER_MS
+    captured_ms = (time_ns - wait.from_ns) / NS_PER_MS
     sent_ms = captured_ms - shares[sender] / 2
     received_ms = captured_ms + shares[peer(sender)] / 2
-    roles = {pause.frame_from: UNACKED, pause.frame_ack: RELEASE, pause.frame_to: HELD}
-    role = roles.get(frame, "") if pause.frame_ack is not None else ""
+    roles = {wait.frame_from: UNACKED, wait.frame_ack: RELEASE, wait.frame_to: HELD}
+    role = roles.get(frame, "") if wait.frame_ack is not None else ""
     return Arrow(frame, sender, length, flags, captured_ms, sent_ms, received_ms, role)
 
 
-def _frames_of(subject: Subject, pause: Pause) -> list[Arrow]:
+def _frames_of(subject: Subject, wait: Wait) -> list[Arrow]:
     """What the scan itself kept of a stall: enough where nothing can be read again."""
-    if pause.frame_ack is None:
+    if wait.frame_ack is None:
         return []
     frames = [
-        (pause.frame_from, pause.by, pause.len_from, pause.from_ns),
-        (pause.frame_ack, peer(pause.by), 0, pause.ack_ns),
-        (pause.frame_to, pause.by, pause.len_to, pause.to_ns),
+        (wait.frame_from, wait.by, wait.len_from, wait.from_ns),
+        (wait.frame_ack, peer(wait.by), 0, wait.ack_ns),
+        (wait.frame_to, wait.by, wait.len_to, wait.to_ns),
     ]
     placed = [
-        _placed(subject, pause, frame, sender, length, 0, time_ns)
+        _placed(subject, wait, frame, sender, length, 0, time_ns)
         for frame, sender, length, time_ns in frames
     ]
     return _in_order(_causal(placed))
@@ -160,17 +160,17 @@ def _frames_of(subject: Subject, pause: Pause) -> list[Arrow]:
 
 def _beginning(subject: Subject) -> list[Arrow]:
     """The first segments, for a connection that never waited."""
-    from nagle_scan.timeline.pause import Pause
+    from nagle_scan.timeline.wait import Wait
 
     if subject.segments is None:
         return []
-    begin = Pause("", "", -1, None, -1, subject.row.first_ns, 0, 0, 0, 0, 0.0, 0.0, 0.0)
+    begin = Wait("", "", -1, None, -1, subject.row.first_ns, 0, 0, 0, 0, 0.0, 0.0, 0.0)
     rows = subject.segments.head(FIRST_SEGMENTS)
     return _in_order([_arrow(subject, segment, begin) for segment in rows.itertuples()])
 
 
 def _in_order(arrows: list[Arrow]) -> list[Arrow]:
-    """Departures from a host one after the other, where a coarse clock gives them one time."""
+    """Spreads out departures from one host to which a coarse clock gives the same time."""
     latest = {"client": -math.inf, "server": -math.inf}
     arrived: dict[str, float] = {}
     ordered = []
@@ -187,9 +187,9 @@ def _in_order(arrows: list[Arrow]) -> list[Arrow]:
 
 
 def _causal(arrows: list[Arrow]) -> list[Arrow]:
-    """Each arrives before what it causes leaves, and before what its sender sent after it.
+    """Each arrow arrives before what it causes leaves, and before the next one of its sender.
 
-    The arrival is the estimate that gives way.
+    Only arrivals are moved: they are estimates.
     """
     earliest = {"client": math.inf, "server": math.inf}
     placed = []

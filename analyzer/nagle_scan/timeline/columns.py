@@ -1,4 +1,4 @@
-"""Many events in few columns: what a strip shows where events are denser than its pixels."""
+"""Many events in few columns, for strips where events are denser than pixels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def covered(begins: Numbers, ends: Numbers, edges: Numbers) -> Numbers:
         return np.zeros(len(edges) - 1)
     lengths = np.concatenate([[0.0], np.cumsum(ends - begins)])
     started = np.searchsorted(begins, edges, side="right")
-    # All intervals begun by an edge count whole, less what the last of them has left to go.
+    # Intervals begun before an edge count in full, minus what the last one has left.
     last = np.maximum(started - 1, 0)
     ahead = np.where(started > 0, np.maximum(ends[last] - edges, 0.0), 0.0)
     return np.clip(np.diff(lengths[started] - ahead) / np.diff(edges), 0.0, 1.0)
@@ -73,7 +73,7 @@ def boxes(begins: Numbers, ends: Numbers, low: float, high: float) -> Path:
 
 
 def skyline(heights: Numbers, edges: Numbers, floor: float) -> Path:
-    """Columns of different height, those side by side as one outline, none where it is 0."""
+    """Columns of different height, adjacent ones as one outline; none where the height is 0."""
     from matplotlib.path import Path
 
     vertices: list[tuple[float, float]] = []

@@ -1,7 +1,7 @@
-"""A picture as SVG text to put into a page: nothing from elsewhere, readable aloud, light or dark.
+"""A picture as inline SVG for a page: self-contained, accessible, light or dark.
 
-matplotlib's SVG is made for files. In a page its style sheet would reach the whole page, its ids
-would meet those of other pictures, and its black text would vanish on a dark ground.
+matplotlib's SVG is made for files. Inline, its style sheet would apply to the whole page, its ids
+would clash with those of other pictures, and black text would vanish on a dark background.
 """
 
 from __future__ import annotations
@@ -13,25 +13,17 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from nagle_scan import colours
 from nagle_scan.timeline import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from nagle_scan.results import Scan
+    from nagle_scan.result import Result
 
 DEFAULT_WIDTH_IN = 7.2
 SVG = "http://www.w3.org/2000/svg"
 XLINK = "http://www.w3.org/1999/xlink"
-
-ON_DARK = {
-    style.HELD: "#ff8a3d",
-    style.ACK: "#56b4e9",
-    style.CLIENT: "#2fd0a0",
-    style.OTHER: "#a8a8a8",
-    "#cc79a7": "#e6a8cb",
-}
-"""Brighter shades for a page that is always dark."""
 
 ElementTree.register_namespace("", SVG)
 ElementTree.register_namespace("xlink", XLINK)
@@ -43,7 +35,7 @@ _FONT = re.compile(r"(font: [^;]*?\d+(?:\.\d+)?px) [^;]+")
 
 def svg(
     draw: Callable[..., Axes],
-    scan: Scan,
+    scan: Result,
     *args: int,
     width_in: float = DEFAULT_WIDTH_IN,
     dark: bool = False,
@@ -64,7 +56,7 @@ def svg(
     title, _, description = str(ax.get_label()).partition("\n")
     _strip(root)
     _shorten(root)
-    _recolour(root, ON_DARK if dark else {})
+    _recolour(root, colours.ON_DARK if dark else {})
     _own_ids(root)
     _frame(root, title, description)
     return ElementTree.tostring(root, encoding="unicode")
@@ -83,7 +75,7 @@ def _strip(root: ElementTree.Element) -> None:
 
 
 def _shorten(root: ElementTree.Element) -> None:
-    """A hundredth of a point is enough, and nobody reads the indentation."""
+    """Two decimals are enough, and indentation is not needed."""
     for element in root.iter():
         if "d" in element.attrib:
             short = _DIGITS.sub(r"\1", element.attrib["d"])
@@ -94,7 +86,7 @@ def _shorten(root: ElementTree.Element) -> None:
 
 
 def _recolour(root: ElementTree.Element, shades: dict[str, str]) -> None:
-    """Ink becomes the page's own, fonts the page's kind."""
+    """Text takes the page's colour and font."""
     for element in root.iter():
         look = element.get("style")
         if not look:
@@ -102,15 +94,15 @@ def _recolour(root: ElementTree.Element, shades: dict[str, str]) -> None:
         look = _FONT.sub(r"\1 sans-serif", look)
         for kind in ("fill", "stroke"):
             faint = f"{kind}: currentColor; {kind}-opacity: 0.72"
-            look = look.replace(f"{kind}: {style.FAINT}", faint)
-            look = look.replace(f"{kind}: {style.INK}", f"{kind}: currentColor")
+            look = look.replace(f"{kind}: {colours.FAINT}", faint)
+            look = look.replace(f"{kind}: {colours.INK}", f"{kind}: currentColor")
         for shade, brighter in shades.items():
             look = look.replace(shade, brighter)
         element.set("style", look)
 
 
 def _own_ids(root: ElementTree.Element) -> None:
-    """Keeps the ids that something refers to, under names no other picture has."""
+    """Keeps only ids that are referred to, under names unique to this picture."""
     # In the order of the document: matplotlib makes some names from addresses in memory.
     used = dict.fromkeys(_references(root))
     names = {name: f"{number}" for number, name in enumerate(used)}

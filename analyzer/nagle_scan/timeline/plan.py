@@ -1,22 +1,22 @@
-"""Where everything of a ladder goes on paper, in points from the upper left corner."""
+"""The layout of a ladder, in points from the upper left corner."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan.report.layout import printable
 from nagle_scan.timeline import words
 from nagle_scan.timeline.arrows import Arrow, Omitted, peer
 from nagle_scan.timeline.scale import Label, Scale, scale
 from nagle_scan.timeline.style import text_width_pt
+from nagle_scan.wording import printable
 
 if TYPE_CHECKING:
-    from nagle_scan.timeline.pause import Pause
     from nagle_scan.timeline.subject import Subject
+    from nagle_scan.timeline.wait import Wait
 
 LINE = 1.32
-"""Height of a line of text, in its size."""
+"""Line height, as a multiple of the text size."""
 GAP_PT = 9.0
 """From a host's line to the texts beside it."""
 
@@ -66,13 +66,13 @@ class Plan:
 
     @property
     def height_pt(self) -> float:
-        """All of it."""
+        """Height of the whole ladder."""
         return self.bottom_pt + (len(self.foot) + 1) * self.size_pt * LINE
 
 
 def plan(
     subject: Subject,
-    pause: Pause | None,
+    wait: Wait | None,
     arrows: list[Arrow],
     omitted: list[Omitted],
     width_pt: float,
@@ -82,13 +82,13 @@ def plan(
     """Lays a ladder out; `wait_pt` is the height of the wait."""
     side_pt = width_pt * 0.325
     client_pt, server_pt = side_pt, width_pt - side_pt
-    headline, sentence = words.finding(subject, pause)
+    headline, sentence = words.headline(subject, wait)
     title = words.wrapped(headline, width_pt, size_pt + 2, bold=True)
     below = words.wrapped(sentence, width_pt, size_pt)
     y = (len(title) * (size_pt + 2) + len(below) * size_pt) * LINE + size_pt
     heads, top_pt = _heads(subject, width_pt, client_pt, size_pt, y)
     labels = {
-        arrow.frame: _label(arrow, pause, side_pt - GAP_PT - size_pt * 0.6, size_pt)
+        arrow.frame: _label(arrow, wait, side_pt - GAP_PT - size_pt * 0.6, size_pt)
         for arrow in arrows
     }
     return Plan(
@@ -101,15 +101,15 @@ def plan(
         heads,
         top_pt,
         labels,
-        _scale(pause, arrows, omitted, labels, size_pt, wait_pt),
-        words.wrapped(_foot(arrows, pause), width_pt, size_pt - 1),
+        _scale(wait, arrows, omitted, labels, size_pt, wait_pt),
+        words.wrapped(_foot(arrows, wait), width_pt, size_pt - 1),
     )
 
 
 def _heads(
     subject: Subject, width_pt: float, client_pt: float, size_pt: float, y: float
 ) -> tuple[dict[str, tuple[float, float, str, list[str]]], float]:
-    """The hosts' names above their lines, or one below the other where they are too long."""
+    """The hosts' names above their lines, or one below the other if they are too long."""
     names = {side: printable(subject.name(side)) for side in ("client", "server")}
     roles = {side: side + _captured(subject, side) for side in names}
     line_pt = size_pt * LINE
@@ -131,13 +131,13 @@ def _captured(subject: Subject, side: str) -> str:
     return " (captured here)" if subject.row.capture_point == side else ""
 
 
-def _label(arrow: Arrow, pause: Pause | None, width_pt: float, size_pt: float) -> list[Line]:
+def _label(arrow: Arrow, wait: Wait | None, width_pt: float, size_pt: float) -> list[Line]:
     """Frame, content, time; and for the three that make a stall, what they mean."""
     what = f"frame {arrow.frame} · {arrow.kind}".replace(" B", "\N{NO-BREAK SPACE}B")
     when = words.since(arrow.captured_ms)
-    if arrow.role and pause is not None:
+    if arrow.role and wait is not None:
         head = words.wrapped(what, width_pt, size_pt, bold=True)
-        meaning = words.wrapped(f"{when} · {words.note(arrow.role, pause)}", width_pt, size_pt)
+        meaning = words.wrapped(f"{when} · {words.note(arrow.role, wait)}", width_pt, size_pt)
         return [*(Line(line, True) for line in head), *(Line(line, False) for line in meaning)]
     whole = f"{what} · {when}"
     lines = [whole] if text_width_pt(whole, size_pt) <= width_pt else [what, when]
@@ -145,14 +145,14 @@ def _label(arrow: Arrow, pause: Pause | None, width_pt: float, size_pt: float) -
 
 
 def _scale(
-    pause: Pause | None,
+    wait: Wait | None,
     arrows: list[Arrow],
     omitted: list[Omitted],
     labels: dict[int, list[Line]],
     size_pt: float,
     wait_pt: float,
 ) -> Scale:
-    """An instant for each end of each arrow, room for each label."""
+    """Places the ends of all arrows in time, with room for all labels."""
     line_pt = size_pt * LINE
     instants = [at for arrow in arrows for at in (arrow.sent_ms, arrow.received_ms)]
     instants += [one.at_ms for one in omitted]
@@ -166,25 +166,25 @@ def _scale(
         for arrow in arrows
     ]
     boxes += [Label(one.at_ms, one.sender, line_pt / 2, line_pt * 0.8) for one in omitted]
-    return scale(instants, boxes, _extent(pause, arrows), wait_pt)
+    return scale(instants, boxes, _extent(wait, arrows), wait_pt)
 
 
-def _extent(pause: Pause | None, arrows: list[Arrow]) -> tuple[float, float]:
-    """What the height of the wait stands for: from the first frame's departure to the last's."""
+def _extent(wait: Wait | None, arrows: list[Arrow]) -> tuple[float, float]:
+    """What the height of the wait stands for: the time between the first frame and the last."""
     ends = [
         arrow.sent_ms
         for arrow in arrows
-        if pause is not None and arrow.frame in (pause.frame_from, pause.frame_to)
+        if wait is not None and arrow.frame in (wait.frame_from, wait.frame_to)
     ]
     if not ends and arrows:
         ends = [arrows[0].sent_ms, max(arrow.received_ms for arrow in arrows)]
     return (min(ends), max(ends)) if ends else (0.0, 1.0)
 
 
-def _foot(arrows: list[Arrow], pause: Pause | None) -> str:
+def _foot(arrows: list[Arrow], wait: Wait | None) -> str:
     if not arrows:
         return "The capture cannot be read a second time, so there is nothing to draw."
-    begin = f"frame {pause.frame_from}" if pause is not None else "the first frame"
+    begin = f"frame {wait.frame_from}" if wait is not None else "the first frame"
     return (
         f"Time runs down and is as captured, since {begin}; short gaps are stretched. "
         "Dashed: no payload."

@@ -1,4 +1,4 @@
-"""Where in a band a text fits between the arrows that cross it."""
+"""Finds room for a text in a band that arrows cross."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ Point = tuple[float, float]
 Stroke = tuple[Point, Point]
 
 ACROSS = (0.5, 0.42, 0.58, 0.36, 0.64)
-"""Places tried, as shares of the way from the one host to the other; the middle is nicest."""
+"""Places to try, as fractions of the distance between the hosts, the best first."""
 STEPS = 40
 ENOUGH_PT = 3.0
 
@@ -27,7 +27,7 @@ def freest(corners: list[Point], lines: list[Stroke], width_pt: float, height_pt
         for step in range(STEPS + 1):
             y = begin + (end - begin) * step / STEPS
             room = min((_gap(line, x, y, width_pt, height_pt) for line in lines), default=1e9)
-            # Beyond what is enough, nearer to the middle is better than farther from an arrow.
+            # Once there is enough room, prefer the middle.
             room = min(room, ENOUGH_PT) - abs(y - (begin + end) / 2) / 1e3
             if room > best_room + 1e-9:
                 best, best_room = (x, y), room

@@ -1,4 +1,4 @@
-"""Time to paper: microseconds and a long wait on one page, in order and never on top of each other.
+"""The time axis of a ladder: microseconds and a long wait on one page, without overlaps.
 
 Time runs to scale with the wait; gaps too short to be seen are stretched, idle times far longer
 than the wait are cut (and marked), and labels on the same side push what follows down.
@@ -25,7 +25,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Scale:
-    """Where on paper each instant is, in points from the top."""
+    """The place of each instant, in points from the top."""
 
     instants_ms: list[float]
     places_pt: list[float]

@@ -32,9 +32,9 @@ class Stream:
     allowed: Numbers
     """What the window allows at each `acked_ms`; NaN where its scale is unknown."""
     waits_ms: tuple[Numbers, Numbers]
-    """From when to when, as far as the picture reaches."""
+    """Begins and ends, clipped to the picture."""
     wait_lengths_ms: Numbers
-    """How long each was in whole."""
+    """Their whole lengths."""
 
 
 def stream(
@@ -68,7 +68,7 @@ def _between(
 def _acknowledged(
     subject: Subject, segments: pd.DataFrame, side: str, begin_ms: float, end_ms: float
 ) -> tuple[Numbers, Numbers, Numbers]:
-    """The staircase of ACKs; begins with what was acknowledged before."""
+    """The staircase of ACKs, beginning with what was acknowledged before."""
     by_peer = segments[segments["sender"] == peer(side)]
     acks = rel_acks(segments, peer(side))
     known = acks >= 0
@@ -83,7 +83,7 @@ def _acknowledged(
 def _waits(
     subject: Subject, side: str, begin_ms: float, end_ms: float
 ) -> tuple[tuple[Numbers, Numbers], Numbers]:
-    """The stalls of this side, as far as they reach into the picture, and their lengths."""
+    """The stalls of this side, clipped to the picture, and their whole lengths."""
     stalls = subject.stalls[subject.stalls["sender"] == side]
     ends = subject.since_begin_ms(stalls["time_ns"])
     lengths = stalls["wait_ms"].to_numpy(dtype=float)

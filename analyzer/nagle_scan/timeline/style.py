@@ -1,40 +1,30 @@
-"""What all pictures share: colours, figures without global state, and the width of a text."""
+"""What all pictures share: figures without global state, text sizes, and the width of a text."""
 
 from __future__ import annotations
 
 import io
 from contextlib import AbstractContextManager
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
+from nagle_scan import colours
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-# Okabe and Ito, 'Color Universal Design' (2008): told apart with any colour vision. Only those of
-# the set that stand out from white and from black paper alike.
-HELD = "#d55e00"
-ACK = "#0072b2"
-CLIENT = "#009e73"
-SERVER = "#0072b2"
-OTHER = "#8a8a8a"
-
-INK = "#1a1a1a"
-"""Text and axes; in a page they take the colour of the text around them."""
-FAINT = "#767676"
 
 TEXT_PT = 9.0
 POINTS_PER_INCH = 72.0
 SUBPIXELS = 64
-"""FreeType counts in these."""
+"""FreeType's unit: so many make a pixel."""
 
 
 class Picture(Figure):
-    """A figure that shows itself in a notebook, also without pyplot."""
+    """A figure that a notebook displays without pyplot."""
 
     def _repr_png_(self) -> bytes:
         target = io.BytesIO()
@@ -43,7 +33,7 @@ class Picture(Figure):
 
 
 def settings() -> AbstractContextManager[None]:
-    """How files are written: text stays text, and the same picture gives the same bytes."""
+    """Settings for files: text stays text, and output is reproducible."""
     return mpl.rc_context(
         {"svg.fonttype": "none", "svg.hashsalt": "nagle-scan", "pdf.fonttype": 42}
     )
@@ -82,14 +72,31 @@ def plain(ax: Axes, title: str) -> None:
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     for side in ("left", "bottom"):
-        ax.spines[side].set_color(FAINT)
-    ax.tick_params(labelsize=TEXT_PT - 1, colors=INK)
-    ax.xaxis.label.set(size=TEXT_PT, color=INK)
-    ax.yaxis.label.set(size=TEXT_PT, color=INK)
+        ax.spines[side].set_color(colours.FAINT)
+    ax.tick_params(labelsize=TEXT_PT - 1, colors=colours.INK)
+    ax.xaxis.label.set(size=TEXT_PT, color=colours.INK)
+    ax.yaxis.label.set(size=TEXT_PT, color=colours.INK)
+
+
+def text(
+    ax: Axes,
+    x: float,
+    y: float,
+    text: str,
+    size: float,
+    ha: str = "left",
+    va: str = "baseline",
+    color: str = colours.INK,
+    weight: str = "normal",
+) -> None:
+    """A line of text in the coordinates of the axes."""
+    look: dict[str, Any] = {"fontsize": size, "color": color, "fontweight": weight}
+    # A `$` in a name does not start a formula.
+    ax.text(x, y, text, ha=ha, va=va, zorder=4, parse_math=False, **look)
 
 
 def say(ax: Axes, text: str) -> None:
-    """Words in place of a picture that cannot be drawn."""
+    """A message in place of a picture that cannot be drawn."""
     ax.set_xticks([])
     ax.set_yticks([])
     for spine in ax.spines.values():
@@ -101,7 +108,7 @@ NOT_READ_AGAIN = "Standard input cannot be read a second time: scan a file to se
 
 
 def legend(ax: Axes) -> None:
-    """Below the title, in as many rows as it needs: nothing in the picture is behind it."""
+    """A legend below the title, in as many rows as it needs, so that it covers nothing."""
     handles, names = ax.get_legend_handles_labels()
     size = TEXT_PT - 1
     widest = max((text_width_pt(name, size) for name in names), default=0.0) + 4.5 * size
@@ -112,7 +119,7 @@ def legend(ax: Axes) -> None:
         names,
         fontsize=size,
         frameon=False,
-        labelcolor=INK,
+        labelcolor=colours.INK,
         ncols=columns,
         loc="lower left",
         bbox_to_anchor=(0, 1),
@@ -129,4 +136,4 @@ def _title(ax: Axes, text: str, pad_pt: float) -> None:
 
     lines = wrapped(" ".join(text.split()), size_pt(ax)[0], TEXT_PT + 1, bold=True)
     title = ax.set_title("\n".join(lines), loc="left", pad=pad_pt)
-    title.set(fontsize=TEXT_PT + 1, fontweight="bold", color=INK)
+    title.set(fontsize=TEXT_PT + 1, fontweight="bold", color=colours.INK)

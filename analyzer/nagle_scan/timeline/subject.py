@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from nagle_scan import _core
+from nagle_scan.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from nagle_scan.results import Scan
 
 NS_PER_MS = 1e6
 FIN, SYN, RST, ACK = 1, 2, 4, 16
@@ -24,7 +23,7 @@ SEQUENCE_SPACE = 1 << 32
 class Subject:
     """One connection of a scan."""
 
-    scan: Scan
+    scan: Result
     row: _core.ConnectionRow
 
     @cached_property
@@ -69,14 +68,12 @@ class Subject:
 def _segments(
     core: _core.Scan, paths: tuple[str, ...], filter: str | None, connection: int
 ) -> pd.DataFrame:
-    """Kept for the next picture of the same connection: reading a large capture takes seconds."""
-    from nagle_scan.results import Scan
-
-    return Scan(list(paths), filter, core).segments(connection)
+    """Cached for the next picture of the same connection: reading a large capture takes seconds."""
+    return Result(list(paths), filter, core).segments(connection)
 
 
-def of(scan: Scan, connection: int | None) -> Subject:
-    """The connection asked for; without one, the most telling. Raises `KeyError`."""
+def of(scan: Result, connection: int | None) -> Subject:
+    """The connection asked for, or else the most telling one. Raises `KeyError`."""
     number = worst(scan) if connection is None else int(connection)
     row = None if number is None else scan.core.connection(number)
     if row is None:
@@ -84,7 +81,7 @@ def of(scan: Scan, connection: int | None) -> Subject:
     return Subject(scan, row)
 
 
-def worst(scan: Scan) -> int | None:
+def worst(scan: Result) -> int | None:
     """The connection of the clearest stall, else of the longest wait, else of the most bytes."""
     rows = [scan.core.clearest(), *scan.core.longest_waits(1)]
     for row in rows:
@@ -106,7 +103,7 @@ def rel_acks(segments: pd.DataFrame, receiver: str) -> np.ndarray:
     if peer.empty or not known.any():
         return stream
     base = int(peer["seq"].iloc[0]) - int(peer["rel_seq"].iloc[0])
-    # The way from one to the next is less than half the number space, whatever the numbers are.
+    # Consecutive ACKs differ by less than half the sequence space.
     half = SEQUENCE_SPACE // 2
     first = (int(acks[known][0]) - base + half) % SEQUENCE_SPACE - half
     steps = (np.diff(acks[known]) + half) % SEQUENCE_SPACE - half

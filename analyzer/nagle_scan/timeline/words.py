@@ -1,19 +1,19 @@
-"""What pictures say in words: numbers with units, titles, and texts broken into lines that fit."""
+"""Texts in pictures: numbers with units, titles, and lines that fit."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nagle_scan.report.layout import count, duration
+from nagle_scan import causes
 from nagle_scan.timeline.style import text_width_pt
+from nagle_scan.wording import count, duration
 
 if TYPE_CHECKING:
-    from nagle_scan.timeline.pause import Pause
     from nagle_scan.timeline.subject import Subject
+    from nagle_scan.timeline.wait import Wait
 
 HINTED = 0.96
-"""On a screen letters stand on whole pixels, which makes a line a little longer."""
-STALL_CAUSES = ("nagle_delack", "nagle_rtt")
+"""Hinting aligns letters to pixels, which makes a line a little longer."""
 
 
 def wrapped(text: str, width_pt: float, size_pt: float, bold: bool = False) -> list[str]:
@@ -54,35 +54,36 @@ def since(milliseconds: float) -> str:
     return f"{sign}{abs(milliseconds):.3f} ms"
 
 
-def finding(subject: Subject, pause: Pause | None) -> tuple[str, str]:
+def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
     """The headline of a ladder and the sentence below it."""
     stream = f"tcp.stream {subject.row.id}"
-    if pause is None:
+    if wait is None:
         return "No wait on this connection", f"{stream}: its first segments"
-    frames = f"frames {pause.frame_from} to {pause.frame_to}"
-    if pause.cause not in STALL_CAUSES:
-        longest = f"he longest wait: {duration(pause.wait_ms)}, {pause.words}"
-        # Of one direction nobody can say that it holds no stall.
-        headline = f"No stall; t{longest}" if subject.row.conclusive else f"T{longest}"
-        return headline, f"{stream}, {frames}, {pause.cause}"
-    other = "client" if pause.by == "server" else "server"
+    frames = f"frames {wait.frame_from} to {wait.frame_to}"
+    cause = causes.of(wait.cause)
+    if not cause.is_stall:
+        longest = f"he longest wait: {duration(wait.wait_ms)}, {wait.words}"
+        # With one direction only, there may be stalls that do not show.
+        first = f"No stall; t{longest}" if subject.row.conclusive else f"T{longest}"
+        return first, f"{stream}, {frames}, {wait.cause}"
+    other = "client" if wait.by == "server" else "server"
     why = (
         f"until the {other}'s delayed ACK came"
-        if pause.cause == "nagle_delack"
+        if cause.ack_was_delayed
         else f"for one round trip, until the {other}'s ACK came"
     )
-    held = count(pause.len_to, "byte")
-    headline = f"The {pause.by} held {held} back for {duration(pause.wait_ms)}"
-    headline = headline.replace(" ms", "\N{NO-BREAK SPACE}ms")
-    return headline, f"{why} ({pause.cause}; {stream}, {frames})"
+    held = count(wait.len_to, "byte")
+    first = f"The {wait.by} held {held} back for {duration(wait.wait_ms)}"
+    first = first.replace(" ms", "\N{NO-BREAK SPACE}ms")
+    return first, f"{why} ({wait.cause}; {stream}, {frames})"
 
 
-def note(role: str, pause: Pause) -> str:
+def note(role: str, wait: Wait) -> str:
     """What a numbered arrow means."""
     if role == "1":
         return "no ACK yet"
-    if role == "2" and pause.cause == "nagle_rtt":
+    if role == "2" and not causes.of(wait.cause).ack_was_delayed:
         return "a round trip later"
     if role == "2":
-        return f"{duration(pause.ack_delay_ms)} late"
+        return f"{duration(wait.ack_delay_ms)} late"
     return "held; leaves as the ACK arrives"

@@ -7,40 +7,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from nagle_scan.report.layout import duration
+from nagle_scan import causes, colours
 from nagle_scan.timeline import style
-from nagle_scan.timeline.pause import WORDS
+from nagle_scan.wording import duration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from nagle_scan.results import Scan
+    from nagle_scan.result import Result
 
 BINS_PER_DECADE = 16
 LEAST_FOR_NAMES_PT = 280.0
 REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows, BSD"))
 """Where the two well-known delayed-ACK timers lie: Linux's, and Windows' and old BSD's."""
 
-DELAYED = "nagle_delack"
 LEAST_RATIO = 1.1
-"""Of a wait to the delay of its ACK, for the round trip in it to be worth a word."""
-
-LOOKS = {
-    DELAYED: (style.HELD, ""),
-    "nagle_rtt": ("#cc79a7", "//"),
-    "delayed_ack": (style.ACK, "--"),
-    "sender_app": ("#b8b8b8", ""),
-    "retransmission": ("#595959", "xx"),
-    "zero_window": ("#009e73", "\\\\"),
-    "congestion_window": ("#009e73", "++"),
-    "unknown": ("#8a8a8a", "||"),
-}
-"""Colour and hatch by cause, stalls at the bottom of the stack."""
+"""The label mentions the round trip if waits are so many times longer than their ACKs' delay."""
 
 
 def histogram(
-    scan: Scan, connection: int | None = None, ax: Axes | None = None, width_in: float = 7.2
+    scan: Result, connection: int | None = None, ax: Axes | None = None, width_in: float = 7.2
 ) -> Axes:
     """Draws the waits of a connection, or of the whole scan, stalls against other causes."""
     if connection is not None and scan.core.connection(connection) is None:
@@ -62,34 +49,35 @@ def histogram(
     return ax
 
 
-def _by_cause(scan: Scan, connection: int | None) -> dict[str, NDArray[np.float64]]:
-    """Durations of waits, in the order of the stack."""
+def _by_cause(scan: Result, connection: int | None) -> dict[str, NDArray[np.float64]]:
+    """Durations of waits by cause, in the order of the stack."""
     found: dict[str, NDArray[np.float64]] = {}
-    for table in (scan.stalls, scan.waits):
+    for cause in causes.stalls_first():
+        table = scan.stalls if cause.is_stall else scan.waits
         chosen = table if connection is None else table[table["connection"] == connection]
-        for cause in LOOKS:
-            values = chosen.loc[chosen["cause"] == cause, "wait_ms"].to_numpy(dtype=float)
-            if len(values):
-                found[cause] = values
-    return {cause: found[cause] for cause in LOOKS if cause in found}
+        values = chosen.loc[chosen["cause"] == cause.name, "wait_ms"].to_numpy(dtype=float)
+        if len(values):
+            found[cause.name] = values
+    return found
 
 
 def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithmic bins that always reach over both named regions."""
+    """Logarithmic bins that always include both named regions."""
     low, high = min(8.0, values.min() * 0.9), max(300.0, values.max() * 1.1)
     bins = max(8, round(np.log10(high / low) * BINS_PER_DECADE))
     return np.geomspace(low, high, bins + 1)
 
 
-def _late(scan: Scan, connection: int | None) -> str:
-    """How late the ACKs were, where the round trip moves the stalls away from the timer's name."""
-    stalls = scan.stalls[scan.stalls["cause"] == DELAYED]
+def _late(scan: Result, connection: int | None) -> str:
+    """How late the ACKs were, if the round trip moves the stalls out of the timer's region."""
+    delayed = [cause.name for cause in causes.CAUSES if cause.ack_was_delayed]
+    stalls = scan.stalls[scan.stalls["cause"].isin(delayed)]
     if connection is not None:
         stalls = stalls[stalls["connection"] == connection]
     late_ms, wait_ms = stalls["ack_delay_ms"].median(), stalls["wait_ms"].median()
     if not late_ms * LEAST_RATIO < wait_ms:
         return ""
-    return f"\nthe way to and fro included: the ACKs were {duration(late_ms)} late"
+    return f"\nnetwork round trip included: the ACKs were {duration(late_ms)} late"
 
 
 def _median(values: NDArray[np.float64]) -> str:
@@ -100,7 +88,6 @@ def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.flo
     floor = np.zeros(len(edges) - 1)
     for cause, values in waits.items():
         counts = np.histogram(values, edges)[0]
-        colour, hatch = LOOKS[cause]
         some = counts > 0
         ax.bar(
             edges[:-1][some],
@@ -108,8 +95,8 @@ def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.flo
             np.diff(edges)[some],
             floor[some],
             align="edge",
-            color=colour,
-            hatch=hatch,
+            color=causes.of(cause).colour,
+            hatch=causes.of(cause).hatch,
             edgecolor="white",
             linewidth=0.5,
             label=f"{cause}: {len(values):,}, median {_median(values)}",
@@ -119,11 +106,11 @@ def _bars(ax: Axes, waits: dict[str, NDArray[np.float64]], edges: NDArray[np.flo
 
 
 def _regions(ax: Axes) -> None:
-    """The two timers everybody has heard of."""
+    """The two best-known delayed-ACK timers."""
     wide = style.size_pt(ax)[0] > LEAST_FOR_NAMES_PT
     for low, high, timer, systems in REGIONS:
         name = f"{timer} ({systems})" if wide else timer
-        ax.axvspan(low, high, color=style.OTHER, alpha=0.15, linewidth=0, zorder=0)
+        ax.axvspan(low, high, color=colours.OTHER, alpha=0.15, linewidth=0, zorder=0)
         ax.text(
             (low * high) ** 0.5,
             0.985,
@@ -132,7 +119,7 @@ def _regions(ax: Axes) -> None:
             ha="center",
             va="top",
             fontsize=style.TEXT_PT - 1,
-            color=style.FAINT,
+            color=colours.FAINT,
             zorder=3,
         )
 
@@ -154,14 +141,14 @@ def _axes(ax: Axes, edges: NDArray[np.float64], late: str) -> None:
 
 
 def _ticks(decades: float) -> list[float]:
-    """Round numbers, fewer the farther the axis reaches."""
+    """Round numbers, fewer on a longer axis."""
     steps = (1, 2, 4) if decades < 2.2 else (1, 4) if decades < 3 else (1,)
     return [step * 10.0**power for power in range(-3, 7) for step in steps]
 
 
 def _in_words(waits: dict[str, NDArray[np.float64]]) -> str:
     return "; ".join(
-        f"{WORDS[cause]}: {len(values):,}, median {_median(values)}, "
-        f"longest {duration(float(values.max()))}"
+        f"{causes.of(cause).words.format(by='program')}: {len(values):,}, "
+        f"median {_median(values)}, longest {duration(float(values.max()))}"
         for cause, values in waits.items()
     )

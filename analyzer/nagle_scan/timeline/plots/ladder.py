@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from matplotlib.patches import FancyArrowPatch, Polygon
+from matplotlib.patches import FancyArrowPatch
 
-from nagle_scan.report.layout import duration
+from nagle_scan import colours
 from nagle_scan.timeline import arrows as arrows_of
-from nagle_scan.timeline import pause as pauses
 from nagle_scan.timeline import style, words
+from nagle_scan.timeline import wait as waits
 from nagle_scan.timeline.arrows import Arrow, Omitted
 from nagle_scan.timeline.plan import GAP_PT, LINE, Plan, plan
-from nagle_scan.timeline.room import Point, Stroke, freest
-from nagle_scan.timeline.style import text_width_pt
+from nagle_scan.timeline.plots.bands import bands
 from nagle_scan.timeline.subject import of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from nagle_scan.results import Scan
-    from nagle_scan.timeline.pause import Pause
+    from nagle_scan.result import Result
     from nagle_scan.timeline.subject import Subject
+    from nagle_scan.timeline.wait import Wait
 
 WAIT_PT = 105.0
 LEAST_WAIT_PT = 40.0
 LEAST_TEXT_PT = 4.5
 DEFAULT_WIDTH_IN = 7.2
 MARGIN_PT = 6.0
-ROLE_COLOURS = {"1": "#595959", "2": style.ACK, "3": style.HELD}
+ROLE_COLOURS = {"1": colours.DARK, "2": colours.ACK, "3": colours.HELD}
 
 
 def ladder(
-    scan: Scan,
+    scan: Result,
     connection: int | None = None,
     stall: int = 0,
     ax: Axes | None = None,
@@ -41,19 +40,19 @@ def ladder(
     """Draws the `stall`-th clearest stall of a connection and its neighbours.
 
     Without a connection, that of the clearest stall of the scan; without a stall, the longest
-    other wait. Without `ax`, on a figure of its own, `width_in` wide and as high as it must be.
+    other wait. Without `ax`, on a figure of its own, `width_in` wide and as high as needed.
     Raises `KeyError` for an unknown connection, `IndexError` for an unknown stall.
     """
     subject = of(scan, connection)
-    pause = pauses.stall(subject, stall) or pauses.longest_wait(subject)
-    arrows, omitted = arrows_of.shown(subject, pause)
+    wait = waits.stall(subject, stall) or waits.longest_wait(subject)
+    arrows, omitted = arrows_of.shown(subject, wait)
     if ax is None:
         width_pt = width_in * style.POINTS_PER_INCH - 2 * MARGIN_PT
-        drawn = plan(subject, pause, arrows, omitted, width_pt, style.TEXT_PT, WAIT_PT)
+        drawn = plan(subject, wait, arrows, omitted, width_pt, style.TEXT_PT, WAIT_PT)
         ax = _own_axes(drawn)
     else:
-        drawn = _fitted(subject, pause, arrows, omitted, *style.size_pt(ax))
-    _draw(ax, drawn, subject, pause, arrows, omitted)
+        drawn = _fitted(subject, wait, arrows, omitted, *style.size_pt(ax))
+    _draw(ax, drawn, subject, wait, arrows, omitted)
     return ax
 
 
@@ -71,22 +70,22 @@ def _own_axes(drawn: Plan) -> Axes:
 
 def _fitted(
     subject: Subject,
-    pause: Pause | None,
+    wait: Wait | None,
     arrows: list[Arrow],
     omitted: list[Omitted],
     width_pt: float,
     height_pt: float,
 ) -> Plan:
-    """For axes of a given size: a wait as high as there is room, then smaller text."""
+    """Fits a ladder into given axes: first a lower wait, then smaller text."""
     size_pt = style.TEXT_PT
     while True:
-        least = plan(subject, pause, arrows, omitted, width_pt, size_pt, LEAST_WAIT_PT)
+        least = plan(subject, wait, arrows, omitted, width_pt, size_pt, LEAST_WAIT_PT)
         if least.height_pt <= height_pt or size_pt <= LEAST_TEXT_PT:
             break
         size_pt -= 0.5
     wait_pt = LEAST_WAIT_PT
     while wait_pt < 2 * WAIT_PT:
-        higher = plan(subject, pause, arrows, omitted, width_pt, size_pt, wait_pt * 1.15)
+        higher = plan(subject, wait, arrows, omitted, width_pt, size_pt, wait_pt * 1.15)
         if higher.height_pt > height_pt:
             break
         least, wait_pt = higher, wait_pt * 1.15
@@ -97,18 +96,18 @@ def _draw(
     ax: Axes,
     drawn: Plan,
     subject: Subject,
-    pause: Pause | None,
+    wait: Wait | None,
     arrows: list[Arrow],
     omitted: list[Omitted],
 ) -> None:
     ax.set_xlim(0, drawn.width_pt)
     ax.set_ylim(max(drawn.height_pt, style.size_pt(ax)[1]), 0)
     ax.set_axis_off()
-    ax.set_label("\n".join(words.finding(subject, pause)))
+    ax.set_label("\n".join(words.headline(subject, wait)))
     _texts(ax, drawn)
     if not arrows:
         return
-    _bands(ax, drawn, subject, pause, arrows)
+    bands(ax, drawn, subject, wait, arrows)
     _hosts(ax, drawn, subject)
     others = subject.stalls
     acks, held = set(others["frame_ack"]), set(others["frame_held"])
@@ -116,7 +115,7 @@ def _draw(
         _arrow(ax, drawn, arrow, arrow.frame in acks, arrow.frame in held)
     for one in omitted:
         text = f"⋮ {one.count:,} more segments"
-        _beside(ax, drawn, one.sender, drawn.y(one.at_ms), text, False, style.FAINT)
+        _label_text(ax, drawn, one.sender, drawn.y(one.at_ms), text, False, colours.FAINT)
 
 
 def _texts(ax: Axes, drawn: Plan) -> None:
@@ -125,128 +124,42 @@ def _texts(ax: Axes, drawn: Plan) -> None:
     y = 0.0
     for text in drawn.headline:
         y += (size + 2) * LINE
-        _text(ax, 0, y, text, size + 2, weight="bold")
+        style.text(ax, 0, y, text, size + 2, weight="bold")
     for text in drawn.sentence:
         y += size * LINE
-        _text(ax, 0, y, text, size)
+        style.text(ax, 0, y, text, size)
     for x, top, align, lines in drawn.heads.values():
         for number, text in enumerate(lines, 1):
             weight = "bold" if number == 1 else "normal"
-            _text(ax, x, top + number * size * LINE, text, size, ha=align, weight=weight)
+            style.text(ax, x, top + number * size * LINE, text, size, ha=align, weight=weight)
     for number, text in enumerate(drawn.foot, 1):
         y = drawn.bottom_pt + (number + 0.4) * size * LINE
-        _text(ax, 0, y, text, size - 1, color=style.FAINT)
-
-
-def _text(
-    ax: Axes,
-    x: float,
-    y: float,
-    text: str,
-    size: float,
-    ha: str = "left",
-    va: str = "baseline",
-    color: str = style.INK,
-    weight: str = "normal",
-) -> None:
-    look: dict[str, Any] = {"fontsize": size, "color": color, "fontweight": weight}
-    # A `$` in a name begins no formula.
-    ax.text(x, y, text, ha=ha, va=va, zorder=4, parse_math=False, **look)
+        style.text(ax, 0, y, text, size - 1, color=colours.FAINT)
 
 
 def _hosts(ax: Axes, drawn: Plan, subject: Subject) -> None:
     """Two lines, broken where idle time was cut, and the capture point between them."""
     top, bottom = drawn.top_pt - drawn.size_pt * 0.6, drawn.bottom_pt
     for x in (drawn.client_pt, drawn.server_pt):
-        ax.plot([x, x], [top, bottom], color=style.INK, linewidth=1.4, zorder=2)
+        ax.plot([x, x], [top, bottom], color=colours.INK, linewidth=1.4, zorder=2)
         for before, after in drawn.scale.cuts:
             y = (drawn.y(before) + drawn.y(after)) / 2
             for step in (-2, 2):
                 ends = [y + step + 2, y + step - 2]
-                ax.plot([x - 5, x + 5], ends, color=style.INK, linewidth=1, zorder=3)
+                ax.plot([x - 5, x + 5], ends, color=colours.INK, linewidth=1, zorder=3)
     row = subject.row
     if row.capture_point == "between" and row.client_rtt_ms and row.server_rtt_ms:
         share = row.client_rtt_ms / (row.client_rtt_ms + row.server_rtt_ms)
         x = drawn.client_pt + share * (drawn.server_pt - drawn.client_pt)
-        ax.plot([x, x], [top, bottom], color=style.FAINT, linewidth=0.8, linestyle=":", zorder=1)
+        ax.plot([x, x], [top, bottom], color=colours.FAINT, linewidth=0.8, linestyle=":", zorder=1)
         y = bottom + drawn.size_pt * 0.8
-        _text(ax, x, y, "captured here", drawn.size_pt - 2, ha="center", color=style.FAINT)
-
-
-def _bands(
-    ax: Axes, drawn: Plan, subject: Subject, pause: Pause | None, arrows: list[Arrow]
-) -> None:
-    """The wait, and the other stalls that fall into the picture."""
-    by_frame = {arrow.frame: arrow for arrow in arrows}
-    if pause is not None:
-        ends = [by_frame.get(frame) for frame in (pause.frame_from, pause.frame_to)]
-        ack = by_frame.get(pause.frame_ack or -1)
-        if ends[0] is not None and ends[1] is not None:
-            three = (ends[0], ack or ends[1], ends[1])
-            _band(ax, drawn, arrows, three, pause.wait_ms, pause)
-    seen = subject.stalls[subject.stalls["frame_held"].isin(by_frame)]
-    columns = ("frame_unacked", "frame_ack", "frame_held", "wait_ms")
-    for unacked, release, held, wait_ms in zip(*(seen[name] for name in columns), strict=True):
-        if pause is not None and held == pause.frame_to:
-            continue
-        first, middle, last = (by_frame.get(int(frame)) for frame in (unacked, release, held))
-        if first and middle and last:
-            _band(ax, drawn, arrows, (first, middle, last), float(wait_ms), None)
-
-
-def _band(
-    ax: Axes,
-    drawn: Plan,
-    arrows: list[Arrow],
-    ends: tuple[Arrow, Arrow, Arrow],
-    wait_ms: float,
-    pause: Pause | None,
-) -> None:
-    """From one arrow to another: at each host from the one's instant to the other's."""
-    first, ack, last = ends
-    by = first.sender
-    other = arrows_of.peer(by)
-    corners = [
-        (drawn.x(by), drawn.y(first.at(by))),
-        (drawn.x(other), drawn.y(first.at(other))),
-        (drawn.x(other), drawn.y(ack.at(other))),
-        (drawn.x(by), drawn.y(last.at(by))),
-    ]
-    held = pause is None or pause.frame_ack is not None
-    colour = style.HELD if held else style.OTHER
-    ax.add_patch(Polygon(corners, closed=True, color=colour, alpha=0.16, linewidth=0, zorder=0))
-    lines = [drawn.stroke(arrow) for arrow in arrows]
-    _wait_text(ax, drawn, lines, corners, wait_ms, pause)
-
-
-def _wait_text(
-    ax: Axes,
-    drawn: Plan,
-    lines: list[Stroke],
-    corners: list[Point],
-    wait_ms: float,
-    pause: Pause | None,
-) -> None:
-    """How long, where in the band no arrow crosses it."""
-    size = drawn.size_pt
-    big = size + 4 if pause is not None else size
-    how_long = duration(wait_ms)
-    room_pt = (drawn.server_pt - drawn.client_pt) * 0.76
-    below = words.wrapped(pause.words, room_pt, size) if pause is not None else []
-    widths = [text_width_pt(how_long, big, bold=True), *(text_width_pt(one, size) for one in below)]
-    height = (big + len(below) * size) * LINE
-    x, y = freest(corners, lines, max(widths), height)
-    top = y - height / 2 + big * LINE / 2
-    _text(ax, x, top, how_long, big, "center", "center", weight="bold")
-    for number, line in enumerate(below):
-        place = top + (big + size) / 2 * LINE + number * size * LINE
-        _text(ax, x, place, line, size, "center", "center")
+        style.text(ax, x, y, "captured here", drawn.size_pt - 2, ha="center", color=colours.FAINT)
 
 
 def _arrow(ax: Axes, drawn: Plan, arrow: Arrow, is_release: bool, is_held: bool) -> None:
     """The segment from host to host, and its text at the tail."""
     (tail, y), head = drawn.stroke(arrow)
-    colour = style.HELD if is_held else style.ACK if is_release else style.INK
+    colour = colours.HELD if is_held else colours.ACK if is_release else colours.INK
     strong = is_held or is_release or bool(arrow.role)
     ax.add_patch(
         FancyArrowPatch(
@@ -266,7 +179,7 @@ def _arrow(ax: Axes, drawn: Plan, arrow: Arrow, is_release: bool, is_held: bool)
         _number(ax, tail, y, arrow.role, drawn.size_pt)
     for number, line in enumerate(drawn.labels[arrow.frame]):
         place = y + number * drawn.size_pt * LINE
-        _beside(ax, drawn, arrow.sender, place, line.text, line.strong, style.INK)
+        _label_text(ax, drawn, arrow.sender, place, line.text, line.strong, colours.INK)
 
 
 def _number(ax: Axes, x: float, y: float, role: str, size: float) -> None:
@@ -284,7 +197,7 @@ def _number(ax: Axes, x: float, y: float, role: str, size: float) -> None:
     )
 
 
-def _beside(
+def _label_text(
     ax: Axes, drawn: Plan, side: str, y: float, text: str, strong: bool, colour: str
 ) -> None:
     """A line of text on the outer side of a host."""
@@ -292,4 +205,4 @@ def _beside(
     x = drawn.x(side) + (-GAP_PT if left else GAP_PT)
     weight = "bold" if strong else "normal"
     align = "right" if left else "left"
-    _text(ax, x, y, text, drawn.size_pt, align, "center", colour, weight)
+    style.text(ax, x, y, text, drawn.size_pt, align, "center", colour, weight)

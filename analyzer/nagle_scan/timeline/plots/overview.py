@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.patches import PathPatch
 
-from nagle_scan.report.layout import duration
+from nagle_scan import colours
 from nagle_scan.timeline import columns, style
 from nagle_scan.timeline.subject import Subject, of
+from nagle_scan.wording import duration
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.path import Path
 
-    from nagle_scan.results import Scan
+    from nagle_scan.result import Result
 
 COLUMNS = 360
 FEW = 120
-"""So many stalls are drawn one by one; of more, the share of time they take in each column."""
+"""Up to so many stalls are drawn one by one; more, as their share of each column."""
 
 
-def overview(scan: Scan, connection: int, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
+def overview(scan: Result, connection: int, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
     """Draws a connection from its first segment to its last: stalls, other waits, bytes."""
     subject = of(scan, connection)
     ax = style.axes(ax, width_in, 2.3)
@@ -31,8 +32,8 @@ def overview(scan: Scan, connection: int, ax: Axes | None = None, width_in: floa
     span = subject.span_ms * per_ms
     style.plain(ax, f"The whole connection (tcp.stream {subject.row.id})")
     edges = np.linspace(0, span, COLUMNS + 1)
-    _lane(ax, _intervals(subject, subject.stalls, per_ms), edges, 3.0, style.HELD)
-    _lane(ax, _intervals(subject, subject.waits, per_ms), edges, 2.0, style.OTHER)
+    _lane(ax, _intervals(subject, subject.stalls, per_ms), edges, 3.0, colours.HELD)
+    _lane(ax, _intervals(subject, subject.waits, per_ms), edges, 2.0, colours.OTHER)
     names = [
         f"stalls ({len(subject.stalls):,})",
         f"other waits ({len(subject.waits):,})",
@@ -66,7 +67,7 @@ def _lane(
 ) -> None:
     """One lane of waits: each as a box, or their share of the time where they are many."""
     begins, ends = intervals
-    ax.axhline(floor, color=style.FAINT, linewidth=0.5, zorder=1)
+    ax.axhline(floor, color=colours.FAINT, linewidth=0.5, zorder=1)
     if len(begins) > FEW:
         share = columns.covered(begins, ends, edges)
         _fill(ax, columns.skyline(0.85 * share, edges, floor), colour)
@@ -84,15 +85,15 @@ def _fill(ax: Axes, shape: Path, colour: str) -> None:
 def _bytes(ax: Axes, subject: Subject, side: str, edges: np.ndarray, per_ms: float) -> str:
     """Bytes of one side per column, and the lane's name."""
     floor = 1.0 if side == "client" else 0.0
-    ax.axhline(floor, color=style.FAINT, linewidth=0.5, zorder=1)
+    ax.axhline(floor, color=colours.FAINT, linewidth=0.5, zorder=1)
     if subject.segments is None:
         return f"{side}: not read"
     sent = subject.segments[subject.segments["sender"] == side]
     at = subject.since_begin_ms(sent["time_ns"]) * per_ms
     sums = np.histogram(at, edges, weights=sent["len"].to_numpy(dtype=float))[0]
-    # The root keeps a request of 100 bytes visible beside a reply of a megabyte.
+    # The square root keeps a request of 100 bytes visible next to a reply of a megabyte.
     height = np.sqrt(sums / max(sums.max(), 1.0))
-    colour = style.CLIENT if side == "client" else style.SERVER
+    colour = colours.CLIENT if side == "client" else colours.SERVER
     _fill(ax, columns.skyline(0.8 * height, edges, floor), colour)
     return f"{side}: {sent['len'].sum():,} B"
 
@@ -103,7 +104,7 @@ def _mark_clearest(ax: Axes, subject: Subject, per_ms: float) -> None:
         return
     middle_ns = (clearest.from_ns + clearest.to_ns) / 2
     at = (middle_ns - subject.row.first_ns) / 1e6 * per_ms
-    ax.plot([at], [4.1], marker="v", color=style.INK, markersize=5, zorder=3)
+    ax.plot([at], [4.1], marker="v", color=colours.INK, markersize=5, zorder=3)
     left = at < ax.get_xlim()[1] / 2
     ax.annotate(
         "the clearest",
@@ -113,7 +114,7 @@ def _mark_clearest(ax: Axes, subject: Subject, per_ms: float) -> None:
         ha="left" if left else "right",
         va="center",
         fontsize=style.TEXT_PT - 1,
-        color=style.INK,
+        color=colours.INK,
     )
 
 

@@ -8,30 +8,31 @@ import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.ticker import MaxNLocator
 
-from nagle_scan.report.layout import duration
+from nagle_scan import colours
 from nagle_scan.timeline import columns, style
 from nagle_scan.timeline.stream import Stream, stream
 from nagle_scan.timeline.subject import Subject, of
+from nagle_scan.wording import duration
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from nagle_scan.results import Scan
+    from nagle_scan.result import Result
 
     Numbers = NDArray[np.float64]
 
 COLUMNS = 360
 FEW = 500
-"""So many segments are drawn one by one; of more, their range in each column."""
+"""Up to so many segments are drawn one by one; more, as their range in each column."""
 WAITS_SHOWN = 12
-"""Where the stalls are too many to be told apart: an excerpt so many times the clearest long."""
+"""If the stalls are too many to tell apart: an excerpt, so many times the clearest stall long."""
 LEAST_HEIGHT = 0.025
-"""Of the picture: a held segment of 6 bytes is seen beside one of a megabyte."""
+"""As a share of the picture, so that a held segment of 6 bytes can be seen."""
 
 
-def sequence(scan: Scan, connection: int, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
+def sequence(scan: Result, connection: int, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
     """Draws the stream of the side that holds (else that sends more) against time, as tcptrace.
 
     Each segment is an upright stroke from its first byte to its last; the dashed line below is
@@ -76,7 +77,7 @@ def _side(subject: Subject, segments: pd.DataFrame) -> str:
 
 
 def _excerpt(subject: Subject) -> tuple[float, float]:
-    """All of the connection, or what surrounds its clearest stall."""
+    """The whole connection, or the surroundings of its clearest stall."""
     clearest, span = subject.clearest, subject.span_ms
     if clearest is None or subject.stalls["wait_ms"].median() * 4 * WAITS_SHOWN >= span:
         return 0.0, span
@@ -94,10 +95,10 @@ def _range(shown: Stream) -> tuple[float, float]:
 
 
 def _sent(ax: Axes, shown: Stream, edges: Numbers, per_ms: float, least: float) -> None:
-    """The segments, the held ones thick and never too short to be seen."""
+    """The segments; held ones are thick and always long enough to be seen."""
     for chosen, colour, width, name in (
-        (~shown.held, style.INK, 1.2, "sent"),
-        (shown.held, style.HELD, 3.0, "held, then sent"),
+        (~shown.held, colours.INK, 1.2, "sent"),
+        (shown.held, colours.HELD, 3.0, "held, then sent"),
     ):
         if not chosen.any():
             continue
@@ -106,12 +107,12 @@ def _sent(ax: Axes, shown: Stream, edges: Numbers, per_ms: float, least: float) 
             top = columns.envelope(x, high, edges)[2]
             x, low, _ = columns.envelope(x, low, edges)
             high = top
-        if colour == style.HELD:
+        if colour == colours.HELD:
             short = np.maximum(least - (high - low), 0.0)
             high = high + short
         strokes = columns.bars(x, low, high)
         ax.add_patch(PathPatch(strokes, fill=False, edgecolor=colour, linewidth=width, zorder=3))
-        # A patch would stand in the legend as a box.
+        # The legend would show a patch as a box.
         ax.plot([], [], color=colour, linewidth=width, label=name)
 
 
@@ -120,10 +121,10 @@ def _staircases(ax: Axes, shown: Stream, edges: Numbers, per_ms: float, top: flo
     if not len(shown.acked_ms):
         return
     looks: list[tuple[Numbers, str, str | tuple[int, tuple[float, ...]], str]] = [
-        (shown.acked, style.CLIENT, (0, (4, 1.5)), "acknowledged")
+        (shown.acked, colours.CLIENT, (0, (4, 1.5)), "acknowledged")
     ]
     if np.nanmin(np.append(shown.allowed, np.inf)) < top:
-        looks.append((shown.allowed, style.OTHER, ":", "window"))
+        looks.append((shown.allowed, colours.OTHER, ":", "window"))
     for places, colour, dashes, name in looks:
         x, y = shown.acked_ms * per_ms, places
         if len(x) > FEW:
@@ -142,7 +143,7 @@ def _waits(ax: Axes, shown: Stream, per_ms: float) -> None:
     name = f"waits, median {typical}" if len(shown.wait_lengths_ms) > 1 else f"wait, {typical}"
     shade = PathPatch(
         columns.boxes(begins * per_ms, ends * per_ms, 0.0, 1.0),
-        color=style.HELD,
+        color=colours.HELD,
         alpha=0.16,
         linewidth=0,
         transform=ax.get_xaxis_transform(),

@@ -1,25 +1,19 @@
-"""What all parts of the terminal report share: colours, wrapping, tables, numbers."""
+"""The terminal: colours, wrapped lines, aligned tables, and output that may have been closed."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TextIO
+
+from nagle_scan.errors import OutputError
 
 WIDTH = 100
 NUMBER = re.compile(r"-?|[\d.,]+( ms| s| B)?")
-
-
-def file_name(path: str) -> str:
-    """The name alone: folders tell more about a machine than a ticket needs."""
-    return os.path.basename(path)
-
-
-def file_names(paths: Iterable[str]) -> str:
-    """Their names alone, which cannot steer a terminal."""
-    return printable(", ".join(map(file_name, paths)))
 
 
 class Style(NamedTuple):
@@ -46,14 +40,6 @@ def style_of(stream: TextIO) -> Style:
     return COLOURS if wants_colours(stream) else PLAIN
 
 
-def printable(text: str) -> str:
-    """`text` with everything that could steer a terminal written as an escape."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
-    )
-
-
 def table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     """Aligned columns: numbers to the right, texts to the left."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -71,7 +57,7 @@ def is_number_column(rows: Sequence[tuple[str, ...]], column: int) -> bool:
 
 
 def headed(head: str, colour: str, text: str, style: Style) -> str:
-    """A wrapped sentence beside a word that says what it is."""
+    """A label and a wrapped sentence, indented behind it."""
     lines = wrapped(f"{head}  {text}", " " * (len(head) + 2))
     return f"{colour}{head}{style.end}" + lines[len(head) :]
 
@@ -83,31 +69,24 @@ def wrapped(text: str, indent: str) -> str:
     )
 
 
-def endpoint(addr: str, port: int) -> str:
-    """Address and port, IPv6 in brackets."""
-    return f"[{addr}]:{port}" if ":" in addr else f"{addr}:{port}"
+def say(report: str) -> None:
+    """Prints `report`. A closed pipe (head, less) is not an error, a full disk is."""
+    # None where the shell closed it (`>&-`).
+    if sys.stdout is None:
+        return
+    try:
+        encoding = sys.stdout.encoding
+        print(report.encode(encoding, "backslashreplace").decode(encoding), flush=True)
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            message = f"standard output: cannot write: {error.strerror}"
+            raise OutputError(message) from None
 
 
-def times(count: int) -> str:
-    """How often, in words."""
-    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
-
-
-def count(count: int, noun: str) -> str:
-    """A number and its noun."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
-def duration(milliseconds: float) -> str:
-    """Milliseconds with a unit that fits."""
-    if milliseconds >= 10_000:
-        return f"{milliseconds / 1000:,.0f} s"
-    if milliseconds >= 1000:
-        return f"{milliseconds / 1000:.1f} s"
-    # Rounded to nothing it would look unmeasured.
-    return f"{milliseconds:.3f} ms" if 0 < milliseconds < 0.05 else f"{milliseconds:.1f} ms"
-
-
-def maybe_duration(milliseconds: float | None) -> str:
-    """A duration, or a dash where unknown."""
-    return "-" if milliseconds is None else duration(milliseconds)
+def flush() -> None:
+    """Flushes both streams; a closed pipe is not an error."""
+    for stream in (sys.stdout, sys.stderr):
+        # None where the shell closed it.
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.flush()

@@ -1,4 +1,4 @@
-"""Work that the engine does without the interpreter lock, beside what Python does meanwhile."""
+"""Work in the background: the engine writes a result while Python prepares the report."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 
 
-class Beside:
-    """Does `work` in a thread of its own, at once."""
+class Task:
+    """Starts `work` in a thread of its own, at once."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._error: BaseException | None = None
@@ -17,11 +17,11 @@ class Beside:
     def _do(self, work: Callable[[], None]) -> None:
         try:
             work()
-        except BaseException as error:  # A panic of the engine is no `Exception`.
+        except BaseException as error:  # A panic in the engine is not an `Exception`.
             self._error = error
 
     def join(self) -> None:
-        """Waits for its end. Raises what it raised."""
+        """Waits until it is done, and raises what it raised."""
         self._thread.join()
         if self._error is not None:
             raise self._error

@@ -1,4 +1,4 @@
-"""Binary protocols by their headers: where a message ends, and which kind comes next."""
+"""Binary protocols, recognised by their headers: where a message ends, and what comes next."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 
-class Piece(NamedTuple):
-    """The two pieces of what one side sent: before the wait, and behind it."""
+class PayloadPair(NamedTuple):
+    """Payloads of the unacknowledged segment and of the one held behind it."""
 
     unacked: bytes
     held: bytes
@@ -30,33 +30,33 @@ class Framing(NamedTuple):
     unit: Callable[[bytes, bool], Unit | None]
     """From the bytes at a message's beginning, and whether the client sent them."""
     ports: frozenset[int] = frozenset()
-    """Only on these server ports, where the header alone proves too little."""
+    """Only on these server ports, as the header alone is too weak a proof."""
 
 
 class Walk(NamedTuple):
-    """Messages that follow each other: the first, the last, and what is missing of the last."""
+    """Consecutive messages: the first, the last, and how many bytes of the last are missing."""
 
     first: Unit
     last: Unit
     missing: int
 
 
-def recognise(pieces: Piece) -> str | None:
-    """What ends and begins where, with the frames as `{a}` and `{b}`."""
+def recognise(pair: PayloadPair) -> str | None:
+    """Where a message was split, with `{a}` and `{b}` for the frames."""
     for framing in FRAMINGS:
-        if framing.ports and pieces.server_port not in framing.ports:
+        if framing.ports and pair.server_port not in framing.ports:
             continue
-        if says := _says(framing, pieces):
+        if says := _says(framing, pair):
             return f"{framing.protocol} {says}"
     return None
 
 
-def _says(framing: Framing, pieces: Piece) -> str | None:
-    walked = _walk(framing, pieces.unacked, pieces.by_client)
-    if walked is None or walked.missing > len(pieces.held):
+def _says(framing: Framing, pair: PayloadPair) -> str | None:
+    walked = _walk(framing, pair.unacked, pair.by_client)
+    if walked is None or walked.missing > len(pair.held):
         return None
-    rest = pieces.held[walked.missing :]
-    following = _walk(framing, rest, pieces.by_client)
+    rest = pair.held[walked.missing :]
+    following = _walk(framing, rest, pair.by_client)
     if rest and (following is None or following.missing):
         return None
     last = walked.last
@@ -73,7 +73,7 @@ def _next(last: Unit, first: Unit) -> str:
 
 
 def _walk(framing: Framing, data: bytes, by_client: bool) -> Walk | None:
-    """`None` where `data` does not begin with messages, or breaks off within a header."""
+    """`None` if `data` does not start with messages, or ends within a header."""
     at, first, last = 0, None, None
     while at < len(data):
         # No header is longer than 14 bytes (WebSocket); a slice keeps this linear.
@@ -178,4 +178,4 @@ FRAMINGS = (
     Framing("DNS", _dns, frozenset({53})),
     Framing("WebSocket", _websocket),
 )
-"""Those that prove most first."""
+"""The strongest proof first."""

@@ -1,14 +1,14 @@
-"""Work beside other work: it is waited for, and its errors are not lost."""
+"""Work in the background: it is waited for, and its errors are not lost."""
 
 from __future__ import annotations
 
 import threading
 
 import pytest
-from nagle_scan.beside import Beside
+from nagle_scan.background import Task
 
 
-def test_it_goes_on_beside_and_is_waited_for() -> None:
+def test_it_runs_in_the_background_and_is_waited_for() -> None:
     begun, may_end, done = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
@@ -16,11 +16,11 @@ def test_it_goes_on_beside_and_is_waited_for() -> None:
         may_end.wait(10)
         done.set()
 
-    beside = Beside(work)
+    task = Task(work)
     assert begun.wait(10)
     assert not done.is_set()
     may_end.set()
-    beside.join()
+    task.join()
     assert done.is_set()
 
 
@@ -30,4 +30,4 @@ def test_its_error_comes_when_it_is_waited_for(error: type[BaseException]) -> No
         raise error
 
     with pytest.raises(error):
-        Beside(work).join()
+        Task(work).join()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nagle_scan import _core
+from nagle_scan import _core, causes
 
 WIDTH = 72
 TIME_LEN = 12
@@ -24,7 +24,7 @@ def _lines(stall: _core.WaitRow) -> Iterator[str]:
     ack_ms = (stall.ack_ns - stall.from_ns) / 1e6
     held_ms = (stall.to_ns - stall.from_ns) / 1e6
     late = "after one round trip"
-    if stall.cause == "nagle_delack":
+    if causes.of(stall.cause).ack_was_delayed:
         late = f"{stall.ack_delay_ms:.1f} ms late"
     yield _right(0.0, f"frame {stall.frame_from}: {stall.len_from} B, unacknowledged")
     yield _band("")

@@ -1,7 +1,6 @@
-"""Groups of stalls as the owner of a service counts them: by server, side that holds and cause.
+"""Groups of stalls by server, holding side and cause.
 
-The engine keeps each pair of hosts apart. A server with a thousand clients would be a thousand
-findings, and the worst pair would stand for all of them.
+The engine groups by pair of hosts: a server with a thousand clients would be a thousand groups.
 """
 
 from __future__ import annotations
@@ -12,35 +11,35 @@ from typing import NamedTuple
 from nagle_scan import _core
 
 
-class Finding(NamedTuple):
+class ServerGroup(NamedTuple):
     """What one side of one server's connections holds back, for one cause."""
 
-    group: _core.Group
-    """The costliest pair of hosts; its pieces and frames stand for the others."""
+    worst: _core.Group
+    """The pair of hosts that loses most; its lengths and frames serve as the example."""
     stalls: int
     stalled_ms: float
     clients: int
     """Hosts at the other end of the server."""
     nagle: str
     consistent_with: str
-    """The timer of the delayed ACKs; empty where it is not known, or not the same for all."""
+    """The timer of the delayed ACKs; empty if unknown, or not the same for all pairs."""
 
 
-def findings(groups: Sequence[_core.Group]) -> list[Finding]:
-    """`groups` by server, side and cause, the costliest first."""
+def by_server(groups: Sequence[_core.Group]) -> list[ServerGroup]:
+    """`groups` by server, side and cause; those that lose most come first."""
     alike: dict[tuple[str, str, str, int], list[_core.Group]] = {}
     for group in groups:
         server = group.sender_addr if group.sender == "server" else group.receiver_addr
         alike.setdefault((group.cause, group.sender, server, group.server_port), []).append(group)
-    found = [_together(members) for members in alike.values()]
-    return sorted(found, key=lambda finding: -finding.stalled_ms)
+    merged = [_merged(members) for members in alike.values()]
+    return sorted(merged, key=lambda group: -group.stalled_ms)
 
 
-def _together(members: Sequence[_core.Group]) -> Finding:
+def _merged(members: Sequence[_core.Group]) -> ServerGroup:
     timers = {group.consistent_with for group in members}
     options = {group.nagle for group in members}
-    return Finding(
-        group=members[0],
+    return ServerGroup(
+        worst=members[0],
         stalls=sum(group.stalls for group in members),
         stalled_ms=sum(group.stalled_ms for group in members),
         clients=len(members),

@@ -1,9 +1,4 @@
-"""What kind of message was held back, from the bytes of its pieces; never the bytes.
-
-Kept as data: one entry, one protocol. Binary protocols are `FRAMINGS` (a header that tells its
-length), text protocols `TEXTS` (what both pieces look like). Nothing is said of what is not
-recognised, nor where the capture holds only a part of the payload.
-"""
+"""Text protocols, recognised by the payloads before and after the wait."""
 
 from __future__ import annotations
 
@@ -11,13 +6,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nagle_scan import _core, framings
-from nagle_scan.framings import Piece
-from nagle_scan.results import Scan
+from nagle_scan.messages.framings import PayloadPair
 
 
 class Text(NamedTuple):
-    """Two pieces of a text protocol; `says` names their frames `{a}` and `{b}`."""
+    """A message of a text protocol, cut in two; `says` names the frames `{a}` and `{b}`."""
 
     unacked: re.Pattern[bytes]
     held: re.Pattern[bytes]
@@ -115,53 +108,14 @@ TEXTS = (
     _text(LINE, LINE, "POP3 line in frame {a}, the next in frame {b}", (110,)),
     _text(LINE, LINE, "IMAP line in frame {a}, the next in frame {b}", (143,)),
 )
-"""The first that matches both pieces counts."""
+"""The first that matches both payloads counts."""
 
 
-def describe(scan: Scan, stall: _core.WaitRow) -> list[str]:
-    """What ended with the unacknowledged segment of a stall and what the held one carried.
-
-    Empty where that is not known. Reads the captures again: use `describe_all` for several.
-    """
-    return describe_all(scan, [stall])[0]
-
-
-def describe_all(scan: Scan, stalls: Sequence[_core.WaitRow]) -> list[list[str]]:
-    """As `describe`, for several stalls in one pass over the captures."""
-    if not scan.can_be_read_again:
-        return [[] for _ in stalls]
-    numbers = sorted({number for stall in stalls for number in (stall.frame_from, stall.frame_to)})
-    frames = {row.frame: row for row in _core.read_frames(scan.paths, numbers, True, None)}
-    return [_described(stall, frames) for stall in stalls]
-
-
-def _described(stall: _core.WaitRow, frames: dict[int, _core.FrameRow]) -> list[str]:
-    unacked, held = (_payload(frames.get(key)) for key in (stall.frame_from, stall.frame_to))
-    if not unacked or not held:
-        return []
-    server = stall.sender if stall.by == "server" else stall.receiver
-    pieces = Piece(unacked, held, int(server.rpartition(":")[2]), stall.by == "client")
-    says = recognise(pieces)
-    return [] if says is None else [says.format(a=stall.frame_from, b=stall.frame_to)]
-
-
-def _payload(row: _core.FrameRow | None) -> bytes:
-    """The whole payload; nothing if a part of it was not captured."""
-    if row is None:
-        return b""
-    payload = row.data[row.payload_at : row.payload_at + row.payload_len]
-    return payload if len(payload) == row.payload_len else b""
-
-
-def recognise(pieces: Piece) -> str | None:
-    """What the pieces are, with `{a}` and `{b}` for their frames; `None` if that is not known."""
-    return framings.recognise(pieces) or _recognise_text(pieces)
-
-
-def _recognise_text(pieces: Piece) -> str | None:
+def recognise(pair: PayloadPair) -> str | None:
+    """Where a message was split, with `{a}` and `{b}` for the frames."""
     for text in TEXTS:
-        if text.ports and pieces.server_port not in text.ports:
+        if text.ports and pair.server_port not in text.ports:
             continue
-        if text.unacked.match(pieces.unacked) and text.held.match(pieces.held):
+        if text.unacked.match(pair.unacked) and text.held.match(pair.held):
             return text.says
     return None

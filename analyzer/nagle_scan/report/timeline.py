@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import io
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from nagle_scan import _core
-from nagle_scan.report import files
-from nagle_scan.report.layout import file_names
-from nagle_scan.report.verdict import in_one_line
+from nagle_scan import _core, colours, files
+from nagle_scan.errors import OutputError
+from nagle_scan.report import formats
+from nagle_scan.report.sentences import in_one_line
 from nagle_scan.timeline import style, words
 from nagle_scan.timeline.plots.histogram import histogram
 from nagle_scan.timeline.plots.ladder import ladder
 from nagle_scan.timeline.plots.overview import overview
 from nagle_scan.timeline.plots.sequence import sequence
 from nagle_scan.timeline.subject import worst
+from nagle_scan.wording import file_names
 
 if TYPE_CHECKING:
-    from nagle_scan.outputs import Options
-    from nagle_scan.results import Scan
+    from nagle_scan.report.formats import Options
+    from nagle_scan.result import Result
 
 SIZE_IN = (15.0, 9.2)
 DPI = 130
 
 
-def write(scan: Scan, path: str, options: Options) -> None:
+def write(result: Result, path: str, options: Options) -> None:
     """Draws the connection of the clearest stall, else of the longest wait."""
-    del options
-    figure = sheet(scan)
-    kind = PurePath(path).suffix.lower().lstrip(".")
+    del options  # It takes none.
+    suffix = formats.suffix(path)
+    if suffix not in formats.named("timeline").suffixes:
+        raise OutputError(f"{path}: a picture's name ends with .png, .svg or .pdf")
+    figure, kind = sheet(result), suffix.lstrip(".")
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     drawn = io.BytesIO()
     with style.settings():
@@ -39,37 +41,37 @@ def write(scan: Scan, path: str, options: Options) -> None:
     files.replace(path, drawn.getvalue())
 
 
-def sheet(scan: Scan) -> style.Picture:
+def sheet(result: Result) -> style.Picture:
     """The figure."""
     figure = style.Picture(figsize=SIZE_IN)
     FigureCanvasAgg(figure)
-    _headline(figure, scan)
-    number = worst(scan)
+    _headline(figure, result)
+    number = worst(result)
     if number is None:
         style.say(figure.add_subplot(), "The capture holds no TCP connection.")
         return figure
     left = figure.add_gridspec(1, 1, left=0.02, right=0.49, top=0.9, bottom=0.02)
-    ladder(scan, number, ax=figure.add_subplot(left[0]))
+    ladder(result, number, ax=figure.add_subplot(left[0]))
     right = figure.add_gridspec(
         3, 1, left=0.58, right=0.985, top=0.875, bottom=0.065, hspace=0.9, height_ratios=(5, 4, 3)
     )
-    sequence(scan, number, ax=figure.add_subplot(right[0]))
-    histogram(scan, number, ax=figure.add_subplot(right[1]))
-    overview(scan, number, ax=figure.add_subplot(right[2]))
+    sequence(result, number, ax=figure.add_subplot(right[0]))
+    histogram(result, number, ax=figure.add_subplot(right[1]))
+    overview(result, number, ax=figure.add_subplot(right[2]))
     return figure
 
 
-def _headline(figure: style.Picture, scan: Scan) -> None:
+def _headline(figure: style.Picture, result: Result) -> None:
     """The verdict and the capture's name."""
     width_pt = SIZE_IN[0] * style.POINTS_PER_INCH * 0.96
-    name = file_names(scan.names)
+    name = file_names(result.names)
     lines = (
-        (in_one_line(scan.core.summary()), 15.0, "bold", style.INK, 0.955),
+        (in_one_line(result.core.summary()), 15.0, "bold", colours.INK, 0.955),
         (
             words.shortened(f"{name} (nagle-scan {_core.VERSION})", width_pt, 9),
             9.0,
             "normal",
-            style.FAINT,
+            colours.FAINT,
             0.928,
         ),
     )

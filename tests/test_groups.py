@@ -1,4 +1,4 @@
-"""Pairs of hosts that are one finding for the owner of a service."""
+"""Pairs of hosts that are one group for the owner of a service."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, interleaved, stalled, write
-from nagle_scan.report.findings import findings
+from nagle_scan.report.groups import by_server
 
 SERVER = ("10.0.0.5", 8443)
 
@@ -27,9 +27,9 @@ def crowd(tmp_path: Path) -> Path:
     return write(tmp_path / "crowd.pcap", interleaved(*conversations(20)))
 
 
-def test_clients_of_one_server_are_one_finding(crowd: Path) -> None:
+def test_clients_of_one_server_are_one_group(crowd: Path) -> None:
     groups = nagle_scan.scan(crowd).core.groups()
-    (found,) = findings(groups)
+    (found,) = by_server(groups)
     assert len(groups) == found.clients == 20
     assert found.stalls == sum(group.stalls for group in groups) == 60
     assert found.stalled_ms == pytest.approx(sum(group.stalled_ms for group in groups))
@@ -48,15 +48,15 @@ def test_each_report_says_so(crowd: Path, run: Run, tmp_path: Path) -> None:
 def test_another_server_side_or_cause_is_another(tmp_path: Path) -> None:
     other = stalled(Conversation(("10.1.0.1", 41000), ("10.0.0.6", 8443)))
     made = interleaved(*conversations(2), other)
-    found = findings(nagle_scan.scan(write(tmp_path / "two.pcap", made)).core.groups())
-    assert [finding.clients for finding in found] == [2, 1]
+    found = by_server(nagle_scan.scan(write(tmp_path / "two.pcap", made)).core.groups())
+    assert [group.clients for group in found] == [2, 1]
     both = nagle_scan.scan(CAPTURES / "labelled/both-split-rtt100/client.pcap.gz").core.groups()
-    assert len(findings(both)) == len(both) == 4
+    assert len(by_server(both)) == len(both) == 4
 
 
 def test_timers_that_differ_have_no_name(tmp_path: Path) -> None:
     slow = stalled(Conversation(("10.1.0.9", 40000), SERVER), delay_ms=200.0)
-    (found,) = findings(
+    (found,) = by_server(
         nagle_scan.scan(
             write(tmp_path / "a.pcap", interleaved(*conversations(2), slow))
         ).core.groups()
@@ -64,12 +64,12 @@ def test_timers_that_differ_have_no_name(tmp_path: Path) -> None:
     assert found.consistent_with == ""
 
 
-def test_a_long_way_is_told_from_the_timer(run: Run) -> None:
+def test_a_long_round_trip_is_told_from_the_timer(run: Run) -> None:
     """'143 ms, consistent with 40 ms' would puzzle anyone."""
     far = run(CAPTURES / "labelled/both-split-rtt100/client.pcap.gz").stdout.decode()
-    told = "(~41.7 ms late, consistent with Linux, 40 ms; the rest is the way to and fro)"
+    told = "(~41.7 ms late, consistent with Linux, 40 ms; the rest is network round trip)"
     assert told in " ".join(far.split())
-    assert "to and fro" not in run(CAPTURES / "epoll-fd0.pcap").stdout.decode()
+    assert "network round trip" not in run(CAPTURES / "epoll-fd0.pcap").stdout.decode()
 
 
 def test_the_tail_of_a_large_write_is_not_called_several_pieces(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_clean_page_speaks_of_waits_and_stalls_only_where_there_are_any(tmp_pa
     for name in ("epoll-fixed.pcap", "labelled/rpc-threads-overloaded/loopback.pcap.gz"):
         nagle_scan.scan(CAPTURES / name).to_html(tmp_path / "page.html")
         pages.append((tmp_path / "page.html").read_text())
-    assert ["stands below" in page for page in pages] == [False, True]
+    assert ["are listed below" in page for page in pages] == [False, True]
     assert not any("had nothing been held back" in page for page in pages)
 
 

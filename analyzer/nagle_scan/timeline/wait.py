@@ -1,28 +1,17 @@
-"""The wait that a ladder shows: a stall, or where there is none the longest other wait."""
+"""The wait that a ladder shows: a stall, or if there is none, the longest other wait."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from nagle_scan import causes
 from nagle_scan.timeline.subject import NS_PER_MS, Subject
 
 if TYPE_CHECKING:
     from nagle_scan import _core
 
-WORDS = {
-    "nagle_delack": "held until a delayed ACK",
-    "nagle_rtt": "held for a round trip",
-    "retransmission": "lost, sent again",
-    "zero_window": "receiver had no room",
-    "congestion_window": "congestion window",
-    "delayed_ack": "ACK delayed, nothing held",
-    "sender_app": "program had nothing to send",
-    "unknown": "cause unknown",
-}
-"""By cause, as a picture says it."""
 
-
-class Pause(NamedTuple):
+class Wait(NamedTuple):
     """A wait between two frames, and the ACK that ended it if it is a stall."""
 
     cause: str
@@ -42,11 +31,10 @@ class Pause(NamedTuple):
     @property
     def words(self) -> str:
         """What happened, in a few words."""
-        said = WORDS.get(self.cause, self.cause)
-        return f"the {self.by} had nothing to send" if self.cause == "sender_app" else said
+        return causes.of(self.cause).words.format(by=self.by)
 
 
-def stall(subject: Subject, number: int) -> Pause | None:
+def stall(subject: Subject, number: int) -> Wait | None:
     """The `number`-th clearest stall; None where the connection has no stall at all."""
     if number < 0:
         raise IndexError(f"stall {number}: the clearest is 0")
@@ -58,8 +46,8 @@ def stall(subject: Subject, number: int) -> Pause | None:
     return _of_stall(rows[number])
 
 
-def _of_stall(row: _core.WaitRow) -> Pause:
-    return Pause(
+def _of_stall(row: _core.WaitRow) -> Wait:
+    return Wait(
         row.cause,
         row.by,
         row.frame_from,
@@ -76,8 +64,8 @@ def _of_stall(row: _core.WaitRow) -> Pause:
     )
 
 
-def longest_wait(subject: Subject) -> Pause | None:
-    """The longest wait that is no stall: where it is the scan's, the one that the reports name."""
+def longest_wait(subject: Subject) -> Wait | None:
+    """The longest wait that is not a stall; the scan's longest, if it is on this connection."""
     if subject.waits.empty:
         return None
     for longest in subject.scan.core.longest_waits(1):
@@ -92,4 +80,4 @@ def longest_wait(subject: Subject) -> Pause | None:
     first, last = int(row["frame_from"]), int(row["frame_to"])
     wait_ms = float(row["wait_ms"])
     cause, by = str(row["cause"]), str(row["by"])
-    return Pause(cause, by, first, None, last, from_ns, to_ns, to_ns, 0, 0, wait_ms, 0.0, 0.0)
+    return Wait(cause, by, first, None, last, from_ns, to_ns, to_ns, 0, 0, wait_ms, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Whole files or none: a reader never meets half a report."""
+"""Result files appear whole or not at all, so that nobody reads half a report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,17 @@ import contextlib
 import os
 from collections.abc import Iterator
 
-from nagle_scan import _core
+from nagle_scan.errors import NagleScanError, OutputError
+
+
+def utf8_name(path: str | os.PathLike[str], error: type[NagleScanError]) -> str:
+    """A path as the engine takes it, in UTF-8; Python passes other bytes as lone surrogates."""
+    name = os.fspath(path)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise error(f"{name!a}: the name is not UTF-8") from None
+    return name
 
 
 def replace(path: str, content: bytes) -> None:
@@ -17,33 +27,33 @@ def replace(path: str, content: bytes) -> None:
 
 @contextlib.contextmanager
 def whole(path: str) -> Iterator[str]:
-    """The name under which to write what becomes `path` when the `with` block ends well.
+    """A temporary name to write to; it becomes `path` when the `with` block succeeds.
 
-    A file of that name is not written into, since it may have other names (hard links), a
-    capture's among them. Raises `OutputError`, also for an `OSError` in the block.
+    An existing file is replaced, never written into: through a hard link it may be a capture.
+    Raises `OutputError`, also for an `OSError` in the block.
     """
     target = os.path.realpath(path)
     name = target
     try:
-        # Not for a pipe or a device: nothing to replace.
+        # A pipe or a device is written to directly.
         if not os.path.exists(target) or os.path.isfile(target):
-            name = _beside(target)
+            name = _temporary(target)
         yield name
         if name != target:
             os.replace(name, target)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise _core.OutputError(f"{path}: cannot write: {reason}") from None
-    except _core.OutputError as error:
-        # The engine knows only the name that it was given.
-        raise _core.OutputError(str(error).replace(name, path, 1)) from None
+        raise OutputError(f"{path}: cannot write: {reason}") from None
+    except OutputError as error:
+        # The engine only knows the temporary name.
+        raise OutputError(str(error).replace(name, path, 1)) from None
     finally:
         if name != target:
             with contextlib.suppress(OSError):
                 os.unlink(name)
 
 
-def _beside(target: str) -> str:
+def _temporary(target: str) -> str:
     """A new file in the same folder, with the permissions that `target` has or would get."""
     name = os.path.join(os.path.dirname(target), f".nagle-scan-{os.urandom(6).hex()}")
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)

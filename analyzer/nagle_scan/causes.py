@@ -1,0 +1,146 @@
+"""Everything Python knows about each cause, in one row; rows and order are those of the engine.
+
+How a cause is recognised is documented in its Rust file, and by `nagle-scan --explain`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from nagle_scan import colours
+
+if TYPE_CHECKING:
+    from nagle_scan import _core
+
+
+class Cause(NamedTuple):
+    """One cause of waits."""
+
+    name: str
+    """In the engine, JSON, CSV and documentation alike."""
+    happened: str
+    """What happened, in one line of Markdown."""
+    words: str
+    """The same for a picture; `{by}` is who kept the other waiting."""
+    meaning: Mapping[str, str]
+    """What all its waits mean for their owner, by the side that kept the other waiting."""
+    colour: str
+    hatch: str = ""
+    is_stall: bool = False
+    ack_was_delayed: bool = False
+    """The stall lasted until a delayed ACK came, so a faster ACK would have helped."""
+    meaning_of_one: Mapping[str, str] | None = None
+    """What a single wait means, where that is more specific."""
+    meaning_midway: str = ""
+    """What a wait means in the middle of what `{by}` sent."""
+
+
+def _both(text: str) -> dict[str, str]:
+    return {"client": text, "server": text}
+
+
+CAUSES = (
+    Cause(
+        name="retransmission",
+        happened="bytes were lost and sent again",
+        words="lost, sent again",
+        meaning=_both("packets were lost: look at interface errors, queues and policers"),
+        colour=colours.DARK,
+        hatch="xx",
+    ),
+    Cause(
+        name="zero_window",
+        happened="the receiver had no room",
+        words="receiver had no room",
+        meaning=_both("the receiving program did not read, or its receive buffer is small"),
+        colour=colours.CLIENT,
+        hatch="\\\\",
+    ),
+    Cause(
+        name="nagle_delack",
+        happened="a small segment was held until a **delayed** ACK came: the timer is lost on any "
+        "network",
+        words="held until a delayed ACK came",
+        meaning=_both("Nagle's algorithm held a small segment until a delayed ACK came"),
+        colour=colours.HELD,
+        is_stall=True,
+        ack_was_delayed=True,
+    ),
+    Cause(
+        name="nagle_rtt",
+        happened="it was held until a prompt ACK came: a round trip is lost on each message",
+        words="held for one round trip",
+        meaning=_both("Nagle's algorithm held a small segment for one round trip"),
+        colour=colours.HELD_ONE_ROUND_TRIP,
+        hatch="//",
+        is_stall=True,
+    ),
+    Cause(
+        name="congestion_window",
+        happened="the sender waited for ACKs before it could send more",
+        words="congestion window",
+        meaning=_both("slow start: keep connections open, or send less at once"),
+        colour=colours.CLIENT,
+        hatch="++",
+    ),
+    Cause(
+        name="delayed_ack",
+        happened="an ACK came late, and no held segment waited for it",
+        words="ACK delayed, nothing held",
+        meaning=_both("harmless unless the sender waits for it (one segment in flight)"),
+        colour=colours.ACK,
+        hatch="--",
+    ),
+    Cause(
+        name="sender_app",
+        happened="the program had nothing to send: think time, queueing, a pause",
+        words="the {by} had nothing to send",
+        meaning={
+            "client": "the client had nothing to send: idle between two requests, or paused",
+            "server": "the server worked on a request, was too busy to, or paused while it "
+            "answered: look into the program, not at the network",
+        },
+        colour=colours.PALE,
+        meaning_of_one={
+            "client": "the client was idle between two requests",
+            "server": "the server worked on the request, or was too busy to: look there, not at "
+            "the network",
+        },
+        meaning_midway="the {by} paused in the middle of what it sent",
+    ),
+    Cause(
+        name="unknown",
+        happened="the capture does not tell",
+        words="cause unknown",
+        meaning=_both("the capture does not tell: capture both directions, at the host that waits"),
+        colour=colours.OTHER,
+        hatch="||",
+    ),
+)
+"""In the order in which the engine asks."""
+
+_BY_NAME = {cause.name: cause for cause in CAUSES}
+
+
+def of(name: str) -> Cause:
+    """The cause of this name."""
+    return _BY_NAME[name]
+
+
+def stalls_first() -> list[Cause]:
+    """All causes, those that are stalls before the others."""
+    return sorted(CAUSES, key=lambda cause: not cause.is_stall)
+
+
+def meaning_of_all(row: _core.CauseRow) -> str:
+    """What all waits of one cause and side mean for their owner."""
+    return of(row.cause).meaning[row.by]
+
+
+def meaning_of(wait: _core.WaitRow) -> str:
+    """What one wait means for its owner."""
+    cause = of(wait.cause)
+    if cause.meaning_midway and wait.own_data_before:
+        return cause.meaning_midway.format(by=wait.by)
+    return (cause.meaning_of_one or cause.meaning)[wait.by]

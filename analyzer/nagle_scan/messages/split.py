@@ -1,0 +1,42 @@
+"""Where a message was split: what ended with one segment of a stall and what the other carried."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nagle_scan.messages import framings, payloads, texts
+from nagle_scan.messages.framings import PayloadPair
+
+if TYPE_CHECKING:
+    from nagle_scan import _core
+
+
+def describe(paths: Sequence[str], stall: _core.WaitRow) -> list[str]:
+    """What ended with the unacknowledged segment of a stall and what the held one carried.
+
+    Empty where that is not known. Reads the captures again: use `describe_all` for several.
+    """
+    return describe_all(paths, [stall])[0]
+
+
+def describe_all(paths: Sequence[str], stalls: Sequence[_core.WaitRow]) -> list[list[str]]:
+    """As `describe`, for several stalls in one pass over the captures."""
+    numbers = [number for stall in stalls for number in (stall.frame_from, stall.frame_to)]
+    found = payloads.read(paths, numbers, only_whole=True)
+    return [_described(stall, found) for stall in stalls]
+
+
+def recognise(pair: PayloadPair) -> str | None:
+    """Where a message was split, with `{a}` and `{b}` for the frames; `None` if unknown."""
+    return framings.recognise(pair) or texts.recognise(pair)
+
+
+def _described(stall: _core.WaitRow, found: Mapping[int, bytes]) -> list[str]:
+    unacked, held = (found.get(frame) for frame in (stall.frame_from, stall.frame_to))
+    if not unacked or not held:
+        return []
+    server = stall.sender if stall.by == "server" else stall.receiver
+    port = int(server.rpartition(":")[2])
+    says = recognise(PayloadPair(unacked, held, port, stall.by == "client"))
+    return [] if says is None else [says.format(a=stall.frame_from, b=stall.frame_to)]

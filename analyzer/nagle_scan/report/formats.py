@@ -1,0 +1,129 @@
+"""The formats of result files: one row each, for `-o`, for `Scan.to_...`, for help and README.
+
+A format's module has the same name, and a function `write(result, path, options)`.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from nagle_scan.result import Result
+
+
+class Options(NamedTuple):
+    """What the caller asked for. A format lists those that it uses in `takes`."""
+
+    baseline: Result | None = None
+    """The same service before a change."""
+    payload: bool = False
+    """Keep the payload of frames."""
+
+
+class Format(NamedTuple):
+    """One format of result files."""
+
+    name: str
+    """Its module in this folder, and the method `Scan.to_<name>`."""
+    suffixes: tuple[str, ...]
+    example: str
+    """How a file may be called."""
+    about: str
+    """What it holds, for help."""
+    takes: frozenset[str] = frozenset()
+    """The fields of `Options` that change what is written."""
+    by_engine: bool = False
+    """The engine writes it, without the interpreter lock."""
+    reads_again: bool = False
+    """It holds frames, so the captures are read a second time."""
+
+
+FORMATS = (
+    Format(
+        name="json",
+        suffixes=(".json",),
+        example="result.json",
+        about="everything, as data (schema nagle-scan/1)",
+        takes=frozenset({"baseline"}),
+        by_engine=True,
+    ),
+    Format(
+        name="csv",
+        suffixes=(".csv",),
+        example="stalls.csv",
+        about="the stalls, one row each",
+        by_engine=True,
+    ),
+    Format(
+        name="html",
+        suffixes=(".html",),
+        example="report.html",
+        about="a self-contained page",
+        takes=frozenset({"baseline"}),
+    ),
+    Format(
+        name="markdown",
+        suffixes=(".md",),
+        example="ticket.md",
+        about="a ticket in Markdown",
+        takes=frozenset({"baseline"}),
+    ),
+    Format(
+        name="evidence",
+        suffixes=(".pcapng",),
+        example="evidence.pcapng",
+        about="the frames of the clearest stalls, with comments for Wireshark",
+        takes=frozenset({"payload"}),
+        reads_again=True,
+    ),
+    Format(
+        name="timeline",
+        suffixes=(".png", ".svg", ".pdf"),
+        example="timeline.png",
+        about="a picture of the worst connection",
+    ),
+)
+"""In the order of help and README."""
+
+SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.suffixes)
+
+CANNOT_READ_AGAIN = (
+    "the frames are read a second time, which standard input and pipes do not allow: save the "
+    "capture to a file first"
+)
+
+
+def suffix(path: str) -> str:
+    """The suffix that tells the format, in lower case."""
+    return os.path.splitext(path)[1].lower()
+
+
+def of(path: str) -> Format:
+    """The format that the suffix tells. Raises `KeyError`."""
+    for format in FORMATS:
+        if suffix(path) in format.suffixes:
+            return format
+    raise KeyError(path)
+
+
+def named(name: str) -> Format:
+    """The format of this name. Raises `KeyError`."""
+    return {format.name: format for format in FORMATS}[name]
+
+
+def with_option(option: str) -> str:
+    """The suffixes of the formats that take an option, for its help."""
+    taking = (format for format in FORMATS if option in format.takes)
+    return ", ".join(suffix for format in taking for suffix in format.suffixes)
+
+
+def not_taken(format: Format, options: Options) -> list[str]:
+    """The options that are set and change nothing in this format."""
+    return [name for name, value in options._asdict().items() if value and name not in format.takes]
+
+
+def write(result: Result, path: str, format: Format, options: Options) -> None:
+    """Writes `result` to `path`. Raises `OutputError`."""
+    import_module(f"nagle_scan.report.{format.name}").write(result, path, options)

@@ -1,0 +1,59 @@
+"""Is `TCP_NODELAY` in effect? What the wire shows, whatever the source code says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nagle_scan import _core
+from nagle_scan.wording import endpoint
+
+
+class Answer(NamedTuple):
+    """Is `TCP_NODELAY` in effect on these sockets?"""
+
+    answer: str
+    sockets: str
+    connections: int
+    proof: str
+
+
+def answers(parties: Sequence[_core.NagleRow]) -> Iterator[Answer]:
+    """One per kind of socket and answer."""
+    for row in parties:
+        sockets = f"client {row.addr} to port {row.server_port}"
+        if row.side == "server":
+            sockets = f"server {endpoint(row.addr, row.server_port)}"
+        for answer, connections, proof in (
+            ("no", row.on, row.on_proof),
+            ("yes", row.off, row.off_proof),
+            ("cannot tell", row.unknown, None),
+        ):
+            if connections:
+                variant = _variant(row.variant) if answer == "no" else ""
+                yield Answer(answer, sockets, connections, _proof(answer, proof) + variant)
+
+
+def _variant(proof: tuple[str, int, int, int] | None) -> str:
+    """Which variant of Nagle's algorithm the sender runs, and where it shows."""
+    if proof is None:
+        return ""
+    variant, connection, full, small = proof
+    if variant == "minshall":
+        return (
+            f"; Nagle as in Linux (Minshall's variant): small frame {small} left while full-sized "
+            f"frame {full} was unacknowledged (tcp.stream {connection})"
+        )
+    return (
+        f"; Nagle as in Windows and BSD (RFC 896): small frame {small} waited for the ACK of "
+        f"full-sized frame {full} (tcp.stream {connection})"
+    )
+
+
+def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
+    if proof is None:
+        return "neither two small segments in flight nor one that was held"
+    connection, first, second = proof
+    if answer == "no":
+        return f"held data left with the ACK: frames {first}, {second} (tcp.stream {connection})"
+    return f"two small segments in flight: frames {first}, {second} (tcp.stream {connection})"

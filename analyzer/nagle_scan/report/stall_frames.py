@@ -1,0 +1,36 @@
+"""The three frames that make a stall, as tables show them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nagle_scan import _core, causes
+
+
+class StallFrame(NamedTuple):
+    """One of the three frames of a stall."""
+
+    frame: int
+    after_ms: float
+    sender: str
+    receiver: str
+    length: int
+    what: str
+
+
+def frames(stall: _core.WaitRow) -> tuple[StallFrame, StallFrame, StallFrame]:
+    """The unacknowledged segment, its ACK and the segment that was held."""
+    ack_ms = (stall.ack_ns - stall.from_ns) / 1e6
+    after_ms = (stall.to_ns - stall.from_ns) / 1e6
+    late = "pure ACK, not delayed"
+    if causes.of(stall.cause).ack_was_delayed:
+        late = f"pure ACK, {stall.ack_delay_ms:.1f} ms late"
+    there = (stall.sender, stall.receiver)
+    back = (stall.receiver, stall.sender)
+    unacked = "not yet acknowledged: the next small segment is held"
+    held = f"held, leaves {stall.release_ms:.3f} ms after the ACK"
+    return (
+        StallFrame(stall.frame_from, 0.0, *there, stall.len_from, unacked),
+        StallFrame(stall.frame_ack, ack_ms, *back, 0, late),
+        StallFrame(stall.frame_to, after_ms, *there, stall.len_to, held),
+    )

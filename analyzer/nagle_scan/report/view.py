@@ -1,0 +1,177 @@
+"""What every report shows of a scan, and how much of it: text, ticket and page only lay it out.
+
+Everything is computed on demand, so that no format pays for what it does not show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+from nagle_scan import _core, causes
+from nagle_scan.report import notices, sentences, wireshark
+from nagle_scan.report.fixes import Fix, fixes
+from nagle_scan.report.groups import ServerGroup, by_server
+from nagle_scan.report.nodelay import Answer, answers
+from nagle_scan.result import Result
+
+if TYPE_CHECKING:
+    from nagle_scan.report.comparison import ShownComparison
+
+PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
+MOST_WITH_FAST_BEGIN = 10
+"""How many connections must have begun with a fast exchange, at most."""
+
+
+class Limits(NamedTuple):
+    """How many of each a format has room for."""
+
+    groups: int
+    fixes: int
+    connections: int
+    servers: int
+    compared: int
+    waits: int
+    sockets: int = 0
+
+
+class View:
+    """What a report shows; the worst comes first everywhere."""
+
+    def __init__(self, result: Result, limits: Limits, baseline: Result | None = None) -> None:
+        self.result = result
+        self.limits = limits
+        self.baseline = baseline
+        self.core = result.core
+        self.summary = result.core.summary()
+        self.min_wait_ms = result.min_wait_ms
+
+    @cached_property
+    def groups(self) -> list[ServerGroup]:
+        """All groups of stalls; `limits.groups` of them are shown."""
+        return by_server(self.core.groups())
+
+    @property
+    def shown_groups(self) -> Sequence[ServerGroup]:
+        """Those with their own sentence."""
+        return self.groups[: self.limits.groups]
+
+    @property
+    def groups_more(self) -> int:
+        """Groups that are only counted."""
+        return len(self.groups) - len(self.shown_groups)
+
+    @property
+    def cost(self) -> str | None:
+        """What an exchange costs; `None` where exchanges mean nothing."""
+        return sentences.cost(self.summary)
+
+    @property
+    def no_stall(self) -> str:
+        """The verdict on a clean capture."""
+        return sentences.no_stall(self.summary, self.min_wait_ms)
+
+    @property
+    def cannot_tell(self) -> str:
+        """Why there is no verdict, beginning in lower case."""
+        return sentences.cannot_tell(self.summary)
+
+    @cached_property
+    def connections(self) -> list[_core.ConnectionRow]:
+        """Connections with stalls."""
+        return self.core.affected(self.limits.connections)
+
+    @property
+    def connections_more(self) -> int:
+        """Those with stalls that are not shown."""
+        return self.summary.affected_connections - len(self.connections)
+
+    @cached_property
+    def servers(self) -> list[_core.ServerRow]:
+        """Servers with exchanges."""
+        return self._servers[: self.limits.servers]
+
+    @property
+    def servers_more(self) -> bool:
+        """Are there servers that are not shown?"""
+        return len(self._servers) > self.limits.servers
+
+    @cached_property
+    def _servers(self) -> list[_core.ServerRow]:
+        return self.core.servers(self.limits.servers + 1)
+
+    @cached_property
+    def first_exchange(self) -> str | None:
+        """Why the first exchange was fast."""
+        rows = self.core.affected(MOST_WITH_FAST_BEGIN)
+        return sentences.first_exchange(rows, self.core.groups())
+
+    @cached_property
+    def clearest(self) -> _core.WaitRow | None:
+        """The clearest stall of all."""
+        return self.core.clearest()
+
+    @cached_property
+    def fixes(self) -> list[Fix]:
+        """What to change, for each side that holds something back."""
+        told = self.first_exchange is not None
+        return fixes(self.groups, self.limits.fixes, self.result.paths, told)
+
+    @cached_property
+    def nodelay(self) -> list[Answer]:
+        """Is TCP_NODELAY in effect? Nothing where the capture tells nothing."""
+        if self.summary.verdict == "inconclusive":
+            return []
+        return list(answers(self._sockets[: self.limits.sockets]))
+
+    @property
+    def nodelay_more(self) -> bool:
+        """Are there sockets that are not shown?"""
+        return len(self._sockets) > self.limits.sockets
+
+    @cached_property
+    def _sockets(self) -> list[_core.NagleRow]:
+        return self.core.nagle(self.limits.sockets + 1)
+
+    @cached_property
+    def causes(self) -> list[tuple[_core.CauseRow, str]]:
+        """Waits that are not stalls, by cause and side, and what they mean."""
+        rows = [row for row in self.core.causes() if not causes.of(row.cause).is_stall]
+        return [(row, causes.meaning_of_all(row)) for row in rows]
+
+    @cached_property
+    def waits(self) -> list[tuple[_core.WaitRow, str]]:
+        """The longest waits that are not stalls, and what they mean."""
+        rows = self.core.longest_waits(self.limits.waits)
+        return [(wait, self._meaning(wait)) for wait in rows]
+
+    def _meaning(self, wait: _core.WaitRow) -> str:
+        row = self.core.connection(wait.connection)
+        if row is not None and not row.conclusive:
+            return "only one direction was captured: a stall would look the same"
+        return causes.meaning_of(wait)
+
+    @cached_property
+    def notices(self) -> list[str]:
+        """What a reader must know of the capture; without full stops."""
+        return list(notices.of(self.summary))
+
+    @cached_property
+    def numbering(self) -> list[str]:
+        """Where stream and frame numbers differ from Wireshark's; without full stops."""
+        return list(wireshark.numbering(self.is_filtered, len(self.result.paths)))
+
+    @property
+    def is_filtered(self) -> bool:
+        """Was a capture filter used? Then Wireshark counts more streams."""
+        return self.result.filter is not None
+
+    @cached_property
+    def comparison(self) -> ShownComparison | None:
+        """What became of the stalls of the baseline."""
+        if self.baseline is None:
+            return None
+        from nagle_scan.report.comparison import shown
+
+        return shown(self.baseline, self.result, self.limits.compared)

@@ -1,0 +1,59 @@
+"""Numbers and names as every report writes them, in plain text."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+
+def file_name(path: str) -> str:
+    """The name alone: folders tell more about a machine than a ticket needs."""
+    return os.path.basename(path)
+
+
+def file_names(paths: Iterable[str]) -> str:
+    """Their names alone, printable."""
+    return printable(", ".join(map(file_name, paths)))
+
+
+def printable(text: str) -> str:
+    """`text` with control characters escaped, so that it cannot control a terminal."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )
+
+
+def endpoint(addr: str, port: int) -> str:
+    """Address and port, IPv6 in brackets."""
+    return f"[{addr}]:{port}" if ":" in addr else f"{addr}:{port}"
+
+
+def times(count: int) -> str:
+    """How often, in words."""
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
+def count(count: int, noun: str) -> str:
+    """A number and its noun."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def duration(milliseconds: float) -> str:
+    """Milliseconds with a unit that fits."""
+    if milliseconds >= 10_000:
+        return f"{milliseconds / 1000:,.0f} s"
+    if milliseconds >= 1000:
+        return f"{milliseconds / 1000:.1f} s"
+    # 0.0 ms would look unmeasured.
+    return f"{milliseconds:.3f} ms" if 0 < milliseconds < 0.05 else f"{milliseconds:.1f} ms"
+
+
+def maybe_duration(milliseconds: float | None) -> str:
+    """A duration, or a dash where unknown."""
+    return "-" if milliseconds is None else duration(milliseconds)
+
+
+def sentence_start(text: str) -> str:
+    """`text` with its first letter in upper case."""
+    return text[:1].upper() + text[1:]

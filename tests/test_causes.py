@@ -1,0 +1,62 @@
+"""One row for each cause: a cause that the engine adds and Python forgets fails here."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from conftest import ROOT
+from nagle_scan import _core, causes
+
+SIDES = {"client", "server"}
+
+
+def wait(cause: str, by: str, own_data_before: bool = False) -> _core.WaitRow:
+    fields = SimpleNamespace(cause=cause, by=by, own_data_before=own_data_before)
+    return cast(_core.WaitRow, fields)
+
+
+def test_python_knows_the_causes_of_the_engine_in_its_order() -> None:
+    assert tuple(cause.name for cause in causes.CAUSES) == _core.CAUSES
+
+
+@pytest.mark.parametrize("cause", causes.CAUSES, ids=lambda cause: cause.name)
+def test_every_row_is_complete(cause: causes.Cause) -> None:
+    assert cause.happened
+    assert cause.words.format(by="client")
+    assert re.fullmatch("#[0-9a-f]{6}", cause.colour)
+    assert set(cause.meaning) == SIDES
+    assert set(cause.meaning_of_one or SIDES) == SIDES
+    assert cause.is_stall or not cause.ack_was_delayed
+
+
+def test_no_two_causes_look_or_read_alike() -> None:
+    looks = {(cause.colour, cause.hatch) for cause in causes.CAUSES}
+    assert len(looks) == len({cause.words for cause in causes.CAUSES}) == len(causes.CAUSES)
+
+
+def test_stalls_are_the_causes_that_begin_with_nagle() -> None:
+    stalls = [cause.name for cause in causes.CAUSES if cause.is_stall]
+    assert stalls == [name for name in _core.CAUSES if name.startswith("nagle_")]
+    assert [cause.name for cause in causes.stalls_first()][: len(stalls)] == stalls
+
+
+def test_one_wait_is_told_more_exactly_than_all_of_its_kind() -> None:
+    said = {
+        causes.meaning_of(wait("sender_app", by, midway))
+        for by, midway in (("client", False), ("server", False), ("client", True))
+    }
+    assert len(said) == 3
+    assert "idle" in causes.meaning_of(wait("sender_app", "client"))
+    assert "the client paused" in causes.meaning_of(wait("sender_app", "client", True))
+    assert causes.meaning_of(wait("zero_window", "server")) == (
+        causes.meaning_of(wait("zero_window", "client", True))
+    )
+
+
+def test_the_readme_lists_every_cause() -> None:
+    readme = (ROOT / "README.md").read_text()
+    for cause in causes.CAUSES:
+        assert f"| `{cause.name}` | {cause.happened} |\n" in readme
