@@ -55,9 +55,10 @@ bench: $(VENV)/.built ## Measure against the goals and the peers, into docs/benc
 clean: ## Remove everything that was built
 	rm -rf $(VENV) analyzer/target analyzer/nagle_scan/*.so bench/build
 
-RUST := $(wildcard analyzer/Cargo.* analyzer/build.rs analyzer/src/*.rs analyzer/src/*/*.rs)
+# With the folders: a file that is moved keeps its time, its folder does not.
+ENGINE := $(wildcard analyzer/Cargo.* analyzer/build.rs) $(shell find analyzer/src -type d -o -name '*.rs')
 
-$(VENV)/.built: pyproject.toml $(RUST)
+$(VENV)/.built: pyproject.toml $(ENGINE)
 	@sh scripts/prerequisites.sh
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade pip
