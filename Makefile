@@ -19,7 +19,7 @@ scan: setup ## Run the main job: make scan [PCAP=my.pcap]
 
 test: $(VENV)/.developer check ## Check format, lint and types, then run all tests
 	cargo test --manifest-path analyzer/Cargo.toml --quiet
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: $(VENV)/.developer
 	cargo fmt --manifest-path analyzer/Cargo.toml --check
