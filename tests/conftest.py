@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -35,7 +36,7 @@ class Run(Protocol):
     ) -> subprocess.CompletedProcess[bytes]: ...
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run() -> Run:
     def run(
         *arguments: str | bytes | Path,
@@ -52,6 +53,23 @@ def run() -> Run:
         )
 
     return run
+
+
+Report = Callable[[str], Path]
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The page of a capture, given by its path below `captures`. It takes seconds: made once."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    @cache
+    def report(name: str) -> Path:
+        path = folder / f"{name.replace('/', '-')}.html"
+        nagle_scan.scan(CAPTURES / name).to_html(path)
+        return path
+
+    return report
 
 
 def unreadable(scan: nagle_scan.Scan) -> nagle_scan.Scan:
