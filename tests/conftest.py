@@ -33,6 +33,7 @@ class Run(Protocol):
         *arguments: str | bytes | Path,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
     ) -> subprocess.CompletedProcess[bytes]: ...
 
 
@@ -42,12 +43,14 @@ def run() -> Run:
         *arguments: str | bytes | Path,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             [COMMAND, *arguments],
             input=stdin,
             capture_output=True,
             env={**os.environ, **(env or {})},
+            cwd=cwd,
             timeout=60,
             check=False,
         )
