@@ -7,7 +7,7 @@ PCAP ?= captures/epoll-fd0.pcap
 PACKETS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check format accuracy readme page pictures notebooks bench clean
+.PHONY: help setup scan test check format accuracy snapshots readme page pictures notebooks bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ format: $(VENV)/.developer ## Format all code
 
 accuracy: setup ## Compare what is found with what is true, on every labelled capture
 	@$(BIN)/python captures/lab/accuracy.py
+
+snapshots: $(VENV)/.developer ## Keep what the reports say now, to see in the diff what changed: tests/snapshots
+	$(BIN)/python tests/snapshots.py
 
 readme: setup ## Put the real output into the README, and write docs
 	$(BIN)/python scripts/readme.py
