@@ -7,7 +7,7 @@ PCAP ?= captures/epoll-fd0.pcap
 PACKETS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check format accuracy snapshots readme page pictures notebooks bench clean
+.PHONY: help setup scan test check check-engine test-engine check-python format accuracy snapshots readme page pictures notebooks bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,13 +17,22 @@ setup: $(VENV)/.built ## Install everything into .venv, with an optimised build 
 scan: setup ## Run the main job: make scan [PCAP=my.pcap]
 	@$(BIN)/nagle-scan --exit-zero "$(PCAP)"
 
-test: $(VENV)/.developer check ## Check format, lint and types, then run all tests
-	cargo test --manifest-path analyzer/Cargo.toml --quiet
+# The engine's own checks need no Python: they run while it is installed and the engine is linked.
+test: ## Check format, lint and types, then run all tests
+	@sh scripts/prerequisites.sh developer
+	@$(MAKE) --no-print-directory --jobs=2 test-engine check-python
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-check: $(VENV)/.developer
+check: check-engine check-python
+
+check-engine:
 	cargo fmt --manifest-path analyzer/Cargo.toml --check
 	cargo clippy --manifest-path analyzer/Cargo.toml --all-targets --quiet -- -D warnings
+
+test-engine: check-engine
+	cargo test --manifest-path analyzer/Cargo.toml --quiet
+
+check-python: $(VENV)/.developer
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
