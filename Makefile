@@ -7,7 +7,7 @@ PCAP ?= captures/epoll-fd0.pcap
 PACKETS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check format accuracy thresholds readme page pictures notebooks bench clean
+.PHONY: help setup scan test check check-engine test-engine check-python format accuracy thresholds snapshots readme page pictures notebooks bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -17,13 +17,22 @@ setup: $(VENV)/.built ## Install everything into .venv, with an optimised build 
 scan: setup ## Run the main job: make scan [PCAP=my.pcap]
 	@$(BIN)/nagle-scan --exit-zero "$(PCAP)"
 
-test: $(VENV)/.developer check ## Check format, lint and types, then run all tests
-	cargo test --manifest-path analyzer/Cargo.toml --quiet
-	$(BIN)/python -m pytest
+# The engine's own checks need no Python: they run while it is installed and the engine is linked.
+test: ## Check format, lint and types, then run all tests
+	@sh scripts/prerequisites.sh developer
+	@$(MAKE) --no-print-directory --jobs=2 test-engine check-python
+	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
-check: $(VENV)/.developer
+check: check-engine check-python
+
+check-engine:
 	cargo fmt --manifest-path analyzer/Cargo.toml --check
 	cargo clippy --manifest-path analyzer/Cargo.toml --all-targets --quiet -- -D warnings
+
+test-engine: check-engine
+	cargo test --manifest-path analyzer/Cargo.toml --quiet
+
+check-python: $(VENV)/.developer
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -36,8 +45,11 @@ format: $(VENV)/.developer ## Format all code
 accuracy: setup ## Compare what is found with what is true, on every labelled capture
 	@$(BIN)/python captures/lab/accuracy.py
 
-thresholds: setup ## Double and halve each threshold, and tell what that decides (half an hour)
+thresholds: setup ## Double and halve each threshold, and tell what that decides (an hour)
 	@$(BIN)/python scripts/thresholds.py
+
+snapshots: $(VENV)/.developer ## Keep what the reports say now, to see in the diff what changed: tests/snapshots
+	$(BIN)/python tests/snapshots.py
 
 readme: setup ## Put the real output into the README, and write docs
 	$(BIN)/python scripts/readme.py
@@ -58,9 +70,10 @@ bench: $(VENV)/.built ## Measure against the goals and the peers, into docs/benc
 clean: ## Remove everything that was built
 	rm -rf $(VENV) analyzer/target analyzer/nagle_scan/*.so bench/build
 
-RUST := $(wildcard analyzer/Cargo.* analyzer/build.rs analyzer/src/*.rs analyzer/src/*/*.rs)
+# With the folders: a file that is moved keeps its time, its folder does not.
+ENGINE := $(wildcard analyzer/Cargo.* analyzer/build.rs) $(shell find analyzer/src -type d -o -name '*.rs')
 
-$(VENV)/.built: pyproject.toml $(RUST)
+$(VENV)/.built: pyproject.toml $(ENGINE)
 	@sh scripts/prerequisites.sh
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install --quiet --upgrade pip

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
-BUILD = BENCH / "build"
+BUILD = Path(os.environ.get("BENCH_BUILD", BENCH / "build"))
+"""Programs, captures and results; what runs at the same time needs a folder of its own."""
 PROGRAMS = {"generate": [], "measure": [], "pcap_loop": ["-lpcap"]}  # name: libraries
 
 
@@ -96,7 +97,7 @@ class Command:
 
 def build() -> None:
     """Compiles the C programs that are missing or older than their source."""
-    BUILD.mkdir(exist_ok=True)
+    BUILD.mkdir(parents=True, exist_ok=True)
     for name, libraries in PROGRAMS.items():
         source, program = BENCH / f"{name}.c", BUILD / name
         if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:

@@ -1,10 +1,9 @@
-"""Puts real output into the README: `make readme`; `--check` only compares.
+"""Puts real output into the README: `make readme`.
 
 What nagle-scan prints for a shipped capture, its causes and formats, and the table of its accuracy.
 """
 
 import subprocess
-import sys
 from pathlib import Path
 
 from nagle_scan import causes
@@ -33,28 +32,34 @@ def cause_rows() -> str:
     return "".join(rows)
 
 
-def updated(readme: str) -> str:
-    """The README with what the commands print now."""
-    report = printed(".venv/bin/nagle-scan", "captures/epoll-fd0.pcap")[:LINES_SHOWN]
+def with_report(readme: str, lines: list[str]) -> str:
+    """The README with the first of these lines as what a scan prints."""
     begin = "$ nagle-scan captures/epoll-fd0.pcap\n"
-    readme = between(readme, begin, "```\n", "".join(report) + "...\n")
+    return between(readme, begin, "```\n", "".join(lines[:LINES_SHOWN]) + "...\n")
+
+
+def with_lists(readme: str) -> str:
+    """The README with the causes and the formats that there are."""
     head = "| cause | what happened |\n|---|---|\n"
     readme = between(readme, head, "\nAn application cannot see", cause_rows())
     examples = " -o ".join(format.example for format in FORMATS)
-    readme = between(readme, "\nnagle-scan traffic.pcap -o ", "\n", examples)
-    accuracy = printed(".venv/bin/python", "captures/lab/accuracy.py", "--markdown")
-    table = "".join(line for line in accuracy if not line.startswith("A prediction"))
+    return between(readme, "\nnagle-scan traffic.pcap -o ", "\n", examples)
+
+
+def with_accuracy(readme: str, lines: list[str]) -> str:
+    """The README with what `accuracy.py --markdown` prints."""
+    table = "".join(line for line in lines if not line.startswith("A prediction"))
     return between(readme, "<!-- accuracy: make readme -->\n", "<!-- end -->", table)
 
 
-def main() -> int:
-    """Exit status 1 if `--check` finds the README stale."""
+def main() -> None:
+    """Writes what the commands print now."""
     readme = README.read_text()
-    if "--check" in sys.argv:
-        return int(readme != updated(readme))
-    README.write_text(updated(readme))
-    return 0
+    readme = with_lists(readme)
+    readme = with_report(readme, printed(".venv/bin/nagle-scan", "captures/epoll-fd0.pcap"))
+    accuracy = printed(".venv/bin/python", "captures/lab/accuracy.py", "--markdown")
+    README.write_text(with_accuracy(readme, accuracy))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,7 +1,7 @@
-"""What each threshold of the engine decides: doubles and halves it, and scans the labelled captures.
+"""What each threshold of the engine decides: doubles and halves it, and measures the accuracy.
 
 A threshold is a constant whose comment says which way it `Leans`. The engine is built from a copy,
-with little optimisation, once for each value: half an hour for all of them. Run from the top folder:
+with little optimisation, once for each value: an hour for all of them. Run from the top folder:
 
     python scripts/thresholds.py [NAME ...]
 """
@@ -21,7 +21,9 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[1]
 COMMENTED = re.compile(r"(?:^[ \t]*///[^\n]*\n)+(?:^[ \t]*(?:pub )?const [^\n]*\n)+", re.MULTILINE)
 CONSTANT = re.compile(r"const (\w+): (\w+) = ([\d_.]+);")
-ROW = re.compile(r"^(?:ok  |MISS)\s+(.*?)\s{2,}([\d.]+)(?: %)?\s+\(.*?\)(?: of (\d+))?", re.MULTILINE)
+ROW = re.compile(
+    r"^(?:ok  |MISS)\s+(.*?)\s{2,}([\d.]+)(?: %)?\s+\(.*?\)(?: of (\d+))?", re.MULTILINE
+)
 PROFILE = ["--profile", "thresholds"]
 
 
@@ -63,7 +65,9 @@ def measured(copy: Path) -> dict[str, str]:
         text=True,
         check=False,
     )
-    rows = {name: f"{value} of {of}" if of else value for name, value, of in ROW.findall(done.stdout)}
+    rows = {
+        name: f"{value} of {of}" if of else value for name, value, of in ROW.findall(done.stdout)
+    }
     if not rows:
         raise SystemExit(f"thresholds.py: no result: {done.stderr.strip()[-400:]}")
     return rows

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,26 +33,46 @@ class Run(Protocol):
         *arguments: str | bytes | Path,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
     ) -> subprocess.CompletedProcess[bytes]: ...
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run() -> Run:
     def run(
         *arguments: str | bytes | Path,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
     ) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
             [COMMAND, *arguments],
             input=stdin,
             capture_output=True,
             env={**os.environ, **(env or {})},
+            cwd=cwd,
             timeout=60,
             check=False,
         )
 
     return run
+
+
+Report = Callable[[str], Path]
+
+
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The page of a capture, given by its path below `captures`. It takes seconds: made once."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    @cache
+    def report(name: str) -> Path:
+        path = folder / f"{name.replace('/', '-')}.html"
+        nagle_scan.scan(CAPTURES / name).to_html(path)
+        return path
+
+    return report
 
 
 def unreadable(scan: nagle_scan.Scan) -> nagle_scan.Scan:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run
+from conftest import CAPTURES, Report, Run
 from conversation import Conversation, interleaved, stalled, write
 from nagle_scan.report.groups import by_server
 
@@ -72,7 +72,9 @@ def test_a_long_round_trip_is_told_from_the_timer(run: Run) -> None:
     assert "network round trip" not in run(CAPTURES / "epoll-fd0.pcap").stdout.decode()
 
 
-def test_the_tail_of_a_large_write_is_not_called_several_pieces(tmp_path: Path) -> None:
+def test_the_tail_of_a_large_write_is_not_called_several_pieces(
+    report: Report, tmp_path: Path
+) -> None:
     made = Conversation()
     made.open()
     for _ in range(3):
@@ -80,36 +82,38 @@ def test_the_tail_of_a_large_write_is_not_called_several_pieces(tmp_path: Path) 
     said = page_of(write(tmp_path / "tail.pcap", made.frames), tmp_path)
     assert "does not fill its last packet" in said
     assert "in several pieces" not in said
-    assert "in several pieces" in page_of(CAPTURES / "java-split.pcap", tmp_path)
+    assert "in several pieces" in shown(report("java-split.pcap"))
 
 
-def test_a_clean_page_speaks_of_waits_and_stalls_only_where_there_are_any(tmp_path: Path) -> None:
-    pages = []
-    for name in ("epoll-fixed.pcap", "labelled/rpc-threads-overloaded/loopback.pcap.gz"):
-        nagle_scan.scan(CAPTURES / name).to_html(tmp_path / "page.html")
-        pages.append((tmp_path / "page.html").read_text())
+def test_a_clean_page_speaks_of_waits_and_stalls_only_where_there_are_any(report: Report) -> None:
+    names = "epoll-fixed.pcap", "labelled/rpc-threads-overloaded/loopback.pcap.gz"
+    pages = [report(name).read_text() for name in names]
     assert ["are listed below" in page for page in pages] == [False, True]
     assert not any("had nothing been held back" in page for page in pages)
 
 
+def shown(page: Path) -> str:
+    return html.unescape(page.read_text())
+
+
 def page_of(path: Path, tmp_path: Path) -> str:
     nagle_scan.scan(path).to_html(tmp_path / "page.html")
-    return html.unescape((tmp_path / "page.html").read_text())
+    return shown(tmp_path / "page.html")
 
 
 def test_a_page_says_where_its_tables_end_and_how_they_are_sorted(
-    crowd: Path, tmp_path: Path
+    crowd: Path, report: Report, tmp_path: Path
 ) -> None:
     assert "More sockets than these" in page_of(crowd, tmp_path)
-    idle = page_of(CAPTURES / "labelled/gvisor-client-five-pieces-rtt01/server.pcap.gz", tmp_path)
+    idle = shown(report("labelled/gvisor-client-five-pieces-rtt01/server.pcap.gz"))
     assert "idle clients come last" in idle
-    busy = page_of(CAPTURES / "epoll-fd0.pcap", tmp_path)
+    busy = shown(report("epoll-fd0.pcap"))
     assert "More sockets than these" not in busy
     assert "come last" not in busy
 
 
-def test_a_page_tells_once_why_the_first_exchange_was_fast(tmp_path: Path) -> None:
-    told = page_of(CAPTURES / "labelled/both-split-ipv6/server.pcap.gz", tmp_path)
+def test_a_page_tells_once_why_the_first_exchange_was_fast(report: Report) -> None:
+    told = shown(report("labelled/both-split-ipv6/server.pcap.gz"))
     assert told.count("The first exchange was spared") == 1
     assert "The first exchange of a connection is fast" not in told
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import ROOT
@@ -14,7 +16,10 @@ from conftest import ROOT
     shutil.which("valgrind") is None,
     reason="NOT CHECKED: instructions per packet, as valgrind is absent (apt install valgrind)",
 )
-def test_a_packet_takes_the_instructions_it_took() -> None:
+def test_a_packet_takes_the_instructions_it_took(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "bench.instructions"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "BENCH_BUILD": str(tmp_path)}
+    done = subprocess.run(
+        words, cwd=ROOT, capture_output=True, text=True, check=False, env=environment
+    )
     assert done.returncode == 0, done.stdout + done.stderr

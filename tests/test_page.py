@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,32 +9,16 @@ from typing import TYPE_CHECKING
 import nagle_scan
 import pytest
 from browser import DESK_PX, PHONE_PX, Scheme, faults, opened
-from conftest import CAPTURES
+from conftest import CAPTURES, Report
 from conversation import Conversation, Frame, interleaved, over_ipv6, stalled, write
 from scapy.packet import Raw
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-NAMES = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
-STALLED = "epoll-fd0"
+NAMES = sorted(path.name for path in CAPTURES.glob("*.pcap"))
+STALLED = "epoll-fd0.pcap"
 INDEX = "#connections > .box table"
-
-Report = Callable[[str], Path]
-
-
-@pytest.fixture(scope="session")
-def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """The page of a shipped capture."""
-    folder = tmp_path_factory.mktemp("reports")
-
-    def report(name: str) -> Path:
-        path = folder / f"{name}.html"
-        if not path.exists():
-            nagle_scan.scan(CAPTURES / f"{name}.pcap").to_html(path)
-        return path
-
-    return report
 
 
 def page_of(frames: list[Frame], folder: Path, name: str = "frames.pcap") -> Path:

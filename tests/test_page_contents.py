@@ -9,12 +9,12 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, COMMAND, Run, generated
+from conftest import CAPTURES, COMMAND, Report, Run, generated
 from conversation import Conversation, Frame, interleaved, stalled, write
 from nagle_scan.report import pictures
 
 MAX_BYTES = 2_000_000
-NAMES = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
+NAMES = sorted(path.name for path in CAPTURES.glob("*.pcap"))
 
 
 class _Texts(HTMLParser):
@@ -34,14 +34,10 @@ def text_of(html: str) -> str:
     return " ".join(filter(None, parser.texts))
 
 
-def page(capture: Path, folder: Path) -> str:
-    path = folder / "report.html"
-    nagle_scan.scan(capture).to_html(path)
-    return path.read_text()
-
-
 def page_of(frames: list[Frame], folder: Path) -> str:
-    return page(write(folder / "frames.pcap", frames), folder)
+    path = folder / "report.html"
+    nagle_scan.scan(write(folder / "frames.pcap", frames)).to_html(path)
+    return path.read_text()
 
 
 def section(html: str, name: str) -> str:
@@ -51,10 +47,9 @@ def section(html: str, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_tells_what_the_scan_found(name: str, tmp_path: Path) -> None:
-    capture = CAPTURES / f"{name}.pcap"
-    scan = nagle_scan.scan(capture)
-    text = text_of(page(capture, tmp_path))
+def test_it_tells_what_the_scan_found(name: str, report: Report) -> None:
+    scan = nagle_scan.scan(CAPTURES / name)
+    text = text_of(report(name).read_text())
     for server in scan.core.servers(10):
         counts = f"{server.exchanges} {server.stalled_exchanges}"
         assert f"{server.addr}:{server.port} {counts} measured" in text
@@ -71,11 +66,11 @@ def test_it_tells_what_the_scan_found(name: str, tmp_path: Path) -> None:
         assert (f"{cause.cause} {cause.by} {cause.waits}" in text) != ("nagle" in cause.cause)
 
 
-def test_the_numbers_at_the_top_are_those_of_the_engine(tmp_path: Path) -> None:
+def test_the_numbers_at_the_top_are_those_of_the_engine(report: Report) -> None:
     scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
     affected = scan.exchanges[scan.exchanges["connection"].isin(scan.stalls["connection"])]
     share = affected["stalled_ms"].sum() / affected["latency_ms"].sum()
-    verdict = section(page(CAPTURES / "epoll-fd0.pcap", tmp_path), "verdict")
+    verdict = section(report("epoll-fd0.pcap").read_text(), "verdict")
     assert f"Stalls {len(scan.stalls)} on 4 of 5 connections; 100 certain" in verdict
     assert f"Time lost {scan.stalls['wait_ms'].sum() / 1000:.1f} s" in verdict
     assert f"Share of the latency {100 * share:.1f} %" in verdict
@@ -109,13 +104,13 @@ def test_it_says_at_which_hop_the_stall_is(tmp_path: Path) -> None:
     assert "10.0.0.8" not in hops
 
 
-@pytest.mark.parametrize("name", ["epoll-fd0", "epoll-fixed"])
-def test_hosts_that_only_call_or_are_only_called_are_no_hops(name: str, tmp_path: Path) -> None:
-    assert 'id="hops"' not in page(CAPTURES / f"{name}.pcap", tmp_path)
+@pytest.mark.parametrize("name", ["epoll-fd0.pcap", "epoll-fixed.pcap"])
+def test_hosts_that_only_call_or_are_only_called_are_no_hops(name: str, report: Report) -> None:
+    assert 'id="hops"' not in report(name).read_text()
 
 
-def test_a_clean_capture_gets_a_useful_page(tmp_path: Path) -> None:
-    html = page(CAPTURES / "jdk-httpserver-nodelay.pcap", tmp_path)
+def test_a_clean_capture_gets_a_useful_page(report: Report) -> None:
+    html = report("jdk-httpserver-nodelay.pcap").read_text()
     assert "setting TCP_NODELAY will not help" in section(html, "verdict")
     assert "sender_app" in section(html, "waits")
     assert "<svg" in html
@@ -148,10 +143,11 @@ def test_standard_input_gets_a_page_with_what_need_not_be_read_again(
     assert "standard input : " in text_of(path.read_text())
 
 
-def test_the_same_capture_gives_the_same_page_by_command_and_call(run: Run, tmp_path: Path) -> None:
-    capture = CAPTURES / "java-split.pcap"
-    run(capture, "-o", tmp_path / "command.html")
-    assert (tmp_path / "command.html").read_text() == page(capture, tmp_path)
+def test_the_same_capture_gives_the_same_page_by_command_and_call(
+    run: Run, report: Report, tmp_path: Path
+) -> None:
+    run(CAPTURES / "java-split.pcap", "-o", tmp_path / "command.html")
+    assert (tmp_path / "command.html").read_text() == report("java-split.pcap").read_text()
 
 
 def test_pictures_leave_room_for_the_rest() -> None:

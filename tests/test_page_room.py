@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import nagle_scan
 import pytest
 from browser import DESK_PX, opened
-from conftest import CAPTURES
+from conftest import Report
 from conversation import Conversation, ipv6, stalled, write
 
 if TYPE_CHECKING:
@@ -50,10 +50,8 @@ def test_long_addresses_leave_room_for_the_other_columns(tmp_path: Path, browser
 @pytest.mark.parametrize(
     "capture", ["epoll-fd0.pcap", "labelled/both-split-rtt26-loss/middle.pcap.gz"]
 )
-def test_paper_breaks_no_word(capture: str, tmp_path: Path, browser: Browser) -> None:
-    path = tmp_path / "report.html"
-    nagle_scan.scan(CAPTURES / capture).to_html(path)
-    with opened(browser, path, width=PAPER_PX) as page:
+def test_paper_breaks_no_word(capture: str, report: Report, browser: Browser) -> None:
+    with opened(browser, report(capture), width=PAPER_PX) as page:
         page.page.emulate_media(media="print")
         words = page.page.locator("th[scope=rowgroup]:not([colspan]), td > code, th > code").all()
         assert words

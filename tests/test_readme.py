@@ -1,29 +1,28 @@
 """The README is the first thing a user sees: what it shows must be what happens."""
 
+from __future__ import annotations
+
 import re
-import subprocess
-import sys
-from pathlib import Path
+import runpy
 
-import nagle_scan
+from conftest import ROOT, Run
 
-ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
+SCRIPT = runpy.run_path(str(ROOT / "scripts" / "readme.py"))
 
 
-def test_the_output_shown_is_the_real_one() -> None:
-    done = subprocess.run([sys.executable, "scripts/readme.py", "--check"], cwd=ROOT, check=False)
-    assert done.returncode == 0, "run `make readme`"
+def test_the_output_shown_is_the_real_one(run: Run) -> None:
+    printed = run("captures/epoll-fd0.pcap", cwd=ROOT).stdout.decode()
+    shown = SCRIPT["with_report"](README, printed.splitlines(keepends=True))
+    assert shown == README, "run `make readme`"
 
 
 def test_it_is_short() -> None:
     assert len(README.splitlines()) <= 150
 
 
-def test_every_cause_is_in_its_table() -> None:
-    scan = nagle_scan.scan(ROOT / "captures" / "java-split.pcap")
-    causes = set(scan.waits["cause"].cat.categories)
-    assert causes <= set(re.findall(r"^\| `(\w+)` \|", README, re.MULTILINE))
+def test_its_causes_and_formats_are_those_there_are() -> None:
+    assert SCRIPT["with_lists"](README) == README, "run `make readme`"
 
 
 def test_every_make_target_it_names_exists() -> None:

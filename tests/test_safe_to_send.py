@@ -7,6 +7,7 @@ import random
 import struct
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import nagle_scan
 import pytest
@@ -51,7 +52,7 @@ def every_output(run: Run, capture: Path, folder: Path, *options: str | Path) ->
 # Payload.
 
 
-def with_other_payload(source: Path, target: Path, seed: int = 7) -> list[bytes]:
+def with_other_payload(source: Path, target: Path, seed: int) -> list[bytes]:
     """A copy with random payload of the same lengths and right checksums; returns the payloads."""
     content = source.read_bytes()
     numbers = random.Random(seed)
@@ -74,39 +75,53 @@ def windows(data: bytes, size: int = 8) -> set[bytes]:
     return {data[at : at + size] for at in range(len(data) - size + 1)}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_output_holds_payload(name: str, run: Run, tmp_path: Path) -> None:
-    capture, other = tmp_path / "capture.pcap", tmp_path / "other" / "capture.pcap"
-    other.parent.mkdir()
-    capture.write_bytes((CAPTURES / f"{name}.pcap").read_bytes())
-    payloads = with_other_payload(capture, other)
-    secret = set().union(*(windows(payload) for payload in payloads))
+class Shipped(NamedTuple):
+    """A shipped capture, and two copies with other payload."""
+
+    payloads: list[bytes]
+    outputs: dict[str, bytes]
+    copies: list[tuple[bytes, dict[str, bytes]]]
+    """Content and outputs of each."""
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def shipped(
+    request: pytest.FixtureRequest, run: Run, tmp_path_factory: pytest.TempPathFactory
+) -> Shipped:
+    folder, source = tmp_path_factory.mktemp("shipped"), CAPTURES / f"{request.param}.pcap"
+    capture = folder / "capture.pcap"
+    capture.write_bytes(source.read_bytes())
+    outputs, copies = every_output(run, capture, folder / "out"), []
+    for seed in (0, 1):
+        payloads = with_other_payload(source, capture, seed)
+        others = every_output(run, capture, folder / f"out{seed}")
+        copies.append((capture.read_bytes(), others))
+    return Shipped(payloads, outputs, copies)
+
+
+def test_no_output_holds_payload(shipped: Shipped) -> None:
+    secret = set().union(*(windows(payload) for payload in shipped.payloads))
     assert secret
-    ours = every_output(run, capture, tmp_path / "ours")
-    theirs = every_output(run, other, tmp_path / "theirs")
-    for kind, content in ours.items():
+    _, theirs = shipped.copies[0]
+    for kind, content in shipped.outputs.items():
         # What is there whatever the payload is did not come from it.
         assert not secret & windows(content) - windows(theirs[kind]), kind
 
 
 def test_the_search_finds_payload_that_was_kept(run: Run, tmp_path: Path) -> None:
     capture = CAPTURES / "jdk-httpserver.pcap"
-    payloads = with_other_payload(capture, tmp_path / "other.pcap")
-    kept = every_output(run, capture, tmp_path / "kept", "--payload")[".pcapng"]
+    payloads = with_other_payload(capture, tmp_path / "other.pcap", 0)
+    evidence = tmp_path / "kept.pcapng"
+    done = run(capture, "--exit-zero", "--payload", "-o", evidence)
+    assert (done.returncode, done.stderr) == (0, b"")
+    kept = evidence.read_bytes()
     held = [payload for payload in payloads if payload]
     assert all(payload in kept for payload in held)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_outputs_do_not_depend_on_what_the_payload_is(name: str, run: Run, tmp_path: Path) -> None:
+def test_outputs_do_not_depend_on_what_the_payload_is(shipped: Shipped) -> None:
     """Not even through a checksum: two payloads that nobody recognises give the same bytes."""
-    capture = tmp_path / "capture.pcap"
-    made = []
-    for seed in (0, 1):
-        with_other_payload(CAPTURES / f"{name}.pcap", capture, seed)
-        outputs = every_output(run, capture, tmp_path / f"out{seed}")
-        made.append((capture.read_bytes(), outputs))
-    (first, one), (second, two) = made
+    (first, one), (second, two) = shipped.copies
     assert len(first) == len(second)
     assert first != second
     for kind, content in one.items():
@@ -166,12 +181,24 @@ def frames() -> list[Frame]:
     return interleaved(stalled(v4), stalled(v6))
 
 
-@pytest.fixture(params=LINKS)
-def capture(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module", params=LINKS)
+def capture(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     link_type, link = LINKS[request.param]
-    path = tmp_path / f"host-{ADDRESSES[0]}.pcap"
+    path = tmp_path_factory.mktemp("link") / f"host-{ADDRESSES[0]}.pcap"
     path.write_bytes(pcap(records(frames(), link), link_type=link_type))
     return path
+
+
+@pytest.fixture(scope="module")
+def plain(capture: Path, run: Run) -> dict[str, bytes]:
+    """Its outputs with the addresses as they are."""
+    return every_output(run, capture, capture.parent / "plain")
+
+
+@pytest.fixture(scope="module")
+def hidden(capture: Path, run: Run) -> dict[str, bytes]:
+    """Its outputs with addresses replaced by a random key."""
+    return every_output(run, capture, capture.parent / "hidden", "--anonymize")
 
 
 def forms(address: str) -> list[bytes]:
@@ -180,9 +207,7 @@ def forms(address: str) -> list[bytes]:
     return [one.compressed.encode(), one.exploded.encode(), one.packed]
 
 
-def test_no_output_holds_an_address(capture: Path, run: Run, tmp_path: Path) -> None:
-    plain = every_output(run, capture, tmp_path / "plain")
-    hidden = every_output(run, capture, tmp_path / "hidden", "--anonymize")
+def test_no_output_holds_an_address(plain: dict[str, bytes], hidden: dict[str, bytes]) -> None:
     assert hidden.keys() == plain.keys()
     for kind, content in hidden.items():
         if kind in COMPRESSED:
@@ -195,23 +220,28 @@ def test_no_output_holds_an_address(capture: Path, run: Run, tmp_path: Path) -> 
     assert ipaddress.ip_address(ADDRESSES[2]).packed in plain[".pcapng"]
 
 
-def test_outputs_say_how_addresses_were_replaced(capture: Path, run: Run, tmp_path: Path) -> None:
-    hidden = every_output(run, capture, tmp_path / "hidden", "--anonymize")
+def test_outputs_say_how_addresses_were_replaced(
+    plain: dict[str, bytes], hidden: dict[str, bytes]
+) -> None:
     for kind in ("report", ".json", ".md", ".pcapng"):
         assert b"ipcrypt-pfx" in hidden[kind], kind
-    assert b"ipcrypt" not in every_output(run, capture, tmp_path / "plain")["report"]
+    assert b"ipcrypt" not in plain["report"]
 
 
-def test_all_outputs_agree(capture: Path, run: Run, tmp_path: Path) -> None:
-    hidden = every_output(run, capture, tmp_path / "hidden", "--anonymize")
-    evidence = nagle_scan.scan(tmp_path / "hidden" / "x.pcapng")
+def test_all_outputs_agree(hidden: dict[str, bytes], tmp_path: Path) -> None:
+    (tmp_path / "x.pcapng").write_bytes(hidden[".pcapng"])
+    evidence = nagle_scan.scan(tmp_path / "x.pcapng")
     for address in evidence.connections["client_addr"].tolist():
         for kind in (".json", ".csv", ".md", "report"):
             assert address.encode() in hidden[kind], kind
 
 
 def test_the_same_key_gives_the_same_addresses(
-    capture: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    capture: Path,
+    hidden: dict[str, bytes],
+    run: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     key_file = tmp_path / "key"
     key_file.write_text(KEY.hex() + "\n")
@@ -220,8 +250,7 @@ def test_the_same_key_gives_the_same_addresses(
     monkeypatch.setenv("NAGLE_SCAN_KEY", KEY.hex())
     three = every_output(run, capture, tmp_path / "three", "--anonymize")
     assert one == two == three
-    monkeypatch.delenv("NAGLE_SCAN_KEY")
-    assert every_output(run, capture, tmp_path / "random", "--anonymize")["report"] != one["report"]
+    assert hidden["report"] != one["report"]
     in_python = nagle_scan.scan(capture, anonymize=KEY)
     in_python.to_csv(tmp_path / "four.csv")
     assert (tmp_path / "four.csv").read_bytes() == one[".csv"]

@@ -1,0 +1,36 @@
+"""A change of what any report says is seen in review, and none happens by accident."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import snapshots
+from nagle_scan.report.formats import SUFFIXES
+
+PICTURES = {".png", ".svg", ".pdf"}
+
+
+@pytest.fixture(scope="module")
+def fresh() -> dict[str, str]:
+    return snapshots.fresh()
+
+
+@pytest.mark.parametrize("name", snapshots.FORMATS)
+def test_a_report_says_what_it_said(name: str, fresh: dict[str, str]) -> None:
+    kept = snapshots.whole(snapshots.KEPT / name)
+    assert fresh[name].splitlines() == kept.splitlines(), "if this is meant: make snapshots"
+    assert fresh[name] == kept, "they differ in line ends"
+
+
+def test_every_format_that_can_be_read_is_kept() -> None:
+    made = {Path(output).suffix for output, _ in snapshots.FORMATS.values()}
+    assert made - {".txt"} == set(SUFFIXES) - PICTURES
+
+
+def test_nothing_else_is_kept() -> None:
+    assert {path.name for path in snapshots.KEPT.iterdir()} == set(snapshots.FORMATS)
+
+
+def test_no_machine_is_named(fresh: dict[str, str]) -> None:
+    assert not any(str(snapshots.ROOT) in text for text in fresh.values())
