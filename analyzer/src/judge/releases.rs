@@ -6,8 +6,8 @@
 
 use crate::judge::median;
 use crate::judge::thresholds::{
-    CORE_NS, EARLY_NS, PEAK_OVER_CHANCE, RESOLUTION_NS, ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR,
-    SECURE_RELEASES,
+    CORE_NS, EARLY_NS, LONGEST_RTT_NS, PEAK_OVER_CHANCE, RESOLUTION_NS, ROUND_TRIP_SAMPLES,
+    SECURE_OVER_NEAR, SECURE_RELEASES,
 };
 use crate::track::band::Band;
 use crate::track::thresholds::{JITTERS, LONGEST_DELAYED_ACK_NS};
@@ -79,7 +79,7 @@ impl Releases {
             && !wait.has_any(EXCLUDED)
             && (0..=longest_ns).contains(&wait.ack_ns())
             && wait.ack.time_ns - wait.from.time_ns <= longest_ns
-            && wait.release_ns() >= 0
+            && (0..=LONGEST_RTT_NS).contains(&wait.release_ns())
     }
 
     /// Where the releases should lie, and how far off they may be.
@@ -151,11 +151,11 @@ impl Releases {
     }
 
     /// Does the segment follow the ACK by the round trip to the sender? Where Nagle's algorithm is at
-    /// work beyond doubt, a late one does, too.
+    /// work beyond doubt, a late one does, too, unless by accident it would be as late as often as not.
     pub fn follows_ack(&self, wait: &Wait) -> bool {
         let off_ns = self.band.off_ns(wait.release_ns());
-        let late = off_ns > 0 && self.is_secure() && self.band.is_near(wait.release_ns());
-        late || self.is_in_band(wait)
+        let late = off_ns > 0 && self.band.is_near(wait.release_ns()) && self.chance(wait) < 1.0;
+        (late && self.is_secure()) || self.is_in_band(wait)
     }
 
     /// A full congestion window stops a sender anywhere in its stream; only Nagle's algorithm stops

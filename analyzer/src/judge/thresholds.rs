@@ -11,6 +11,10 @@ pub const EARLY_NS: i64 = 200_000;
 /// Leans: larger allows early releases on more paths.
 pub const ROUND_TRIP_SAMPLES: u16 = 3;
 
+/// No round trip takes longer: the least upper bound of a retransmission timeout (RFC 6298, section 2.5).
+/// Leans: larger takes damaged times for slow paths.
+pub const LONGEST_RTT_NS: i64 = 60_000_000_000;
+
 /// Releases in the band, and how many times more than beside it, from which Nagle's algorithm is at
 /// work beyond doubt: then a release in the neighbourhood is a late one.
 /// Leans: larger loses late releases of a loaded host.
