@@ -96,7 +96,7 @@ impl Releases {
             center_ns,
             measured,
             tolerance_ns,
-            early_ns: match measured && half.rtt_samples >= SAMPLES {
+            early_ns: match measured && half.rtt_samples() >= SAMPLES {
                 true => early_ns.min(tolerance_ns),
                 false => tolerance_ns,
             },
@@ -180,7 +180,7 @@ impl Releases {
 }
 
 fn small_share(half: &Half, mss: u32) -> f64 {
-    let small = f64::from(half.small_segments);
+    let small = f64::from(half.small_segments());
     small / (small + half.bytes() as f64 / f64::from(mss)).max(1.0)
 }
 

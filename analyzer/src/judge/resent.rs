@@ -42,7 +42,7 @@ pub fn is_needless<'a>(
     let counts = |wait: &&Wait| wait.is(fact::RESENT) && !wait.is(fact::LONGEST);
     let over = waits.iter().filter(|wait| wait.by == side).filter(counts).count();
     let nearly_all =
-        connection.half(side).rarest().retransmitted as usize * SHARE <= over * (SHARE + 1);
+        connection.half(side).repeats().retransmitted as usize * SHARE <= over * (SHARE + 1);
     (nearly_all && (often || longest_ns >= NEARLY_AS_LONG_NS))
         || capture_point(connection) == beside_receiver
 }

@@ -29,7 +29,7 @@ pub use exchange::Exchange;
 pub use exchange::exchanged::{Exchanged, ServerLatency, Suspect};
 pub use exchange::latency::Latency;
 pub use half::pauses::{Pause, Pauses};
-pub use half::rare::Rarest;
+pub use half::repeated::Repeats;
 pub use half::{Half, NEAR, tolerance_ns};
 pub use mark::Mark;
 pub use reader::capture_summary::CaptureSummary;

@@ -30,9 +30,9 @@ impl Connection {
                     from,
                     to,
                     ack: to,
-                    rel_seq: half.offset,
+                    rel_seq: half.offset(),
                     len: 0,
-                    unacked_len: half.last_len,
+                    unacked_len: half.last_len(),
                     unacked_ns: from.time_ns,
                     contradictions: half.contradictions(),
                 });

@@ -74,7 +74,7 @@ impl Connection {
 
     /// The SYN, if nothing else was captured.
     pub fn asked(&self) -> Option<Asked> {
-        self.halves[0].asked().filter(|_| self.halves[1].segments == 0)
+        self.halves[0].asked().filter(|_| self.halves[1].segments() == 0)
     }
 
     /// Was a SYN answered by RST, and was that all?
@@ -92,7 +92,7 @@ impl Connection {
         server.fetch();
         self.half(by).fetch_sender();
         // Another place costs less than a branch.
-        prefetch(if data { &self.id } else { &client.snd_una });
+        prefetch(if data { &self.id } else { client.first_line() });
     }
 
     /// Time of the latest segment.
@@ -127,8 +127,8 @@ impl Connection {
         if !half.is_seq_known() {
             return 0;
         }
-        let ahead = i64::from(seq::distance(half.snd_nxt, segment.seq));
-        half.offset.saturating_add_signed(ahead)
+        let ahead = i64::from(seq::distance(half.snd_nxt(), segment.seq));
+        half.offset().saturating_add_signed(ahead)
     }
 
     /// Takes the next segment of the connection, captured as `now`.
@@ -176,7 +176,7 @@ impl Connection {
         let half = &mut self.halves[side as usize];
         let first_payload = segment.seq.wrapping_add(1);
         if half.has_syn() && half.is_copy(segment, now) {
-            half.rarest_mut().duplicated += 1;
+            half.take_copy();
             return;
         }
         if half.has_syn() {
@@ -218,9 +218,9 @@ impl Connection {
         if half.is_keep_alive(segment) || !half.is_plausible(segment.seq) {
             return;
         }
-        let ahead = seq::distance(half.snd_nxt, segment.seq);
+        let ahead = seq::distance(half.snd_nxt(), segment.seq);
         let end = segment.seq.wrapping_add(segment.len);
-        if !seq::lt(half.snd_nxt, end) {
+        if !seq::lt(half.snd_nxt(), end) {
             self.take_old_data(side, segment, now, sinks);
             return;
         }
@@ -228,7 +228,7 @@ impl Connection {
             half.jump_to(segment.seq, now.frame);
         }
         // A segment that begins with old bytes: only the rest is new.
-        let new_len = seq::distance(half.snd_nxt, end) as u32;
+        let new_len = seq::distance(half.snd_nxt(), end) as u32;
         self.take_new_data(side, segment, new_len, now, sinks);
     }
 
@@ -244,7 +244,7 @@ impl Connection {
         let (half, peer) = (self.half(side), self.half(side.other()));
         let sending = Sending { half, peer, segment, len, mss, now };
         let contradicts = sending.contradicts_nagle();
-        let passes = sending.passes_full_ones() && half.rarest().tail.0 == 0;
+        let passes = sending.passes_full_ones() && half.passed_full_ones().0 == 0;
         let over = match half.is_recovering() {
             true => sending.wait_over_retransmission(self.id, side),
             false => None,
@@ -255,10 +255,11 @@ impl Connection {
             && let Some(waited) = sending.waited(sinks.min_wait_ns)
         {
             let wait_ns = waited.wait_ns(now);
-            let has_room =
-                || sinks.waits.has_room_for(side, sending.hindrances(waited.from()), wait_ns);
-            if waited.is_reply() && !has_room() {
-                // Most waits by far: they are only counted.
+            let has_room = |facts| sinks.waits.has_room_for(side, facts, wait_ns);
+            let counted =
+                waited.is_reply() && !has_room(0) && !has_room(sending.hindrances(waited.from()));
+            if counted {
+                // Most waits by far.
                 if wait_ns - half.rtt_or_zero_ns() >= sinks.min_wait_ns {
                     sinks.waits.count_other(wait_ns);
                 }
@@ -274,17 +275,16 @@ impl Connection {
             self.end_exchange(sinks);
         }
         self.exchanges.data(side, now);
-        let peer_window = self.half(side.other()).window;
+        let peer_window = self.half(side.other()).window();
         let half = &mut self.halves[side as usize];
         if contradicts {
             half.contradict(now.frame);
         }
         if passes {
-            half.rarest_mut().tail = (half.last_data().frame, now.frame);
+            half.pass_full_ones(now.frame);
         }
         half.send(segment, len, now, mss);
-        // Windows take 30 bits (RFC 7323, section 2.3), what is in flight 31.
-        half.room = peer_window as i32 - half.in_flight() as i32;
+        half.set_room(peer_window);
     }
 
     fn push(&mut self, mut wait: Wait, sinks: &mut Sinks<'_>) {

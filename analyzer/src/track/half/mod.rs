@@ -5,9 +5,9 @@ mod asked;
 mod facts;
 mod path;
 pub mod pauses;
-pub mod rare;
-mod repeated;
-pub mod state;
+mod rare;
+pub mod repeated;
+mod state;
 mod syn;
 #[cfg(test)]
 mod tests;
@@ -53,18 +53,18 @@ pub struct Half {
     /// The ACK that covered the last small segment; the rest of it is in `state`.
     small_acked: Mark,
     /// Next sequence number the sender will use (RFC 9293, SND.NXT), as seen here.
-    pub snd_nxt: u32,
+    snd_nxt: u32,
     /// Oldest unacknowledged sequence number (SND.UNA).
-    pub snd_una: u32,
+    snd_una: u32,
     /// End of the last small segment sent (Linux `snd_sml`, Minshall's variant of Nagle).
-    pub snd_sml: u32,
+    snd_sml: u32,
     /// Receive window this host advertised last, in bytes.
-    pub window: u32,
+    window: u32,
     state: State,
     /// Packets in flight, each of an MSS at most, as the congestion window counts them.
     packets: u32,
     /// Segments captured; saturates.
-    pub segments: u32,
+    segments: u32,
     window_scale: u8,
     /// Packets sent without a pause of half the round trip; saturates.
     burst: u8,
@@ -72,9 +72,9 @@ pub struct Half {
     largest_count: u8,
 
     /// Stream offset of `snd_nxt`: payload bytes before it.
-    pub offset: u64,
+    offset: u64,
     /// Shortest round trip between the capture point and this host, in ns; `i64::MAX` unknown.
-    pub rtt_ns: i64,
+    rtt_ns: i64,
     /// Latest segment of this host.
     last_ns: i64,
     rare: Option<Box<Rare>>,
@@ -82,18 +82,18 @@ pub struct Half {
     /// close to it: the jitter of the path. No more are counted once the count is full.
     rtt_over_us: u32,
     /// Length of the last data that was new, in bytes.
-    pub last_len: u32,
+    last_len: u32,
     /// Room left in the peer's window after the last data, in bytes.
-    pub room: i32,
+    room: i32,
     /// Largest payload seen, in bytes.
-    pub largest: u32,
+    largest: u32,
     /// Timestamp value of the last data, if it has one.
     last_tsval: u32,
     /// Small segments sent.
-    pub small_segments: u32,
-    pub rtt_samples: u16,
+    small_segments: u32,
+    rtt_samples: u16,
     /// Announced in the SYN, in bytes; 0 is 'not seen'.
-    pub mss_option: u16,
+    mss_option: u16,
     /// IP identification of the last data.
     last_ip_id: u16,
     /// Waits that were kept as possible holds though nothing is known of the path.
@@ -119,25 +119,25 @@ impl Half {
 
     /// What is seldom needed.
     #[inline]
-    pub fn rare(&self) -> &Rare {
+    fn rare(&self) -> &Rare {
         static NONE: Rare = Rare::NONE;
         self.rare.as_deref().unwrap_or(&NONE)
-    }
-
-    /// What is needed even less.
-    pub fn rarest(&self) -> &Rarest {
-        self.rare().rarest()
-    }
-
-    /// As `rarest`, to write to.
-    pub fn rarest_mut(&mut self) -> &mut Rarest {
-        self.rare_mut().rarest_mut()
     }
 
     /// As `rare`, to write to.
     #[inline]
     fn rare_mut(&mut self) -> &mut Rare {
         self.rare.get_or_insert_with(|| Box::new(Rare::NONE))
+    }
+
+    /// What is needed even less.
+    fn rarest(&self) -> &Rarest {
+        self.rare().rarest()
+    }
+
+    /// As `rarest`, to write to.
+    fn rarest_mut(&mut self) -> &mut Rarest {
+        self.rare_mut().rarest_mut()
     }
 
     /// Has nothing happened to it that is kept apart?
@@ -156,6 +156,12 @@ impl Half {
         prefetch(&self.last_data);
     }
 
+    /// A place in that line.
+    #[inline]
+    pub fn first_line(&self) -> &u32 {
+        &self.snd_una
+    }
+
     /// Has the cache line fetched that only this sender's segments need.
     #[inline]
     pub fn fetch_sender(&self) {
@@ -170,13 +176,18 @@ impl Half {
         prefetch(place);
     }
 
-    /// Such a segment left in frame `frame`.
+    /// A small segment left in `frame` while a small one was unacknowledged.
     pub fn contradict(&mut self, frame: u64) {
         let last_frame = self.last_data.frame;
         let rare = self.rare_mut();
         rare.contradictions += 1;
         rare.contradiction = (last_frame, frame);
         self.state.set(state::CONTRADICTED);
+    }
+
+    /// A small segment left in `frame` while only full-sized ones were unacknowledged.
+    pub fn pass_full_ones(&mut self, frame: u64) {
+        self.rarest_mut().tail = (self.last_data.frame, frame);
     }
 
     /// Data that follows has nothing to do with the ACK that covered everything.
@@ -317,6 +328,13 @@ impl Half {
             self.small_acked = Mark::default();
         }
         self.time_last(now.time_ns);
+    }
+
+    /// The peer's window is so large, after the last data.
+    #[inline]
+    pub fn set_room(&mut self, peer_window: u32) {
+        // Windows take 30 bits (RFC 7323, section 2.3), what is in flight 31.
+        self.room = peer_window as i32 - self.in_flight() as i32;
     }
 
     /// Far from the sender, an ACK that passes here has not reached it yet: what left in one burst

@@ -15,13 +15,41 @@ const COPY_IDS: u16 = 64;
 /// retransmission cannot.
 const COPY_NS: i64 = 500_000;
 
+/// Segments that brought nothing new, or brought it late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Repeats {
+    pub retransmitted: u32,
+    /// Second copies of a captured frame.
+    pub duplicated: u32,
+    pub reordered: u32,
+}
+
+impl Repeats {
+    pub const NONE: Self = Self { retransmitted: 0, duplicated: 0, reordered: 0 };
+}
+
 impl Half {
+    /// A second copy of a captured frame came.
+    pub fn take_copy(&mut self) {
+        self.rarest_mut().repeats.duplicated += 1;
+    }
+
+    /// A segment came that the network had let others overtake.
+    pub fn take_reordered(&mut self) {
+        self.rarest_mut().repeats.reordered += 1;
+    }
+
+    /// So many of the unseen bytes came after all.
+    pub fn fill(&mut self, bytes: u64) {
+        self.rarest_mut().unseen_bytes -= bytes;
+    }
+
     /// This host sent again what it had sent before; returns its data before that.
     pub fn repeat(&mut self, now: Mark) -> Mark {
         self.stop_timing();
         let (before, last_new) = (self.last_data, self.last_new());
         let rarest = self.rarest_mut();
-        rarest.retransmitted += 1;
+        rarest.repeats.retransmitted += 1;
         rarest.last_new = last_new;
         self.state.set(state::NEW_APART);
         self.last_data = now;

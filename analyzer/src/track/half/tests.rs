@@ -154,5 +154,5 @@ fn a_closed_window_is_remembered() {
 fn two_small_segments_in_flight_contradict_nagle() {
     let story = connected().after_ms(0.0, client(100)).after_ms(1.0, client(50));
     assert_eq!(sender(&story).contradictions(), 1);
-    assert_eq!(sender(&story).rare().contradiction, (4, 5));
+    assert_eq!(sender(&story).contradiction(), (4, 5));
 }
