@@ -21,7 +21,9 @@ impl Connection {
             let delay_ns = to.time_ns - from.time_ns - receiver.rtt_or_zero_ns();
             let late = (sinks.min_wait_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
             // A FIN comes from the program, and over an unknown round trip no ACK is known to be late.
-            let by_timer = release.pure && !release.fin && receiver.measured_rtt_ns().is_some();
+            let by_timer = release.says.is(fact::PURE_ACK)
+                && !release.says.is(fact::ACK_FIN)
+                && receiver.measured_rtt_ns().is_some();
             if by_timer && late && half.bytes() > 0 && to.after(from) {
                 sinks.waits.push_other(Wait {
                     connection: self.id,

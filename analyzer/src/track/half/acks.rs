@@ -1,8 +1,9 @@
 //! What an ACK changes in the direction it acknowledges, and the round trip it measures.
 
+use crate::decode::Header;
 use crate::decode::seq;
-use crate::decode::{FIN, Header};
 use crate::track::Mark;
+use crate::track::half::release::Says;
 use crate::track::half::state;
 use crate::track::half::{Half, Release};
 
@@ -77,9 +78,7 @@ impl Half {
             self.part_from_small();
         }
         self.small_acked = now;
-        self.state.put(state::ACK_PURE, segment.len == 0);
-        self.state.put(state::ACK_FIN, segment.has(FIN));
-        self.state.put(state::ACK_EXACT, segment.ack == self.snd_sml);
+        self.small_ack_says = Says::of(segment, self.snd_sml);
     }
 
     /// The next ACK of a small segment comes while the last one stands for others as well.
@@ -98,9 +97,8 @@ impl Half {
 
     fn take_other_ack(&mut self, segment: &Header, now: Mark, all: bool, advances: bool) {
         if all {
-            let exactly_small = segment.ack == self.snd_sml;
-            let (pure, fin) = (segment.len == 0, segment.has(FIN));
-            self.rarest_mut().all_acked = Release { mark: now, pure, fin, exactly_small };
+            let says = Says::of(segment, self.snd_sml);
+            self.rarest_mut().all_acked = Release { mark: now, says };
             self.state.clear(state::ALL_WITH_SMALL);
             self.state.set(state::ALL_APART);
         }

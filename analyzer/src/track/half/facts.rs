@@ -194,12 +194,7 @@ impl Half {
 
     /// The ACK that covered the last small segment.
     pub fn small_acked(&self) -> Release {
-        Release {
-            mark: self.small_acked,
-            pure: self.state.is(state::ACK_PURE),
-            fin: self.state.is(state::ACK_FIN),
-            exactly_small: self.state.is(state::ACK_EXACT),
-        }
+        Release { mark: self.small_acked, says: self.small_ack_says }
     }
 
     /// The ACK that covered everything.

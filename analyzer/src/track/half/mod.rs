@@ -6,6 +6,7 @@ mod facts;
 mod path;
 pub mod pauses;
 mod rare;
+mod release;
 pub mod repeated;
 mod state;
 mod syn;
@@ -14,31 +15,18 @@ mod tests;
 
 pub use asked::Asked;
 pub use path::{EndedBy, NEAR, tolerance_ns};
+pub use release::Release;
 pub use syn::MSS_CUT;
 
 use crate::decode::Header;
 use crate::decode::seq;
 use crate::track::half::rare::{Rare, Rarest};
+use crate::track::half::release::Says;
 use crate::track::half::state::State;
 use crate::track::prefetch::prefetch;
 use crate::track::{Mark, NETWORK_RTT_NS};
 use std::cmp::Ordering;
 use std::mem::offset_of;
-
-/// The first ACK that covered something.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Release {
-    pub mark: Mark,
-    /// No payload: the application at the other end cannot have caused it.
-    pub pure: bool,
-    pub fin: bool,
-    /// It covers the last small segment and nothing after it.
-    pub exactly_small: bool,
-}
-
-impl Release {
-    pub const NONE: Self = Self { mark: Mark::NONE, pure: false, fin: false, exactly_small: false };
-}
 
 /// One direction of a connection, named after its sender.
 ///
@@ -50,7 +38,7 @@ impl Release {
 pub struct Half {
     /// Last data sent, retransmissions included.
     last_data: Mark,
-    /// The ACK that covered the last small segment; the rest of it is in `state`.
+    /// The ACK that covered the last small segment.
     small_acked: Mark,
     /// Next sequence number the sender will use (RFC 9293, SND.NXT), as seen here.
     snd_nxt: u32,
@@ -70,6 +58,7 @@ pub struct Half {
     burst: u8,
     /// How often the largest payload was sent; saturates.
     largest_count: u8,
+    small_ack_says: Says,
 
     /// Stream offset of `snd_nxt`: payload bytes before it.
     offset: u64,
@@ -324,8 +313,8 @@ impl Half {
             self.snd_sml = self.snd_nxt;
             self.small_segments = self.small_segments.saturating_add(1);
             self.state.set(state::SMALL_IS_NEW);
-            self.state.clear(state::ACK_PURE | state::ACK_FIN | state::ACK_EXACT);
-            self.small_acked = Mark::default();
+            self.small_acked = Mark::NONE;
+            self.small_ack_says = Says::default();
         }
         self.time_last(now.time_ns);
     }

@@ -208,8 +208,8 @@ mod tests {
     use crate::track::reader::lane::BATCHES;
     use std::collections::HashSet;
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::Mutex;
     use std::sync::mpsc::channel;
+    use std::sync::{Condvar, Mutex};
     use std::time::Duration;
 
     /// Requests and answers of twice as many segments as the batches on their way hold.
@@ -239,24 +239,32 @@ mod tests {
         assert!(ends_with_a_panic_of::<2>(1));
     }
 
+    /// The first thread at work waits until another one is: when all batches are on their way, that is
+    /// the reader's.
     #[test]
     fn the_reader_helps_out_and_each_tracker_sees_its_segments_in_order() {
         let path = write_capture(MANY, 2 * BLOCK_LEN as u32);
         let paths = [path.to_str().unwrap().to_owned()];
+        let (threads, came) = (Mutex::new(HashSet::new()), Condvar::new());
+        let meet = || {
+            let mut threads = threads.lock().unwrap();
+            threads.insert(thread::current().id());
+            came.notify_all();
+            let alone = |threads: &mut HashSet<_>| threads.len() < 2;
+            drop(came.wait_timeout_while(threads, Duration::from_secs(60), alone).unwrap());
+        };
         let seen = [const { Mutex::new(Vec::new()) }; 2];
         let takes = seen.each_ref().map(|seen| {
             |batch: &Batch| {
-                thread::sleep(Duration::from_millis(5));
-                let by = thread::current().id();
-                seen.lock().unwrap().extend(batch.segments.iter().map(|row| (by, row.mark.frame)));
+                meet();
+                seen.lock().unwrap().extend(batch.segments.iter().map(|row| row.mark.frame));
             }
         });
         read_all(&paths, None, &Arc::default(), takes).unwrap();
         std::fs::remove_file(path).unwrap();
         let seen = seen.map(|seen| seen.into_inner().unwrap());
-        assert!(seen.iter().all(|rows| rows.is_sorted_by(|a, b| a.1 < b.1)));
+        assert!(seen.iter().all(|frames| frames.is_sorted_by(|a, b| a < b)));
         assert_eq!(seen.iter().map(Vec::len).sum::<usize>(), 2 * MANY as usize);
-        let threads: HashSet<_> = seen.iter().flatten().map(|(by, _)| *by).collect();
-        assert_eq!(threads.len(), 2);
+        assert_eq!(threads.into_inner().unwrap().len(), 2);
     }
 }

@@ -151,7 +151,7 @@ impl Sending<'_> {
             len: self.len,
             unacked_len,
             unacked_ns: match release {
-                Some(release) if release.exactly_small => half.small_sent().0.time_ns,
+                Some(release) if release.says.is(fact::ACK_EXACT) => half.small_sent().0.time_ns,
                 // An ACK before the last data was prompted by what came between.
                 Some(release) => half.last_data().time_ns.min(release.mark.time_ns),
                 None => from.time_ns,
@@ -234,7 +234,6 @@ impl Sending<'_> {
 
     fn facts(&self, release: Option<Release>, from: Mark) -> u32 {
         let half = self.half;
-        let pure = release.is_some_and(|release| release.pure);
         let partial = release.is_some_and(|release| release.mark != half.all_acked().mark);
         // Before the last data, full-sized, an unacknowledged small segment may have left. Its ACK
         // and that of everything, close together, cannot be told apart as the reason.
@@ -244,8 +243,7 @@ impl Sending<'_> {
                 (release.mark.time_ns - small_acked.time_ns).abs() < self.distinct_ns()
             });
         self.hindrances(from)
-            | when(pure, fact::PURE_ACK)
-            | when(release.is_some_and(|release| release.fin), fact::ACK_FIN)
+            | release.map_or(0, |release| release.says.facts())
             | when(partial, fact::PARTIAL_ACK)
             | when(half.is_last_small() || frees_small, fact::UNACKED_SMALL)
             | when(self.len < self.mss, fact::SMALL)
