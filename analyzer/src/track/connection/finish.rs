@@ -1,16 +1,16 @@
-//! What ends: an exchange, a connection, the capture.
+//! The end of an exchange, of a connection, of the capture.
 
 use crate::track::Side;
 use crate::track::connection::{Connection, Sinks};
 use crate::track::half::Half;
 use crate::track::wait::{Wait, fact};
 
-/// No ACK is delayed for longer (RFC 1122, section 4.2.3.2: less than 0.5 s), a slow host allowed for.
+/// RFC 1122, section 4.2.3.2, allows less than 0.5 s; twice that leaves room for a slow host.
 const LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000;
 
 impl Connection {
-    /// Tells what is still open at FIN, at RST or at the end of the capture: an ACK that came late
-    /// and that no data followed, and the last exchange.
+    /// At FIN, at RST or at the end of the capture: reports a late ACK that no data followed, and closes
+    /// the last exchange.
     #[inline(never)]
     pub fn finish(&mut self, sinks: &mut Sinks<'_>) {
         for side in Side::BOTH {

@@ -22,7 +22,7 @@ use std::mem::offset_of;
 
 /// One TCP connection.
 ///
-/// Laid out by hand, as its halves are.
+/// Laid out by hand, like its halves.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Connection {
@@ -43,12 +43,12 @@ const _: () = assert!(
     "all that data needs of both directions lies in one cache line"
 );
 
-/// Everything a new segment may add to.
+/// Where a segment's waits and exchanges go.
 pub struct Sinks<'a> {
     pub waits: &'a mut Waits,
     pub exchanged: &'a mut Exchanged,
     pub min_wait_ns: i64,
-    /// Step of the clock, as far as it is known.
+    /// Step of the clock, as far as the timestamps tell so far.
     pub clock_ns: i64,
 }
 
@@ -83,15 +83,14 @@ impl Connection {
         client.asked().is_some() && server.has_only_reset() && server.is_plain()
     }
 
-    /// Has all fetched that the next segment of `by` needs, with data or without, but for what is
-    /// rare.
+    /// Prefetches all that the next segment of `by` needs but the boxed part; one with data needs more.
     #[inline]
     pub fn fetch(&self, by: Side, data: bool) {
         let [client, server] = &self.halves;
         client.fetch();
         server.fetch();
         self.half(by).fetch_sender();
-        // Another place costs less than a branch.
+        // Prefetching another place costs less than a branch.
         prefetch(if data { &self.id } else { client.first_line() });
     }
 

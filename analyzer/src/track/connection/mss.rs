@@ -31,8 +31,7 @@ impl Connection {
         (self.inferred_mss(), true)
     }
 
-    /// The effective MSS in bytes while the connection goes on: fixed by its handshake, inferred
-    /// anew without one.
+    /// The effective MSS in bytes so far: fixed by the handshake, or inferred anew each time.
     #[inline]
     pub(super) fn current_mss(&mut self) -> u32 {
         if self.mss != 0 {

@@ -1,4 +1,4 @@
-//! What a side sends again.
+//! Data and SYNs that come again.
 
 use crate::decode::Header;
 use crate::decode::seq;
@@ -7,7 +7,7 @@ use crate::track::wait::{Wait, fact, when};
 use crate::track::{Mark, Side};
 
 impl Connection {
-    /// Takes data of which nothing is new: a copy, bytes that were late, or a retransmission.
+    /// Takes data without a new byte: a copy of a frame, reordered bytes, or a retransmission.
     #[cold]
     pub(super) fn take_old_data(
         &mut self,

@@ -14,7 +14,8 @@ impl Half {
         self.state.set_if(idle && time_ns != 0, state::TIMED_LAST);
     }
 
-    /// What is being timed is not to be the last new data any more, or not to end at `snd_nxt`.
+    /// Stores the timed segment on its own: it will no longer be the last new data, or no longer end
+    /// at `snd_nxt`.
     pub(super) fn settle_timing(&mut self) {
         if self.state.is(state::TIMED_LAST) {
             let timed = (self.snd_nxt, self.last_new().time_ns);
@@ -25,7 +26,7 @@ impl Half {
         }
     }
 
-    /// The last small segment is not to be the last new data any more.
+    /// Stores the last small segment on its own: it will no longer be the last new data.
     pub(super) fn settle_small(&mut self) {
         if self.state.is(state::SMALL_IS_NEW) {
             let small_sent = self.small_sent();
@@ -67,7 +68,7 @@ impl Half {
         self.round_trip(ack, now)
     }
 
-    /// Is it more than a SYN or a FIN? Nothing waits for their ACKs.
+    /// Is more unacknowledged than a SYN or a FIN? Nothing waits for the ACKs of those.
     fn is_data_unacked(&self) -> bool {
         let fin = u32::from(self.state.is(state::FIN_SENT));
         self.offset > 0 && seq::lt(self.snd_una, self.snd_nxt.wrapping_sub(fin))
@@ -81,7 +82,7 @@ impl Half {
         self.small_ack_says = Says::of(segment, self.snd_sml);
     }
 
-    /// The next ACK of a small segment comes while the last one stands for others as well.
+    /// Stores the other roles of the last small segment's ACK on their own, before the next one comes.
     #[cold]
     fn part_from_small(&mut self) {
         if self.state.is(state::ALL_WITH_SMALL) {
@@ -108,7 +109,7 @@ impl Half {
         }
     }
 
-    /// Moves `snd_una`; of the packets in flight as large a part leaves as of the bytes.
+    /// Moves SND.UNA; packets in flight shrink in proportion to the bytes.
     fn acknowledge(&mut self, ack: u32) {
         if ack == self.snd_nxt {
             (self.snd_una, self.packets) = (ack, 0);

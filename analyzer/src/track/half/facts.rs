@@ -1,4 +1,4 @@
-//! What is known of a direction, wherever it is kept.
+//! What a direction tells about itself, wherever it is stored.
 
 use crate::track::Mark;
 use crate::track::half::pauses::Pauses;
@@ -28,7 +28,7 @@ impl Half {
         self.small_segments
     }
 
-    /// Round trips of which the jitter is made up.
+    /// Number of round trips behind the jitter.
     pub fn rtt_samples(&self) -> u16 {
         self.rtt_samples
     }
@@ -123,7 +123,7 @@ impl Half {
         }
     }
 
-    /// Payload bytes that never came, and the last frame before or in which they went missing.
+    /// Payload bytes that were never captured, and the last frame at which some went missing.
     pub fn unseen(&self) -> (u64, u64) {
         match self.state.is(state::JUMPED) {
             true => (self.rarest().unseen_bytes, self.rarest().unseen_frame),

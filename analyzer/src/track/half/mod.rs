@@ -92,13 +92,13 @@ pub struct Half {
 const _: () = assert!(size_of::<Half>() == 2 * 64, "a direction takes two cache lines");
 const _: () = assert!(offset_of!(Half, offset) == 64, "the second cache line");
 
-/// From so many packets on, more than an initial window is in flight (RFC 6928: ten segments).
+/// An initial window (RFC 6928); more in flight tells that the congestion window has grown.
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 /// A round trip this much above the shortest one is not jitter of the path any more but a delayed
 /// ACK: the shortest delayed-ACK timers fire after 10 ms (`TCP_DELACK_MAX_US`).
 const JITTER_LIMIT_NS: i64 = 8_000_000;
 
-/// More bytes than this are not lost at once from a capture without a word: 64 MiB.
+/// A larger jump of the sequence number is not a gap in the capture: 64 MiB.
 const MAX_JUMP: i32 = 1 << 26;
 
 impl Half {
@@ -129,7 +129,7 @@ impl Half {
         self.rare_mut().rarest_mut()
     }
 
-    /// Has nothing happened to it that is kept apart?
+    /// Is nothing boxed?
     pub fn is_plain(&self) -> bool {
         self.rare.is_none()
     }
@@ -139,7 +139,7 @@ impl Half {
         self.state.set(state::RESET);
     }
 
-    /// Has the cache line fetched that every segment of both directions needs.
+    /// Prefetches the cache line that every segment of both directions needs.
     #[inline]
     pub fn fetch(&self) {
         prefetch(&self.last_data);
@@ -151,16 +151,16 @@ impl Half {
         &self.snd_una
     }
 
-    /// Has the cache line fetched that only this sender's segments need.
+    /// Prefetches the cache line that only this sender's segments need.
     #[inline]
     pub fn fetch_sender(&self) {
         prefetch(&self.offset);
     }
 
-    /// Has what is rare fetched, if there is any.
+    /// Prefetches the boxed part, if there is one.
     #[inline]
     pub fn fetch_rare(&self) {
-        // Another place costs less than a branch.
+        // Prefetching another place costs less than a branch.
         let place = self.rare.as_deref().map_or(&self.offset, |rare| &rare.contradiction.0);
         prefetch(place);
     }
@@ -179,12 +179,12 @@ impl Half {
         self.rarest_mut().tail = (self.last_data.frame, frame);
     }
 
-    /// Data that follows has nothing to do with the ACK that covered everything.
+    /// Forgets the ACK that covered everything: later data is not its doing.
     pub fn forget_all_acked(&mut self) {
         self.state.clear(state::ALL_WITH_SMALL | state::ALL_APART);
     }
 
-    /// Counts a segment of this host; tells whether it may be the connection's first.
+    /// Counts a segment; tells whether it may be the connection's first.
     #[inline]
     pub fn count(&mut self, segment: &Header, now: Mark) -> bool {
         self.last_ns = self.last_ns.max(now.time_ns);
@@ -261,8 +261,8 @@ impl Half {
         self.stop_timing();
     }
 
-    /// A round trip between the capture point and this host was measured.
-    /// A pure ACK shows the path's jitter as well; data shows what the program took to answer.
+    /// A round trip between the capture point and this host was measured. Only pure ACKs count for the
+    /// jitter: data also takes the time in which the program answers.
     pub fn add_round_trip(&mut self, sample_ns: i64, pure: bool) {
         self.rtt_ns = self.rtt_ns.min(sample_ns);
         let over = sample_ns - self.rtt_ns;
@@ -277,7 +277,7 @@ impl Half {
         i64::from(self.rtt_over_us) * 1000 / i64::from(self.rtt_samples.max(1))
     }
 
-    /// Remembers new data that this host sent, to tell a copy of it from a repetition as well.
+    /// Remembers the last data sent, also to tell a copy of the frame from a retransmission.
     fn note_sent(&mut self, segment: &Header, now: Mark) {
         self.last_data = now;
         self.state.clear(state::NEW_APART);
@@ -326,8 +326,8 @@ impl Half {
         self.room = peer_window as i32 - self.in_flight() as i32;
     }
 
-    /// Far from the sender, an ACK that passes here has not reached it yet: what left in one burst
-    /// is in flight all the same.
+    /// Far from the sender, an ACK seen here has not reached it yet: a burst counts as in flight
+    /// whatever was acknowledged meanwhile.
     fn count_packets(&mut self, packets: u32, now: Mark) {
         let far = self.rtt_ns != i64::MAX && self.rtt_ns >= NETWORK_RTT_NS;
         if !far || now.time_ns - self.last_new().time_ns >= self.rtt_ns / 2 {

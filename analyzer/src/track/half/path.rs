@@ -1,4 +1,4 @@
-//! How long the path to a host is, and how exactly that is known: what is needed to tell what an ACK freed.
+//! The round trip to a host and its tolerance: they tell whether an ACK released what followed it.
 
 use crate::track::NETWORK_RTT_NS;
 use crate::track::half::Half;
@@ -16,8 +16,8 @@ const MAX_TOLERANCE_NS: i64 = 8_000_000;
 /// The neighbourhood in which releases that were *not* locked to the ACK are counted, as a
 /// multiple of the tolerance.
 pub const NEAR: i64 = 3;
-/// So many waits of a direction are kept that may be holds on a path of which nothing is known: the rhythm
-/// of a program looks like them.
+/// Possible holds that are kept per direction while its round trip is unknown: a program's own rhythm
+/// looks like them.
 const MOST_UNKNOWN: u8 = 64;
 
 /// What may have ended a wait during which a pure ACK came.
@@ -27,11 +27,11 @@ pub enum EndedBy {
     Ack,
     /// Only the program.
     Program,
-    /// Either, on a path of which nothing is known; many like it are kept.
+    /// Either: the round trip is unknown, and enough waits like it were kept.
     Either,
 }
 
-/// How far from the round trip data may be that an ACK released, at both ends of a path with such a jitter.
+/// How far a release may be off the round trip, on a path with this jitter.
 pub fn tolerance_ns(rtt_ns: i64, jitter_ns: i64) -> i64 {
     match rtt_ns {
         ..NETWORK_RTT_NS => LOCAL_TOLERANCE_NS,
@@ -40,8 +40,8 @@ pub fn tolerance_ns(rtt_ns: i64, jitter_ns: i64) -> i64 {
 }
 
 impl Half {
-    /// What may have ended this wait of the host's own, as far as the path is known by now; the clock ticks
-    /// every `clock_ns`. A round trip only becomes shorter, so the program's doing stays that.
+    /// What may have ended this wait, by the round trip known so far; the clock ticks every `clock_ns`.
+    /// The round trip can only become shorter, so `Program` is final.
     pub fn ended_by(&mut self, wait: &Wait, clock_ns: i64) -> EndedBy {
         if !self.is_path_measured() {
             // Clocks may step back: a negative time is no measurement.
@@ -49,7 +49,7 @@ impl Half {
             *shortest_ns = wait.release_ns().max(0).min(*shortest_ns);
         }
         let path_ns = self.path_ns(self.rarest().shortest_release_ns);
-        // Whatever jitter is still to be seen.
+        // The largest tolerance: more jitter may follow.
         let tolerance_ns = tolerance_ns(path_ns, MAX_TOLERANCE_NS) + clock_ns;
         if wait.release_ns() - path_ns > (1 + NEAR) * tolerance_ns {
             EndedBy::Program

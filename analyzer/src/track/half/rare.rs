@@ -1,4 +1,4 @@
-//! What is seldom touched of a direction: most directions never need it, and have none of it.
+//! The part of a direction that most directions never need: it is boxed.
 
 use crate::track::Mark;
 use crate::track::half::Release;

@@ -1,4 +1,4 @@
-//! Segments that bring nothing new: repetitions, copies of a frame, keep-alives.
+//! Segments that bring nothing new: retransmissions, copies of a frame, keep-alives.
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
@@ -29,22 +29,22 @@ impl Repeats {
 }
 
 impl Half {
-    /// A second copy of a captured frame came.
+    /// A frame was captured a second time.
     pub fn take_copy(&mut self) {
         self.rarest_mut().repeats.duplicated += 1;
     }
 
-    /// A segment came that the network had let others overtake.
+    /// A segment was overtaken by others in the network.
     pub fn take_reordered(&mut self) {
         self.rarest_mut().repeats.reordered += 1;
     }
 
-    /// So many of the unseen bytes came after all.
+    /// Some of the unseen bytes arrived after all.
     pub fn fill(&mut self, bytes: u64) {
         self.rarest_mut().unseen_bytes -= bytes;
     }
 
-    /// This host sent again what it had sent before; returns its data before that.
+    /// This host retransmitted; returns the mark of its data before that.
     pub fn repeat(&mut self, now: Mark) -> Mark {
         self.stop_timing();
         let (before, last_new) = (self.last_data, self.last_new());
@@ -56,7 +56,7 @@ impl Half {
         before
     }
 
-    /// This host repeated data, and sends nothing new so far.
+    /// This host retransmitted data and has sent nothing new since.
     pub fn set_recovering(&mut self) {
         self.state.set(state::RECOVERING);
     }

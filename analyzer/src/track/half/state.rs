@@ -1,4 +1,4 @@
-//! What is known of a direction in bits: they lie in the cache line that every segment needs.
+//! Yes-or-no facts of a direction: bits in the cache line that every segment needs.
 
 /// Next sequence number and window mean something.
 pub const SEQ_KNOWN: u32 = 1 << 0;
@@ -27,19 +27,19 @@ pub const JUMPED: u32 = 1 << 11;
 pub const ZERO_WINDOW: u32 = 1 << 12;
 pub const CONTRADICTED: u32 = 1 << 13;
 
-/// The last new data is not the last data: it is kept apart.
+/// The last new data is not the last data: it is stored on its own.
 pub const NEW_APART: u32 = 1 << 14;
-/// The last small segment is the last new data; else it is kept apart.
+/// The last small segment is the last new data; else it is stored on its own.
 pub const SMALL_IS_NEW: u32 = 1 << 15;
-/// The last new data, up to SND.NXT, is being timed; or an earlier segment, kept apart.
+/// The last new data, up to SND.NXT, is being timed; or an earlier segment, stored on its own.
 pub const TIMED_LAST: u32 = 1 << 16;
 pub const TIMED_APART: u32 = 1 << 17;
 
-/// The ACK of the last small segment covered everything; or another one did, kept apart.
+/// The ACK of the last small segment covered everything; or another one did, stored on its own.
 pub const ALL_WITH_SMALL: u32 = 1 << 18;
 pub const ALL_APART: u32 = 1 << 19;
 /// The same ACK was the first since the last data that acknowledged something new; or another one
-/// was, kept apart.
+/// was, stored on its own.
 pub const ADVANCED_WITH_SMALL: u32 = 1 << 20;
 pub const ADVANCED_APART: u32 = 1 << 21;
 
@@ -49,7 +49,7 @@ pub const FIN_SENT: u32 = 1 << 22;
 /// It has sent RST.
 pub const RESET: u32 = 1 << 23;
 
-/// What new data makes forgotten.
+/// Cleared by new data.
 pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
 
 /// A set of the bits above.

@@ -1,5 +1,5 @@
-//! Frames to segments and their connections, in a thread of its own: reading, decoding and looking
-//! up run ahead of the tracking.
+//! Reads and decodes frames and looks up their connections, in a thread that runs ahead of the
+//! tracking.
 
 pub mod batch;
 pub mod capture_summary;
@@ -106,7 +106,7 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
         Ok(summary)
     }
 
-    /// Apart from what comes before and after: so all it needs is in the registers.
+    // A function of its own, so that all it needs stays in registers.
     #[inline(never)]
     fn read_frames(
         &mut self,
@@ -124,7 +124,7 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
             match decode::plain_segment(frame.link_type, frame.data) {
                 Some(segment) if self.filter.is_none() => self.take(&segment, frame.time_ns),
                 _ => {
-                    // A copy: so the others' frames stay in the registers.
+                    // A copy, so that the fields of other frames stay in registers.
                     if let Some(skip) = self.take_any(&Frame { ..frame })? {
                         summary.skipped[skip as usize] += 1;
                     }
@@ -136,8 +136,8 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
         Ok(())
     }
 
-    /// A capture whose first frame comes at `time_ns` has nothing to do with a previous one that it
-    /// overlaps with, of which all is handed over.
+    /// A capture whose first frame comes at `time_ns` shares no connections with a previous one that
+    /// it overlaps in time.
     #[cold]
     fn part_from(&mut self, previous: Option<&CaptureSummary>, time_ns: i64) {
         if previous.is_some_and(|last| last.overlaps(time_ns)) {
@@ -154,10 +154,10 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
         }
     }
 
-    /// Takes a frame whose headers may lie anywhere, if the filter lets it pass; else tells why not.
+    /// Takes a frame with any headers, unless the filter drops it; tells why it was skipped.
     #[inline(never)]
     fn take_any(&mut self, frame: &Frame<'_>) -> Result<Option<Skip>, ScanError> {
-        // Frames that are left out fill no look-ups, which else tell how far this is.
+        // Progress is otherwise told at each look-up, and skipped frames cause none.
         self.progress.set_packets(self.frames);
         if let Some(filter) = &mut self.filter
             && !filter.matches(frame)?
