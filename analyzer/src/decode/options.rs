@@ -9,10 +9,14 @@ pub struct Options {
     pub window_scale: Option<u8>,
     /// Timestamp value as on the wire: four bytes need no padding.
     tsval: [u8; 4],
-    has_tsval: bool,
+    /// Which of those that the analysis asks for are there, as bits: another one takes no room.
+    present: u8,
     /// The capture's snap length cut some of them off: what is missing here may have been there.
     pub cut: bool,
 }
+
+/// Bit of [`Options::present`].
+const TSVAL: u8 = 1 << 0;
 
 /// NOP NOP, kind 8, length 10: how nearly every stack begins timestamps (RFC 7323, appendix A).
 const TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
@@ -34,11 +38,11 @@ impl Options {
     pub fn plain(bytes: &[u8]) -> Option<Self> {
         match *bytes.as_chunks().0 {
             [] => Some(Self::default()),
-            [TIMESTAMPS, tsval, _tsecr] => Some(Self { tsval, has_tsval: true, ..Self::default() }),
+            [TIMESTAMPS, tsval, _tsecr] => Some(Self { tsval, present: TSVAL, ..Self::default() }),
             [[2, 4, high, low], SACK_TIMESTAMPS, tsval, _tsecr, [1, 3, 3, shift]] => {
                 let mss = u16::from_be_bytes([high, low]);
                 let window_scale = Some(shift.min(MAX_SHIFT));
-                Some(Self { mss, window_scale, tsval, has_tsval: true, cut: false })
+                Some(Self { mss, window_scale, tsval, present: TSVAL, cut: false })
             }
             _ => None,
         }
@@ -47,7 +51,7 @@ impl Options {
     /// Timestamp value (RFC 7323). The option takes 12 bytes from each segment.
     #[inline]
     pub fn tsval(&self) -> Option<u32> {
-        self.has_tsval.then_some(u32::from_be_bytes(self.tsval))
+        (self.present & TSVAL != 0).then_some(u32::from_be_bytes(self.tsval))
     }
 }
 
@@ -65,7 +69,8 @@ fn all_options(mut bytes: &[u8]) -> Options {
                 rest
             }
             &[8, 10, t0, t1, t2, t3, _, _, _, _, ref rest @ ..] => {
-                (found.tsval, found.has_tsval) = ([t0, t1, t2, t3], true);
+                found.tsval = [t0, t1, t2, t3];
+                found.present |= TSVAL;
                 rest
             }
             &[kind, length, ..]

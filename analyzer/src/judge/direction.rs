@@ -40,13 +40,13 @@ impl Judge {
                 releases,
                 off_or_paced: false,
                 resends_needlessly: resent::is_needless(connection, side, waits, held()),
-                receiver_seen: receiver.segments > 0,
+                receiver_seen: receiver.segments() > 0,
                 receiver_rtt_ns: receiver.measured_rtt_ns(),
                 receiver_jitter_ns: receiver.jitter_ns(),
             },
             contradicted: nodelay::contradicted(&candidates, total).into_iter(),
             paced: pace::is_periodic(held())
-                || Pace::of(side, waits, &releases, &connection.half(side).rarest().pauses)
+                || Pace::of(side, waits, &releases, connection.half(side).pauses())
                     .explains_most(held()),
             contradictions: total,
             mss_inferred: connection.effective_mss().1,

@@ -9,7 +9,7 @@ use crate::judge::releases::Releases;
 use crate::judge::timers::Timer;
 use crate::judge::variant::Variant;
 use crate::track::wait::fact;
-use crate::track::{Connection, Half, Rarest, SHORTEST_DELAYED_ACK_NS, Side};
+use crate::track::{Connection, Half, Repeats, SHORTEST_DELAYED_ACK_NS, Side};
 
 pub fn judged(
     connection: &Connection,
@@ -18,13 +18,14 @@ pub fn judged(
     releases: &Releases,
 ) -> JudgedHalf {
     let half = connection.half(side);
-    let one_sided = connection.half(side.other()).segments == 0;
+    let one_sided = connection.half(side.other()).segments() == 0;
     let (nagle, proof) = match one_sided {
         // Without the receiver's ACKs everything looks unacknowledged.
         true => (Nagle::Unknown, (0, 0)),
         false => nagle(half, side, findings),
     };
-    let Rarest { retransmitted, duplicated, reordered, unseen_bytes, .. } = *half.rarest();
+    let Repeats { retransmitted, duplicated, reordered } = half.repeats();
+    let unseen_bytes = half.unseen().0;
     let told = !findings.is_empty()
         || unseen_bytes > 0
         || [retransmitted, duplicated, reordered] != [0; 3];
@@ -48,9 +49,9 @@ pub fn judged(
         endpoint: connection.endpoint(side),
         nagle,
         proof,
-        segments: half.segments,
+        segments: half.segments(),
         bytes: half.bytes(),
-        rtt_ns: half.rtt_ns,
+        rtt_ns: half.measured_rtt_ns().unwrap_or(i64::MAX),
         detail,
     }
 }

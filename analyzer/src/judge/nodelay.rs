@@ -69,7 +69,7 @@ pub fn nagle(half: &Half, side: Side, findings: Findings<'_>) -> (Nagle, (u64, u
     match stalls().next() {
         Some(wait) if !switched_off => (Nagle::On, (wait.ack.frame, wait.to.frame)),
         None if contradictions == 0 => (Nagle::Unknown, (0, 0)),
-        _ => (Nagle::Off, half.rare().contradiction),
+        _ => (Nagle::Off, half.contradiction()),
     }
 }
 

@@ -91,7 +91,7 @@ impl Releases {
         Self {
             band,
             measured,
-            early_ns: match measured && half.rtt_samples >= ROUND_TRIP_SAMPLES {
+            early_ns: match measured && half.rtt_samples() >= ROUND_TRIP_SAMPLES {
                 true => early_ns.min(band.tolerance_ns),
                 false => band.tolerance_ns,
             },
@@ -179,7 +179,7 @@ impl Releases {
 }
 
 fn small_share(half: &Half, mss: u32) -> f64 {
-    let small = f64::from(half.small_segments);
+    let small = f64::from(half.small_segments());
     small / (small + half.bytes() as f64 / f64::from(mss)).max(1.0)
 }
 

@@ -36,7 +36,7 @@ pub fn is_needless<'a>(
     let often = resent >= NEEDLESS_RESENDS && resent * NEEDLESS_ONE_OF >= all;
     let counts = |wait: &&Wait| wait.is(fact::RESENT) && !wait.is(fact::LONGEST);
     let over = waits.iter().filter(|wait| wait.by == side).filter(counts).count();
-    let nearly_all = connection.half(side).rarest().retransmitted as usize * NEEDLESS_ONE_OF
+    let nearly_all = connection.half(side).repeats().retransmitted as usize * NEEDLESS_ONE_OF
         <= over * (NEEDLESS_ONE_OF + 1);
     (nearly_all && (often || longest_ns >= NEARLY_RTO_NS))
         || capture_point(connection) == beside_receiver

@@ -38,7 +38,7 @@ impl Variant {
                 && finding.confidence() > Confidence::Possible
                 && !finding.wait.is(fact::UNACKED_SMALL)
         });
-        match (held_tail, half.rarest().tail) {
+        match (held_tail, half.passed_full_ones()) {
             (Some(finding), _) => {
                 (Variant::Classic, (finding.wait.from.frame, finding.wait.to.frame))
             }

@@ -35,8 +35,8 @@ fn frame(from_client: bool, round: u32, client_port: u16) -> Vec<u8> {
     bytes
 }
 
-/// Writes so many requests, 1 ms apart, with an answer 0.1 ms after each, on so many connections in turn,
-/// into a file of its own.
+/// Writes `rounds` requests, 1 ms apart, each answered after 0.1 ms, on `connections` connections in
+/// turn, into a file of its own.
 pub fn write_capture(rounds: u32, connections: u32) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -99,7 +99,7 @@ fn tracking_allocates_nothing_per_packet() {
     assert_like_a_growing_list(few, many);
 }
 
-/// The segments of so many requests and answers, looked up.
+/// The segments of `rounds` requests and answers, looked up.
 fn batches(rounds: u32) -> Vec<Batch> {
     let path = write_capture(rounds, 1);
     let mut batches = Vec::new();

@@ -1,14 +1,14 @@
-//! What is kept of connections until they are judged: rows of one block of connections lie together.
+//! Rows kept until their connections are judged: those of one block of connections lie together.
 
 use crate::track::share::BLOCK_LEN;
 
-/// Room for so many rows at first. Up to [`MANY`] it grows eightfold, so seldom: on a virtual machine
-/// memory that was moved costs as much as fresh memory, and what no row lies in yet takes none.
+/// First capacity. Up to [`MANY`] rows it grows eightfold: on a virtual machine moved memory costs as
+/// much as fresh memory, and untouched capacity costs nothing.
 const FIRST_ROWS: usize = 128;
-/// From so many rows on the room only doubles: address space has limits too.
+/// From here on the capacity only doubles: address space is limited too.
 const MANY: usize = 1 << 16;
 
-/// Rows of connections in the order in which they came, for each block of [`super::Connections`].
+/// Rows of connections in order of arrival, for each block of [`Connections`](super::Connections).
 #[derive(Debug)]
 pub struct ByBlock<T> {
     blocks: Vec<Vec<T>>,
@@ -42,7 +42,7 @@ impl<T> ByBlock<T> {
         rows.push(row);
     }
 
-    /// The rows of each block, and none for those that follow.
+    /// The rows of each block; endless, empty after the last.
     pub fn into_blocks(self) -> impl Iterator<Item = Vec<T>> {
         self.blocks.into_iter().chain(std::iter::repeat_with(Vec::new))
     }

@@ -1,4 +1,4 @@
-//! The clocks that stamped the frames: how coarse they are, so far as the times tell.
+//! The clocks that stamped the frames, and how coarse they are as far as the timestamps tell.
 
 use crate::track::clock_step::FINE_NS;
 use crate::track::reader::capture_summary::CaptureSummary;
@@ -14,8 +14,8 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// Of `captures` in the order of their frames. One with few frames tells no clock of its own: what
-    /// all have in common is taken for it, if together there are enough.
+    /// Of `captures` in the order of their frames. A capture with few frames does not show its clock:
+    /// it gets the step that all captures share, if together they have enough frames.
     pub fn of(captures: &[CaptureSummary]) -> Self {
         let packets: u64 = captures.iter().map(|capture| capture.packets).sum();
         let steps = captures.iter().filter(|capture| capture.packets > 0);
@@ -40,8 +40,7 @@ impl Clocks {
         self.captures.windows(2).any(|pair| pair[0].1 != pair[1].1)
     }
 
-    /// Step in ns of the finest clock from the first of these `waits` to the last: what another one blurs
-    /// is not to be taken for exact in a connection that goes on from one capture to the next.
+    /// Step in ns of the finest clock among the captures that these `waits` span.
     pub fn behind_ns(&self, waits: &[Wait]) -> i64 {
         let first = waits.iter().map(|wait| wait.from.frame).min();
         let last = waits.iter().map(|wait| wait.to.frame).max();

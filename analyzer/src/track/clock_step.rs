@@ -5,7 +5,7 @@ pub const COARSEST_NS: i64 = 100_000_000;
 /// Clocks as fine as this need no allowance.
 pub const FINE_NS: i64 = 1_000;
 
-/// The step that a time has in common with all before it, which had this one.
+/// The largest step that divides `time_ns` too, given the step of all times before it.
 #[inline]
 pub fn common_ns(mut step_ns: i64, time_ns: i64) -> i64 {
     while step_ns > FINE_NS && time_ns % step_ns != 0 {

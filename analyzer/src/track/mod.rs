@@ -32,7 +32,7 @@ pub use exchange::exchanged::{Exchanged, ServerLatency, Suspect};
 pub use exchange::latency::Latency;
 pub use half::Half;
 pub use half::pauses::{Pause, Pauses};
-pub use half::rare::Rarest;
+pub use half::repeated::Repeats;
 pub use mark::Mark;
 pub use reader::capture_summary::CaptureSummary;
 pub use share::{BLOCK_LEN, Share, deal};

@@ -3,15 +3,15 @@
 /// Connections of one block: 384 KiB, so that few of them take little memory, and many few blocks.
 pub const BLOCK_LEN: usize = 1024;
 
-/// Which of `N` trackers has the connection with this number, and at which place: blocks are dealt out
-/// to them in turn.
+/// The tracker, of `N`, that has the connection with this number, and its place there: blocks are dealt
+/// out in turn.
 #[inline]
 pub fn deal<const N: usize>(connection: u32) -> (usize, u32) {
     let (block, at) = (connection as usize / BLOCK_LEN, connection as usize % BLOCK_LEN);
     (block % N, (block / N * BLOCK_LEN + at) as u32)
 }
 
-/// What [`deal`] gives to one of `of` trackers.
+/// The blocks that [`deal`] gives to one of `of` trackers.
 #[derive(Debug, Clone, Copy)]
 pub struct Share {
     pub tracker: usize,

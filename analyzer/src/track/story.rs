@@ -44,12 +44,12 @@ pub struct Segment {
     again: bool,
 }
 
-/// So many bytes from the client; none are a pure ACK.
+/// `len` bytes from the client; 0 is a pure ACK.
 pub fn client(len: u32) -> Segment {
     Segment::new(Side::Client, len)
 }
 
-/// So many bytes from the server; none are a pure ACK.
+/// `len` bytes from the server; 0 is a pure ACK.
 pub fn server(len: u32) -> Segment {
     Segment::new(Side::Server, len)
 }
@@ -80,7 +80,7 @@ impl Segment {
         Self { again: true, ..self }
     }
 
-    /// It acknowledges so many bytes of the peer's stream.
+    /// It acknowledges the first `bytes` of the peer's stream.
     pub fn ack(self, bytes: i64) -> Self {
         Self { ack: Some(bytes), ..self }
     }
@@ -165,14 +165,14 @@ impl Story {
         }
     }
 
-    /// The handshake, captured where the round trips to client and server are so long.
+    /// The handshake, captured where the round trips to client and server are these.
     pub fn handshake(self, client_ms: f64, server_ms: f64) -> Self {
         self.after_ms(0.0, client(0).syn())
             .after_ms(server_ms, server(0).syn())
             .after_ms(client_ms, client(0))
     }
 
-    /// So much after the last segment this one is captured.
+    /// Captures this segment `ms` after the last one.
     pub fn after_ms(mut self, ms: f64, segment: Segment) -> Self {
         self.now.time_ns += (ms * 1e6).round() as i64;
         self.now.frame += 1;
@@ -202,7 +202,7 @@ impl Story {
         }
     }
 
-    /// The same so many times.
+    /// Repeats a part of the story.
     pub fn times(self, count: u32, part: impl Fn(Self) -> Self) -> Self {
         (0..count).fold(self, |story, _| part(story))
     }

@@ -1,5 +1,5 @@
-//! Segments to connections and what happened on them. Each tracker has some of the connections, so
-//! that two threads can work side by side.
+//! Follows connections segment by segment. Each tracker has a share of the connections, so that two
+//! threads can work side by side.
 
 use crate::decode::Header;
 use crate::track::clock_step;
@@ -11,8 +11,8 @@ use crate::track::{Lengths, Share, Side, Sinks, Suspect};
 use std::sync::Arc;
 use std::{mem, thread};
 
-/// What a segment needs is fetched twice so many segments before it is taken, and so many before it
-/// what is found there: that hides the way to memory, and fits into the first-level cache.
+/// Prefetching runs in two stages: a segment's connection 32 segments ahead, the boxed part of its
+/// direction 16 ahead. That hides the memory latency and fits into the first-level cache.
 const CHUNK: usize = 16;
 
 /// Some of the connections, and what was seen on them so far.
@@ -59,7 +59,7 @@ impl Tracker {
         }
     }
 
-    /// Notes how coarse the clock is that stamped these segments.
+    /// Narrows down the step of the clock that stamped these segments.
     fn see_clock(&mut self, batch: &Batch) {
         if batch.begins_capture {
             self.clock_ns = clock_step::COARSEST_NS;
@@ -70,7 +70,7 @@ impl Tracker {
         }
     }
 
-    /// Has what the segments will need fetched.
+    /// Prefetches what the segments will need.
     fn fetch(&self, segments: Option<&[Captured]>, what: impl Fn(&Connection, &Captured)) {
         for captured in segments.unwrap_or_default() {
             if let Some(connection) = self.connections.get_whole(captured.place()) {
@@ -95,7 +95,7 @@ impl Tracker {
         }
     }
 
-    /// The connections, and what they add to.
+    /// The connections, and where they put their waits and exchanges.
     #[inline]
     fn parts(&mut self) -> (&mut Connections, Sinks<'_>) {
         let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
@@ -136,7 +136,7 @@ pub struct Block {
     pub servers: Arc<[u32]>,
 }
 
-/// What all trackers have seen.
+/// The results of all trackers.
 pub struct Tracked {
     /// How many connections there were.
     pub connections: u64,
@@ -151,7 +151,7 @@ pub struct Tracked {
 }
 
 impl Tracked {
-    /// Puts together what they have, at the end of the capture.
+    /// Merges the trackers' results at the end of the capture.
     pub fn by<const N: usize>(mut trackers: [Tracker; N]) -> Self {
         thread::scope(|scope| {
             for tracker in &mut trackers {
@@ -164,7 +164,7 @@ impl Tracked {
         let unlisted_wait_ns = unlisted_ns.fold(0, i64::saturating_add);
         let mut all = Exchanged::default();
         let mut blocks_of = trackers.map(|tracker| tracker.blocks(&mut all));
-        // As they were dealt out.
+        // In the order in which `deal` gave them out.
         let blocks = (0..).map_while(|block| blocks_of[block % N].next()).collect();
         let exchanges = all.all.map(|all| {
             let mut rows = all.rows;

@@ -7,53 +7,59 @@ use crate::track::{Mark, Side};
 
 /// Facts about a wait, as bits of [`Wait::facts`].
 pub mod fact {
-    /// The frame before the wait is the sender's own data (else the peer's).
-    pub const OWN_DATA_BEFORE: u32 = 1 << 0;
+    // What an ACK says comes first: one byte of it is kept for each direction.
     /// The ACK that covers the unacked segment carries no payload.
-    pub const PURE_ACK: u32 = 1 << 1;
+    pub const PURE_ACK: u32 = 1 << 0;
+    /// It also carries FIN.
+    pub const ACK_FIN: u32 = 1 << 1;
+    /// Of an ACK, never of a wait: it covers the last small segment and nothing after it.
+    pub const ACK_EXACT: u32 = 1 << 7;
+    /// What an ACK tells a wait that it ends.
+    pub const OF_ACK: u32 = PURE_ACK | ACK_FIN;
+
+    /// The frame before the wait is the sender's own data (else the peer's).
+    pub const OWN_DATA_BEFORE: u32 = 1 << 8;
     /// A small segment was unacked: its length is no whole number of effective MSS. It is the last
     /// one before the wait, or one before it that the same ACK covers first.
-    pub const UNACKED_SMALL: u32 = 1 << 2;
+    pub const UNACKED_SMALL: u32 = 1 << 9;
     /// The segment after the wait is shorter than the effective MSS.
-    pub const SMALL: u32 = 1 << 3;
+    pub const SMALL: u32 = 1 << 10;
     /// The segment after the wait carries FIN, which Nagle's algorithm lets go at once.
-    pub const FIN: u32 = 1 << 4;
+    pub const FIN: u32 = 1 << 11;
     /// The segment after the wait repeats bytes sent before.
-    pub const RETRANSMITTED: u32 = 1 << 5;
+    pub const RETRANSMITTED: u32 = 1 << 12;
     /// Something was retransmitted between the unacked segment and the end of the wait.
-    pub const RECOVERY: u32 = 1 << 6;
+    pub const RECOVERY: u32 = 1 << 13;
     /// The receiver announced a window of zero during the wait.
-    pub const ZERO_WINDOW: u32 = 1 << 7;
+    pub const ZERO_WINDOW: u32 = 1 << 14;
     /// The receiver's window had no room for the segment after the wait.
-    pub const WINDOW_FULL: u32 = 1 << 8;
+    pub const WINDOW_FULL: u32 = 1 << 15;
     /// The segment after the wait is marked urgent.
-    pub const URGENT: u32 = 1 << 9;
+    pub const URGENT: u32 = 1 << 16;
     /// A delayed ACK with no data after it.
-    pub const ACK_ONLY: u32 = 1 << 10;
+    pub const ACK_ONLY: u32 = 1 << 17;
     /// Bytes are missing from the capture around the wait.
-    pub const UNSEEN: u32 = 1 << 11;
-    /// The ACK also carries FIN.
-    pub const ACK_FIN: u32 = 1 << 12;
+    pub const UNSEEN: u32 = 1 << 18;
     /// More was in flight than an initial window of ten segments (RFC 6928).
-    pub const LARGE_FLIGHT: u32 = 1 << 13;
+    pub const LARGE_FLIGHT: u32 = 1 << 19;
     /// The segment after the wait left while the segment before it was still unacknowledged.
-    pub const UNACKED_AT_SEND: u32 = 1 << 14;
+    pub const UNACKED_AT_SEND: u32 = 1 << 20;
     /// The ACK covers the last small segment but not everything outstanding.
-    pub const PARTIAL_ACK: u32 = 1 << 15;
+    pub const PARTIAL_ACK: u32 = 1 << 21;
     /// The ACK advanced `snd_una` but left data unacknowledged: only a congestion window or the
     /// receiver's window can have waited for it.
-    pub const ADVANCING_ACK: u32 = 1 << 17;
+    pub const ADVANCING_ACK: u32 = 1 << 22;
     /// The bytes missing before the segment after the wait were sent again later.
-    pub const LOST_BEFORE: u32 = 1 << 18;
+    pub const LOST_BEFORE: u32 = 1 << 23;
     /// The unacked segment was sent again before it was acknowledged, alone in flight: if the
     /// receiver had it all the time, the sender's timer was shorter than that of the delayed ACK.
-    pub const RESENT: u32 = 1 << 19;
+    pub const RESENT: u32 = 1 << 24;
     /// The whole wait lies within an exchange: the other end waited for what came after it.
-    pub const IN_EXCHANGE: u32 = 1 << 16;
+    pub const IN_EXCHANGE: u32 = 1 << 25;
     /// It is listed for its length, where others like it are only counted: it says nothing of them.
-    pub const LONGEST: u32 = 1 << 20;
+    pub const LONGEST: u32 = 1 << 26;
     /// It ended long after the ACK that came during it: the program paused of its own.
-    pub const OWN_PAUSE: u32 = 1 << 21;
+    pub const OWN_PAUSE: u32 = 1 << 27;
 
     /// Something but the sender's program may have made it wait.
     pub const HINDERED: u32 = RECOVERY | ZERO_WINDOW | WINDOW_FULL | UNSEEN;

@@ -1,4 +1,4 @@
-//! What ends: an exchange, a connection, the capture.
+//! The end of an exchange, of a connection, of the capture.
 
 use crate::track::Side;
 use crate::track::connection::{Connection, Sinks};
@@ -7,8 +7,8 @@ use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 
 impl Connection {
-    /// Tells what is still open at FIN, at RST or at the end of the capture: an ACK that came late
-    /// and that no data followed, and the last exchange.
+    /// At FIN, at RST or at the end of the capture: reports a late ACK that no data followed, and closes
+    /// the last exchange.
     #[inline(never)]
     pub fn finish(&mut self, sinks: &mut Sinks<'_>) {
         for side in Side::BOTH {
@@ -19,7 +19,9 @@ impl Connection {
             let delay_ns = to.time_ns - from.time_ns - receiver.rtt_or_zero_ns();
             let late = (sinks.lengths.delay_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
             // A FIN comes from the program, and over an unknown round trip no ACK is known to be late.
-            let by_timer = release.pure && !release.fin && receiver.measured_rtt_ns().is_some();
+            let by_timer = release.says.is(fact::PURE_ACK)
+                && !release.says.is(fact::ACK_FIN)
+                && receiver.measured_rtt_ns().is_some();
             if by_timer && late && half.bytes() > 0 && to.after(from) {
                 sinks.waits.push_other(Wait {
                     connection: self.id,
@@ -28,9 +30,9 @@ impl Connection {
                     from,
                     to,
                     ack: to,
-                    rel_seq: half.offset,
+                    rel_seq: half.offset(),
                     len: 0,
-                    unacked_len: half.last_len,
+                    unacked_len: half.last_len(),
                     unacked_ns: from.time_ns,
                     contradictions: half.contradictions(),
                 });

@@ -23,7 +23,7 @@ use std::mem::offset_of;
 
 /// One TCP connection.
 ///
-/// Laid out by hand, as its halves are.
+/// Laid out by hand, like its halves.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Connection {
@@ -70,12 +70,12 @@ impl Lengths {
     }
 }
 
-/// Everything a new segment may add to.
+/// Where a segment's waits and exchanges go.
 pub struct Sinks<'a> {
     pub waits: &'a mut Waits,
     pub exchanged: &'a mut Exchanged,
     pub lengths: Lengths,
-    /// Step of the clock, as far as it is known.
+    /// Step of the clock, as far as the timestamps tell so far.
     pub clock_ns: i64,
 }
 
@@ -101,7 +101,7 @@ impl Connection {
 
     /// The SYN, if nothing else was captured.
     pub fn asked(&self) -> Option<Asked> {
-        self.halves[0].asked().filter(|_| self.halves[1].segments == 0)
+        self.halves[0].asked().filter(|_| self.halves[1].segments() == 0)
     }
 
     /// Was a SYN answered by RST, and was that all?
@@ -110,16 +110,15 @@ impl Connection {
         client.asked().is_some() && server.has_only_reset() && server.is_plain()
     }
 
-    /// Has all fetched that the next segment of `by` needs, with data or without, but for what is
-    /// rare.
+    /// Prefetches all that the next segment of `by` needs but the boxed part; one with data needs more.
     #[inline]
     pub fn fetch(&self, by: Side, data: bool) {
         let [client, server] = &self.halves;
         client.fetch();
         server.fetch();
         self.half(by).fetch_sender();
-        // Another place costs less than a branch.
-        prefetch(if data { &self.id } else { &client.snd_una });
+        // Prefetching another place costs less than a branch.
+        prefetch(if data { &self.id } else { client.first_line() });
     }
 
     /// Time of the latest segment.
@@ -154,8 +153,8 @@ impl Connection {
         if !half.is_seq_known() {
             return 0;
         }
-        let ahead = i64::from(seq::distance(half.snd_nxt, segment.seq));
-        half.offset.saturating_add_signed(ahead)
+        let ahead = i64::from(seq::distance(half.snd_nxt(), segment.seq));
+        half.offset().saturating_add_signed(ahead)
     }
 
     /// Takes the next segment of the connection, captured as `now`.
@@ -203,7 +202,7 @@ impl Connection {
         let half = &mut self.halves[side as usize];
         let first_payload = segment.seq.wrapping_add(1);
         if half.has_syn() && half.is_copy(segment, now) {
-            half.rarest_mut().duplicated += 1;
+            half.take_copy();
             return;
         }
         if half.has_syn() {
@@ -245,9 +244,9 @@ impl Connection {
         if half.is_keep_alive(segment) || !half.is_plausible(segment.seq) {
             return;
         }
-        let ahead = seq::distance(half.snd_nxt, segment.seq);
+        let ahead = seq::distance(half.snd_nxt(), segment.seq);
         let end = segment.seq.wrapping_add(segment.len);
-        if !seq::lt(half.snd_nxt, end) {
+        if !seq::lt(half.snd_nxt(), end) {
             self.take_old_data(side, segment, now, sinks);
             return;
         }
@@ -255,7 +254,7 @@ impl Connection {
             half.jump_to(segment.seq, now.frame);
         }
         // A segment that begins with old bytes: only the rest is new.
-        let new_len = seq::distance(half.snd_nxt, end) as u32;
+        let new_len = seq::distance(half.snd_nxt(), end) as u32;
         self.take_new_data(side, segment, new_len, now, sinks);
     }
 
@@ -271,7 +270,7 @@ impl Connection {
         let (half, peer) = (self.half(side), self.half(side.other()));
         let sending = Sending { half, peer, segment, len, mss, now };
         let contradicts = sending.contradicts_nagle();
-        let passes = sending.passes_full_ones() && half.rarest().tail.0 == 0;
+        let passes = sending.passes_full_ones() && half.passed_full_ones().0 == 0;
         let over = match half.is_recovering() {
             true => sending.wait_over_retransmission(self.id, side),
             false => None,
@@ -282,11 +281,11 @@ impl Connection {
             && let Some(waited) = sending.waited(sinks.lengths.evidence_ns)
         {
             let wait_ns = waited.wait_ns(now);
-            let has_room =
-                || sinks.waits.has_room_for(side, sending.hindrances(waited.from()), wait_ns);
+            let has_room = |facts| sinks.waits.has_room_for(side, facts, wait_ns);
+            let full = || !has_room(0) && !has_room(sending.hindrances(waited.from()));
             if waited.is_reply() && wait_ns - half.rtt_or_zero_ns() < sinks.lengths.listed_ns {
                 // Most waits by far: nothing is learned from them.
-            } else if waited.is_reply() && !has_room() {
+            } else if waited.is_reply() && full() {
                 sinks.waits.count_other(wait_ns);
             } else {
                 let wait = sending.wait(&waited, self.id, side);
@@ -300,17 +299,16 @@ impl Connection {
             self.end_exchange(sinks);
         }
         self.exchanges.data(side, now);
-        let peer_window = self.half(side.other()).window;
+        let peer_window = self.half(side.other()).window();
         let half = &mut self.halves[side as usize];
         if contradicts {
             half.contradict(now.frame);
         }
         if passes {
-            half.rarest_mut().tail = (half.last_data().frame, now.frame);
+            half.pass_full_ones(now.frame);
         }
         half.send(segment, len, now, mss);
-        // Windows take 30 bits (RFC 7323, section 2.3), what is in flight 31.
-        half.room = peer_window as i32 - half.in_flight() as i32;
+        half.set_room(peer_window);
     }
 
     fn push(&mut self, mut wait: Wait, sinks: &mut Sinks<'_>) {

@@ -19,7 +19,7 @@ impl Connection {
             true => TIMESTAMP_OPTION_LEN,
             false => 0,
         };
-        let announced = |half: &Half| match (half.has_syn(), half.mss_option) {
+        let announced = |half: &Half| match (half.has_syn(), half.mss_option()) {
             (false, _) | (true, MSS_CUT) => u32::MAX,
             (true, 0) => DEFAULT_MSS,
             (true, mss) => u32::from(mss),
@@ -31,22 +31,21 @@ impl Connection {
         (self.inferred_mss(), true)
     }
 
-    /// The effective MSS in bytes while the connection goes on: fixed by its handshake, inferred
-    /// anew without one.
+    /// The effective MSS in bytes so far: fixed by the handshake, or inferred anew each time.
     #[inline]
     pub(super) fn current_mss(&mut self) -> u32 {
         if self.mss != 0 {
             return self.mss;
         }
         let (mss, inferred) = self.effective_mss();
-        if !inferred && self.halves.iter().all(|half| half.segments > 1) {
+        if !inferred && self.halves.iter().all(|half| half.segments() > 1) {
             self.mss = mss;
         }
         mss
     }
 
     fn inferred_mss(&self) -> u32 {
-        let largest = self.halves[0].largest.max(self.halves[1].largest);
+        let largest = self.halves[0].largest().max(self.halves[1].largest());
         let repeated = self.halves.iter().any(|half| half.repeats_largest(largest));
         match self.is_loopback() {
             // The kernel works with half the largest window on loopback, 32 kB at first.

@@ -1,4 +1,4 @@
-//! What a side sends again.
+//! Data and SYNs that come again.
 
 use crate::decode::Header;
 use crate::decode::seq;
@@ -7,7 +7,7 @@ use crate::track::wait::{Wait, fact, when};
 use crate::track::{Mark, Side};
 
 impl Connection {
-    /// Takes data of which nothing is new: a copy, bytes that were late, or a retransmission.
+    /// Takes data without a new byte: a copy of a frame, reordered bytes, or a retransmission.
     #[cold]
     pub(super) fn take_old_data(
         &mut self,
@@ -23,17 +23,17 @@ impl Connection {
         let missing = unseen_bytes.min(u64::from(segment.len));
         let fills = missing > 0 && unseen_frame == last.frame;
         if fills {
-            half.rarest_mut().unseen_bytes -= missing;
+            half.fill(missing);
         }
         if fills && since < half.reorder_ns() {
-            half.rarest_mut().reordered += 1;
+            half.take_reordered();
             return;
         }
         if fills {
             sinks.waits.mark_lost(self.id, side, last.frame);
         }
         if half.is_copy(segment, now) {
-            half.rarest_mut().duplicated += 1;
+            half.take_copy();
             return;
         }
         half.set_recovering();
@@ -53,8 +53,8 @@ impl Connection {
         if !from.is_set() || now.time_ns - from.time_ns < sinks.lengths.listed_ns {
             return;
         }
-        let zero_window = peer.zero_window_frame() > 0 && peer.window == 0;
-        let back = seq::distance(segment.seq, half.snd_nxt).max(0) as u64;
+        let zero_window = peer.zero_window_frame() > 0 && peer.window() == 0;
+        let back = seq::distance(segment.seq, half.snd_nxt()).max(0) as u64;
         sinks.waits.push_other(Wait {
             connection: self.id,
             by: side,
@@ -64,7 +64,7 @@ impl Connection {
             from,
             to: now,
             ack: Mark::default(),
-            rel_seq: half.offset.saturating_sub(back),
+            rel_seq: half.offset().saturating_sub(back),
             len: segment.len,
             unacked_len: half.in_flight(),
             unacked_ns: from.time_ns,

@@ -42,7 +42,7 @@ fn a_syn_captured_twice_is_not_a_retransmission() {
         .after_ms(20.0, client(0).syn().ip_id(7))
         .end();
     assert!(told.waits.is_empty());
-    assert_eq!(told.half(Side::Client).rarest().duplicated, 1);
+    assert_eq!(told.half(Side::Client).repeats().duplicated, 1);
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_keep_alive_is_neither_data_nor_a_wait() {
         .end();
     assert!(told.waits.is_empty(), "{:?}", told.waits);
     assert_eq!(told.half(Side::Client).bytes(), 100);
-    assert_eq!(told.half(Side::Client).rarest().retransmitted, 0);
+    assert_eq!(told.half(Side::Client).repeats().retransmitted, 0);
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn data_sent_again_is_told_with_what_it_repeats() {
     let wait = told.wait();
     assert!(wait.is(fact::RETRANSMITTED | fact::OWN_DATA_BEFORE));
     assert_eq!((wait.wait_ns(), wait.rel_seq, wait.len), (200 * MS, 0, 100));
-    assert_eq!(told.half(Side::Client).rarest().retransmitted, 1);
+    assert_eq!(told.half(Side::Client).repeats().retransmitted, 1);
     assert_eq!(told.half(Side::Client).bytes(), 100);
 }
 
@@ -166,8 +166,8 @@ fn a_frame_captured_twice_is_not_a_retransmission() {
         .after_ms(0.1, client(100).seq(0))
         .end();
     for told in [by_ip_id, by_timestamp, by_time] {
-        let rarest = told.half(Side::Client).rarest();
-        assert_eq!((rarest.duplicated, rarest.retransmitted), (1, 0));
+        let repeats = told.half(Side::Client).repeats();
+        assert_eq!((repeats.duplicated, repeats.retransmitted), (1, 0));
     }
 }
 
@@ -179,7 +179,7 @@ fn what_the_network_reordered_is_neither_lost_nor_sent_again() {
         .after_ms(0.1, client(100).seq(0).ip_id(1))
         .end();
     let half = told.half(Side::Client);
-    assert_eq!((half.rarest().reordered, half.rarest().retransmitted), (1, 0));
+    assert_eq!((half.repeats().reordered, half.repeats().retransmitted), (1, 0));
     assert_eq!((half.bytes(), half.unseen().0), (100, 0));
 }
 

@@ -1,4 +1,4 @@
-//! Connections of a port scan, as small as they go: most were refused, or never answered.
+//! Connections of a port scan, compacted: most were refused or never answered.
 
 use crate::track::Ends;
 use crate::track::connection::Connection;
@@ -13,7 +13,7 @@ pub struct Folded {
     others: BTreeMap<u32, Connection>,
 }
 
-/// A SYN that nothing followed so far.
+/// A SYN without an answer so far.
 #[derive(Debug)]
 struct Unanswered {
     id: u32,

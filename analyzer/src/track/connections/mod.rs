@@ -8,11 +8,11 @@ use crate::track::connections::folded::Folded;
 use crate::track::share::{BLOCK_LEN, Share};
 use std::collections::BTreeMap;
 
-/// So many blocks before the one that begins, a block is folded if it is one of a port scan: 131,072
-/// connections later, answers to it are rare.
+/// A block of a port scan is folded once so many newer blocks exist: 131,072 connections later,
+/// answers are rare.
 const FOLDED_AFTER: usize = 128;
 
-/// The connections of one tracker, by their places there: from 0, in the order in which they are opened.
+/// The connections of one tracker. A place is an index into them, from 0 in order of opening.
 #[derive(Debug)]
 pub struct Connections {
     share: Share,
@@ -51,7 +51,7 @@ impl Connections {
         self.blocks.len().saturating_sub(1) * BLOCK_LEN + last_len
     }
 
-    /// Folds the block that is old enough now, if it is that of a port scan.
+    /// Folds the block that has just become old enough, if it is part of a port scan.
     fn fold(&mut self) {
         let Some(block) = self.blocks.len().checked_sub(FOLDED_AFTER / self.share.of) else {
             return;
@@ -62,13 +62,13 @@ impl Connections {
         }
     }
 
-    /// `None` for a connection that is not whole.
+    /// `None` for a connection in a folded block.
     #[inline]
     pub fn get_whole(&self, place: usize) -> Option<&Connection> {
         self.blocks[place / BLOCK_LEN].get(place % BLOCK_LEN)
     }
 
-    /// `None` for a connection of a port scan that was refused.
+    /// `None` for a refused connection of a port scan.
     #[inline]
     pub fn get_mut(&mut self, place: usize) -> Option<&mut Connection> {
         let share = self.share;
@@ -78,7 +78,7 @@ impl Connections {
         }
     }
 
-    /// All that are not folded away, in the order of their numbers.
+    /// All but the refused and unanswered ones of a port scan, in the order of their numbers.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
         let mut folded = self.folded.iter_mut().peekable();
         self.blocks.iter_mut().enumerate().flat_map(move |(index, block)| {

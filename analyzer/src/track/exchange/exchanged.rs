@@ -14,7 +14,7 @@ pub struct ServerLatency {
     pub latency: Latency,
 }
 
-/// An exchange with a wait that may be a stall, as small as it goes.
+/// An exchange with a wait that may be a stall, compacted.
 #[derive(Debug, Clone, Copy)]
 pub struct Suspect {
     pub connection: u32,

@@ -1,8 +1,9 @@
 //! What an ACK changes in the direction it acknowledges, and the round trip it measures.
 
+use crate::decode::Header;
 use crate::decode::seq;
-use crate::decode::{FIN, Header};
 use crate::track::Mark;
+use crate::track::half::release::Says;
 use crate::track::half::state;
 use crate::track::half::{Half, Release};
 
@@ -13,7 +14,8 @@ impl Half {
         self.state.set_if(idle && time_ns != 0, state::TIMED_LAST);
     }
 
-    /// What is being timed is not to be the last new data any more, or not to end at `snd_nxt`.
+    /// Stores the timed segment on its own: it will no longer be the last new data, or no longer end
+    /// at `snd_nxt`.
     pub(super) fn settle_timing(&mut self) {
         if self.state.is(state::TIMED_LAST) {
             let timed = (self.snd_nxt, self.last_new().time_ns);
@@ -24,7 +26,7 @@ impl Half {
         }
     }
 
-    /// The last small segment is not to be the last new data any more.
+    /// Stores the last small segment on its own: it will no longer be the last new data.
     pub(super) fn settle_small(&mut self) {
         if self.state.is(state::SMALL_IS_NEW) {
             let small_sent = self.small_sent();
@@ -66,7 +68,7 @@ impl Half {
         self.round_trip(ack, now)
     }
 
-    /// Is it more than a SYN or a FIN? Nothing waits for their ACKs.
+    /// Is more unacknowledged than a SYN or a FIN? Nothing waits for the ACKs of those.
     fn is_data_unacked(&self) -> bool {
         let fin = u32::from(self.state.is(state::FIN_SENT));
         self.offset > 0 && seq::lt(self.snd_una, self.snd_nxt.wrapping_sub(fin))
@@ -77,12 +79,10 @@ impl Half {
             self.part_from_small();
         }
         self.small_acked = now;
-        self.state.put(state::ACK_PURE, segment.len == 0);
-        self.state.put(state::ACK_FIN, segment.has(FIN));
-        self.state.put(state::ACK_EXACT, segment.ack == self.snd_sml);
+        self.small_ack_says = Says::of(segment, self.snd_sml);
     }
 
-    /// The next ACK of a small segment comes while the last one stands for others as well.
+    /// Stores the other roles of the last small segment's ACK on their own, before the next one comes.
     #[cold]
     fn part_from_small(&mut self) {
         if self.state.is(state::ALL_WITH_SMALL) {
@@ -98,9 +98,8 @@ impl Half {
 
     fn take_other_ack(&mut self, segment: &Header, now: Mark, all: bool, advances: bool) {
         if all {
-            let exactly_small = segment.ack == self.snd_sml;
-            let (pure, fin) = (segment.len == 0, segment.has(FIN));
-            self.rarest_mut().all_acked = Release { mark: now, pure, fin, exactly_small };
+            let says = Says::of(segment, self.snd_sml);
+            self.rarest_mut().all_acked = Release { mark: now, says };
             self.state.clear(state::ALL_WITH_SMALL);
             self.state.set(state::ALL_APART);
         }
@@ -110,7 +109,7 @@ impl Half {
         }
     }
 
-    /// Moves `snd_una`; of the packets in flight as large a part leaves as of the bytes.
+    /// Moves SND.UNA; packets in flight shrink in proportion to the bytes.
     fn acknowledge(&mut self, ack: u32) {
         if ack == self.snd_nxt {
             (self.snd_una, self.packets) = (ack, 0);

@@ -1,10 +1,10 @@
-//! A direction of which nothing but its SYN was captured, as small as it goes.
+//! A direction that is only a SYN so far, compacted.
 
 use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state::State;
 
-/// All that a SYN leaves in a [`Half`].
+/// What a SYN sets in a [`Half`].
 #[derive(Debug, Clone)]
 pub struct Asked {
     sent: Mark,
@@ -18,7 +18,7 @@ pub struct Asked {
 }
 
 impl Half {
-    /// `None` where more than a SYN was captured, or something else.
+    /// `None` unless a SYN is all that was captured.
     pub fn asked(&self) -> Option<Asked> {
         let asks = self.segments == 1 && self.has_syn() && self.is_plain();
         asks.then_some(Asked {
@@ -33,7 +33,7 @@ impl Half {
         })
     }
 
-    /// As it was then.
+    /// The direction as the SYN left it.
     pub fn after_syn(asked: &Asked) -> Self {
         Self {
             segments: 1,

@@ -1,6 +1,8 @@
-//! What is known of a direction, wherever it is kept.
+//! What a direction tells about itself, wherever it is stored.
 
 use crate::track::Mark;
+use crate::track::half::pauses::Pauses;
+use crate::track::half::repeated::Repeats;
 use crate::track::half::state;
 use crate::track::half::{Half, Release};
 
@@ -14,6 +16,59 @@ impl Half {
     #[inline]
     pub fn rtt_or_zero_ns(&self) -> i64 {
         if self.rtt_ns == i64::MAX { 0 } else { self.rtt_ns }
+    }
+
+    /// Segments captured; saturates.
+    pub fn segments(&self) -> u32 {
+        self.segments
+    }
+
+    /// Small segments sent; saturates.
+    pub fn small_segments(&self) -> u32 {
+        self.small_segments
+    }
+
+    /// Number of round trips behind the jitter.
+    pub fn rtt_samples(&self) -> u16 {
+        self.rtt_samples
+    }
+
+    /// The MSS its SYN announced, in bytes: 0 for none, [`MSS_CUT`](super::MSS_CUT) if it is not known.
+    pub fn mss_option(&self) -> u16 {
+        self.mss_option
+    }
+
+    /// SND.NXT: the next sequence number it will use, as seen here.
+    #[inline]
+    pub fn snd_nxt(&self) -> u32 {
+        self.snd_nxt
+    }
+
+    /// Stream offset of SND.NXT.
+    #[inline]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Length of the last new data, in bytes.
+    pub fn last_len(&self) -> u32 {
+        self.last_len
+    }
+
+    /// Largest payload, in bytes.
+    pub fn largest(&self) -> u32 {
+        self.largest
+    }
+
+    /// Receive window it advertised last, in bytes.
+    #[inline]
+    pub fn window(&self) -> u32 {
+        self.window
+    }
+
+    /// Room left in the peer's window after the last data, in bytes.
+    pub fn room(&self) -> i32 {
+        self.room
     }
 
     /// Is its next sequence number known?
@@ -68,7 +123,7 @@ impl Half {
         }
     }
 
-    /// Payload bytes that never came, and the last frame before or in which they went missing.
+    /// Payload bytes that were never captured, and the last frame at which some went missing.
     pub fn unseen(&self) -> (u64, u64) {
         match self.state.is(state::JUMPED) {
             true => (self.rarest().unseen_bytes, self.rarest().unseen_frame),
@@ -90,6 +145,26 @@ impl Half {
             true => self.rare().contradictions,
             false => 0,
         }
+    }
+
+    /// Frames of the last two such segments.
+    pub fn contradiction(&self) -> (u64, u64) {
+        self.rare().contradiction
+    }
+
+    /// Frames of a full-sized segment and a small one that left while only full-sized ones were
+    /// unacknowledged; 0 for none.
+    pub fn passed_full_ones(&self) -> (u64, u64) {
+        self.rarest().tail
+    }
+
+    pub fn repeats(&self) -> Repeats {
+        self.rarest().repeats
+    }
+
+    /// The pauses of its program.
+    pub fn pauses(&self) -> &Pauses {
+        &self.rarest().pauses
     }
 
     pub fn last_ns(&self) -> i64 {
@@ -119,12 +194,7 @@ impl Half {
 
     /// The ACK that covered the last small segment.
     pub fn small_acked(&self) -> Release {
-        Release {
-            mark: self.small_acked,
-            pure: self.state.is(state::ACK_PURE),
-            fin: self.state.is(state::ACK_FIN),
-            exactly_small: self.state.is(state::ACK_EXACT),
-        }
+        Release { mark: self.small_acked, says: self.small_ack_says }
     }
 
     /// The ACK that covered everything.

@@ -5,41 +5,29 @@ mod asked;
 mod facts;
 mod path;
 pub mod pauses;
-pub mod rare;
-mod repeated;
-pub mod state;
+mod rare;
+mod release;
+pub mod repeated;
+mod state;
 mod syn;
 #[cfg(test)]
 mod tests;
 
 pub use asked::Asked;
 pub use path::EndedBy;
+pub use release::Release;
 pub use syn::MSS_CUT;
 
 use crate::decode::Header;
 use crate::decode::seq;
 use crate::track::half::rare::{Rare, Rarest};
+use crate::track::half::release::Says;
 use crate::track::half::state::State;
 use crate::track::prefetch::prefetch;
 use crate::track::thresholds::MAX_TOLERANCE_NS;
 use crate::track::{Mark, NETWORK_RTT_NS};
 use std::cmp::Ordering;
 use std::mem::offset_of;
-
-/// The first ACK that covered something.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Release {
-    pub mark: Mark,
-    /// No payload: the application at the other end cannot have caused it.
-    pub pure: bool,
-    pub fin: bool,
-    /// It covers the last small segment and nothing after it.
-    pub exactly_small: bool,
-}
-
-impl Release {
-    pub const NONE: Self = Self { mark: Mark::NONE, pure: false, fin: false, exactly_small: false };
-}
 
 /// One direction of a connection, named after its sender.
 ///
@@ -51,31 +39,32 @@ impl Release {
 pub struct Half {
     /// Last data sent, retransmissions included.
     last_data: Mark,
-    /// The ACK that covered the last small segment; the rest of it is in `state`.
+    /// The ACK that covered the last small segment.
     small_acked: Mark,
     /// Next sequence number the sender will use (RFC 9293, SND.NXT), as seen here.
-    pub snd_nxt: u32,
+    snd_nxt: u32,
     /// Oldest unacknowledged sequence number (SND.UNA).
-    pub snd_una: u32,
+    snd_una: u32,
     /// End of the last small segment sent (Linux `snd_sml`, Minshall's variant of Nagle).
-    pub snd_sml: u32,
+    snd_sml: u32,
     /// Receive window this host advertised last, in bytes.
-    pub window: u32,
+    window: u32,
     state: State,
     /// Packets in flight, each of an MSS at most, as the congestion window counts them.
     packets: u32,
     /// Segments captured; saturates.
-    pub segments: u32,
+    segments: u32,
     window_scale: u8,
     /// Packets sent without a pause of half the round trip; saturates.
     burst: u8,
     /// How often the largest payload was sent; saturates.
     largest_count: u8,
+    small_ack_says: Says,
 
     /// Stream offset of `snd_nxt`: payload bytes before it.
-    pub offset: u64,
+    offset: u64,
     /// Shortest round trip between the capture point and this host, in ns; `i64::MAX` unknown.
-    pub rtt_ns: i64,
+    rtt_ns: i64,
     /// Latest segment of this host.
     last_ns: i64,
     rare: Option<Box<Rare>>,
@@ -83,18 +72,18 @@ pub struct Half {
     /// close to it: the jitter of the path. No more are counted once the count is full.
     rtt_over_us: u32,
     /// Length of the last data that was new, in bytes.
-    pub last_len: u32,
+    last_len: u32,
     /// Room left in the peer's window after the last data, in bytes.
-    pub room: i32,
+    room: i32,
     /// Largest payload seen, in bytes.
-    pub largest: u32,
+    largest: u32,
     /// Timestamp value of the last data, if it has one.
     last_tsval: u32,
     /// Small segments sent.
-    pub small_segments: u32,
-    pub rtt_samples: u16,
+    small_segments: u32,
+    rtt_samples: u16,
     /// Announced in the SYN, in bytes; 0 is 'not seen'.
-    pub mss_option: u16,
+    mss_option: u16,
     /// IP identification of the last data.
     last_ip_id: u16,
     /// Waits that were kept as possible holds though nothing is known of the path.
@@ -104,10 +93,10 @@ pub struct Half {
 const _: () = assert!(size_of::<Half>() == 2 * 64, "a direction takes two cache lines");
 const _: () = assert!(offset_of!(Half, offset) == 64, "the second cache line");
 
-/// From so many packets on, more than an initial window is in flight (RFC 6928: ten segments).
+/// An initial window (RFC 6928); more in flight tells that the congestion window has grown.
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 
-/// More bytes than this are not lost at once from a capture without a word: 64 MiB.
+/// A larger jump of the sequence number is not a gap in the capture: 64 MiB.
 const MAX_JUMP: i32 = 1 << 26;
 
 impl Half {
@@ -117,19 +106,9 @@ impl Half {
 
     /// What is seldom needed.
     #[inline]
-    pub fn rare(&self) -> &Rare {
+    fn rare(&self) -> &Rare {
         static NONE: Rare = Rare::NONE;
         self.rare.as_deref().unwrap_or(&NONE)
-    }
-
-    /// What is needed even less.
-    pub fn rarest(&self) -> &Rarest {
-        self.rare().rarest()
-    }
-
-    /// As `rarest`, to write to.
-    pub fn rarest_mut(&mut self) -> &mut Rarest {
-        self.rare_mut().rarest_mut()
     }
 
     /// As `rare`, to write to.
@@ -138,7 +117,17 @@ impl Half {
         self.rare.get_or_insert_with(|| Box::new(Rare::NONE))
     }
 
-    /// Has nothing happened to it that is kept apart?
+    /// What is needed even less.
+    fn rarest(&self) -> &Rarest {
+        self.rare().rarest()
+    }
+
+    /// As `rarest`, to write to.
+    fn rarest_mut(&mut self) -> &mut Rarest {
+        self.rare_mut().rarest_mut()
+    }
+
+    /// Is nothing boxed?
     pub fn is_plain(&self) -> bool {
         self.rare.is_none()
     }
@@ -148,27 +137,33 @@ impl Half {
         self.state.set(state::RESET);
     }
 
-    /// Has the cache line fetched that every segment of both directions needs.
+    /// Prefetches the cache line that every segment of both directions needs.
     #[inline]
     pub fn fetch(&self) {
         prefetch(&self.last_data);
     }
 
-    /// Has the cache line fetched that only this sender's segments need.
+    /// A place in that line.
+    #[inline]
+    pub fn first_line(&self) -> &u32 {
+        &self.snd_una
+    }
+
+    /// Prefetches the cache line that only this sender's segments need.
     #[inline]
     pub fn fetch_sender(&self) {
         prefetch(&self.offset);
     }
 
-    /// Has what is rare fetched, if there is any.
+    /// Prefetches the boxed part, if there is one.
     #[inline]
     pub fn fetch_rare(&self) {
-        // Another place costs less than a branch.
+        // Prefetching another place costs less than a branch.
         let place = self.rare.as_deref().map_or(&self.offset, |rare| &rare.contradiction.0);
         prefetch(place);
     }
 
-    /// Such a segment left in frame `frame`.
+    /// A small segment left in `frame` while a small one was unacknowledged.
     pub fn contradict(&mut self, frame: u64) {
         let last_frame = self.last_data.frame;
         let rare = self.rare_mut();
@@ -177,12 +172,17 @@ impl Half {
         self.state.set(state::CONTRADICTED);
     }
 
-    /// Data that follows has nothing to do with the ACK that covered everything.
+    /// A small segment left in `frame` while only full-sized ones were unacknowledged.
+    pub fn pass_full_ones(&mut self, frame: u64) {
+        self.rarest_mut().tail = (self.last_data.frame, frame);
+    }
+
+    /// Forgets the ACK that covered everything: later data is not its doing.
     pub fn forget_all_acked(&mut self) {
         self.state.clear(state::ALL_WITH_SMALL | state::ALL_APART);
     }
 
-    /// Counts a segment of this host; tells whether it may be the connection's first.
+    /// Counts a segment; tells whether it may be the connection's first.
     #[inline]
     pub fn count(&mut self, segment: &Header, now: Mark) -> bool {
         self.last_ns = self.last_ns.max(now.time_ns);
@@ -259,8 +259,8 @@ impl Half {
         self.stop_timing();
     }
 
-    /// A round trip between the capture point and this host was measured.
-    /// A pure ACK shows the path's jitter as well; data shows what the program took to answer.
+    /// A round trip between the capture point and this host was measured. Only pure ACKs count for the
+    /// jitter: data also takes the time in which the program answers.
     pub fn add_round_trip(&mut self, sample_ns: i64, pure: bool) {
         self.rtt_ns = self.rtt_ns.min(sample_ns);
         let over = sample_ns - self.rtt_ns;
@@ -275,7 +275,7 @@ impl Half {
         i64::from(self.rtt_over_us) * 1000 / i64::from(self.rtt_samples.max(1))
     }
 
-    /// Remembers new data that this host sent, to tell a copy of it from a repetition as well.
+    /// Remembers the last data sent, also to tell a copy of the frame from a retransmission.
     fn note_sent(&mut self, segment: &Header, now: Mark) {
         self.last_data = now;
         self.state.clear(state::NEW_APART);
@@ -311,14 +311,21 @@ impl Half {
             self.snd_sml = self.snd_nxt;
             self.small_segments = self.small_segments.saturating_add(1);
             self.state.set(state::SMALL_IS_NEW);
-            self.state.clear(state::ACK_PURE | state::ACK_FIN | state::ACK_EXACT);
-            self.small_acked = Mark::default();
+            self.small_acked = Mark::NONE;
+            self.small_ack_says = Says::default();
         }
         self.time_last(now.time_ns);
     }
 
-    /// Far from the sender, an ACK that passes here has not reached it yet: what left in one burst
-    /// is in flight all the same.
+    /// The peer's window is so large, after the last data.
+    #[inline]
+    pub fn set_room(&mut self, peer_window: u32) {
+        // Windows take 30 bits (RFC 7323, section 2.3), what is in flight 31.
+        self.room = peer_window as i32 - self.in_flight() as i32;
+    }
+
+    /// Far from the sender, an ACK seen here has not reached it yet: a burst counts as in flight
+    /// whatever was acknowledged meanwhile.
     fn count_packets(&mut self, packets: u32, now: Mark) {
         let far = self.rtt_ns != i64::MAX && self.rtt_ns >= NETWORK_RTT_NS;
         if !far || now.time_ns - self.last_new().time_ns >= self.rtt_ns / 2 {

@@ -1,4 +1,4 @@
-//! How long the path to a host is, and how exactly that is known: what is needed to tell what an ACK freed.
+//! The round trip to a host and its tolerance: they tell whether an ACK released what followed it.
 
 use crate::track::band::Band;
 use crate::track::half::Half;
@@ -17,13 +17,13 @@ pub enum EndedBy {
     Ack,
     /// Only the program.
     Program,
-    /// Either, on a path of which nothing is known; many like it are kept.
+    /// Either: the round trip is unknown, and enough waits like it were kept.
     Either,
 }
 
 impl Half {
-    /// What may have ended this wait of the host's own, as far as the path is known by now; the clock ticks
-    /// every `clock_ns`. A round trip only becomes shorter, so the program's doing stays that.
+    /// What may have ended this wait, by the round trip known so far; the clock ticks every `clock_ns`.
+    /// The round trip can only become shorter, so `Program` is final.
     pub fn ended_by(&mut self, wait: &Wait, clock_ns: i64) -> EndedBy {
         if !self.is_path_measured() {
             // Clocks may step back: a negative time is no measurement.

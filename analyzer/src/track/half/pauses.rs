@@ -2,7 +2,7 @@
 
 use crate::track::wait::Wait;
 
-/// So many kinds are told apart. They take 8 KB.
+/// Kinds per direction: 8 KB.
 const MOST: usize = 256;
 
 /// Pauses between writes of the same lengths.

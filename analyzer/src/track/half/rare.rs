@@ -1,8 +1,9 @@
-//! What is seldom touched of a direction: most directions never need it, and have none of it.
+//! The part of a direction that most directions never need: it is boxed.
 
 use crate::track::Mark;
 use crate::track::half::Release;
 use crate::track::half::pauses::Pauses;
+use crate::track::half::repeated::Repeats;
 
 /// What a direction has that sends more while something small is unacknowledged.
 ///
@@ -42,9 +43,7 @@ pub struct Rarest {
     pub unseen_frame: u64,
     /// Last frame in which this host advertised a window of zero.
     pub zero_window_frame: u64,
-    pub retransmitted: u32,
-    pub duplicated: u32,
-    pub reordered: u32,
+    pub repeats: Repeats,
     /// The shortest time from an ACK to data that followed it, in ns, where the handshake tells no round
     /// trip; `i64::MAX` for none.
     pub shortest_release_ns: i64,
@@ -80,9 +79,7 @@ impl Rarest {
         unseen_bytes: 0,
         unseen_frame: 0,
         zero_window_frame: 0,
-        retransmitted: 0,
-        duplicated: 0,
-        reordered: 0,
+        repeats: Repeats::NONE,
         shortest_release_ns: i64::MAX,
         pauses: Pauses::NONE,
     };

@@ -1,4 +1,4 @@
-//! Segments that bring nothing new: repetitions, copies of a frame, keep-alives.
+//! Segments that bring nothing new: retransmissions, copies of a frame, keep-alives.
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
@@ -15,20 +15,48 @@ const COPY_IDS: u16 = 64;
 /// retransmission cannot.
 const COPY_NS: i64 = 500_000;
 
+/// Segments that brought nothing new, or brought it late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Repeats {
+    pub retransmitted: u32,
+    /// Second copies of a captured frame.
+    pub duplicated: u32,
+    pub reordered: u32,
+}
+
+impl Repeats {
+    pub const NONE: Self = Self { retransmitted: 0, duplicated: 0, reordered: 0 };
+}
+
 impl Half {
-    /// This host sent again what it had sent before; returns its data before that.
+    /// A frame was captured a second time.
+    pub fn take_copy(&mut self) {
+        self.rarest_mut().repeats.duplicated += 1;
+    }
+
+    /// A segment was overtaken by others in the network.
+    pub fn take_reordered(&mut self) {
+        self.rarest_mut().repeats.reordered += 1;
+    }
+
+    /// Some of the unseen bytes arrived after all.
+    pub fn fill(&mut self, bytes: u64) {
+        self.rarest_mut().unseen_bytes -= bytes;
+    }
+
+    /// This host retransmitted; returns the mark of its data before that.
     pub fn repeat(&mut self, now: Mark) -> Mark {
         self.stop_timing();
         let (before, last_new) = (self.last_data, self.last_new());
         let rarest = self.rarest_mut();
-        rarest.retransmitted += 1;
+        rarest.repeats.retransmitted += 1;
         rarest.last_new = last_new;
         self.state.set(state::NEW_APART);
         self.last_data = now;
         before
     }
 
-    /// This host repeated data, and sends nothing new so far.
+    /// This host retransmitted data and has sent nothing new since.
     pub fn set_recovering(&mut self) {
         self.state.set(state::RECOVERING);
     }

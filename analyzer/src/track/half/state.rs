@@ -1,4 +1,4 @@
-//! What is known of a direction in bits: they lie in the cache line that every segment needs.
+//! Yes-or-no facts of a direction: bits in the cache line that every segment needs.
 
 /// Next sequence number and window mean something.
 pub const SEQ_KNOWN: u32 = 1 << 0;
@@ -17,44 +17,39 @@ pub const RECOVERING: u32 = 1 << 6;
 /// More than an initial window was in flight when the last data had left.
 pub const LARGE_FLIGHT: u32 = 1 << 7;
 /// More than one packet was in flight then.
-pub const SEVERAL_IN_FLIGHT: u32 = 1 << 24;
+pub const SEVERAL_IN_FLIGHT: u32 = 1 << 8;
 /// The last data carried a timestamp.
-pub const TSVAL: u32 = 1 << 8;
+pub const TSVAL: u32 = 1 << 9;
 /// The time of the connection's first segment is known.
-pub const BEGUN: u32 = 1 << 9;
-/// There is something else than 0 in [`crate::track::half::rare::Rare`]: bytes that were jumped over, a window of
-/// zero, contradictions.
-pub const JUMPED: u32 = 1 << 21;
-pub const ZERO_WINDOW: u32 = 1 << 22;
-pub const CONTRADICTED: u32 = 1 << 23;
+pub const BEGUN: u32 = 1 << 10;
+/// These counts in [`Rare`](crate::track::half::rare::Rare) are not 0.
+pub const JUMPED: u32 = 1 << 11;
+pub const ZERO_WINDOW: u32 = 1 << 12;
+pub const CONTRADICTED: u32 = 1 << 13;
 
-/// The last new data is not the last data: it is kept apart.
-pub const NEW_APART: u32 = 1 << 10;
-/// The last small segment is the last new data; else it is kept apart.
-pub const SMALL_IS_NEW: u32 = 1 << 11;
-/// The last new data, up to SND.NXT, is being timed; or an earlier segment, kept apart.
-pub const TIMED_LAST: u32 = 1 << 12;
-pub const TIMED_APART: u32 = 1 << 13;
+/// The last new data is not the last data: it is stored on its own.
+pub const NEW_APART: u32 = 1 << 14;
+/// The last small segment is the last new data; else it is stored on its own.
+pub const SMALL_IS_NEW: u32 = 1 << 15;
+/// The last new data, up to SND.NXT, is being timed; or an earlier segment, stored on its own.
+pub const TIMED_LAST: u32 = 1 << 16;
+pub const TIMED_APART: u32 = 1 << 17;
 
-/// The ACK of the last small segment: without payload, with FIN, covers nothing after it.
-pub const ACK_PURE: u32 = 1 << 14;
-pub const ACK_FIN: u32 = 1 << 15;
-pub const ACK_EXACT: u32 = 1 << 16;
-/// The same ACK covered everything; or another one did, kept apart.
-pub const ALL_WITH_SMALL: u32 = 1 << 17;
-pub const ALL_APART: u32 = 1 << 18;
+/// The ACK of the last small segment covered everything; or another one did, stored on its own.
+pub const ALL_WITH_SMALL: u32 = 1 << 18;
+pub const ALL_APART: u32 = 1 << 19;
 /// The same ACK was the first since the last data that acknowledged something new; or another one
-/// was, kept apart.
-pub const ADVANCED_WITH_SMALL: u32 = 1 << 19;
-pub const ADVANCED_APART: u32 = 1 << 20;
+/// was, stored on its own.
+pub const ADVANCED_WITH_SMALL: u32 = 1 << 20;
+pub const ADVANCED_APART: u32 = 1 << 21;
 
 /// Its FIN was captured, just before `snd_nxt`.
-pub const FIN_SENT: u32 = 1 << 25;
+pub const FIN_SENT: u32 = 1 << 22;
 
 /// It has sent RST.
-pub const RESET: u32 = 1 << 26;
+pub const RESET: u32 = 1 << 23;
 
-/// What new data makes forgotten.
+/// Cleared by new data.
 pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
 
 /// A set of the bits above.

@@ -3,6 +3,7 @@
 use crate::track::Side;
 use crate::track::half::Half;
 use crate::track::story::{Story, client, server};
+use crate::track::wait::fact;
 
 const MS: i64 = 1_000_000;
 
@@ -63,7 +64,7 @@ fn a_full_sized_segment_does_not_hide_the_small_one_before_it() {
     assert_eq!((sent.frame, len), (4, 100));
     let acked = story.after_ms(30.0, server(0).ack(100));
     assert!(!sender(&acked).small_unacked());
-    assert!(sender(&acked).small_acked().exactly_small);
+    assert!(sender(&acked).small_acked().says.is(fact::ACK_EXACT));
     assert_eq!(sender(&acked).in_flight(), 1460);
 }
 
@@ -92,7 +93,7 @@ fn new_data_forgets_the_acks_before_it() {
 fn an_ack_with_data_is_no_pure_one() {
     for (len, pure) in [(0, true), (10, false)] {
         let story = connected().after_ms(0.0, client(100)).after_ms(30.0, server(len));
-        assert_eq!(sender(&story).all_acked().pure, pure);
+        assert_eq!(sender(&story).all_acked().says.is(fact::PURE_ACK), pure);
     }
 }
 
@@ -154,5 +155,5 @@ fn a_closed_window_is_remembered() {
 fn two_small_segments_in_flight_contradict_nagle() {
     let story = connected().after_ms(0.0, client(100)).after_ms(1.0, client(50));
     assert_eq!(sender(&story).contradictions(), 1);
-    assert_eq!(sender(&story).rare().contradiction, (4, 5));
+    assert_eq!(sender(&story).contradiction(), (4, 5));
 }

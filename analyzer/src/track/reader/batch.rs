@@ -3,14 +3,13 @@
 use crate::decode::Header;
 use crate::track::{Ends, Mark, Side};
 
-/// Segments handed over at once: enough to make the hand-over cheap, few enough to stay in cache.
+/// Segments handed over at once: enough to make the handover cheap, few enough to stay in cache.
 pub const BATCH_LEN: usize = 512;
 /// Segments whose connections are looked up at once: as many cache misses as overlap. A batch may grow
 /// by so many before it is handed over.
 pub const LOOKUPS: usize = 64;
 
-/// A segment, where it was captured and whose it is, as small as it goes: it moves from one core to
-/// the other.
+/// A segment, its mark and its connection. Small, since it moves from one core to the other.
 #[derive(Debug, Clone, Copy)]
 pub struct Captured {
     pub mark: Mark,
@@ -44,10 +43,10 @@ impl Captured {
 /// Segments of one tracker's connections, in the order of the capture.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// A capture begins with it.
+    /// It holds the first segments of a capture.
     pub begins_capture: bool,
     pub segments: Vec<Captured>,
-    /// Connections that begin here, in the order of their numbers.
+    /// Connections that begin in this batch, in the order of their numbers.
     pub opened: Vec<Ends>,
 }
 
@@ -59,7 +58,7 @@ impl Batch {
         batch
     }
 
-    /// Makes room for the next segments, in the memory of the last.
+    /// Empties it for reuse.
     pub fn reset(&mut self) {
         self.segments.clear();
         self.segments.reserve(BATCH_LEN + LOOKUPS);

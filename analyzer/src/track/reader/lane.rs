@@ -1,5 +1,5 @@
-//! The way of segments from the reader to the trackers, and of their memory back. One thread tracks;
-//! when it has too much to do, the reader's helps it out.
+//! Batches of segments go from the reader to the trackers, and their memory comes back. One thread
+//! tracks; when it falls behind, the reader's thread helps out.
 
 use crate::track::reader::batch::{BATCH_LEN, Batch, Captured};
 use crate::track::{BLOCK_LEN, Ends};
@@ -7,27 +7,26 @@ use std::mem;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-/// Batches on their way to the trackers and back: so many that, while tracking keeps up, one is used
-/// again only when the other core's cache holds nothing of it any more, and that either thread goes on
-/// for some milliseconds while the other has no CPU. Their segments take 2 MB.
+/// Batches in circulation. Enough that a batch has left the other core's cache before it is reused, and
+/// that either thread can go on for some milliseconds while the other has no CPU. They take 2 MB.
 pub const BATCHES: usize = 64;
 
-/// The way to one tracker, which takes its batches in their order, in either thread.
+/// The queue to one tracker. Either thread may run the tracker; batches stay in order.
 pub struct Lane<T> {
     queue: Sender<Batch>,
     tracker: Mutex<(Receiver<Batch>, T)>,
 }
 
-/// The reader's end of all ways.
+/// The reader's end of all lanes.
 pub struct Outlet<'a, T, const N: usize> {
     lanes: &'a [Lane<T>; N],
-    /// What is to be handed over next to each tracker.
+    /// The next batch for each tracker, being filled.
     batches: [Batch; N],
     tell: SyncSender<()>,
     recycled: Receiver<Batch>,
 }
 
-/// The end of the thread that tracks.
+/// The tracking thread's end of all lanes.
 pub struct Inlet<'a, T, const N: usize> {
     lanes: &'a [Lane<T>; N],
     /// That there may be a batch in a queue.
@@ -37,7 +36,7 @@ pub struct Inlet<'a, T, const N: usize> {
 
 /// Both ends of `lanes`.
 pub fn connect<T, const N: usize>(lanes: &[Lane<T>; N]) -> (Outlet<'_, T, N>, Inlet<'_, T, N>) {
-    // Told once, the other thread looks into all queues.
+    // One notice is enough: the other thread then looks into all queues.
     let (tell, told) = sync_channel(1);
     let (empty, recycled) = channel();
     for _ in 0..BATCHES {
@@ -54,8 +53,8 @@ impl<T: FnMut(&Batch)> Lane<T> {
         Self { queue, tracker: Mutex::new((waiting, take)) }
     }
 
-    /// Has the next batch taken, if there is one, and returns it. Nothing happens while the other thread
-    /// is at it, or after it has panicked there.
+    /// Runs the tracker on its next batch, if there is one, and returns the batch. Does nothing while
+    /// the other thread runs this tracker, or after it panicked.
     fn take_one(&self) -> Option<Batch> {
         let mut tracker = self.tracker.try_lock().ok()?;
         let (waiting, take) = &mut *tracker;
@@ -66,15 +65,15 @@ impl<T: FnMut(&Batch)> Lane<T> {
 }
 
 impl<T: FnMut(&Batch), const N: usize> Outlet<'_, T, N> {
-    /// What follows is of the next capture; all of the last one is handed over.
+    /// The next segments belong to another capture; those of the last one were handed over.
     pub fn begin_capture(&mut self) {
         for batch in &mut self.batches {
             batch.begins_capture = true;
         }
     }
 
-    /// A connection begins at this place of a tracker. With the first one of a block an older block may
-    /// be folded: what was captured before is to be taken before.
+    /// A connection begins at this place of a tracker. The first of a block may cause an older block to
+    /// be folded, so all earlier segments go first.
     pub fn open(&mut self, tracker: usize, place: u32, ends: Ends) {
         if (place as usize).is_multiple_of(BLOCK_LEN) {
             self.hand_over(tracker);
@@ -88,7 +87,7 @@ impl<T: FnMut(&Batch), const N: usize> Outlet<'_, T, N> {
         self.batches[tracker].segments.push(captured);
     }
 
-    /// Hands over what is worth it.
+    /// Hands over full batches.
     #[inline]
     pub fn hand_over_full(&mut self) {
         for tracker in 0..N {
@@ -98,7 +97,7 @@ impl<T: FnMut(&Batch), const N: usize> Outlet<'_, T, N> {
         }
     }
 
-    /// Hands over what there is.
+    /// Hands over all batches, full or not.
     pub fn hand_over_all(&mut self) {
         (0..N).for_each(|tracker| self.hand_over(tracker));
     }
@@ -118,13 +117,13 @@ impl<T: FnMut(&Batch), const N: usize> Outlet<'_, T, N> {
         let _ = self.tell.try_send(());
     }
 
-    /// An empty batch. Where there is none, the other thread is behind: rather than wait, this one takes
-    /// a batch itself.
+    /// An empty batch. If there is none, the tracking thread is behind: rather than wait, this thread
+    /// runs a tracker itself.
     fn next_batch(&self) -> Batch {
-        // That of the tracker which the other thread looks at last.
+        // Starting with the tracker that the other thread looks at last.
         let help = || self.lanes.iter().rev().find_map(Lane::take_one);
         let recycled = self.recycled.try_recv().ok().or_else(help);
-        // The other thread is at the only batches, or it has panicked and gives none back.
+        // The other thread has the remaining batches, or it panicked and returns none.
         let mut next = recycled.or_else(|| self.recycled.recv().ok()).unwrap_or_default();
         next.reset();
         next
@@ -132,14 +131,14 @@ impl<T: FnMut(&Batch), const N: usize> Outlet<'_, T, N> {
 }
 
 impl<T: FnMut(&Batch), const N: usize> Inlet<'_, T, N> {
-    /// Has all batches taken, until the reader has ended.
+    /// Runs the trackers until the reader has ended.
     pub fn track(self) {
         while self.told.recv().is_ok() {
             while let Some(batch) = self.lanes.iter().find_map(Lane::take_one) {
-                // The reader has gone at the end of the last capture; then nothing is to be recycled.
+                // Fails only when the reader has ended, and then nothing needs recycling.
                 let _ = self.empty.send(batch);
             }
-            // A tracker may be at work in the reader's thread, which tells of a batch after that.
+            // The reader's thread may be running a tracker; it sends a notice for any batch after that.
         }
     }
 }

@@ -1,11 +1,11 @@
-//! The look-up of connections, some segments at once.
+//! Looks up the connections of many segments at once, so that their cache misses overlap.
 
 use crate::decode::{Addresses, Header, Segment};
 use crate::track::reader::batch::{Batch, Captured, LOOKUPS};
 use crate::track::reader::lane::Outlet;
 use crate::track::{KeyV4, KeyV6, Lookup, Mark, Table, deal};
 
-/// The segments that came last, and how their connections are looked up.
+/// Segments whose connections are still to be looked up.
 #[derive(Default)]
 pub struct Lookups {
     segments: Vec<(Header, Mark)>,
@@ -13,7 +13,7 @@ pub struct Lookups {
     v6: Vec<Lookup<KeyV6>>,
 }
 
-/// What is looked up. The long ones lie apart.
+/// A pending look-up. IPv6 ones are larger and lie apart.
 enum Sought {
     V4(Lookup<KeyV4>),
     /// Index into [`Lookups::v6`].
@@ -40,8 +40,7 @@ impl Lookups {
         });
     }
 
-    /// Looks all connections up at once, so that the misses of the cache overlap, and moves the
-    /// segments to their trackers.
+    /// Looks up all connections and moves the segments to their trackers.
     pub fn find<T: FnMut(&Batch), const N: usize>(
         &mut self,
         table: &mut Table,

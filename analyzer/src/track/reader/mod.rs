@@ -1,5 +1,5 @@
-//! Frames to segments and their connections, in a thread of its own: reading, decoding and looking
-//! up run ahead of the tracking.
+//! Reads and decodes frames and looks up their connections, in a thread that runs ahead of the
+//! tracking.
 
 pub mod batch;
 pub mod capture_summary;
@@ -106,7 +106,7 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
         Ok(summary)
     }
 
-    /// Apart from what comes before and after: so all it needs is in the registers.
+    // A function of its own, so that all it needs stays in registers.
     #[inline(never)]
     fn read_frames(
         &mut self,
@@ -124,7 +124,7 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
             match decode::plain_segment(frame.link_type, frame.data) {
                 Some(segment) if self.filter.is_none() => self.take(&segment, frame.time_ns),
                 _ => {
-                    // A copy: so the others' frames stay in the registers.
+                    // A copy, so that the fields of other frames stay in registers.
                     if let Some(skip) = self.take_any(&Frame { ..frame })? {
                         summary.skipped[skip as usize] += 1;
                     }
@@ -136,8 +136,8 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
         Ok(())
     }
 
-    /// A capture whose first frame comes at `time_ns` has nothing to do with a previous one that it
-    /// overlaps with, of which all is handed over.
+    /// A capture whose first frame comes at `time_ns` shares no connections with a previous one that
+    /// it overlaps in time.
     #[cold]
     fn part_from(&mut self, previous: Option<&CaptureSummary>, time_ns: i64) {
         if previous.is_some_and(|last| last.overlaps(time_ns)) {
@@ -154,10 +154,10 @@ impl<T: FnMut(&Batch), const N: usize> Reader<'_, T, N> {
         }
     }
 
-    /// Takes a frame whose headers may lie anywhere, if the filter lets it pass; else tells why not.
+    /// Takes a frame with any headers, unless the filter drops it; tells why it was skipped.
     #[inline(never)]
     fn take_any(&mut self, frame: &Frame<'_>) -> Result<Option<Skip>, ScanError> {
-        // Frames that are left out fill no look-ups, which else tell how far this is.
+        // Progress is otherwise told at each look-up, and skipped frames cause none.
         self.progress.set_packets(self.frames);
         if let Some(filter) = &mut self.filter
             && !filter.matches(frame)?
@@ -208,8 +208,8 @@ mod tests {
     use crate::track::reader::lane::BATCHES;
     use std::collections::HashSet;
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::Mutex;
     use std::sync::mpsc::channel;
+    use std::sync::{Condvar, Mutex};
     use std::time::Duration;
 
     /// Requests and answers of twice as many segments as the batches on their way hold.
@@ -239,24 +239,32 @@ mod tests {
         assert!(ends_with_a_panic_of::<2>(1));
     }
 
+    /// The first thread at work waits until another one is: when all batches are on their way, that is
+    /// the reader's.
     #[test]
     fn the_reader_helps_out_and_each_tracker_sees_its_segments_in_order() {
         let path = write_capture(MANY, 2 * BLOCK_LEN as u32);
         let paths = [path.to_str().unwrap().to_owned()];
+        let (threads, came) = (Mutex::new(HashSet::new()), Condvar::new());
+        let meet = || {
+            let mut threads = threads.lock().unwrap();
+            threads.insert(thread::current().id());
+            came.notify_all();
+            let alone = |threads: &mut HashSet<_>| threads.len() < 2;
+            drop(came.wait_timeout_while(threads, Duration::from_secs(60), alone).unwrap());
+        };
         let seen = [const { Mutex::new(Vec::new()) }; 2];
         let takes = seen.each_ref().map(|seen| {
             |batch: &Batch| {
-                thread::sleep(Duration::from_millis(5));
-                let by = thread::current().id();
-                seen.lock().unwrap().extend(batch.segments.iter().map(|row| (by, row.mark.frame)));
+                meet();
+                seen.lock().unwrap().extend(batch.segments.iter().map(|row| row.mark.frame));
             }
         });
         read_all(&paths, None, &Arc::default(), takes).unwrap();
         std::fs::remove_file(path).unwrap();
         let seen = seen.map(|seen| seen.into_inner().unwrap());
-        assert!(seen.iter().all(|rows| rows.is_sorted_by(|a, b| a.1 < b.1)));
+        assert!(seen.iter().all(|frames| frames.is_sorted_by(|a, b| a < b)));
         assert_eq!(seen.iter().map(Vec::len).sum::<usize>(), 2 * MANY as usize);
-        let threads: HashSet<_> = seen.iter().flatten().map(|(by, _)| *by).collect();
-        assert_eq!(threads.len(), 2);
+        assert_eq!(threads.into_inner().unwrap().len(), 2);
     }
 }

@@ -25,13 +25,13 @@ pub struct Table {
     flows: Flows,
 }
 
-/// What the look-ups of both families lead to.
+/// What IPv4 and IPv6 look-ups share.
 #[derive(Default)]
 struct Flows {
     seed: RandomState,
     /// Of each connection.
     bases: Vec<Base>,
-    /// Of the connection that was opened last, until it is told.
+    /// Of the connection that was opened last, until `opened` takes them.
     opened: Option<Ends>,
 }
 
@@ -39,8 +39,8 @@ struct Flows {
 #[derive(Debug, Clone, Copy)]
 struct Flow(u32);
 
-/// What tells whether a SYN belongs to the connection that had its ports last: of each side the
-/// sequence number before the first payload byte, which its SYN has, once it is known.
+/// Initial sequence numbers of both sides, once known: they tell whether a SYN belongs to the
+/// connection that had these ports last.
 #[derive(Debug, Clone, Copy, Default)]
 struct Base {
     seq: [u32; 2],
@@ -48,7 +48,7 @@ struct Base {
 }
 
 impl Table {
-    /// How a segment is to be looked up; what that will read is being fetched.
+    /// Prepares the look-up of a segment and prefetches what it will read.
     #[inline]
     pub fn lookup_v4(&self, addresses: [u8; 8], ports: Ports) -> Lookup<KeyV4> {
         let both = u64::from_be_bytes(addresses);
@@ -109,7 +109,7 @@ impl Flows {
         }
     }
 
-    /// As `find`, for all that is not simply a segment of a connection under way.
+    /// As `find`, for SYNs and for connections whose bases are not both known.
     #[inline(never)]
     fn find_or_open<A: Address>(
         &mut self,

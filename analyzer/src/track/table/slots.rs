@@ -1,15 +1,15 @@
-//! A hash table whose places can be fetched before they are looked at, so that the misses of the
-//! cache overlap. No library has that: with `hashbrown` the reader takes a tenth longer.
+//! A hash table whose slots can be prefetched before the look-up, so that cache misses overlap. No
+//! library offers that: with `hashbrown` the reader takes a tenth longer.
 
 use crate::track::prefetch::prefetch;
 
 /// Slots of the first table: a power of two.
 const FIRST_LEN: usize = 256;
-/// From so many slots on a table takes memory to speak of: 64 MiB for IPv4.
+/// A table this long takes 64 MiB for IPv4: from here on it may be a little fuller.
 const LARGE: usize = 1 << 22;
 
 /// Open addressing and linear probing, half full at most or, where memory counts, a little more.
-/// Values are never [`EMPTY`], and nothing is taken out but everything at once.
+/// Values are never [`EMPTY`]. Single entries are never removed, only all at once.
 pub struct Slots<K> {
     slots: Vec<Slot<K>>,
     used: usize,
@@ -35,7 +35,7 @@ impl<K: Copy + Default + Eq> Slots<K> {
         Self { slots: vec![Slot { key: K::default(), value: EMPTY }; len], used: 0 }
     }
 
-    /// Has the place fetched at which the look-up of `hash` begins.
+    /// Prefetches the slot at which the look-up of `hash` begins.
     #[inline]
     pub fn fetch(&self, hash: u64) {
         prefetch(&self.slots[self.place(hash)]);

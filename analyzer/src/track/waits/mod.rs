@@ -7,10 +7,9 @@ use crate::track::waits::longest::Longest;
 use crate::track::{ByBlock, Side};
 use std::mem;
 
-/// Waits that may be stalls are all kept, as far as that is seen while they come. Of the others a
-/// tracker keeps up to this many of each kind and side and the [`Longest`] of those that follow, and
-/// counts the rest: so memory does not follow the packets, and what a slow server did is not lost among
-/// what its clients did.
+/// All waits that look like stalls while streaming are kept. Of the others a tracker keeps up to this
+/// many of each kind and side, then only the [`Longest`], and counts the rest: memory does not grow with
+/// the packets, and the waits of a slow server are not lost among those of its clients.
 const MAX_OTHER_WAITS: usize = 1 << 16;
 /// Fewer pauses of clients, as they are no problem; most waits are.
 const MAX_PAUSES: usize = 1 << 14;
@@ -44,11 +43,11 @@ impl Kind {
     }
 }
 
-/// The waits that a tracker has seen; those of a block of connections in the order in which they ended,
-/// at the [`end`](Self::end) but for the longest.
+/// The waits of a tracker. Those of a block of connections are in the order of their ends; the longest
+/// ones follow at the [`end`](Self::end).
 #[derive(Debug, Default)]
 pub struct Waits {
-    /// They are judged where they lie, when all is known.
+    /// Judged in place at the end of the capture.
     pub kept: ByBlock<Wait>,
     /// How many were kept, by who ended them, and by their kind.
     others: [[usize; Kind::COUNT]; 2],
@@ -59,7 +58,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// What was missing before `frame`, which ended a wait, has been sent again: it was lost.
+    /// The bytes missing before `frame`, which ended a wait, were sent again: they were lost.
     pub fn mark_lost(&mut self, connection: u32, by: Side, frame: u64) {
         /// Waits of neighbouring connections that may have ended since.
         const RECENT: usize = 64;
@@ -102,7 +101,7 @@ impl Waits {
         }
     }
 
-    /// No wait follows: keeps the longest of those for which there was no room.
+    /// The capture has ended: keeps the longest of those for which there was no room.
     pub fn end(&mut self) {
         for mut wait in mem::take(&mut self.longest).into_iter().flat_map(Longest::into_iter) {
             wait.facts |= fact::LONGEST;

@@ -65,7 +65,7 @@ impl Sending<'_> {
             self.segment.has(FIN | URG) || half.is_recovering() || since >= PROBE_NS - JIFFY_NS;
         half.is_last_small()
             && !exempt
-            && self.is_surely_small(half.last_len)
+            && self.is_surely_small(half.last_len())
             && self.is_surely_small(self.len)
             && self.left_unacked()
     }
@@ -86,7 +86,7 @@ impl Sending<'_> {
     /// Below the MSS beyond doubt: shorter than any fallback MSS, or shorter than something larger
     /// that this sender sent (the path may carry less than the SYN announced).
     fn is_surely_small(&self, len: u32) -> bool {
-        len < self.mss && (len < MIN_CERTAIN_MSS || len < self.half.largest)
+        len < self.mss && (len < MIN_CERTAIN_MSS || len < self.half.largest())
     }
 
     /// Had the sender, when it sent this, an unacknowledged small segment?
@@ -102,8 +102,8 @@ impl Sending<'_> {
         let acked = half.small_acked().mark;
         let since = self.now.time_ns - acked.time_ns;
         // Without a handshake the round trip is only known to be no longer than this.
-        let measured = half.is_path_measured() && half.rtt_ns >= NETWORK_RTT_NS;
-        acked.is_set() && measured && since * 4 < half.rtt_ns
+        let measured = half.is_path_measured() && half.rtt_or_zero_ns() >= NETWORK_RTT_NS;
+        acked.is_set() && measured && since * 4 < half.rtt_or_zero_ns()
     }
 
     /// The wait that ends with this segment, if it is at least `min_wait_ns` long.
@@ -136,7 +136,7 @@ impl Sending<'_> {
         // small segment that the ACK covers is the one before the wait.
         let (from, unacked_len) = match release {
             Some(release) if !release.mark.after(from) => half.small_sent(),
-            _ => (from, half.last_len),
+            _ => (from, half.last_len()),
         };
         Wait {
             connection,
@@ -145,11 +145,11 @@ impl Sending<'_> {
             from,
             to: self.now,
             ack,
-            rel_seq: half.offset,
+            rel_seq: half.offset(),
             len: self.len,
             unacked_len,
             unacked_ns: match release {
-                Some(release) if release.exactly_small => half.small_sent().0.time_ns,
+                Some(release) if release.says.is(fact::ACK_EXACT) => half.small_sent().0.time_ns,
                 // An ACK before the last data was prompted by what came between.
                 Some(release) => half.last_data().time_ns.min(release.mark.time_ns),
                 None => from.time_ns,
@@ -195,8 +195,8 @@ impl Sending<'_> {
     /// A segment acknowledges what its sender has when it leaves: if that is nothing of the peer's
     /// last data, no program can have answered those.
     fn left_before_data(&self) -> bool {
-        let missing = seq::distance(self.segment.ack, self.peer.snd_nxt);
-        self.segment.has(ACK) && missing > 0 && missing as u32 >= self.peer.last_len
+        let missing = seq::distance(self.segment.ack, self.peer.snd_nxt());
+        self.segment.has(ACK) && missing > 0 && missing as u32 >= self.peer.last_len()
     }
 
     /// The wait that ends with this segment, seen over the retransmission of the small segment before
@@ -232,7 +232,6 @@ impl Sending<'_> {
 
     fn facts(&self, release: Option<Release>, from: Mark) -> u32 {
         let half = self.half;
-        let pure = release.is_some_and(|release| release.pure);
         let partial = release.is_some_and(|release| release.mark != half.all_acked().mark);
         // Before the last data, full-sized, an unacknowledged small segment may have left. Its ACK
         // and that of everything, close together, cannot be told apart as the reason.
@@ -242,8 +241,7 @@ impl Sending<'_> {
                 (release.mark.time_ns - small_acked.time_ns).abs() < self.distinct_ns()
             });
         self.hindrances(from)
-            | when(pure, fact::PURE_ACK)
-            | when(release.is_some_and(|release| release.fin), fact::ACK_FIN)
+            | release.map_or(0, |release| release.says.facts())
             | when(partial, fact::PARTIAL_ACK)
             | when(half.is_last_small() || frees_small, fact::UNACKED_SMALL)
             | when(self.len < self.mss, fact::SMALL)
@@ -258,9 +256,9 @@ impl Sending<'_> {
         let (half, peer) = (self.half, self.peer);
         let has_sent = half.bytes() > 0;
         let window_full =
-            peer.is_window_scale_known() && i64::from(half.room) < i64::from(self.len);
+            peer.is_window_scale_known() && i64::from(half.room()) < i64::from(self.len);
         let closed_frame = peer.zero_window_frame();
-        let closed_before = closed_frame > 0 && closed_frame >= from.frame && half.room <= 0;
+        let closed_before = closed_frame > 0 && closed_frame >= from.frame && half.room() <= 0;
         let zero_window = closed_frame > from.frame || (has_sent && closed_before);
         let (unseen_bytes, unseen_frame) = half.unseen();
         when(half.is_recovering(), fact::RECOVERY)

@@ -218,7 +218,7 @@ fn data_long_after_the_ack_is_a_pause_of_the_program() {
     let story = connected().after_ms(0.0, client(100)).after_ms(40.0, server(0));
     let told = story.after_ms(30.0, client(50)).end();
     assert!(told.wait().is(fact::OWN_PAUSE) && !told.wait().is_freed());
-    let pauses: Vec<_> = told.half(Side::Client).rarest().pauses.iter().collect();
+    let pauses: Vec<_> = told.half(Side::Client).pauses().iter().collect();
     assert_eq!((pauses.len(), pauses[0].count), (1, 1));
 }
 
@@ -256,8 +256,8 @@ fn what_passes_nagle_anyway_does_not_contradict_it() {
 #[test]
 fn a_small_segment_behind_full_sized_ones_shows_minshalls_variant() {
     let told = connected().after_ms(0.0, client(1460)).after_ms(0.1, client(50)).end();
-    assert_eq!(told.half(Side::Client).rarest().tail, (4, 5));
+    assert_eq!(told.half(Side::Client).passed_full_ones(), (4, 5));
     let small_first = connected().after_ms(0.0, client(50)).after_ms(0.1, client(1460));
     let told = small_first.after_ms(0.1, client(50)).end();
-    assert_eq!(told.half(Side::Client).rarest().tail, (0, 0));
+    assert_eq!(told.half(Side::Client).passed_full_ones(), (0, 0));
 }
