@@ -1,14 +1,9 @@
 //! Results as files: the JSON of the output contract and a CSV of the stalls, written row by row.
 
-pub mod column;
-pub mod tables;
-
-mod connection;
 mod csv;
+mod fields;
 mod json;
-mod listed;
-mod parts;
-mod rows;
+pub mod table;
 mod values;
 
 pub use self::csv::write_csv;

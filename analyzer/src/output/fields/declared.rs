@@ -1,0 +1,73 @@
+//! The fields of a row without any row.
+
+use super::{Category, Field, Fields, Output, Row};
+use std::net::IpAddr;
+
+/// What the values of a field are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Integer,
+    /// Integer, in ns since the epoch.
+    Time,
+    /// Float, in ms.
+    Duration,
+    Flag,
+    Category,
+    Text,
+    Address,
+    /// An object in JSON; in a table its columns.
+    Nested,
+    /// An array or an object, in JSON only.
+    Json,
+}
+
+/// All fields of a row, in their order.
+pub fn declared<R: Row>() -> Vec<(Field, Kind)> {
+    let mut found = Declared(Vec::new());
+    <R as Row>::fields(&mut found);
+    found.0
+}
+
+struct Declared(Vec<(Field, Kind)>);
+
+impl<R> Fields<R> for Declared {
+    fn integer(&mut self, field: Field, _: impl Fn(&R) -> u64) {
+        self.0.push((field, Kind::Integer));
+    }
+
+    fn time(&mut self, field: Field, _: impl Fn(&R) -> i64) {
+        self.0.push((field, Kind::Time));
+    }
+
+    fn duration(&mut self, field: Field, _: impl Fn(&R) -> i64) {
+        self.0.push((field, Kind::Duration));
+    }
+
+    fn maybe_duration(&mut self, field: Field, _: impl Fn(&R) -> Option<i64>) {
+        self.0.push((field, Kind::Duration));
+    }
+
+    fn flag(&mut self, field: Field, _: impl Fn(&R) -> bool) {
+        self.0.push((field, Kind::Flag));
+    }
+
+    fn category<C: Category>(&mut self, field: Field, _: impl Fn(&R) -> C) {
+        self.0.push((field, Kind::Category));
+    }
+
+    fn text(&mut self, field: Field, _: impl Fn(&R) -> &'static str) {
+        self.0.push((field, Kind::Text));
+    }
+
+    fn address(&mut self, field: Field, _: impl Fn(&R) -> IpAddr) {
+        self.0.push((field, Kind::Address));
+    }
+
+    fn nested<S: Row>(&mut self, field: Field, _: impl Fn(&R) -> S) {
+        self.0.push((field, Kind::Nested));
+    }
+
+    fn json<T>(&mut self, field: Field, _: impl Fn(&R) -> Option<T>, _: impl Fn(&mut Vec<u8>, T)) {
+        self.0.push((field.only(Output::Json), Kind::Json));
+    }
+}
