@@ -8,15 +8,19 @@ use crate::capture::error::ScanError;
 use crate::frames::payload;
 use crate::judge::causes;
 use crate::output::table::column::{Column, Table};
-use crate::output::{self, table as tables};
-use crate::result::{anonymize, groups, hops, nagle_counts, scan, servers, summary};
+use crate::output::{self, fields, table};
+use crate::result::{
+    anonymize, cause_totals, clearest, groups, hops, nagle_counts, scan, segments, servers, worst,
+};
 use numpy::IntoPyArray;
 use progress::{PyProgress, interruptible};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{create_exception, exceptions::PyException};
-use rows::{CauseRow, ConnectionRow, Group, HopRow, NagleRow, PyServerRow, Summary, WaitRow};
+use rows::{
+    CauseRow, ConnectionRow, Group, HopRow, NagleRow, PyServerGroup, PyServerRow, Summary, WaitRow,
+};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -52,8 +56,15 @@ impl PyScan {
         Summary::new(&self.scan)
     }
 
+    /// Stalls by pair of hosts.
     fn groups(&self) -> Vec<Group> {
-        groups::groups(&self.scan).iter().map(Group::new).collect()
+        groups::pairs(&self.scan).iter().map(Group::new).collect()
+    }
+
+    /// Stalls by server, side and cause, those that lose most first.
+    fn server_groups(&self, py: Python<'_>) -> PyResult<Vec<PyServerGroup>> {
+        let groups = py.detach(|| groups::server_groups(&self.scan));
+        groups.iter().map(|group| PyServerGroup::new(py, group)).collect()
     }
 
     fn nagle(&self, limit: usize) -> Vec<NagleRow> {
@@ -69,7 +80,7 @@ impl PyScan {
     }
 
     fn affected(&self, limit: usize) -> Vec<ConnectionRow> {
-        summary::affected(&self.scan, limit)
+        worst::affected(&self.scan, limit)
             .into_iter()
             .map(|index| {
                 ConnectionRow::new(&self.scan.connections[index], self.scan.findings_of(index))
@@ -89,7 +100,7 @@ impl PyScan {
             return Vec::new();
         };
         let judged = &self.scan.connections[index];
-        let stalls = summary::clearest_of(&self.scan, index, limit);
+        let stalls = clearest::clearest_of(&self.scan, index, limit);
         stalls.into_iter().map(|finding| WaitRow::new(finding, judged)).collect()
     }
 
@@ -100,28 +111,29 @@ impl PyScan {
 
     /// Listed waits, stalls too, by cause and by who ended them.
     fn causes(&self) -> Vec<CauseRow> {
-        summary::causes(&self.scan).iter().map(CauseRow::new).collect()
+        cause_totals::causes(&self.scan).iter().map(CauseRow::new).collect()
     }
 
     fn clearest(&self) -> Option<WaitRow> {
-        summary::clearest(&self.scan).map(|(judged, finding)| WaitRow::new(finding, judged))
+        clearest::clearest(&self.scan).map(|(judged, finding)| WaitRow::new(finding, judged))
     }
 
     fn longest_waits(&self, limit: usize) -> Vec<WaitRow> {
-        summary::longest_waits(&self.scan, limit)
+        worst::longest_waits(&self.scan, limit)
             .into_iter()
             .map(|(judged, finding)| WaitRow::new(finding, judged))
             .collect()
     }
 
-    /// Columns of `connections`, `stalls`, `waits`, `servers` or `exchanges`, as a dict of `NumPy` arrays.
+    /// The columns of a table, as a dict of `NumPy` arrays. Raises `ValueError` if there is no such table.
     fn columns<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyDict>> {
         let columns = match table {
-            "connections" => tables::connections,
-            "stalls" => tables::stalls,
-            "waits" => tables::waits,
-            "servers" => tables::servers,
-            _ => tables::exchanges,
+            "connections" => table::connections,
+            "stalls" => table::stalls,
+            "waits" => table::waits,
+            "servers" => table::servers,
+            "exchanges" => table::exchanges,
+            _ => return Err(PyValueError::new_err(format!("no such table: {table}"))),
         };
         let scan = Arc::clone(&self.scan);
         into_dict(py, py.detach(move || columns(&scan)))
@@ -177,8 +189,8 @@ fn scan_captures(
 }
 
 /// Reads the captures again for one connection's segments.
-#[pyfunction]
-fn segments(
+#[pyfunction(name = "segments")]
+fn segment_columns(
     py: Python<'_>,
     paths: Vec<String>,
     filter: Option<String>,
@@ -186,9 +198,9 @@ fn segments(
 ) -> PyResult<Bound<'_, PyDict>> {
     let progress = Arc::default();
     let rows = interruptible(py, &progress, || {
-        scan::segments(&paths, filter.as_deref(), connection, &progress)
+        segments::segments(&paths, filter.as_deref(), connection, &progress)
     })??;
-    into_dict(py, tables::segments(&rows))
+    into_dict(py, table::segments(&rows))
 }
 
 /// The first payload bytes of single frames, read again.
@@ -202,6 +214,21 @@ fn payloads(py: Python<'_>, paths: Vec<String>, frames: Vec<u64>) -> PyResult<Ve
 #[pyfunction]
 fn explain(cause: &str) -> Option<&'static str> {
     causes::explain(cause)
+}
+
+/// A field of the outputs: row, name, kind, outputs and what it says.
+type DeclaredField = (&'static str, &'static str, &'static str, Vec<&'static str>, &'static str);
+
+/// The fields of stalls, waits, connections and their ends.
+#[pyfunction(name = "fields")]
+fn declared_fields() -> Vec<DeclaredField> {
+    let row = |(row, fields): (&'static str, Vec<(fields::Field, fields::Kind)>)| {
+        let tell = move |(field, kind): (fields::Field, fields::Kind)| {
+            (row, field.name, kind.name(), field.outputs(), field.doc)
+        };
+        fields.into_iter().map(tell)
+    };
+    fields::everything().into_iter().flat_map(row).collect()
 }
 
 /// `NumPy` arrays by column name; texts as a list, categories as (codes, names).
@@ -234,6 +261,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyProgress>()?;
     module.add_class::<Summary>()?;
     module.add_class::<Group>()?;
+    module.add_class::<PyServerGroup>()?;
     module.add_class::<NagleRow>()?;
     module.add_class::<PyServerRow>()?;
     module.add_class::<ConnectionRow>()?;
@@ -241,9 +269,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<HopRow>()?;
     module.add_class::<WaitRow>()?;
     module.add_function(wrap_pyfunction!(scan_captures, module)?)?;
-    module.add_function(wrap_pyfunction!(segments, module)?)?;
+    module.add_function(wrap_pyfunction!(segment_columns, module)?)?;
     module.add_function(wrap_pyfunction!(payloads, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(declared_fields, module)?)?;
     frame_rows::add_to(module)?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::judge::judged::JudgedConnection;
 use crate::result::both_cores::in_order;
 use crate::result::connections::JudgedConnections;
 use crate::result::findings::{AllFindings, BlockFindings};
-use crate::result::servers::ServerJudged;
+use crate::result::server_exchanges::ServerJudged;
 use crate::result::sorter::Sorter;
 use crate::result::totals::Totals;
 use crate::track::clock::Clocks;

@@ -1,19 +1,18 @@
-//! One pass over captures: frames to connections to connections.
+//! A scan: one pass over the captures, and everything it found.
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
-use crate::decode::Header;
 use crate::judge::findings::Findings;
 use crate::result::blocks::judge_all;
 use crate::result::connections::JudgedConnections;
 use crate::result::findings::AllFindings;
-use crate::result::servers::{ServerExchanges, without_stalls};
+use crate::result::server_exchanges::{ServerExchanges, without_stalls};
 use crate::result::totals::Totals;
 use crate::track::batch::Batch;
 use crate::track::clock::Clocks;
 use crate::track::reader::{self, CaptureSummary};
 use crate::track::tracker::{Tracked, Tracker};
-use crate::track::{Connection, Exchange, Mark, Share, Side};
+use crate::track::{Exchange, Share};
 use std::array;
 use std::sync::Arc;
 
@@ -119,55 +118,4 @@ pub fn scan(
         .map(|tracker| |batch: &Batch| tracker.take(batch, &mut |_, _, _, _| {}));
     let captures = reader::read_all(paths, options.filter.as_deref(), progress, takes)?;
     Ok(Scan::new(captures, Tracked::by(trackers)))
-}
-
-/// A segment of one connection, as read again for a timeline.
-#[derive(Debug, Clone, Copy)]
-pub struct TrackedSegment {
-    pub mark: Mark,
-    pub by: Side,
-    pub header: Header,
-    /// Stream offset of the first payload byte.
-    pub rel_seq: u64,
-    /// The window it advertises in bytes, where the scale is known.
-    pub window: Option<u32>,
-}
-
-/// Reads the captures again for the segments of one connection.
-///
-/// # Errors
-/// As [`scan`].
-pub fn segments(
-    paths: &[String],
-    filter: Option<&str>,
-    connection: u32,
-    progress: &Arc<Progress>,
-) -> Result<Vec<TrackedSegment>, ScanError> {
-    let mut found = Vec::new();
-    let mut tracker = Tracker::new(Share::WHOLE, i64::MAX, false);
-    let mut keep = |at: &Connection, by: Side, header: &Header, mark: Mark| {
-        if at.id == connection {
-            let rel_seq = at.rel_seq(by, header);
-            let window = at.half(by).window_of(header);
-            found.push(TrackedSegment { mark, by, header: *header, rel_seq, window });
-        }
-    };
-    reader::read_all(paths, filter, progress, [|batch: &Batch| tracker.take(batch, &mut keep)])?;
-    Ok(found)
-}
-
-/// Reads the captures again and shows the connection of each segment, and where it was captured.
-///
-/// # Errors
-/// As [`scan`].
-pub fn each_segment(
-    paths: &[String],
-    filter: Option<&str>,
-    mut see: impl FnMut(u32, Mark) + Send,
-) -> Result<(), ScanError> {
-    let mut tracker = Tracker::new(Share::WHOLE, i64::MAX, false);
-    let mut tell = |at: &Connection, _: Side, _: &Header, mark: Mark| see(at.id, mark);
-    let unseen = Arc::new(Progress::default());
-    reader::read_all(paths, filter, &unseen, [|batch: &Batch| tracker.take(batch, &mut tell)])?;
-    Ok(())
 }

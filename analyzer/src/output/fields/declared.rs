@@ -1,15 +1,16 @@
 //! The fields of a row without any row.
 
-use super::{Category, Field, Fields, Output, Row};
+use super::connection::End;
+use super::{Category, Field, Fields, Output, Row, Stall};
+use crate::judge::findings::Finding;
+use crate::judge::judged::JudgedConnection;
 use std::net::IpAddr;
 
 /// What the values of a field are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Integer,
-    /// Integer, in ns since the epoch.
     Time,
-    /// Float, in ms.
     Duration,
     Flag,
     Category,
@@ -19,6 +20,33 @@ pub enum Kind {
     Nested,
     /// An array or an object, in JSON only.
     Json,
+}
+
+impl Kind {
+    /// With its unit.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Time => "integer, ns since the epoch",
+            Self::Duration => "float, ms",
+            Self::Flag => "true or false",
+            Self::Category => "one of few words",
+            Self::Text => "text",
+            Self::Address => "IP address",
+            Self::Nested => "object",
+            Self::Json => "array or object",
+        }
+    }
+}
+
+/// All fields: what they are fields of, and of each row in their order.
+pub fn everything() -> [(&'static str, Vec<(Field, Kind)>); 4] {
+    [
+        ("connection", declared::<&JudgedConnection>()),
+        ("end", declared::<End<'_>>()),
+        ("stall", declared::<Stall<'_>>()),
+        ("wait", declared::<Finding<'_>>()),
+    ]
 }
 
 /// All fields of a row, in their order.

@@ -11,7 +11,7 @@ mod stall;
 mod wait;
 
 pub use self::category::Category;
-pub use self::declared::declared;
+pub use self::declared::{Kind, declared, everything};
 pub use self::stall::Stall;
 
 use std::net::IpAddr;
@@ -24,13 +24,16 @@ pub enum Output {
     Csv = 4,
 }
 
+const EVERYWHERE: u8 = Output::Table as u8 | Output::Json as u8 | Output::Csv as u8;
+
 /// The name of a field, what it says, and where it is shown. Names carry their unit: `_ns` is an
 /// integer, ns since the epoch; `_ms` a float, a duration in ms.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
     pub name: &'static str,
-    /// `,"name":`, ready to be written.
+    /// `,"name":`, ready to be written, and the same with the quote that begins a string.
     pub member: &'static str,
+    pub string_member: &'static str,
     pub doc: &'static str,
     outputs: u8,
     /// In JSON, it stands behind the other fields of its row.
@@ -42,16 +45,20 @@ pub struct Field {
 /// Declares a field of all outputs: `field!("name", "What it says.")`.
 macro_rules! field {
     ($name:literal, $doc:literal) => {
-        $crate::output::fields::Field::new($name, concat!(",\"", $name, "\":"), $doc)
+        $crate::output::fields::Field {
+            name: $name,
+            member: concat!(",\"", $name, "\":"),
+            string_member: concat!(",\"", $name, "\":\""),
+            doc: $doc,
+            outputs: $crate::output::fields::EVERYWHERE,
+            is_late: false,
+            is_sparse: false,
+        }
     };
 }
 use field;
 
 impl Field {
-    const fn new(name: &'static str, member: &'static str, doc: &'static str) -> Self {
-        Self { name, member, doc, outputs: u8::MAX, is_late: false, is_sparse: false }
-    }
-
     const fn only(self, output: Output) -> Self {
         Self { outputs: output as u8, ..self }
     }
@@ -66,6 +73,12 @@ impl Field {
 
     const fn sparse(self) -> Self {
         Self { is_sparse: true, ..self }
+    }
+
+    /// The outputs that show it, by name.
+    pub fn outputs(&self) -> Vec<&'static str> {
+        let names = [("DataFrame", Output::Table), ("JSON", Output::Json), ("CSV", Output::Csv)];
+        names.into_iter().filter(|(_, output)| self.is_in(*output)).map(|(name, _)| name).collect()
     }
 
     pub const fn is_in(&self, output: Output) -> bool {
@@ -116,3 +129,6 @@ pub trait Fields<R> {
         let _ = (field, value, write);
     }
 }
+
+#[cfg(test)]
+mod tests;

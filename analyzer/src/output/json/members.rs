@@ -119,8 +119,7 @@ impl<R, const LATE: bool> Fields<R> for Members<'_, R, LATE> {
 
     fn address(&mut self, field: Field, value: impl Fn(&R) -> IpAddr) {
         if Self::is_due(field) {
-            self.out.extend_from_slice(field.member.as_bytes());
-            values::address(self.out, "\"", value(self.row));
+            values::address(self.out, field.string_member, value(self.row));
             self.out.push(b'"');
         }
     }
@@ -151,7 +150,6 @@ impl<R, const LATE: bool> Fields<R> for Members<'_, R, LATE> {
 
 #[inline]
 fn string(out: &mut Vec<u8>, field: Field, text: &str) {
-    values::name(out, field.member, "\"");
-    out.extend_from_slice(text.as_bytes());
+    values::name(out, field.string_member, text);
     out.push(b'"');
 }

@@ -7,8 +7,10 @@ use self::column::{Halves, Table, categories, durations, floats, integers, named
 use self::columns::columns;
 use crate::judge::findings::{Finding, Findings};
 use crate::output::fields::Stall;
-use crate::result::scan::{Scan, TrackedSegment};
-use crate::result::servers::{Percentiles, servers as server_rows, stalls_in};
+use crate::result::scan::Scan;
+use crate::result::segments::TrackedSegment;
+use crate::result::server_exchanges::stalls_in;
+use crate::result::servers::{Percentiles, servers as server_rows};
 use crate::track::Exchange;
 
 /// Findings whose columns are worked out at once: they are read once for each column, and stay in cache.
