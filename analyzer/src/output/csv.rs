@@ -2,7 +2,7 @@
 //! program.
 
 use super::create;
-use super::fields::{Category, Field, Fields, Output, Row, Stall, declared};
+use super::fields::{Category, Field, Fields, Integer, Output, Row, Stall, declared};
 use super::values;
 use crate::capture::error::ScanError;
 use crate::result::scan::Scan;
@@ -66,7 +66,7 @@ impl<R> Values<'_, R> {
 }
 
 impl<R> Fields<R> for Values<'_, R> {
-    fn integer(&mut self, field: Field, value: impl Fn(&R) -> u64) {
+    fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I) {
         self.write(field, value, values::integer);
     }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// With stalls and other waits.
 fn example() -> Scan {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/epoll-fd0.pcap");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/jdk-httpserver.pcap");
     let options = Options { filter: None, min_wait_ns: 10_000_000, exchanges: true };
     scan(&[path.to_owned()], &options, &Arc::default()).unwrap()
 }

@@ -38,15 +38,15 @@ pub struct Judged {
 struct JudgedBlock {
     connections: Vec<JudgedConnection>,
     findings: BlockFindings,
-    /// Where those of each connection begin.
+    /// Index of each connection's first finding.
     begins: Vec<u32>,
     totals: Totals,
     /// Of connections that follow one another, with the index of their server.
     servers: Vec<(usize, ServerJudged)>,
 }
 
-/// Judges the connections of so many `servers` by their waits, and what these do to the exchanges that
-/// are suspects; `clocks` stamped their frames.
+/// Judges all connections by their waits, and works out what stalls cost the exchanges of each of so many
+/// `servers`. `clocks` are those that stamped the frames.
 pub fn judge_all(blocks: Vec<Block>, servers: usize, clocks: &Clocks) -> Judged {
     // Each block is taken once: the lock hands it to the thread that does.
     let blocks: Vec<Mutex<Block>> = blocks.into_iter().map(Mutex::new).collect();
@@ -70,8 +70,8 @@ pub fn judge_all(blocks: Vec<Block>, servers: usize, clocks: &Clocks) -> Judged 
     Judged { connections: JudgedConnections::new(connections), ..judged }
 }
 
-/// Judges each connection, in its memory; its findings, one for each wait less those that are
-/// superseded, take the memory of the waits.
+/// Judges each connection in its own memory. The findings, one for each wait that is not superseded, take
+/// the memory of the waits.
 fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks) -> JudgedBlock {
     let Block { connections, mut waits, mut suspects, servers } = block;
     sorter.sort_waits(&mut waits);

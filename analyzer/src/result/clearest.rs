@@ -8,8 +8,8 @@ use crate::result::scan::Scan;
 use crate::track::Side;
 use std::cmp::Reverse;
 
-/// The stall to show: of the cause and the side that cost most, the surest, and among those the
-/// one released closest to its ACK.
+/// The stall to show: of the cause and side that cost most, one of the best confidence, and of those the
+/// one whose release is closest to what is usual there.
 pub fn clearest(scan: &Scan) -> Option<(&JudgedConnection, Finding<'_>)> {
     let main = costliest(scan.findings.iter());
     let all = scan.affected().flat_map(|index| {
@@ -20,8 +20,8 @@ pub fn clearest(scan: &Scan) -> Option<(&JudgedConnection, Finding<'_>)> {
         .min_by_key(|(judged, finding)| (kind(*finding) != main, clearness(judged, *finding)))
 }
 
-/// The stalls of the connection with this index, those of the costliest cause and side first, then
-/// the clearest.
+/// The stalls of the connection with this index: the costliest cause and side first, and of each the
+/// clearest first.
 pub fn clearest_of(scan: &Scan, index: usize, limit: usize) -> Vec<Finding<'_>> {
     let judged = &scan.connections[index];
     let findings = scan.findings_of(index).iter();
@@ -38,7 +38,7 @@ fn kind(finding: Finding<'_>) -> Kind {
     (finding.cause, finding.wait.by)
 }
 
-/// The kind of stall that costs most; of two, that which a headline names first.
+/// The kind of stall that costs most; of equals, the one that a headline names first.
 fn costliest<'a>(findings: impl Iterator<Item = Finding<'a>>) -> Kind {
     const KINDS: [Kind; 4] = [
         (Cause::NagleDelack, Side::Client),

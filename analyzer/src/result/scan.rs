@@ -16,9 +16,9 @@ use crate::track::{Exchange, Share};
 use std::array;
 use std::sync::Arc;
 
-/// Two: with more than a block of connections, the reader's thread can help out at one while the other
-/// thread is at the other. So both cores of a small machine have work, whichever of reading and tracking
-/// takes longer.
+/// Two: with more than a block of connections, the reader's thread can help with one share while the other
+/// thread works on the other. So both cores of a small machine are busy, whether reading or tracking takes
+/// longer.
 const TRACKERS: usize = 2;
 
 /// What to read and how.
@@ -38,10 +38,9 @@ pub struct Scan {
     pub anonymized: Option<&'static str>,
     /// How many connections there are.
     pub connection_count: u64,
-    /// On each of them, in the order of their numbers; those of a port scan are left out, which were
-    /// refused or never answered.
+    /// In the order of their numbers. Those of a port scan, refused or never answered, are left out.
     pub connections: JudgedConnections,
-    /// Of each of them.
+    /// The findings of each connection.
     pub findings: AllFindings,
     pub exchanges: Option<Vec<Exchange>>,
     pub servers: Vec<ServerExchanges>,
@@ -78,7 +77,7 @@ impl Scan {
         self.captures.iter().map(|capture| capture.tcp_packets).sum()
     }
 
-    /// How many of the first so many findings are stalls.
+    /// How many of the first `findings` findings are stalls.
     pub fn stalls_before(&self, findings: usize) -> usize {
         let (whole, rest) = self.findings.split(findings);
         let of_whole = self.connections.iter().take(whole).map(|judged| judged.stalls as usize);
@@ -103,7 +102,7 @@ impl Scan {
 ///
 /// # Errors
 /// An input cannot be read at all, or the filter cannot be compiled. Damage further on is no
-/// error: what came before it is analysed, and the capture's summary tells.
+/// error: what came before it is analysed, and the capture's summary says so.
 pub fn scan(
     paths: &[String],
     options: &Options,

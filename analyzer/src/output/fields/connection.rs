@@ -24,8 +24,8 @@ const PREDICTED: Field = field!("predicted_latency_ms", "Mean latency without th
 
 impl Row for &JudgedConnection {
     fn fields(to: &mut impl Fields<Self>) {
-        to.integer(CONNECTION.only(Table), |row| row.id.into());
-        to.integer(ID.only(Json), |row| row.id.into());
+        to.integer(CONNECTION.only(Table), |row| row.id);
+        to.integer(ID.only(Json), |row| row.id);
         to.nested(CLIENT, |row| End::of(row.half(Side::Client)));
         to.nested(SERVER, |row| End::of(row.half(Side::Server)));
         to.time(field!("first_ns", "Its first frame."), |row| row.first_ns);
@@ -33,12 +33,12 @@ impl Row for &JudgedConnection {
         to.flag(field!("handshake", "Was its handshake captured?"), |row| row.handshake);
         to.flag(field!("conclusive", "Would it show a stall?"), |row| row.is_conclusive());
         to.maybe_duration(field!("rtt_ms", "Round trip of the path."), |row| row.rtt_ns());
-        to.integer(field!("mss", "Effective MSS, in bytes."), |row| row.mss.into());
+        to.integer(field!("mss", "Effective MSS, in bytes."), |row| row.mss);
         to.flag(MSS_INFERRED.only(Json).sparse(), |row| row.mss_inferred);
         to.category(field!("capture_point", "Where it was captured."), |row| row.capture_point);
-        to.integer(STALLS.only(Table), |row| row.stalls.into());
+        to.integer(STALLS.only(Table), |row| row.stalls);
         to.duration(STALLED.late().sparse(), |row| row.stalled_ns);
-        to.integer(field!("exchanges", "Requests with responses."), |row| row.exchanges.into());
+        to.integer(field!("exchanges", "Requests with responses."), |row| row.exchanges);
         to.maybe_duration(MEAN_LATENCY.sparse(), |row| row.mean_latency_ns());
         to.maybe_duration(PREDICTED.only(Table), |row| row.mean_latency_without_stalls_ns());
         to.maybe_duration(WITHOUT_STALLS.only(Json).sparse(), |row| {
@@ -77,17 +77,17 @@ const CONSISTENT_WITH: Field =
 impl Row for End<'_> {
     fn fields(to: &mut impl Fields<Self>) {
         to.address(field!("addr", "IP address."), |end| end.half.endpoint.addr);
-        to.integer(field!("port", "TCP port."), |end| end.half.endpoint.port.into());
+        to.integer(field!("port", "TCP port."), |end| end.half.endpoint.port);
         to.category(NAGLE, |end| end.half.nagle);
         to.category(VARIANT.late().sparse(), |end| end.detail.variant);
         to.maybe_duration(RTT.sparse(), |end| end.half.rtt_ns());
-        to.integer(field!("segments", "Segments sent."), |end| end.half.segments.into());
+        to.integer(field!("segments", "Segments sent."), |end| end.half.segments);
         to.integer(field!("bytes", "Payload sent, in bytes."), |end| end.half.bytes);
         to.json(NAGLE_FRAMES, |end| proof(end.half), frames);
         to.json(VARIANT_FRAMES.late(), |end| variant_proof(end.detail), frames);
-        to.integer(RETRANSMITTED.late().sparse(), |end| end.detail.retransmitted.into());
-        to.integer(DUPLICATED.only(Json).late().sparse(), |end| end.detail.duplicated.into());
-        to.integer(REORDERED.only(Json).late().sparse(), |end| end.detail.reordered.into());
+        to.integer(RETRANSMITTED.late().sparse(), |end| end.detail.retransmitted);
+        to.integer(DUPLICATED.only(Json).late().sparse(), |end| end.detail.duplicated);
+        to.integer(REORDERED.only(Json).late().sparse(), |end| end.detail.reordered);
         to.integer(UNSEEN.only(Json).late().sparse(), |end| end.detail.unseen_bytes);
         to.json(DELAYED_ACK.late(), |end| end.detail.delayed_acks, timer);
         to.maybe_duration(DELAYED_ACK_MS.only(Table), |end| {

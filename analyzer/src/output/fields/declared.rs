@@ -1,7 +1,7 @@
 //! The fields of a row without any row.
 
 use super::connection::End;
-use super::{Category, Field, Fields, Output, Row, Stall};
+use super::{Category, Field, Fields, Integer, Output, Row, Stall};
 use crate::judge::findings::Finding;
 use crate::judge::judged::JudgedConnection;
 use std::net::IpAddr;
@@ -59,7 +59,7 @@ pub fn declared<R: Row>() -> Vec<(Field, Kind)> {
 struct Declared(Vec<(Field, Kind)>);
 
 impl<R> Fields<R> for Declared {
-    fn integer(&mut self, field: Field, _: impl Fn(&R) -> u64) {
+    fn integer<I: Integer>(&mut self, field: Field, _: impl Fn(&R) -> I) {
         self.0.push((field, Kind::Integer));
     }
 

@@ -1,5 +1,5 @@
 //! The fields of stalls, waits and connections. Each is declared once, in the file of its row, and is
-//! then a DataFrame column, a JSON member and a CSV column.
+//! then a column of a table, a JSON member and a CSV column.
 //!
 //! A row shows its fields to an output, one after the other; the output writes those that are meant for
 //! it. All of this is resolved when the program is compiled.
@@ -86,6 +86,11 @@ impl Field {
     }
 }
 
+/// Counts, lengths, frames, ports: each is written from the width it has.
+pub trait Integer: itoa::Integer + Copy + Into<u64> {}
+
+impl<I: itoa::Integer + Copy + Into<u64>> Integer for I {}
+
 /// What is written as a row.
 pub trait Row: Sized {
     /// Shows all fields, in the order of the outputs.
@@ -94,7 +99,7 @@ pub trait Row: Sized {
 
 /// An output: what it does with the fields of a row.
 pub trait Fields<R> {
-    fn integer(&mut self, field: Field, value: impl Fn(&R) -> u64);
+    fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I);
 
     /// ns since the epoch.
     fn time(&mut self, field: Field, value_ns: impl Fn(&R) -> i64);

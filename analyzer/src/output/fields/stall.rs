@@ -39,11 +39,11 @@ const EVIDENCE: Field = field!("evidence", "Why it is believed, in sentences.");
 
 impl Row for Stall<'_> {
     fn fields(to: &mut impl Fields<Self>) {
-        to.integer(CONNECTION.except(Json), |row| row.judged.id.into());
+        to.integer(CONNECTION.except(Json), |row| row.judged.id);
         to.address(CLIENT_ADDR.only(Csv), |row| row.client().endpoint.addr);
-        to.integer(CLIENT_PORT.only(Csv), |row| row.client().endpoint.port.into());
+        to.integer(CLIENT_PORT.only(Csv), |row| row.client().endpoint.port);
         to.address(SERVER_ADDR.only(Csv), |row| row.server().endpoint.addr);
-        to.integer(SERVER_PORT.only(Csv), |row| row.server().endpoint.port.into());
+        to.integer(SERVER_PORT.only(Csv), |row| row.server().endpoint.port);
         to.category(field!("cause", "`nagle_delack` or `nagle_rtt`."), |row| row.finding.cause);
         to.category(field!("sender", "Who held data back."), |row| row.finding.wait.by);
         to.category(CONFIDENCE.late(), |row| row.finding.confidence);
@@ -51,9 +51,9 @@ impl Row for Stall<'_> {
             row.finding.wait.rel_seq
         });
         to.integer(field!("len", "Payload of the held segment, in bytes."), |row| {
-            row.finding.wait.len.into()
+            row.finding.wait.len
         });
-        to.integer(LEN_UNACKED.except(Csv), |row| row.finding.wait.unacked_len.into());
+        to.integer(LEN_UNACKED.except(Csv), |row| row.finding.wait.unacked_len);
         to.integer(field!("frame_unacked", "Frame of the unacknowledged segment."), |row| {
             row.finding.wait.from.frame
         });

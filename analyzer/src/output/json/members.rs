@@ -1,6 +1,6 @@
 //! The fields of a row as the members of a JSON object.
 
-use crate::output::fields::{Category, Field, Fields, Output, Row};
+use crate::output::fields::{Category, Field, Fields, Integer, Output, Row};
 use crate::output::values::{self, enclosed, opened};
 use std::net::IpAddr;
 
@@ -48,12 +48,12 @@ impl<R, const LATE: bool> Members<'_, R, LATE> {
 
 impl<R, const LATE: bool> Fields<R> for Members<'_, R, LATE> {
     #[inline]
-    fn integer(&mut self, field: Field, value: impl Fn(&R) -> u64) {
+    fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I) {
         if !Self::is_due(field) {
             return;
         }
         let value = value(self.row);
-        if value != 0 || !field.is_sparse {
+        if value.into() != 0 || !field.is_sparse {
             values::integer(self.out, field.member, value);
         }
     }

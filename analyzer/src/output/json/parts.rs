@@ -1,4 +1,4 @@
-//! The connections of a result in parts of about the same size, which are serialised on both cores.
+//! The connections of a result in parts of about the same size, to be serialised on both cores.
 
 use super::listed::{explained, is_listed};
 use super::members::{object, open_object};
@@ -10,20 +10,20 @@ use std::ops::Range;
 
 /// Rows and connections in a part: enough to make the hand-over cheap.
 const MOST: usize = 1024;
-/// What a stall takes, in bytes; nothing else takes more.
+/// A stall takes up to this many bytes; nothing else takes more.
 const ROW_LEN: usize = 768;
 
-/// What is serialised at once.
+/// What one core serialises at once.
 pub enum Part {
-    /// Connections as a whole, those that are listed.
+    /// Whole connections, as far as they are listed.
     Connections(Range<usize>),
     /// A connection with many rows: what comes before them,
     Open(usize),
-    /// some of its findings, of which the stalls are written, the first so many of all explained,
+    /// the stalls among some of its findings; so many of all its findings are explained,
     Stalls(usize, Range<usize>, usize),
     /// what comes between stalls and waits,
     Between,
-    /// some of its findings, of which the others are written,
+    /// the other waits among some of its findings,
     Waits(usize, Range<usize>),
     /// and the end.
     Close,

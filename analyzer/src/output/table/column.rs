@@ -1,4 +1,4 @@
-//! Columns, from what a function says of each row.
+//! Columns, each made by a function of the row.
 
 use crate::judge::evidence::ms;
 use crate::output::fields::Category;
@@ -22,8 +22,8 @@ pub fn named<const COLUMNS: usize>(columns: [(&'static str, Column); COLUMNS]) -
     columns.map(|(name, column)| (name.into(), column)).into()
 }
 
-/// Rows in blocks, some of which the table keeps: so many of the first half of the blocks, and so many
-/// of the second.
+/// Rows in blocks, and how many of them the table keeps: of the first half of the blocks, and of the
+/// second.
 pub struct Halves<B> {
     pub blocks: Vec<B>,
     pub kept: [usize; 2],

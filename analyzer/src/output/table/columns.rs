@@ -3,7 +3,7 @@
 use super::column::{
     Column, Table, categories, durations, flags, integers, maybe_durations, texts, times,
 };
-use crate::output::fields::{Category, Field, Fields, Output, Row};
+use crate::output::fields::{Category, Field, Fields, Integer, Output, Row};
 use std::borrow::Cow;
 use std::net::IpAddr;
 
@@ -28,8 +28,8 @@ impl<R> Columns<'_, R> {
 }
 
 impl<R> Fields<R> for Columns<'_, R> {
-    fn integer(&mut self, field: Field, value: impl Fn(&R) -> u64) {
-        self.push(field, |rows| integers(rows, value));
+    fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I) {
+        self.push(field, |rows| integers(rows, |row| value(row).into()));
     }
 
     fn time(&mut self, field: Field, value_ns: impl Fn(&R) -> i64) {
