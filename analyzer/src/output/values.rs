@@ -49,9 +49,10 @@ pub fn duration(out: &mut Vec<u8>, before: &str, duration_ns: i64) {
         name(out, before, &serde_json::to_string(&ms(duration_ns)).unwrap_or_default());
         return;
     }
-    integer(out, before, duration_ns / 1_000_000);
+    // Both parts fit: 32 bits take fewer instructions.
+    integer(out, before, (duration_ns / 1_000_000) as u32);
     out.push(b'.');
-    let mut rest = duration_ns % 1_000_000;
+    let mut rest = (duration_ns % 1_000_000) as u32;
     let mut unit = 100_000;
     loop {
         out.push(b'0' + (rest / unit) as u8);

@@ -42,11 +42,16 @@ impl Kind {
 /// All fields: what they are fields of, and of each row in their order.
 pub fn everything() -> [(&'static str, Vec<(Field, Kind)>); 4] {
     [
-        ("connection", declared::<&JudgedConnection>()),
-        ("end", declared::<End<'_>>()),
+        ("connection", without_csv(declared::<&JudgedConnection>())),
+        ("end", without_csv(declared::<End<'_>>())),
         ("stall", declared::<Stall<'_>>()),
-        ("wait", declared::<Finding<'_>>()),
+        ("wait", without_csv(declared::<Finding<'_>>())),
     ]
+}
+
+/// Rows of this kind are not written as CSV.
+fn without_csv(fields: Vec<(Field, Kind)>) -> Vec<(Field, Kind)> {
+    fields.into_iter().map(|(field, kind)| (field.except(Output::Csv), kind)).collect()
 }
 
 /// All fields of a row, in their order.
