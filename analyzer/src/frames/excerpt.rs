@@ -2,7 +2,7 @@
 //! the neighbours of its clearest stalls.
 
 use crate::capture::error::ScanError;
-use crate::result::scan;
+use crate::result::segments;
 use crate::track::Mark;
 use std::collections::{HashMap, VecDeque};
 
@@ -37,7 +37,7 @@ pub struct Shown {
 /// Finds the frames to show, in the order of `wanted`.
 ///
 /// # Errors
-/// As [`scan::scan`].
+/// As [`segments::each_segment`].
 pub fn choose(
     paths: &[String],
     filter: Option<&str>,
@@ -46,7 +46,7 @@ pub fn choose(
     let mut choosers: Vec<Chooser<'_>> = wanted.iter().map(Chooser::new).collect();
     let place: HashMap<u32, usize> =
         wanted.iter().enumerate().map(|(index, one)| (one.connection, index)).collect();
-    scan::each_segment(paths, filter, |connection, mark| {
+    segments::each_segment(paths, filter, |connection, mark| {
         if let Some(&index) = place.get(&connection) {
             choosers[index].see(mark);
         }

@@ -1,106 +1,104 @@
-//! `-o stalls.csv`: one row per stall.
+//! `-o stalls.csv`: one row per stall. What it holds needs no quotes: numbers, addresses, names of this
+//! program.
 
 use super::create;
+use super::fields::{Category, Field, Fields, Integer, Output, Row, Stall, declared};
+use super::values;
 use crate::capture::error::ScanError;
-use crate::judge::evidence::ms;
-use crate::judge::findings::Finding;
-use crate::judge::judged::JudgedConnection;
 use crate::result::scan::Scan;
-use serde::Serialize;
-use std::io;
+use std::io::{self, Write};
 use std::net::IpAddr;
-
-/// Field names are the column names; times in ns since the epoch, durations in ms.
-#[derive(Serialize)]
-struct Row {
-    connection: u32,
-    client_addr: IpAddr,
-    client_port: u16,
-    server_addr: IpAddr,
-    server_port: u16,
-    cause: &'static str,
-    sender: &'static str,
-    confidence: &'static str,
-    rel_seq: u64,
-    len: u32,
-    frame_unacked: u64,
-    frame_ack: u64,
-    frame_held: u64,
-    time_ns: i64,
-    wait_ms: f64,
-    ack_delay_ms: f64,
-    release_ms: f64,
-}
 
 /// Writes all stalls of `scan` to `path`.
 ///
 /// # Errors
 /// `path` cannot be written.
 pub fn write_csv(scan: &Scan, path: &str) -> Result<(), ScanError> {
-    let mut writer = csv::Writer::from_writer(create(path)?);
-    write_rows(scan, &mut writer)
-        .map_err(|error| ScanError::unwritable(path, &io::Error::from(error)))
+    let mut writer = create(path)?;
+    write_rows(scan, &mut writer).map_err(|error| ScanError::unwritable(path, &error))
 }
 
-fn write_rows<W: io::Write>(scan: &Scan, writer: &mut csv::Writer<W>) -> Result<(), csv::Error> {
-    let mut empty = true;
+fn write_rows(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
+    writer.write_all(header::<Stall<'_>>().as_bytes())?;
+    let mut written = Vec::new();
     for index in scan.affected() {
         let judged = &scan.connections[index];
-        for finding in scan.findings_of(index).iter().filter(|finding| finding.cause.is_stall()) {
-            writer.serialize(Row::new(finding, judged))?;
-            empty = false;
+        for finding in scan.findings_of(index).stalls() {
+            written.clear();
+            line(&mut written, &Stall { finding, judged, is_explained: false });
+            writer.write_all(&written)?;
         }
     }
-    if empty {
-        writer.write_record(HEADER)?;
-    }
-    writer.flush()?;
-    Ok(())
+    writer.flush()
 }
 
-/// For a table without rows; with rows, the field names of [`Row`] are written.
-const HEADER: [&str; 17] = [
-    "connection",
-    "client_addr",
-    "client_port",
-    "server_addr",
-    "server_port",
-    "cause",
-    "sender",
-    "confidence",
-    "rel_seq",
-    "len",
-    "frame_unacked",
-    "frame_ack",
-    "frame_held",
-    "time_ns",
-    "wait_ms",
-    "ack_delay_ms",
-    "release_ms",
-];
+fn header<R: Row>() -> String {
+    let mut names = declared::<R>();
+    names.retain(|(field, _)| field.is_in(Output::Csv));
+    names.iter().map(|(field, _)| field.name).collect::<Vec<_>>().join(",") + "\n"
+}
 
-impl Row {
-    fn new(finding: Finding<'_>, judged: &JudgedConnection) -> Self {
-        let wait = finding.wait;
-        let [client, server] = judged.halves.each_ref().map(|end| end.endpoint);
-        Self {
-            connection: judged.id,
-            client_addr: client.addr,
-            client_port: client.port,
-            server_addr: server.addr,
-            server_port: server.port,
-            cause: finding.cause.name(),
-            sender: wait.by.name(),
-            confidence: finding.confidence().name(),
-            rel_seq: wait.rel_seq,
-            len: wait.len,
-            frame_unacked: wait.from.frame,
-            frame_ack: wait.ack.frame,
-            frame_held: wait.to.frame,
-            time_ns: wait.to.time_ns,
-            wait_ms: ms(wait.wait_ns()),
-            ack_delay_ms: ms(judged.ack_delay_ns(wait)),
-            release_ms: ms(wait.release_ns()),
+fn line<R: Row>(out: &mut Vec<u8>, row: &R) {
+    R::fields(&mut Values { out, row });
+    // The last comma makes way for the end of the line.
+    out.pop();
+    out.push(b'\n');
+}
+
+/// Writes each value with a comma behind it.
+struct Values<'a, R> {
+    out: &'a mut Vec<u8>,
+    row: &'a R,
+}
+
+impl<R> Values<'_, R> {
+    fn write<T>(
+        &mut self,
+        field: Field,
+        value: impl Fn(&R) -> T,
+        write: impl Fn(&mut Vec<u8>, &str, T),
+    ) {
+        if field.is_in(Output::Csv) {
+            write(self.out, "", value(self.row));
+            self.out.push(b',');
         }
+    }
+}
+
+impl<R> Fields<R> for Values<'_, R> {
+    fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I) {
+        self.write(field, value, values::integer);
+    }
+
+    fn time(&mut self, field: Field, value_ns: impl Fn(&R) -> i64) {
+        self.write(field, value_ns, values::integer);
+    }
+
+    fn duration(&mut self, field: Field, value_ns: impl Fn(&R) -> i64) {
+        self.write(field, value_ns, values::duration);
+    }
+
+    fn maybe_duration(&mut self, field: Field, value_ns: impl Fn(&R) -> Option<i64>) {
+        self.write(field, value_ns, |out, before, value_ns| {
+            if let Some(value_ns) = value_ns {
+                values::duration(out, before, value_ns);
+            }
+        });
+    }
+
+    fn flag(&mut self, field: Field, value: impl Fn(&R) -> bool) {
+        self.write(field, value, values::flag);
+    }
+
+    fn category<C: Category>(&mut self, field: Field, value: impl Fn(&R) -> C) {
+        self.write(field, |row| value(row).name(), values::name);
+    }
+
+    fn text(&mut self, field: Field, value: impl Fn(&R) -> &'static str) {
+        self.write(field, value, values::name);
+    }
+
+    fn address(&mut self, field: Field, value: impl Fn(&R) -> IpAddr) {
+        self.write(field, value, values::address);
     }
 }

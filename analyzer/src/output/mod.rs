@@ -1,22 +1,27 @@
 //! Results as files: the JSON of the output contract and a CSV of the stalls, written row by row.
 
-pub mod column;
-pub mod tables;
-
-mod connection;
 mod csv;
+pub mod fields;
 mod json;
-mod listed;
-mod parts;
-mod rows;
+pub mod table;
 mod values;
 
 pub use self::csv::write_csv;
 pub use self::json::{json_head, write_json};
 
 use crate::capture::error::ScanError;
+use crate::result::scan::Scan;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+
+/// Writes `scan` to `path` in the format of this name; `None` if there is no such format.
+pub fn write(scan: &Scan, format: &str, path: &str) -> Option<Result<(), ScanError>> {
+    match format {
+        "csv" => Some(write_csv(scan, path)),
+        "json" => Some(write_json(scan, None, path)),
+        _ => None,
+    }
+}
 
 /// Opens `path` (`-` is standard output) for writing.
 fn create(path: &str) -> Result<Box<dyn Write>, ScanError> {
@@ -27,8 +32,8 @@ fn create(path: &str) -> Result<Box<dyn Write>, ScanError> {
     Ok(Box::new(BufWriter::with_capacity(1 << 18, file)))
 }
 
-/// Opens `path` and takes out what is in it. What is empty is not truncated: a file that was is written
-/// to the disk before ext4 closes it (`auto_da_alloc`), which takes nearly as long as all the rest.
+/// Opens `path`, emptied. An empty file is not truncated: ext4 flushes a truncated one to disk when it is
+/// closed (`auto_da_alloc`), which takes nearly as long as everything else.
 fn emptied(path: &str) -> io::Result<File> {
     let file = File::options().write(true).create(true).truncate(false).open(path)?;
     if file.metadata()?.len() > 0 {
@@ -38,17 +43,4 @@ fn emptied(path: &str) -> io::Result<File> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_of_an_older_and_longer_file_stays() {
-        let path = std::env::temp_dir().join(format!("nagle-scan-export-{}", std::process::id()));
-        let name = path.to_str().unwrap();
-        for content in ["long content", "short"] {
-            create(name).unwrap().write_all(content.as_bytes()).unwrap();
-            assert_eq!(std::fs::read_to_string(&path).unwrap(), content);
-        }
-        std::fs::remove_file(path).unwrap();
-    }
-}
+mod tests;

@@ -1,7 +1,10 @@
-//! Single values as JSON, each after what comes before it, written straight into a buffer.
+//! Single values as text, for JSON and CSV, each after what comes before it, written straight into a
+//! buffer.
+//!
+//! Rows are nearly all of a result, so they do not go through serde.
 
 use crate::judge::evidence::ms;
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::IpAddr;
 
 /// A name of this program: nothing to escape.
@@ -23,46 +26,59 @@ pub fn flag(out: &mut Vec<u8>, before: &str, value: bool) {
     name(out, before, if value { "true" } else { "false" });
 }
 
-/// An address.
-///
-/// # Errors
-/// None: `out` is memory.
-pub fn address(out: &mut Vec<u8>, before: &str, addr: IpAddr) -> io::Result<()> {
+pub fn address(out: &mut Vec<u8>, before: &str, addr: IpAddr) {
     out.extend_from_slice(before.as_bytes());
     let IpAddr::V4(v4) = addr else {
-        return write!(out, "{addr}");
+        // Memory takes all that is written.
+        let _ = write!(out, "{addr}");
+        return;
     };
     let [first, rest @ ..] = v4.octets();
     integer(out, "", first);
     for octet in rest {
         integer(out, ".", octet);
     }
-    Ok(())
 }
 
 /// A duration in ms, as serde writes the float: the shortest decimal that gives it again.
-///
-/// # Errors
-/// None: `out` is memory.
-pub fn duration(out: &mut Vec<u8>, before: &str, duration_ns: i64) -> io::Result<()> {
+pub fn duration(out: &mut Vec<u8>, before: &str, duration_ns: i64) {
     /// From here on floats are written without an exponent, and up to here with all their digits:
     /// two decimals of at most 15 digits are never the same float.
     const PLAIN_NS: std::ops::Range<i64> = 100..1_000_000_000_000_000;
     if !PLAIN_NS.contains(&duration_ns) {
-        out.extend_from_slice(before.as_bytes());
-        return Ok(serde_json::to_writer(out, &ms(duration_ns))?);
+        name(out, before, &serde_json::to_string(&ms(duration_ns)).unwrap_or_default());
+        return;
     }
-    integer(out, before, duration_ns / 1_000_000);
+    // Both parts fit: 32 bits take fewer instructions.
+    integer(out, before, (duration_ns / 1_000_000) as u32);
     out.push(b'.');
-    let mut rest = duration_ns % 1_000_000;
+    let mut rest = (duration_ns % 1_000_000) as u32;
     let mut unit = 100_000;
     loop {
         out.push(b'0' + (rest / unit) as u8);
         rest %= unit;
         unit /= 10;
         if rest == 0 {
-            return Ok(());
+            return;
         }
+    }
+}
+
+/// What `members` write, each after a comma, in `brackets`.
+#[inline]
+pub fn enclosed(out: &mut Vec<u8>, brackets: [u8; 2], members: impl FnOnce(&mut Vec<u8>)) {
+    let begin = out.len();
+    members(out);
+    opened(out, begin, brackets[0]);
+    out.push(brackets[1]);
+}
+
+/// Puts `bracket` in place of the comma at `begin`, or there if nothing follows.
+#[inline]
+pub fn opened(out: &mut Vec<u8>, begin: usize, bracket: u8) {
+    match out.get_mut(begin) {
+        Some(comma) => *comma = bracket,
+        None => out.push(bracket),
     }
 }
 
@@ -74,7 +90,7 @@ mod tests {
     fn addresses_are_written_as_the_standard_library_writes_them() {
         for addr in ["0.0.0.0", "10.200.3.255", "2001:db8::1", "::ffff:1.2.3.4"] {
             let mut written = Vec::new();
-            address(&mut written, "", addr.parse().unwrap()).unwrap();
+            address(&mut written, "", addr.parse().unwrap());
             assert_eq!(String::from_utf8(written).unwrap(), addr);
         }
     }
@@ -89,8 +105,17 @@ mod tests {
         let edges = [0, 1, -1, 10, 99, 100, 1_000_000, 40_000_000, 40_100_000, 10_i64.pow(15) - 1];
         for duration_ns in edges.into_iter().chain(random) {
             let mut written = Vec::new();
-            duration(&mut written, "", duration_ns).unwrap();
+            duration(&mut written, "", duration_ns);
             assert_eq!(written, serde_json::to_vec(&ms(duration_ns)).unwrap());
+        }
+    }
+
+    #[test]
+    fn members_are_enclosed_whether_there_are_any() {
+        for (members, array) in [(&b""[..], "[]"), (b",1", "[1]"), (b",1,2", "[1,2]")] {
+            let mut written = Vec::new();
+            enclosed(&mut written, *b"[]", |out| out.extend_from_slice(members));
+            assert_eq!(String::from_utf8(written).unwrap(), array);
         }
     }
 }

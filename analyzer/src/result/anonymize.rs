@@ -10,9 +10,9 @@
 //! never on the wire), which keeps vendors apart without naming them; then it is marked as locally
 //! administered. All zeros (loopback) and all ones (broadcast) name nobody and stay.
 //!
-//! What it does not hide: ports, times, lengths, sequence numbers and TCP timestamps. Who holds a
-//! capture of the same traffic can find the connections again, and whoever knows some addresses
-//! learns the prefixes of others (draft-denis-ipcrypt, security considerations).
+//! What it does not hide: ports, times, lengths, sequence numbers and TCP timestamps. Anyone with
+//! a capture of the same traffic can match the connections, and anyone who knows some addresses learns
+//! the prefixes of others (draft-denis-ipcrypt, security considerations).
 
 use crate::result::scan::Scan;
 use ipcrypt_rs::IpcryptPfx;

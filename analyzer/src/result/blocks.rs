@@ -6,7 +6,7 @@ use crate::judge::{Known, judge};
 use crate::result::both_cores::in_order;
 use crate::result::connections::JudgedConnections;
 use crate::result::findings::{AllFindings, BlockFindings};
-use crate::result::servers::ServerJudged;
+use crate::result::server_exchanges::ServerJudged;
 use crate::result::sorter::Sorter;
 use crate::result::totals::Totals;
 use crate::track::clock::Clocks;
@@ -38,15 +38,15 @@ pub struct Judged {
 struct JudgedBlock {
     connections: Vec<JudgedConnection>,
     findings: BlockFindings,
-    /// Where those of each connection begin.
+    /// Index of each connection's first finding.
     begins: Vec<u32>,
     totals: Totals,
     /// Of connections that follow one another, with the index of their server.
     servers: Vec<(usize, ServerJudged)>,
 }
 
-/// Judges the connections of so many `servers` by their waits, and what these do to the exchanges that
-/// are suspects; `clocks` stamped their frames. Shorter waits than `min_wait_ns` are evidence only.
+/// Judges all connections by their waits, and works out what stalls cost the exchanges of each of so many
+/// `servers`. `clocks` are those that stamped the frames. Shorter waits than `min_wait_ns` are evidence only.
 pub fn judge_all(blocks: Vec<Block>, servers: usize, clocks: &Clocks, min_wait_ns: i64) -> Judged {
     // Each block is taken once: the lock hands it to the thread that does.
     let blocks: Vec<Mutex<Block>> = blocks.into_iter().map(Mutex::new).collect();
@@ -70,8 +70,8 @@ pub fn judge_all(blocks: Vec<Block>, servers: usize, clocks: &Clocks, min_wait_n
     Judged { connections: JudgedConnections::new(connections), ..judged }
 }
 
-/// Judges each connection, in its memory; its findings, one for each wait less those that are
-/// superseded or only evidence, take the memory of the waits.
+/// Judges each connection in its own memory. The findings, one for each wait that is not superseded or only evidence, take
+/// the memory of the waits.
 fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks, min_wait_ns: i64) -> JudgedBlock {
     let Block { connections, mut waits, mut suspects, servers } = block;
     sorter.sort_waits(&mut waits);

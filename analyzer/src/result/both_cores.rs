@@ -1,14 +1,14 @@
-//! Independent pieces of work on both cores, their results in order.
+//! Independent work on both cores, with the results in order.
 
 use std::array;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-/// Threads that work; the caller takes what they have done.
+/// Worker threads; the caller takes their results.
 const WORKERS: usize = 2;
 
-/// Does `work` for each number below `pieces` and gives the results to `take`, in order. Few are
-/// done ahead, so memory does not follow `pieces`.
+/// Does `work` for each number below `pieces` and hands the results to `take`, in order. Workers run
+/// only a little ahead, so memory does not grow with `pieces`.
 ///
 /// # Errors
 /// The first error of `take`, which ends the work.
@@ -24,7 +24,7 @@ pub fn in_order<T: Send, E>(
             scope.spawn(move || {
                 for piece in (worker..pieces).step_by(WORKERS) {
                     if done.send(work(piece)).is_err() {
-                        // Nobody takes any more.
+                        // Nobody takes results any more.
                         break;
                     }
                 }

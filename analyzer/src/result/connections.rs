@@ -1,4 +1,4 @@
-//! All connections, where the connections were.
+//! All judged connections, in the memory of the tracked ones.
 
 use crate::judge::judged::JudgedConnection;
 use crate::track::BLOCK_LEN;

@@ -1,4 +1,4 @@
-//! All findings, where the waits were kept.
+//! All findings, in the memory of the waits.
 
 use crate::judge::findings::{Finding, Findings, Ruling};
 use crate::track::wait::Wait;
@@ -19,7 +19,7 @@ impl BlockFindings {
 /// Findings in the order of their connections, and of each connection in the order of their ends.
 #[derive(Debug, Clone, Default)]
 pub struct AllFindings {
-    /// Those of some connections each.
+    /// Of some connections each.
     blocks: Vec<BlockFindings>,
     /// Where those of each connection begin.
     begins: Vec<Place>,
@@ -32,7 +32,7 @@ struct Place {
 }
 
 impl AllFindings {
-    /// Adds those of the next connections, which begin at these places.
+    /// Adds those of the next connections; `begins` are the indices of each one's first finding.
     pub fn push(&mut self, findings: BlockFindings, begins: &[u32]) {
         let block = self.blocks.len() as u32;
         self.begins.extend(begins.iter().map(|&at| Place { block, at }));
@@ -47,7 +47,7 @@ impl AllFindings {
         self.blocks.iter().flat_map(|block| block.all().iter())
     }
 
-    /// All in order, so many at once at most.
+    /// All in order, in slices of at most `len`.
     pub fn chunks(&self, len: usize) -> impl Iterator<Item = Findings<'_>> {
         self.blocks.iter().flat_map(move |block| block.all().chunks(len))
     }

@@ -1,5 +1,5 @@
-//! Hops: where a host of the capture is called and calls others, as a proxy does, the path from
-//! the first client to the last server, and what each hop of it loses.
+//! Hops. A host that is called and calls others, as a proxy does, lies on a path from a first client to a
+//! last server: what each hop of such a path loses.
 
 use crate::judge::findings::Findings;
 use crate::judge::judged::JudgedConnection;
@@ -14,7 +14,7 @@ use std::net::IpAddr;
 pub struct Hop {
     /// 1 for the hop that begins at the first client.
     pub number: u32,
-    /// Addresses that call; those of the first clients are many, as a rule.
+    /// The hosts that call; usually many at the first hop.
     pub clients: BTreeSet<IpAddr>,
     pub server: IpAddr,
     pub port: u16,
@@ -26,7 +26,7 @@ pub struct Hop {
     pub latency_ns: i64,
 }
 
-/// A longer path is no path but hosts that call each other.
+/// Longer chains are no path, but hosts that call each other.
 const MAX_HOPS: u32 = 8;
 
 /// The hops of all paths over at least one host between, in their order; none where no host is
@@ -98,7 +98,7 @@ fn call(judged: &JudgedConnection) -> Option<(IpAddr, IpAddr)> {
     (data && client != server).then_some((client, server))
 }
 
-/// For each address that is called: over how many hops the first client reaches it. None where
+/// For each address that is called, the number of hops from the first client. `None` where
 /// hosts call each other in a circle, or no host is called and calls.
 fn depths(calls: &BTreeSet<(IpAddr, IpAddr)>) -> Option<HashMap<IpAddr, u32>> {
     let mut depths: HashMap<IpAddr, u32> = calls.iter().map(|(_, server)| (*server, 1)).collect();

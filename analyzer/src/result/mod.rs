@@ -1,16 +1,21 @@
-//! The result of a scan: what was judged, put in order, counted and grouped.
+//! The result of a scan. Blocks of connections are judged on both cores and put in order; then they are
+//! counted and grouped, and the few rows a report shows are picked.
 
 pub mod anonymize;
-pub mod blocks;
+mod blocks;
 pub mod both_cores;
-pub mod connections;
-pub mod findings;
+pub mod cause_totals;
+pub mod clearest;
+mod connections;
+mod findings;
 pub mod groups;
 pub mod hops;
 pub mod nagle_counts;
-pub mod pieces;
 pub mod scan;
+pub mod segments;
+pub mod server_exchanges;
 pub mod servers;
 mod sorter;
-pub mod summary;
 pub mod totals;
+pub mod warnings;
+pub mod worst;

@@ -4,7 +4,7 @@ use crate::judge::judged::JudgedConnection;
 use crate::judge::nodelay::NagleTotals;
 use crate::judge::variant::Variant;
 use crate::result::scan::Scan;
-use crate::result::summary::first_by_key;
+use crate::result::worst::first_by_key;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;

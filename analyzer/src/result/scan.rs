@@ -1,25 +1,25 @@
-//! One pass over captures: frames to connections to connections.
+//! A scan: one pass over the captures, and everything it found.
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
-use crate::decode::Header;
 use crate::judge::findings::Findings;
 use crate::result::blocks::judge_all;
 use crate::result::connections::JudgedConnections;
 use crate::result::findings::AllFindings;
-use crate::result::servers::{ServerExchanges, without_stalls};
+use crate::result::server_exchanges::{ServerExchanges, without_stalls};
 use crate::result::totals::Totals;
+use crate::track::CaptureSummary;
 use crate::track::clock::Clocks;
 use crate::track::reader;
 use crate::track::reader::batch::Batch;
 use crate::track::tracker::{Tracked, Tracker};
-use crate::track::{CaptureSummary, Connection, Exchange, Lengths, Mark, Share, Side};
+use crate::track::{Exchange, Lengths, Share};
 use std::array;
 use std::sync::Arc;
 
-/// Two: with more than a block of connections, the reader's thread can help out at one while the other
-/// thread is at the other. So both cores of a small machine have work, whichever of reading and tracking
-/// takes longer.
+/// Two: with more than a block of connections, the reader's thread can help with one share while the other
+/// thread works on the other. So both cores of a small machine are busy, whether reading or tracking takes
+/// longer.
 const TRACKERS: usize = 2;
 
 /// What to read and how.
@@ -39,10 +39,9 @@ pub struct Scan {
     pub anonymized: Option<&'static str>,
     /// How many connections there are.
     pub connection_count: u64,
-    /// On each of them, in the order of their numbers; those of a port scan are left out, which were
-    /// refused or never answered.
+    /// In the order of their numbers. Those of a port scan, refused or never answered, are left out.
     pub connections: JudgedConnections,
-    /// Of each of them.
+    /// The findings of each connection.
     pub findings: AllFindings,
     pub exchanges: Option<Vec<Exchange>>,
     pub servers: Vec<ServerExchanges>,
@@ -80,7 +79,7 @@ impl Scan {
         self.captures.iter().map(|capture| capture.tcp_packets).sum()
     }
 
-    /// How many of the first so many findings are stalls.
+    /// How many of the first `findings` findings are stalls.
     pub fn stalls_before(&self, findings: usize) -> usize {
         let (whole, rest) = self.findings.split(findings);
         let of_whole = self.connections.iter().take(whole).map(|judged| judged.stalls as usize);
@@ -105,7 +104,7 @@ impl Scan {
 ///
 /// # Errors
 /// An input cannot be read at all, or the filter cannot be compiled. Damage further on is no
-/// error: what came before it is analysed, and the capture's summary tells.
+/// error: what came before it is analysed, and the capture's summary says so.
 pub fn scan(
     paths: &[String],
     options: &Options,
@@ -120,55 +119,4 @@ pub fn scan(
         .map(|tracker| |batch: &Batch| tracker.take(batch, &mut |_, _, _, _| {}));
     let captures = reader::read_all(paths, options.filter.as_deref(), progress, takes)?;
     Ok(Scan::new(captures, Tracked::by(trackers), options.min_wait_ns))
-}
-
-/// A segment of one connection, as read again for a timeline.
-#[derive(Debug, Clone, Copy)]
-pub struct TrackedSegment {
-    pub mark: Mark,
-    pub by: Side,
-    pub header: Header,
-    /// Stream offset of the first payload byte.
-    pub rel_seq: u64,
-    /// The window it advertises in bytes, where the scale is known.
-    pub window: Option<u32>,
-}
-
-/// Reads the captures again for the segments of one connection.
-///
-/// # Errors
-/// As [`scan`].
-pub fn segments(
-    paths: &[String],
-    filter: Option<&str>,
-    connection: u32,
-    progress: &Arc<Progress>,
-) -> Result<Vec<TrackedSegment>, ScanError> {
-    let mut found = Vec::new();
-    let mut tracker = Tracker::new(Share::WHOLE, Lengths::NONE, false);
-    let mut keep = |at: &Connection, by: Side, header: &Header, mark: Mark| {
-        if at.id == connection {
-            let rel_seq = at.rel_seq(by, header);
-            let window = at.half(by).window_of(header);
-            found.push(TrackedSegment { mark, by, header: *header, rel_seq, window });
-        }
-    };
-    reader::read_all(paths, filter, progress, [|batch: &Batch| tracker.take(batch, &mut keep)])?;
-    Ok(found)
-}
-
-/// Reads the captures again and shows the connection of each segment, and where it was captured.
-///
-/// # Errors
-/// As [`scan`].
-pub fn each_segment(
-    paths: &[String],
-    filter: Option<&str>,
-    mut see: impl FnMut(u32, Mark) + Send,
-) -> Result<(), ScanError> {
-    let mut tracker = Tracker::new(Share::WHOLE, Lengths::NONE, false);
-    let mut tell = |at: &Connection, _: Side, _: &Header, mark: Mark| see(at.id, mark);
-    let unseen = Arc::new(Progress::default());
-    reader::read_all(paths, filter, &unseen, [|batch: &Batch| tracker.take(batch, &mut tell)])?;
-    Ok(())
 }

@@ -1,16 +1,16 @@
-//! Rows of one block of connections after the other, put in order before they are judged.
+//! Sorts the rows of a block of connections before they are judged.
 
 use crate::track::wait::Wait;
 use crate::track::{BLOCK_LEN, Suspect};
 use std::mem;
 use std::sync::{Mutex, PoisonError};
 
-/// More rows than this are sorted where they lie: waits take 23 MB.
+/// Blocks with more rows are sorted in place: this many waits take 23 MB.
 const MOST_MOVED: usize = 1 << 18;
 
-/// Sorts the rows of blocks by moving them into the memory of the last block: that is faster than to
-/// sort them where they lie, and fresh memory would cost more than it saves. One block at once, so that
-/// there is little of it.
+/// Sorts the rows of a block by moving them into the memory of the block before: that is faster than
+/// sorting in place, and fresh memory would cost more than it saves. Blocks take turns, so there is one
+/// such buffer.
 #[derive(Default)]
 pub struct Sorter {
     waits: Mutex<Vec<Wait>>,
@@ -26,7 +26,7 @@ impl Sorter {
             return;
         }
         group(rows, &self.waits, |row| row.connection);
-        // Mostly they are in this order.
+        // Mostly they are in order already.
         for own in rows.chunk_by_mut(|a, b| a.connection == b.connection) {
             own.sort_unstable_by_key(end);
         }
@@ -42,8 +42,8 @@ impl Sorter {
     }
 }
 
-/// Puts the rows of each connection together, in the order in which they come, by way of the memory
-/// of `spare`, which then has that of `rows`. Few rows stay where they are: they would keep much.
+/// Groups `rows` by connection and keeps their order otherwise: a counting sort into the memory of
+/// `spare`, which gets that of `rows`. Few rows are copied back, or they would hold on to a large buffer.
 fn group<T: Copy>(rows: &mut Vec<T>, spare: &Mutex<Vec<T>>, connection: impl Fn(&T) -> u32) {
     let Some(&any) = rows.first() else { return };
     let spare = &mut *spare.lock().unwrap_or_else(PoisonError::into_inner);

@@ -2,9 +2,8 @@
 
 use crate::result::scan::Scan;
 
-/// So many connections are listed whatever they show: about 50 MB. Of those that follow, the ones with
-/// a stall or another listed wait are; the rest is in the totals only, as most ports of a port scan
-/// are.
+/// This many connections are listed in any case: about 50 MB. Of more, only those with a stall or another
+/// listed wait are; the others count in the totals only, as most ports of a port scan do.
 const WHATEVER_THEY_SHOW: usize = 1 << 17;
 
 /// Is the connection with this index listed?
@@ -12,18 +11,19 @@ pub fn is_listed(scan: &Scan, index: usize) -> bool {
     index < WHATEVER_THEY_SHOW || !scan.findings_of(index).is_empty()
 }
 
-/// How many connections are in the totals only, those of a port scan among them.
+/// How many connections count in the totals only, those of a port scan among them.
 pub fn not_listed(scan: &Scan) -> u64 {
     let quiet = (0..scan.connections.len()).filter(|&index| !is_listed(scan, index)).count();
     scan.connections_not_listed() + quiet as u64
 }
 
-/// Up to so many stalls, each says in sentences why it is believed: about 50 MB. Of more, the first of
-/// each connection do; the others have the same facts as numbers.
+/// Up to this many stalls have their evidence in sentences: about 50 MB. Of more, only the first of each
+/// connection do; the others show the same facts as numbers.
 const EXPLAINED: u64 = 1 << 17;
 const EXPLAINED_OF_EACH: usize = 16;
 
-/// So many of the first findings of the connection with this index are explained, if they are stalls.
+/// How many findings of the connection with this index, from the first on, are explained if they are
+/// stalls.
 pub fn explained(scan: &Scan, index: usize) -> usize {
     let findings = scan.findings_of(index);
     if scan.totals.stalls <= EXPLAINED {

@@ -1,14 +1,14 @@
-//! How a sender cuts its messages: what its stalls have in common.
+//! How a sender splits its messages: what its stalls have in common.
 
 use crate::judge::judged::JudgedConnection;
 use crate::judge::median;
 use crate::track::Side;
 use crate::track::wait::{Wait, fact};
 
-/// As many frames as are worth a second look at the capture.
+/// How many frames are worth reading again.
 const FRAMES: usize = 3;
 
-/// Typical lengths in bytes, and where to look.
+/// Typical lengths in bytes, and frames to look at.
 #[derive(Debug, Clone, Default)]
 pub struct Pieces {
     pub unacked_len: u32,
@@ -18,7 +18,7 @@ pub struct Pieces {
     pub unacked_full_sized: bool,
     /// Frames of the first unacknowledged segments.
     pub frames: Vec<u64>,
-    /// The frame that ended a server's first reply: what comes later need not say whose it is.
+    /// The frame that ended a server's first reply; later ones may not tell which program sent them.
     pub first_reply: Option<u64>,
 }
 

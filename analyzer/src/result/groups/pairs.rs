@@ -1,12 +1,12 @@
-//! Stalls in groups: the sentences of the verdict.
+//! Stalls of one kind between the same two hosts.
 
+use super::pieces::{PieceCounter, Pieces};
 use crate::judge::causes::Cause;
 use crate::judge::confidence::Confidence;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::judged::JudgedConnection;
 use crate::judge::nodelay::Nagle;
 use crate::judge::timers::Timer;
-use crate::result::pieces::{PieceCounter, Pieces};
 use crate::result::scan::Scan;
 use crate::track::Side;
 use crate::track::wait::fact;
@@ -14,9 +14,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::net::IpAddr;
 
-/// Stalls of one kind between the same two parties: one sentence of the verdict.
+/// Stalls of one cause that one of two hosts held, on connections to one port.
 #[derive(Debug, Clone)]
-pub struct Group {
+pub struct Pair {
     pub cause: Cause,
     pub sender: Side,
     pub sender_addr: IpAddr,
@@ -35,14 +35,28 @@ pub struct Group {
     pub pieces: Pieces,
 }
 
+impl Pair {
+    pub fn server_addr(&self) -> IpAddr {
+        match self.sender {
+            Side::Server => self.sender_addr,
+            Side::Client => self.receiver_addr,
+        }
+    }
+
+    /// The stack whose timer delays the ACKs like this; empty where none was measured.
+    pub fn consistent_with(&self) -> &'static str {
+        self.ack_delays.map_or("", |timer| timer.consistent_with())
+    }
+}
+
 type Parties = (Cause, bool, IpAddr, IpAddr, u16);
 
-/// All stalls, grouped, the costliest first.
-pub fn groups(scan: &Scan) -> Vec<Group> {
+/// All stalls by pair, those that lose most first.
+pub fn pairs(scan: &Scan) -> Vec<Pair> {
     let mut members: HashMap<Parties, Members, RandomState> = HashMap::default();
     for index in scan.affected() {
         let (judged, findings) = (&scan.connections[index], scan.findings_of(index));
-        // A connection's stalls are mostly alike: look their group up once for a run of them.
+        // A connection's stalls are mostly alike: look their pair up once for a run of them.
         for run in findings.runs(|row| (row.cause, row.wait.by)) {
             let Some(first) = run.stalls().next() else { continue };
             members
@@ -51,12 +65,12 @@ pub fn groups(scan: &Scan) -> Vec<Group> {
                 .add(judged, run);
         }
     }
-    let mut groups: Vec<Group> = members.into_values().map(Members::group).collect();
-    groups.sort_by_key(|group| {
-        let parties = (group.sender_addr, group.receiver_addr, group.server_port);
-        (-group.stalled_ns, parties, group.sender as u8, group.cause as u8)
+    let mut pairs: Vec<Pair> = members.into_values().map(Members::pair).collect();
+    pairs.sort_by_key(|pair| {
+        let parties = (pair.sender_addr, pair.receiver_addr, pair.server_port);
+        (-pair.stalled_ns, parties, pair.sender as u8, pair.cause as u8)
     });
-    groups
+    pairs
 }
 
 fn parties(judged: &JudgedConnection, finding: Finding<'_>) -> Parties {
@@ -70,9 +84,9 @@ fn parties(judged: &JudgedConnection, finding: Finding<'_>) -> Parties {
     )
 }
 
-/// A group while its stalls come in.
+/// A pair while its stalls come in.
 struct Members {
-    group: Group,
+    pair: Pair,
     last_connection: Option<u32>,
     ack_delays_ns: Vec<i64>,
     pieces: PieceCounter,
@@ -81,7 +95,7 @@ struct Members {
 impl Members {
     fn new(judged: &JudgedConnection, first: Finding<'_>) -> Self {
         let sender = first.wait.by;
-        let group = Group {
+        let pair = Pair {
             cause: first.cause,
             sender,
             sender_addr: judged.half(sender).endpoint.addr,
@@ -97,7 +111,7 @@ impl Members {
             pieces: Pieces::default(),
         };
         Self {
-            group,
+            pair,
             last_connection: None,
             ack_delays_ns: Vec::new(),
             pieces: PieceCounter::new(judged, sender),
@@ -105,19 +119,19 @@ impl Members {
     }
 
     fn add(&mut self, judged: &JudgedConnection, stalls: Findings<'_>) {
-        let group = &mut self.group;
-        group.stalls += stalls.len() as u64;
-        group.connections += u64::from(self.last_connection != Some(judged.id));
+        let pair = &mut self.pair;
+        pair.stalls += stalls.len() as u64;
+        pair.connections += u64::from(self.last_connection != Some(judged.id));
         if self.last_connection != Some(judged.id) {
-            group.exchanges += u64::from(judged.exchanges);
+            pair.exchanges += u64::from(judged.exchanges);
         }
         self.last_connection = Some(judged.id);
-        if judged.half(group.sender).nagle != group.nagle {
-            group.nagle = Nagle::Unknown;
+        if judged.half(pair.sender).nagle != pair.nagle {
+            pair.nagle = Nagle::Unknown;
         }
         for stall in stalls.iter() {
-            group.stalled_ns += stall.wait.wait_ns();
-            group.confidence = group.confidence.max(stall.confidence());
+            pair.stalled_ns += stall.wait.wait_ns();
+            pair.confidence = pair.confidence.max(stall.confidence());
             // A retransmission cuts the delay short.
             if !stall.wait.is(fact::RESENT) {
                 self.ack_delays_ns.push(judged.ack_delay_ns(stall.wait));
@@ -126,11 +140,11 @@ impl Members {
         }
     }
 
-    fn group(mut self) -> Group {
-        Group {
+    fn pair(mut self) -> Pair {
+        Pair {
             ack_delays: Timer::of(&mut self.ack_delays_ns),
             pieces: self.pieces.total(),
-            ..self.group
+            ..self.pair
         }
     }
 }

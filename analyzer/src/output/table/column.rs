@@ -1,7 +1,8 @@
-//! Columns, from what a function says of each row.
+//! Columns, each made by a function of the row.
 
 use crate::judge::evidence::ms;
-use crate::track::Side;
+use crate::output::fields::Category;
+use std::borrow::Cow;
 use std::thread;
 
 /// One column of a table. A category is stored as an index into its names.
@@ -14,10 +15,15 @@ pub enum Column {
 }
 
 /// Columns in their order, by name.
-pub type Table = Vec<(&'static str, Column)>;
+pub type Table = Vec<(Cow<'static, str>, Column)>;
 
-/// Rows in blocks, some of which the table keeps: so many of the first half of the blocks, and so many
-/// of the second.
+/// The table of these columns.
+pub fn named<const COLUMNS: usize>(columns: [(&'static str, Column); COLUMNS]) -> Table {
+    columns.map(|(name, column)| (name.into(), column)).into()
+}
+
+/// Rows in blocks, and how many of them the table keeps: of the first half of the blocks, and of the
+/// second.
 pub struct Halves<B> {
     pub blocks: Vec<B>,
     pub kept: [usize; 2],
@@ -134,8 +140,8 @@ pub fn integers<T>(rows: &[T], value: impl Fn(&T) -> u64) -> Column {
     Column::Integers(rows.iter().map(|row| value(row) as i64).collect())
 }
 
-pub fn times<T>(rows: &[T], value: impl Fn(&T) -> i64) -> Column {
-    Column::Integers(rows.iter().map(value).collect())
+pub fn times<T>(rows: &[T], value_ns: impl Fn(&T) -> i64) -> Column {
+    Column::Integers(rows.iter().map(value_ns).collect())
 }
 
 pub fn floats<T>(rows: &[T], value: impl Fn(&T) -> f64) -> Column {
@@ -147,21 +153,20 @@ pub fn durations<T>(rows: &[T], value_ns: impl Fn(&T) -> i64) -> Column {
 }
 
 /// Unknown durations are NaN.
-pub fn maybe<T>(rows: &[T], value_ns: impl Fn(&T) -> Option<i64>) -> Column {
+pub fn maybe_durations<T>(rows: &[T], value_ns: impl Fn(&T) -> Option<i64>) -> Column {
     Column::Floats(rows.iter().map(|row| value_ns(row).map_or(f64::NAN, ms)).collect())
+}
+
+pub fn flags<T>(rows: &[T], value: impl Fn(&T) -> bool) -> Column {
+    Column::Flags(rows.iter().map(value).collect())
 }
 
 pub fn texts<T>(rows: &[T], value: impl Fn(&T) -> String) -> Column {
     Column::Texts(rows.iter().map(value).collect())
 }
 
-/// `index` is that of a name.
-pub fn categories<T>(rows: &[T], names: Vec<&'static str>, index: impl Fn(&T) -> u8) -> Column {
-    Column::Categories(rows.iter().map(index).collect(), names)
-}
-
-pub fn sides<T>(rows: &[T], value: impl Fn(&T) -> Side) -> Column {
-    categories(rows, Side::BOTH.map(Side::name).to_vec(), |row| value(row) as u8)
+pub fn categories<T, C: Category>(rows: &[T], value: impl Fn(&T) -> C) -> Column {
+    Column::Categories(rows.iter().map(|row| value(row).index()).collect(), C::names())
 }
 
 #[cfg(test)]
@@ -171,7 +176,7 @@ mod tests {
     fn table(rows: &[u32]) -> Table {
         let kept: Vec<u32> = rows.iter().copied().filter(|row| row.is_multiple_of(3)).collect();
         let name = |row: &u32| row.to_string();
-        vec![("row", integers(&kept, |row| u64::from(*row))), ("name", texts(&kept, name))]
+        named([("row", integers(&kept, |row| u64::from(*row))), ("name", texts(&kept, name))])
     }
 
     #[test]

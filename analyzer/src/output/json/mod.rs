@@ -5,17 +5,21 @@
 //! `summary.connections_not_listed`; of more stalls than anyone reads, the first of each connection
 //! are explained in `evidence`, the others counted in `summary.evidence_not_listed`.
 
+mod listed;
+mod members;
+mod parts;
+
+use self::listed::{not_explained, not_listed};
+use self::parts::parts;
 use super::create;
-use super::listed::{not_explained, not_listed};
-use super::parts::parts;
 use crate::capture::error::ScanError;
 use crate::capture::link;
 use crate::judge::evidence::ms;
 use crate::result::both_cores::in_order;
 use crate::result::scan::Scan;
 use crate::result::servers::{ServerRow, servers};
-use crate::result::summary::warnings;
 use crate::result::totals::Verdict;
+use crate::result::warnings::warnings;
 use crate::track::CaptureSummary;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -57,7 +61,6 @@ fn write_connections(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
         parts.len(),
         |part| parts[part].serialized(scan),
         |bytes| {
-            let bytes = bytes?;
             let begin = usize::from(is_empty && bytes.first() == Some(&b','));
             is_empty = bytes.last().map_or(is_empty, |&last| last == b'[');
             writer.write_all(&bytes[begin..])

@@ -1,28 +1,29 @@
-//! The connections of a result in parts of about the same size, which are serialised on both cores.
+//! The connections of a result in parts of about the same size, to be serialised on both cores.
 
-use super::connection::connection as head;
 use super::listed::{explained, is_listed};
-use super::rows;
+use super::members::{object, open_object};
+use crate::judge::findings::Findings;
+use crate::judge::judged::JudgedConnection;
+use crate::output::fields::Stall;
 use crate::result::scan::Scan;
-use std::io;
 use std::ops::Range;
 
 /// Rows and connections in a part: enough to make the hand-over cheap.
 const MOST: usize = 1024;
-/// What a stall takes, in bytes; nothing else takes more.
+/// A stall takes up to this many bytes; nothing else takes more.
 const ROW_LEN: usize = 768;
 
-/// What is serialised at once.
+/// What one core serialises at once.
 pub enum Part {
-    /// Connections as a whole, those that are listed.
+    /// Whole connections, as far as they are listed.
     Connections(Range<usize>),
     /// A connection with many rows: what comes before them,
     Open(usize),
-    /// some of its findings, of which the stalls are written, the first so many of all explained,
+    /// the stalls among some of its findings; so many of all its findings are explained,
     Stalls(usize, Range<usize>, usize),
     /// what comes between stalls and waits,
     Between,
-    /// some of its findings, of which the others are written,
+    /// the other waits among some of its findings,
     Waits(usize, Range<usize>),
     /// and the end.
     Close,
@@ -60,51 +61,61 @@ fn of_one(index: usize, rows: usize, explained: usize) -> impl Iterator<Item = P
 
 impl Part {
     /// As JSON; a comma comes before what is a member of an array, even the first.
-    ///
-    /// # Errors
-    /// A number cannot be written.
-    pub fn serialized(&self, scan: &Scan) -> io::Result<Vec<u8>> {
+    pub fn serialized(&self, scan: &Scan) -> Vec<u8> {
         let mut out = Vec::with_capacity(MOST * ROW_LEN);
         match self {
             Self::Connections(indices) => {
                 for index in indices.clone().filter(|&index| is_listed(scan, index)) {
-                    connection(&mut out, scan, index)?;
+                    connection(&mut out, scan, index);
                 }
             }
-            Self::Open(index) => open(&mut out, scan, *index)?,
+            Self::Open(index) => open(&mut out, &scan.connections[*index]),
             Self::Stalls(index, block, explained) => {
                 let findings = scan.findings_of(*index).slice(block.clone());
                 let explained = explained.saturating_sub(block.start);
-                rows::stalls(&mut out, findings, explained, &scan.connections[*index])?;
+                stalls(&mut out, findings, explained, &scan.connections[*index]);
             }
             Self::Between => out.extend_from_slice(BETWEEN),
             Self::Waits(index, block) => {
-                rows::waits(&mut out, scan.findings_of(*index).slice(block.clone()))?;
+                waits(&mut out, scan.findings_of(*index).slice(block.clone()));
             }
             Self::Close => out.extend_from_slice(CLOSE),
         }
-        Ok(out)
+        out
     }
 }
 
+const STALLS: &[u8] = br#","stalls":["#;
 const BETWEEN: &[u8] = br#"],"waits":["#;
 const CLOSE: &[u8] = b"]}";
 
 /// All of a connection.
-fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) -> io::Result<()> {
+fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) {
     let (findings, judged) = (scan.findings_of(index), &scan.connections[index]);
-    open(out, scan, index)?;
-    rows::stalls(out, findings, explained(scan, index), judged)?;
+    open(out, judged);
+    stalls(out, findings, explained(scan, index), judged);
     out.extend_from_slice(BETWEEN);
-    rows::waits(out, findings)?;
+    waits(out, findings);
     out.extend_from_slice(CLOSE);
-    Ok(())
 }
 
 /// What comes before the rows.
-fn open(out: &mut Vec<u8>, scan: &Scan, index: usize) -> io::Result<()> {
-    out.push(b',');
-    head(out, &scan.connections[index])?;
-    out.extend_from_slice(br#","stalls":["#);
-    Ok(())
+fn open(out: &mut Vec<u8>, judged: &JudgedConnection) {
+    open_object(out, &judged);
+    out.extend_from_slice(STALLS);
+}
+
+/// The stalls among `findings`. Of the first `explained` findings, those that are stalls say why they
+/// are believed.
+fn stalls(out: &mut Vec<u8>, findings: Findings<'_>, explained: usize, judged: &JudgedConnection) {
+    for (at, finding) in findings.iter().enumerate().filter(|(_, row)| row.is_stall()) {
+        object(out, &Stall { finding, judged, is_explained: at < explained });
+    }
+}
+
+/// The other waits.
+fn waits(out: &mut Vec<u8>, findings: Findings<'_>) {
+    for finding in findings.iter().filter(|finding| !finding.is_stall()) {
+        object(out, &finding);
+    }
 }

@@ -1,0 +1,124 @@
+//! The fields of a connection and of its two ends.
+//!
+//! Captures hold millions of connections, so JSON leaves out what is nothing or not known of one.
+
+use super::Output::{Json, Table};
+use super::{Field, Fields, Row, field};
+use crate::judge::judged::{Detail, JudgedConnection, JudgedHalf};
+use crate::judge::nodelay::Nagle;
+use crate::judge::timers::Timer;
+use crate::judge::variant::Variant;
+use crate::output::values;
+use crate::track::Side;
+
+const CONNECTION: Field = field!("connection", "Its number: Wireshark's `tcp.stream`.");
+const ID: Field = field!("id", "Its number: Wireshark's `tcp.stream`.");
+const CLIENT: Field = field!("client", "The end that opened the connection.");
+const SERVER: Field = field!("server", "The other end.");
+const MSS_INFERRED: Field = field!("mss_inferred", "The handshake does not tell the MSS.");
+const STALLS: Field = field!("stalls", "How many stalls it has.");
+const STALLED: Field = field!("stalled_ms", "Total wait of its stalls.");
+const MEAN_LATENCY: Field = field!("mean_latency_ms", "Mean latency of its exchanges.");
+const WITHOUT_STALLS: Field =
+    field!("mean_latency_without_stalls_ms", "The same without the stalls, where it has any.");
+const PREDICTED: Field = field!("predicted_latency_ms", "Mean latency without the stalls.");
+
+impl Row for &JudgedConnection {
+    fn fields(to: &mut impl Fields<Self>) {
+        to.integer(CONNECTION.only(Table), |row| row.id);
+        to.integer(ID.only(Json), |row| row.id);
+        to.nested(CLIENT, |row| End::of(row.half(Side::Client)));
+        to.nested(SERVER, |row| End::of(row.half(Side::Server)));
+        to.time(field!("first_ns", "Its first frame."), |row| row.first_ns);
+        to.time(field!("last_ns", "Its last frame."), |row| row.last_ns);
+        to.flag(field!("handshake", "Was its handshake captured?"), |row| row.handshake);
+        to.flag(field!("conclusive", "Would it show a stall?"), |row| row.is_conclusive());
+        to.maybe_duration(field!("rtt_ms", "Round trip of the path."), |row| row.rtt_ns());
+        to.integer(field!("mss", "Effective MSS, in bytes."), |row| row.mss);
+        to.flag(MSS_INFERRED.only(Json).sparse(), |row| row.mss_inferred);
+        to.category(field!("capture_point", "Where it was captured."), |row| row.capture_point);
+        to.integer(STALLS.only(Table), |row| row.stalls);
+        to.duration(STALLED.late().sparse(), |row| row.stalled_ns);
+        to.integer(field!("exchanges", "Requests with responses."), |row| row.exchanges);
+        to.maybe_duration(MEAN_LATENCY.sparse(), |row| row.mean_latency_ns());
+        to.maybe_duration(PREDICTED.only(Table), |row| row.mean_latency_without_stalls_ns());
+        to.maybe_duration(WITHOUT_STALLS.only(Json).sparse(), |row| {
+            row.mean_latency_without_stalls_ns().filter(|_| row.stalls > 0)
+        });
+    }
+}
+
+/// One end of a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct End<'a> {
+    half: &'a JudgedHalf,
+    detail: &'a Detail,
+}
+
+impl<'a> End<'a> {
+    fn of(half: &'a JudgedHalf) -> Self {
+        Self { half, detail: half.detail() }
+    }
+}
+
+const NAGLE: Field = field!("nagle", "Was Nagle's algorithm at work: `on`, `off` or `unknown`?");
+const NAGLE_FRAMES: Field = field!("nagle_frames", "Two frames that show whether it was.");
+const VARIANT: Field = field!("nagle_variant", "`classic` (RFC 896), `minshall` or `unknown`.");
+const VARIANT_FRAMES: Field = field!("nagle_variant_frames", "Two frames that show which.");
+const RTT: Field = field!("rtt_ms", "Round trip between the capture point and this end.");
+const RETRANSMITTED: Field = field!("retransmitted", "Segments sent again.");
+const DUPLICATED: Field = field!("duplicated", "Segments captured twice.");
+const REORDERED: Field = field!("reordered", "Segments captured out of order.");
+const UNSEEN: Field = field!("unseen_bytes", "Bytes that were not captured.");
+const DELAYED_ACK: Field = field!("delayed_ack", "How it delays its ACKs, as a receiver.");
+const DELAYED_ACK_MS: Field = field!("delayed_ack_ms", "Median delay of its delayed ACKs.");
+const CONSISTENT_WITH: Field =
+    field!("delayed_ack_consistent_with", "Whose delayed-ACK timer looks like that.");
+
+impl Row for End<'_> {
+    fn fields(to: &mut impl Fields<Self>) {
+        to.address(field!("addr", "IP address."), |end| end.half.endpoint.addr);
+        to.integer(field!("port", "TCP port."), |end| end.half.endpoint.port);
+        to.category(NAGLE, |end| end.half.nagle);
+        to.category(VARIANT.late().sparse(), |end| end.detail.variant);
+        to.maybe_duration(RTT.sparse(), |end| end.half.rtt_ns());
+        to.integer(field!("segments", "Segments sent."), |end| end.half.segments);
+        to.integer(field!("bytes", "Payload sent, in bytes."), |end| end.half.bytes);
+        to.json(NAGLE_FRAMES, |end| proof(end.half), frames);
+        to.json(VARIANT_FRAMES.late(), |end| variant_proof(end.detail), frames);
+        to.integer(RETRANSMITTED.late().sparse(), |end| end.detail.retransmitted);
+        to.integer(DUPLICATED.only(Json).late().sparse(), |end| end.detail.duplicated);
+        to.integer(REORDERED.only(Json).late().sparse(), |end| end.detail.reordered);
+        to.integer(UNSEEN.only(Json).late().sparse(), |end| end.detail.unseen_bytes);
+        to.json(DELAYED_ACK.late(), |end| end.detail.delayed_acks, timer);
+        to.maybe_duration(DELAYED_ACK_MS.only(Table), |end| {
+            end.detail.delayed_acks.map(|timer| timer.median_ns)
+        });
+        to.text(CONSISTENT_WITH.only(Table), |end| {
+            end.detail.delayed_acks.map_or("", |timer| timer.consistent_with())
+        });
+    }
+}
+
+fn proof(half: &JudgedHalf) -> Option<(u64, u64)> {
+    (half.nagle != Nagle::Unknown).then_some(half.proof)
+}
+
+fn variant_proof(detail: &Detail) -> Option<(u64, u64)> {
+    (detail.variant != Variant::Unknown).then_some(detail.variant_proof)
+}
+
+fn frames(out: &mut Vec<u8>, (first, second): (u64, u64)) {
+    values::integer(out, "[", first);
+    values::integer(out, ",", second);
+    out.push(b']');
+}
+
+fn timer(out: &mut Vec<u8>, timer: Timer) {
+    values::integer(out, r#"{"count":"#, timer.count);
+    values::duration(out, r#","median_ms":"#, timer.median_ns);
+    values::duration(out, r#","min_ms":"#, timer.min_ns);
+    values::duration(out, r#","max_ms":"#, timer.max_ns);
+    values::name(out, r#","consistent_with":""#, timer.consistent_with());
+    out.extend_from_slice(br#""}"#);
+}

@@ -1,0 +1,100 @@
+//! The fields of a stall.
+
+use super::Output::{Csv, Json};
+use super::{Field, Fields, Row, field};
+use crate::judge::evidence::reasons;
+use crate::judge::findings::Finding;
+use crate::judge::judged::{JudgedConnection, JudgedHalf};
+use crate::output::values;
+use crate::track::Side;
+
+/// A stall, with its connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Stall<'a> {
+    pub finding: Finding<'a>,
+    pub judged: &'a JudgedConnection,
+    /// Does its evidence stand in sentences too?
+    pub is_explained: bool,
+}
+
+impl Stall<'_> {
+    fn client(&self) -> &JudgedHalf {
+        self.judged.half(Side::Client)
+    }
+
+    fn server(&self) -> &JudgedHalf {
+        self.judged.half(Side::Server)
+    }
+}
+
+const CONNECTION: Field = field!("connection", "Its connection: Wireshark's `tcp.stream`.");
+const CLIENT_ADDR: Field = field!("client_addr", "IP address of the client.");
+const CLIENT_PORT: Field = field!("client_port", "TCP port of the client.");
+const SERVER_ADDR: Field = field!("server_addr", "IP address of the server.");
+const SERVER_PORT: Field = field!("server_port", "TCP port of the server.");
+const LEN_UNACKED: Field =
+    field!("len_unacked", "Payload of the unacknowledged segment, in bytes.");
+const CONFIDENCE: Field = field!("confidence", "`possible`, `likely` or `certain`.");
+const EVIDENCE: Field = field!("evidence", "Why it is believed, in sentences.");
+
+impl Row for Stall<'_> {
+    fn fields(to: &mut impl Fields<Self>) {
+        to.integer(CONNECTION.except(Json), |row| row.judged.id);
+        to.address(CLIENT_ADDR.only(Csv), |row| row.client().endpoint.addr);
+        to.integer(CLIENT_PORT.only(Csv), |row| row.client().endpoint.port);
+        to.address(SERVER_ADDR.only(Csv), |row| row.server().endpoint.addr);
+        to.integer(SERVER_PORT.only(Csv), |row| row.server().endpoint.port);
+        to.category(field!("cause", "`nagle_delack` or `nagle_rtt`."), |row| row.finding.cause);
+        to.category(field!("sender", "Who held data back."), |row| row.finding.wait.by);
+        to.category(CONFIDENCE.late(), |row| row.finding.confidence());
+        to.integer(field!("rel_seq", "Stream offset of the held segment's first byte."), |row| {
+            row.finding.wait.rel_seq
+        });
+        to.integer(field!("len", "Payload of the held segment, in bytes."), |row| {
+            row.finding.wait.len
+        });
+        to.integer(LEN_UNACKED.except(Csv), |row| row.finding.wait.unacked_len);
+        to.integer(field!("frame_unacked", "Frame of the unacknowledged segment."), |row| {
+            row.finding.wait.from.frame
+        });
+        to.integer(field!("frame_ack", "Frame of its ACK, which freed the sender."), |row| {
+            row.finding.wait.ack.frame
+        });
+        to.integer(field!("frame_held", "Frame of the held segment."), |row| {
+            row.finding.wait.to.frame
+        });
+        to.time(field!("time_ns", "When the held segment left."), |row| {
+            row.finding.wait.to.time_ns
+        });
+        to.duration(
+            field!(
+                "wait_ms",
+                "From the unacknowledged segment to the held one: the most it waited."
+            ),
+            |row| row.finding.wait.wait_ns(),
+        );
+        to.duration(
+            field!("ack_delay_ms", "How long the receiver sat on its ACK, round trip taken off."),
+            |row| row.judged.ack_delay_ns(row.finding.wait),
+        );
+        to.duration(
+            field!("release_ms", "From the ACK to the held segment, at the capture point."),
+            |row| row.finding.wait.release_ns(),
+        );
+        to.json(EVIDENCE.late(), |row| Some(*row), evidence);
+    }
+}
+
+/// The sentences why a stall is believed, if it is to say so.
+fn evidence(out: &mut Vec<u8>, stall: Stall<'_>) {
+    values::enclosed(out, *b"[]", |out| {
+        if stall.is_explained {
+            for reason in reasons(stall.finding, stall.judged) {
+                // Sentences of this program, with numbers in them: nothing to escape.
+                out.extend_from_slice(b",\"");
+                reason.write(out);
+                out.push(b'"');
+            }
+        }
+    });
+}

@@ -1,0 +1,21 @@
+//! The fields of a wait that is no stall.
+
+use super::Output::{Json, Table};
+use super::{Field, Fields, Row, field};
+use crate::judge::findings::Finding;
+
+const CONNECTION: Field = field!("connection", "Its connection: Wireshark's `tcp.stream`.");
+const REL_SEQ: Field = field!("rel_seq", "Stream offset of the first byte after the wait.");
+
+impl Row for Finding<'_> {
+    fn fields(to: &mut impl Fields<Self>) {
+        to.integer(CONNECTION.only(Table), |row| row.wait.connection);
+        to.category(field!("cause", "Why: see `nagle-scan explain`."), |row| row.cause);
+        to.category(field!("by", "Who kept the other end waiting."), |row| row.wait.by);
+        to.integer(field!("frame_from", "Last frame before the wait."), |row| row.wait.from.frame);
+        to.integer(field!("frame_to", "Frame that ended the wait."), |row| row.wait.to.frame);
+        to.integer(REL_SEQ.only(Json), |row| row.wait.rel_seq);
+        to.time(field!("time_ns", "When it ended."), |row| row.wait.to.time_ns);
+        to.duration(field!("wait_ms", "How long it was."), |row| row.wait.wait_ns());
+    }
+}

@@ -1,0 +1,72 @@
+//! The fields of rows as columns.
+
+use super::column::{
+    Column, Table, categories, durations, flags, integers, maybe_durations, texts, times,
+};
+use crate::output::fields::{Category, Field, Fields, Integer, Output, Row};
+use std::borrow::Cow;
+use std::net::IpAddr;
+
+/// The table of `rows`.
+pub fn columns<R: Row>(rows: &[R]) -> Table {
+    let mut columns = Columns { rows, table: Table::new() };
+    R::fields(&mut columns);
+    columns.table
+}
+
+struct Columns<'a, R> {
+    rows: &'a [R],
+    table: Table,
+}
+
+impl<R> Columns<'_, R> {
+    fn push(&mut self, field: Field, column: impl FnOnce(&[R]) -> Column) {
+        if field.is_in(Output::Table) {
+            self.table.push((Cow::Borrowed(field.name), column(self.rows)));
+        }
+    }
+}
+
+impl<R> Fields<R> for Columns<'_, R> {
+    fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I) {
+        self.push(field, |rows| integers(rows, |row| value(row).into()));
+    }
+
+    fn time(&mut self, field: Field, value_ns: impl Fn(&R) -> i64) {
+        self.push(field, |rows| times(rows, value_ns));
+    }
+
+    fn duration(&mut self, field: Field, value_ns: impl Fn(&R) -> i64) {
+        self.push(field, |rows| durations(rows, value_ns));
+    }
+
+    fn maybe_duration(&mut self, field: Field, value_ns: impl Fn(&R) -> Option<i64>) {
+        self.push(field, |rows| maybe_durations(rows, value_ns));
+    }
+
+    fn flag(&mut self, field: Field, value: impl Fn(&R) -> bool) {
+        self.push(field, |rows| flags(rows, value));
+    }
+
+    fn category<C: Category>(&mut self, field: Field, value: impl Fn(&R) -> C) {
+        self.push(field, |rows| categories(rows, value));
+    }
+
+    fn text(&mut self, field: Field, value: impl Fn(&R) -> &'static str) {
+        self.push(field, |rows| texts(rows, |row| value(row).to_owned()));
+    }
+
+    fn address(&mut self, field: Field, value: impl Fn(&R) -> IpAddr) {
+        self.push(field, |rows| texts(rows, |row| value(row).to_string()));
+    }
+
+    fn nested<S: Row>(&mut self, field: Field, part: impl Fn(&R) -> S) {
+        if field.is_in(Output::Table) {
+            let parts: Vec<S> = self.rows.iter().map(part).collect();
+            let own = columns(&parts).into_iter();
+            self.table.extend(
+                own.map(|(name, column)| (format!("{}_{name}", field.name).into(), column)),
+            );
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The columns that cross into Python.
+
+pub mod column;
+mod columns;
+
+use self::column::{Halves, Table, categories, durations, floats, integers, named, texts, times};
+use self::columns::columns;
+use crate::judge::findings::{Finding, Findings};
+use crate::output::fields::Stall;
+use crate::result::scan::Scan;
+use crate::result::segments::TrackedSegment;
+use crate::result::server_exchanges::stalls_in;
+use crate::result::servers::{Percentiles, servers as server_rows};
+use crate::track::Exchange;
+
+/// Findings whose columns are worked out at once: they are read once for each column, and stay in cache.
+const FINDINGS_AT_ONCE: usize = 4096;
+
+/// One row per connection, in the order of their ids.
+pub fn connections(scan: &Scan) -> Table {
+    Halves::all(scan.connections.blocks().collect())
+        .table(|rows| columns(&rows.iter().collect::<Vec<_>>()))
+}
+
+/// One row per stall, grouped by connection, in the order of time.
+pub fn stalls(scan: &Scan) -> Table {
+    of_findings(scan, true, |rows| {
+        columns(&rows.iter().filter_map(|&row| stall(scan, row)).collect::<Vec<_>>())
+    })
+}
+
+fn stall<'a>(scan: &'a Scan, finding: Finding<'a>) -> Option<Stall<'a>> {
+    let index = scan.connections.index_of(finding.wait.connection)?;
+    Some(Stall { finding, judged: &scan.connections[index], is_explained: false })
+}
+
+/// One row per wait that is no stall.
+pub fn waits(scan: &Scan) -> Table {
+    of_findings(scan, false, |rows| columns(rows))
+}
+
+/// Of all findings the stalls, or the others.
+fn of_findings(
+    scan: &Scan,
+    stalls: bool,
+    columns: impl Fn(&[Finding<'_>]) -> Table + Sync,
+) -> Table {
+    let blocks: Vec<Findings<'_>> = scan.findings.chunks(FINDINGS_AT_ONCE).collect();
+    let first = blocks[..blocks.len() / 2].iter().map(|block| block.len()).sum();
+    let kept = |findings: usize, of_them: usize| if stalls { of_them } else { findings - of_them };
+    let before = kept(first, scan.stalls_before(first));
+    let all = kept(scan.findings.len(), scan.totals.stalls as usize);
+    Halves { blocks, kept: [before, all - before] }.table(|block| {
+        let rows = block.iter().filter(|finding| finding.is_stall() == stalls);
+        columns(&rows.collect::<Vec<_>>())
+    })
+}
+
+/// One row per exchange, in the order of their ends, with what its stalls cost it.
+pub fn exchanges(scan: &Scan) -> Table {
+    let rows: &[Exchange] = scan.exchanges.as_deref().unwrap_or(&[]);
+    let stalls = |row: &Exchange| {
+        let index = scan.connections.index_of(row.connection);
+        let findings = index.map(|index| scan.findings_of(index)).unwrap_or_default();
+        stalls_in(findings, row.begin.frame, row.end.frame)
+    };
+    let stalled: Vec<(u64, i64)> = rows.iter().map(stalls).collect();
+    let both: Vec<(&Exchange, (u64, i64))> = rows.iter().zip(stalled).collect();
+    let both = both.as_slice();
+    named([
+        ("connection", integers(both, |(row, _)| u64::from(row.connection))),
+        ("frame_begin", integers(both, |(row, _)| row.begin.frame)),
+        ("frame_end", integers(both, |(row, _)| row.end.frame)),
+        ("begin_ns", times(both, |(row, _)| row.begin.time_ns)),
+        ("request_bytes", integers(both, |(row, _)| row.request_bytes)),
+        ("response_bytes", integers(both, |(row, _)| row.response_bytes)),
+        ("latency_ms", durations(both, |(row, _)| row.latency_ns())),
+        ("stalls", integers(both, |(_, (count, _))| *count)),
+        ("stalled_ms", durations(both, |(_, (_, stalled_ns))| *stalled_ns)),
+        (
+            "predicted_latency_ms",
+            durations(both, |(row, (_, stalled_ns))| (row.latency_ns() - stalled_ns).max(0)),
+        ),
+    ])
+}
+
+/// One row per server with exchanges, those that lose most first.
+pub fn servers(scan: &Scan) -> Table {
+    let rows = server_rows(scan, usize::MAX);
+    let rows = rows.as_slice();
+    let mut table = named([
+        ("addr", texts(rows, |row| row.addr.clone())),
+        ("port", integers(rows, |row| u64::from(row.port))),
+        ("connections", integers(rows, |row| row.connections)),
+        ("affected_connections", integers(rows, |row| row.affected_connections)),
+        ("exchanges", integers(rows, |row| row.exchanges)),
+        ("stalled_exchanges", integers(rows, |row| row.stalled_exchanges)),
+        ("stalls", integers(rows, |row| row.stalls)),
+        ("stalled_ms", floats(rows, |row| row.stalled_ms)),
+    ]);
+    table.extend(named(
+        PERCENTILES.map(|(name, _, value)| (name, floats(rows, |row| value(&row.latency)))),
+    ));
+    table.extend(named(
+        PERCENTILES.map(|(_, name, value)| (name, floats(rows, |row| value(&row.predicted)))),
+    ));
+    table
+}
+
+/// Names of the measured and of the predicted column, and the value.
+type PercentileColumn = (&'static str, &'static str, fn(&Percentiles) -> f64);
+
+const PERCENTILES: [PercentileColumn; 6] = [
+    ("latency_p50_ms", "predicted_p50_ms", |row| row.p50_ms),
+    ("latency_p75_ms", "predicted_p75_ms", |row| row.p75_ms),
+    ("latency_p90_ms", "predicted_p90_ms", |row| row.p90_ms),
+    ("latency_p95_ms", "predicted_p95_ms", |row| row.p95_ms),
+    ("latency_p99_ms", "predicted_p99_ms", |row| row.p99_ms),
+    ("latency_max_ms", "predicted_max_ms", |row| row.max_ms),
+];
+
+/// The segments of one connection, as read again.
+pub fn segments(rows: &[TrackedSegment]) -> Table {
+    named([
+        ("frame", integers(rows, |row| row.mark.frame)),
+        ("time_ns", times(rows, |row| row.mark.time_ns)),
+        ("sender", categories(rows, |row| row.by)),
+        ("rel_seq", integers(rows, |row| row.rel_seq)),
+        ("len", integers(rows, |row| u64::from(row.header.len))),
+        ("seq", integers(rows, |row| u64::from(row.header.seq))),
+        ("ack", integers(rows, |row| u64::from(row.header.ack))),
+        ("flags", integers(rows, |row| u64::from(row.header.flags))),
+        ("window", integers(rows, |row| u64::from(row.header.window))),
+        ("window_bytes", floats(rows, |row| row.window.map_or(f64::NAN, f64::from))),
+    ])
+}

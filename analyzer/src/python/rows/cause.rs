@@ -1,0 +1,27 @@
+//! Waits by cause as Python sees them.
+
+use crate::judge::evidence::ms;
+use crate::result::cause_totals::CauseTotal;
+use pyo3::prelude::*;
+
+/// Waits of one cause that one side ended; durations in ms.
+#[pyclass(frozen, get_all)]
+pub struct CauseRow {
+    pub cause: &'static str,
+    pub by: &'static str,
+    pub waits: u64,
+    pub total_ms: f64,
+    pub longest_ms: f64,
+}
+
+impl CauseRow {
+    pub fn new(total: &CauseTotal) -> Self {
+        Self {
+            cause: total.cause.name(),
+            by: total.by.name(),
+            waits: total.waits,
+            total_ms: ms(total.total_ns),
+            longest_ms: ms(total.longest_ns),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Stalls in groups as Python sees them.
+
+use crate::judge::evidence::ms;
+use crate::result::groups::{Pair, ServerGroup};
+use pyo3::prelude::*;
+
+/// Stalls of one cause that one of two hosts held, on connections to one port; durations in ms.
+#[pyclass(frozen, get_all)]
+pub struct Group {
+    pub cause: &'static str,
+    pub sender: &'static str,
+    pub sender_addr: String,
+    pub receiver_addr: String,
+    pub server_port: u16,
+    pub stalls: u64,
+    pub connections: u64,
+    /// All exchanges of these connections, stalled or not.
+    pub exchanges: u64,
+    pub stalled_ms: f64,
+    pub confidence: &'static str,
+    pub nagle: &'static str,
+    pub ack_delay_ms: f64,
+    pub ack_delay_min_ms: f64,
+    pub ack_delay_max_ms: f64,
+    pub consistent_with: &'static str,
+    /// Typical lengths in bytes.
+    pub len_unacked: u32,
+    pub len_held: u32,
+    pub unacked_full_sized: bool,
+    /// Frames of the first unacknowledged segments.
+    pub frames_unacked: Vec<u64>,
+    /// The frame that ended the server's first reply, if it is the sender.
+    pub frame_first_reply: Option<u64>,
+}
+
+impl Group {
+    pub fn new(pair: &Pair) -> Self {
+        let delays = pair.ack_delays.as_ref();
+        Self {
+            cause: pair.cause.name(),
+            sender: pair.sender.name(),
+            sender_addr: pair.sender_addr.to_string(),
+            receiver_addr: pair.receiver_addr.to_string(),
+            server_port: pair.server_port,
+            stalls: pair.stalls,
+            connections: pair.connections,
+            exchanges: pair.exchanges,
+            stalled_ms: ms(pair.stalled_ns),
+            confidence: pair.confidence.name(),
+            nagle: pair.nagle.name(),
+            ack_delay_ms: delays.map_or(0.0, |timer| ms(timer.median_ns)),
+            ack_delay_min_ms: delays.map_or(0.0, |timer| ms(timer.min_ns)),
+            ack_delay_max_ms: delays.map_or(0.0, |timer| ms(timer.max_ns)),
+            consistent_with: pair.consistent_with(),
+            len_unacked: pair.pieces.unacked_len,
+            len_held: pair.pieces.held_len,
+            unacked_full_sized: pair.pieces.unacked_full_sized,
+            frames_unacked: pair.pieces.frames.clone(),
+            frame_first_reply: pair.pieces.first_reply,
+        }
+    }
+}
+
+/// What one side of one server's connections holds back, for one cause; durations in ms.
+#[pyclass(frozen, get_all, name = "ServerGroup")]
+pub struct PyServerGroup {
+    /// The pair of hosts that loses most: its lengths and frames stand for the others.
+    pub worst: Py<Group>,
+    pub stalls: u64,
+    pub stalled_ms: f64,
+    /// Hosts at the other end of the server.
+    pub clients: u64,
+    pub nagle: &'static str,
+    pub consistent_with: &'static str,
+    pub linux_acks: bool,
+    pub some_full_sized: bool,
+}
+
+impl PyServerGroup {
+    /// # Errors
+    /// Python's own.
+    pub fn new(py: Python<'_>, group: &ServerGroup) -> PyResult<Self> {
+        Ok(Self {
+            worst: Py::new(py, Group::new(&group.worst))?,
+            stalls: group.stalls,
+            stalled_ms: ms(group.stalled_ns),
+            clients: group.clients,
+            nagle: group.nagle.name(),
+            consistent_with: group.consistent_with,
+            linux_acks: group.linux_acks,
+            some_full_sized: group.some_full_sized,
+        })
+    }
+}

@@ -1,0 +1,39 @@
+//! What is known of `TCP_NODELAY` as Python sees it.
+
+use crate::result::nagle_counts::{NagleCount, Party};
+use crate::result::scan::Scan;
+use pyo3::prelude::*;
+
+/// What the wire shows of `TCP_NODELAY` on one party's sockets; proofs are (connection, frame,
+/// frame).
+#[pyclass(frozen, get_all)]
+pub struct NagleRow {
+    pub side: &'static str,
+    pub addr: String,
+    pub server_port: u16,
+    pub on: u32,
+    pub off: u32,
+    pub unknown: u32,
+    pub on_proof: Option<(u32, u64, u64)>,
+    pub off_proof: Option<(u32, u64, u64)>,
+    pub variant: Option<(&'static str, u32, u64, u64)>,
+}
+
+impl NagleRow {
+    pub fn new(scan: &Scan, party: Party, count: &NagleCount) -> Self {
+        let side = party.side();
+        Self {
+            side: side.name(),
+            addr: party.addr.to_string(),
+            server_port: party.server_port,
+            on: count.totals.on,
+            off: count.totals.off,
+            unknown: count.totals.unknown,
+            on_proof: count.on_proof(scan, side),
+            off_proof: count.off_proof(scan, side),
+            variant: count
+                .variant(scan, side)
+                .map(|(variant, id, full, small)| (variant.name(), id, full, small)),
+        }
+    }
+}

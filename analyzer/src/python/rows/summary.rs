@@ -1,0 +1,82 @@
+//! The totals of a scan as Python sees them.
+
+use crate::judge::evidence::ms;
+use crate::result::scan::Scan;
+use crate::result::warnings::warnings;
+use crate::track::clock::Clocks;
+use pyo3::prelude::*;
+
+/// Totals; durations in ms.
+#[pyclass(frozen, get_all)]
+pub struct Summary {
+    pub connections: u64,
+    pub connections_not_listed: u64,
+    pub tcp_packets: u64,
+    pub packets: u64,
+    pub affected_connections: u64,
+    pub stalls: u64,
+    pub stalled_ms: f64,
+    pub verdict: &'static str,
+    pub exchanges: u64,
+    /// Exchanges of the affected connections, the sum of their latencies, and what stalls took of it.
+    pub affected_exchanges: u64,
+    pub affected_latency_ms: f64,
+    pub affected_stalled_ms: f64,
+    /// Stalls that are possible, likely and certain.
+    pub stalls_by_confidence: [u64; 3],
+    pub first_ns: i64,
+    pub last_ns: i64,
+    pub one_sided: u64,
+    pub blurred: u64,
+    /// Step of the coarsest clock, and whether that of another capture is finer.
+    pub clock_ms: f64,
+    pub clocks_differ: bool,
+    pub without_handshake: u64,
+    pub waits_not_listed: u64,
+    pub waits_not_listed_ms: f64,
+    /// Name of the input and what a reader must know of it.
+    pub warnings: Vec<(String, String)>,
+    /// The scheme under which addresses were replaced.
+    pub anonymized: Option<&'static str>,
+}
+
+impl Summary {
+    pub fn new(scan: &Scan) -> Self {
+        let totals = &scan.totals;
+        let captures = &scan.captures;
+        let clocks = Clocks::of(captures);
+        let with_frames = || captures.iter().filter(|capture| capture.packets > 0);
+        Self {
+            connections: scan.connection_count,
+            connections_not_listed: scan.connections_not_listed(),
+            tcp_packets: scan.tcp_packets(),
+            packets: captures.iter().map(|capture| capture.packets).sum(),
+            affected_connections: totals.affected_connections,
+            stalls: totals.stalls,
+            stalled_ms: ms(totals.stalled_ns),
+            verdict: totals.verdict().name(),
+            exchanges: totals.exchanges,
+            affected_exchanges: totals.affected_exchanges,
+            affected_latency_ms: ms(totals.affected_latency_ns),
+            affected_stalled_ms: ms(totals.affected_stalled_ns),
+            stalls_by_confidence: totals.stalls_by_confidence,
+            first_ns: with_frames().map(|capture| capture.first_ns).min().unwrap_or(0),
+            last_ns: with_frames().map(|capture| capture.last_ns).max().unwrap_or(0),
+            one_sided: totals.one_sided,
+            blurred: totals.blurred,
+            clock_ms: ms(clocks.coarsest_ns()),
+            clocks_differ: clocks.differ(),
+            without_handshake: totals.without_handshake,
+            waits_not_listed: scan.unlisted_waits,
+            waits_not_listed_ms: ms(scan.unlisted_wait_ns),
+            anonymized: scan.anonymized,
+            warnings: captures
+                .iter()
+                .flat_map(|capture| {
+                    let path = &capture.path;
+                    warnings(capture).into_iter().map(move |text| (path.clone(), text))
+                })
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! A scan as Python sees it.
+
+use super::frame_rows::anonymizer;
+use super::progress::{PyProgress, interruptible};
+use super::rows::{
+    CauseRow, ConnectionRow, Group, HopRow, NagleRow, PyServerGroup, PyServerRow, Summary, WaitRow,
+};
+use crate::output::table::column::{Column, Table};
+use crate::output::{self, table};
+use crate::result::anonymize::KEY_LEN;
+use crate::result::scan::{Options, Scan, scan};
+use crate::result::{cause_totals, clearest, groups, hops, nagle_counts, segments, servers, worst};
+use numpy::IntoPyArray;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::Arc;
+
+/// The result of a scan; it lives on the Rust side and gives out rows, columns and files.
+#[pyclass(frozen, name = "Scan")]
+struct PyScan {
+    scan: Arc<Scan>,
+}
+
+#[pymethods]
+impl PyScan {
+    fn summary(&self) -> Summary {
+        Summary::new(&self.scan)
+    }
+
+    /// Stalls by pair of hosts.
+    fn groups(&self) -> Vec<Group> {
+        groups::pairs(&self.scan).iter().map(Group::new).collect()
+    }
+
+    /// Stalls by server, side and cause, those that lose most first.
+    fn server_groups(&self, py: Python<'_>) -> PyResult<Vec<PyServerGroup>> {
+        let groups = py.detach(|| groups::server_groups(&self.scan));
+        groups.iter().map(|group| PyServerGroup::new(py, group)).collect()
+    }
+
+    fn nagle(&self, limit: usize) -> Vec<NagleRow> {
+        nagle_counts::nagle_counts(&self.scan, limit)
+            .into_iter()
+            .map(|(party, count)| NagleRow::new(&self.scan, party, &count))
+            .collect()
+    }
+
+    /// Servers with exchanges, those that lose most to stalls first.
+    fn servers(&self, limit: usize) -> Vec<PyServerRow> {
+        servers::servers(&self.scan, limit).into_iter().map(PyServerRow::new).collect()
+    }
+
+    fn affected(&self, limit: usize) -> Vec<ConnectionRow> {
+        worst::affected(&self.scan, limit)
+            .into_iter()
+            .map(|index| {
+                ConnectionRow::new(&self.scan.connections[index], self.scan.findings_of(index))
+            })
+            .collect()
+    }
+
+    /// One connection; `None` if there is no such id.
+    fn connection(&self, id: u32) -> Option<ConnectionRow> {
+        let index = self.scan.connections.index_of(id)?;
+        Some(ConnectionRow::new(&self.scan.connections[index], self.scan.findings_of(index)))
+    }
+
+    /// The stalls of one connection, the clearest first; none if there is no such id.
+    fn stalls_of(&self, id: u32, limit: usize) -> Vec<WaitRow> {
+        let Some(index) = self.scan.connections.index_of(id) else {
+            return Vec::new();
+        };
+        let judged = &self.scan.connections[index];
+        let stalls = clearest::clearest_of(&self.scan, index, limit);
+        stalls.into_iter().map(|finding| WaitRow::new(finding, judged)).collect()
+    }
+
+    /// The hops of paths over a host that is called and calls others; none if there is no such host.
+    fn hops(&self) -> Vec<HopRow> {
+        hops::hops(&self.scan).into_iter().map(HopRow::new).collect()
+    }
+
+    /// Listed waits, stalls too, by cause and by who ended them.
+    fn causes(&self) -> Vec<CauseRow> {
+        cause_totals::causes(&self.scan).iter().map(CauseRow::new).collect()
+    }
+
+    fn clearest(&self) -> Option<WaitRow> {
+        clearest::clearest(&self.scan).map(|(judged, finding)| WaitRow::new(finding, judged))
+    }
+
+    fn longest_waits(&self, limit: usize) -> Vec<WaitRow> {
+        worst::longest_waits(&self.scan, limit)
+            .into_iter()
+            .map(|(judged, finding)| WaitRow::new(finding, judged))
+            .collect()
+    }
+
+    /// The columns of a table, as a dict of `NumPy` arrays. Raises `ValueError` if there is no such table.
+    fn columns<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyDict>> {
+        let columns = match table {
+            "connections" => table::connections,
+            "stalls" => table::stalls,
+            "waits" => table::waits,
+            "servers" => table::servers,
+            "exchanges" => table::exchanges,
+            _ => return Err(PyValueError::new_err(format!("no such table: {table}"))),
+        };
+        let scan = Arc::clone(&self.scan);
+        into_dict(py, py.detach(move || columns(&scan)))
+    }
+
+    /// A copy with all addresses encrypted under `key`, and with captures that are only numbered.
+    fn anonymized(&self, py: Python<'_>, key: [u8; KEY_LEN]) -> PyResult<PyScan> {
+        let anonymizer = anonymizer(key)?;
+        let scan = py.detach(|| {
+            let mut scan = Scan::clone(&self.scan);
+            anonymizer.anonymize(&mut scan);
+            scan
+        });
+        Ok(PyScan { scan: Arc::new(scan) })
+    }
+
+    /// The captures in the order of their frames.
+    fn captures(&self) -> Vec<String> {
+        self.scan.captures.iter().map(|capture| capture.path.clone()).collect()
+    }
+
+    /// The output contract without its connections.
+    fn json_head(&self) -> String {
+        output::json_head(&self.scan)
+    }
+
+    /// Writes a file in the format of this name. Raises `ValueError` if there is no such format.
+    fn write(&self, py: Python<'_>, format: &str, path: &str) -> PyResult<()> {
+        let written = py.detach(|| output::write(&self.scan, format, path));
+        Ok(written.ok_or_else(|| PyValueError::new_err(format!("no such format: {format}")))??)
+    }
+
+    /// The output contract, and the members of `extra`, a JSON object.
+    #[pyo3(signature = (path, extra=None))]
+    fn write_json(&self, py: Python<'_>, path: &str, extra: Option<&str>) -> PyResult<()> {
+        Ok(py.detach(|| output::write_json(&self.scan, extra, path))?)
+    }
+
+    fn write_csv(&self, py: Python<'_>, path: &str) -> PyResult<()> {
+        Ok(py.detach(|| output::write_csv(&self.scan, path))?)
+    }
+}
+
+/// Scans captures; the interpreter lock is released meanwhile. `progress` tells how far it is, and
+/// can stop it.
+#[pyfunction]
+fn scan_captures(
+    py: Python<'_>,
+    paths: Vec<String>,
+    filter: Option<String>,
+    min_wait_ms: f64,
+    exchanges: bool,
+    progress: &PyProgress,
+) -> PyResult<PyScan> {
+    let options = Options { filter, min_wait_ns: (min_wait_ms * 1e6) as i64, exchanges };
+    let progress = &progress.0;
+    let scan = interruptible(py, progress, || scan(&paths, &options, progress))??;
+    Ok(PyScan { scan: Arc::new(scan) })
+}
+
+/// Reads the captures again for one connection's segments.
+#[pyfunction(name = "segments")]
+fn segment_columns(
+    py: Python<'_>,
+    paths: Vec<String>,
+    filter: Option<String>,
+    connection: u32,
+) -> PyResult<Bound<'_, PyDict>> {
+    let progress = Arc::default();
+    let rows = interruptible(py, &progress, || {
+        segments::segments(&paths, filter.as_deref(), connection, &progress)
+    })??;
+    into_dict(py, table::segments(&rows))
+}
+
+/// `NumPy` arrays by column name; texts as a list, categories as (codes, names).
+fn into_dict(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, column) in table {
+        match column {
+            Column::Integers(values) => dict.set_item(name, values.into_pyarray(py))?,
+            Column::Floats(values) => dict.set_item(name, values.into_pyarray(py))?,
+            Column::Flags(values) => dict.set_item(name, values.into_pyarray(py))?,
+            Column::Texts(values) => dict.set_item(name, PyList::new(py, values)?)?,
+            Column::Categories(codes, names) => {
+                dict.set_item(name, (codes.into_pyarray(py), names))?;
+            }
+        }
+    }
+    Ok(dict)
+}
+
+/// Adds what this file defines to the Python module.
+///
+/// # Errors
+/// Python's own.
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyScan>()?;
+    module.add_function(wrap_pyfunction!(scan_captures, module)?)?;
+    module.add_function(wrap_pyfunction!(segment_columns, module)?)?;
+    Ok(())
+}

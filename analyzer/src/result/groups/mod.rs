@@ -1,0 +1,170 @@
+//! Stalls in groups, as the owner of a service counts them: by server, side that holds and cause.
+//!
+//! A thousand clients of one server are one group, in which the pair of hosts that loses most stands for
+//! the others.
+
+mod pairs;
+mod pieces;
+
+pub use self::pairs::{Pair, pairs};
+
+use crate::judge::causes::Cause;
+use crate::judge::nodelay::Nagle;
+use crate::result::scan::Scan;
+use crate::track::Side;
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use std::net::IpAddr;
+
+/// What one side of one server's connections holds back, for one cause.
+#[derive(Debug, Clone)]
+pub struct ServerGroup {
+    /// The pair of hosts that loses most.
+    pub worst: Pair,
+    pub stalls: u64,
+    pub stalled_ns: i64,
+    /// Hosts at the other end of the server.
+    pub clients: u64,
+    /// Unknown unless all pairs agree.
+    pub nagle: Nagle,
+    /// The stack whose timer delays the ACKs; empty where that is not known, or not the same for all.
+    pub consistent_with: &'static str,
+    /// Do the ACKs of every pair come as Linux sends them?
+    pub linux_acks: bool,
+    /// Is there a pair in which most of what was unacknowledged is full-sized?
+    pub some_full_sized: bool,
+}
+
+/// All stalls by server, side and cause; the groups that lose most come first.
+pub fn server_groups(scan: &Scan) -> Vec<ServerGroup> {
+    merged(pairs(scan))
+}
+
+/// Cause, whether the server is the one that holds, and the server.
+type Key = (Cause, bool, IpAddr, u16);
+
+/// `pairs` come with those first that lose most.
+fn merged(pairs: Vec<Pair>) -> Vec<ServerGroup> {
+    let mut places: HashMap<Key, usize, RandomState> = HashMap::default();
+    let mut groups: Vec<ServerGroup> = Vec::new();
+    for pair in pairs {
+        let key = (pair.cause, pair.sender == Side::Server, pair.server_addr(), pair.server_port);
+        let place = *places.entry(key).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some(group) => group.add(&pair),
+            None => groups.push(ServerGroup::new(pair)),
+        }
+    }
+    groups.sort_by_key(|group| -group.stalled_ns);
+    groups
+}
+
+impl ServerGroup {
+    fn new(worst: Pair) -> Self {
+        Self {
+            stalls: worst.stalls,
+            stalled_ns: worst.stalled_ns,
+            clients: 1,
+            nagle: worst.nagle,
+            consistent_with: worst.consistent_with(),
+            linux_acks: worst.consistent_with().contains("Linux"),
+            some_full_sized: worst.pieces.unacked_full_sized,
+            worst,
+        }
+    }
+
+    /// Adds a pair that loses no more than the worst.
+    fn add(&mut self, pair: &Pair) {
+        self.stalls += pair.stalls;
+        self.stalled_ns += pair.stalled_ns;
+        self.clients += 1;
+        if pair.nagle != self.nagle {
+            self.nagle = Nagle::Unknown;
+        }
+        if pair.consistent_with() != self.consistent_with {
+            self.consistent_with = "";
+        }
+        self.linux_acks &= pair.consistent_with().contains("Linux");
+        self.some_full_sized |= pair.pieces.unacked_full_sized;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::confidence::Confidence;
+    use crate::judge::timers::Timer;
+    use crate::result::groups::pieces::Pieces;
+
+    const MS: i64 = 1_000_000;
+
+    /// A client of 10.0.0.9:443 that holds two segments.
+    fn pair(client: u8, stalled_ms: i64) -> Pair {
+        Pair {
+            cause: Cause::NagleDelack,
+            sender: Side::Client,
+            sender_addr: [10, 0, 0, client].into(),
+            receiver_addr: [10, 0, 0, 9].into(),
+            server_port: 443,
+            stalls: 2,
+            connections: 1,
+            exchanges: 5,
+            stalled_ns: stalled_ms * MS,
+            confidence: Confidence::Certain,
+            nagle: Nagle::On,
+            ack_delays: timer(40),
+            pieces: Pieces::default(),
+        }
+    }
+
+    fn timer(delay_ms: i64) -> Option<Timer> {
+        Timer::of(&mut [delay_ms * MS])
+    }
+
+    #[test]
+    fn clients_of_one_server_are_one_group_and_the_worst_stands_for_them() {
+        let groups = merged(vec![pair(1, 80), pair(2, 70), pair(3, 10)]);
+        let [group] = &groups[..] else { panic!("{groups:#?}") };
+        assert_eq!((group.clients, group.stalls, group.stalled_ns), (3, 6, 160 * MS));
+        assert_eq!(group.worst.sender_addr, pair(1, 80).sender_addr);
+        assert_eq!((group.nagle, group.consistent_with), (Nagle::On, "Linux, 40 ms"));
+        assert!(group.linux_acks && !group.some_full_sized);
+    }
+
+    #[test]
+    fn what_pairs_do_not_share_is_not_said_of_the_group() {
+        let slow = Pair { ack_delays: timer(200), nagle: Nagle::Off, ..pair(2, 70) };
+        let tail = Pieces { unacked_full_sized: true, ..Pieces::default() };
+        let unmeasured = Pair { ack_delays: None, pieces: tail, ..pair(3, 60) };
+        for other in [slow, unmeasured] {
+            let full_sized = other.pieces.unacked_full_sized;
+            let nagle = if other.nagle == Nagle::On { Nagle::On } else { Nagle::Unknown };
+            let groups = merged(vec![pair(1, 80), other, pair(4, 10)]);
+            let [group] = &groups[..] else { panic!("{groups:#?}") };
+            assert_eq!((group.nagle, group.consistent_with), (nagle, ""));
+            assert_eq!((group.linux_acks, group.some_full_sized), (false, full_sized));
+        }
+    }
+
+    #[test]
+    fn another_server_port_side_or_cause_is_another_group() {
+        let pairs = vec![
+            pair(1, 80),
+            Pair { cause: Cause::NagleRtt, ..pair(1, 70) },
+            Pair { receiver_addr: [10, 0, 0, 8].into(), ..pair(1, 60) },
+            Pair { server_port: 80, ..pair(1, 50) },
+            Pair { sender: Side::Server, sender_addr: [10, 0, 0, 9].into(), ..pair(1, 40) },
+        ];
+        let groups = merged(pairs);
+        assert!(groups.iter().all(|group| group.clients == 1));
+        assert_eq!(groups.len(), 5);
+    }
+
+    #[test]
+    fn the_group_that_loses_most_comes_first() {
+        let one = Pair { server_port: 80, ..pair(1, 50) };
+        let groups = merged(vec![one, pair(1, 40), pair(2, 30)]);
+        let lost: Vec<i64> = groups.iter().map(|group| group.stalled_ns / MS).collect();
+        assert_eq!(lost, [70, 50]);
+    }
+}

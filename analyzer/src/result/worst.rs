@@ -1,0 +1,45 @@
+//! The worst first, and no more than are asked for.
+
+use crate::judge::causes::Cause;
+use crate::judge::findings::Finding;
+use crate::judge::judged::JudgedConnection;
+use crate::result::scan::Scan;
+use crate::track::Side;
+use crate::track::wait::fact;
+
+/// Indices of the affected connections, the worst first, at most `limit`.
+pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
+    let order = |index: &usize| (-scan.connections[*index].stalled_ns, *index);
+    first_by_key(scan.affected().collect(), limit, order)
+}
+
+/// The longest waits that are no stalls; those of idle clients last, since they are no problem.
+pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&JudgedConnection, Finding<'_>)> {
+    let waits: Vec<_> = scan
+        .connections
+        .iter()
+        .enumerate()
+        .flat_map(|(index, judged)| {
+            scan.findings_of(index).iter().map(move |finding| (judged, finding))
+        })
+        .filter(|(_, finding)| !finding.cause.is_stall())
+        .collect();
+    let order = |(_, finding): &(&JudgedConnection, Finding<'_>)| {
+        let wait = finding.wait;
+        let idle_client = wait.by == Side::Client
+            && finding.cause == Cause::SenderApp
+            && !wait.is(fact::OWN_DATA_BEFORE);
+        (idle_client, -wait.wait_ns(), wait.to.frame, wait.by as u8)
+    };
+    first_by_key(waits, limit, order)
+}
+
+/// The first `limit` of `rows` in the order of their keys, which all differ.
+pub fn first_by_key<T, K: Ord>(mut rows: Vec<T>, limit: usize, key: impl Fn(&T) -> K) -> Vec<T> {
+    if limit < rows.len() {
+        rows.select_nth_unstable_by_key(limit, &key);
+        rows.truncate(limit);
+    }
+    rows.sort_unstable_by_key(key);
+    rows
+}
