@@ -38,7 +38,7 @@ def group(**fields: Any) -> _core.Group:
         "ack_delay_ms": 41.3,
         "consistent_with": "Linux, 40 ms",
         "len_unacked": 143,
-        "len_held": 6,
+        "len": 6,
         "unacked_full_sized": False,
         "frames_unacked": [],
         "frame_first_reply": None,
@@ -179,7 +179,7 @@ def test_a_small_head_before_full_segments_is_no_tail(
         made.wait(200.0)
     path = write(tmp_path / "head.pcap", made.frames)
     (found,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
-    assert (found.stalls, found.len_unacked, found.len_held) == (4, 1460, 300)
+    assert (found.stalls, found.len_unacked, found.len) == (4, 1460, 300)
     assert found.unacked_full_sized == tail
 
 
@@ -251,7 +251,7 @@ def test_a_websocket_server_is_known_by_the_reply_that_began_it(tmp_path: Path) 
     path = write(tmp_path / "pushes.pcap", made.frames)
     (found,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
     assert found.sender == "server"
-    assert (found.len_unacked, found.len_held) == (10, 300)
+    assert (found.len_unacked, found.len) == (10, 300)
     (settings,) = (
         remedy.settings for remedy in advice.for_group(found, [str(path)]) if remedy.settings
     )

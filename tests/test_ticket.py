@@ -55,7 +55,7 @@ def test_the_ladder_shows_the_stall(tmp_path: Path) -> None:
         str(stall.frame_to),
     ]
     assert [">" in line for line in arrows] == [True, False, True]
-    assert f"{stall.wait_ms:.1f} ms: the next {stall.len_to} B are held" in text
+    assert f"{stall.wait_ms:.1f} ms: the next {stall.len} B are held" in text
 
 
 @pytest.mark.parametrize("number", range(4))

@@ -53,7 +53,7 @@ class Group:
     ack_delay_max_ms: float
     consistent_with: str
     len_unacked: int
-    len_held: int
+    len: int
     unacked_full_sized: bool
     frames_unacked: list[int]
     frame_first_reply: int | None
@@ -139,8 +139,8 @@ class WaitRow:
     from_ns: int
     ack_ns: int
     to_ns: int
-    len_from: int
-    len_to: int
+    len_unacked: int
+    len: int
     wait_ms: float
     ack_delay_ms: float
     release_ms: float

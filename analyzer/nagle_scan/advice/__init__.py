@@ -123,7 +123,7 @@ def test_well(group: _core.Group, *, first_told: bool = False) -> str:  # noqa: 
 def _pieces(group: _core.Group, messages: Sequence[bytes]) -> str:
     """How the sender cuts its messages."""
     typically = "typically " if group.stalls > 1 else ""
-    first, second = f"{typically}{group.len_unacked:,}", f"{group.len_held:,}"
+    first, second = f"{typically}{group.len_unacked:,}", f"{group.len:,}"
     # A segment that ends with an empty line ends an HTTP head, if it was captured as a whole.
     if any(map(ends_http_head, messages)):
         return f"it sends an HTTP head ({first} bytes) and its body ({second} bytes) apart"

@@ -30,7 +30,7 @@ def frames(stall: _core.WaitRow) -> tuple[StallFrame, StallFrame, StallFrame]:
     unacked = "not yet acknowledged: the next small segment is held"
     held = f"held, leaves {stall.release_ms:.3f} ms after the ACK"
     return (
-        StallFrame(stall.frame_from, 0.0, *there, stall.len_from, unacked),
+        StallFrame(stall.frame_from, 0.0, *there, stall.len_unacked, unacked),
         StallFrame(stall.frame_ack, ack_ms, *back, 0, late),
-        StallFrame(stall.frame_to, after_ms, *there, stall.len_to, held),
+        StallFrame(stall.frame_to, after_ms, *there, stall.len, held),
     )

@@ -147,9 +147,9 @@ def _frames_of(subject: Subject, wait: Wait) -> list[Arrow]:
     if wait.frame_ack is None:
         return []
     frames = [
-        (wait.frame_from, wait.by, wait.len_from, wait.from_ns),
+        (wait.frame_from, wait.by, wait.len_unacked, wait.from_ns),
         (wait.frame_ack, peer(wait.by), 0, wait.ack_ns),
-        (wait.frame_to, wait.by, wait.len_to, wait.to_ns),
+        (wait.frame_to, wait.by, wait.len, wait.to_ns),
     ]
     placed = [
         _placed(subject, wait, frame, sender, length, 0, time_ns)

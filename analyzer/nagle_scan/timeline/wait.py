@@ -22,8 +22,8 @@ class Wait(NamedTuple):
     from_ns: int
     ack_ns: int
     to_ns: int
-    len_from: int
-    len_to: int
+    len_unacked: int
+    len: int
     wait_ms: float
     ack_delay_ms: float
     release_ms: float
@@ -56,8 +56,8 @@ def _of_stall(row: _core.WaitRow) -> Wait:
         row.from_ns,
         row.ack_ns,
         row.to_ns,
-        row.len_from,
-        row.len_to,
+        row.len_unacked,
+        row.len,
         row.wait_ms,
         row.ack_delay_ms,
         row.release_ms,

@@ -72,7 +72,7 @@ def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
         if cause.ack_was_delayed
         else f"for one round trip, until the {other}'s ACK came"
     )
-    held = count(wait.len_to, "byte")
+    held = count(wait.len, "byte")
     first = f"The {wait.by} held {held} back for {duration(wait.wait_ms)}"
     first = first.replace(" ms", "\N{NO-BREAK SPACE}ms")
     return first, f"{why} ({wait.cause}; {stream}, {frames})"

@@ -1,6 +1,6 @@
 //! # What happens
 //! The program had nothing to send: it computed, queued the request, waited for something else
-//! (a database, a releases, a user), or slept.
+//! (a database, a lock, a user), or slept.
 //!
 //! # How it is recognised
 //! Data follows after a pause although the network let it go: nothing of the sender was

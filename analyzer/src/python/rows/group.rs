@@ -25,7 +25,7 @@ pub struct Group {
     pub consistent_with: &'static str,
     /// Typical lengths in bytes.
     pub len_unacked: u32,
-    pub len_held: u32,
+    pub len: u32,
     pub unacked_full_sized: bool,
     /// Frames of the first unacknowledged segments.
     pub frames_unacked: Vec<u64>,
@@ -53,7 +53,7 @@ impl Group {
             ack_delay_max_ms: delays.map_or(0.0, |timer| ms(timer.max_ns)),
             consistent_with: pair.consistent_with(),
             len_unacked: pair.pieces.unacked_len,
-            len_held: pair.pieces.held_len,
+            len: pair.pieces.held_len,
             unacked_full_sized: pair.pieces.unacked_full_sized,
             frames_unacked: pair.pieces.frames.clone(),
             frame_first_reply: pair.pieces.first_reply,
