@@ -443,3 +443,19 @@ def test_a_connection_with_many_stalls_is_written_in_parts_that_fit(
     stalls = scan.stalls.groupby("connection", observed=True).size()
     assert counts == [(stalls[i], waits.get(i, 0)) for i in (0, 1)]
     assert sorted(stalls) == [2, 520]
+
+
+@pytest.mark.parametrize("ask", ["columns", "write"])
+def test_what_the_engine_does_not_know_is_refused(ask: str, scan: Scan, tmp_path: Path) -> None:
+    path = tmp_path / "typo"
+    arguments = {"columns": ("typo",), "write": ("typo", str(path))}[ask]
+    with pytest.raises(ValueError, match="typo"):
+        getattr(scan.core, ask)(*arguments)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["csv", "json"])
+def test_a_format_is_written_by_its_name(name: str, scan: Scan, tmp_path: Path) -> None:
+    scan.core.write(name, str(tmp_path / "named"))
+    getattr(scan, f"to_{name}")(tmp_path / "method")
+    assert (tmp_path / "named").read_bytes() == (tmp_path / "method").read_bytes()
