@@ -178,7 +178,8 @@ def test_a_small_head_before_full_segments_is_no_tail(
         made.ack("client")
         made.wait(200.0)
     path = write(tmp_path / "head.pcap", made.frames)
-    (found,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
+    (group,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
+    found = group.worst
     assert (found.stalls, found.len_unacked, found.len) == (4, 1460, 300)
     assert found.unacked_full_sized == tail
 
@@ -249,7 +250,8 @@ def test_a_websocket_server_is_known_by_the_reply_that_began_it(tmp_path: Path) 
         made.ack("client")
         made.wait(200.0)
     path = write(tmp_path / "pushes.pcap", made.frames)
-    (found,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
+    (group,) = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress()).groups()
+    found = group.worst
     assert found.sender == "server"
     assert (found.len_unacked, found.len) == (10, 300)
     (settings,) = (
@@ -274,5 +276,5 @@ def test_the_tail_of_a_windows_sender_is_seen_as_one() -> None:
     tails = {}
     for path in sorted(PUBLIC.glob("*.pcap*")):
         scan = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress())
-        tails[path.name] = [found.unacked_full_sized for found in scan.groups()]
+        tails[path.name] = [group.worst.unacked_full_sized for group in scan.groups()]
     assert any(any(found) for found in tails.values()), tails

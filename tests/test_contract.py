@@ -411,8 +411,8 @@ def test_the_stub_lists_each_parameter(name: str) -> None:
 
 ROWS: dict[str, Callable[[_core.Scan], object]] = {
     "Summary": lambda core: core.summary(),
-    "Group": lambda core: core.groups()[0],
-    "ServerGroup": lambda core: core.server_groups()[0],
+    "Group": lambda core: core.groups()[0].worst,
+    "ServerGroup": lambda core: core.groups()[0],
     "ConnectionRow": lambda core: core.affected(1)[0],
     "WaitRow": lambda core: core.clearest(),
 }

@@ -9,7 +9,6 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, Report, Run
 from conversation import Conversation, interleaved, stalled, write
-from nagle_scan.report.groups import by_server
 
 SERVER = ("10.0.0.5", 8443)
 
@@ -28,11 +27,10 @@ def crowd(tmp_path: Path) -> Path:
 
 
 def test_clients_of_one_server_are_one_group(crowd: Path) -> None:
-    groups = nagle_scan.scan(crowd).core.groups()
-    (found,) = by_server(groups)
-    assert len(groups) == found.clients == 20
-    assert found.stalls == sum(group.stalls for group in groups) == 60
-    assert found.stalled_ms == pytest.approx(sum(group.stalled_ms for group in groups))
+    scan = nagle_scan.scan(crowd)
+    (found,) = scan.core.groups()
+    assert (found.clients, found.stalls, found.worst.stalls) == (20, 60, 3)
+    assert found.stalled_ms == pytest.approx(scan.stalls["wait_ms"].sum())
 
 
 def test_each_report_says_so(crowd: Path, run: Run, tmp_path: Path) -> None:
@@ -48,19 +46,16 @@ def test_each_report_says_so(crowd: Path, run: Run, tmp_path: Path) -> None:
 def test_another_server_side_or_cause_is_another(tmp_path: Path) -> None:
     other = stalled(Conversation(("10.1.0.1", 41000), ("10.0.0.6", 8443)))
     made = interleaved(*conversations(2), other)
-    found = by_server(nagle_scan.scan(write(tmp_path / "two.pcap", made)).core.groups())
+    found = nagle_scan.scan(write(tmp_path / "two.pcap", made)).core.groups()
     assert [group.clients for group in found] == [2, 1]
     both = nagle_scan.scan(CAPTURES / "labelled/both-split-rtt100/client.pcap.gz").core.groups()
-    assert len(by_server(both)) == len(both) == 4
+    assert len(both) == 4
 
 
 def test_timers_that_differ_have_no_name(tmp_path: Path) -> None:
     slow = stalled(Conversation(("10.1.0.9", 40000), SERVER), delay_ms=200.0)
-    (found,) = by_server(
-        nagle_scan.scan(
-            write(tmp_path / "a.pcap", interleaved(*conversations(2), slow))
-        ).core.groups()
-    )
+    made = interleaved(*conversations(2), slow)
+    (found,) = nagle_scan.scan(write(tmp_path / "a.pcap", made)).core.groups()
     assert found.consistent_with == ""
 
 

@@ -130,9 +130,10 @@ def _numbers(result: Result) -> dict[Endpoint, Numbers]:
         for row in result.core.servers(sys.maxsize)
     }
     for group in result.core.groups():
-        addr = group.sender_addr if group.sender == "server" else group.receiver_addr
-        known = numbers.get((addr, group.server_port), Numbers())
-        numbers[addr, group.server_port] = replace(
+        pair = group.worst
+        addr = pair.sender_addr if pair.sender == "server" else pair.receiver_addr
+        known = numbers.get((addr, pair.server_port), Numbers())
+        numbers[addr, pair.server_port] = replace(
             known,
             stalls=known.stalls + group.stalls,
             stalled_ms=known.stalled_ms + group.stalled_ms,

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nagle_scan import advice
+from nagle_scan import _core, advice
 from nagle_scan.report import held
-from nagle_scan.report.groups import ServerGroup
 
 
 class Fix(NamedTuple):
@@ -24,13 +23,13 @@ class Fix(NamedTuple):
 
 
 def fixes(
-    groups: Sequence[ServerGroup], limit: int, paths: Sequence[str], first_told: bool
+    groups: Sequence[_core.ServerGroup], limit: int, paths: Sequence[str], first_told: bool
 ) -> list[Fix]:
     """One fix for each side that holds data back, for the cause that costs it most.
 
     `first_told`: the report says elsewhere why the first exchange was fast.
     """
-    parties: dict[str, ServerGroup] = {}
+    parties: dict[str, _core.ServerGroup] = {}
     for group in groups:
         parties.setdefault(held.party(group), group)
     return [

@@ -6,14 +6,13 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 from __future__ import annotations
 
 from nagle_scan import _core, causes
-from nagle_scan.report.groups import ServerGroup
 from nagle_scan.wording import duration, endpoint, times
 
 ROUND_TRIP_COUNTS = 1.25
 """If waits are so many times longer than the delay of their ACKs, the report explains why."""
 
 
-def verdict(group: ServerGroup) -> str:
+def verdict(group: _core.ServerGroup) -> str:
     """Who held what, how often, for how long and why."""
     part = f"{party(group)} held part of {_whose_message(group)}"
     total = duration(group.stalled_ms)
@@ -24,7 +23,7 @@ def verdict(group: ServerGroup) -> str:
     return f"{held}, {_reason(group)}"
 
 
-def option(group: ServerGroup) -> str:
+def option(group: _core.ServerGroup) -> str:
     """What follows for `TCP_NODELAY` on the side that holds."""
     worst = group.worst
     where = party(group)
@@ -39,7 +38,7 @@ def option(group: ServerGroup) -> str:
     return f"Probably TCP_NODELAY is not in effect on {where}."
 
 
-def in_plain_words(group: ServerGroup) -> str:
+def in_plain_words(group: _core.ServerGroup) -> str:
     """What happens, for someone who never saw a packet."""
     message = "reply" if group.worst.sender == "server" else "request"
     begin = f"{_in_pieces(group, message)} until the other end has confirmed what came before"
@@ -57,7 +56,7 @@ def in_plain_words(group: ServerGroup) -> str:
     )
 
 
-def _in_pieces(group: ServerGroup, message: str) -> str:
+def _in_pieces(group: _core.ServerGroup, message: str) -> str:
     """What the sender's operating system sends, and what it holds."""
     each = "each of " if _several_hold(group) else ""
     program = f"the program on {each}{party(group)}"
@@ -73,7 +72,7 @@ def _in_pieces(group: ServerGroup, message: str) -> str:
     )
 
 
-def party(group: ServerGroup) -> str:
+def party(group: _core.ServerGroup) -> str:
     """The sender as its owner knows it: a server by its port, a client by the server it called."""
     worst = group.worst
     if worst.sender == "server":
@@ -83,7 +82,7 @@ def party(group: ServerGroup) -> str:
     return f"{worst.sender_addr} (client of port {worst.server_port})"
 
 
-def receiver(group: ServerGroup) -> str:
+def receiver(group: _core.ServerGroup) -> str:
     """The other end, which delays its ACKs."""
     several = group.clients > 1 and group.worst.sender == "server"
     return f"{group.clients:,} clients" if several else group.worst.receiver_addr
@@ -94,17 +93,17 @@ def _server(pair: _core.Group) -> str:
     return endpoint(addr, pair.server_port)
 
 
-def _several_hold(group: ServerGroup) -> bool:
+def _several_hold(group: _core.ServerGroup) -> bool:
     return group.clients > 1 and group.worst.sender == "client"
 
 
-def _whose_message(group: ServerGroup) -> str:
+def _whose_message(group: _core.ServerGroup) -> str:
     if _several_hold(group):
         return "their requests"
     return "its reply" if group.worst.sender == "server" else "its request"
 
 
-def _reason(group: ServerGroup) -> str:
+def _reason(group: _core.ServerGroup) -> str:
     other = receiver(group)
     if not causes.of(group.worst.cause).ack_was_delayed:
         acks = "an ACK" if group.stalls == 1 else "ACKs"
@@ -114,7 +113,7 @@ def _reason(group: ServerGroup) -> str:
     return f"waiting for {acks} from {other}{timer}."
 
 
-def _timer(group: ServerGroup) -> str:
+def _timer(group: _core.ServerGroup) -> str:
     """What the delay of the ACKs is consistent with, and whether it is only a part of the wait."""
     named = f"consistent with {group.consistent_with}"
     worst = group.worst

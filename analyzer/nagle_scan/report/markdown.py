@@ -12,7 +12,6 @@ from nagle_scan.report.ascii_ladder import ladder
 from nagle_scan.report.comparison import ShownComparison
 from nagle_scan.report.fixes import Fix
 from nagle_scan.report.formats import Options
-from nagle_scan.report.groups import ServerGroup
 from nagle_scan.report.markup import code, escaped, table
 from nagle_scan.report.view import PERCENTILES, Limits, View
 from nagle_scan.result import Result
@@ -70,7 +69,7 @@ def _stall_count(summary: _core.Summary) -> str:
     return f"{count(summary.stalls, 'stall')} on {connections}"
 
 
-def _sentence(group: ServerGroup) -> str:
+def _sentence(group: _core.ServerGroup) -> str:
     """The report's sentence with its addresses as code: Markdown would make emoji of `:100:`."""
     sentence = escaped(f"{held.verdict(group)} {held.option(group)}")
     worst = group.worst

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nagle_scan import _core, advice
+from nagle_scan import _core, causes
 from nagle_scan.wording import count, duration
 
 NO_STALL_MEANS = (
@@ -78,12 +78,18 @@ def holder(row: _core.ConnectionRow) -> str:
     return "client" if row.client_stalls else "server"
 
 
+def _is_spared_by_chance(group: _core.ServerGroup) -> bool:
+    """Need quick ACKs not be the reason why a first exchange of these was fast?"""
+    quick = causes.of(group.worst.cause).ack_was_delayed and group.linux_acks
+    return not quick or group.some_full_sized
+
+
 def first_exchange(
-    rows: Sequence[_core.ConnectionRow], groups: Sequence[_core.Group]
+    rows: Sequence[_core.ConnectionRow], groups: Sequence[_core.ServerGroup]
 ) -> str | None:
     """Why the first exchange was fast, if it was and quick ACKs explain it."""
     # Only Linux has quick ACKs, and the first exchange may not have had a tail to hold.
-    if any(not advice.has_quick_acks(group) or group.unacked_full_sized for group in groups):
+    if any(_is_spared_by_chance(group) for group in groups):
         return None
     fast = [row for row in rows if _began_fast(row)]
     if not fast or len(fast) < len(rows):

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from nagle_scan import _core, causes
 from nagle_scan.report import notices, sentences, wireshark
 from nagle_scan.report.fixes import Fix, fixes
-from nagle_scan.report.groups import ServerGroup, by_server
 from nagle_scan.report.nodelay import Answer, answers
 from nagle_scan.result import Result
 
@@ -48,12 +47,12 @@ class View:
         self.min_wait_ms = result.min_wait_ms
 
     @cached_property
-    def groups(self) -> list[ServerGroup]:
+    def groups(self) -> list[_core.ServerGroup]:
         """All groups of stalls; `limits.groups` of them are shown."""
-        return by_server(self.core.groups())
+        return self.core.groups()
 
     @property
-    def shown_groups(self) -> Sequence[ServerGroup]:
+    def shown_groups(self) -> Sequence[_core.ServerGroup]:
         """Those with their own sentence."""
         return self.groups[: self.limits.groups]
 
@@ -105,7 +104,7 @@ class View:
     def first_exchange(self) -> str | None:
         """Why the first exchange was fast."""
         rows = self.core.affected(MOST_WITH_FAST_BEGIN)
-        return sentences.first_exchange(rows, self.core.groups())
+        return sentences.first_exchange(rows, self.groups)
 
     @cached_property
     def clearest(self) -> _core.WaitRow | None:

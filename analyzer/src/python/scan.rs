@@ -3,7 +3,7 @@
 use super::frame_rows::anonymizer;
 use super::progress::{PyProgress, interruptible};
 use super::rows::{
-    CauseRow, ConnectionRow, Group, HopRow, NagleRow, PyServerGroup, PyServerRow, Summary, WaitRow,
+    CauseRow, ConnectionRow, HopRow, NagleRow, PyServerGroup, PyServerRow, Summary, WaitRow,
 };
 use crate::output::table::column::{Column, Table};
 use crate::output::{self, table};
@@ -28,13 +28,8 @@ impl PyScan {
         Summary::new(&self.scan)
     }
 
-    /// Stalls by pair of hosts.
-    fn groups(&self) -> Vec<Group> {
-        groups::pairs(&self.scan).iter().map(Group::new).collect()
-    }
-
     /// Stalls by server, side and cause, those that lose most first.
-    fn server_groups(&self, py: Python<'_>) -> PyResult<Vec<PyServerGroup>> {
+    fn groups(&self, py: Python<'_>) -> PyResult<Vec<PyServerGroup>> {
         let groups = py.detach(|| groups::server_groups(&self.scan));
         groups.iter().map(|group| PyServerGroup::new(py, group)).collect()
     }

@@ -6,7 +6,9 @@
 mod pairs;
 mod pieces;
 
-pub use self::pairs::{Pair, pairs};
+pub use self::pairs::Pair;
+
+use self::pairs::pairs;
 
 use crate::judge::causes::Cause;
 use crate::judge::nodelay::Nagle;
