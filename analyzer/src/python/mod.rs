@@ -12,7 +12,7 @@ use crate::output::{self, tables};
 use crate::result::{anonymize, groups, hops, nagle_counts, scan, servers, summary};
 use numpy::IntoPyArray;
 use progress::{PyProgress, interruptible};
-use pyo3::exceptions::PyKeyboardInterrupt;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{create_exception, exceptions::PyException};
@@ -39,6 +39,17 @@ impl From<ScanError> for PyErr {
         }
     }
 }
+
+type Columns = fn(&scan::Scan) -> Table;
+
+/// What [`PyScan::columns`] gives, by name.
+const TABLES: [(&str, Columns); 5] = [
+    ("connections", tables::connections),
+    ("stalls", tables::stalls),
+    ("waits", tables::waits),
+    ("servers", tables::servers),
+    ("exchanges", tables::exchanges),
+];
 
 /// The result of a scan; it lives on the Rust side and gives out rows, columns and files.
 #[pyclass(frozen, name = "Scan")]
@@ -114,14 +125,11 @@ impl PyScan {
             .collect()
     }
 
-    /// Columns of `connections`, `stalls`, `waits`, `servers` or `exchanges`, as a dict of `NumPy` arrays.
+    /// Columns of one of [`TABLES`], as a dict of `NumPy` arrays.
     fn columns<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyDict>> {
-        let columns = match table {
-            "connections" => tables::connections,
-            "stalls" => tables::stalls,
-            "waits" => tables::waits,
-            "servers" => tables::servers,
-            _ => tables::exchanges,
+        let Some((_, columns)) = TABLES.iter().find(|(name, _)| *name == table) else {
+            let names = TABLES.map(|(name, _)| name).join(", ");
+            return Err(PyValueError::new_err(format!("no table {table:?} (tables: {names})")));
         };
         let scan = Arc::clone(&self.scan);
         into_dict(py, py.detach(move || columns(&scan)))
