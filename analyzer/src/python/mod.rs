@@ -5,7 +5,6 @@ mod progress;
 mod rows;
 
 use crate::capture::error::ScanError;
-use crate::frames::payload;
 use crate::judge::causes;
 use crate::output::column::{Column, Table};
 use crate::output::{self, tables};
@@ -17,7 +16,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{create_exception, exceptions::PyException};
 use rows::{CauseRow, ConnectionRow, Group, HopRow, NagleRow, PyServerRow, Summary, WaitRow};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 create_exception!(_core, NagleScanError, PyException, "A capture could not be analysed.");
@@ -199,13 +197,6 @@ fn segments(
     into_dict(py, tables::segments(&rows))
 }
 
-/// The first payload bytes of single frames, read again.
-#[pyfunction]
-fn payloads(py: Python<'_>, paths: Vec<String>, frames: Vec<u64>) -> PyResult<Vec<Cow<'_, [u8]>>> {
-    let found = py.detach(|| payload::payloads(&paths, &frames))?;
-    Ok(found.into_iter().map(Cow::Owned).collect())
-}
-
 /// The documentation of a cause; `None` if there is no such cause.
 #[pyfunction]
 fn explain(cause: &str) -> Option<&'static str> {
@@ -250,7 +241,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<WaitRow>()?;
     module.add_function(wrap_pyfunction!(scan_captures, module)?)?;
     module.add_function(wrap_pyfunction!(segments, module)?)?;
-    module.add_function(wrap_pyfunction!(payloads, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     frame_rows::add_to(module)?;
     Ok(())
