@@ -1,5 +1,6 @@
 """The Rust engine. Durations in ms, times in ns since the epoch, frames from 1."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 VERSION: str
@@ -207,6 +208,9 @@ def segments(paths: list[str], filter: str | None, connection: int) -> dict[str,
 def read_frames(
     paths: list[str], numbers: list[int], payload: bool, key: bytes | None
 ) -> list[FrameRow]: ...
+def write_pcapng(
+    path: str, about: str, frames: Sequence[FrameRow], comments: Mapping[int, Sequence[str]]
+) -> None: ...
 def choose_frames(
     paths: list[str], filter: str | None, wanted: list[tuple[int, list[tuple[int, int]]]]
 ) -> list[ShownRow]: ...

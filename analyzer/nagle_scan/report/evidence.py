@@ -18,6 +18,9 @@ SHOWN_STALLS = 5
 """Stalls of a connection whose neighbours are shown, if it is too long to be shown whole."""
 MAX_STALLS = 2000
 """More cannot lie within the frames that are shown of one connection."""
+MOST_NAMES = 40_000
+"""Bytes of capture names in the file's comment, which holds 65,535; beyond, a few stand for all."""
+FEW_NAMES = 20
 
 Comments = dict[int, list[str]]
 
@@ -61,7 +64,7 @@ def _wanted(scan: Scan, row: _core.ConnectionRow) -> tuple[int, list[tuple[int, 
 def _comment_connection(
     row: _core.ConnectionRow, shown: _core.ShownRow, here: dict[int, int], comments: Comments
 ) -> None:
-    """What its first frame and each frame behind a gap need to say."""
+    """What its first frame and each frame after a gap need to say."""
     present = [(frame, place) for frame, place in shown.frames if frame in here]
     if not present:
         return
@@ -103,9 +106,8 @@ def _named(frame: int, here: dict[int, int]) -> str:
 def _about(scan: Scan, payload: bool, refused: int) -> Iterator[str]:
     """The comment on the file."""
     summary = scan.core.summary()
-    names = file_names(scan.names)
     yield (
-        f"Evidence of Nagle stalls found by nagle-scan {_core.VERSION} in {names} "
+        f"Evidence of Nagle stalls found by nagle-scan {_core.VERSION} in {_names(scan.names)} "
         f"({count(summary.packets, 'packet')})"
     )
     if not summary.stalls:
@@ -123,5 +125,13 @@ def _about(scan: Scan, payload: bool, refused: int) -> Iterator[str]:
         yield "Payload was kept: it may name hosts and addresses that were replaced elsewhere"
     if summary.anonymized:
         yield f"Addresses anonymized: {summary.anonymized}, keyed; MAC addresses too"
+        yield "IP options are zeros and TCP options NOPs where they could hold an address"
     if refused:
         yield f"{count(refused, 'frame')} left out: addresses in extension headers"
+
+
+def _names(names: list[str]) -> str:
+    every = file_names(names)
+    if len(every.encode()) <= MOST_NAMES:
+        return every
+    return f"{file_names(names[:FEW_NAMES])} and {len(names) - FEW_NAMES:,} more"

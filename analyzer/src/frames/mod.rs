@@ -2,6 +2,7 @@
 //! carry.
 
 pub mod excerpt;
+pub mod pcapng;
 
 mod checksum;
 mod redact;

@@ -1,6 +1,7 @@
-//! Frames as Python sees them: read a second time by number, cut and anonymised.
+//! Frames as Python sees them: read a second time by number, cut and anonymised; and written.
 
 use crate::frames::excerpt::{self, Wanted};
+use crate::frames::pcapng::{self, Comments};
 use crate::frames::{self, Excerpt, Policy};
 use crate::result::anonymize::{Anonymizer, KEY_LEN};
 use pyo3::exceptions::PyValueError;
@@ -127,6 +128,19 @@ fn choose_frames(
         .collect())
 }
 
+/// Writes `frames` as pcapng, with `comments` by frame number; `about` is the comment on the file.
+#[pyfunction]
+fn write_pcapng(
+    py: Python<'_>,
+    path: &str,
+    about: &str,
+    frames: Vec<Py<FrameRow>>,
+    comments: Comments,
+) -> PyResult<()> {
+    let frames: Vec<&Excerpt> = frames.iter().map(|row| &row.get().excerpt).collect();
+    Ok(py.detach(|| pcapng::write(path, about, &frames, &comments))?)
+}
+
 /// Adds what this file defines to the Python module.
 ///
 /// # Errors
@@ -137,5 +151,6 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_frames, module)?)?;
     module.add_function(wrap_pyfunction!(payloads, module)?)?;
     module.add_function(wrap_pyfunction!(choose_frames, module)?)?;
+    module.add_function(wrap_pyfunction!(write_pcapng, module)?)?;
     Ok(())
 }
