@@ -166,6 +166,21 @@ def test_without_a_stall_the_file_is_empty_and_says_so(tmp_path: Path) -> None:
     assert "no packets" in str(scan.warnings)
 
 
+def test_the_names_of_a_large_rotated_set_fit_into_the_comment(run: Run, tmp_path: Path) -> None:
+    # Together longer than an option can be.
+    (tmp_path / "0.pcap").write_bytes((CAPTURES / "java-split.pcap").read_bytes())
+    paths = [tmp_path / f"{'traffic-of-a-host-' * 13}{number:03}.pcap" for number in range(300)]
+    for path in paths:
+        path.hardlink_to(tmp_path / "0.pcap")
+    page, evidence = tmp_path / "page.html", tmp_path / "evidence.pcapng"
+    done = run(*paths, "-o", evidence, "-o", page, "--exit-zero")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert page.exists()
+    content = evidence.read_bytes()
+    assert b" and 280 more (" in content
+    assert frames(evidence)
+
+
 def test_frames_cut_within_the_options_are_taken_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "snapped.pcap"
     path.write_bytes(pcap(records(stalled().frames), snap_length=54))

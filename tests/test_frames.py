@@ -99,8 +99,10 @@ LINKS = [
     (108, in_null_of_a_big_endian_host),
     (101, bytes),
     (12, bytes),
+    (14, bytes),
     (228, bytes),
 ]
+IPV6_ONLY = 229
 
 
 @pytest.mark.parametrize(("link_type", "link"), LINKS)
@@ -110,6 +112,27 @@ def test_stalls_are_found_in_every_link_layer(link_type: int, link: Link, tmp_pa
     scan = scan_bytes(tmp_path / "link.pcap", capture)
     assert found(scan) == numbered(made.holds, made.frames)
     assert scan.warnings == []
+
+
+def test_stalls_are_found_where_all_is_ipv6(tmp_path: Path) -> None:
+    made = stalled(over_ipv6())
+    path = tmp_path / "link.pcap"
+    path.write_bytes(pcap(records(made.frames, bytes), IPV6_ONLY))
+    for expression in (None, "tcp port 8000"):
+        assert found(nagle_scan.scan(path, filter=expression)) == numbered(made.holds, made.frames)
+    assert nagle_scan.scan(path, filter="tcp port 1").stalls.empty
+
+
+def test_every_link_type_that_can_be_read_is_tested_here(tmp_path: Path) -> None:
+    read = set()
+    for link_type in range(512):
+        try:
+            scan_bytes(tmp_path / "link.pcap", pcap([], link_type))
+        except nagle_scan.CaptureError as error:
+            assert f"link type {link_type} is not supported" in str(error)
+        else:
+            read.add(link_type)
+    assert read == {link_type for link_type, _ in LINKS} | {IPV6_ONLY}
 
 
 TAGGED = (in_vlan, in_qinq, in_old_qinq, in_sll_vlan)

@@ -371,6 +371,22 @@ def test_options_that_may_hold_addresses_do_not_leave(tmp_path: Path) -> None:
     assert len(nagle_scan.scan(tmp_path / "evidence.pcapng").stalls) == 6
 
 
+def test_tcp_options_that_hold_addresses_do_not_leave(tmp_path: Path) -> None:
+    address = ipaddress.ip_address("192.0.2.77").packed
+    # Kind 30 is MPTCP, here with ADD_ADDR (RFC 8684); load balancers put a client's address into 254.
+    options = [(30, b"\x30\x01" + address), (254, b"\x1f\x90" + address), ("WScale", 7)]
+    made = stalled(Conversation(syn_options=options))
+    path, evidence = tmp_path / "a.pcap", tmp_path / "evidence.pcapng"
+    path.write_bytes(pcap(records(made.frames)))
+    nagle_scan.scan(path).to_evidence(evidence)
+    assert address in evidence.read_bytes()
+    nagle_scan.scan(path, anonymize=KEY).to_evidence(evidence)
+    assert address not in evidence.read_bytes()
+    plain, hidden = nagle_scan.scan(path), nagle_scan.scan(evidence)
+    assert plain.stalls.equals(hidden.stalls)
+    assert plain.connections["mss"].equals(hidden.connections["mss"])
+
+
 def test_a_frame_with_a_routing_header_is_left_out_and_counted(tmp_path: Path) -> None:
     def routed(source: str, destination: str) -> Packet:
         return IPv6(src=source, dst=destination) / IPv6ExtHdrRouting(addresses=[ADDRESSES[3]])

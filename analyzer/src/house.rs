@@ -80,6 +80,7 @@ fn exports(code: &str, of: &Module, modules: &BTreeSet<Module>) -> Exports {
 /// The code of a file without its tests and comments.
 fn code(file: &Path) -> String {
     let text = fs::read_to_string(file).unwrap();
+    let text = text.replace("\npub mod tests {", "\nmod tests {");
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
     let code: Vec<&str> = code.lines().filter(|line| !line.trim().starts_with("//")).collect();
     code.join("\n").replace("super::super::", "crate::")

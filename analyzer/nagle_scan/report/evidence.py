@@ -19,6 +19,9 @@ SHOWN_STALLS = 5
 """Stalls shown with their neighbours, in a connection that is too long to show whole."""
 MAX_STALLS = 2000
 """The frames shown of one connection cannot hold more."""
+MOST_NAMES = 40_000
+"""Bytes of capture names in the file's comment, which holds 65,535; more names are abbreviated."""
+FEW_NAMES = 20
 
 Comments = dict[int, list[str]]
 
@@ -101,9 +104,8 @@ def _named(frame: int, here: dict[int, int]) -> str:
 def _about(result: Result, payload: bool, refused: int) -> Iterator[str]:
     """The comment on the file."""
     summary = result.core.summary()
-    names = file_names(result.names)
     yield (
-        f"Evidence of Nagle stalls found by nagle-scan {_core.VERSION} in {names} "
+        f"Evidence of Nagle stalls found by nagle-scan {_core.VERSION} in {_names(result.names)} "
         f"({count(summary.packets, 'packet')})"
     )
     if not summary.stalls:
@@ -121,5 +123,13 @@ def _about(result: Result, payload: bool, refused: int) -> Iterator[str]:
         yield "Payload was kept: it may name hosts and addresses that were replaced elsewhere"
     if summary.anonymized:
         yield f"Addresses anonymized: {summary.anonymized}, keyed; MAC addresses too"
+        yield "IP options are zeros and TCP options NOPs where they could hold an address"
     if refused:
         yield f"{count(refused, 'frame')} left out: addresses in extension headers"
+
+
+def _names(names: list[str]) -> str:
+    every = file_names(names)
+    if len(every.encode()) <= MOST_NAMES:
+        return every
+    return f"{file_names(names[:FEW_NAMES])} and {len(names) - FEW_NAMES:,} more"

@@ -1,15 +1,15 @@
-//! Reading in a thread of its own: unpacking takes longer than everything that follows.
+//! Decompression in its own thread: it takes longer than everything after it.
 
 use std::io::{self, Read};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread;
 
-/// Bytes handed over at once: few enough to stay in the second-level cache.
+/// Bytes per chunk: small enough for the L2 cache.
 const CHUNK: usize = 128 << 10;
-/// Chunks that may wait to be read.
+/// Chunks that may wait in the queue.
 const CHUNKS_AHEAD: usize = 3;
 
-/// Reads `source` ahead. An empty chunk is its end.
+/// Reads `source` ahead. An empty chunk marks its end.
 pub struct Ahead {
     chunks: Receiver<io::Result<Vec<u8>>>,
     recycled: Sender<Vec<u8>>,
@@ -31,7 +31,7 @@ impl Ahead {
         let used = std::mem::replace(&mut self.chunk, next?);
         self.taken = 0;
         self.ended = self.chunk.is_empty();
-        // At the end there is nobody to use it again.
+        // Fails only when the thread has ended.
         let _ = self.recycled.send(used);
         Ok(())
     }
@@ -48,7 +48,7 @@ impl Read for Ahead {
     }
 }
 
-/// Reads until the end, an error, or until nobody takes the chunks any more.
+/// Reads until the end, an error, or until the receiver is gone.
 fn read_all(
     source: &mut impl Read,
     full: &SyncSender<io::Result<Vec<u8>>>,
@@ -66,7 +66,7 @@ fn read_all(
     }
 }
 
-/// What one read gives, however often a signal interrupts it.
+/// One read, repeated if a signal interrupts it.
 fn fill(source: &mut impl Read, chunk: &mut [u8]) -> io::Result<usize> {
     loop {
         match source.read(chunk) {
@@ -80,7 +80,7 @@ fn fill(source: &mut impl Read, chunk: &mut [u8]) -> io::Result<usize> {
 mod tests {
     use super::*;
 
-    /// Gives what is left, then fails.
+    /// Gives its bytes, then fails.
     struct Failing(Vec<u8>);
 
     impl Read for Failing {

@@ -1,10 +1,10 @@
-//! One read buffer.
+//! The read buffer.
 
 use std::io::{self, Cursor, Read};
 use std::mem;
 
-/// Bytes asked of the system at once. 256 KiB take a tenth longer where packets are large; mapping the
-/// file instead costs twice as much in page faults.
+/// Bytes per read. 256 KiB is 10 % slower with large packets; mmap costs twice as much, in page
+/// faults.
 const CAPACITY: usize = 1 << 20;
 
 pub struct Buffer {
@@ -19,7 +19,7 @@ impl Buffer {
         Self { input, bytes: vec![0; CAPACITY], start: 0, end: 0 }
     }
 
-    /// The input from its first unread byte on; nothing is left here.
+    /// Takes the input, from the first unread byte on.
     pub fn take_input(&mut self) -> impl Read + Send + use<> {
         let unread = Cursor::new(self.available().to_vec());
         self.start = self.end;
@@ -32,10 +32,10 @@ impl Buffer {
         &self.bytes[self.start..self.end]
     }
 
-    /// At least `wanted` unread bytes, fewer only at the end of the input.
+    /// At least `wanted` unread bytes; fewer only at the end of the input.
     ///
     /// # Errors
-    /// The system failed to read.
+    /// The read failed.
     #[inline]
     pub fn at_least(&mut self, wanted: usize) -> io::Result<&[u8]> {
         if self.end - self.start < wanted {
@@ -51,7 +51,7 @@ impl Buffer {
         self.start += count;
     }
 
-    /// The `count` bytes last consumed, until the next fill.
+    /// The last `count` bytes consumed; valid until the next fill.
     #[inline]
     pub fn consumed(&self, count: usize) -> &[u8] {
         &self.bytes[self.start - count..self.start]

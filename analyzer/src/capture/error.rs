@@ -1,9 +1,10 @@
-//! Why a capture could not be analysed at all. What can be worked around is a notice, not an error.
+//! Why a capture could not be analysed at all. Anything less is a notice, not an error.
 
+use crate::capture::link;
 use crate::capture::progress::Stopped;
 use thiserror::Error;
 
-/// One line a user can act on. `lib.rs` maps each kind to its Python exception.
+/// One line that a user can act on. `python` maps each kind to an exception.
 #[derive(Debug, Error)]
 pub enum ScanError {
     #[error("{path}: {reason}")]
@@ -15,10 +16,7 @@ pub enum ScanError {
     NoHeader { path: String, reason: &'static str },
     #[error("{path}: interrupted before the first packet")]
     Stopped { path: String },
-    #[error(
-        "{path}: link type {link_type} is not supported \
-         (supported: Ethernet, Linux cooked v1/v2, NULL, LOOP, RAW, IPv4, IPv6)"
-    )]
+    #[error("{path}: link type {link_type} is not supported (supported: {})", link::titles())]
     UnknownLinkType { path: String, link_type: u32 },
     #[error("filter {expression:?}: {reason}")]
     BadFilter { expression: String, reason: String },
@@ -27,7 +25,7 @@ pub enum ScanError {
 }
 
 impl ScanError {
-    /// An I/O failure on `path`, in the words of the operating system.
+    /// An I/O error on `path`, in the operating system's words.
     pub fn unreadable(path: &str, error: &std::io::Error) -> Self {
         let path = path.to_owned();
         match error.get_ref() {

@@ -1,4 +1,4 @@
-//! The bytes of a file or pipe as they are stored; reading them can be stopped.
+//! The raw bytes of a file or pipe; reading can be stopped.
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
@@ -9,15 +9,16 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a pipe may go on after the wish to stop. Ctrl-C reaches `tcpdump -w - | nagle-scan -`
-/// on both sides: tcpdump writes what it still holds and ends, and that belongs to the capture.
+/// How long a pipe is still read after a stop. Ctrl-C reaches both sides of
+/// `tcpdump -w - | nagle-scan -`: tcpdump flushes its buffer and exits, and that is part of the
+/// capture.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// While a pipe is silent, the wish to stop is looked for this often.
+/// How often a silent pipe is checked for a stop.
 const WAKE_UP: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 pub struct Input {
     file: File,
-    /// A pipe, socket or terminal: its bytes come when they come.
+    /// A pipe, socket or terminal: a read may block.
     is_stream: bool,
     progress: Arc<Progress>,
     stop_seen: Option<Instant>,

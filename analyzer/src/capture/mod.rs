@@ -1,7 +1,7 @@
 //! Capture files and standard input: a stream of frames, and how it ended.
 //!
-//! `pcap-parser` reads the formats; this module feeds it from one buffer and keeps every
-//! frame that came before a damage.
+//! `pcap-parser` parses the formats; this module feeds it from one buffer and keeps every frame
+//! before the first damage.
 
 pub mod error;
 pub mod link;
@@ -39,18 +39,18 @@ pub struct Frame<'a> {
 pub enum InputEnd {
     /// At the end of the file.
     Complete,
-    /// In the middle of a record: the file was cut off or is still being written.
+    /// In the middle of a record: the file is truncated or still being written.
     Cut,
     /// At a record that makes no sense.
     Damaged(&'static str),
-    /// The system failed to read on.
+    /// With a read error.
     Failed(String),
-    /// Where the reader was told to stop.
+    /// Where the user stopped it.
     Stopped(Stopped),
 }
 
 impl From<std::io::Error> for InputEnd {
-    /// Packed data that breaks off is cut, as a plain file would be.
+    /// Truncated compressed data counts as a truncated file.
     fn from(error: std::io::Error) -> Self {
         let stopped = error.get_ref().and_then(|inner| inner.downcast_ref::<Stopped>());
         match (error.kind(), stopped) {
@@ -61,8 +61,8 @@ impl From<std::io::Error> for InputEnd {
     }
 }
 
-/// A record larger than this is damage (libpcap's own bound for D-Bus captures is 128 MiB, for
-/// everything else 256 KiB; no network frame comes near 16 MiB).
+/// A larger record is damage. libpcap allows 128 MiB for D-Bus and 256 KiB for everything else; no
+/// network frame comes near 16 MiB.
 const MAX_RECORD: usize = 16 << 20;
 
 enum Format {
@@ -81,13 +81,12 @@ impl Capture {
     /// Opens `path`; `-` is standard input.
     ///
     /// # Errors
-    /// The file cannot be read, or does not begin like a capture, or holds one unknown link type.
+    /// The file cannot be read, is not a capture, or is a pcap of an unsupported link type.
     pub fn open(path: &str, progress: &Arc<Progress>) -> Result<Self, ScanError> {
         Self::new(Box::new(Input::open(path, progress)?), path)
     }
 
-    /// Reads a capture from any source, gzip and zstd data included; `path` is only named in
-    /// errors.
+    /// Reads a capture from any source, plain, gzip or zstd; `path` is for error messages.
     ///
     /// # Errors
     /// As [`Capture::open`].
@@ -141,7 +140,7 @@ fn start<'a>(buffer: &'a mut Buffer, path: &str) -> Result<&'a [u8], ScanError> 
     buffer.at_least(4).map_err(|error| ScanError::unreadable(path, &error))
 }
 
-/// What unpacks compressed input; `None` for anything else. Memory stays bounded: it streams.
+/// The decompressor that the input needs, if any.
 fn unpacker(buffer: &mut Buffer, path: &str) -> Result<Option<Box<dyn Read + Send>>, ScanError> {
     Ok(match *start(buffer, path)? {
         [0x1f, 0x8b, ..] => Some(Box::new(Ahead::new(MultiGzDecoder::new(buffer.take_input())))),
@@ -165,13 +164,13 @@ fn no_header(path: &str, reason: &'static str) -> ScanError {
 /// How a capture counts fractions of a second.
 #[derive(Debug, Clone, Copy)]
 enum Fraction {
-    /// Units of so many ns.
+    /// In units of this many ns.
     Whole(i64),
-    /// So many units per second, which do not divide a second into whole ns.
+    /// This many units per second, none of them a whole number of ns.
     PerSecond(u64),
 }
 
-/// No time lies farther from the epoch (146 years), so that the difference of two fits an `i64`.
+/// Times are clamped to 146 years around the epoch, so that the difference of two fits an `i64`.
 const FARTHEST_NS: i64 = (1 << 62) - 1;
 
 impl Fraction {

@@ -1,7 +1,7 @@
 //! Classic pcap files: microseconds and nanoseconds, both byte orders.
 //!
-//! `pcap-parser` reads the file header. Record headers are four numbers, read here: its parsers of
-//! them take as long as all the rest of reading a record.
+//! `pcap-parser` parses the file header. Record headers are parsed here: its parser of them takes
+//! as long as the rest of reading a record.
 
 use super::{Frame, InputEnd, MAX_RECORD, buffer::Buffer, no_header, not_a_capture};
 use crate::capture::error::ScanError;
@@ -11,14 +11,14 @@ use pcap_parser::parse_pcap_header;
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
 const MODIFIED_RECORD_HEADER_LEN: usize = 24;
-/// The low bits of the link type field; the high ones tell the length of a frame check sequence.
+/// The upper bits tell the length of the frame check sequence.
 const LINK_TYPE_MASK: u32 = 0xffff;
 
 pub struct Records {
     big_endian: bool,
-    /// Length of each record's header: Kuznetzov's 'modified' pcap has eight bytes more.
+    /// Kuznetzov's 'modified' pcap has eight bytes more per record.
     header_len: usize,
-    /// Length of a unit of the fraction of a second: micro- or nanoseconds.
+    /// Resolution of the timestamps: 1000 or 1.
     unit_ns: i64,
     link_type: u32,
 }
@@ -27,7 +27,7 @@ impl Records {
     /// Reads the file header.
     ///
     /// # Errors
-    /// It is not one, or names a link type that cannot be read.
+    /// It is no pcap header, or of a link type that is not supported.
     pub fn open(buffer: &mut Buffer, path: &str) -> Result<Self, ScanError> {
         let start = buffer
             .at_least(FILE_HEADER_LEN)
@@ -40,7 +40,7 @@ impl Records {
             Err(_) => return Err(not_a_capture(path, "neither pcap nor pcapng")),
         };
         let link_type = header.network.0 as u32 & LINK_TYPE_MASK;
-        if !link::is_known(link_type) {
+        if link::find(link_type).is_none() {
             return Err(ScanError::UnknownLinkType { path: path.to_owned(), link_type });
         }
         let (big_endian, header_len) = match header.is_modified_format() {
@@ -84,8 +84,7 @@ impl Records {
         })
     }
 
-    /// The four numbers that every record header begins with: seconds, fraction of a second, bytes
-    /// captured and bytes on the wire.
+    /// The record header: seconds, fraction of a second, captured length, length on the wire.
     #[inline]
     fn fields(&self, record: &[u8]) -> Option<[u32; 4]> {
         let mut fields = [0; 4];
@@ -96,14 +95,14 @@ impl Records {
         Some(if self.big_endian { swapped(fields) } else { fields })
     }
 
-    /// Length of the record that begins here, with its header, if its length can be read.
+    /// Length of the record with its header; `None` if the header is not all there.
     #[inline]
     fn record_len(&self, bytes: &[u8]) -> Option<usize> {
         let [_, _, captured_len, _] = self.fields(bytes)?;
         Some(self.header_len + captured_len as usize)
     }
 
-    /// Reads until the next record is in the buffer; returns its length.
+    /// Fills the buffer with the whole next record; returns its length.
     #[cold]
     fn fill(&self, buffer: &mut Buffer) -> Result<usize, InputEnd> {
         let start = buffer.at_least(self.header_len)?;
@@ -122,7 +121,7 @@ impl Records {
     }
 }
 
-/// Rare: kept out of the way of the others.
+/// Rare: kept out of the hot loop.
 #[cold]
 fn swapped(fields: [u32; 4]) -> [u32; 4] {
     fields.map(u32::swap_bytes)

@@ -1,4 +1,4 @@
-//! pcapng files: several sections, interfaces, link types and time resolutions.
+//! pcapng files: several sections, interfaces, link types and timestamp resolutions.
 
 use super::{Fraction, Frame, InputEnd, MAX_RECORD, buffer::Buffer};
 use pcap_parser::InterfaceDescriptionBlock;
@@ -10,14 +10,14 @@ const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 const MAX_INTERFACES: usize = 1 << 20;
 const OBSOLETE_PACKET: u32 = 2;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-/// Type, length, byte-order magic: what is needed before a block can be sized.
+/// Type, length and, in a section header, byte-order magic: needed to size a block.
 const BLOCK_START_LEN: usize = 12;
 
 struct Interface {
     link_type: u32,
-    /// `None`: an impossible resolution, which matters only if a packet refers to it.
+    /// `None`: an impossible resolution; an error only if a packet uses it.
     fraction: Option<Fraction>,
-    /// Seconds to add to each timestamp.
+    /// `if_tsoffset`: seconds to add to each timestamp.
     offset_s: i64,
     snap_len: u32,
 }
@@ -62,7 +62,7 @@ impl Blocks {
         }
     }
 
-    /// Length of the next block, all of it in the buffer.
+    /// Length of the next block, which is then all in the buffer.
     fn block_len(&mut self, buffer: &mut Buffer) -> Result<usize, InputEnd> {
         let start = buffer.at_least(BLOCK_START_LEN)?;
         if start.is_empty() {
@@ -111,7 +111,7 @@ impl Blocks {
                     interface: block.if_id as usize,
                     timestamp: u64::from(block.ts_high) << 32 | u64::from(block.ts_low),
                     wire_len: block.origlen.max(block.caplen),
-                    // Type, length, interface, two halves of a time, two lengths.
+                    // Seven words: type, length, interface, timestamp (two), two lengths.
                     at: 28,
                     captured_len: block.packet_data().len(),
                 });
@@ -120,7 +120,7 @@ impl Blocks {
             Ok((_, Block::Unknown(block))) if self.is_obsolete_packet(block.block_type) => {
                 return self.obsolete_packet(block.data);
             }
-            // Name resolution, statistics, custom blocks and the like hold no packet.
+            // Name resolution, statistics, custom blocks: no packet.
             Ok(_) => {}
             Err(_) => return Err(InputEnd::Damaged("a block cannot be parsed")),
         }
@@ -135,8 +135,8 @@ impl Blocks {
             }
     }
 
-    /// The Packet Block of early writers: as an enhanced packet, but with 16 bits of interface and
-    /// 16 bits of drop count. It is a frame to Wireshark, so it must count as one.
+    /// The obsolete Packet Block: an enhanced packet with a 16-bit interface and a 16-bit drop
+    /// count. Wireshark numbers it as a frame, so it counts as one here.
     fn obsolete_packet(&self, data: &[u8]) -> Result<Read, InputEnd> {
         let word = |at: usize| {
             let bytes = data.get(at..).and_then(|rest| rest.first_chunk::<4>())?;
@@ -162,8 +162,8 @@ impl Blocks {
         read().ok_or(InputEnd::Damaged("a block cannot be parsed"))
     }
 
-    /// A simple packet has no time and no captured length of its own: it belongs to the first
-    /// interface and is cut at its snap length.
+    /// A simple packet has no timestamp and no captured length: it is the first interface's, cut at
+    /// its snap length.
     fn simple_packet(&self, block: &pcap_parser::SimplePacketBlock<'_>) -> Read {
         let snap_len = match self.interfaces.first() {
             Some(interface) if interface.snap_len > 0 => interface.snap_len,
@@ -187,7 +187,7 @@ impl Interface {
         Self {
             link_type: block.linktype.0 as u32,
             fraction: units.map(Fraction::new),
-            // pcap-parser reads this one option as little-endian whatever the section says.
+            // pcap-parser always reads this option as little-endian.
             offset_s: match big_endian {
                 true => block.if_tsoffset.swap_bytes(),
                 false => block.if_tsoffset,

@@ -1,20 +1,20 @@
-//! How far a scan has come, and the wish that it stop: shared between the reader and who watches.
+//! Progress of a scan and the request to stop it, shared by the reader and its observer.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// What the reader tells and obeys. All of it may lag behind a little: it orders nothing else.
+/// Relaxed atomics: values may be slightly old, and synchronise nothing else.
 #[derive(Debug, Default)]
 pub struct Progress {
     read_bytes: AtomicU64,
-    /// 0 where it cannot be known.
+    /// 0 if unknown.
     total_bytes: AtomicU64,
     packets: AtomicU64,
     stopped: AtomicBool,
 }
 
 impl Progress {
-    /// Learns how much there is to read: known where all of `paths` are plain files.
+    /// Sums up the sizes of `paths`; unknown unless all are regular files.
     pub fn expect(&self, paths: &[String]) {
         let sizes = paths.iter().map(|path| match std::fs::metadata(path) {
             Ok(metadata) if metadata.is_file() => Some(metadata.len()),
@@ -32,7 +32,7 @@ impl Progress {
         self.packets.store(packets, Relaxed);
     }
 
-    /// Asks the reader to end soon; what it has read is analysed.
+    /// Asks the reader to stop; what it has read is analysed.
     pub fn stop(&self) {
         self.stopped.store(true, Relaxed);
     }
@@ -45,7 +45,7 @@ impl Progress {
         self.packets.load(Relaxed)
     }
 
-    /// Bytes of the inputs as they are stored: of packed ones, the packed bytes.
+    /// Bytes of the inputs as stored: compressed bytes if they are compressed.
     pub fn read_bytes(&self) -> u64 {
         self.read_bytes.load(Relaxed)
     }

@@ -204,10 +204,14 @@ fn pcap_times_and_lengths_hold_in_both_precisions_and_byte_orders() {
         for (magic, time_ns) in
             [(MICROSECONDS, 1_700_000_000_123_456_000), (NANOSECONDS, 1_700_000_000_000_123_456)]
         {
-            let mut bytes = pcap_header(order, magic, link::LINUX_SLL2);
+            let mut bytes = pcap_header(order, magic, link::tests::LINUX_SLL2);
             bytes.extend(record(order, 1_700_000_000, 123_456, b"abc"));
-            let expected =
-                Seen { time_ns, wire_len: 10, link_type: link::LINUX_SLL2, data: b"abc".to_vec() };
+            let expected = Seen {
+                time_ns,
+                wire_len: 10,
+                link_type: link::tests::LINUX_SLL2,
+                data: b"abc".to_vec(),
+            };
             assert_eq!(read_bytes(&bytes), (vec![expected], InputEnd::Complete));
         }
     }

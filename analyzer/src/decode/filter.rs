@@ -1,19 +1,15 @@
-//! Capture filters (BPF), compiled by libpcap for each link type that occurs.
+//! Capture filters (BPF), compiled by libpcap once per link type.
 
 use crate::capture::Frame;
 use crate::capture::error::ScanError;
 use crate::capture::link;
 use pcap::{BpfProgram, Capture, Linktype};
 
-/// A frame can claim any length on the wire; filters that ask for more than this are not worth the
-/// work of filling up.
+/// A damaged frame can claim any length on the wire: none is padded beyond this.
 const MAX_WIRE_LEN: usize = 1 << 16;
 
-/// libpcap's optimiser takes seconds for longer ones.
+/// libpcap's optimiser takes seconds for longer expressions.
 const MAX_EXPRESSION_LEN: usize = 4096;
-
-/// libpcap's number for raw IP on Linux; files say 101, or 12 or 14 where a BSD wrote them.
-const DLT_RAW: Linktype = Linktype(12);
 
 pub struct Filter {
     expression: String,
@@ -22,8 +18,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Checks `expression`, which must make sense on some link type: `inbound` does on Linux
-    /// cooked captures only.
+    /// Checks `expression` on Ethernet and on Linux cooked: `inbound` needs the latter.
     ///
     /// # Errors
     /// libpcap's own message for an expression it refuses.
@@ -42,20 +37,18 @@ impl Filter {
         Ok(filter)
     }
 
-    /// Does the filter let this frame through? One of a link type that is not read passes: it is
-    /// counted as such, and libpcap may have no filter for it.
+    /// Does the frame pass the filter? One of an unsupported link type does: it is counted as such
+    /// later, and libpcap may not know the link type.
     ///
-    /// `pcap::BpfProgram::filter` takes the buffer's length for the wire length, so a frame cut by
-    /// the snap length is filled up with zeros: `greater 200` then means what it means to tcpdump.
+    /// `pcap::BpfProgram::filter` takes the captured length as the length on the wire, so a frame
+    /// cut by the snap length is padded with zeros: `greater 200` means what it means to tcpdump.
     ///
     /// # Errors
     /// The expression makes no sense on this link type (`vlan` on RAW, say).
     pub fn matches(&mut self, frame: &Frame<'_>) -> Result<bool, ScanError> {
-        if !link::is_known(frame.link_type) {
-            return Ok(true);
-        }
         let program = match self.programs.iter().position(|(link, _)| *link == frame.link_type) {
             Some(index) => index,
+            None if link::find(frame.link_type).is_none() => return Ok(true),
             None => self.compile(frame.link_type)?,
         };
         let wire_len = (frame.wire_len as usize).min(MAX_WIRE_LEN);
@@ -73,18 +66,10 @@ impl Filter {
             expression: self.expression.clone(),
             reason: reason(&error),
         };
-        let handle = Capture::dead(data_link_type(link_type)).map_err(bad)?;
+        let handle = Capture::dead(Linktype(link::dlt(link_type))).map_err(bad)?;
         let program = handle.compile(&self.expression, true).map_err(bad)?;
         self.programs.push((link_type, program));
         Ok(self.programs.len() - 1)
-    }
-}
-
-/// Files and libpcap number link types alike, but for raw IP.
-fn data_link_type(link_type: u32) -> Linktype {
-    match link_type == link::RAW || link::RAW_BSD.contains(&link_type) {
-        true => DLT_RAW,
-        false => Linktype(link_type as i32),
     }
 }
 
@@ -98,6 +83,7 @@ fn reason(error: &pcap::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decode::tests::packet;
 
     fn frame(data: &[u8], wire_len: u32) -> Frame<'_> {
         Frame { time_ns: 0, wire_len, link_type: link::ETHERNET, data }
@@ -112,9 +98,13 @@ mod tests {
 
     #[test]
     fn every_link_type_that_is_read_can_be_filtered() {
-        for link_type in (0..300).filter(|&link_type| link::is_known(link_type)) {
-            let frame = Frame { link_type, ..frame(&[0; 60], 60) };
-            assert!(Filter::new("not tcp").unwrap().matches(&frame).is_ok(), "{link_type}");
+        for link_type in link::tests::numbers() {
+            let data = link::tests::framed(link_type, &packet(40, &[], 0));
+            let frame = Frame { link_type, ..frame(&data, data.len() as u32) };
+            let passes = |filter| Filter::new(filter).unwrap().matches(&frame).unwrap();
+            // The packet is IPv4.
+            assert_eq!(passes("tcp port 80"), link_type != link::tests::IPV6, "{link_type}");
+            assert!(!passes("tcp port 81"), "{link_type}");
         }
     }
 

@@ -1,20 +1,39 @@
-//! Where the headers of a captured TCP segment lie: what cutting and rewriting a frame need.
+//! Where the headers of a captured TCP segment are, for cutting and rewriting the frame.
 
 use crate::capture::Frame;
-use crate::capture::link::{self, Inside};
-use crate::decode;
+use crate::capture::link::{self, AddressField, Inside};
+use crate::decode::{self, IPV4_HEADER_LEN, IPV6_HEADER_LEN, TCP_HEADER_LEN};
 use etherparse::{IpNumber, Ipv6ExtensionsSlice};
+use std::ops::Range;
 
-/// RFC 8200, section 3: the fixed header, in bytes.
-const IPV6_HEADER_LEN: usize = 40;
+/// RFC 791, section 3.1.
+const IPV4_CHECKSUM_AT: usize = 10;
+const IPV4_ADDRESSES: Range<usize> = 12..20;
+/// RFC 8200, section 3.
+const IPV6_NEXT_HEADER_AT: usize = 6;
+const IPV6_ADDRESSES: Range<usize> = 8..40;
+/// RFC 8200, sections 4.3 and 4.6.
+const HOLD_ONLY_OPTIONS: [IpNumber; 2] =
+    [IpNumber::IPV6_HEADER_HOP_BY_HOP, IpNumber::IPV6_DESTINATION_OPTIONS];
+/// RFC 9293, section 3.1.
+const TCP_DATA_OFFSET_AT: usize = 12;
+const TCP_CHECKSUM_AT: usize = 16;
 
 /// Offsets into a frame that holds a TCP segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    pub ip_at: usize,
+    /// Hardware addresses of the link layer.
+    pub hardware_addresses: &'static [AddressField],
+    /// The IP header with its options or extension headers.
+    pub ip_header: Range<usize>,
+    /// Source and destination, one after the other.
+    pub ip_addresses: Range<usize>,
+    /// IPv4 only.
+    pub ip_checksum_at: Option<usize>,
     pub tcp_at: usize,
-    /// Behind the TCP options; the frame's end where it is cut before that.
-    pub payload_at: usize,
+    pub tcp_checksum_at: usize,
+    /// TCP options as far as they were captured.
+    pub tcp_options: Range<usize>,
     /// Length of the TCP header, captured or not.
     pub tcp_header_len: usize,
     /// Payload bytes on the wire.
@@ -22,38 +41,133 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// `None` where the frame holds no TCP segment that the analysis uses.
+    /// `None` if the frame holds no TCP segment that is analysed, or its link type is unsupported.
     pub fn of(frame: &Frame<'_>) -> Option<Self> {
+        let link = link::find(frame.link_type)?;
         let segment = decode::segment(frame.link_type, frame.data, frame.wire_len).ok()?;
-        let Inside::Ip(packet) = link::packet(frame.link_type, frame.data) else {
+        let Inside::Ip(packet) = link.packet(frame.data) else {
             return None;
         };
+        let is_ipv4 = packet.first()? >> 4 == 4;
         let ip_at = frame.data.len() - packet.len();
-        let tcp_at = ip_at + ip_header_len(packet)?;
-        let tcp_header_len = usize::from(frame.data.get(tcp_at + 12)? >> 4) * 4;
+        let tcp_at =
+            ip_at + if is_ipv4 { ipv4_header_len(packet) } else { ipv6_header_len(packet)? };
+        let tcp_header_len = usize::from(frame.data.get(tcp_at + TCP_DATA_OFFSET_AT)? >> 4) * 4;
+        let addresses = if is_ipv4 { IPV4_ADDRESSES } else { IPV6_ADDRESSES };
         Some(Self {
-            ip_at,
+            hardware_addresses: link.addresses,
+            ip_header: ip_at..tcp_at,
+            ip_addresses: ip_at + addresses.start..ip_at + addresses.end,
+            ip_checksum_at: is_ipv4.then_some(ip_at + IPV4_CHECKSUM_AT),
             tcp_at,
-            payload_at: frame.data.len().min(tcp_at + tcp_header_len),
+            tcp_checksum_at: tcp_at + TCP_CHECKSUM_AT,
+            tcp_options: tcp_at + TCP_HEADER_LEN..frame.data.len().min(tcp_at + tcp_header_len),
             tcp_header_len,
             payload_len: segment.header().len,
         })
     }
 
-    /// Does the frame hold the whole segment?
-    pub fn is_whole(&self, frame_len: usize) -> bool {
-        self.tcp_at + self.tcp_header_len + self.payload_len as usize <= frame_len
+    /// After the TCP options; the frame's end where it is cut before that.
+    pub fn payload_at(&self) -> usize {
+        self.tcp_options.end
+    }
+
+    /// Where the segment ends, captured or not; Ethernet padding may follow.
+    pub fn end(&self) -> usize {
+        self.tcp_at + self.tcp_header_len + self.payload_len as usize
+    }
+
+    /// IPv4 options, or those in IPv6 hop-by-hop and destination options headers. `None` if there
+    /// is any other extension header.
+    pub fn ip_options(&self, frame: &[u8]) -> Option<Vec<Range<usize>>> {
+        let mut found = Vec::new();
+        if self.ip_checksum_at.is_some() {
+            found.push(self.ip_header.start + IPV4_HEADER_LEN..self.tcp_at);
+            return Some(found);
+        }
+        let mut next = *frame.get(self.ip_header.start + IPV6_NEXT_HEADER_AT)?;
+        let mut at = self.ip_header.start + IPV6_HEADER_LEN;
+        while next != IpNumber::TCP.0 {
+            if !HOLD_ONLY_OPTIONS.contains(&IpNumber(next)) {
+                return None;
+            }
+            // Next header, and length in 8 bytes without the first 8 (RFC 8200, section 4.3).
+            let &[of_next, len, ..] = frame.get(at..)? else { return None };
+            let end = at + (usize::from(len) + 1) * 8;
+            found.push(at + 2..end);
+            (next, at) = (of_next, end);
+        }
+        (at == self.tcp_at).then_some(found)
     }
 }
 
-/// Length of the IP header with its options or extension headers.
-fn ip_header_len(packet: &[u8]) -> Option<usize> {
-    if packet.first()? >> 4 == 4 {
-        return Some(usize::from(packet[0] & 0x0f) * 4);
-    }
-    let (_, _, rest, _) = Ipv6ExtensionsSlice::from_slice_lax(
-        IpNumber(*packet.get(6)?),
-        packet.get(IPV6_HEADER_LEN..)?,
-    );
+fn ipv4_header_len(packet: &[u8]) -> usize {
+    usize::from(packet[0] & 0x0f) * 4
+}
+
+/// Length of the IPv6 header with its extension headers.
+fn ipv6_header_len(packet: &[u8]) -> Option<usize> {
+    let next = IpNumber(*packet.get(IPV6_NEXT_HEADER_AT)?);
+    let extensions = packet.get(IPV6_HEADER_LEN..)?;
+    let (_, _, rest, _) = Ipv6ExtensionsSlice::from_slice_lax(next, extensions);
     Some(packet.len() - rest.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::link::tests::{RAW, framed, numbers};
+    use crate::decode::tests::packet;
+
+    fn layout(link_type: u32, data: &[u8]) -> Option<Layout> {
+        Layout::of(&Frame { time_ns: 0, wire_len: data.len() as u32, link_type, data })
+    }
+
+    #[test]
+    fn headers_are_found_in_every_link_layer() {
+        let packet = packet(51, &[1, 1, 1, 1], 9);
+        for link_type in numbers() {
+            let data = framed(link_type, &packet);
+            let found = layout(link_type, &data).unwrap();
+            assert_eq!(data[found.ip_addresses.clone()], [10, 0, 0, 1, 10, 0, 0, 2]);
+            assert_eq!(data[found.tcp_at..found.tcp_at + 4], [0x1f, 0x90, 0, 80]);
+            assert_eq!(data[found.tcp_options.clone()], [1; 4]);
+            assert_eq!(data[found.payload_at()..found.end()], *b"xxxxxxx");
+        }
+    }
+
+    #[test]
+    fn a_link_type_that_is_not_in_the_table_has_no_layout() {
+        assert_eq!(layout(105, &packet(40, &[], 0)), None);
+    }
+
+    #[test]
+    fn what_the_snap_length_cut_is_not_there() {
+        let whole = packet(60, &[1; 12], 8);
+        let found = layout(RAW, &whole[..46]).unwrap();
+        assert_eq!((found.tcp_options.clone(), found.payload_at()), (40..46, 46));
+        assert_eq!((found.tcp_header_len, found.end()), (32, 60));
+    }
+
+    /// An IPv6 packet with one extension header of this kind.
+    fn extended(kind: IpNumber, extension: [u8; 8]) -> Vec<u8> {
+        let mut data = vec![0x60, 0, 0, 0, 0, 28, kind.0, 64];
+        data.extend([1; 32]);
+        data.extend(extension);
+        data.extend(&packet(40, &[], 0)[20..]);
+        data
+    }
+
+    #[test]
+    fn ipv6_headers_of_options_are_told_from_others() {
+        for kind in HOLD_ONLY_OPTIONS {
+            let data = extended(kind, [6, 0, 1, 4, 0, 0, 0, 0]);
+            let found = layout(RAW, &data).unwrap();
+            assert_eq!((found.ip_header.clone(), found.ip_checksum_at), (0..48, None));
+            let options = found.ip_options(&data).unwrap();
+            assert_eq!((options.len(), &options[0]), (1, &(42..48)));
+        }
+        let routed = extended(IpNumber::IPV6_ROUTE_HEADER, [6, 0, 2, 0, 0, 0, 0, 0]);
+        assert_eq!(layout(RAW, &routed).unwrap().ip_options(&routed), None);
+    }
 }

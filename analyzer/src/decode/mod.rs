@@ -10,14 +10,11 @@ pub mod seq;
 mod options;
 mod plain;
 
-pub use options::Options;
+pub use options::{Options, blank_addresses};
 pub use plain::plain_segment;
 
 use crate::capture::link::{self, Inside};
-use etherparse::{
-    IpNumber, Ipv4HeaderSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice, LaxSlicedPacket,
-    TransportSlice,
-};
+use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice};
 
 pub const FIN: u8 = 0x01;
 pub const SYN: u8 = 0x02;
@@ -25,19 +22,19 @@ pub const RST: u8 = 0x04;
 pub const ACK: u8 = 0x10;
 pub const URG: u8 = 0x20;
 
-/// RFC 9293, section 3.1: the header without options, in bytes.
+/// Headers without options, in bytes (RFC 791, RFC 8200 and RFC 9293).
+const IPV4_HEADER_LEN: usize = 20;
+const IPV6_HEADER_LEN: usize = 40;
 const TCP_HEADER_LEN: usize = 20;
 
-/// Source and destination of a packet, as they follow each other in its header. IPv4 and IPv6
-/// connections never mix.
+/// Source and destination address, adjacent as in the header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addresses<'a> {
     V4(&'a [u8; 8]),
     V6(&'a [u8; 32]),
 }
 
-/// One TCP segment, mostly still in the captured bytes: what is read from it is written only once,
-/// where it is to stay.
+/// One TCP segment. It borrows the captured header: a copy here would be copied once more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment<'a> {
     pub addresses: Addresses<'a>,
@@ -56,7 +53,7 @@ pub struct Ports {
     pub dst: u16,
 }
 
-/// What a segment says to the connection it belongs to.
+/// What a connection needs of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     pub seq: u32,
@@ -72,7 +69,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Does it ask for a connection (SYN without ACK)?
+    /// A SYN without ACK.
     pub fn is_opening(&self) -> bool {
         self.flags & (SYN | ACK) == SYN
     }
@@ -104,7 +101,7 @@ impl Segment<'_> {
     }
 }
 
-/// Why a frame holds no segment for the analysis. Every frame is a segment or one of these.
+/// Why a frame is not analysed. Every frame is a segment or one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Skip {
     Filtered,
@@ -127,7 +124,7 @@ impl Skip {
         Skip::Malformed,
     ];
 
-    /// What the notice says after the count.
+    /// The notice, after the count.
     pub fn reason(self) -> &'static str {
         match self {
             Skip::Filtered => "left out by the filter",
@@ -143,8 +140,8 @@ impl Skip {
 
 /// Decodes one captured frame.
 ///
-/// `wire_len` is the frame's length on the wire; it stands in for an IP total length of 0, which
-/// segmentation offload leaves in packets larger than 64 kB.
+/// `wire_len` is the frame's length on the wire. It replaces an IP total length of 0, as TSO leaves
+/// in packets over 64 KB.
 pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
     match plain::segment_with(link_type, frame, |bytes| Some(Options::read(bytes, false))) {
         Some(segment) => Ok(segment),
@@ -152,7 +149,7 @@ pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_
     }
 }
 
-/// As [`segment`], however the headers lie.
+/// As [`segment`], for any headers.
 #[inline(never)]
 fn any_segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
     match link::packet(link_type, frame) {
@@ -163,17 +160,6 @@ fn any_segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_
         Inside::NotIp => Err(Skip::NotIp),
         Inside::Cut => Err(Skip::Cut),
         Inside::UnknownLink => Err(Skip::UnknownLink),
-    }
-}
-
-/// The captured TCP payload of a frame; nothing where there is none.
-pub fn payload(link_type: u32, frame: &[u8]) -> &[u8] {
-    let Inside::Ip(packet) = link::packet(link_type, frame) else {
-        return &[];
-    };
-    match LaxSlicedPacket::from_ip(packet).ok().and_then(|sliced| sliced.transport) {
-        Some(TransportSlice::Tcp(tcp)) => tcp.payload(),
-        _ => &[],
     }
 }
 
@@ -188,7 +174,7 @@ fn ip_packet(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
 
 #[inline]
 fn ipv4(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
-    if packet.len() < 20 {
+    if packet.len() < IPV4_HEADER_LEN {
         return Err(Skip::Cut);
     }
     let header = Ipv4HeaderSlice::from_slice(packet).map_err(|_| Skip::Malformed)?;
@@ -208,12 +194,12 @@ fn ipv4(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
 }
 
 fn ipv6(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
-    if packet.len() < 40 {
+    if packet.len() < IPV6_HEADER_LEN {
         return Err(Skip::Cut);
     }
     let header = Ipv6HeaderSlice::from_slice(packet).map_err(|_| Skip::Malformed)?;
     let (extensions, protocol, rest, stopped) =
-        Ipv6ExtensionsSlice::from_slice_lax(header.next_header(), &packet[40..]);
+        Ipv6ExtensionsSlice::from_slice_lax(header.next_header(), &packet[IPV6_HEADER_LEN..]);
     if extensions.is_fragmenting_payload() {
         return Err(Skip::Fragment);
     }
@@ -225,7 +211,7 @@ fn ipv6(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
     }
     let total_len = match header.payload_length() {
         0 => wire_len,
-        length => 40 + u32::from(length),
+        length => IPV6_HEADER_LEN as u32 + u32::from(length),
     };
     let addresses = packet[8..].first_chunk().map(Addresses::V6).ok_or(Skip::Cut)?;
     tcp(addresses, rest, total_len, packet.len() - rest.len(), 0)
@@ -258,6 +244,8 @@ fn tcp<'a>(
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::capture::Frame;
+    use crate::capture::link::tests::RAW;
 
     pub fn packet(total_len: u16, tcp_options: &[u8], captured_payload: usize) -> Vec<u8> {
         let mut bytes = vec![0x45, 0];
@@ -272,21 +260,11 @@ pub mod tests {
 
     #[test]
     fn payload_length_is_the_ip_headers_not_the_captured_one() {
-        let len =
-            |bytes: &[u8], wire_len| segment(link::RAW, bytes, wire_len).unwrap().header().len;
+        let len = |bytes: &[u8], wire_len| segment(RAW, bytes, wire_len).unwrap().header().len;
         let (snapped, padded, offloaded) = (1040, 46, 70_040);
         assert_eq!(len(&packet(1040, &[], 10), snapped), 1000);
         assert_eq!(len(&packet(41, &[], 6), padded), 1);
         assert_eq!(len(&packet(0, &[], 10), offloaded), 70_000);
-    }
-
-    #[test]
-    fn payload_is_what_was_captured_of_it_without_padding() {
-        let stamps = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
-        assert_eq!(payload(link::RAW, &packet(1052, &stamps, 7)), b"xxxxxxx");
-        assert_eq!(payload(link::RAW, &packet(41, &[], 6)), b"x");
-        assert_eq!(payload(link::RAW, &packet(40, &[], 0)), b"");
-        assert_eq!(payload(link::RAW, &packet(60, &[], 20)[..30]), b"");
     }
 
     #[test]
@@ -304,9 +282,9 @@ pub mod tests {
     #[test]
     fn options_that_the_snap_length_cut_are_marked() {
         let whole = packet(60, &[2, 4, 0x05, 0xb4, 4, 2, 1, 3, 3, 7, 0, 0], 0);
-        let read = segment(link::RAW, &whole, 52).unwrap().header().options;
+        let read = segment(RAW, &whole, 52).unwrap().header().options;
         assert_eq!((read.window_scale, read.cut), (Some(7), false));
-        let read = segment(link::RAW, &whole[..47], 52).unwrap().header().options;
+        let read = segment(RAW, &whole[..47], 52).unwrap().header().options;
         assert_eq!((read.mss, read.window_scale, read.cut), (1460, None, true));
     }
 
@@ -327,7 +305,7 @@ pub mod tests {
             (&good[..39].to_vec(), Skip::Cut),
             (&vec![0x15; 40], Skip::Malformed),
         ] {
-            assert_eq!(segment(link::RAW, bytes, 40), Err(reason));
+            assert_eq!(segment(RAW, bytes, 40), Err(reason));
         }
     }
 
@@ -340,9 +318,14 @@ pub mod tests {
             let at = (state >> 8) as usize % bytes.len();
             bytes[at] ^= (state >> 24) as u8;
             let cut = (state >> 16) as usize % (bytes.len() + 1);
-            for link_type in [0, 1, 101, 113, 276] {
-                let _ = segment(link_type, &bytes[..cut], 1500);
-                let _ = payload(link_type, &bytes[..cut]);
+            for link_type in link::tests::numbers() {
+                let data = &bytes[..cut];
+                let frame = Frame { time_ns: 0, wire_len: 1500, link_type, data };
+                if let Some(layout) = layout::Layout::of(&frame) {
+                    let options = layout.ip_options(data).unwrap_or_default();
+                    assert!(options.iter().all(|range| range.end <= layout.tcp_at));
+                    assert!(layout.payload_at() <= cut);
+                }
             }
         }
     }

@@ -7,33 +7,33 @@ pub struct Options {
     pub mss: u16,
     /// Window scale shift count (SYN segments).
     pub window_scale: Option<u8>,
-    /// Timestamp value as on the wire: four bytes need no padding.
+    /// Timestamp value as on the wire: bytes need no alignment.
     tsval: [u8; 4],
     /// Which of those that the analysis asks for are there, as bits: another one takes no room.
     present: u8,
-    /// The capture's snap length cut some of them off: what is missing here may have been there.
+    /// The snap length cut the options: one that is missing here may have been sent.
     pub cut: bool,
 }
 
 /// Bit of [`Options::present`].
 const TSVAL: u8 = 1 << 0;
 
-/// NOP NOP, kind 8, length 10: how nearly every stack begins timestamps (RFC 7323, appendix A).
+/// NOP, NOP, timestamps: the layout of nearly every stack (RFC 7323, appendix A).
 const TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
-/// SACK permitted, then timestamps, in a SYN of Linux (`tcp_options_write`): after the MSS, before
-/// NOP and the window scale.
+/// SACK permitted, timestamps: in a SYN of Linux, between the MSS and NOP, window scale
+/// (`tcp_options_write`).
 const SACK_TIMESTAMPS: [u8; 4] = [4, 2, 8, 10];
 
-/// RFC 7323, section 2.3: a larger shift counts as this.
+/// RFC 7323, section 2.3: larger shifts count as 14.
 const MAX_SHIFT: u8 = 14;
 
 impl Options {
-    /// Reads the options until their end or the first that makes no sense (RFC 9293, section 3.1).
+    /// Reads up to the end of the list or the first malformed option (RFC 9293, section 3.1).
     pub fn read(bytes: &[u8], cut: bool) -> Self {
         Self { cut, ..all_options(bytes) }
     }
 
-    /// Reads no options, timestamps alone, or those of Linux's SYN; leaves others to [`Options::read`].
+    /// Reads the three usual layouts: none, timestamps alone, a Linux SYN.
     #[inline]
     pub fn plain(bytes: &[u8]) -> Option<Self> {
         match *bytes.as_chunks().0 {
@@ -48,10 +48,35 @@ impl Options {
         }
     }
 
-    /// Timestamp value (RFC 7323). The option takes 12 bytes from each segment.
+    /// `TSval` (RFC 7323). The option takes 12 bytes of each segment.
     #[inline]
     pub fn tsval(&self) -> Option<u32> {
         (self.present & TSVAL != 0).then_some(u32::from_be_bytes(self.tsval))
+    }
+}
+
+const END: u8 = 0;
+const NOP: u8 = 1;
+
+/// Overwrites with NOPs every option that may hold an address: all but MSS, window scale, SACK and
+/// timestamps. MPTCP's `ADD_ADDR` does (RFC 8684), and the client address that load balancers add
+/// (TOA). Bytes after the end of the list become zeros.
+pub fn blank_addresses(mut options: &mut [u8]) {
+    while let [kind, rest @ ..] = &*options {
+        let claimed = rest.first().map_or(0, |&len| usize::from(len));
+        let (len, keep) = match (*kind, claimed) {
+            (END, _) => return options.fill(END),
+            (NOP, _) => (1, true),
+            (2, 4) | (3, 3) | (4, 2) | (8, 10) | (5, 10 | 18 | 26 | 34) => (claimed, true),
+            (_, 2..) => (claimed, false),
+            // Malformed: no reader can go on from here.
+            _ => (options.len(), false),
+        };
+        let (option, after) = options.split_at_mut(len.min(options.len()));
+        if !keep {
+            option.fill(NOP);
+        }
+        options = after;
     }
 }
 
@@ -78,8 +103,46 @@ fn all_options(mut bytes: &[u8]) -> Options {
             {
                 &bytes[usize::from(length)..]
             }
-            // The end, or nonsense.
+            // The end of the list, or malformed.
             _ => return found,
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAMPS: [u8; 10] = [8, 10, 1, 2, 3, 4, 5, 6, 7, 8];
+
+    fn blanked(options: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = options.concat();
+        blank_addresses(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn options_that_the_analysis_or_wireshark_needs_stay() {
+        let sack = [&[5, 10][..], &[9; 8]].concat();
+        let kept: [&[u8]; 6] = [&[2, 4, 5, 0xb4], &[3, 3, 7], &[4, 2], &STAMPS, &sack, &[1, 1, 0]];
+        assert_eq!(blanked(&kept), kept.concat());
+    }
+
+    #[test]
+    fn an_option_that_may_hold_an_address_becomes_nops_and_those_after_it_stay() {
+        let add_addr = [30, 8, 0x30, 1, 10, 0, 0, 9];
+        let client = [254, 8, 0x1f, 0x90, 10, 0, 0, 9];
+        let no_mss = [2, 6, 10, 0, 0, 9];
+        assert_eq!(blanked(&[&add_addr, &STAMPS]), [&[1; 8][..], &STAMPS].concat());
+        assert_eq!(blanked(&[&client, &no_mss, &STAMPS]), [&[1; 14][..], &STAMPS].concat());
+    }
+
+    #[test]
+    fn nothing_hides_after_the_end_or_in_what_cannot_be_read() {
+        assert_eq!(blanked(&[&[0, 10, 0, 0, 9]]), [0; 5]);
+        for broken in [&[30, 0, 10, 0, 0, 9][..], &[30, 1, 10, 0, 0, 9], &[30, 20, 10, 0], &[30]] {
+            assert_eq!(blanked(&[&STAMPS, broken]), [&STAMPS, &vec![1; broken.len()][..]].concat());
+        }
+        assert_eq!(blanked(&[&STAMPS[..5]]), STAMPS[..5]);
     }
 }

@@ -1,28 +1,25 @@
-//! The headers that most frames have, read in one go.
+//! The fast path: TCP in IPv4 without options in untagged Ethernet.
 
-use super::{Addresses, Options, Segment, TCP_HEADER_LEN};
+use super::{Addresses, IPV4_HEADER_LEN, Options, Segment, TCP_HEADER_LEN};
 use crate::capture::link;
 use etherparse::IpNumber;
 
-/// RFC 791, section 3.1: in the 16 bits of flags and fragment offset.
+/// RFC 791, section 3.1: a bit of the word with the fragment offset.
 const DONT_FRAGMENT: u16 = 0x4000;
-/// Headers without options, in bytes: Ethernet (IEEE 802.3), IPv4 (RFC 791, section 3.1).
+/// IEEE 802.3, in bytes.
 const ETHERNET_HEADER_LEN: usize = 14;
-const IPV4_HEADER_LEN: usize = 20;
-/// Where an Ethernet frame tells what is in it.
+/// The `EtherType` field.
 const ETHERTYPE: std::ops::Range<usize> = 12..14;
 /// Version and length of an IPv4 header without options.
 const IPV4_WITHOUT_OPTIONS: u8 = 0x45;
 
-/// A segment whose headers and options lie where they mostly lie. Anything else is left to
-/// [`super::segment`].
+/// The fast path, with the usual layouts of options; `None` for anything else.
 #[inline]
 pub fn plain_segment(link_type: u32, frame: &[u8]) -> Option<Segment<'_>> {
     segment_with(link_type, frame, Options::plain)
 }
 
-/// A segment whose headers lie where they mostly lie: TCP, in IPv4 without options, in Ethernet; `read`
-/// reads its options. Anything else is left to [`super::any_segment`].
+/// The fast path; `read` reads the options. `None` for anything else.
 #[inline]
 pub fn segment_with(
     link_type: u32,
@@ -54,7 +51,7 @@ mod tests {
     use super::super::{any_segment, tests::packet};
     use super::*;
 
-    /// Whatever is taken the short way is what the long way makes of it.
+    /// The fast path decodes as the general one does.
     #[test]
     fn plain_headers_are_read_as_any_others() {
         let stamps = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
@@ -89,7 +86,7 @@ mod tests {
             }
             let counts = [10_000, plain_ones, with_any_options, 50_000];
             assert!(counts.is_sorted_by(|fewer, more| fewer < more), "{counts:?}");
-            assert_eq!(plain_segment(link::RAW, frame), None);
+            assert_eq!(plain_segment(link::tests::RAW, frame), None);
         }
     }
 }

@@ -10,7 +10,7 @@ pub fn le(a: u32, b: u32) -> bool {
     distance(a, b) >= 0
 }
 
-/// Signed way from `from` to `to`, in -2^31 .. 2^31 - 1.
+/// Signed distance from `from` to `to`, in -2^31 .. 2^31 - 1.
 pub fn distance(from: u32, to: u32) -> i32 {
     to.wrapping_sub(from) as i32
 }

@@ -1,19 +1,19 @@
-//! Internet checksums (RFC 1071) of IPv4 and TCP headers, and how they change (RFC 1624).
+//! The Internet checksum (RFC 1071) and its incremental update (RFC 1624).
 
 const TCP: u8 = 6;
 
-/// What is known of the checksum of a captured segment.
+/// The checksum of a captured segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Right,
     Wrong,
-    /// The sum of the pseudo-header only: the network card was to do the rest.
+    /// The pseudo-header's only: checksum offload does the rest in the network card.
     Partial,
-    /// Not all bytes it covers were captured.
+    /// The segment is cut.
     Unknown,
 }
 
-/// Adds `bytes` as 16-bit words in network order to `sum`; an odd last byte counts as high.
+/// Adds `bytes` to `sum` as big-endian 16-bit words; an odd byte is padded with zero.
 pub fn add(sum: u64, bytes: &[u8]) -> u64 {
     bytes.chunks(2).fold(sum, |sum, word| {
         sum + u64::from(u16::from_be_bytes([word[0], word.get(1).copied().unwrap_or(0)]))
@@ -28,19 +28,18 @@ pub fn fold(mut sum: u64) -> u16 {
     sum as u16
 }
 
-/// The pseudo-header of a TCP segment of `tcp_len` bytes; `addresses` are both, one after the other.
+/// Sum of the pseudo-header of a TCP segment of `tcp_len` bytes; `addresses` are both, adjacent.
 pub fn pseudo_header(addresses: &[u8], tcp_len: u64) -> u64 {
     add(u64::from(TCP) + (tcp_len >> 16) + (tcp_len & 0xffff), addresses)
 }
 
-/// A checksum that no receiver takes where `right` is right, and that tells nothing.
+/// A fixed checksum that is wrong where `right` is right.
 pub fn wrong(right: u16) -> u16 {
     // 0 and 0xffff are the same number in one's complement.
     u16::from(matches!(right, 0 | 0xffff))
 }
 
-/// The checksum after `before` became `after` (RFC 1624, equation 3): right stays right, and wrong
-/// stays wrong.
+/// The checksum after `before` became `after` (RFC 1624, equation 3).
 pub fn updated(checksum: u16, before: &[u8], after: &[u8]) -> u16 {
     let complement = |sum: u16| u64::from(!sum);
     !fold(complement(checksum) + complement(fold(add(0, before))) + add(0, after))

@@ -1,19 +1,18 @@
-//! Which frames of a connection are worth showing: all while there are few, else its beginning and
-//! the neighbours of its clearest stalls.
+//! Which frames of a connection to show: all if there are few, else its beginning and those around
+//! its clearest stalls.
 
 use crate::capture::error::ScanError;
 use crate::result::segments;
 use crate::track::Mark;
 use std::collections::{HashMap, VecDeque};
 
-/// Frames at the beginning of a connection: the handshake, and enough to measure its round trips
-/// again.
+/// First frames of a connection: the handshake, and enough to measure its round trips.
 const BEGINNING: u64 = 100;
-/// Frames before and behind each stall.
+/// Frames before and after each stall.
 const NEIGHBOURS: usize = 40;
 /// A connection with no more frames than this is shown whole.
 const FEW: usize = 500;
-/// However long a stall is, no more frames of one connection than this.
+/// Limit per connection, however long a stall is.
 const MOST: usize = 2000;
 
 /// A connection to show.
@@ -28,9 +27,9 @@ pub struct Wanted {
 #[derive(Debug, Clone)]
 pub struct Shown {
     pub connection: u32,
-    /// Frame numbers, ascending, and how many frames of the connection there are up to each.
+    /// Frame number in the capture, ascending, and in the connection, from 1.
     pub frames: Vec<(u64, u64)>,
-    /// Frames of the connection in the capture.
+    /// Frames of the connection in all.
     pub of: u64,
 }
 
@@ -56,7 +55,7 @@ pub fn choose(
 
 struct Chooser<'a> {
     wanted: &'a Wanted,
-    /// Spans that are over.
+    /// Spans already past.
     done: usize,
     seen: u64,
     /// Frames so far, while there are few.
@@ -64,7 +63,7 @@ struct Chooser<'a> {
     near: Vec<(u64, u64)>,
     /// The latest frames, not in `near` yet.
     recent: VecDeque<(u64, u64)>,
-    /// How many frames behind the last span are still to be taken.
+    /// Frames still to take after the last span.
     after: usize,
 }
 

@@ -1,9 +1,10 @@
-//! Frames read again from their captures by number: for an evidence file, and to tell what kind of
-//! message they carry.
+//! Frames read a second time, by number: for an evidence file, and to recognise the messages they
+//! carry.
+
+pub mod excerpt;
+pub mod pcapng;
 
 mod checksum;
-pub mod excerpt;
-pub mod payload;
 mod redact;
 
 use crate::capture::error::ScanError;
@@ -23,7 +24,7 @@ pub struct Excerpt {
     pub wire_len: u32,
     pub link_type: u32,
     pub data: Vec<u8>,
-    /// Where the payload begins in `data`, or would begin.
+    /// Where the payload begins in `data`, or would.
     pub payload_at: usize,
     /// Payload bytes on the wire.
     pub payload_len: u32,
@@ -36,8 +37,16 @@ pub struct Policy<'a> {
     pub anonymizer: Option<&'a Anonymizer>,
 }
 
-/// Reads the frames with these `numbers`, in ascending order. A frame that holds no segment, or
-/// that cannot be anonymised, is left out.
+impl Excerpt {
+    /// Payload in `data`, without Ethernet padding.
+    pub fn payload(&self) -> &[u8] {
+        let captured = &self.data[self.payload_at..];
+        &captured[..captured.len().min(self.payload_len as usize)]
+    }
+}
+
+/// Reads the frames with these `numbers`, in ascending order and each once. A frame that is not
+/// there, holds no segment, or cannot be anonymised is left out.
 ///
 /// # Errors
 /// A capture cannot be read again.
@@ -49,11 +58,15 @@ pub fn read(
     let mut wanted = numbers.to_vec();
     wanted.sort_unstable();
     wanted.dedup();
-    let mut wanted = wanted.into_iter().peekable();
+    // The first frame is 1.
+    let mut wanted = wanted.into_iter().skip_while(|&number| number == 0).peekable();
     let mut found = Vec::new();
     let mut number = 0;
     let unseen = Arc::new(Progress::default());
     for path in reader::in_order(paths) {
+        if wanted.peek().is_none() {
+            break;
+        }
         let mut capture = Capture::open(path, &unseen)?;
         while wanted.peek().is_some() {
             let Some(frame) = capture.next_frame() else { break };
@@ -68,14 +81,52 @@ pub fn read(
 
 fn excerpt(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Option<Excerpt> {
     let layout = Layout::of(frame)?;
-    let data = redact::redacted(frame, &layout, policy)?;
     Some(Excerpt {
         frame: number,
         time_ns: frame.time_ns,
         wire_len: frame.wire_len,
         link_type: frame.link_type,
-        data,
-        payload_at: layout.payload_at,
+        data: redact::redacted(frame.data, &layout, policy)?,
+        payload_at: layout.payload_at(),
         payload_len: layout.payload_len,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers_read(copies: usize, wanted: &[u64]) -> Vec<u64> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/java-split.pcap");
+        let policy = Policy { payload: true, anonymizer: None };
+        let found = read(&vec![path.to_owned(); copies], wanted, policy).unwrap();
+        found.into_iter().map(|excerpt| excerpt.frame).collect()
+    }
+
+    #[test]
+    fn frames_come_in_order_each_once_and_numbers_that_no_frame_has_are_left_out() {
+        assert_eq!(numbers_read(1, &[7, 0, 2, 7, 1_000_000]), [2, 7]);
+        assert_eq!(numbers_read(1, &[0]), [0; 0]);
+    }
+
+    #[test]
+    fn numbers_go_on_through_all_captures() {
+        let frames = 1000;
+        let all: Vec<u64> = (1..=frames).collect();
+        let of_one = numbers_read(1, &all).len() as u64;
+        assert!(of_one < frames);
+        assert_eq!(numbers_read(2, &[of_one, of_one + 1]), [of_one, of_one + 1]);
+    }
+
+    #[test]
+    fn ethernet_padding_is_no_payload() {
+        let mut packet = crate::decode::tests::packet(41, &[], 1);
+        packet.extend([0; 5]);
+        let data = crate::capture::link::tests::framed(1, &packet);
+        let frame = Frame { time_ns: 0, wire_len: data.len() as u32, link_type: 1, data: &data };
+        let policy = Policy { payload: true, anonymizer: None };
+        assert_eq!(excerpt(&frame, 1, policy).unwrap().payload(), b"x");
+        let policy = Policy { payload: false, anonymizer: None };
+        assert_eq!(excerpt(&frame, 1, policy).unwrap().payload(), b"");
+    }
 }

@@ -1,55 +1,44 @@
-//! A frame as it may leave: cut after its TCP header, its addresses replaced, its checksums as
-//! right or wrong as they were.
+//! A frame as it may leave: cut after the TCP header, its addresses replaced. Right checksums stay
+//! right, wrong ones wrong.
 //!
-//! The checksum of a segment tells up to two bytes of its payload, and a guess at a longer one can
-//! be tested with it. So a segment whose payload is cut gets the checksum that zeros in its place
-//! would have. What a wrong checksum was tells as much: it becomes another wrong one.
+//! A checksum gives away up to two bytes of payload, and confirms a guess at more. So a segment
+//! without its payload gets the checksum of zeros in its place. A wrong checksum gives away as
+//! much: it becomes a fixed wrong one.
 
-use crate::capture::Frame;
-use crate::capture::link;
+use crate::capture::link::AddressField;
+use crate::decode::blank_addresses;
 use crate::decode::layout::Layout;
 use crate::frames::Policy;
 use crate::frames::checksum::{self, State};
 use crate::result::anonymize::{Anonymizer, MAC_LEN};
 use std::net::IpAddr;
 
-const IPV4_HEADER_LEN: usize = 20;
-const IPV4_CHECKSUM_AT: usize = 10;
-const IPV6_HEADER_LEN: usize = 40;
-const TCP_CHECKSUM_AT: usize = 16;
-/// Extension headers that are nothing but options, which may be padding (RFC 8200, section 4.2).
-const HOP_BY_HOP: u8 = 0;
-const DESTINATION_OPTIONS: u8 = 60;
-const TCP: u8 = 6;
-
-/// The bytes of `frame` that may leave; `None` if its addresses cannot all be replaced (IPv6
-/// routing headers).
-pub fn redacted(frame: &Frame<'_>, layout: &Layout, policy: Policy<'_>) -> Option<Vec<u8>> {
-    let cut = !policy.payload && frame.data.len() > layout.payload_at;
-    let payload_lost = cut || (!policy.payload && layout.payload_len > 0);
+/// The bytes of `frame` that may leave; `None` if not all of its addresses can be replaced (IPv6
+/// routing headers). A link type that is not in the table has no [`Layout`], so never gets here.
+pub fn redacted(frame: &[u8], layout: &Layout, policy: Policy<'_>) -> Option<Vec<u8>> {
+    let payload_lost =
+        !policy.payload && (frame.len() > layout.payload_at() || layout.payload_len > 0);
     if !payload_lost && policy.anonymizer.is_none() {
-        return Some(frame.data.to_vec());
+        return Some(frame.to_vec());
     }
-    let before = Segment { data: frame.data, layout };
-    let state = before.state();
-    let end = if policy.payload { frame.data.len() } else { layout.payload_at };
-    let mut data = frame.data[..end].to_vec();
+    let before = Segment { data: frame, layout };
+    let end = if policy.payload { frame.len() } else { layout.payload_at() };
+    let mut data = frame[..end].to_vec();
     if let Some(anonymizer) = policy.anonymizer {
-        replace_macs(frame.link_type, &mut data, anonymizer);
-        replace_addresses(&mut data, layout, anonymizer)?;
+        anonymize(&mut data, layout, anonymizer)?;
     }
     let after = Segment { data: &data, layout };
-    let checksum = match state {
+    let checksum = match before.state() {
         State::Partial => after.partial(),
         State::Right => after.right(),
         State::Wrong => checksum::wrong(after.right()),
-        // All that is missing counts as zeros.
+        // What is missing counts as zeros.
         State::Unknown if payload_lost => after.right(),
         State::Unknown => {
-            checksum::updated(before.checksum(), before.addresses(), after.addresses())
+            checksum::updated(before.checksum(), &before.replaceable(), &after.replaceable())
         }
     };
-    write(&mut data, layout.tcp_at + TCP_CHECKSUM_AT, checksum);
+    write(&mut data, layout.tcp_checksum_at, checksum);
     Some(data)
 }
 
@@ -60,40 +49,38 @@ struct Segment<'a> {
 }
 
 impl Segment<'_> {
-    fn is_ipv4(&self) -> bool {
-        self.data[self.layout.ip_at] >> 4 == 4
-    }
-
-    /// Source and destination, one after the other.
     fn addresses(&self) -> &[u8] {
-        let (at, len) = if self.is_ipv4() { (12, 8) } else { (8, 32) };
-        &self.data[self.layout.ip_at + at..][..len]
+        &self.data[self.layout.ip_addresses.clone()]
     }
 
-    fn tcp_len(&self) -> usize {
-        self.layout.tcp_header_len + self.layout.payload_len as usize
+    /// What the TCP checksum covers and [`anonymize`] may replace.
+    fn replaceable(&self) -> Vec<u8> {
+        [self.addresses(), &self.data[self.layout.tcp_options.clone()]].concat()
     }
 
     fn checksum(&self) -> u16 {
-        let at = self.layout.tcp_at + TCP_CHECKSUM_AT;
-        u16::from_be_bytes([self.data[at], self.data[at + 1]])
+        read(self.data, self.layout.tcp_checksum_at)
     }
 
-    /// What a card that completes the checksum is given.
+    fn pseudo_header(&self) -> u64 {
+        let tcp_len = self.layout.end() - self.layout.tcp_at;
+        checksum::pseudo_header(self.addresses(), tcp_len as u64)
+    }
+
+    /// What checksum offload gives the network card.
     fn partial(&self) -> u16 {
-        checksum::fold(checksum::pseudo_header(self.addresses(), self.tcp_len() as u64))
+        checksum::fold(self.pseudo_header())
     }
 
-    /// The right checksum, if all bytes that are missing are zeros.
+    /// The right checksum if all missing bytes are zeros.
     fn right(&self) -> u16 {
-        let end = self.data.len().min(self.layout.tcp_at + self.tcp_len());
-        let (head, rest) = self.data[self.layout.tcp_at..end].split_at(TCP_CHECKSUM_AT);
-        let pseudo = checksum::pseudo_header(self.addresses(), self.tcp_len() as u64);
-        !checksum::fold(checksum::add(checksum::add(pseudo, head), &rest[2..]))
+        let segment = &self.data[self.layout.tcp_at..self.data.len().min(self.layout.end())];
+        let checksum_at = self.layout.tcp_checksum_at - self.layout.tcp_at;
+        right(self.pseudo_header(), segment, checksum_at)
     }
 
     fn state(&self) -> State {
-        let whole = self.layout.is_whole(self.data.len());
+        let whole = self.layout.end() <= self.data.len();
         match self.checksum() {
             right if whole && right == self.right() => State::Right,
             partial if partial == self.partial() => State::Partial,
@@ -103,93 +90,68 @@ impl Segment<'_> {
     }
 }
 
+/// The right checksum of `bytes`, which have it at `at`.
+fn right(sum: u64, bytes: &[u8], at: usize) -> u16 {
+    let (head, rest) = bytes.split_at(at);
+    !checksum::fold(checksum::add(checksum::add(sum, head), &rest[2..]))
+}
+
+fn read(data: &[u8], at: usize) -> u16 {
+    u16::from_be_bytes([data[at], data[at + 1]])
+}
+
 fn write(data: &mut [u8], at: usize, value: u16) {
     data[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
-/// Replaces the addresses of the link layer; VLAN tags stay.
-fn replace_macs(link_type: u32, data: &mut [u8], anonymizer: &Anonymizer) {
-    match link_type {
-        link::ETHERNET => {
-            replace_mac(&mut data[..MAC_LEN], anonymizer);
-            replace_mac(&mut data[MAC_LEN..2 * MAC_LEN], anonymizer);
-        }
-        link::LINUX_SLL => {
-            let len = usize::from(data[4]) << 8 | usize::from(data[5]);
-            replace_link_address(&mut data[6..14], len, anonymizer);
-        }
-        link::LINUX_SLL2 => {
-            let len = usize::from(data[11]);
-            replace_link_address(&mut data[12..20], len, anonymizer);
-        }
-        _ => {}
+/// Replaces the addresses of all layers and blanks options that may hold more, such as record
+/// route. VLAN tags stay.
+fn anonymize(data: &mut [u8], layout: &Layout, anonymizer: &Anonymizer) -> Option<()> {
+    let ip_was_right = ip_checksum(data, layout).map(|(at, right)| read(data, at) == right);
+    for field in layout.hardware_addresses {
+        replace_mac(field, data, anonymizer);
+    }
+    let addresses = &mut data[layout.ip_addresses.clone()];
+    let (source, destination) = addresses.split_at_mut(addresses.len() / 2);
+    replace_ip(source, anonymizer)?;
+    replace_ip(destination, anonymizer)?;
+    for options in layout.ip_options(data)? {
+        // End of options list (RFC 791, section 3.1), Pad1 (RFC 8200, section 4.2).
+        data[options].fill(0);
+    }
+    blank_addresses(&mut data[layout.tcp_options.clone()]);
+    if let Some((at, right)) = ip_checksum(data, layout) {
+        let kept = if ip_was_right == Some(true) { right } else { checksum::wrong(right) };
+        write(data, at, kept);
+    }
+    Some(())
+}
+
+/// Offset of the IPv4 header checksum, and its right value.
+fn ip_checksum(data: &[u8], layout: &Layout) -> Option<(usize, u16)> {
+    let at = layout.ip_checksum_at?;
+    Some((at, right(0, &data[layout.ip_header.clone()], at - layout.ip_header.start)))
+}
+
+/// Replaces a MAC address; other addresses and unused bytes are zeroed.
+fn replace_mac(field: &AddressField, data: &mut [u8], anonymizer: &Anonymizer) {
+    let is_mac = field.address_len(data) == MAC_LEN;
+    let field = &mut data[field.at.clone()];
+    let mac = field.first_chunk().filter(|_| is_mac).map(|mac| anonymizer.mac(*mac));
+    field.fill(0);
+    if let (Some(mac), Some(to)) = (mac, field.first_chunk_mut()) {
+        *to = mac;
     }
 }
 
-/// An address field of eight bytes of which `len` are used; what is no MAC address is blanked.
-fn replace_link_address(field: &mut [u8], len: usize, anonymizer: &Anonymizer) {
-    let (mac, unused) = field.split_at_mut(MAC_LEN);
-    unused.fill(0);
-    match len == MAC_LEN {
-        true => replace_mac(mac, anonymizer),
-        false => mac.fill(0),
-    }
-}
-
-fn replace_mac(field: &mut [u8], anonymizer: &Anonymizer) {
-    if let Some(mac) = field.first_chunk_mut::<MAC_LEN>() {
-        *mac = anonymizer.mac(*mac);
-    }
-}
-
-/// Replaces source and destination, and blanks options, which may hold addresses (record route).
-fn replace_addresses(data: &mut [u8], layout: &Layout, anonymizer: &Anonymizer) -> Option<()> {
-    let ip = &mut data[layout.ip_at..layout.tcp_at];
-    if ip[0] >> 4 == 4 {
-        ipv4(ip, anonymizer);
-        return Some(());
-    }
-    for at in [8, 24] {
-        let address: [u8; 16] = *ip[at..].first_chunk()?;
-        if let IpAddr::V6(replaced) = anonymizer.addr(IpAddr::from(address)) {
-            ip[at..at + 16].copy_from_slice(&replaced.octets());
-        }
-    }
-    blank_extensions(ip)
-}
-
-fn ipv4(ip: &mut [u8], anonymizer: &Anonymizer) {
-    let was_right = ipv4_checksum(ip) == u16::from_be_bytes([ip[10], ip[11]]);
-    for at in [12, 16] {
-        let address = [ip[at], ip[at + 1], ip[at + 2], ip[at + 3]];
-        if let IpAddr::V4(replaced) = anonymizer.addr(IpAddr::from(address)) {
-            ip[at..at + 4].copy_from_slice(&replaced.octets());
-        }
-    }
-    // Zeros end the list of options (RFC 791, section 3.1).
-    ip[IPV4_HEADER_LEN..].fill(0);
-    let right = ipv4_checksum(ip);
-    write(ip, IPV4_CHECKSUM_AT, if was_right { right } else { checksum::wrong(right) });
-}
-
-/// The right checksum of an IPv4 header.
-fn ipv4_checksum(ip: &[u8]) -> u16 {
-    let (head, rest) = ip.split_at(IPV4_CHECKSUM_AT);
-    !checksum::fold(checksum::add(checksum::add(0, head), &rest[2..]))
-}
-
-/// Turns the options of IPv6 extension headers into padding; `None` for headers of other kinds.
-fn blank_extensions(ip: &mut [u8]) -> Option<()> {
-    let mut next = ip[6];
-    let mut rest = &mut ip[IPV6_HEADER_LEN..];
-    while next != TCP {
-        if !matches!(next, HOP_BY_HOP | DESTINATION_OPTIONS) {
-            return None;
-        }
-        let len = (usize::from(*rest.get(1)?) + 1) * 8;
-        next = rest[0];
-        rest.get_mut(2..len)?.fill(0);
-        rest = &mut rest[len..];
+fn replace_ip(address: &mut [u8], anonymizer: &Anonymizer) -> Option<()> {
+    let before = match <[u8; 4]>::try_from(&*address) {
+        Ok(v4) => IpAddr::from(v4),
+        Err(_) => IpAddr::from(<[u8; 16]>::try_from(&*address).ok()?),
+    };
+    match anonymizer.addr(before) {
+        IpAddr::V4(v4) => address.copy_from_slice(&v4.octets()),
+        IpAddr::V6(v6) => address.copy_from_slice(&v6.octets()),
     }
     Some(())
 }
@@ -198,19 +160,26 @@ fn blank_extensions(ip: &mut [u8]) -> Option<()> {
 mod tests {
     use super::*;
     use crate::capture::Frame;
+    use crate::capture::link::tests::{LINUX_SLL2, MARKS, RAW, framed, numbers};
+    use crate::capture::link::{ETHERNET, LINUX_SLL};
 
+    const TCP_CHECKSUM_AT: usize = 16;
     const ADDRESSES: [u8; 8] = [10, 0, 0, 1, 10, 0, 0, 2];
 
-    /// An IPv4 packet with `payload`, its checksums right.
+    /// An IPv4 packet with right checksums.
     fn packet(payload: &[u8]) -> Vec<u8> {
         let mut data = vec![0x45, 0, 0, 40 + payload.len() as u8, 0, 1, 0x40, 0, 64, 6, 0, 0];
         data.extend(ADDRESSES);
-        let right = ipv4_checksum(&data);
-        write(&mut data, IPV4_CHECKSUM_AT, right);
+        let checksum = ipv4_checksum(&data);
+        write(&mut data, 10, checksum);
         data.extend([0x1f, 0x90, 0, 80, 0, 0, 0, 7, 0, 0, 0, 9, 0x50, 0x18, 1, 0, 0, 0, 0, 0]);
         data.extend(payload);
         set_checksum(&mut data, State::Right);
         data
+    }
+
+    fn ipv4_checksum(header: &[u8]) -> u16 {
+        right(0, header, 10)
     }
 
     fn set_checksum(data: &mut [u8], state: State) {
@@ -222,7 +191,7 @@ mod tests {
 
     fn frame(data: &[u8]) -> Frame<'_> {
         let wire_len = u32::from(u16::from_be_bytes([data[2], data[3]]));
-        Frame { time_ns: 0, wire_len, link_type: link::RAW, data }
+        Frame { time_ns: 0, wire_len, link_type: RAW, data }
     }
 
     fn layout(data: &[u8]) -> Layout {
@@ -238,7 +207,7 @@ mod tests {
     }
 
     fn redact(data: &[u8], payload: bool, anonymizer: Option<&Anonymizer>) -> Vec<u8> {
-        redacted(&frame(data), &layout(data), Policy { payload, anonymizer }).unwrap()
+        redacted(data, &layout(data), Policy { payload, anonymizer }).unwrap()
     }
 
     #[test]
@@ -310,7 +279,7 @@ mod tests {
         data.extend([0x30; 16]);
         if let Some(&kind) = extension.first() {
             data[6] = kind;
-            data.push(TCP);
+            data.push(6);
             data.extend(&extension[1..]);
         }
         data.extend(&packet(b"")[20..]);
@@ -320,33 +289,89 @@ mod tests {
     #[test]
     fn ipv6_options_become_padding_and_routing_headers_are_refused() {
         let anonymizer = anonymizer();
-        let options = [DESTINATION_OPTIONS, 0, 1, 4, 0x20, 0x20, 0x20, 0x20];
+        let options = [60, 0, 1, 4, 0x20, 0x20, 0x20, 0x20];
         let out = redact(&over_ipv6(&options), false, Some(&anonymizer));
-        assert_eq!(out[40..48], [TCP, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(out[40..48], [6, 0, 0, 0, 0, 0, 0, 0]);
         assert!(!out.windows(4).any(|bytes| bytes == [0x20; 4] || bytes == [0x30; 4]));
         let routed = over_ipv6(&[43, 0, 2, 0, 0, 0, 0, 0]);
         let policy = Policy { payload: false, anonymizer: Some(&anonymizer) };
         let whole = Frame { wire_len: routed.len() as u32, ..frame(&routed) };
         let layout = Layout::of(&whole).unwrap();
-        assert!(redacted(&whole, &layout, policy).is_none());
+        assert!(redacted(&routed, &layout, policy).is_none());
+    }
+
+    /// A whole frame of this link type, anonymised.
+    fn anonymised(link_type: u32, data: &[u8]) -> Option<Vec<u8>> {
+        let wire_len = data.len() as u32;
+        let layout = Layout::of(&Frame { time_ns: 0, wire_len, link_type, data })?;
+        redacted(data, &layout, Policy { payload: true, anonymizer: Some(&anonymizer()) })
     }
 
     #[test]
-    fn link_addresses_are_replaced_where_there_are_any() {
-        let anonymizer = anonymizer();
-        let mac = [0, 0x1b, 0x21, 1, 2, 3];
-        let mut cooked = vec![0, 0, 0, 1, 0, 6];
-        cooked.extend(mac);
-        cooked.extend([9, 9, 8, 0]);
-        let mut cooked2 = vec![8, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 6];
-        cooked2.extend(mac);
-        cooked2.extend([9, 9]);
-        for (link_type, mut data, at) in
-            [(link::LINUX_SLL, cooked, 6), (link::LINUX_SLL2, cooked2, 12)]
-        {
-            replace_macs(link_type, &mut data, &anonymizer);
-            assert_eq!(data[at..at + 6], anonymizer.mac(mac));
-            assert_eq!(data[at + 6..at + 8], [0, 0]);
+    fn no_link_layer_keeps_a_hardware_address() {
+        let replaced = anonymizer().mac(MARKS.concat().try_into().unwrap());
+        for link_type in numbers() {
+            let data = framed(link_type, &packet(b"abc"));
+            let out = anonymised(link_type, &data).unwrap();
+            assert_eq!(out.len(), data.len());
+            let holds = |bytes: &[u8]| out.windows(bytes.len()).any(|window| window == bytes);
+            assert!(!MARKS.iter().any(|mark| holds(mark)), "{link_type}: {out:x?}");
+            assert_eq!(holds(&replaced), [ETHERNET, LINUX_SLL, LINUX_SLL2].contains(&link_type));
         }
+    }
+
+    #[test]
+    fn a_link_type_that_is_not_known_is_refused() {
+        for link_type in (0..512).filter(|number| !numbers().any(|known| known == *number)) {
+            assert_eq!(anonymised(link_type, &packet(b"abc")), None);
+            assert_eq!(anonymised(link_type, &framed(ETHERNET, &packet(b"abc"))), None);
+        }
+    }
+
+    #[test]
+    fn a_hardware_address_that_is_no_mac_and_unused_bytes_are_blanked() {
+        let mut data = framed(LINUX_SLL, &packet(b""));
+        data[5] = 8;
+        assert_eq!(anonymised(LINUX_SLL, &data).unwrap()[6..14], [0; 8]);
+        data[5] = 6;
+        let out = anonymised(LINUX_SLL, &data).unwrap();
+        assert!(out[6..12] != [0; 6] && out[12..14] == [0; 2]);
+    }
+
+    /// An empty segment with an MPTCP option that names an address, and timestamps.
+    fn with_tcp_options() -> Vec<u8> {
+        let mut data = packet(b"");
+        data.extend([30, 8, 0x30, 1]);
+        data.extend(&ADDRESSES[..4]);
+        data.extend([1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2]);
+        data[3] += 20;
+        data[32] = 0xa0;
+        let checksum = ipv4_checksum(&data[..20]);
+        write(&mut data, 10, checksum);
+        set_checksum(&mut data, State::Right);
+        data
+    }
+
+    #[test]
+    fn tcp_options_that_may_hold_an_address_are_blanked_only_when_addresses_are() {
+        let data = with_tcp_options();
+        assert_eq!(redact(&data, false, None), data);
+        let out = redact(&data, false, Some(&anonymizer()));
+        assert_eq!(out[40..48], [1; 8]);
+        assert_eq!(out[48..], data[48..]);
+        assert_eq!(state(&out), State::Right);
+    }
+
+    #[test]
+    fn a_cut_segment_with_blanked_options_keeps_a_checksum_that_is_right_for_its_whole() {
+        let mut data = with_tcp_options();
+        data.extend(b"abcdef");
+        data[3] += 6;
+        set_checksum(&mut data, State::Right);
+        let cut = &data[..63];
+        assert_eq!(state(cut), State::Unknown);
+        let mut kept = redact(cut, true, Some(&anonymizer()));
+        kept.extend(b"def");
+        assert_eq!(state(&kept), State::Right);
     }
 }

@@ -1,11 +1,13 @@
-//! Frames as Python sees them: read again by number, cut and anonymised.
+//! Frames as Python sees them: read a second time by number, cut and anonymised; and written.
 
 use crate::frames::excerpt::{self, Wanted};
+use crate::frames::pcapng::{self, Comments};
 use crate::frames::{self, Excerpt, Policy};
 use crate::result::anonymize::{Anonymizer, KEY_LEN};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::borrow::Cow;
 
 /// A captured TCP segment; times in ns.
 #[pyclass(frozen)]
@@ -55,9 +57,9 @@ impl FrameRow {
 #[pyclass(frozen, get_all)]
 pub struct ShownRow {
     pub connection: u32,
-    /// Frame number, and how many frames of the connection there are up to it.
+    /// Frame number in the capture, and in the connection, from 1.
     pub frames: Vec<(u64, u64)>,
-    /// Frames of the connection in the capture.
+    /// Frames of the connection in all.
     pub of: u64,
 }
 
@@ -70,8 +72,8 @@ pub fn anonymizer(key: [u8; KEY_LEN]) -> PyResult<Anonymizer> {
         .ok_or_else(|| PyValueError::new_err("the two halves of the key must differ"))
 }
 
-/// Reads the captures again for the frames with these numbers. Without `payload` they are cut
-/// behind the TCP header, with a `key` their addresses are encrypted.
+/// Reads the captures a second time for the frames with these numbers. Without `payload` they are
+/// cut after the TCP header, with a `key` their addresses are encrypted.
 #[pyfunction]
 fn read_frames(
     py: Python<'_>,
@@ -86,8 +88,27 @@ fn read_frames(
     Ok(excerpts.into_iter().map(|excerpt| FrameRow { excerpt }).collect())
 }
 
-/// Reads the captures again for the frames to show of connections: (id, first and last frame of
-/// each stall).
+/// Enough for the head of a message.
+const MOST_PAYLOAD: usize = 1024;
+/// Later frames are not read: what they could add is not worth the time.
+const LAST_FRAME: u64 = 500_000;
+
+/// The first payload bytes of `frames`, in their order; empty where nothing was captured.
+#[pyfunction]
+fn payloads(py: Python<'_>, paths: Vec<String>, frames: Vec<u64>) -> PyResult<Vec<Cow<'_, [u8]>>> {
+    let near: Vec<u64> = frames.iter().copied().filter(|&frame| frame <= LAST_FRAME).collect();
+    let policy = Policy { payload: true, anonymizer: None };
+    let excerpts = py.detach(|| frames::read(&paths, &near, policy))?;
+    let of_frame = |frame| {
+        let index = excerpts.binary_search_by_key(frame, |excerpt| excerpt.frame).ok()?;
+        let payload = excerpts[index].payload();
+        Some(payload[..payload.len().min(MOST_PAYLOAD)].to_vec())
+    };
+    Ok(frames.iter().map(|frame| Cow::Owned(of_frame(frame).unwrap_or_default())).collect())
+}
+
+/// Reads the captures a second time for the frames to show of connections: (id, first and last
+/// frame of each stall).
 #[pyfunction]
 fn choose_frames(
     py: Python<'_>,
@@ -107,6 +128,19 @@ fn choose_frames(
         .collect())
 }
 
+/// Writes `frames` as pcapng, with `comments` by frame number; `about` is the comment on the file.
+#[pyfunction]
+fn write_pcapng(
+    py: Python<'_>,
+    path: &str,
+    about: &str,
+    frames: Vec<Py<FrameRow>>,
+    comments: Comments,
+) -> PyResult<()> {
+    let frames: Vec<&Excerpt> = frames.iter().map(|row| &row.get().excerpt).collect();
+    Ok(py.detach(|| pcapng::write(path, about, &frames, &comments))?)
+}
+
 /// Adds what this file defines to the Python module.
 ///
 /// # Errors
@@ -115,6 +149,8 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FrameRow>()?;
     module.add_class::<ShownRow>()?;
     module.add_function(wrap_pyfunction!(read_frames, module)?)?;
+    module.add_function(wrap_pyfunction!(payloads, module)?)?;
     module.add_function(wrap_pyfunction!(choose_frames, module)?)?;
+    module.add_function(wrap_pyfunction!(write_pcapng, module)?)?;
     Ok(())
 }

@@ -6,7 +6,6 @@ mod rows;
 mod scan;
 
 use crate::capture::error::ScanError;
-use crate::frames::payload;
 use crate::judge::causes;
 use crate::output::fields::{self, Field, Kind};
 use progress::PyProgress;
@@ -17,7 +16,6 @@ use pyo3::{create_exception, exceptions::PyException};
 use rows::{
     CauseRow, ConnectionRow, Group, HopRow, NagleRow, PyServerGroup, PyServerRow, Summary, WaitRow,
 };
-use std::borrow::Cow;
 
 create_exception!(_core, NagleScanError, PyException, "A capture could not be analysed.");
 create_exception!(_core, CaptureError, NagleScanError, "The input cannot be read.");
@@ -37,13 +35,6 @@ impl From<ScanError> for PyErr {
             | ScanError::UnknownLinkType { .. } => CaptureError::new_err(message),
         }
     }
-}
-
-/// The first payload bytes of single frames, read again.
-#[pyfunction]
-fn payloads(py: Python<'_>, paths: Vec<String>, frames: Vec<u64>) -> PyResult<Vec<Cow<'_, [u8]>>> {
-    let found = py.detach(|| payload::payloads(&paths, &frames))?;
-    Ok(found.into_iter().map(Cow::Owned).collect())
 }
 
 /// The documentation of a cause; `None` if there is no such cause.
@@ -87,7 +78,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<CauseRow>()?;
     module.add_class::<HopRow>()?;
     module.add_class::<WaitRow>()?;
-    module.add_function(wrap_pyfunction!(payloads, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(declared_fields, module)?)?;
     frame_rows::add_to(module)?;

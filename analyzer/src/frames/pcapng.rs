@@ -1,0 +1,180 @@
+//! pcapng files of frames with comments (draft-ietf-opsawg-pcapng).
+
+use crate::capture::error::ScanError;
+use crate::capture::link;
+use crate::frames::Excerpt;
+use pcap_file::pcapng::PcapNgWriter;
+use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
+use pcap_file::pcapng::blocks::interface_description::{
+    InterfaceDescriptionBlock, InterfaceDescriptionOption,
+};
+use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
+use pcap_file::{DataLink, Endianness, PcapError, PcapResult};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::time::Duration;
+
+/// `if_tsresol`: 10^-9 s, the unit in which the library writes times.
+const NANOSECONDS: u8 = 9;
+/// No limit.
+const SNAP_LEN: u32 = 0;
+
+/// Comments by the frame number of [`Excerpt`].
+pub type Comments = HashMap<u64, Vec<String>>;
+
+/// Writes `frames` to `path`, each with its `comments`; `about` is the comment on the file. Each
+/// link type becomes an interface, in order of first use.
+///
+/// # Errors
+/// The file cannot be written, or a comment is longer than an option can hold (65,535 bytes).
+pub fn write(
+    path: &str,
+    about: &str,
+    frames: &[&Excerpt],
+    comments: &Comments,
+) -> Result<(), ScanError> {
+    let file = File::create(path).map_err(|error| ScanError::unwritable(path, &error))?;
+    write_to(BufWriter::new(file), about, frames, comments).map_err(|error| match error {
+        PcapError::IoError(error) => ScanError::unwritable(path, &error),
+        other => ScanError::Unwritable { path: path.to_owned(), reason: other.to_string() },
+    })
+}
+
+fn write_to(
+    to: impl Write,
+    about: &str,
+    frames: &[&Excerpt],
+    comments: &Comments,
+) -> PcapResult<()> {
+    let mut writer = PcapNgWriter::with_section_header(to, section(about)?)?;
+    let mut link_types = Vec::new();
+    for frame in frames {
+        if !link_types.contains(&frame.link_type) {
+            link_types.push(frame.link_type);
+        }
+    }
+    if link_types.is_empty() {
+        // libpcap refuses a file without an interface.
+        link_types.push(link::ETHERNET);
+    }
+    for &link_type in &link_types {
+        writer.write_pcapng_block(interface(link_type))?;
+    }
+    for frame in frames {
+        let interface = link_types.iter().position(|&link_type| link_type == frame.link_type);
+        let comments = comments.get(&frame.frame).map_or(&[][..], Vec::as_slice);
+        writer.write_pcapng_block(packet(frame, interface.unwrap_or(0), comments)?)?;
+    }
+    writer.into_inner().flush().map_err(PcapError::IoError)
+}
+
+fn section(about: &str) -> PcapResult<SectionHeaderBlock<'static>> {
+    let application = format!("nagle-scan {}", env!("CARGO_PKG_VERSION"));
+    Ok(SectionHeaderBlock {
+        endianness: Endianness::Little,
+        options: vec![
+            SectionHeaderOption::Comment(Cow::Owned(fitting(about)?.to_owned())),
+            SectionHeaderOption::UserApplication(Cow::Owned(application)),
+        ],
+        ..SectionHeaderBlock::default()
+    })
+}
+
+fn interface(link_type: u32) -> InterfaceDescriptionBlock<'static> {
+    InterfaceDescriptionBlock {
+        linktype: DataLink::from(link_type),
+        snaplen: SNAP_LEN,
+        options: vec![InterfaceDescriptionOption::IfTsResol(NANOSECONDS)],
+    }
+}
+
+fn packet<'a>(
+    frame: &'a Excerpt,
+    interface: usize,
+    comments: &'a [String],
+) -> PcapResult<EnhancedPacketBlock<'a>> {
+    let comment = |text: &'a String| Ok(EnhancedPacketOption::Comment(fitting(text)?.into()));
+    Ok(EnhancedPacketBlock {
+        interface_id: interface as u32,
+        // The format has no times before the epoch.
+        timestamp: Duration::from_nanos(frame.time_ns.max(0) as u64),
+        original_len: frame.wire_len,
+        data: Cow::Borrowed(&frame.data),
+        options: comments.iter().map(comment).collect::<PcapResult<_>>()?,
+    })
+}
+
+/// Refuses a text longer than an option can hold: the library would truncate its 16-bit length.
+fn fitting(text: &str) -> PcapResult<&str> {
+    match u16::try_from(text.len()) {
+        Ok(_) => Ok(text),
+        Err(_) => Err(PcapError::InvalidField("a comment is longer than 65,535 bytes")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::Capture;
+    use pcap_file::pcapng::{Block, PcapNgReader};
+
+    fn excerpt(frame: u64, link_type: u32, data: &[u8]) -> Excerpt {
+        Excerpt {
+            frame,
+            time_ns: 1_700_000_000_123_456_789 + frame as i64,
+            wire_len: 1500,
+            link_type,
+            data: data.to_vec(),
+            payload_at: 0,
+            payload_len: 0,
+        }
+    }
+
+    fn written(about: &str, frames: &[&Excerpt], comments: &Comments) -> PcapResult<Vec<u8>> {
+        let mut bytes = Vec::new();
+        write_to(&mut bytes, about, frames, comments)?;
+        Ok(bytes)
+    }
+
+    #[test]
+    fn frames_come_back_with_their_times_lengths_and_link_types() {
+        let frames = [excerpt(3, 276, b"odd"), excerpt(5, 1, b"even"), excerpt(9, 276, b"x")];
+        let bytes = written("", &frames.each_ref(), &Comments::new()).unwrap();
+        let mut capture = Capture::new(Box::new(std::io::Cursor::new(bytes)), "it").unwrap();
+        for expected in &frames {
+            let frame = capture.next_frame().unwrap();
+            assert_eq!((frame.time_ns, frame.wire_len), (expected.time_ns, 1500));
+            assert_eq!((frame.link_type, frame.data), (expected.link_type, &expected.data[..]));
+        }
+        assert!(capture.next_frame().is_none());
+    }
+
+    #[test]
+    fn comments_stand_on_their_frames_and_on_the_file() {
+        let frames = [excerpt(3, 1, b"one"), excerpt(5, 1, b"two")];
+        let comments = Comments::from([(5, vec!["first".to_owned(), "zweitö".to_owned()])]);
+        let bytes = written("about", &frames.each_ref(), &comments).unwrap();
+        let mut reader = PcapNgReader::new(&bytes[..]).unwrap();
+        let about = reader.section().options.first().cloned();
+        assert_eq!(about, Some(SectionHeaderOption::Comment("about".into())));
+        let mut found = Vec::new();
+        while let Some(block) = reader.next_block() {
+            if let Block::EnhancedPacket(packet) = block.unwrap().into_owned() {
+                found.push(packet.options);
+            }
+        }
+        let comment = |text: &'static str| EnhancedPacketOption::Comment(text.into());
+        assert_eq!(found, [vec![], vec![comment("first"), comment("zweitö")]]);
+    }
+
+    #[test]
+    fn a_comment_that_no_option_can_hold_is_refused() {
+        let frames = [excerpt(1, 1, b"")];
+        let of_len = |len| Comments::from([(1, vec!["x".repeat(len)])]);
+        assert!(written("", &frames.each_ref(), &of_len(65_535)).is_ok());
+        assert!(written("", &frames.each_ref(), &of_len(65_536)).is_err());
+        assert!(written(&"x".repeat(65_536), &[], &Comments::new()).is_err());
+    }
+}
