@@ -82,7 +82,7 @@ class Conversation:
     rtt_ms: float = 1.0
     mss: int = 1460
     window: int = 64240
-    syn_options: Sequence[tuple[str, Any]] = ()
+    syn_options: Sequence[tuple[str | int, Any]] = ()
     """Options of a SYN after the MSS, as scapy takes them."""
     now_ms: float = 0.0
     frames: list[Frame] = field(default_factory=list)

@@ -124,15 +124,14 @@ def test_stalls_are_found_where_all_is_ipv6(tmp_path: Path) -> None:
 
 
 def test_every_link_type_that_can_be_read_is_tested_here(tmp_path: Path) -> None:
-    read = set()
+    tested = {link_type for link_type, _ in LINKS} | {IPV6_ONLY}
     for link_type in range(512):
-        try:
-            scan_bytes(tmp_path / "link.pcap", pcap([], link_type))
-        except nagle_scan.CaptureError as error:
-            assert f"link type {link_type} is not supported" in str(error)
+        content = pcap([], link_type)
+        if link_type in tested:
+            scan_bytes(tmp_path / "link.pcap", content)
         else:
-            read.add(link_type)
-    assert read == {link_type for link_type, _ in LINKS} | {IPV6_ONLY}
+            with pytest.raises(nagle_scan.CaptureError, match=f"link type {link_type} is not"):
+                scan_bytes(tmp_path / "link.pcap", content)
 
 
 TAGGED = (in_vlan, in_qinq, in_old_qinq, in_sll_vlan)

@@ -22,6 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors", "wording", "colours"),
     ("terminal", "files", "keys"),
     ("causes",),
+    ("dissect",),
     ("result",),
     ("messages",),
     ("advice",),

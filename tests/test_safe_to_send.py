@@ -7,7 +7,7 @@ import random
 import struct
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import nagle_scan
 import pytest
@@ -373,8 +373,12 @@ def test_options_that_may_hold_addresses_do_not_leave(tmp_path: Path) -> None:
 
 def test_tcp_options_that_hold_addresses_do_not_leave(tmp_path: Path) -> None:
     address = ipaddress.ip_address("192.0.2.77").packed
-    # Kind 30 is MPTCP, here with ADD_ADDR (RFC 8684); load balancers put a client's address into 254.
-    options = [(30, b"\x30\x01" + address), (254, b"\x1f\x90" + address), ("WScale", 7)]
+    # Kind 30 is MPTCP, here ADD_ADDR (RFC 8684); load balancers put a client's address into 254.
+    options: list[tuple[Any, Any]] = [
+        (30, b"\x30\x01" + address),
+        (254, b"\x1f\x90" + address),
+        ("WScale", 7),
+    ]
     made = stalled(Conversation(syn_options=options))
     path, evidence = tmp_path / "a.pcap", tmp_path / "evidence.pcapng"
     path.write_bytes(pcap(records(made.frames)))

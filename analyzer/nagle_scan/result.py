@@ -10,7 +10,10 @@ from nagle_scan import _core
 from nagle_scan.errors import CaptureError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import pandas as pd
+    from scapy.packet import Packet
 
 DEFAULT_MIN_WAIT_MS = 10.0
 """Shorter waits are not reported: quick ACKs take 0.1 ms, the shortest timers 14 ms."""
@@ -132,10 +135,26 @@ class Result:
         """
         if not 0 <= connection_id < self.core.summary().connections:
             raise KeyError(connection_id)
+        self._check_readable()
+        return _frame(_core.segments(self.paths, self.filter, connection_id))
+
+    def packets(self, frames: Iterable[int]) -> list[Packet]:
+        """Frames as scapy packets, to dissect them, in ascending order of their numbers.
+
+        `frames` are Wireshark's `frame.number`, as in the tables. Their `time` is that of the
+        capture, in s. Those that hold no TCP segment are left out; with a key their addresses are
+        replaced. Raises `CaptureError` if the capture cannot be read again (standard input).
+        """
+        from nagle_scan import dissect
+
+        self._check_readable()
+        rows = _core.read_frames(self.paths, [int(frame) for frame in frames], True, self.key)
+        return [dissect.packet(row) for row in rows]
+
+    def _check_readable(self) -> None:
         if any(path == "-" or _is_pipe(path) for path in self.paths):
             # Opening a pipe again would block for ever.
             raise CaptureError("standard input and pipes cannot be read a second time")
-        return _frame(_core.segments(self.paths, self.filter, connection_id))
 
     def __repr__(self) -> str:
         """The verdict and its counts."""

@@ -5,6 +5,7 @@ use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::wait::Wait;
 
 /// Fewer times may have a step in common by chance.
+/// Leans: larger trusts coarse clocks of short captures.
 const TIMES_FOR_A_CLOCK: u64 = 16;
 
 /// The clock of each capture: the number of its first frame, and the step in ns.

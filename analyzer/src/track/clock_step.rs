@@ -1,6 +1,7 @@
 //! How coarse a clock is: the largest power of ten in ns that divides all its times.
 
 /// Clocks that tick more slowly than this are not looked for (captures with 10 ms steps exist).
+/// Leans: larger blurs captures whose times happen to be round.
 pub const COARSEST_NS: i64 = 100_000_000;
 /// Clocks as fine as this need no allowance.
 pub const FINE_NS: i64 = 1_000;

@@ -5,6 +5,12 @@
 /// Leans: larger judges near networks as strictly as a local path, and loses their holds.
 pub const NETWORK_RTT_NS: i64 = 1_000_000;
 
+/// What passed the capture point less than a round trip ago is on its way to the sender or has just been
+/// answered; one of so many parts of the round trip is left to jitter, since the shortest one measured
+/// may not be the shortest there is.
+/// Leans: larger takes more data for data sent before an ACK arrived, and so for `TCP_NODELAY`.
+pub const IN_TRANSIT_ONE_OF: i64 = 4;
+
 /// At the sender's own capture point only the kernel lies between ACK and release: 3-140 us measured on
 /// Linux 6.18, idle and overloaded. 0.5 ms leaves room for slower machines, and is short enough to tell
 /// an application that wakes up 0.2-4 ms after the ACK.

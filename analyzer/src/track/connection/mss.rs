@@ -8,6 +8,7 @@ use crate::track::half::{Half, MSS_CUT};
 const TIMESTAMP_OPTION_LEN: u32 = 12;
 /// No SYN was captured: a largest payload between these looks like an MSS (IPv6's minimum MTU of
 /// 1,280 bytes less 60 bytes of headers; Ethernet's 1,500 less 40). A shorter one must recur.
+/// Leans: a wider range takes more full-sized segments for small ones.
 const INFERRED_MSS: std::ops::RangeInclusive<u32> = 1220..=1460;
 
 impl Connection {

@@ -94,10 +94,17 @@ const _: () = assert!(size_of::<Half>() == 2 * 64, "a direction takes two cache 
 const _: () = assert!(offset_of!(Half, offset) == 64, "the second cache line");
 
 /// An initial window (RFC 6928); more in flight tells that the congestion window has grown.
+/// Leans: larger takes more full congestion windows for holds.
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 
-/// A larger jump of the sequence number is not a gap in the capture: 64 MiB.
-const MAX_JUMP: i32 = 1 << 26;
+/// A larger jump of the sequence number is not a gap in the capture but a forged or damaged segment:
+/// 64 MiB, more than any window in use.
+/// Leans: larger believes damaged segments, and loses what follows them.
+const MAX_JUMP: i32 = 67_108_864;
+
+/// Segments as long as the largest from which that is the MSS: a message may be the longest by chance.
+/// Leans: larger knows the MSS of fewer connections without a handshake.
+const OFTEN: u8 = 4;
 
 impl Half {
     pub fn new() -> Self {
@@ -208,7 +215,6 @@ impl Half {
     /// Does this host send payloads of `largest` bytes time and again? Then that is its MSS, and
     /// no message that happens to be the longest.
     pub fn repeats_largest(&self, largest: u32) -> bool {
-        const OFTEN: u8 = 4;
         self.largest == largest && self.largest_count >= OFTEN
     }
 

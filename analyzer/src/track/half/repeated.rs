@@ -6,13 +6,19 @@ use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state;
 
-/// The longest that packets overtake each other, and the shortest that is not yet a round trip.
+/// The longest that packets overtake each other (Wireshark's limit is 3 ms, too), and the shortest that
+/// is not yet a round trip.
+/// Leans: larger takes fast retransmissions for reordering.
 const REORDER_NS: i64 = 3_000_000;
 const LEAST_REORDER_NS: i64 = 200_000;
-/// A copy may come after a few newer packets of its sender.
+
+/// A copy may come after a few newer packets of its sender: mirror ports and queues hold some dozen.
+/// Leans: larger takes retransmissions of hosts that count IDs slowly for copies.
 const COPY_IDS: u16 = 64;
-/// Without a timestamp or an identification: a copy follows the frame this fast, and a
-/// retransmission cannot.
+
+/// Without a timestamp or an identification: a copy follows the frame this fast, and a retransmission
+/// cannot.
+/// Leans: larger takes fast retransmissions for copies.
 const COPY_NS: i64 = 500_000;
 
 /// Segments that brought nothing new, or brought it late.

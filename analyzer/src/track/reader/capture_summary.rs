@@ -27,6 +27,7 @@ pub struct CaptureSummary {
 
 /// Several queues and interfaces write their frames a little out of order, so a rotated file may
 /// begin before the last frame of its predecessor.
+/// Leans: larger takes overlapping captures for a rotated set.
 const OUT_OF_ORDER_NS: i64 = 10_000_000;
 
 impl CaptureSummary {

@@ -6,14 +6,16 @@ mod tests;
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, URG};
 use crate::track::half::{Half, Release};
-use crate::track::thresholds::{JIFFY_NS, PROBE_NS};
+use crate::track::thresholds::{IN_TRANSIT_ONE_OF, JIFFY_NS, PROBE_NS};
 use crate::track::wait::{Wait, fact, when};
 use crate::track::{DEFAULT_MSS, Mark, NETWORK_RTT_NS, Side};
 
-/// Shorter than this, a payload is below any MSS that hosts fall back to.
+/// Shorter than this, a payload is below any MSS that hosts fall back to (RFC 9293, section 3.7.1).
 const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
-/// Two events this far apart can be told apart as the reason for a third: at the sender itself,
-/// and over a network.
+
+/// Two events this far apart can be told apart as the reason for a third: at the sender itself, where a
+/// program wakes up within a millisecond, and over a network, with its jitter.
+/// Leans: larger takes more releases for answers to data.
 const LOCAL_DISTINCT_NS: i64 = 1_000_000;
 const DISTINCT_NS: i64 = 5_000_000;
 
@@ -103,7 +105,7 @@ impl Sending<'_> {
         let since = self.now.time_ns - acked.time_ns;
         // Without a handshake the round trip is only known to be no longer than this.
         let measured = half.is_path_measured() && half.rtt_or_zero_ns() >= NETWORK_RTT_NS;
-        acked.is_set() && measured && since * 4 < half.rtt_or_zero_ns()
+        acked.is_set() && measured && since * IN_TRANSIT_ONE_OF < half.rtt_or_zero_ns()
     }
 
     /// The wait that ends with this segment, if it is at least `min_wait_ns` long.
@@ -188,7 +190,7 @@ impl Sending<'_> {
         let data = self.peer.last_new();
         let rtt_ns = half.rtt_or_zero_ns();
         reached_after(data, half.last_data(), rtt_ns)
-            && (now.time_ns - data.time_ns) * 4 >= rtt_ns * 3
+            && now.time_ns - data.time_ns >= rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF
             && !self.left_before_data()
     }
 
@@ -274,6 +276,6 @@ impl Sending<'_> {
 fn reached_after(incoming: Mark, sent: Mark, rtt_ns: i64) -> bool {
     match rtt_ns {
         ..NETWORK_RTT_NS => incoming.after(sent),
-        _ => incoming.time_ns + rtt_ns * 3 / 4 > sent.time_ns,
+        _ => incoming.time_ns + rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF > sent.time_ns,
     }
 }
