@@ -56,7 +56,8 @@ pub fn judge(
     let all = Findings::new(waits, &rulings[first..]);
     let halves =
         Side::BOTH.map(|side| half::judged(connection, side, all, &releases[side as usize]));
-    let blurred = Side::BOTH.into_iter().any(|side| blurred::hides_holds(&halves, side, all));
+    let blurred = !all.is_empty()
+        && Side::BOTH.into_iter().any(|side| blurred::hides_holds(&halves, side, all));
     findings::retain(waits, rulings, first, |wait, _| is_listed(wait, &halves, known.min_wait_ns));
     let stalls = Findings::new(waits, &rulings[first..]).stalls();
     let (mss, mss_inferred) = connection.effective_mss();

@@ -95,6 +95,7 @@ impl Scan {
     }
 
     /// The findings of the connection with this index.
+    #[inline]
     pub fn findings_of(&self, connection: usize) -> Findings<'_> {
         self.findings.of(connection)
     }
