@@ -15,7 +15,7 @@ HEADINGS = ["What happens", "How it is recognised", "What it is not", "What to d
 
 
 def test_there_is_one_file_for_each_cause_and_no_other() -> None:
-    folder = ROOT / "analyzer" / "src" / "causes"
+    folder = ROOT / "analyzer" / "src" / "judge" / "causes"
     files = {
         path.stem for path in folder.glob("*.rs") if "//! # What happens\n" in path.read_text()
     }

@@ -53,6 +53,7 @@ class Group:
     ack_delay_min_ms: float
     ack_delay_max_ms: float
     consistent_with: str
+    quick_acks: bool
     len_unacked: int
     len: int
     unacked_full_sized: bool
@@ -66,7 +67,7 @@ class ServerGroup:
     clients: int
     nagle: str
     consistent_with: str
-    linux_acks: bool
+    quick_acks: bool
     some_full_sized: bool
 
 class NagleRow:
@@ -201,11 +202,9 @@ class Scan:
     def longest_waits(self, limit: int) -> list[WaitRow]: ...
     def columns(self, table: str) -> dict[str, Any]: ...
     def json_head(self) -> str: ...
-    def write(self, format: str, path: str) -> None: ...
-    def write_json(self, path: str, extra: str | None = None) -> None: ...
+    def write(self, format: str, path: str, extra: str | None = None) -> None: ...
     def anonymized(self, key: bytes) -> Scan: ...
     def captures(self) -> list[str]: ...
-    def write_csv(self, path: str) -> None: ...
 
 def scan_captures(
     paths: list[str],

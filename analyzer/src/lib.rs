@@ -2,7 +2,24 @@
 //!
 //! The data's way: `capture -> decode -> track -> judge -> result -> output`. Frames read again for
 //! an evidence file go through `frames`; only `python` knows Python. No `use` points against this
-//! order.
+//! order (see `house`).
+//!
+//! # Words
+//!
+//! - **A, K, B**: the unacknowledged segment, the ACK that covers it, the segment held until that ACK
+//!   (`Wait::from`, `ack`, `to`; `frame_unacked`, `frame_ack`, `frame_held` in outputs).
+//! - **small**: not a whole number of effective MSS; only such segments are held by Nagle's algorithm.
+//! - **side**: client or server. **half**: one direction of a connection, named after its sender.
+//! - **exchange**: a client's bytes, then the server's, until the client sends again.
+//! - **wait**: the time from the last data of either end to the next, raw, as `track` saw it.
+//! - **release**: the time from an ACK to the next data, at the capture point.
+//! - **band**: the releases that an ACK explains: the round trip to the sender and a tolerance.
+//! - **hold**: a small segment that Nagle's algorithm kept back: its release lies in the band, releases
+//!   peak there, and nothing else stood in the way. A hold that is listed is a **stall**.
+//! - **contradiction**: a small segment sent while a small one was unacknowledged; Nagle was off.
+//! - **ruling**: the cause of a wait and the doubts about it. **finding**: a wait with its ruling.
+//! - **doubt**: another explanation that is not excluded; the confidence follows from their weights.
+//! - **block**: 1,024 connections with consecutive numbers; they are kept, dealt and judged together.
 
 #[cfg(test)]
 mod house;

@@ -94,7 +94,7 @@ def is_stream(group: _core.Group) -> bool:
 
 def has_quick_acks(group: _core.Group) -> bool:
     """Is the receiver one that acknowledges at once when a connection begins, as Linux does?"""
-    return causes.of(group.cause).ack_was_delayed and "Linux" in group.consistent_with
+    return causes.of(group.cause).ack_was_delayed and group.quick_acks
 
 
 def test_well(group: _core.Group, *, first_told: bool = False) -> str:  # noqa: PT028 - no test

@@ -1,6 +1,6 @@
 """The formats of result files: one row each, for `-o`, for `Scan.to_...`, for help and README.
 
-A format's module has the same name, and a function `write(result, path, options)`.
+The engine writes some; any other has a module of its name with `write(result, path, options)`.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
+
+from nagle_scan import files
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result
@@ -26,7 +28,7 @@ class Format(NamedTuple):
     """One format of result files."""
 
     name: str
-    """Its module in this folder, and the method `Scan.to_<name>`."""
+    """Its module in this folder or in the engine, and the method `Scan.to_<name>`."""
     suffixes: tuple[str, ...]
     example: str
     """How a file may be called."""
@@ -126,4 +128,17 @@ def not_taken(format: Format, options: Options) -> list[str]:
 
 def write(result: Result, path: str, format: Format, options: Options) -> None:
     """Writes `result` to `path`. Raises `OutputError`."""
-    import_module(f"nagle_scan.report.{format.name}").write(result, path, options)
+    if not format.by_engine:
+        import_module(f"nagle_scan.report.{format.name}").write(result, path, options)
+        return
+    with files.whole(path) as name:
+        result.core.write(format.name, name, _members(result, format, options))
+
+
+def _members(result: Result, format: Format, options: Options) -> str | None:
+    """What the engine adds to what it knows."""
+    if options.baseline is None or "baseline" not in format.takes:
+        return None
+    from nagle_scan.report import json
+
+    return json.members(options.baseline, result)

@@ -1,25 +1,15 @@
-"""`-o result.json`: the output contract, written by the engine; and the comparison."""
+"""What a baseline adds to `-o result.json`, which the engine writes."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nagle_scan import files
-
 if TYPE_CHECKING:
     from nagle_scan.compare import Numbers, ServerChange
-    from nagle_scan.report.formats import Options
     from nagle_scan.result import Result
 
 
-def write(result: Result, path: str, options: Options) -> None:
-    """Writes schema `nagle-scan/1`. Raises `OutputError`."""
-    members = None if options.baseline is None else _members(options.baseline, result)
-    with files.whole(path) as name:
-        result.core.write_json(name, members)
-
-
-def _members(baseline: Result, result: Result) -> str:
+def members(baseline: Result, result: Result) -> str:
     """The baseline's captures, summary and servers, and the comparison with it, as JSON."""
     # Only needed with a baseline: importing it takes longer than a small scan.
     import json

@@ -80,7 +80,7 @@ def holder(row: _core.ConnectionRow) -> str:
 
 def _is_spared_by_chance(group: _core.ServerGroup) -> bool:
     """Need quick ACKs not be the reason why a first exchange of these was fast?"""
-    quick = causes.of(group.worst.cause).ack_was_delayed and group.linux_acks
+    quick = causes.of(group.worst.cause).ack_was_delayed and group.quick_acks
     return not quick or group.some_full_sized
 
 

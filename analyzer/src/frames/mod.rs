@@ -37,14 +37,6 @@ pub struct Policy<'a> {
     pub anonymizer: Option<&'a Anonymizer>,
 }
 
-impl Excerpt {
-    /// Payload in `data`, without Ethernet padding.
-    pub fn payload(&self) -> &[u8] {
-        let captured = &self.data[self.payload_at..];
-        &captured[..captured.len().min(self.payload_len as usize)]
-    }
-}
-
 /// Reads the frames with these `numbers`, in ascending order and each once. A frame that is not
 /// there, holds no segment, or cannot be anonymised is left out.
 ///
@@ -125,8 +117,10 @@ mod tests {
         let data = crate::capture::link::tests::framed(1, &packet);
         let frame = Frame { time_ns: 0, wire_len: data.len() as u32, link_type: 1, data: &data };
         let policy = Policy { payload: true, anonymizer: None };
-        assert_eq!(excerpt(&frame, 1, policy).unwrap().payload(), b"x");
+        let whole = excerpt(&frame, 1, policy).unwrap();
+        assert_eq!((whole.payload_len, whole.data[whole.payload_at..].len()), (1, 6));
         let policy = Policy { payload: false, anonymizer: None };
-        assert_eq!(excerpt(&frame, 1, policy).unwrap().payload(), b"");
+        let cut = excerpt(&frame, 1, policy).unwrap();
+        assert_eq!((cut.payload_len, cut.data.len()), (1, cut.payload_at));
     }
 }

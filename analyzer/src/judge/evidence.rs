@@ -31,7 +31,7 @@ pub fn reasons<'a>(
     judged: &'a JudgedConnection,
 ) -> impl Iterator<Item = Reason<'a>> {
     let wait = finding.wait;
-    let releases = &judged.half(wait.by).detail().releases;
+    let releases = judged.half(wait.by).detail().releases.of(wait);
     let facts = [Kind::Unacked, Kind::Resent, Kind::Ack, Kind::Release, Kind::Peak];
     facts
         .into_iter()
@@ -98,26 +98,26 @@ impl Reason<'_> {
         let delay_ns = self.judged.ack_delay_ns(wait);
         match (self.finding.cause, self.judged.half(receiver).rtt_ns()) {
             (Cause::NagleDelack, Some(rtt_ns)) => {
-                duration(out, ": ", delay_ns);
-                text(out, " more than the round trip to the ");
+                text(out, "; the round trip to the ");
                 text(out, receiver.name());
-                duration(out, " of ", rtt_ns);
+                duration(out, " is ", rtt_ns);
+                duration(out, ", so it was delayed by ", delay_ns);
             }
             (Cause::NagleDelack, None) => {
                 duration(out, ": delayed by up to ", delay_ns);
                 text(out, " (round trip unknown)");
             }
             _ => {
-                text(out, ": as soon as the round trip to the ");
+                text(out, ", within the round trip to the ");
                 text(out, receiver.name());
-                text(out, " allows");
+                text(out, ": not delayed");
             }
         }
     }
 
     fn release(&self, out: &mut Vec<u8>) {
         let wait = &self.finding.wait;
-        let releases = &self.judged.half(wait.by).detail().releases;
+        let releases = self.judged.half(wait.by).detail().releases.of(wait);
         number(out, "frame ", wait.to.frame);
         duration(out, " follows the ACK by ", wait.release_ns());
         text(out, "; the round trip to the ");
@@ -130,15 +130,16 @@ impl Reason<'_> {
 
 impl Reason<'_> {
     fn peak(&self, out: &mut Vec<u8>) {
-        let releases = &self.judged.half(self.finding.wait.by).detail().releases;
+        let releases =
+            self.judged.half(self.finding.wait.by).detail().releases.of(self.finding.wait);
         number(out, "", releases.in_band);
-        text(out, " waits in this direction ended this close to an ACK; ");
+        text(out, " waits in this direction ended within this tolerance of an ACK; ");
         match releases.near {
-            0 => text(out, "no other wait ended near one"),
-            1 => text(out, "one other wait ended near one"),
+            0 => text(out, "none ended just outside it"),
+            1 => text(out, "one other ended just outside it"),
             near => {
                 number(out, "", near);
-                text(out, " others ended near one");
+                text(out, " others ended just outside it");
             }
         }
     }
@@ -194,18 +195,24 @@ impl Reason<'_> {
     }
 
     fn coincidence(&self, out: &mut Vec<u8>) {
-        let releases = &self.judged.half(self.finding.wait.by).detail().releases;
+        let releases =
+            self.judged.half(self.finding.wait.by).detail().releases.of(self.finding.wait);
         let once_in = (1.0 / releases.chance(self.finding.wait)).round() as u64;
         if releases.in_band <= 1 {
             text(out, "it happened only once in this direction, and ");
         }
-        text(out, "a program's write would fall this close to the ACK by accident ");
         match once_in {
-            0 | 1 => text(out, "as often as not"),
-            _ => number(out, "once in ", once_in),
-        }
-        if once_in > 1 {
-            text(out, " times");
+            0 | 1 => {
+                text(out, "a program's write could well fall this close to an ACK by accident");
+            }
+            _ => {
+                number(
+                    out,
+                    "a program's write falls this close to an ACK by accident once in ",
+                    once_in,
+                );
+                text(out, " times");
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::judge::findings::{Finding, Findings};
 use crate::judge::judged::{Detail, JudgedHalf};
 use crate::judge::nodelay::Nagle;
 use crate::judge::nodelay::nagle;
-use crate::judge::releases::Releases;
+use crate::judge::releases::ReleasesOf;
 use crate::judge::timers::Timer;
 use crate::judge::variant::Variant;
 use crate::track::wait::fact;
@@ -15,7 +15,7 @@ pub fn judged(
     connection: &Connection,
     side: Side,
     findings: Findings<'_>,
-    releases: &Releases,
+    releases: ReleasesOf,
 ) -> JudgedHalf {
     let half = connection.half(side);
     let one_sided = connection.half(side.other()).segments() == 0;
@@ -42,7 +42,7 @@ pub fn judged(
             unseen_bytes,
             contradictions: half.contradictions(),
             delayed_acks,
-            releases: *releases,
+            releases,
         })
     });
     JudgedHalf {

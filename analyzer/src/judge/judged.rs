@@ -1,7 +1,7 @@
 //! What a scan says: of a wait, of an end, of a connection.
 
 use crate::judge::nodelay::Nagle;
-use crate::judge::releases::Releases;
+use crate::judge::releases::ReleasesOf;
 use crate::judge::thresholds::CAPTURE_POINT_ONE_OF;
 use crate::judge::timers::Timer;
 use crate::judge::variant::Variant;
@@ -33,7 +33,7 @@ pub struct JudgedHalf {
     pub nagle: Nagle,
     pub segments: u32,
     pub bytes: u64,
-    /// Frames that prove the verdict on Nagle: two small segments in flight, or an ACK and what it
+    /// Frames that prove the answer on Nagle: two small segments in flight, or an ACK and what it
     /// released.
     pub proof: (u64, u64),
     /// Round trip between the capture point and this host, in ns; `i64::MAX` where it is not known.
@@ -56,7 +56,7 @@ pub struct Detail {
     /// How this host, as a receiver, delays its ACKs.
     pub delayed_acks: Option<Timer>,
     /// Of the releases of an end with waits.
-    pub releases: Releases,
+    pub releases: ReleasesOf,
 }
 
 impl JudgedHalf {
@@ -73,7 +73,7 @@ impl JudgedHalf {
 
 /// One connection, judged.
 ///
-/// Aligned as a connection is, so that the verdicts on many take the memory of the connections.
+/// Aligned as a connection is, so that many judged ones take the memory of the connections.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 pub struct JudgedConnection {

@@ -1,9 +1,8 @@
-//! The verdict on one connection, when all of it is known.
+//! Judges one connection, when all of it is conditions.
 
 mod blurred;
 pub mod causes;
 pub mod confidence;
-mod direction;
 pub mod evidence;
 pub mod findings;
 mod half;
@@ -14,22 +13,21 @@ mod pace;
 pub mod releases;
 mod resent;
 pub mod rivals;
-#[cfg(test)]
-mod ruled;
+mod ruling;
 pub mod thresholds;
 pub mod timers;
 pub mod variant;
 
-use crate::judge::direction::Judge;
 use crate::judge::findings::{Findings, Ruling};
 use crate::judge::judged::{JudgedConnection, JudgedHalf, capture_point};
-use crate::judge::releases::Releases;
+use crate::judge::releases::ReleasesOf;
+use crate::judge::ruling::Judge;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
 /// What judging needs to know of the scan.
 #[derive(Debug, Clone, Copy)]
-pub struct Known {
+pub struct Conditions {
     /// Step of the clock behind the waits.
     pub clock_ns: i64,
     /// Shorter waits are evidence, and no finding.
@@ -42,23 +40,20 @@ pub struct Known {
 pub fn judge(
     connection: &Connection,
     waits: &mut [Wait],
-    known: Known,
+    conditions: Conditions,
     rulings: &mut Vec<Ruling>,
 ) -> JudgedConnection {
     let first = rulings.len();
-    let mut releases = [Releases::default(); 2];
-    if !waits.is_empty() {
-        let mut judges = Side::BOTH.map(|side| Judge::new(connection, side, waits, known.clock_ns));
-        rulings.extend(waits.iter().map(|wait| judges[wait.by as usize].rule(wait)));
-        resent::drop_superseded(waits, rulings, first);
-        releases = judges.map(|judge| judge.direction.releases);
-    }
+    let releases = rule(connection, waits, conditions.clock_ns, rulings);
+    resent::drop_superseded(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
     let halves =
-        Side::BOTH.map(|side| half::judged(connection, side, all, &releases[side as usize]));
+        Side::BOTH.map(|side| half::judged(connection, side, all, releases[side as usize]));
     let blurred = !all.is_empty()
         && Side::BOTH.into_iter().any(|side| blurred::hides_holds(&halves, side, all));
-    findings::retain(waits, rulings, first, |wait, _| is_listed(wait, &halves, known.min_wait_ns));
+    findings::retain(waits, rulings, first, |wait, _| {
+        is_listed(wait, &halves, conditions.min_wait_ns)
+    });
     let stalls = Findings::new(waits, &rulings[first..]).stalls();
     let (mss, mss_inferred) = connection.effective_mss();
     JudgedConnection {
@@ -83,6 +78,39 @@ pub fn judge(
     }
 }
 
+/// Adds a ruling for each of `waits`; returns the releases of each side. Waits that are evidence are
+/// judged by each other alone; shorter ones, which are there if they are to be listed, by all.
+fn rule(
+    connection: &Connection,
+    waits: &[Wait],
+    clock_ns: i64,
+    rulings: &mut Vec<Ruling>,
+) -> [ReleasesOf; 2] {
+    if waits.is_empty() {
+        return Default::default();
+    }
+    let judges =
+        |waits: &[Wait]| Side::BOTH.map(|side| Judge::new(connection, side, waits, clock_ns));
+    if waits.iter().all(Wait::is_evidence) {
+        let mut judges = judges(waits);
+        rulings.extend(waits.iter().map(|wait| judges[wait.by as usize].rule(wait)));
+        return judges.map(|judge| ReleasesOf::one(judge.direction.releases));
+    }
+    let evidence: Vec<Wait> = waits.iter().filter(|wait| wait.is_evidence()).copied().collect();
+    let (mut by_evidence, mut by_all) = (judges(&evidence), judges(waits));
+    rulings.extend(waits.iter().map(|wait| {
+        let side = wait.by as usize;
+        let ruling = by_all[side].rule(wait);
+        if wait.is_evidence() { by_evidence[side].rule(wait) } else { ruling }
+    }));
+    let [client, server] = by_evidence.map(|judge| judge.direction.releases);
+    let [all_client, all_server] = by_all.map(|judge| judge.direction.releases);
+    [
+        ReleasesOf { evidence: client, all: all_client },
+        ReleasesOf { evidence: server, all: all_server },
+    ]
+}
+
 /// Is a wait long enough to be listed? Of an ACK that nothing followed, its delay counts.
 fn is_listed(wait: &Wait, halves: &[JudgedHalf; 2], min_wait_ns: i64) -> bool {
     let receiver_rtt_ns = halves[wait.acknowledged_by() as usize].rtt_ns();
@@ -91,3 +119,6 @@ fn is_listed(wait: &Wait, halves: &[JudgedHalf; 2], min_wait_ns: i64) -> bool {
         false => wait.wait_ns() >= min_wait_ns,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,7 +26,7 @@ impl Nagle {
     }
 }
 
-/// Connections by the verdict on Nagle's algorithm on one side.
+/// Connections by what is known of Nagle's algorithm on one side.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub struct NagleTotals {
     pub on: u32,
@@ -73,7 +73,7 @@ pub fn nagle(half: &Half, side: Side, findings: Findings<'_>) -> (Nagle, (u64, u
     }
 }
 
-/// A wait that the releases accepts, as [`contradicted`] sees it.
+/// A wait that [`Releases::holds`] accepts, as [`contradicted`] sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate {
     /// Small segments its sender had sent before it while a small one was unacknowledged.

@@ -51,7 +51,7 @@ impl Pace {
         };
         own().filter(is_pause).for_each(|wait| pace.add(&Pause::new(wait)));
         if !pace.pauses.is_empty() {
-            own().filter(|wait| releases.follows_ack(wait)).for_each(|wait| pace.compare(wait));
+            own().filter(|wait| releases.follows_ack(wait)).for_each(|wait| pace.note(wait));
         }
         pace
     }
@@ -65,9 +65,9 @@ impl Pace {
     }
 
     /// Notes a wait that an ACK ended, if the program pauses between writes of these lengths.
-    fn compare(&mut self, wait: &Wait) {
-        if let Some((_, min_locked_ns)) = self.pauses.get_mut(&(wait.unacked_len, wait.len)) {
-            *min_locked_ns = wait.wait_ns().min(*min_locked_ns);
+    fn note(&mut self, wait: &Wait) {
+        if let Some((_, min_held_ns)) = self.pauses.get_mut(&(wait.unacked_len, wait.len)) {
+            *min_held_ns = wait.wait_ns().min(*min_held_ns);
         }
     }
 
@@ -91,14 +91,14 @@ impl Pace {
 
     /// Does the program pause for so long by itself that nothing worth a report is left?
     fn explains(&self, wait: &Wait) -> bool {
-        let Some((pause, min_locked_ns)) = self.pauses.get(&(wait.unacked_len, wait.len)) else {
+        let Some((pause, min_held_ns)) = self.pauses.get(&(wait.unacked_len, wait.len)) else {
             return false;
         };
         let spread_ns = PACE_SPREAD_NS + pause.min_ns / PACE_SPREAD_SHARE;
         let steady = pause.max_ns - pause.min_ns <= spread_ns;
         let reliable = match pause.count {
             1 => {
-                let left_ns = min_locked_ns - pause.min_ns;
+                let left_ns = min_held_ns - pause.min_ns;
                 pause.early_ack && (-PACE_SPREAD_NS..PACE_DISTANCE_NS).contains(&left_ns)
             }
             _ => steady,

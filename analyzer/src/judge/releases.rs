@@ -54,6 +54,25 @@ pub struct Releases {
     pub peaks: bool,
 }
 
+/// The releases of one direction: of waits that are evidence, and of all that were seen.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ReleasesOf {
+    pub evidence: Releases,
+    pub all: Releases,
+}
+
+impl ReleasesOf {
+    /// No others were seen.
+    pub fn one(releases: Releases) -> Self {
+        Self { evidence: releases, all: releases }
+    }
+
+    /// Those that a wait was judged by.
+    pub fn of(&self, wait: &Wait) -> &Releases {
+        if wait.is_evidence() { &self.evidence } else { &self.all }
+    }
+}
+
 impl Releases {
     /// Measures the releases of `side` from all its waits that an ACK ended; the clock behind
     /// them ticks every `clock_ns`.
@@ -127,8 +146,8 @@ impl Releases {
         median::upper(&mut distances).unwrap_or(0)
     }
 
-    /// Held segments crowd around the round trip; a program's own writes fall as thickly beside
-    /// it. Compared are the core, which holds at least half of the releases in the band, and the
+    /// Held segments crowd around the round trip; a program's own writes are as dense outside the
+    /// band. Compared are the core, which holds at least half of the releases in the band, and the
     /// neighbourhood beyond the tolerance, per unit of time.
     fn is_peak(&self) -> bool {
         let in_band = self.in_band + self.small_after_window;

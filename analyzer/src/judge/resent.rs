@@ -11,7 +11,7 @@ use crate::track::{Connection, Side};
 /// Does this sender's retransmission timer run out before the receiver's delayed-ACK timer, with
 /// nothing lost?
 ///
-/// Beside the receiver both copies are seen to arrive. Elsewhere a loss is told by chance: it hits
+/// At the receiver both copies are seen to arrive. Elsewhere a loss is told by chance: it hits
 /// any segment, and few; a timer hits the one that a held segment waits for, and time and again, or
 /// the receiver is known to delay its ACKs for nearly as long as retransmission timers take.
 pub fn is_needless<'a>(
@@ -20,7 +20,7 @@ pub fn is_needless<'a>(
     waits: &[Wait],
     held: impl Iterator<Item = &'a Wait>,
 ) -> bool {
-    let beside_receiver = match side {
+    let at_receiver = match side {
         Side::Client => CapturePoint::Server,
         Side::Server => CapturePoint::Client,
     };
@@ -39,7 +39,7 @@ pub fn is_needless<'a>(
     let nearly_all = connection.half(side).repeats().retransmitted as usize * NEEDLESS_ONE_OF
         <= over * (NEEDLESS_ONE_OF + 1);
     (nearly_all && (often || longest_ns >= NEARLY_RTO_NS))
-        || capture_point(connection) == beside_receiver
+        || capture_point(connection) == at_receiver
 }
 
 /// Of a hold that a retransmission ended, and the waits within it, leaves one or the other: the first

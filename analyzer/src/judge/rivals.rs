@@ -43,9 +43,9 @@ fn loss(finding: Finding<'_>) -> Rival {
         why: match ruled_out {
             true => format!("no byte was sent twice or is missing from frame {from} to {to}"),
             false if wait.is(fact::RESENT) => format!(
-                "frame {from} was sent again before frame {to}; but beside the receiver it was seen \
-                 to arrive, or this happens to the segment before a held one time and again, and \
-                 to no other"
+                "frame {from} was sent again before frame {to}, but it was not lost: a capture at the \
+                 receiver shows both copies, or only segments that hold others back are ever sent \
+                 again"
             ),
             false => format!("bytes were sent twice or are missing from frame {from} to {to}"),
         },
@@ -75,7 +75,7 @@ fn window(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
 
 fn congestion(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
     let wait = finding.wait;
-    let releases = &judged.half(wait.by).detail().releases;
+    let releases = judged.half(wait.by).detail().releases.of(wait);
     let ruled_out = !wait.is(fact::LARGE_FLIGHT);
     Rival {
         name: "congestion window",
@@ -85,9 +85,9 @@ fn congestion(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
                      send at once (RFC 6928)"
                 .to_owned(),
             false => format!(
-                "more than ten full segments were in flight; but such waits end with a small \
-                 segment {} times and with a full-sized one {} times, and a congestion window \
-                 does not choose",
+                "ten full segments or more were in flight; but such waits ended with a small segment \
+                 {} times and a full-sized one {} times, and a congestion window does not care about \
+                 the size of a segment",
                 releases.small_after_window, releases.full_after_window
             ),
         },
@@ -96,19 +96,19 @@ fn congestion(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
 
 fn program(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
     let wait = finding.wait;
-    let releases = &judged.half(wait.by).detail().releases;
+    let releases = judged.half(wait.by).detail().releases.of(wait);
     let release = Ms(wait.release_ns());
     let by_accident = (1.0 / releases.chance(wait)).round();
     let ruled_out = finding.confidence() == Confidence::Certain;
     let why = match releases.in_band {
         0 | 1 => format!(
-            "frame {} left {release} after an ACK, which a program cannot see; by accident that \
-             happens once in {by_accident}",
+            "frame {} left {release} after an ACK, which a program cannot see; a program's write \
+             would fall that close to an ACK once in {by_accident}",
             wait.to.frame
         ),
         times => format!(
-            "frame {} left {release} after an ACK, which a program cannot see; by accident that \
-             happens once in {by_accident}, and here it happened {times} times",
+            "frame {} left {release} after an ACK, which a program cannot see; a program's write \
+             would fall that close to an ACK once in {by_accident}, and here it did {times} times",
             wait.to.frame
         ),
     };
@@ -133,7 +133,7 @@ fn late_ack(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
         }
         _ => (
             "delayed ACK",
-            format!("the ACK came as soon as the round trip to the {} allows", receiver.name()),
+            format!("the ACK came within the round trip to the {}: not delayed", receiver.name()),
         ),
     };
     let measured = judged.half(receiver).rtt_ns().is_some() && judged.handshake;
@@ -146,8 +146,8 @@ fn cork(finding: Finding<'_>) -> Rival {
         name: "TCP_CORK",
         ruled_out: finding.confidence() == Confidence::Certain,
         why: format!(
-            "a corked socket sends its rest when it is uncorked or after 200 ms, not when an ACK \
-             comes; here it left {} after the ACK",
+            "a corked socket sends on uncork or after 200 ms, not on an ACK; this segment left {} \
+             after one",
             Ms(wait.release_ns())
         ),
     }

@@ -15,8 +15,8 @@ pub const ROUND_TRIP_SAMPLES: u16 = 3;
 /// Leans: larger takes damaged times for slow paths.
 pub const LONGEST_RTT_NS: i64 = 60_000_000_000;
 
-/// Releases in the band, and how many times more than beside it, from which Nagle's algorithm is at
-/// work beyond doubt: then a release in the neighbourhood is a late one.
+/// Nagle's algorithm is at work beyond doubt from this many releases in the band, if they outnumber those
+/// near it this many times: then a release in the neighbourhood is a late one.
 /// Leans: larger loses late releases of a loaded host.
 pub const SECURE_RELEASES: u32 = 5;
 pub const SECURE_OVER_NEAR: u32 = 10;
@@ -112,8 +112,12 @@ pub const DELAY_JITTERS: i64 = 2;
 /// Leans: larger says 'between' more often.
 pub const CAPTURE_POINT_ONE_OF: i64 = 4;
 
-/// Late, uneven releases from which jitter may hide holds, and the round trip from which that can be:
-/// on shorter paths a program's own pauses look like that too.
+/// With so many late, uneven releases on a path at least this long, jitter may hide holds: on shorter
+/// paths a program's own pauses look like that too.
 /// Leans: larger says 'clean' of more blurred connections.
 pub const BLURRED_RELEASES: usize = 3;
 pub const BLURRED_RTT_NS: i64 = 4_000_000;
+
+/// A late release is about a round trip after the ACK from one of so many parts of it to so many times.
+/// Leans: larger says 'clean' of fewer connections.
+pub const BLURRED_WITHIN: i64 = 2;

@@ -21,6 +21,11 @@ impl Timer {
         Some(Self { count: delays_ns.len() as u64, median_ns, min_ns, max_ns })
     }
 
+    /// Does the host acknowledge at once while a connection is young, as Linux does (quick ACKs)?
+    pub fn has_quick_acks(&self) -> bool {
+        self.consistent_with().contains("Linux")
+    }
+
     /// Names a stack whose timer looks like this.
     ///
     /// Sources: Linux `TCP_DELACK_MIN` (40 ms, one 4 ms jiffy more at HZ=250) and

@@ -13,7 +13,7 @@ use std::net::IpAddr;
 ///
 /// # Errors
 /// `path` cannot be written.
-pub fn write_csv(scan: &Scan, path: &str) -> Result<(), ScanError> {
+pub fn write(scan: &Scan, path: &str) -> Result<(), ScanError> {
     let mut writer = create(path)?;
     write_rows(scan, &mut writer).map_err(|error| ScanError::unwritable(path, &error))
 }

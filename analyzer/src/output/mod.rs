@@ -6,19 +6,24 @@ mod json;
 pub mod table;
 mod values;
 
-pub use self::csv::write_csv;
-pub use self::json::{json_head, write_json};
+pub use self::json::json_head;
 
 use crate::capture::error::ScanError;
 use crate::result::scan::Scan;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-/// Writes `scan` to `path` in the format of this name; `None` if there is no such format.
-pub fn write(scan: &Scan, format: &str, path: &str) -> Option<Result<(), ScanError>> {
+/// Writes `scan` to `path` in the format of this name, with the members of `extra`, a JSON object, where
+/// that is JSON; `None` if there is no such format.
+pub fn write(
+    scan: &Scan,
+    format: &str,
+    path: &str,
+    extra: Option<&str>,
+) -> Option<Result<(), ScanError>> {
     match format {
-        "csv" => Some(write_csv(scan, path)),
-        "json" => Some(write_json(scan, None, path)),
+        "csv" => Some(csv::write(scan, path)),
+        "json" => Some(json::write(scan, path, extra)),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! The outputs of a shipped capture against the declared fields.
 
 use super::fields::{Field, Output, Row, Stall, declared};
-use super::{create, table, write_csv, write_json};
+use super::{create, table, write};
 use crate::judge::findings::Finding;
 use crate::judge::judged::JudgedConnection;
 use crate::result::scan::{Options, Scan, scan};
@@ -47,7 +47,7 @@ fn array<'a>(object: &'a Value, name: &str) -> &'a [Value] {
 #[test]
 fn json_holds_every_declared_field_and_no_other() {
     let scan = example();
-    let text = written("json", |path| write_json(&scan, None, path).unwrap());
+    let text = written("json", |path| write(&scan, "json", path, None).unwrap().unwrap());
     let document: Value = serde_json::from_str(&text).unwrap();
     let connections = array(&document, "connections");
     let rows = |name| connections.iter().flat_map(move |row| array(row, name));
@@ -65,7 +65,7 @@ fn json_holds_every_declared_field_and_no_other() {
 #[test]
 fn json_leaves_out_of_a_connection_only_what_may_be() {
     let scan = example();
-    let text = written("connections", |path| write_json(&scan, None, path).unwrap());
+    let text = written("connections", |path| write(&scan, "json", path, None).unwrap().unwrap());
     let document: Value = serde_json::from_str(&text).unwrap();
     let fields = fields_of::<&JudgedConnection>(Output::Json);
     let rows = BTreeSet::from(["stalls", "waits"]);
@@ -81,7 +81,7 @@ fn json_leaves_out_of_a_connection_only_what_may_be() {
 #[test]
 fn csv_has_a_column_for_every_declared_field_and_a_row_for_every_stall() {
     let scan = example();
-    let text = written("csv", |path| write_csv(&scan, path).unwrap());
+    let text = written("csv", |path| write(&scan, "csv", path, None).unwrap().unwrap());
     let names = names_of::<Stall<'_>>(Output::Csv);
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some(names.join(",").as_str()));

@@ -7,7 +7,6 @@ use crate::result::anonymize::{Anonymizer, KEY_LEN};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::borrow::Cow;
 
 /// A captured TCP segment; times in ns.
 #[pyclass(frozen)]
@@ -88,25 +87,6 @@ fn read_frames(
     Ok(excerpts.into_iter().map(|excerpt| FrameRow { excerpt }).collect())
 }
 
-/// Enough for the head of a message.
-const MOST_PAYLOAD: usize = 1024;
-/// Later frames are not read: what they could add is not worth the time.
-const LAST_FRAME: u64 = 500_000;
-
-/// The first payload bytes of `frames`, in their order; empty where nothing was captured.
-#[pyfunction]
-fn payloads(py: Python<'_>, paths: Vec<String>, frames: Vec<u64>) -> PyResult<Vec<Cow<'_, [u8]>>> {
-    let near: Vec<u64> = frames.iter().copied().filter(|&frame| frame <= LAST_FRAME).collect();
-    let policy = Policy { payload: true, anonymizer: None };
-    let excerpts = py.detach(|| frames::read(&paths, &near, policy))?;
-    let of_frame = |frame| {
-        let index = excerpts.binary_search_by_key(frame, |excerpt| excerpt.frame).ok()?;
-        let payload = excerpts[index].payload();
-        Some(payload[..payload.len().min(MOST_PAYLOAD)].to_vec())
-    };
-    Ok(frames.iter().map(|frame| Cow::Owned(of_frame(frame).unwrap_or_default())).collect())
-}
-
 /// Reads the captures a second time for the frames to show of connections: (id, first and last
 /// frame of each stall).
 #[pyfunction]
@@ -149,7 +129,6 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<FrameRow>()?;
     module.add_class::<ShownRow>()?;
     module.add_function(wrap_pyfunction!(read_frames, module)?)?;
-    module.add_function(wrap_pyfunction!(payloads, module)?)?;
     module.add_function(wrap_pyfunction!(choose_frames, module)?)?;
     module.add_function(wrap_pyfunction!(write_pcapng, module)?)?;
     Ok(())

@@ -16,6 +16,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 
+const TABLES: &str = "connections, stalls, waits, servers, exchanges";
+
 /// The result of a scan; it lives on the Rust side and gives out rows, columns and files.
 #[pyclass(frozen, name = "Scan")]
 struct PyScan {
@@ -100,7 +102,7 @@ impl PyScan {
             "waits" => table::waits,
             "servers" => table::servers,
             "exchanges" => table::exchanges,
-            _ => return Err(PyValueError::new_err(format!("no such table: {table}"))),
+            _ => return Err(PyValueError::new_err(format!("no such table: {table} ({TABLES})"))),
         };
         let scan = Arc::clone(&self.scan);
         into_dict(py, py.detach(move || columns(&scan)))
@@ -127,20 +129,12 @@ impl PyScan {
         output::json_head(&self.scan)
     }
 
-    /// Writes a file in the format of this name. Raises `ValueError` if there is no such format.
-    fn write(&self, py: Python<'_>, format: &str, path: &str) -> PyResult<()> {
-        let written = py.detach(|| output::write(&self.scan, format, path));
+    /// Writes a file in the format of this name, JSON with the members of `extra`, a JSON object.
+    /// Raises `ValueError` if there is no such format.
+    #[pyo3(signature = (format, path, extra=None))]
+    fn write(&self, py: Python<'_>, format: &str, path: &str, extra: Option<&str>) -> PyResult<()> {
+        let written = py.detach(|| output::write(&self.scan, format, path, extra));
         Ok(written.ok_or_else(|| PyValueError::new_err(format!("no such format: {format}")))??)
-    }
-
-    /// The output contract, and the members of `extra`, a JSON object.
-    #[pyo3(signature = (path, extra=None))]
-    fn write_json(&self, py: Python<'_>, path: &str, extra: Option<&str>) -> PyResult<()> {
-        Ok(py.detach(|| output::write_json(&self.scan, extra, path))?)
-    }
-
-    fn write_csv(&self, py: Python<'_>, path: &str) -> PyResult<()> {
-        Ok(py.detach(|| output::write_csv(&self.scan, path))?)
     }
 }
 

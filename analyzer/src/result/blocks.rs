@@ -2,7 +2,7 @@
 
 use crate::judge::findings::Findings;
 use crate::judge::judged::JudgedConnection;
-use crate::judge::{Known, judge};
+use crate::judge::{Conditions, judge};
 use crate::result::both_cores::in_order;
 use crate::result::connections::JudgedConnections;
 use crate::result::findings::{AllFindings, BlockFindings};
@@ -85,8 +85,8 @@ fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks, min_wait_ns: i64) 
         let own = waits[taken..].iter().take_while(|wait| wait.connection == connection.id).count();
         let own = taken..taken + own;
         let clock_ns = clocks.behind_ns(&waits[own.clone()]);
-        let known = Known { clock_ns, min_wait_ns };
-        let judged = judge(&connection, &mut waits[own.clone()], known, &mut rulings);
+        let conditions = Conditions { clock_ns, min_wait_ns };
+        let judged = judge(&connection, &mut waits[own.clone()], conditions, &mut rulings);
         let judged_waits = rulings.len() - kept;
         if own.start != kept {
             waits.copy_within(own.start..own.start + judged_waits, kept);
@@ -125,7 +125,7 @@ mod tests {
     use crate::track::Connections;
 
     #[test]
-    fn verdicts_take_the_memory_of_their_connections() {
+    fn judged_connections_take_the_memory_of_the_connections() {
         let block = Connections::unknown(BLOCK_LEN).into_blocks().next().unwrap();
         let place = block.as_ptr() as usize;
         let block = Block { connections: block, ..Block::default() };

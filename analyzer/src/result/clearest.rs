@@ -56,7 +56,7 @@ fn costliest<'a>(findings: impl Iterator<Item = Finding<'a>>) -> Kind {
 }
 
 fn clearness(judged: &JudgedConnection, finding: Finding<'_>) -> (Reverse<Confidence>, i64, u64) {
-    let releases = &judged.half(finding.wait.by).detail().releases;
+    let releases = judged.half(finding.wait.by).detail().releases.of(finding.wait);
     let off_ns = (finding.wait.release_ns() - releases.band.center_ns).abs();
     (Reverse(finding.confidence()), off_ns, finding.wait.to.frame)
 }

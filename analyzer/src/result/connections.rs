@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn every_verdict_is_found_though_some_are_missing() {
+    fn every_connection_is_found_though_some_are_missing() {
         let all = connections(3 * BLOCK_LEN + 7);
         let listed = |judged: &JudgedConnection| !(5..BLOCK_LEN as u32 + 9).contains(&judged.id);
         let blocks = all.chunks(BLOCK_LEN).map(|block| block.iter().filter(|row| listed(row)));

@@ -53,8 +53,10 @@ pub const LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000;
 /// Leans: larger takes probes for `TCP_NODELAY`, and for pauses of the program.
 pub const PROBE_NS: i64 = 200_000_000;
 pub const JIFFY_NS: i64 = 10_000_000;
+/// Sooner than this, new data is no probe.
+pub const BEFORE_PROBE_NS: i64 = PROBE_NS - JIFFY_NS;
 
-/// Waits for an ACK that are at least this long are evidence, whatever `--min-wait` lists: shorter ones
-/// are as long as what a busy host takes to run a program.
+/// Waits at least this long are judged by each other alone, whatever `--min-wait` lists: as long as the
+/// shortest delayed ACK. A program writes every few milliseconds, and would outvote them.
 /// Leans: larger knows less of connections with short round trips.
-pub const EVIDENCE_NS: i64 = 1_000_000;
+pub const EVIDENCE_NS: i64 = SHORTEST_DELAYED_ACK_NS;

@@ -3,6 +3,7 @@
 //! The tracker writes waits while it streams and judges nothing; `judge` decides at the end, when
 //! the whole connection is known.
 
+use crate::track::thresholds::EVIDENCE_NS;
 use crate::track::{Mark, Side};
 
 /// Facts about a wait, as bits of [`Wait::facts`].
@@ -104,6 +105,11 @@ impl Wait {
 
     pub fn wait_ns(&self) -> i64 {
         self.to.time_ns - self.from.time_ns
+    }
+
+    /// Is it evidence for others, whatever is listed?
+    pub fn is_evidence(&self) -> bool {
+        self.wait_ns() >= EVIDENCE_NS
     }
 
     /// Does it lie within `other`, a wait of the same sender?

@@ -34,7 +34,7 @@ pub fn json_head(scan: &Scan) -> String {
 ///
 /// # Errors
 /// `path` cannot be written.
-pub fn write_json(scan: &Scan, extra: Option<&str>, path: &str) -> Result<(), ScanError> {
+pub fn write(scan: &Scan, path: &str, extra: Option<&str>) -> Result<(), ScanError> {
     let mut writer = create(path)?;
     write_document(scan, extra, &mut writer).map_err(|error| ScanError::unwritable(path, &error))
 }

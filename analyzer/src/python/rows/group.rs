@@ -23,6 +23,8 @@ pub struct Group {
     pub ack_delay_min_ms: f64,
     pub ack_delay_max_ms: f64,
     pub consistent_with: &'static str,
+    /// The receiver acknowledges at once while a connection is young.
+    pub quick_acks: bool,
     /// Typical lengths in bytes.
     pub len_unacked: u32,
     pub len: u32,
@@ -52,6 +54,7 @@ impl Group {
             ack_delay_min_ms: delays.map_or(0.0, |timer| ms(timer.min_ns)),
             ack_delay_max_ms: delays.map_or(0.0, |timer| ms(timer.max_ns)),
             consistent_with: pair.consistent_with(),
+            quick_acks: pair.has_quick_acks(),
             len_unacked: pair.pieces.unacked_len,
             len: pair.pieces.held_len,
             unacked_full_sized: pair.pieces.unacked_full_sized,
@@ -72,7 +75,7 @@ pub struct PyServerGroup {
     pub clients: u64,
     pub nagle: &'static str,
     pub consistent_with: &'static str,
-    pub linux_acks: bool,
+    pub quick_acks: bool,
     pub some_full_sized: bool,
 }
 
@@ -87,7 +90,7 @@ impl PyServerGroup {
             clients: group.clients,
             nagle: group.nagle.name(),
             consistent_with: group.consistent_with,
-            linux_acks: group.linux_acks,
+            quick_acks: group.quick_acks,
             some_full_sized: group.some_full_sized,
         })
     }

@@ -31,8 +31,8 @@ pub struct ServerGroup {
     pub nagle: Nagle,
     /// The stack whose timer delays the ACKs; empty where that is not known, or not the same for all.
     pub consistent_with: &'static str,
-    /// Do the ACKs of every pair come as Linux sends them?
-    pub linux_acks: bool,
+    /// Does every receiver acknowledge at once while a connection is young?
+    pub quick_acks: bool,
     /// Is there a pair in which most of what was unacknowledged is full-sized?
     pub some_full_sized: bool,
 }
@@ -69,7 +69,7 @@ impl ServerGroup {
             clients: 1,
             nagle: worst.nagle,
             consistent_with: worst.consistent_with(),
-            linux_acks: worst.consistent_with().contains("Linux"),
+            quick_acks: worst.has_quick_acks(),
             some_full_sized: worst.pieces.unacked_full_sized,
             worst,
         }
@@ -86,7 +86,7 @@ impl ServerGroup {
         if pair.consistent_with() != self.consistent_with {
             self.consistent_with = "";
         }
-        self.linux_acks &= pair.consistent_with().contains("Linux");
+        self.quick_acks &= pair.has_quick_acks();
         self.some_full_sized |= pair.pieces.unacked_full_sized;
     }
 }
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!((group.clients, group.stalls, group.stalled_ns), (3, 6, 160 * MS));
         assert_eq!(group.worst.sender_addr, pair(1, 80).sender_addr);
         assert_eq!((group.nagle, group.consistent_with), (Nagle::On, "Linux, 40 ms"));
-        assert!(group.linux_acks && !group.some_full_sized);
+        assert!(group.quick_acks && !group.some_full_sized);
     }
 
     #[test]
@@ -144,7 +144,7 @@ mod tests {
             let groups = merged(vec![pair(1, 80), other, pair(4, 10)]);
             let [group] = &groups[..] else { panic!("{groups:#?}") };
             assert_eq!((group.nagle, group.consistent_with), (nagle, ""));
-            assert_eq!((group.linux_acks, group.some_full_sized), (false, full_sized));
+            assert_eq!((group.quick_acks, group.some_full_sized), (false, full_sized));
         }
     }
 

@@ -43,6 +43,11 @@ impl Pair {
         }
     }
 
+    /// Does the receiver acknowledge at once while a connection is young?
+    pub fn has_quick_acks(&self) -> bool {
+        self.ack_delays.as_ref().is_some_and(Timer::has_quick_acks)
+    }
+
     /// The stack whose timer delays the ACKs like this; empty where none was measured.
     pub fn consistent_with(&self) -> &'static str {
         self.ack_delays.map_or("", |timer| timer.consistent_with())

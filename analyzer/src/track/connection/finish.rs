@@ -17,25 +17,28 @@ impl Connection {
             let (from, to) = (half.last_data(), release.mark);
             let receiver = self.half(side.other());
             let delay_ns = to.time_ns - from.time_ns - receiver.rtt_or_zero_ns();
-            let late = (sinks.lengths.delay_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
+            let late = (sinks.lengths.seen_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
             // A FIN comes from the program, and over an unknown round trip no ACK is known to be late.
             let by_timer = release.says.is(fact::PURE_ACK)
                 && !release.says.is(fact::ACK_FIN)
                 && receiver.measured_rtt_ns().is_some();
             if by_timer && late && half.bytes() > 0 && to.after(from) {
-                sinks.waits.push_other(Wait {
-                    connection: self.id,
-                    by: side.other(),
-                    facts: fact::ACK_ONLY | fact::PURE_ACK,
-                    from,
-                    to,
-                    ack: to,
-                    rel_seq: half.offset(),
-                    len: 0,
-                    unacked_len: half.last_len(),
-                    unacked_ns: from.time_ns,
-                    contradictions: half.contradictions(),
-                });
+                sinks.waits.push_other(
+                    Wait {
+                        connection: self.id,
+                        by: side.other(),
+                        facts: fact::ACK_ONLY | fact::PURE_ACK,
+                        from,
+                        to,
+                        ack: to,
+                        rel_seq: half.offset(),
+                        len: 0,
+                        unacked_len: half.last_len(),
+                        unacked_ns: from.time_ns,
+                        contradictions: half.contradictions(),
+                    },
+                    sinks.lengths.listed_ns,
+                );
             }
             self.halves[side as usize].forget_all_acked();
         }

@@ -46,27 +46,20 @@ const _: () = assert!(
 
 /// How long waits must be.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_field_names, reason = "names have units")]
 pub struct Lengths {
     /// To be listed.
     pub listed_ns: i64,
-    /// Those that an ACK may have ended, to be evidence.
-    pub evidence_ns: i64,
-    /// Delays of ACKs, to be evidence of the receiver's timer.
-    pub delay_ns: i64,
+    /// To be looked at: they are listed, or evidence for those that are.
+    pub seen_ns: i64,
 }
 
 impl Lengths {
     /// Where no waits are asked for.
-    pub const NONE: Self = Self { listed_ns: i64::MAX, evidence_ns: i64::MAX, delay_ns: i64::MAX };
+    pub const NONE: Self = Self { listed_ns: i64::MAX, seen_ns: i64::MAX };
 
-    /// Evidence is the same whatever is listed, unless even shorter waits are.
+    /// Evidence is the same whatever is listed.
     pub fn listing(min_wait_ns: i64) -> Self {
-        Self {
-            listed_ns: min_wait_ns,
-            evidence_ns: min_wait_ns.min(EVIDENCE_NS),
-            delay_ns: min_wait_ns.min(SHORTEST_DELAYED_ACK_NS),
-        }
+        Self { listed_ns: min_wait_ns, seen_ns: min_wait_ns.min(EVIDENCE_NS) }
     }
 }
 
@@ -275,24 +268,10 @@ impl Connection {
             true => sending.wait_over_retransmission(self.id, side),
             false => None,
         };
-        // A wait begins with the last data of one of both. Most data comes soon after the two.
-        let earliest_ns = half.last_data().time_ns.min(peer.last_new().time_ns);
-        if now.time_ns - earliest_ns >= sinks.lengths.evidence_ns
-            && let Some(waited) = sending.waited(sinks.lengths.evidence_ns)
-        {
-            let wait_ns = waited.wait_ns(now);
-            let has_room = |facts| sinks.waits.has_room_for(side, facts, wait_ns);
-            let full = || !has_room(0) && !has_room(sending.hindrances(waited.from()));
-            if waited.is_reply() && wait_ns - half.rtt_or_zero_ns() < sinks.lengths.listed_ns {
-                // Most waits by far: nothing is learned from them.
-            } else if waited.is_reply() && full() {
-                sinks.waits.count_other(wait_ns);
-            } else {
-                let wait = sending.wait(&waited, self.id, side);
-                self.push(wait, sinks);
-            }
+        if let Some(ended) = self.wait_before(&sending, side, sinks) {
+            self.push(ended, sinks);
         }
-        if let Some(wait) = over.filter(|wait| wait.wait_ns() >= sinks.lengths.evidence_ns) {
+        if let Some(wait) = over.filter(|wait| wait.wait_ns() >= sinks.lengths.seen_ns) {
             self.push(wait, sinks);
         }
         if self.exchanges.is_ended_by(side) {
@@ -311,6 +290,36 @@ impl Connection {
         half.set_room(peer_window);
     }
 
+    /// The wait that ends with this data, if it is to be kept; others are counted.
+    #[inline]
+    fn wait_before(
+        &self,
+        sending: &Sending<'_>,
+        side: Side,
+        sinks: &mut Sinks<'_>,
+    ) -> Option<Wait> {
+        let Sending { half, peer, now, .. } = *sending;
+        // A wait begins with the last data of one of both. Most data comes soon after the two.
+        let earliest_ns = half.last_data().time_ns.min(peer.last_new().time_ns);
+        if now.time_ns - earliest_ns < sinks.lengths.seen_ns {
+            return None;
+        }
+        let waited = sending.waited(sinks.lengths.seen_ns)?;
+        let wait_ns = waited.wait_ns(now);
+        if waited.is_reply() {
+            // Most waits by far: nothing is learned from them.
+            if wait_ns - half.rtt_or_zero_ns() < sinks.lengths.listed_ns {
+                return None;
+            }
+            let has_room = |facts| sinks.waits.has_room_for(side, facts, wait_ns);
+            if !has_room(0) && !has_room(sending.hindrances(waited.from())) {
+                sinks.waits.count_other(wait_ns);
+                return None;
+            }
+        }
+        Some(sending.wait(&waited, self.id, side))
+    }
+
     fn push(&mut self, mut wait: Wait, sinks: &mut Sinks<'_>) {
         wait.facts |= when(self.exchanges.covers(wait.from), fact::IN_EXCHANGE);
         let half = &mut self.halves[wait.by as usize];
@@ -327,16 +336,16 @@ impl Connection {
                     half.add_pause(&wait);
                 }
                 EndedBy::Either => {
-                    sinks.waits.push_other(wait);
+                    sinks.waits.push_other(wait, sinks.lengths.listed_ns);
                     return;
                 }
             }
         }
         let reply_ns = wait.wait_ns() - half.rtt_or_zero_ns();
         let length_ns = if wait.is(fact::OWN_DATA_BEFORE) { wait.wait_ns() } else { reply_ns };
-        let delayed = wait.is(fact::OWN_PAUSE) && wait.ack_ns() >= sinks.lengths.delay_ns;
+        let delayed = wait.is(fact::OWN_PAUSE) && wait.ack_ns() >= sinks.lengths.seen_ns;
         if length_ns >= sinks.lengths.listed_ns || delayed {
-            sinks.waits.push_other(wait);
+            sinks.waits.push_other(wait, sinks.lengths.listed_ns);
         }
     }
 }

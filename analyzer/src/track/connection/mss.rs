@@ -11,6 +11,10 @@ const TIMESTAMP_OPTION_LEN: u32 = 12;
 /// Leans: a wider range takes more full-sized segments for small ones.
 const INFERRED_MSS: std::ops::RangeInclusive<u32> = 1220..=1460;
 
+/// On loopback without a SYN: the kernel works with half the largest window, 32 kB at first.
+/// Leans: larger takes more full-sized segments for small ones.
+const LOOPBACK_MSS: u32 = 16_384;
+
 impl Connection {
     /// The effective MSS in bytes (RFC 9293, section 3.7.1: what the options take is not payload)
     /// and whether it had to be inferred, for want of a SYN.
@@ -49,8 +53,7 @@ impl Connection {
         let largest = self.halves[0].largest().max(self.halves[1].largest());
         let repeated = self.halves.iter().any(|half| half.repeats_largest(largest));
         match self.is_loopback() {
-            // The kernel works with half the largest window on loopback, 32 kB at first.
-            true => largest.max(16_384),
+            true => largest.max(LOOPBACK_MSS),
             false if largest >= DEFAULT_MSS && repeated => largest.min(*INFERRED_MSS.end()),
             false => largest.clamp(*INFERRED_MSS.start(), *INFERRED_MSS.end()),
         }

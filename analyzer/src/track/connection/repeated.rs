@@ -55,20 +55,23 @@ impl Connection {
         }
         let zero_window = peer.zero_window_frame() > 0 && peer.window() == 0;
         let back = seq::distance(segment.seq, half.snd_nxt()).max(0) as u64;
-        sinks.waits.push_other(Wait {
-            connection: self.id,
-            by: side,
-            facts: fact::RETRANSMITTED
-                | fact::OWN_DATA_BEFORE
-                | when(zero_window, fact::ZERO_WINDOW),
-            from,
-            to: now,
-            ack: Mark::default(),
-            rel_seq: half.offset().saturating_sub(back),
-            len: segment.len,
-            unacked_len: half.in_flight(),
-            unacked_ns: from.time_ns,
-            contradictions: half.contradictions(),
-        });
+        sinks.waits.push_other(
+            Wait {
+                connection: self.id,
+                by: side,
+                facts: fact::RETRANSMITTED
+                    | fact::OWN_DATA_BEFORE
+                    | when(zero_window, fact::ZERO_WINDOW),
+                from,
+                to: now,
+                ack: Mark::default(),
+                rel_seq: half.offset().saturating_sub(back),
+                len: segment.len,
+                unacked_len: half.in_flight(),
+                unacked_ns: from.time_ns,
+                contradictions: half.contradictions(),
+            },
+            sinks.lengths.listed_ns,
+        );
     }
 }

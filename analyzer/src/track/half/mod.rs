@@ -102,6 +102,10 @@ const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 /// Leans: larger believes damaged segments, and loses what follows them.
 const MAX_JUMP: i32 = 67_108_864;
 
+/// Packets without a pause of one of so many parts of the round trip left in one burst.
+/// Leans: larger sees smaller flights far from the sender, and takes full windows for holds.
+const BURST_ONE_OF: i64 = 2;
+
 /// Segments as long as the largest from which that is the MSS: a message may be the longest by chance.
 /// Leans: larger knows the MSS of fewer connections without a handshake.
 const OFTEN: u8 = 4;
@@ -334,7 +338,7 @@ impl Half {
     /// whatever was acknowledged meanwhile.
     fn count_packets(&mut self, packets: u32, now: Mark) {
         let far = self.rtt_ns != i64::MAX && self.rtt_ns >= NETWORK_RTT_NS;
-        if !far || now.time_ns - self.last_new().time_ns >= self.rtt_ns / 2 {
+        if !far || now.time_ns - self.last_new().time_ns >= self.rtt_ns / BURST_ONE_OF {
             self.burst = 0;
         }
         self.burst = self.burst.saturating_add(packets.min(u8::MAX.into()) as u8);

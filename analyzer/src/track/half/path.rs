@@ -25,17 +25,17 @@ impl Half {
     /// What may have ended this wait, by the round trip known so far; the clock ticks every `clock_ns`.
     /// The round trip can only become shorter, so `Program` is final.
     pub fn ended_by(&mut self, wait: &Wait, clock_ns: i64) -> EndedBy {
-        if !self.is_path_measured() {
-            // Clocks may step back: a negative time is no measurement.
-            let shortest_ns = &mut self.rarest_mut().shortest_release_ns;
-            *shortest_ns = wait.release_ns().max(0).min(*shortest_ns);
+        // Clocks may step back: a negative time is no measurement.
+        let shortest_ns = wait.release_ns().max(0).min(self.rarest().shortest_release_ns);
+        if !self.is_path_measured() && wait.is_evidence() {
+            self.rarest_mut().shortest_release_ns = shortest_ns;
         }
-        let path_ns = self.path_ns(self.rarest().shortest_release_ns);
+        let path_ns = self.path_ns(shortest_ns);
         if Band::widest(path_ns, clock_ns).is_before(wait.release_ns()) {
             EndedBy::Program
         } else if self.rtt_ns != i64::MAX {
             EndedBy::Ack
-        } else if self.candidates < MOST_UNKNOWN {
+        } else if self.candidates < MOST_UNKNOWN && wait.is_evidence() {
             self.candidates += 1;
             EndedBy::Ack
         } else {
@@ -43,9 +43,11 @@ impl Half {
         }
     }
 
-    /// Adds a pause of the program.
+    /// Adds a pause of the program, if it is evidence.
     pub fn add_pause(&mut self, wait: &Wait) {
-        self.rarest_mut().pauses.add(Pause::new(wait));
+        if wait.is_evidence() {
+            self.rarest_mut().pauses.add(Pause::new(wait));
+        }
     }
 
     /// Was the round trip between the capture point and this host measured, from the handshake on?

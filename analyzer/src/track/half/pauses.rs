@@ -4,6 +4,9 @@ use crate::track::wait::Wait;
 
 /// Kinds per direction: 8 KB.
 const MOST: usize = 256;
+/// An ACK in the first of so many parts of a pause did not end it: the program chose its length.
+/// Leans: larger explains fewer waits by the program.
+const EARLY_ACK_ONE_OF: i64 = 2;
 
 /// Pauses between writes of the same lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +36,7 @@ impl Pause {
             unacked_len: wait.unacked_len,
             len: wait.len,
             count: 1,
-            early_ack: wait.ack_ns() * 2 < wait.wait_ns(),
+            early_ack: wait.ack_ns() * EARLY_ACK_ONE_OF < wait.wait_ns(),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::decode::{ACK, FIN, Header, RST, SYN};
 use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state;
+use crate::track::thresholds::IN_TRANSIT_ONE_OF;
 
 /// The longest that packets overtake each other (Wireshark's limit is 3 ms, too), and the shortest that
 /// is not yet a round trip.
@@ -85,7 +86,7 @@ impl Half {
     pub fn reorder_ns(&self) -> i64 {
         match self.rtt_ns {
             i64::MAX => REORDER_NS,
-            rtt_ns => (rtt_ns * 3 / 4).clamp(LEAST_REORDER_NS, REORDER_NS),
+            rtt_ns => (rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF).clamp(LEAST_REORDER_NS, REORDER_NS),
         }
     }
 

@@ -83,8 +83,8 @@ impl Waits {
         self.others[by][kind as usize] < kind.most() || is_long()
     }
 
-    /// Keeps or counts any other wait.
-    pub fn push_other(&mut self, wait: Wait) {
+    /// Keeps any other wait; for want of room counts it, if it is long enough to be listed.
+    pub fn push_other(&mut self, wait: Wait, listed_ns: i64) {
         let (kind, by) = (Kind::of(wait.by, wait.facts), wait.by as usize);
         let kept = &mut self.others[by][kind as usize];
         if *kept < kind.most() {
@@ -96,7 +96,7 @@ impl Waits {
             Kind::Pause => Some(wait),
             _ => self.longest[by].push(wait),
         };
-        if let Some(left) = left {
+        if let Some(left) = left.filter(|left| left.wait_ns() >= listed_ns) {
             self.count_other(left.wait_ns());
         }
     }
@@ -136,8 +136,8 @@ mod tests {
             let mut waits = Waits::default();
             for frame in 0..=most as u64 {
                 let to = Mark { time_ns: 0, frame };
-                waits.push_other(Wait { to, ..many });
-                waits.push_other(Wait { to, ..slow_server });
+                waits.push_other(Wait { to, ..many }, 0);
+                waits.push_other(Wait { to, ..slow_server }, 0);
             }
             waits.end();
             let kept = waits.kept.of(0);
@@ -152,7 +152,7 @@ mod tests {
         let mut waits = Waits::default();
         for frame in 1..=MAX_OTHER_WAITS as u64 + 1 {
             let to = Mark { time_ns: 0, frame };
-            waits.push_other(Wait { to, ..Wait::unknown(7, Side::Server) });
+            waits.push_other(Wait { to, ..Wait::unknown(7, Side::Server) }, 0);
         }
         let last = MAX_OTHER_WAITS as u64 + 1;
         for frame in [last, last - 1, 1] {

@@ -6,7 +6,7 @@ mod tests;
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, URG};
 use crate::track::half::{Half, Release};
-use crate::track::thresholds::{IN_TRANSIT_ONE_OF, JIFFY_NS, PROBE_NS};
+use crate::track::thresholds::{BEFORE_PROBE_NS, IN_TRANSIT_ONE_OF};
 use crate::track::wait::{Wait, fact, when};
 use crate::track::{DEFAULT_MSS, Mark, NETWORK_RTT_NS, Side};
 
@@ -64,7 +64,7 @@ impl Sending<'_> {
         let half = self.half;
         let since = self.now.time_ns - half.last_data().time_ns;
         let exempt =
-            self.segment.has(FIN | URG) || half.is_recovering() || since >= PROBE_NS - JIFFY_NS;
+            self.segment.has(FIN | URG) || half.is_recovering() || since >= BEFORE_PROBE_NS;
         half.is_last_small()
             && !exempt
             && self.is_surely_small(half.last_len())
@@ -81,7 +81,7 @@ impl Sending<'_> {
             && !half.small_unacked()
             && !half.is_recovering()
             && !self.segment.has(FIN | URG)
-            && self.now.time_ns - half.last_data().time_ns < PROBE_NS - JIFFY_NS
+            && self.now.time_ns - half.last_data().time_ns < BEFORE_PROBE_NS
             && self.is_surely_small(self.len)
     }
 

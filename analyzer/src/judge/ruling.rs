@@ -1,4 +1,4 @@
-//! One direction of a connection, and who rules on its waits.
+//! Rules on the waits of one direction, one after the other.
 
 use crate::judge::causes::{Cause, Direction};
 use crate::judge::confidence::{Case, Doubts};
@@ -13,7 +13,7 @@ use crate::track::{Connection, Side};
 /// What judges the waits of one direction, one after the other.
 pub struct Judge {
     pub direction: Direction,
-    /// For each wait that follows its ACK as a hold does, in order: was Nagle off around it? Never, where none is left.
+    /// For each hold candidate, in order: was Nagle off around it? `false` once exhausted.
     contradicted: std::vec::IntoIter<bool>,
     /// Does the program's own pace explain the waits of this direction?
     paced: bool,
@@ -54,8 +54,8 @@ impl Judge {
     }
 
     pub fn rule(&mut self, wait: &Wait) -> Ruling {
-        let locked = self.direction.releases.holds(wait);
-        let nagle_off = locked && self.contradicted.next().unwrap_or(false);
+        let held = self.direction.releases.holds(wait);
+        let nagle_off = held && self.contradicted.next().unwrap_or(false);
         self.direction.off_or_paced = nagle_off || self.paced;
         let cause = Cause::of(wait, &self.direction);
         let doubts = match cause.is_stall() {

@@ -1,0 +1,251 @@
+//! What is ruled on a story: judging as a whole, one behaviour per test.
+
+use crate::judge::causes::Cause;
+use crate::judge::confidence::{Confidence, Doubt};
+use crate::judge::evidence::reasons;
+use crate::judge::findings::Findings;
+use crate::judge::findings::Ruling;
+use crate::judge::judged::CapturePoint;
+use crate::judge::judged::JudgedConnection;
+use crate::judge::nodelay::Nagle;
+use crate::judge::rivals::rivals;
+use crate::judge::variant::Variant;
+use crate::judge::{Conditions, judge};
+use crate::track::Side;
+use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Segment, Story, Told, client, server};
+
+impl Told {
+    /// The judged connection, and a ruling for each of the first waits: those that are left.
+    pub fn judge(&mut self) -> (JudgedConnection, Vec<Ruling>) {
+        let conditions = Conditions { clock_ns: CLOCK_NS, min_wait_ns: MIN_WAIT_NS };
+        let mut rulings = Vec::new();
+        let judged = judge(&self.connection, &mut self.waits, conditions, &mut rulings);
+        (judged, rulings)
+    }
+}
+
+/// A request in two pieces: the ACK of the first comes after 40 ms, the second follows it at once.
+fn held(story: Story) -> Story {
+    held_for(story, 40.0, client(50))
+}
+
+fn held_for(story: Story, ack_ms: f64, held: Segment) -> Story {
+    story
+        .after_ms(5.0, client(100))
+        .after_ms(ack_ms, server(0))
+        .after_ms(0.02, held)
+        .after_ms(1.0, server(200))
+        .after_ms(0.02, client(0))
+}
+
+/// Captured at the client.
+fn opened() -> Story {
+    Story::new().handshake(0.02, 1.0)
+}
+
+fn causes(rulings: &[Ruling]) -> Vec<Cause> {
+    rulings.iter().map(|ruling| ruling.cause).collect()
+}
+
+/// The doubts about the first finding.
+fn doubts(rulings: &[Ruling]) -> Vec<Doubt> {
+    rulings[0].doubts.iter().collect()
+}
+
+#[test]
+fn a_request_in_two_small_writes_waits_for_the_delayed_ack() {
+    let mut told = opened().times(3, held).end();
+    let (judged, rulings) = told.judge();
+    assert_eq!(causes(&rulings), [Cause::NagleDelack; 3]);
+    assert_eq!((judged.stalls, judged.capture_point), (3, CapturePoint::Client));
+    assert_eq!(judged.half(Side::Client).nagle, Nagle::On);
+    let timer = judged.half(Side::Server).detail().delayed_acks.unwrap();
+    assert_eq!((timer.count, timer.median_ns), (3, 39_000_000));
+}
+
+#[test]
+fn a_prompt_ack_that_releases_costs_the_round_trip() {
+    let round_trip = |story: Story| {
+        story
+            .after_ms(5.0, client(100))
+            .after_ms(26.0, server(0))
+            .after_ms(0.02, client(50))
+            .after_ms(26.5, server(200))
+    };
+    let mut told = Story::new().handshake(0.02, 26.0).times(3, round_trip).end();
+    assert_eq!(causes(&told.judge().1), [Cause::NagleRtt; 3]);
+}
+
+#[test]
+fn what_leaves_long_after_the_ack_was_the_programs_pause() {
+    let pausing = |story: Story| {
+        story
+            .after_ms(5.0, client(100))
+            .after_ms(1.0, server(0))
+            .after_ms(39.0, client(50))
+            .after_ms(1.0, server(200))
+    };
+    let mut told = opened().times(3, pausing).end();
+    assert_eq!(causes(&told.judge().1), [Cause::SenderApp; 3]);
+}
+
+#[test]
+fn two_small_segments_in_flight_show_that_nodelay_is_in_effect() {
+    let mut told = opened()
+        .after_ms(5.0, client(100))
+        .after_ms(0.1, client(50))
+        .after_ms(1.0, server(200))
+        .end();
+    let (judged, _) = told.judge();
+    assert_eq!(judged.half(Side::Client).nagle, Nagle::Off);
+    assert_eq!(judged.half(Side::Client).proof, (4, 5));
+    assert_eq!(judged.half(Side::Server).nagle, Nagle::Unknown);
+}
+
+#[test]
+fn one_direction_only_proves_nothing() {
+    let mut told = Story::new().after_ms(0.0, client(100)).after_ms(40.0, client(50)).end();
+    let (judged, rulings) = told.judge();
+    assert_eq!((judged.stalls, judged.is_conclusive(), judged.is_one_sided()), (0, false, true));
+    assert_eq!(judged.half(Side::Client).nagle, Nagle::Unknown);
+    assert_eq!(causes(&rulings), [Cause::Unknown]);
+}
+
+#[test]
+fn a_programs_quick_writes_do_not_outvote_its_holds() {
+    // 1.5 ms after a prompt ACK the program writes of its own; 0.02 ms after a late one a hold ends.
+    let quick = |story: Story| {
+        story
+            .after_ms(5.0, client(100))
+            .after_ms(0.03, server(0))
+            .after_ms(1.5, client(50))
+            .after_ms(0.05, server(200))
+    };
+    let held = |story| held_for(story, 41.0, client(50));
+    let mut told = Story::new().handshake(0.02, 0.03).times(8, |story| held(quick(story))).end();
+    let (judged, rulings) = told.judge();
+    assert_eq!(causes(&rulings), [Cause::NagleDelack; 8]);
+    assert_eq!(judged.half(Side::Client).detail().releases.evidence.near, 0);
+}
+
+#[test]
+fn what_repeats_without_a_doubt_is_certain() {
+    let mut told = opened().times(3, held).end();
+    let (_, rulings) = told.judge();
+    assert!(rulings.iter().all(|ruling| ruling.doubts.confidence() == Confidence::Certain));
+}
+
+#[test]
+fn a_single_hold_that_a_program_may_have_hit_by_accident_is_doubted() {
+    let mut told = opened().times(1, |story| held_for(story, 12.0, client(50))).end();
+    let (_, rulings) = told.judge();
+    assert_eq!(doubts(&rulings), [Doubt::Coincidence]);
+    assert_eq!(rulings[0].doubts.confidence(), Confidence::Likely);
+}
+
+#[test]
+fn a_tail_behind_a_full_segment_is_held_by_the_classic_rule_only() {
+    let tail = |story: Story| {
+        story
+            .after_ms(5.0, client(1460))
+            .after_ms(200.0, server(0))
+            .after_ms(0.02, client(50))
+            .after_ms(1.0, server(200))
+    };
+    let mut told = opened().times(2, tail).end();
+    let (judged, rulings) = told.judge();
+    assert_eq!(doubts(&rulings), [Doubt::FullSized]);
+    assert_eq!(judged.half(Side::Client).detail().variant, Variant::Classic);
+    let mut told = opened().times(3, tail).end();
+    assert_eq!(doubts(&told.judge().1), []);
+}
+
+#[test]
+fn without_a_handshake_the_first_holds_show_no_round_trip() {
+    let mut told = Story::new().times(2, held).end();
+    let (_, rulings) = told.judge();
+    assert!(doubts(&rulings).contains(&Doubt::RoundTripEstimated));
+    assert_eq!(rulings[0].doubts.confidence(), Confidence::Likely);
+}
+
+#[test]
+fn an_ack_with_fin_and_a_contradiction_leave_a_stall_possible() {
+    let mut told = opened()
+        .after_ms(5.0, client(100))
+        .after_ms(40.0, server(0).fin())
+        .after_ms(0.02, client(50))
+        .after_ms(5.0, client(10))
+        .end();
+    let (judged, rulings) = told.judge();
+    assert_eq!(doubts(&rulings), [Doubt::AckWithFin, Doubt::Contradicted, Doubt::Coincidence]);
+    assert_eq!(rulings[0].doubts.confidence(), Confidence::Possible);
+    assert_eq!(judged.half(Side::Client).detail().contradictions, 1);
+}
+
+#[test]
+fn a_segment_sent_again_while_its_ack_was_delayed_is_not_counted_as_lost() {
+    // lwIP delays for up to 250 ms; Linux sends again after 200. Captured at the receiver.
+    let resent = |story: Story| {
+        story
+            .after_ms(5.0, client(100))
+            .after_ms(205.0, client(100).again())
+            .after_ms(40.0, server(0))
+            .after_ms(1.02, client(50))
+            .after_ms(0.1, server(200))
+    };
+    let mut told = Story::new().handshake(1.0, 0.02).times(3, resent).end();
+    let (_, rulings) = told.judge();
+    assert_eq!(causes(&rulings), [Cause::NagleDelack; 3]);
+    assert_eq!(doubts(&rulings), [Doubt::Resent]);
+}
+
+#[test]
+fn a_loss_is_no_stall() {
+    let lost = |story: Story| {
+        story
+            .after_ms(5.0, client(100))
+            .after_ms(205.0, client(100).again())
+            .after_ms(1.0, server(200))
+    };
+    let mut told = opened().times(3, lost).end();
+    let (judged, rulings) = told.judge();
+    assert_eq!(judged.stalls, 0);
+    assert!(causes(&rulings).contains(&Cause::Retransmission));
+}
+
+#[test]
+fn the_evidence_names_the_frames_and_exactly_the_doubts() {
+    let stories = [opened().times(3, held), opened().times(1, held), Story::new().times(2, held)];
+    for story in stories {
+        let mut told = story.end();
+        let (judged, rulings) = told.judge();
+        for finding in Findings::new(&told.waits, &rulings).stalls() {
+            let told: Vec<String> = reasons(finding, &judged).map(|one| one.to_string()).collect();
+            let facts = if judged.half(Side::Client).detail().releases.evidence.in_band > 1 {
+                4
+            } else {
+                3
+            };
+            assert_eq!(told.len(), facts + finding.doubts.iter().count(), "{told:?}");
+            let frames = [finding.wait.from, finding.wait.ack, finding.wait.to];
+            for frame in frames.map(|mark| format!("frame {} ", mark.frame)) {
+                assert!(told[..3].iter().any(|sentence| sentence.contains(&frame)), "{told:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn rivals_are_ruled_out_by_what_was_captured() {
+    let mut told = opened().times(3, held).end();
+    let (judged, rulings) = told.judge();
+    let finding = Findings::new(&told.waits, &rulings).stalls().next().unwrap();
+    assert!(rivals(finding, &judged).iter().all(|rival| rival.ruled_out));
+    let mut told = Story::new().times(3, held).end();
+    let (judged, rulings) = told.judge();
+    let finding = Findings::new(&told.waits, &rulings).stalls().next().unwrap();
+    let left = rivals(finding, &judged);
+    let left: Vec<&str> =
+        left.iter().filter(|rival| !rival.ruled_out).map(|rival| rival.name).collect();
+    assert!(left.contains(&"receiver's window closed or full"), "{left:?}");
+}
