@@ -120,14 +120,14 @@ def _refuse_to_read_again(captures: Sequence[str], outputs: Sequence[str]) -> No
 def _say_what_is_not_taken(path: str, chosen: Options) -> None:
     """No format ignores an option silently."""
     for option in formats.not_taken(formats.of(path), chosen):
-        message = f"nagle-scan: note: --{option} changes nothing in {printable(path)}"
+        message = f"nagle-scan: note: --{option} has no effect on {printable(path)}"
         print(message, file=sys.stderr)
 
 
 def _cannot_be_compared(baseline: Scan, scan: Scan) -> bool:
     from nagle_scan.compare import compare
 
-    return compare(baseline, scan).verdict == "inconclusive"
+    return compare(baseline, scan).outcome == "inconclusive"
 
 
 def _write_and_say(scan: Scan, paths: Sequence[str], chosen: Options) -> None:
