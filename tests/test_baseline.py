@@ -104,7 +104,7 @@ def test_where_two_could_be_meant_none_is(tmp_path: Path) -> None:
     second = moved(AFTER, tmp_path / "second.pcap", new=b"\x0a\x00\x00\x06")
     comparison = compare(nagle_scan.scan(BEFORE), nagle_scan.scan([first, second]))
     assert sorted(row.state for row in comparison.servers) == ["none", "none", "unseen"]
-    assert comparison.verdict == "inconclusive"
+    assert comparison.outcome == "inconclusive"
 
 
 def one_way(nagle: bool) -> list[Frame]:
@@ -132,8 +132,8 @@ def test_a_stream_without_exchanges_is_compared_too(
     assert (before.core.servers(9), before.core.summary().stalls) == ([], 6)
     comparison = compare(before, after)
     assert [(row.port, row.state) for row in comparison.servers] == [(8000, "gone")]
-    assert comparison.verdict == "fixed"
-    assert compare(before, before).verdict == "remain"
+    assert comparison.outcome == "fixed"
+    assert compare(before, before).outcome == "remain"
 
 
 def test_the_json_has_the_baseline_beside_it(run: Run, tmp_path: Path) -> None:

@@ -46,3 +46,12 @@ def test_what_was_read_from_a_pipe_cannot_be_dissected() -> None:
 def test_other_link_types_than_ethernet_are_dissected() -> None:
     scan = nagle_scan.scan(CAPTURES / "labelled/formats-rtt2/client-sll1.pcap.gz")
     assert all(packet.haslayer(TCP) for packet in scan.packets(scan.stalls["frame_held"]))
+
+
+def test_what_is_no_frame_number_is_refused(scan: nagle_scan.Scan) -> None:
+    for number in (0, -1, 1 << 70):
+        with pytest.raises(ValueError, match="from 1"):
+            scan.packets([number])
+    with pytest.raises(TypeError):
+        scan.packets([1.5])  # type: ignore[list-item]
+    assert scan.packets([1 << 40]) == []

@@ -64,7 +64,7 @@ def test_an_option_changes_the_file_or_is_said_not_to(
     run(AFTER if option == "baseline" else BEFORE, "-o", plain)
     capture = AFTER if option == "baseline" else BEFORE
     said = run(capture, "-o", chosen, *GIVEN[option]).stderr.decode()
-    note = f"nagle-scan: note: --{option} changes nothing in {chosen}\n"
+    note = f"nagle-scan: note: --{option} has no effect on {chosen}\n"
     taken = option in format.takes
     assert (plain.read_bytes() != chosen.read_bytes()) == taken
     assert said == ("" if taken else note)

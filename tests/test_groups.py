@@ -109,7 +109,7 @@ def test_a_page_says_where_its_tables_end_and_how_they_are_sorted(
 
 def test_a_page_tells_once_why_the_first_exchange_was_fast(report: Report) -> None:
     told = shown(report("labelled/both-split-ipv6/server.pcap.gz"))
-    assert told.count("The first exchange was spared") == 1
+    assert told.count("The first exchange was fast") == 1
     assert "The first exchange of a connection is fast" not in told
 
 

@@ -115,7 +115,7 @@ def test_a_clean_capture_names_its_longest_waits(tmp_path: Path) -> None:
     made.wait(300.0)
     made.answer()
     text = ticket(write(tmp_path / "a.pcap", made.frames), tmp_path)
-    assert "### The longest waits were" in text
+    assert "### Longest waits" in text
     assert "`sender_app`" in text
 
 

@@ -98,13 +98,13 @@ CAUSES = (
         words="the {by} had nothing to send",
         meaning={
             "client": "the client had nothing to send: idle between two requests, or paused",
-            "server": "the server worked on a request, was too busy to, or paused while it "
+            "server": "the server worked on a request, was too busy, or paused while it "
             "answered: look into the program, not at the network",
         },
         colour=colours.PALE,
         meaning_of_one={
             "client": "the client was idle between two requests",
-            "server": "the server worked on the request, or was too busy to: look there, not at "
+            "server": "the server worked on the request, or was too busy: look there, not at "
             "the network",
         },
         meaning_midway="the {by} paused in the middle of what it sent",

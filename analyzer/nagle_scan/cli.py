@@ -64,7 +64,7 @@ def _run(options: argparse.Namespace) -> int:
     keys_read = [] if options.key_file is None else [options.key_file]
     _refuse_to_overwrite([*options.capture, *options.baseline, *keys_read], options.output)
     _refuse_to_read_again(options.capture, options.output)
-    if "-" in options.capture and "-" in options.baseline:
+    if [*options.capture, *options.baseline].count("-") > 1:
         raise CaptureError("-: standard input can be read only once")
     if options.anonymize or options.key_file is not None:
         options.key = keys.find(options.key_file)
@@ -120,14 +120,14 @@ def _refuse_to_read_again(captures: Sequence[str], outputs: Sequence[str]) -> No
 def _say_what_is_not_taken(path: str, chosen: Options) -> None:
     """No format ignores an option silently."""
     for option in formats.not_taken(formats.of(path), chosen):
-        message = f"nagle-scan: note: --{option} changes nothing in {printable(path)}"
+        message = f"nagle-scan: note: --{option} has no effect on {printable(path)}"
         print(message, file=sys.stderr)
 
 
 def _cannot_be_compared(baseline: Scan, scan: Scan) -> bool:
     from nagle_scan.compare import compare
 
-    return compare(baseline, scan).verdict == "inconclusive"
+    return compare(baseline, scan).outcome == "inconclusive"
 
 
 def _write_and_say(scan: Scan, paths: Sequence[str], chosen: Options) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result
@@ -15,12 +14,11 @@ WORSE = 1.1
 """Growth of the lost time per exchange by less than a tenth is noise between two runs."""
 
 State = Literal["none", "gone", "remain", "worse", "new", "unseen"]
-Verdict = Literal["clean", "fixed", "remain", "worse", "inconclusive"]
+Outcome = Literal["clean", "fixed", "remain", "worse", "inconclusive"]
 Endpoint = tuple[str, int]
 
 
-@dataclass(frozen=True)
-class Numbers:
+class Numbers(NamedTuple):
     """What one capture says of one server; percentiles as in `PERCENTILES`, none without exchanges.
 
     `predicted_ms` are the percentiles without the stalls.
@@ -37,8 +35,7 @@ class Numbers:
         return self.stalled_ms / self.exchanges if per_exchange else self.stalled_ms
 
 
-@dataclass(frozen=True)
-class ServerChange:
+class ServerChange(NamedTuple):
     """One server endpoint in both captures; `None` where it has no data in one of them."""
 
     addr: str
@@ -73,8 +70,7 @@ class ServerChange:
         return self.before.predicted_ms[0], self.after.latency_ms[0]
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Totals, and the servers of both captures; those that lost most come first."""
 
     before: Numbers
@@ -84,7 +80,7 @@ class Comparison:
     """Can the capture after the change tell at all?"""
 
     @property
-    def verdict(self) -> Verdict:
+    def outcome(self) -> Outcome:
         """`inconclusive` if no server that stalled before has data after."""
         states = {server.state for server in self.servers}
         if self.after.stalls:
@@ -133,8 +129,7 @@ def _numbers(result: Result) -> dict[Endpoint, Numbers]:
         pair = group.worst
         addr = pair.sender_addr if pair.sender == "server" else pair.receiver_addr
         known = numbers.get((addr, pair.server_port), Numbers())
-        numbers[addr, pair.server_port] = replace(
-            known,
+        numbers[addr, pair.server_port] = known._replace(
             stalls=known.stalls + group.stalls,
             stalled_ms=known.stalled_ms + group.stalled_ms,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -142,13 +143,17 @@ class Result:
         """Frames as scapy packets, to dissect them, in ascending order of their numbers.
 
         `frames` are Wireshark's `frame.number`, as in the tables. Their `time` is that of the
-        capture, in s. Those that hold no TCP segment are left out; with a key their addresses are
-        replaced. Raises `CaptureError` if the capture cannot be read again (standard input).
+        capture, in s. Those that hold no TCP segment or are not there are left out; with a key
+        their addresses are replaced. Raises `CaptureError` if the capture cannot be read again
+        (standard input), `ValueError` for a number below 1, `TypeError` for what is no integer.
         """
         from nagle_scan import dissect
 
         self._check_readable()
-        rows = _core.read_frames(self.paths, [int(frame) for frame in frames], True, self.key)
+        numbers = [operator.index(frame) for frame in frames]
+        if not all(0 < number < 1 << 63 for number in numbers):
+            raise ValueError("frames count from 1")
+        rows = _core.read_frames(self.paths, numbers, True, self.key)
         return [dissect.packet(row) for row in rows]
 
     def _check_readable(self) -> None:

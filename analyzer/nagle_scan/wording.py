@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+ROUND_TRIP_COUNTS = 1.1
+"""A wait so many times longer than the delay of its ACK owes the rest to the network."""
+
 
 def file_name(path: str) -> str:
     """The name alone: folders tell more about a machine than a ticket needs."""
@@ -52,6 +55,11 @@ def duration(milliseconds: float) -> str:
 def maybe_duration(milliseconds: float | None) -> str:
     """A duration, or a dash where unknown."""
     return "-" if milliseconds is None else duration(milliseconds)
+
+
+def round_trip_counts(wait_ms: float, ack_delay_ms: float) -> bool:
+    """Must a reader be told of the round trip, to find the timer in the length of a wait?"""
+    return ack_delay_ms * ROUND_TRIP_COUNTS < wait_ms
 
 
 def sentence_start(text: str) -> str:

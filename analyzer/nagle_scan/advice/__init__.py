@@ -18,6 +18,8 @@ MAX_BYTES = 1024
 """Enough for the head of a message."""
 MAX_FRAME = 500_000
 """Later frames are not looked up: a program's name is not worth reading that much again."""
+MAX_STALLS_PER_EXCHANGE = 4
+"""With more, the messages are a stream: they are not answered one by one."""
 
 
 class Remedy(NamedTuple):
@@ -64,7 +66,7 @@ QUICKACK = Remedy(
     "the other end, {receiver}, as the last resort",
     "acknowledge at once (Linux: TCP_QUICKACK after each read, or 'ip route change ... quickack "
     "1'; Windows: TcpAckFrequency = 1; macOS: net.inet.tcp.delayed_ack = 0).",
-    "Price: more ACKs; TCP_QUICKACK does not stick, and each message still waits one round trip.",
+    "Price: more ACKs; TCP_QUICKACK is not permanent, and each message still waits one round trip.",
 )
 
 
@@ -78,18 +80,18 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
     messages = seen[:-1]
     hints = likely(group.sender, group.server_port, seen)
     nodelay = NODELAY._replace(known_by=hints.known_by, settings=hints.settings)
-    # A faster ACK does not help where the ACK came at once.
+    # A faster ACK does not help where the ACK was not delayed.
     others = [QUICKACK] if causes.of(group.cause).ack_was_delayed else []
     if group.unacked_full_sized:
         return [nodelay, TAIL, *others]
-    if is_stream(group):
+    if is_stream(group.exchanges, group.stalls):
         return [nodelay, STREAM, *others]
     return [MERGE._replace(what=f"{_pieces(group, messages)}: {MERGE.what}"), nodelay, *others]
 
 
-def is_stream(group: _core.Group) -> bool:
+def is_stream(exchanges: int, stalls: int) -> bool:
     """Does the sender push message after message, rather than parts of one that is answered?"""
-    return group.exchanges * 4 < group.stalls
+    return exchanges * MAX_STALLS_PER_EXCHANGE < stalls
 
 
 def has_quick_acks(group: _core.Group) -> bool:
@@ -103,7 +105,7 @@ def test_well(group: _core.Group, *, first_told: bool = False) -> str:  # noqa: 
     With `first_told`, it does not repeat that the first exchange is fast.
     """
     delayed = causes.of(group.cause).ack_was_delayed
-    if not delayed or group.unacked_full_sized or is_stream(group):
+    if not delayed or group.unacked_full_sized or is_stream(group.exchanges, group.stalls):
         return ""
     sentences = []
     if has_quick_acks(group) and not first_told:
@@ -114,8 +116,7 @@ def test_well(group: _core.Group, *, first_told: bool = False) -> str:  # noqa: 
         timer = f" (~{group.ack_delay_ms:.0f} ms here)" if group.ack_delay_ms else ""
         sentences.append(
             f"A client that thinks for longer than the ACK timer{timer} before its next request "
-            "acknowledges at once. Test with several requests on one connection, one straight "
-            "after the other."
+            "acknowledges at once. Test with several requests on one connection, back to back."
         )
     return " ".join(sentences)
 

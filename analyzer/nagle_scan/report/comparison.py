@@ -27,7 +27,7 @@ class ShownComparison(NamedTuple):
 
     names: str
     notes: list[str]
-    verdict: compare.Verdict
+    outcome: compare.Outcome
     head: str
     text: str
     table: list[tuple[str, ...]]
@@ -40,11 +40,11 @@ def shown(baseline: Result, result: Result, limit: int) -> ShownComparison:
     """`result` compared with `baseline`, at most `limit` servers."""
     comparison = compare.compare(baseline, result)
     servers = comparison.servers[:limit]
-    head, text = _verdict(comparison)
+    head, text = _outcome(comparison)
     return ShownComparison(
         file_names(baseline.names),
         [f"before: {warning}" for _, warning in baseline.warnings],
-        comparison.verdict,
+        comparison.outcome,
         head,
         text,
         list(_table(servers)) if servers else [],
@@ -53,7 +53,7 @@ def shown(baseline: Result, result: Result, limit: int) -> ShownComparison:
     )
 
 
-def _verdict(comparison: Comparison) -> tuple[str, str]:
+def _outcome(comparison: Comparison) -> tuple[str, str]:
     before, after = comparison.before, comparison.after
     was = f"{count(before.stalls, 'stall')}, {duration(before.stalled_ms)} lost"
     now = f"{count(after.stalls, 'stall')}, {duration(after.stalled_ms)} lost"
@@ -63,10 +63,11 @@ def _verdict(comparison: Comparison) -> tuple[str, str]:
         "remain": ("STALLS REMAIN", f"Before: {was}. Now: {now}."),
         "worse": ("WORSE", f"Before: {was}. Now: {now}."),
         "inconclusive": ("CANNOT TELL", "No server that can be compared has data now."),
-    }[comparison.verdict]
+    }[comparison.outcome]
     unseen = sum(server.state == "unseen" for server in comparison.servers)
     if unseen:
-        text += f" Not in this capture, though stalled before: {count(unseen, 'server')}."
+        are = "is" if unseen == 1 else "are"
+        text += f" {count(unseen, 'server')} that stalled before {are} not in this capture."
     return head, text
 
 

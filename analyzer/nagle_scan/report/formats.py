@@ -122,7 +122,7 @@ def with_option(option: str) -> str:
 
 
 def not_taken(format: Format, options: Options) -> list[str]:
-    """The options that are set and change nothing in this format."""
+    """The options that are set and have no effect on this format."""
     return [name for name, value in options._asdict().items() if value and name not in format.takes]
 
 

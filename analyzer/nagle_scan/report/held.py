@@ -6,13 +6,10 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 from __future__ import annotations
 
 from nagle_scan import _core, causes
-from nagle_scan.wording import duration, endpoint, times
-
-ROUND_TRIP_COUNTS = 1.25
-"""If waits are so many times longer than the delay of their ACKs, the report explains why."""
+from nagle_scan.wording import duration, endpoint, round_trip_counts, times
 
 
-def verdict(group: _core.ServerGroup) -> str:
+def sentence(group: _core.ServerGroup) -> str:
     """Who held what, how often, for how long and why."""
     part = f"{party(group)} held part of {_whose_message(group)}"
     total = duration(group.stalled_ms)
@@ -34,7 +31,7 @@ def option(group: _core.ServerGroup) -> str:
     if group.nagle == "on":
         return f"TCP_NODELAY is not in effect on {where}."
     if group.nagle == "off":
-        return f"TCP_NODELAY came into effect on {where} only later."
+        return f"TCP_NODELAY was set on {where} only later."
     return f"Probably TCP_NODELAY is not in effect on {where}."
 
 
@@ -50,7 +47,7 @@ def in_plain_words(group: _core.ServerGroup) -> str:
             "computing meanwhile."
         )
     return (
-        f"{begin}, while the other end delays its confirmation in the hope of more data "
+        f"{begin}, while the other end delays its confirmation so that it can ride on a reply "
         "(delayed ACK). Until a timer runs out nothing is computed and nothing is sent: neither a "
         "program nor the network is slow."
     )
@@ -63,11 +60,11 @@ def _in_pieces(group: _core.ServerGroup, message: str) -> str:
     if group.worst.unacked_full_sized:
         # It may be the tail of a single write.
         return (
-            f"In plain words: what {program} hands over as its {message} does not fill its last "
-            "packet. Its operating system sends the full ones and holds the small rest"
+            f"In plain words: the {message} of {program} does not fill its last packet. "
+            "The operating system sends the full ones and holds the small rest"
         )
     return (
-        f"In plain words: {program} hands over its {message} in several pieces. Its operating "
+        f"In plain words: {program} writes its {message} in several pieces. Its operating "
         "system sends the first and holds a small one"
     )
 
@@ -106,8 +103,8 @@ def _whose_message(group: _core.ServerGroup) -> str:
 def _reason(group: _core.ServerGroup) -> str:
     other = receiver(group)
     if not causes.of(group.worst.cause).ack_was_delayed:
-        acks = "an ACK" if group.stalls == 1 else "ACKs"
-        return f"waiting one round trip for {acks} from {other} that came at once."
+        acks, were = ("an ACK", "was") if group.stalls == 1 else ("ACKs", "were")
+        return f"waiting one round trip for {acks} from {other}, which {were} not delayed."
     acks = "a delayed ACK" if group.stalls == 1 else "delayed ACKs"
     timer = f" ({_timer(group)})" if group.consistent_with else ""
     return f"waiting for {acks} from {other}{timer}."
@@ -117,6 +114,6 @@ def _timer(group: _core.ServerGroup) -> str:
     """What the delay of the ACKs is consistent with, and whether it is only a part of the wait."""
     named = f"consistent with {group.consistent_with}"
     worst = group.worst
-    if worst.stalled_ms / worst.stalls < worst.ack_delay_ms * ROUND_TRIP_COUNTS:
+    if not round_trip_counts(worst.stalled_ms / worst.stalls, worst.ack_delay_ms):
         return named
     return f"~{worst.ack_delay_ms:.1f} ms late, {named}; the rest is network round trip"

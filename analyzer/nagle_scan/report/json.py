@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nagle_scan.compare import PERCENTILES, compare
+
 if TYPE_CHECKING:
     from nagle_scan.compare import Numbers, ServerChange
     from nagle_scan.result import Result
@@ -14,14 +16,12 @@ def members(baseline: Result, result: Result) -> str:
     # Only needed with a baseline: importing it takes longer than a small scan.
     import json
 
-    from nagle_scan.compare import compare
-
     head = json.loads(baseline.core.json_head())
     comparison = compare(baseline, result)
     members = {
         "baseline": {name: head[name] for name in ("captures", "summary", "servers")},
         "comparison": {
-            "verdict": comparison.verdict,
+            "verdict": comparison.outcome,
             "servers": [_server(change) for change in comparison.servers],
         },
     }
@@ -42,8 +42,6 @@ def _server(change: ServerChange) -> dict[str, Any]:
 
 
 def _numbers(numbers: Numbers | None) -> dict[str, Any] | None:
-    from nagle_scan.compare import PERCENTILES
-
     if numbers is None:
         return None
     named = {

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nagle_scan import _core, files
+from nagle_scan.compare import PERCENTILES
 from nagle_scan.messages import split
 from nagle_scan.report import held, sentences, wireshark
 from nagle_scan.report.ascii_ladder import ladder
@@ -13,7 +14,7 @@ from nagle_scan.report.comparison import ShownComparison
 from nagle_scan.report.fixes import Fix
 from nagle_scan.report.formats import Options
 from nagle_scan.report.markup import code, escaped, table
-from nagle_scan.report.view import PERCENTILES, Limits, View
+from nagle_scan.report.view import Limits, View
 from nagle_scan.result import Result
 from nagle_scan.wording import count, duration, endpoint, file_name, maybe_duration, sentence_start
 
@@ -71,7 +72,7 @@ def _stall_count(summary: _core.Summary) -> str:
 
 def _sentence(group: _core.ServerGroup) -> str:
     """The report's sentence with its addresses as code: Markdown would make emoji of `:100:`."""
-    sentence = escaped(f"{held.verdict(group)} {held.option(group)}")
+    sentence = escaped(f"{held.sentence(group)} {held.option(group)}")
     worst = group.worst
     ends = (worst.sender_addr, worst.receiver_addr)
     servers = [endpoint(addr, worst.server_port) for addr in ends]
@@ -172,7 +173,7 @@ def _clean(view: View) -> Iterator[str]:
     yield ""
     yield from _latencies(view)
     if view.waits:
-        yield "### The longest waits were"
+        yield "### Longest waits"
         heads = ("tcp.stream", "wait", "cause", "by", "frames", "")
         rows = [
             (

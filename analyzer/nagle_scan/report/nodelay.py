@@ -52,8 +52,9 @@ def _variant(proof: tuple[str, int, int, int] | None) -> str:
 
 def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
     if proof is None:
-        return "neither two small segments in flight nor one that was held"
+        return "no two small segments in flight, and none was held"
     connection, first, second = proof
+    seen = "two small segments in flight"
     if answer == "no":
-        return f"held data left with the ACK: frames {first}, {second} (tcp.stream {connection})"
-    return f"two small segments in flight: frames {first}, {second} (tcp.stream {connection})"
+        seen = "data left as soon as the ACK arrived"
+    return f"{seen}: frames {first}, {second} (tcp.stream {connection})"

@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
+from nagle_scan.compare import PERCENTILES
 from nagle_scan.messages import split
 from nagle_scan.report import held, sentences, wireshark
 from nagle_scan.report.pictures import Picture, Pictures
-from nagle_scan.report.view import PERCENTILES, Limits, View
+from nagle_scan.report.view import Limits, View
 from nagle_scan.wording import count, duration, file_name, printable, sentence_start
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Page(View):
     def headline(self) -> str:
         """The verdict in one sentence."""
         if self.groups:
-            return held.verdict(self.groups[0])
+            return held.sentence(self.groups[0])
         if self.summary.verdict == "clean":
             return self.no_stall
         return sentence_start(self.cannot_tell)
@@ -79,7 +80,7 @@ class Page(View):
     @property
     def also(self) -> list[str]:
         """The other groups."""
-        return [held.verdict(group) for group in self.shown_groups[1:]]
+        return [held.sentence(group) for group in self.shown_groups[1:]]
 
     @property
     def plain(self) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nagle_scan import _core, causes
+from nagle_scan import _core, advice, causes
 from nagle_scan.wording import count, duration
 
 NO_STALL_MEANS = (
@@ -40,8 +40,8 @@ def of_connection(row: _core.ConnectionRow) -> str:
 def cost(summary: _core.Summary) -> str | None:
     """Latency of an exchange now and without stalls; None where exchanges mean nothing."""
     exchanges = summary.affected_exchanges
-    # Many stalls in few exchanges: a stream of messages, whose 'latency' says nothing.
-    if exchanges == 0 or exchanges * 4 < summary.stalls:
+    # The 'latency' of a stream of messages says nothing.
+    if exchanges == 0 or advice.is_stream(exchanges, summary.stalls):
         return None
     now_ms = summary.affected_latency_ms / exchanges
     then_ms = max(summary.affected_latency_ms - summary.affected_stalled_ms, 0.0) / exchanges
@@ -78,7 +78,7 @@ def holder(row: _core.ConnectionRow) -> str:
     return "client" if row.client_stalls else "server"
 
 
-def _is_spared_by_chance(group: _core.ServerGroup) -> bool:
+def _is_fast_by_chance(group: _core.ServerGroup) -> bool:
     """Need quick ACKs not be the reason why a first exchange of these was fast?"""
     quick = causes.of(group.worst.cause).ack_was_delayed and group.quick_acks
     return not quick or group.some_full_sized
@@ -89,17 +89,17 @@ def first_exchange(
 ) -> str | None:
     """Why the first exchange was fast, if it was and quick ACKs explain it."""
     # Only Linux has quick ACKs, and the first exchange may not have had a tail to hold.
-    if any(_is_spared_by_chance(group) for group in groups):
+    if any(_is_fast_by_chance(group) for group in groups):
         return None
     fast = [row for row in rows if _began_fast(row)]
     if not fast or len(fast) < len(rows):
         return None
     slowest_ms = max(row.first_latency_ms or 0.0 for row in fast)
-    spared = f"of each was spared (at most {slowest_ms:.1f} ms)"
+    was_fast = f"on each connection was fast (at most {slowest_ms:.1f} ms)"
     if len(rows) == 1:
-        spared = f"was spared ({slowest_ms:.1f} ms)"
+        was_fast = f"was fast ({slowest_ms:.1f} ms)"
     return (
-        f"The first exchange {spared}: a connection begins "
+        f"The first exchange {was_fast}: a connection begins "
         "with quick ACKs, and the receiver delays its ACKs only once it has answered. "
         "So a test with one request per connection looks healthy."
     )
@@ -125,6 +125,6 @@ def hops(rows: Sequence[_core.HopRow]) -> str:
     """Which hosts act as proxies, and at which hop the stalls are."""
     stalling = sorted({row.number for row in rows if row.client_stalls + row.server_stalls})
     if not stalling:
-        return f"{PROXIES} No hop stalls."
+        return f"{PROXIES} No stall at any hop."
     which = " and ".join(str(number) for number in stalling)
     return f"{PROXIES} The stalls are at hop {which}."

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core
+from nagle_scan.compare import PERCENTILES
 from nagle_scan.report import held, sentences
 from nagle_scan.report.stall_frames import frames
-from nagle_scan.report.view import PERCENTILES, Limits, View
+from nagle_scan.report.view import Limits, View
 from nagle_scan.terminal import Style, headed, table, wrapped
 from nagle_scan.wording import count, duration, endpoint, maybe_duration, printable
 
@@ -58,7 +59,7 @@ def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
 def _stalls(view: View, style: Style) -> Iterator[str]:
     yield ""
     for group in view.shown_groups:
-        sentence = f"{held.verdict(group)} {held.option(group)}"
+        sentence = f"{held.sentence(group)} {held.option(group)}"
         yield headed("STALL", style.bad, sentence, style)
     if view.groups_more:
         yield f"       ... and {view.groups_more:,} more like these (see -o stalls.csv)"
@@ -171,7 +172,7 @@ def _other_waits(view: View, style: Style) -> Iterator[str]:
     if not view.waits:
         yield f"\nNo other wait was longer than {view.min_wait_ms:g} ms beyond the round trip."
         return
-    yield f"\n{style.bold}What the waits were instead{style.end}\n"
+    yield f"\n{style.bold}Where the time went instead{style.end}\n"
     causes = [("cause", "by", "waits", "in all", "longest", "")]
     causes += [
         (
@@ -185,7 +186,7 @@ def _other_waits(view: View, style: Style) -> Iterator[str]:
         for row, meaning in view.causes
     ]
     yield from table(causes)
-    yield f"\n{style.bold}The longest waits were{style.end}\n"
+    yield f"\n{style.bold}Longest waits{style.end}\n"
     rows = [("stream", "wait", "cause", "by", "frames", "")]
     rows += [
         (
@@ -206,7 +207,7 @@ def _comparison(shown: ShownComparison, style: Style) -> Iterator[str]:
     yield "\n" + wrapped(head, "  ")
     yield from (wrapped(f"note: {note}.", "      ") for note in shown.notes)
     colours = {"clean": style.good, "fixed": style.good, "inconclusive": style.bold}
-    colour = colours.get(shown.verdict, style.bad)
+    colour = colours.get(shown.outcome, style.bad)
     yield "\n" + headed(shown.head, colour, shown.text, style)
     if shown.table:
         yield "\n" + "\n".join(table(shown.table))

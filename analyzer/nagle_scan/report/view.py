@@ -18,7 +18,6 @@ from nagle_scan.result import Result
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
 
-PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 MOST_WITH_FAST_BEGIN = 10
 """How many connections must have begun with a fast exchange, at most."""
 

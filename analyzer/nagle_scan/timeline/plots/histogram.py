@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from nagle_scan import causes, colours
 from nagle_scan.timeline import style
-from nagle_scan.wording import duration
+from nagle_scan.wording import duration, round_trip_counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,9 +21,6 @@ BINS_PER_DECADE = 16
 LEAST_FOR_NAMES_PT = 280.0
 REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows, BSD"))
 """Where the two well-known delayed-ACK timers lie: Linux's, and Windows' and old BSD's."""
-
-LEAST_RATIO = 1.1
-"""The label mentions the round trip if waits are so many times longer than their ACKs' delay."""
 
 
 def histogram(
@@ -75,7 +72,7 @@ def _late(scan: Result, connection: int | None) -> str:
     if connection is not None:
         stalls = stalls[stalls["connection"] == connection]
     late_ms, wait_ms = stalls["ack_delay_ms"].median(), stalls["wait_ms"].median()
-    if not late_ms * LEAST_RATIO < wait_ms:
+    if not round_trip_counts(wait_ms, late_ms):
         return ""
     return f"\nnetwork round trip included: the ACKs were {duration(late_ms)} late"
 

@@ -44,6 +44,30 @@ fn cause(wait: Wait) -> Cause {
     Cause::of(&wait, &direction())
 }
 
+/// What each cause looks like: a new one needs an example.
+fn example(cause: Cause) -> (Wait, Direction) {
+    let own = |facts| Wait { facts: fact::OWN_DATA_BEFORE | facts, ..held() };
+    let prompt = Direction { receiver_rtt_ns: Some(43_900_000), ..direction() };
+    match cause {
+        Cause::NagleDelack => (held(), direction()),
+        Cause::NagleRtt => (held(), prompt),
+        Cause::Retransmission => (own(fact::RETRANSMITTED), direction()),
+        Cause::ZeroWindow => (own(fact::ZERO_WINDOW), direction()),
+        Cause::CongestionWindow => (own(fact::PURE_ACK | fact::LARGE_FLIGHT), direction()),
+        Cause::DelayedAck => (own(fact::PURE_ACK), direction()),
+        Cause::SenderApp => (Wait { ack: Mark::NONE, facts: 0, ..held() }, direction()),
+        Cause::Unknown => (Wait { ack: Mark::NONE, ..own(fact::UNSEEN) }, direction()),
+    }
+}
+
+#[test]
+fn each_cause_is_recognised() {
+    for rule in RULES {
+        let (wait, direction) = example(rule.cause);
+        assert_eq!(Cause::of(&wait, &direction), rule.cause, "{}", rule.name);
+    }
+}
+
 #[test]
 fn a_late_ack_that_releases_a_small_segment_is_a_stall() {
     assert_eq!(cause(held()), Cause::NagleDelack);
