@@ -37,8 +37,8 @@ pub struct JudgedHalf {
     /// released.
     pub proof: (u64, u64),
     /// Round trip between the capture point and this host, in ns; `i64::MAX` where it is not known.
-    pub(crate) rtt_ns: i64,
-    pub(crate) detail: Option<Box<Detail>>,
+    pub(super) rtt_ns: i64,
+    pub(super) detail: Option<Box<Detail>>,
 }
 
 /// What there is to tell of few ends only.
