@@ -15,7 +15,7 @@ pub fn judged(
     connection: &Connection,
     side: Side,
     findings: Findings<'_>,
-    releases: ReleasesOf,
+    releases: Option<&ReleasesOf>,
 ) -> JudgedHalf {
     let half = connection.half(side);
     let one_sided = connection.half(side.other()).segments() == 0;
@@ -42,7 +42,7 @@ pub fn judged(
             unseen_bytes,
             contradictions: half.contradictions(),
             delayed_acks,
-            releases,
+            releases: releases.copied().unwrap_or_default(),
         })
     });
     JudgedHalf {

@@ -47,8 +47,8 @@ pub fn judge(
     let releases = rule(connection, waits, conditions.clock_ns, rulings);
     resent::drop_superseded(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
-    let halves =
-        Side::BOTH.map(|side| half::judged(connection, side, all, releases[side as usize]));
+    let of = |side: Side| releases.as_ref().map(|both| &both[side as usize]);
+    let halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));
     let blurred = !all.is_empty()
         && Side::BOTH.into_iter().any(|side| blurred::hides_holds(&halves, side, all));
     findings::retain(waits, rulings, first, |wait, _| {
@@ -78,23 +78,23 @@ pub fn judge(
     }
 }
 
-/// Adds a ruling for each of `waits`; returns the releases of each side. Waits that are evidence are
+/// Adds a ruling for each of `waits`, if there are any; returns the releases of each side. Waits that are evidence are
 /// judged by each other alone; shorter ones, which are there if they are to be listed, by all.
 fn rule(
     connection: &Connection,
     waits: &[Wait],
     clock_ns: i64,
     rulings: &mut Vec<Ruling>,
-) -> [ReleasesOf; 2] {
+) -> Option<[ReleasesOf; 2]> {
     if waits.is_empty() {
-        return Default::default();
+        return None;
     }
     let judges =
         |waits: &[Wait]| Side::BOTH.map(|side| Judge::new(connection, side, waits, clock_ns));
     if waits.iter().all(Wait::is_evidence) {
         let mut judges = judges(waits);
         rulings.extend(waits.iter().map(|wait| judges[wait.by as usize].rule(wait)));
-        return judges.map(|judge| ReleasesOf::one(judge.direction.releases));
+        return Some(judges.map(|judge| ReleasesOf::one(judge.direction.releases)));
     }
     let evidence: Vec<Wait> = waits.iter().filter(|wait| wait.is_evidence()).copied().collect();
     let (mut by_evidence, mut by_all) = (judges(&evidence), judges(waits));
@@ -105,10 +105,10 @@ fn rule(
     }));
     let [client, server] = by_evidence.map(|judge| judge.direction.releases);
     let [all_client, all_server] = by_all.map(|judge| judge.direction.releases);
-    [
+    Some([
         ReleasesOf { evidence: client, all: all_client },
         ReleasesOf { evidence: server, all: all_server },
-    ]
+    ])
 }
 
 /// Is a wait long enough to be listed? Of an ACK that nothing followed, its delay counts.
