@@ -170,7 +170,7 @@ def test_ten_thousand_connections_fit_into_a_ticket(run: Run, tmp_path: Path) ->
     assert path.stat().st_size < MAX_BYTES
     text = section(path.read_text(), "connections")
     assert "10,000 of 10,000" in text
-    assert "The 200 that lose most, of 10,000" in text
+    assert "The 200 that lose the most time, of 10,000" in text
     assert "-o stalls.csv" in text
 
 

@@ -104,7 +104,7 @@ def test_each_file_has_a_clock_of_its_own(step: str, run: Run, whole: Path) -> N
     together = nagle_scan.scan([coarse, whole])
     assert len(together.stalls) == len(alone.stalls) + len(fine.stalls)
     assert len(alone.stalls) == 30
-    notice = b"times of a part of the captures come in steps of 10 ms" in run(coarse, whole).stdout
+    notice = b"timestamps of some captures come in steps of 10 ms" in run(coarse, whole).stdout
     assert notice == (step == "10ms")
 
 

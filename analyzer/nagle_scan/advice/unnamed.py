@@ -10,7 +10,7 @@ SETTINGS = (
         program="HAProxy",
         knob="option http-no-delay",
         source="haproxy/haproxy#825",
-        note="it also takes away the 200 ms of MSG_MORE",
+        note="it also removes the 200 ms delay of MSG_MORE",
     ),
     Setting(
         program="Perl's HTTP::Daemon",

@@ -156,7 +156,7 @@ def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
     yield wireshark.display_filter(stall, view.is_filtered)
     yield "```"
     if len(view.result.names) > 1:
-        yield "Numbers run through all files: merge them first, in order of time (`mergecap`)."
+        yield "Frame and stream numbers run through all files: merge the files first (`mergecap`)."
     yield (
         f"Frame {first} is not acknowledged before frame {stall.frame_ack}, a pure ACK (`tcp.len` "
         f"is 0); frame {last} leaves {stall.release_ms:.3f} ms later. Useful columns: "

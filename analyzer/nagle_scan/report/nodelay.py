@@ -54,7 +54,6 @@ def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
     if proof is None:
         return "no two small segments in flight, and none was held"
     connection, first, second = proof
-    seen = "two small segments in flight"
-    if answer == "no":
-        seen = "data left as soon as the ACK arrived"
+    held = answer == "no"
+    seen = "data left as soon as the ACK arrived" if held else "two small segments in flight"
     return f"{seen}: frames {first}, {second} (tcp.stream {connection})"

@@ -29,9 +29,9 @@ def of(summary: _core.Summary) -> Iterator[str]:
             "a hold from a pause in the program: 'no stall' is not proven there"
         )
     if summary.clock_ms >= COARSE_CLOCK_MS:
-        times, there = "its times", ""
+        times, there = "its timestamps", ""
         if summary.clocks_differ:
-            times, there = "times of a part of the captures", " there"
+            times, there = "timestamps of some captures", " there"
         yield (
             f"{times} come in steps of {summary.clock_ms:g} ms or more: shorter waits cannot "
             f"be seen{there}, and holds cannot be proven"
