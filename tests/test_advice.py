@@ -37,6 +37,7 @@ def group(**fields: Any) -> _core.Group:
         "exchanges": 10,
         "ack_delay_ms": 41.3,
         "consistent_with": "Linux, 40 ms",
+        "quick_acks": True,
         "len_unacked": 143,
         "len": 6,
         "unacked_full_sized": False,
