@@ -69,6 +69,17 @@ mod tests {
         assert!(named(&[20, 60, 110, 170, 240]).contains("heartbeat"));
     }
 
+    /// Elsewhere the first exchange of a connection may stall, too.
+    #[test]
+    fn only_linux_has_quick_acks() {
+        let quick = |delays_ms: &[i64]| {
+            let mut delays: Vec<i64> = delays_ms.iter().map(|ms| ms * 1_000_000).collect();
+            Timer::of(&mut delays).unwrap().has_quick_acks()
+        };
+        assert!(quick(&[41, 43, 44]));
+        assert!(!quick(&[190, 201, 218]) && !quick(&[97, 99, 101]));
+    }
+
     #[test]
     fn no_delays_no_timer() {
         assert_eq!(Timer::of(&mut []), None);
