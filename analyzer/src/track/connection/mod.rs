@@ -152,8 +152,9 @@ impl Connection {
 
     /// Takes the next segment of the connection, captured as `now`.
     pub fn take(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
-        if self.halves[side as usize].count(segment, now) {
-            self.take_first(side, now);
+        self.halves[side as usize].count(segment, now);
+        if self.first_ns == 0 {
+            self.first_ns = now.time_ns;
         }
         if segment.has(RST) {
             self.halves[side as usize].reset();
@@ -176,17 +177,6 @@ impl Connection {
         if segment.has(FIN) {
             self.halves[side as usize].take_fin(segment.seq.wrapping_add(segment.len));
             self.finish(sinks);
-        }
-    }
-
-    /// The first segments of each side tell when the connection began.
-    #[cold]
-    fn take_first(&mut self, side: Side, now: Mark) {
-        if self.first_ns == 0 {
-            self.first_ns = now.time_ns;
-        }
-        if self.first_ns != 0 {
-            self.halves[side as usize].set_begun();
         }
     }
 

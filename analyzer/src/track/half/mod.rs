@@ -31,9 +31,13 @@ use std::mem::offset_of;
 
 /// One direction of a connection, named after its sender.
 ///
-/// Laid out by hand in cache lines: one that every segment of both directions needs, one for those
-/// of the sender, and what is [rare](Rare) elsewhere. What mostly equals something else is kept
-/// apart only where it does not.
+/// Laid out by hand: one cache line that every segment of both directions needs, one that the sender's
+/// segments need, and a [boxed part](Rare). In the compiler's order of fields, RPC on 10,000 connections
+/// takes 8 % more CPU time.
+///
+/// What mostly equals something else is stored on its own only while it does not: see [`state`]. Without
+/// that a direction takes 83 bytes more, so four cache lines: padded to that, a connection took 254
+/// bytes more, and 400,000 connections alive 10 % more CPU time.
 #[derive(Debug, Clone, Default)]
 #[repr(C, align(64))]
 pub struct Half {
@@ -185,18 +189,12 @@ impl Half {
         self.state.clear(state::ALL_WITH_SMALL | state::ALL_APART);
     }
 
-    /// Counts a segment; tells whether it may be the connection's first.
+    /// Counts a segment.
     #[inline]
-    pub fn count(&mut self, segment: &Header, now: Mark) -> bool {
+    pub fn count(&mut self, segment: &Header, now: Mark) {
         self.last_ns = self.last_ns.max(now.time_ns);
         self.segments = self.segments.saturating_add(1);
         self.state.set_if(segment.options.tsval().is_some(), state::TIMESTAMPS);
-        !self.state.is(state::BEGUN)
-    }
-
-    /// The time of the connection's first segment is known.
-    pub fn set_begun(&mut self) {
-        self.state.set(state::BEGUN);
     }
 
     /// Starts the sequence space at `seq`, the number of the first payload byte.

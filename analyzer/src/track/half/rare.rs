@@ -5,9 +5,10 @@ use crate::track::half::Release;
 use crate::track::half::pauses::Pauses;
 use crate::track::half::repeated::Repeats;
 
-/// What a direction has that sends more while something small is unacknowledged.
+/// What a direction needs that sends more while something small is unacknowledged.
 ///
-/// What is needed of it most comes first, so that it mostly lies in one cache line.
+/// Apart from [`Rarest`], which few of these directions need: in one box they take 140 bytes more per
+/// connection, and a tenth more CPU time with 400,000 connections alive. What is needed most comes first.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Rare {

@@ -20,34 +20,33 @@ pub const LARGE_FLIGHT: u32 = 1 << 7;
 pub const SEVERAL_IN_FLIGHT: u32 = 1 << 8;
 /// The last data carried a timestamp.
 pub const TSVAL: u32 = 1 << 9;
-/// The time of the connection's first segment is known.
-pub const BEGUN: u32 = 1 << 10;
-/// These counts in [`Rare`](crate::track::half::rare::Rare) are not 0.
-pub const JUMPED: u32 = 1 << 11;
-pub const ZERO_WINDOW: u32 = 1 << 12;
-pub const CONTRADICTED: u32 = 1 << 13;
+/// These counts in [`Rare`](crate::track::half::rare::Rare) are not 0. To look there each time takes 6 %
+/// more CPU time for RPC on 10,000 connections.
+pub const JUMPED: u32 = 1 << 10;
+pub const ZERO_WINDOW: u32 = 1 << 11;
+pub const CONTRADICTED: u32 = 1 << 12;
 
 /// The last new data is not the last data: it is stored on its own.
-pub const NEW_APART: u32 = 1 << 14;
+pub const NEW_APART: u32 = 1 << 13;
 /// The last small segment is the last new data; else it is stored on its own.
-pub const SMALL_IS_NEW: u32 = 1 << 15;
+pub const SMALL_IS_NEW: u32 = 1 << 14;
 /// The last new data, up to SND.NXT, is being timed; or an earlier segment, stored on its own.
-pub const TIMED_LAST: u32 = 1 << 16;
-pub const TIMED_APART: u32 = 1 << 17;
+pub const TIMED_LAST: u32 = 1 << 15;
+pub const TIMED_APART: u32 = 1 << 16;
 
 /// The ACK of the last small segment covered everything; or another one did, stored on its own.
-pub const ALL_WITH_SMALL: u32 = 1 << 18;
-pub const ALL_APART: u32 = 1 << 19;
+pub const ALL_WITH_SMALL: u32 = 1 << 17;
+pub const ALL_APART: u32 = 1 << 18;
 /// The same ACK was the first since the last data that acknowledged something new; or another one
 /// was, stored on its own.
-pub const ADVANCED_WITH_SMALL: u32 = 1 << 20;
-pub const ADVANCED_APART: u32 = 1 << 21;
+pub const ADVANCED_WITH_SMALL: u32 = 1 << 19;
+pub const ADVANCED_APART: u32 = 1 << 20;
 
 /// Its FIN was captured, just before `snd_nxt`.
-pub const FIN_SENT: u32 = 1 << 22;
+pub const FIN_SENT: u32 = 1 << 21;
 
 /// It has sent RST.
-pub const RESET: u32 = 1 << 23;
+pub const RESET: u32 = 1 << 22;
 
 /// Cleared by new data.
 pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;

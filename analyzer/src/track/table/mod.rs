@@ -228,3 +228,56 @@ fn is_from_client(src: u16, dst: u16, header: &Header) -> bool {
         _ => src >= dst,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::Options;
+
+    const CLIENT_PORTS: Ports = Ports { src: 40_000, dst: 80 };
+    const SERVER_PORTS: Ports = Ports { src: 80, dst: 40_000 };
+
+    /// The connection of a segment between two hosts, with these flags and this sequence number.
+    fn find(table: &mut Table, ports: Ports, flags: u8, seq: u32) -> Found {
+        let from_client = ports == CLIENT_PORTS;
+        let addresses =
+            if from_client { [10, 0, 0, 1, 10, 0, 0, 2] } else { [10, 0, 0, 2, 10, 0, 0, 1] };
+        let options = Options::default();
+        let header = Header { seq, ack: 0, len: 0, window: 0, ip_id: 0, options, flags };
+        let lookup = table.lookup_v4(addresses, ports);
+        table.find_v4(&lookup, &header)
+    }
+
+    #[test]
+    fn both_directions_are_one_connection_and_the_syn_names_the_client() {
+        let mut table = Table::default();
+        let asked = find(&mut table, CLIENT_PORTS, SYN, 100);
+        let answered = find(&mut table, SERVER_PORTS, SYN | ACK, 900);
+        assert_eq!((asked.connection, answered.connection), (0, 0));
+        assert_eq!((asked.by, answered.by), (Side::Client, Side::Server));
+    }
+
+    #[test]
+    fn ports_used_again_are_a_new_connection_and_a_syn_sent_again_is_not() {
+        let mut table = Table::default();
+        let connections =
+            [100, 100, 5000].map(|seq| find(&mut table, CLIENT_PORTS, SYN, seq).connection);
+        assert_eq!(connections, [0, 0, 1]);
+        assert_eq!(find(&mut table, CLIENT_PORTS, ACK, 5001).connection, 1);
+    }
+
+    #[test]
+    fn without_a_syn_the_higher_port_is_the_clients() {
+        let mut table = Table::default();
+        assert_eq!(find(&mut table, SERVER_PORTS, ACK, 900).by, Side::Server);
+        assert_eq!(find(&mut table, CLIENT_PORTS, ACK, 100).by, Side::Client);
+    }
+
+    #[test]
+    fn another_capture_shares_no_connection_with_the_last() {
+        let mut table = Table::default();
+        find(&mut table, CLIENT_PORTS, ACK, 100);
+        table.forget();
+        assert_eq!(find(&mut table, CLIENT_PORTS, ACK, 200).connection, 1);
+    }
+}
