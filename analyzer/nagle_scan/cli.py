@@ -72,8 +72,7 @@ def _run(options: argparse.Namespace) -> int:
     progress = _core.Progress()
     scan = _scan(options.capture, options, progress)
     chosen = Options(baseline, options.payload)
-    for path in options.output:
-        _say_what_is_not_taken(path, chosen)
+    _say_what_changes_nothing(options.output, chosen)
     _write_and_say(scan, options.output, chosen)
     if progress.stopped:
         return EXIT_INTERRUPTED
@@ -117,11 +116,13 @@ def _refuse_to_read_again(captures: Sequence[str], outputs: Sequence[str]) -> No
             raise OutputError(f"{path}: {formats.CANNOT_READ_AGAIN}")
 
 
-def _say_what_is_not_taken(path: str, chosen: Options) -> None:
+def _say_what_changes_nothing(paths: Sequence[str], chosen: Options) -> None:
     """No format ignores an option silently."""
-    for option in formats.not_taken(formats.of(path), chosen):
-        message = f"nagle-scan: note: --{option} has no effect on {printable(path)}"
-        print(message, file=sys.stderr)
+    for option in formats.given(chosen):
+        same = [path for path in paths if option not in formats.of(path).takes]
+        if same:
+            names = printable(", ".join(same))
+            print(f"nagle-scan: note: --{option} has no effect on {names}", file=sys.stderr)
 
 
 def _cannot_be_compared(baseline: Scan, scan: Scan) -> bool:

@@ -121,9 +121,9 @@ def with_option(option: str) -> str:
     return ", ".join(suffix for format in taking for suffix in format.suffixes)
 
 
-def not_taken(format: Format, options: Options) -> list[str]:
-    """The options that are set and have no effect on this format."""
-    return [name for name, value in options._asdict().items() if value and name not in format.takes]
+def given(options: Options) -> list[str]:
+    """The options that are set."""
+    return [name for name, value in options._asdict().items() if value]
 
 
 def write(result: Result, path: str, format: Format, options: Options) -> None:
