@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nagle_scan.compare import PERCENTILES, compare
 
 if TYPE_CHECKING:
     from nagle_scan.compare import Numbers, ServerChange
@@ -15,6 +14,8 @@ def members(baseline: Result, result: Result) -> str:
     """The baseline's captures, summary and servers, and the comparison with it, as JSON."""
     # Only needed with a baseline: importing it takes longer than a small scan.
     import json
+
+    from nagle_scan.compare import compare
 
     head = json.loads(baseline.core.json_head())
     comparison = compare(baseline, result)
@@ -42,6 +43,8 @@ def _server(change: ServerChange) -> dict[str, Any]:
 
 
 def _numbers(numbers: Numbers | None) -> dict[str, Any] | None:
+    from nagle_scan.compare import PERCENTILES
+
     if numbers is None:
         return None
     named = {
