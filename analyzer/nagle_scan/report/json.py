@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-
 if TYPE_CHECKING:
     from nagle_scan.compare import Numbers, ServerChange
     from nagle_scan.result import Result
