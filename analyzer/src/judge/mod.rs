@@ -78,8 +78,9 @@ pub fn judge(
     }
 }
 
-/// Adds a ruling for each of `waits`, if there are any; returns the releases of each side. Waits that are evidence are
-/// judged by each other alone; shorter ones, which are there if they are to be listed, by all.
+/// Adds a ruling for each of `waits`, if there are any; returns the releases of each side. Waits that
+/// are evidence are judged by each other alone; shorter ones, which are there if they are to be listed,
+/// by all.
 fn rule(
     connection: &Connection,
     waits: &[Wait],
