@@ -46,7 +46,8 @@ struct JudgedBlock {
 }
 
 /// Judges all connections by their waits, and works out what stalls cost the exchanges of each of so many
-/// `servers`. `clocks` are those that stamped the frames. Shorter waits than `min_wait_ns` are evidence only.
+/// `servers`. `clocks` are those that stamped the frames. Shorter waits than `min_wait_ns` are evidence
+/// only.
 pub fn judge_all(blocks: Vec<Block>, servers: usize, clocks: &Clocks, min_wait_ns: i64) -> Judged {
     // Each block is taken once: the lock hands it to the thread that does.
     let blocks: Vec<Mutex<Block>> = blocks.into_iter().map(Mutex::new).collect();
@@ -70,8 +71,8 @@ pub fn judge_all(blocks: Vec<Block>, servers: usize, clocks: &Clocks, min_wait_n
     Judged { connections: JudgedConnections::new(connections), ..judged }
 }
 
-/// Judges each connection in its own memory. The findings, one for each wait that is not superseded or only evidence, take
-/// the memory of the waits.
+/// Judges each connection in its own memory. Findings reuse the memory of the waits: one for each wait
+/// that is listed.
 fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks, min_wait_ns: i64) -> JudgedBlock {
     let Block { connections, mut waits, mut suspects, servers } = block;
     sorter.sort_waits(&mut waits);
