@@ -328,6 +328,11 @@ def test_a_full_disk_behind_standard_output() -> None:
     assert "cannot write" in lines[0]
 
 
+def test_standard_input_named_twice_is_refused(run: Run) -> None:
+    content = (CAPTURES / "java-split.pcap").read_bytes()
+    assert_refused(run("-", "-", stdin=content), "-: standard input", "only once")
+
+
 def test_standard_input_cannot_be_read_twice() -> None:
     script = (
         "import nagle_scan, sys\n"
