@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 COMMENTED = re.compile(r"(?:^[ \t]*///[^\n]*\n)+(?:^[ \t]*(?:pub )?const [^\n]*\n)+", re.MULTILINE)
 CONSTANT = re.compile(r"const (\w+): (\w+) = ([\d_.]+);")
 ROW = re.compile(
-    r"^(?:ok  |MISS)\s+(.*?)\s{2,}([\d.]+)(?: %)?\s+\(.*?\)(?: of (\d+))?", re.MULTILINE
+    r"^(?:ok  |FAIL)\s+(.*?)\s{2,}([\d.]+)(?: %)?\s+\(.*?\)(?: of (\d+))?", re.MULTILINE
 )
 PROFILE = ["--profile", "thresholds"]
 
