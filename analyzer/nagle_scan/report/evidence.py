@@ -7,9 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nagle_scan import _core, causes
+from nagle_scan import _core, causes, files
 from nagle_scan.errors import OutputError
-from nagle_scan.report import pcapng
 from nagle_scan.report.formats import CANNOT_READ_AGAIN, Options
 from nagle_scan.result import Result
 from nagle_scan.wording import count, duration, file_names
@@ -39,12 +38,9 @@ def write(result: Result, path: str, options: Options) -> None:
         _comment_connection(row, connection, here, comments)
         for stall in result.core.stalls_of(row.id, MAX_STALLS):
             _comment_stall(stall, here, comments)
-    pcapng.write(
-        path,
-        "\n".join(_about(result, options.payload, len(numbers) - len(frames))),
-        frames,
-        comments,
-    )
+    about = "\n".join(_about(result, options.payload, len(numbers) - len(frames)))
+    with files.whole(path) as name:
+        _core.write_pcapng(name, about, frames, comments)
 
 
 def _check(result: Result, path: str) -> None:

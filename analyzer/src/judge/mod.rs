@@ -1,4 +1,4 @@
-//! Judges one connection, when all of it is conditions.
+//! Judges one connection, when all of it is known.
 
 mod blurred;
 pub mod causes;
@@ -101,6 +101,7 @@ fn rule(
     let (mut by_evidence, mut by_all) = (judges(&evidence), judges(waits));
     rulings.extend(waits.iter().map(|wait| {
         let side = wait.by as usize;
+        // Asked about each wait: a judge takes its candidates in order.
         let ruling = by_all[side].rule(wait);
         if wait.is_evidence() { by_evidence[side].rule(wait) } else { ruling }
     }));
