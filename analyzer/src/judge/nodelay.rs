@@ -107,8 +107,9 @@ pub fn contradicted(candidates: &[Candidate], total: u32) -> Vec<bool> {
             let before = if left == 0 { 0 } else { contradictions[left] };
             let after = contradictions.get(right).copied().unwrap_or(total);
             let here = contradictions[index];
-            let rate_before = f64::from(here - before) / (index - left + 1) as f64;
-            let rate_after = f64::from(after - here) / (right.min(count - 1) - index + 1) as f64;
+            let rate_before = f64::from(here.saturating_sub(before)) / (index - left + 1) as f64;
+            let rate_after =
+                f64::from(after.saturating_sub(here)) / (right.min(count - 1) - index + 1) as f64;
             let both_sides = rate_before.min(rate_after) >= CONTRADICTED;
             let first = here == 0 && candidates[index].sure;
             both_sides || (mostly_off && !first && !in_quiet_run(&contradictions, index))

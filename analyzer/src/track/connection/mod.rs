@@ -178,6 +178,12 @@ impl Connection {
             self.halves[side as usize].take_fin(segment.seq.wrapping_add(segment.len));
             self.finish(sinks);
         }
+        let mss = self.mss;
+        let half = &mut self.halves[side as usize];
+        if half.note_id(segment, mss) {
+            let received = half.segments() - 1;
+            self.halves[side.other() as usize].excuse(received);
+        }
     }
 
     #[cold]
@@ -268,10 +274,11 @@ impl Connection {
             self.end_exchange(sinks);
         }
         self.exchanges.data(side, now);
-        let peer_window = self.half(side.other()).window();
+        let peer = self.half(side.other());
+        let (peer_window, received) = (peer.window(), peer.segments());
         let half = &mut self.halves[side as usize];
         if contradicts {
-            half.contradict(now.frame);
+            half.contradict(now.frame, received);
         }
         if passes {
             half.pass_full_ones(now.frame);

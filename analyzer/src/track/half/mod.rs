@@ -3,6 +3,7 @@
 mod acks;
 mod asked;
 mod facts;
+mod ids;
 mod path;
 pub mod pauses;
 mod rare;
@@ -88,10 +89,12 @@ pub struct Half {
     rtt_samples: u16,
     /// Announced in the SYN, in bytes; 0 is 'not seen'.
     mss_option: u16,
-    /// IP identification of the last data.
+    /// IP identification of the latest segment; copies that come late aside.
     last_ip_id: u16,
     /// Waits that were kept as possible holds though nothing is known of the path.
     candidates: u8,
+    /// How often its IP identification left out numbers; no more are counted once the count is full.
+    id_skips: u8,
 }
 
 const _: () = assert!(size_of::<Half>() == 2 * 64, "a direction takes two cache lines");
@@ -170,13 +173,32 @@ impl Half {
         prefetch(place);
     }
 
-    /// A small segment left in `frame` while a small one was unacknowledged.
-    pub fn contradict(&mut self, frame: u64) {
+    /// A small segment left in `frame` while a small one was unacknowledged; of the receiver so many
+    /// segments were captured before it.
+    pub fn contradict(&mut self, frame: u64, received: u32) {
         let last_frame = self.last_data.frame;
         let rare = self.rare_mut();
+        if rare.received != received || rare.fresh == 0 {
+            (rare.received, rare.fresh, rare.before) = (received, 0, rare.contradiction);
+        }
+        rare.fresh += 1;
         rare.contradictions += 1;
         rare.contradiction = (last_frame, frame);
         self.state.set(state::CONTRADICTED);
+    }
+
+    /// A segment of the receiver, of which `received` were captured before, is missing from the capture:
+    /// it may have been the ACK that allowed what was sent since the last one.
+    pub(super) fn excuse(&mut self, received: u32) {
+        if !self.state.is(state::CONTRADICTED) || self.rare().received != received {
+            return;
+        }
+        let rare = self.rare_mut();
+        rare.contradictions -= rare.fresh;
+        rare.fresh = 0;
+        rare.contradiction = rare.before;
+        let none = rare.contradictions == 0;
+        self.state.put(state::CONTRADICTED, !none);
     }
 
     /// A small segment left in `frame` while only full-sized ones were unacknowledged.

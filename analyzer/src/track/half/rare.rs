@@ -16,6 +16,11 @@ pub struct Rare {
     pub contradiction: (u64, u64),
     /// Small segments sent while a small one was unacknowledged.
     pub contradictions: u32,
+    /// How many of them left after the same segment of the receiver, of which so many were captured, and
+    /// the frames of the last one before those.
+    pub fresh: u32,
+    pub received: u32,
+    pub before: (u64, u64),
     /// Time and end of the segment whose ACK gives the next round-trip sample.
     pub timed_end: u32,
     pub timed_ns: i64,
@@ -53,8 +58,16 @@ pub struct Rarest {
 
 impl Rare {
     /// Nothing of it has happened.
-    pub const NONE: Self =
-        Self { contradiction: (0, 0), timed_ns: 0, timed_end: 0, contradictions: 0, rarest: None };
+    pub const NONE: Self = Self {
+        contradiction: (0, 0),
+        contradictions: 0,
+        fresh: 0,
+        received: 0,
+        before: (0, 0),
+        timed_end: 0,
+        timed_ns: 0,
+        rarest: None,
+    };
 
     pub fn rarest(&self) -> &Rarest {
         static NONE: Rarest = Rarest::NONE;

@@ -15,7 +15,7 @@ const LEAST_REORDER_NS: i64 = 200_000;
 
 /// A copy may come after a few newer packets of its sender: mirror ports and queues hold some dozen.
 /// Leans: larger takes retransmissions of hosts that count IDs slowly for copies.
-const COPY_IDS: u16 = 64;
+pub const COPY_IDS: u16 = 64;
 
 /// Without a timestamp or an identification: a copy follows the frame this fast, and a retransmission
 /// cannot.

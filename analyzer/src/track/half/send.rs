@@ -22,7 +22,6 @@ impl Half {
         self.state.clear(state::NEW_APART);
         self.last_tsval = segment.options.tsval().unwrap_or_default();
         self.state.put(state::TSVAL, segment.options.tsval().is_some());
-        self.last_ip_id = segment.ip_id;
     }
 
     /// Moves past new data of `len` bytes that starts at `snd_nxt`.

@@ -48,6 +48,9 @@ pub const FIN_SENT: u32 = 1 << 21;
 /// It has sent RST.
 pub const RESET: u32 = 1 << 22;
 
+/// Its IP identifications count the packets of this connection, and some are missing.
+pub const COUNTS_IDS: u32 = 1 << 23;
+
 /// Cleared by new data.
 pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
 

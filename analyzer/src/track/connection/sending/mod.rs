@@ -67,9 +67,15 @@ impl Sending<'_> {
             self.segment.has(FIN | URG) || half.is_recovering() || since >= BEFORE_PROBE_NS;
         half.is_last_small()
             && !exempt
+            && !self.is_after_hole()
             && self.is_surely_small(half.last_len())
             && self.is_surely_small(self.len)
             && self.left_unacked()
+    }
+
+    /// Bytes before this segment were never captured: what of theirs was acknowledged is not known.
+    fn is_after_hole(&self) -> bool {
+        self.half.unseen().1 == self.now.frame
     }
 
     /// A small segment sent while full-sized ones, and no small one, are unacknowledged: the classic
@@ -80,6 +86,7 @@ impl Sending<'_> {
             && half.in_flight() > 0
             && !half.small_unacked()
             && !half.is_recovering()
+            && !self.is_after_hole()
             && !self.segment.has(FIN | URG)
             && self.now.time_ns - half.last_data().time_ns < BEFORE_PROBE_NS
             && self.is_surely_small(self.len)
@@ -263,10 +270,14 @@ impl Sending<'_> {
         let closed_before = closed_frame > 0 && closed_frame >= from.frame && half.room() <= 0;
         let zero_window = closed_frame > from.frame || (has_sent && closed_before);
         let (unseen_bytes, unseen_frame) = half.unseen();
+        // Data of the peer that only its acknowledgment shows: this segment may be the answer.
+        let (peer_bytes, peer_frame) = peer.unseen();
+        let unseen = (unseen_frame > from.frame && unseen_bytes > 0)
+            || (peer_frame > from.frame && peer_bytes > 0);
         when(half.is_recovering(), fact::RECOVERY)
             | when(zero_window, fact::ZERO_WINDOW)
             | when(has_sent && window_full, fact::WINDOW_FULL)
-            | when(unseen_frame > from.frame && unseen_bytes > 0, fact::UNSEEN)
+            | when(unseen, fact::UNSEEN)
     }
 }
 

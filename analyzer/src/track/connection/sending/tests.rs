@@ -261,3 +261,27 @@ fn a_small_segment_behind_full_sized_ones_shows_minshalls_variant() {
     let told = small_first.after_ms(0.1, client(50)).end();
     assert_eq!(told.half(Side::Client).passed_full_ones(), (0, 0));
 }
+
+#[test]
+fn what_bytes_that_were_not_captured_separate_was_not_in_flight_together() {
+    let hole = |seq| {
+        let story = connected().after_ms(0.0, client(100)).after_ms(1.0, client(50).seq(seq));
+        story.end().half(Side::Client).contradictions()
+    };
+    assert_eq!([100, 140].map(hole), [1, 0]);
+    let full = connected().after_ms(0.0, client(1460)).after_ms(0.1, client(50).seq(1600));
+    assert_eq!(full.end().half(Side::Client).passed_full_ones(), (0, 0));
+}
+
+/// The client acknowledges an answer that is not in the capture; what it sends next may be due to it.
+#[test]
+fn data_of_the_peer_that_was_not_captured_leaves_the_reason_open() {
+    let story = connected().after_ms(0.0, client(100)).after_ms(40.0, server(0));
+    assert!(only(story.after_ms(0.02, client(50).ack(300))).is(fact::UNSEEN));
+    // The answer before that one is missing: it came before the wait.
+    let story = connected()
+        .after_ms(0.0, client(100).ack(300))
+        .after_ms(40.0, server(0).seq(300))
+        .after_ms(0.02, client(50));
+    assert!(!only(story).is(fact::UNSEEN));
+}

@@ -1,0 +1,138 @@
+//! IP identifications: a host that numbers the packets of each connection shows which ones the capture
+//! lacks.
+
+use crate::decode::Header;
+use crate::track::DEFAULT_MSS;
+use crate::track::half::Half;
+use crate::track::half::repeated::COPY_IDS;
+use crate::track::half::state;
+
+/// A host counts the packets of this connection alone if, but for the first time, at most one of so many
+/// segments leaves out numbers: Linux does (`inet_id`); a counter for all connections leaves out most, a
+/// random one all. No capture that is of use lacks a quarter.
+/// Leans: larger knows less of captures that lack many frames.
+const SKIPS_ONE_OF: u32 = 4;
+
+impl Half {
+    /// Takes the identification of a segment, after everything else in it; tells whether some before it
+    /// are missing. Data may be several packets of `mss` bytes: offloading merges them.
+    #[inline]
+    pub fn note_id(&mut self, segment: &Header, mss: u32) -> bool {
+        let step = segment.ip_id.wrapping_sub(self.last_ip_id);
+        if step <= 1 {
+            self.last_ip_id = segment.ip_id;
+            return false;
+        }
+        self.take_skip(segment, step, mss)
+    }
+
+    #[cold]
+    fn take_skip(&mut self, segment: &Header, step: u16, mss: u32) -> bool {
+        let late_copy = step > u16::MAX - COPY_IDS && self.last_ip_id != 0;
+        if late_copy {
+            return false;
+        }
+        let skipped = self.skipped_ids(segment.ip_id, mss) > 0;
+        self.last_ip_id = segment.ip_id;
+        if !skipped {
+            return false;
+        }
+        self.id_skips = self.id_skips.saturating_add(1);
+        if self.id_skips < u8::MAX {
+            self.state.put(state::COUNTS_IDS, self.skips_few());
+        }
+        self.state.is(state::COUNTS_IDS)
+    }
+
+    fn skips_few(&self) -> bool {
+        u32::from(self.id_skips.saturating_sub(1)) * SKIPS_ONE_OF <= self.segments
+    }
+
+    /// How many identifications are left out before this one, which is newer than the last.
+    fn skipped_ids(&self, ip_id: u16, mss: u32) -> u16 {
+        // Linux answers a SYN without one.
+        if ip_id == 0 || self.last_ip_id == 0 || self.segments <= 1 {
+            return 0;
+        }
+        let mss = if mss == 0 { DEFAULT_MSS } else { mss };
+        let packets = self.last_len().div_ceil(mss).clamp(1, u16::MAX.into()) as u16;
+        let step = ip_id.wrapping_sub(self.last_ip_id);
+        step.saturating_sub(packets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::track::Side;
+    use crate::track::story::{Story, client, server};
+
+    /// Two small segments of the client with no ACK between them, and those of the server before and
+    /// after them.
+    fn two_in_flight(before: u16, after: u16) -> Story {
+        Story::new()
+            .handshake(0.02, 1.0)
+            .after_ms(0.0, client(100))
+            .after_ms(1.0, server(0).ip_id(before))
+            .after_ms(1.0, client(100))
+            .after_ms(1.0, client(50))
+            .after_ms(1.0, server(0).ip_id(after))
+    }
+
+    fn contradictions(story: &Story) -> u32 {
+        story.half(Side::Client).contradictions()
+    }
+
+    #[test]
+    fn an_ack_that_the_capture_lacks_may_have_come_between_two_small_segments() {
+        assert_eq!(contradictions(&two_in_flight(7, 8)), 1);
+        assert_eq!(contradictions(&two_in_flight(7, 9)), 0);
+        assert_eq!(contradictions(&two_in_flight(u16::MAX, 2)), 0);
+        assert_eq!(two_in_flight(7, 9).half(Side::Client).contradiction(), (0, 0));
+    }
+
+    #[test]
+    fn where_nothing_is_missing_before_it_stays_contradicted() {
+        let story = two_in_flight(7, 8)
+            .after_ms(1.0, client(100).ip_id(1))
+            .after_ms(1.0, client(50).ip_id(2))
+            .after_ms(1.0, server(0).ip_id(11));
+        assert_eq!((contradictions(&story), story.half(Side::Client).contradiction()), (1, (6, 7)));
+    }
+
+    #[test]
+    fn hosts_that_count_otherwise_or_not_at_all_leave_out_nothing() {
+        assert_eq!(contradictions(&two_in_flight(0, 0)), 1);
+        let after_each = |step: u16| {
+            let told = (0..20).fold(two_in_flight(7, 8), |story, time| {
+                let story = story.after_ms(1.0, client(100)).after_ms(1.0, client(50));
+                story.after_ms(1.0, server(0).ip_id(9_u16.wrapping_add(step.wrapping_mul(time))))
+            });
+            contradictions(&told)
+        };
+        // The first few tell whose numbers they are.
+        assert_eq!([1, 15, 28_001].map(|step| after_each(step) > 18), [true; 3]);
+    }
+
+    /// Offloading merges what was several packets, each with a number.
+    #[test]
+    fn a_merged_segment_takes_as_many_numbers_as_it_has_packets() {
+        let story = |after| {
+            two_in_flight(7, 8)
+                .after_ms(1.0, server(2920).ip_id(9))
+                .after_ms(1.0, client(100))
+                .after_ms(1.0, client(50))
+                .after_ms(1.0, server(0).ip_id(after))
+        };
+        assert_eq!([story(11), story(12)].map(|story| contradictions(&story)), [2, 1]);
+    }
+
+    #[test]
+    fn copies_that_come_late_are_no_gap() {
+        let story = two_in_flight(7, 8)
+            .after_ms(0.1, server(0).ip_id(7))
+            .after_ms(1.0, client(100))
+            .after_ms(1.0, client(50))
+            .after_ms(1.0, server(0).ip_id(9));
+        assert_eq!(contradictions(&story), 2);
+    }
+}
