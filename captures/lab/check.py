@@ -21,8 +21,9 @@ def complaints(truth_file: Path) -> list[str]:
     packets = read_packets(truth_file.with_name(truth["capture"]))
     found = []
     for connection in truth["connections"]:
+        inside = [p for p in packets if p.stream == connection["connection"]]
         for sender in ("client", "server"):
-            found += _direction(truth, connection, sender, packets)
+            found += _direction(truth, connection, sender, inside)
     streams = {p.stream for p in packets}
     found += [
         f"connection {s} has no truth"

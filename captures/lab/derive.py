@@ -1,7 +1,8 @@
 """Captures made from captures: compressed, cut off, coarse in time, incomplete, of two taps.
 
-Each function takes the source capture and the path to write. Sources are the
-classic pcap files that tcpdump writes here (microseconds, little endian).
+Each function takes the source capture and the path to write, and maybe a number:
+'thinned:0.01'. Sources are the classic pcap files that tcpdump writes here
+(microseconds, little endian).
 """
 
 from __future__ import annotations
@@ -11,10 +12,21 @@ import random
 import shutil
 import struct
 import subprocess
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 FILE_HEADER, RECORD_HEADER = 24, 16
+
+
+def make(what: str, source: Path, target: Path) -> None:
+    """Call the function with this name, and the number behind the colon if there is one."""
+    name, _, number = what.partition(":")
+    function = globals()[name]
+    if number:
+        function(source, target, float(number))
+    else:
+        function(source, target)
 
 
 def records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
@@ -50,34 +62,60 @@ def cut(source: Path, target: Path) -> None:
 
 def step_1ms(source: Path, target: Path) -> None:
     """A clock that ticks every millisecond."""
-    _coarse(source, target, 1_000)
+    coarse(source, target, 1)
 
 
 def step_10ms(source: Path, target: Path) -> None:
     """A clock that ticks every 10 ms."""
-    _coarse(source, target, 10_000)
+    coarse(source, target, 10)
 
 
-def _coarse(source: Path, target: Path, step_us: int) -> None:
+def coarse(source: Path, target: Path, step_ms: float) -> None:
+    """A clock that ticks every so many milliseconds."""
+    step_us = round(step_ms * 1000)
+    retimed(source, target, lambda us: us // step_us * step_us)
+
+
+def uneven(source: Path, target: Path, mean_ms: float) -> None:
+    """A clock of whole milliseconds that is set at uneven moments, as a loaded machine does it."""
+    dice, ticks = random.Random(1), [0]
+
+    def last_tick(us: int) -> int:
+        if ticks[0] == 0:
+            ticks[0] = us
+        while (next_tick := ticks[0] + round(dice.uniform(0.2, 1.8) * mean_ms * 1000)) <= us:
+            ticks[0] = next_tick
+        return ticks[0] // 1000 * 1000
+
+    retimed(source, target, last_tick)
+
+
+def shifted(source: Path, target: Path, late_ms: float) -> None:
+    """A clock that is late by so much, or early."""
+    retimed(source, target, lambda us: us + round(late_ms * 1000))
+
+
+def retimed(source: Path, target: Path, clock: Callable[[int], int]) -> None:
+    """With the times that another clock would have written, in microseconds."""
     data = source.read_bytes()
     target.write_bytes(
         data[:FILE_HEADER]
         + b"".join(
-            struct.pack("<II", seconds, micros // step_us * step_us) + rest
+            struct.pack("<II", *divmod(clock(seconds * 1_000_000 + micros), 1_000_000)) + rest
             for seconds, micros, rest in records(data)
         )
     )
 
 
-def thinned(source: Path, target: Path) -> None:
-    """One frame in twenty missing, as when the capture could not keep up."""
+def thinned(source: Path, target: Path, share: float = 0.05) -> None:
+    """This share of the frames missing, as when the capture could not keep up."""
     chance, data = random.Random(1), source.read_bytes()
     target.write_bytes(
         data[:FILE_HEADER]
         + b"".join(
             struct.pack("<II", seconds, micros) + rest
             for seconds, micros, rest in records(data)
-            if chance.random() > 0.05
+            if chance.random() > share
         )
     )
 
@@ -100,6 +138,14 @@ def two_taps(source: Path, target: Path) -> None:
         ["mergecap", "-F", "pcap", "-w", target, source, source.with_name("server.pcap")],
         check=True,
     )
+
+
+def two_clocks(source: Path, target: Path, late_ms: float) -> None:
+    """Both ends in one file, the server's by a clock that is late by so much, or early."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = Path(folder) / "server.pcap"
+        shifted(source.with_name("server.pcap"), server, late_ms)
+        subprocess.run(["mergecap", "-F", "pcap", "-w", target, source, server], check=True)
 
 
 def mirrored(source: Path, target: Path) -> None:

@@ -6,6 +6,9 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from pathlib import Path
 
+WAITS = {"pause": "pauses", "wait-ack": "ack_waits"}
+WAITS_END = {"resume": "pauses", "acked": "ack_waits"}
+
 
 @dataclass
 class Peer:
@@ -17,6 +20,8 @@ class Peer:
     options: list[tuple[int, str, int]] = field(default_factory=list)
     # start, end, offset of the next write
     pauses: list[tuple[int, int, int]] = field(default_factory=list)
+    # the same, for when the application waited until all it had written was acknowledged
+    ack_waits: list[tuple[int, int, int]] = field(default_factory=list)
 
     def option(self, name: str, at_ns: int) -> int:
         """What the option was set to at this time."""
@@ -52,12 +57,13 @@ def _note(peer: Peer, time: int, kind: str, values: list[str]) -> None:
         peer.infos.append((time, tuple(map(int, values))))
     elif kind == "option":
         peer.options.append((time, values[0], int(values[1])))
-    elif kind == "pause":
+    elif kind in WAITS:
         written = peer.writes[-1][1] + peer.writes[-1][2] if peer.writes else 0
-        peer.pauses.append((time, time, written))
-    elif kind == "resume":
-        start, _, offset = peer.pauses[-1]
-        peer.pauses[-1] = (start, time, offset)
+        getattr(peer, WAITS[kind]).append((time, time, written))
+    elif kind in WAITS_END:
+        waits = getattr(peer, WAITS_END[kind])
+        start, _, offset = waits[-1]
+        waits[-1] = (start, time, offset)
 
 
 def write_time(peer: Peer, offset: int) -> int:
@@ -66,12 +72,16 @@ def write_time(peer: Peer, offset: int) -> int:
     return peer.writes[at][0]
 
 
-def read_drops(wire_log: Path, sender: str) -> list[int]:
+def read_drops(wire_log: Path, sender: str, client_port: int) -> list[int]:
     """Times at which the wires lost data of this sender, or a frame that went to it."""
     if not wire_log.exists():
         return []
     rows = [line.split() for line in wire_log.read_text().splitlines()]
     outward = "there" if sender == "client" else "back"
     return [
-        int(row[2]) for row in rows if row[1] == "drop" and (row[3] != outward or int(row[4]) > 0)
+        int(row[2])
+        for row in rows
+        if row[1] == "drop"
+        and (row[3] != outward or int(row[4]) > 0)
+        and (not row[5:] or str(client_port) in row[5:])
     ]

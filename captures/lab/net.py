@@ -8,6 +8,51 @@ LINUX = "linux"
 STACK_INTERFACE = "stack0"  # the TUN interface of a stack in user space
 
 
+Ways = tuple[float, float]  # to the server and back
+NEITHER: Ways = (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Jitter:
+    """How the jitter is spread: the shapes of wire.c, and the share of it on each way."""
+
+    shape: str = "uniform"
+    ways: Ways = (1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Access:
+    """A link that is not merely far: rate and queue, the moments it sends at, what it does to ACKs.
+
+    It lies between the client and the point 'middle'.
+    """
+
+    kbit: Ways = NEITHER
+    queue_bytes: Ways = NEITHER
+    grid_ms: Ways = NEITHER
+    ack_grid_ms: Ways = NEITHER
+    thin_acks: Ways = NEITHER  # 1: a newer pure ACK takes the place of one that waits
+    reorder: Ways = NEITHER  # chance that a frame comes late
+    late_ms: float = 0.0
+    drop_syns: Ways = NEITHER
+
+    def options(self) -> str:
+        """As wire.c takes them."""
+
+        def us(ms: Ways) -> str:
+            return f"{ms[0] * 1000},{ms[1] * 1000}"
+
+        def both(value: Ways) -> str:
+            return f"{value[0]},{value[1]}"
+
+        return (
+            f" --rate {both(self.kbit)} --queue {both(self.queue_bytes)} --grid {us(self.grid_ms)}"
+            f" --ack-grid {us(self.ack_grid_ms)} --thin {both(self.thin_acks)}"
+            f" --reorder {both(self.reorder)} --late {self.late_ms * 1000}"
+            f" --drop-syn {both(self.drop_syns)}"
+        )
+
+
 @dataclass(frozen=True)
 class Net:
     """What lies between client and server. Times are one way, from client to server and back."""
@@ -16,7 +61,9 @@ class Net:
     rtt_ms: float = 1.9
     share_there: float = 0.5  # of the RTT on the way to the server
     jitter_ms: float = 0.0  # each way, uniform in 0..jitter
+    jitter: Jitter = Jitter()
     loss: float = 0.0
+    lossy_wire: str = "server"  # at whose side the frames are lost: before or after the router
     drop_every: tuple[int, int] = (0, 0)  # frames with payload, there and back
     dup: float = 0.0
     offload: bool = False  # TSO on the wire's interfaces
@@ -25,6 +72,12 @@ class Net:
     congestion: str = "cubic"  # of the peers' sockets
     sysctls: tuple[str, ...] = ()  # 'net.ipv4....=1', on both ends
     gro_off: bool = False  # veth only
+    access: Access = Access()  # the client's link to the network
+    # after so many ms, so many ms more, on both ways together
+    changes: tuple[tuple[float, float], ...] = ()
+    nat: bool = False  # the server sees the router's address
+    busy: int = 0  # programs that do nothing but take processor time
+    seed: int = 0  # of all that is drawn
     client_quickack: bool = False  # the client acknowledges at once, as macOS does; wire only
     stacks: tuple[str, str] = (LINUX, LINUX)  # that run TCP at the client and at the server
 

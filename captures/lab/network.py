@@ -100,6 +100,8 @@ class Network:
             self._build_wires()
         for which, command in user_stacks.commands(self.net):
             self._inside(which, command)
+        for _ in range(self.net.busy):
+            self.start(self._used()[-1], "sh", "-c", "while :; do :; done")
 
     def _used(self) -> str:
         return {"wire": "cms", "veth": "cs", "loopback": "c"}[self.net.kind]
@@ -128,8 +130,9 @@ class Network:
 
     def _build_wires(self) -> None:
         net = self.net
-        self._start_wire("c:eth0", "m:left", loss=0.0, drop=(0, 0), dup=0.0)
-        self._start_wire("m:right", "s:eth0", net.loss, net.drop_every, net.dup)
+        self._start_wire("c:eth0", "m:left", net.access.options() + self._losses("client"))
+        nat = f" --nat {CLIENT},{SERVER_ROUTER}" if net.nat else ""
+        self._start_wire("m:right", "s:eth0", self._losses("server") + nat)
         self._sysctl(
             "m",
             "net.ipv4.ip_forward=1",
@@ -146,16 +149,24 @@ class Network:
             if which != "m":
                 self._default_route(which, name, neighbour)
 
-    def _start_wire(
-        self, left: str, right: str, loss: float, drop: tuple[int, int], dup: float
-    ) -> None:
-        there, back = (ms / 2 * 1000 for ms in self.net.one_way_ms)  # two wires share it
-        jitter = self.net.jitter_ms * 1000 / 2
+    def _losses(self, side: str) -> str:
+        net = self.net
+        if net.lossy_wire != side:
+            return ""
+        there, back = net.drop_every
+        return f" --loss {net.loss},{net.loss} --drop {there},{back} --dup {net.dup},{net.dup}"
+
+    def _start_wire(self, left: str, right: str, special: str) -> None:
+        net = self.net
+        there, back = (ms / 2 * 1000 for ms in net.one_way_ms)  # two wires share it
+        jitter = [net.jitter_ms * 1000 / 2 * share for share in net.jitter.ways]
         options = (
-            f"--delay {there},{back} --jitter {jitter},{jitter} --loss {loss},{loss}"
-            f" --drop {drop[0]},{drop[1]} --dup {dup},{dup} --seed {len(self.wires) + 1}"
-            f"{' --offload' if self.net.offload else ''}{' --tun' if self.net.tun else ''}"
+            f"--delay {there},{back} --jitter {jitter[0]},{jitter[1]} --shape {net.jitter.shape}"
+            f"{special} --seed {len(self.wires) + 1 + 2 * net.seed}"
+            f"{' --offload' if net.offload else ''}{' --tun' if net.tun else ''}"
         )
+        for after_ms, extra_ms in net.changes:
+            options += f" --change {after_ms}:{extra_ms / 4 * 1000}"  # two wires, two ways
         ends = (self.prefix + left, self.prefix + right)
         command = [str(self.wire_program), *options.split(), *ends]
         wire = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)

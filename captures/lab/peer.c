@@ -14,6 +14,7 @@
  *     nodelay:0|1     TCP_NODELAY                   end         shutdown(SHUT_WR)
  *     quickack:0|1    TCP_QUICKACK                  N( ... )    repeat N times
  *     cork:0|1        TCP_CORK                   delack-max:US  TCP_DELACK_MAX_US
+ *     urgent:N     send N bytes with MSG_OOB     acked       wait until all is acknowledged
  * The connection is closed at the end of the script.
  *
  * The log has one line per event, 'TIME_NS CLIENT_PORT KIND VALUE...', times
@@ -21,7 +22,7 @@
  * call unless noted:
  *     open SERVER_PORT            write OFFSET LENGTH       pause US     resume
  *     option NAME VALUE           wrote OFFSET LENGTH (after)            end
- *     read OFFSET LENGTH (after)  close
+ *     read OFFSET LENGTH (after)  close          wait-ack                        acked
  *     info NOTSENT UNACKED CWND SND_WND IN_FLIGHT MSS
  * An 'info' line is the kernel's own TCP_INFO: bytes written but not sent,
  * segments unacknowledged, congestion window in segments, the peer's window in
@@ -40,6 +41,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <linux/sockios.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -47,6 +50,7 @@
 
 enum { LONGEST_WRITE = 1 << 18, DELACK_MAX_US = 46 /* Linux 6.15, not in older headers */ };
 #define WATCH_NS 500000
+#define ACK_LOOK_NS 50000
 
 struct connection {
     const char *address, *port, *script;
@@ -121,10 +125,10 @@ static void *watch(void *connection)
 
 /* -- the words ------------------------------------------------------------ */
 
-static void do_write(struct connection *c, long length)
+static void do_write(struct connection *c, long length, int flags)
 {
     int64_t at = now_ns();
-    ssize_t sent = send(c->fd, payload, length, MSG_NOSIGNAL);
+    ssize_t sent = send(c->fd, payload, length, MSG_NOSIGNAL | flags);
     int64_t done = now_ns();
     note(c, at, "write %ld %ld", c->written, length);
     note(c, done, "wrote %ld %ld", c->written, (long)sent);
@@ -176,6 +180,15 @@ static void do_pause(struct connection *c, const char *us)
     note(c, now_ns(), "resume");
 }
 
+/* As a program that never has two messages under way. */
+static void wait_for_ack(struct connection *c)
+{
+    int left = 1;
+    note(c, now_ns(), "wait-ack");
+    while (ioctl(c->fd, SIOCOUTQ, &left) == 0 && left > 0) sleep_ns(ACK_LOOK_NS);
+    note(c, now_ns(), "acked");
+}
+
 static void do_option(struct connection *c, const char *name, int option, int value)
 {
     int64_t at = now_ns();
@@ -187,7 +200,9 @@ static void do_word(struct connection *c, char *word)
 {
     char *value = strchr(word, ':');
     if (value) *value++ = 0;
-    if (!strcmp(word, "write")) do_write(c, atol(value));
+    if (!strcmp(word, "write")) do_write(c, atol(value), 0);
+    else if (!strcmp(word, "urgent")) do_write(c, atol(value), MSG_OOB);
+    else if (!strcmp(word, "acked")) wait_for_ack(c);
     else if (!strcmp(word, "read")) do_read(c, value);
     else if (!strcmp(word, "pause")) do_pause(c, value);
     else if (!strcmp(word, "nodelay")) do_option(c, word, TCP_NODELAY, atoi(value));

@@ -136,6 +136,28 @@ def late_writes(peer: Peer, at_sender: Direction) -> list[tuple[int, float]]:
     return found
 
 
+def lost_before(at_sender: Direction, seen: Direction, drops: list[int]) -> list[tuple[int, float]]:
+    """Offsets whose first copy was lost before a capture, and how much later the next one left."""
+    first_seen: dict[int, int] = {}
+    for p in seen.sent:
+        if p.length:
+            first_seen.setdefault(p.seq, p.time_ns)
+    copies: dict[int, list[int]] = {}
+    for p in at_sender.sent:
+        if p.length:
+            copies.setdefault(p.seq, []).append(p.time_ns)
+    both = first_seen.keys() & copies.keys()
+    way = min((first_seen[seq] - copies[seq][0] for seq in both), default=0)
+    found: list[tuple[int, float]] = []
+    for seq in both:
+        came = bisect_right(copies[seq], first_seen[seq] - way) - 1
+        sent = copies[seq][max(came, 0)]
+        waited = (sent - copies[seq][0]) / MS
+        if waited >= STALL_MS and any(copies[seq][0] <= drop <= sent for drop in drops):
+            found.append((at_sender.offset(seq), waited))
+    return found
+
+
 @dataclass(frozen=True)
 class Coincidence:
     """A segment that looks held and was not.

@@ -26,6 +26,7 @@ from truth import (
     coincidences,
     held_segments,
     late_writes,
+    lost_before,
 )
 
 SIDES = ("client", "server")
@@ -64,13 +65,14 @@ class Connection:
         self.ports = {"client": self.client_port, "server": self.server_port}
         self.at_sender = {side: self.direction(captures[side], side) for side in SIDES}
         self.held: list[Held] = []
+        self.drops: dict[str, list[int]] = {}
         self.alike: list[Coincidence] = []
         for sender in SIDES:
             peer, at_sender = peers[sender], self.at_sender[sender]
             peer.infos = peer.infos or sender_state.infos(peer, at_sender)
             at_receiver = self.direction(captures[SIDES[sender == "client"]], sender)
-            drops = read_drops(wire_log, sender)
-            self.held += held_segments(sender, peer, at_sender, at_receiver, drops)
+            self.drops[sender] = read_drops(wire_log, sender, client_port)
+            self.held += held_segments(sender, peer, at_sender, at_receiver, self.drops[sender])
             self.alike += coincidences(sender, peer, at_sender)
 
     def direction(self, packets: list[Packet], sender: str) -> Direction:
@@ -114,19 +116,19 @@ def describe(connections: list[Connection], packets: list[Packet]) -> Row:
     rows: dict[str, list[Row]] = {kind: [] for kind in KINDS}
     one_way = False
     for c in connections:
-        streams = c.direction(packets, "client").streams
-        if not streams:
-            continue
-        sides = {side: {"nagle": c.peers[side].nagle, "port": c.ports[side]} for side in SIDES}
-        described.append({"connection": streams[0]} | sides)
-        for sender in SIDES:
-            seen = c.direction(packets, sender)
-            if seen.base is None:
-                one_way = True
-                continue
-            shift = c.at_sender[sender].offset(seen.base)
-            for kind, found in describe_direction(c, sender, seen, streams[0], shift).items():
-                rows[kind] += found
+        both = c.direction(packets, "client")
+        for stream in both.streams:  # two, where a NAT lies between two captures merged
+            inside = [p for p in both.all if p.stream == stream]
+            sides = {side: {"nagle": c.peers[side].nagle, "port": c.ports[side]} for side in SIDES}
+            described.append({"connection": stream} | sides)
+            for sender in SIDES:
+                seen = c.direction(inside, sender)
+                if seen.base is None:
+                    one_way = True
+                    continue
+                shift = c.at_sender[sender].offset(seen.base)
+                for kind, found in describe_direction(c, sender, seen, stream, shift).items():
+                    rows[kind] += found
     described.sort(key=lambda d: d["connection"])
     first = described[0] if described else {side: {"nagle": "unknown"} for side in SIDES}
     return {
@@ -155,6 +157,7 @@ def describe_direction(
         "other_waits": [
             *(wait_row(h, connection, shift) for h in others),
             *pause_rows(c, sender, connection, shift),
+            *lost_rows(c, sender, seen, connection, shift),
         ],
     }
 
@@ -229,22 +232,52 @@ def wait_row(held: Held, connection: int, shift: int) -> Row:
 
 
 def pause_rows(c: Connection, sender: str, connection: int, shift: int) -> list[Row]:
-    """The application itself slept before it wrote this byte, or was otherwise busy."""
+    """The application itself waited before it wrote this byte: asleep, busy, or for an ACK."""
     peer = c.peers[sender]
-    written = {offset for _, offset, _ in peer.writes}
-    pauses = [
-        (offset, (end - start) / MS)
-        for start, end, offset in peer.pauses
-        if end - start >= STALL_MS * MS and offset in written
-    ] or late_writes(peer, c.at_sender[sender])
+    for_acks = {offset: end - start for start, end, offset in peer.ack_waits}
+    asleep = long_waits(peer, peer.pauses) or [
+        (offset, wait_ms)
+        for offset, wait_ms in late_writes(peer, c.at_sender[sender])
+        if offset not in for_acks
+    ]
+    waits = [
+        *((offset, wait_ms, "sender_app") for offset, wait_ms in asleep),
+        *((*wait, "stop_and_wait") for wait in long_waits(peer, peer.ack_waits)),
+    ]
     return [
-        {
-            "connection": connection,
-            "by": sender,
-            "from_rel": offset - shift,
-            "cause": "sender_app",
-            "wait_ms": round(wait_ms, 3),
-        }
-        for offset, wait_ms in pauses
+        other_row(sender, connection, offset - shift, cause, wait_ms)
+        for offset, wait_ms, cause in waits
         if offset >= shift
     ]
+
+
+def long_waits(peer: Peer, waits: list[tuple[int, int, int]]) -> list[tuple[int, float]]:
+    """Those of 10 ms and more that a write followed: its offset, and how long."""
+    written = {offset for _, offset, _ in peer.writes}
+    return [
+        (offset, (end - start) / MS)
+        for start, end, offset in waits
+        if end - start >= STALL_MS * MS and offset in written
+    ]
+
+
+def lost_rows(
+    c: Connection, sender: str, seen: Direction, connection: int, shift: int
+) -> list[Row]:
+    """Segments whose first copy was lost on its way to this capture, which so shows a later one."""
+    lost = lost_before(c.at_sender[sender], seen, c.drops[sender])
+    return [
+        other_row(sender, connection, (offset - shift) % MODULUS, "retransmission", wait_ms)
+        for offset, wait_ms in lost
+    ]
+
+
+def other_row(by: str, connection: int, from_rel: int, cause: str, wait_ms: float) -> Row:
+    """A wait that is not Nagle's."""
+    return {
+        "connection": connection,
+        "by": by,
+        "from_rel": from_rel,
+        "cause": cause,
+        "wait_ms": round(wait_ms, 3),
+    }

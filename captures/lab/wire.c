@@ -1,26 +1,42 @@
 /* wire: a user-space wire between two network namespaces.
  *
  * Creates one TAP interface in each of two named network namespaces and carries
- * frames between them, each direction with its own delay, jitter, loss and
- * duplication. Frames never overtake each other. The program sleeps until
- * SPIN_NS before the next frame is due and polls for the rest, so that a frame
- * leaves within some tens of microseconds of its time.
+ * frames between them. A frame passes, in each direction: loss; a queue in front
+ * of a link with a rate; a grid of moments at which the link sends; delay and
+ * jitter (path.c). Frames do not overtake each other, except with --reorder.
+ * The program sleeps until SPIN_NS before the next frame is due and polls for the
+ * rest, so that a frame leaves within some tens of microseconds of its time.
  *
- *   wire [options] NAMESPACE:INTERFACE NAMESPACE:INTERFACE
- *     --delay US,US    delay there and back                        (0,0)
- *     --jitter US,US   added per frame, uniform in 0..US           (0,0)
- *     --loss P,P       chance that an IPv4/IPv6 TCP frame is lost   (0,0)
- *     --drop N,N       also lose every N-th frame with TCP payload (0,0: none)
- *     --dup P,P        chance that a frame arrives twice           (0,0)
- *     --seed N         of jitter, loss and duplication             (1)
+ *   wire [options] NAMESPACE:INTERFACE NAMESPACE:INTERFACE       there,back; default 0: none
+ *     --delay US,US    delay
+ *     --jitter US,US   added per frame
+ *     --shape NAME     of the jitter: uniform in 0..US (default); tail: Pareto, now and then
+ *                      many times US; steady:US: such, drawn anew only every so often
+ *     --change MS:US   from so long after the first frame on, so much more delay, both ways;
+ *                      can be given again
+ *     --rate K,K       kbit/s
+ *     --queue N,N      bytes that wait in front of the rate; more are lost
+ *     --grid US,US     frames leave only at multiples of this
+ *     --ack-grid US,US pure ACKs do
+ *     --thin N,N       1: a pure ACK takes the place of an older one that waits to leave
+ *     --reorder P,P    chance that a TCP frame comes --late US later than its turn
+ *     --loss P,P       chance that a TCP frame is lost
+ *     --drop N,N       also lose every N-th frame with TCP payload
+ *     --drop-syn N,N   also lose the first N frames with SYN
+ *     --dup P,P        chance that a TCP frame arrives twice
+ *     --nat A,B        IPv4 address A becomes B on the way there, and B becomes A on the way back
+ *     --seed N         of all that is drawn                         (1)
  *     --offload        let the kernel hand over unsegmented frames (TSO)
  *     --tun            TUN instead of TAP: bare IP packets, no Ethernet
  *
  * Standard output: 'ready' once both interfaces exist, then one line
- * 'drop TIME_NS there|back TCP_PAYLOAD' for each lost frame, and at the end
- * 'late P50_US P99_US MAX_US' (how late frames left). Ends on SIGTERM.
+ * 'drop TIME_NS there|back TCP_PAYLOAD FROM_PORT TO_PORT' for each lost frame ('thinned' for an
+ * ACK that --thin took), and at the end 'late P50_US P99_US MAX_US' (how late frames left). Ends on
+ * SIGTERM.
  */
 #define _GNU_SOURCE
+#include "path.h"
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -40,29 +56,12 @@
 
 enum {
     FRAME_MAX = 65536 + 64,
-    QUEUE_LEN = 4096,           /* frames under way in one direction */
     LATE_BUCKETS = 1000,        /* of 1 us each; the last one holds the rest */
     VNET_HEADER = 10,           /* struct virtio_net_hdr, with --offload */
     ETHERNET_HEADER = 14,
 };
 #define SPIN_NS 60000
 #define WAKE_NS 25000           /* a frame waits about that long to be read: leave that much earlier */
-
-struct frame {
-    int64_t due_ns;
-    int len;
-    unsigned char *data;
-};
-
-struct direction {
-    const char *name;
-    int from, to;
-    int64_t delay_ns, jitter_ns, last_due_ns;
-    double loss, dup;
-    long drop_every, payload_frames;
-    struct frame queue[QUEUE_LEN];
-    unsigned head, tail;
-};
 
 static struct direction there = {.name = "there"}, back = {.name = "back"};
 static int offload, tun;
@@ -117,56 +116,12 @@ static int open_end(char *end)
 
 /* -- frames -------------------------------------------------------------- */
 
-/* TCP payload bytes of a frame, or -1 when it is not TCP. */
-static int tcp_payload(const unsigned char *frame, int len)
-{
-    int at = (offload ? VNET_HEADER : 0) + (tun ? 0 : ETHERNET_HEADER);
-    if (len < at + 40) return -1;
-    const unsigned char *ip = frame + at;
-    int header, total;
-    if (ip[0] >> 4 == 4 && ip[9] == 6) {
-        header = (ip[0] & 15) * 4;
-        total = ip[2] << 8 | ip[3];
-    } else if (ip[0] >> 4 == 6 && ip[6] == 6) {
-        header = 40;
-        total = 40 + (ip[4] << 8 | ip[5]);
-    } else
-        return -1;
-    return total - header - (ip[header + 12] >> 4) * 4;
-}
-
-static int is_lost(struct direction *d, const unsigned char *data, int len)
-{
-    int payload = tcp_payload(data, len);
-    if (payload < 0) return 0;
-    if (payload > 0 && d->drop_every && ++d->payload_frames % d->drop_every == 0) return 1;
-    return d->loss > 0 && drand48() < d->loss;
-}
-
-static void enqueue(struct direction *d, const unsigned char *data, int len, int64_t due)
-{
-    struct frame *f = &d->queue[d->tail % QUEUE_LEN];
-    if (d->tail - d->head == QUEUE_LEN) { errno = ENOBUFS; die("queue"); }
-    f->due_ns = d->last_due_ns = due > d->last_due_ns ? due : d->last_due_ns;
-    f->len = len;
-    f->data = malloc(len);
-    memcpy(f->data, data, len);
-    d->tail++;
-}
-
 static void take_in(struct direction *d)
 {
     static unsigned char data[FRAME_MAX];
     int len;
-    while ((len = read(d->from, data, sizeof data)) > 0) {
-        if (is_lost(d, data, len)) {
-            printf("drop %ld %s %d\n", (long)now_ns(CLOCK_REALTIME), d->name, tcp_payload(data, len));
-            continue;
-        }
-        int64_t due = now_ns(CLOCK_MONOTONIC) + d->delay_ns - WAKE_NS + (int64_t)(drand48() * d->jitter_ns);
-        enqueue(d, data, len, due);
-        if (d->dup > 0 && drand48() < d->dup) enqueue(d, data, len, due + 1000);
-    }
+    while ((len = read(d->from, data, sizeof data)) > 0)
+        path_enqueue(d, data, len, now_ns(CLOCK_MONOTONIC), WAKE_NS);
 }
 
 static void let_out(struct direction *d)
@@ -175,7 +130,7 @@ static void let_out(struct direction *d)
         struct frame *f = &d->queue[d->head % QUEUE_LEN];
         int64_t late = now_ns(CLOCK_MONOTONIC) - f->due_ns;
         if (late < 0) return;
-        if (write(d->to, f->data, f->len) < 0 && errno != EIO) die("write");
+        if (f->len && write(d->to, f->data, f->len) < 0 && errno != EIO) die("write");
         late /= 1000;
         late_us[late < LATE_BUCKETS ? late : LATE_BUCKETS - 1]++;
         free(f->data);
@@ -228,25 +183,89 @@ static void pair(const char *text, double *a, double *b)
     if (sscanf(text, "%lf,%lf", a, b) != 2) { errno = EINVAL; die(text); }
 }
 
+static void pair_ns(const char *text, int64_t *a, int64_t *b)
+{
+    double x, y;
+    pair(text, &x, &y);
+    *a = x * 1000;
+    *b = y * 1000;
+}
+
+static void pair_long(const char *text, long *a, long *b)
+{
+    double x, y;
+    pair(text, &x, &y);
+    *a = x;
+    *b = y;
+}
+
+static void add_change(const char *text)
+{
+    static int n;
+    double ms, us;
+    if (sscanf(text, "%lf:%lf", &ms, &us) != 2 || ms <= 0 || n == CHANGES_MAX) { errno = EINVAL; die(text); }
+    there.changes[n] = back.changes[n] = (struct change){ms * 1e6, us * 1e3};
+    n++;
+}
+
+static void set_shape(const char *text)
+{
+    if (!strcmp(text, "tail")) there.shape = back.shape = TAIL;
+    else if (!strncmp(text, "steady:", 7)) {
+        there.shape = back.shape = STEADY;
+        there.keep_ns = back.keep_ns = atof(text + 7) * 1000;
+    } else if (strcmp(text, "uniform")) { errno = EINVAL; die(text); }
+}
+
+static void set_nat(const char *text)
+{
+    char inside[16], outside[16];
+    struct in_addr a, b;
+    if (sscanf(text, "%15[0-9.],%15[0-9.]", inside, outside) != 2) { errno = EINVAL; die(text); }
+    if (!inet_aton(inside, &a) || !inet_aton(outside, &b)) { errno = EINVAL; die(text); }
+    there.nat_from = back.nat_to = ntohl(a.s_addr);
+    there.nat_to = back.nat_from = ntohl(b.s_addr);
+}
+
+static void read_option(int c, const char *text)
+{
+    long thin[2];
+    switch (c) {
+    case 'd': pair_ns(text, &there.delay_ns, &back.delay_ns); break;
+    case 'j': pair_ns(text, &there.jitter_ns, &back.jitter_ns); break;
+    case 'h': set_shape(text); break;
+    case 'c': add_change(text); break;
+    case 'r': pair(text, &there.kbit, &back.kbit); break;
+    case 'q': pair_long(text, &there.queue_bytes, &back.queue_bytes); break;
+    case 'g': pair_ns(text, &there.grid_ns, &back.grid_ns); break;
+    case 'a': pair_ns(text, &there.ack_grid_ns, &back.ack_grid_ns); break;
+    case 'i': pair_long(text, &thin[0], &thin[1]); there.thin = thin[0]; back.thin = thin[1]; break;
+    case 'e': pair(text, &there.reorder, &back.reorder); break;
+    case 'w': there.late_ns = back.late_ns = atof(text) * 1000; break;
+    case 'l': pair(text, &there.loss, &back.loss); break;
+    case 'n': pair_long(text, &there.drop_every, &back.drop_every); break;
+    case 'y': pair_long(text, &there.drop_syns, &back.drop_syns); break;
+    case 'u': pair(text, &there.dup, &back.dup); break;
+    case 'x': set_nat(text); break;
+    case 's': srand48(atol(text)); break;
+    case 'o': offload = 1; break;
+    case 't': tun = 1; break;
+    default: exit(2);
+    }
+}
+
 static void read_options(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"delay", 1, 0, 'd'}, {"jitter", 1, 0, 'j'}, {"loss", 1, 0, 'l'}, {"drop", 1, 0, 'n'},
-        {"dup", 1, 0, 'u'}, {"seed", 1, 0, 's'}, {"offload", 0, 0, 'o'}, {"tun", 0, 0, 't'}, {0}};
-    double a, b;
+        {"delay", 1, 0, 'd'}, {"jitter", 1, 0, 'j'}, {"shape", 1, 0, 'h'}, {"change", 1, 0, 'c'},
+        {"rate", 1, 0, 'r'}, {"queue", 1, 0, 'q'}, {"grid", 1, 0, 'g'}, {"ack-grid", 1, 0, 'a'},
+        {"thin", 1, 0, 'i'}, {"reorder", 1, 0, 'e'}, {"late", 1, 0, 'w'}, {"loss", 1, 0, 'l'},
+        {"drop", 1, 0, 'n'}, {"drop-syn", 1, 0, 'y'}, {"dup", 1, 0, 'u'}, {"nat", 1, 0, 'x'}, {"seed", 1, 0, 's'},
+        {"offload", 0, 0, 'o'}, {"tun", 0, 0, 't'}, {0}};
     srand48(1);
-    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (c == 'd') { pair(optarg, &a, &b); there.delay_ns = a * 1000; back.delay_ns = b * 1000; }
-        else if (c == 'j') { pair(optarg, &a, &b); there.jitter_ns = a * 1000; back.jitter_ns = b * 1000; }
-        else if (c == 'l') pair(optarg, &there.loss, &back.loss);
-        else if (c == 'n') { pair(optarg, &a, &b); there.drop_every = a; back.drop_every = b; }
-        else if (c == 'u') pair(optarg, &there.dup, &back.dup);
-        else if (c == 's') srand48(atol(optarg));
-        else if (c == 'o') offload = 1;
-        else if (c == 't') tun = 1;
-        else exit(2);
-    }
+    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) read_option(c, optarg);
     if (argc - optind != 2) { fprintf(stderr, "wire: two NAMESPACE:INTERFACE needed\n"); exit(2); }
+    ip_offset = (offload ? VNET_HEADER : 0) + (tun ? 0 : ETHERNET_HEADER);
 }
 
 int main(int argc, char **argv)

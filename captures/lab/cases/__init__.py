@@ -5,15 +5,17 @@ Every case is captured at all points of its network; an Extra is one more captur
 
 from cases.case import COUNTRY, FIRST_PORT, LOOPBACK, WIRE, Case, Extra
 from cases.conversations import conversations, protocols
+from cases.hard import hard_cases
 from cases.paths import formats, paths, receivers
 from cases.patterns import basic, look_alikes, pieces_and_think, sizes
+from cases.troubles import troubles
 from cases.varied import random_cases, varied
 
 __all__ = ["COUNTRY", "FIRST_PORT", "LOOPBACK", "WIRE", "Case", "Extra", "all_cases"]
 
 
-def all_cases() -> list[Case]:
-    """Every case that run.py knows."""
+def all_cases(seed: int = 1) -> list[Case]:
+    """Every case that run.py knows; the seed draws the hard ones."""
     groups = (
         basic,
         pieces_and_think,
@@ -27,6 +29,6 @@ def all_cases() -> list[Case]:
         formats,
         receivers,
     )
-    cases = [case for group in groups for case in group()]
+    cases = [case for group in groups for case in group()] + hard_cases(seed) + troubles(seed)
     assert len({c.id for c in cases}) == len(cases), "case ids must differ"
     return cases

@@ -46,6 +46,7 @@ class Case:
     client_rcvbuf: int = 0
     server_rcvbuf: int = 0
     snaplen: int = 0  # of the captures at the network's points
+    only: str = "tcp"  # tcpdump filter of these captures
 
     @property
     def flows(self) -> tuple[tuple[str, str], ...]:
