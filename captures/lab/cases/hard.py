@@ -2,7 +2,7 @@
 
 Each kind draws its parameters, so another seed makes other cases of the same kinds. In each,
 programs that stall ('split', 'think') and programs that only look so, with TCP_NODELAY and pauses
-of their own as long as a delayed ACK ('pace', 'work'); with and without TCP timestamps.
+of their own ('pace', 'work', 'beat', 'late'); with and without TCP timestamps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def hard_cases(seed: int) -> list[Case]:
         dice = Random(f"{seed} {kind}")
         net, extras = made(dice)
         net = replace(net, seed=seed)
-        for name, scripts in conversations(dice).items():
+        for name, scripts in conversations(dice, net.rtt_ms).items():
             for clock in ("", "-nots"):
                 id = f"hard-{kind}-{name}{clock}"
                 at = replace(net, sysctls=(*net.sysctls, *(NO_TIMESTAMPS if clock else ())))
@@ -37,8 +37,12 @@ def hard_cases(seed: int) -> list[Case]:
     return cases
 
 
-def conversations(dice: Random) -> dict[str, Scripts]:
-    """Two that stall, two that look so."""
+def conversations(dice: Random, rtt_ms: float) -> dict[str, Scripts]:
+    """Two that stall, and four that look so.
+
+    The pauses of 'pace' and 'work' last as long as an ACK timer; 'beat' writes about when the
+    delayed ACK comes, 'late' only after it.
+    """
     off = {"client": NODELAY, "server": NODELAY}
     pieces = [dice.randint(20, 400) for _ in range(8)]
     low = dice.choice([36, 38, 40])
@@ -48,7 +52,14 @@ def conversations(dice: Random) -> dict[str, Scripts]:
         "think": exchanges(22, f"{pieces[4]} {pieces[5]}", "90", think="0-30000"),
         "pace": exchanges(20, f"{pieces[6]} +{pause} {pieces[7]}", "90", **off),
         "work": exchanges(20, f"{pieces[0]} 30", "170 400", server_think=pause, **off),
+        "beat": exchanges(30, f"{pieces[1]} {own_pause(rtt_ms + 36, 14)} {pieces[3]}", "90", **off),
+        "late": exchanges(30, f"{pieces[2]} {own_pause(rtt_ms + 45, 15)} {pieces[5]}", "90", **off),
     }
+
+
+def own_pause(least_ms: float, more_ms: float) -> str:
+    """A pause of the program, drawn anew each time."""
+    return f"+{least_ms * 1000:.0f}-{(least_ms + more_ms) * 1000:.0f}"
 
 
 def crossing(net: Net, dice: Random) -> tuple[Scripts, ...]:
