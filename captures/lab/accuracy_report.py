@@ -118,10 +118,20 @@ def show(scores: dict[str, Score], total: Score, pairs: list[Pair], limit: int) 
         f"Counted as false all the same: {total.counts['coincidence']} that the application wrote "
         f"within 3 ms after the ACK.\n"
     )
+    print(undecidable(total.counts), end="\n\n")
     for bound in limits(total.counts, pairs):
         verdict = "ok  " if bound.is_met else "FAIL"
         of = f" of {bound.of}" if bound.of else ""
         print(f"{verdict} {bound.name:34} {bound.text:>9}  ({bound.required}){of}")
+
+
+def undecidable(counts: Mapping[str, int]) -> str:
+    """What is said of what the wire cannot decide."""
+    said = ", ".join(f"{counts[f'undecidable {c}']} {c}" for c in CONFIDENCES)
+    return (
+        f"Programs that themselves wait for the ACK of each small segment: reported as stalls "
+        f"{said}; Nagle taken to be on {counts['nagle undecidable']} times."
+    )
 
 
 def show_lines(lines: list[str], limit: int) -> None:

@@ -67,11 +67,10 @@ def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score
     """One that was reported."""
     wait = f"wait {ms(stall, 'wait_ms')} ms"
     seen = f"{at(truth, where)} {wait}, {stall['cause']}, {stall['confidence']}"
-    if hold is None and any(
-        w.get("nagle_too") and (w["connection"], w["by"], w["from_rel"]) == where
-        for w in truth["other_waits"]
-    ):
+    if hold is None and is_other_wait(truth, where, "nagle_too"):
         score.counts["either"] += 1
+    elif hold is None and is_other_wait(truth, where, "undecidable"):
+        score.counts[f"undecidable {stall['confidence']}"] += 1
     elif hold is None:
         score.counts[f"false {stall['confidence']}"] += 1
         alike = next((a for a in truth["coincidences"] if place(a, a["connection"]) == where), None)
@@ -89,6 +88,14 @@ def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score
         score_cause(seen, stall, hold, score)
 
 
+def is_other_wait(truth: Row, where: Place, flag: str) -> bool:
+    """A wait of another cause, of which the truth says this."""
+    return any(
+        w.get(flag) and (w["connection"], w["by"], w["from_rel"]) == where
+        for w in truth["other_waits"]
+    )
+
+
 def score_cause(seen: str, stall: Row, hold: Row, score: Score) -> None:
     """Its cause, and how long the receiver sat on the ACK."""
     delay = hold["ack_delay_ms"]
@@ -102,13 +109,20 @@ def score_cause(seen: str, stall: Row, hold: Row, score: Score) -> None:
 
 
 def score_nagle(truth: Row, result: Row, score: Score) -> None:
-    """The verdict on TCP_NODELAY in every direction."""
+    """The verdict on TCP_NODELAY in every direction.
+
+    A program that waits for each ACK itself looks as if Nagle were on.
+    """
     verdicts = {c["id"]: c for c in result["connections"]}
     for connection in truth["connections"]:
         for side in ("client", "server"):
             option = connection[side]["nagle"]
             found = verdicts.get(connection["connection"], {})
             verdict = found.get(side, {}).get("nagle", "unknown")
+            by_itself = connection[side].get("waits_for_acks")
+            if by_itself and verdict not in ("unknown", option):
+                score.counts["nagle undecidable"] += 1
+                verdict = "unknown"
             score.counts["nagle unknown"] += verdict == "unknown"
             score.counts["switched"] += verdict != "unknown" and option == "switched"
             score.counts["directions"] += 1

@@ -136,6 +136,12 @@ def late_writes(peer: Peer, at_sender: Direction) -> list[tuple[int, float]]:
     return found
 
 
+def small_segments(peer: Peer, at_sender: Direction) -> set[int]:
+    """Offsets of segments that Nagle would hold behind data in flight."""
+    mss = max((info[5] for _, info in peer.infos), default=0)
+    return {at_sender.offset(p.seq) for p in at_sender.sent if 0 < p.length < mss}
+
+
 def lost_before(at_sender: Direction, seen: Direction, drops: list[int]) -> list[tuple[int, float]]:
     """Offsets whose first copy was lost before a capture, and how much later the next one left."""
     first_seen: dict[int, int] = {}

@@ -27,6 +27,7 @@ from truth import (
     held_segments,
     late_writes,
     lost_before,
+    small_segments,
 )
 
 SIDES = ("client", "server")
@@ -66,6 +67,8 @@ class Connection:
         self.at_sender = {side: self.direction(captures[side], side) for side in SIDES}
         self.held: list[Held] = []
         self.drops: dict[str, list[int]] = {}
+        # small segments whose program waited for the ACK itself: on the wire as if Nagle held them
+        self.undecidable: set[tuple[str, int]] = set()
         self.alike: list[Coincidence] = []
         for sender in SIDES:
             peer, at_sender = peers[sender], self.at_sender[sender]
@@ -74,6 +77,8 @@ class Connection:
             self.drops[sender] = read_drops(wire_log, sender, client_port)
             self.held += held_segments(sender, peer, at_sender, at_receiver, self.drops[sender])
             self.alike += coincidences(sender, peer, at_sender)
+            waited = {offset for _, _, offset in peer.ack_waits}
+            self.undecidable |= {(sender, at) for at in waited & small_segments(peer, at_sender)}
 
     def direction(self, packets: list[Packet], sender: str) -> Direction:
         """What one side sent of it, in any capture."""
@@ -119,8 +124,9 @@ def describe(connections: list[Connection], packets: list[Packet]) -> Row:
         both = c.direction(packets, "client")
         for stream in both.streams:  # two, where a NAT lies between two captures merged
             inside = [p for p in both.all if p.stream == stream]
-            sides = {side: {"nagle": c.peers[side].nagle, "port": c.ports[side]} for side in SIDES}
-            described.append({"connection": stream} | sides)
+            described.append(
+                {"connection": stream} | {side: describe_side(c, side) for side in SIDES}
+            )
             for sender in SIDES:
                 seen = c.direction(inside, sender)
                 if seen.base is None:
@@ -137,6 +143,12 @@ def describe(connections: list[Connection], packets: list[Packet]) -> Row:
         "connections": described,
         "one_way": one_way,
     } | {kind: sorted(found, key=place) for kind, found in rows.items()}
+
+
+def describe_side(c: Connection, side: str) -> Row:
+    """Its socket; a program that waits for each ACK does by itself what Nagle would do."""
+    own: Row = {"nagle": c.peers[side].nagle, "port": c.ports[side]}
+    return own | ({"waits_for_acks": True} if c.peers[side].ack_waits else {})
 
 
 def describe_direction(
@@ -246,6 +258,7 @@ def pause_rows(c: Connection, sender: str, connection: int, shift: int) -> list[
     ]
     return [
         other_row(sender, connection, offset - shift, cause, wait_ms)
+        | ({"undecidable": True} if (sender, offset) in c.undecidable else {})
         for offset, wait_ms, cause in waits
         if offset >= shift
     ]

@@ -6,7 +6,7 @@ if the analyzer lists a wait or a stall at that byte with a cause that is true o
 more (a program may pause and its next write be held as well: then either is true).
 Left out, because the wire cannot tell: waits that data released, or the sender itself by setting
 TCP_NODELAY or ending; program pauses that a short hold followed; the congestion window's that
-might be Nagle's as well.
+might be Nagle's as well; programs that wait for the ACK of a small segment themselves.
 """
 
 from __future__ import annotations
@@ -53,7 +53,11 @@ def true_causes(truth: Row) -> dict[Place, list[str]]:
             "undecidable" if by_data else stall["cause"]
         )
     for wait in truth["other_waits"]:
-        either = wait.get("nagle_too") or wait["cause"] == "nagle_ended_by_sender"
+        either = (
+            wait.get("nagle_too")
+            or wait.get("undecidable")
+            or wait["cause"] == "nagle_ended_by_sender"
+        )
         causes[wait["connection"], wait["by"], wait["from_rel"]].append(
             "undecidable" if either else wait["cause"]
         )
