@@ -1,19 +1,40 @@
-//! Connections in which jitter may hide holds: what cannot be told must not be called clean.
+//! Connections in which jitter, or a round trip that nothing shows, may hide holds: what cannot be told
+//! must not be called clean.
 
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::judged::JudgedHalf;
 use crate::judge::nodelay::Nagle;
-use crate::judge::thresholds::{BLURRED_RELEASES, BLURRED_RTT_NS, BLURRED_WITHIN};
-use crate::track::wait::fact;
+use crate::judge::releases::Releases;
+use crate::judge::thresholds::{BLURRED_RELEASES, BLURRED_RTT_NS, BLURRED_WITHIN, UNKNOWN_RTT_NS};
+use crate::judge::yardstick::Basis;
+use crate::track::wait::{Wait, fact};
 use crate::track::{SHORTEST_DELAYED_ACK_NS, Side};
 
-/// May jitter hide holds of `side`, where none was found? Its small segments follow late ACKs by about
-/// a round trip, but not as evenly as a kernel answers on a steady path.
+/// May there be holds of `side` where none was found?
 pub fn hides_holds(halves: &[JudgedHalf; 2], side: Side, findings: Findings<'_>) -> bool {
     let sender = &halves[side as usize];
-    let rtt_ns = sender.detail().releases.evidence.band.center_ns;
-    let open = sender.nagle == Nagle::Unknown && rtt_ns >= BLURRED_RTT_NS;
-    if !open || findings.stalls().next().is_some() {
+    if sender.nagle != Nagle::Unknown || findings.stalls().next().is_some() {
+        return false;
+    }
+    match sender.detail().releases.evidence.basis {
+        Basis::Nothing => findings.iter().any(|finding| may_be_hold(finding.wait, side)),
+        _ => jitter_hides(halves, side, findings),
+    }
+}
+
+/// May this wait of `side` have been a hold, on a path of which nothing is known?
+fn may_be_hold(wait: &Wait, side: Side) -> bool {
+    wait.by == side
+        && wait.is_freed()
+        && Releases::may_hold(wait)
+        && (0..=UNKNOWN_RTT_NS).contains(&wait.release_ns())
+}
+
+/// May jitter hide holds of `side`? Its small segments follow late ACKs by about a round trip, but not
+/// as evenly as a kernel answers on a steady path.
+fn jitter_hides(halves: &[JudgedHalf; 2], side: Side, findings: Findings<'_>) -> bool {
+    let rtt_ns = halves[side as usize].detail().releases.evidence.band.center_ns;
+    if rtt_ns < BLURRED_RTT_NS {
         return false;
     }
     let late = |finding: &Finding<'_>| {

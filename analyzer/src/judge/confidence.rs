@@ -95,7 +95,7 @@ impl Doubt {
         let few = releases.in_band < FEW_RELEASES;
         match self {
             Self::FullSized => !wait.is(fact::UNACKED_SMALL) && few,
-            Self::RoundTripEstimated => !releases.measured && few,
+            Self::RoundTripEstimated => !releases.is_measured() && few,
             Self::DelayUnknown => !case.receiver_rtt_known,
             Self::MssInferred => case.mss_inferred && wait.len >= DEFAULT_MSS,
             Self::AckWithFin => wait.is(fact::ACK_FIN),

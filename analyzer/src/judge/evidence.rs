@@ -4,6 +4,7 @@ use crate::judge::causes::Cause;
 use crate::judge::confidence::Doubt;
 use crate::judge::findings::Finding;
 use crate::judge::judged::JudgedConnection;
+use crate::judge::yardstick::Basis;
 use crate::track::Side;
 use crate::track::wait::fact;
 use std::fmt::{self, Display, Formatter};
@@ -120,9 +121,25 @@ impl Reason<'_> {
         let releases = self.judged.half(wait.by).detail().releases.of(wait);
         number(out, "frame ", wait.to.frame);
         duration(out, " follows the ACK by ", wait.release_ns());
-        text(out, "; the round trip to the ");
-        text(out, wait.by.name());
-        duration(out, " is ", releases.band.center_ns);
+        match releases.basis {
+            Basis::AtSender => text(out, ": so soon only in the sender's own host, captured there"),
+            Basis::Replies => {
+                text(out, "; the fastest reply of the ");
+                text(out, wait.by.name());
+                duration(out, " took ", releases.band.center_ns);
+            }
+            Basis::Releases => {
+                text(out, "; the round trip to the ");
+                text(out, wait.by.name());
+                text(out, ", on which such waits agree,");
+                duration(out, " is ", releases.band.center_ns);
+            }
+            Basis::Handshake | Basis::Nothing => {
+                text(out, "; the round trip to the ");
+                text(out, wait.by.name());
+                duration(out, " is ", releases.band.center_ns);
+            }
+        }
         duration(out, " (tolerance ", releases.band.tolerance_ns);
         text(out, ")");
     }

@@ -17,6 +17,7 @@ mod ruling;
 pub mod thresholds;
 pub mod timers;
 pub mod variant;
+pub mod yardstick;
 
 use crate::judge::findings::{Findings, Ruling};
 use crate::judge::judged::{JudgedConnection, JudgedHalf, capture_point};

@@ -111,6 +111,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::yardstick::Basis;
     use crate::track::Mark;
     use crate::track::band::Band;
     use crate::track::wait::fact;
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn a_pause_does_not_explain_what_was_sent_before_its_end() {
         let band = Band { center_ns: 40_000, tolerance_ns: 500_000 };
-        let releases = Releases { band, ..Releases::default() };
+        let releases = Releases { band, basis: Basis::Handshake, ..Releases::default() };
         let held = |ack_ns: i64, release_ns: i64| Wait {
             facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK,
             ..wait(ack_ns, ack_ns + release_ns)

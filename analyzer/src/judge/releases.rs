@@ -9,6 +9,7 @@ use crate::judge::thresholds::{
     CORE_NS, EARLY_NS, LONGEST_RTT_NS, PEAK_OVER_CHANCE, RESOLUTION_NS, ROUND_TRIP_SAMPLES,
     SECURE_OVER_NEAR, SECURE_RELEASES,
 };
+use crate::judge::yardstick::{self, Basis};
 use crate::track::band::Band;
 use crate::track::thresholds::{JITTERS, LONGEST_DELAYED_ACK_NS};
 use crate::track::wait::{Wait, fact};
@@ -29,8 +30,8 @@ const EXCLUDED: u32 = fact::FIN
 pub struct Releases {
     /// Where releases are expected.
     pub band: Band,
-    /// Was its round trip measured apart from the releases themselves?
-    pub measured: bool,
+    /// What that place is known from.
+    pub basis: Basis,
     /// How much sooner than the round trip a release may be: no ACK is answered before it arrives,
     /// but the shortest round trip measured may not be the shortest there is.
     pub early_ns: i64,
@@ -78,10 +79,9 @@ impl Releases {
     /// them ticks every `clock_ns`.
     pub fn measure(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
         let freed = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
-        // Clocks may step back: a negative time is no measurement.
-        let shortest = freed().map(Wait::release_ns).filter(|&release_ns| release_ns >= 0).min();
         let half = connection.half(side);
-        let mut releases = Self::around(half, shortest, clock_ns);
+        let found = yardstick::find(half, freed().map(Wait::release_ns).collect(), clock_ns);
+        let mut releases = Self::around(half, found, clock_ns);
         releases.receiver_rtt_ns = connection.half(side.other()).rtt_or_zero_ns();
         releases.small_share = small_share(half, connection.effective_mss().0);
         freed().for_each(|wait| releases.count(wait));
@@ -94,22 +94,26 @@ impl Releases {
     fn is_candidate(&self, wait: &Wait) -> bool {
         let longest_ns = self.receiver_rtt_ns + LONGEST_DELAYED_ACK_NS;
         wait.is_freed()
-            && wait.is(fact::SMALL)
-            && !wait.has_any(EXCLUDED)
+            && Self::may_hold(wait)
             && (0..=longest_ns).contains(&wait.ack_ns())
             && wait.ack.time_ns - wait.from.time_ns <= longest_ns
             && (0..=LONGEST_RTT_NS).contains(&wait.release_ns())
     }
 
+    /// Was it a small segment that waited, and did nothing forbid Nagle's algorithm to hold it?
+    pub fn may_hold(wait: &Wait) -> bool {
+        wait.is(fact::SMALL) && !wait.has_any(EXCLUDED)
+    }
+
     /// Where the releases should lie, and how far off they may be.
-    fn around(half: &Half, shortest_ns: Option<i64>, clock_ns: i64) -> Self {
-        let center_ns = half.path_ns(shortest_ns.unwrap_or(i64::MAX));
+    fn around(half: &Half, (center_ns, basis): (i64, Basis), clock_ns: i64) -> Self {
+        let center_ns = if center_ns == i64::MAX { 0 } else { center_ns };
         let band = Band::new(center_ns, half.jitter_ns(), clock_ns);
-        let measured = half.is_path_measured();
+        let measured = basis == Basis::Handshake;
         let early_ns = EARLY_NS + JITTERS * half.jitter_ns() + clock_ns;
         Self {
             band,
-            measured,
+            basis,
             early_ns: match measured && half.rtt_samples() >= ROUND_TRIP_SAMPLES {
                 true => early_ns.min(band.tolerance_ns),
                 false => band.tolerance_ns,
@@ -151,7 +155,7 @@ impl Releases {
     /// neighbourhood beyond the tolerance, per unit of time.
     fn is_peak(&self) -> bool {
         let in_band = self.in_band + self.small_after_window;
-        if in_band == 0 || self.full_sized > in_band {
+        if in_band == 0 || self.full_sized > in_band || self.basis == Basis::Nothing {
             return false;
         }
         let core_ns = (2 * self.spread_ns).clamp(CORE_NS, self.band.tolerance_ns);
@@ -174,7 +178,12 @@ impl Releases {
     pub fn follows_ack(&self, wait: &Wait) -> bool {
         let off_ns = self.band.off_ns(wait.release_ns());
         let late = off_ns > 0 && self.band.is_near(wait.release_ns()) && self.chance(wait) < 1.0;
-        (late && self.is_secure()) || self.is_in_band(wait)
+        self.basis != Basis::Nothing && ((late && self.is_secure()) || self.is_in_band(wait))
+    }
+
+    /// Was the round trip measured apart from the releases themselves?
+    pub fn is_measured(&self) -> bool {
+        self.basis == Basis::Handshake
     }
 
     /// A full congestion window stops a sender anywhere in its stream; only Nagle's algorithm stops
@@ -211,6 +220,7 @@ mod tests {
         let spread = Releases {
             band: Band { center_ns: 0, tolerance_ns: 2_000_000 },
             spread_ns: 1_000_000,
+            basis: Basis::Handshake,
             in_band: 8,
             near: 24,
             ..Releases::default()

@@ -249,3 +249,42 @@ fn rivals_are_ruled_out_by_what_was_captured() {
         left.iter().filter(|rival| !rival.ruled_out).map(|rival| rival.name).collect();
     assert!(left.contains(&"receiver's window closed or full"), "{left:?}");
 }
+
+/// Without a handshake, and `release_ms` after its late ACK.
+fn late_capture(story: Story, release_ms: f64) -> Story {
+    story
+        .after_ms(500.0, server(100))
+        .after_ms(41.0, client(0))
+        .after_ms(release_ms, server(50))
+        .after_ms(1.0, client(0))
+}
+
+#[test]
+fn a_release_is_never_its_own_yardstick() {
+    for release_ms in [[56.0, 170.0], [49.5, 49.6]] {
+        let mut told = release_ms.into_iter().fold(Story::new(), late_capture).end();
+        let (judged, _) = told.judge();
+        assert_eq!((judged.stalls, judged.blurred), (0, true));
+    }
+    // No path is that long.
+    let mut told = late_capture(Story::new(), 6212.0).end();
+    let (judged, _) = told.judge();
+    assert_eq!((judged.stalls, judged.blurred), (0, false));
+}
+
+#[test]
+fn releases_that_agree_show_the_round_trip_without_a_handshake() {
+    let mut told = [49.5, 49.6, 49.4, 50.2].into_iter().fold(Story::new(), late_capture).end();
+    let (judged, rulings) = told.judge();
+    assert_eq!(causes(&rulings).iter().filter(|&&cause| cause == Cause::NagleDelack).count(), 4);
+    let finding = Findings::new(&told.waits, &rulings).stalls().next().unwrap();
+    let sentences: Vec<String> = reasons(finding, &judged).map(|row| row.to_string()).collect();
+    assert!(sentences.iter().any(|text| text.contains("on which such waits agree, is 49.400 ms")));
+}
+
+#[test]
+fn an_ack_bounds_the_round_trip_that_releases_would_show() {
+    let acked = Story::new().after_ms(0.0, client(100)).after_ms(30.0, server(0));
+    let mut told = [56.1, 56.2, 56.3].into_iter().fold(acked, late_capture).end();
+    assert_eq!(told.judge().0.stalls, 0);
+}

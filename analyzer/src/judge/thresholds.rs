@@ -54,6 +54,11 @@ pub const FEW_RELEASES: u32 = 3;
 /// Leans: larger doubts more stalls of senders that switch `TCP_NODELAY`.
 pub const HOLDS_PER_CONTRADICTION: u32 = 10;
 
+/// Where no handshake, reply or prompt ACK shows the round trip, so many releases must agree on it: two
+/// may do so by accident, and one always does.
+/// Leans: larger loses holds of captures that began late.
+pub const AGREEING_RELEASES: usize = 3;
+
 /// Contradictions are looked for among so many neighbouring candidates on each side.
 /// Leans: larger blurs the moment when `TCP_NODELAY` was set.
 pub const NEIGHBOURS: usize = 8;
@@ -117,6 +122,11 @@ pub const CAPTURE_POINT_ONE_OF: i64 = 4;
 /// Leans: larger says 'clean' of more blurred connections.
 pub const BLURRED_RELEASES: usize = 3;
 pub const BLURRED_RTT_NS: i64 = 4_000_000;
+
+/// Data that follows an ACK by more than this is not its doing, even where nothing is known of the path:
+/// hosts expect shorter round trips (RFC 6298, section 2.1).
+/// Leans: larger says 'clean' of fewer connections without a handshake.
+pub const UNKNOWN_RTT_NS: i64 = 1_000_000_000;
 
 /// A late release is about a round trip after the ACK from one of so many parts of it to so many times.
 /// Leans: larger says 'clean' of fewer connections.

@@ -39,6 +39,6 @@ fn is_outrun(wait: &Wait, direction: &Direction) -> bool {
     let stream = wait.is(fact::LARGE_FLIGHT) && !wait.has_any(fact::SMALL | fact::UNACKED_SMALL);
     stream
         && direction.receiver_seen
-        && releases.measured
+        && releases.is_measured()
         && since_ns < releases.band.center_ns - releases.early_ns
 }

@@ -2,6 +2,7 @@
 
 use super::{Cause, Direction, RULES, explain};
 use crate::judge::releases::Releases;
+use crate::judge::yardstick::Basis;
 use crate::track::band::Band;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};
@@ -27,7 +28,7 @@ fn held() -> Wait {
 fn direction() -> Direction {
     let releases = Releases {
         band: Band { center_ns: 20_000, tolerance_ns: 500_000 },
-        measured: true,
+        basis: Basis::Handshake,
         in_band: 9,
         peaks: true,
         ..Releases::default()

@@ -225,6 +225,8 @@ impl Connection {
         let pure = segment.len == 0;
         if !pure || sample_ns < SHORTEST_DELAYED_ACK_NS || self.has_handshake() {
             self.halves[side as usize].add_round_trip(sample_ns, pure);
+        } else {
+            self.halves[side as usize].bound_round_trip(sample_ns);
         }
     }
 

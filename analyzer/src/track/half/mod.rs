@@ -292,6 +292,14 @@ impl Half {
         }
     }
 
+    /// A pure ACK came late: the round trip to this host is no longer than that.
+    #[cold]
+    pub fn bound_round_trip(&mut self, sample_ns: i64) {
+        if sample_ns < self.rarest().soonest_late_ack_ns {
+            self.rarest_mut().soonest_late_ack_ns = sample_ns;
+        }
+    }
+
     /// Mean distance of this host's round trips from the shortest one, in ns.
     pub fn jitter_ns(&self) -> i64 {
         i64::from(self.rtt_over_us) * 1000 / i64::from(self.rtt_samples.max(1))

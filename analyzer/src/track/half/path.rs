@@ -55,6 +55,11 @@ impl Half {
         self.has_syn() && self.rtt_ns != i64::MAX
     }
 
+    /// No round trip to this host is longer, in ns: its fastest reply or ACK; `i64::MAX` for none.
+    pub fn rtt_bound_ns(&self) -> i64 {
+        self.rtt_ns.min(self.rarest().soonest_late_ack_ns)
+    }
+
     /// That round trip in ns. Without a handshake the shortest reply bounds it from above only, and so
     /// does the shortest time in which data followed an ACK (`i64::MAX` for none); 0 if there is neither.
     pub fn path_ns(&self, shortest_release_ns: i64) -> i64 {

@@ -53,6 +53,9 @@ pub struct Rarest {
     /// The shortest time from an ACK to data that followed it, in ns, where the handshake tells no round
     /// trip; `i64::MAX` for none.
     pub shortest_release_ns: i64,
+    /// The soonest of its late pure ACKs, which may have been delayed, where the handshake tells no round
+    /// trip, in ns; `i64::MAX` for none.
+    pub soonest_late_ack_ns: i64,
     pub pauses: Pauses,
 }
 
@@ -95,6 +98,7 @@ impl Rarest {
         zero_window_frame: 0,
         repeats: Repeats::NONE,
         shortest_release_ns: i64::MAX,
+        soonest_late_ack_ns: i64::MAX,
         pauses: Pauses::NONE,
     };
 }
