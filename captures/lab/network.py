@@ -15,6 +15,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Self
 
 import user_stacks
 from net import Net
@@ -40,7 +41,7 @@ class Network:
         self.processes: list[subprocess.Popen[str]] = []
         self.wires: list[subprocess.Popen[str]] = []
 
-    def __enter__(self) -> Network:
+    def __enter__(self) -> Self:
         """Build it."""
         self._remove_namespaces()
         try:

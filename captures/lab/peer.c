@@ -5,8 +5,10 @@
  *     --log FILE     where the log goes                       (standard error)
  *     --rcvbuf N     SO_RCVBUF, set before connect or listen
  *     --congestion NAME  TCP_CONGESTION                     (the system's default)
+ *     --no-watch         TCP_INFO after each write only: for many connections at once
  *
- * Each PORT carries one connection that runs its SCRIPT, all at the same time.
+ * Each PORT carries one connection that runs its SCRIPT, all at the same time; named
+ * several times, a PORT carries as many connections.
  * A script is a list of words:
  *     write:N         one write() of N bytes        read:N      read exactly N bytes
  *     pause:US        sleep                         read:eof    read until the end
@@ -64,7 +66,7 @@ struct connection {
 
 static FILE *log_file;
 static char payload[LONGEST_WRITE];
-static int rcvbuf, is_server;
+static int rcvbuf, is_server, no_watch;
 static const char *congestion;
 
 static void die(const char *what)
@@ -252,11 +254,14 @@ static int new_socket(struct addrinfo *a)
     return fd;
 }
 
-static void open_listener(struct connection *c)
+static void open_listener(struct connection *all, int number)
 {
+    struct connection *c = all + number;
+    for (struct connection *earlier = all; earlier < c; earlier++)
+        if (!strcmp(earlier->port, c->port)) { c->listener = earlier->listener; return; }
     struct addrinfo *a = resolve(c);
     c->listener = new_socket(a);
-    if (bind(c->listener, a->ai_addr, a->ai_addrlen) < 0 || listen(c->listener, 1) < 0) die("listen");
+    if (bind(c->listener, a->ai_addr, a->ai_addrlen) < 0 || listen(c->listener, SOMAXCONN) < 0) die("listen");
     freeaddrinfo(a);
 }
 
@@ -283,10 +288,10 @@ static void *run_connection(void *connection)
     struct connection *c = connection;
     pthread_t watcher;
     open_connection(c);
-    start(watch, c, &watcher);
+    if (!no_watch) start(watch, c, &watcher);
     run_words(c, c->script, 1);
     c->closing = 1;
-    pthread_join(watcher, NULL);
+    if (!no_watch) pthread_join(watcher, NULL);
     note(c, now_ns(), "close");
     if (c->reading) {                   /* let the other side finish, or close() would reset */
         shutdown(c->fd, SHUT_WR);
@@ -298,12 +303,14 @@ static void *run_connection(void *connection)
 
 static void read_options(int argc, char **argv)
 {
-    static const struct option options[] = {{"log", 1, 0, 'l'}, {"rcvbuf", 1, 0, 'r'}, {"congestion", 1, 0, 'c'}, {0}};
+    static const struct option options[] = {{"log", 1, 0, 'l'}, {"rcvbuf", 1, 0, 'r'}, {"congestion", 1, 0, 'c'},
+                                            {"no-watch", 0, 0, 'n'}, {0}};
     log_file = stderr;
     for (int o; (o = getopt_long(argc, argv, "+", options, NULL)) != -1;) {
         if (o == 'l') { if (!(log_file = fopen(optarg, "w"))) die(optarg); }
         else if (o == 'r') rcvbuf = atoi(optarg);
         else if (o == 'c') congestion = optarg;
+        else if (o == 'n') no_watch = 1;
         else exit(2);
     }
     if (argc - optind < 4 || (argc - optind) % 2) { fprintf(stderr, "peer: see the top of peer.c\n"); exit(2); }
@@ -324,7 +331,7 @@ int main(int argc, char **argv)
         all[i] = (struct connection){.address = argv[optind + 1], .port = arguments[0],
                                      .script = arguments[1], .seed = 7 + i + 100 * is_server};
         pthread_mutex_init(&all[i].info_lock, NULL);
-        if (is_server) open_listener(&all[i]);
+        if (is_server) open_listener(all, i);
     }
     puts("ready");
     fflush(stdout);

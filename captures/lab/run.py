@@ -29,11 +29,15 @@ from network import Network
 
 HERE = Path(__file__).resolve().parent
 LONGEST_RUN_S = 60
-SOURCES = {"wire": ("wire.c", "path.c", "path.h"), "peer": ("peer.c",)}
+SOURCES = {
+    "wire": ("wire.c", "path.c", "path.h"),
+    "peer": ("peer.c",),
+    "relay": ("programs/relay.c",),
+}
 
 
 def build() -> Path:
-    """Compile wire and peer when needed; the folder they are in."""
+    """Compile wire, peer and relay when needed; the folder they are in."""
     target = HERE / "build"
     target.mkdir(exist_ok=True)
     for name, sources in SOURCES.items():

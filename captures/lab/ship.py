@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Choose captures to ship with their truth: ship.py [--all] FOLDER... (writes captures/labelled)
+"""Choose captures to ship with their truth: ship.py [--all] [--to DIR] FOLDER...
+
+DIR is captures/labelled, if not another.
 
 The rule looks at names and truth, never at what an analyzer finds. Of each case one capture, at
 the point that a checksum of the case's name picks (the same for a case before and after its fix);
 all of them with --all, or if the case has captures in other formats, or if its truth differs from
-point to point. Frames are cut to their first 96 bytes, files compressed; a capture that came
-compressed stays so.
+point to point. Of a chain of relays, one capture of all legs and one of a single leg.
+Frames are cut to their first 96 bytes, files compressed; a capture that came compressed stays so.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from collections import defaultdict
 from pathlib import Path
 from zlib import crc32
 
+from chain_truth import ALONE
 from pairs import base_name
 from scoring import Row
 from truth_files import KINDS
@@ -34,11 +37,29 @@ LITTLE_ENDIAN = {bytes.fromhex("d4c3b2a1"), bytes.fromhex("4d3cb2a1")}  # us, ns
 def chosen(files: list[Path]) -> list[Path]:
     """The truth files of one case whose captures are shipped."""
     truths = [json.loads(file.read_text()) for file in files]
+    if "legs" in truths[0]:
+        return chosen_of_chain(truths, files)
     alike = len({tuple(len(truth[kind]) for kind in KINDS) for truth in truths}) == 1
     names = {file.name.removesuffix(".truth.json") for file in files}
     if not alike or not names <= POINTS:
         return files
     return [sorted(files)[crc32(base_name(truths[0]["case"]).encode()) % len(files)]]
+
+
+def chosen_of_chain(truths: list[Row], files: list[Path]) -> list[Path]:
+    """One capture of all legs, and one that holds a leg only."""
+    pick = crc32(truths[0]["case"].encode())
+    every = zip(truths, files, strict=True)
+    whole = sorted(f for t, f in every if "leg" not in t and len(ports(t)) == t["legs"])
+    first = whole[pick % len(whole)]
+    view = first.name.removesuffix(".truth.json")
+    legs = sorted(first.parent.glob(f"{view}{ALONE}*.truth.json"))
+    return [first, *([legs[pick % len(legs)]] if legs else [])]
+
+
+def ports(truth: Row) -> set[int]:
+    """Of all servers in a capture."""
+    return {connection["server"]["port"] for connection in truth["connections"]}
 
 
 def ship(truth_file: Path, target: Path) -> None:
@@ -100,6 +121,7 @@ def main() -> int:
     """Replace what is shipped of the cases in the folders."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--all", action="store_true", help="every capture of every case")
+    parser.add_argument("--to", type=Path, default=LABELLED, help="another folder than labelled")
     parser.add_argument("folders", nargs="+", type=Path)
     arguments = parser.parse_args()
     cases: dict[str, list[Path]] = defaultdict(list)
@@ -107,10 +129,10 @@ def main() -> int:
         for file in sorted(folder.glob("*/*.truth.json")):
             cases[file.parent.name].append(file)
     for case, files in cases.items():
-        shutil.rmtree(LABELLED / case, ignore_errors=True)
+        shutil.rmtree(arguments.to / case, ignore_errors=True)
         for file in files if arguments.all else chosen(files):
-            ship(file, LABELLED / case)
-    print(f"{len(cases)} cases in {LABELLED}")
+            ship(file, arguments.to / case)
+    print(f"{len(cases)} cases in {arguments.to}")
     return 0
 
 

@@ -36,9 +36,12 @@ MS = 1_000_000
 NAGLE_STATES = ("nagle", "congestion+nagle")
 
 
-def states(peer: Peer, start: int, end: int) -> list[tuple[str, float]]:
-    """States between the write and the transmission, in order, with milliseconds."""
-    inside = [(time, info) for time, info in peer.infos if start <= time < end]
+def states(peer: Peer, start: int, end: int, released: int) -> list[tuple[str, float]]:
+    """States between the write and the transmission, in order, with milliseconds.
+
+    What the kernel said after the release does not count: it was about to send.
+    """
+    inside = [(time, info) for time, info in peer.infos if start <= time < released]
     if not inside:
         return []
     marks = [start, *(time for time, _ in inside[1:]), end]
@@ -100,6 +103,7 @@ def held_segments(
         if left - written < SHORTEST_MS * MS:
             continue
         release = _release(at_sender, segment)
+        released = release.time_ns if release else left
         outstanding_since = _outstanding_since(at_sender, segment, written)
         lost = any(outstanding_since <= drop <= left for drop in drops)
         waited = (left - written) / MS
@@ -110,7 +114,7 @@ def held_segments(
                 segment,
                 offset,
                 hold_ms=waited,
-                states=[("loss", waited)] if lost else states(peer, written, left),
+                states=[("loss", waited)] if lost else states(peer, written, left, released),
                 release=_release_kind(release, resent),
                 release_ack=release.ack if release else None,
                 ack_delay_ms=_ack_delay(at_receiver, release) if release else None,

@@ -36,8 +36,7 @@ pub enum Doubt {
     DelayUnknown,
     /// The MSS is inferred, and the held segment may be as long.
     MssInferred,
-    /// The program saw a FIN, or data that came before the ACK: it may have answered.
-    Answerable,
+    AckWithFin,
     LargeFlight,
     /// The unacknowledged segment was sent again.
     Resent,
@@ -58,7 +57,7 @@ impl Doubt {
         Self::RoundTripEstimated,
         Self::DelayUnknown,
         Self::MssInferred,
-        Self::Answerable,
+        Self::AckWithFin,
         Self::LargeFlight,
         Self::Resent,
         Self::Contradicted,
@@ -72,7 +71,7 @@ impl Doubt {
             Self::RoundTripEstimated => "round_trip_estimated",
             Self::DelayUnknown => "delay_unknown",
             Self::MssInferred => "mss_inferred",
-            Self::Answerable => "answerable",
+            Self::AckWithFin => "ack_with_fin",
             Self::LargeFlight => "large_flight",
             Self::Resent => "resent",
             Self::Contradicted => "contradicted",
@@ -99,7 +98,7 @@ impl Doubt {
             Self::RoundTripEstimated => !releases.is_measured() && few,
             Self::DelayUnknown => !case.receiver_rtt_known,
             Self::MssInferred => case.mss_inferred && wait.len >= DEFAULT_MSS,
-            Self::Answerable => wait.has_any(fact::ANSWERABLE),
+            Self::AckWithFin => wait.is(fact::ACK_FIN),
             Self::LargeFlight => wait.is(fact::LARGE_FLIGHT),
             Self::Resent => wait.is(fact::RESENT),
             Self::Contradicted => {

@@ -2,7 +2,6 @@
 
 mod acks;
 mod asked;
-mod bursts;
 mod facts;
 mod ids;
 mod path;
