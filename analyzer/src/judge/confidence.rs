@@ -36,7 +36,8 @@ pub enum Doubt {
     DelayUnknown,
     /// The MSS is inferred, and the held segment may be as long.
     MssInferred,
-    AckWithFin,
+    /// The program saw a FIN, or data that came before the ACK: it may have answered.
+    Answerable,
     LargeFlight,
     /// The unacknowledged segment was sent again.
     Resent,
@@ -57,7 +58,7 @@ impl Doubt {
         Self::RoundTripEstimated,
         Self::DelayUnknown,
         Self::MssInferred,
-        Self::AckWithFin,
+        Self::Answerable,
         Self::LargeFlight,
         Self::Resent,
         Self::Contradicted,
@@ -71,7 +72,7 @@ impl Doubt {
             Self::RoundTripEstimated => "round_trip_estimated",
             Self::DelayUnknown => "delay_unknown",
             Self::MssInferred => "mss_inferred",
-            Self::AckWithFin => "ack_with_fin",
+            Self::Answerable => "answerable",
             Self::LargeFlight => "large_flight",
             Self::Resent => "resent",
             Self::Contradicted => "contradicted",
@@ -98,7 +99,7 @@ impl Doubt {
             Self::RoundTripEstimated => !releases.is_measured() && few,
             Self::DelayUnknown => !case.receiver_rtt_known,
             Self::MssInferred => case.mss_inferred && wait.len >= DEFAULT_MSS,
-            Self::AckWithFin => wait.is(fact::ACK_FIN),
+            Self::Answerable => wait.has_any(fact::ANSWERABLE),
             Self::LargeFlight => wait.is(fact::LARGE_FLIGHT),
             Self::Resent => wait.is(fact::RESENT),
             Self::Contradicted => {

@@ -183,7 +183,7 @@ impl Reason<'_> {
                 number(out, "no SYN was captured, so the MSS is inferred: frame ", wait.to.frame);
                 text(out, " may be full-sized");
             }
-            Doubt::AckWithFin => text(out, "the ACK carries FIN: the receiver was closing"),
+            Doubt::Answerable => self.answerable(out),
             Doubt::LargeFlight => text(
                 out,
                 "ten segments or more were in flight: a full congestion window would look the same",
@@ -194,6 +194,17 @@ impl Reason<'_> {
             }
             Doubt::Contradicted => self.contradictions(out),
             Doubt::Coincidence | Doubt::LikelyCoincidence => self.coincidence(out),
+        }
+    }
+
+    fn answerable(&self, out: &mut Vec<u8>) {
+        let wait = self.finding.wait;
+        if wait.is(fact::ACK_FIN) {
+            number(out, "frame ", wait.ack.frame);
+            text(out, " carries FIN, which the program sees, too");
+        } else {
+            number(out, "frame ", wait.to.frame);
+            text(out, " acknowledges data that came shortly before the ACK, and may be the answer");
         }
     }
 

@@ -6,8 +6,8 @@
 
 use crate::judge::median;
 use crate::judge::thresholds::{
-    CORE_NS, EARLY_NS, LONGEST_RTT_NS, PEAK_OVER_CHANCE, RESOLUTION_NS, ROUND_TRIP_SAMPLES,
-    SECURE_OVER_NEAR, SECURE_RELEASES,
+    CHANCE_LIKELY, CORE_NS, EARLY_NS, FEW_RELEASES, INDEPENDENT_HOLDS, LONGEST_RTT_NS,
+    PEAK_OVER_CHANCE, RESOLUTION_NS, ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR, SECURE_RELEASES,
 };
 use crate::judge::yardstick::{self, Basis};
 use crate::track::band::Band;
@@ -84,8 +84,10 @@ impl Releases {
         let mut releases = Self::around(half, found, clock_ns);
         releases.receiver_rtt_ns = connection.half(side.other()).rtt_or_zero_ns();
         releases.small_share = small_share(half, connection.effective_mss().0);
-        freed().for_each(|wait| releases.count(wait));
-        releases.spread_ns = releases.median_distance(freed());
+        // The answer to a FIN comes soon after it, as what the kernel releases does.
+        let evident = || freed().filter(|wait| !wait.is(fact::ACK_FIN));
+        evident().for_each(|wait| releases.count(wait));
+        releases.spread_ns = releases.median_distance(evident());
         releases.peaks = releases.is_peak();
         releases
     }
@@ -165,7 +167,17 @@ impl Releases {
 
     pub fn holds(&self, wait: &Wait) -> bool {
         let window_open = !wait.is(fact::LARGE_FLIGHT) || self.stops_before_small();
-        self.peaks && window_open && self.is_candidate(wait) && self.follows_ack(wait)
+        let may_be = self.peaks && window_open && !self.is_answer(wait);
+        may_be && self.is_candidate(wait) && self.follows_ack(wait)
+    }
+
+    /// Is it as well the answer of a program? To a FIN, unless others are held as well; to data that came
+    /// before the ACK, if the answer falls into the band by accident.
+    fn is_answer(&self, wait: &Wait) -> bool {
+        let share = 2.0 * self.band.tolerance_ns as f64 / wait.wait_ns().max(1) as f64;
+        let holds = self.in_band.clamp(1, INDEPENDENT_HOLDS);
+        (wait.is(fact::ACK_FIN) && self.in_band < FEW_RELEASES)
+            || (wait.is(fact::DATA_CAME) && share.powi(holds as i32) >= CHANCE_LIKELY)
     }
 
     fn is_in_band(&self, wait: &Wait) -> bool {

@@ -168,17 +168,59 @@ fn without_a_handshake_the_first_holds_show_no_round_trip() {
     assert_eq!(rulings[0].doubts.confidence(), Confidence::Likely);
 }
 
+/// `then` is released once alone, and once where the kernel was seen to hold three others.
+fn alone_and_among_holds(then: impl Fn(Story) -> Story) -> [(Cause, Vec<Doubt>); 2] {
+    [0, 3].map(|holds| {
+        let (_, rulings) = then(opened().times(holds, held)).end().judge();
+        let last = rulings.last().unwrap();
+        (last.cause, last.doubts.iter().collect())
+    })
+}
+
 #[test]
-fn an_ack_with_fin_and_a_contradiction_leave_a_stall_possible() {
+fn what_follows_a_fin_may_be_the_answer_of_the_program() {
+    let closing = |fin: Segment| {
+        alone_and_among_holds(|story| {
+            story.after_ms(5.0, client(100)).after_ms(40.0, fin).after_ms(0.02, client(50))
+        })
+    };
+    let [alone, among_holds] = closing(server(0).fin());
+    assert_eq!(alone.0, Cause::SenderApp);
+    assert_eq!(among_holds, (Cause::NagleDelack, vec![Doubt::Answerable]));
+    let pure = closing(server(0)).map(|(cause, _)| cause);
+    assert_eq!(pure, [Cause::NagleDelack; 2]);
+}
+
+/// The server sends something that crosses the client's segment, and acknowledges that later.
+#[test]
+fn what_acknowledges_new_data_of_the_peer_may_be_the_answer_to_it() {
+    let crossing = |story: Story, ack_ms: f64| {
+        let sent = story.half(Side::Client).bytes() as i64;
+        story
+            .after_ms(5.0, client(100))
+            .after_ms(1.0, server(20).ack(sent))
+            .after_ms(ack_ms, server(0))
+            .after_ms(0.02, client(50))
+    };
+    let [alone, among_holds] = alone_and_among_holds(|story| crossing(story, 12.0));
+    assert_eq!(alone.0, Cause::SenderApp);
+    assert_eq!(among_holds, (Cause::NagleDelack, vec![Doubt::Answerable]));
+    // An answer that takes its time seldom comes within half a millisecond of the ACK.
+    let [late, _] = alone_and_among_holds(|story| crossing(story, 40.0));
+    assert_eq!(late.0, Cause::NagleDelack);
+}
+
+#[test]
+fn a_contradiction_after_a_single_hold_leaves_it_likely() {
     let mut told = opened()
         .after_ms(5.0, client(100))
-        .after_ms(40.0, server(0).fin())
+        .after_ms(12.0, server(0))
         .after_ms(0.02, client(50))
         .after_ms(5.0, client(10))
         .end();
     let (judged, rulings) = told.judge();
-    assert_eq!(doubts(&rulings), [Doubt::AckWithFin, Doubt::Contradicted, Doubt::Coincidence]);
-    assert_eq!(rulings[0].doubts.confidence(), Confidence::Possible);
+    assert_eq!(doubts(&rulings), [Doubt::Contradicted, Doubt::Coincidence]);
+    assert_eq!(rulings[0].doubts.confidence(), Confidence::Likely);
     assert_eq!(judged.half(Side::Client).detail().contradictions, 1);
 }
 

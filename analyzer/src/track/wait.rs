@@ -61,6 +61,12 @@ pub mod fact {
     pub const LONGEST: u32 = 1 << 26;
     /// It ended long after the ACK that came during it: the program paused of its own.
     pub const OWN_PAUSE: u32 = 1 << 27;
+    /// The segment after the wait acknowledges data of the peer that reached its sender during the wait,
+    /// before the ACK.
+    pub const DATA_CAME: u32 = 1 << 28;
+
+    /// The program saw something of the peer during the wait, and may have answered it.
+    pub const ANSWERABLE: u32 = ACK_FIN | DATA_CAME;
 
     /// Something but the sender's program may have made it wait.
     pub const HINDERED: u32 = RECOVERY | ZERO_WINDOW | WINDOW_FULL | UNSEEN;

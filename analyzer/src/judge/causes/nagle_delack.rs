@@ -8,7 +8,8 @@
 //! small segment leaves as soon as that ACK has reached the sender: one round trip (between the
 //! capture point and the sender) after it passed the capture point, within the path's jitter. Over
 //! the whole connection these releases peak there. Nothing else stood in the way: no closed or
-//! full window, no retransmission, no FIN, no small segment sent unacknowledged near by.
+//! full window, no retransmission, no FIN, no small segment sent unacknowledged near by. Nor does the
+//! segment acknowledge data of the other side that came with the ACK or after it: it may be the answer.
 //!
 //! # What it is not
 //! An application that pauses and happens to write when the ACK arrives: its writes do not peak at

@@ -277,7 +277,8 @@ impl Connection {
         }
         self.exchanges.data(side, now);
         let peer = self.half(side.other());
-        let (peer_window, received) = (peer.window(), peer.segments());
+        let (peer_window, received, acked_part) =
+            (peer.window(), peer.segments(), peer.acked_part());
         let half = &mut self.halves[side as usize];
         if contradicts {
             half.contradict(now.frame, received);
@@ -286,6 +287,7 @@ impl Connection {
             half.pass_full_ones(now.frame);
         }
         half.send(segment, len, now, mss);
+        half.cross(acked_part);
         half.set_room(peer_window);
     }
 

@@ -2,6 +2,7 @@
 
 mod acks;
 mod asked;
+mod bursts;
 mod facts;
 mod ids;
 mod path;

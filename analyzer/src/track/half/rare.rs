@@ -2,6 +2,7 @@
 
 use crate::track::Mark;
 use crate::track::half::Release;
+use crate::track::half::bursts::Bursts;
 use crate::track::half::pauses::Pauses;
 use crate::track::half::repeated::Repeats;
 
@@ -24,6 +25,9 @@ pub struct Rare {
     /// Time and end of the segment whose ACK gives the next round-trip sample.
     pub timed_end: u32,
     pub timed_ns: i64,
+    pub bursts: Bursts,
+    /// What the last data acknowledged, if that was not all.
+    pub last_ack: u32,
     rarest: Option<Box<Rarest>>,
 }
 
@@ -69,6 +73,8 @@ impl Rare {
         before: (0, 0),
         timed_end: 0,
         timed_ns: 0,
+        bursts: Bursts::NONE,
+        last_ack: 0,
         rarest: None,
     };
 

@@ -32,6 +32,7 @@ impl Half {
         let (full, rest) = if len < mss { (0, len) } else { (len / mss, len % mss) };
         let small = rest > 0;
         self.count_packets(full + u32::from(small), now);
+        self.note_burst(now);
         self.settle_timing();
         if !small {
             self.settle_small();

@@ -51,6 +51,12 @@ pub const RESET: u32 = 1 << 22;
 /// Its IP identifications count the packets of this connection, and some are missing.
 pub const COUNTS_IDS: u32 = 1 << 23;
 
+/// What is in flight besides the last data is stored in bursts.
+pub const BURSTS: u32 = 1 << 24;
+
+/// When the last data left, not all that the peer had sent was acknowledged.
+pub const CROSSED: u32 = 1 << 25;
+
 /// Cleared by new data.
 pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
 

@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, URG};
 use crate::track::half::{Half, Release};
 use crate::track::thresholds::{BEFORE_PROBE_NS, IN_TRANSIT_ONE_OF};
@@ -39,6 +38,8 @@ pub struct Waited {
     /// It began with the sender's own data.
     own_before: bool,
     from: Mark,
+    /// Data of the peer came that its program may have answered.
+    data_arrived: bool,
 }
 
 impl Waited {
@@ -120,25 +121,29 @@ impl Sending<'_> {
     #[inline(always)]
     pub fn waited(&self, min_wait_ns: i64) -> Option<Waited> {
         let (half, peer) = (self.half, self.peer);
-        let data_arrived = self.data_arrived();
-        let release = self.releasing_ack(data_arrived);
+        let answered = self.answered();
+        let data_arrived = answered.is_some_and(|data| self.arrived_since_last(data));
+        let release = self.releasing_ack(answered.filter(|_| data_arrived));
+        let peers = answered.unwrap_or_else(|| peer.last_new());
         // What the peer sends again is nothing that a program could answer. With everything
         // acknowledged, its data may be the last that the sender saw, if not that this capture did.
         let crossed = data_arrived && half.in_flight() == 0;
-        let own_before = release.is_some() || (half.last_data().after(peer.last_new()) && !crossed);
-        let from = if own_before { half.last_data() } else { peer.last_new() };
+        let own_before = release.is_some() || (half.last_data().after(peers) && !crossed);
+        let from = if own_before { half.last_data() } else { peers };
         let wait_ns = self.now.time_ns - from.time_ns;
-        (from.is_set() && wait_ns >= min_wait_ns).then_some(Waited { release, own_before, from })
+        let waited = Waited { release, own_before, from, data_arrived };
+        (from.is_set() && wait_ns >= min_wait_ns).then_some(waited)
     }
 
     /// All that is known of a wait.
     #[inline(never)]
     pub fn wait(&self, waited: &Waited, connection: u32, by: Side) -> Wait {
         let half = self.half;
-        let Waited { release, own_before, from } = *waited;
+        let Waited { release, own_before, from, data_arrived } = *waited;
         let advanced = self.advancing_ack(release, from);
         let facts = self.facts(release, from)
             | when(own_before, fact::OWN_DATA_BEFORE)
+            | when(data_arrived && release.is_some(), fact::DATA_CAME)
             | when(advanced.is_some(), fact::ADVANCING_ACK);
         let ack = advanced.or(release.map(|release| release.mark)).unwrap_or_default();
         // Far from the sender its last data may be captured after the ACK that freed it: then the
@@ -173,12 +178,13 @@ impl Sending<'_> {
     ///
     /// Data from the peer that reached the sender shortly before such an ACK explains what follows as
     /// well as the ACK does: the program may answer it.
-    fn releasing_ack(&self, data_arrived: bool) -> Option<Release> {
+    fn releasing_ack(&self, arrived: Option<Mark>) -> Option<Release> {
         let (half, now) = (self.half, self.now);
         let acks = [half.small_acked(), half.all_acked()];
-        let data_ns = self.peer.last_new().time_ns;
         let distinct_ns = self.distinct_ns();
-        let answers = |ack: &Release| data_arrived && ack.mark.time_ns - data_ns < distinct_ns;
+        let answers = |ack: &Release| {
+            arrived.is_some_and(|data| ack.mark.time_ns - data.time_ns < distinct_ns)
+        };
         if half.bytes() == 0 || acks.iter().all(answers) {
             // Only its SYN was acknowledged, or its program answers: most waits by far.
             return None;
@@ -191,21 +197,25 @@ impl Sending<'_> {
         acks.into_iter().filter(frees).min_by_key(distance)
     }
 
-    /// Had the peer's last data reached the sender between its own last data and this segment?
-    fn data_arrived(&self) -> bool {
+    /// The data of the peer that this segment may answer: the newest that it acknowledges, as a segment
+    /// acknowledges what its sender has when it leaves.
+    fn answered(&self) -> Option<Mark> {
+        match self.segment.has(ACK) {
+            true => self.peer.acknowledged_data(self.segment.ack),
+            false => Some(self.peer.last_new()),
+        }
+    }
+
+    /// Had this data of the peer, which this segment acknowledges, not yet reached the sender when that
+    /// sent its last data? Then those do not acknowledge it.
+    fn arrived_since_last(&self, data: Mark) -> bool {
         let (half, now) = (self.half, self.now);
-        let data = self.peer.last_new();
+        if self.segment.has(ACK) {
+            return data.after(half.last_new()) || half.crossed(self.segment.ack);
+        }
         let rtt_ns = half.rtt_or_zero_ns();
         reached_after(data, half.last_data(), rtt_ns)
             && now.time_ns - data.time_ns >= rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF
-            && !self.left_before_data()
-    }
-
-    /// A segment acknowledges what its sender has when it leaves: if that is nothing of the peer's
-    /// last data, no program can have answered those.
-    fn left_before_data(&self) -> bool {
-        let missing = seq::distance(self.segment.ack, self.peer.snd_nxt());
-        self.segment.has(ACK) && missing > 0 && missing as u32 >= self.peer.last_len()
     }
 
     /// The wait that ends with this segment, seen over the retransmission of the small segment before

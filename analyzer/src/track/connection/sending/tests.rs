@@ -80,6 +80,31 @@ fn data_that_left_before_the_peers_came_does_not_answer_it() {
     assert!(told.waits[1].is(fact::OWN_DATA_BEFORE | fact::PURE_ACK));
 }
 
+/// A burst of the peer; the ACK that may have freed the sender is as old as the burst's first segment.
+fn crossing(acknowledged: i64) -> Vec<Wait> {
+    let told = connected()
+        .after_ms(0.0, client(100))
+        .after_ms(40.0, server(0))
+        .after_ms(0.01, server(10))
+        .after_ms(0.01, server(10))
+        .after_ms(3.0, server(10))
+        .after_ms(12.0, client(50).ack(acknowledged));
+    told.end().waits
+}
+
+#[test]
+fn what_a_segment_answers_is_told_by_its_own_ack() {
+    // It acknowledges all, or what came together with the ACK: it may be the answer.
+    for (acknowledged, frame) in [(30, 8), (20, 6), (10, 6)] {
+        let waits = crossing(acknowledged);
+        let last = waits.last().unwrap();
+        assert_eq!((last.from.frame, last.to.frame), (frame, 9), "{acknowledged}");
+        assert!(!last.has_any(fact::OWN_DATA_BEFORE | fact::PURE_ACK));
+    }
+    // Nothing of the burst had come when it left.
+    assert!(crossing(0)[1].is(fact::OWN_DATA_BEFORE | fact::PURE_ACK));
+}
+
 #[test]
 fn an_ack_with_fin_is_no_reaction_of_a_timer() {
     let story = connected().after_ms(0.0, client(100)).after_ms(40.0, server(0).fin());

@@ -1,0 +1,147 @@
+//! What of a host's data the other one had seen when it sent something: the newest that it acknowledges.
+//! Where several segments are in flight, that need not be the last one.
+
+use crate::decode::seq;
+use crate::track::Mark;
+use crate::track::half::{Half, state};
+
+/// The newest bursts are told apart, so many of them: more than one is seldom on its way.
+/// Leans: larger knows what was answered in the middle of longer streams, for 20 bytes each.
+const MOST: usize = 4;
+
+/// Data that follows this soon belongs to the same burst: it could not be told apart as the reason for
+/// an answer.
+/// Leans: larger takes more for the answer to the first segment of a burst.
+const BURST_NS: i64 = 1_000_000;
+
+/// The bursts in flight: where in the sequence space each began, and with which frame. Oldest first;
+/// the frame is 0 where there are fewer.
+#[derive(Debug, Clone)]
+pub struct Bursts {
+    begins: [u32; MOST],
+    firsts: [Mark; MOST],
+}
+
+impl Bursts {
+    pub const NONE: Self = Self { begins: [0; MOST], firsts: [Mark::NONE; MOST] };
+
+    fn newest(&self) -> Mark {
+        self.firsts[MOST - 1]
+    }
+
+    fn push(&mut self, begin: u32, first: Mark) {
+        self.begins.rotate_left(1);
+        self.firsts.rotate_left(1);
+        self.begins[MOST - 1] = begin;
+        self.firsts[MOST - 1] = first;
+    }
+
+    /// The first segment of the newest burst of which `ack` acknowledges something.
+    fn acknowledged(&self, ack: u32) -> Option<Mark> {
+        let all = self.begins.iter().zip(&self.firsts);
+        let mut begun = all.filter(|(_, first)| first.is_set());
+        begun.rfind(|&(&begin, _)| seq::lt(begin, ack)).map(|(_, &first)| first)
+    }
+}
+
+impl Half {
+    /// Up to where it was acknowledged, unless that is all.
+    #[inline]
+    pub fn acked_part(&self) -> Option<u32> {
+        (self.snd_una != self.snd_nxt).then_some(self.snd_una)
+    }
+
+    /// New data leaves `now`: with what is in flight it makes bursts.
+    #[inline]
+    pub(super) fn note_burst(&mut self, now: Mark) {
+        match seq::lt(self.snd_una, self.snd_nxt) && self.offset > 0 {
+            true => self.add_to_bursts(now),
+            false => self.state.clear(state::BURSTS),
+        }
+    }
+
+    fn add_to_bursts(&mut self, now: Mark) {
+        let (begin, before) = (self.snd_nxt, self.last_new());
+        let last = (begin.wrapping_sub(self.last_len), before);
+        let again = !self.state.is(state::BURSTS);
+        self.state.set(state::BURSTS);
+        let bursts = &mut self.rare_mut().bursts;
+        if again {
+            *bursts = Bursts::NONE;
+            bursts.push(last.0, last.1);
+        }
+        if now.time_ns - bursts.newest().time_ns >= BURST_NS {
+            bursts.push(begin, now);
+        }
+    }
+
+    /// The last data left before all of the peer's had come, and acknowledged this much: `None` for all.
+    #[inline]
+    pub fn cross(&mut self, last_ack: Option<u32>) {
+        self.state.put(state::CROSSED, last_ack.is_some());
+        if let Some(last_ack) = last_ack {
+            self.rare_mut().last_ack = last_ack;
+        }
+    }
+
+    /// Did the last data leave before all that `ack` acknowledges of the peer had come? Asked of what
+    /// was captured before it.
+    pub fn crossed(&self, ack: u32) -> bool {
+        self.state.is(state::CROSSED) && seq::lt(self.rare().last_ack, ack)
+    }
+
+    /// The newest data that `ack` acknowledges, or the first segment of its burst; `None` where that is
+    /// not known any more.
+    pub fn acknowledged_data(&self, ack: u32) -> Option<Mark> {
+        let fin = i32::from(self.state.is(state::FIN_SENT));
+        let missing = seq::distance(ack, self.snd_nxt) - fin;
+        match missing <= 0 || (missing as u32) < self.last_len {
+            true => Some(self.last_new()),
+            false if self.state.is(state::BURSTS) => self.rare().bursts.acknowledged(ack),
+            false => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::track::Side;
+    use crate::track::story::{Story, client};
+
+    /// Four segments of ten bytes: frames 4 to 7, the second right behind the first.
+    fn four_in_flight() -> Story {
+        [0.0, 0.1, 5.0, 5.0]
+            .into_iter()
+            .fold(Story::new().handshake(0.02, 1.0), |story, ms| story.after_ms(ms, client(10)))
+    }
+
+    fn frame(story: &Story, acknowledged: u32) -> Option<u64> {
+        let half = story.half(Side::Client);
+        let ack = half.snd_nxt.wrapping_sub(half.offset as u32).wrapping_add(acknowledged);
+        half.acknowledged_data(ack).map(|mark| mark.frame)
+    }
+
+    #[test]
+    fn an_ack_names_the_burst_that_was_seen() {
+        let story = four_in_flight();
+        let frames = [10, 20, 25, 30, 31, 40].map(|ack| frame(&story, ack));
+        assert_eq!(frames, [4, 4, 6, 6, 7, 7].map(Some));
+        assert_eq!(frame(&story, 0), None);
+    }
+
+    #[test]
+    fn what_is_older_than_the_bursts_that_are_kept_is_not_known() {
+        let story = four_in_flight().times(5, |story| story.after_ms(2.0, client(10)));
+        let frames = [10, 50, 51, 90].map(|ack| frame(&story, ack));
+        assert_eq!(frames, [None, None, Some(9), Some(12)]);
+    }
+
+    #[test]
+    fn of_data_that_was_acknowledged_before_the_last_left_nothing_is_kept() {
+        let acked = four_in_flight().after_ms(1.0, crate::track::story::server(0));
+        let story = acked.after_ms(5.0, client(10));
+        assert_eq!([40, 45].map(|ack| frame(&story, ack)), [None, Some(9)]);
+        let story = story.after_ms(5.0, client(10));
+        assert_eq!([45, 50, 51].map(|ack| frame(&story, ack)), [9, 9, 10].map(Some));
+    }
+}
