@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pairs import WITHIN_MS, WITHIN_SHARE, Pair
-from scoring import CONFIDENCES, SURE_MS, Score
+from scoring import BLURS, CONFIDENCES, SURE_MS, Score
 
 HEAD = (
     f"{'case':36} {'files':>5} {'true':>5} {'found':>5} {'missed':>6} {'false':>5} {'cause':>5} "
@@ -118,7 +118,7 @@ def show(scores: dict[str, Score], total: Score, pairs: list[Pair], limit: int) 
         f"Counted as false all the same: {total.counts['coincidence']} that the application wrote "
         f"within 3 ms after the ACK.\n"
     )
-    print(undecidable(total.counts), end="\n\n")
+    print(undecidable(total.counts), blurred(total.counts), sep="\n", end="\n\n")
     for bound in limits(total.counts, pairs):
         verdict = "ok  " if bound.is_met else "FAIL"
         of = f" of {bound.of}" if bound.of else ""
@@ -132,6 +132,14 @@ def undecidable(counts: Mapping[str, int]) -> str:
         f"Programs that themselves wait for the ACK of each small segment: reported as stalls "
         f"{said}; Nagle taken to be on {counts['nagle undecidable']} times."
     )
+
+
+def blurred(counts: Mapping[str, int]) -> str:
+    """How many are found of those whose way blurs when they left."""
+    found = "; ".join(
+        f"{blur}: {counts[f'found, {blur}']} of {counts[f'true, {blur}']}" for blur, _ in BLURS
+    )
+    return f"Found, by how much longer than the quickest they took to follow their ACK: {found}."
 
 
 def show_lines(lines: list[str], limit: int) -> None:

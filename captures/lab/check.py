@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from packets import ACK, FIN, MODULUS, Direction, Packet, later, read_packets
+from packets import ACK, FIN, MODULUS, URG, Direction, Packet, later, read_packets
 
 MEASURED_SLACK_MS = 0.6  # the log's clock readings and the watcher's step
 Row = dict[str, Any]  # of a truth file
@@ -82,10 +82,11 @@ def _stall(stall: Row, base: int, direction: Direction, own_end: bool) -> list[s
 
 
 def _two_small_in_flight(direction: Direction, sender: str, port: int) -> list[str]:
-    """Linux with Nagle on never has two small segments unacknowledged, but with FIN."""
+    """Linux with Nagle on never has two small segments in flight, but with FIN or urgent data."""
     mss = max((p.length for p in direction.sent), default=0)
     small_end: int | None = None
     acked: int | None = None
+    urgent_end: int | None = None
     found = []
     for p in direction.all:
         if p.source_port != port:
@@ -97,7 +98,9 @@ def _two_small_in_flight(direction: Direction, sender: str, port: int) -> list[s
             continue
         in_flight = small_end is not None and (acked is None or later(small_end, acked))
         new = small_end is None or not later(small_end, p.seq)
-        if p.length < min(mss, 536) and in_flight and new and not p.flags & FIN:
+        urgent_end = p.end if p.flags & URG else urgent_end
+        urgent = urgent_end is not None and (acked is None or later(urgent_end, acked))
+        if p.length < min(mss, 536) and in_flight and new and not (p.flags & FIN or urgent):
             found.append(
                 f"{sender} has Nagle on but frame {p.frame} joins a small segment in flight"
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 FIELDS = (
@@ -25,7 +26,7 @@ OPTIONS = (
     *("-Y", "tcp", "-T", "fields", "-E", "occurrence=l"),
     *("-o", "tcp.desegment_tcp_streams:FALSE", "-o", "tcp.analyze_sequence_numbers:FALSE"),
 )
-FIN, SYN, RST, ACK = 1, 2, 4, 16
+FIN, SYN, RST, ACK, URG = 1, 2, 4, 16, 32
 MODULUS = 1 << 32
 
 
@@ -70,6 +71,11 @@ def later(a: int, b: int) -> bool:
 
 def read_packets(capture: Path) -> list[Packet]:
     """All TCP packets of a capture, also of one that ends in the middle of a packet."""
+    return list(_read(capture, capture.stat().st_mtime_ns))
+
+
+@lru_cache(maxsize=32)  # written and then checked
+def _read(capture: Path, _written_ns: int) -> tuple[Packet, ...]:
     command = ["tshark", "-n", "-r", str(capture), *OPTIONS]
     for field in FIELDS:
         command += ["-e", field]
@@ -77,7 +83,7 @@ def read_packets(capture: Path) -> list[Packet]:
     lines = done.stdout.splitlines()
     if done.returncode and "cut short" not in done.stderr:
         raise RuntimeError(f"tshark: {capture}: {done.stderr.strip()}")
-    return [_packet(line.split("\t")) for line in lines]
+    return tuple(_packet(line.split("\t")) for line in lines)
 
 
 def _packet(row: list[str]) -> Packet:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 WITHIN_SHARE, WITHIN_MS = 0.1, 0.5
 MANY_WRITES = 5
 
-# Cases whose pauses are drawn anew in each run: their medians differ by chance.
-DRAWN = re.compile(r"0-80|typed-|random-|30-50|20-60")
+# Cases whose pauses or sizes are drawn anew in each run: their medians differ by chance.
+DRAWN = re.compile(r"0-80|typed-|random-|30-50|20-60|swoole-fin|hard-")
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
-"""Truth of captures that came with strace logs: recorded.py FOLDER [--out DIR]
+"""Truth of recordings that came with strace logs: recorded.py [--captures FOLDER] [--out DIR]
 
-For recordings made elsewhere (../recipes/lotos, ../recipes/swoole): tcpdump on loopback, and
-'strace -f -ttt -s 0' of the programs beside it, which names descriptors and not connections. A
-descriptor is the connection whose bytes left when it had written them. FOLDER holds NAME.pcap and
-NAME.client.strace, NAME.server.strace; DIR/CASE gets capture, logs and truth as from run.py.
+For what was recorded elsewhere by the recipes ../recipes/lotos and ../recipes/swoole: tcpdump on
+loopback, and beside it 'strace -f -ttt -s 0' of the programs, which names descriptors and no
+connections. A descriptor is the connection whose bytes left when it had written them. FOLDER holds
+NAME.pcap; without it the captures are those in ../labelled. DIR/CASE gets capture, logs and truth
+as from run.py. While bytes wait, windows come from the capture (sender_state.py).
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import re
 import shutil
 import sys
+import tempfile
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -26,6 +29,7 @@ from net import Net
 from packets import SYN, Direction, Packet, read_packets
 
 HERE = Path(__file__).resolve().parent
+RECIPES, LABELLED = HERE.parent / "recipes", HERE.parent / "labelled"
 CALL = re.compile(r"(\d+ +(\d+)\.(\d{6}) (\w+)\((\d+))(, .*= (-?\d+).*)")
 SLACK_NS = 1000  # both clocks write microseconds
 
@@ -35,6 +39,7 @@ class Recording:
     """One of them, and the case it becomes."""
 
     id: str
+    program: str  # its recipe
     name: str
     # not traced: sets TCP_NODELAY, writes each request at once (wrk, as its src/wrk.c says)
     wrk: bool = False
@@ -43,12 +48,12 @@ class Recording:
 
 
 RECORDINGS = (
-    Recording("lotos-before", "lotos-149bcb6", wrk=True),
-    Recording("lotos-after", "lotos-8717b1a", wrk=True),
-    Recording("swoole-fin-before", "swoole-fin-nagle"),
-    Recording("swoole-fin-after", "swoole-fin-nodelay"),
-    Recording("swoole-greeter-before", "swoole-greeter-nagle"),
-    Recording("swoole-greeter-after", "swoole-greeter-nodelay"),
+    Recording("lotos-before", "lotos", "lotos-149bcb6", wrk=True),
+    Recording("lotos-after", "lotos", "lotos-8717b1a", wrk=True),
+    Recording("swoole-fin-before", "swoole", "swoole-fin-nagle"),
+    Recording("swoole-fin-after", "swoole", "swoole-fin-nodelay"),
+    Recording("swoole-greeter-before", "swoole", "swoole-greeter-nagle"),
+    Recording("swoole-greeter-after", "swoole", "swoole-greeter-nodelay"),
 )
 
 
@@ -125,38 +130,56 @@ def wrk_log(packets: list[Packet], server_port: int) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def take(recording: Recording, source: Path, out: Path) -> list[Path]:
+def capture_of(recording: Recording, folder: Path | None) -> bytes:
+    """The capture as it was recorded."""
+    if folder:
+        return (folder / f"{recording.name}.pcap").read_bytes()
+    return gzip.decompress((LABELLED / recording.id / "loopback.pcap.gz").read_bytes())
+
+
+def traced(recording: Recording, side: str, packets: list[Packet], server_port: int) -> str:
+    """What the program at this side logged, without what strace cannot know."""
+    name = f"{recording.name}.{side}.strace.gz"
+    trace = gzip.decompress((RECIPES / recording.program / name).read_bytes())
+    with tempfile.TemporaryDirectory() as folder:
+        log, with_names = Path(folder, "log"), Path(folder, "strace")
+        with_names.write_text(named(trace.decode(errors="replace"), packets, side, server_port))
+        strace_log.convert(with_names, log, server_port)
+        lines = [line for line in log.read_text().splitlines() if " info " not in line]
+        silent = set(client_ports(packets)) - set(read_log(log))
+    # wrk's trial connection: opened, and closed without a byte
+    lines += [f"0 {port} open {server_port}" for port in sorted(silent)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def take(recording: Recording, captures: Path | None, out: Path) -> list[Path]:
     """Capture, logs and truth of one recording in its case's folder; the truth files."""
     folder = out / recording.id
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    shutil.copy2(source / f"{recording.name}.pcap", folder / "loopback.pcap")
+    (folder / "loopback.pcap").write_bytes(capture_of(recording, captures))
     packets = read_packets(folder / "loopback.pcap")
     server_port = next(p.target_port for p in packets if p.flags == SYN)
     for side in ("client", "server"):
-        log = folder / f"{side}.log"
-        if side == "client" and recording.wrk:
-            log.write_text(wrk_log(packets, server_port))
-            continue
-        trace = (source / f"{recording.name}.{side}.strace").read_text(errors="replace")
-        with_names = folder / f"{side}.strace"
-        with_names.write_text(named(trace, packets, side, server_port))
-        strace_log.convert(with_names, log, server_port)
-        silent = set(client_ports(packets)) - set(read_log(log))
-        with log.open("a") as lines:  # wrk's trial connection: opened, and closed without a byte
-            lines.writelines(f"0 {port} open {server_port}\n" for port in sorted(silent))
+        by_wrk = side == "client" and recording.wrk
+        log = (
+            wrk_log(packets, server_port)
+            if by_wrk
+            else traced(recording, side, packets, server_port)
+        )
+        (folder / f"{side}.log").write_text(log)
     return truth_files.write_all(recording, folder)
 
 
 def main() -> int:
     """Take them all, and check their truth."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("--captures", type=Path)
     parser.add_argument("--out", type=Path, default=HERE / "out")
     arguments = parser.parse_args()
     bad = 0
     for recording in RECORDINGS:
-        files = take(recording, arguments.folder, arguments.out)
+        files = take(recording, arguments.captures, arguments.out)
         complaints = [c for f in files for c in check.complaints(f)]
         print(f"{recording.id:36} {len(files)} captures", *complaints, sep="\n        ", flush=True)
         bad += bool(complaints)

@@ -12,6 +12,12 @@ SURE_MS, NEUTRAL_MS = 12.0, 8.0
 # A retransmission that was not needed draws the ACK that the receiver still kept back.
 BY_ACK = ("ack", "retransmission")
 CONFIDENCES = ("certain", "likely", "possible")
+BLURS = (
+    ("below 1 ms", 1.0),
+    ("1 to 5 ms", 5.0),
+    ("5 to 20 ms", 20.0),
+    ("20 ms and more", float("inf")),
+)
 
 
 @dataclass
@@ -49,6 +55,7 @@ def score_stalls(truth: Row, result: Row, score: Score) -> None:
     reported = {place(s, c["id"]): s for c in result["connections"] for s in c["stalls"]}
     for where, hold in holds.items():
         by_data = hold["release"] not in BY_ACK
+        score_blur(hold, where in reported, score)
         score.counts["true by data" if by_data else "true"] += hold["hold_ms"] >= SURE_MS
         score.counts["neutral"] += NEUTRAL_MS <= hold["hold_ms"] < SURE_MS
         if hold["hold_ms"] >= SURE_MS and where not in reported:
@@ -61,6 +68,14 @@ def score_stalls(truth: Row, result: Row, score: Score) -> None:
             )
     for where, stall in reported.items():
         score_reported(truth, where, stall, holds.get(where), score)
+
+
+def score_blur(hold: Row, is_found: bool, score: Score) -> None:
+    """One of the truth, by how much longer than the quickest it took to follow its ACK here."""
+    if hold["hold_ms"] >= SURE_MS and hold["release"] in BY_ACK and "blur_ms" in hold:
+        blur = next(name for name, ms in BLURS if hold["blur_ms"] < ms)
+        score.counts[f"true, {blur}"] += 1
+        score.counts[f"found, {blur}"] += is_found
 
 
 def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score: Score) -> None:

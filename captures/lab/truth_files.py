@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import sender_state
 from cases import Extra
 from logs import Peer, read_drops, read_log
 from net import Net
-from packets import ACK, MODULUS, Direction, Packet, read_packets
+from packets import MODULUS, Direction, Packet, read_packets
 from truth import (
     MS,
-    SHORTEST_MS,
     STALL_MS,
     Coincidence,
     Held,
@@ -29,10 +28,10 @@ from truth import (
     lost_before,
     small_segments,
 )
+from truth_rows import Row, coincidence_row, is_nagle, is_seen, other_row, wait_row, with_blur
 
 SIDES = ("client", "server")
 KINDS = ("stalls", "short_holds", "coincidences", "other_waits")
-Row = dict[str, Any]  # of a truth file
 
 
 class Run(Protocol):
@@ -157,7 +156,7 @@ def describe_direction(
     """What a capture holds of one direction; its stream offsets begin at our offset shift."""
     mine = [h for h in c.held if h.sender == sender and is_seen(h, seen)]
     writes = c.peers[sender].writes
-    by_nagle = [stall_row(h, connection, shift, writes) for h in mine if is_nagle(h)]
+    by_nagle = with_blur([h for h in mine if is_nagle(h)], seen, connection, shift, writes)
     others = [h for h in mine if not is_nagle(h) and h.hold_ms >= STALL_MS]
     alike = [
         a for a in c.alike if a.sender == sender and (a.offset - shift) % MODULUS < MODULUS // 2
@@ -178,69 +177,6 @@ def place(row: Row) -> tuple[int, str, int]:
     """Connection, sender and stream offset of a row, to sort by."""
     sender, offset = ("sender", "rel_seq") if "sender" in row else ("by", "from_rel")
     return row["connection"], row[sender], row[offset]
-
-
-def is_seen(held: Held, seen: Direction) -> bool:
-    """The capture holds the segment, and before it the ACK that released it and what that acked."""
-    sent, seq = seen.sent_set, held.segment.seq
-    at = next((i for i, p in enumerate(seen.all) if p.length and p.seq == seq and p in sent), None)
-    earlier = seen.all[:at]
-    data = any(p.length and p.end == held.release_ack for p in earlier if p in sent)
-    ack = any(p.flags & ACK and p.ack == held.release_ack for p in earlier if p not in sent)
-    return at is not None and (held.release == "sender" or (data and ack))
-
-
-def is_nagle(held: Held) -> bool:
-    """Nagle held it, and an acknowledgment let it go."""
-    return held.release != "sender" and held.nagle_ms >= SHORTEST_MS
-
-
-def stall_row(held: Held, connection: int, shift: int, writes: list[tuple[int, int, int]]) -> Row:
-    """A segment that Nagle held."""
-    end = held.offset + held.segment.length
-    delayed = held.ack_delay_ms is not None and held.ack_delay_ms >= STALL_MS
-    return {
-        "connection": connection,
-        "sender": held.sender,
-        "rel_seq": (held.offset - shift) % MODULUS,
-        "len": held.segment.length,
-        "writes": sum(held.offset <= offset < end for _, offset, _ in writes),
-        "hold_ms": round(held.nagle_ms, 3),
-        "ack_delay_ms": None if held.ack_delay_ms is None else round(held.ack_delay_ms, 3),
-        "cause": "nagle_delack" if delayed else "nagle_rtt",
-        "release": held.release,
-    }
-
-
-def coincidence_row(alike: Coincidence, connection: int, shift: int) -> Row:
-    """A segment that looks held and was not."""
-    return {
-        "connection": connection,
-        "sender": alike.sender,
-        "rel_seq": (alike.offset - shift) % MODULUS,
-        "after_ack_ms": round(alike.after_ack_ms, 3),
-        "wait_ms": round(alike.wait_ms, 3),
-    }
-
-
-def wait_row(held: Held, connection: int, shift: int) -> Row:
-    """A wait in the kernel that was not Nagle's, or that no acknowledgment ended."""
-    cause = held.longest_state
-    names = {
-        "nagle": "nagle_ended_by_sender",
-        "loss": "retransmission",
-        "window": "zero_window",
-        "congestion": "congestion_window",
-        "congestion+nagle": "congestion_window",
-    }
-    return {
-        "connection": connection,
-        "by": held.sender,
-        "from_rel": (held.offset - shift) % MODULUS,
-        "nagle_too": cause == "congestion+nagle",
-        "cause": names.get(cause, cause),
-        "wait_ms": round(held.hold_ms, 3),
-    }
 
 
 def pause_rows(c: Connection, sender: str, connection: int, shift: int) -> list[Row]:
@@ -283,14 +219,3 @@ def lost_rows(
         other_row(sender, connection, (offset - shift) % MODULUS, "retransmission", wait_ms)
         for offset, wait_ms in lost
     ]
-
-
-def other_row(by: str, connection: int, from_rel: int, cause: str, wait_ms: float) -> Row:
-    """A wait that is not Nagle's."""
-    return {
-        "connection": connection,
-        "by": by,
-        "from_rel": from_rel,
-        "cause": cause,
-        "wait_ms": round(wait_ms, 3),
-    }

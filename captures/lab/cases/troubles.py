@@ -13,6 +13,7 @@ from net import Access, Net
 from cases.case import NODELAY, SPLIT, VETH, WHOLE, WIRE, Case, exchanges, writes
 from cases.hard import LONG_RTTS, SHORT_RTTS, Scripts
 
+FULL = 1448  # bytes, with TCP timestamps
 RAPID = "40( write:60 pause:1500 )"
 
 
@@ -49,12 +50,17 @@ def corked(dice: Random) -> dict[str, Scripts]:
 def one_at_a_time(dice: Random) -> dict[str, Scripts]:
     """A sender that waits for each ACK itself; one with Nagle; one paced like an ACK timer."""
     small, pace = dice.randint(20, 900), dice.choice([40, 42, 44])
+
+    def pieces(words: str, bytes_in_all: int) -> Scripts:
+        return f"{NODELAY} 10( {words} read:60 )", f"10( read:{bytes_in_all} write:60 ) read:eof"
+
     return {
-        "small": (f"{NODELAY} 40( write:{small} acked )", "read:eof"),
-        "full": (f"{NODELAY} 40( write:1400 acked )", "read:eof"),
-        "large": (f"{NODELAY} 25( write:4000 acked )", "read:eof"),
+        "small": pieces(f"3( write:{small} acked )", 3 * small),
+        "full": pieces(f"3( write:{FULL} acked )", 3 * FULL),
+        "large": pieces(f"3( write:{FULL + 900} acked )", 3 * (FULL + 900)),
+        "stream": (f"{NODELAY} 30( write:{FULL} acked )", "read:eof"),
         "nagle": (RAPID, "read:eof"),
-        "paced": (f"{NODELAY} 40( write:{small} pause:{pace}000 )", "read:eof"),
+        "paced": pieces(f"3( write:{small} pause:{pace}000 )", 3 * small),
     }
 
 
