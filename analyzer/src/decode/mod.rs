@@ -271,7 +271,7 @@ pub mod tests {
     fn options_are_read_and_nonsense_stops_quietly() {
         let syn = [2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7];
         let read = Options::read(&syn, false);
-        assert_eq!((read.mss, read.window_scale), (1460, Some(7)));
+        assert_eq!((read.mss(), read.window_scale), (1460, Some(7)));
         assert_eq!(read.tsval(), Some(0));
         assert_eq!(Options::read(&[2, 40, 1], false), Options::default());
         assert_eq!(Options::read(&[2, 0, 1, 1], false), Options::default());
@@ -285,7 +285,7 @@ pub mod tests {
         let read = segment(RAW, &whole, 52).unwrap().header().options;
         assert_eq!((read.window_scale, read.cut), (Some(7), false));
         let read = segment(RAW, &whole[..47], 52).unwrap().header().options;
-        assert_eq!((read.mss, read.window_scale, read.cut), (1460, None, true));
+        assert_eq!((read.mss(), read.window_scale, read.cut), (1460, None, true));
     }
 
     #[test]

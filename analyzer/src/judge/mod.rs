@@ -6,6 +6,7 @@ pub mod confidence;
 pub mod evidence;
 pub mod findings;
 mod half;
+pub mod ids;
 pub mod judged;
 pub mod median;
 pub mod nodelay;

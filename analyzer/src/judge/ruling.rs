@@ -3,6 +3,7 @@
 use crate::judge::causes::{Cause, Direction};
 use crate::judge::confidence::{Case, Doubts};
 use crate::judge::findings::Ruling;
+use crate::judge::ids::Ids;
 use crate::judge::nodelay::{self, Candidate};
 use crate::judge::pace::{self, Pace};
 use crate::judge::releases::Releases;
@@ -40,6 +41,8 @@ impl Judge {
                 releases,
                 off_or_paced: false,
                 resends_needlessly: resent::is_needless(connection, side, waits, held()),
+                at_receiver: resent::is_at_receiver(connection, side),
+                ids: Ids::of(connection, side, waits),
                 receiver_seen: receiver.segments() > 0,
                 receiver_rtt_ns: receiver.measured_rtt_ns(),
                 receiver_jitter_ns: receiver.jitter_ns(),

@@ -105,6 +105,22 @@ pub const LEAST_HOLD_NS: i64 = crate::track::SHORTEST_DELAYED_ACK_NS;
 pub const NEEDLESS_RESENDS: usize = 3;
 pub const NEEDLESS_ONE_OF: usize = 4;
 
+/// Retransmission timers begin between Linux' `TCP_RTO_MIN` of 200 ms and the 1 s of RFC 6298, beside the
+/// round trip, and double with each loss.
+/// Leans: longer longest ones take more pauses of the program for losses.
+pub const SHORTEST_RTO_NS: i64 = crate::track::thresholds::PROBE_NS;
+pub const LONGEST_RTO_NS: i64 = 1_000_000_000;
+
+/// Packets lost one after the other from which it is no accident any more, and the timer stands at 31 times
+/// its first value.
+/// Leans: larger takes more counters of busy hosts for losses.
+pub const MOST_LOST: u8 = 5;
+
+/// Missing packets explain a wait if at most one of so many waits of the sender has some: a host that
+/// counts the packets of all its connections has some in nearly every wait.
+/// Leans: larger leaves more losses before the capture open.
+pub const MISSING_ONE_OF: usize = 8;
+
 /// ACKs that this receiver delays nearly as long as retransmission timers run (`TCP_RTO_MIN`, 200 ms).
 /// Leans: larger takes more late ACKs for losses.
 pub const NEARLY_RTO_NS: i64 = 150_000_000;

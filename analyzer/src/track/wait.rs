@@ -50,7 +50,8 @@ pub mod fact {
     /// The ACK advanced `snd_una` but left data unacknowledged: only a congestion window or the
     /// receiver's window can have waited for it.
     pub const ADVANCING_ACK: u32 = 1 << 22;
-    /// The bytes missing before the segment after the wait were sent again later.
+    /// The bytes missing before the segment after the wait were sent again later; or that segment brings
+    /// such bytes, which the capture had not seen before.
     pub const LOST_BEFORE: u32 = 1 << 23;
     /// The unacked segment was sent again before it was acknowledged, alone in flight: if the
     /// receiver had it all the time, the sender's timer was shorter than that of the delayed ACK.
@@ -67,6 +68,9 @@ pub mod fact {
 
     /// The program saw something of the peer during the wait, and may have answered it.
     pub const ANSWERABLE: u32 = ACK_FIN | DATA_CAME;
+
+    /// What was sent again had arrived: the receiver said so, or both copies were seen to arrive.
+    pub const NEEDLESS: u32 = 1 << 30;
 
     /// Something but the sender's program may have made it wait.
     pub const HINDERED: u32 = RECOVERY | ZERO_WINDOW | WINDOW_FULL | UNSEEN;
@@ -98,6 +102,9 @@ pub struct Wait {
     pub unacked_ns: i64,
     /// Small segments this sender had sent, up to here, while a small one was unacknowledged.
     pub contradictions: u32,
+    /// IP identifications that this sender left out before `to`, if it counts them: packets that the
+    /// capture did not see.
+    pub skipped_ids: u8,
 }
 
 impl Wait {
@@ -182,6 +189,7 @@ mod tests {
                 unacked_len: 0,
                 unacked_ns: 0,
                 contradictions: 0,
+                skipped_ids: 0,
             }
         }
     }

@@ -5,7 +5,8 @@
 //!
 //! # How it is recognised
 //! A pure ACK later than the round trip explains, followed by nothing; or followed at once by a
-//! segment that Nagle's algorithm would not have held.
+//! segment that Nagle's algorithm would not have held. Or so late that the sender's timer ran out: then
+//! the same bytes are seen to arrive twice, captured at the receiver, with no ACK between them.
 //!
 //! # What it is not
 //! A stall of the message: that needs a small segment held until the ACK.
@@ -18,10 +19,13 @@
 //! RFC 1122, section 4.2.3.2; RFC 9293, section 3.8.6.3.
 
 use super::{Direction, nagle_delack};
+use crate::judge::resent;
 use crate::track::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
-    wait.is(fact::ACK_ONLY) || (is_released(wait, direction) && !direction.off_or_paced)
+    wait.is(fact::ACK_ONLY)
+        || (is_released(wait, direction) && !direction.off_or_paced)
+        || resent::is_second_copy(wait, direction.at_receiver)
 }
 
 fn is_released(wait: &Wait, direction: &Direction) -> bool {

@@ -9,6 +9,7 @@ mod sender_app;
 mod unknown;
 mod zero_window;
 
+use crate::judge::ids::Ids;
 use crate::judge::releases::Releases;
 use crate::track::wait::{Wait, fact};
 
@@ -20,6 +21,10 @@ pub struct Direction {
     pub off_or_paced: bool,
     /// Where the sender repeats a segment before its ACK comes: has the receiver had it all the time?
     pub resends_needlessly: bool,
+    /// Was the capture taken at the receiver?
+    pub at_receiver: bool,
+    /// What the sender's IP identifications tell.
+    pub ids: Ids,
     /// Was anything of the receiver captured? Without its ACKs all data looks unacknowledged.
     pub receiver_seen: bool,
     /// Round trip between the capture point and the receiver; `None` unknown.
@@ -36,7 +41,7 @@ impl Direction {
 
     /// Was this wait a hold by Nagle's algorithm?
     pub fn holds(&self, wait: &Wait) -> bool {
-        let needless = self.resends_needlessly || !wait.is(fact::RESENT);
+        let needless = self.resends_needlessly || !wait.is(fact::RESENT) || wait.is(fact::NEEDLESS);
         !self.off_or_paced && self.releases.holds(wait) && needless
     }
 }

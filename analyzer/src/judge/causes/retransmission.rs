@@ -3,13 +3,17 @@
 //! duplicate ACKs before it sent the bytes again.
 //!
 //! # How it is recognised
-//! The segment after the wait repeats bytes sent before, or something was repeated during it; or
-//! bytes were missing before it that were sent again later; or new data follows unacknowledged data
-//! after 200 ms or more, as a tail-loss probe does.
+//! The segment after the wait repeats bytes sent before, or something was repeated during it; or new
+//! data follows after 200 ms or more, as a tail-loss probe does, and bytes before it are then sent again.
+//! Or packets were lost before the capture point: a sender that counts the packets of the connection
+//! (IP identification) leaves out numbers, and its data comes as late as its retransmission timer
+//! makes it, 200 ms to 1 s and twice that after each further loss.
 //!
 //! # What it is not
 //! A 200 ms delayed ACK: Linux' shortest retransmission timeout is 200 ms too, but there the same
-//! bytes come again. A copy of a frame by a mirror port follows within microseconds. A receiver that
+//! bytes come again. A copy of a frame by a mirror port follows within microseconds. A needless
+//! retransmission: where the receiver reports that it had the bytes (D-SACK) nothing was lost, and nobody
+//! waited for the second copy; where both are seen to arrive the ACK was late: `delayed_ack`. A receiver that
 //! delays its ACK for longer than the sender's timer (lwIP: up to 250 ms) draws the same bytes again
 //! though nothing was lost: if a small segment then leaves with the ACK, and this recurs, or both
 //! copies are seen to arrive, it is `nagle_delack`.
@@ -18,20 +22,27 @@
 //! Look for the loss: interface errors, full queues, policers. `TCP_NODELAY` does not help.
 //!
 //! # References
-//! RFC 6298; RFC 8985 (tail-loss probe); Linux `TCP_RTO_MIN`.
+//! RFC 6298; RFC 8985 (tail-loss probe); RFC 2883 (D-SACK); Linux `TCP_RTO_MIN`.
 
 use super::Direction;
+use crate::judge::resent;
 use crate::track::thresholds::PROBE_NS;
 use crate::track::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
-    let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY | fact::LOST_BEFORE);
-    (repeated || is_probe(wait, direction)) && !wait.is(fact::ZERO_WINDOW)
+    let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY);
+    (repeated || is_probe(wait) || is_unseen(wait, direction))
+        && !wait.has_any(fact::ZERO_WINDOW | fact::NEEDLESS)
+        && !resent::is_second_copy(wait, direction.at_receiver)
 }
 
-/// New data so long after unacknowledged data is a tail-loss probe: the data or its ACK was lost.
-fn is_probe(wait: &Wait, direction: &Direction) -> bool {
-    let freed = wait.has_ack() && direction.releases.follows_ack(wait);
-    let unacked = wait.is(fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND) && direction.receiver_seen;
-    unacked && !freed && wait.wait_ns() >= PROBE_NS
+/// New data so long after data that had to be sent again is a tail-loss probe. What comes sooner is
+/// what the program wrote when it wrote it.
+fn is_probe(wait: &Wait) -> bool {
+    wait.is(fact::LOST_BEFORE) && wait.wait_ns() >= PROBE_NS
+}
+
+/// Packets were lost on their way to the capture, and the wait is as long as the timer makes it.
+fn is_unseen(wait: &Wait, direction: &Direction) -> bool {
+    direction.ids.show_loss(wait) && !direction.holds(wait)
 }

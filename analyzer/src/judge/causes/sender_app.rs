@@ -5,7 +5,7 @@
 //! # How it is recognised
 //! Data follows after a pause although the network let it go: nothing of the sender was
 //! unacknowledged, or the data came at another time than the ACK that would have released it. Both
-//! take the frames of the other side.
+//! take the frames of the other side. No packet of the sender is missing that would explain it.
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm, even where the pause is 40 or 200 ms long.
@@ -23,5 +23,6 @@ use crate::track::wait::{Wait, fact};
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     let answered = !wait.is(fact::OWN_DATA_BEFORE);
     let not_held = answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
-    not_held && direction.receiver_seen && !wait.is(fact::UNSEEN)
+    let unseen = wait.is(fact::UNSEEN) && !wait.is(fact::LOST_BEFORE);
+    not_held && direction.receiver_seen && !unseen && !direction.ids.allow_loss(wait)
 }

@@ -134,12 +134,21 @@ fn without_the_receivers_acks_neither_the_program_nor_a_loss_is_blamed() {
     let facts = fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND;
     let no_ack = Mark { time_ns: 0, frame: 0 };
     let wait = Wait { facts, ack: no_ack, ..held() };
-    let late = Wait { to: Mark { time_ns: 300_000_000, ..wait.to }, ..wait };
     let one_way = Direction { receiver_seen: false, ..direction() };
-    assert_eq!((cause(wait), cause(late)), (Cause::SenderApp, Cause::Retransmission));
-    for wait in [wait, late] {
-        assert_eq!(Cause::of(&wait, &one_way), Cause::Unknown);
-    }
+    assert_eq!(cause(wait), Cause::SenderApp);
+    assert_eq!(Cause::of(&wait, &one_way), Cause::Unknown);
+}
+
+/// A receiver may keep its ACK for 250 ms: only bytes that come again show a loss.
+#[test]
+fn new_data_after_200_ms_is_a_probe_if_the_bytes_before_it_come_again() {
+    let facts = fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND;
+    let to = Mark { time_ns: 220_000_000, frame: 12 };
+    let late = Wait { facts, ack: Mark::NONE, to, ..held() };
+    let probe = Wait { facts: facts | fact::LOST_BEFORE, ..late };
+    assert_eq!((cause(late), cause(probe)), (Cause::SenderApp, Cause::Retransmission));
+    let soon = Wait { to: Mark { time_ns: 13_000_000, ..to }, ..probe };
+    assert_eq!(cause(soon), Cause::SenderApp);
 }
 
 #[test]

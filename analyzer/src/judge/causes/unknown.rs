@@ -3,7 +3,8 @@
 //!
 //! # How it is recognised
 //! No other cause explains the wait: bytes are missing from the capture around it, or the ACKs of
-//! the other side are.
+//! the other side are; or the sender's IP identifications show that a packet of it is missing, which
+//! was lost before the capture, or by it.
 //!
 //! # What it is not
 //! A verdict of 'clean'.

@@ -36,6 +36,7 @@ impl Connection {
                         unacked_len: half.last_len(),
                         unacked_ns: from.time_ns,
                         contradictions: half.contradictions(),
+                        skipped_ids: 0,
                     },
                     sinks.lengths.listed_ns,
                 );

@@ -168,6 +168,9 @@ impl Connection {
         }
         if segment.has(ACK) {
             self.take_ack(side, segment, now);
+            if segment.options.has_sack() {
+                self.take_sack(side, segment, sinks);
+            }
         }
         let scaled = !segment.has(SYN);
         self.halves[side as usize].advertise(segment, now.frame, scaled);
@@ -195,8 +198,8 @@ impl Connection {
             return;
         }
         if half.has_syn() {
-            let from = half.repeat(now);
-            self.push_repeat(side, segment, from, now, sinks);
+            let from = half.repeat(segment.seq, now);
+            self.push_repeat(side, segment, from, now, 0, sinks);
             return;
         }
         half.take_syn(segment, first_payload, now);

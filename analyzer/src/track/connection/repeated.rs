@@ -30,15 +30,35 @@ impl Connection {
             return;
         }
         if fills {
-            sinks.waits.mark_lost(self.id, side, last.frame);
+            sinks.waits.mark(self.id, side, last.frame, fact::LOST_BEFORE);
         }
         if half.is_copy(segment, now) {
             half.take_copy();
             return;
         }
+        let before_last = half.repeats_before_last(segment);
         half.set_recovering();
-        let from = half.repeat(now);
-        self.push_repeat(side, segment, from, now, sinks);
+        if before_last {
+            sinks.waits.mark(self.id, side, last.frame, fact::LOST_BEFORE);
+        }
+        let from = half.repeat(segment.seq, now);
+        let unseen = when(fills, fact::LOST_BEFORE);
+        self.push_repeat(side, segment, from, now, unseen, sinks);
+    }
+
+    /// A SACK block below the acknowledged number is a D-SACK (RFC 2883): those bytes arrived twice.
+    #[cold]
+    pub(super) fn take_sack(&mut self, side: Side, segment: &Header, sinks: &mut Sinks<'_>) {
+        let sender = side.other();
+        let half = &mut self.halves[sender as usize];
+        if let Some(frame) = half.take_duplicate(segment) {
+            let last = half.last_data().frame;
+            sinks.waits.mark(self.id, sender, frame, fact::NEEDLESS);
+            if last > frame {
+                // It left before the report came.
+                sinks.waits.mark(self.id, sender, last, fact::NEEDLESS);
+            }
+        }
     }
 
     pub(super) fn push_repeat(
@@ -47,6 +67,7 @@ impl Connection {
         segment: &Header,
         from: Mark,
         now: Mark,
+        facts: u32,
         sinks: &mut Sinks<'_>,
     ) {
         let (half, peer) = (self.half(side), self.half(side.other()));
@@ -59,7 +80,8 @@ impl Connection {
             Wait {
                 connection: self.id,
                 by: side,
-                facts: fact::RETRANSMITTED
+                facts: facts
+                    | fact::RETRANSMITTED
                     | fact::OWN_DATA_BEFORE
                     | when(zero_window, fact::ZERO_WINDOW),
                 from,
@@ -70,6 +92,7 @@ impl Connection {
                 unacked_len: half.in_flight(),
                 unacked_ns: from.time_ns,
                 contradictions: half.contradictions(),
+                skipped_ids: 0,
             },
             sinks.lengths.listed_ns,
         );

@@ -44,19 +44,25 @@ impl Half {
         self.state.is(state::COUNTS_IDS)
     }
 
+    /// Does it count the packets of this connection, though some are missing?
+    pub fn counts_ids(&self) -> bool {
+        self.state.is(state::COUNTS_IDS)
+    }
+
     fn skips_few(&self) -> bool {
         u32::from(self.id_skips.saturating_sub(1)) * SKIPS_ONE_OF <= self.segments
     }
 
     /// How many identifications are left out before this one, which is newer than the last.
-    fn skipped_ids(&self, ip_id: u16, mss: u32) -> u16 {
+    pub fn skipped_ids(&self, ip_id: u16, mss: u32) -> u16 {
         // Linux answers a SYN without one.
-        if ip_id == 0 || self.last_ip_id == 0 || self.segments <= 1 {
+        let step = ip_id.wrapping_sub(self.last_ip_id);
+        let is_older = step > u16::MAX - COPY_IDS;
+        if ip_id == 0 || self.last_ip_id == 0 || self.segments <= 1 || is_older {
             return 0;
         }
         let mss = if mss == 0 { DEFAULT_MSS } else { mss };
         let packets = self.last_len().div_ceil(mss).clamp(1, u16::MAX.into()) as u16;
-        let step = ip_id.wrapping_sub(self.last_ip_id);
         step.saturating_sub(packets)
     }
 }

@@ -54,6 +54,8 @@ pub struct Rarest {
     /// Last frame in which this host advertised a window of zero.
     pub zero_window_frame: u64,
     pub repeats: Repeats,
+    /// Where the bytes began that were sent again last, and in which frame; 0 for none.
+    pub repeated: (u32, u64),
     /// The shortest time from an ACK to data that followed it, in ns, where the handshake tells no round
     /// trip; `i64::MAX` for none.
     pub shortest_release_ns: i64,
@@ -103,6 +105,7 @@ impl Rarest {
         unseen_frame: 0,
         zero_window_frame: 0,
         repeats: Repeats::NONE,
+        repeated: (0, 0),
         shortest_release_ns: i64::MAX,
         soonest_late_ack_ns: i64::MAX,
         pauses: Pauses::NONE,

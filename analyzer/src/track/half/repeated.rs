@@ -51,12 +51,34 @@ impl Half {
         self.rarest_mut().unseen_bytes -= bytes;
     }
 
-    /// This host retransmitted; returns the mark of its data before that.
-    pub fn repeat(&mut self, now: Mark) -> Mark {
+    /// Does this segment repeat what was sent before the last data, which was new?
+    pub fn repeats_before_last(&self, segment: &Header) -> bool {
+        let last_begins = self.snd_nxt.wrapping_sub(self.last_len);
+        !self.state.is(state::NEW_APART) && seq::lt(segment.seq, last_begins)
+    }
+
+    /// The receiver reports bytes that arrived twice: if they are those that were sent again last, that was
+    /// needless; returns its frame. If nothing was sent since, it is as if it had not happened.
+    pub fn take_duplicate(&mut self, report: &Header) -> Option<u64> {
+        let (begin, frame) = self.rarest().repeated;
+        if frame == 0 || !seq::lt(begin, report.ack) || !report.options.is_sack_from(begin) {
+            return None;
+        }
+        self.rarest_mut().repeated = (0, 0);
+        if self.last_data.frame == frame && self.state.is(state::NEW_APART) {
+            self.last_data = self.last_new();
+            self.state.clear(state::NEW_APART | state::RECOVERING);
+        }
+        Some(frame)
+    }
+
+    /// This host retransmitted from `seq` on; returns the mark of its data before that.
+    pub fn repeat(&mut self, seq: u32, now: Mark) -> Mark {
         self.stop_timing();
         let (before, last_new) = (self.last_data, self.last_new());
         let rarest = self.rarest_mut();
         rarest.repeats.retransmitted += 1;
+        rarest.repeated = (seq, now.frame);
         rarest.last_new = last_new;
         self.state.set(state::NEW_APART);
         self.last_data = now;

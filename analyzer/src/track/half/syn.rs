@@ -38,7 +38,7 @@ impl Half {
 
     /// Takes the options of a SYN; those that the capture cut off stay unknown.
     pub fn take_options(&mut self, options: &Options) {
-        self.mss_option = if options.cut && options.mss == 0 { MSS_CUT } else { options.mss };
+        self.mss_option = if options.cut && options.mss() == 0 { MSS_CUT } else { options.mss() };
         self.set_window_scale(options.window_scale);
         self.state.put(state::SCALE_KNOWN, options.window_scale.is_some() || !options.cut);
     }

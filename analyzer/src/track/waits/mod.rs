@@ -58,17 +58,15 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// The bytes missing before `frame`, which ended a wait, were sent again: they were lost.
-    pub fn mark_lost(&mut self, connection: u32, by: Side, frame: u64) {
+    /// Adds facts to the waits that ended with `frame`, if they were kept.
+    pub fn mark(&mut self, connection: u32, by: Side, frame: u64, facts: u32) {
         /// Waits of neighbouring connections that may have ended since.
         const RECENT: usize = 64;
         let waits = self.kept.of(connection).iter_mut().rev().take(RECENT);
         let longest = self.longest[by as usize].iter_mut();
         let is_own = |wait: &&mut Wait| (wait.connection, wait.by) == (connection, by);
-        let mut own = waits.chain(longest).filter(is_own);
-        if let Some(wait) = own.find(|wait| wait.to.frame == frame) {
-            wait.facts |= fact::LOST_BEFORE;
-        }
+        let own = waits.chain(longest).filter(is_own);
+        own.filter(|wait| wait.to.frame == frame).for_each(|wait| wait.facts |= facts);
     }
 
     /// Keeps a wait, whatever room there is.
@@ -156,9 +154,9 @@ mod tests {
         }
         let last = MAX_OTHER_WAITS as u64 + 1;
         for frame in [last, last - 1, 1] {
-            waits.mark_lost(7, Side::Server, frame);
+            waits.mark(7, Side::Server, frame, fact::LOST_BEFORE);
         }
-        waits.mark_lost(7, Side::Client, 2);
+        waits.mark(7, Side::Client, 2, fact::LOST_BEFORE);
         waits.end();
         let marked = waits.kept.of(7).iter().filter(|row| row.is(fact::LOST_BEFORE));
         // The first was too long ago.

@@ -169,6 +169,7 @@ impl Sending<'_> {
                 None => from.time_ns,
             },
             contradictions: half.contradictions(),
+            skipped_ids: half.skipped_ids(self.segment.ip_id, self.mss).min(u8::MAX.into()) as u8,
         }
     }
 
