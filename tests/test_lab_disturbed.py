@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from itertools import pairwise
 from pathlib import Path
@@ -116,3 +117,12 @@ def test_descriptors_are_told_apart_by_when_their_bytes_left(tmp_path: Path) -> 
     assert [length for _, _, length in logged[41_000].writes] == [60, 40]
     assert [length for _, _, length in logged[42_000].writes] == [60]
     assert (logged[41_000].nagle, logged[42_000].nagle) == ("off", "on")
+
+
+def test_the_truth_of_recordings_comes_again_from_their_strace_logs(tmp_path: Path) -> None:
+    recording = next(r for r in recorded.RECORDINGS if r.id == "swoole-greeter-before")
+    (made,) = recorded.take(recording, None, tmp_path)
+    labelled = recorded.LABELLED / recording.id / "loopback.truth.json"
+    shipped = {**json.loads(labelled.read_text()), "capture": "loopback.pcap"}
+    assert json.loads(made.read_text()) == shipped
+    assert len(shipped["stalls"]) == 36
