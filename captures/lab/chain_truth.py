@@ -16,7 +16,8 @@ from pathlib import Path
 import truth_files
 from logs import Peer, read_log
 from packets import Packet, read_packets
-from truth_files import KINDS, SIDES, Connection, Row
+from truth_files import KINDS, SIDES, Connection
+from truth_rows import Row
 
 Pair = frozenset[int]
 Packets = dict[Pair, list[Packet]]
