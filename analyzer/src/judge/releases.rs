@@ -47,6 +47,8 @@ pub struct Releases {
     /// The same after more than an initial window in flight: small ones and full-sized ones.
     pub small_after_window: u32,
     pub full_after_window: u32,
+    /// Segments as long as this are not held, whatever the MSS.
+    pub as_full: Option<u32>,
     /// Share of the sender's segments, as they cross the path, that are small.
     pub small_share: f64,
     /// Half of the releases in the band lie this close to the round trip, in ns.
@@ -83,6 +85,7 @@ impl Releases {
         let found = yardstick::find(half, freed().map(Wait::release_ns).collect(), clock_ns);
         let mut releases = Self::around(half, found, clock_ns);
         releases.receiver_rtt_ns = connection.half(side.other()).rtt_or_zero_ns();
+        releases.as_full = half.as_full();
         releases.small_share = small_share(half, connection.effective_mss().0);
         // The answer to a FIN comes soon after it, as what the kernel releases does.
         let evident = || freed().filter(|wait| !wait.is(fact::ACK_FIN));
@@ -97,6 +100,7 @@ impl Releases {
         let longest_ns = self.receiver_rtt_ns + LONGEST_DELAYED_ACK_NS;
         wait.is_freed()
             && Self::may_hold(wait)
+            && self.as_full.is_none_or(|len| wait.len < len)
             && (0..=longest_ns).contains(&wait.ack_ns())
             && wait.ack.time_ns - wait.from.time_ns <= longest_ns
             && (0..=LONGEST_RTT_NS).contains(&wait.release_ns())

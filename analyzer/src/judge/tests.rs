@@ -224,6 +224,29 @@ fn a_contradiction_after_a_single_hold_leaves_it_likely() {
     assert_eq!(judged.half(Side::Client).detail().contradictions, 1);
 }
 
+/// Pieces of 1024 bytes: with an MSS of 1460 they are small, unless the path carries no more.
+#[test]
+fn segments_that_go_like_full_ones_are_not_held() {
+    let slow_start = |pieces: u32| {
+        opened()
+            .after_ms(5.0, client(1024))
+            .after_ms(40.0, server(0))
+            .after_ms(0.02, client(1024))
+            .times(pieces - 1, |story| story.after_ms(0.01, client(1024)))
+            .after_ms(1.0, server(200))
+    };
+    assert_eq!(slow_start(1).end().judge().0.stalls, 1);
+    assert_eq!(slow_start(2).end().judge().0.stalls, 0);
+    // A small tail behind them is.
+    let mut told = slow_start(2)
+        .after_ms(5.0, client(1024))
+        .after_ms(40.0, server(0))
+        .after_ms(0.02, client(100))
+        .end();
+    assert_eq!(told.judge().0.stalls, 1);
+    assert_eq!(told.half(Side::Client).contradictions(), 0);
+}
+
 #[test]
 fn a_segment_sent_again_while_its_ack_was_delayed_is_not_counted_as_lost() {
     // lwIP delays for up to 250 ms; Linux sends again after 200. Captured at the receiver.

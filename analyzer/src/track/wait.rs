@@ -35,7 +35,7 @@ pub mod fact {
     pub const ZERO_WINDOW: u32 = 1 << 14;
     /// The receiver's window had no room for the segment after the wait.
     pub const WINDOW_FULL: u32 = 1 << 15;
-    /// The segment after the wait is marked urgent.
+    /// The segment after the wait is marked urgent, or urgent data was unacked: nothing waits for that.
     pub const URGENT: u32 = 1 << 16;
     /// A delayed ACK with no data after it.
     pub const ACK_ONLY: u32 = 1 << 17;

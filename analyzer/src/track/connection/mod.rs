@@ -9,7 +9,7 @@ mod tests;
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
-use crate::track::connection::sending::Sending;
+use crate::track::connection::sending::{Passed, Sending};
 use crate::track::exchange::Exchanges;
 use crate::track::exchange::exchanged::Exchanged;
 use crate::track::half::{Asked, EndedBy, Half};
@@ -263,7 +263,7 @@ impl Connection {
         let mss = self.current_mss();
         let (half, peer) = (self.half(side), self.half(side.other()));
         let sending = Sending { half, peer, segment, len, mss, now };
-        let contradicts = sending.contradicts_nagle();
+        let shown = sending.passes_small_one();
         let passes = sending.passes_full_ones() && half.passed_full_ones().0 == 0;
         let over = match half.is_recovering() {
             true => sending.wait_over_retransmission(self.id, side),
@@ -283,8 +283,10 @@ impl Connection {
         let (peer_window, received, acked_part) =
             (peer.window(), peer.segments(), peer.acked_part());
         let half = &mut self.halves[side as usize];
-        if contradicts {
-            half.contradict(now.frame, received);
+        match shown {
+            Passed::Contradiction => half.contradict(now.frame, received),
+            Passed::AsFull => half.pass_as_full(len),
+            Passed::Nothing => {}
         }
         if passes {
             half.pass_full_ones(now.frame);

@@ -104,6 +104,23 @@ impl Half {
         self.state.is(state::RECOVERING)
     }
 
+    /// Has the capture shown an ACK of it without anything else?
+    pub fn has_pure_acks(&self) -> bool {
+        self.state.is(state::PURE_ACKS)
+    }
+
+    /// Segments of this length or longer are not held: they left while others as long were
+    /// unacknowledged.
+    pub fn as_full(&self) -> Option<u32> {
+        Some(self.rarest().as_full).filter(|&len| len != u32::MAX)
+    }
+
+    /// Was urgent data unacknowledged when the last data had left? It switches Nagle's algorithm off
+    /// (Linux `tcp_nagle_test`, `tcp_urg_mode`).
+    pub fn is_urgent(&self) -> bool {
+        self.state.is(state::URGENT)
+    }
+
     /// Was more than an initial window in flight when the last data had left?
     pub fn is_flight_large(&self) -> bool {
         self.state.is(state::LARGE_FLIGHT)

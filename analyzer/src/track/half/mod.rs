@@ -21,8 +21,8 @@ pub use path::EndedBy;
 pub use release::Release;
 pub use syn::MSS_CUT;
 
-use crate::decode::Header;
 use crate::decode::seq;
+use crate::decode::{ACK, FIN, Header, RST, SYN};
 use crate::track::Mark;
 use crate::track::half::rare::{Rare, Rarest};
 use crate::track::half::release::Says;
@@ -202,6 +202,12 @@ impl Half {
         self.state.put(state::CONTRADICTED, !none);
     }
 
+    /// A segment of `len` bytes, as long as any before, left while another one was unacknowledged.
+    pub fn pass_as_full(&mut self, len: u32) {
+        let rarest = self.rarest_mut();
+        rarest.as_full = rarest.as_full.min(len);
+    }
+
     /// A small segment left in `frame` while only full-sized ones were unacknowledged.
     pub fn pass_full_ones(&mut self, frame: u64) {
         self.rarest_mut().tail = (self.last_data.frame, frame);
@@ -218,6 +224,8 @@ impl Half {
         self.last_ns = self.last_ns.max(now.time_ns);
         self.segments = self.segments.saturating_add(1);
         self.state.set_if(segment.options.tsval().is_some(), state::TIMESTAMPS);
+        let pure_ack = segment.len == 0 && segment.flags & (ACK | SYN | FIN | RST) == ACK;
+        self.state.set_if(pure_ack, state::PURE_ACKS);
     }
 
     /// Starts the sequence space at `seq`, the number of the first payload byte.

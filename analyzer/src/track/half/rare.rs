@@ -37,6 +37,8 @@ pub struct Rarest {
     /// A full-sized segment and a small one that left while only full-sized ones were
     /// unacknowledged; frames, 0 for none.
     pub tail: (u64, u64),
+    /// Length of the shortest segment that went like a full-sized one; `u32::MAX` for none.
+    pub as_full: u32,
     pub all_acked: Release,
     pub advanced: Mark,
     /// The last data that was new.
@@ -51,6 +53,8 @@ pub struct Rarest {
     pub unseen_bytes: u64,
     /// Last frame before or in which bytes went missing.
     pub unseen_frame: u64,
+    /// End of the last segment that was marked urgent.
+    pub urgent_end: u32,
     /// Last frame in which this host advertised a window of zero.
     pub zero_window_frame: u64,
     pub repeats: Repeats,
@@ -94,6 +98,7 @@ impl Rare {
 impl Rarest {
     const NONE: Self = Self {
         tail: (0, 0),
+        as_full: u32::MAX,
         all_acked: Release::NONE,
         advanced: Mark::NONE,
         last_new: Mark::NONE,
@@ -103,6 +108,7 @@ impl Rarest {
         jumped: 0,
         unseen_bytes: 0,
         unseen_frame: 0,
+        urgent_end: 0,
         zero_window_frame: 0,
         repeats: Repeats::NONE,
         repeated: (0, 0),

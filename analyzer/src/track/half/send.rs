@@ -1,6 +1,7 @@
 //! What new data, and FIN, change in the direction of their sender.
 
-use crate::decode::Header;
+use crate::decode::seq;
+use crate::decode::{Header, URG};
 use crate::track::half::Half;
 use crate::track::half::release::Says;
 use crate::track::half::state;
@@ -41,6 +42,9 @@ impl Half {
         self.snd_nxt = self.snd_nxt.wrapping_add(len);
         self.offset += u64::from(len);
         self.last_len = len;
+        if segment.has(URG) || self.state.is(state::URGENT) {
+            self.note_urgent(segment);
+        }
         match len.cmp(&self.largest) {
             Ordering::Greater => (self.largest, self.largest_count) = (len, 1),
             Ordering::Equal => self.largest_count = self.largest_count.saturating_add(1),
@@ -56,6 +60,16 @@ impl Half {
             self.small_ack_says = Says::default();
         }
         self.time_last(now.time_ns);
+    }
+
+    /// Urgent data is what comes up to the end of the last segment with that mark.
+    #[cold]
+    fn note_urgent(&mut self, segment: &Header) {
+        if segment.has(URG) {
+            self.rarest_mut().urgent_end = self.snd_nxt;
+        }
+        let unacked = seq::lt(self.snd_una, self.rarest().urgent_end);
+        self.state.put(state::URGENT, unacked);
     }
 
     /// The peer's window is so large, after the last data.

@@ -57,6 +57,12 @@ pub const BURSTS: u32 = 1 << 24;
 /// When the last data left, not all that the peer had sent was acknowledged.
 pub const CROSSED: u32 = 1 << 25;
 
+/// Urgent data was unacknowledged when the last data had left.
+pub const URGENT: u32 = 1 << 26;
+
+/// It has sent an ACK without anything else.
+pub const PURE_ACKS: u32 = 1 << 27;
+
 /// Cleared by new data.
 pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
 

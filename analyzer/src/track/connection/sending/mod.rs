@@ -31,6 +31,17 @@ pub struct Sending<'a> {
     pub now: Mark,
 }
 
+/// What it shows that a small segment left while another one was unacknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passed {
+    /// Nagle's algorithm is off.
+    Contradiction,
+    /// It is off, or the path carries no more in a segment, and these were no small ones.
+    AsFull,
+    /// Nothing, or there was none.
+    Nothing,
+}
+
 /// How a segment's sender came to wait before it.
 pub struct Waited {
     /// The ACK that let the sender go on.
@@ -59,19 +70,46 @@ impl Waited {
 }
 
 impl Sending<'_> {
-    /// A small segment sent while a small one is unacknowledged: Nagle's algorithm is off. FIN
-    /// and urgent data pass it, and so does a tail-loss probe.
-    pub fn contradicts_nagle(&self) -> bool {
+    /// A small segment sent while a small one is unacknowledged: what follows from it.
+    pub fn passes_small_one(&self) -> Passed {
         let half = self.half;
-        let since = self.now.time_ns - half.last_data().time_ns;
-        let exempt =
-            self.segment.has(FIN | URG) || half.is_recovering() || since >= BEFORE_PROBE_NS;
-        half.is_last_small()
-            && !exempt
-            && !self.is_after_hole()
-            && self.is_surely_small(half.last_len())
-            && self.is_surely_small(self.len)
+        let passed = half.is_last_small()
+            && self.len < self.mss
+            && !self.passes_nagle()
             && self.left_unacked()
+            && self.acks_are_seen();
+        let last_len = half.last_len();
+        match passed {
+            true if self.is_surely_small(last_len) && self.is_surely_small(self.len) => {
+                Passed::Contradiction
+            }
+            // Both as long as the path carries, if that is less than the handshake said.
+            true if self.len == last_len && self.len >= MIN_CERTAIN_MSS => Passed::AsFull,
+            _ => Passed::Nothing,
+        }
+    }
+
+    /// Does Nagle's algorithm say nothing of this segment? FIN and urgent data pass it, what follows
+    /// unacknowledged urgent data, and a tail-loss probe; and of a segment after bytes that were never
+    /// captured it is not known what was unacknowledged.
+    fn passes_nagle(&self) -> bool {
+        let half = self.half;
+        self.segment.has(FIN | URG)
+            || half.is_urgent()
+            || half.is_recovering()
+            || self.is_after_hole()
+            || self.now.time_ns - half.last_data().time_ns >= BEFORE_PROBE_NS
+    }
+
+    /// Captures are filtered and exported without pure ACKs, and then everything looks unacknowledged.
+    /// Has the capture shown one of this receiver, or has the segment left before any ACK of the last
+    /// one could have come?
+    fn acks_are_seen(&self) -> bool {
+        let (half, peer) = (self.half, self.peer);
+        let measured = half.is_path_measured() && peer.is_path_measured();
+        let rtt_ns = half.rtt_or_zero_ns() + peer.rtt_or_zero_ns();
+        let since = self.now.time_ns - half.last_data().time_ns;
+        peer.has_pure_acks() || (measured && since < rtt_ns)
     }
 
     /// Bytes before this segment were never captured: what of theirs was acknowledged is not known.
@@ -86,10 +124,8 @@ impl Sending<'_> {
         !half.is_last_small()
             && half.in_flight() > 0
             && !half.small_unacked()
-            && !half.is_recovering()
-            && !self.is_after_hole()
-            && !self.segment.has(FIN | URG)
-            && self.now.time_ns - half.last_data().time_ns < BEFORE_PROBE_NS
+            && !self.passes_nagle()
+            && self.acks_are_seen()
             && self.is_surely_small(self.len)
     }
 
@@ -266,7 +302,7 @@ impl Sending<'_> {
             | when(half.is_last_small() || frees_small, fact::UNACKED_SMALL)
             | when(self.len < self.mss, fact::SMALL)
             | when(self.segment.has(FIN), fact::FIN)
-            | when(self.segment.has(URG), fact::URGENT)
+            | when(self.segment.has(URG) || half.is_urgent(), fact::URGENT)
             | when(half.is_flight_large(), fact::LARGE_FLIGHT)
             | when(half.small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
     }

@@ -278,6 +278,38 @@ fn what_passes_nagle_anyway_does_not_contradict_it() {
     assert_eq!(told.half(Side::Client).contradictions(), 0);
 }
 
+/// Captured without the ACKs that carry no data: 30 ms away from the server.
+#[test]
+fn where_no_pure_ack_was_captured_only_what_outran_any_ack_contradicts_nagle() {
+    let contradictions = |ms: f64, ack: u32| {
+        let story = Story::new()
+            .after_ms(0.0, client(0).syn())
+            .after_ms(30.0, server(0).syn())
+            .after_ms(0.02, client(100))
+            .after_ms(31.0, server(100))
+            .times(ack, |story| story.after_ms(5.0, client(10)).after_ms(30.0, server(0)))
+            .after_ms(5.0, client(100))
+            .after_ms(ms, client(50));
+        story.end().half(Side::Client).contradictions()
+    };
+    assert_eq!((contradictions(29.0, 0), contradictions(40.0, 0)), (1, 0));
+    assert_eq!((contradictions(29.0, 1), contradictions(40.0, 1)), (1, 1));
+}
+
+#[test]
+fn unacknowledged_urgent_data_lets_go_all_that_follows_it() {
+    let urgent = || connected().after_ms(0.0, client(1).urg());
+    let contradictions = |story: Story| story.end().half(Side::Client).contradictions();
+    let follow = |story: Story| story.after_ms(0.1, client(50)).after_ms(0.1, client(50));
+    assert_eq!(contradictions(follow(urgent())), 0);
+    // Once it is acknowledged, small segments wait again.
+    let acked = urgent().after_ms(1.0, server(0));
+    assert_eq!(contradictions(follow(acked.after_ms(1.0, client(50)))), 2);
+    // Nor does anything wait for its ACK.
+    let after = urgent().after_ms(40.0, server(0)).after_ms(0.02, client(50));
+    assert!(only(after).is(fact::URGENT));
+}
+
 #[test]
 fn a_small_segment_behind_full_sized_ones_shows_minshalls_variant() {
     let told = connected().after_ms(0.0, client(1460)).after_ms(0.1, client(50)).end();
