@@ -58,6 +58,17 @@ CAUSES = (
         hatch="\\\\",
     ),
     Cause(
+        name="passed_on",
+        happened="the program passed on what had just arrived on another of its connections: the "
+        "time was lost there",
+        words="the {by} passed on what had just arrived",
+        meaning=_both(
+            "a relay: it sent at once what arrived on another of its connections; look there"
+        ),
+        colour=colours.PALE,
+        hatch="..",
+    ),
+    Cause(
         name="nagle_delack",
         happened="a small segment was held until a **delayed** ACK came: the timer is lost on any "
         "network",

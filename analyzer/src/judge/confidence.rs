@@ -43,6 +43,8 @@ pub enum Doubt {
     Resent,
     /// This sender sent small segments without waiting, too.
     Contradicted,
+    /// A relay that passes on what arrives on another connection would look the same.
+    Relay,
     /// A program may have written this close to the ACK by accident: once in some hundred times.
     Coincidence,
     /// The same, less than once in twenty times.
@@ -53,7 +55,7 @@ pub enum Doubt {
 const POSSIBLE: u32 = 4;
 
 impl Doubt {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::FullSized,
         Self::RoundTripEstimated,
         Self::DelayUnknown,
@@ -62,6 +64,7 @@ impl Doubt {
         Self::LargeFlight,
         Self::Resent,
         Self::Contradicted,
+        Self::Relay,
         Self::Coincidence,
         Self::LikelyCoincidence,
     ];
@@ -76,6 +79,7 @@ impl Doubt {
             Self::LargeFlight => "large_flight",
             Self::Resent => "resent",
             Self::Contradicted => "contradicted",
+            Self::Relay => "relay",
             Self::Coincidence => "coincidence",
             Self::LikelyCoincidence => "likely_coincidence",
         }
@@ -106,6 +110,7 @@ impl Doubt {
                 let excused = releases.in_band / HOLDS_PER_CONTRADICTION;
                 case.contradictions > excused
             }
+            Self::Relay => case.may_be_relay,
             Self::Coincidence => !case.is_rare() && !case.is_likely_by_accident(),
             Self::LikelyCoincidence => case.is_likely_by_accident(),
         }
@@ -120,6 +125,8 @@ pub struct Case<'a> {
     pub mss_inferred: bool,
     /// Small segments that its sender sent while a small one was unacknowledged.
     pub contradictions: u32,
+    /// May its holds be what a relay passed on?
+    pub may_be_relay: bool,
 }
 
 impl Case<'_> {
@@ -144,8 +151,12 @@ impl Doubts {
         Self(held.fold(0, |bits, doubt| bits | 1 << doubt as u16))
     }
 
+    pub fn has(self, doubt: Doubt) -> bool {
+        self.0 & (1 << doubt as u16) != 0
+    }
+
     pub fn iter(self) -> impl Iterator<Item = Doubt> {
-        Doubt::ALL.into_iter().filter(move |&doubt| self.0 & (1 << doubt as u16) != 0)
+        Doubt::ALL.into_iter().filter(move |&doubt| self.has(doubt))
     }
 
     pub fn confidence(self) -> Confidence {

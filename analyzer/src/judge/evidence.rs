@@ -192,6 +192,11 @@ impl Reason<'_> {
                 number(out, "frame ", wait.from.frame);
                 text(out, " or its ACK may have been lost");
             }
+            Doubt::Relay => text(
+                out,
+                "a proxy on this host that passes on what arrives on another connection would look \
+                 the same: a capture of all its connections tells",
+            ),
             Doubt::Contradicted => self.contradictions(out),
             Doubt::Coincidence | Doubt::LikelyCoincidence => self.coincidence(out),
         }

@@ -11,6 +11,8 @@ pub mod judged;
 pub mod median;
 pub mod nodelay;
 mod pace;
+mod reaction;
+pub mod relays;
 pub mod releases;
 mod resent;
 pub mod rivals;

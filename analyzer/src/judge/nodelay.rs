@@ -1,7 +1,7 @@
 //! Is `TCP_NODELAY` in effect in a direction? Small segments that leave while a small one is
 //! unacknowledged show that it is, held ones that it is not.
 
-use crate::judge::confidence::Confidence;
+use crate::judge::confidence::{Confidence, Doubt};
 use crate::judge::findings::Findings;
 use crate::judge::releases::Releases;
 use crate::judge::thresholds::{CHANCE_AMONG_OTHERS, CONTRADICTED, NEIGHBOURS, QUIET_NEIGHBOURS};
@@ -60,6 +60,8 @@ pub fn nagle(half: &Half, side: Side, findings: Findings<'_>) -> (Nagle, (u64, u
             .iter()
             .filter(|finding| finding.wait.by == side && finding.cause.is_stall())
             .filter(|finding| finding.confidence() > Confidence::Possible)
+            // What a relay passed on says nothing of its socket.
+            .filter(|finding| !finding.doubts.has(Doubt::Relay))
             .map(|finding| finding.wait)
     };
     let contradictions = half.contradictions();

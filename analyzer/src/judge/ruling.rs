@@ -6,6 +6,7 @@ use crate::judge::findings::Ruling;
 use crate::judge::ids::Ids;
 use crate::judge::nodelay::{self, Candidate};
 use crate::judge::pace::{self, Pace};
+use crate::judge::reaction;
 use crate::judge::releases::Releases;
 use crate::judge::resent;
 use crate::track::wait::Wait;
@@ -21,6 +22,8 @@ pub struct Judge {
     /// Small segments this sender sent while a small one was unacknowledged.
     contradictions: u32,
     mss_inferred: bool,
+    /// May its holds be what a relay passed on?
+    may_be_relay: bool,
 }
 
 impl Judge {
@@ -53,6 +56,7 @@ impl Judge {
                     .explains_most(held()),
             contradictions: total,
             mss_inferred: connection.effective_mss().1,
+            may_be_relay: reaction::may_be_relays(connection, side, waits, held()),
         }
     }
 
@@ -74,6 +78,7 @@ impl Judge {
             releases: &self.direction.releases,
             receiver_rtt_known: self.direction.receiver_rtt_ns.is_some(),
             mss_inferred: self.mss_inferred,
+            may_be_relay: self.may_be_relay,
             contradictions: self.contradictions,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::judge::findings::Findings;
 use crate::judge::judged::JudgedConnection;
+use crate::judge::relays::{self, PassedOn};
 use crate::judge::{Conditions, judge};
 use crate::result::both_cores::in_order;
 use crate::result::connections::JudgedConnections;
@@ -31,6 +32,8 @@ pub struct Judged {
     pub totals: Totals,
     /// In the order of the servers.
     pub servers: Vec<ServerJudged>,
+    /// Directions that pass on what arrives on another connection.
+    pub passed_on: Vec<PassedOn>,
 }
 
 /// What was found on the connections of one block.
@@ -48,7 +51,13 @@ struct JudgedBlock {
 /// Judges all connections by their waits, and works out what stalls cost the exchanges of each of so many
 /// `servers`. `clocks` are those that stamped the frames. Shorter waits than `min_wait_ns` are evidence
 /// only.
-pub fn judge_all(blocks: Vec<Block>, servers: usize, clocks: &Clocks, min_wait_ns: i64) -> Judged {
+pub fn judge_all(
+    mut blocks: Vec<Block>,
+    servers: usize,
+    clocks: &Clocks,
+    min_wait_ns: i64,
+) -> Judged {
+    let passed_on = relays::mark(&mut blocks);
     // Each block is taken once: the lock hands it to the thread that does.
     let blocks: Vec<Mutex<Block>> = blocks.into_iter().map(Mutex::new).collect();
     let sorter = Sorter::default();
@@ -57,7 +66,7 @@ pub fn judge_all(blocks: Vec<Block>, servers: usize, clocks: &Clocks, min_wait_n
         judge_some(mem::take(&mut *block), &sorter, clocks, min_wait_ns)
     };
     let mut connections = Vec::with_capacity(blocks.len());
-    let mut judged = Judged::default();
+    let mut judged = Judged { passed_on, ..Judged::default() };
     judged.servers.resize_with(servers, ServerJudged::default);
     let Ok(()) = in_order(blocks.len(), work, |block| {
         judged.findings.push(block.findings, &block.begins);

@@ -65,6 +65,8 @@ pub mod fact {
     /// The segment after the wait acknowledges data of the peer that reached its sender during the wait,
     /// before the ACK.
     pub const DATA_CAME: u32 = 1 << 28;
+    /// Its program passed on what had just arrived on another connection. Set before judging.
+    pub const PASSED_ON: u32 = 1 << 29;
 
     /// The program saw something of the peer during the wait, and may have answered it.
     pub const ANSWERABLE: u32 = ACK_FIN | DATA_CAME;
@@ -153,7 +155,7 @@ impl Wait {
 
     /// May that ACK have ended it, whatever followed?
     pub fn is_freed(&self) -> bool {
-        self.has_pure_ack() && !self.is(fact::OWN_PAUSE)
+        self.has_pure_ack() && !self.has_any(fact::OWN_PAUSE | fact::PASSED_ON)
     }
 
     /// Who sent the ACK.

@@ -4,6 +4,7 @@ mod congestion_window;
 mod delayed_ack;
 mod nagle_delack;
 mod nagle_rtt;
+mod passed_on;
 mod retransmission;
 mod sender_app;
 mod unknown;
@@ -53,6 +54,7 @@ pub enum Cause {
     NagleRtt,
     Retransmission,
     ZeroWindow,
+    PassedOn,
     CongestionWindow,
     DelayedAck,
     SenderApp,
@@ -67,13 +69,14 @@ struct Rule {
 }
 
 /// In the order in which they are asked: what is seen directly first, what is inferred later.
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     Rule {
         cause: Cause::Retransmission,
         name: "retransmission",
         recognises: retransmission::recognises,
     },
     Rule { cause: Cause::ZeroWindow, name: "zero_window", recognises: zero_window::recognises },
+    Rule { cause: Cause::PassedOn, name: "passed_on", recognises: passed_on::recognises },
     Rule { cause: Cause::NagleDelack, name: "nagle_delack", recognises: nagle_delack::recognises },
     Rule { cause: Cause::NagleRtt, name: "nagle_rtt", recognises: nagle_rtt::recognises },
     Rule {

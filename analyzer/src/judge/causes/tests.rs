@@ -54,6 +54,7 @@ fn example(cause: Cause) -> (Wait, Direction) {
         Cause::NagleRtt => (held(), prompt),
         Cause::Retransmission => (own(fact::RETRANSMITTED), direction()),
         Cause::ZeroWindow => (own(fact::ZERO_WINDOW), direction()),
+        Cause::PassedOn => (own(HELD | fact::PASSED_ON), direction()),
         Cause::CongestionWindow => (own(fact::PURE_ACK | fact::LARGE_FLIGHT), direction()),
         Cause::DelayedAck => (own(fact::PURE_ACK), direction()),
         Cause::SenderApp => (Wait { ack: Mark::NONE, facts: 0, ..held() }, direction()),

@@ -1,0 +1,28 @@
+//! # What happens
+//! The program is a relay: a proxy, a gateway, a sidecar. It sent this as soon as it arrived on another
+//! of its connections. The time was lost there, or further upstream.
+//!
+//! # How it is recognised
+//! Data for the same host arrived on another connection 15 us to 5 ms before, after a wait of its own,
+//! in the same direction: the relay is the client of one connection and the server of the other. It does
+//! so again and again, always from the same connection or the same server, and hardly ever the other way
+//! round; or the bytes are the same.
+//!
+//! # What it is not
+//! A hold by Nagle's algorithm, though an ACK may come just before: where both connections end on one
+//! host, both delayed-ACK timers fire in the same tick of its clock. A kernel releases what it holds within
+//! some 50 us; a program must wake up, read and write. Where the other connection is not in the capture,
+//! the two cannot be told apart for certain.
+//!
+//! # What to do
+//! Nothing here: look at the connection from which it was passed on.
+//!
+//! # References
+//! RFC 1122, section 4.2.3.2; Linux `tcp_send_delayed_ack`, which starts a timer in jiffies.
+
+use super::Direction;
+use crate::track::wait::{Wait, fact};
+
+pub(super) fn recognises(wait: &Wait, _: &Direction) -> bool {
+    wait.is(fact::PASSED_ON)
+}

@@ -1,0 +1,104 @@
+//! How fast a sender reacts to an ACK, where both ends are on one host: a kernel at once, a program not.
+
+use crate::judge::median;
+use crate::judge::thresholds::{
+    KERNEL_FRAME_NS, KERNEL_MEDIAN_NS, KERNEL_QUARTILE_NS, ONE_HOST_RTT_NS,
+};
+use crate::track::wait::{Wait, fact};
+use crate::track::{Connection, Half, Side};
+
+/// May `held`, the holds of `side` among its `waits`, be what a relay passed on? It is one if it passes on
+/// elsewhere in this direction; and where one host has both ends, so that the timers of both its legs
+/// fire at the same time, if these segments leave as slowly after the ACK as a program does.
+pub fn may_be_relays<'a>(
+    connection: &Connection,
+    side: Side,
+    waits: &[Wait],
+    held: impl Iterator<Item = &'a Wait>,
+) -> bool {
+    let passes_on = |wait: &Wait| wait.by == side && wait.is(fact::PASSED_ON);
+    let mut reactions_ns: Vec<i64> = held.map(reaction_ns).collect();
+    if reactions_ns.is_empty() || waits.iter().any(passes_on) {
+        return !reactions_ns.is_empty();
+    }
+    is_one_host(connection)
+        && (median::upper(&mut reactions_ns).is_some_and(|ns| ns >= KERNEL_MEDIAN_NS)
+            || lower_quartile(&mut reactions_ns) >= KERNEL_QUARTILE_NS)
+}
+
+/// From the ACK to the segment, less what the frames between them kept a kernel busy.
+fn reaction_ns(wait: &Wait) -> i64 {
+    let between = wait.to.frame.saturating_sub(wait.ack.frame + 1);
+    wait.release_ns() - KERNEL_FRAME_NS.saturating_mul(between.try_into().unwrap_or(i64::MAX))
+}
+
+/// May both ends be on one host?
+fn is_one_host(connection: &Connection) -> bool {
+    let rtts_ns: Option<i64> = connection.halves.iter().map(Half::measured_rtt_ns).sum();
+    connection.is_loopback() || rtts_ns.is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
+}
+
+/// Of at least one.
+fn lower_quartile(values: &mut [i64]) -> i64 {
+    let at = values.len() / 4;
+    *values.select_nth_unstable(at).1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::{Endpoint, Ends, Mark};
+
+    const US: i64 = 1_000;
+
+    fn connection(client: [u8; 4], server: [u8; 4]) -> Connection {
+        let [client, server] =
+            [client, server].map(|addr| Endpoint { addr: addr.into(), port: 80 });
+        Connection::new(0, Ends { client, server })
+    }
+
+    /// Holds whose segments left so long after their ACKs.
+    fn held(releases_us: &[i64]) -> Vec<Wait> {
+        held_behind(0, releases_us)
+    }
+
+    /// The same, with so many frames between them.
+    fn held_behind(between: u64, releases_us: &[i64]) -> Vec<Wait> {
+        let wait = |us: &i64| Wait {
+            ack: Mark { time_ns: 0, frame: 2 },
+            to: Mark { time_ns: us * US, frame: 3 + between },
+            ..Wait::unknown(0, Side::Server)
+        };
+        releases_us.iter().map(wait).collect()
+    }
+
+    fn may_be_relays(connection: &Connection, waits: &[Wait]) -> bool {
+        super::may_be_relays(connection, Side::Server, waits, waits.iter())
+    }
+
+    #[test]
+    fn a_program_on_the_host_reacts_more_slowly_than_its_kernel() {
+        let loopback = connection([127, 0, 0, 1], [127, 0, 0, 1]);
+        // As measured: a plain relay, and a server that holds; both under load.
+        assert!(may_be_relays(&loopback, &held(&[41, 85, 107, 166, 198])));
+        assert!(!may_be_relays(&loopback, &held(&[7, 8, 11, 17, 120])));
+        assert!(may_be_relays(&loopback, &held_behind(21, &[421, 440, 458, 470])));
+        assert!(!may_be_relays(&loopback, &held_behind(19, &[96, 120, 146, 180])));
+        assert!(!may_be_relays(&loopback, &[]));
+    }
+
+    /// Their timers do not fire at the same time.
+    #[test]
+    fn over_a_network_no_relay_looks_like_a_hold() {
+        let network = connection([10, 0, 0, 1], [10, 0, 0, 2]);
+        assert!(!may_be_relays(&network, &held(&[85, 107, 166, 198])));
+    }
+
+    #[test]
+    fn who_passes_on_elsewhere_may_do_so_here() {
+        let network = connection([10, 0, 0, 1], [10, 0, 0, 2]);
+        let mut waits = held(&[7, 8, 9]);
+        waits[2].facts |= fact::PASSED_ON;
+        assert!(super::may_be_relays(&network, Side::Server, &waits, waits[..2].iter()));
+    }
+}

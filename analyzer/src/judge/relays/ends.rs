@@ -1,0 +1,131 @@
+//! The ends of waits, in the order of time.
+
+use crate::judge::relays::upstreams::{Direction, Upstreams};
+use crate::judge::thresholds::{PASS_ON_NS, WAKE_NS};
+use crate::track::Connection;
+use crate::track::tracker::Block;
+use crate::track::wait::{Wait, fact};
+
+/// So many ends tell whether there are relays; of more, those in slices of the time are looked at first.
+const SAMPLE: usize = 1 << 16;
+/// A slice is long against [`PASS_ON_NS`], so that few pairs lie on both sides of its edge.
+const SLICE_NS: i64 = 50 * PASS_ON_NS;
+/// Ends looked at on either side of one: on a busy host they say little anyway.
+const MOST_NEAR: usize = 64;
+
+/// The data that ended a wait.
+#[derive(Debug, Clone, Copy)]
+pub struct End {
+    pub time_ns: i64,
+    frame: u64,
+    block: u32,
+    /// Index among the waits of the block, and of the connection there.
+    wait: u32,
+    place: u32,
+}
+
+/// Ends in the order of their frames.
+pub struct Sample {
+    pub ends: Vec<End>,
+    /// Are all there?
+    pub is_whole: bool,
+}
+
+impl End {
+    pub fn wait<'a>(&self, blocks: &'a [Block]) -> &'a Wait {
+        &blocks[self.block as usize].waits[self.wait as usize]
+    }
+
+    pub fn wait_mut<'a>(&self, blocks: &'a mut [Block]) -> &'a mut Wait {
+        &mut blocks[self.block as usize].waits[self.wait as usize]
+    }
+
+    pub fn connection<'a>(&self, blocks: &'a [Block]) -> &'a Connection {
+        &blocks[self.block as usize].connections[self.place as usize]
+    }
+}
+
+/// Enough ends to tell whether there are relays; `None` if nothing looks like a hold at all.
+pub fn sample(blocks: &[Block]) -> Option<Sample> {
+    let waits = || blocks.iter().flat_map(|block| &block.waits);
+    let mut count = 0;
+    let mut suspect = false;
+    for wait in waits() {
+        count += 1;
+        suspect |= wait.has_pure_ack() && (0..PASS_ON_NS).contains(&wait.release_ns());
+    }
+    let one_of = count / SAMPLE as i64 + 1;
+    let is_whole = one_of == 1;
+    let in_slice = |wait: &Wait| is_whole || (wait.to.time_ns / SLICE_NS).rem_euclid(one_of) == 0;
+    suspect.then(|| Sample { ends: collect(blocks, in_slice, |_| true), is_whole })
+}
+
+/// The ends of the directions that have an upstream, and of all that may be it.
+pub fn of(blocks: &[Block], upstreams: &Upstreams) -> Vec<End> {
+    collect(
+        blocks,
+        |_| true,
+        |end| {
+            let direction = Direction::of(blocks, end);
+            upstreams.contains_key(&direction)
+                || upstreams.values().any(|upstream| upstream.may_be(blocks, end))
+        },
+    )
+}
+
+fn collect(
+    blocks: &[Block],
+    picks: impl Fn(&Wait) -> bool,
+    keeps: impl Fn(&End) -> bool,
+) -> Vec<End> {
+    let mut ends = Vec::new();
+    for (number, block) in blocks.iter().enumerate() {
+        for (index, wait) in block.waits.iter().enumerate() {
+            if wait.is(fact::ACK_ONLY) || !picks(wait) {
+                continue;
+            }
+            let id = wait.connection;
+            let place = block.connections.binary_search_by_key(&id, |connection| connection.id);
+            let Ok(place) = place else { continue };
+            let end = End {
+                time_ns: wait.to.time_ns,
+                frame: wait.to.frame,
+                block: number as u32,
+                wait: index as u32,
+                place: place as u32,
+            };
+            if keeps(&end) {
+                ends.push(end);
+            }
+        }
+    }
+    ends.sort_unstable_by_key(|end| (end.frame, end.wait));
+    ends
+}
+
+/// Ends so shortly before one that its program may have woken up for them, the last one first.
+pub fn before(ends: &[End], at: usize) -> impl Iterator<Item = &End> {
+    let now_ns = ends[at].time_ns;
+    earlier(ends, at, PASS_ON_NS).filter(move |end| now_ns - end.time_ns >= WAKE_NS)
+}
+
+/// Ends at the same time or just after: no program wakes up so fast, or backwards.
+pub fn beside(ends: &[End], at: usize) -> impl Iterator<Item = &End> {
+    let now_ns = ends[at].time_ns;
+    let later = ends[at + 1..].iter().take(MOST_NEAR);
+    let later = later.take_while(move |end| end.time_ns - now_ns < PASS_ON_NS);
+    let same = earlier(ends, at, PASS_ON_NS).filter(move |end| now_ns - end.time_ns < WAKE_NS);
+    later.chain(same)
+}
+
+/// Ends that were too early to be passed on: what comes by chance comes then, too.
+pub fn long_before(ends: &[End], at: usize) -> impl Iterator<Item = &End> {
+    let now_ns = ends[at].time_ns;
+    earlier(ends, at, 2 * PASS_ON_NS).filter(move |end| now_ns - end.time_ns > PASS_ON_NS)
+}
+
+fn earlier(ends: &[End], at: usize, within_ns: i64) -> impl Iterator<Item = &End> {
+    let now_ns = ends[at].time_ns;
+    let earlier = ends[..at].iter().rev().take(MOST_NEAR);
+    earlier.take_while(move |end| now_ns - end.time_ns <= within_ns)
+}

@@ -1,0 +1,73 @@
+//! Relays: programs that pass on what arrives on another of their connections.
+//!
+//! Behind an upstream that stalls, a relay looks like a hold. The delayed-ACK timers of both its legs
+//! fire in the same jiffy of the host, the upstream's piece is released, and the relay, whatever its
+//! socket options, sends it on some 70 us after the ACK of its own client. What tells the two apart is
+//! the other leg: the piece arrived there just before, release after release.
+//!
+//! Runs before the connections are judged, over all their waits, as it is the only rule that looks at
+//! several connections at once.
+
+mod ends;
+mod partners;
+#[cfg(test)]
+mod tests;
+mod upstreams;
+
+use crate::judge::relays::ends::End;
+use crate::judge::relays::upstreams::{Direction, Upstream, links};
+use crate::track::tracker::Block;
+use crate::track::wait::fact;
+use crate::track::{Endpoint, Side};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+/// A direction whose program passes on what arrives on another connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PassedOn {
+    pub connection: u32,
+    pub by: Side,
+    /// The server of the connection on which it arrives: upstream in this direction.
+    pub upstream: Endpoint,
+    /// Waits that ended so.
+    pub waits: u32,
+}
+
+/// Marks the waits that ended because something arrived on another connection, with
+/// [`fact::PASSED_ON`]; returns the directions that have some, in the order of their connections.
+pub fn mark(blocks: &mut [Block]) -> Vec<PassedOn> {
+    let Some(sample) = ends::sample(blocks) else {
+        return Vec::new();
+    };
+    let upstreams = upstreams::upstreams(blocks, &sample.ends);
+    if upstreams.is_empty() {
+        return Vec::new();
+    }
+    let ends = match sample.is_whole {
+        true => sample.ends,
+        false => ends::of(blocks, &upstreams),
+    };
+    let mut found: HashMap<(u32, Side), PassedOn, RandomState> = HashMap::default();
+    for at in 0..ends.len() {
+        let end = &ends[at];
+        let direction = Direction::of(blocks, end);
+        let Some(&upstream) = upstreams.get(&direction) else { continue };
+        if let Some(server) = passes_on(blocks, &ends, at, upstream) {
+            let wait = end.wait_mut(blocks);
+            wait.facts |= fact::PASSED_ON;
+            let key = (wait.connection, wait.by);
+            let one = || PassedOn { connection: key.0, by: key.1, upstream: server, waits: 0 };
+            found.entry(key).or_insert_with(one).waits += 1;
+        }
+    }
+    let mut found: Vec<PassedOn> = found.into_values().collect();
+    found.sort_by_key(|row| (row.connection, row.by as u8));
+    found
+}
+
+/// The server of the upstream connection, if something of it arrived just before this end.
+fn passes_on(blocks: &[Block], ends: &[End], at: usize, upstream: Upstream) -> Option<Endpoint> {
+    let arrivals = ends::before(ends, at);
+    let linked = arrivals.filter_map(|earlier| links(blocks, &ends[at], earlier));
+    linked.filter(|link| upstream.is(link)).map(|link| link.server).next()
+}

@@ -1,0 +1,164 @@
+use super::*;
+use crate::track::wait::Wait;
+use crate::track::{Connection, Ends, Mark};
+
+const MS: i64 = 1_000_000;
+const US: i64 = 1_000;
+const HELD: u32 = fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::SMALL | fact::UNACKED_SMALL;
+
+/// Connections on one host, each to a server of its own port, and the waits that ended there.
+#[derive(Default)]
+struct Host {
+    block: Block,
+}
+
+impl Host {
+    /// Connections to servers with these ports.
+    fn with(ports: &[u16]) -> Self {
+        let mut host = Self::default();
+        for (id, &port) in ports.iter().enumerate() {
+            let end = |port| Endpoint { addr: [127, 0, 0, 1].into(), port };
+            let ends = Ends { client: end(50_000 + id as u16), server: end(port) };
+            host.block.connections.push(Connection::new(id as u32, ends));
+        }
+        host
+    }
+
+    /// The server of a connection sent `len` bytes then, 40 ms after its last ones, just after an ACK.
+    fn sends(&mut self, connection: u32, time_ns: i64, len: u32) {
+        let frame = time_ns as u64 / 1_000 + 1;
+        let at = |time_ns, frame| Mark { time_ns, frame };
+        self.block.waits.push(Wait {
+            facts: HELD,
+            from: at(time_ns - 40 * MS, frame),
+            to: at(time_ns, frame),
+            ack: at(time_ns - 60 * US, frame),
+            rel_seq: time_ns as u64 / 1_000_000,
+            len,
+            ..Wait::unknown(connection, Side::Server)
+        });
+    }
+
+    /// Connections that pass on, with the server they do it from, and how often.
+    fn passed_on(self) -> Vec<(u32, u16, u32)> {
+        let rows = mark(&mut [self.block]);
+        rows.iter().map(|row| (row.connection, row.upstream.port, row.waits)).collect()
+    }
+}
+
+#[test]
+fn what_arrived_on_the_other_leg_was_passed_on() {
+    let mut host = Host::with(&[8101, 8100]);
+    for turn in 1..=3 {
+        host.sends(1, turn * 50 * MS, 12);
+        // A proxy may add something.
+        host.sends(0, turn * 50 * MS + 80 * US, 90);
+    }
+    assert_eq!(host.passed_on(), [(0, 8100, 3)]);
+}
+
+#[test]
+fn a_chain_is_followed_hop_by_hop() {
+    let mut host = Host::with(&[8102, 8101, 8100]);
+    for turn in 1..=3 {
+        for (hop, connection) in [2, 1, 0].into_iter().enumerate() {
+            host.sends(connection, turn * 50 * MS + hop as i64 * 80 * US, 12);
+        }
+    }
+    // From the leg before it, not from the one before that, though both are within the time.
+    assert_eq!(host.passed_on(), [(0, 8101, 3), (1, 8100, 3)]);
+}
+
+#[test]
+fn once_may_be_chance_unless_the_bytes_are_the_same() {
+    for (len, known) in [(12, true), (90, false)] {
+        let mut host = Host::with(&[8101, 8100]);
+        host.sends(1, 50 * MS, 12);
+        host.sends(0, 50 * MS + 80 * US, len);
+        assert_eq!(host.passed_on().len() == 1, known);
+    }
+}
+
+/// Of a plain relay with Nagle's algorithm: what it held itself left long after it had arrived.
+#[test]
+fn a_relay_may_hold_too() {
+    let mut host = Host::with(&[8101, 8100]);
+    for turn in 1..=3 {
+        host.sends(1, turn * 50 * MS, 12);
+        host.sends(0, turn * 50 * MS + 80 * US, 12);
+    }
+    for turn in 4..=12 {
+        // Released in the same tick as the next piece upstream.
+        host.sends(1, turn * 50 * MS, 12);
+        host.sends(0, turn * 50 * MS + 20 * US, 30);
+    }
+    assert_eq!(host.passed_on(), [(0, 8100, 3)]);
+}
+
+/// Kernels release what many connections hold in the same tick, one right after the other.
+#[test]
+fn two_servers_that_hold_in_step_are_no_relays() {
+    let mut host = Host::with(&[8101, 8100]);
+    for turn in 1..=20 {
+        host.sends(1, turn * 44 * MS, 12);
+        host.sends(0, turn * 44 * MS + 6 * US, 12);
+    }
+    assert_eq!(host.passed_on(), []);
+}
+
+#[test]
+fn in_no_order_nothing_is_passed_on() {
+    let mut host = Host::with(&[8101, 8100]);
+    for turn in 1..=20 {
+        let first = turn as u32 % 2;
+        host.sends(first, turn * 44 * MS, 12);
+        host.sends(1 - first, turn * 44 * MS + 100 * US, 12);
+    }
+    assert_eq!(host.passed_on(), []);
+}
+
+/// A stalling server under load: something arrives on some connection all the time.
+#[test]
+fn clients_of_one_server_pass_nothing_on_to_each_other() {
+    let mut host = Host::with(&[8100; 40]);
+    for turn in 1..=5 {
+        for connection in 0..40 {
+            host.sends(connection, turn * 44 * MS + i64::from(connection) * 20 * US, 12);
+        }
+    }
+    assert_eq!(host.passed_on(), []);
+}
+
+#[test]
+fn another_host_passes_nothing_on() {
+    let mut host = Host::with(&[8101, 8100]);
+    host.block.connections[1].ends.client.addr = [10, 0, 0, 7].into();
+    for turn in 1..=5 {
+        host.sends(1, turn * 50 * MS, 12);
+        host.sends(0, turn * 50 * MS + 80 * US, 12);
+    }
+    assert_eq!(host.passed_on(), []);
+}
+
+#[test]
+fn a_pool_of_connections_is_one_upstream() {
+    let mut host = Host::with(&[8101, 8100, 8100, 8100]);
+    for turn in 1..=9 {
+        host.sends(1 + turn as u32 % 3, turn * 50 * MS, 12);
+        host.sends(0, turn * 50 * MS + 80 * US, 90);
+    }
+    assert_eq!(host.passed_on(), [(0, 8100, 9)]);
+}
+
+/// So many that a sample is looked at first.
+#[test]
+fn of_many_waits_all_are_marked() {
+    let mut host = Host::with(&[8101, 8100, 9000]);
+    let turns = 30_000;
+    for turn in 1..=turns {
+        host.sends(1, turn * 50 * MS, 12);
+        host.sends(0, turn * 50 * MS + 80 * US, 90);
+        host.sends(2, turn * 50 * MS + 20 * MS, 12);
+    }
+    assert_eq!(host.passed_on(), [(0, 8100, turns as u32)]);
+}
