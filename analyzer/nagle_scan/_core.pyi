@@ -161,6 +161,10 @@ class HopRow:
     client_stalls: int
     server_stalls: int
     stalled_ms: float
+    passed_on: int
+    passed_on_ms: float
+    client_nagle: str
+    server_nagle: str
     mean_latency_ms: float | None
 
 class Progress:

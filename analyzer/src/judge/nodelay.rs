@@ -41,6 +41,16 @@ impl NagleTotals {
         Self { on: one(Nagle::On), off: one(Nagle::Off), unknown: one(Nagle::Unknown) }
     }
 
+    /// Of all that are known, if they agree.
+    pub fn name(&self) -> &'static str {
+        match (self.on, self.off) {
+            (0, 0) => Nagle::Unknown.name(),
+            (_, 0) => Nagle::On.name(),
+            (0, _) => Nagle::Off.name(),
+            _ => "mixed",
+        }
+    }
+
     pub fn connections(&self) -> u32 {
         self.on + self.off + self.unknown
     }

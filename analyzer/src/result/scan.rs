@@ -3,6 +3,7 @@
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::judge::findings::Findings;
+use crate::judge::relays::PassedOn;
 use crate::result::blocks::judge_all;
 use crate::result::connections::JudgedConnections;
 use crate::result::findings::AllFindings;
@@ -46,6 +47,8 @@ pub struct Scan {
     pub exchanges: Option<Vec<Exchange>>,
     pub servers: Vec<ServerExchanges>,
     pub totals: Totals,
+    /// Directions that pass on what arrives on another connection, in the order of their connections.
+    pub passed_on: Vec<PassedOn>,
     /// Waits beyond what is listed: count and sum in ns.
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
@@ -65,6 +68,7 @@ impl Scan {
             exchanges,
             servers: without_stalls(servers, judged.servers),
             totals: judged.totals,
+            passed_on: judged.passed_on,
             unlisted_waits: tracked.unlisted_waits,
             unlisted_wait_ns: tracked.unlisted_wait_ns,
         }

@@ -1,6 +1,5 @@
 //! The ends of waits, in the order of time.
 
-use crate::judge::relays::upstreams::{Direction, Upstreams};
 use crate::judge::thresholds::{PASS_ON_NS, WAKE_NS};
 use crate::track::Connection;
 use crate::track::tracker::Block;
@@ -60,17 +59,9 @@ pub fn sample(blocks: &[Block]) -> Option<Sample> {
     suspect.then(|| Sample { ends: collect(blocks, in_slice, |_| true), is_whole })
 }
 
-/// The ends of the directions that have an upstream, and of all that may be it.
-pub fn of(blocks: &[Block], upstreams: &Upstreams) -> Vec<End> {
-    collect(
-        blocks,
-        |_| true,
-        |end| {
-            let direction = Direction::of(blocks, end);
-            upstreams.contains_key(&direction)
-                || upstreams.values().any(|upstream| upstream.may_be(blocks, end))
-        },
-    )
+/// All ends that `keeps` accepts.
+pub fn all(blocks: &[Block], keeps: impl Fn(&End) -> bool) -> Vec<End> {
+    collect(blocks, |_| true, keeps)
 }
 
 fn collect(

@@ -9,26 +9,28 @@
 //! several connections at once.
 
 mod ends;
+mod links;
 mod partners;
 #[cfg(test)]
 mod tests;
 mod upstreams;
 
 use crate::judge::relays::ends::End;
-use crate::judge::relays::upstreams::{Direction, Upstream, links};
+use crate::judge::relays::links::{Direction, Upstream, links};
+use crate::judge::relays::upstreams::Upstreams;
+use crate::track::Side;
 use crate::track::tracker::Block;
 use crate::track::wait::fact;
-use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 /// A direction whose program passes on what arrives on another connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PassedOn {
     pub connection: u32,
     pub by: Side,
-    /// The server of the connection on which it arrives: upstream in this direction.
-    pub upstream: Endpoint,
+    /// The first connection on which something for it arrived.
+    pub upstream: u32,
     /// Waits that ended so.
     pub waits: u32,
 }
@@ -45,18 +47,18 @@ pub fn mark(blocks: &mut [Block]) -> Vec<PassedOn> {
     }
     let ends = match sample.is_whole {
         true => sample.ends,
-        false => ends::of(blocks, &upstreams),
+        false => all_of(blocks, &upstreams),
     };
     let mut found: HashMap<(u32, Side), PassedOn, RandomState> = HashMap::default();
     for at in 0..ends.len() {
         let end = &ends[at];
         let direction = Direction::of(blocks, end);
         let Some(&upstream) = upstreams.get(&direction) else { continue };
-        if let Some(server) = passes_on(blocks, &ends, at, upstream) {
+        if let Some(upstream) = passes_on(blocks, &ends, at, upstream) {
             let wait = end.wait_mut(blocks);
             wait.facts |= fact::PASSED_ON;
             let key = (wait.connection, wait.by);
-            let one = || PassedOn { connection: key.0, by: key.1, upstream: server, waits: 0 };
+            let one = || PassedOn { connection: key.0, by: key.1, upstream, waits: 0 };
             found.entry(key).or_insert_with(one).waits += 1;
         }
     }
@@ -65,9 +67,18 @@ pub fn mark(blocks: &mut [Block]) -> Vec<PassedOn> {
     found
 }
 
-/// The server of the upstream connection, if something of it arrived just before this end.
-fn passes_on(blocks: &[Block], ends: &[End], at: usize, upstream: Upstream) -> Option<Endpoint> {
+/// All ends of directions that have an upstream, and of what may be it.
+fn all_of(blocks: &[Block], upstreams: &Upstreams) -> Vec<End> {
+    let known: HashSet<Upstream, RandomState> = upstreams.values().copied().collect();
+    ends::all(blocks, |end| {
+        upstreams.contains_key(&Direction::of(blocks, end))
+            || Upstream::of(blocks, end).iter().any(|upstream| known.contains(upstream))
+    })
+}
+
+/// The upstream connection, if something of it arrived just before this end.
+fn passes_on(blocks: &[Block], ends: &[End], at: usize, upstream: Upstream) -> Option<u32> {
     let arrivals = ends::before(ends, at);
     let linked = arrivals.filter_map(|earlier| links(blocks, &ends[at], earlier));
-    linked.filter(|link| upstream.is(link)).map(|link| link.server).next()
+    linked.filter(|link| upstream.is(link)).map(|link| link.connection).next()
 }

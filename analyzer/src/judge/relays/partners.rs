@@ -1,7 +1,7 @@
 //! Who had something for a direction just before its sends, and how often.
 
 use crate::judge::relays::ends::{self, End};
-use crate::judge::relays::upstreams::{Link, Upstream, links};
+use crate::judge::relays::links::{Link, Upstream, links};
 use crate::judge::thresholds::{PASSED_ON_ONE_OF, PASSED_ON_TIMES, PASSED_ON_UNLESS_ONE_OF};
 use crate::track::Endpoint;
 use crate::track::tracker::Block;

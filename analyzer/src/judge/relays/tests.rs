@@ -1,6 +1,6 @@
 use super::*;
 use crate::track::wait::Wait;
-use crate::track::{Connection, Ends, Mark};
+use crate::track::{Connection, Endpoint, Ends, Mark};
 
 const MS: i64 = 1_000_000;
 const US: i64 = 1_000;
@@ -41,8 +41,10 @@ impl Host {
 
     /// Connections that pass on, with the server they do it from, and how often.
     fn passed_on(self) -> Vec<(u32, u16, u32)> {
-        let rows = mark(&mut [self.block]);
-        rows.iter().map(|row| (row.connection, row.upstream.port, row.waits)).collect()
+        let mut blocks = [self.block];
+        let rows = mark(&mut blocks);
+        let port = |id: u32| blocks[0].connections[id as usize].ends.server.port;
+        rows.iter().map(|row| (row.connection, port(row.upstream), row.waits)).collect()
     }
 }
 

@@ -2,96 +2,15 @@
 //! its own sends.
 
 use crate::judge::relays::ends::End;
+use crate::judge::relays::links::{Direction, Upstream};
 use crate::judge::relays::partners::{Flow, Tally};
-use crate::judge::thresholds::{ONE_HOST_RTT_NS, PASSED_ON_KNOWN_ONE_OF};
+use crate::judge::thresholds::PASSED_ON_KNOWN_ONE_OF;
 use crate::track::tracker::Block;
-use crate::track::wait::fact;
-use crate::track::{Connection, Endpoint, Side};
+use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-/// One kind of wait of one direction: between its own data, or before an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Direction {
-    connection: u32,
-    by: Side,
-    own: bool,
-}
-
-impl Direction {
-    pub fn of(blocks: &[Block], end: &End) -> Self {
-        let wait = end.wait(blocks);
-        Self { connection: wait.connection, by: wait.by, own: wait.is(fact::OWN_DATA_BEFORE) }
-    }
-}
-
-/// Where what a direction passes on comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Upstream {
-    /// The same bytes, on a connection to a server: a plain relay.
-    Stream(Endpoint),
-    /// One connection, whose bytes are changed on the way.
-    Connection(u32),
-    /// The connections to a server, as a pool of them.
-    Server(Endpoint),
-}
-
 pub type Upstreams = HashMap<Direction, Upstream, RandomState>;
-
-impl Upstream {
-    pub fn is(self, link: &Link) -> bool {
-        match self {
-            Self::Stream(server) => link.server == server && link.same_bytes,
-            Self::Connection(connection) => link.connection == connection,
-            Self::Server(server) => link.server == server,
-        }
-    }
-
-    /// May this end be one of it?
-    pub fn may_be(self, blocks: &[Block], end: &End) -> bool {
-        let connection = end.connection(blocks);
-        match self {
-            Self::Connection(id) => connection.id == id,
-            Self::Stream(server) | Self::Server(server) => connection.ends.server == server,
-        }
-    }
-}
-
-/// An end on another connection that brought something to the host that sends.
-#[derive(Debug, Clone, Copy)]
-pub struct Link {
-    pub connection: u32,
-    pub server: Endpoint,
-    /// How long before the send it arrived.
-    pub ahead_ns: i64,
-    /// As many bytes at the same place in the stream.
-    pub same_bytes: bool,
-}
-
-/// Did `arrived` bring something to who `sent`? A relay is the server of one connection and the client
-/// of the other, and passes on in the same direction. Two connections to the same server are two of
-/// its clients.
-pub fn links(blocks: &[Block], sent: &End, arrived: &End) -> Option<Link> {
-    let (to, from) = (sent.connection(blocks), arrived.connection(blocks));
-    let (out, into) = (sent.wait(blocks), arrived.wait(blocks));
-    let passes = to.id != from.id && out.by == into.by && to.ends.server != from.ends.server;
-    let same_host = passes && is_one_host((to, out.by), (from, into.by.other()));
-    same_host.then(|| Link {
-        connection: from.id,
-        server: from.ends.server,
-        ahead_ns: sent.time_ns - arrived.time_ns,
-        same_bytes: (out.len, out.rel_seq) == (into.len, into.rel_seq),
-    })
-}
-
-/// Are these ends of two connections on one host? What a host calls itself is any of its addresses.
-fn is_one_host(one: (&Connection, Side), other: (&Connection, Side)) -> bool {
-    let [first, second] = [one, other].map(|(connection, side)| connection.endpoint(side).addr);
-    let near = |(connection, side): (&Connection, Side)| {
-        connection.half(side).measured_rtt_ns().is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
-    };
-    first == second || first.is_loopback() && near(other) || second.is_loopback() && near(one)
-}
 
 /// The connections to one server that send in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
