@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Choose captures to ship with their truth: ship.py [--all] [--to DIR] FOLDER...
+"""Choose captures to ship with their truth: ship.py [--all | --kinds] [--to DIR] FOLDER...
 
 DIR is captures/labelled, if not another.
 
 The rule looks at names and truth, never at what an analyzer finds. Of each case one capture, at
 the point that a checksum of the case's name picks (the same for a case before and after its fix);
 all of them with --all, or if the case has captures in other formats, or if its truth differs from
-point to point. Of a chain of relays, one capture of all legs and one of a single leg.
+point to point. Of a chain of relays, one capture of all legs and one of a single leg. Of the hard
+cases (--kinds), a checksum picks one of each kind that stalls and one that does not.
 Frames are cut to their first 96 bytes, files compressed; a capture that came compressed stays so.
 """
 
@@ -60,6 +61,18 @@ def chosen_of_chain(truths: list[Row], files: list[Path]) -> list[Path]:
 def ports(truth: Row) -> set[int]:
     """Of all servers in a capture."""
     return {connection["server"]["port"] for connection in truth["connections"]}
+
+
+def of_each_kind(cases: dict[str, list[Path]]) -> dict[str, list[Path]]:
+    """Of each kind of hard case one that stalls and one that does not; of programs, each."""
+    alike: dict[tuple[str, bool], list[str]] = defaultdict(list)
+    for case, files in cases.items():
+        *kind, last = case.removesuffix("-nots").split("-")
+        stalls = any(json.loads(file.read_text())["stalls"] for file in files)
+        program = last in ("near", "far")
+        alike["-".join(kind), stalls and not program].append(case)
+    picked = {min(names, key=lambda name: crc32(name.encode())) for names in alike.values()}
+    return {case: files for case, files in cases.items() if case in picked}
 
 
 def ship(truth_file: Path, target: Path) -> None:
@@ -122,13 +135,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--all", action="store_true", help="every capture of every case")
     parser.add_argument("--to", type=Path, default=LABELLED, help="another folder than labelled")
+    parser.add_argument("--kinds", action="store_true", help="two hard cases of each kind")
     parser.add_argument("folders", nargs="+", type=Path)
     arguments = parser.parse_args()
     cases: dict[str, list[Path]] = defaultdict(list)
     for folder in arguments.folders:
         for file in sorted(folder.glob("*/*.truth.json")):
             cases[file.parent.name].append(file)
-    for case, files in cases.items():
+    for case, files in (of_each_kind(cases) if arguments.kinds else cases).items():
         shutil.rmtree(arguments.to / case, ignore_errors=True)
         for file in files if arguments.all else chosen(files):
             ship(file, arguments.to / case)
