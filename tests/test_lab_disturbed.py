@@ -9,10 +9,13 @@ from pathlib import Path
 
 import cases
 import derive
+import known
+import pytest
 import recorded
 import strace_log
 from logs import Peer, read_drops, read_log
 from packets import ACK, SYN, Direction, Options, Packet
+from scoring import Score
 from truth import MS, lost_before
 
 CLIENT, SERVER = 40_000, 7_001
@@ -126,3 +129,20 @@ def test_the_truth_of_recordings_comes_again_from_their_strace_logs(tmp_path: Pa
     shipped = {**json.loads(labelled.read_text()), "capture": "loopback.pcap"}
     assert json.loads(made.read_text()) == shipped
     assert len(shipped["stalls"]) == 36
+
+
+def test_what_is_known_to_be_missed_is_shown_and_not_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(known, "KNOWN", {"blurred": "no release to be seen", "mended": "was so"})
+    score = {name: Score() for name in ("plain", "blurred", "mended")}
+    for name, found in (("plain", 10), ("blurred", 2), ("mended", 10)):
+        score[name].counts.update({"true": 10, "found": found})
+    counted, missed = known.parted(score)
+    assert (counted.counts["true"], counted.counts["found"]) == (10, 10)
+    assert (missed.counts["true"], missed.counts["found"]) == (20, 12)
+    _, blurred, mended = known.text(score, missed)
+    assert "no release" in blurred
+    assert "no longer" not in blurred
+    assert "no longer" in mended
+    assert "| 2 of 10 | 0 |" in known.markdown(score)

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import accuracy_report
+import known
 import nagle_scan
 import pairs
 from scoring import Row, Score, score_capture
@@ -81,13 +82,12 @@ def main() -> int:
     scores, measured = score_folders(arguments.folders)
     if not scores:
         parser.error(f"no truth files below {', '.join(map(str, arguments.folders))}")
-    total = Score()
-    for score in scores.values():
-        total.add(score)
+    total, missed = known.parted(scores)
     if arguments.markdown:
-        print(accuracy_report.markdown(total.counts, len(scores), measured))
+        print(accuracy_report.markdown(total.counts, len(scores), measured), known.markdown(scores))
     else:
         accuracy_report.show(scores, total, measured, arguments.limit)
+        print(*known.text(scores, missed), sep="\n")
     return not all(limit.is_met for limit in accuracy_report.limits(total.counts, measured))
 
 
