@@ -118,7 +118,11 @@ def show(scores: dict[str, Score], total: Score, pairs: list[Pair], limit: int) 
         f"Counted as false all the same: {total.counts['coincidence']} that the application wrote "
         f"within 3 ms after the ACK.\n"
     )
-    print(undecidable(total.counts), blurred(total.counts), sep="\n", end="\n\n")
+    print(undecidable(total.counts), blurred(total.counts), sep="\n")
+    print(
+        f"Connections whose SYN was sent again: {total.counts['connects']}, "
+        f"slow connect told of {total.counts['connects told']}.\n"
+    )
     for bound in limits(total.counts, pairs):
         verdict = "ok  " if bound.is_met else "FAIL"
         of = f" of {bound.of}" if bound.of else ""

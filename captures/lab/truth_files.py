@@ -16,7 +16,7 @@ import sender_state
 from cases import Extra
 from logs import Peer, read_drops, read_log
 from net import Net
-from packets import MODULUS, Direction, Packet, read_packets
+from packets import ACK, MODULUS, SYN, Direction, Packet, read_packets
 from truth import (
     MS,
     STALL_MS,
@@ -31,6 +31,7 @@ from truth import (
 from truth_rows import Row, coincidence_row, is_nagle, is_seen, other_row, wait_row, with_blur
 
 SIDES = ("client", "server")
+SLOW_CONNECT_MS = 100.0
 KINDS = ("stalls", "short_holds", "coincidences", "other_waits")
 
 
@@ -124,7 +125,9 @@ def describe(connections: list[Connection], packets: list[Packet]) -> Row:
         for stream in both.streams:  # two, where a NAT lies between two captures merged
             inside = [p for p in both.all if p.stream == stream]
             described.append(
-                {"connection": stream} | {side: describe_side(c, side) for side in SIDES}
+                {"connection": stream}
+                | {side: describe_side(c, side) for side in SIDES}
+                | connecting(inside)
             )
             for sender in SIDES:
                 seen = c.direction(inside, sender)
@@ -148,6 +151,16 @@ def describe_side(c: Connection, side: str) -> Row:
     """Its socket; a program that waits for each ACK does by itself what Nagle would do."""
     own: Row = {"nagle": c.peers[side].nagle, "port": c.ports[side]}
     return own | ({"waits_for_acks": True} if c.peers[side].ack_waits else {})
+
+
+def connecting(packets: list[Packet]) -> Row:
+    """How often this capture holds the client's SYN, and how long connecting took, if long."""
+    syns = [p for p in packets if p.flags & (SYN | ACK) == SYN]
+    done = [p for p in packets if syns and not p.flags & SYN]
+    took_ms = (done[0].time_ns - syns[0].time_ns) / MS if done else 0.0
+    if took_ms < SLOW_CONNECT_MS:
+        return {}
+    return {"syns": len(syns), "connect_ms": round(took_ms, 3)}
 
 
 def describe_direction(

@@ -21,6 +21,7 @@ Segments = Callable[[int], Iterable[tuple[str, int, int, int]]]  # sender, rel_s
 
 def score_waits(truth: Row, result: Row, segments: Segments, score: Score) -> None:
     """Every wait of the truth, stalls among them, that this capture shows."""
+    score_connects(truth, result, score)
     reported = reported_causes(result)
     undecidable = {place(s, s["connection"]) for s in truth["short_holds"]}
     silences: dict[int, dict[tuple[str, int], float]] = {}
@@ -42,6 +43,23 @@ def score_waits(truth: Row, result: Row, segments: Segments, score: Score) -> No
                     f"WAIT    {truth['name']} connection {connection} {by} rel_seq {offset}: "
                     f"{silence_ms:.1f} ms, {' and '.join(rows)}; reported: {found}"
                 )
+
+
+def score_connects(truth: Row, result: Row, score: Score) -> None:
+    """Connections whose SYN comes again; of slow ones with a single SYN, either is right."""
+    told = {
+        c["id"] for c in result["connections"] if any(w["cause"] == "connect" for w in c["waits"])
+    }
+    for connection in truth["connections"]:
+        number, syns = connection["connection"], connection.get("syns", 0)
+        is_told, again = number in told, syns > 1
+        score.counts["connects"] += again
+        score.counts["connects told"] += again and is_told
+        if (again and not is_told) or (is_told and not syns):
+            score.lines.append(
+                f"CONNECT {truth['name']} connection {number}: {syns or 1} SYN, "
+                f"slow connect {'told' if is_told else 'not told'}"
+            )
 
 
 def true_causes(truth: Row) -> dict[Place, list[str]]:
