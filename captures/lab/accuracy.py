@@ -84,7 +84,8 @@ def main() -> int:
         parser.error(f"no truth files below {', '.join(map(str, arguments.folders))}")
     total, missed = known.parted(scores)
     if arguments.markdown:
-        print(accuracy_report.markdown(total.counts, len(scores), measured), known.markdown(scores))
+        text = accuracy_report.markdown(total.counts, len(scores), measured)
+        print(text + known.markdown(scores))
     else:
         accuracy_report.show(scores, total, measured, arguments.limit)
         print(*known.text(scores, missed), sep="\n")

@@ -59,6 +59,7 @@ def markdown(scores: Mapping[str, Score]) -> str:
     return "\n".join(
         (
             "",
+            "",
             "Known to be missed, and left out above:",
             "",
             "| case | what goes wrong | stalls found | false | waits right |",

@@ -220,6 +220,8 @@ def somewhere(dice: Random) -> Net:
 
 
 KINDS: dict[str, Callable[[Random], Made]] = {
+    "near": lambda dice: (Net(rtt_ms=dice.choice(SHORT_RTTS)), ()),
+    "far": lambda dice: (Net(rtt_ms=dice.choice(LONG_RTTS)), ()),
     "bloat-down": lambda dice: bloat(dice, up=False),
     "bloat-up": lambda dice: bloat(dice, up=True),
     "tail-there": lambda dice: tail(dice, (1.0, 0.0)),
