@@ -15,13 +15,14 @@ import pytest
 from conftest import CAPTURES, ROOT
 
 ACCURACY = CAPTURES / "lab" / "accuracy.py"
+CHAIN_ACCURACY = CAPTURES / "lab" / "chain_accuracy.py"
 LABELLED = CAPTURES / "labelled"
 STALLED = LABELLED / "redis-client-before"
 
 
-def accuracy(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def accuracy(*arguments: str | Path, script: Path = ACCURACY) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, ACCURACY, *arguments], capture_output=True, text=True, timeout=120
+        [sys.executable, script, *arguments], capture_output=True, text=True, timeout=120
     )
 
 
@@ -47,6 +48,11 @@ def test_the_readme_shows_this_table(of_all: subprocess.CompletedProcess[str]) -
     with_accuracy = runpy.run_path(str(ROOT / "scripts" / "readme.py"))["with_accuracy"]
     lines = of_all.stdout.splitlines(keepends=True)
     assert with_accuracy(readme, lines) == readme, "run `make readme`"
+
+
+def test_chains_of_relays_meet_every_limit() -> None:
+    chains = accuracy(script=CHAIN_ACCURACY)
+    assert chains.returncode == 0, chains.stdout[-6000:] + chains.stderr
 
 
 def test_every_labelled_capture_has_its_truth_and_is_small() -> None:

@@ -46,6 +46,12 @@ def limits(name: str, counts: Counter[str]) -> Iterator[Limit]:
     yield Limit("TCP_NODELAY verdicts wrong", counts["nagle"], at_most=0)
 
 
+def said(counts: Counter[str]) -> str:
+    """How many of those of each confidence are true."""
+    found = {c: (counts[f"found {c}"], counts[f"false {c}"]) for c in CONFIDENCES}
+    return ", ".join(f"{c}: {true} of {true + false}" for c, (true, false) in found.items())
+
+
 def score_folders(folders: list[Path]) -> dict[str, dict[str, Score]]:
     """The score of each case, by group."""
     scores: dict[str, dict[str, Score]] = defaultdict(lambda: defaultdict(Score))
@@ -63,6 +69,7 @@ def show(name: str, cases: dict[str, Score], limit: int) -> bool:
         total.add(score)
     print(f"{name}:", HEAD, *(row(c, s.counts) for c, s in cases.items()), sep="\n")
     print(row("ALL", total.counts), end="\n\n")
+    print("true of those said to be", said(total.counts), end="\n\n")
     show_lines([line[:LINE] for line in total.lines], limit)
     bounds = list(limits(name, total.counts))
     for bound in bounds:
