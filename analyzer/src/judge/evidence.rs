@@ -3,7 +3,9 @@
 use crate::judge::causes::Cause;
 use crate::judge::confidence::Doubt;
 use crate::judge::findings::Finding;
+use crate::judge::frame::{Frame, near_ns};
 use crate::judge::judged::JudgedConnection;
+use crate::judge::releases::Releases;
 use crate::judge::yardstick::Basis;
 use crate::track::Side;
 use crate::track::wait::fact;
@@ -121,7 +123,28 @@ impl Reason<'_> {
         let releases = self.judged.half(wait.by).detail().releases.of(wait);
         number(out, "frame ", wait.to.frame);
         duration(out, " follows the ACK by ", wait.release_ns());
-        match releases.basis {
+        match (releases.frame, releases.basis) {
+            (Frame::Fixed, basis) => self.fixed_place(basis, releases, out),
+            (Frame::Near, _) => {
+                text(out, "; near by in time the ");
+                text(out, wait.by.name());
+                duration(out, " reacted within ", near_ns(wait).unwrap_or(releases.band.center_ns));
+            }
+            (Frame::Stamped(_), _) => {
+                let off_ns = releases.off_ns(wait).abs();
+                duration(out, "; its timestamp says that it left within ", off_ns);
+                text(out, " of when the ");
+                text(out, wait.by.name());
+                text(out, " can react to it");
+            }
+        }
+        duration(out, " (tolerance ", releases.band.tolerance_ns);
+        text(out, ")");
+    }
+
+    fn fixed_place(&self, basis: Basis, releases: &Releases, out: &mut Vec<u8>) {
+        let wait = &self.finding.wait;
+        match basis {
             Basis::AtSender => text(out, ": so soon only in the sender's own host, captured there"),
             Basis::Replies => {
                 text(out, "; the fastest reply of the ");
@@ -140,8 +163,6 @@ impl Reason<'_> {
                 duration(out, " is ", releases.band.center_ns);
             }
         }
-        duration(out, " (tolerance ", releases.band.tolerance_ns);
-        text(out, ")");
     }
 }
 

@@ -10,6 +10,15 @@ pub fn upper<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
     nth(values, values.len() / 2)
 }
 
+/// The median distance from the median; `None` of nothing.
+pub fn deviation(values: &mut [i64]) -> Option<i64> {
+    let middle = upper(values)?;
+    for value in &mut *values {
+        *value = (*value - middle).abs();
+    }
+    upper(values)
+}
+
 fn nth<T: Ord + Copy>(values: &mut [T], at: usize) -> Option<T> {
     (at < values.len()).then(|| *values.select_nth_unstable(at).1)
 }

@@ -5,6 +5,7 @@ pub mod causes;
 pub mod confidence;
 pub mod evidence;
 pub mod findings;
+pub mod frame;
 mod half;
 pub mod ids;
 pub mod judged;
@@ -20,6 +21,7 @@ mod ruling;
 pub mod thresholds;
 pub mod timers;
 pub mod variant;
+mod varying;
 pub mod yardstick;
 
 use crate::judge::findings::{Findings, Ruling};
@@ -48,6 +50,7 @@ pub fn judge(
     rulings: &mut Vec<Ruling>,
 ) -> JudgedConnection {
     let first = rulings.len();
+    frame::share_reactions(waits);
     let releases = rule(connection, waits, conditions.clock_ns, rulings);
     resent::drop_superseded(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);

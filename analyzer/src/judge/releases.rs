@@ -4,10 +4,12 @@
 //! the capture point and the sender) after it was let go by the kernel. One such event can be a
 //! coincidence; that they *peak* at the round trip, over all events, cannot.
 
+use crate::judge::frame::Frame;
 use crate::judge::median;
 use crate::judge::thresholds::{
-    CHANCE_LIKELY, CORE_NS, EARLY_NS, FEW_RELEASES, INDEPENDENT_HOLDS, LONGEST_RTT_NS,
-    PEAK_OVER_CHANCE, RESOLUTION_NS, ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR, SECURE_RELEASES,
+    BLURRED_RTT_NS, CHANCE_LIKELY, CORE_NS, EARLY_NS, FEW_RELEASES, INDEPENDENT_HOLDS,
+    LONGEST_RTT_NS, PEAK_OVER_CHANCE, RESOLUTION_NS, ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR,
+    SECURE_RELEASES,
 };
 use crate::judge::yardstick::{self, Basis};
 use crate::track::band::Band;
@@ -32,6 +34,8 @@ pub struct Releases {
     pub band: Band,
     /// What that place is known from.
     pub basis: Basis,
+    /// What each release is compared with.
+    pub frame: Frame,
     /// How much sooner than the round trip a release may be: no ACK is answered before it arrives,
     /// but the shortest round trip measured may not be the shortest there is.
     pub early_ns: i64,
@@ -89,14 +93,33 @@ impl Releases {
         releases.small_share = small_share(half, connection.effective_mss().0);
         // The answer to a FIN comes soon after it, as what the kernel releases does.
         let evident = || freed().filter(|wait| !wait.is(fact::ACK_FIN));
-        evident().for_each(|wait| releases.count(wait));
-        releases.spread_ns = releases.median_distance(evident());
-        releases.peaks = releases.is_peak();
-        releases
+        let fixed = releases.counting(evident());
+        if !fixed.is_measured() || fixed.band.center_ns < BLURRED_RTT_NS {
+            return fixed;
+        }
+        releases.on_varying_path(fixed, half.contradictions(), evident())
+    }
+
+    /// As they are when all that an ACK ended are counted.
+    pub(super) fn counting<'a>(mut self, freed: impl Iterator<Item = &'a Wait> + Clone) -> Self {
+        freed.clone().for_each(|wait| self.count(wait));
+        self.spread_ns = self.median_distance(freed);
+        self.peaks = self.is_peak();
+        self
+    }
+
+    /// How late a release is.
+    pub fn off_ns(&self, wait: &Wait) -> i64 {
+        self.frame.off_ns(wait, self.band.off_ns(wait.release_ns()))
+    }
+
+    /// Does it lie in the band or in its neighbourhood?
+    pub(super) fn is_near(&self, wait: &Wait) -> bool {
+        self.band.reaches(self.off_ns(wait))
     }
 
     /// Can this wait be a hold, whatever the release time says?
-    fn is_candidate(&self, wait: &Wait) -> bool {
+    pub(super) fn is_candidate(&self, wait: &Wait) -> bool {
         let longest_ns = self.receiver_rtt_ns + LONGEST_DELAYED_ACK_NS;
         wait.is_freed()
             && Self::may_hold(wait)
@@ -131,7 +154,7 @@ impl Releases {
 
     fn count(&mut self, wait: &Wait) {
         if !self.is_in_band(wait) {
-            self.near += u32::from(self.band.is_near(wait.release_ns()));
+            self.near += u32::from(self.is_near(wait));
             return;
         }
         if wait.is(fact::SMALL) && !self.is_candidate(wait) {
@@ -147,7 +170,7 @@ impl Releases {
     }
 
     fn median_distance<'a>(&self, freed: impl Iterator<Item = &'a Wait>) -> i64 {
-        let distance = |wait: &Wait| self.band.off_ns(wait.release_ns()).abs();
+        let distance = |wait: &Wait| self.off_ns(wait).abs();
         let mut distances: Vec<i64> = freed
             .filter(|wait| self.is_candidate(wait))
             .map(distance)
@@ -185,15 +208,17 @@ impl Releases {
     }
 
     fn is_in_band(&self, wait: &Wait) -> bool {
-        let off_ns = self.band.off_ns(wait.release_ns());
-        (-self.early_ns..=self.band.tolerance_ns).contains(&off_ns)
+        // Sooner than the shortest round trip no ACK was answered, whatever was seen near by.
+        let sooner_ns = self.band.off_ns(wait.release_ns());
+        let off_ns = self.off_ns(wait);
+        sooner_ns >= -self.early_ns && off_ns.abs() <= self.band.tolerance_ns
     }
 
     /// Does the segment follow the ACK by the round trip to the sender? Where Nagle's algorithm is at
     /// work beyond doubt, a late one does, too, unless by accident it would be as late as often as not.
     pub fn follows_ack(&self, wait: &Wait) -> bool {
-        let off_ns = self.band.off_ns(wait.release_ns());
-        let late = off_ns > 0 && self.band.is_near(wait.release_ns()) && self.chance(wait) < 1.0;
+        let off_ns = self.off_ns(wait);
+        let late = off_ns > 0 && self.is_near(wait) && self.chance(wait) < 1.0;
         self.basis != Basis::Nothing && ((late && self.is_secure()) || self.is_in_band(wait))
     }
 
@@ -217,7 +242,12 @@ impl Releases {
 
     /// How likely a release this close to the ACK is for an application that knows nothing of it.
     pub fn chance(&self, wait: &Wait) -> f64 {
-        let off = self.band.off_ns(wait.release_ns()).abs().max(RESOLUTION_NS + self.clock_ns);
+        let blur_ns = match self.frame {
+            Frame::Fixed => RESOLUTION_NS + self.clock_ns,
+            // A place that is looked for is never as exact as that.
+            Frame::Near | Frame::Stamped(_) => self.spread_ns.max(RESOLUTION_NS + self.clock_ns),
+        };
+        let off = self.off_ns(wait).abs().max(blur_ns);
         (2.0 * off as f64 / wait.wait_ns().max(1) as f64).min(1.0)
     }
 }

@@ -59,6 +59,31 @@ pub const HOLDS_PER_CONTRADICTION: u32 = 10;
 /// Leans: larger loses holds of captures that began late.
 pub const AGREEING_RELEASES: usize = 3;
 
+/// Queues fill and radio cells change within seconds: what a host took to react longer ago tells nothing
+/// of a release.
+/// Leans: larger compares releases with what the path was like before.
+pub const NEAR_IN_TIME_NS: i64 = 5_000_000_000;
+
+/// Differences from one reaction to the next, in medians, that a release may be off from one near by, up
+/// to one of so many parts of the reaction: more would explain anything.
+/// Leans: larger finds more on bad paths, and takes more program writes for holds.
+pub const REACTION_SPREADS: i64 = 2;
+/// Leans: larger finds less on bad paths.
+pub const NEAR_PATH_ONE_OF: i64 = 3;
+
+/// Where releases are looked for near other reactions, they must spread less than the waits themselves, in
+/// median deviations: a program that writes after pauses of its own has the ratio 0.67-1.4 there, held
+/// segments on paths that vary 0-0.6.
+/// Leans: larger takes more periodic programs for holds on bad paths.
+pub const STEADIER: f64 = 0.65;
+
+/// Steps of timestamps: 1 ms is Linux since 4.13 (`TCP_TS_HZ`), macOS, FreeBSD and Windows; 4 and 10 ms were
+/// the jiffies of Linux before that and 10 ms the tick of older Windows.
+pub const TICKS_NS: [i64; 3] = [1_000_000, 4_000_000, 10_000_000];
+/// A clock shows its step if it is off by no more than one of so many parts: queues fill meanwhile.
+/// Leans: larger knows the step of fewer timestamps.
+pub const TICK_OFF_ONE_OF: i64 = 5;
+
 /// Contradictions are looked for among so many neighbouring candidates on each side.
 /// Leans: larger blurs the moment when `TCP_NODELAY` was set.
 pub const NEIGHBOURS: usize = 8;

@@ -40,9 +40,9 @@ impl Band {
         NEAR * self.tolerance_ns
     }
 
-    /// Is it in the band or in its neighbourhood?
-    pub fn is_near(&self, release_ns: i64) -> bool {
-        self.off_ns(release_ns).abs() <= self.tolerance_ns + self.near_ns()
+    /// Is what is so late in the band or in its neighbourhood?
+    pub fn reaches(&self, off_ns: i64) -> bool {
+        off_ns.abs() <= self.tolerance_ns + self.near_ns()
     }
 
     /// Do the band and its neighbourhood end before this release?
@@ -71,7 +71,11 @@ mod tests {
         for jitter_ns in [0, 1_000_000, 9_000_000] {
             let later_known = Band::new(26_000_000, jitter_ns, 1_000);
             let beyond = (0..100_000_000).step_by(500_000).filter(|&ns| widest.is_before(ns));
-            assert!(beyond.into_iter().all(|release_ns| !later_known.is_near(release_ns)));
+            assert!(
+                beyond
+                    .into_iter()
+                    .all(|release_ns| !later_known.reaches(later_known.off_ns(release_ns)))
+            );
         }
     }
 }

@@ -107,6 +107,29 @@ pub struct Wait {
     /// IP identifications that this sender left out before `to`, if it counts them: packets that the
     /// capture did not see.
     pub skipped_ids: u8,
+    /// Timestamp value (RFC 7323) of the segment that ended it; 0 for none.
+    pub tsval: u32,
+    /// How its sender reacted near by in time.
+    pub reaction: Reaction,
+}
+
+/// How soon a host reacted to data, near by in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reaction {
+    /// From the data to its ACK, at the capture point, in us; `u32::MAX` for none.
+    pub took_us: u32,
+    /// From the reaction to the end of the wait, in us; negative for a later one.
+    pub since_us: i32,
+    /// Its timestamp value; 0 for none.
+    pub tsval: u32,
+}
+
+impl Reaction {
+    pub const NONE: Self = Self { took_us: u32::MAX, since_us: 0, tsval: 0 };
+
+    pub fn took_ns(&self) -> Option<i64> {
+        (*self != Self::NONE).then(|| i64::from(self.took_us) * 1000)
+    }
 }
 
 impl Wait {
@@ -192,6 +215,8 @@ mod tests {
                 unacked_ns: 0,
                 contradictions: 0,
                 skipped_ids: 0,
+                tsval: 0,
+                reaction: Reaction::NONE,
             }
         }
     }

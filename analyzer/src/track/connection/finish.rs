@@ -4,7 +4,7 @@ use crate::track::Side;
 use crate::track::connection::{Connection, Sinks};
 use crate::track::half::Half;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::{Reaction, Wait, fact};
 
 impl Connection {
     /// At FIN, at RST or at the end of the capture: reports a late ACK that no data followed, and closes
@@ -37,6 +37,8 @@ impl Connection {
                         unacked_ns: from.time_ns,
                         contradictions: half.contradictions(),
                         skipped_ids: 0,
+                        tsval: 0,
+                        reaction: Reaction::NONE,
                     },
                     sinks.lengths.listed_ns,
                 );

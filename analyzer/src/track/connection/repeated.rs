@@ -3,7 +3,7 @@
 use crate::decode::Header;
 use crate::decode::seq;
 use crate::track::connection::{Connection, Sinks};
-use crate::track::wait::{Wait, fact, when};
+use crate::track::wait::{Reaction, Wait, fact, when};
 use crate::track::{Mark, Side};
 
 impl Connection {
@@ -93,6 +93,8 @@ impl Connection {
                 unacked_ns: from.time_ns,
                 contradictions: half.contradictions(),
                 skipped_ids: 0,
+                tsval: 0,
+                reaction: Reaction::NONE,
             },
             sinks.lengths.listed_ns,
         );

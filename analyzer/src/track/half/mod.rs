@@ -8,6 +8,7 @@ mod ids;
 mod path;
 pub mod pauses;
 mod rare;
+mod reactions;
 mod release;
 pub mod repeated;
 mod send;

@@ -3,6 +3,7 @@
 use crate::track::band::Band;
 use crate::track::half::Half;
 use crate::track::half::pauses::Pause;
+use crate::track::thresholds::NETWORK_RTT_NS;
 use crate::track::wait::Wait;
 
 /// So many waits of a direction are kept that may be holds on a path of which nothing is known. A
@@ -31,8 +32,15 @@ impl Half {
             self.rarest_mut().shortest_release_ns = shortest_ns;
         }
         let path_ns = self.path_ns(shortest_ns);
-        if Band::widest(path_ns, clock_ns).is_before(wait.release_ns()) {
-            EndedBy::Program
+        if path_ns >= NETWORK_RTT_NS {
+            self.watch_reactions();
+        }
+        let is_beyond = |rtt_ns| Band::widest(rtt_ns, clock_ns).is_before(wait.release_ns());
+        if is_beyond(path_ns) {
+            match path_ns >= NETWORK_RTT_NS && self.reacts_as_late(wait, is_beyond) {
+                true => EndedBy::Ack,
+                false => EndedBy::Program,
+            }
         } else if self.rtt_ns != i64::MAX {
             EndedBy::Ack
         } else if self.candidates < MOST_UNKNOWN && wait.is_evidence() {

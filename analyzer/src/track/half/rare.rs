@@ -4,6 +4,7 @@ use crate::track::Mark;
 use crate::track::half::Release;
 use crate::track::half::bursts::Bursts;
 use crate::track::half::pauses::Pauses;
+use crate::track::half::reactions::Reactions;
 use crate::track::half::repeated::Repeats;
 
 /// What a direction needs that sends more while something small is unacknowledged.
@@ -67,6 +68,7 @@ pub struct Rarest {
     /// trip, in ns; `i64::MAX` for none.
     pub soonest_late_ack_ns: i64,
     pub pauses: Pauses,
+    pub reactions: Reactions,
 }
 
 impl Rare {
@@ -115,5 +117,6 @@ impl Rarest {
         shortest_release_ns: i64::MAX,
         soonest_late_ack_ns: i64::MAX,
         pauses: Pauses::NONE,
+        reactions: Reactions::NONE,
     };
 }

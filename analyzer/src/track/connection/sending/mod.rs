@@ -206,6 +206,8 @@ impl Sending<'_> {
             },
             contradictions: half.contradictions(),
             skipped_ids: half.skipped_ids(self.segment.ip_id, self.mss).min(u8::MAX.into()) as u8,
+            tsval: self.segment.options.tsval().unwrap_or(0),
+            reaction: half.reaction(self.now.time_ns),
         }
     }
 
