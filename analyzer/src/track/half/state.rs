@@ -62,8 +62,9 @@ pub const URGENT: u32 = 1 << 26;
 
 /// It has sent an ACK without anything else.
 pub const PURE_ACKS: u32 = 1 << 27;
+
 /// Its reactions are noted: a wait of it may have been a hold.
-pub const REACTIONS: u32 = 1 << 30;
+pub const REACTIONS: u32 = 1 << 28;
 
 /// Cleared by new data.
 pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
