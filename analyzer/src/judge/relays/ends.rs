@@ -1,12 +1,15 @@
 //! The ends of waits, in the order of time.
 
-use crate::judge::thresholds::{PASS_ON_NS, WAKE_NS};
-use crate::track::Connection;
+use crate::judge::thresholds::{ONE_HOST_RTT_NS, PASS_ON_NS, WAKE_NS};
 use crate::track::tracker::Block;
 use crate::track::wait::{Wait, fact};
+use crate::track::{Connection, Endpoint, Side};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use std::net::IpAddr;
 
 /// So many ends tell whether there are relays; of more, those in slices of the time are looked at first.
-const SAMPLE: usize = 1 << 16;
+const SAMPLE: usize = 1 << 14;
 /// A slice is long against [`PASS_ON_NS`], so that few pairs lie on both sides of its edge.
 const SLICE_NS: i64 = 50 * PASS_ON_NS;
 /// Ends looked at on either side of one: on a busy host they say little anyway.
@@ -21,6 +24,57 @@ pub struct End {
     /// Index among the waits of the block, and of the connection there.
     wait: u32,
     place: u32,
+    pub connection: u32,
+    pub by: Side,
+    /// Number of its server among all.
+    pub server: u32,
+    pub sender: Host,
+    pub receiver: Host,
+}
+
+/// A host, as far as an end shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Host {
+    /// Number of its address among all.
+    addr: u32,
+    /// Is it what hosts call themselves?
+    is_loopback: bool,
+    /// Is it as close to the capture point as the host itself?
+    is_near: bool,
+}
+
+impl Host {
+    /// Are they one? What a host calls itself is any of its addresses.
+    pub fn is(self, other: Self) -> bool {
+        self.addr == other.addr
+            || self.is_loopback && other.is_near
+            || other.is_loopback && self.is_near
+    }
+}
+
+/// Numbers for what is compared often.
+#[derive(Default)]
+struct Numbers {
+    servers: HashMap<Endpoint, u32, RandomState>,
+    addrs: HashMap<IpAddr, u32, RandomState>,
+}
+
+impl Numbers {
+    fn server(&mut self, server: Endpoint) -> u32 {
+        let next = self.servers.len() as u32;
+        *self.servers.entry(server).or_insert(next)
+    }
+
+    fn host(&mut self, connection: &Connection, side: Side) -> Host {
+        let addr = connection.endpoint(side).addr;
+        let rtt_ns = connection.half(side).measured_rtt_ns();
+        let next = self.addrs.len() as u32;
+        Host {
+            addr: *self.addrs.entry(addr).or_insert(next),
+            is_loopback: addr.is_loopback(),
+            is_near: rtt_ns.is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS),
+        }
+    }
 }
 
 /// Ends in the order of their frames.
@@ -44,7 +98,8 @@ impl End {
     }
 }
 
-/// Enough ends to tell whether there are relays; `None` if nothing looks like a hold at all.
+/// Enough ends to tell whether there are relays; `None` if nothing looks like a hold at all, or if there is
+/// one server only: a relay is one, and has another.
 pub fn sample(blocks: &[Block]) -> Option<Sample> {
     let waits = || blocks.iter().flat_map(|block| &block.waits);
     let mut count = 0;
@@ -56,7 +111,14 @@ pub fn sample(blocks: &[Block]) -> Option<Sample> {
     let one_of = count / SAMPLE as i64 + 1;
     let is_whole = one_of == 1;
     let in_slice = |wait: &Wait| is_whole || (wait.to.time_ns / SLICE_NS).rem_euclid(one_of) == 0;
-    suspect.then(|| Sample { ends: collect(blocks, in_slice, |_| true), is_whole })
+    let has_servers = |server: Endpoint| {
+        let mut connections = blocks.iter().flat_map(|block| &block.connections);
+        connections.any(|connection| connection.ends.server != server)
+    };
+    let mut connections = blocks.iter().flat_map(|block| &block.connections);
+    let first = connections.next()?.ends.server;
+    (suspect && has_servers(first))
+        .then(|| Sample { ends: collect(blocks, in_slice, |_| true), is_whole })
 }
 
 /// All ends that `keeps` accepts.
@@ -70,6 +132,7 @@ fn collect(
     keeps: impl Fn(&End) -> bool,
 ) -> Vec<End> {
     let mut ends = Vec::new();
+    let mut numbers = Numbers::default();
     for (number, block) in blocks.iter().enumerate() {
         for (index, wait) in block.waits.iter().enumerate() {
             if wait.is(fact::ACK_ONLY) || !picks(wait) {
@@ -78,12 +141,18 @@ fn collect(
             let id = wait.connection;
             let place = block.connections.binary_search_by_key(&id, |connection| connection.id);
             let Ok(place) = place else { continue };
+            let connection = &block.connections[place];
             let end = End {
                 time_ns: wait.to.time_ns,
                 frame: wait.to.frame,
                 block: number as u32,
                 wait: index as u32,
                 place: place as u32,
+                connection: id,
+                by: wait.by,
+                server: numbers.server(connection.ends.server),
+                sender: numbers.host(connection, wait.by),
+                receiver: numbers.host(connection, wait.by.other()),
             };
             if keeps(&end) {
                 ends.push(end);

@@ -1,10 +1,9 @@
 //! Ends of waits on two connections that may be one thing, passed on.
 
 use crate::judge::relays::ends::End;
-use crate::judge::thresholds::ONE_HOST_RTT_NS;
 use crate::track::tracker::Block;
 use crate::track::wait::fact;
-use crate::track::{Connection, Endpoint, Side};
+use crate::track::{Endpoint, Side};
 
 /// One kind of wait of one direction: between its own data, or before an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -64,23 +63,18 @@ pub struct Link {
 /// of the other, and passes on in the same direction. Two connections to the same server are two of
 /// its clients.
 pub fn links(blocks: &[Block], sent: &End, arrived: &End) -> Option<Link> {
-    let (to, from) = (sent.connection(blocks), arrived.connection(blocks));
+    let passes = sent.connection != arrived.connection
+        && sent.by == arrived.by
+        && sent.server != arrived.server
+        && sent.sender.is(arrived.receiver);
+    if !passes {
+        return None;
+    }
     let (out, into) = (sent.wait(blocks), arrived.wait(blocks));
-    let passes = to.id != from.id && out.by == into.by && to.ends.server != from.ends.server;
-    let same_host = passes && is_one_host((to, out.by), (from, into.by.other()));
-    same_host.then(|| Link {
-        connection: from.id,
-        server: from.ends.server,
+    Some(Link {
+        connection: arrived.connection,
+        server: arrived.connection(blocks).ends.server,
         ahead_ns: sent.time_ns - arrived.time_ns,
         same_bytes: (out.len, out.rel_seq) == (into.len, into.rel_seq),
     })
-}
-
-/// Are these ends of two connections on one host? What a host calls itself is any of its addresses.
-fn is_one_host(one: (&Connection, Side), other: (&Connection, Side)) -> bool {
-    let [first, second] = [one, other].map(|(connection, side)| connection.endpoint(side).addr);
-    let near = |(connection, side): (&Connection, Side)| {
-        connection.half(side).measured_rtt_ns().is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
-    };
-    first == second || first.is_loopback() && near(other) || second.is_loopback() && near(one)
 }

@@ -46,6 +46,9 @@ impl Tally {
         self.sends += 1;
         let linked = |end: &End| links(blocks, &ends[at], end);
         let arrived: Vec<Link> = ends::before(ends, at).filter_map(linked).collect();
+        if arrived.is_empty() && self.servers.is_empty() {
+            return;
+        }
         let mut others: Vec<Link> = ends::beside(ends, at).filter_map(linked).collect();
         for link in &arrived {
             partner(&mut self.connections, link.connection, MOST_PARTNERS);
