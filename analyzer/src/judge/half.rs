@@ -22,7 +22,7 @@ pub fn judged(
     let (nagle, proof) = match one_sided {
         // Without the receiver's ACKs everything looks unacknowledged.
         true => (Nagle::Unknown, (0, 0)),
-        false => nagle(half, side, findings),
+        false => nagle(half, side, findings, releases),
     };
     let Repeats { retransmitted, duplicated, reordered } = half.repeats();
     let unseen_bytes = half.unseen().0;

@@ -2,8 +2,8 @@
 //! unacknowledged show that it is, held ones that it is not.
 
 use crate::judge::confidence::{Confidence, Doubt};
-use crate::judge::findings::Findings;
-use crate::judge::releases::Releases;
+use crate::judge::findings::{Finding, Findings};
+use crate::judge::releases::{Releases, ReleasesOf};
 use crate::judge::thresholds::{CHANCE_AMONG_OTHERS, CONTRADICTED, NEIGHBOURS, QUIET_NEIGHBOURS};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Half, Side};
@@ -64,7 +64,16 @@ impl AddAssign for NagleTotals {
     }
 }
 
-pub fn nagle(half: &Half, side: Side, findings: Findings<'_>) -> (Nagle, (u64, u64)) {
+/// Is the algorithm on, off, or is it not known? With the frames that prove it.
+///
+/// A stall proves it if no program writes so close to the ACK, and if nothing else left without waiting
+/// where the stall is less than certain.
+pub fn nagle(
+    half: &Half,
+    side: Side,
+    findings: Findings<'_>,
+    releases: Option<&ReleasesOf>,
+) -> (Nagle, (u64, u64)) {
     let stalls = || {
         findings
             .iter()
@@ -72,15 +81,23 @@ pub fn nagle(half: &Half, side: Side, findings: Findings<'_>) -> (Nagle, (u64, u
             .filter(|finding| finding.confidence() > Confidence::Possible)
             // What a relay passed on says nothing of its socket.
             .filter(|finding| !finding.doubts.has(Doubt::Relay))
-            .map(|finding| finding.wait)
     };
     let contradictions = half.contradictions();
     // Set in the middle of a connection, as SSH does after the login, TCP_NODELAY stays set.
-    let switched_off =
-        contradictions as usize > stalls().count() && stalls().all(|wait| wait.contradictions == 0);
-    match stalls().next() {
-        Some(wait) if !switched_off => (Nagle::On, (wait.ack.frame, wait.to.frame)),
-        None if contradictions == 0 => (Nagle::Unknown, (0, 0)),
+    let switched_off = contradictions as usize > stalls().count()
+        && stalls().all(|stall| stall.wait.contradictions == 0);
+    let proves = |finding: &Finding<'_>| {
+        let of_wait = releases.map(|releases| releases.of(finding.wait));
+        let chance = of_wait.map_or(1.0, |releases| releases.chance(finding.wait));
+        let doubted = finding.doubts.iter().any(|doubt| doubt == Doubt::Contradicted);
+        let sure = finding.confidence() == Confidence::Certain;
+        sure || (chance < CHANCE_AMONG_OTHERS && !doubted)
+    };
+    let proof = stalls().find(proves).map(|finding| finding.wait);
+    match (stalls().next(), proof) {
+        (Some(_), Some(wait)) if !switched_off => (Nagle::On, (wait.ack.frame, wait.to.frame)),
+        (Some(_), None) if !switched_off => (Nagle::Unknown, (0, 0)),
+        (None, _) if contradictions == 0 => (Nagle::Unknown, (0, 0)),
         _ => (Nagle::Off, half.contradiction()),
     }
 }

@@ -210,6 +210,19 @@ fn what_acknowledges_new_data_of_the_peer_may_be_the_answer_to_it() {
     assert_eq!(late.0, Cause::NagleDelack);
 }
 
+/// A program that happens to write half a millisecond after the ACK looks the same once.
+#[test]
+fn what_a_program_may_have_done_by_accident_proves_nothing_of_nodelay() {
+    let verdict = |release_ms: f64| {
+        let story = opened().after_ms(5.0, client(100)).after_ms(40.0, server(0));
+        let mut told = story.after_ms(release_ms, client(50)).after_ms(1.0, server(200)).end();
+        let (judged, rulings) = told.judge();
+        (rulings[0].cause, judged.half(Side::Client).nagle)
+    };
+    assert_eq!(verdict(0.45), (Cause::NagleDelack, Nagle::Unknown));
+    assert_eq!(verdict(0.02), (Cause::NagleDelack, Nagle::On));
+}
+
 #[test]
 fn a_contradiction_after_a_single_hold_leaves_it_likely() {
     let mut told = opened()

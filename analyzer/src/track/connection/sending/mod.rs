@@ -12,6 +12,12 @@ use crate::track::{DEFAULT_MSS, Mark, NETWORK_RTT_NS, Side};
 /// Shorter than this, a payload is below any MSS that hosts fall back to (RFC 9293, section 3.7.1).
 const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
 
+/// Round trips of which the shortest is near the shortest there is, and the part of it within which an
+/// ACK was under way then.
+/// Leans: larger sees less `TCP_NODELAY` from afar.
+const KNOWN_ROUND_TRIPS: u16 = 3;
+const HALF_WAY_ONE_OF: i64 = 2;
+
 /// Two events this far apart can be told apart as the reason for a third: at the sender itself, where a
 /// program wakes up within a millisecond, and over a network, with its jitter.
 /// Leans: larger takes more releases for answers to data.
@@ -137,9 +143,9 @@ impl Sending<'_> {
 
     /// Had the sender, when it sent this, an unacknowledged small segment?
     ///
-    /// Judged in the sender's time: an ACK that passed the capture point less than half the round
-    /// trip to the sender ago cannot have reached it. A quarter is left to jitter: the shortest round
-    /// trip so far may be far from the shortest there is.
+    /// Judged in the sender's time: an ACK that passed the capture point less than a round trip to the
+    /// sender ago had not reached it when this segment left. Half of it is left to jitter, more while
+    /// few round trips tell how short they can be.
     fn left_unacked(&self) -> bool {
         let half = self.half;
         if half.small_unacked() {
@@ -147,9 +153,13 @@ impl Sending<'_> {
         }
         let acked = half.small_acked().mark;
         let since = self.now.time_ns - acked.time_ns;
+        let one_of = match half.rtt_samples() {
+            ..KNOWN_ROUND_TRIPS => IN_TRANSIT_ONE_OF,
+            _ => HALF_WAY_ONE_OF,
+        };
         // Without a handshake the round trip is only known to be no longer than this.
         let measured = half.is_path_measured() && half.rtt_or_zero_ns() >= NETWORK_RTT_NS;
-        acked.is_set() && measured && since * IN_TRANSIT_ONE_OF < half.rtt_or_zero_ns()
+        acked.is_set() && measured && since * one_of < half.rtt_or_zero_ns()
     }
 
     /// The wait that ends with this segment, if it is at least `min_wait_ns` long.

@@ -266,6 +266,20 @@ fn seen_from_afar_a_segment_that_left_before_the_ack_came_contradicts_nagle() {
     assert_eq!(told.half(Side::Client).contradictions(), 1);
 }
 
+/// As above, when more round trips to the client were measured.
+#[test]
+fn where_the_round_trip_is_known_half_of_it_is_too_soon_for_the_ack_to_have_come() {
+    let contradictions = |round_trips: u32, ms: f64| {
+        let turn = |story: Story| story.after_ms(5.0, server(10)).after_ms(30.0, client(0));
+        let story = Story::new().handshake(30.0, 0.02).times(round_trips, turn);
+        let story = story.after_ms(5.0, client(100)).after_ms(1.0, server(0));
+        story.after_ms(ms, client(50)).end().half(Side::Client).contradictions()
+    };
+    let after_ms = [7.0, 14.0, 16.0];
+    assert_eq!(after_ms.map(|ms| contradictions(0, ms)), [1, 0, 0]);
+    assert_eq!(after_ms.map(|ms| contradictions(3, ms)), [1, 1, 0]);
+}
+
 #[test]
 fn what_passes_nagle_anyway_does_not_contradict_it() {
     let after = [client(50).fin(), client(50).urg(), client(1460)];
