@@ -138,9 +138,11 @@ def test_what_is_known_to_be_missed_is_shown_and_not_counted(
     score = {name: Score() for name in ("plain", "blurred", "mended")}
     for name, found in (("plain", 10), ("blurred", 2), ("mended", 10)):
         score[name].counts.update({"true": 10, "found": found})
-    counted, missed = known.parted(score)
+    counted, missed = known.parted(score, shipped=True)
     assert (counted.counts["true"], counted.counts["found"]) == (10, 10)
     assert (missed.counts["true"], missed.counts["found"]) == (20, 12)
+    elsewhere, _ = known.parted(score, shipped=False)
+    assert elsewhere.counts["true"] == 30
     _, blurred, mended = known.text(score, missed)
     assert "no release" in blurred
     assert "no longer" not in blurred

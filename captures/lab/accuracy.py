@@ -82,7 +82,7 @@ def main() -> int:
     scores, measured = score_folders(arguments.folders)
     if not scores:
         parser.error(f"no truth files below {', '.join(map(str, arguments.folders))}")
-    total, missed = known.parted(scores)
+    total, missed = known.parted(scores, arguments.folders == [LABELLED])
     if arguments.markdown:
         text = accuracy_report.markdown(total.counts, len(scores), measured)
         print(text + known.markdown(scores))

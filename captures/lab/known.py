@@ -13,14 +13,32 @@ from scoring import CONFIDENCES, Score
 
 RIGHT = 0.98  # of the stalls and waits of a case that is right
 
-KNOWN: dict[str, str] = {}
+KNOWN: dict[str, str] = {
+    "hard-ack-thinned-split-nots": "ACKs thinned by the network: the client's holds missed",
+    "hard-clocks-loopback-late-nots": "10 ms clock: a write after the ACK taken for a release",
+    "hard-clocks-wire-late-nots": "10 ms clock: a write after the ACK taken for a release",
+    "hard-cork-reply-far": "TCP_CORK taken for a program that waits 200 ms",
+    "hard-cork-request-near": "TCP_CORK taken for a program that waits 200 ms",
+    "hard-lossy-veth-split-nots": "15 % of the frames missing: one wrong TCP_NODELAY verdict",
+    "hard-lossy-veth-work-nots": "5 and 15 % of the frames missing: waits called unknown",
+    "hard-lost-near-client-split": "a late ACK after a loss taken for a delayed ACK",
+    "hard-needless-split-nots": "delays that jump by 300 ms: releases after a jump",
+    "hard-one-at-a-time-full-far": "a program that waits for each ACK: not told",
+    "hard-one-at-a-time-paced-far": "waits that overlap with the answer's way: not listed",
+    "hard-switched-often-far": "TCP_NODELAY on and off again: the later phase with Nagle",
+    "hard-tail-both-think": "heavy tails on a path of 2 ms: releases spread",
+    "hard-wifi-think": "a grid of 5 ms on a path of 8 ms: releases spread",
+}
 
 
-def parted(scores: Mapping[str, Score]) -> tuple[Score, Score]:
-    """The sum of the cases that the limits are for, and of those known to be missed."""
+def parted(scores: Mapping[str, Score], shipped: bool) -> tuple[Score, Score]:
+    """The sum of the cases that the limits are for, and of those known to be missed.
+
+    Only what is shipped can be known: elsewhere a case of the same name is another draw.
+    """
     counted, missed = Score(), Score()
     for case, score in scores.items():
-        (missed if case in KNOWN else counted).add(score)
+        (missed if shipped and case in KNOWN else counted).add(score)
     return counted, missed
 
 
@@ -42,7 +60,7 @@ def text(scores: Mapping[str, Score], missed: Score) -> list[str]:
     counts = missed.counts
     false = sum(counts[f"false {c}"] for c in CONFIDENCES)
     total = f"{counts['found']} of {counts['true']} found, {false} false"
-    return [f"Known to be missed, outside the limits ({total}):", *lines] if listed else []
+    return [f"Known to be missed, outside the limits ({total}):", *lines] if counts else []
 
 
 def markdown(scores: Mapping[str, Score]) -> str:

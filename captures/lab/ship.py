@@ -142,11 +142,13 @@ def main() -> int:
     for folder in arguments.folders:
         for file in sorted(folder.glob("*/*.truth.json")):
             cases[file.parent.name].append(file)
-    for case, files in (of_each_kind(cases) if arguments.kinds else cases).items():
+    hard = {case: cases.pop(case) for case in list(cases) if case.startswith("hard-")}
+    picked = of_each_kind(hard) if arguments.kinds else cases
+    for case, files in picked.items():
         shutil.rmtree(arguments.to / case, ignore_errors=True)
         for file in files if arguments.all else chosen(files):
             ship(file, arguments.to / case)
-    print(f"{len(cases)} cases in {arguments.to}")
+    print(f"{len(picked)} cases in {arguments.to}")
     return 0
 
 

@@ -11,6 +11,7 @@ import argparse
 from pathlib import Path
 
 from cases import all_cases
+from net import Access
 from packets import Packet, read_packets
 
 
@@ -42,7 +43,8 @@ def main() -> None:
     everything: list[float] = []
     for case in all_cases():
         net = case.net
-        disturbed = net.jitter_ms or net.loss or net.dup or any(net.drop_every)
+        drawn = net.jitter_ms or net.loss or net.dup or any(net.drop_every)
+        disturbed = drawn or net.changes or net.access != Access()
         if net.kind == "wire" and not disturbed and (out / case.id).exists():
             everything += errors_ms(out / case.id, *net.one_way_ms)
     everything.sort()
