@@ -84,8 +84,9 @@ def main() -> int:
         parser.error(f"no truth files below {', '.join(map(str, arguments.folders))}")
     total, missed = known.parted(scores, arguments.folders == [LABELLED])
     if arguments.markdown:
-        text = accuracy_report.markdown(total.counts, len(scores), measured)
-        print(text + known.markdown(scores))
+        counted = len(scores.keys() - known.KNOWN)
+        text = accuracy_report.markdown(total.counts, counted, measured)
+        print(text + known.markdown(missed))
     else:
         accuracy_report.show(scores, total, measured, arguments.limit)
         print(*known.text(scores, missed), sep="\n")
