@@ -70,7 +70,7 @@ def markdown(missed: Score) -> str:
         return ""
     false = sum(counts[f"false {c}"] for c in CONFIDENCES)
     return (
-        f"\n\nLeft out above, and listed by `make accuracy`: {len(KNOWN)} cases known to be missed "
+        f" Left out too, and listed by `make accuracy`: {len(KNOWN)} cases known to be missed "
         f"({counts['found']} of {counts['true']} stalls found, {false} false, "
         f"{counts['waits right']} of {counts['waits']} waits right)."
     )
