@@ -13,8 +13,12 @@ from nagle_scan import _core, causes
 SIDES = {"client", "server"}
 
 
-def wait(cause: str, by: str, own_data_before: bool = False) -> _core.WaitRow:
-    fields = SimpleNamespace(cause=cause, by=by, own_data_before=own_data_before)
+def wait(
+    cause: str, by: str, own_data_before: bool = False, lost: bool | None = False
+) -> _core.WaitRow:
+    fields = SimpleNamespace(
+        cause=cause, by=by, own_data_before=own_data_before, lost_before_capture=lost
+    )
     return cast(_core.WaitRow, fields)
 
 
@@ -54,6 +58,16 @@ def test_one_wait_is_told_more_exactly_than_all_of_its_kind() -> None:
     assert causes.meaning_of(wait("zero_window", "server")) == (
         causes.meaning_of(wait("zero_window", "client", True))
     )
+
+
+def test_a_loss_before_the_capture_is_said_as_one_and_an_open_one_blames_nobody() -> None:
+    seen = causes.meaning_of(wait("retransmission", "server"))
+    before = causes.meaning_of(wait("retransmission", "server", lost=True))
+    assert "before the capture point" in before
+    assert "before" not in seen
+    perhaps = causes.meaning_of(wait("unknown", "server", lost=None))
+    assert perhaps.startswith("lost before the capture, or the program")
+    assert causes.meaning_of(wait("unknown", "server")) != perhaps
 
 
 def test_the_readme_lists_every_cause() -> None:

@@ -42,6 +42,7 @@ WAIT = {
     "by": {"client", "server"},
     "frame_from": int,
     "frame_to": int,
+    "lost_before_capture": bool,
     "wait_ms": float,
 }
 CONTRACT = {
@@ -240,6 +241,7 @@ TABLES = {
         "frame_from": "int64",
         "frame_to": "int64",
         "time_ns": "int64",
+        "lost_before_capture": "bool",
         "wait_ms": "float64",
     },
     "exchanges": {

@@ -147,6 +147,7 @@ class WaitRow:
     ack_delay_ms: float
     release_ms: float
     own_data_before: bool
+    lost_before_capture: bool | None
     evidence: list[str]
     doubts: list[str]
     rivals: list[tuple[str, bool, str]]

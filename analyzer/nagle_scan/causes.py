@@ -34,6 +34,8 @@ class Cause(NamedTuple):
     """What a single wait means, where that is more specific."""
     meaning_midway: str = ""
     """What a wait means in the middle of what `{by}` sent."""
+    meaning_unseen: str = ""
+    """What it means if packets are missing that `{by}` sent: lost on their way to the capture."""
 
 
 def _both(text: str) -> dict[str, str]:
@@ -42,12 +44,27 @@ def _both(text: str) -> dict[str, str]:
 
 CAUSES = (
     Cause(
+        name="connect",
+        happened="the connection took long to come about: a SYN was sent again, or answered late",
+        words="connecting",
+        meaning={
+            "client": "a SYN or its answer was lost: look for loss, firewalls that drop and full "
+            "accept queues",
+            "server": "a SYN was answered late, or the answer was lost: look at the server's load "
+            "and accept queue, and at what it connects to first",
+        },
+        colour=colours.DARK,
+        hatch="..",
+    ),
+    Cause(
         name="retransmission",
         happened="bytes were lost and sent again",
         words="lost, sent again",
         meaning=_both("packets were lost: look at interface errors, queues and policers"),
         colour=colours.DARK,
         hatch="xx",
+        meaning_unseen="lost before the capture point, between the {by} and where the capture was "
+        "taken: look there for interface errors, queues and policers",
     ),
     Cause(
         name="zero_window",
@@ -88,6 +105,17 @@ CAUSES = (
         is_stall=True,
     ),
     Cause(
+        name="stop_and_wait",
+        happened="the sender has one segment in flight at most, and waited for its ACK",
+        words="one segment at a time",
+        meaning=_both(
+            "the sender waits for the ACK of each segment, full-sized ones too: enlarge its send "
+            "buffer; TCP_NODELAY does not help"
+        ),
+        colour=colours.CLIENT,
+        hatch="oo",
+    ),
+    Cause(
         name="congestion_window",
         happened="the sender waited for ACKs before it could send more",
         words="congestion window",
@@ -102,6 +130,17 @@ CAUSES = (
         meaning=_both("harmless unless the sender waits for it (one segment in flight)"),
         colour=colours.ACK,
         hatch="--",
+    ),
+    Cause(
+        name="cork",
+        happened="`TCP_CORK` or `MSG_MORE` held a small segment for 200 ms",
+        words="held by a cork",
+        meaning=_both(
+            "the kernel waited 200 ms for more data: clear TCP_CORK after each message, or leave "
+            "out MSG_MORE with its last piece (a timer of the program could look the same)"
+        ),
+        colour=colours.ACK,
+        hatch="..",
     ),
     Cause(
         name="sender_app",
@@ -127,6 +166,8 @@ CAUSES = (
         meaning=_both("the capture does not tell: capture both directions, at the host that waits"),
         colour=colours.OTHER,
         hatch="||",
+        meaning_unseen="lost before the capture, or the program: a packet of the {by} is missing; "
+        "capture at the {by}",
     ),
 )
 """In the order in which the engine asks."""
@@ -152,6 +193,8 @@ def meaning_of_all(row: _core.CauseRow) -> str:
 def meaning_of(wait: _core.WaitRow) -> str:
     """What one wait means for its owner."""
     cause = of(wait.cause)
+    if cause.meaning_unseen and wait.lost_before_capture in (True, None):
+        return cause.meaning_unseen.format(by=wait.by)
     if cause.meaning_midway and wait.own_data_before:
         return cause.meaning_midway.format(by=wait.by)
     return (cause.meaning_of_one or cause.meaning)[wait.by]

@@ -94,7 +94,8 @@ class Result:
         """One row per wait that is not a stall.
 
         `connection` (int64), `cause` (category), `by` (category: who kept the other waiting),
-        `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `wait_ms` (float64).
+        `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `lost_before_capture` (bool),
+        `wait_ms` (float64).
 
         If there are very many, at least these are listed: the first 16,384 of clients that had
         their answer; of each side the first 65,536 others, and the 128 longest of those that

@@ -17,8 +17,6 @@ KNOWN: dict[str, str] = {
     "hard-ack-thinned-split-nots": "ACKs thinned by the network: the client's holds missed",
     "hard-clocks-loopback-late-nots": "10 ms clock: a write after the ACK taken for a release",
     "hard-clocks-wire-late-nots": "10 ms clock: a write after the ACK taken for a release",
-    "hard-cork-reply-far": "TCP_CORK taken for a program that waits 200 ms",
-    "hard-cork-request-near": "TCP_CORK taken for a program that waits 200 ms",
     "hard-lossy-veth-split-nots": "15 % of the frames missing: one wrong TCP_NODELAY verdict",
     "hard-lossy-veth-work-nots": "5 and 15 % of the frames missing: waits called unknown",
     "hard-lost-near-client-split": "a late ACK after a loss taken for a delayed ACK",

@@ -2,7 +2,7 @@
 
 use crate::judge::causes::Cause;
 use crate::judge::confidence::{Confidence, Doubts};
-use crate::track::wait::Wait;
+use crate::track::wait::{Wait, fact};
 use std::ops::Range;
 
 /// What was ruled on a wait. Kept apart from it: a wait is what the capture shows.
@@ -24,6 +24,17 @@ pub struct Finding<'a> {
 impl Finding<'_> {
     pub fn is_stall(&self) -> bool {
         self.cause.is_stall()
+    }
+
+    /// Was something lost on its way to the capture? `None` where that is open.
+    pub fn lost_before_capture(&self) -> Option<bool> {
+        let after = self.wait.has_any(fact::RETRANSMITTED | fact::RECOVERY);
+        let missing = self.wait.skipped_ids > 0 && !self.wait.is(fact::UNSEEN);
+        match self.cause {
+            Cause::Retransmission => Some(self.wait.is(fact::LOST_BEFORE) || !after),
+            Cause::Unknown if missing => None,
+            _ => Some(false),
+        }
     }
 
     /// Of a stall.

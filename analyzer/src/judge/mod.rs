@@ -3,6 +3,7 @@
 mod blurred;
 pub mod causes;
 pub mod confidence;
+mod corked;
 pub mod evidence;
 pub mod findings;
 pub mod frame;
@@ -120,13 +121,19 @@ fn rule(
     ])
 }
 
-/// Is a wait long enough to be listed? Of an ACK that nothing followed, its delay counts.
+/// Is a wait long enough to be listed? Of an ACK that nothing followed, its delay counts, and of the
+/// answer to a SYN what other round trips do not take.
 fn is_listed(wait: &Wait, halves: &[JudgedHalf; 2], min_wait_ns: i64) -> bool {
     let receiver_rtt_ns = halves[wait.acknowledged_by() as usize].rtt_ns();
-    match wait.is(fact::ACK_ONLY) {
-        true => wait.ack_delay_ns(receiver_rtt_ns) >= min_wait_ns,
-        false => wait.wait_ns() >= min_wait_ns,
+    if wait.is(fact::ACK_ONLY) {
+        return wait.ack_delay_ns(receiver_rtt_ns) >= min_wait_ns;
     }
+    let answers_syn = wait.is(fact::CONNECTING) && !wait.is(fact::RETRANSMITTED);
+    let way_ns = match answers_syn {
+        true => halves[wait.by as usize].rtt_ns().unwrap_or(0),
+        false => 0,
+    };
+    wait.wait_ns() - way_ns >= min_wait_ns
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::judge::causes::{Cause, Direction};
 use crate::judge::confidence::{Case, Doubts};
+use crate::judge::corked::Corks;
 use crate::judge::findings::Ruling;
 use crate::judge::ids::Ids;
 use crate::judge::nodelay::{self, Candidate};
@@ -9,8 +10,9 @@ use crate::judge::pace::{self, Pace};
 use crate::judge::reaction;
 use crate::judge::releases::Releases;
 use crate::judge::resent;
+use crate::judge::thresholds::FEW_RELEASES;
 use crate::track::wait::Wait;
-use crate::track::{Connection, Side};
+use crate::track::{Connection, Half, Side};
 
 /// What judges the waits of one direction, one after the other.
 pub struct Judge {
@@ -45,6 +47,8 @@ impl Judge {
                 off_or_paced: false,
                 resends_needlessly: resent::is_needless(connection, side, waits, held()),
                 at_receiver: resent::is_at_receiver(connection, side),
+                one_at_a_time: one_at_a_time(connection.half(side), &releases),
+                corks: Corks::of(connection, side, waits),
                 ids: Ids::of(connection, side, waits),
                 receiver_seen: receiver.segments() > 0,
                 receiver_rtt_ns: receiver.measured_rtt_ns(),
@@ -82,4 +86,9 @@ impl Judge {
             contradictions: self.contradictions,
         }
     }
+}
+
+/// Did this sender, all the time, wait for the ACK of each segment before the next?
+fn one_at_a_time(sender: &Half, releases: &Releases) -> bool {
+    !sender.has_pipelined() && releases.full_sized >= FEW_RELEASES
 }

@@ -366,3 +366,41 @@ fn an_ack_bounds_the_round_trip_that_releases_would_show() {
     let mut told = [56.1, 56.2, 56.3].into_iter().fold(acked, late_capture).end();
     assert_eq!(told.judge().0.stalls, 0);
 }
+
+/// Full-sized segments one by one, captured at the sender, 26 ms away from the receiver.
+#[test]
+fn a_sender_that_waits_for_each_ack_stops_before_full_sized_segments_too() {
+    let block = |story: Story| story.after_ms(0.02, client(1460)).after_ms(26.0, server(0));
+    let opened = || Story::new().handshake(0.02, 26.0).after_ms(5.0, client(1460));
+    let mut alone = opened().after_ms(26.0, server(0)).times(6, block).end();
+    assert_eq!(causes(&alone.judge().1), [Cause::StopAndWait; 6]);
+    // Once it had two in flight.
+    let two = opened().after_ms(0.02, client(1460)).after_ms(26.0, server(0));
+    let mut able = two.times(6, block).end();
+    assert!(!causes(&able.judge().1).contains(&Cause::StopAndWait));
+}
+
+#[test]
+fn small_pieces_that_wait_for_each_ack_are_held_by_nagle() {
+    let piece = |story: Story| story.after_ms(0.02, client(100)).after_ms(40.0, server(0));
+    let opened = opened().after_ms(5.0, client(100)).after_ms(40.0, server(0));
+    let mut told = opened.times(6, piece).end();
+    assert_eq!(causes(&told.judge().1)[..6], [Cause::NagleDelack; 6]);
+}
+
+#[test]
+fn a_syn_that_was_lost_or_answered_late_is_the_connections_wait() {
+    let asked = || Story::new().after_ms(0.0, client(0).syn());
+    let replied = |story: Story| {
+        let story = story.after_ms(0.02, client(0)).after_ms(5.0, client(100));
+        story.after_ms(3.0, server(0)).after_ms(0.02, client(0))
+    };
+    let again = asked().after_ms(1000.0, client(0).syn().ip_id(1)).after_ms(3.0, server(0).syn());
+    assert_eq!(causes(&replied(again).end().judge().1), [Cause::Connect]);
+    let late = asked().after_ms(350.0, server(0).syn());
+    assert_eq!(causes(&replied(late).end().judge().1), [Cause::Connect]);
+    // It is that far away.
+    let far = asked().after_ms(350.0, server(0).syn()).after_ms(0.02, client(0));
+    let mut far = far.after_ms(5.0, client(100)).after_ms(352.0, server(200)).end();
+    assert!(far.judge().1.is_empty());
+}

@@ -136,6 +136,14 @@ pub const NEEDLESS_ONE_OF: usize = 4;
 pub const SHORTEST_RTO_NS: i64 = crate::track::thresholds::PROBE_NS;
 pub const LONGEST_RTO_NS: i64 = 1_000_000_000;
 
+/// What a cork holds leaves so much later than the kernel's timer says: rounded up to ticks, at least 2 ms
+/// (a program that sleeps for 200 ms is up to 1.5 ms late), at most two ticks at HZ=100. Waits of one
+/// direction differ by less than a tick at HZ=250 from one another.
+/// Leans: larger takes more timers of programs for corks; of the first, fewer.
+pub const CORK_EARLY_NS: i64 = 2_000_000;
+pub const CORK_LATE_NS: i64 = 20_000_000;
+pub const CORK_SPREAD_NS: i64 = 4_000_000;
+
 /// Packets lost one after the other from which it is no accident any more, and the timer stands at 31 times
 /// its first value.
 /// Leans: larger takes more counters of busy hosts for losses.

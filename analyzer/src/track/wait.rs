@@ -74,6 +74,9 @@ pub mod fact {
     /// What was sent again had arrived: the receiver said so, or both copies were seen to arrive.
     pub const NEEDLESS: u32 = 1 << 30;
 
+    /// For the connection to come about: the same SYN again, or its answer.
+    pub const CONNECTING: u32 = 1 << 31;
+
     /// Something but the sender's program may have made it wait.
     pub const HINDERED: u32 = RECOVERY | ZERO_WINDOW | WINDOW_FULL | UNSEEN;
 }

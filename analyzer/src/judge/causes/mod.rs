@@ -1,15 +1,19 @@
 //! Causes of waits: one file each, one pure function each, first match wins.
 
 mod congestion_window;
+mod connect;
+mod cork;
 mod delayed_ack;
 mod nagle_delack;
 mod nagle_rtt;
 mod passed_on;
 mod retransmission;
 mod sender_app;
+mod stop_and_wait;
 mod unknown;
 mod zero_window;
 
+use crate::judge::corked::Corks;
 use crate::judge::ids::Ids;
 use crate::judge::releases::Releases;
 use crate::track::wait::{Wait, fact};
@@ -24,6 +28,10 @@ pub struct Direction {
     pub resends_needlessly: bool,
     /// Was the capture taken at the receiver?
     pub at_receiver: bool,
+    /// Did the sender never have more than one segment in flight, full-sized ones too?
+    pub one_at_a_time: bool,
+    /// Which waits look like those for a cork.
+    pub corks: Corks,
     /// What the sender's IP identifications tell.
     pub ids: Ids,
     /// Was anything of the receiver captured? Without its ACKs all data looks unacknowledged.
@@ -52,11 +60,14 @@ impl Direction {
 pub enum Cause {
     NagleDelack,
     NagleRtt,
+    Connect,
     Retransmission,
     ZeroWindow,
     PassedOn,
+    StopAndWait,
     CongestionWindow,
     DelayedAck,
+    Cork,
     SenderApp,
     Unknown,
 }
@@ -69,7 +80,8 @@ struct Rule {
 }
 
 /// In the order in which they are asked: what is seen directly first, what is inferred later.
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 12] = [
+    Rule { cause: Cause::Connect, name: "connect", recognises: connect::recognises },
     Rule {
         cause: Cause::Retransmission,
         name: "retransmission",
@@ -80,11 +92,17 @@ const RULES: [Rule; 9] = [
     Rule { cause: Cause::NagleDelack, name: "nagle_delack", recognises: nagle_delack::recognises },
     Rule { cause: Cause::NagleRtt, name: "nagle_rtt", recognises: nagle_rtt::recognises },
     Rule {
+        cause: Cause::StopAndWait,
+        name: "stop_and_wait",
+        recognises: stop_and_wait::recognises,
+    },
+    Rule {
         cause: Cause::CongestionWindow,
         name: "congestion_window",
         recognises: congestion_window::recognises,
     },
     Rule { cause: Cause::DelayedAck, name: "delayed_ack", recognises: delayed_ack::recognises },
+    Rule { cause: Cause::Cork, name: "cork", recognises: cork::recognises },
     Rule { cause: Cause::SenderApp, name: "sender_app", recognises: sender_app::recognises },
     Rule { cause: Cause::Unknown, name: "unknown", recognises: unknown::recognises },
 ];

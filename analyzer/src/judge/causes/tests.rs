@@ -1,6 +1,7 @@
 //! Each cause beside a look-alike that must not get its name.
 
 use super::{Cause, Direction, RULES, explain};
+use crate::judge::corked::Corks;
 use crate::judge::releases::Releases;
 use crate::judge::yardstick::Basis;
 use crate::track::band::Band;
@@ -53,6 +54,15 @@ fn example(cause: Cause) -> (Wait, Direction) {
         Cause::NagleDelack => (held(), direction()),
         Cause::NagleRtt => (held(), prompt),
         Cause::Retransmission => (own(fact::RETRANSMITTED), direction()),
+        Cause::Connect => (own(fact::RETRANSMITTED | fact::CONNECTING), direction()),
+        Cause::StopAndWait => {
+            (own(fact::PURE_ACK), Direction { one_at_a_time: true, ..direction() })
+        }
+        Cause::Cork => {
+            let corks = Corks { longest_ns: i64::MAX, is_repeated: true, ..Corks::default() };
+            let alone = Wait { ack: Mark::NONE, ..own(fact::SMALL) };
+            (alone, Direction { corks, ..direction() })
+        }
         Cause::ZeroWindow => (own(fact::ZERO_WINDOW), direction()),
         Cause::PassedOn => (own(HELD | fact::PASSED_ON), direction()),
         Cause::CongestionWindow => (own(fact::PURE_ACK | fact::LARGE_FLIGHT), direction()),

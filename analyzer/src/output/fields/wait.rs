@@ -5,6 +5,10 @@ use super::{Field, Fields, Row, field};
 use crate::judge::findings::Finding;
 
 const CONNECTION: Field = field!("connection", "Its connection: Wireshark's `tcp.stream`.");
+const LOST: Field = field!(
+    "lost_before_capture",
+    "Was something lost between its sender and the capture point, and sent again?"
+);
 const REL_SEQ: Field = field!("rel_seq", "Stream offset of the first byte after the wait.");
 
 impl Row for Finding<'_> {
@@ -16,6 +20,7 @@ impl Row for Finding<'_> {
         to.integer(field!("frame_to", "Frame that ended the wait."), |row| row.wait.to.frame);
         to.integer(REL_SEQ.only(Json), |row| row.wait.rel_seq);
         to.time(field!("time_ns", "When it ended."), |row| row.wait.to.time_ns);
+        to.flag(LOST, |row| row.lost_before_capture() == Some(true));
         to.duration(field!("wait_ms", "How long it was."), |row| row.wait.wait_ns());
     }
 }

@@ -29,6 +29,8 @@ pub struct WaitRow {
     pub ack_delay_ms: f64,
     pub release_ms: f64,
     pub own_data_before: bool,
+    /// Was something lost on its way to the capture? `None` where that is open.
+    pub lost_before_capture: Option<bool>,
     pub evidence: Vec<String>,
     /// Names of the doubts that lower the confidence; each has its sentence in `evidence`.
     pub doubts: Vec<&'static str>,
@@ -59,6 +61,7 @@ impl WaitRow {
             ack_delay_ms: ms(judged.ack_delay_ns(wait)),
             release_ms: ms(wait.release_ns()),
             own_data_before: wait.is(fact::OWN_DATA_BEFORE),
+            lost_before_capture: finding.lost_before_capture(),
             doubts: finding.doubts.iter().map(Doubt::name).collect(),
             evidence: match stall {
                 true => reasons(finding, judged).map(|reason| reason.to_string()).collect(),

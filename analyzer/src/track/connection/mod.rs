@@ -203,6 +203,9 @@ impl Connection {
             return;
         }
         half.take_syn(segment, first_payload, now);
+        if side == Side::Server && self.halves[0].has_syn() {
+            self.push_late_answer(now, sinks);
+        }
         if side == Side::Server
             && self.halves[0].is_window_scale_known()
             && segment.options.window_scale.is_none()

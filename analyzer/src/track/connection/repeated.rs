@@ -1,8 +1,9 @@
 //! Data and SYNs that come again.
 
-use crate::decode::Header;
 use crate::decode::seq;
+use crate::decode::{Header, SYN};
 use crate::track::connection::{Connection, Sinks};
+use crate::track::thresholds::PROBE_NS;
 use crate::track::wait::{Reaction, Wait, fact, when};
 use crate::track::{Mark, Side};
 
@@ -83,6 +84,7 @@ impl Connection {
                 facts: facts
                     | fact::RETRANSMITTED
                     | fact::OWN_DATA_BEFORE
+                    | when(segment.has(SYN), fact::CONNECTING)
                     | when(zero_window, fact::ZERO_WINDOW),
                 from,
                 to: now,
@@ -98,5 +100,31 @@ impl Connection {
             },
             sinks.lengths.listed_ns,
         );
+    }
+
+    /// The server answers a SYN `now`. Kept if no way is that long, or hardly any.
+    #[cold]
+    pub(super) fn push_late_answer(&self, now: Mark, sinks: &mut Sinks<'_>) {
+        let from = self.half(Side::Client).last_data();
+        if !from.is_set() || now.time_ns - from.time_ns < sinks.lengths.listed_ns.max(PROBE_NS) {
+            return;
+        }
+        let wait = Wait {
+            connection: self.id,
+            by: Side::Server,
+            facts: fact::CONNECTING,
+            from,
+            to: now,
+            ack: Mark::default(),
+            rel_seq: 0,
+            len: 0,
+            unacked_len: 0,
+            unacked_ns: from.time_ns,
+            contradictions: 0,
+            skipped_ids: 0,
+            reaction: Reaction::NONE,
+            tsval: 0,
+        };
+        sinks.waits.push_other(wait, sinks.lengths.listed_ns);
     }
 }

@@ -64,7 +64,7 @@ impl Half {
         let (begin, before) = (self.snd_nxt, self.last_new());
         let last = (begin.wrapping_sub(self.last_len), before);
         let again = !self.state.is(state::BURSTS);
-        self.state.set(state::BURSTS);
+        self.state.set(state::BURSTS | state::PIPELINED);
         let bursts = &mut self.rare_mut().bursts;
         if again {
             *bursts = Bursts::NONE;

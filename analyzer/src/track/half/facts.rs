@@ -131,6 +131,11 @@ impl Half {
         self.state.is(state::SEVERAL_IN_FLIGHT)
     }
 
+    /// Has it ever sent something new while something was unacknowledged?
+    pub fn has_pipelined(&self) -> bool {
+        self.state.is(state::PIPELINED)
+    }
+
     /// Payload bytes captured, each once.
     #[inline]
     pub fn bytes(&self) -> u64 {

@@ -66,6 +66,9 @@ pub const PURE_ACKS: u32 = 1 << 27;
 /// Its reactions are noted: a wait of it may have been a hold.
 pub const REACTIONS: u32 = 1 << 28;
 
+/// It has sent something new while something was unacknowledged.
+pub const PIPELINED: u32 = 1 << 29;
+
 /// Cleared by new data.
 pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
 

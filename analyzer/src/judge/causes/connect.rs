@@ -1,0 +1,26 @@
+//! # What happens
+//! The connection took long to come about: a SYN or its answer was lost and sent again, after 1 s and
+//! twice that each time; or the other end took its time to answer.
+//!
+//! # How it is recognised
+//! The same SYN comes again. Or a SYN is answered 200 ms or more after it, and later round trips to the
+//! same end are shorter.
+//!
+//! # What it is not
+//! A long way: that shows in all round trips. A SYN that is answered by RST or never is no wait of a
+//! connection.
+//!
+//! # What to do
+//! Sent again: look for loss, firewalls that drop, and full accept queues (`ListenOverflows` in
+//! `nstat`). Answered late: an overloaded host, or a proxy that connects onwards first. Keep
+//! connections open, so that fewer are made.
+//!
+//! # References
+//! RFC 9293, section 3.8.1; RFC 6298, section 5.7; Linux `tcp_syn_retries`, `net.core.somaxconn`.
+
+use super::Direction;
+use crate::track::wait::{Wait, fact};
+
+pub(super) fn recognises(wait: &Wait, _: &Direction) -> bool {
+    wait.is(fact::CONNECTING)
+}
