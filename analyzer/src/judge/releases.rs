@@ -51,6 +51,8 @@ pub struct Releases {
     /// The same after more than an initial window in flight: small ones and full-sized ones.
     pub small_after_window: u32,
     pub full_after_window: u32,
+    /// Are the times of the frames made up?
+    pub made_up: bool,
     /// Segments as long as this are not held, whatever the MSS.
     pub as_full: Option<u32>,
     /// Share of the sender's segments, as they cross the path, that are small.
@@ -90,6 +92,7 @@ impl Releases {
         let mut releases = Self::around(half, found, clock_ns);
         releases.receiver_rtt_ns = connection.half(side.other()).rtt_or_zero_ns();
         releases.as_full = half.as_full();
+        releases.made_up = connection.is_even();
         releases.small_share = small_share(half, connection.effective_mss().0);
         // The answer to a FIN comes soon after it, as what the kernel releases does.
         let evident = || freed().filter(|wait| !wait.is(fact::ACK_FIN));
@@ -104,7 +107,7 @@ impl Releases {
     pub(super) fn counting<'a>(mut self, freed: impl Iterator<Item = &'a Wait> + Clone) -> Self {
         freed.clone().for_each(|wait| self.count(wait));
         self.spread_ns = self.median_distance(freed);
-        self.peaks = self.is_peak();
+        self.peaks = self.is_peak() && !self.made_up;
         self
     }
 

@@ -50,7 +50,7 @@ impl Judge {
                 one_at_a_time: one_at_a_time(connection.half(side), &releases),
                 corks: Corks::of(connection, side, waits),
                 ids: Ids::of(connection, side, waits),
-                receiver_seen: receiver.segments() > 0,
+                receiver_seen: receiver.segments() > 0 && !connection.is_even(),
                 receiver_rtt_ns: receiver.measured_rtt_ns(),
                 receiver_jitter_ns: receiver.jitter_ns(),
             },

@@ -223,6 +223,25 @@ fn what_a_program_may_have_done_by_accident_proves_nothing_of_nodelay() {
     assert_eq!(verdict(0.02), (Cause::NagleDelack, Nagle::On));
 }
 
+/// Scripts write captures in which every frame comes so much after the one before.
+#[test]
+fn times_that_are_made_up_show_no_stall() {
+    let stalls = |ack_ms: f64| {
+        let mut told = Story::new()
+            .after_ms(0.0, client(0).syn())
+            .after_ms(50.0, server(0).syn())
+            .after_ms(50.0, client(0))
+            .after_ms(50.0, client(100))
+            .after_ms(ack_ms, server(0))
+            .after_ms(50.0, client(50))
+            .end();
+        let (judged, rulings) = told.judge();
+        (judged.stalls, rulings.last().unwrap().cause)
+    };
+    assert_eq!(stalls(50.0), (0, Cause::Unknown));
+    assert_eq!(stalls(90.0), (1, Cause::NagleDelack));
+}
+
 #[test]
 fn a_contradiction_after_a_single_hold_leaves_it_likely() {
     let mut told = opened()

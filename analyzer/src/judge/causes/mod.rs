@@ -34,7 +34,8 @@ pub struct Direction {
     pub corks: Corks,
     /// What the sender's IP identifications tell.
     pub ids: Ids,
-    /// Was anything of the receiver captured? Without its ACKs all data looks unacknowledged.
+    /// Was anything of the receiver captured, at times that are not made up? Without its ACKs all data
+    /// looks unacknowledged.
     pub receiver_seen: bool,
     /// Round trip between the capture point and the receiver; `None` unknown.
     pub receiver_rtt_ns: Option<i64>,

@@ -1,5 +1,6 @@
 //! One connection: both directions, the handshake, and the waits as they happen.
 
+mod even;
 mod finish;
 mod mss;
 mod repeated;
@@ -152,6 +153,7 @@ impl Connection {
 
     /// Takes the next segment of the connection, captured as `now`.
     pub fn take(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
+        self.compare_gap(now);
         self.halves[side as usize].count(segment, now);
         if self.first_ns == 0 {
             self.first_ns = now.time_ns;

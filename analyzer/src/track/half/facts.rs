@@ -104,6 +104,12 @@ impl Half {
         self.state.is(state::RECOVERING)
     }
 
+    /// Are the segments of the connection, of which it is the client, not equally far apart?
+    #[inline]
+    pub fn is_uneven(&self) -> bool {
+        self.state.is(state::UNEVEN)
+    }
+
     /// Has the capture shown an ACK of it without anything else?
     pub fn has_pure_acks(&self) -> bool {
         self.state.is(state::PURE_ACKS)

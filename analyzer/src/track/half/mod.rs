@@ -144,6 +144,11 @@ impl Half {
         self.rare.is_none()
     }
 
+    /// The segments of the connection, of which it is the client, are not equally far apart.
+    pub fn set_uneven(&mut self) {
+        self.state.set(state::UNEVEN);
+    }
+
     /// This host sent RST.
     pub fn reset(&mut self) {
         self.state.set(state::RESET);

@@ -69,6 +69,9 @@ pub const REACTIONS: u32 = 1 << 28;
 /// It has sent something new while something was unacknowledged.
 pub const PIPELINED: u32 = 1 << 29;
 
+/// The segments of the connection, kept for its client, are not equally far apart.
+pub const UNEVEN: u32 = 1 << 30;
+
 /// Cleared by new data.
 pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
 

@@ -1,0 +1,78 @@
+//! Times that were made up: a script or a converter gives every frame the same distance from the one before.
+
+use crate::track::Mark;
+use crate::track::connection::Connection;
+use crate::track::half::Half;
+
+/// Times are cut to microseconds, and so differ by one from equal steps; one is left to rounding. What
+/// two hosts and their programs do varies by far more.
+/// Leans: larger takes more true times for made-up ones.
+const EVEN_NS: i64 = 2_000;
+
+/// Segments from which their times are not equally far apart by accident: a handshake and an exchange
+/// have more.
+/// Leans: larger believes more short scripts.
+const EVEN_SEGMENTS: u32 = 5;
+
+impl Connection {
+    /// Compares the time since the last segment with that between those before it.
+    #[inline]
+    pub(super) fn compare_gap(&mut self, now: Mark) {
+        if !self.halves[0].is_uneven() {
+            self.compare_even_gap(now);
+        }
+    }
+
+    #[inline(never)]
+    fn compare_even_gap(&mut self, now: Mark) {
+        let gaps = i64::from(self.captured().saturating_sub(1));
+        if gaps == 0 {
+            return;
+        }
+        let last_ns = self.last_ns();
+        let mean_ns = last_ns.saturating_sub(self.first_ns) / gaps;
+        let off_ns = now.time_ns.saturating_sub(last_ns).saturating_sub(mean_ns);
+        if mean_ns <= 0 || off_ns.saturating_abs() > EVEN_NS {
+            self.halves[0].set_uneven();
+        }
+    }
+
+    fn captured(&self) -> u32 {
+        let [client, server] = self.halves.each_ref().map(Half::segments);
+        client.saturating_add(server)
+    }
+
+    /// Are all segments equally far apart? Then their times tell nothing.
+    pub fn is_even(&self) -> bool {
+        !self.halves[0].is_uneven() && self.captured() >= EVEN_SEGMENTS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::track::story::{Segment, Story, client, server};
+
+    fn is_even(times_ms: &[f64]) -> bool {
+        let [syn, syn_ack] = [client(0).syn(), server(0).syn()];
+        let told: [Segment; 6] = [syn, syn_ack, client(0), client(10), server(0), client(20)];
+        let all = times_ms.iter().zip(told);
+        all.fold(Story::new(), |story, (&ms, segment)| story.after_ms(ms, segment))
+            .end()
+            .connection
+            .is_even()
+    }
+
+    #[test]
+    fn equal_steps_are_made_up() {
+        assert!(is_even(&[0.0, 50.0, 50.0, 50.0, 49.999, 50.0]));
+        assert!(!is_even(&[0.0, 50.0, 50.0, 50.0, 50.01, 50.0]));
+        assert!(!is_even(&[0.0, 50.0, 50.0, 50.0]));
+    }
+
+    /// In the middle of a path a host sends its request right behind its ACK.
+    #[test]
+    fn equal_round_trips_are_not() {
+        assert!(!is_even(&[0.0, 13.0, 13.0, 0.0, 13.0, 13.0]));
+        assert!(!is_even(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0]));
+    }
+}
