@@ -1,13 +1,14 @@
 //! How sure a stall is, and why not more: the confidence follows from the doubts, and the evidence
 //! lists exactly them.
 
+use crate::judge::reaction::MayBeRelay;
 use crate::judge::releases::Releases;
 use crate::judge::thresholds::{
-    CHANCE_ALONE, CHANCE_AMONG_OTHERS, CHANCE_LIKELY, FEW_RELEASES, HOLDS_PER_CONTRADICTION,
-    INDEPENDENT_HOLDS,
+    CHANCE_ALONE, CHANCE_AMONG_OTHERS, CHANCE_LIKELY, COARSE_CLOCK_NS, FEW_RELEASES,
+    HOLDS_PER_CONTRADICTION, INDEPENDENT_HOLDS,
 };
-use crate::track::DEFAULT_MSS;
 use crate::track::wait::{Wait, fact};
+use crate::track::{DEFAULT_MSS, NETWORK_RTT_NS};
 
 /// How sure a stall is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,8 +44,13 @@ pub enum Doubt {
     Resent,
     /// This sender sent small segments without waiting, too.
     Contradicted,
-    /// A relay that passes on what arrives on another connection would look the same.
+    /// A relay that passes on what arrives on another connection would look the same, and within one host
+    /// this sender reacts like one.
     Relay,
+    /// The same, but both ends may not be on one host; or it is a relay that may hold as well.
+    DistantRelay,
+    /// It happened once in this direction, and the sender is a network away.
+    Single,
     /// A program may have written this close to the ACK by accident: once in some hundred times.
     Coincidence,
     /// The same, less than once in twenty times.
@@ -55,7 +61,7 @@ pub enum Doubt {
 const POSSIBLE: u32 = 4;
 
 impl Doubt {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::FullSized,
         Self::RoundTripEstimated,
         Self::DelayUnknown,
@@ -65,6 +71,8 @@ impl Doubt {
         Self::Resent,
         Self::Contradicted,
         Self::Relay,
+        Self::DistantRelay,
+        Self::Single,
         Self::Coincidence,
         Self::LikelyCoincidence,
     ];
@@ -80,17 +88,25 @@ impl Doubt {
             Self::Resent => "resent",
             Self::Contradicted => "contradicted",
             Self::Relay => "relay",
+            Self::DistantRelay => "distant_relay",
+            Self::Single => "single",
             Self::Coincidence => "coincidence",
             Self::LikelyCoincidence => "likely_coincidence",
         }
     }
 
+    /// May a relay be behind it?
+    pub fn is_relay(self) -> bool {
+        matches!(self, Self::Relay | Self::DistantRelay)
+    }
+
     /// Points. Two rival explanations make a stall only possible, and so does an accident that is likely
-    /// enough by itself; an unlikely one leaves it likely, beside one rival too.
+    /// enough by itself, or one match with a long round trip; an unlikely one leaves it likely, beside one
+    /// rival too.
     fn weight(self) -> u32 {
         match self {
             Self::Coincidence => 1,
-            Self::LikelyCoincidence => POSSIBLE,
+            Self::Relay | Self::Single | Self::LikelyCoincidence => POSSIBLE,
             _ => 2,
         }
     }
@@ -110,7 +126,9 @@ impl Doubt {
                 let excused = releases.in_band / HOLDS_PER_CONTRADICTION;
                 case.contradictions > excused
             }
-            Self::Relay => case.may_be_relay,
+            Self::Relay => case.relay == MayBeRelay::Probably,
+            Self::DistantRelay => case.relay == MayBeRelay::Perhaps,
+            Self::Single => releases.in_band <= 1 && releases.band.center_ns >= NETWORK_RTT_NS,
             Self::Coincidence => !case.is_rare() && !case.is_likely_by_accident(),
             Self::LikelyCoincidence => case.is_likely_by_accident(),
         }
@@ -126,7 +144,7 @@ pub struct Case<'a> {
     /// Small segments that its sender sent while a small one was unacknowledged.
     pub contradictions: u32,
     /// May its holds be what a relay passed on?
-    pub may_be_relay: bool,
+    pub relay: MayBeRelay,
 }
 
 impl Case<'_> {
@@ -136,7 +154,9 @@ impl Case<'_> {
     }
 
     fn is_likely_by_accident(&self) -> bool {
-        let holds = self.releases.in_band.clamp(1, INDEPENDENT_HOLDS);
+        // Steady pauses of a program fall into the same step of a coarse clock each time.
+        let independent = self.releases.clock_ns < COARSE_CLOCK_NS;
+        let holds = if independent { self.releases.in_band.clamp(1, INDEPENDENT_HOLDS) } else { 1 };
         self.releases.chance(self.wait).powi(holds as i32) >= CHANCE_LIKELY
     }
 }
@@ -168,5 +188,58 @@ impl Doubts {
             POSSIBLE.. => Confidence::Possible,
             _ => Confidence::Likely,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::band::Band;
+    use crate::track::{Mark, Side};
+
+    const MS: i64 = 1_000_000;
+
+    /// A hold of 44 ms, among others like it, whose segment left so long after the ACK.
+    fn doubts(release_ns: i64, releases: &Releases) -> Doubts {
+        let at = |time_ns, frame| Mark { time_ns, frame };
+        let wait = Wait {
+            facts: fact::UNACKED_SMALL,
+            from: at(0, 1),
+            ack: at(44 * MS - release_ns, 2),
+            to: at(44 * MS, 3),
+            ..Wait::unknown(0, Side::Server)
+        };
+        let releases = *releases;
+        Doubts::about(&Case {
+            wait: &wait,
+            releases: &releases,
+            receiver_rtt_known: true,
+            mss_inferred: false,
+            contradictions: 0,
+            relay: MayBeRelay::No,
+        })
+    }
+
+    fn releases(center_ns: i64, in_band: u32, clock_ns: i64) -> Releases {
+        let band = Band { center_ns, tolerance_ns: 2 * MS };
+        Releases { band, clock_ns, in_band, ..Releases::default() }
+    }
+
+    #[test]
+    fn one_match_with_a_long_round_trip_is_possible_and_several_are_more() {
+        let far = |in_band| doubts(20 * MS, &releases(20 * MS, in_band, 1_000));
+        assert!(far(1).has(Doubt::Single) && !far(2).has(Doubt::Single));
+        assert_eq!(far(1).confidence(), Confidence::Possible);
+        // At the sender nothing but its kernel lies between.
+        assert!(!doubts(20_000, &releases(20_000, 1, 1_000)).has(Doubt::Single));
+    }
+
+    /// A program that answers after 50 ms looks the same in steps of 10 ms, each time.
+    #[test]
+    fn what_a_coarse_clock_shows_often_is_no_surer() {
+        let often = |clock_ns| doubts(0, &releases(0, 40, clock_ns)).confidence();
+        assert_eq!(often(1_000), often(100_000));
+        assert_eq!([often(4 * MS), often(10 * MS)], [Confidence::Possible; 2]);
+        assert!(often(MS) > Confidence::Possible);
     }
 }

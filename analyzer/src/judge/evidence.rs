@@ -213,10 +213,15 @@ impl Reason<'_> {
                 number(out, "frame ", wait.from.frame);
                 text(out, " or its ACK may have been lost");
             }
-            Doubt::Relay => text(
+            Doubt::Relay | Doubt::DistantRelay => text(
                 out,
                 "a proxy on this host that passes on what arrives on another connection would look \
                  the same: a capture of all its connections tells",
+            ),
+            Doubt::Single => text(
+                out,
+                "one match with the round trip of a network may be chance: nothing else in this \
+                 direction shows it",
             ),
             Doubt::Contradicted => self.contradictions(out),
             Doubt::Coincidence | Doubt::LikelyCoincidence => self.coincidence(out),

@@ -80,7 +80,7 @@ pub fn nagle(
             .filter(|finding| finding.wait.by == side && finding.cause.is_stall())
             .filter(|finding| finding.confidence() > Confidence::Possible)
             // What a relay passed on says nothing of its socket.
-            .filter(|finding| !finding.doubts.has(Doubt::Relay))
+            .filter(|finding| !finding.doubts.iter().any(Doubt::is_relay))
     };
     let contradictions = half.contradictions();
     // Set in the middle of a connection, as SSH does after the login, TCP_NODELAY stays set.

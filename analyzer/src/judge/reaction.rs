@@ -7,23 +7,44 @@ use crate::judge::thresholds::{
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
 
-/// May `held`, the holds of `side` among its `waits`, be what a relay passed on? It is one if it passes on
-/// elsewhere in this direction; and where one host has both ends, so that the timers of both its legs
-/// fire at the same time, if these segments leave as slowly after the ACK as a program does.
-pub fn may_be_relays<'a>(
-    connection: &Connection,
-    side: Side,
-    waits: &[Wait],
-    held: impl Iterator<Item = &'a Wait>,
-) -> bool {
-    let passes_on = |wait: &Wait| wait.by == side && wait.is(fact::PASSED_ON);
-    let mut reactions_ns: Vec<i64> = held.map(reaction_ns).collect();
-    if reactions_ns.is_empty() || waits.iter().any(passes_on) {
-        return !reactions_ns.is_empty();
+/// May the holds of a direction be what a relay passed on?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MayBeRelay {
+    No,
+    /// They leave as slowly as a program reacts, and the round trip allows for one host; or the sender
+    /// passes on elsewhere.
+    Perhaps,
+    /// As slowly within one host: of 50 such directions one held.
+    Probably,
+}
+
+impl MayBeRelay {
+    /// Of `held`, the holds of `side` among its `waits`. A relay and a hold look the same where one host
+    /// has both ends, so that the timers of both legs fire at the same time.
+    pub fn of<'a>(
+        connection: &Connection,
+        side: Side,
+        waits: &[Wait],
+        held: impl Iterator<Item = &'a Wait>,
+    ) -> Self {
+        let passes_on = |wait: &Wait| wait.by == side && wait.is(fact::PASSED_ON);
+        let mut reactions_ns: Vec<i64> = held.map(reaction_ns).collect();
+        let slow = |reactions_ns: &mut Vec<i64>| {
+            median::upper(reactions_ns).is_some_and(|ns| ns >= KERNEL_MEDIAN_NS)
+                || lower_quartile(reactions_ns) >= KERNEL_QUARTILE_NS
+        };
+        if reactions_ns.is_empty() {
+            Self::No
+        } else if waits.iter().any(passes_on) {
+            Self::Perhaps
+        } else if !is_one_host(connection) || !slow(&mut reactions_ns) {
+            Self::No
+        } else if connection.is_loopback() {
+            Self::Probably
+        } else {
+            Self::Perhaps
+        }
     }
-    is_one_host(connection)
-        && (median::upper(&mut reactions_ns).is_some_and(|ns| ns >= KERNEL_MEDIAN_NS)
-            || lower_quartile(&mut reactions_ns) >= KERNEL_QUARTILE_NS)
 }
 
 /// From the ACK to the segment, less what the frames between them kept a kernel busy.
@@ -73,7 +94,7 @@ mod tests {
     }
 
     fn may_be_relays(connection: &Connection, waits: &[Wait]) -> bool {
-        super::may_be_relays(connection, Side::Server, waits, waits.iter())
+        MayBeRelay::of(connection, Side::Server, waits, waits.iter()) != MayBeRelay::No
     }
 
     #[test]
@@ -99,6 +120,7 @@ mod tests {
         let network = connection([10, 0, 0, 1], [10, 0, 0, 2]);
         let mut waits = held(&[7, 8, 9]);
         waits[2].facts |= fact::PASSED_ON;
-        assert!(super::may_be_relays(&network, Side::Server, &waits, waits[..2].iter()));
+        let relay = MayBeRelay::of(&network, Side::Server, &waits, waits[..2].iter());
+        assert_eq!(relay, MayBeRelay::Perhaps);
     }
 }

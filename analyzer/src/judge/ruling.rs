@@ -7,7 +7,7 @@ use crate::judge::findings::Ruling;
 use crate::judge::ids::Ids;
 use crate::judge::nodelay::{self, Candidate};
 use crate::judge::pace::{self, Pace};
-use crate::judge::reaction;
+use crate::judge::reaction::MayBeRelay;
 use crate::judge::releases::Releases;
 use crate::judge::resent;
 use crate::judge::thresholds::FEW_RELEASES;
@@ -25,7 +25,7 @@ pub struct Judge {
     contradictions: u32,
     mss_inferred: bool,
     /// May its holds be what a relay passed on?
-    may_be_relay: bool,
+    relay: MayBeRelay,
 }
 
 impl Judge {
@@ -60,7 +60,7 @@ impl Judge {
                     .explains_most(held()),
             contradictions: total,
             mss_inferred: connection.effective_mss().1,
-            may_be_relay: reaction::may_be_relays(connection, side, waits, held()),
+            relay: MayBeRelay::of(connection, side, waits, held()),
         }
     }
 
@@ -82,7 +82,7 @@ impl Judge {
             releases: &self.direction.releases,
             receiver_rtt_known: self.direction.receiver_rtt_ns.is_some(),
             mss_inferred: self.mss_inferred,
-            may_be_relay: self.may_be_relay,
+            relay: self.relay,
             contradictions: self.contradictions,
         }
     }

@@ -46,6 +46,11 @@ pub const CHANCE_AMONG_OTHERS: f64 = 0.01;
 pub const CHANCE_LIKELY: f64 = 0.05;
 pub const INDEPENDENT_HOLDS: u32 = 4;
 
+/// A clock that steps like this does not tell a release of a kernel (less than 0.2 ms) from a program's pause
+/// that ends a little later, however often.
+/// Leans: larger calls more stalls of coarse captures likely.
+pub const COARSE_CLOCK_NS: i64 = 1_000_000;
+
 /// Two events may have one accident in common, three rarely.
 /// Leans: larger doubts more stalls of short connections.
 pub const FEW_RELEASES: u32 = 3;
