@@ -74,10 +74,9 @@ pub fn nagle(
     findings: Findings<'_>,
     releases: Option<&ReleasesOf>,
 ) -> (Nagle, (u64, u64)) {
+    let own = || findings.stalls().filter(|finding| finding.wait.by == side);
     let stalls = || {
-        findings
-            .iter()
-            .filter(|finding| finding.wait.by == side && finding.cause.is_stall())
+        own()
             .filter(|finding| finding.confidence() > Confidence::Possible)
             // What a relay passed on says nothing of its socket.
             .filter(|finding| !finding.doubts.iter().any(Doubt::is_relay))
@@ -97,7 +96,8 @@ pub fn nagle(
     match (stalls().next(), proof) {
         (Some(_), Some(wait)) if !switched_off => (Nagle::On, (wait.ack.frame, wait.to.frame)),
         (Some(_), None) if !switched_off => (Nagle::Unknown, (0, 0)),
-        (None, _) if contradictions == 0 => (Nagle::Unknown, (0, 0)),
+        // What is only possible proves nothing, but as much as as many contradictions.
+        (None, _) if contradictions as usize <= own().count() => (Nagle::Unknown, (0, 0)),
         _ => (Nagle::Off, half.contradiction()),
     }
 }
