@@ -45,6 +45,27 @@ WAIT = {
     "lost_before_capture": bool,
     "wait_ms": float,
 }
+HOP = {
+    "chain": int,
+    "number": int,
+    "clients": int,
+    "client_addr": str,
+    "called_by": [str],
+    "server_addr": str,
+    "server_port": int,
+    "connections": int,
+    "exchanges": int,
+    "client_nagle": {"on", "off", "unknown", "mixed"},
+    "server_nagle": {"on", "off", "unknown", "mixed"},
+    "client_stalls": int,
+    "server_stalls": int,
+    "stalled_ms": float,
+    "client_passed_on": int,
+    "server_passed_on": int,
+    "passed_on_ms": float,
+    "mean_latency_ms": (float, type(None)),
+    "first_hop_without_ms": (float, type(None)),
+}
 CONTRACT = {
     "schema": {"nagle-scan/1"},
     "captures": [
@@ -67,6 +88,7 @@ CONTRACT = {
         "stalled_ms": float,
         "verdict": {"stalls", "clean", "inconclusive"},
     },
+    "hops": [HOP],
     "connections": [
         {
             "id": int,

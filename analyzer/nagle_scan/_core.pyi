@@ -69,6 +69,7 @@ class ServerGroup:
     consistent_with: str
     quick_acks: bool
     some_full_sized: bool
+    may_be_relay: bool
 
 class NagleRow:
     side: str
@@ -153,20 +154,24 @@ class WaitRow:
     rivals: list[tuple[str, bool, str]]
 
 class HopRow:
+    chain: int
     number: int
     clients: int
     client: str
+    called_by: list[str]
     server: str
     connections: int
     exchanges: int
     client_stalls: int
     server_stalls: int
     stalled_ms: float
-    passed_on: int
+    client_passed_on: int
+    server_passed_on: int
     passed_on_ms: float
     client_nagle: str
     server_nagle: str
     mean_latency_ms: float | None
+    first_hop_without_ms: float | None
 
 class Progress:
     def stop(self) -> None: ...

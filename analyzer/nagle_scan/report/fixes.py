@@ -16,6 +16,8 @@ class Fix(NamedTuple):
     receiver: str
     remedies: Sequence[advice.Remedy]
     test_well: str
+    first: str = ""
+    """What to find out before any of it."""
 
     def where(self, remedy: advice.Remedy) -> str:
         """Where to make the change."""
@@ -36,8 +38,25 @@ def fixes(
         Fix(
             sender,
             held.receiver(group),
-            advice.for_group(group.worst, paths),
+            _remedies(group, paths),
             advice.test_well(group.worst, first_told=first_told),
+            _find_out_first(group),
         )
         for sender, group in list(parties.items())[:limit]
     ]
+
+
+def _remedies(group: _core.ServerGroup, paths: Sequence[str]) -> list[advice.Remedy]:
+    """None for what may only pass on, with TCP_NODELAY in effect."""
+    if group.may_be_relay and group.nagle == "off":
+        return []
+    return advice.for_group(group.worst, paths)
+
+
+def _find_out_first(group: _core.ServerGroup) -> str:
+    if not group.may_be_relay or group.nagle == "on":
+        return ""
+    return (
+        f"First capture the other connections of {group.worst.sender_addr}: if it is a proxy that "
+        "only passes on, change what it gets this from instead."
+    )

@@ -27,9 +27,15 @@ def option(group: _core.ServerGroup) -> str:
     if worst.sender == "client":
         where = f"{worst.sender_addr}'s sockets to port {worst.server_port}"
         if group.clients > 1:
-            where = f"the clients' sockets to {_server(worst)}"
+            where = f"the clients' sockets to {server(worst)}"
     if group.nagle == "on":
         return f"TCP_NODELAY is not in effect on {where}."
+    if group.may_be_relay:
+        # Whether it is in effect cannot be told from what may have been passed on.
+        return (
+            f"A proxy on {worst.sender_addr} that only passes on would look the same: a capture of "
+            "its other connections tells."
+        )
     if group.nagle == "off":
         return f"TCP_NODELAY was set on {where} only later."
     return f"Probably TCP_NODELAY is not in effect on {where}."
@@ -38,7 +44,8 @@ def option(group: _core.ServerGroup) -> str:
 def in_plain_words(group: _core.ServerGroup) -> str:
     """What happens, for someone who never saw a packet."""
     message = "reply" if group.worst.sender == "server" else "request"
-    begin = f"{_in_pieces(group, message)} until the other end has confirmed what came before"
+    unless = ", unless it is a proxy" if group.may_be_relay and group.nagle != "on" else ""
+    begin = f"In plain words{unless}: {_in_pieces(group, message)} until the other end has confirmed what came before"
     begin += " (Nagle's algorithm)"
     if not causes.of(group.worst.cause).ack_was_delayed:
         return (
@@ -60,11 +67,11 @@ def _in_pieces(group: _core.ServerGroup, message: str) -> str:
     if group.worst.unacked_full_sized:
         # It may be the tail of a single write.
         return (
-            f"In plain words: the {message} of {program} does not fill its last packet. "
+            f"the {message} of {program} does not fill its last packet. "
             "The operating system sends the full ones and holds the small rest"
         )
     return (
-        f"In plain words: {program} writes its {message} in several pieces. Its operating "
+        f"{program} writes its {message} in several pieces. Its operating "
         "system sends the first and holds a small one"
     )
 
@@ -73,9 +80,9 @@ def party(group: _core.ServerGroup) -> str:
     """The sender as its owner knows it: a server by its port, a client by the server it called."""
     worst = group.worst
     if worst.sender == "server":
-        return _server(worst)
+        return server(worst)
     if _several_hold(group):
-        return f"{group.clients:,} clients of {_server(worst)}"
+        return f"{group.clients:,} clients of {server(worst)}"
     return f"{worst.sender_addr} (client of port {worst.server_port})"
 
 
@@ -85,7 +92,8 @@ def receiver(group: _core.ServerGroup) -> str:
     return f"{group.clients:,} clients" if several else group.worst.receiver_addr
 
 
-def _server(pair: _core.Group) -> str:
+def server(pair: _core.Group) -> str:
+    """Its address and port."""
     addr = pair.sender_addr if pair.sender == "server" else pair.receiver_addr
     return endpoint(addr, pair.server_port)
 

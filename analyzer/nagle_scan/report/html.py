@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from nagle_scan import _core, causes, colours, files
-from nagle_scan.report import sentences
+from nagle_scan.report import hops, sentences
 from nagle_scan.report.page import Page
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.wording import count, duration, endpoint, maybe_duration, sentence_start
@@ -56,10 +56,13 @@ def _templates() -> Environment:
     environment.filters |= {
         "count": count,
         "duration": duration,
+        "caller": hops.caller,
         "endpoint": endpoint,
         "fine_duration": lambda ms: f"{ms:.3f} ms" if ms < 1 else duration(ms),
         "frames": frames,
         "holder": sentences.holder,
+        "nodelay": hops.nodelay,
+        "relay_sockets": hops.relay_sockets,
         "maybe_duration": maybe_duration,
         "place": sentences.place,
         "sentence": lambda text: f"{sentence_start(text)}.",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from nagle_scan import _core, files
 from nagle_scan.compare import PERCENTILES
 from nagle_scan.messages import split
-from nagle_scan.report import held, sentences, wireshark
+from nagle_scan.report import held, hops, sentences, wireshark
 from nagle_scan.report.ascii_ladder import ladder
 from nagle_scan.report.comparison import ShownComparison
 from nagle_scan.report.fixes import Fix
@@ -18,7 +18,7 @@ from nagle_scan.report.view import Limits, View
 from nagle_scan.result import Result
 from nagle_scan.wording import count, duration, endpoint, file_name, maybe_duration, sentence_start
 
-LIMITS = Limits(groups=2, fixes=1, connections=3, servers=2, compared=2, waits=5)
+LIMITS = Limits(groups=2, fixes=1, connections=3, servers=2, compared=2, waits=5, hops=7)
 MAX_NOTES = 2
 MAX_REASONS = 3
 MAX_NAMES = 3
@@ -49,14 +49,17 @@ def _stalls(view: View) -> Iterator[str]:
     summary = view.summary
     yield f"## Nagle's algorithm costs {duration(summary.stalled_ms)} in {_stall_count(summary)}"
     for group in view.shown_groups:
-        yield f"- {_sentence(group)}"
+        yield f"- {_sentence(view, group)}"
     if view.groups_more:
         yield f"- ... and {view.groups_more:,} more like these"
     if view.cost is not None:
         yield f"- {view.cost}"
     yield ""
+    yield from _hops(view)
     yield from _connections(view)
-    yield from _latencies(view)
+    # The hops have their latency beside them.
+    if not view.chains:
+        yield from _latencies(view)
     # Of the worst connection, whose frames are in the evidence file too.
     clearest = view.core.stalls_of(view.connections[0].id, 1)[0]
     yield from _clearest(view.result, clearest)
@@ -70,9 +73,9 @@ def _stall_count(summary: _core.Summary) -> str:
     return f"{count(summary.stalls, 'stall')} on {connections}"
 
 
-def _sentence(group: _core.ServerGroup) -> str:
+def _sentence(view: View, group: _core.ServerGroup) -> str:
     """The report's sentence with its addresses as code: Markdown would make emoji of `:100:`."""
-    sentence = escaped(f"{held.sentence(group)} {held.option(group)}")
+    sentence = escaped(f"{view.sentence(group)} {held.option(group)}")
     worst = group.worst
     ends = (worst.sender_addr, worst.receiver_addr)
     servers = [endpoint(addr, worst.server_port) for addr in ends]
@@ -81,6 +84,29 @@ def _sentence(group: _core.ServerGroup) -> str:
         whole = rf"(?<![\w.:`\[]){re.escape(escaped(address))}(?![\w:`])(?!\.\d)"
         sentence = re.sub(whole, code(address), sentence)
     return sentence
+
+
+def _hops(view: View) -> Iterator[str]:
+    heads = ("hop", "client", "TCP_NODELAY", "server", "TCP_NODELAY", "stalls", "lost")
+    for chain in view.chains:
+        yield "### Hop by hop (each hop waits for those behind it)"
+        yield from (f"- {escaped(said)}" for said in (*chain.leads, *chain.predictions))
+        yield ""
+        cells = [
+            (
+                str(hop.number),
+                code(hops.caller(hop)),
+                hops.nodelay(hop.client_nagle),
+                code(hop.server),
+                hops.nodelay(hop.server_nagle),
+                hops.stalls(hop),
+                duration(hop.stalled_ms),
+                hops.passed(hop),
+                maybe_duration(hop.mean_latency_ms),
+            )
+            for hop in chain.hops
+        ]
+        yield from table((*heads, "passed on", "mean"), "rlllllrrr", cells)
 
 
 def _connections(view: View) -> Iterator[str]:
@@ -138,6 +164,8 @@ def _clearest(result: Result, stall: _core.WaitRow) -> Iterator[str]:
 
 def _fix(fix: Fix) -> Iterator[str]:
     yield "### The fix (use the first you can apply)"
+    if fix.first:
+        yield f"{escaped(fix.first)}\n"
     for number, remedy in enumerate(fix.remedies, 1):
         where = remedy.where.format(sender="{sender}", receiver="{receiver}")
         where = escaped(where).replace(r"\{sender\}", code(fix.sender))
@@ -171,6 +199,7 @@ def _clean(view: View) -> Iterator[str]:
     connections = count(view.summary.connections, "connection")
     yield f"None of {view.min_wait_ms:g} ms or more in {connections}."
     yield ""
+    yield from _hops(view)
     yield from _latencies(view)
     if view.waits:
         yield "### Longest waits"

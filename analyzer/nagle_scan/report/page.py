@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 LIMITS = Limits(
-    groups=5, fixes=2, connections=200, servers=15, compared=10, waits=20, sockets=12
+    groups=5, fixes=2, connections=200, servers=15, compared=10, waits=20, sockets=12, hops=20
 )  # fmt: skip
 MAX_CAPTURES = 3
-MAX_HOPS = 20
 MAX_IN_DETAIL = 10
 MAX_STALLS = 3
 WORDS = {"stalls": "Stalls found", "clean": "No stall", "inconclusive": "Cannot tell"}
@@ -59,8 +58,6 @@ class Page(View):
         self.captures_more = max(len(result.names) - MAX_CAPTURES, 0)
         self.begin = _time(self.summary.first_ns)
         self.end = _time(self.summary.last_ns)
-        self.hops = self.core.hops()[:MAX_HOPS]
-        self.hops_lead = sentences.hops(self.hops)
         # The most important first, since space is limited.
         drawn = Pictures(result)
         told = self.summary.verdict != "inconclusive"
@@ -72,7 +69,7 @@ class Page(View):
     def headline(self) -> str:
         """The verdict in one sentence."""
         if self.groups:
-            return held.sentence(self.groups[0])
+            return self.sentence(self.groups[0])
         if self.summary.verdict == "clean":
             return self.no_stall
         return sentence_start(self.cannot_tell)
@@ -80,7 +77,7 @@ class Page(View):
     @property
     def also(self) -> list[str]:
         """The other groups."""
-        return [held.sentence(group) for group in self.shown_groups[1:]]
+        return [self.sentence(group) for group in self.shown_groups[1:]]
 
     @property
     def plain(self) -> list[str]:

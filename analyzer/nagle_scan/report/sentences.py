@@ -14,7 +14,6 @@ NO_STALL_MEANS = (
     "If something is slow here, it is not because the sender holds data back until an ACK "
     "arrives: setting TCP_NODELAY will not help."
 )
-PROXIES = "Some hosts both accept and open connections, as a proxy does."
 WAITS_BELOW = "The waits that there were are listed below."
 
 
@@ -119,12 +118,3 @@ def place(row: _core.ConnectionRow) -> str:
     if row.client.rpartition(":")[0] == row.server.rpartition(":")[0]:
         where = "within one host"
     return where if row.handshake else f"{where}, without the handshake"
-
-
-def hops(rows: Sequence[_core.HopRow]) -> str:
-    """Which hosts act as proxies, and at which hop the stalls are."""
-    stalling = sorted({row.number for row in rows if row.client_stalls + row.server_stalls})
-    if not stalling:
-        return f"{PROXIES} No stall at any hop."
-    which = " and ".join(str(number) for number in stalling)
-    return f"{PROXIES} The stalls are at hop {which}."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.compare import PERCENTILES
-from nagle_scan.report import held, sentences
+from nagle_scan.report import held, hops, sentences
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.report.view import Limits, View
 from nagle_scan.terminal import Style, headed, table, wrapped
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 LIMITS = Limits(
-    groups=5, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=6
+    groups=5, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=6, hops=12
 )  # fmt: skip
 
 
@@ -59,12 +59,13 @@ def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
 def _stalls(view: View, style: Style) -> Iterator[str]:
     yield ""
     for group in view.shown_groups:
-        sentence = f"{held.sentence(group)} {held.option(group)}"
+        sentence = f"{view.sentence(group)} {held.option(group)}"
         yield headed("STALL", style.bad, sentence, style)
     if view.groups_more:
         yield f"       ... and {view.groups_more:,} more like these (see -o stalls.csv)"
     if view.cost is not None:
         yield headed("COST ", style.bold, view.cost, style)
+    yield from _hops(view, style)
     yield from _latencies(view, style)
     yield from _connections(view, style)
     if view.first_exchange is not None:
@@ -79,9 +80,37 @@ def _stalls(view: View, style: Style) -> Iterator[str]:
 def _clean(view: View, style: Style) -> Iterator[str]:
     yield ""
     yield headed("NO STALL", style.good, view.no_stall, style)
+    yield from _hops(view, style)
     yield from _latencies(view, style)
     yield from _other_waits(view, style)
     yield from _nodelay(view, style)
+
+
+def _hops(view: View, style: Style) -> Iterator[str]:
+    """Chains of relays; beside each end, whether TCP_NODELAY is in effect on its sockets."""
+    heads = ("hop", "client", "TCP_NODELAY", "server", "TCP_NODELAY")
+    for chain in view.chains:
+        yield f"\n{style.bold}Hop by hop{style.end} (each hop waits for those behind it)\n"
+        yield from (wrapped(f"  {lead}", "  ") for lead in chain.leads)
+        rows = [(*heads, "stalls", "lost", "passed on", "mean")]
+        rows += [
+            (
+                str(hop.number),
+                hops.caller(hop),
+                hops.nodelay(hop.client_nagle),
+                hop.server,
+                hops.nodelay(hop.server_nagle),
+                hops.stalls(hop),
+                duration(hop.stalled_ms),
+                hops.passed(hop),
+                maybe_duration(hop.mean_latency_ms),
+            )
+            for hop in chain.hops
+        ]
+        yield from table(rows)
+        yield from (wrapped(f"  {prediction}", "  ") for prediction in chain.predictions)
+    if view.chains_more:
+        yield f"  ... and {view.chains_more:,} more hops (see -o result.json)"
 
 
 def _connections(view: View, style: Style) -> Iterator[str]:
@@ -133,6 +162,8 @@ def _fix(fix: Fix, style: Style) -> Iterator[str]:
     """The remedies, each followed by its settings."""
     head = f"{style.bold}What to change for {fix.sender}{style.end}"
     yield f"\n{head} (use the first you can apply)\n"
+    if fix.first:
+        yield wrapped(f"  {fix.first}", "  ")
     for number, remedy in enumerate(fix.remedies, 1):
         words = f"{fix.where(remedy)}: {remedy.what} {remedy.price}"
         yield wrapped(f"  {number}. {words}", "     ")

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core, causes
-from nagle_scan.report import notices, sentences, wireshark
+from nagle_scan.report import held, hops, notices, sentences, wireshark
 from nagle_scan.report.fixes import Fix, fixes
 from nagle_scan.report.nodelay import Answer, answers
 from nagle_scan.result import Result
@@ -32,6 +32,7 @@ class Limits(NamedTuple):
     compared: int
     waits: int
     sockets: int = 0
+    hops: int = 0
 
 
 class View:
@@ -59,6 +60,26 @@ class View:
     def groups_more(self) -> int:
         """Groups that are only counted."""
         return len(self.groups) - len(self.shown_groups)
+
+    def sentence(self, group: _core.ServerGroup) -> str:
+        """Who held what, and whether relays pass it on."""
+        return f"{held.sentence(group)} {hops.passed_on(group, self._hops)}".rstrip()
+
+    @cached_property
+    def chains(self) -> list[hops.Chain]:
+        """Chains of relays, hop by hop."""
+        if self.summary.verdict == "inconclusive":
+            return []
+        return hops.chains(self._hops, self.limits.hops)
+
+    @cached_property
+    def chains_more(self) -> int:
+        """Hops that are not shown."""
+        return len(self._hops) - sum(len(chain.hops) for chain in self.chains)
+
+    @cached_property
+    def _hops(self) -> list[_core.HopRow]:
+        return self.core.hops()
 
     @property
     def cost(self) -> str | None:

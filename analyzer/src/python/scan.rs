@@ -75,7 +75,7 @@ impl PyScan {
 
     /// The hops of paths over a host that is called and calls others; none if there is no such host.
     fn hops(&self) -> Vec<HopRow> {
-        hops::hops(&self.scan).into_iter().map(HopRow::new).collect()
+        hops::hops(&self.scan).iter().map(HopRow::new).collect()
     }
 
     /// Listed waits, stalls too, by cause and by who ended them.

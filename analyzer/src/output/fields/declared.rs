@@ -4,6 +4,7 @@ use super::connection::End;
 use super::{Category, Field, Fields, Integer, Output, Row, Stall};
 use crate::judge::findings::Finding;
 use crate::judge::judged::JudgedConnection;
+use crate::result::hops::Hop;
 use std::net::IpAddr;
 
 /// What the values of a field are.
@@ -40,13 +41,19 @@ impl Kind {
 }
 
 /// All fields: what they are fields of, and of each row in their order.
-pub fn everything() -> [(&'static str, Vec<(Field, Kind)>); 4] {
+pub fn everything() -> [(&'static str, Vec<(Field, Kind)>); 5] {
     [
         ("connection", without_csv(declared::<&JudgedConnection>())),
         ("end", without_csv(declared::<End<'_>>())),
         ("stall", declared::<Stall<'_>>()),
         ("wait", without_csv(declared::<Finding<'_>>())),
+        ("hop", only_json(declared::<&Hop>())),
     ]
+}
+
+/// Rows of this kind are written as JSON only.
+fn only_json(fields: Vec<(Field, Kind)>) -> Vec<(Field, Kind)> {
+    fields.into_iter().map(|(field, kind)| (field.only(Output::Json), kind)).collect()
 }
 
 /// Rows of this kind are not written as CSV.

@@ -1,4 +1,4 @@
-//! The fields of stalls, waits and connections. Each is declared once, in the file of its row, and is
+//! The fields of stalls, waits, connections and hops. Each is declared once, in the file of its row, and is
 //! then a column of a table, a JSON member and a CSV column.
 //!
 //! A row shows its fields to an output, one after the other; the output writes those that are meant for
@@ -7,6 +7,7 @@
 mod category;
 mod connection;
 mod declared;
+mod hop;
 mod stall;
 mod wait;
 

@@ -10,12 +10,14 @@ mod members;
 mod parts;
 
 use self::listed::{not_explained, not_listed};
+use self::members::object;
 use self::parts::parts;
 use super::create;
 use crate::capture::error::ScanError;
 use crate::capture::link;
 use crate::judge::evidence::ms;
 use crate::result::both_cores::in_order;
+use crate::result::hops::hops;
 use crate::result::scan::Scan;
 use crate::result::servers::{ServerRow, servers};
 use crate::result::totals::Verdict;
@@ -46,10 +48,19 @@ fn write_document(scan: &Scan, extra: Option<&str>, writer: &mut impl Write) -> 
     if let Some(members) = extra.and_then(|object| object.strip_prefix('{')?.strip_suffix('}')) {
         write!(writer, ",{members}")?;
     }
+    writer.write_all(&hops_member(scan))?;
     writer.write_all(b",\"connections\":[")?;
     write_connections(scan, writer)?;
     writer.write_all(b"]}\n")?;
     writer.flush()
+}
+
+/// Hop by hop, the way of a chain of relays; empty where there is none.
+fn hops_member(scan: &Scan) -> Vec<u8> {
+    let mut out = b",\"hops\":[".to_vec();
+    hops(scan).iter().for_each(|hop| object(&mut out, &hop));
+    out.push(b']');
+    out
 }
 
 /// Writes the connections in their order, separated by commas.

@@ -77,6 +77,8 @@ pub struct PyServerGroup {
     pub consistent_with: &'static str,
     pub quick_acks: bool,
     pub some_full_sized: bool,
+    /// A relay that passes on what it gets would look the same.
+    pub may_be_relay: bool,
 }
 
 impl PyServerGroup {
@@ -92,6 +94,7 @@ impl PyServerGroup {
             consistent_with: group.consistent_with,
             quick_acks: group.quick_acks,
             some_full_sized: group.some_full_sized,
+            may_be_relay: group.may_be_relay(),
         })
     }
 }

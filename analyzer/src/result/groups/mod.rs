@@ -25,6 +25,8 @@ pub struct ServerGroup {
     pub worst: Pair,
     pub stalls: u64,
     pub stalled_ns: i64,
+    /// Stalls that would look the same if a relay passed them on.
+    pub as_of_relay: u64,
     /// Hosts at the other end of the server.
     pub clients: u64,
     /// Unknown unless all pairs agree.
@@ -66,6 +68,7 @@ impl ServerGroup {
         Self {
             stalls: worst.stalls,
             stalled_ns: worst.stalled_ns,
+            as_of_relay: worst.as_of_relay,
             clients: 1,
             nagle: worst.nagle,
             consistent_with: worst.consistent_with(),
@@ -75,10 +78,16 @@ impl ServerGroup {
         }
     }
 
+    /// May a relay be the sender, as far as most of its stalls show?
+    pub fn may_be_relay(&self) -> bool {
+        self.as_of_relay * 2 > self.stalls
+    }
+
     /// Adds a pair that loses no more than the worst.
     fn add(&mut self, pair: &Pair) {
         self.stalls += pair.stalls;
         self.stalled_ns += pair.stalled_ns;
+        self.as_of_relay += pair.as_of_relay;
         self.clients += 1;
         if pair.nagle != self.nagle {
             self.nagle = Nagle::Unknown;
@@ -112,6 +121,7 @@ mod tests {
             connections: 1,
             exchanges: 5,
             stalled_ns: stalled_ms * MS,
+            as_of_relay: 0,
             confidence: Confidence::Certain,
             nagle: Nagle::On,
             ack_delays: timer(40),
@@ -146,6 +156,14 @@ mod tests {
             assert_eq!((group.nagle, group.consistent_with), (nagle, ""));
             assert_eq!((group.quick_acks, group.some_full_sized), (false, full_sized));
         }
+    }
+
+    #[test]
+    fn a_group_may_be_a_relay_if_most_of_its_stalls_may_be() {
+        let maybe = Pair { as_of_relay: 2, ..pair(2, 70) };
+        let may_be_relay = |pairs| merged(pairs)[0].may_be_relay();
+        assert!(may_be_relay(vec![pair(1, 80), maybe.clone(), maybe.clone()]));
+        assert!(!may_be_relay(vec![pair(1, 80), maybe]));
     }
 
     #[test]

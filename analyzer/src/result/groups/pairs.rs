@@ -2,7 +2,7 @@
 
 use super::pieces::{PieceCounter, Pieces};
 use crate::judge::causes::Cause;
-use crate::judge::confidence::Confidence;
+use crate::judge::confidence::{Confidence, Doubt};
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::judged::JudgedConnection;
 use crate::judge::nodelay::Nagle;
@@ -27,6 +27,8 @@ pub struct Pair {
     /// All exchanges of these connections, stalled or not.
     pub exchanges: u64,
     pub stalled_ns: i64,
+    /// Stalls that would look the same if a relay passed them on.
+    pub as_of_relay: u64,
     /// Best confidence among them.
     pub confidence: Confidence,
     /// Shown to be on, or later off, in all these connections; else unknown.
@@ -109,6 +111,7 @@ impl Members {
             stalls: 0,
             connections: 0,
             stalled_ns: 0,
+            as_of_relay: 0,
             confidence: Confidence::Possible,
             nagle: judged.half(sender).nagle,
             ack_delays: None,
@@ -136,6 +139,7 @@ impl Members {
         }
         for stall in stalls.iter() {
             pair.stalled_ns += stall.wait.wait_ns();
+            pair.as_of_relay += u64::from(stall.doubts.has(Doubt::Relay));
             pair.confidence = pair.confidence.max(stall.confidence());
             // A retransmission cuts the delay short.
             if !stall.wait.is(fact::RESENT) {

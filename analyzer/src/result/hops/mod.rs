@@ -1,6 +1,8 @@
 //! Hops. A relay, or a host that is called and calls others, lies on a path from a first client to a last
 //! server: what each hop of such a path loses.
 
+mod without;
+
 use crate::judge::causes::Cause;
 use crate::judge::findings::Findings;
 use crate::judge::judged::JudgedConnection;
@@ -13,13 +15,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
 use std::net::IpAddr;
 
-/// The connections between two hosts that lie on a path over a third.
+/// The connections between two hosts that lie on a path over a third, or to a server on a path over relays.
 #[derive(Debug, Clone)]
 pub struct Hop {
+    /// Counts the paths that have nothing in common, from 1.
+    pub chain: u32,
     /// 1 for the hop that begins at the first client.
     pub number: u32,
     /// The hosts that call; usually many at the first hop.
     pub clients: BTreeSet<IpAddr>,
+    /// The relays that were seen to be these clients, as they are called themselves.
+    pub called_by: BTreeSet<Endpoint>,
     pub server: IpAddr,
     pub port: u16,
     pub connections: u64,
@@ -27,12 +33,16 @@ pub struct Hop {
     pub client_stalls: u64,
     pub server_stalls: u64,
     pub stalled_ns: i64,
-    /// Waits of this hop for a hop before or behind it, whose data was passed on.
-    pub passed_on: u64,
-    pub passed_on_ns: i64,
+    /// The part of it that lies within exchanges.
+    pub exchanges_stalled_ns: i64,
+    /// Waits of the client and the server for another hop, whose data they passed on.
+    pub passed_on: [u64; 2],
+    pub passed_on_ns: [i64; 2],
     pub latency_ns: i64,
     /// Of the client's and the server's sockets.
     pub nagle: [NagleTotals; 2],
+    /// Mean latency of the first hop without the stalls of this one, where that can be said.
+    pub first_hop_without_ns: Option<i64>,
 }
 
 /// Longer chains are no path, but hosts that call each other.
@@ -43,6 +53,26 @@ const MAX_HOPS: u32 = 8;
 pub fn hops(scan: &Scan) -> Vec<Hop> {
     let relayed = relayed(scan);
     if relayed.is_empty() { between(scan) } else { relayed }
+}
+
+/// For each that calls or is called, the number of the group of those that are linked by calls.
+fn chains<T: Copy + Ord>(calls: &BTreeSet<(T, T)>) -> BTreeMap<T, u32> {
+    let mut chains: BTreeMap<T, u32> = BTreeMap::new();
+    let mut next = 0;
+    for (client, server) in calls {
+        let known = [client, server].map(|end| chains.get(end).copied());
+        let chain = known.into_iter().flatten().min().unwrap_or_else(|| {
+            next += 1;
+            next
+        });
+        for other in known.into_iter().flatten().filter(|&other| other != chain) {
+            chains.values_mut().filter(|value| **value == other).for_each(|value| *value = chain);
+        }
+        chains.extend([(*client, chain), (*server, chain)]);
+    }
+    let used: BTreeSet<u32> = chains.values().copied().collect();
+    let place = |chain: u32| used.range(..=chain).count() as u32;
+    chains.into_iter().map(|(end, chain)| (end, place(chain))).collect()
 }
 
 /// Of the servers between which something was passed on.
@@ -62,15 +92,22 @@ fn relayed(scan: &Scan) -> Vec<Hop> {
     };
     let outermost = calls.iter().map(|(outer, _)| (*outer, 0));
     let numbers: BTreeMap<Endpoint, u32> = outermost.chain(depths).collect();
-    let mut hops: BTreeMap<(u32, Endpoint), Hop> = BTreeMap::new();
+    let chains = chains(&calls);
+    let mut hops: BTreeMap<(u32, u32, Endpoint), Hop> = BTreeMap::new();
     for (index, judged) in scan.connections.iter().enumerate() {
         let server = judged.half(Side::Server).endpoint;
         let Some(number) = numbers.get(&server).map(|depth| depth + 1) else { continue };
-        let hop = hops.entry((number, server));
-        hop.or_insert_with(|| Hop::new(number, server.addr, server.port))
-            .add(judged, scan.findings_of(index));
+        let chain = chains.get(&server).copied().unwrap_or_default();
+        let hop = hops.entry((chain, number, server));
+        hop.or_insert_with(|| Hop::new(chain, number, server)).add(judged, scan.findings_of(index));
     }
-    hops.into_values().collect()
+    for (outer, inner) in &calls {
+        let inner = hops.values_mut().find(|hop| hop.endpoint() == *inner);
+        inner.into_iter().for_each(|hop| _ = hop.called_by.insert(*outer));
+    }
+    let mut hops: Vec<Hop> = hops.into_values().collect();
+    hops.chunk_by_mut(|one, next| one.chain == next.chain).for_each(without::predict);
+    hops
 }
 
 /// Of paths over at least one host between; none where no host is seen on both sides. By addresses: what a
@@ -86,7 +123,10 @@ fn between(scan: &Scan) -> Vec<Hop> {
     };
     let relays: BTreeSet<IpAddr> =
         calls.iter().map(|(client, _)| *client).filter(|addr| depths.contains_key(addr)).collect();
-    let mut hops: BTreeMap<(u32, Option<IpAddr>, IpAddr, u16), Hop> = BTreeMap::new();
+    let over_relays =
+        calls.iter().filter(|(client, server)| relays.contains(client) || relays.contains(server));
+    let chains = chains(&over_relays.copied().collect());
+    let mut hops: BTreeMap<(u32, u32, Option<IpAddr>, IpAddr, u16), Hop> = BTreeMap::new();
     for (index, judged) in scan.connections.iter().enumerate() {
         let Some((client, server)) = call(judged) else { continue };
         if !relays.contains(&client) && !relays.contains(&server) {
@@ -95,29 +135,43 @@ fn between(scan: &Scan) -> Vec<Hop> {
         let number = depths.get(&client).map_or(1, |depth| depth + 1);
         let port = judged.half(Side::Server).endpoint.port;
         let relay = relays.contains(&client).then_some(client);
-        let hop = hops.entry((number, relay, server, port));
-        hop.or_insert_with(|| Hop::new(number, server, port)).add(judged, scan.findings_of(index));
+        let chain = chains.get(&server).copied().unwrap_or_default();
+        let hop = hops.entry((chain, number, relay, server, port));
+        hop.or_insert_with(|| Hop::new(chain, number, Endpoint { addr: server, port }))
+            .add(judged, scan.findings_of(index));
     }
     hops.into_values().collect()
 }
 
 impl Hop {
-    fn new(number: u32, server: IpAddr, port: u16) -> Self {
+    fn new(chain: u32, number: u32, server: Endpoint) -> Self {
         Self {
+            chain,
             number,
             clients: BTreeSet::new(),
-            server,
-            port,
+            called_by: BTreeSet::new(),
+            server: server.addr,
+            port: server.port,
             connections: 0,
             exchanges: 0,
             client_stalls: 0,
             server_stalls: 0,
             stalled_ns: 0,
-            passed_on: 0,
-            passed_on_ns: 0,
+            exchanges_stalled_ns: 0,
+            passed_on: [0; 2],
+            passed_on_ns: [0; 2],
             latency_ns: 0,
             nagle: [NagleTotals::default(); 2],
+            first_hop_without_ns: None,
         }
+    }
+
+    pub fn endpoint(&self) -> Endpoint {
+        Endpoint { addr: self.server, port: self.port }
+    }
+
+    pub fn mean_latency_ns(&self) -> Option<i64> {
+        (self.exchanges > 0).then(|| self.latency_ns / self.exchanges as i64)
     }
 
     fn add(&mut self, judged: &JudgedConnection, findings: Findings<'_>) {
@@ -125,15 +179,17 @@ impl Hop {
             let stalls = findings.iter().filter(|row| row.cause.is_stall() && row.wait.by == side);
             stalls.count() as u64
         };
-        let passed_on = || findings.iter().filter(|row| row.cause == Cause::PassedOn);
         self.clients.insert(judged.half(Side::Client).endpoint.addr);
         self.connections += 1;
         self.exchanges += u64::from(judged.exchanges);
         self.client_stalls += by(Side::Client);
         self.server_stalls += by(Side::Server);
         self.stalled_ns += judged.stalled_ns;
-        self.passed_on += passed_on().count() as u64;
-        self.passed_on_ns += passed_on().map(|row| row.wait.wait_ns()).sum::<i64>();
+        self.exchanges_stalled_ns += judged.exchanges_stalled_ns;
+        for row in findings.iter().filter(|row| row.cause == Cause::PassedOn) {
+            self.passed_on[row.wait.by as usize] += 1;
+            self.passed_on_ns[row.wait.by as usize] += row.wait.wait_ns();
+        }
         for side in Side::BOTH {
             self.nagle[side as usize] += NagleTotals::of(judged.half(side).nagle);
         }
@@ -188,6 +244,14 @@ mod tests {
     fn clients_and_servers_alone_are_no_path() {
         let depths = depths(&calls(&[(1, 2), (3, 2), (1, 4)])).unwrap();
         assert!(depths.values().all(|&depth| depth == 1));
+    }
+
+    #[test]
+    fn paths_with_nothing_in_common_are_counted() {
+        let chains = chains(&calls(&[(1, 2), (3, 4), (5, 6), (2, 6), (7, 3)]));
+        let chain = |last: u8| chains[&IpAddr::from([10, 0, 0, last])];
+        assert_eq!([1, 2, 5, 6].map(chain), [1; 4]);
+        assert_eq!([3, 4, 7].map(chain), [2; 3]);
     }
 
     #[test]

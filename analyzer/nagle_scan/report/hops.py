@@ -1,0 +1,167 @@
+"""Chains of relays, hop by hop: who holds back, who passes on, what is left without the stalls.
+
+Plain text; addresses come from the engine and hold nothing that needs escaping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from nagle_scan import _core
+from nagle_scan.report import held
+from nagle_scan.wording import count, duration
+
+NODELAY = {"on": "no", "off": "yes", "unknown": "cannot tell", "mixed": "in part"}
+"""Is `TCP_NODELAY` in effect? By what is known of Nagle's algorithm."""
+MAX_NAMES = 3
+
+
+class Chain(NamedTuple):
+    """The hops of a chain in their order, and what they show."""
+
+    hops: Sequence[_core.HopRow]
+    leads: Sequence[str]
+    """Who holds what, who passes it on, and what it costs the whole chain."""
+    predictions: Sequence[str]
+    """What remains for the first client when one hop is fixed."""
+    more: int
+    """Hops that are not shown."""
+
+
+def chains(rows: Sequence[_core.HopRow], limit: int) -> list[Chain]:
+    """Those that lose most first; `limit` hops of all of them."""
+    found = [list(hops) for _, hops in groupby(rows, lambda row: row.chain)]
+    found.sort(key=lambda hops: -sum(hop.stalled_ms for hop in hops))
+    shown, left = [], limit
+    for hops in found:
+        if left > 0:
+            leads = [_lead(hop, hops) for hop in hops if _holds(hop)] or ["No stall at any hop."]
+            more = max(len(hops) - left, 0)
+            shown.append(Chain(hops[:left], leads, list(_predictions(hops)), more))
+        left -= len(hops)
+    return shown
+
+
+def passed_on(group: _core.ServerGroup, rows: Sequence[_core.HopRow]) -> str:
+    """How many relays pass on what this group holds, as a sentence; empty if none was seen."""
+    hop = next((hop for hop in rows if hop.server == held.server(group.worst)), None)
+    relays = _relays(hop, rows, group.worst.sender) if hop else []
+    return f"{_pass_it_on(relays)}: the time is lost once." if relays else ""
+
+
+def caller(hop: _core.HopRow) -> str:
+    """Who calls: a client, or the relay as it is called itself."""
+    if hop.called_by:
+        return _names(hop.called_by, " or ")
+    return hop.client if hop.clients == 1 else count(hop.clients, "client")
+
+
+def nodelay(nagle: str) -> str:
+    """Is `TCP_NODELAY` in effect on these sockets?"""
+    return NODELAY[nagle]
+
+
+def stalls(hop: _core.HopRow) -> str:
+    """How many, and which side holds."""
+    sides = [(hop.client_stalls, "client"), (hop.server_stalls, "server")]
+    return ", ".join(f"{number:,} {side}" for number, side in sides if number) or "-"
+
+
+def passed(hop: _core.HopRow) -> str:
+    """How many waits were for another hop."""
+    return f"{hop.client_passed_on + hop.server_passed_on:,}"
+
+
+def relay_sockets(chain: Sequence[_core.HopRow]) -> Iterator[str]:
+    """Both sockets of each relay, in a sentence without a full stop."""
+    for hop in chain:
+        behind = [row for row in chain if hop.server in row.called_by]
+        for row in behind:
+            yield (
+                f"relay {hop.server}: TCP_NODELAY {_of(hop.server_nagle)} towards its "
+                f"{'client' if hop.clients == 1 else 'clients'}, {_of(row.client_nagle)} towards "
+                f"{row.server}"
+            )
+
+
+def _of(nagle: str) -> str:
+    return {
+        "on": "is not in effect",
+        "off": "is in effect",
+        "unknown": "cannot be told",
+        "mixed": "is in effect on some sockets",
+    }[nagle]
+
+
+def _holds(hop: _core.HopRow) -> bool:
+    return hop.client_stalls + hop.server_stalls > 0
+
+
+def _lead(hop: _core.HopRow, chain: Sequence[_core.HopRow]) -> str:
+    parts = []
+    if hop.server_stalls:
+        parts.append(f"{hop.server} holds back part of its reply")
+    if hop.client_stalls:
+        several = not hop.called_by and hop.clients > 1
+        verb, whose = ("hold", "their requests") if several else ("holds", "its request")
+        parts.append(f"{_as_client(hop)} {verb} back part of {whose}")
+    sides = [side for side in ("server", "client") if getattr(hop, f"{side}_stalls")]
+    relays = {relay for side in sides for relay in _relays(hop, chain, side)}
+    lost = f"{duration(hop.stalled_ms)} lost"
+    if relays:
+        lost = f"{_pass_it_on(relays)}; {lost}, once"
+    return f"{' and '.join(parts)}; {lost}."
+
+
+def _pass_it_on(relays: Collection[str]) -> str:
+    return f"{count(len(relays), 'relay')} {'passes' if len(relays) == 1 else 'pass'} it on"
+
+
+def _as_client(hop: _core.HopRow) -> str:
+    return f"{caller(hop)} (client of {hop.server})"
+
+
+def _relays(hop: _core.HopRow, chain: Sequence[_core.HopRow], side: str) -> list[str]:
+    """Those that passed on what this side of a hop holds: replies outwards, requests inwards."""
+    chain = [row for row in chain if row.chain == hop.chain]
+    if side == "server":
+        return [row.server for row in chain if row.number < hop.number and row.server_passed_on]
+    behind = [row for row in chain if row.number > hop.number and row.client_passed_on]
+    return list(dict.fromkeys(relay for row in behind for relay in row.called_by))
+
+
+def _predictions(chain: Sequence[_core.HopRow]) -> Iterator[str]:
+    holders = [hop for hop in chain if _holds(hop)]
+    now_ms = chain[0].mean_latency_ms
+    for hop in holders:
+        then_ms = hop.first_hop_without_ms
+        if then_ms is None or now_ms is None:
+            continue
+        which = f" of hop {hop.number} alone" if len(holders) > 1 else ""
+        yield (
+            f"Without the stalls{which}, an exchange of the first client would take about "
+            f"{duration(then_ms)} instead of {duration(now_ms)}.{_unless(hop, chain)}"
+        )
+
+
+def _unless(hop: _core.HopRow, chain: Sequence[_core.HopRow]) -> str:
+    """Relays that may hold what they pass on today."""
+    outwards = [row for row in chain if row.number < hop.number and row.server_nagle != "off"]
+    inwards = [row for row in chain if row.number > hop.number and row.client_nagle != "off"]
+    told = []
+    if hop.server_stalls and outwards:
+        told.append(f"{_names([row.server for row in outwards])} towards the client")
+    if hop.client_stalls and inwards:
+        relays = dict.fromkeys(relay for row in inwards for relay in row.called_by)
+        told.append(f"{_names(list(relays))} towards the server")
+    if not told:
+        return ""
+    return f" A relay may then hold in its place: TCP_NODELAY is not shown on {', '.join(told)}."
+
+
+def _names(names: Sequence[str], between: str = ", ") -> str:
+    more = len(names) - MAX_NAMES
+    shown = between.join(names[:MAX_NAMES])
+    return f"{shown} and {more} more" if more > 0 else shown

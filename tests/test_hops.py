@@ -1,0 +1,138 @@
+"""Chains of relays in every format: who holds, who passes on, and what is left without the stalls."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, written
+from nagle_scan.cli import main
+from nagle_scan.report import hops
+from nagle_scan.report.text import LIMITS
+from nagle_scan.report.view import View
+from test_contract import CONTRACT, violations
+from test_page_contents import section
+
+CHAINS = CAPTURES / "chains"
+HOLDER = "127.0.0.1:8100"
+RELAYS = ("127.0.0.1:8101", "127.0.0.1:8102")
+LEAD = rf"{HOLDER} holds back part of its reply; 2 relays pass it on; [\d.,]+ m?s lost, once\."
+PROXY = "A proxy on 127.0.0.1 that only passes on would look the same"
+
+
+def capture(name: str, folder: Path) -> Path:
+    """One of the lab's chains."""
+    path = folder / "chain.pcap"
+    with gzip.open(CHAINS / name) as packed, path.open("wb") as file:
+        shutil.copyfileobj(packed, file)
+    return path
+
+
+def text_of(path: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    main([str(path)])
+    return " ".join(capsys.readouterr().out.split())
+
+
+def reports(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    """Terminal, ticket and page, on one line each."""
+    scan = nagle_scan.scan(path)
+    scan.to_markdown(path.with_suffix(".md"))
+    scan.to_html(path.with_suffix(".html"))
+    ticket = path.with_suffix(".md").read_text()
+    assert ticket.count("\n") <= 59
+    return {
+        "terminal": text_of(path, capsys),
+        "ticket": re.sub(r"[`\\]", "", " ".join(ticket.split())),
+        "page": path.with_suffix(".html").read_text(),
+    }
+
+
+def test_every_format_names_the_holder_once_and_those_that_pass_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = reports(capture("server-2-relays/a.pcap.gz", tmp_path), capsys)
+    shown = section(said.pop("page"), "hops")
+    for text in (*said.values(), re.sub("\N{NO-BREAK SPACE}", " ", shown)):
+        assert len(re.findall(LEAD, text)) == 1, text
+        assert "an exchange of the first client would take about" in text
+    assert "2 relays pass it on: the time is lost once." in said["terminal"]
+    assert "| 3 | 127.0.0.1:8101 |" in said["ticket"]
+    assert "relay 127.0.0.1:8101: TCP_NODELAY" in shown
+    assert "Hop 3 127.0.0.1:8101 → calls 127.0.0.1:8100" in shown
+
+
+def test_relays_get_no_advice(tmp_path: Path) -> None:
+    scan = nagle_scan.scan(capture("server-2-relays/a.pcap.gz", tmp_path))
+    view = View(scan, LIMITS._replace(groups=99, fixes=99))
+    assert [fix.sender for fix in view.fixes] == [HOLDER]
+    told = [row.sockets for row in view.nodelay if row.answer == "no"]
+    assert told == [f"server {HOLDER}"]
+
+
+def test_json_has_the_hops_in_their_order(tmp_path: Path) -> None:
+    result = written(nagle_scan.scan(capture("client-and-server/a.pcap.gz", tmp_path)), tmp_path)
+    assert violations(result, CONTRACT, "") == []
+    first, middle, last = result["hops"]
+    assert [hop["server_port"] for hop in result["hops"]] == [8102, 8101, 8100]
+    assert [hop["number"] for hop in result["hops"]] == [1, 2, 3]
+    assert [hop["called_by"] for hop in result["hops"]] == [[], [RELAYS[1]], [RELAYS[0]]]
+    assert first["client_stalls"] > 0 == first["server_stalls"]
+    assert last["server_stalls"] > 0 == last["client_stalls"]
+    assert middle["client_stalls"] == middle["server_stalls"] == 0 < middle["passed_on_ms"]
+    assert (first["client_nagle"], last["server_nagle"]) == ("on", "on")
+    assert middle["first_hop_without_ms"] is None
+
+
+def test_what_is_left_without_the_stalls_of_one_hop_is_what_its_fix_left(tmp_path: Path) -> None:
+    before = nagle_scan.scan(capture("client-and-server/a.pcap.gz", tmp_path)).core.hops()
+    after = nagle_scan.scan(capture("client-and-server-fixed/a.pcap.gz", tmp_path)).core.hops()
+    assert before[-1].first_hop_without_ms == pytest.approx(after[0].mean_latency_ms, rel=0.1)
+    assert before[-1].first_hop_without_ms < 0.6 * (before[0].mean_latency_ms or 0)
+
+
+def test_a_relay_that_holds_once_the_server_is_fixed_is_named_before(tmp_path: Path) -> None:
+    # In the second capture the server has TCP_NODELAY, and the relay 8102 holds what it passed on.
+    before = nagle_scan.scan(capture("server-and-front/a.pcap.gz", tmp_path)).core.hops()
+    after = nagle_scan.scan(capture("server-and-front-fixed/a.pcap.gz", tmp_path)).core.groups()
+    assert after[0].worst.server_port == 8102
+    [prediction] = hops.chains(before, 9)[0].predictions
+    assert "A relay may then hold in its place" in prediction
+    assert "127.0.0.1:8102" in prediction.partition("in its place")[2]
+
+
+@pytest.mark.parametrize("name", ["server-2-relays/a--leg-8100", "nodelay-everywhere/a--leg-8102"])
+def test_one_leg_alone_is_no_chain(name: str, tmp_path: Path) -> None:
+    result = written(nagle_scan.scan(capture(f"{name}.pcap.gz", tmp_path)), tmp_path)
+    assert result["hops"] == []
+
+
+def test_clean_chains_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = capture("nodelay-everywhere/a.pcap.gz", tmp_path)
+    if nagle_scan.scan(path).core.hops():
+        assert "No stall at any hop." in text_of(path, capsys)
+
+
+@pytest.mark.parametrize("name", ["load-server-10", "client-2-relays"])
+def test_a_leg_that_a_proxy_may_have_sent_is_not_blamed(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = capture(f"{name}/a--leg-8101.pcap.gz", tmp_path)
+    groups = nagle_scan.scan(path).core.groups()
+    assert all(group.may_be_relay and group.worst.confidence != "certain" for group in groups)
+    for text in reports(path, capsys).values():
+        assert PROXY in text
+        assert "First capture the other connections of 127.0.0.1" in text
+        assert "TCP_NODELAY is not in effect" not in text
+
+
+def test_a_leg_whose_holder_is_proven_is_blamed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = capture("server-2-relays/a--leg-8100.pcap.gz", tmp_path)
+    for text in reports(path, capsys).values():
+        assert PROXY not in text
+        assert f"TCP_NODELAY is not in effect on {HOLDER}" in text
