@@ -45,8 +45,8 @@ def in_plain_words(group: _core.ServerGroup) -> str:
     """What happens, for someone who never saw a packet."""
     message = "reply" if group.worst.sender == "server" else "request"
     unless = ", unless it is a proxy" if group.may_be_relay and group.nagle != "on" else ""
-    begin = f"In plain words{unless}: {_in_pieces(group, message)} until the other end has confirmed what came before"
-    begin += " (Nagle's algorithm)"
+    begin = f"In plain words{unless}: {_in_pieces(group, message)}"
+    begin += " until the other end has confirmed what came before (Nagle's algorithm)"
     if not causes.of(group.worst.cause).ack_was_delayed:
         return (
             f"{begin}. That confirmation takes a network round trip, so each {message} costs one "

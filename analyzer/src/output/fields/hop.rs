@@ -50,9 +50,10 @@ fn losses<'a>(to: &mut impl Fields<&'a Hop>) {
     to.integer(field!("server_passed_on", "The same of the server."), |hop| {
         hop.passed_on[Side::Server as usize]
     });
-    to.duration(field!("passed_on_ms", "What those waits took: it was lost elsewhere."), |hop| {
-        hop.passed_on_ns.iter().sum()
-    });
+    to.duration(
+        field!("passed_on_ms", "What those waits took, idle clients too: not at this hop."),
+        |hop| hop.passed_on_ns.iter().sum(),
+    );
     to.maybe_duration(field!("mean_latency_ms", "Mean latency of its exchanges."), |hop| {
         hop.mean_latency_ns()
     });
