@@ -58,7 +58,9 @@ fn write_document(scan: &Scan, extra: Option<&str>, writer: &mut impl Write) -> 
 /// Hop by hop, the way of a chain of relays; empty where there is none.
 fn hops_member(scan: &Scan) -> Vec<u8> {
     let mut out = b",\"hops\":[".to_vec();
-    hops(scan).iter().for_each(|hop| object(&mut out, &hop));
+    for hop in &hops(scan) {
+        object(&mut out, &hop);
+    }
     out.push(b']');
     out
 }

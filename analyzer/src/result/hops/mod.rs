@@ -102,8 +102,9 @@ fn relayed(scan: &Scan) -> Vec<Hop> {
         hop.or_insert_with(|| Hop::new(chain, number, server)).add(judged, scan.findings_of(index));
     }
     for (outer, inner) in &calls {
-        let inner = hops.values_mut().find(|hop| hop.endpoint() == *inner);
-        inner.into_iter().for_each(|hop| _ = hop.called_by.insert(*outer));
+        if let Some(hop) = hops.values_mut().find(|hop| hop.endpoint() == *inner) {
+            hop.called_by.insert(*outer);
+        }
     }
     let mut hops: Vec<Hop> = hops.into_values().collect();
     hops.chunk_by_mut(|one, next| one.chain == next.chain).for_each(without::predict);
