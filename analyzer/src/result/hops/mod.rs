@@ -55,6 +55,16 @@ pub fn hops(scan: &Scan) -> Vec<Hop> {
     if relayed.is_empty() { between(scan) } else { relayed }
 }
 
+/// Is any host called by one and calls another? Mostly none is, and connections are many.
+fn has_host_between(scan: &Scan) -> bool {
+    let servers: HashSet<IpAddr, RandomState> =
+        scan.servers.iter().map(|row| row.server.addr).collect();
+    let ends =
+        scan.connections.iter().map(|judged| judged.halves.each_ref().map(|end| end.endpoint));
+    ends.into_iter()
+        .any(|[client, server]| client.addr != server.addr && servers.contains(&client.addr))
+}
+
 /// For each that calls or is called, the number of the group of those that are linked by calls.
 fn chains<T: Copy + Ord>(calls: &BTreeSet<(T, T)>) -> BTreeMap<T, u32> {
     let mut chains: BTreeMap<T, u32> = BTreeMap::new();
@@ -114,6 +124,9 @@ fn relayed(scan: &Scan) -> Vec<Hop> {
 /// Of paths over at least one host between; none where no host is seen on both sides. By addresses: what a
 /// host calls itself (loopback) shows no path.
 fn between(scan: &Scan) -> Vec<Hop> {
+    if !has_host_between(scan) {
+        return Vec::new();
+    }
     // There are many connections between few hosts.
     let calls: HashSet<(IpAddr, IpAddr), RandomState> =
         scan.connections.iter().filter_map(call).collect();
