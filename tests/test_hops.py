@@ -114,7 +114,7 @@ def test_one_leg_alone_is_no_chain(name: str, tmp_path: Path) -> None:
 def test_clean_chains_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = capture("nodelay-everywhere/a.pcap.gz", tmp_path)
     if nagle_scan.scan(path).core.hops():
-        assert "No stall at any hop." in text_of(path, capsys)
+        assert "No stall at any of these hops." in text_of(path, capsys)
 
 
 @pytest.mark.parametrize("name", ["load-server-10", "client-2-relays"])
