@@ -128,7 +128,10 @@ impl Doubt {
             }
             Self::Relay => case.relay == MayBeRelay::Probably,
             Self::DistantRelay => case.relay == MayBeRelay::Perhaps,
-            Self::Single => releases.in_band <= 1 && releases.band.center_ns >= NETWORK_RTT_NS,
+            Self::Single => {
+                let holds = releases.in_band + releases.small_after_window;
+                holds <= 1 && releases.band.center_ns >= NETWORK_RTT_NS
+            }
             Self::Coincidence => !case.is_rare() && !case.is_likely_by_accident(),
             Self::LikelyCoincidence => case.is_likely_by_accident(),
         }
