@@ -15,12 +15,13 @@ import pandas as pd
 import pytest
 from conftest import CAPTURES, generated, written
 from conversation import Conversation, Frame, interleaved, stalled
-from nagle_scan import _core, causes
+from nagle_scan import _core, causes, certainty
 from nagle_scan.scan import Scan
 from scapy.layers.inet import IP, TCP
 from scapy.utils import PcapReader
 
 END = {"addr": str, "port": int, "nagle": {"on", "off", "unknown"}}
+VERDICTS = set(certainty.VERDICTS)
 CAUSES = {cause.name for cause in causes.CAUSES if cause.is_stall}
 STALL = {
     "cause": CAUSES,
@@ -86,7 +87,12 @@ CONTRACT = {
         "affected_connections": int,
         "stalls": int,
         "stalled_ms": float,
-        "verdict": {"stalls", "clean", "inconclusive"},
+        "verdict": VERDICTS,
+        "not_judged": int,
+        "stalls_by_confidence": {"certain": int, "likely": int, "possible": int},
+        "stalled_ms_by_confidence": {"certain": float, "likely": float, "possible": float},
+        "short_holds": int,
+        "short_holds_ms": float,
     },
     "hops": [HOP],
     "connections": [
@@ -96,6 +102,8 @@ CONTRACT = {
             "server": END,
             "rtt_ms": (float, type(None)),
             "mss": int,
+            "verdict": VERDICTS,
+            "conclusive": bool,
             "capture_point": {"client", "server", "between", "unknown"},
             "stalls": [STALL],
             "waits": [WAIT],
@@ -230,6 +238,7 @@ TABLES = {
         "first_ns": "int64",
         "last_ns": "int64",
         "handshake": "bool",
+        "verdict": "category",
         "conclusive": "bool",
         "rtt_ms": "float64",
         "mss": "int64",
@@ -333,7 +342,7 @@ def test_the_docstring_names_every_column(name: str) -> None:
     columns = {re.sub("^(client|server)_", "", column) for column in TABLES[name]}
     assert columns <= words
     values = {"client", "server", "on", "off", "unknown", "possible", "likely", "certain"}
-    values |= {"classic", "minshall"}
+    values |= {"classic", "minshall", *VERDICTS}
     others = {"client_", "server_", "connection", *CAUSES, *values, *_core_errors()}
     assert words - columns - others == set(), "documented, but no column"
 

@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_core",),
     ("errors", "wording", "colours"),
     ("terminal", "files", "keys"),
-    ("causes",),
+    ("causes", "certainty"),
     ("dissect",),
     ("result",),
     ("messages",),

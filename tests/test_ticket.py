@@ -33,7 +33,7 @@ def test_a_ticket_says_who_what_where_and_how_to_see_it(tmp_path: Path) -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
     stall = scan.core.stalls_of(0, 1)[0]
     assert "`127.0.0.1:8080` held part of its reply 29 times for" in text
-    assert "| 0 | `127.0.0.1:51360` | `127.0.0.1:8080` | server | 29 |" in text
+    assert "| 0 | `127.0.0.1:51360` | `127.0.0.1:8080` | server | 29 certain |" in text
     assert "| 30 | now |" in text
     assert "| 30 | without stalls |" in text
     assert f"tcp.stream == 0 && frame.number >= {stall.frame_from} && " in text
@@ -103,9 +103,11 @@ def test_tables_and_fences_are_markdown(tmp_path: Path) -> None:
 
 def test_a_clean_capture_gets_a_ticket_too(tmp_path: Path) -> None:
     text = ticket(CAPTURES / "epoll-fixed.pcap", tmp_path)
-    assert text.startswith("## No Nagle or delayed-ACK stall\nNone of 10 ms or more in 5 conn")
+    assert text.startswith(
+        "## Clean: no Nagle stall on 5 connections\nNo Nagle or delayed-ACK stall of 10"
+    )
     nagle_scan.scan(CAPTURES / "epoll-fixed.pcap", min_wait_ms=15).to_markdown(tmp_path / "t.md")
-    assert "None of 15 ms or more" in (tmp_path / "t.md").read_text()
+    assert "stall of 15 ms or more" in (tmp_path / "t.md").read_text()
 
 
 def test_a_clean_capture_names_its_longest_waits(tmp_path: Path) -> None:
@@ -122,7 +124,7 @@ def test_a_clean_capture_names_its_longest_waits(tmp_path: Path) -> None:
 def test_an_inconclusive_capture_gets_a_ticket_too(tmp_path: Path) -> None:
     frames = [frame for frame in stalled().frames if frame.sender == "client"]
     text = ticket(write(tmp_path / "half.pcap", frames), tmp_path)
-    assert text.startswith("## Cannot tell")
+    assert text.startswith("## Inconclusive: ")
     assert "Only one direction" in text
 
 

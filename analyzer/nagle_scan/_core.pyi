@@ -25,10 +25,19 @@ class Summary:
     affected_latency_ms: float
     affected_stalled_ms: float
     stalls_by_confidence: list[int]
+    stalled_ms_by_confidence: list[float]
+    clean: int
+    unproven: int
+    short_holds: int
+    short_ms: float
+    short_latency_ms: float
     first_ns: int
     last_ns: int
+    not_judged: int
     one_sided: int
     blurred: int
+    coarse: int
+    lossy: int
     clock_ms: float
     clocks_differ: bool
     without_handshake: int
@@ -64,6 +73,8 @@ class ServerGroup:
     worst: Group
     stalls: int
     stalled_ms: float
+    stalls_by_confidence: list[int]
+    stalled_ms_by_confidence: list[float]
     clients: int
     nagle: str
     consistent_with: str
@@ -90,6 +101,8 @@ class ConnectionRow:
     server_nagle: str
     stalls: int
     stalled_ms: float
+    stalls_by_confidence: list[int]
+    stalled_ms_by_confidence: list[float]
     client_stalls: int
     server_stalls: int
     exchanges: int
@@ -104,7 +117,9 @@ class ConnectionRow:
     mss: int
     mss_inferred: bool
     handshake: bool
+    verdict: str
     conclusive: bool
+    hidden: str
     first_ns: int
     last_ns: int
 

@@ -36,8 +36,9 @@ example:
   nagle-scan traffic.pcap
   nagle-scan traffic.pcap -f 'host 10.0.0.2' -o result.json -o stalls.csv
 
-exit status: 0 no stalls, 1 stalls found, 2 the input or the call was unusable, 3 a bug,
-130 interrupted (Ctrl-C): the report covers what was read until then
+exit status: 0 no stall is likely (verdict possible, clean or inconclusive), 1 stalls, 2 the input
+or the call was unusable, 3 a bug, 130 interrupted (Ctrl-C): the report covers what was read until
+then
 """
 
 

@@ -79,7 +79,7 @@ def _run(options: argparse.Namespace) -> int:
     if baseline is not None and _cannot_be_compared(baseline, scan):
         message = "cannot be compared: no server that stalled before has data in it"
         raise CaptureError(f"{options.capture[0]}: {message}")
-    if scan.core.summary().stalls and not options.exit_zero:
+    if scan.verdict == "stalls" and not options.exit_zero:
         return EXIT_STALLS
     return EXIT_CLEAN
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+
+from nagle_scan import certainty
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result
@@ -13,8 +15,8 @@ PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 WORSE = 1.1
 """Growth of the lost time per exchange by less than a tenth is noise between two runs."""
 
-State = Literal["none", "gone", "remain", "worse", "new", "unseen"]
-Outcome = Literal["clean", "fixed", "remain", "worse", "inconclusive"]
+State = Literal["none", "gone", "remain", "worse", "new", "possible", "unseen"]
+Outcome = Literal["clean", "fixed", "remain", "worse", "possible", "inconclusive"]
 Endpoint = tuple[str, int]
 
 
@@ -29,6 +31,13 @@ class Numbers(NamedTuple):
     exchanges: int = 0
     latency_ms: tuple[float, ...] = ()
     predicted_ms: tuple[float, ...] = ()
+    stalls_by_confidence: tuple[int, ...] = (0, 0, 0)
+    stalled_ms_by_confidence: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+    @property
+    def only_possible(self) -> bool:
+        """Are there stalls, and is none more than possible?"""
+        return certainty.is_only_possible(self)
 
     def lost_ms(self, per_exchange: bool) -> float:
         """Time lost to stalls, in all or per exchange."""
@@ -46,9 +55,12 @@ class ServerChange(NamedTuple):
     @property
     def state(self) -> State:
         """What became of its stalls: `unseen` if the server has no data in the second capture,
-        `worse` if more time is lost per exchange (in all, where there are no exchanges).
+        `possible` if no stall of it is more than that, `worse` if more time is lost per exchange
+        (in all, where there are no exchanges).
         """
         before, after = self.before or Numbers(), self.after or Numbers()
+        if after.only_possible:
+            return "possible"
         if not before.stalls:
             return "new" if after.stalls else "none"
         if self.after is None:
@@ -83,6 +95,8 @@ class Comparison(NamedTuple):
     def outcome(self) -> Outcome:
         """`inconclusive` if no server that stalled before has data after."""
         states = {server.state for server in self.servers}
+        if self.after.only_possible:
+            return "possible"
         if self.after.stalls:
             return "worse" if states & {"worse", "new"} else "remain"
         if not self.conclusive or (self.before.stalls and "gone" not in states):
@@ -112,7 +126,13 @@ def _loss(change: ServerChange) -> tuple[float, float]:
 
 def _totals(result: Result) -> Numbers:
     summary = result.core.summary()
-    return Numbers(summary.stalls, summary.stalled_ms, summary.exchanges)
+    return Numbers(
+        summary.stalls,
+        summary.stalled_ms,
+        summary.exchanges,
+        stalls_by_confidence=tuple(summary.stalls_by_confidence),
+        stalled_ms_by_confidence=tuple(summary.stalled_ms_by_confidence),
+    )
 
 
 def _numbers(result: Result) -> dict[Endpoint, Numbers]:
@@ -132,8 +152,19 @@ def _numbers(result: Result) -> dict[Endpoint, Numbers]:
         numbers[addr, pair.server_port] = known._replace(
             stalls=known.stalls + group.stalls,
             stalled_ms=known.stalled_ms + group.stalled_ms,
+            stalls_by_confidence=_sums(known.stalls_by_confidence, group.stalls_by_confidence),
+            stalled_ms_by_confidence=_sums(
+                known.stalled_ms_by_confidence, group.stalled_ms_by_confidence
+            ),
         )
     return numbers
+
+
+Number = TypeVar("Number", int, float)
+
+
+def _sums(first: Sequence[Number], second: Sequence[Number]) -> tuple[Number, ...]:
+    return tuple(a + b for a, b in zip(first, second, strict=True))
 
 
 def _quiet(result: Result, ports: Collection[int]) -> dict[Endpoint, Numbers]:

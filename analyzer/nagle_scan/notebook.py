@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment
 from markupsafe import Markup
 
-from nagle_scan import _core
-from nagle_scan.report import sentences
-from nagle_scan.wording import duration, maybe_duration, printable
+from nagle_scan import _core, certainty
+from nagle_scan.report import verdicts
+from nagle_scan.wording import maybe_duration, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +95,7 @@ class Connection:
         """Its two ends and its verdict."""
         row = self.row
         ends = f"{row.client} to {row.server}"
-        return f"<Connection {self.id}: {ends}: {sentences.of_connection(row)}>"
+        return f"<Connection {self.id}: {ends}: {verdicts.of_connection(row)}>"
 
     def _repr_html_(self) -> str:
         from nagle_scan import timeline
@@ -114,7 +114,7 @@ class Connection:
         # The timeline has already escaped the texts in the SVG.
         picture = Markup(timeline.svg(timeline.ladder, self.scan, self.id))
         return _CONNECTION.render(
-            verdict=sentences.of_connection(row), id=self.id, facts=facts, picture=picture
+            verdict=verdicts.of_connection(row), id=self.id, facts=facts, picture=picture
         )
 
 
@@ -127,15 +127,15 @@ def scan_html(scan: Result) -> str:
             row.id,
             row.client,
             row.server,
-            f"{row.stalls:,}",
-            duration(row.stalled_ms),
+            certainty.counts(row),
+            certainty.lost(row),
             maybe_duration(row.mean_latency_ms),
             maybe_duration(row.predicted_latency_ms),
         )
         for row in affected
     ]
     return _SCAN.render(
-        verdict=sentences.in_one_line(summary),
+        verdict=verdicts.in_one_line(summary),
         paths=", ".join(scan.names),
         packets=summary.packets,
         rows=rows,

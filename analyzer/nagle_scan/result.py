@@ -7,7 +7,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nagle_scan import _core
+from nagle_scan import _core, certainty
 from nagle_scan.errors import CaptureError
 
 if TYPE_CHECKING:
@@ -40,7 +40,12 @@ class Result:
 
     @property
     def verdict(self) -> str:
-        """`stalls`, `clean` or `inconclusive` (no data, or one direction only)."""
+        """`stalls` (one at least is likely), `possible` (none is), `clean` or `inconclusive`.
+
+        `clean`: nothing was held, and most connections would show it. `inconclusive`: they carry
+        no data, or were captured in one direction only, with too coarse a clock or too many
+        frames missing, or on a path whose round trips vary too much.
+        """
         return self.core.summary().verdict
 
     @property
@@ -69,9 +74,10 @@ class Result:
         `unknown`), `rtt_ms` (float64: round trip between the capture point and that end,
         NaN unknown), `segments`, `bytes`, `retransmitted` (int64), `delayed_ack_ms` (float64: the
         median delay of its delayed ACKs), `delayed_ack_consistent_with` (str). Then `first_ns`,
-        `last_ns` (int64), `handshake`, `conclusive` (bool), `rtt_ms` (float64), `mss` (int64,
-        bytes), `capture_point` (category), `stalls` (int64), `stalled_ms` (float64), `exchanges`
-        (int64), `mean_latency_ms` and `predicted_latency_ms` (float64: without the stalls).
+        `last_ns` (int64), `handshake` (bool), `verdict` (category), `conclusive` (bool), `rtt_ms`
+        (float64), `mss` (int64, bytes), `capture_point` (category), `stalls` (int64), `stalled_ms`
+        (float64), `exchanges` (int64), `mean_latency_ms` and `predicted_latency_ms` (float64:
+        without the stalls).
         """
         return self._table("connections").set_index("connection")
 
@@ -165,10 +171,10 @@ class Result:
     def __repr__(self) -> str:
         """The verdict and its counts."""
         summary, names = self.core.summary(), ", ".join(self.names)
+        stalls = f": {certainty.told(summary)}" if summary.stalls else ""
         return (
-            f"<{type(self).__name__} {names}: {summary.verdict}, {summary.stalls} stalls "
-            f"({summary.stalled_ms:.1f} ms) on {summary.affected_connections} of "
-            f"{summary.connections} connections>"
+            f"<{type(self).__name__} {names}: {summary.verdict}{stalls}, on "
+            f"{summary.affected_connections} of {summary.connections} connections>"
         )
 
     def _table(self, name: str) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import accuracy_report
+import calibration
 import known
 import nagle_scan
 import pairs
@@ -85,12 +86,13 @@ def main() -> int:
     total, missed = known.parted(scores, arguments.folders == [LABELLED])
     if arguments.markdown:
         counted = len(scores.keys() - known.KNOWN)
-        text = accuracy_report.markdown(total.counts, counted, measured)
+        text = accuracy_report.markdown(total, counted, measured)
         print(text + known.markdown(missed))
     else:
         accuracy_report.show(scores, total, measured, arguments.limit)
         print(*known.text(scores, missed), sep="\n")
-    return not all(limit.is_met for limit in accuracy_report.limits(total.counts, measured))
+    bounds = [limit.is_met for limit in accuracy_report.limits(total.counts, measured)]
+    return not (all(bounds) and calibration.is_met(total.events))
 
 
 if __name__ == "__main__":

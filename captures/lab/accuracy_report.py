@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import calibration
+from calibration import CONFIDENCES
 from pairs import WITHIN_MS, WITHIN_SHARE, Pair
-from scoring import BLURS, CONFIDENCES, SURE_MS, Score
+from scoring import BLURS, SURE_MS, Score
 
+CERTAIN = "'certain' and true"
 HEAD = (
     f"{'case':36} {'files':>5} {'true':>5} {'found':>5} {'missed':>6} {'false':>5} {'cause':>5} "
     f"{'certain':>11} {'nagle':>9} {'waits right':>11}"
@@ -68,7 +71,7 @@ def limits(counts: Mapping[str, int], pairs: list[Pair]) -> list[Limit]:
         Limit("recall", share(found, counts["true"]), 0.99, of=f"{counts['true']} stalls"),
         Limit("precision", share(found, reported), 0.99, of=f"{reported} reported"),
         Limit("wrong cause", counts["cause"] / max(found, 1), at_most=0.01, of=f"{found} found"),
-        Limit("'certain' and true", share(certain, sure), 0.999, of=f"{sure} certain"),
+        Limit(CERTAIN, share(certain, sure), 0.999, of=f"{sure} certain"),
         Limit(
             "waits with their true cause",
             share(counts["waits right"], counts["waits"]),
@@ -123,6 +126,7 @@ def show(scores: dict[str, Score], total: Score, pairs: list[Pair], limit: int) 
         f"Connections whose SYN was sent again: {total.counts['connects']}, "
         f"slow connect told of {total.counts['connects told']}.\n"
     )
+    print(f"Calibration:\n{calibration.text(total.events)}\n")
     for bound in limits(total.counts, pairs):
         verdict = "ok  " if bound.is_met else "FAIL"
         of = f" of {bound.of}" if bound.of else ""
@@ -159,11 +163,14 @@ def show_lines(lines: list[str], limit: int) -> None:
             print(f"... and {count - limit} more {kind} (--limit)")
 
 
-def markdown(counts: Counter[str], cases: int, pairs: list[Pair]) -> str:
-    """The totals as a table for README.md."""
+def markdown(total: Score, cases: int, pairs: list[Pair]) -> str:
+    """The totals as tables for README.md."""
+    counts = total.counts
     rows = [
         f"| {bound.name} | {bound.text}{f' of {bound.of}' if bound.of else ''} | {bound.required} |"
         for bound in limits(counts, pairs)
+        # By stall and by connection below.
+        if bound.name != CERTAIN
     ]
     left = "; ".join(f"{counts[key]} {why}" for key, why in LEFT_OUT if counts[key])
     return "\n".join(
@@ -174,6 +181,7 @@ def markdown(counts: Counter[str], cases: int, pairs: list[Pair]) -> str:
             "| | measured | required |",
             "|---|---:|---:|",
             *rows,
+            *calibration.markdown(total.events),
             "",
             f"A prediction is met within {WITHIN_SHARE:.0%} or {WITHIN_MS} ms. Left out, because "
             f"the wire cannot tell: {left}.",

@@ -18,7 +18,8 @@ from pathlib import Path
 import nagle_scan
 from accuracy import as_json
 from accuracy_report import HEAD, Limit, row, share, show_lines
-from scoring import CONFIDENCES, Row, Score, score_capture
+from calibration import CONFIDENCES
+from scoring import Row, Score, score_capture
 
 CHAINS = Path(__file__).resolve().parents[1] / "chains"
 LINE = 150  # of a disagreement

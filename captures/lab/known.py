@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from scoring import CONFIDENCES, Score
+from calibration import CONFIDENCES
+from scoring import Score
 
 RIGHT = 0.98  # of the stalls and waits of a case that is right
 

@@ -27,7 +27,8 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from scoring import CONFIDENCES, Row, Score, score_capture
+from calibration import CONFIDENCES
+from scoring import Row, Score, score_capture
 
 HERE = Path(__file__).resolve().parent
 NAGLE_SCAN = HERE.parents[1] / ".venv" / "bin" / "nagle-scan"

@@ -6,12 +6,13 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from calibration import Event
+
 Row = dict[str, Any]  # of a result or a truth file
 Place = tuple[int, str, int]  # connection, sender, stream offset
 SURE_MS, NEUTRAL_MS = 12.0, 8.0
 # A retransmission that was not needed draws the ACK that the receiver still kept back.
 BY_ACK = ("ack", "retransmission")
-CONFIDENCES = ("certain", "likely", "possible")
 BLURS = (
     ("below 1 ms", 1.0),
     ("1 to 5 ms", 5.0),
@@ -27,12 +28,14 @@ class Score:
     counts: Counter[str] = field(default_factory=Counter)
     lines: list[str] = field(default_factory=list)
     ack_delay_errors: list[float] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
 
     def add(self, other: Score) -> None:
         """Add another one to this."""
         self.counts += other.counts
         self.lines += other.lines
         self.ack_delay_errors += other.ack_delay_errors
+        self.events += other.events
 
 
 def score_capture(truth: Row, result: Row) -> Score:
@@ -88,6 +91,7 @@ def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score
         score.counts[f"undecidable {stall['confidence']}"] += 1
     elif hold is None:
         score.counts[f"false {stall['confidence']}"] += 1
+        score.events.append(event(truth, where, stall, is_true=False))
         alike = next((a for a in truth["coincidences"] if place(a, a["connection"]) == where), None)
         score.counts["coincidence"] += alike is not None
         if alike:
@@ -100,6 +104,7 @@ def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score
     elif hold["hold_ms"] >= SURE_MS:
         score.counts["found" if hold["release"] in BY_ACK else "found by data"] += 1
         score.counts[f"found {stall['confidence']}"] += 1
+        score.events.append(event(truth, where, stall, is_true=True))
         score_cause(seen, stall, hold, score)
 
 
@@ -109,6 +114,12 @@ def is_other_wait(truth: Row, where: Place, flag: str) -> bool:
         w.get(flag) and (w["connection"], w["by"], w["from_rel"]) == where
         for w in truth["other_waits"]
     )
+
+
+def event(truth: Row, where: Place, stall: Row, is_true: bool) -> Event:
+    """For the calibration."""
+    capture = f"{truth['case']}/{truth['name']}"
+    return Event(capture, where[0], stall["cause"], stall["confidence"], is_true)
 
 
 def score_cause(seen: str, stall: Row, hold: Row, score: Score) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import compare
+from nagle_scan import certainty, compare
 from nagle_scan.compare import Comparison, Numbers, ServerChange
 from nagle_scan.wording import count, duration, endpoint, file_names
 
@@ -18,6 +18,7 @@ STATES = {
     "remain": "stalls remain",
     "worse": "worse",
     "new": "new stalls",
+    "possible": "only possible ones",
     "unseen": "not in this capture",
 }
 
@@ -55,14 +56,15 @@ def shown(baseline: Result, result: Result, limit: int) -> ShownComparison:
 
 def _outcome(comparison: Comparison) -> tuple[str, str]:
     before, after = comparison.before, comparison.after
-    was = f"{count(before.stalls, 'stall')}, {duration(before.stalled_ms)} lost"
-    now = f"{count(after.stalls, 'stall')}, {duration(after.stalled_ms)} lost"
+    was = certainty.told(before) if before.stalls else "no stall"
+    now = certainty.told(after) if after.stalls else "no stall"
     head, text = {
         "clean": ("CLEAN", "No stall before, none now."),
         "fixed": ("FIXED", f"No stall is left. Before: {was}."),
         "remain": ("STALLS REMAIN", f"Before: {was}. Now: {now}."),
         "worse": ("WORSE", f"Before: {was}. Now: {now}."),
-        "inconclusive": ("CANNOT TELL", "No server that can be compared has data now."),
+        "possible": ("POSSIBLE", f"Before: {was}. Now: {now}."),
+        "inconclusive": ("INCONCLUSIVE", "No server that can be compared has data now."),
     }[comparison.outcome]
     unseen = sum(server.state == "unseen" for server in comparison.servers)
     if unseen:
@@ -87,7 +89,10 @@ def _table(servers: Sequence[ServerChange]) -> Iterator[tuple[str, ...]]:
 def _cells(numbers: Numbers | None, latency_ms: Sequence[float]) -> tuple[str, ...]:
     counts = ("", "", "")
     if numbers is not None:
-        counts = (f"{numbers.stalls:,}", duration(numbers.stalled_ms), f"{numbers.exchanges:,}")
+        stalls = (
+            (certainty.counts(numbers), certainty.lost(numbers)) if numbers.stalls else ("0", "-")
+        )
+        counts = (*stalls, f"{numbers.exchanges:,}")
     return (*counts, *(map(duration, latency_ms) if latency_ms else [""] * 6))
 
 

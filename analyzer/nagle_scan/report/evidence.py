@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nagle_scan import _core, causes, files
+from nagle_scan import _core, causes, certainty, files
 from nagle_scan.errors import OutputError
 from nagle_scan.report.formats import CANNOT_READ_AGAIN, Options
 from nagle_scan.result import Result
-from nagle_scan.wording import count, duration, file_names
+from nagle_scan.wording import count, file_names
 
 MAX_CONNECTIONS = 5
 SHOWN_STALLS = 5
@@ -65,7 +65,7 @@ def _comment_connection(
         return
     comments[present[0][0]].append(
         f"tcp.stream {row.id} of the capture: client {row.client}, server {row.server}: "
-        f"{count(row.stalls, 'stall')}, {duration(row.stalled_ms)} lost; "
+        f"{certainty.told(row)}; "
         f"{len(present):,} of its {count(shown.of, 'frame')} are in this file"
     )
     for (_, before), (frame, place) in pairwise(present):

@@ -16,6 +16,8 @@ class Fix(NamedTuple):
     receiver: str
     remedies: Sequence[advice.Remedy]
     test_well: str
+    condition: str
+    """Of what is only possible: ', if it stalls'."""
     first: str = ""
     """What to find out before any of it."""
 
@@ -40,6 +42,7 @@ def fixes(
             held.receiver(group),
             _remedies(group, paths),
             advice.test_well(group.worst, first_told=first_told),
+            ", if it stalls" if held.word(group) == "possible" else "",
             _find_out_first(group),
         )
         for sender, group in list(parties.items())[:limit]

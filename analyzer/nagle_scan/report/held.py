@@ -5,19 +5,27 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 
 from __future__ import annotations
 
-from nagle_scan import _core, causes
+from nagle_scan import _core, causes, certainty
 from nagle_scan.wording import duration, endpoint, round_trip_counts, times
+
+HELD = {"certain": "held", "likely": "probably held", "possible": "may have held"}
 
 
 def sentence(group: _core.ServerGroup) -> str:
-    """Who held what, how often, for how long and why."""
-    part = f"{party(group)} held part of {_whose_message(group)}"
-    total = duration(group.stalled_ms)
-    each = f"~{group.stalled_ms / group.stalls:.1f} ms"
-    held = f"{part} {times(group.stalls)} for {each} each, {total} in all"
-    if group.stalls == 1:
-        held = f"{part} once, for {total}"
-    return f"{held}, {_reason(group)}"
+    """Who held what, how often, for how long and why; the surest stalls are counted first."""
+    surest = certainty.shares(group)[0]
+    part = f"{party(group)} {HELD[surest.word]} part of {_whose_message(group)}"
+    total = duration(surest.lost_ms)
+    each = f"~{surest.lost_ms / surest.stalls:.1f} ms"
+    said = f"{part} {times(surest.stalls)} for {each} each, {total} in all"
+    if surest.stalls == 1:
+        said = f"{part} once, for {total}"
+    return f"{said}{certainty.more(group)}, {_reason(group)}"
+
+
+def word(group: _core.ServerGroup) -> str:
+    """The verdict on the group."""
+    return "possible" if certainty.is_only_possible(group) else "stalls"
 
 
 def option(group: _core.ServerGroup) -> str:
@@ -38,13 +46,16 @@ def option(group: _core.ServerGroup) -> str:
         )
     if group.nagle == "off":
         return f"TCP_NODELAY was set on {where} only later."
-    return f"Probably TCP_NODELAY is not in effect on {where}."
+    surely = "If so," if word(group) == "possible" else "Probably"
+    return f"{surely} TCP_NODELAY is not in effect on {where}."
 
 
 def in_plain_words(group: _core.ServerGroup) -> str:
     """What happens, for someone who never saw a packet."""
     message = "reply" if group.worst.sender == "server" else "request"
     unless = ", unless it is a proxy" if group.may_be_relay and group.nagle != "on" else ""
+    if word(group) == "possible" and not unless:
+        unless = ", if so"
     begin = f"In plain words{unless}: {_in_pieces(group, message)}"
     begin += " until the other end has confirmed what came before (Nagle's algorithm)"
     if not causes.of(group.worst.cause).ack_was_delayed:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from nagle_scan import _core, causes, colours, files
+from nagle_scan import _core, causes, certainty, colours, files
 from nagle_scan.report import hops, sentences
 from nagle_scan.report.page import Page
 from nagle_scan.report.stall_frames import frames
@@ -55,11 +55,14 @@ def _templates() -> Environment:
     )
     environment.filters |= {
         "count": count,
+        "counts": certainty.counts,
         "duration": duration,
         "caller": hops.caller,
         "endpoint": endpoint,
         "fine_duration": lambda ms: f"{ms:.3f} ms" if ms < 1 else duration(ms),
         "frames": frames,
+        "lost": certainty.lost,
+        "told": certainty.told,
         "holder": sentences.holder,
         "nodelay": hops.nodelay,
         "relay_sockets": hops.relay_sockets,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nagle_scan import _core, files
+from nagle_scan import _core, certainty, files
 from nagle_scan.compare import PERCENTILES
 from nagle_scan.messages import split
-from nagle_scan.report import held, hops, sentences, wireshark
+from nagle_scan.report import held, hops, sentences, verdicts, wireshark
 from nagle_scan.report.ascii_ladder import ladder
 from nagle_scan.report.comparison import ShownComparison
 from nagle_scan.report.fixes import Fix
@@ -31,12 +31,12 @@ def write(result: Result, path: str, options: Options) -> None:
 
 
 def _lines(view: View) -> Iterator[str]:
-    if view.summary.verdict == "stalls":
+    if view.summary.stalls:
         yield from _stalls(view)
     elif view.summary.verdict == "clean":
         yield from _clean(view)
     else:
-        yield "## Cannot tell whether there are Nagle stalls"
+        yield f"## {verdicts.in_one_line(view.summary)}"
         yield escaped(sentence_start(view.cannot_tell))
         yield ""
     if view.comparison is not None:
@@ -46,14 +46,15 @@ def _lines(view: View) -> Iterator[str]:
 
 
 def _stalls(view: View) -> Iterator[str]:
-    summary = view.summary
-    yield f"## Nagle's algorithm costs {duration(summary.stalled_ms)} in {_stall_count(summary)}"
+    yield f"## {verdicts.in_one_line(view.summary)}"
     for group in view.shown_groups:
         yield f"- {_sentence(view, group)}"
     if view.groups_more:
         yield f"- ... and {view.groups_more:,} more like these"
     if view.cost is not None:
         yield f"- {view.cost}"
+    if view.not_judged:
+        yield f"- {view.not_judged}"
     yield ""
     yield from _hops(view)
     yield from _connections(view)
@@ -66,11 +67,6 @@ def _stalls(view: View) -> Iterator[str]:
     for fix in view.fixes:
         yield from _fix(fix)
     yield from _wireshark(view, clearest)
-
-
-def _stall_count(summary: _core.Summary) -> str:
-    connections = f"{summary.affected_connections} of {count(summary.connections, 'connection')}"
-    return f"{count(summary.stalls, 'stall')} on {connections}"
 
 
 def _sentence(view: View, group: _core.ServerGroup) -> str:
@@ -127,8 +123,8 @@ def _connections(view: View) -> Iterator[str]:
             code(row.client),
             code(row.server),
             sentences.holder(row),
-            f"{row.stalls:,}",
-            duration(row.stalled_ms),
+            certainty.counts(row),
+            certainty.lost(row),
             maybe_duration(row.mean_latency_ms),
             maybe_duration(row.predicted_latency_ms),
         )
@@ -163,7 +159,7 @@ def _clearest(result: Result, stall: _core.WaitRow) -> Iterator[str]:
 
 
 def _fix(fix: Fix) -> Iterator[str]:
-    yield "### The fix (use the first you can apply)"
+    yield f"### The fix{fix.condition} (use the first you can apply)"
     if fix.first:
         yield f"{escaped(fix.first)}\n"
     for number, remedy in enumerate(fix.remedies, 1):
@@ -195,9 +191,8 @@ def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
 
 
 def _clean(view: View) -> Iterator[str]:
-    yield "## No Nagle or delayed-ACK stall"
-    connections = count(view.summary.connections, "connection")
-    yield f"None of {view.min_wait_ms:g} ms or more in {connections}."
+    yield f"## {verdicts.in_one_line(view.summary)}"
+    yield escaped(f"{view.no_stall} {view.no_stall_means}")
     yield ""
     yield from _hops(view)
     yield from _latencies(view)

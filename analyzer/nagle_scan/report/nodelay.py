@@ -8,6 +8,8 @@ from typing import NamedTuple
 from nagle_scan import _core
 from nagle_scan.wording import endpoint
 
+CANNOT_TELL = "cannot tell"
+
 
 class Answer(NamedTuple):
     """Is `TCP_NODELAY` in effect on these sockets?"""
@@ -27,7 +29,7 @@ def answers(parties: Sequence[_core.NagleRow]) -> Iterator[Answer]:
         for answer, connections, proof in (
             ("no", row.on, row.on_proof),
             ("yes", row.off, row.off_proof),
-            ("cannot tell", row.unknown, None),
+            (CANNOT_TELL, row.unknown, None),
         ):
             if connections:
                 variant = _variant(row.variant) if answer == "no" else ""

@@ -18,16 +18,6 @@ def of(summary: _core.Summary) -> Iterator[str]:
     several = len({path for path, _ in summary.warnings}) > 1
     for path, warning in summary.warnings:
         yield (f"{printable(path)}: " if several else "") + warning
-    if summary.one_sided:
-        yield (
-            f"{count(summary.one_sided, 'connection')} captured in one direction only: "
-            "stalls cannot be detected there"
-        )
-    if summary.blurred:
-        yield (
-            f"{count(summary.blurred, 'connection')} with round trips that vary too much to tell "
-            "a hold from a pause in the program: 'no stall' is not proven there"
-        )
     if summary.clock_ms >= COARSE_CLOCK_MS:
         times, there = "its timestamps", ""
         if summary.clocks_differ:

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import _core
+from nagle_scan import _core, certainty
 from nagle_scan.compare import PERCENTILES
 from nagle_scan.messages import split
-from nagle_scan.report import held, sentences, wireshark
+from nagle_scan.report import held, sentences, verdicts, wireshark
 from nagle_scan.report.pictures import Picture, Pictures
 from nagle_scan.report.view import Limits, View
 from nagle_scan.wording import count, duration, file_name, printable, sentence_start
@@ -24,7 +24,6 @@ LIMITS = Limits(
 MAX_CAPTURES = 3
 MAX_IN_DETAIL = 10
 MAX_STALLS = 3
-WORDS = {"stalls": "Stalls found", "clean": "No stall", "inconclusive": "Cannot tell"}
 
 
 class Figure(NamedTuple):
@@ -52,8 +51,8 @@ class Page(View):
 
     def __init__(self, result: Result, baseline: Result | None = None) -> None:
         super().__init__(result, LIMITS, baseline)
-        self.title = sentences.in_one_line(self.summary)
-        self.word = WORDS[self.summary.verdict]
+        self.title = verdicts.in_one_line(self.summary)
+        self.word = verdicts.word(self.summary.verdict)
         self.captures = [_name(path) for path in result.names[:MAX_CAPTURES]]
         self.captures_more = max(len(result.names) - MAX_CAPTURES, 0)
         self.begin = _time(self.summary.first_ns)
@@ -89,16 +88,19 @@ class Page(View):
         if self.summary.verdict != "clean":
             return []
         below = f" {sentences.WAITS_BELOW}" if self.waits else ""
-        return [sentences.NO_STALL_MEANS + below]
+        return [self.no_stall_means + below]
 
     @property
     def figures(self) -> list[Figure]:
         """The numbers at the top."""
         summary = self.summary
-        if summary.verdict == "stalls":
+        if summary.stalls:
+            surest, *rest = certainty.shares(summary)
+            each = f"about {duration(surest.lost_ms / surest.stalls)} each"
+            less_sure = [f"{duration(share.lost_ms)} {share.word}" for share in rest]
             return [
-                Figure("Stalls", f"{summary.stalls:,}", _where(summary)),
-                Figure("Time lost", duration(summary.stalled_ms), _each(summary)),
+                Figure("Stalls", f"{surest.stalls:,}", _where(summary)),
+                Figure("Time lost", duration(surest.lost_ms), "; ".join([each, *less_sure])),
                 Figure("Share of the latency", *self._share()),
             ]
         if summary.verdict == "clean":
@@ -166,13 +168,7 @@ def _time(time_ns: int) -> str:
 
 
 def _where(summary: _core.Summary) -> str:
-    possible, likely, certain = summary.stalls_by_confidence
-    sure = [(certain, "certain"), (likely, "likely"), (possible, "possible")]
-    told = ", ".join(f"{number:,} {word}" for number, word in sure if number)
-    return (
-        f"on {summary.affected_connections:,} of {count(summary.connections, 'connection')}; {told}"
-    )
-
-
-def _each(summary: _core.Summary) -> str:
-    return f"about {duration(summary.stalled_ms / summary.stalls)} each"
+    surest, *rest = certainty.shares(summary)
+    told = [surest.word, *(f"{share.stalls:,} {share.word}" for share in rest)]
+    where = f"on {summary.affected_connections:,} of {count(summary.connections, 'connection')}"
+    return f"{', '.join(told)}; {where}"

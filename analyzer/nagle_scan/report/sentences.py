@@ -7,33 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nagle_scan import _core, advice, causes
-from nagle_scan.wording import count, duration
+from nagle_scan import _core, advice, causes, certainty
+from nagle_scan.wording import duration
 
-NO_STALL_MEANS = (
-    "If something is slow here, it is not because the sender holds data back until an ACK "
-    "arrives: setting TCP_NODELAY will not help."
-)
 WAITS_BELOW = "The waits that there were are listed below."
-
-
-def in_one_line(summary: _core.Summary) -> str:
-    """The verdict for a title, without a full stop."""
-    connections = count(summary.connections, "connection")
-    if summary.verdict == "stalls":
-        stalls = count(summary.stalls, "Nagle stall")
-        affected = f"{summary.affected_connections:,} of {connections}"
-        return f"{stalls}, {duration(summary.stalled_ms)} lost, on {affected}"
-    if summary.verdict == "clean":
-        return f"No Nagle stall on {connections}"
-    return "No verdict: the capture does not tell"
-
-
-def of_connection(row: _core.ConnectionRow) -> str:
-    """The verdict on one connection, without a full stop."""
-    if row.stalls:
-        return f"{count(row.stalls, 'Nagle stall')}, {duration(row.stalled_ms)} lost"
-    return "No Nagle stall" if row.conclusive else "No verdict: the capture does not tell"
 
 
 def cost(summary: _core.Summary) -> str | None:
@@ -44,30 +21,15 @@ def cost(summary: _core.Summary) -> str | None:
         return None
     now_ms = summary.affected_latency_ms / exchanges
     then_ms = max(summary.affected_latency_ms - summary.affected_stalled_ms, 0.0) / exchanges
+    without = "without the stalls"
+    if certainty.is_only_possible(summary):
+        without = "if these are stalls, without them"
+    elif certainty.more(summary):
+        without = "without the stalls, the doubtful ones too,"
     return (
-        f"An exchange on these connections takes {duration(now_ms)} on average; without the "
-        f"stalls it would take {duration(then_ms)}."
+        f"An exchange on these connections takes {duration(now_ms)} on average; {without} "
+        f"it would take {duration(then_ms)}."
     )
-
-
-def no_stall(summary: _core.Summary, min_wait_ms: float) -> str:
-    """The verdict on a clean capture."""
-    return (
-        f"No Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more in "
-        f"{count(summary.connections, 'connection')}."
-    )
-
-
-def cannot_tell(summary: _core.Summary) -> str:
-    """Why there is no verdict, and what would help."""
-    if summary.tcp_packets == 0:
-        return "the capture holds no TCP segment that could be used."
-    if summary.one_sided:
-        return (
-            "only one direction was captured, and a stall shows in the ACKs of the other. "
-            "Capture both (no 'src' or 'dst' in the tcpdump filter; both links of a mirror port)."
-        )
-    return "no connection in the capture carries data."
 
 
 def holder(row: _core.ConnectionRow) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from nagle_scan import _core
+from nagle_scan import _core, certainty
 from nagle_scan.compare import PERCENTILES
 from nagle_scan.report import held, hops, sentences
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.report.view import Limits, View
 from nagle_scan.terminal import Style, headed, table, wrapped
-from nagle_scan.wording import count, duration, endpoint, maybe_duration, printable
+from nagle_scan.wording import count, duration, endpoint, maybe_duration, printable, sentence_start
 
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
@@ -28,12 +28,12 @@ def render(result: Result, style: Style, baseline: Result | None = None) -> str:
     view = View(result, LIMITS, baseline)
     parts = [_header(view.summary, result.names, style)]
     parts += _notices([*view.notices, *view.numbering], style)
-    if view.summary.verdict == "stalls":
+    if view.summary.stalls:
         parts += _stalls(view, style)
     elif view.summary.verdict == "clean":
         parts += _clean(view, style)
     else:
-        parts.append("\n" + headed("CANNOT TELL", style.bold, view.cannot_tell, style))
+        parts += _inconclusive(view, style)
     if view.comparison is not None:
         parts += _comparison(view.comparison, style)
     return "\n".join(parts)
@@ -58,13 +58,18 @@ def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
 
 def _stalls(view: View, style: Style) -> Iterator[str]:
     yield ""
+    width = max(len(held.word(group)) for group in view.shown_groups)
     for group in view.shown_groups:
         sentence = f"{view.sentence(group)} {held.option(group)}"
-        yield headed("STALL", style.bad, sentence, style)
+        word = held.word(group)
+        colour = style.bad if word == "stalls" else style.bold
+        yield headed(word.upper().ljust(width), colour, sentence, style)
     if view.groups_more:
         yield f"       ... and {view.groups_more:,} more like these (see -o stalls.csv)"
     if view.cost is not None:
-        yield headed("COST ", style.bold, view.cost, style)
+        yield headed("COST".ljust(width), style.bold, view.cost, style)
+    if view.not_judged:
+        yield headed("NOT JUDGED", style.bold, view.not_judged, style)
     yield from _hops(view, style)
     yield from _latencies(view, style)
     yield from _connections(view, style)
@@ -74,12 +79,14 @@ def _stalls(view: View, style: Style) -> Iterator[str]:
         yield from _clearest(view.clearest, style)
     for fix in view.fixes:
         yield from _fix(fix, style)
+    if view.summary.verdict == "possible":
+        yield from _other_waits(view, style)
     yield from _nodelay(view, style)
 
 
 def _clean(view: View, style: Style) -> Iterator[str]:
     yield ""
-    yield headed("NO STALL", style.good, view.no_stall, style)
+    yield headed("CLEAN", style.good, f"{view.no_stall} {view.no_stall_means}", style)
     yield from _hops(view, style)
     yield from _latencies(view, style)
     yield from _other_waits(view, style)
@@ -113,6 +120,15 @@ def _hops(view: View, style: Style) -> Iterator[str]:
         yield f"  ... and {view.chains_more:,} more hops (see -o result.json)"
 
 
+def _inconclusive(view: View, style: Style) -> Iterator[str]:
+    yield ""
+    yield headed("INCONCLUSIVE", style.bold, sentence_start(view.cannot_tell), style)
+    if view.summary.not_judged > view.summary.one_sided:
+        yield from _latencies(view, style)
+        yield from _other_waits(view, style)
+        yield from _nodelay(view, style)
+
+
 def _connections(view: View, style: Style) -> Iterator[str]:
     summary = view.summary
     counts = f"{summary.affected_connections} of {summary.connections}"
@@ -125,8 +141,8 @@ def _connections(view: View, style: Style) -> Iterator[str]:
             row.client,
             row.server,
             sentences.holder(row),
-            str(row.stalls),
-            duration(row.stalled_ms),
+            certainty.counts(row),
+            certainty.lost(row),
             str(row.exchanges),
             maybe_duration(row.mean_latency_ms),
             maybe_duration(row.predicted_latency_ms),
@@ -160,7 +176,7 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
 
 def _fix(fix: Fix, style: Style) -> Iterator[str]:
     """The remedies, each followed by its settings."""
-    head = f"{style.bold}What to change for {fix.sender}{style.end}"
+    head = f"{style.bold}What to change for {fix.sender}{style.end}{fix.condition}"
     yield f"\n{head} (use the first you can apply)\n"
     if fix.first:
         yield wrapped(f"  {fix.first}", "  ")
@@ -237,7 +253,12 @@ def _comparison(shown: ShownComparison, style: Style) -> Iterator[str]:
     head = f"{style.bold}Before and after{style.end} (before: {shown.names})"
     yield "\n" + wrapped(head, "  ")
     yield from (wrapped(f"note: {note}.", "      ") for note in shown.notes)
-    colours = {"clean": style.good, "fixed": style.good, "inconclusive": style.bold}
+    colours = {
+        "clean": style.good,
+        "fixed": style.good,
+        "inconclusive": style.bold,
+        "possible": style.bold,
+    }
     colour = colours.get(shown.outcome, style.bad)
     yield "\n" + headed(shown.head, colour, shown.text, style)
     if shown.table:

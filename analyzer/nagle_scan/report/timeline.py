@@ -9,8 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from nagle_scan import _core, colours, files
 from nagle_scan.errors import OutputError
-from nagle_scan.report import formats
-from nagle_scan.report.sentences import in_one_line
+from nagle_scan.report import formats, verdicts
 from nagle_scan.timeline import style, words
 from nagle_scan.timeline.plots.histogram import histogram
 from nagle_scan.timeline.plots.ladder import ladder
@@ -66,7 +65,7 @@ def _headline(figure: style.Picture, result: Result) -> None:
     width_pt = SIZE_IN[0] * style.POINTS_PER_INCH * 0.96
     name = file_names(result.names)
     lines = (
-        (in_one_line(result.core.summary()), 15.0, "bold", colours.INK, 0.955),
+        (verdicts.in_one_line(result.core.summary()), 15.0, "bold", colours.INK, 0.955),
         (
             words.shortened(f"{name} (nagle-scan {_core.VERSION})", width_pt, 9),
             9.0,

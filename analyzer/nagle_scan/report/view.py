@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core, causes
-from nagle_scan.report import held, hops, notices, sentences, wireshark
+from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshark
 from nagle_scan.report.fixes import Fix, fixes
-from nagle_scan.report.nodelay import Answer, answers
+from nagle_scan.report.nodelay import CANNOT_TELL, Answer, answers
 from nagle_scan.result import Result
 
 if TYPE_CHECKING:
@@ -89,12 +89,22 @@ class View:
     @property
     def no_stall(self) -> str:
         """The verdict on a clean capture."""
-        return sentences.no_stall(self.summary, self.min_wait_ms)
+        return verdicts.clean(self.summary, self.min_wait_ms)
+
+    @property
+    def no_stall_means(self) -> str:
+        """What a clean capture means for TCP_NODELAY."""
+        return verdicts.clean_means(self.summary)
+
+    @property
+    def not_judged(self) -> str:
+        """How many connections cannot be judged, and why; empty if all can."""
+        return verdicts.not_judged(self.summary)
 
     @property
     def cannot_tell(self) -> str:
         """Why there is no verdict, beginning in lower case."""
-        return sentences.cannot_tell(self.summary)
+        return verdicts.cannot_tell(self.summary)
 
     @cached_property
     def connections(self) -> list[_core.ConnectionRow]:
@@ -140,9 +150,12 @@ class View:
     @cached_property
     def nodelay(self) -> list[Answer]:
         """Is TCP_NODELAY in effect? Nothing where the capture tells nothing."""
-        if self.summary.verdict == "inconclusive":
+        told = list(answers(self._sockets[: self.limits.sockets]))
+        if self.summary.verdict == "inconclusive" and all(
+            row.answer == CANNOT_TELL for row in told
+        ):
             return []
-        return list(answers(self._sockets[: self.limits.sockets]))
+        return told
 
     @property
     def nodelay_more(self) -> bool:
@@ -167,7 +180,7 @@ class View:
 
     def _meaning(self, wait: _core.WaitRow) -> str:
         row = self.core.connection(wait.connection)
-        if row is not None and not row.conclusive:
+        if row is not None and row.hidden == "one_direction":
             return "only one direction was captured: a stall would look the same"
         return causes.meaning_of(wait)
 

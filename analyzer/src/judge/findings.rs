@@ -37,6 +37,11 @@ impl Finding<'_> {
         }
     }
 
+    /// Is it a stall that is more than possible?
+    pub fn is_sure(&self) -> bool {
+        self.is_stall() && self.confidence() > Confidence::Possible
+    }
+
     /// Of a stall.
     pub fn confidence(&self) -> Confidence {
         self.doubts.confidence()

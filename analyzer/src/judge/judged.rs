@@ -2,9 +2,11 @@
 
 use crate::judge::nodelay::Nagle;
 use crate::judge::releases::ReleasesOf;
+use crate::judge::short::Short;
 use crate::judge::thresholds::CAPTURE_POINT_ONE_OF;
 use crate::judge::timers::Timer;
 use crate::judge::variant::Variant;
+use crate::judge::verdict::{Hidden, Verdict};
 use crate::track::wait::Wait;
 use crate::track::{Connection, Endpoint, Half, Side};
 use std::sync::LazyLock;
@@ -85,8 +87,11 @@ pub struct JudgedConnection {
     pub mss: u32,
     pub mss_inferred: bool,
     pub handshake: bool,
-    /// Without a stall, but round trips vary so much that holds may be hidden.
-    pub blurred: bool,
+    /// Why a connection without a stall cannot be called clean.
+    pub hidden: Hidden,
+    pub short: Short,
+    /// Is it proven that nothing was held, however short?
+    pub nothing_held: bool,
     pub capture_point: CapturePoint,
     pub exchanges: u32,
     /// Sum of the latencies of all exchanges, in ns.
@@ -94,6 +99,8 @@ pub struct JudgedConnection {
     /// Latency of the first exchange in ns, and the frame in which it ended.
     pub first_exchange: Option<(i64, u64)>,
     pub stalls: u32,
+    /// Is one of them likely or certain?
+    pub surely_stalls: bool,
     pub stalled_ns: i64,
     /// The part of it that lies within exchanges.
     pub exchanges_stalled_ns: i64,
@@ -124,16 +131,18 @@ impl JudgedConnection {
         (self.exchanges > 0).then(|| rest_ns / i64::from(self.exchanges))
     }
 
-    /// Can a stall be told from its absence? That takes data, and frames of both directions.
-    pub fn is_conclusive(&self) -> bool {
-        self.halves.iter().all(|half| half.segments > 0)
-            && self.halves.iter().any(|half| half.bytes > 0)
+    pub fn verdict(&self) -> Verdict {
+        match (self.stalls, self.surely_stalls, self.hidden) {
+            (_, true, _) => Verdict::Stalls,
+            (1.., ..) => Verdict::Possible,
+            (.., Hidden::Nothing) => Verdict::Clean,
+            _ => Verdict::Inconclusive,
+        }
     }
 
-    /// Was traffic of one direction only captured?
-    pub fn is_one_sided(&self) -> bool {
-        self.halves.iter().any(|half| half.segments == 0)
-            && self.halves.iter().any(|half| half.bytes > 0)
+    /// Does the capture tell?
+    pub fn is_conclusive(&self) -> bool {
+        self.verdict() != Verdict::Inconclusive
     }
 }
 

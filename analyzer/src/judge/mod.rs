@@ -8,6 +8,7 @@ pub mod evidence;
 pub mod findings;
 pub mod frame;
 mod half;
+mod hidden;
 pub mod ids;
 pub mod judged;
 pub mod median;
@@ -19,16 +20,19 @@ pub mod releases;
 mod resent;
 pub mod rivals;
 mod ruling;
+mod short;
 pub mod thresholds;
 pub mod timers;
 pub mod variant;
 mod varying;
+pub mod verdict;
 pub mod yardstick;
 
 use crate::judge::findings::{Findings, Ruling};
 use crate::judge::judged::{JudgedConnection, JudgedHalf, capture_point};
 use crate::judge::releases::ReleasesOf;
 use crate::judge::ruling::Judge;
+use crate::judge::short::Short;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
@@ -57,11 +61,12 @@ pub fn judge(
     let all = Findings::new(waits, &rulings[first..]);
     let of = |side: Side| releases.as_ref().map(|both| &both[side as usize]);
     let halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));
-    let blurred = !all.is_empty()
-        && Side::BOTH.into_iter().any(|side| blurred::hides_holds(&halves, side, all));
-    findings::retain(waits, rulings, first, |wait, _| {
-        is_listed(wait, &halves, conditions.min_wait_ns)
-    });
+    let hidden = hidden::hidden(connection, &halves, all, conditions.clock_ns);
+    let listed = |wait: &Wait| is_listed(wait, &halves, conditions.min_wait_ns);
+    let nagle = halves.each_ref().map(|half| half.nagle);
+    let short = Short::of(connection, nagle, all, |finding| listed(finding.wait));
+    let nothing_held = short == Short::default() && short::nothing_was_held(connection);
+    findings::retain(waits, rulings, first, |wait, _| listed(wait));
     let stalls = Findings::new(waits, &rulings[first..]).stalls();
     let (mss, mss_inferred) = connection.effective_mss();
     JudgedConnection {
@@ -72,12 +77,15 @@ pub fn judge(
         mss,
         mss_inferred,
         handshake: connection.has_handshake(),
-        blurred,
+        hidden,
+        short,
+        nothing_held,
         capture_point: capture_point(connection),
         exchanges: connection.exchanges.count,
         latency_ns: connection.exchanges.latency_ns,
         first_exchange: connection.first_exchange(),
         stalls: stalls.clone().count() as u32,
+        surely_stalls: stalls.clone().any(|stall| stall.is_sure()),
         stalled_ns: stalls.clone().map(|stall| stall.wait.wait_ns()).sum(),
         exchanges_stalled_ns: stalls
             .filter(|stall| stall.wait.is(fact::IN_EXCHANGE))

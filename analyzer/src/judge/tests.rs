@@ -10,6 +10,7 @@ use crate::judge::judged::JudgedConnection;
 use crate::judge::nodelay::Nagle;
 use crate::judge::rivals::rivals;
 use crate::judge::variant::Variant;
+use crate::judge::verdict::Hidden;
 use crate::judge::{Conditions, judge};
 use crate::track::Side;
 use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Segment, Story, Told, client, server};
@@ -106,7 +107,10 @@ fn two_small_segments_in_flight_show_that_nodelay_is_in_effect() {
 fn one_direction_only_proves_nothing() {
     let mut told = Story::new().after_ms(0.0, client(100)).after_ms(40.0, client(50)).end();
     let (judged, rulings) = told.judge();
-    assert_eq!((judged.stalls, judged.is_conclusive(), judged.is_one_sided()), (0, false, true));
+    assert_eq!(
+        (judged.stalls, judged.is_conclusive(), judged.hidden),
+        (0, false, Hidden::OneDirection)
+    );
     assert_eq!(judged.half(Side::Client).nagle, Nagle::Unknown);
     assert_eq!(causes(&rulings), [Cause::Unknown]);
 }
@@ -361,12 +365,12 @@ fn a_release_is_never_its_own_yardstick() {
     for release_ms in [[56.0, 170.0], [49.5, 49.6]] {
         let mut told = release_ms.into_iter().fold(Story::new(), late_capture).end();
         let (judged, _) = told.judge();
-        assert_eq!((judged.stalls, judged.blurred), (0, true));
+        assert_eq!((judged.stalls, judged.hidden), (0, Hidden::Blurred));
     }
     // No path is that long.
     let mut told = late_capture(Story::new(), 6212.0).end();
     let (judged, _) = told.judge();
-    assert_eq!((judged.stalls, judged.blurred), (0, false));
+    assert_eq!((judged.stalls, judged.hidden), (0, Hidden::Nothing));
 }
 
 #[test]

@@ -182,6 +182,16 @@ pub const BLURRED_RTT_NS: i64 = 4_000_000;
 /// Leans: larger says 'clean' of fewer connections without a handshake.
 pub const UNKNOWN_RTT_NS: i64 = 1_000_000_000;
 
+/// A clock that ticks as seldom as this hides the shortest waits that are evidence: what is 10 ms long
+/// may show as none at all.
+/// Leans: larger says 'clean' of more captures with coarse timestamps.
+pub const BLINDING_CLOCK_NS: i64 = crate::track::SHORTEST_DELAYED_ACK_NS;
+
+/// A stall shows in three frames. With one byte of so many missing from the capture more than a quarter of
+/// all stalls lacks one of them, and a hold that happens once may leave no trace.
+/// Leans: larger says 'clean' of fewer captures that lost frames.
+pub const LOSSY_ONE_OF: u64 = 10;
+
 /// A late release is about a round trip after the ACK from one of so many parts of it to so many times.
 /// Leans: larger says 'clean' of fewer connections.
 pub const BLURRED_WITHIN: i64 = 2;

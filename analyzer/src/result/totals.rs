@@ -1,29 +1,10 @@
 //! What the connections of a scan add up to.
 
-use crate::judge::findings::Findings;
+use crate::judge::confidence::Confidence;
+use crate::judge::findings::{Finding, Findings};
 use crate::judge::judged::JudgedConnection;
-use serde::Serialize;
+use crate::judge::verdict::{Hidden, Verdict};
 use std::ops::AddAssign;
-
-/// The answer in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    Stalls,
-    Clean,
-    /// No connection could be judged: no data, or one direction only.
-    Inconclusive,
-}
-
-impl Verdict {
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Stalls => "stalls",
-            Verdict::Clean => "clean",
-            Verdict::Inconclusive => "inconclusive",
-        }
-    }
-}
 
 /// Sums over connections.
 #[derive(Debug, Clone, Default)]
@@ -36,16 +17,55 @@ pub struct Totals {
     pub affected_exchanges: u64,
     pub affected_latency_ns: i64,
     pub affected_stalled_ns: i64,
-    /// By [`Confidence`](crate::judge::confidence::Confidence).
-    pub stalls_by_confidence: [u64; 3],
-    /// Connections where a stall can be told from its absence.
-    pub conclusive: u64,
-    /// Connections of which only one direction was captured.
-    pub one_sided: u64,
-    /// Connections without a stall where round trips vary so much that holds may be hidden.
-    pub blurred: u64,
+    pub by_confidence: ByConfidence,
+    /// Connections that are clean, and those among them that may hold something shorter.
+    pub clean: u64,
+    pub unproven: u64,
+    /// Connections that cannot be judged, by [`Hidden`].
+    pub hidden: [u64; Hidden::COUNT],
+    /// Holds too short to be listed, the part of them that lies in exchanges, and the latency of all
+    /// exchanges of their connections.
+    pub short_holds: u64,
+    pub short_ns: i64,
+    pub short_latency_ns: i64,
     /// Connections with data whose handshake was not captured.
     pub without_handshake: u64,
+}
+
+/// Stalls and their waits by [`Confidence`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ByConfidence {
+    pub stalls: [u64; 3],
+    pub stalled_ns: [i64; 3],
+}
+
+impl ByConfidence {
+    /// Of the stalls among `findings`.
+    pub fn of(findings: Findings<'_>) -> Self {
+        let mut sums = Self::default();
+        findings.stalls().for_each(|stall| _ = sums.add(&stall));
+        sums
+    }
+
+    /// Adds a stall, and tells how sure it is.
+    #[inline]
+    pub fn add(&mut self, stall: &Finding<'_>) -> Confidence {
+        let confidence = stall.confidence();
+        self.stalls[confidence as usize] += 1;
+        self.stalled_ns[confidence as usize] += stall.wait.wait_ns();
+        confidence
+    }
+}
+
+impl AddAssign for ByConfidence {
+    fn add_assign(&mut self, more: Self) {
+        add(&mut self.stalls, more.stalls);
+        add(&mut self.stalled_ns, more.stalled_ns);
+    }
+}
+
+fn add<T: AddAssign, const LEN: usize>(sums: &mut [T; LEN], more: [T; LEN]) {
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
 impl Totals {
@@ -53,10 +73,11 @@ impl Totals {
     pub fn of(judged: &JudgedConnection, findings: Findings<'_>) -> Self {
         let is_affected = judged.stalls > 0;
         let has_data = judged.halves.iter().any(|end| end.bytes > 0);
-        let mut stalls_by_confidence = [0; 3];
-        for finding in findings.stalls() {
-            stalls_by_confidence[finding.confidence() as usize] += 1;
-        }
+        let verdict = judged.verdict();
+        let mut hidden = [0; Hidden::COUNT];
+        hidden[judged.hidden as usize] = u64::from(verdict == Verdict::Inconclusive);
+        let is_clean = verdict == Verdict::Clean;
+        let has_short = is_clean && judged.short.count > 0;
         Self {
             affected_connections: is_affected.into(),
             stalls: judged.stalls.into(),
@@ -65,19 +86,29 @@ impl Totals {
             affected_exchanges: u64::from(is_affected) * u64::from(judged.exchanges),
             affected_latency_ns: i64::from(is_affected) * judged.latency_ns,
             affected_stalled_ns: i64::from(is_affected) * judged.exchanges_stalled_ns,
-            stalls_by_confidence,
-            conclusive: judged.is_conclusive().into(),
-            one_sided: judged.is_one_sided().into(),
-            blurred: judged.blurred.into(),
+            by_confidence: ByConfidence::of(findings),
+            clean: is_clean.into(),
+            unproven: (is_clean && !judged.nothing_held).into(),
+            hidden,
+            short_holds: u64::from(has_short) * u64::from(judged.short.count),
+            short_ns: i64::from(has_short) * judged.short.in_exchanges_ns,
+            short_latency_ns: i64::from(has_short) * judged.latency_ns,
             without_handshake: (!judged.handshake && has_data).into(),
         }
     }
 
+    /// Connections with data that cannot be judged.
+    pub fn not_judged(&self) -> u64 {
+        self.hidden.iter().sum::<u64>() - self.hidden[Hidden::NoData as usize]
+    }
+
+    /// Most of the connections with data must be clean, for all of them to be called so.
     pub fn verdict(&self) -> Verdict {
-        match (self.stalls, self.conclusive) {
-            (1.., _) => Verdict::Stalls,
-            (0, 1..) => Verdict::Clean,
-            (0, 0) => Verdict::Inconclusive,
+        match self.by_confidence.stalls {
+            [0, 0, 0] if self.clean > self.not_judged() => Verdict::Clean,
+            [0, 0, 0] => Verdict::Inconclusive,
+            [_, 0, 0] => Verdict::Possible,
+            _ => Verdict::Stalls,
         }
     }
 }
@@ -92,12 +123,50 @@ impl AddAssign for Totals {
         self.affected_latency_ns =
             self.affected_latency_ns.saturating_add(more.affected_latency_ns);
         self.affected_stalled_ns += more.affected_stalled_ns;
-        for (sum, more) in self.stalls_by_confidence.iter_mut().zip(more.stalls_by_confidence) {
-            *sum += more;
-        }
-        self.conclusive += more.conclusive;
-        self.one_sided += more.one_sided;
-        self.blurred += more.blurred;
+        self.by_confidence += more.by_confidence;
+        self.clean += more.clean;
+        self.unproven += more.unproven;
+        add(&mut self.hidden, more.hidden);
+        self.short_holds += more.short_holds;
+        self.short_ns = self.short_ns.saturating_add(more.short_ns);
+        self.short_latency_ns = self.short_latency_ns.saturating_add(more.short_latency_ns);
         self.without_handshake += more.without_handshake;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stalls(possible: u64, likely: u64, certain: u64) -> Totals {
+        let by_confidence =
+            ByConfidence { stalls: [possible, likely, certain], ..ByConfidence::default() };
+        Totals { by_confidence, clean: 9, ..Totals::default() }
+    }
+
+    fn hidden(why: Hidden, count: u64) -> [u64; Hidden::COUNT] {
+        let mut hidden = [0; Hidden::COUNT];
+        hidden[why as usize] = count;
+        hidden
+    }
+
+    #[test]
+    fn only_what_is_at_least_likely_is_a_stall() {
+        assert_eq!(stalls(5, 0, 0).verdict(), Verdict::Possible);
+        assert_eq!(stalls(5, 1, 0).verdict(), Verdict::Stalls);
+        assert_eq!(stalls(0, 0, 1).verdict(), Verdict::Stalls);
+        assert_eq!(stalls(0, 0, 0).verdict(), Verdict::Clean);
+    }
+
+    #[test]
+    fn a_capture_is_clean_if_most_of_it_can_be_judged() {
+        let verdict = |clean, why, count| {
+            Totals { clean, hidden: hidden(why, count), ..Totals::default() }.verdict()
+        };
+        assert_eq!(verdict(2, Hidden::OneDirection, 1), Verdict::Clean);
+        assert_eq!(verdict(2, Hidden::Blurred, 2), Verdict::Inconclusive);
+        assert_eq!(verdict(0, Hidden::Nothing, 0), Verdict::Inconclusive);
+        // Where there is no data there is nothing to hold.
+        assert_eq!(verdict(1, Hidden::NoData, 9), Verdict::Clean);
     }
 }

@@ -41,12 +41,13 @@ impl Clocks {
         self.captures.windows(2).any(|pair| pair[0].1 != pair[1].1)
     }
 
-    /// Step in ns of the finest clock among the captures that these `waits` span.
+    /// Step in ns of the finest clock among the captures that these `waits` span; among all where there
+    /// are none.
     pub fn behind_ns(&self, waits: &[Wait]) -> i64 {
         let first = waits.iter().map(|wait| wait.from.frame).min();
         let last = waits.iter().map(|wait| wait.to.frame).max();
         let (Some(first), Some(last)) = (first, last) else {
-            return FINE_NS;
+            return self.captures.iter().map(|&(_, step_ns)| step_ns).min().unwrap_or(FINE_NS);
         };
         let next_to = |frame| self.captures.partition_point(|&(begin, _)| begin <= frame);
         let behind = &self.captures[next_to(first).saturating_sub(1)..next_to(last)];

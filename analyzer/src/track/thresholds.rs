@@ -56,6 +56,11 @@ pub const JIFFY_NS: i64 = 10_000_000;
 /// Sooner than this, new data is no probe.
 pub const BEFORE_PROBE_NS: i64 = PROBE_NS - JIFFY_NS;
 
+/// A hold shorter than this costs nothing that anybody notices, and is not even counted: programs write
+/// again, and kernels acknowledge, several times in a millisecond.
+/// Leans: larger calls more paths free of short holds.
+pub const SHORT_HOLD_NS: i64 = 1_000_000;
+
 /// Waits at least this long are judged by each other alone, whatever `--min-wait` lists: as long as the
 /// shortest delayed ACK. A program writes every few milliseconds, and would outvote them.
 /// Leans: larger knows less of connections with short round trips.

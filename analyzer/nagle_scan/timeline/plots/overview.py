@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.patches import PathPatch
 
-from nagle_scan import colours
+from nagle_scan import certainty, colours
 from nagle_scan.timeline import columns, style
 from nagle_scan.timeline.subject import Subject, of
 from nagle_scan.wording import duration
@@ -120,6 +120,6 @@ def _mark_clearest(ax: Axes, subject: Subject, per_ms: float) -> None:
 
 def _in_words(subject: Subject) -> tuple[str, str]:
     row = subject.row
-    headline = f"Overview of tcp.stream {row.id}: {row.stalls:,} stalls"
-    lost = f"{duration(row.stalled_ms)} of {duration(subject.span_ms)} lost to stalls"
+    headline = f"Overview of tcp.stream {row.id}: {certainty.counts(row) or 'no'} stalls"
+    lost = f"{certainty.lost(row) or 'nothing'} of {duration(subject.span_ms)} lost to stalls"
     return headline, f"{lost}; {len(subject.waits):,} other waits"

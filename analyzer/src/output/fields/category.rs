@@ -5,6 +5,7 @@ use crate::judge::confidence::Confidence;
 use crate::judge::judged::CapturePoint;
 use crate::judge::nodelay::Nagle;
 use crate::judge::variant::Variant;
+use crate::judge::verdict::Verdict;
 use crate::track::Side;
 
 /// One of few names: a category in a table, a string elsewhere.
@@ -68,4 +69,4 @@ macro_rules! by_discriminant {
     )*};
 }
 
-by_discriminant!(CapturePoint, Confidence, Nagle, Variant);
+by_discriminant!(CapturePoint, Confidence, Nagle, Variant, Verdict);

@@ -8,6 +8,7 @@ use crate::judge::judged::{Detail, JudgedConnection, JudgedHalf};
 use crate::judge::nodelay::Nagle;
 use crate::judge::timers::Timer;
 use crate::judge::variant::Variant;
+use crate::judge::verdict::Hidden;
 use crate::output::values;
 use crate::track::Side;
 
@@ -16,6 +17,12 @@ const ID: Field = field!("id", "Its number: Wireshark's `tcp.stream`.");
 const CLIENT: Field = field!("client", "The end that opened the connection.");
 const SERVER: Field = field!("server", "The other end.");
 const MSS_INFERRED: Field = field!("mss_inferred", "The handshake does not tell the MSS.");
+const VERDICT: Field =
+    field!("verdict", "`stalls`, `possible` (none is likely), `clean` or `inconclusive`.");
+const NOTICES: Field = field!(
+    "notices",
+    "What hides stalls: `no_data`, `one_direction`, `blurred`, `coarse_clock`, `lossy`."
+);
 const STALLS: Field = field!("stalls", "How many stalls it has.");
 const STALLED: Field = field!("stalled_ms", "Total wait of its stalls.");
 const MEAN_LATENCY: Field = field!("mean_latency_ms", "Mean latency of its exchanges.");
@@ -32,7 +39,13 @@ impl Row for &JudgedConnection {
         to.time(field!("first_ns", "Its first frame."), |row| row.first_ns);
         to.time(field!("last_ns", "Its last frame."), |row| row.last_ns);
         to.flag(field!("handshake", "Was its handshake captured?"), |row| row.handshake);
-        to.flag(field!("conclusive", "Would it show a stall?"), |row| row.is_conclusive());
+        to.category(VERDICT, |row| row.verdict());
+        to.flag(field!("conclusive", "Does the capture tell?"), |row| row.is_conclusive());
+        to.json(
+            NOTICES.sparse(),
+            |row| Some(row.hidden).filter(|&why| why != Hidden::Nothing),
+            notices,
+        );
         to.maybe_duration(field!("rtt_ms", "Round trip of the path."), |row| row.rtt_ns());
         to.integer(field!("mss", "Effective MSS, in bytes."), |row| row.mss);
         to.flag(MSS_INFERRED.only(Json).sparse(), |row| row.mss_inferred);
@@ -106,6 +119,11 @@ fn proof(half: &JudgedHalf) -> Option<(u64, u64)> {
 
 fn variant_proof(detail: &Detail) -> Option<(u64, u64)> {
     (detail.variant != Variant::Unknown).then_some(detail.variant_proof)
+}
+
+fn notices(out: &mut Vec<u8>, hidden: Hidden) {
+    values::name(out, "[\"", hidden.name());
+    out.extend_from_slice(b"\"]");
 }
 
 fn frames(out: &mut Vec<u8>, (first, second): (u64, u64)) {

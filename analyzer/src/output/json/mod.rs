@@ -16,11 +16,11 @@ use super::create;
 use crate::capture::error::ScanError;
 use crate::capture::link;
 use crate::judge::evidence::ms;
+use crate::judge::verdict::Verdict;
 use crate::result::both_cores::in_order;
 use crate::result::hops::hops;
 use crate::result::scan::Scan;
 use crate::result::servers::{ServerRow, servers};
-use crate::result::totals::Verdict;
 use crate::result::warnings::warnings;
 use crate::track::CaptureSummary;
 use serde::Serialize;
@@ -112,11 +112,29 @@ struct JsonSummary {
     affected_connections: u64,
     stalls: u64,
     stalled_ms: f64,
+    stalls_by_confidence: ByConfidence<u64>,
+    stalled_ms_by_confidence: ByConfidence<f64>,
     evidence_not_listed: u64,
     verdict: Verdict,
+    not_judged: u64,
+    short_holds: u64,
+    short_holds_ms: f64,
     exchanges: u64,
     waits_not_listed: u64,
     waits_not_listed_ms: f64,
+}
+
+#[derive(Serialize)]
+struct ByConfidence<T> {
+    certain: T,
+    likely: T,
+    possible: T,
+}
+
+impl<T> ByConfidence<T> {
+    fn new([possible, likely, certain]: [T; 3]) -> Self {
+        Self { certain, likely, possible }
+    }
 }
 
 impl<'a> Head<'a> {
@@ -157,8 +175,13 @@ impl JsonSummary {
             affected_connections: totals.affected_connections,
             stalls: totals.stalls,
             stalled_ms: ms(totals.stalled_ns),
+            stalls_by_confidence: ByConfidence::new(totals.by_confidence.stalls),
+            stalled_ms_by_confidence: ByConfidence::new(totals.by_confidence.stalled_ns.map(ms)),
             evidence_not_listed: not_explained(scan),
             verdict: totals.verdict(),
+            not_judged: totals.not_judged(),
+            short_holds: totals.short_holds,
+            short_holds_ms: ms(totals.short_ns),
             exchanges: totals.exchanges,
             waits_not_listed: scan.unlisted_waits,
             waits_not_listed_ms: ms(scan.unlisted_wait_ns),

@@ -3,6 +3,7 @@
 use crate::judge::evidence::ms;
 use crate::judge::findings::Findings;
 use crate::judge::judged::JudgedConnection;
+use crate::result::totals::ByConfidence;
 use crate::track::Side;
 use pyo3::prelude::*;
 
@@ -16,6 +17,9 @@ pub struct ConnectionRow {
     pub server_nagle: &'static str,
     pub stalls: u32,
     pub stalled_ms: f64,
+    /// Stalls that are possible, likely and certain.
+    pub stalls_by_confidence: [u64; 3],
+    pub stalled_ms_by_confidence: [f64; 3],
     pub client_stalls: u32,
     pub server_stalls: u32,
     pub exchanges: u32,
@@ -30,7 +34,10 @@ pub struct ConnectionRow {
     pub mss: u32,
     pub mss_inferred: bool,
     pub handshake: bool,
+    pub verdict: &'static str,
     pub conclusive: bool,
+    /// Why it cannot be called clean; empty where nothing speaks against it.
+    pub hidden: &'static str,
     pub first_ns: i64,
     pub last_ns: i64,
 }
@@ -40,6 +47,7 @@ impl ConnectionRow {
         let by = |side: Side| {
             findings.iter().filter(|row| row.cause.is_stall() && row.wait.by == side).count() as u32
         };
+        let by_confidence = ByConfidence::of(findings);
         let first_end = judged.first_exchange.map_or(0, |(_, frame)| frame);
         Self {
             id: judged.id,
@@ -49,6 +57,8 @@ impl ConnectionRow {
             server_nagle: judged.half(Side::Server).nagle.name(),
             stalls: judged.stalls,
             stalled_ms: ms(judged.stalled_ns),
+            stalls_by_confidence: by_confidence.stalls,
+            stalled_ms_by_confidence: by_confidence.stalled_ns.map(ms),
             client_stalls: by(Side::Client),
             server_stalls: by(Side::Server),
             exchanges: judged.exchanges,
@@ -65,7 +75,9 @@ impl ConnectionRow {
             mss: judged.mss,
             mss_inferred: judged.mss_inferred,
             handshake: judged.handshake,
+            verdict: judged.verdict().name(),
             conclusive: judged.is_conclusive(),
+            hidden: judged.hidden.name(),
             first_ns: judged.first_ns,
             last_ns: judged.last_ns,
         }

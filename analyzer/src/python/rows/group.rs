@@ -71,6 +71,9 @@ pub struct PyServerGroup {
     pub worst: Py<Group>,
     pub stalls: u64,
     pub stalled_ms: f64,
+    /// Stalls that are possible, likely and certain.
+    pub stalls_by_confidence: [u64; 3],
+    pub stalled_ms_by_confidence: [f64; 3],
     /// Hosts at the other end of the server.
     pub clients: u64,
     pub nagle: &'static str,
@@ -89,6 +92,8 @@ impl PyServerGroup {
             worst: Py::new(py, Group::new(&group.worst))?,
             stalls: group.stalls,
             stalled_ms: ms(group.stalled_ns),
+            stalls_by_confidence: group.by_confidence.stalls,
+            stalled_ms_by_confidence: group.by_confidence.stalled_ns.map(ms),
             clients: group.clients,
             nagle: group.nagle.name(),
             consistent_with: group.consistent_with,

@@ -1,6 +1,7 @@
 //! The totals of a scan as Python sees them.
 
 use crate::judge::evidence::ms;
+use crate::judge::verdict::Hidden;
 use crate::result::scan::Scan;
 use crate::result::warnings::warnings;
 use crate::track::clock::Clocks;
@@ -24,10 +25,24 @@ pub struct Summary {
     pub affected_stalled_ms: f64,
     /// Stalls that are possible, likely and certain.
     pub stalls_by_confidence: [u64; 3],
+    pub stalled_ms_by_confidence: [f64; 3],
+    /// Connections that are clean, and those among them where a hold too short to be listed, or one that
+    /// ended as data came, is possible.
+    pub clean: u64,
+    pub unproven: u64,
+    /// Holds that may have been too short to be listed, what they took of the latency of the exchanges
+    /// of their connections, and that latency.
+    pub short_holds: u64,
+    pub short_ms: f64,
+    pub short_latency_ms: f64,
     pub first_ns: i64,
     pub last_ns: i64,
+    /// Connections without a stall that cannot be judged: how many, and why.
+    pub not_judged: u64,
     pub one_sided: u64,
     pub blurred: u64,
+    pub coarse: u64,
+    pub lossy: u64,
     /// Step of the coarsest clock, and whether that of another capture is finer.
     pub clock_ms: f64,
     pub clocks_differ: bool,
@@ -45,6 +60,7 @@ impl Summary {
         let totals = &scan.totals;
         let captures = &scan.captures;
         let clocks = Clocks::of(captures);
+        let hidden = |why: Hidden| totals.hidden[why as usize];
         let with_frames = || captures.iter().filter(|capture| capture.packets > 0);
         Self {
             connections: scan.connection_count,
@@ -59,11 +75,20 @@ impl Summary {
             affected_exchanges: totals.affected_exchanges,
             affected_latency_ms: ms(totals.affected_latency_ns),
             affected_stalled_ms: ms(totals.affected_stalled_ns),
-            stalls_by_confidence: totals.stalls_by_confidence,
+            stalls_by_confidence: totals.by_confidence.stalls,
+            stalled_ms_by_confidence: totals.by_confidence.stalled_ns.map(ms),
+            clean: totals.clean,
+            unproven: totals.unproven,
+            short_holds: totals.short_holds,
+            short_ms: ms(totals.short_ns),
+            short_latency_ms: ms(totals.short_latency_ns),
             first_ns: with_frames().map(|capture| capture.first_ns).min().unwrap_or(0),
             last_ns: with_frames().map(|capture| capture.last_ns).max().unwrap_or(0),
-            one_sided: totals.one_sided,
-            blurred: totals.blurred,
+            not_judged: totals.not_judged(),
+            one_sided: hidden(Hidden::OneDirection),
+            blurred: hidden(Hidden::Blurred),
+            coarse: hidden(Hidden::CoarseClock),
+            lossy: hidden(Hidden::Lossy),
             clock_ms: ms(clocks.coarsest_ns()),
             clocks_differ: clocks.differ(),
             without_handshake: totals.without_handshake,

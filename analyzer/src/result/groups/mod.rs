@@ -13,6 +13,7 @@ use self::pairs::pairs;
 use crate::judge::causes::Cause;
 use crate::judge::nodelay::Nagle;
 use crate::result::scan::Scan;
+use crate::result::totals::ByConfidence;
 use crate::track::Side;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -27,6 +28,7 @@ pub struct ServerGroup {
     pub stalled_ns: i64,
     /// Stalls that would look the same if a relay passed them on.
     pub as_of_relay: u64,
+    pub by_confidence: ByConfidence,
     /// Hosts at the other end of the server.
     pub clients: u64,
     /// Unknown unless all pairs agree.
@@ -69,6 +71,7 @@ impl ServerGroup {
             stalls: worst.stalls,
             stalled_ns: worst.stalled_ns,
             as_of_relay: worst.as_of_relay,
+            by_confidence: worst.by_confidence,
             clients: 1,
             nagle: worst.nagle,
             consistent_with: worst.consistent_with(),
@@ -88,6 +91,7 @@ impl ServerGroup {
         self.stalls += pair.stalls;
         self.stalled_ns += pair.stalled_ns;
         self.as_of_relay += pair.as_of_relay;
+        self.by_confidence += pair.by_confidence;
         self.clients += 1;
         if pair.nagle != self.nagle {
             self.nagle = Nagle::Unknown;
@@ -122,6 +126,7 @@ mod tests {
             exchanges: 5,
             stalled_ns: stalled_ms * MS,
             as_of_relay: 0,
+            by_confidence: ByConfidence::default(),
             confidence: Confidence::Certain,
             nagle: Nagle::On,
             ack_delays: timer(40),

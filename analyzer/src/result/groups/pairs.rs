@@ -8,6 +8,7 @@ use crate::judge::judged::JudgedConnection;
 use crate::judge::nodelay::Nagle;
 use crate::judge::timers::Timer;
 use crate::result::scan::Scan;
+use crate::result::totals::ByConfidence;
 use crate::track::Side;
 use crate::track::wait::fact;
 use foldhash::fast::RandomState;
@@ -29,6 +30,7 @@ pub struct Pair {
     pub stalled_ns: i64,
     /// Stalls that would look the same if a relay passed them on.
     pub as_of_relay: u64,
+    pub by_confidence: ByConfidence,
     /// Best confidence among them.
     pub confidence: Confidence,
     /// Shown to be on, or later off, in all these connections; else unknown.
@@ -112,6 +114,7 @@ impl Members {
             connections: 0,
             stalled_ns: 0,
             as_of_relay: 0,
+            by_confidence: ByConfidence::default(),
             confidence: Confidence::Possible,
             nagle: judged.half(sender).nagle,
             ack_delays: None,
@@ -141,6 +144,7 @@ impl Members {
             pair.stalled_ns += stall.wait.wait_ns();
             pair.as_of_relay += u64::from(stall.doubts.has(Doubt::Relay));
             pair.confidence = pair.confidence.max(stall.confidence());
+            pair.confidence = pair.confidence.max(pair.by_confidence.add(&stall));
             // A retransmission cuts the delay short.
             if !stall.wait.is(fact::RESENT) {
                 self.ack_delays_ns.push(judged.ack_delay_ns(stall.wait));

@@ -271,10 +271,15 @@ impl Connection {
         let sending = Sending { half, peer, segment, len, mss, now };
         let shown = sending.passes_small_one();
         let passes = sending.passes_full_ones() && half.passed_full_ones().0 == 0;
+        let (may_be_held, short) = match sending.may_have_waited() {
+            true => self.held_for_short(&sending, side, sinks),
+            false => (false, None),
+        };
         let over = match half.is_recovering() {
             true => sending.wait_over_retransmission(self.id, side),
             false => None,
         };
+        let in_exchange = short.is_some_and(|wait| self.exchanges.covers(wait.from));
         if let Some(ended) = self.wait_before(&sending, side, sinks) {
             self.push(ended, sinks);
         }
@@ -289,6 +294,12 @@ impl Connection {
         let (peer_window, received, acked_part) =
             (peer.window(), peer.segments(), peer.acked_part());
         let half = &mut self.halves[side as usize];
+        if may_be_held {
+            half.note_may_be_held();
+        }
+        if let Some(wait) = short {
+            half.count_short(&wait, in_exchange, sinks.clock_ns);
+        }
         match shown {
             Passed::Contradiction => half.contradict(now.frame, received),
             Passed::AsFull => half.pass_as_full(len),
@@ -300,6 +311,19 @@ impl Connection {
         half.send(segment, len, now, mss);
         half.cross(acked_part);
         half.set_room(peer_window);
+    }
+
+    /// May this data have been held? And the wait before it, if it is too short to be kept.
+    fn held_for_short(
+        &self,
+        sending: &Sending<'_>,
+        side: Side,
+        sinks: &Sinks<'_>,
+    ) -> (bool, Option<Wait>) {
+        // After a small segment that did not wait, none does.
+        let is_new = !sending.half.may_be_held() && sending.half.contradictions() == 0;
+        let may_be_held = is_new && sending.may_have_been_held(sinks.clock_ns);
+        (may_be_held, sending.short_wait(self.id, side, sinks.lengths.listed_ns))
     }
 
     /// The wait that ends with this data, if it is to be kept; others are counted.

@@ -12,6 +12,7 @@ mod reactions;
 mod release;
 pub mod repeated;
 mod send;
+mod short;
 mod state;
 mod syn;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod tests;
 pub use asked::Asked;
 pub use path::EndedBy;
 pub use release::Release;
+pub use short::ShortHolds;
 pub use syn::MSS_CUT;
 
 use crate::decode::seq;

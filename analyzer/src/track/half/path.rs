@@ -51,6 +51,18 @@ impl Half {
         }
     }
 
+    /// Where data lies that an ACK released, by what is known so far.
+    pub(super) fn band(&self, clock_ns: i64) -> Band {
+        Band::new(self.rtt_or_zero_ns(), self.jitter_ns(), clock_ns)
+    }
+
+    /// No ACK explains data that follows it later than this, in ns; `None` if the path is not known.
+    #[inline]
+    pub fn latest_release_ns(&self, clock_ns: i64) -> Option<i64> {
+        let band = Band::widest(self.rtt_ns, clock_ns);
+        self.is_path_measured().then(|| band.center_ns + band.tolerance_ns)
+    }
+
     /// Adds a pause of the program, if it is evidence.
     pub fn add_pause(&mut self, wait: &Wait) {
         if wait.is_evidence() {

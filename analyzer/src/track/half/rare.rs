@@ -1,11 +1,11 @@
 //! The part of a direction that most directions never need: it is boxed.
 
 use crate::track::Mark;
-use crate::track::half::Release;
 use crate::track::half::bursts::Bursts;
 use crate::track::half::pauses::Pauses;
 use crate::track::half::reactions::Reactions;
 use crate::track::half::repeated::Repeats;
+use crate::track::half::{Release, ShortHolds};
 
 /// What a direction needs that sends more while something small is unacknowledged.
 ///
@@ -69,6 +69,7 @@ pub struct Rarest {
     pub soonest_late_ack_ns: i64,
     pub pauses: Pauses,
     pub reactions: Reactions,
+    pub short: ShortHolds,
 }
 
 impl Rare {
@@ -118,5 +119,6 @@ impl Rarest {
         soonest_late_ack_ns: i64::MAX,
         pauses: Pauses::NONE,
         reactions: Reactions::NONE,
+        short: ShortHolds::NONE,
     };
 }

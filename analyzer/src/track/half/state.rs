@@ -72,6 +72,9 @@ pub const PIPELINED: u32 = 1 << 29;
 /// The segments of the connection, kept for its client, are not equally far apart.
 pub const UNEVEN: u32 = 1 << 30;
 
+/// An ACK came so shortly before a small segment that it may have let it go.
+pub const MAY_BE_HELD: u32 = 1 << 31;
+
 /// Cleared by new data.
 pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
 

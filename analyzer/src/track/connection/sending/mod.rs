@@ -1,5 +1,6 @@
 //! New data leaves: had it been waiting, and does it show that Nagle's algorithm is off?
 
+mod short;
 #[cfg(test)]
 mod tests;
 

@@ -1,0 +1,72 @@
+"""How many stalls, and how sure: what is certain comes first, and nothing is added to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from nagle_scan.wording import count, duration
+
+VERDICTS = ("stalls", "possible", "clean", "inconclusive")
+
+
+class Counted(Protocol):
+    """What knows its stalls: a scan, a connection, a group; by confidence, `possible` first."""
+
+    @property
+    def stalls_by_confidence(self) -> Sequence[int]:
+        """How many."""
+
+    @property
+    def stalled_ms_by_confidence(self) -> Sequence[float]:
+        """How long in all."""
+
+
+class Share(NamedTuple):
+    """Stalls of one confidence."""
+
+    word: str
+    stalls: int
+    lost_ms: float
+
+
+def shares(counted: Counted) -> list[Share]:
+    """Those that there are, the surest first."""
+    words = ("possible", "likely", "certain")
+    rows = zip(words, counted.stalls_by_confidence, counted.stalled_ms_by_confidence, strict=True)
+    return [Share(*row) for row in rows if row[1]][::-1]
+
+
+def is_only_possible(counted: Counted) -> bool:
+    """Are there stalls, and is none more than possible?"""
+    return [share.word for share in shares(counted)] == ["possible"]
+
+
+def told(counted: Counted) -> str:
+    """All in one phrase: '28 stalls are certain (1.1 s lost), 3 likely (121.0 ms)'."""
+    first, *rest = shares(counted)
+    are = "is" if first.stalls == 1 else "are"
+    begin = f"{count(first.stalls, 'stall')} {are} {first.word} ({duration(first.lost_ms)} lost)"
+    parts = [f"{share.stalls:,} {share.word} ({duration(share.lost_ms)})" for share in rest]
+    return ", ".join([begin, *parts])
+
+
+def more(counted: Counted) -> str:
+    """Those that are less sure than the surest: ' (3 more are likely, 121.0 ms)', or nothing."""
+    rest = shares(counted)[1:]
+    if not rest:
+        return ""
+    are = "is" if rest[0].stalls == 1 else "are"
+    parts = [f"{share.stalls:,} {share.word}, {duration(share.lost_ms)}" for share in rest]
+    parts[0] = f"{rest[0].stalls:,} more {are} {rest[0].word}, {duration(rest[0].lost_ms)}"
+    return f" ({'; '.join(parts)})"
+
+
+def counts(counted: Counted) -> str:
+    """For a cell: '28 certain, 3 likely'."""
+    return ", ".join(f"{share.stalls:,} {share.word}" for share in shares(counted))
+
+
+def lost(counted: Counted) -> str:
+    """For the cell beside it, in the same order: '1.1 s, 121.0 ms'."""
+    return ", ".join(duration(share.lost_ms) for share in shares(counted))

@@ -1,0 +1,131 @@
+"""The verdict in words, the same in every report: what it covers, and what cannot be judged.
+
+Plain text; nothing in it comes from a capture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nagle_scan import _core, certainty
+from nagle_scan.wording import count
+
+NOTHING_HELD = (
+    "If something is slow here, it is not because the sender holds data back until an ACK "
+    "arrives: setting TCP_NODELAY will not help."
+)
+NOTHING_LONG = (
+    "Whether something shorter was held, or something until the other end's data came, the "
+    "capture cannot tell."
+)
+SHORT_HELD = "Setting TCP_NODELAY may save those; nothing longer waited for an ACK alone."
+SHORT_LISTED_MS = 1.0
+"""`--min-wait` that lists every hold that is counted."""
+
+
+def word(verdict: str) -> str:
+    """As a title; the terminal has it in capitals, JSON and Python as it is."""
+    return verdict.capitalize()
+
+
+def in_one_line(summary: _core.Summary) -> str:
+    """The verdict for a title, without a full stop."""
+    connections = count(summary.connections, "connection")
+    if summary.stalls:
+        affected = f"{summary.affected_connections:,} of {connections}"
+        return f"{word(summary.verdict)}: {certainty.told(summary)}, on {affected}"
+    if summary.verdict == "clean":
+        return f"Clean: no Nagle stall on {connections}"
+    return "Inconclusive: the capture does not tell"
+
+
+def of_connection(row: _core.ConnectionRow) -> str:
+    """The verdict on one connection, without a full stop."""
+    if row.stalls:
+        return f"{word(row.verdict)}: {certainty.told(row)}"
+    if row.verdict == "clean":
+        return "Clean: no Nagle stall"
+    return "Inconclusive: the capture does not tell"
+
+
+def clean(summary: _core.Summary, min_wait_ms: float) -> str:
+    """What a clean capture is free of, and what it may not be free of."""
+    which = count(summary.connections, "connection")
+    if summary.not_judged:
+        # The rest has a sentence of its own.
+        which = f"{summary.clean:,} of {which}"
+    said = f"No Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more in {which}"
+    if summary.short_holds:
+        said += f"; there may be {_short(summary)}"
+        if min_wait_ms > SHORT_LISTED_MS:
+            said += f" (--min-wait {SHORT_LISTED_MS:g} judges them)"
+    return " ".join(filter(None, (f"{said}.", not_judged(summary))))
+
+
+def _short(summary: _core.Summary) -> str:
+    holds = count(summary.short_holds, "shorter hold")
+    if summary.short_latency_ms <= 0:
+        return holds
+    share = min(summary.short_ms / summary.short_latency_ms, 1.0)
+    return f"{holds}, {100 * share:.0f} % of the latency there"
+
+
+def clean_means(summary: _core.Summary) -> str:
+    """What follows for TCP_NODELAY: 'will not help' only where nothing can have been held."""
+    if summary.short_holds:
+        return SHORT_HELD
+    if summary.unproven or summary.not_judged:
+        return NOTHING_LONG
+    return NOTHING_HELD
+
+
+def not_judged(summary: _core.Summary) -> str:
+    """How many connections cannot be judged, and why; empty if all can."""
+    if not summary.not_judged:
+        return ""
+    reasons = list(_reasons(summary))
+    # A number of its own where there are several reasons.
+    why = ", ".join(f"{number:,} {why}" for number, why in reasons)
+    if len(reasons) == 1:
+        why = reasons[0][1]
+    which = f"{summary.not_judged:,} of {count(summary.connections, 'connection')}"
+    if summary.connections == 1:
+        which = "The connection"
+    return f"{which} cannot be judged: {why}."
+
+
+def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
+    kinds = (
+        (summary.one_sided, "captured in one direction only"),
+        (summary.blurred, "round trips vary too much to tell a hold from a pause"),
+        (summary.coarse, "timestamps are too coarse to show a hold"),
+        (summary.lossy, "too many frames are missing"),
+    )
+    return ((number, why) for number, why in kinds if number)
+
+
+def cannot_tell(summary: _core.Summary) -> str:
+    """Why there is no verdict, and what would help."""
+    if summary.tcp_packets == 0:
+        return "the capture holds no TCP segment that could be used."
+    if not summary.not_judged:
+        return "no connection in the capture carries data."
+    if summary.one_sided == summary.not_judged:
+        why = "only one direction was captured, and a stall shows in the ACKs of the other."
+        if summary.clean:
+            why = not_judged(summary)
+        both = "no 'src' or 'dst' in the tcpdump filter; both links of a mirror port"
+        return f"{why} Capture both ({both})."
+    return f"{not_judged(summary)} {' '.join(_remedies(summary))}"
+
+
+def _remedies(summary: _core.Summary) -> Iterator[str]:
+    """What to capture instead."""
+    if summary.one_sided:
+        yield "Capture both directions."
+    if summary.blurred:
+        yield "Capture on the host that sends: there the path's jitter plays no part."
+    if summary.coarse:
+        yield "Let the capture have timestamps in microseconds."
+    if summary.lossy:
+        yield "Capture with a larger buffer (tcpdump -B) or a filter."

@@ -1,0 +1,154 @@
+"""The verdict is the same word everywhere, and says no more than the capture shows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import NamedTuple
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, Run
+from conversation import Conversation, pcap, records
+from nagle_scan import certainty
+from nagle_scan.report import held
+
+LABELLED = CAPTURES / "labelled"
+STALLS = CAPTURES / "epoll-fd0.pcap"
+CLEAN = CAPTURES / "epoll-fixed.pcap"
+ONE_WAY = LABELLED / "formats-rtt2" / "client-one-way.pcap.gz"
+SHORT = LABELLED / "quickack-each-time" / "middle.pcap.gz"
+WILL_NOT_HELP = "setting TCP_NODELAY will not help"
+
+
+def flat(output: bytes) -> str:
+    """The report without its line breaks."""
+    return " ".join(output.decode().split())
+
+
+@pytest.fixture
+def possible(tmp_path: Path) -> Path:
+    """One reply in two pieces, of which the second may as well be a program's late write."""
+    made = Conversation(rtt_ms=26.0)
+    made.open()
+    made.data("client", 50)
+    made.wait(26.0)
+    made.acked["client"] = made.sent["client"]
+    made.data("server", 100)
+    made.wait(40.0)
+    made.ack("client")
+    made.wait(27.9)
+    made.data("server", 30)
+    made.wait(0.1)
+    made.ack("client")
+    path = tmp_path / "possible.pcap"
+    path.write_bytes(pcap(records(made.frames)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("capture", "verdict", "status"),
+    [
+        (STALLS, "stalls", 1),
+        (None, "possible", 0),
+        (CLEAN, "clean", 0),
+        (ONE_WAY, "inconclusive", 0),
+    ],
+)
+def test_every_format_says_the_same_word(
+    capture: Path | None, verdict: str, status: int, possible: Path, run: Run, tmp_path: Path
+) -> None:
+    page, ticket, data = (tmp_path / name for name in ("a.html", "a.md", "a.json"))
+    path = capture or possible
+    done = run(path, "-o", page, "-o", ticket, "-o", data)
+    result = json.loads(data.read_text())
+    scan = nagle_scan.scan(path)
+    assert (done.returncode, result["summary"]["verdict"], scan.verdict) == (
+        status,
+        verdict,
+        verdict,
+    )
+    assert f"\n{verdict.upper()}  " in done.stdout.decode()
+    assert ticket.read_text().startswith(f"## {verdict.capitalize()}: ")
+    assert f'<p class="word">{verdict.capitalize()}</p>' in page.read_text()
+    assert verdict in {connection["verdict"] for connection in result["connections"]}
+    assert set(scan.connections["verdict"]) == {row["verdict"] for row in result["connections"]}
+    assert f": {verdict}" in repr(scan)
+
+
+def test_what_is_only_possible_is_told_as_such(possible: Path, run: Run) -> None:
+    report = flat(run(possible).stdout)
+    assert "10.0.0.2:8000 may have held part of its reply once" in report
+    assert "STALLS" not in report
+    assert "What to change for 10.0.0.2:8000, if it stalls" in report
+
+
+def test_a_connection_that_cannot_be_judged_says_why(tmp_path: Path) -> None:
+    nagle_scan.scan(ONE_WAY).to_json(tmp_path / "a.json")
+    (connection,) = json.loads((tmp_path / "a.json").read_text())["connections"]
+    told = connection["verdict"], connection["conclusive"], connection["notices"]
+    assert told == ("inconclusive", False, ["one_direction"])
+
+
+@pytest.mark.parametrize("name", ["epoll-fixed.pcap", "java-single-write.pcap"])
+def test_nodelay_will_not_help_where_nothing_can_have_been_held(name: str, run: Run) -> None:
+    assert WILL_NOT_HELP in flat(run(CAPTURES / name).stdout)
+
+
+def test_nodelay_may_help_where_a_hold_may_have_ended_with_data(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "a.html"
+    report = flat(run(CAPTURES / "jdk-httpserver-nodelay.pcap", "-o", page).stdout)
+    assert WILL_NOT_HELP not in report + page.read_text()
+    assert "the capture cannot tell" in report
+
+
+def test_a_clean_capture_counts_its_short_holds(run: Run) -> None:
+    report = flat(run(SHORT).stdout)
+    assert "No Nagle or delayed-ACK stall of 10 ms or more in 1 connection" in report
+    assert "there may be 15 shorter holds, 66 % of the latency there" in report
+    assert WILL_NOT_HELP not in report
+    listed = nagle_scan.scan(SHORT, min_wait_ms=1)
+    assert (len(listed.stalls), listed.core.summary().short_holds) == (15, 0)
+
+
+def test_stalls_too_short_to_be_listed_are_short_holds(run: Run) -> None:
+    report = flat(run(STALLS, "--min-wait", "100").stdout)
+    assert "100 ms or more in 5 connections; there may be 100 shorter holds" in report
+    assert WILL_NOT_HELP not in report
+
+
+def test_what_cannot_be_judged_is_counted_in_the_verdict(run: Run) -> None:
+    report = flat(run(STALLS, ONE_WAY).stdout)
+    assert "NOT JUDGED 1 of 6 connections cannot be judged: captured in one direction" in report
+    report = flat(run(CLEAN, ONE_WAY).stdout)
+    assert "10 ms or more in 4 of 6 connections. 1 of 6 connections cannot" in report
+    assert WILL_NOT_HELP not in report
+
+
+class Counted(NamedTuple):
+    """Stalls, `possible` first."""
+
+    stalls_by_confidence: tuple[int, ...]
+    stalled_ms_by_confidence: tuple[float, ...]
+
+
+def test_what_is_certain_comes_first_and_nothing_is_added_to_it() -> None:
+    mixed = Counted((2, 3, 28), (80.0, 121.0, 1120.0))
+    said = "28 stalls are certain (1.1 s lost), 3 likely (121.0 ms), 2 possible (80.0 ms)"
+    assert certainty.told(mixed) == said
+    assert certainty.more(mixed) == " (3 more are likely, 121.0 ms; 2 possible, 80.0 ms)"
+    assert certainty.counts(mixed) == "28 certain, 3 likely, 2 possible"
+    assert certainty.lost(mixed) == "1.1 s, 121.0 ms, 80.0 ms"
+    alone = Counted((1, 0, 0), (40.0, 0.0, 0.0))
+    assert certainty.told(alone) == "1 stall is possible (40.0 ms lost)"
+    assert (certainty.more(alone), certainty.is_only_possible(alone)) == ("", True)
+
+
+def test_a_groups_sentence_counts_the_surest_and_then_the_others() -> None:
+    groups = nagle_scan.scan(LABELLED / "both-split-ipv6" / "server.pcap.gz").core.groups()
+    mixed = [group for group in groups if len(certainty.shares(group)) > 1]
+    assert mixed
+    for group in mixed:
+        surest = certainty.shares(group)[0]
+        assert f" {surest.stalls} times for ~" in held.sentence(group)
+        assert " in all (1 more is likely, " in held.sentence(group)
