@@ -37,7 +37,9 @@ def chains(rows: Sequence[_core.HopRow], limit: int) -> list[Chain]:
     shown, left = [], limit
     for hops in found:
         if left > 0:
-            leads = [_lead(hop, hops) for hop in hops if _holds(hop)] or ["No stall at any of these hops."]
+            leads = [_lead(hop, hops) for hop in hops if _holds(hop)] or [
+                "No stall at any of these hops."
+            ]
             more = max(len(hops) - left, 0)
             shown.append(Chain(hops[:left], leads, list(_predictions(hops)), more))
         left -= len(hops)
