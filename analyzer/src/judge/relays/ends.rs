@@ -10,6 +10,8 @@ use std::net::IpAddr;
 
 /// So many ends tell whether there are relays; of more, those in slices of the time are looked at first.
 const SAMPLE: usize = 1 << 14;
+/// However many lie in these slices, no more are looked at first.
+const MOST_SAMPLED: usize = 4 * SAMPLE;
 /// A slice is long against [`PASS_ON_NS`], so that few pairs lie on both sides of its edge.
 const SLICE_NS: i64 = 50 * PASS_ON_NS;
 /// Ends looked at on either side of one: on a busy host they say little anyway.
@@ -118,16 +120,18 @@ pub fn sample(blocks: &[Block]) -> Option<Sample> {
     let mut connections = blocks.iter().flat_map(|block| &block.connections);
     let first = connections.next()?.ends.server;
     (suspect && has_servers(first))
-        .then(|| Sample { ends: collect(blocks, in_slice, |_| true), is_whole })
+        .then(|| Sample { ends: collect(blocks, MOST_SAMPLED, in_slice, |_| true), is_whole })
 }
 
 /// All ends that `keeps` accepts.
 pub fn all(blocks: &[Block], keeps: impl Fn(&End) -> bool) -> Vec<End> {
-    collect(blocks, |_| true, keeps)
+    collect(blocks, usize::MAX, |_| true, keeps)
 }
 
+/// Up to `most` ends of the waits that it `picks` and `keeps`.
 fn collect(
     blocks: &[Block],
+    most: usize,
     picks: impl Fn(&Wait) -> bool,
     keeps: impl Fn(&End) -> bool,
 ) -> Vec<End> {
@@ -135,7 +139,7 @@ fn collect(
     let mut numbers = Numbers::default();
     for (number, block) in blocks.iter().enumerate() {
         for (index, wait) in block.waits.iter().enumerate() {
-            if wait.is(fact::ACK_ONLY) || !picks(wait) {
+            if wait.is(fact::ACK_ONLY) || ends.len() == most || !picks(wait) {
                 continue;
             }
             let id = wait.connection;
