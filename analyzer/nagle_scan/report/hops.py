@@ -5,16 +5,28 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.report import held
-from nagle_scan.wording import count, duration
+from nagle_scan.wording import count, duration, maybe_duration
 
 NODELAY = {"on": "no", "off": "yes", "unknown": "cannot tell", "mixed": "in part"}
 """Is `TCP_NODELAY` in effect? By what is known of Nagle's algorithm."""
+HEADS = (
+    "hop",
+    "client",
+    "TCP_NODELAY",
+    "server",
+    "TCP_NODELAY",
+    "stalls",
+    "lost",
+    "passed on",
+    "mean",
+)
+"""Of the cells of a hop; beside each end, whether `TCP_NODELAY` is in effect on its sockets."""
 MAX_NAMES = 3
 
 
@@ -26,8 +38,6 @@ class Chain(NamedTuple):
     """Who holds what, who passes it on, and what it costs the whole chain."""
     predictions: Sequence[str]
     """What remains for the first client when one hop is fixed."""
-    more: int
-    """Hops that are not shown."""
 
 
 def chains(rows: Sequence[_core.HopRow], limit: int) -> list[Chain]:
@@ -40,8 +50,7 @@ def chains(rows: Sequence[_core.HopRow], limit: int) -> list[Chain]:
             leads = [_lead(hop, hops) for hop in hops if _holds(hop)] or [
                 "No stall at any of these hops."
             ]
-            more = max(len(hops) - left, 0)
-            shown.append(Chain(hops[:left], leads, list(_predictions(hops)), more))
+            shown.append(Chain(hops[:left], leads, list(_predictions(hops))))
         left -= len(hops)
     return shown
 
@@ -51,6 +60,21 @@ def passed_on(group: _core.ServerGroup, rows: Sequence[_core.HopRow]) -> str:
     hop = next((hop for hop in rows if hop.server == held.server(group.worst)), None)
     relays = _relays(hop, rows, group.worst.sender) if hop else []
     return f"{_pass_it_on(relays)}: the time is lost once." if relays else ""
+
+
+def cells(hop: _core.HopRow, name: Callable[[str], str] = str) -> tuple[str, ...]:
+    """What a table shows of a hop, below `HEADS`; `name` marks up who calls and who is called."""
+    return (
+        str(hop.number),
+        name(caller(hop)),
+        nodelay(hop.client_nagle),
+        name(hop.server),
+        nodelay(hop.server_nagle),
+        stalls(hop),
+        duration(hop.stalled_ms),
+        passed(hop),
+        maybe_duration(hop.mean_latency_ms),
+    )
 
 
 def caller(hop: _core.HopRow) -> str:

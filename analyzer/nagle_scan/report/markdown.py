@@ -83,26 +83,12 @@ def _sentence(view: View, group: _core.ServerGroup) -> str:
 
 
 def _hops(view: View) -> Iterator[str]:
-    heads = ("hop", "client", "TCP_NODELAY", "server", "TCP_NODELAY", "stalls", "lost")
     for chain in view.chains:
         yield "### Hop by hop (each hop waits for those behind it)"
         yield from (f"- {escaped(said)}" for said in (*chain.leads, *chain.predictions))
         yield ""
-        cells = [
-            (
-                str(hop.number),
-                code(hops.caller(hop)),
-                hops.nodelay(hop.client_nagle),
-                code(hop.server),
-                hops.nodelay(hop.server_nagle),
-                hops.stalls(hop),
-                duration(hop.stalled_ms),
-                hops.passed(hop),
-                maybe_duration(hop.mean_latency_ms),
-            )
-            for hop in chain.hops
-        ]
-        yield from table((*heads, "passed on", "mean"), "rlllllrrr", cells)
+        rows = [hops.cells(hop, code) for hop in chain.hops]
+        yield from table(hops.HEADS, "rlllllrrr", rows)
 
 
 def _connections(view: View) -> Iterator[str]:

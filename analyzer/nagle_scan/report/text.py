@@ -94,26 +94,11 @@ def _clean(view: View, style: Style) -> Iterator[str]:
 
 
 def _hops(view: View, style: Style) -> Iterator[str]:
-    """Chains of relays; beside each end, whether TCP_NODELAY is in effect on its sockets."""
-    heads = ("hop", "client", "TCP_NODELAY", "server", "TCP_NODELAY")
+    """Chains of relays."""
     for chain in view.chains:
         yield f"\n{style.bold}Hop by hop{style.end} (each hop waits for those behind it)\n"
         yield from (wrapped(f"  {lead}", "  ") for lead in chain.leads)
-        rows = [(*heads, "stalls", "lost", "passed on", "mean")]
-        rows += [
-            (
-                str(hop.number),
-                hops.caller(hop),
-                hops.nodelay(hop.client_nagle),
-                hop.server,
-                hops.nodelay(hop.server_nagle),
-                hops.stalls(hop),
-                duration(hop.stalled_ms),
-                hops.passed(hop),
-                maybe_duration(hop.mean_latency_ms),
-            )
-            for hop in chain.hops
-        ]
+        rows = [hops.HEADS, *(hops.cells(hop) for hop in chain.hops)]
         yield from table(rows)
         yield from (wrapped(f"  {prediction}", "  ") for prediction in chain.predictions)
     if view.chains_more:

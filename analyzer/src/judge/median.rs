@@ -19,6 +19,11 @@ pub fn deviation(values: &mut [i64]) -> Option<i64> {
     upper(values)
 }
 
+/// A quarter of the values lie before it; `None` of nothing.
+pub fn lower_quartile<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
+    nth(values, values.len() / 4)
+}
+
 fn nth<T: Ord + Copy>(values: &mut [T], at: usize) -> Option<T> {
     (at < values.len()).then(|| *values.select_nth_unstable(at).1)
 }

@@ -77,7 +77,7 @@ pub fn nagle(
     let own = || findings.stalls().filter(|finding| finding.wait.by == side);
     let stalls = || {
         own()
-            .filter(|finding| finding.confidence() > Confidence::Possible)
+            .filter(Finding::is_sure)
             // What a relay passed on says nothing of its socket.
             .filter(|finding| !finding.doubts.iter().any(Doubt::is_relay))
     };
@@ -88,7 +88,7 @@ pub fn nagle(
     let proves = |finding: &Finding<'_>| {
         let of_wait = releases.map(|releases| releases.of(finding.wait));
         let chance = of_wait.map_or(1.0, |releases| releases.chance(finding.wait));
-        let doubted = finding.doubts.iter().any(|doubt| doubt == Doubt::Contradicted);
+        let doubted = finding.doubts.has(Doubt::Contradicted);
         let sure = finding.confidence() == Confidence::Certain;
         sure || (chance < CHANCE_AMONG_OTHERS && !doubted)
     };

@@ -28,16 +28,16 @@ impl MayBeRelay {
         held: impl Iterator<Item = &'a Wait>,
     ) -> Self {
         let passes_on = |wait: &Wait| wait.by == side && wait.is(fact::PASSED_ON);
+        let passes_on = waits.iter().any(passes_on);
+        if !passes_on && !is_one_host(connection) {
+            return Self::No;
+        }
         let mut reactions_ns: Vec<i64> = held.map(reaction_ns).collect();
-        let slow = |reactions_ns: &mut Vec<i64>| {
-            median::upper(reactions_ns).is_some_and(|ns| ns >= KERNEL_MEDIAN_NS)
-                || lower_quartile(reactions_ns) >= KERNEL_QUARTILE_NS
-        };
         if reactions_ns.is_empty() {
             Self::No
-        } else if waits.iter().any(passes_on) {
+        } else if passes_on {
             Self::Perhaps
-        } else if !is_one_host(connection) || !slow(&mut reactions_ns) {
+        } else if !is_slow(&mut reactions_ns) {
             Self::No
         } else if connection.is_loopback() {
             Self::Probably
@@ -45,6 +45,13 @@ impl MayBeRelay {
             Self::Perhaps
         }
     }
+}
+
+/// Are these reactions slower than a kernel's?
+fn is_slow(reactions_ns: &mut [i64]) -> bool {
+    let median_ns = median::upper(reactions_ns);
+    median_ns.is_some_and(|ns| ns >= KERNEL_MEDIAN_NS)
+        || median::lower_quartile(reactions_ns).is_some_and(|ns| ns >= KERNEL_QUARTILE_NS)
 }
 
 /// From the ACK to the segment, less what the frames between them kept a kernel busy.
@@ -57,12 +64,6 @@ fn reaction_ns(wait: &Wait) -> i64 {
 fn is_one_host(connection: &Connection) -> bool {
     let rtts_ns: Option<i64> = connection.halves.iter().map(Half::measured_rtt_ns).sum();
     connection.is_loopback() || rtts_ns.is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
-}
-
-/// Of at least one.
-fn lower_quartile(values: &mut [i64]) -> i64 {
-    let at = values.len() / 4;
-    *values.select_nth_unstable(at).1
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ impl Releases {
     pub fn measure(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
         let freed = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
         let half = connection.half(side);
-        let found = yardstick::find(half, freed().map(Wait::release_ns).collect(), clock_ns);
+        let found = yardstick::find(half, freed().map(Wait::release_ns), clock_ns);
         let mut releases = Self::around(half, found, clock_ns);
         releases.receiver_rtt_ns = connection.half(side.other()).rtt_or_zero_ns();
         releases.as_full = half.as_full();

@@ -33,7 +33,9 @@ impl Judge {
         // Mostly one side has all of them: nothing is to be looked for among those of the other.
         let waits = if waits.iter().any(|wait| wait.by == side) { waits } else { &[] };
         let releases = Releases::measure(connection, side, waits, clock_ns);
-        let held = || waits.iter().filter(|wait| wait.by == side && releases.holds(wait));
+        let is_held = |wait: &&Wait| wait.by == side && releases.holds(wait);
+        let held: Vec<&Wait> = waits.iter().filter(is_held).collect();
+        let held = || held.iter().copied();
         let receiver = connection.half(side.other());
         let total = connection.half(side).contradictions();
         let candidates: Vec<Candidate> = match total {

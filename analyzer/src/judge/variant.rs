@@ -5,7 +5,6 @@
 //! Linux' `tcp_minshall_check`, holds it only behind a small one. gVisor lets the tail of one large
 //! write go as well, though it holds a small write of its own.
 
-use crate::judge::confidence::Confidence;
 use crate::judge::findings::Findings;
 use crate::judge::nodelay::Nagle;
 use crate::track::wait::fact;
@@ -34,9 +33,7 @@ impl Variant {
             return (Variant::Unknown, (0, 0));
         }
         let held_tail = findings.stalls().find(|finding| {
-            finding.wait.by == side
-                && finding.confidence() > Confidence::Possible
-                && !finding.wait.is(fact::UNACKED_SMALL)
+            finding.wait.by == side && finding.is_sure() && !finding.wait.is(fact::UNACKED_SMALL)
         });
         match (held_tail, half.passed_full_ones()) {
             (Some(finding), _) => {

@@ -27,14 +27,15 @@ pub enum Basis {
 }
 
 /// Where the releases of a direction are expected, in ns after their ACKs, and what from.
-pub fn find(half: &Half, mut releases_ns: Vec<i64>, clock_ns: i64) -> (i64, Basis) {
+pub fn find(half: &Half, releases_ns: impl Iterator<Item = i64>, clock_ns: i64) -> (i64, Basis) {
     if half.is_path_measured() {
         return (half.rtt_or_zero_ns(), Basis::Handshake);
     }
     let bound_ns = half.rtt_bound_ns();
     // Clocks may step back: a negative time is no measurement.
     let longest_ns = bound_ns.saturating_add(tolerance_ns(bound_ns, clock_ns));
-    releases_ns.retain(|release_ns| (0..=longest_ns).contains(release_ns));
+    let mut releases_ns: Vec<i64> =
+        releases_ns.filter(|release_ns| (0..=longest_ns).contains(release_ns)).collect();
     releases_ns.sort_unstable();
     let (first_ns, agreeing) = densest(&releases_ns, clock_ns);
     if agreeing >= AGREEING_RELEASES {
@@ -78,7 +79,7 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     fn found(half: &Half, releases_ms: &[f64]) -> (i64, Basis) {
-        find(half, releases_ms.iter().map(|ms| (ms * 1e6) as i64).collect(), 1_000)
+        find(half, releases_ms.iter().map(|ms| (ms * 1e6) as i64), 1_000)
     }
 
     #[test]

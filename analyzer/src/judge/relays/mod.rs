@@ -22,7 +22,8 @@ use crate::track::Side;
 use crate::track::tracker::Block;
 use crate::track::wait::fact;
 use foldhash::fast::RandomState;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
+use std::collections::BTreeMap;
 
 /// A direction whose program passes on what arrives on another connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +32,6 @@ pub struct PassedOn {
     pub by: Side,
     /// The first connection on which something for it arrived.
     pub upstream: u32,
-    /// Waits that ended so.
-    pub waits: u32,
 }
 
 /// Marks the waits that ended because something arrived on another connection, with
@@ -49,7 +48,7 @@ pub fn mark(blocks: &mut [Block]) -> Vec<PassedOn> {
         true => sample.ends,
         false => all_of(blocks, &upstreams),
     };
-    let mut found: HashMap<(u32, Side), PassedOn, RandomState> = HashMap::default();
+    let mut found: BTreeMap<(u32, u8), PassedOn> = BTreeMap::new();
     for at in 0..ends.len() {
         let end = &ends[at];
         let direction = Direction::of(blocks, end);
@@ -57,14 +56,12 @@ pub fn mark(blocks: &mut [Block]) -> Vec<PassedOn> {
         if let Some(upstream) = passes_on(blocks, &ends, at, upstream) {
             let wait = end.wait_mut(blocks);
             wait.facts |= fact::PASSED_ON;
-            let key = (wait.connection, wait.by);
-            let one = || PassedOn { connection: key.0, by: key.1, upstream, waits: 0 };
-            found.entry(key).or_insert_with(one).waits += 1;
+            let (connection, by) = (wait.connection, wait.by);
+            let one = PassedOn { connection, by, upstream };
+            found.entry((connection, by as u8)).or_insert(one);
         }
     }
-    let mut found: Vec<PassedOn> = found.into_values().collect();
-    found.sort_by_key(|row| (row.connection, row.by as u8));
-    found
+    found.into_values().collect()
 }
 
 /// All ends of directions that have an upstream, and of what may be it.

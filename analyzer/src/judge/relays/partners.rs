@@ -144,9 +144,9 @@ impl Flow {
 
 impl Count {
     /// Counts once, if there is any.
-    fn add<'a>(&mut self, links: impl Iterator<Item = &'a Link> + Clone) {
+    fn add<'a>(&mut self, mut links: impl Iterator<Item = &'a Link> + Clone) {
         self.all += u32::from(links.clone().next().is_some());
-        self.same_bytes += u32::from(links.into_iter().any(|link| link.same_bytes));
+        self.same_bytes += u32::from(links.any(|link| link.same_bytes));
     }
 }
 

@@ -44,7 +44,13 @@ impl Host {
         let mut blocks = [self.block];
         let rows = mark(&mut blocks);
         let port = |id: u32| blocks[0].connections[id as usize].ends.server.port;
-        rows.iter().map(|row| (row.connection, port(row.upstream), row.waits)).collect()
+        let marked = |row: &&PassedOn, wait: &&Wait| {
+            (wait.connection, wait.by) == (row.connection, row.by) && wait.is(fact::PASSED_ON)
+        };
+        let waits = |row: &PassedOn| {
+            blocks[0].waits.iter().filter(|wait| marked(&row, wait)).count() as u32
+        };
+        rows.iter().map(|row| (row.connection, port(row.upstream), waits(row))).collect()
     }
 }
 
