@@ -55,8 +55,8 @@ impl Corks {
 
     fn length_ns(&self, wait: &Wait) -> i64 {
         match wait.is(fact::OWN_DATA_BEFORE) {
-            true => wait.wait_ns(),
-            false => wait.wait_ns() - self.sender_rtt_ns,
+            true => wait.span_ns(),
+            false => wait.span_ns() - self.sender_rtt_ns,
         }
     }
 }

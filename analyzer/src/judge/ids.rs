@@ -36,7 +36,7 @@ impl Ids {
     /// Were packets lost before the capture point, and sent again when the sender's timer ran out?
     pub fn show_loss(&self, wait: &Wait) -> bool {
         let shortest_ns = timers(wait) * SHORTEST_RTO_NS;
-        self.reliable && self.allow_loss(wait) && wait.wait_ns() >= shortest_ns
+        self.reliable && self.allow_loss(wait) && wait.span_ns() >= shortest_ns
     }
 
     /// May that be, if the missing ones did not come later? A longer wait is not due to a timer alone, and
@@ -46,7 +46,7 @@ impl Ids {
         self.counted
             && !wait.is(fact::LOST_BEFORE)
             && (1..=MOST_LOST).contains(&wait.skipped_ids)
-            && wait.wait_ns() <= longest_ns
+            && wait.span_ns() <= longest_ns
     }
 }
 

@@ -14,7 +14,7 @@ use hashbrown::HashMap;
 /// with the ACK and its release does not; a program that writes periodically is the reverse.
 pub fn is_periodic<'a>(waits: impl Iterator<Item = &'a Wait>) -> bool {
     let (lengths, releases): (Vec<f64>, Vec<f64>) =
-        waits.map(|wait| (wait.wait_ns() as f64, wait.release_ns() as f64)).unzip();
+        waits.map(|wait| (wait.span_ns() as f64, wait.release_ns() as f64)).unzip();
     let many = lengths.len() >= RHYTHM_MANY;
     let ratio = if many { RHYTHM_RATIO_OF_MANY } else { RHYTHM_RATIO };
     lengths.len() >= RHYTHM_EVENTS && deviation(&lengths) < ratio * deviation(&releases)
@@ -67,7 +67,7 @@ impl Pace {
     /// Notes a wait that an ACK ended, if the program pauses between writes of these lengths.
     fn note(&mut self, wait: &Wait) {
         if let Some((_, min_held_ns)) = self.pauses.get_mut(&(wait.unacked_len, wait.len)) {
-            *min_held_ns = wait.wait_ns().min(*min_held_ns);
+            *min_held_ns = wait.span_ns().min(*min_held_ns);
         }
     }
 
@@ -104,7 +104,7 @@ impl Pace {
             _ => steady,
         };
         // Nobody writes before the end of a pause.
-        reliable && (-spread_ns..LEAST_HOLD_NS).contains(&(wait.wait_ns() - pause.min_ns))
+        reliable && (-spread_ns..LEAST_HOLD_NS).contains(&(wait.span_ns() - pause.min_ns))
     }
 }
 

@@ -204,7 +204,7 @@ impl Releases {
     /// Is it as well the answer of a program? To a FIN, unless others are held as well; to data that came
     /// before the ACK, if the answer falls into the band by accident.
     fn is_answer(&self, wait: &Wait) -> bool {
-        let share = 2.0 * self.band.tolerance_ns as f64 / wait.wait_ns().max(1) as f64;
+        let share = 2.0 * self.band.tolerance_ns as f64 / wait.span_ns().max(1) as f64;
         let holds = self.in_band.clamp(1, INDEPENDENT_HOLDS);
         (wait.is(fact::ACK_FIN) && self.in_band < FEW_RELEASES)
             || (wait.is(fact::DATA_CAME) && share.powi(holds as i32) >= CHANCE_LIKELY)
@@ -251,7 +251,7 @@ impl Releases {
             Frame::Near | Frame::Stamped(_) => self.spread_ns.max(RESOLUTION_NS + self.clock_ns),
         };
         let off = self.off_ns(wait).abs().max(blur_ns);
-        (2.0 * off as f64 / wait.wait_ns().max(1) as f64).min(1.0)
+        (2.0 * off as f64 / wait.span_ns().max(1) as f64).min(1.0)
     }
 }
 

@@ -55,7 +55,7 @@ pub fn is_second_copy(wait: &Wait, at_receiver: bool) -> bool {
         && !wait.has_any(fact::LOST_BEFORE | fact::ZERO_WINDOW)
         && wait.len > 0
         && wait.unacked_len > 0
-        && wait.wait_ns() <= LONGEST_DELAYED_ACK_NS
+        && wait.span_ns() <= LONGEST_DELAYED_ACK_NS
 }
 
 /// Leaves out the waits before bytes that the receiver then reported to have had: nobody waited for them.

@@ -50,7 +50,7 @@ impl Releases {
     /// after a pause of its own is the reverse.
     fn is_steadier_than_waits<'a>(&self, candidates: impl Iterator<Item = &'a Wait>) -> bool {
         let (mut off_ns, mut wait_ns): (Vec<i64>, Vec<i64>) =
-            candidates.map(|wait| (self.off_ns(wait), wait.wait_ns())).unzip();
+            candidates.map(|wait| (self.off_ns(wait), wait.span_ns())).unzip();
         let of_waits = median::deviation(&mut wait_ns).unwrap_or(0) as f64;
         median::deviation(&mut off_ns).unwrap_or(0) as f64 <= STEADIER * of_waits
     }

@@ -3,6 +3,7 @@
 use crate::judge::findings::Findings;
 use crate::judge::judged::JudgedConnection;
 use crate::judge::nodelay::NagleTotals;
+use crate::track::wait::{Wait, fact};
 use crate::track::{Endpoint, Latency, ServerLatency, Side, Suspect};
 use std::ops::AddAssign;
 
@@ -139,6 +140,13 @@ fn stalls_from(findings: Findings<'_>, begin: u64, end: u64) -> (u64, i64) {
     findings
         .iter()
         .take_while(|row| row.wait.to.frame <= end)
-        .filter(|row| row.is_stall() && row.wait.from.frame >= begin)
+        .filter(|row| row.is_stall() && is_within(row.wait, begin))
         .fold((0, 0), |(count, sum), row| (count + 1, sum + row.wait.wait_ns()))
+}
+
+/// Did it begin in the exchange of frame `begin`, or its sender's turn?
+fn is_within(wait: &Wait, begin: u64) -> bool {
+    let turn =
+        wait.turn_ns > wait.from.time_ns && wait.is(fact::IN_EXCHANGE) && wait.to.frame > begin;
+    turn || wait.from.frame >= begin
 }

@@ -105,6 +105,9 @@ pub struct Wait {
     pub unacked_len: u32,
     /// When the segment was sent whose ACK freed the sender: `from`, or a small one before it.
     pub unacked_ns: i64,
+    /// When the sender's turn began after `from`, in the sender's time at the capture point: with what it
+    /// has received since. [`Self::NO_TURN`] for `from` itself.
+    pub turn_ns: i64,
     /// Small segments this sender had sent, up to here, while a small one was unacknowledged.
     pub contradictions: u32,
     /// IP identifications that this sender left out before `to`, if it counts them: packets that the
@@ -136,6 +139,8 @@ impl Reaction {
 }
 
 impl Wait {
+    pub const NO_TURN: i64 = i64::MIN;
+
     pub fn is(&self, facts: u32) -> bool {
         self.facts & facts == facts
     }
@@ -144,13 +149,19 @@ impl Wait {
         self.facts & facts != 0
     }
 
+    /// How long it was, at most: since the last data that its sender sent or, in its turn, had received.
     pub fn wait_ns(&self) -> i64 {
+        self.to.time_ns - self.from.time_ns.max(self.turn_ns)
+    }
+
+    /// From frame to frame.
+    pub fn span_ns(&self) -> i64 {
         self.to.time_ns - self.from.time_ns
     }
 
     /// Is it evidence for others, whatever is listed?
     pub fn is_evidence(&self) -> bool {
-        self.wait_ns() >= EVIDENCE_NS
+        self.span_ns() >= EVIDENCE_NS
     }
 
     /// Does it lie within `other`, a wait of the same sender?
@@ -216,6 +227,7 @@ mod tests {
                 len: 0,
                 unacked_len: 0,
                 unacked_ns: 0,
+                turn_ns: Wait::NO_TURN,
                 contradictions: 0,
                 skipped_ids: 0,
                 tsval: 0,

@@ -35,7 +35,7 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
 /// Then full-sized data goes on sooner than any ACK of that last data can have arrived.
 fn is_outrun(wait: &Wait, direction: &Direction) -> bool {
     let releases = &direction.releases;
-    let since_ns = if wait.has_ack() { wait.release_ns() } else { wait.wait_ns() };
+    let since_ns = if wait.has_ack() { wait.release_ns() } else { wait.span_ns() };
     let stream = wait.is(fact::LARGE_FLIGHT) && !wait.has_any(fact::SMALL | fact::UNACKED_SMALL);
     stream
         && direction.receiver_seen

@@ -39,7 +39,7 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
 /// New data so long after data that had to be sent again is a tail-loss probe. What comes sooner is
 /// what the program wrote when it wrote it.
 fn is_probe(wait: &Wait) -> bool {
-    wait.is(fact::LOST_BEFORE) && wait.wait_ns() >= PROBE_NS
+    wait.is(fact::LOST_BEFORE) && wait.span_ns() >= PROBE_NS
 }
 
 /// Packets were lost on their way to the capture, and the wait is as long as the timer makes it.

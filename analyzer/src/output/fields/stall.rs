@@ -69,7 +69,7 @@ impl Row for Stall<'_> {
         to.duration(
             field!(
                 "wait_ms",
-                "From the unacknowledged segment to the held one: the most it waited."
+                "From the last data that its sender had sent or received: the most it waited."
             ),
             |row| row.finding.wait.wait_ns(),
         );

@@ -35,6 +35,7 @@ impl Connection {
                         len: 0,
                         unacked_len: half.last_len(),
                         unacked_ns: from.time_ns,
+                        turn_ns: Wait::NO_TURN,
                         contradictions: half.contradictions(),
                         skipped_ids: 0,
                         tsval: 0,

@@ -283,7 +283,7 @@ impl Connection {
         if let Some(ended) = self.wait_before(&sending, side, sinks) {
             self.push(ended, sinks);
         }
-        if let Some(wait) = over.filter(|wait| wait.wait_ns() >= sinks.lengths.seen_ns) {
+        if let Some(wait) = over.filter(|wait| wait.span_ns() >= sinks.lengths.seen_ns) {
             self.push(wait, sinks);
         }
         if self.exchanges.is_ended_by(side) {
@@ -357,12 +357,14 @@ impl Connection {
     }
 
     fn push(&mut self, mut wait: Wait, sinks: &mut Sinks<'_>) {
-        wait.facts |= when(self.exchanges.covers(wait.from), fact::IN_EXCHANGE);
+        let in_exchange =
+            self.exchanges.covers(wait.from) || self.exchanges.covers_turn(wait.turn_ns);
+        wait.facts |= when(in_exchange, fact::IN_EXCHANGE);
         let half = &mut self.halves[wait.by as usize];
         if wait.is_freed() {
             match half.ended_by(&wait, sinks.clock_ns) {
                 EndedBy::Ack => {
-                    let listed = wait.wait_ns() >= sinks.lengths.listed_ns;
+                    let listed = wait.span_ns() >= sinks.lengths.listed_ns;
                     self.exchanges.suspect |= listed && wait.is(fact::IN_EXCHANGE);
                     sinks.waits.keep(wait);
                     return;
@@ -377,8 +379,8 @@ impl Connection {
                 }
             }
         }
-        let reply_ns = wait.wait_ns() - half.rtt_or_zero_ns();
-        let length_ns = if wait.is(fact::OWN_DATA_BEFORE) { wait.wait_ns() } else { reply_ns };
+        let reply_ns = wait.span_ns() - half.rtt_or_zero_ns();
+        let length_ns = if wait.is(fact::OWN_DATA_BEFORE) { wait.span_ns() } else { reply_ns };
         let delayed = wait.is(fact::OWN_PAUSE) && wait.ack_ns() >= sinks.lengths.seen_ns;
         if length_ns >= sinks.lengths.listed_ns || delayed {
             sinks.waits.push_other(wait, sinks.lengths.listed_ns);

@@ -61,6 +61,11 @@ impl Exchanges {
         self.begin.is_set() && from.frame >= self.begin.frame
     }
 
+    /// Does a turn that began at `turn_ns` lie within it?
+    pub fn covers_turn(&self, turn_ns: i64) -> bool {
+        self.begin.is_set() && turn_ns >= self.begin.time_ns
+    }
+
     /// Ends the current exchange, at the end of the capture too, and tells whether a wait in it may
     /// be a stall. What the server says before any request (a greeting) is not an exchange. `bytes`
     /// are what client and server have sent in it.

@@ -31,12 +31,12 @@ pub struct Pauses {
 impl Pause {
     pub fn new(wait: &Wait) -> Self {
         Self {
-            min_ns: wait.wait_ns(),
-            max_ns: wait.wait_ns(),
+            min_ns: wait.span_ns(),
+            max_ns: wait.span_ns(),
             unacked_len: wait.unacked_len,
             len: wait.len,
             count: 1,
-            early_ack: wait.ack_ns() * EARLY_ACK_ONE_OF < wait.wait_ns(),
+            early_ack: wait.ack_ns() * EARLY_ACK_ONE_OF < wait.span_ns(),
         }
     }
 

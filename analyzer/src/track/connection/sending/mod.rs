@@ -58,6 +58,8 @@ pub struct Waited {
     from: Mark,
     /// Data of the peer came that its program may have answered.
     data_arrived: bool,
+    /// When that was, at the capture point.
+    answered: Mark,
 }
 
 impl Waited {
@@ -178,7 +180,7 @@ impl Sending<'_> {
         let own_before = release.is_some() || (half.last_data().after(peers) && !crossed);
         let from = if own_before { half.last_data() } else { peers };
         let wait_ns = self.now.time_ns - from.time_ns;
-        let waited = Waited { release, own_before, from, data_arrived };
+        let waited = Waited { release, own_before, from, data_arrived, answered: peers };
         (from.is_set() && wait_ns >= min_wait_ns).then_some(waited)
     }
 
@@ -186,7 +188,7 @@ impl Sending<'_> {
     #[inline(never)]
     pub fn wait(&self, waited: &Waited, connection: u32, by: Side) -> Wait {
         let half = self.half;
-        let Waited { release, own_before, from, data_arrived } = *waited;
+        let Waited { release, own_before, from, data_arrived, answered } = *waited;
         let advanced = self.advancing_ack(release, from);
         let facts = self.facts(release, from)
             | when(own_before, fact::OWN_DATA_BEFORE)
@@ -214,6 +216,12 @@ impl Sending<'_> {
                 // An ACK before the last data was prompted by what came between.
                 Some(release) => half.last_data().time_ns.min(release.mark.time_ns),
                 None => from.time_ns,
+            },
+            turn_ns: match own_before {
+                true if data_arrived => {
+                    (answered.time_ns + half.rtt_or_zero_ns()).min(self.now.time_ns)
+                }
+                _ => Wait::NO_TURN,
             },
             contradictions: half.contradictions(),
             skipped_ids: half.skipped_ids(self.segment.ip_id, self.mss).min(u8::MAX.into()) as u8,

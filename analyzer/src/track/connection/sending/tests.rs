@@ -30,6 +30,24 @@ fn a_held_segment_has_its_unacked_one_and_its_ack() {
     assert!(!wait.has_any(fact::HINDERED | fact::FIN | fact::URGENT | fact::LARGE_FLIGHT));
 }
 
+/// The server, where the capture was taken, has spoken last; it is idle until it is asked, which crosses
+/// its data, and holds the answer.
+#[test]
+fn what_was_idle_before_it_was_asked_is_not_held() {
+    let asked = |acked: i64| {
+        let spoken = Story::new().handshake(26.0, 0.02).after_ms(0.0, server(100));
+        let crossed = spoken.after_ms(6.0, client(50).ack(0));
+        let told = crossed.after_ms(60.0, client(0)).after_ms(0.02, server(80).ack(acked)).end();
+        *told.waits.iter().rfind(|wait| wait.by == Side::Server).unwrap()
+    };
+    let answer = asked(50);
+    assert!(answer.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::DATA_CAME));
+    assert_eq!((answer.span_ns(), answer.wait_ns()), (66 * MS + MS / 50, 60 * MS));
+    assert!(answer.is(fact::IN_EXCHANGE));
+    // It left before the request came.
+    assert_eq!(asked(0).wait_ns(), 66 * MS + MS / 50);
+}
+
 #[test]
 fn a_full_sized_segment_is_not_small() {
     assert!(!held(client(1460)).is(fact::SMALL));
