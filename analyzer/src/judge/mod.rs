@@ -14,6 +14,7 @@ pub mod judged;
 pub mod median;
 pub mod nodelay;
 mod pace;
+mod phases;
 mod reaction;
 pub mod relays;
 pub mod releases;

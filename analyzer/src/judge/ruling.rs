@@ -5,8 +5,8 @@ use crate::judge::confidence::{Case, Doubts};
 use crate::judge::corked::Corks;
 use crate::judge::findings::Ruling;
 use crate::judge::ids::Ids;
-use crate::judge::nodelay::{self, Candidate};
 use crate::judge::pace::{self, Pace};
+use crate::judge::phases::{self, Candidate, Contradictions, Phase};
 use crate::judge::reaction::MayBeRelay;
 use crate::judge::releases::Releases;
 use crate::judge::resent;
@@ -17,8 +17,8 @@ use crate::track::{Connection, Half, Side};
 /// What judges the waits of one direction, one after the other.
 pub struct Judge {
     pub direction: Direction,
-    /// For each hold candidate, in order: was Nagle off around it? `false` once exhausted.
-    contradicted: std::vec::IntoIter<bool>,
+    /// Of each hold candidate, in order; nothing speaks against it once exhausted.
+    phases: std::vec::IntoIter<Phase>,
     /// Does the program's own pace explain the waits of this direction?
     paced: bool,
     /// Small segments this sender sent while a small one was unacknowledged.
@@ -37,8 +37,8 @@ impl Judge {
         let held: Vec<&Wait> = waits.iter().filter(is_held).collect();
         let held = || held.iter().copied();
         let receiver = connection.half(side.other());
-        let total = connection.half(side).contradictions();
-        let candidates: Vec<Candidate> = match total {
+        let against = Contradictions::of(connection.half(side));
+        let candidates: Vec<Candidate> = match against.count {
             // Then nothing speaks against any.
             0 => Vec::new(),
             _ => held().map(|wait| Candidate::new(wait, &releases)).collect(),
@@ -56,11 +56,11 @@ impl Judge {
                 receiver_rtt_ns: receiver.measured_rtt_ns(),
                 receiver_jitter_ns: receiver.jitter_ns(),
             },
-            contradicted: nodelay::contradicted(&candidates, total).into_iter(),
+            phases: phases::phases(&candidates, against).into_iter(),
             paced: pace::is_periodic(held())
                 || Pace::of(side, waits, &releases, connection.half(side).pauses())
                     .explains_most(held()),
-            contradictions: total,
+            contradictions: against.count,
             mss_inferred: connection.effective_mss().1,
             relay: MayBeRelay::of(connection, side, waits, held()),
         }
@@ -68,24 +68,24 @@ impl Judge {
 
     pub fn rule(&mut self, wait: &Wait) -> Ruling {
         let held = self.direction.releases.holds(wait);
-        let nagle_off = held && self.contradicted.next().unwrap_or(false);
-        self.direction.off_or_paced = nagle_off || self.paced;
+        let phase = held.then(|| self.phases.next()).flatten().unwrap_or_default();
+        self.direction.off_or_paced = phase.is_off || self.paced;
         let cause = Cause::of(wait, &self.direction);
         let doubts = match cause.is_stall() {
-            true => Doubts::about(&self.case(wait)),
+            true => Doubts::about(&self.case(wait, phase)),
             false => Doubts::default(),
         };
         Ruling { cause, doubts }
     }
 
-    fn case<'a>(&'a self, wait: &'a Wait) -> Case<'a> {
+    fn case<'a>(&'a self, wait: &'a Wait, phase: Phase) -> Case<'a> {
         Case {
             wait,
             releases: &self.direction.releases,
             receiver_rtt_known: self.direction.receiver_rtt_ns.is_some(),
             mss_inferred: self.mss_inferred,
             relay: self.relay,
-            contradictions: self.contradictions,
+            contradictions: if phase.is_apart { 0 } else { self.contradictions },
         }
     }
 }

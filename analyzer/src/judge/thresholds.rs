@@ -102,6 +102,16 @@ pub const CONTRADICTED: f64 = 0.1;
 /// Leans: larger loses short phases with Nagle on.
 pub const QUIET_NEIGHBOURS: usize = 2;
 
+/// Holds and contradictions that come in so many fewer runs than if they mixed, in standard deviations, come
+/// in phases: by chance once in a thousand times.
+/// Leans: larger loses phases with Nagle on between others.
+pub const PHASES_DEVIATIONS: f64 = 3.0;
+
+/// Holds of a phase of its own must be less likely by accident than that a program switches `TCP_NODELAY` off
+/// and on again, each once in a thousand connections: most set it once.
+/// Leans: larger keeps accidental releases of senders with `TCP_NODELAY`.
+pub const SWITCHED_TWICE: f64 = 1e-6;
+
 /// Waits from which their spread can be told from that of their releases, and from which chance alone
 /// no longer brings the ratio down much.
 /// Leans: larger takes more periodic programs for holds.

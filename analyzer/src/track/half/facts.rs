@@ -175,6 +175,14 @@ impl Half {
         }
     }
 
+    /// The same, of which those between the same two segments of the receiver count once.
+    pub fn contradicting_moments(&self) -> u32 {
+        match self.state.is(state::CONTRADICTED) {
+            true => self.rare().moments,
+            false => 0,
+        }
+    }
+
     /// Frames of the last two such segments.
     pub fn contradiction(&self) -> (u64, u64) {
         self.rare().contradiction

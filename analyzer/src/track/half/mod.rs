@@ -189,6 +189,7 @@ impl Half {
         let rare = self.rare_mut();
         if rare.received != received || rare.fresh == 0 {
             (rare.received, rare.fresh, rare.before) = (received, 0, rare.contradiction);
+            rare.moments += 1;
         }
         rare.fresh += 1;
         rare.contradictions += 1;
@@ -204,6 +205,7 @@ impl Half {
         }
         let rare = self.rare_mut();
         rare.contradictions -= rare.fresh;
+        rare.moments -= u32::from(rare.fresh > 0);
         rare.fresh = 0;
         rare.contradiction = rare.before;
         let none = rare.contradictions == 0;

@@ -22,6 +22,8 @@ pub struct Rare {
     /// the frames of the last one before those.
     pub fresh: u32,
     pub received: u32,
+    /// After how many segments of the receiver there were any.
+    pub moments: u32,
     pub before: (u64, u64),
     /// Time and end of the segment whose ACK gives the next round-trip sample.
     pub timed_end: u32,
@@ -79,6 +81,7 @@ impl Rare {
         contradictions: 0,
         fresh: 0,
         received: 0,
+        moments: 0,
         before: (0, 0),
         timed_end: 0,
         timed_ns: 0,
