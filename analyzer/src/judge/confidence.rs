@@ -4,8 +4,7 @@
 use crate::judge::reaction::MayBeRelay;
 use crate::judge::releases::Releases;
 use crate::judge::thresholds::{
-    CHANCE_ALONE, CHANCE_AMONG_OTHERS, CHANCE_LIKELY, COARSE_CLOCK_NS, FEW_RELEASES,
-    HOLDS_PER_CONTRADICTION, INDEPENDENT_HOLDS,
+    CHANCE_LIKELY, COARSE_CLOCK_NS, FEW_RELEASES, HOLDS_PER_CONTRADICTION, INDEPENDENT_HOLDS,
 };
 use crate::track::wait::{Wait, fact};
 use crate::track::{DEFAULT_MSS, NETWORK_RTT_NS};
@@ -152,8 +151,7 @@ pub struct Case<'a> {
 
 impl Case<'_> {
     fn is_rare(&self) -> bool {
-        let alone = self.releases.in_band <= 1;
-        self.releases.chance(self.wait) < if alone { CHANCE_ALONE } else { CHANCE_AMONG_OTHERS }
+        self.releases.is_rare(self.wait)
     }
 
     fn is_likely_by_accident(&self) -> bool {
@@ -235,6 +233,16 @@ mod tests {
         assert_eq!(far(1).confidence(), Confidence::Possible);
         // At the sender nothing but its kernel lies between.
         assert!(!doubts(20_000, &releases(20_000, 1, 1_000)).has(Doubt::Single));
+    }
+
+    /// Of writes at any time in a wide band, one comes as close as what the kernel releases.
+    #[test]
+    fn the_closest_of_many_that_are_far_off_is_not_certain() {
+        let among = |spread_ns| {
+            let releases = Releases { spread_ns, ..releases(10 * MS, 20, 1_000) };
+            doubts(10 * MS + 100_000, &releases).confidence()
+        };
+        assert_eq!([100_000, 2 * MS].map(among), [Confidence::Certain, Confidence::Likely]);
     }
 
     /// A program that answers after 50 ms looks the same in steps of 10 ms, each time.

@@ -86,10 +86,12 @@ pub fn nagle(
         && stalls().all(|stall| stall.wait.contradictions == 0);
     let proves = |finding: &Finding<'_>| {
         let of_wait = releases.map(|releases| releases.of(finding.wait));
-        let chance = of_wait.map_or(1.0, |releases| releases.chance(finding.wait));
+        let rare = of_wait.is_some_and(|releases| {
+            releases.chance(finding.wait) < CHANCE_AMONG_OTHERS && releases.are_close(finding.wait)
+        });
         let doubted = finding.doubts.has(Doubt::Contradicted);
         let sure = finding.confidence() == Confidence::Certain;
-        sure || (chance < CHANCE_AMONG_OTHERS && !doubted)
+        sure || (rare && !doubted)
     };
     let proof = stalls().find(proves).map(|finding| finding.wait);
     match (stalls().next(), proof) {

@@ -7,9 +7,9 @@
 use crate::judge::frame::Frame;
 use crate::judge::median;
 use crate::judge::thresholds::{
-    BLURRED_RTT_NS, CHANCE_LIKELY, CORE_NS, EARLY_NS, FEW_RELEASES, INDEPENDENT_HOLDS,
-    LONGEST_RTT_NS, PEAK_OVER_CHANCE, RESOLUTION_NS, ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR,
-    SECURE_RELEASES,
+    BLURRED_RTT_NS, CHANCE_ALONE, CHANCE_AMONG_OTHERS, CHANCE_LIKELY, CORE_NS, EARLY_NS,
+    FEW_RELEASES, INDEPENDENT_HOLDS, LONGEST_RTT_NS, PEAK_OVER_CHANCE, RESOLUTION_NS,
+    ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR, SECURE_RELEASES,
 };
 use crate::judge::yardstick::{self, Basis};
 use crate::track::band::Band;
@@ -251,8 +251,24 @@ impl Releases {
             Frame::Near | Frame::Stamped(_) => self.spread_ns.max(RESOLUTION_NS + self.clock_ns),
         };
         let off = self.off_ns(wait).abs().max(blur_ns);
-        (2.0 * off as f64 / wait.span_ns().max(1) as f64).min(1.0)
+        chance_within(off, wait)
     }
+
+    /// Is it no accident that it left this close to the ACK?
+    pub fn is_rare(&self, wait: &Wait) -> bool {
+        let others = self.in_band > 1 && self.are_close(wait);
+        self.chance(wait) < if others { CHANCE_AMONG_OTHERS } else { CHANCE_ALONE }
+    }
+
+    /// Are others like it unlikely by accident, too? Of many accidents the closest is always close.
+    pub fn are_close(&self, wait: &Wait) -> bool {
+        chance_within(self.spread_ns, wait) < CHANCE_LIKELY
+    }
+}
+
+/// How likely an application writes so close to an ACK by accident.
+fn chance_within(off_ns: i64, wait: &Wait) -> f64 {
+    (2.0 * off_ns as f64 / wait.span_ns().max(1) as f64).min(1.0)
 }
 
 fn small_share(half: &Half, mss: u32) -> f64 {
