@@ -276,7 +276,15 @@ pub mod tests {
         assert_eq!(Options::read(&[2, 40, 1], false), Options::default());
         assert_eq!(Options::read(&[2, 0, 1, 1], false), Options::default());
         let after_sack = [1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 8, 10, 0, 0, 0, 3, 0, 0, 0, 4];
-        assert_eq!(Options::read(&after_sack, false).tsval(), Some(3));
+        let read = Options::read(&after_sack, false);
+        assert_eq!((read.tsval(), read.echo(), read.mss()), (Some(3), None, 0));
+        assert!(read.is_sack_from(1));
+        let stamps = [8, 10, 0, 0, 0, 3, 9, 9, 0x12, 0x34];
+        for options in [&[&[1, 1][..], &stamps].concat(), &[&stamps[..], &[1, 1]].concat()] {
+            let read = Options::read(options, false);
+            assert_eq!((read.echo(), read.tsval_end(), read.mss()), (Some(0x1234), 3, 0));
+            assert_eq!(Options::plain(options).unwrap_or(read), read);
+        }
     }
 
     #[test]

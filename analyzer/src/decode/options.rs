@@ -3,9 +3,9 @@
 /// The TCP options the analysis uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Maximum segment size in bytes (SYN segments); 0 where none is announced. With SACK, which no SYN
-    /// has, where the first block begins: more room would cost a cache line.
-    mss: u16,
+    /// Of a SYN, its maximum segment size in bytes; with SACK, which no SYN has, where the first block
+    /// begins; else the end of the timestamp echo: more room would cost a cache line.
+    detail: u16,
     /// Window scale shift count (SYN segments).
     pub window_scale: Option<u8>,
     /// Timestamp value as on the wire: bytes need no alignment.
@@ -19,6 +19,7 @@ pub struct Options {
 /// Bit of [`Options::present`].
 const TSVAL: u8 = 1 << 0;
 const SACK: u8 = 1 << 1;
+const ECHO: u8 = 1 << 2;
 
 /// NOP, NOP, timestamps: the layout of nearly every stack (RFC 7323, appendix A).
 const TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
@@ -40,11 +41,14 @@ impl Options {
     pub fn plain(bytes: &[u8]) -> Option<Self> {
         match *bytes.as_chunks().0 {
             [] => Some(Self::default()),
-            [TIMESTAMPS, tsval, _tsecr] => Some(Self { tsval, present: TSVAL, ..Self::default() }),
+            [TIMESTAMPS, tsval, [_, _, high, low]] => {
+                let detail = u16::from_be_bytes([high, low]);
+                Some(Self { detail, tsval, present: TSVAL | ECHO, ..Self::default() })
+            }
             [[2, 4, high, low], SACK_TIMESTAMPS, tsval, _tsecr, [1, 3, 3, shift]] => {
-                let mss = u16::from_be_bytes([high, low]);
+                let detail = u16::from_be_bytes([high, low]);
                 let window_scale = Some(shift.min(MAX_SHIFT));
-                Some(Self { mss, window_scale, tsval, present: TSVAL, ..Self::default() })
+                Some(Self { detail, window_scale, tsval, present: TSVAL, ..Self::default() })
             }
             _ => None,
         }
@@ -56,6 +60,18 @@ impl Options {
         (self.present & TSVAL != 0).then_some(u32::from_be_bytes(self.tsval))
     }
 
+    /// The last 16 bits of `TSecr`, the newest `TSval` that the sender had taken (RFC 7323, section 4.3).
+    pub fn echo(&self) -> Option<u16> {
+        (self.present & ECHO != 0).then_some(self.detail)
+    }
+
+    /// The last 16 bits of `TSval`; 0 where there is none.
+    #[inline]
+    pub fn tsval_end(&self) -> u16 {
+        let [_, _, high, low] = self.tsval;
+        u16::from_be_bytes([high, low])
+    }
+
     /// Is there a SACK block? Few segments have one.
     #[inline]
     pub fn has_sack(&self) -> bool {
@@ -65,12 +81,18 @@ impl Options {
     /// Does the first SACK block (RFC 2018) begin at `seq`? Its last 16 bits tell. Below the acknowledged
     /// number it names bytes that arrived twice (RFC 2883).
     pub fn is_sack_from(&self, seq: u32) -> bool {
-        self.has_sack() && self.mss == seq as u16
+        self.has_sack() && self.detail == seq as u16
+    }
+
+    /// Keeps one thing in the room that there is.
+    fn say(&mut self, detail: u16, what: u8) {
+        self.detail = detail;
+        self.present = self.present & !ECHO | what;
     }
 
     /// Maximum segment size in bytes; 0 where none is announced.
     pub fn mss(&self) -> u16 {
-        if self.has_sack() { 0 } else { self.mss }
+        if self.present & (SACK | ECHO) == 0 { self.detail } else { 0 }
     }
 }
 
@@ -105,23 +127,26 @@ fn all_options(mut bytes: &[u8]) -> Options {
         bytes = match bytes {
             [1, rest @ ..] => rest,
             &[2, 4, high, low, ref rest @ ..] => {
-                found.mss = u16::from_be_bytes([high, low]);
+                found.say(u16::from_be_bytes([high, low]), 0);
                 rest
             }
             &[3, 3, shift, ref rest @ ..] => {
                 found.window_scale = Some(shift.min(MAX_SHIFT));
                 rest
             }
-            &[8, 10, t0, t1, t2, t3, _, _, _, _, ref rest @ ..] => {
+            &[8, 10, t0, t1, t2, t3, _, _, high, low, ref rest @ ..] => {
                 found.tsval = [t0, t1, t2, t3];
                 found.present |= TSVAL;
+                // A SYN echoes nothing, but its answer does: the MSS counts more, SACK the most.
+                if found.detail == 0 && found.present & SACK == 0 {
+                    found.say(u16::from_be_bytes([high, low]), ECHO);
+                }
                 rest
             }
             &[5, length @ (10 | 18 | 26 | 34), _, _, high, low, ..]
                 if usize::from(length) <= bytes.len() =>
             {
-                found.mss = u16::from_be_bytes([high, low]);
-                found.present |= SACK;
+                found.say(u16::from_be_bytes([high, low]), SACK);
                 &bytes[usize::from(length)..]
             }
             &[kind, length, ..]

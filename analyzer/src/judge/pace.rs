@@ -47,11 +47,13 @@ impl Pace {
         long.iter().for_each(|pause| pace.add(pause));
         let own = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
         let is_pause = |wait: &&Wait| {
-            !releases.follows_ack(wait) && wait.release_ns() > releases.band.center_ns
+            let late = wait.release_ns() > releases.band.center_ns;
+            releases.left_before_ack(wait) || (late && !releases.follows_ack(wait))
         };
+        let follows = |wait: &&Wait| releases.follows_ack(wait) && !releases.left_before_ack(wait);
         own().filter(is_pause).for_each(|wait| pace.add(&Pause::new(wait)));
         if !pace.pauses.is_empty() {
-            own().filter(|wait| releases.follows_ack(wait)).for_each(|wait| pace.note(wait));
+            own().filter(follows).for_each(|wait| pace.note(wait));
         }
         pace
     }

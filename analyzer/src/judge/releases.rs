@@ -51,6 +51,8 @@ pub struct Releases {
     /// The same after more than an initial window in flight: small ones and full-sized ones.
     pub small_after_window: u32,
     pub full_after_window: u32,
+    /// Does the sender echo the timestamps of pure ACKs?
+    pub echoes: bool,
     /// Are the times of the frames made up?
     pub made_up: bool,
     /// Segments as long as this are not held, whatever the MSS.
@@ -93,6 +95,7 @@ impl Releases {
         releases.receiver_rtt_ns = connection.half(side.other()).rtt_or_zero_ns();
         releases.as_full = half.as_full();
         releases.made_up = connection.is_even();
+        releases.echoes = half.echoes_acks();
         releases.small_share = small_share(half, connection.effective_mss().0);
         // The answer to a FIN comes soon after it, as what the kernel releases does.
         let evident = || freed().filter(|wait| !wait.is(fact::ACK_FIN));
@@ -126,6 +129,7 @@ impl Releases {
         let longest_ns = self.receiver_rtt_ns + LONGEST_DELAYED_ACK_NS;
         wait.is_freed()
             && Self::may_hold(wait)
+            && !self.left_before_ack(wait)
             && self.as_full.is_none_or(|len| wait.len < len)
             && (0..=longest_ns).contains(&wait.ack_ns())
             && wait.ack.time_ns - wait.from.time_ns <= longest_ns
@@ -135,6 +139,11 @@ impl Releases {
     /// Was it a small segment that waited, and did nothing forbid Nagle's algorithm to hold it?
     pub fn may_hold(wait: &Wait) -> bool {
         wait.is(fact::SMALL) && !wait.has_any(EXCLUDED)
+    }
+
+    /// Did it leave before the ACK came, by the timestamp that it echoes? Then the program sent it.
+    pub fn left_before_ack(&self, wait: &Wait) -> bool {
+        self.echoes && wait.is(fact::ECHOES_EARLIER)
     }
 
     /// Where the releases should lie, and how far off they may be.
@@ -156,7 +165,7 @@ impl Releases {
     }
 
     fn count(&mut self, wait: &Wait) {
-        if !self.is_in_band(wait) {
+        if !self.is_in_band(wait) || self.left_before_ack(wait) {
             self.near += u32::from(self.is_near(wait));
             return;
         }

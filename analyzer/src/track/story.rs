@@ -96,8 +96,13 @@ impl Segment {
 
     /// It carries timestamps.
     pub fn tsval(self, tsval: u32) -> Self {
-        let [t0, t1, t2, t3] = tsval.to_be_bytes();
-        self.options(&[1, 1, 8, 10, t0, t1, t2, t3, 0, 0, 0, 0])
+        self.stamped(tsval, 0)
+    }
+
+    /// The same, and echoes one of the peer.
+    pub fn stamped(self, tsval: u32, tsecr: u32) -> Self {
+        let ([t0, t1, t2, t3], [e0, e1, e2, e3]) = (tsval.to_be_bytes(), tsecr.to_be_bytes());
+        self.options(&[1, 1, 8, 10, t0, t1, t2, t3, e0, e1, e2, e3])
     }
 
     /// Options as on the wire.

@@ -13,6 +13,11 @@ pub mod fact {
     pub const PURE_ACK: u32 = 1 << 0;
     /// It also carries FIN.
     pub const ACK_FIN: u32 = 1 << 1;
+    /// Of a wait: the segment that ended it echoes the timestamp of the ACK, or an earlier one, so that it
+    /// had left before the ACK came.
+    pub const ECHOES_ACK: u32 = 1 << 2;
+    pub const ECHOES_EARLIER: u32 = 1 << 3;
+    pub const ECHOES: u32 = ECHOES_ACK | ECHOES_EARLIER;
     /// Of an ACK, never of a wait: it covers the last small segment and nothing after it.
     pub const ACK_EXACT: u32 = 1 << 7;
     /// What an ACK tells a wait that it ends.

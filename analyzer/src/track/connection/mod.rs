@@ -269,7 +269,7 @@ impl Connection {
         let mss = self.current_mss();
         let (half, peer) = (self.half(side), self.half(side.other()));
         let sending = Sending { half, peer, segment, len, mss, now };
-        let shown = sending.passes_small_one();
+        let mut shown = sending.passes_small_one();
         let passes = sending.passes_full_ones() && half.passed_full_ones().0 == 0;
         let (may_be_held, short) = match sending.may_have_waited() {
             true => self.held_for_short(&sending, side, sinks),
@@ -281,6 +281,9 @@ impl Connection {
         };
         let in_exchange = short.is_some_and(|wait| self.exchanges.covers(wait.from));
         if let Some(ended) = self.wait_before(&sending, side, sinks) {
+            if ended.has_any(fact::ECHOES) {
+                shown = sending.shown_by_echo(ended.facts, shown);
+            }
             self.push(ended, sinks);
         }
         if let Some(wait) = over.filter(|wait| wait.span_ns() >= sinks.lengths.seen_ns) {
@@ -361,6 +364,9 @@ impl Connection {
             self.exchanges.covers(wait.from) || self.exchanges.covers_turn(wait.turn_ns);
         wait.facts |= when(in_exchange, fact::IN_EXCHANGE);
         let half = &mut self.halves[wait.by as usize];
+        if wait.is(fact::ECHOES_ACK) {
+            half.note_echo();
+        }
         if wait.is_freed() {
             match half.ended_by(&wait, sinks.clock_ns) {
                 EndedBy::Ack => {

@@ -80,6 +80,7 @@ impl Half {
         }
         self.small_acked = now;
         self.small_ack_says = Says::of(segment, self.snd_sml);
+        self.small_ack_tsval = segment.options.tsval_end();
     }
 
     /// Stores the other roles of the last small segment's ACK on their own, before the next one comes.
@@ -118,7 +119,8 @@ impl Half {
         let before = u64::from(self.in_flight().max(1));
         self.snd_una = ack;
         let rest = u64::from(self.in_flight()) * u64::from(self.packets);
-        self.packets = rest.div_ceil(before) as u32;
+        // No more than before: the rest in flight is a part of it.
+        self.packets = rest.div_ceil(before) as u16;
     }
 
     fn round_trip(&mut self, ack: u32, now: Mark) -> Option<i64> {

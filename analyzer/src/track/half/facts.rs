@@ -6,6 +6,11 @@ use crate::track::half::repeated::Repeats;
 use crate::track::half::state;
 use crate::track::half::{Half, Release};
 
+/// Echoes of pure ACKs from which they are a habit: the end of a timestamp is the same by accident once in
+/// 65,536 times.
+/// Leans: larger knows less of what left before an ACK.
+const ECHOES: u8 = 2;
+
 impl Half {
     /// Round trip between the capture point and this host, in ns.
     pub fn measured_rtt_ns(&self) -> Option<i64> {
@@ -231,6 +236,32 @@ impl Half {
     /// The ACK that covered the last small segment.
     pub fn small_acked(&self) -> Release {
         Release { mark: self.small_acked, says: self.small_ack_says }
+    }
+
+    /// The end of that ACK's timestamp.
+    pub fn small_ack_tsval(&self) -> Option<u16> {
+        (self.small_ack_tsval != 0).then_some(self.small_ack_tsval)
+    }
+
+    /// Did its last data have a timestamp that ends so?
+    pub fn is_last_tsval(&self, end: u16) -> bool {
+        self.state.is(state::TSVAL) && self.last_tsval as u16 == end
+    }
+
+    /// Did its last data leave before all of the peer's had come?
+    pub fn has_crossed(&self) -> bool {
+        self.state.is(state::CROSSED)
+    }
+
+    /// It echoed the timestamp of a pure ACK.
+    pub fn note_echo(&mut self) {
+        let echoes = &mut self.rarest_mut().echoes;
+        *echoes = echoes.saturating_add(1);
+    }
+
+    /// Does it echo the timestamps of pure ACKs, as stacks do but those after RFC 1323 to the letter?
+    pub fn echoes_acks(&self) -> bool {
+        self.rarest().echoes >= ECHOES
     }
 
     /// The ACK that covered everything.

@@ -59,8 +59,10 @@ pub struct Half {
     /// Receive window this host advertised last, in bytes.
     window: u32,
     state: State,
-    /// Packets in flight, each of an MSS at most, as the congestion window counts them.
-    packets: u32,
+    /// Packets in flight, each of an MSS at most, as the congestion window counts them; saturates.
+    packets: u16,
+    /// The end of the timestamp of the ACK that covered the last small segment; 0 for none.
+    small_ack_tsval: u16,
     /// Segments captured; saturates.
     segments: u32,
     window_scale: u8,

@@ -72,6 +72,8 @@ pub struct Rarest {
     pub pauses: Pauses,
     pub reactions: Reactions,
     pub short: ShortHolds,
+    /// Pure ACKs whose timestamps it was seen to echo; saturates.
+    pub echoes: u8,
 }
 
 impl Rare {
@@ -123,5 +125,6 @@ impl Rarest {
         pauses: Pauses::NONE,
         reactions: Reactions::NONE,
         short: ShortHolds::NONE,
+        echoes: 0,
     };
 }

@@ -87,8 +87,8 @@ impl Half {
             self.burst = 0;
         }
         self.burst = self.burst.saturating_add(packets.min(u8::MAX.into()) as u8);
-        self.packets = self.packets.saturating_add(packets);
-        let flight = self.packets.max(self.burst.into());
+        self.packets = self.packets.saturating_add(packets.min(u16::MAX.into()) as u16);
+        let flight = u32::from(self.packets.max(self.burst.into()));
         self.state.put(state::LARGE_FLIGHT, flight >= INITIAL_WINDOW_SEGMENTS);
         self.state.put(state::SEVERAL_IN_FLIGHT, flight > 1);
     }

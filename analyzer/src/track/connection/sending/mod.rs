@@ -1,5 +1,6 @@
 //! New data leaves: had it been waiting, and does it show that Nagle's algorithm is off?
 
+mod echo;
 mod short;
 #[cfg(test)]
 mod tests;
@@ -191,6 +192,7 @@ impl Sending<'_> {
         let Waited { release, own_before, from, data_arrived, answered } = *waited;
         let advanced = self.advancing_ack(release, from);
         let facts = self.facts(release, from)
+            | self.echoed(release)
             | when(own_before, fact::OWN_DATA_BEFORE)
             | when(data_arrived && release.is_some(), fact::DATA_CAME)
             | when(advanced.is_some(), fact::ADVANCING_ACK);

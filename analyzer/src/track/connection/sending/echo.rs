@@ -1,0 +1,139 @@
+//! Which ACK had a sender seen when a segment left? Its timestamp echo tells: the `TSval` of the newest
+//! segment that it took (RFC 7323, section 4.3; Linux `tcp_replace_ts_recent`), pure ACKs too, as far as
+//! they follow what it had acknowledged by then.
+
+use super::{Passed, Sending};
+use crate::track::half::Release;
+use crate::track::wait::fact;
+
+impl Sending<'_> {
+    /// What this segment echoes, as facts of the wait that `release` ended.
+    pub(super) fn echoed(&self, release: Option<Release>) -> u32 {
+        let half = self.half;
+        let freed = release.filter(|ack| ack.mark == half.small_acked().mark);
+        let pure = freed.is_some_and(|ack| ack.says.is(fact::PURE_ACK));
+        let (ack_tsval, echo) = match (half.small_ack_tsval(), self.segment.options.echo()) {
+            (Some(ack_tsval), Some(echo)) if pure && self.takes_timestamps() => (ack_tsval, echo),
+            _ => return 0,
+        };
+        // They wrap around.
+        match echo.wrapping_sub(ack_tsval).cast_signed() {
+            0 if !self.peer.is_last_tsval(ack_tsval) => fact::ECHOES_ACK,
+            ..0 => fact::ECHOES_EARLIER,
+            _ => 0,
+        }
+    }
+
+    /// Does this sender take the timestamp of an ACK that comes after its last data? It had acknowledged all
+    /// that the peer had sent before.
+    fn takes_timestamps(&self) -> bool {
+        let (half, peer) = (self.half, self.peer);
+        !half.has_crossed() && !half.is_recovering() && !peer.last_data().after(half.last_data())
+    }
+
+    /// What it shows that this segment left, after a wait of which `facts` tell, when time alone has `shown`
+    /// so much.
+    #[cold]
+    pub fn shown_by_echo(&self, facts: u32, shown: Passed) -> Passed {
+        let half = self.half;
+        match shown {
+            Passed::Nothing if facts & fact::ECHOES_EARLIER != 0 && half.echoes_acks() => {
+                self.left_before_ack()
+            }
+            Passed::Contradiction | Passed::AsFull
+                if facts & fact::ECHOES_ACK != 0 && !half.small_unacked() =>
+            {
+                Passed::Nothing
+            }
+            _ => shown,
+        }
+    }
+
+    /// It left while what was sent before it was unacknowledged: was that small?
+    fn left_before_ack(&self) -> Passed {
+        let half = self.half;
+        let small = half.is_last_small()
+            && self.is_surely_small(half.last_len())
+            && self.is_surely_small(self.len);
+        match small && !self.passes_nagle() {
+            true => Passed::Contradiction,
+            false => Passed::Nothing,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::causes::Cause;
+    use crate::track::Side;
+    use crate::track::story::{Segment, Story, client, server};
+    use crate::track::wait::{Wait, fact};
+
+    /// What the server echoes in its second piece.
+    #[derive(Clone, Copy)]
+    enum Echo {
+        Ack,
+        Request,
+        Nothing,
+    }
+
+    /// The server, 30 ms away, answers in two pieces; the second follows the ACK by the round trip.
+    fn answers(echoes: &[Echo]) -> Story {
+        let mut now = 65_500;
+        let answer = |story: Story, echo: &Echo| {
+            now += 100;
+            let stamped = |segment: Segment, tsval: u32, tsecr: u32| match echo {
+                Echo::Nothing => segment,
+                _ => segment.stamped(tsval, tsecr),
+            };
+            let tsecr = if matches!(echo, Echo::Ack) { now + 71 } else { now };
+            story
+                .after_ms(5.0, stamped(client(100), now, now - 1))
+                .after_ms(30.0, stamped(server(100), now + 15, now))
+                .after_ms(41.0, stamped(client(0), now + 71, now + 15))
+                .after_ms(30.0, stamped(server(50), now + 86, tsecr))
+                .after_ms(0.02, stamped(client(0), now + 101, now + 86))
+        };
+        echoes.iter().fold(Story::new().handshake(0.02, 30.0), answer)
+    }
+
+    fn stalls_and_contradictions(echoes: &[Echo]) -> (usize, u32) {
+        let mut told = answers(echoes).end();
+        let rulings = told.judge().1;
+        let stalls = rulings.iter().filter(|ruling| ruling.cause == Cause::NagleDelack).count();
+        (stalls, told.half(Side::Server).contradictions())
+    }
+
+    #[test]
+    fn what_echoes_its_ack_may_have_been_held() {
+        assert_eq!(stalls_and_contradictions(&[Echo::Ack; 8]), (8, 0));
+        assert_eq!(stalls_and_contradictions(&[Echo::Nothing; 8]), (8, 0));
+        let echoes = |wait: &Wait| !wait.is(fact::OWN_DATA_BEFORE) || wait.is(fact::ECHOES_ACK);
+        assert!(answers(&[Echo::Ack; 8]).end().waits.iter().all(echoes));
+    }
+
+    #[test]
+    fn what_echoes_something_earlier_had_left_before_the_ack_came() {
+        let by_chance = [Echo::Ack, Echo::Ack, Echo::Request, Echo::Request, Echo::Request];
+        assert_eq!(stalls_and_contradictions(&by_chance), (0, 3));
+    }
+
+    #[test]
+    fn where_no_pure_ack_is_echoed_nothing_follows() {
+        assert_eq!(stalls_and_contradictions(&[Echo::Request; 8]), (8, 0));
+    }
+
+    #[test]
+    fn an_ack_of_which_part_was_not_acknowledged_leaves_no_echo() {
+        // Its TSval is taken only if it follows what its receiver had acknowledged (RFC 7323, section 4.3).
+        let crossed = |story: Story| {
+            story
+                .after_ms(5.0, client(100).stamped(1000, 900))
+                .after_ms(30.0, server(100).stamped(1015, 900).ack(0))
+                .after_ms(41.0, client(0).stamped(1071, 1015))
+                .after_ms(30.0, server(50).stamped(1086, 900))
+        };
+        let told = crossed(Story::new().handshake(0.02, 30.0)).end();
+        assert!(told.waits.iter().all(|wait| !wait.is(fact::ECHOES_EARLIER)));
+    }
+}
