@@ -7,8 +7,8 @@ use crate::judge::frame::{Frame, near_ns};
 use crate::judge::judged::JudgedConnection;
 use crate::judge::releases::Releases;
 use crate::judge::yardstick::Basis;
-use crate::track::Side;
 use crate::track::wait::fact;
+use crate::track::{SHORTEST_DELAYED_ACK_NS, Side};
 use std::fmt::{self, Display, Formatter};
 
 /// One reason; `Display` shows the sentence.
@@ -109,6 +109,16 @@ impl Reason<'_> {
             (Cause::NagleDelack, None) => {
                 duration(out, ": delayed by up to ", delay_ns);
                 text(out, " (round trip unknown)");
+            }
+            (_, None) => {
+                text(out, "; the round trip to the ");
+                text(out, receiver.name());
+                text(out, " is unknown, so whether it was delayed is open");
+            }
+            (_, Some(_)) if delay_ns >= SHORTEST_DELAYED_ACK_NS => {
+                text(out, ", no longer than the path to the ");
+                text(out, receiver.name());
+                text(out, " takes at times");
             }
             _ => {
                 text(out, ", within the round trip to the ");

@@ -11,8 +11,8 @@ use crate::judge::reaction::MayBeRelay;
 use crate::judge::releases::Releases;
 use crate::judge::resent;
 use crate::judge::thresholds::FEW_RELEASES;
-use crate::track::wait::Wait;
-use crate::track::{Connection, Half, Side};
+use crate::track::wait::{Wait, fact};
+use crate::track::{Connection, Half, NETWORK_RTT_NS, Side};
 
 /// What judges the waits of one direction, one after the other.
 pub struct Judge {
@@ -24,6 +24,7 @@ pub struct Judge {
     /// Small segments this sender sent while a small one was unacknowledged.
     contradictions: u32,
     mss_inferred: bool,
+    receiver_rtt_known: bool,
     /// May its holds be what a relay passed on?
     relay: MayBeRelay,
 }
@@ -53,8 +54,9 @@ impl Judge {
                 corks: Corks::of(connection, side, waits),
                 ids: Ids::of(connection, side, waits),
                 receiver_seen: receiver.segments() > 0 && !connection.is_even(),
-                receiver_rtt_ns: receiver.measured_rtt_ns(),
-                receiver_jitter_ns: receiver.jitter_ns(),
+                receiver_rtt_ns: receiver.longest_rtt_ns(),
+                receiver_jitter_ns: path_jitter_ns(receiver),
+                syn_took_ns: syn_took_ns(side, waits),
             },
             phases: phases::phases(&candidates, against).into_iter(),
             paced: pace::is_periodic(held())
@@ -62,6 +64,7 @@ impl Judge {
                     .explains_most(held()),
             contradictions: against.count,
             mss_inferred: connection.effective_mss().1,
+            receiver_rtt_known: receiver.measured_rtt_ns().is_some(),
             relay: MayBeRelay::of(connection, side, waits, held()),
         }
     }
@@ -82,12 +85,29 @@ impl Judge {
         Case {
             wait,
             releases: &self.direction.releases,
-            receiver_rtt_known: self.direction.receiver_rtt_ns.is_some(),
+            receiver_rtt_known: self.receiver_rtt_known,
             mss_inferred: self.mss_inferred,
             relay: self.relay,
             contradictions: if phase.is_apart { 0 } else { self.contradictions },
         }
     }
+}
+
+/// What varies of the round trip to this receiver is its path. Near by it cannot be that: there its ACKs
+/// take their time.
+fn path_jitter_ns(receiver: &Half) -> i64 {
+    match receiver.rtt_or_zero_ns() {
+        rtt_ns @ ..NETWORK_RTT_NS => receiver.jitter_ns().min(rtt_ns),
+        _ => receiver.jitter_ns(),
+    }
+}
+
+/// How long the receiver of `side` took to answer its SYN, if that was long.
+fn syn_took_ns(side: Side, waits: &[Wait]) -> Option<i64> {
+    let late = |wait: &&Wait| {
+        wait.by != side && wait.is(fact::CONNECTING) && !wait.is(fact::RETRANSMITTED)
+    };
+    waits.iter().find(late).map(Wait::span_ns)
 }
 
 /// Did this sender, all the time, wait for the ACK of each segment before the next?

@@ -37,10 +37,12 @@ pub struct Direction {
     /// Was anything of the receiver captured, at times that are not made up? Without its ACKs all data
     /// looks unacknowledged.
     pub receiver_seen: bool,
-    /// Round trip between the capture point and the receiver; `None` unknown.
+    /// Round trip between the capture point and the receiver, or what it does not exceed; `None` unknown.
     pub receiver_rtt_ns: Option<i64>,
     /// Mean jitter of that round trip.
     pub receiver_jitter_ns: i64,
+    /// How long the receiver took to answer a SYN, if that was long.
+    pub syn_took_ns: Option<i64>,
 }
 
 impl Direction {

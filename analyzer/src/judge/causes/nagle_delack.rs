@@ -4,7 +4,8 @@
 //! timer. Both sides were idle until the timer fired.
 //!
 //! # How it is recognised
-//! A pure ACK, which no application can see, comes later than the round trip explains, and the
+//! A pure ACK, which no application can see, comes later than the round trip explains (no round trip
+//! was as long, nor the answer to the SYN just before), and the
 //! small segment leaves as soon as that ACK has reached the sender: one round trip (between the
 //! capture point and the sender) after it passed the capture point, within the path's jitter. Over
 //! the whole connection these releases peak there. Nothing else stood in the way: no closed or
@@ -15,7 +16,8 @@
 //! An application that pauses and happens to write when the ACK arrives: its writes do not peak at
 //! the round trip. A retransmission timeout of 200 ms: the same bytes appear again (but see
 //! `retransmission` for receivers that delay their ACKs for longer than that). A stop-and-wait
-//! sender: its full-sized segments wait as well.
+//! sender: its full-sized segments wait as well. Where nothing bounds the round trip to the receiver, or
+//! it varies by as much, no ACK is known to be delayed: `nagle_rtt`.
 //!
 //! # What to do
 //! Send the message in one write (one buffer, `writev`, `MSG_MORE`); or set `TCP_NODELAY` on the
@@ -34,8 +36,64 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     direction.holds(wait) && is_delayed(wait, direction)
 }
 
-/// Did the receiver delay its ACK, beyond what the jitter of the path explains?
+/// Did the receiver delay its ACK, beyond what the round trip and the jitter of the path explain?
 pub(super) fn is_delayed(wait: &Wait, direction: &Direction) -> bool {
     let blur_ns = DELAY_JITTERS * direction.receiver_jitter_ns + direction.releases.clock_ns;
-    direction.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS + blur_ns
+    let is_late = direction.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS + blur_ns;
+    is_late && direction.receiver_rtt_ns.is_some() && !is_path_slow(wait, direction)
+}
+
+/// Is it the first data, and took the answer to the SYN before as long? No timer delays that.
+fn is_path_slow(wait: &Wait, direction: &Direction) -> bool {
+    let is_first = wait.rel_seq == u64::from(wait.unacked_len);
+    let took_ns = direction.syn_took_ns.filter(|_| is_first);
+    took_ns.is_some_and(|took_ns| wait.ack_ns() <= took_ns + SHORTEST_DELAYED_ACK_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::causes::Cause;
+    use crate::track::story::{Story, client, server};
+
+    /// The client, where the capture was taken, writes twice after ACKs that took `acks_ms`. `late_ms`
+    /// after its data comes the ACK that frees the next.
+    fn held_after(story: Story, acks_ms: &[f64], late_ms: f64) -> Cause {
+        let asked = |story: Story, &ms: &f64| {
+            story.after_ms(300.0, client(100)).after_ms(ms, server(0)).after_ms(1.0, server(20))
+        };
+        let story = acks_ms.iter().fold(story, asked).after_ms(300.0, client(100));
+        let story = (0..5).fold(story, |story, _| {
+            let held = story.after_ms(late_ms, server(0)).after_ms(0.02, client(50));
+            held.after_ms(2.1, server(20)).after_ms(300.0, client(100))
+        });
+        let (_, rulings) = story.end().judge();
+        rulings.iter().find(|ruling| ruling.cause.is_stall()).unwrap().cause
+    }
+
+    #[test]
+    fn on_a_path_without_way_for_jitter_the_receiver_takes_its_time() {
+        let acks_ms = [5.0, 6.0, 7.0, 6.0, 7.0];
+        let near = Story::new().handshake(0.02, 0.3);
+        assert_eq!(held_after(near, &acks_ms, 15.0), Cause::NagleDelack);
+        let far = Story::new().handshake(0.02, 2.0);
+        assert_eq!(held_after(far, &acks_ms, 15.0), Cause::NagleRtt);
+    }
+
+    #[test]
+    fn an_ack_is_late_only_by_a_shorter_round_trip() {
+        let hold = |story: Story, ms: f64| {
+            let sent = story.after_ms(5.0, client(100));
+            sent.after_ms(ms, server(0)).after_ms(0.02, client(50)).after_ms(ms, server(0))
+        };
+        let causes = |lengths_ms: &[f64]| {
+            let (_, rulings) =
+                lengths_ms.iter().fold(Story::new(), |story, &ms| hold(story, ms)).end().judge();
+            let stalls = rulings.iter().filter(|ruling| ruling.cause.is_stall());
+            stalls.map(|ruling| ruling.cause).collect::<Vec<Cause>>()
+        };
+        assert_eq!(causes(&[49.0, 50.0, 49.5, 50.5]), [Cause::NagleRtt; 4]);
+        let some_late = causes(&[26.0, 66.0, 67.0, 26.5]);
+        let (rtt, late) = (Cause::NagleRtt, Cause::NagleDelack);
+        assert_eq!(some_late, [rtt, late, late, rtt]);
+    }
 }

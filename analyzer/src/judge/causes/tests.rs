@@ -92,6 +92,14 @@ fn a_prompt_ack_that_releases_one_costs_a_round_trip_only() {
 }
 
 #[test]
+fn where_the_answer_to_the_syn_took_as_long_the_first_ack_is_not_late() {
+    let slow = Direction { syn_took_ns: Some(230_000_000), ..direction() };
+    let first = Wait { rel_seq: 143, ..held() };
+    assert_eq!(Cause::of(&first, &slow), Cause::NagleRtt);
+    assert_eq!(Cause::of(&Wait { rel_seq: 500, ..held() }, &slow), Cause::NagleDelack);
+}
+
+#[test]
 fn data_that_comes_late_after_the_ack_is_the_programs_doing() {
     let mut wait = held();
     wait.to.time_ns += 5_000_000;

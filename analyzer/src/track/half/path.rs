@@ -80,6 +80,11 @@ impl Half {
         self.rtt_ns.min(self.rarest().soonest_late_ack_ns)
     }
 
+    /// That, if anything is known of it.
+    pub fn longest_rtt_ns(&self) -> Option<i64> {
+        Some(self.rtt_bound_ns()).filter(|&rtt_ns| rtt_ns != i64::MAX)
+    }
+
     /// That round trip in ns. Without a handshake the shortest reply bounds it from above only, and so
     /// does the shortest time in which data followed an ACK (`i64::MAX` for none); 0 if there is neither.
     pub fn path_ns(&self, shortest_release_ns: i64) -> i64 {
