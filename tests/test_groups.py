@@ -123,3 +123,31 @@ def test_what_is_attached_names_files_without_their_folders(run: Run, tmp_path: 
     for path in outputs:
         assert b"after.pcap" in path.read_bytes()
         assert tmp_path.name.encode() not in path.read_bytes()
+
+
+def set_for(port: int) -> Conversation:
+    """A client that has TCP_NODELAY: two small pieces in flight."""
+    made = Conversation(("10.1.0.77", port), SERVER)
+    made.open()
+    for _ in range(3):
+        made.data("client", 60)
+        made.wait(0.05)
+        made.data("client", 40)
+        made.answer()
+        made.wait(20.0)
+    return made
+
+
+def test_a_server_with_both_is_counted(run: Run, tmp_path: Path) -> None:
+    mixed = interleaved(*conversations(6), *(set_for(40000 + number) for number in range(3)))
+    path = write(tmp_path / "mixed.pcap", mixed)
+    (found,) = nagle_scan.scan(path).core.groups()
+    assert found.sockets == (6, 3, 0)
+    outputs = tmp_path / "page.html", tmp_path / "ticket.md"
+    said = run(path, "-o", outputs[0], "-o", outputs[1]).stdout.decode()
+    for text in (said, outputs[0].read_text(), outputs[1].read_text().replace("`", "")):
+        whole = " ".join(html.unescape(text).replace("\\", "").split())
+        assert (
+            "On 6 of 9 connections TCP_NODELAY is not in effect on the clients' sockets to "
+            "10.0.0.5:8443; on 3 it is." in whole
+        )

@@ -77,6 +77,7 @@ class ServerGroup:
     stalled_ms_by_confidence: list[float]
     clients: int
     nagle: str
+    sockets: tuple[int, int, int]
     consistent_with: str
     quick_acks: bool
     some_full_sized: bool

@@ -6,7 +6,7 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 from __future__ import annotations
 
 from nagle_scan import _core, causes, certainty
-from nagle_scan.wording import duration, endpoint, round_trip_counts, times
+from nagle_scan.wording import count, duration, endpoint, round_trip_counts, times
 
 HELD = {"certain": "held", "likely": "probably held", "possible": "may have held"}
 
@@ -37,7 +37,7 @@ def option(group: _core.ServerGroup) -> str:
         if group.clients > 1:
             where = f"the clients' sockets to {server(worst)}"
     if group.nagle == "on":
-        return f"TCP_NODELAY is not in effect on {where}."
+        return _not_in_effect(group, where)
     if group.may_be_relay:
         # Whether it is in effect cannot be told from what may have been passed on.
         return (
@@ -46,8 +46,26 @@ def option(group: _core.ServerGroup) -> str:
         )
     if group.nagle == "off":
         return f"TCP_NODELAY was set on {where} only later."
+    on, off, unknown = group.sockets
+    if on:
+        return _not_in_effect(group, where)
     surely = "If so," if word(group) == "possible" else "Probably"
+    if off:
+        on_others = f"on {off:,} of {count(off + unknown, 'connection')} it is"
+        return f"{surely} TCP_NODELAY is not in effect where it stalls; {on_others}."
     return f"{surely} TCP_NODELAY is not in effect on {where}."
+
+
+def _not_in_effect(group: _core.ServerGroup, where: str) -> str:
+    """On how many connections that is shown, unless all of them show it."""
+    on, off, unknown = group.sockets
+    said = f"TCP_NODELAY is not in effect on {where}"
+    if not off + unknown:
+        return f"{said}."
+    others = [f"on {off:,} it is"] if off else []
+    others += [f"on {unknown:,} it cannot be told"] if unknown else []
+    which = f"{on:,} of {count(on + off + unknown, 'connection')}"
+    return f"On {which} {said}; {', '.join(others)}."
 
 
 def in_plain_words(group: _core.ServerGroup) -> str:

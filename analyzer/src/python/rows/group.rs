@@ -77,6 +77,8 @@ pub struct PyServerGroup {
     /// Hosts at the other end of the server.
     pub clients: u64,
     pub nagle: &'static str,
+    /// Connections to the server by what that side's sockets show: Nagle on, off, unknown.
+    pub sockets: (u32, u32, u32),
     pub consistent_with: &'static str,
     pub quick_acks: bool,
     pub some_full_sized: bool,
@@ -96,6 +98,7 @@ impl PyServerGroup {
             stalled_ms_by_confidence: group.by_confidence.stalled_ns.map(ms),
             clients: group.clients,
             nagle: group.nagle.name(),
+            sockets: (group.sockets.on, group.sockets.off, group.sockets.unknown),
             consistent_with: group.consistent_with,
             quick_acks: group.quick_acks,
             some_full_sized: group.some_full_sized,

@@ -5,13 +5,14 @@
 
 mod pairs;
 mod pieces;
+mod sockets;
 
 pub use self::pairs::Pair;
 
 use self::pairs::pairs;
 
 use crate::judge::causes::Cause;
-use crate::judge::nodelay::Nagle;
+use crate::judge::nodelay::{Nagle, NagleTotals};
 use crate::result::scan::Scan;
 use crate::result::totals::ByConfidence;
 use crate::track::Side;
@@ -33,6 +34,8 @@ pub struct ServerGroup {
     pub clients: u64,
     /// Unknown unless all pairs agree.
     pub nagle: Nagle,
+    /// The sockets of that side, on all connections to the server.
+    pub sockets: NagleTotals,
     /// The stack whose timer delays the ACKs; empty where that is not known, or not the same for all.
     pub consistent_with: &'static str,
     /// Does every receiver acknowledge at once while a connection is young?
@@ -43,7 +46,9 @@ pub struct ServerGroup {
 
 /// All stalls by server, side and cause; the groups that lose most come first.
 pub fn server_groups(scan: &Scan) -> Vec<ServerGroup> {
-    merged(pairs(scan))
+    let mut groups = merged(pairs(scan));
+    sockets::count(scan, &mut groups);
+    groups
 }
 
 /// Cause, whether the server is the one that holds, and the server.
@@ -74,6 +79,7 @@ impl ServerGroup {
             by_confidence: worst.by_confidence,
             clients: 1,
             nagle: worst.nagle,
+            sockets: NagleTotals::default(),
             consistent_with: worst.consistent_with(),
             quick_acks: worst.has_quick_acks(),
             some_full_sized: worst.pieces.unacked_full_sized,

@@ -1,0 +1,34 @@
+//! What all connections to a server show of `TCP_NODELAY`, not only those that stall.
+
+use super::ServerGroup;
+use crate::judge::judged::JudgedConnection;
+use crate::judge::nodelay::NagleTotals;
+use crate::result::scan::Scan;
+use crate::track::{Endpoint, Side};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+/// Counts for each of `groups` the connections of its server with data from the side that holds.
+pub(super) fn count(scan: &Scan, groups: &mut [ServerGroup]) {
+    let mut totals: HashMap<Endpoint, [NagleTotals; 2], RandomState> =
+        groups.iter().map(|group| (server(group), Default::default())).collect();
+    let of_one_server = |a: &JudgedConnection, b: &JudgedConnection| {
+        a.half(Side::Server).endpoint == b.half(Side::Server).endpoint
+    };
+    for run in scan.connections.blocks().flat_map(|block| block.chunk_by(of_one_server)) {
+        let Some(of_server) = totals.get_mut(&run[0].half(Side::Server).endpoint) else { continue };
+        for (judged, side) in run.iter().flat_map(|judged| Side::BOTH.map(|side| (judged, side))) {
+            let half = judged.half(side);
+            if half.bytes > 0 {
+                of_server[side as usize] += NagleTotals::of(half.nagle);
+            }
+        }
+    }
+    for group in groups {
+        group.sockets = totals[&server(group)][group.worst.sender as usize];
+    }
+}
+
+fn server(group: &ServerGroup) -> Endpoint {
+    Endpoint { addr: group.worst.server_addr(), port: group.worst.server_port }
+}
