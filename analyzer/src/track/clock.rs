@@ -20,12 +20,12 @@ impl Clocks {
     pub fn of(captures: &[CaptureSummary]) -> Self {
         let packets: u64 = captures.iter().map(|capture| capture.packets).sum();
         let steps = captures.iter().filter(|capture| capture.packets > 0);
-        let common_ns = match steps.map(|capture| capture.common_step_ns).min() {
+        let common_ns = match steps.map(|capture| capture.clock.step_ns()).min() {
             Some(step_ns) if packets >= TIMES_FOR_A_CLOCK => step_ns,
             _ => FINE_NS,
         };
         let clock = |capture: &CaptureSummary| match capture.packets {
-            TIMES_FOR_A_CLOCK.. => (capture.first_frame, capture.common_step_ns),
+            TIMES_FOR_A_CLOCK.. => (capture.first_frame, capture.clock.step_ns()),
             _ => (capture.first_frame, common_ns),
         };
         Self { captures: captures.iter().map(clock).collect() }

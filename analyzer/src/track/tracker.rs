@@ -2,7 +2,7 @@
 //! threads can work side by side.
 
 use crate::decode::Header;
-use crate::track::clock_step;
+use crate::track::clock_step::ClockStep;
 use crate::track::reader::batch::{Batch, Captured};
 use crate::track::wait::Wait;
 use crate::track::waits::Waits;
@@ -22,8 +22,8 @@ pub struct Tracker {
     waits: Waits,
     exchanged: Exchanged,
     lengths: Lengths,
-    /// The step that all times of the current capture have in common.
-    clock_ns: i64,
+    /// Of the current capture.
+    clock: ClockStep,
 }
 
 impl Tracker {
@@ -34,7 +34,7 @@ impl Tracker {
             waits: Waits::default(),
             exchanged: Exchanged::new(exchanges),
             lengths,
-            clock_ns: clock_step::COARSEST_NS,
+            clock: ClockStep::UNKNOWN,
         }
     }
 
@@ -63,11 +63,10 @@ impl Tracker {
     /// Narrows down the step of the clock that stamped these segments.
     fn see_clock(&mut self, batch: &Batch) {
         if batch.begins_capture {
-            self.clock_ns = clock_step::COARSEST_NS;
+            self.clock = ClockStep::UNKNOWN;
         }
-        if self.clock_ns > clock_step::FINE_NS {
-            let times = batch.segments.iter().map(|captured| captured.mark.time_ns);
-            self.clock_ns = times.fold(self.clock_ns, clock_step::common_ns);
+        if !self.clock.is_fine() {
+            batch.segments.iter().for_each(|captured| self.clock.see(captured.mark.time_ns));
         }
     }
 
@@ -100,7 +99,7 @@ impl Tracker {
     #[inline]
     fn parts(&mut self) -> (&mut Connections, Sinks<'_>) {
         let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
-        let (lengths, clock_ns) = (self.lengths, self.clock_ns);
+        let (lengths, clock_ns) = (self.lengths, self.clock.step_ns());
         (&mut self.connections, Sinks { waits, exchanged, lengths, clock_ns })
     }
 

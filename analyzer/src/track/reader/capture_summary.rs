@@ -2,7 +2,7 @@
 
 use crate::capture::{Frame, InputEnd};
 use crate::decode::Skip;
-use crate::track::clock_step;
+use crate::track::clock_step::ClockStep;
 
 /// One input file. Times are ns since the epoch.
 #[derive(Debug, Clone)]
@@ -19,8 +19,8 @@ pub struct CaptureSummary {
     /// Number of its first frame: frames are numbered through all inputs, from 1.
     pub first_frame: u64,
     pub end: InputEnd,
-    /// The coarsest power of ten in ns that divides all times.
-    pub common_step_ns: i64,
+    /// How coarse its clock is.
+    pub clock: ClockStep,
     /// Frames that were not used, by [`Skip`].
     pub skipped: [u64; Skip::ALL.len()],
 }
@@ -42,7 +42,7 @@ impl CaptureSummary {
             last_ns: 0,
             first_frame,
             end: InputEnd::Complete,
-            common_step_ns: clock_step::COARSEST_NS,
+            clock: ClockStep::UNKNOWN,
             skipped: [0; Skip::ALL.len()],
         }
     }
@@ -56,7 +56,7 @@ impl CaptureSummary {
 
     #[inline]
     pub(super) fn count(&mut self, frame: &Frame<'_>) {
-        self.common_step_ns = clock_step::common_ns(self.common_step_ns, frame.time_ns);
+        self.clock.see(frame.time_ns);
         self.bytes += u64::from(frame.wire_len);
         self.last_ns = self.last_ns.max(frame.time_ns);
     }
