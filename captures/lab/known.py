@@ -21,7 +21,7 @@ KNOWN: dict[str, str] = {
     "hard-lossy-veth-work-nots": "5 and 15 % of the frames missing: waits called unknown",
     "hard-lost-near-client-split": "a late ACK after a loss taken for a delayed ACK",
     "hard-needless-split-nots": "delays that jump by 300 ms: releases after a jump",
-    "hard-one-at-a-time-full-far": "a program that waits for each ACK: not told",
+    "hard-one-at-a-time-full-far": "waits that overlap with the answer's way: not listed",
     "hard-one-at-a-time-paced-far": "waits that overlap with the answer's way: not listed",
     "hard-tail-both-think": "heavy tails on a path of 2 ms: releases spread",
     "hard-wifi-think": "a grid of 5 ms on a path of 8 ms: releases spread",

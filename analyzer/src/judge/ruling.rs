@@ -1,6 +1,6 @@
 //! Rules on the waits of one direction, one after the other.
 
-use crate::judge::causes::{Cause, Direction};
+use crate::judge::causes::{Cause, Direction, stop_and_wait};
 use crate::judge::confidence::{Case, Doubts};
 use crate::judge::corked::Corks;
 use crate::judge::findings::Ruling;
@@ -37,6 +37,7 @@ impl Judge {
         let is_held = |wait: &&Wait| wait.by == side && releases.holds(wait);
         let held: Vec<&Wait> = waits.iter().filter(is_held).collect();
         let held = || held.iter().copied();
+        let own = waits.iter().filter(|wait| wait.by == side);
         let receiver = connection.half(side.other());
         let against = Contradictions::of(connection.half(side));
         let candidates: Vec<Candidate> = match against.count {
@@ -50,7 +51,7 @@ impl Judge {
                 off_or_paced: false,
                 resends_needlessly: resent::is_needless(connection, side, waits, held()),
                 at_receiver: resent::is_at_receiver(connection, side),
-                one_at_a_time: one_at_a_time(connection.half(side), &releases),
+                one_at_a_time: one_at_a_time(connection.half(side), &releases, own),
                 corks: Corks::of(connection, side, waits),
                 ids: Ids::of(connection, side, waits),
                 receiver_seen: receiver.segments() > 0 && !connection.is_even(),
@@ -111,6 +112,16 @@ fn syn_took_ns(side: Side, waits: &[Wait]) -> Option<i64> {
 }
 
 /// Did this sender, all the time, wait for the ACK of each segment before the next?
-fn one_at_a_time(sender: &Half, releases: &Releases) -> bool {
-    !sender.has_pipelined() && releases.full_sized >= FEW_RELEASES
+fn one_at_a_time<'a>(
+    sender: &Half,
+    releases: &Releases,
+    own: impl Iterator<Item = &'a Wait> + Clone,
+) -> bool {
+    let late = |wait: &&Wait| stop_and_wait::is_late_block(wait);
+    let soon = |wait: &&Wait| late(wait) && stop_and_wait::is_next_block(wait, releases);
+    let blocks = || {
+        let soon = own.clone().filter(soon).count();
+        soon >= FEW_RELEASES as usize && 2 * soon > own.clone().filter(late).count()
+    };
+    !sender.has_pipelined() && (releases.full_sized >= FEW_RELEASES || blocks())
 }

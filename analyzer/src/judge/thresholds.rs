@@ -159,6 +159,11 @@ pub const CORK_EARLY_NS: i64 = 2_000_000;
 pub const CORK_LATE_NS: i64 = 20_000_000;
 pub const CORK_SPREAD_NS: i64 = 4_000_000;
 
+/// A program that waits for each ACK sends its next block within this part of the wait after it: 0.3-3 ms
+/// after ACKs that were 50 ms late, of one on a phone.
+/// Leans: smaller takes more pauses of programs for stop-and-wait.
+pub const NEXT_BLOCK_ONE_OF: i64 = 10;
+
 /// Packets lost one after the other from which it is no accident any more, and the timer stands at 31 times
 /// its first value.
 /// Leans: larger takes more counters of busy hosts for losses.

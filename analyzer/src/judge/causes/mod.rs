@@ -9,7 +9,7 @@ mod nagle_rtt;
 mod passed_on;
 mod retransmission;
 mod sender_app;
-mod stop_and_wait;
+pub mod stop_and_wait;
 mod unknown;
 mod zero_window;
 

@@ -5,11 +5,13 @@
 //!
 //! # How it is recognised
 //! Throughout the connection nothing new was sent while something was unacknowledged, and several
-//! full-sized segments left as soon as the ACK had reached the sender.
+//! full-sized segments left as soon as the ACK had reached the sender. Or a stack within a program does
+//! so with blocks: three and more leave just after an ACK that came late, more than half of all.
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm: that lets a full-sized segment go. A full congestion window holds at least
-//! ten segments at first, and two after any loss but a timeout.
+//! ten segments at first, and two after any loss but a timeout. A program that pauses between its blocks:
+//! those do not follow late ACKs.
 //!
 //! # What to do
 //! Give the sender room for several segments: a larger send buffer (lwIP: `TCP_SND_BUF`,
@@ -20,11 +22,55 @@
 //! RFC 1122, section 4.2.3.2; lwIP `TCP_SND_BUF`; uIP's reference manual, on delayed ACKs.
 
 use super::Direction;
+use crate::judge::releases::Releases;
+use crate::judge::thresholds::NEXT_BLOCK_ONE_OF;
+use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+    let releases = &direction.releases;
+    let next = || is_late_block(wait) && is_next_block(wait, releases);
     direction.one_at_a_time
         && wait.is(fact::OWN_DATA_BEFORE)
         && wait.has_ack()
-        && direction.releases.follows_ack(wait)
+        && (releases.follows_ack(wait) || next())
+}
+
+/// Full-sized data after an ACK that came late.
+pub fn is_late_block(wait: &Wait) -> bool {
+    const OTHER: u32 = fact::SMALL | fact::HINDERED | fact::RETRANSMITTED | fact::ANSWERABLE;
+    wait.has_pure_ack() && !wait.has_any(OTHER) && wait.ack_ns() >= SHORTEST_DELAYED_ACK_NS
+}
+
+/// Did it leave just after that ACK had reached the sender?
+pub fn is_next_block(wait: &Wait, releases: &Releases) -> bool {
+    let since_ns = releases.band.off_ns(wait.release_ns());
+    let soon_ns = wait.span_ns() / NEXT_BLOCK_ONE_OF;
+    releases.is_measured() && (-releases.early_ns..=soon_ns).contains(&since_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::causes::Cause;
+    use crate::track::story::{Story, client, server};
+
+    /// Blocks of the server, where the capture was taken, so long after the ACK of the one before.
+    fn blocks_after(story: Story, releases_ms: &[f64]) -> Vec<Cause> {
+        let story = releases_ms.iter().fold(story.after_ms(5.0, server(2024)), |story, &ms| {
+            story.after_ms(50.0, client(0)).after_ms(ms, server(2024))
+        });
+        let (_, rulings) = story.after_ms(0.5, client(0)).end().judge();
+        rulings.iter().map(|ruling| ruling.cause).collect()
+    }
+
+    #[test]
+    fn a_program_that_waits_for_the_ack_of_each_block_is_named() {
+        let phone = || Story::new().handshake(0.5, 0.13);
+        assert_eq!(blocks_after(phone(), &[0.9, 1.6, 3.0, 0.8]), [Cause::StopAndWait; 4]);
+        let paused = blocks_after(phone(), &[0.9, 33.0, 70.0, 21.0, 1.7, 44.0]);
+        assert!(!paused.contains(&Cause::StopAndWait));
+        let twice = phone().after_ms(1.0, server(2024)).after_ms(0.1, server(2024));
+        let piped = blocks_after(twice.after_ms(0.5, client(0)), &[0.9, 1.6, 3.0, 0.8]);
+        assert!(!piped.contains(&Cause::StopAndWait));
+    }
 }
