@@ -109,32 +109,6 @@ impl Doubt {
             _ => 2,
         }
     }
-
-    fn holds(self, case: &Case<'_>) -> bool {
-        let Case { wait, releases, .. } = case;
-        let few = releases.in_band < FEW_RELEASES;
-        match self {
-            Self::FullSized => !wait.is(fact::UNACKED_SMALL) && few,
-            Self::RoundTripEstimated => !releases.is_measured() && few,
-            Self::DelayUnknown => !case.receiver_rtt_known,
-            Self::MssInferred => case.mss_inferred && wait.len >= DEFAULT_MSS,
-            Self::Answerable => wait.has_any(fact::ANSWERABLE),
-            Self::LargeFlight => wait.is(fact::LARGE_FLIGHT),
-            Self::Resent => wait.is(fact::RESENT),
-            Self::Contradicted => {
-                let excused = releases.in_band / HOLDS_PER_CONTRADICTION;
-                case.contradictions > excused
-            }
-            Self::Relay => case.relay == MayBeRelay::Probably,
-            Self::DistantRelay => case.relay == MayBeRelay::Perhaps,
-            Self::Single => {
-                let holds = releases.in_band + releases.small_after_window;
-                holds <= 1 && releases.band.center_ns >= NETWORK_RTT_NS
-            }
-            Self::Coincidence => !case.is_rare() && !case.is_likely_by_accident(),
-            Self::LikelyCoincidence => case.is_likely_by_accident(),
-        }
-    }
 }
 
 /// A stall, and what is to be asked about it.
@@ -150,15 +124,11 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
-    fn is_rare(&self) -> bool {
-        self.releases.is_rare(self.wait)
-    }
-
-    fn is_likely_by_accident(&self) -> bool {
+    fn is_likely_by_accident(&self, chance: f64) -> bool {
         // Steady pauses of a program fall into the same step of a coarse clock each time.
         let independent = self.releases.clock_ns < COARSE_CLOCK_NS;
         let holds = if independent { self.releases.in_band.clamp(1, INDEPENDENT_HOLDS) } else { 1 };
-        self.releases.chance(self.wait).powi(holds as i32) >= CHANCE_LIKELY
+        chance.powi(holds as i32) >= CHANCE_LIKELY
     }
 }
 
@@ -168,8 +138,29 @@ pub struct Doubts(u16);
 
 impl Doubts {
     pub fn about(case: &Case<'_>) -> Self {
-        let held = Doubt::ALL.into_iter().filter(|doubt| doubt.holds(case));
-        Self(held.fold(0, |bits, doubt| bits | 1 << doubt as u16))
+        let Case { wait, releases, .. } = case;
+        let few = releases.in_band < FEW_RELEASES;
+        let excused = releases.in_band / HOLDS_PER_CONTRADICTION;
+        let holds = releases.in_band + releases.small_after_window;
+        let chance = releases.chance(wait);
+        let likely_by_accident = case.is_likely_by_accident(chance);
+        let each: [(Doubt, bool); Doubt::ALL.len()] = [
+            (Doubt::FullSized, !wait.is(fact::UNACKED_SMALL) && few),
+            (Doubt::RoundTripEstimated, !releases.is_measured() && few),
+            (Doubt::DelayUnknown, !case.receiver_rtt_known),
+            (Doubt::MssInferred, case.mss_inferred && wait.len >= DEFAULT_MSS),
+            (Doubt::Answerable, wait.has_any(fact::ANSWERABLE)),
+            (Doubt::LargeFlight, wait.is(fact::LARGE_FLIGHT)),
+            (Doubt::Resent, wait.is(fact::RESENT)),
+            (Doubt::Contradicted, case.contradictions > excused),
+            (Doubt::Relay, case.relay == MayBeRelay::Probably),
+            (Doubt::DistantRelay, case.relay == MayBeRelay::Perhaps),
+            (Doubt::Single, holds <= 1 && releases.band.center_ns >= NETWORK_RTT_NS),
+            (Doubt::Coincidence, !likely_by_accident && !releases.is_rare(wait)),
+            (Doubt::LikelyCoincidence, likely_by_accident),
+        ];
+        let bit = |(doubt, holds)| u16::from(holds) << doubt as u16;
+        Self(each.into_iter().fold(0, |bits, each| bits | bit(each)))
     }
 
     pub fn has(self, doubt: Doubt) -> bool {

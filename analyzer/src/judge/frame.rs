@@ -70,7 +70,15 @@ impl Stamps {
 
 impl Frame {
     /// How late a release is that is so late after the round trip.
+    #[inline]
     pub fn off_ns(&self, wait: &Wait, fixed_ns: i64) -> i64 {
+        match self {
+            Self::Fixed => fixed_ns,
+            _ => self.varying_off_ns(wait, fixed_ns),
+        }
+    }
+
+    fn varying_off_ns(&self, wait: &Wait, fixed_ns: i64) -> i64 {
         let near = || near_ns(wait).map(|took_ns| wait.release_ns() - took_ns);
         match self {
             Self::Fixed => fixed_ns,
@@ -144,6 +152,8 @@ pub fn share_reactions(waits: &mut [Wait]) {
 
 /// How the sender reacted after `wait`, as `next` knows it, if that is more like the release.
 fn after(wait: &Wait, next: &Wait) -> Option<Reaction> {
+    // Mostly none was noted.
+    next.reaction.took_ns()?;
     let at_ns = next.to.time_ns - i64::from(next.reaction.since_us) * 1000;
     let since_us = i32::try_from((wait.to.time_ns - at_ns) / 1000).ok()?;
     let later = Wait { reaction: Reaction { since_us, ..next.reaction }, ..*wait };

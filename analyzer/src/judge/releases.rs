@@ -229,9 +229,8 @@ impl Releases {
     /// Does the segment follow the ACK by the round trip to the sender? Where Nagle's algorithm is at
     /// work beyond doubt, a late one does, too, unless by accident it would be as late as often as not.
     pub fn follows_ack(&self, wait: &Wait) -> bool {
-        let off_ns = self.off_ns(wait);
-        let late = off_ns > 0 && self.is_near(wait) && self.chance(wait) < 1.0;
-        self.basis != Basis::Nothing && ((late && self.is_secure()) || self.is_in_band(wait))
+        let late = || self.off_ns(wait) > 0 && self.is_near(wait) && self.chance(wait) < 1.0;
+        self.basis != Basis::Nothing && (self.is_in_band(wait) || (self.is_secure() && late()))
     }
 
     /// Was the round trip measured apart from the releases themselves?

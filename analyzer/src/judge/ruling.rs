@@ -48,6 +48,7 @@ impl Judge {
         Self {
             direction: Direction {
                 releases,
+                released: false,
                 off_or_paced: false,
                 resends_needlessly: resent::is_needless(connection, side, waits, held()),
                 at_receiver: resent::is_at_receiver(connection, side),
@@ -73,6 +74,7 @@ impl Judge {
     pub fn rule(&mut self, wait: &Wait) -> Ruling {
         let held = self.direction.releases.holds(wait);
         let phase = held.then(|| self.phases.next()).flatten().unwrap_or_default();
+        self.direction.released = held;
         self.direction.off_or_paced = phase.is_off || self.paced;
         let cause = Cause::of(wait, &self.direction);
         let doubts = match cause.is_stall() {

@@ -22,6 +22,8 @@ use crate::track::wait::{Wait, fact};
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Direction {
     pub releases: Releases,
+    /// Is this wait released as a hold is?
+    pub released: bool,
     /// Was Nagle off around this wait, or is it the program's own pause?
     pub off_or_paced: bool,
     /// Where the sender repeats a segment before its ACK comes: has the receiver had it all the time?
@@ -54,7 +56,7 @@ impl Direction {
     /// Was this wait a hold by Nagle's algorithm?
     pub fn holds(&self, wait: &Wait) -> bool {
         let needless = self.resends_needlessly || !wait.is(fact::RESENT) || wait.is(fact::NEEDLESS);
-        !self.off_or_paced && self.releases.holds(wait) && needless
+        self.released && !self.off_or_paced && needless
     }
 }
 
