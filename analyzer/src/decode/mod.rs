@@ -74,6 +74,11 @@ impl Header {
         self.flags & (SYN | ACK) == SYN
     }
 
+    /// An ACK without anything else.
+    pub fn is_pure_ack(&self) -> bool {
+        self.len == 0 && self.flags & (ACK | SYN | FIN | RST) == ACK
+    }
+
     pub fn has(&self, flags: u8) -> bool {
         self.flags & flags != 0
     }

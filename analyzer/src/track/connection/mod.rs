@@ -4,13 +4,14 @@ mod even;
 mod finish;
 mod mss;
 mod repeated;
+mod seldom;
 mod sending;
 #[cfg(test)]
 mod tests;
 
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
-use crate::track::connection::sending::{Passed, Sending};
+use crate::track::connection::sending::{NewData, Passed, Sending};
 use crate::track::exchange::Exchanges;
 use crate::track::exchange::exchanged::Exchanged;
 use crate::track::half::{Asked, EndedBy, Half};
@@ -178,6 +179,8 @@ impl Connection {
         self.halves[side as usize].advertise(segment, now.frame, scaled);
         if segment.len > 0 && !segment.has(SYN) {
             self.take_data(side, segment, now, sinks);
+        } else if segment.is_pure_ack() {
+            self.halves[side as usize].note_pure_ack();
         }
         if segment.has(FIN) {
             self.halves[side as usize].take_fin(segment.seq.wrapping_add(segment.len));
@@ -267,27 +270,34 @@ impl Connection {
         sinks: &mut Sinks<'_>,
     ) {
         let mss = self.current_mss();
-        let (half, peer) = (self.half(side), self.half(side.other()));
-        let sending = Sending { half, peer, segment, len, mss, now };
-        let mut shown = sending.passes_small_one();
-        let passes = sending.passes_full_ones() && half.passed_full_ones().0 == 0;
-        let (may_be_held, short) = match sending.may_have_waited() {
-            true => self.held_for_short(&sending, side, sinks),
-            false => (false, None),
-        };
-        let over = match half.is_recovering() {
-            true => sending.wait_over_retransmission(self.id, side),
-            false => None,
-        };
-        let in_exchange = short.is_some_and(|wait| self.exchanges.covers(wait.from));
-        if let Some(ended) = self.wait_before(&sending, side, sinks) {
-            if ended.has_any(fact::ECHOES) {
-                shown = sending.shown_by_echo(ended.facts, shown);
+        let data = NewData { segment, len, mss, now };
+        let sending = self.sending(side, data);
+        let half = sending.half;
+        let (mut shown, passes) = match half.is_last_small() {
+            true => (sending.passes_small_one(), false),
+            false => {
+                (Passed::Nothing, sending.passes_full_ones() && half.passed_full_ones().0 == 0)
             }
+        };
+        let may_have_waited = sending.may_have_waited();
+        // After a small segment that did not wait, none does.
+        let is_new = may_have_waited && !half.may_be_held() && half.contradictions() == 0;
+        let may_be_held = is_new && sending.may_have_been_held(sinks.clock_ns);
+        let is_short = may_have_waited && sending.is_short(sinks.lengths.listed_ns);
+        let recovering = half.is_recovering();
+        let ended = self.wait_before(&sending, side, sinks);
+        let facts = ended.as_ref().map_or(0, |ended| ended.facts);
+        if facts & fact::ECHOES != 0 {
+            shown = sending.shown_by_echo(facts, shown);
+        }
+        if is_short {
+            self.count_short(side, data, sinks.clock_ns);
+        }
+        if let Some(ended) = ended {
             self.push(ended, sinks);
         }
-        if let Some(wait) = over.filter(|wait| wait.span_ns() >= sinks.lengths.seen_ns) {
-            self.push(wait, sinks);
+        if recovering {
+            self.push_over_retransmission(side, data, sinks);
         }
         if self.exchanges.is_ended_by(side) {
             self.end_exchange(sinks);
@@ -299,9 +309,6 @@ impl Connection {
         let half = &mut self.halves[side as usize];
         if may_be_held {
             half.note_may_be_held();
-        }
-        if let Some(wait) = short {
-            half.count_short(&wait, in_exchange, sinks.clock_ns);
         }
         match shown {
             Passed::Contradiction => half.contradict(now.frame, received),
@@ -316,21 +323,17 @@ impl Connection {
         half.set_room(peer_window);
     }
 
-    /// May this data have been held? And the wait before it, if it is too short to be kept.
-    fn held_for_short(
-        &self,
-        sending: &Sending<'_>,
-        side: Side,
-        sinks: &Sinks<'_>,
-    ) -> (bool, Option<Wait>) {
-        // After a small segment that did not wait, none does.
-        let is_new = !sending.half.may_be_held() && sending.half.contradictions() == 0;
-        let may_be_held = is_new && sending.may_have_been_held(sinks.clock_ns);
-        (may_be_held, sending.short_wait(self.id, side, sinks.lengths.listed_ns))
+    /// New data of `side`, and both directions as they are before it.
+    #[inline]
+    fn sending<'a>(&'a self, side: Side, data: NewData<'a>) -> Sending<'a> {
+        let (half, peer) = (self.half(side), self.half(side.other()));
+        let NewData { segment, len, mss, now } = data;
+        Sending { half, peer, segment, len, mss, now }
     }
 
     /// The wait that ends with this data, if it is to be kept; others are counted.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
+    #[inline(always)]
     fn wait_before(
         &self,
         sending: &Sending<'_>,

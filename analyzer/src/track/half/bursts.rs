@@ -29,6 +29,13 @@ impl Bursts {
         self.firsts[MOST - 1]
     }
 
+    /// The only one.
+    fn begin(&mut self, begin: u32, first: Mark) {
+        self.firsts = [Mark::NONE; MOST];
+        self.firsts[MOST - 1] = first;
+        self.begins[MOST - 1] = begin;
+    }
+
     fn push(&mut self, begin: u32, first: Mark) {
         self.begins.rotate_left(1);
         self.firsts.rotate_left(1);
@@ -67,8 +74,7 @@ impl Half {
         self.state.set(state::BURSTS | state::PIPELINED);
         let bursts = &mut self.rare_mut().bursts;
         if again {
-            *bursts = Bursts::NONE;
-            bursts.push(last.0, last.1);
+            bursts.begin(last.0, last.1);
         }
         if now.time_ns - bursts.newest().time_ns >= BURST_NS {
             bursts.push(begin, now);
@@ -78,8 +84,8 @@ impl Half {
     /// The last data left before all of the peer's had come, and acknowledged this much: `None` for all.
     #[inline]
     pub fn cross(&mut self, last_ack: Option<u32>) {
-        self.state.put(state::CROSSED, last_ack.is_some());
         if let Some(last_ack) = last_ack {
+            self.state.set(state::CROSSED);
             self.rare_mut().last_ack = last_ack;
         }
     }

@@ -24,8 +24,8 @@ pub use release::Release;
 pub use short::ShortHolds;
 pub use syn::MSS_CUT;
 
+use crate::decode::Header;
 use crate::decode::seq;
-use crate::decode::{ACK, FIN, Header, RST, SYN};
 use crate::track::Mark;
 use crate::track::half::rare::{Rare, Rarest};
 use crate::track::half::release::Says;
@@ -236,8 +236,12 @@ impl Half {
         self.last_ns = self.last_ns.max(now.time_ns);
         self.segments = self.segments.saturating_add(1);
         self.state.set_if(segment.options.tsval().is_some(), state::TIMESTAMPS);
-        let pure_ack = segment.len == 0 && segment.flags & (ACK | SYN | FIN | RST) == ACK;
-        self.state.set_if(pure_ack, state::PURE_ACKS);
+    }
+
+    /// It has sent an ACK without anything else.
+    #[inline]
+    pub fn note_pure_ack(&mut self) {
+        self.state.set(state::PURE_ACKS);
     }
 
     /// Starts the sequence space at `seq`, the number of the first payload byte.

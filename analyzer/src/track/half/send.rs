@@ -20,9 +20,9 @@ impl Half {
     /// Remembers the last data sent, also to tell a copy of the frame from a retransmission.
     pub(super) fn note_sent(&mut self, segment: &Header, now: Mark) {
         self.last_data = now;
-        self.state.clear(state::NEW_APART);
         self.last_tsval = segment.options.tsval().unwrap_or_default();
-        self.state.put(state::TSVAL, segment.options.tsval().is_some());
+        self.state.clear(state::NEW_APART | state::TSVAL);
+        self.state.set_if(segment.options.tsval().is_some(), state::TSVAL);
     }
 
     /// Moves past new data of `len` bytes that starts at `snd_nxt`.
@@ -32,7 +32,7 @@ impl Half {
         // One division does for both.
         let (full, rest) = if len < mss { (0, len) } else { (len / mss, len % mss) };
         let small = rest > 0;
-        self.count_packets(full + u32::from(small), now);
+        let flight = self.count_packets(full + u32::from(small), now);
         self.note_burst(now);
         self.settle_timing();
         if !small {
@@ -50,12 +50,13 @@ impl Half {
             Ordering::Equal => self.largest_count = self.largest_count.saturating_add(1),
             Ordering::Less => {}
         }
-        self.state.clear(state::RECOVERING | state::ANY_ACK);
-        self.state.put(state::LAST_SMALL, small);
+        self.state.clear(state::OF_LAST_DATA);
+        self.state.set_if(flight >= INITIAL_WINDOW_SEGMENTS, state::LARGE_FLIGHT);
+        self.state.set_if(flight > 1, state::SEVERAL_IN_FLIGHT);
         if small {
             self.snd_sml = self.snd_nxt;
             self.small_segments = self.small_segments.saturating_add(1);
-            self.state.set(state::SMALL_IS_NEW);
+            self.state.set(state::LAST_SMALL | state::SMALL_IS_NEW);
             self.small_acked = Mark::NONE;
             self.small_ack_says = Says::default();
         }
@@ -80,17 +81,15 @@ impl Half {
     }
 
     /// Far from the sender, an ACK seen here has not reached it yet: a burst counts as in flight
-    /// whatever was acknowledged meanwhile.
-    fn count_packets(&mut self, packets: u32, now: Mark) {
+    /// whatever was acknowledged meanwhile. Returns how many there are.
+    fn count_packets(&mut self, packets: u32, now: Mark) -> u32 {
         let far = self.rtt_ns != i64::MAX && self.rtt_ns >= NETWORK_RTT_NS;
         if !far || now.time_ns - self.last_new().time_ns >= self.rtt_ns / BURST_ONE_OF {
             self.burst = 0;
         }
         self.burst = self.burst.saturating_add(packets.min(u8::MAX.into()) as u8);
         self.packets = self.packets.saturating_add(packets.min(u16::MAX.into()) as u16);
-        let flight = u32::from(self.packets.max(self.burst.into()));
-        self.state.put(state::LARGE_FLIGHT, flight >= INITIAL_WINDOW_SEGMENTS);
-        self.state.put(state::SEVERAL_IN_FLIGHT, flight > 1);
+        u32::from(self.packets.max(self.burst.into()))
     }
 
     /// FIN, which takes one sequence number, follows at `seq`.

@@ -76,7 +76,15 @@ pub const UNEVEN: u32 = 1 << 30;
 pub const MAY_BE_HELD: u32 = 1 << 31;
 
 /// Cleared by new data.
-pub const ANY_ACK: u32 = ALL_WITH_SMALL | ALL_APART | ADVANCED_WITH_SMALL | ADVANCED_APART;
+pub const OF_LAST_DATA: u32 = ALL_WITH_SMALL
+    | ALL_APART
+    | ADVANCED_WITH_SMALL
+    | ADVANCED_APART
+    | RECOVERING
+    | LAST_SMALL
+    | LARGE_FLIGHT
+    | SEVERAL_IN_FLIGHT
+    | CROSSED;
 
 /// A set of the bits above.
 #[derive(Debug, Clone, Copy, Default)]

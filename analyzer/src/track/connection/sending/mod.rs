@@ -26,6 +26,17 @@ const HALF_WAY_ONE_OF: i64 = 2;
 const LOCAL_DISTINCT_NS: i64 = 1_000_000;
 const DISTINCT_NS: i64 = 5_000_000;
 
+/// New data, before its direction takes it.
+#[derive(Clone, Copy)]
+pub struct NewData<'a> {
+    pub segment: &'a Header,
+    /// New bytes in it.
+    pub len: u32,
+    /// Effective MSS in bytes.
+    pub mss: u32,
+    pub now: Mark,
+}
+
 /// A segment of new data, and both directions as they were before it.
 pub struct Sending<'a> {
     /// Its sender's side, and the other one.
@@ -80,11 +91,11 @@ impl Waited {
 }
 
 impl Sending<'_> {
-    /// A small segment sent while a small one is unacknowledged: what follows from it.
+    /// Where the last data were small: a small segment sent while that is unacknowledged, and what follows
+    /// from it.
     pub fn passes_small_one(&self) -> Passed {
         let half = self.half;
-        let passed = half.is_last_small()
-            && self.len < self.mss
+        let passed = self.len < self.mss
             && !self.passes_nagle()
             && self.left_unacked()
             && self.acks_are_seen();
@@ -116,10 +127,12 @@ impl Sending<'_> {
     /// one could have come?
     fn acks_are_seen(&self) -> bool {
         let (half, peer) = (self.half, self.peer);
+        if peer.has_pure_acks() {
+            return true;
+        }
         let measured = half.is_path_measured() && peer.is_path_measured();
         let rtt_ns = half.rtt_or_zero_ns() + peer.rtt_or_zero_ns();
-        let since = self.now.time_ns - half.last_data().time_ns;
-        peer.has_pure_acks() || (measured && since < rtt_ns)
+        measured && self.now.time_ns - half.last_data().time_ns < rtt_ns
     }
 
     /// Bytes before this segment were never captured: what of theirs was acknowledged is not known.
@@ -127,12 +140,11 @@ impl Sending<'_> {
         self.half.unseen().1 == self.now.frame
     }
 
-    /// A small segment sent while full-sized ones, and no small one, are unacknowledged: the classic
-    /// algorithm would have held it.
+    /// Where the last data were full-sized: a small segment sent while such ones, and no small one, are
+    /// unacknowledged: the classic algorithm would have held it.
     pub fn passes_full_ones(&self) -> bool {
         let half = self.half;
-        !half.is_last_small()
-            && half.in_flight() > 0
+        half.in_flight() > 0
             && !half.small_unacked()
             && !self.passes_nagle()
             && self.acks_are_seen()
@@ -156,6 +168,9 @@ impl Sending<'_> {
             return true;
         }
         let acked = half.small_acked().mark;
+        if !acked.is_set() {
+            return false;
+        }
         let since = self.now.time_ns - acked.time_ns;
         let one_of = match half.rtt_samples() {
             ..KNOWN_ROUND_TRIPS => IN_TRANSIT_ONE_OF,
@@ -163,7 +178,7 @@ impl Sending<'_> {
         };
         // Without a handshake the round trip is only known to be no longer than this.
         let measured = half.is_path_measured() && half.rtt_or_zero_ns() >= NETWORK_RTT_NS;
-        acked.is_set() && measured && since * one_of < half.rtt_or_zero_ns()
+        measured && since * one_of < half.rtt_or_zero_ns()
     }
 
     /// The wait that ends with this segment, if it is at least `min_wait_ns` long.
@@ -238,23 +253,32 @@ impl Sending<'_> {
     ///
     /// Data from the peer that reached the sender shortly before such an ACK explains what follows as
     /// well as the ACK does: the program may answer it.
+    #[inline]
     fn releasing_ack(&self, arrived: Option<Mark>) -> Option<Release> {
-        let (half, now) = (self.half, self.now);
-        let acks = [half.small_acked(), half.all_acked()];
-        let distinct_ns = self.distinct_ns();
-        let answers = |ack: &Release| {
-            arrived.is_some_and(|data| ack.mark.time_ns - data.time_ns < distinct_ns)
-        };
-        if half.bytes() == 0 || acks.iter().all(answers) {
+        let half = self.half;
+        // Data came so much before: later ACKs are no part of what the program answers.
+        let answered_ns = arrived.map_or(i64::MIN, |data| data.time_ns + self.distinct_ns());
+        let answers = |ack: Mark| ack.time_ns < answered_ns;
+        if half.bytes() == 0 || (answers(half.small_acked().mark) && answers(half.all_acked().mark))
+        {
             // Only its SYN was acknowledged, or its program answers: most waits by far.
             return None;
         }
+        self.nearest_ack(answered_ns)
+    }
+
+    /// The ACK since `answered_ns` that explains best when this segment left.
+    #[inline(never)]
+    fn nearest_ack(&self, answered_ns: i64) -> Option<Release> {
+        let (half, now) = (self.half, self.now);
         let rtt_ns = half.rtt_or_zero_ns();
         let frees = |ack: &Release| {
-            ack.mark.is_set() && reached_after(ack.mark, half.last_data(), rtt_ns) && !answers(ack)
+            ack.mark.is_set()
+                && reached_after(ack.mark, half.last_data(), rtt_ns)
+                && ack.mark.time_ns >= answered_ns
         };
         let distance = |ack: &Release| (now.time_ns - ack.mark.time_ns - rtt_ns).abs();
-        acks.into_iter().filter(frees).min_by_key(distance)
+        [half.small_acked(), half.all_acked()].into_iter().filter(frees).min_by_key(distance)
     }
 
     /// The data of the peer that this segment may answer: the newest that it acknowledges, as a segment

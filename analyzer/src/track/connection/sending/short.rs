@@ -34,15 +34,17 @@ impl Sending<'_> {
         small && half.bytes() > 0 && (probes || lately)
     }
 
-    /// The wait that ends with this segment if a pure ACK of a small one came during it, and it is too
-    /// short to be evidence.
-    pub fn short_wait(&self, connection: u32, by: Side, listed_ns: i64) -> Option<Wait> {
-        let (half, now) = (self.half, self.now);
-        let short_ns = SHORT_HOLD_NS..EVIDENCE_NS.min(listed_ns);
+    /// Did a pure ACK of a small segment come since, but so soon that the wait is too short to be evidence?
+    #[inline]
+    pub fn is_short(&self, listed_ns: i64) -> bool {
+        let half = self.half;
         let freed = half.small_acked().says.is(fact::PURE_ACK) && half.measured_rtt_ns().is_some();
-        if !freed || !short_ns.contains(&(now.time_ns - half.last_data().time_ns)) {
-            return None;
-        }
+        let short_ns = SHORT_HOLD_NS..EVIDENCE_NS.min(listed_ns);
+        freed && short_ns.contains(&(self.now.time_ns - half.last_data().time_ns))
+    }
+
+    /// The wait that ends with this segment, a short one, if that may have been held.
+    pub fn short_wait(&self, connection: u32, by: Side) -> Option<Wait> {
         let waited = self.waited(SHORT_HOLD_NS)?;
         let wait = self.wait(&waited, connection, by);
         let held = wait.is(fact::SMALL | fact::UNACKED_SMALL) && !wait.has_any(NEVER_HELD);
