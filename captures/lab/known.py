@@ -16,15 +16,12 @@ RIGHT = 0.98  # of the stalls and waits of a case that is right
 
 KNOWN: dict[str, str] = {
     "hard-ack-thinned-split-nots": "ACKs thinned by the network: the client's holds missed",
-    "hard-clocks-loopback-late-nots": "10 ms clock: a write after the ACK taken for a release",
-    "hard-clocks-wire-late-nots": "10 ms clock: a write after the ACK taken for a release",
     "hard-lossy-veth-work-nots": "5 and 15 % of the frames missing: waits called unknown",
     "hard-lost-near-client-split": "a late ACK after a loss taken for a delayed ACK",
     "hard-needless-split-nots": "delays that jump by 300 ms: releases after a jump",
     "hard-one-at-a-time-full-far": "waits that overlap with the answer's way: not listed",
     "hard-one-at-a-time-paced-far": "waits that overlap with the answer's way: not listed",
     "hard-tail-both-think": "heavy tails on a path of 2 ms: releases spread",
-    "hard-wifi-think": "a grid of 5 ms on a path of 8 ms: releases spread",
 }
 
 

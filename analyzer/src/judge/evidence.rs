@@ -140,6 +140,10 @@ impl Reason<'_> {
                 text(out, wait.by.name());
                 duration(out, " reacted within ", near_ns(wait).unwrap_or(releases.band.center_ns));
             }
+            (Frame::Followed, _) => {
+                duration(out, "; the round trip to the sender takes ", releases.band.center_ns);
+                text(out, " or more; where the ACK came at once, the next segment did, too");
+            }
             (Frame::Stamped(_), _) => {
                 let off_ns = releases.off_ns(wait).abs();
                 duration(out, "; its timestamp says that it left within ", off_ns);

@@ -22,6 +22,9 @@ pub enum Frame {
     Near,
     /// The same in the sender's own time.
     Stamped(Stamps),
+    /// Anything from the round trip on that the path allows: other waits show that only the ACK was
+    /// waited for.
+    Followed,
 }
 
 /// The timestamps of a direction.
@@ -81,7 +84,7 @@ impl Frame {
     fn varying_off_ns(&self, wait: &Wait, fixed_ns: i64) -> i64 {
         let near = || near_ns(wait).map(|took_ns| wait.release_ns() - took_ns);
         match self {
-            Self::Fixed => fixed_ns,
+            Self::Fixed | Self::Followed => fixed_ns,
             Self::Near => nearest([Some(fixed_ns), near()]),
             Self::Stamped(stamps) => match stamps.released_ns(wait) {
                 Some(released_ns) => nearest([

@@ -2,10 +2,12 @@
 
 mod blurred;
 pub mod causes;
+mod chance;
 pub mod confidence;
 mod corked;
 pub mod evidence;
 pub mod findings;
+mod following;
 pub mod frame;
 mod half;
 mod hidden;
@@ -15,6 +17,7 @@ pub mod median;
 pub mod nodelay;
 mod pace;
 mod phases;
+mod prompt;
 mod reaction;
 pub mod relays;
 pub mod releases;

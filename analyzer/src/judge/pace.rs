@@ -2,11 +2,11 @@
 
 use crate::judge::releases::Releases;
 use crate::judge::thresholds::{
-    LEAST_HOLD_NS, PACE_DISTANCE_NS, PACE_SPREAD_NS, PACE_SPREAD_SHARE, RHYTHM_EVENTS, RHYTHM_MANY,
-    RHYTHM_RATIO, RHYTHM_RATIO_OF_MANY,
+    COARSE_CLOCK_NS, LEAST_HOLD_NS, PACE_DISTANCE_NS, PACE_SPREAD_NS, PACE_SPREAD_SHARE,
+    RHYTHM_EVENTS, RHYTHM_MANY, RHYTHM_RATIO, RHYTHM_RATIO_OF_MANY, SECURE_RELEASES,
 };
 use crate::track::wait::Wait;
-use crate::track::{Pause, Pauses, Side};
+use crate::track::{NETWORK_RTT_NS, Pause, Pauses, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
@@ -38,12 +38,17 @@ pub struct Pace {
     pauses: HashMap<(u32, u32), (Pause, i64), RandomState>,
     /// There were pauses between writes of other lengths, too.
     is_partial: bool,
+    /// The longest pause without a late ACK, if all of them are like the waits that an ACK ended.
+    alike: Option<i64>,
+    /// May jitter make a pause look longer than a hold, or a hold like a pause?
+    is_network: bool,
 }
 
 impl Pace {
     /// From the `long` pauses of `side`, and those of its `waits` that did not end with an ACK.
     pub fn of(side: Side, waits: &[Wait], releases: &Releases, long: &Pauses) -> Self {
-        let mut pace = Self { is_partial: long.is_partial, ..Self::default() };
+        let is_network = releases.band.center_ns >= NETWORK_RTT_NS;
+        let mut pace = Self { is_partial: long.is_partial, is_network, ..Self::default() };
         long.iter().for_each(|pause| pace.add(pause));
         let own = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
         let is_pause = |wait: &&Wait| {
@@ -55,6 +60,13 @@ impl Pace {
         if !pace.pauses.is_empty() {
             own().filter(follows).for_each(|wait| pace.note(wait));
         }
+        let by_chance = is_network
+            || releases.clock_ns >= COARSE_CLOCK_NS
+            || releases.in_band < SECURE_RELEASES;
+        pace.alike = match by_chance {
+            true => releases.pauses_alike(side, waits),
+            false => None,
+        };
         pace
     }
 
@@ -76,7 +88,7 @@ impl Pace {
     /// Does the program's own pause explain most of these waits? Where most of them are longer,
     /// Nagle's algorithm is at work, and it is the program that fills up the others.
     pub fn explains_most<'a>(&self, waits: impl Iterator<Item = &'a Wait>) -> bool {
-        if self.pauses.is_empty() {
+        if self.pauses.is_empty() && self.alike.is_none() {
             return false;
         }
         let (mut all, mut explained) = (0, 0);
@@ -93,6 +105,9 @@ impl Pace {
 
     /// Does the program pause for so long by itself that nothing worth a report is left?
     fn explains(&self, wait: &Wait) -> bool {
+        if self.alike.is_some_and(|longest_ns| wait.span_ns() - longest_ns < LEAST_HOLD_NS) {
+            return true;
+        }
         let Some((pause, min_held_ns)) = self.pauses.get(&(wait.unacked_len, wait.len)) else {
             return false;
         };
@@ -103,10 +118,12 @@ impl Pace {
                 let left_ns = min_held_ns - pause.min_ns;
                 pause.early_ack && (-PACE_SPREAD_NS..PACE_DISTANCE_NS).contains(&left_ns)
             }
-            _ => steady,
+            // Whoever once wrote much sooner does not always pause.
+            _ => steady && pause.min_ns - min_held_ns < LEAST_HOLD_NS,
         };
-        // Nobody writes before the end of a pause.
-        reliable && (-spread_ns..LEAST_HOLD_NS).contains(&(wait.span_ns() - pause.min_ns))
+        // Nobody writes before the end of a pause. A late release on a bad path looks like a longer one.
+        let early_ns = if self.is_network { PACE_SPREAD_NS } else { spread_ns };
+        reliable && (-early_ns..LEAST_HOLD_NS).contains(&(wait.span_ns() - pause.min_ns))
     }
 }
 
@@ -138,6 +155,24 @@ mod tests {
         assert!(is_periodic(periodic.iter()));
         assert!(!is_periodic(held.iter()));
         assert!(!is_periodic(periodic[..4].iter()));
+    }
+
+    /// Over a network two late releases look like pauses; but most segments left sooner.
+    #[test]
+    fn a_late_release_on_a_bad_path_is_no_pause_that_explains_shorter_waits() {
+        const MS: i64 = 1_000_000;
+        let band = Band { center_ns: 13 * MS, tolerance_ns: 3 * MS };
+        let releases = Releases { band, basis: Basis::Handshake, ..Releases::default() };
+        let held = |ack_ms: i64, release_ms: i64| Wait {
+            facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK,
+            ..wait(ack_ms * MS, (ack_ms + release_ms) * MS)
+        };
+        let prompt = [54, 56, 57, 55, 56].map(|ack_ms| held(ack_ms, 14));
+        let late = [held(56, 18), held(57, 18)];
+        let waits: Vec<Wait> = prompt.into_iter().chain(late).collect();
+        let pace = Pace::of(Side::Client, &waits, &releases, &Pauses::NONE);
+        assert!(!pace.explains_most(prompt.iter()));
+        assert!(pace.explains_most(late.iter()));
     }
 
     /// Most releases are prompt; two are late, on a loaded machine, and equally so by chance.

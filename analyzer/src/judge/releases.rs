@@ -7,13 +7,12 @@
 use crate::judge::frame::Frame;
 use crate::judge::median;
 use crate::judge::thresholds::{
-    BLURRED_RTT_NS, CHANCE_ALONE, CHANCE_AMONG_OTHERS, CHANCE_LIKELY, CORE_NS, EARLY_NS,
-    FEW_RELEASES, INDEPENDENT_HOLDS, LONGEST_RTT_NS, PEAK_OVER_CHANCE, RESOLUTION_NS,
-    ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR, SECURE_RELEASES,
+    BLURRED_RTT_NS, CHANCE_LIKELY, CORE_NS, EARLY_NS, FEW_RELEASES, INDEPENDENT_HOLDS,
+    LONGEST_RTT_NS, PEAK_OVER_CHANCE, ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR, SECURE_RELEASES,
 };
 use crate::judge::yardstick::{self, Basis};
 use crate::track::band::Band;
-use crate::track::thresholds::{JITTERS, LONGEST_DELAYED_ACK_NS};
+use crate::track::thresholds::{IN_TRANSIT_ONE_OF, JITTERS, LONGEST_DELAYED_ACK_NS};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
 
@@ -99,11 +98,15 @@ impl Releases {
         releases.small_share = small_share(half, connection.effective_mss().0);
         // The answer to a FIN comes soon after it, as what the kernel releases does.
         let evident = || freed().filter(|wait| !wait.is(fact::ACK_FIN));
-        let fixed = releases.counting(evident());
+        let fixed = releases.counting(evident()).unless_too_soon(half, evident());
         if !fixed.is_measured() || fixed.band.center_ns < BLURRED_RTT_NS {
             return fixed;
         }
-        releases.on_varying_path(fixed, half.contradictions(), evident())
+        let varying = releases.on_varying_path(fixed, half.contradictions(), evident());
+        match releases.waits_follow_ack(side, waits) {
+            true => releases.following(varying, half.contradictions(), side, waits),
+            false => varying,
+        }
     }
 
     /// As they are when all that an ACK ended are counted.
@@ -116,7 +119,11 @@ impl Releases {
 
     /// How late a release is.
     pub fn off_ns(&self, wait: &Wait) -> i64 {
-        self.frame.off_ns(wait, self.band.off_ns(wait.release_ns()))
+        let off_ns = self.frame.off_ns(wait, self.band.off_ns(wait.release_ns()));
+        match self.frame {
+            Frame::Followed => self.followed_off_ns(wait, off_ns),
+            _ => off_ns,
+        }
     }
 
     /// Does it lie in the band or in its neighbourhood?
@@ -151,12 +158,13 @@ impl Releases {
         let center_ns = if center_ns == i64::MAX { 0 } else { center_ns };
         let band = Band::new(center_ns, half.jitter_ns(), clock_ns);
         let measured = basis == Basis::Handshake;
+        let quarter_ns = center_ns / IN_TRANSIT_ONE_OF;
         let early_ns = EARLY_NS + JITTERS * half.jitter_ns() + clock_ns;
         Self {
             band,
             basis,
             early_ns: match measured && half.rtt_samples() >= ROUND_TRIP_SAMPLES {
-                true => early_ns.min(band.tolerance_ns),
+                true => early_ns.min(band.tolerance_ns).min(EARLY_NS + clock_ns + quarter_ns),
                 false => band.tolerance_ns,
             },
             clock_ns,
@@ -250,33 +258,6 @@ impl Releases {
     fn is_secure(&self) -> bool {
         self.peaks && self.in_band >= SECURE_RELEASES && self.in_band > SECURE_OVER_NEAR * self.near
     }
-
-    /// How likely a release this close to the ACK is for an application that knows nothing of it.
-    pub fn chance(&self, wait: &Wait) -> f64 {
-        let blur_ns = match self.frame {
-            Frame::Fixed => RESOLUTION_NS + self.clock_ns,
-            // A place that is looked for is never as exact as that.
-            Frame::Near | Frame::Stamped(_) => self.spread_ns.max(RESOLUTION_NS + self.clock_ns),
-        };
-        let off = self.off_ns(wait).abs().max(blur_ns);
-        chance_within(off, wait)
-    }
-
-    /// Is it no accident that it left this close to the ACK?
-    pub fn is_rare(&self, wait: &Wait) -> bool {
-        let others = self.in_band > 1 && self.are_close(wait);
-        self.chance(wait) < if others { CHANCE_AMONG_OTHERS } else { CHANCE_ALONE }
-    }
-
-    /// Are others like it unlikely by accident, too? Of many accidents the closest is always close.
-    pub fn are_close(&self, wait: &Wait) -> bool {
-        chance_within(self.spread_ns, wait) < CHANCE_LIKELY
-    }
-}
-
-/// How likely an application writes so close to an ACK by accident.
-fn chance_within(off_ns: i64, wait: &Wait) -> f64 {
-    (2.0 * off_ns as f64 / wait.span_ns().max(1) as f64).min(1.0)
 }
 
 fn small_share(half: &Half, mss: u32) -> f64 {

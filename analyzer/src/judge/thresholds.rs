@@ -82,6 +82,11 @@ pub const NEAR_PATH_ONE_OF: i64 = 3;
 /// Leans: larger takes more periodic programs for holds on bad paths.
 pub const STEADIER: f64 = 0.65;
 
+/// Where waits are short after prompt ACKs and long after delayed ones, at most one of so many may be longer
+/// than the path explains: a program that pauses now and then makes more.
+/// Leans: larger finds less on bad paths.
+pub const FOLLOWING_ONE_OF: u32 = 4;
+
 /// Steps of timestamps: 1 ms is Linux since 4.13 (`TCP_TS_HZ`), macOS, FreeBSD and Windows; 4 and 10 ms were
 /// the jiffies of Linux before that and 10 ms the tick of older Windows.
 pub const TICKS_NS: [i64; 3] = [1_000_000, 4_000_000, 10_000_000];

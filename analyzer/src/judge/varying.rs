@@ -6,8 +6,12 @@
 use crate::judge::frame;
 use crate::judge::median;
 use crate::judge::releases::Releases;
-use crate::judge::thresholds::{FEW_RELEASES, HOLDS_PER_CONTRADICTION, STEADIER};
+use crate::judge::thresholds::{
+    FEW_RELEASES, HOLDS_PER_CONTRADICTION, ROUND_TRIP_SAMPLES, STEADIER,
+};
+use crate::track::Half;
 use crate::track::band::Band;
+use crate::track::thresholds::NETWORK_RTT_NS;
 use crate::track::wait::Wait;
 
 impl Releases {
@@ -38,6 +42,21 @@ impl Releases {
         })
     }
 
+    /// Where the round trip is known, an ACK that is to be answered takes it: what comes sooner, time and
+    /// again, is written by the program.
+    pub(super) fn unless_too_soon<'a>(
+        mut self,
+        half: &Half,
+        freed: impl Iterator<Item = &'a Wait> + Clone,
+    ) -> Self {
+        let known = self.is_measured() && half.rtt_samples() >= ROUND_TRIP_SAMPLES;
+        if known && self.band.center_ns >= NETWORK_RTT_NS {
+            let candidates = freed.filter(|wait| self.is_candidate(wait));
+            self.peaks &= self.too_soon(candidates) <= self.in_band / HOLDS_PER_CONTRADICTION;
+        }
+        self
+    }
+
     /// Releases near by that came sooner than any ACK could be answered: the program wrote them.
     fn too_soon<'a>(&self, candidates: impl Iterator<Item = &'a Wait>) -> u32 {
         let is_it = |wait: &&Wait| {
@@ -48,7 +67,10 @@ impl Releases {
 
     /// What an ACK releases keeps to the path, and the wait is as uneven as the ACK; a program that writes
     /// after a pause of its own is the reverse.
-    fn is_steadier_than_waits<'a>(&self, candidates: impl Iterator<Item = &'a Wait>) -> bool {
+    pub(super) fn is_steadier_than_waits<'a>(
+        &self,
+        candidates: impl Iterator<Item = &'a Wait>,
+    ) -> bool {
         let (mut off_ns, mut wait_ns): (Vec<i64>, Vec<i64>) =
             candidates.map(|wait| (self.off_ns(wait), wait.span_ns())).unzip();
         let of_waits = median::deviation(&mut wait_ns).unwrap_or(0) as f64;
@@ -105,6 +127,20 @@ mod tests {
         };
         let (found, frame) = stalls(QUEUE.iter().enumerate().fold(captured_at_client(), pausing));
         assert_eq!((found, frame), (0, Frame::Fixed));
+    }
+
+    /// Each exchange shows the round trip of 20 ms; its program writes 41 to 66 ms after its first piece.
+    #[test]
+    fn what_comes_before_the_round_trip_was_written_by_the_program() {
+        let pausing = |least_ms: f64| {
+            let one = |story: Story, at: usize| {
+                exchange(story, 20.0, 38.0, least_ms + [0.0, 9.0, 4.0, 13.0, 7.0][at % 5])
+                    .after_ms(50.0, client(100))
+                    .after_ms(20.0, server(0))
+            };
+            stalls((0..20).fold(captured_at_client(), one)).0
+        };
+        assert_eq!(pausing(3.0), 0);
     }
 
     #[test]

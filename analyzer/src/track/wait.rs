@@ -139,7 +139,7 @@ impl Reaction {
     pub const NONE: Self = Self { took_us: u32::MAX, since_us: 0, tsval: 0 };
 
     pub fn took_ns(&self) -> Option<i64> {
-        (*self != Self::NONE).then(|| i64::from(self.took_us) * 1000)
+        (self.took_us != u32::MAX).then(|| i64::from(self.took_us) * 1000)
     }
 }
 
