@@ -50,6 +50,8 @@ pub enum Doubt {
     DistantRelay,
     /// It happened once in this direction, and the sender is a network away.
     Single,
+    /// Too few of its releases show the round trip, but sister connections show the same.
+    Sisters,
     /// A program may have written this close to the ACK by accident: once in some hundred times.
     Coincidence,
     /// The same, less than once in twenty times.
@@ -60,7 +62,7 @@ pub enum Doubt {
 const POSSIBLE: u32 = 4;
 
 impl Doubt {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::FullSized,
         Self::RoundTripEstimated,
         Self::DelayUnknown,
@@ -72,6 +74,7 @@ impl Doubt {
         Self::Relay,
         Self::DistantRelay,
         Self::Single,
+        Self::Sisters,
         Self::Coincidence,
         Self::LikelyCoincidence,
     ];
@@ -89,6 +92,7 @@ impl Doubt {
             Self::Relay => "relay",
             Self::DistantRelay => "distant_relay",
             Self::Single => "single",
+            Self::Sisters => "sisters",
             Self::Coincidence => "coincidence",
             Self::LikelyCoincidence => "likely_coincidence",
         }
@@ -155,7 +159,13 @@ impl Doubts {
             (Doubt::Contradicted, case.contradictions > excused),
             (Doubt::Relay, case.relay == MayBeRelay::Probably),
             (Doubt::DistantRelay, case.relay == MayBeRelay::Perhaps),
-            (Doubt::Single, holds <= 1 && releases.band.center_ns >= NETWORK_RTT_NS),
+            (
+                Doubt::Single,
+                holds <= 1
+                    && releases.sisters.is_none()
+                    && releases.band.center_ns >= NETWORK_RTT_NS,
+            ),
+            (Doubt::Sisters, releases.sisters.is_some()),
             (Doubt::Coincidence, !likely_by_accident && !releases.is_rare(wait)),
             (Doubt::LikelyCoincidence, likely_by_accident),
         ];

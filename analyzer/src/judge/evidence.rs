@@ -6,6 +6,7 @@ use crate::judge::findings::Finding;
 use crate::judge::frame::{Frame, near_ns};
 use crate::judge::judged::JudgedConnection;
 use crate::judge::releases::Releases;
+use crate::judge::sisters::shown::Shown;
 use crate::judge::yardstick::Basis;
 use crate::track::wait::fact;
 use crate::track::{SHORTEST_DELAYED_ACK_NS, Side};
@@ -237,9 +238,20 @@ impl Reason<'_> {
                 "one match with the round trip of a network may be chance: nothing else in this \
                  direction shows it",
             ),
+            Doubt::Sisters => self.sisters(out),
             Doubt::Contradicted => self.contradictions(out),
             Doubt::Coincidence | Doubt::LikelyCoincidence => self.coincidence(out),
         }
+    }
+
+    fn sisters(&self, out: &mut Vec<u8>) {
+        let releases =
+            self.judged.half(self.finding.wait.by).detail().releases.of(self.finding.wait);
+        let Some(Shown { connections, frame, .. }) = releases.sisters else { return };
+        number(out, "so few waits show little by themselves, but ", connections);
+        text(out, " other connections of this client to this server show the same, as frame ");
+        number(out, "", frame);
+        text(out, " does");
     }
 
     fn answerable(&self, out: &mut Vec<u8>) {

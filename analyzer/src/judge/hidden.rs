@@ -37,7 +37,7 @@ pub fn hidden(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::Conditions;
+    use crate::judge::conditions::Conditions;
     use crate::judge::verdict::Verdict;
     use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Segment, Story, client, server};
 
@@ -48,7 +48,7 @@ mod tests {
 
     fn verdict_with(story: Story, clock_ns: i64) -> (Verdict, Hidden) {
         let mut told = story.end();
-        let conditions = Conditions { clock_ns, min_wait_ns: MIN_WAIT_NS };
+        let conditions = Conditions { clock_ns, ..Conditions::alone(MIN_WAIT_NS) };
         let judged =
             crate::judge::judge(&told.connection, &mut told.waits, conditions, &mut Vec::new());
         (judged.verdict(), judged.hidden)

@@ -3,6 +3,7 @@
 mod blurred;
 pub mod causes;
 mod chance;
+pub mod conditions;
 pub mod confidence;
 mod corked;
 pub mod evidence;
@@ -25,6 +26,7 @@ mod resent;
 pub mod rivals;
 mod ruling;
 mod short;
+pub mod sisters;
 pub mod thresholds;
 pub mod timers;
 pub mod variant;
@@ -32,6 +34,7 @@ mod varying;
 pub mod verdict;
 pub mod yardstick;
 
+use crate::judge::conditions::Conditions;
 use crate::judge::findings::{Findings, Ruling};
 use crate::judge::judged::{JudgedConnection, JudgedHalf, capture_point};
 use crate::judge::releases::ReleasesOf;
@@ -40,27 +43,18 @@ use crate::judge::short::Short;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
-/// What judging needs to know of the scan.
-#[derive(Debug, Clone, Copy)]
-pub struct Conditions {
-    /// Step of the clock behind the waits.
-    pub clock_ns: i64,
-    /// Shorter waits are evidence, and no finding.
-    pub min_wait_ns: i64,
-}
-
 /// Judges `connection` by all its `waits`, in the order of their ends. Adds a ruling for each of the
 /// waits less those that are superseded or too short to be listed, and leaves out the latter: the first
 /// of `waits` have the new `rulings`.
 pub fn judge(
     connection: &Connection,
     waits: &mut [Wait],
-    conditions: Conditions,
+    conditions: Conditions<'_>,
     rulings: &mut Vec<Ruling>,
 ) -> JudgedConnection {
     let first = rulings.len();
     frame::share_reactions(waits);
-    let releases = rule(connection, waits, conditions.clock_ns, rulings);
+    let releases = rule(connection, waits, conditions, rulings);
     resent::drop_superseded(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
     let of = |side: Side| releases.as_ref().map(|both| &both[side as usize]);
@@ -104,21 +98,24 @@ pub fn judge(
 fn rule(
     connection: &Connection,
     waits: &[Wait],
-    clock_ns: i64,
+    conditions: Conditions<'_>,
     rulings: &mut Vec<Ruling>,
 ) -> Option<[ReleasesOf; 2]> {
     if waits.is_empty() {
         return None;
     }
-    let judges =
-        |waits: &[Wait]| Side::BOTH.map(|side| Judge::new(connection, side, waits, clock_ns));
+    let judges = |waits: &[Wait], conditions| {
+        Side::BOTH.map(|side| Judge::new(connection, side, waits, conditions))
+    };
     if waits.iter().all(Wait::is_evidence) {
-        let mut judges = judges(waits);
+        let mut judges = judges(waits, conditions);
         rulings.extend(waits.iter().map(|wait| judges[wait.by as usize].rule(wait)));
         return Some(judges.map(|judge| ReleasesOf::one(judge.direction.releases)));
     }
     let evidence: Vec<Wait> = waits.iter().filter(|wait| wait.is_evidence()).copied().collect();
-    let (mut by_evidence, mut by_all) = (judges(&evidence), judges(waits));
+    // Sisters tell of their evidence.
+    let alone = Conditions { clock_ns: conditions.clock_ns, ..Conditions::alone(0) };
+    let (mut by_evidence, mut by_all) = (judges(&evidence, conditions), judges(waits, alone));
     rulings.extend(waits.iter().map(|wait| {
         let side = wait.by as usize;
         // Asked about each wait: a judge takes its candidates in order.

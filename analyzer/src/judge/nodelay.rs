@@ -89,7 +89,7 @@ pub fn nagle(
         let rare = of_wait.is_some_and(|releases| {
             releases.chance(finding.wait) < CHANCE_AMONG_OTHERS && releases.are_close(finding.wait)
         });
-        let doubted = finding.doubts.has(Doubt::Contradicted);
+        let doubted = finding.doubts.has(Doubt::Contradicted) || finding.doubts.has(Doubt::Sisters);
         let sure = finding.confidence() == Confidence::Certain;
         sure || (rare && !doubted)
     };

@@ -6,6 +6,7 @@
 
 use crate::judge::frame::Frame;
 use crate::judge::median;
+use crate::judge::sisters::shown::Shown;
 use crate::judge::thresholds::{
     BLURRED_RTT_NS, CHANCE_LIKELY, CORE_NS, EARLY_NS, FEW_RELEASES, INDEPENDENT_HOLDS,
     LONGEST_RTT_NS, PEAK_OVER_CHANCE, ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR, SECURE_RELEASES,
@@ -62,6 +63,8 @@ pub struct Releases {
     pub spread_ns: i64,
     /// Do the releases peak at the round trip?
     pub peaks: bool,
+    /// What its sister connections show, where that counts.
+    pub sisters: Option<Shown>,
 }
 
 /// The releases of one direction: of waits that are evidence, and of all that were seen.
@@ -227,11 +230,16 @@ impl Releases {
             || (wait.is(fact::DATA_CAME) && share.powi(holds as i32) >= CHANCE_LIKELY)
     }
 
-    fn is_in_band(&self, wait: &Wait) -> bool {
+    pub(super) fn is_in_band(&self, wait: &Wait) -> bool {
         // Sooner than the shortest round trip no ACK was answered, whatever was seen near by.
         let sooner_ns = self.band.off_ns(wait.release_ns());
         let off_ns = self.off_ns(wait);
         sooner_ns >= -self.early_ns && off_ns.abs() <= self.band.tolerance_ns
+    }
+
+    /// Near by, but sooner than any ACK could be answered: the program wrote it.
+    pub(super) fn is_too_soon(&self, wait: &Wait) -> bool {
+        self.band.off_ns(wait.release_ns()) < -self.early_ns && self.is_near(wait)
     }
 
     /// Does the segment follow the ACK by the round trip to the sender? Where Nagle's algorithm is at
@@ -256,7 +264,8 @@ impl Releases {
     }
 
     fn is_secure(&self) -> bool {
-        self.peaks && self.in_band >= SECURE_RELEASES && self.in_band > SECURE_OVER_NEAR * self.near
+        let own = self.in_band >= SECURE_RELEASES && self.in_band > SECURE_OVER_NEAR * self.near;
+        self.peaks && (own || self.sisters.is_some_and(|sisters| sisters.secure))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Rules on the waits of one direction, one after the other.
 
 use crate::judge::causes::{Cause, Direction, stop_and_wait};
+use crate::judge::conditions::Conditions;
 use crate::judge::confidence::{Case, Doubts};
 use crate::judge::corked::Corks;
 use crate::judge::findings::Ruling;
@@ -30,10 +31,16 @@ pub struct Judge {
 }
 
 impl Judge {
-    pub fn new(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
+    pub fn new(
+        connection: &Connection,
+        side: Side,
+        waits: &[Wait],
+        conditions: Conditions<'_>,
+    ) -> Self {
         // Mostly one side has all of them: nothing is to be looked for among those of the other.
         let waits = if waits.iter().any(|wait| wait.by == side) { waits } else { &[] };
-        let releases = Releases::measure(connection, side, waits, clock_ns);
+        let mut releases = Releases::measure(connection, side, waits, conditions.clock_ns);
+        releases.add_sisters(conditions.sisters, connection, side, waits);
         let is_held = |wait: &&Wait| wait.by == side && releases.holds(wait);
         let held: Vec<&Wait> = waits.iter().filter(is_held).collect();
         let held = || held.iter().copied();

@@ -1,24 +1,25 @@
 //! What is ruled on a story: judging as a whole, one behaviour per test.
 
 use crate::judge::causes::Cause;
+use crate::judge::conditions::Conditions;
 use crate::judge::confidence::{Confidence, Doubt};
 use crate::judge::evidence::reasons;
 use crate::judge::findings::Findings;
 use crate::judge::findings::Ruling;
+use crate::judge::judge;
 use crate::judge::judged::CapturePoint;
 use crate::judge::judged::JudgedConnection;
 use crate::judge::nodelay::Nagle;
 use crate::judge::rivals::rivals;
 use crate::judge::variant::Variant;
 use crate::judge::verdict::Hidden;
-use crate::judge::{Conditions, judge};
 use crate::track::Side;
 use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Segment, Story, Told, client, server};
 
 impl Told {
     /// The judged connection, and a ruling for each of the first waits: those that are left.
     pub fn judge(&mut self) -> (JudgedConnection, Vec<Ruling>) {
-        let conditions = Conditions { clock_ns: CLOCK_NS, min_wait_ns: MIN_WAIT_NS };
+        let conditions = Conditions { clock_ns: CLOCK_NS, ..Conditions::alone(MIN_WAIT_NS) };
         let mut rulings = Vec::new();
         let judged = judge(&self.connection, &mut self.waits, conditions, &mut rulings);
         (judged, rulings)

@@ -57,12 +57,9 @@ impl Releases {
         self
     }
 
-    /// Releases near by that came sooner than any ACK could be answered: the program wrote them.
+    /// How many releases are.
     fn too_soon<'a>(&self, candidates: impl Iterator<Item = &'a Wait>) -> u32 {
-        let is_it = |wait: &&Wait| {
-            self.band.off_ns(wait.release_ns()) < -self.early_ns && self.is_near(wait)
-        };
-        candidates.filter(is_it).count() as u32
+        candidates.filter(|wait| self.is_too_soon(wait)).count() as u32
     }
 
     /// What an ACK releases keeps to the path, and the wait is as uneven as the ACK; a program that writes

@@ -1,9 +1,11 @@
 //! All connections of a scan, judged block by block on both cores.
 
+use crate::judge::conditions::Conditions;
 use crate::judge::findings::Findings;
+use crate::judge::judge;
 use crate::judge::judged::JudgedConnection;
 use crate::judge::relays::{self, PassedOn};
-use crate::judge::{Conditions, judge};
+use crate::judge::sisters::Sisters;
 use crate::result::both_cores::in_order;
 use crate::result::connections::JudgedConnections;
 use crate::result::findings::{AllFindings, BlockFindings};
@@ -58,12 +60,14 @@ pub fn judge_all(
     min_wait_ns: i64,
 ) -> Judged {
     let passed_on = relays::mark(&mut blocks);
+    let sisters = Sisters::of(&blocks, clocks);
+    let common = Conditions { sisters: &sisters, ..Conditions::alone(min_wait_ns) };
     // Each block is taken once: the lock hands it to the thread that does.
     let blocks: Vec<Mutex<Block>> = blocks.into_iter().map(Mutex::new).collect();
     let sorter = Sorter::default();
     let work = |block: usize| {
         let mut block = blocks[block].lock().unwrap_or_else(PoisonError::into_inner);
-        judge_some(mem::take(&mut *block), &sorter, clocks, min_wait_ns)
+        judge_some(mem::take(&mut *block), &sorter, clocks, common)
     };
     let mut connections = Vec::with_capacity(blocks.len());
     let mut judged = Judged { passed_on, ..Judged::default() };
@@ -82,7 +86,12 @@ pub fn judge_all(
 
 /// Judges each connection in its own memory. Findings reuse the memory of the waits: one for each wait
 /// that is listed.
-fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks, min_wait_ns: i64) -> JudgedBlock {
+fn judge_some(
+    block: Block,
+    sorter: &Sorter,
+    clocks: &Clocks,
+    common: Conditions<'_>,
+) -> JudgedBlock {
     let Block { connections, mut waits, mut suspects, servers } = block;
     sorter.sort_waits(&mut waits);
     sorter.sort_suspects(&mut suspects);
@@ -95,7 +104,7 @@ fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks, min_wait_ns: i64) 
         let own = waits[taken..].iter().take_while(|wait| wait.connection == connection.id).count();
         let own = taken..taken + own;
         let clock_ns = clocks.behind_ns(&waits[own.clone()]);
-        let conditions = Conditions { clock_ns, min_wait_ns };
+        let conditions = Conditions { clock_ns, ..common };
         let judged = judge(&connection, &mut waits[own.clone()], conditions, &mut rulings);
         let judged_waits = rulings.len() - kept;
         if own.start != kept {
@@ -139,7 +148,9 @@ mod tests {
         let block = Connections::unknown(BLOCK_LEN).into_blocks().next().unwrap();
         let place = block.as_ptr() as usize;
         let block = Block { connections: block, ..Block::default() };
-        let connections = judge_some(block, &Sorter::default(), &Clocks::default(), 0).connections;
+        let connections =
+            judge_some(block, &Sorter::default(), &Clocks::default(), Conditions::alone(0))
+                .connections;
         assert_eq!((connections.as_ptr() as usize, connections.len()), (place, BLOCK_LEN));
     }
 }

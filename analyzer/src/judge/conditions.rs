@@ -1,0 +1,23 @@
+//! What judging needs to know of the scan.
+
+use crate::judge::sisters::Sisters;
+use std::sync::LazyLock;
+
+/// What judging needs to know of the scan.
+#[derive(Debug, Clone, Copy)]
+pub struct Conditions<'a> {
+    /// Step of the clock behind the waits.
+    pub clock_ns: i64,
+    /// Shorter waits are evidence, and no finding.
+    pub min_wait_ns: i64,
+    /// What connections of the same programs say of each other.
+    pub sisters: &'a Sisters,
+}
+
+impl Conditions<'_> {
+    /// No connection says anything of another; the clock is fine.
+    pub fn alone(min_wait_ns: i64) -> Self {
+        static NONE: LazyLock<Sisters> = LazyLock::new(Sisters::default);
+        Self { clock_ns: 0, min_wait_ns, sisters: &NONE }
+    }
+}
