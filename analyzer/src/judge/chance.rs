@@ -8,14 +8,23 @@ use crate::track::wait::Wait;
 impl Releases {
     /// How likely a release this close to the ACK is for an application that knows nothing of it.
     pub fn chance(&self, wait: &Wait) -> f64 {
+        chance_within(self.blurred_off_ns(wait), wait)
+    }
+
+    /// How far off a release is, as exactly as that can be told.
+    pub fn blurred_off_ns(&self, wait: &Wait) -> i64 {
         let blur_ns = match self.frame {
             Frame::Fixed => RESOLUTION_NS + self.clock_ns,
             // A place that is looked for is never as exact as that.
-            Frame::Near | Frame::Stamped(_) => self.spread_ns.max(RESOLUTION_NS + self.clock_ns),
+            Frame::Near | Frame::Stamped(_) => self.closest_ns(),
             Frame::Followed => self.followed_blur_ns(wait),
         };
-        let off = self.off_ns(wait).abs().max(blur_ns);
-        chance_within(off, wait)
+        self.off_ns(wait).abs().max(blur_ns)
+    }
+
+    /// Half of the releases in the band are as close, as exactly as that can be told.
+    pub fn closest_ns(&self) -> i64 {
+        self.spread_ns.max(RESOLUTION_NS + self.clock_ns)
     }
 
     /// Is it no accident that it left this close to the ACK?

@@ -1,5 +1,6 @@
 //! What judging needs to know of the scan.
 
+use crate::judge::accidents::Accidents;
 use crate::judge::sisters::Sisters;
 use std::sync::LazyLock;
 
@@ -12,12 +13,15 @@ pub struct Conditions<'a> {
     pub min_wait_ns: i64,
     /// What connections of the same programs say of each other.
     pub sisters: &'a Sisters,
+    /// What the connections of each server make likely by accident.
+    pub accidents: &'a Accidents,
 }
 
 impl Conditions<'_> {
     /// No connection says anything of another; the clock is fine.
     pub fn alone(min_wait_ns: i64) -> Self {
-        static NONE: LazyLock<Sisters> = LazyLock::new(Sisters::default);
-        Self { clock_ns: 0, min_wait_ns, sisters: &NONE }
+        static SISTERS: LazyLock<Sisters> = LazyLock::new(Sisters::default);
+        static ACCIDENTS: LazyLock<Accidents> = LazyLock::new(Accidents::default);
+        Self { clock_ns: 0, min_wait_ns, sisters: &SISTERS, accidents: &ACCIDENTS }
     }
 }

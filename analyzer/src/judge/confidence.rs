@@ -1,10 +1,12 @@
 //! How sure a stall is, and why not more: the confidence follows from the doubts, and the evidence
 //! lists exactly them.
 
+use crate::judge::accidents::Pauses;
 use crate::judge::reaction::MayBeRelay;
 use crate::judge::releases::Releases;
 use crate::judge::thresholds::{
-    CHANCE_LIKELY, COARSE_CLOCK_NS, FEW_RELEASES, HOLDS_PER_CONTRADICTION, INDEPENDENT_HOLDS,
+    CHANCE_AMONG_OTHERS, CHANCE_LIKELY, COARSE_CLOCK_NS, FEW_RELEASES, HOLDS_PER_CONTRADICTION,
+    INDEPENDENT_HOLDS,
 };
 use crate::track::wait::{Wait, fact};
 use crate::track::{DEFAULT_MSS, NETWORK_RTT_NS};
@@ -56,13 +58,15 @@ pub enum Doubt {
     Coincidence,
     /// The same, less than once in twenty times.
     LikelyCoincidence,
+    /// The connections of its server have so many other pauses that some end this close to an ACK.
+    OtherPauses,
 }
 
 /// Points from which a stall is only possible; without any it is certain.
 const POSSIBLE: u32 = 4;
 
 impl Doubt {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::FullSized,
         Self::RoundTripEstimated,
         Self::DelayUnknown,
@@ -77,6 +81,7 @@ impl Doubt {
         Self::Sisters,
         Self::Coincidence,
         Self::LikelyCoincidence,
+        Self::OtherPauses,
     ];
 
     pub fn name(self) -> &'static str {
@@ -95,6 +100,7 @@ impl Doubt {
             Self::Sisters => "sisters",
             Self::Coincidence => "coincidence",
             Self::LikelyCoincidence => "likely_coincidence",
+            Self::OtherPauses => "other_pauses",
         }
     }
 
@@ -109,7 +115,7 @@ impl Doubt {
     fn weight(self) -> u32 {
         match self {
             Self::Coincidence => 1,
-            Self::Relay | Self::Single | Self::LikelyCoincidence => POSSIBLE,
+            Self::Relay | Self::Single | Self::LikelyCoincidence | Self::OtherPauses => POSSIBLE,
             _ => 2,
         }
     }
@@ -125,9 +131,16 @@ pub struct Case<'a> {
     pub contradictions: u32,
     /// May its holds be what a relay passed on?
     pub relay: MayBeRelay,
+    /// What it is weighed against, if its direction has few matches.
+    pub around: Option<&'a Pauses>,
 }
 
 impl Case<'_> {
+    fn share_of_accidents(&self) -> f64 {
+        let off_ns = self.releases.blurred_off_ns(self.wait);
+        self.around.map_or(0.0, |pauses| pauses.share(off_ns))
+    }
+
     fn is_likely_by_accident(&self, chance: f64) -> bool {
         // Steady pauses of a program fall into the same step of a coarse clock each time.
         let independent = self.releases.clock_ns < COARSE_CLOCK_NS;
@@ -148,6 +161,8 @@ impl Doubts {
         let holds = releases.in_band + releases.small_after_window;
         let chance = releases.chance(wait);
         let likely_by_accident = case.is_likely_by_accident(chance);
+        let share = case.share_of_accidents();
+        let rare = releases.is_rare(wait) && share < CHANCE_AMONG_OTHERS;
         let each: [(Doubt, bool); Doubt::ALL.len()] = [
             (Doubt::FullSized, !wait.is(fact::UNACKED_SMALL) && few),
             (Doubt::RoundTripEstimated, !releases.is_measured() && few),
@@ -166,8 +181,9 @@ impl Doubts {
                     && releases.band.center_ns >= NETWORK_RTT_NS,
             ),
             (Doubt::Sisters, releases.sisters.is_some()),
-            (Doubt::Coincidence, !likely_by_accident && !releases.is_rare(wait)),
+            (Doubt::Coincidence, !likely_by_accident && !rare),
             (Doubt::LikelyCoincidence, likely_by_accident),
+            (Doubt::OtherPauses, share >= CHANCE_LIKELY),
         ];
         let bit = |(doubt, holds)| u16::from(holds) << doubt as u16;
         Self(each.into_iter().fold(0, |bits, each| bits | bit(each)))
@@ -219,6 +235,7 @@ mod tests {
             mss_inferred: false,
             contradictions: 0,
             relay: MayBeRelay::No,
+            around: None,
         })
     }
 

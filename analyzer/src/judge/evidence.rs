@@ -241,6 +241,11 @@ impl Reason<'_> {
             Doubt::Sisters => self.sisters(out),
             Doubt::Contradicted => self.contradictions(out),
             Doubt::Coincidence | Doubt::LikelyCoincidence => self.coincidence(out),
+            Doubt::OtherPauses => text(
+                out,
+                "on the connections of this server so many pauses end at other times that a few \
+                 end this close to an ACK by accident",
+            ),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Judges one connection, when all of it is known.
 
+pub mod accidents;
 mod blurred;
 pub mod causes;
 mod chance;

@@ -1,5 +1,6 @@
 //! Rules on the waits of one direction, one after the other.
 
+use crate::judge::accidents::Pauses;
 use crate::judge::causes::{Cause, Direction, stop_and_wait};
 use crate::judge::conditions::Conditions;
 use crate::judge::confidence::{Case, Doubts};
@@ -16,7 +17,7 @@ use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, NETWORK_RTT_NS, Side};
 
 /// What judges the waits of one direction, one after the other.
-pub struct Judge {
+pub struct Judge<'a> {
     pub direction: Direction,
     /// Of each hold candidate, in order; nothing speaks against it once exhausted.
     phases: std::vec::IntoIter<Phase>,
@@ -28,19 +29,26 @@ pub struct Judge {
     receiver_rtt_known: bool,
     /// May its holds be what a relay passed on?
     relay: MayBeRelay,
+    /// What its matches are weighed against, if they are few.
+    around: Option<&'a Pauses>,
 }
 
-impl Judge {
+impl<'a> Judge<'a> {
     pub fn new(
         connection: &Connection,
         side: Side,
         waits: &[Wait],
-        conditions: Conditions<'_>,
+        conditions: Conditions<'a>,
     ) -> Self {
         // Mostly one side has all of them: nothing is to be looked for among those of the other.
         let waits = if waits.iter().any(|wait| wait.by == side) { waits } else { &[] };
         let mut releases = Releases::measure(connection, side, waits, conditions.clock_ns);
         releases.add_sisters(conditions.sisters, connection, side, waits);
+        let around = match releases.in_band {
+            1..FEW_RELEASES => conditions.accidents.around(connection, side),
+            _ => None,
+        };
+        releases.peaks &= around.is_none_or(|pauses| pauses.peak(releases.closest_ns()));
         let is_held = |wait: &&Wait| wait.by == side && releases.holds(wait);
         let held: Vec<&Wait> = waits.iter().filter(is_held).collect();
         let held = || held.iter().copied();
@@ -75,6 +83,7 @@ impl Judge {
             mss_inferred: connection.effective_mss().1,
             receiver_rtt_known: receiver.measured_rtt_ns().is_some(),
             relay: MayBeRelay::of(connection, side, waits, held()),
+            around,
         }
     }
 
@@ -91,13 +100,14 @@ impl Judge {
         Ruling { cause, doubts }
     }
 
-    fn case<'a>(&'a self, wait: &'a Wait, phase: Phase) -> Case<'a> {
+    fn case<'c>(&'c self, wait: &'c Wait, phase: Phase) -> Case<'c> {
         Case {
             wait,
             releases: &self.direction.releases,
             receiver_rtt_known: self.receiver_rtt_known,
             mss_inferred: self.mss_inferred,
             relay: self.relay,
+            around: self.around,
             contradictions: if phase.is_apart { 0 } else { self.contradictions },
         }
     }

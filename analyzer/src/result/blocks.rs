@@ -1,5 +1,6 @@
 //! All connections of a scan, judged block by block on both cores.
 
+use crate::judge::accidents::Accidents;
 use crate::judge::conditions::Conditions;
 use crate::judge::findings::Findings;
 use crate::judge::judge;
@@ -61,13 +62,15 @@ pub fn judge_all(
 ) -> Judged {
     let passed_on = relays::mark(&mut blocks);
     let sisters = Sisters::of(&blocks, clocks);
-    let common = Conditions { sisters: &sisters, ..Conditions::alone(min_wait_ns) };
+    let accidents = Accidents::of(&blocks, clocks);
+    let among =
+        Conditions { sisters: &sisters, accidents: &accidents, ..Conditions::alone(min_wait_ns) };
     // Each block is taken once: the lock hands it to the thread that does.
     let blocks: Vec<Mutex<Block>> = blocks.into_iter().map(Mutex::new).collect();
     let sorter = Sorter::default();
     let work = |block: usize| {
         let mut block = blocks[block].lock().unwrap_or_else(PoisonError::into_inner);
-        judge_some(mem::take(&mut *block), &sorter, clocks, common)
+        judge_some(mem::take(&mut *block), &sorter, clocks, among)
     };
     let mut connections = Vec::with_capacity(blocks.len());
     let mut judged = Judged { passed_on, ..Judged::default() };
@@ -90,7 +93,7 @@ fn judge_some(
     block: Block,
     sorter: &Sorter,
     clocks: &Clocks,
-    common: Conditions<'_>,
+    among: Conditions<'_>,
 ) -> JudgedBlock {
     let Block { connections, mut waits, mut suspects, servers } = block;
     sorter.sort_waits(&mut waits);
@@ -104,7 +107,7 @@ fn judge_some(
         let own = waits[taken..].iter().take_while(|wait| wait.connection == connection.id).count();
         let own = taken..taken + own;
         let clock_ns = clocks.behind_ns(&waits[own.clone()]);
-        let conditions = Conditions { clock_ns, ..common };
+        let conditions = Conditions { clock_ns, ..among };
         let judged = judge(&connection, &mut waits[own.clone()], conditions, &mut rulings);
         let judged_waits = rulings.len() - kept;
         if own.start != kept {
