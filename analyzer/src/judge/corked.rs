@@ -75,6 +75,7 @@ fn may_be_corked(wait: &Wait) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::judge::causes::Cause;
+    use crate::judge::nodelay::Nagle;
     use crate::track::story::{Story, client, server};
 
     /// Requests that leave so long after the answer to the last one, captured at the client.
@@ -103,6 +104,23 @@ mod tests {
         ] {
             assert!(asked_after(&lengths_ms).iter().all(|&cause| cause == Cause::SenderApp));
         }
+    }
+
+    /// The server's first reply left a piece to the kernel's timer: nothing was unacknowledged. Is Nagle's
+    /// algorithm what holds the pieces of the others?
+    #[test]
+    fn what_a_write_with_msg_more_left_behind_says_nothing_of_tcp_nodelay() {
+        let nagle = |first_ms: f64| {
+            let story = Story::new().handshake(0.01, 0.01).after_ms(5.0, client(100));
+            let story = story.after_ms(0.1, server(100)).after_ms(0.02, client(0));
+            let story = story.after_ms(first_ms, server(50)).after_ms(0.02, client(0));
+            let told = story.times(5, |story| {
+                let story = story.after_ms(5.0, client(100)).after_ms(0.1, server(100));
+                story.after_ms(42.0, client(0)).after_ms(0.02, server(50)).after_ms(0.02, client(0))
+            });
+            told.end().judge().0.halves[1].nagle
+        };
+        assert_eq!([nagle(0.1), nagle(205.0)], [Nagle::On, Nagle::Unknown]);
     }
 
     #[test]

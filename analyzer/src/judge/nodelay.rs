@@ -93,8 +93,12 @@ pub fn nagle(
         let sure = finding.confidence() == Confidence::Certain;
         sure || (rare && !doubted)
     };
+    // What is written with MSG_MORE waits for the next ACK, too, whatever the option; where no ACK is to
+    // come, it waits for a timer (`tcp_push`), and Nagle's algorithm lets it go at once.
+    let corked = releases.is_some_and(|releases| releases.all.corked);
     let proof = stalls().find(proves).map(|finding| finding.wait);
     match (stalls().next(), proof) {
+        (Some(_), _) if corked => (Nagle::Unknown, (0, 0)),
         (Some(_), Some(wait)) if !switched_off => (Nagle::On, (wait.ack.frame, wait.to.frame)),
         (Some(_), None) if !switched_off => (Nagle::Unknown, (0, 0)),
         // What is only possible proves nothing, but as much as as many contradictions.

@@ -55,6 +55,8 @@ pub struct Releases {
     pub echoes: bool,
     /// Are the times of the frames made up?
     pub made_up: bool,
+    /// Did a small segment wait as long as the kernel's timer for a cork, with nothing unacknowledged?
+    pub corked: bool,
     /// Segments as long as this are not held, whatever the MSS.
     pub as_full: Option<u32>,
     /// Share of the sender's segments, as they cross the path, that are small.

@@ -27,7 +27,7 @@ pub fn rivals(finding: Finding<'_>, judged: &JudgedConnection) -> Vec<Rival> {
         congestion(finding, judged),
         program(finding, judged),
         late_ack(finding, judged),
-        cork(finding),
+        cork(finding, judged),
         closing(finding),
     ]
 }
@@ -140,17 +140,23 @@ fn late_ack(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
     Rival { name, ruled_out: measured, why }
 }
 
-fn cork(finding: Finding<'_>) -> Rival {
+fn cork(finding: Finding<'_>, judged: &JudgedConnection) -> Rival {
     let wait = finding.wait;
-    Rival {
-        name: "TCP_CORK",
-        ruled_out: finding.confidence() == Confidence::Certain,
-        why: format!(
-            "a corked socket sends on uncork or after 200 ms, not on an ACK; this segment left {} \
-             after one",
+    let corked = judged.half(wait.by).detail().releases.of(wait).corked;
+    let why = match corked {
+        true => format!(
+            "the {} also sent a small segment some 200 ms late with nothing unacknowledged, as after a \
+             write with MSG_MORE; such a segment waits for the next ACK even with TCP_NODELAY",
+            wait.by.name()
+        ),
+        false => format!(
+            "a corked socket sends on uncork or after 200 ms, not on an ACK; this segment left {} after \
+             one",
             Ms(wait.release_ns())
         ),
-    }
+    };
+    let ruled_out = !corked && finding.confidence() == Confidence::Certain;
+    Rival { name: "TCP_CORK or MSG_MORE", ruled_out, why }
 }
 
 fn closing(finding: Finding<'_>) -> Rival {

@@ -49,6 +49,9 @@ impl<'a> Judge<'a> {
             _ => None,
         };
         releases.peaks &= around.is_none_or(|pauses| pauses.peak(releases.closest_ns()));
+        let corks = Corks::of(connection, side, waits);
+        let corked = |wait: &Wait| wait.by == side && corks.looks_corked(wait);
+        releases.corked = waits.iter().any(corked);
         let is_held = |wait: &&Wait| wait.by == side && releases.holds(wait);
         let held: Vec<&Wait> = waits.iter().filter(is_held).collect();
         let held = || held.iter().copied();
@@ -68,7 +71,7 @@ impl<'a> Judge<'a> {
                 resends_needlessly: resent::is_needless(connection, side, waits, held()),
                 at_receiver: resent::is_at_receiver(connection, side),
                 one_at_a_time: one_at_a_time(connection.half(side), &releases, own),
-                corks: Corks::of(connection, side, waits),
+                corks,
                 ids: Ids::of(connection, side, waits),
                 receiver_seen: receiver.segments() > 0 && !connection.is_even(),
                 receiver_rtt_ns: receiver.longest_rtt_ns(),
