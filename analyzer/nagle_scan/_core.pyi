@@ -38,6 +38,7 @@ class Summary:
     blurred: int
     coarse: int
     lossy: int
+    disordered: int
     clock_ms: float
     clocks_differ: bool
     without_handshake: int

@@ -100,6 +100,7 @@ def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
         (summary.blurred, "round trips vary too much to tell a hold from a pause"),
         (summary.coarse, "timestamps are too coarse to show a hold"),
         (summary.lossy, "too many frames are missing"),
+        (summary.disordered, "segments come after their ACKs, as if by two clocks"),
     )
     return ((number, why) for number, why in kinds if number)
 
@@ -129,3 +130,5 @@ def _remedies(summary: _core.Summary) -> Iterator[str]:
         yield "Let the capture have timestamps in microseconds."
     if summary.lossy:
         yield "Capture with a larger buffer (tcpdump -B) or a filter."
+    if summary.disordered:
+        yield "Capture both directions on one interface, with one clock."

@@ -19,12 +19,13 @@ pub fn judged(
 ) -> JudgedHalf {
     let half = connection.half(side);
     let one_sided = connection.half(side.other()).segments() == 0;
-    let (nagle, proof) = match one_sided || connection.is_even() {
-        // Without the receiver's ACKs everything looks unacknowledged; made-up times show nothing.
+    let (nagle, proof) = match one_sided || connection.is_even() || connection.is_disordered() {
+        // Without the receiver's ACKs, and before they seem to come, everything looks unacknowledged;
+        // made-up times show nothing.
         true => (Nagle::Unknown, (0, 0)),
         false => nagle(half, side, findings, releases),
     };
-    let Repeats { retransmitted, duplicated, reordered } = half.repeats();
+    let Repeats { retransmitted, duplicated, reordered, .. } = half.repeats();
     let unseen_bytes = half.unseen().0;
     let told = !findings.is_empty()
         || unseen_bytes > 0

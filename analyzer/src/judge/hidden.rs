@@ -23,6 +23,8 @@ pub fn hidden(
         Hidden::NoData
     } else if halves.iter().any(|half| half.segments == 0) {
         Hidden::OneDirection
+    } else if connection.is_disordered() {
+        Hidden::Disordered
     } else if unseen.saturating_mul(LOSSY_ONE_OF) >= unseen.saturating_add(bytes) {
         Hidden::Lossy
     } else if clock_ns >= BLINDING_CLOCK_NS {
@@ -37,7 +39,9 @@ pub fn hidden(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::causes::Cause;
     use crate::judge::conditions::Conditions;
+    use crate::judge::nodelay::Nagle;
     use crate::judge::verdict::Verdict;
     use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Segment, Story, client, server};
 
@@ -91,6 +95,21 @@ mod tests {
         let coarse = verdict_with(asked(opened()), BLINDING_CLOCK_NS);
         assert_eq!(coarse, (Verdict::Inconclusive, Hidden::CoarseClock));
         assert_eq!(verdict_with(asked(opened()), BLINDING_CLOCK_NS / 10).0, Verdict::Clean);
+    }
+
+    /// The server's clock is 1 ms ahead of the client's: its ACKs come before what they acknowledge.
+    #[test]
+    fn segments_after_their_acks_prove_two_clocks_and_no_loss() {
+        let early = |story: Story, exchange: i64| {
+            let replied = story.after_ms(5.0, server(200).ack(100 * exchange + 100));
+            let late = replied.after_ms(1.0, client(100).seq(100 * exchange).ack(200 * exchange));
+            late.after_ms(1.0, client(0))
+        };
+        let story = || (0..4).fold(opened(), early);
+        assert_eq!(verdict(story()), (Verdict::Inconclusive, Hidden::Disordered));
+        let judged = story().end().judge();
+        assert!(judged.0.halves.iter().all(|half| half.nagle == Nagle::Unknown));
+        assert!(judged.1.iter().all(|ruling| ruling.cause != Cause::Retransmission));
     }
 
     #[test]

@@ -74,6 +74,7 @@ impl<'a> Judge<'a> {
                 corks,
                 ids: Ids::of(connection, side, waits),
                 receiver_seen: receiver.segments() > 0 && !connection.is_even(),
+                disordered: connection.is_disordered(),
                 receiver_rtt_ns: receiver.longest_rtt_ns(),
                 receiver_jitter_ns: path_jitter_ns(receiver),
                 syn_took_ns: syn_took_ns(side, waits),

@@ -37,12 +37,14 @@ pub enum Hidden {
     CoarseClock,
     /// Too many frames are missing.
     Lossy,
+    /// Segments come after their ACKs: the directions have clocks of their own.
+    Disordered,
 }
 
 impl Hidden {
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = 7;
     pub const NAMES: [&'static str; Self::COUNT] =
-        ["", "no_data", "one_direction", "blurred", "coarse_clock", "lossy"];
+        ["", "no_data", "one_direction", "blurred", "coarse_clock", "lossy", "disordered"];
 
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]

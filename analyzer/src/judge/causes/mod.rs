@@ -39,6 +39,8 @@ pub struct Direction {
     /// Was anything of the receiver captured, at times that are not made up? Without its ACKs all data
     /// looks unacknowledged.
     pub receiver_seen: bool,
+    /// Do segments come after their ACKs? What came when is not known then.
+    pub disordered: bool,
     /// Round trip between the capture point and the receiver, or what it does not exceed; `None` unknown.
     pub receiver_rtt_ns: Option<i64>,
     /// Mean jitter of that round trip.

@@ -32,6 +32,7 @@ use crate::track::wait::{Wait, fact};
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY);
     (repeated || is_probe(wait) || is_unseen(wait, direction))
+        && !direction.disordered
         && !wait.has_any(fact::ZERO_WINDOW | fact::NEEDLESS)
         && !resent::is_second_copy(wait, direction.at_receiver)
 }

@@ -24,5 +24,9 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     let answered = !wait.is(fact::OWN_DATA_BEFORE);
     let not_held = answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
     let unseen = wait.is(fact::UNSEEN) && !wait.is(fact::LOST_BEFORE);
-    not_held && direction.receiver_seen && !unseen && !direction.ids.allow_loss(wait)
+    not_held
+        && direction.receiver_seen
+        && !direction.disordered
+        && !unseen
+        && !direction.ids.allow_loss(wait)
 }

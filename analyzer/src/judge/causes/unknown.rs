@@ -5,7 +5,7 @@
 //! No other cause explains the wait: bytes are missing from the capture around it, or the ACKs of
 //! the other side are; or the sender's IP identifications show that a packet of it is missing, which
 //! was lost before the capture, or by it; or the times of the frames are made up, as each comes just
-//! as long after the one before.
+//! as long after the one before; or segments come after their ACKs, so that two clocks stamped the frames.
 //!
 //! # What it is not
 //! A verdict of 'clean'.

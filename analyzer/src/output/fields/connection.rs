@@ -21,7 +21,8 @@ const VERDICT: Field =
     field!("verdict", "`stalls`, `possible` (none is likely), `clean` or `inconclusive`.");
 const NOTICES: Field = field!(
     "notices",
-    "What hides stalls: `no_data`, `one_direction`, `blurred`, `coarse_clock`, `lossy`."
+    "What hides stalls: `no_data`, `one_direction`, `blurred`, `coarse_clock`, `lossy`, \
+     `disordered`."
 );
 const STALLS: Field = field!("stalls", "How many stalls it has.");
 const STALLED: Field = field!("stalled_ms", "Total wait of its stalls.");

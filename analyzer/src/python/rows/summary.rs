@@ -43,6 +43,7 @@ pub struct Summary {
     pub blurred: u64,
     pub coarse: u64,
     pub lossy: u64,
+    pub disordered: u64,
     /// Step of the coarsest clock, and whether that of another capture is finer.
     pub clock_ms: f64,
     pub clocks_differ: bool,
@@ -89,6 +90,7 @@ impl Summary {
             blurred: hidden(Hidden::Blurred),
             coarse: hidden(Hidden::CoarseClock),
             lossy: hidden(Hidden::Lossy),
+            disordered: hidden(Hidden::Disordered),
             clock_ms: ms(clocks.coarsest_ns()),
             clocks_differ: clocks.differ(),
             without_handshake: totals.without_handshake,

@@ -3,11 +3,24 @@
 use crate::decode::seq;
 use crate::decode::{Header, SYN};
 use crate::track::connection::{Connection, Sinks};
+use crate::track::half::Half;
 use crate::track::thresholds::PROBE_NS;
 use crate::track::wait::{Reaction, Wait, fact, when};
 use crate::track::{Mark, Side};
 
+/// Two segments that come after their ACKs may have been sent again while those were on the way.
+/// Leans: larger takes the clocks of more captures for one.
+const DISORDERED: u32 = 3;
+
 impl Connection {
+    /// Do segments come after their ACKs, and hardly any again for another reason? Then the directions were
+    /// stamped by two clocks, or by two queues.
+    pub fn is_disordered(&self) -> bool {
+        let [client, server] = self.halves.each_ref().map(Half::repeats);
+        let after_ack = client.after_ack + server.after_ack;
+        after_ack >= DISORDERED && 2 * after_ack > client.retransmitted + server.retransmitted
+    }
+
     /// Takes data without a new byte: a copy of a frame, reordered bytes, or a retransmission.
     #[cold]
     pub(super) fn take_old_data(
@@ -29,6 +42,10 @@ impl Connection {
         if fills && since < half.reorder_ns() {
             half.take_reordered();
             return;
+        }
+        if missing > 0 && unseen_frame > last.frame && half.is_acked(segment) {
+            half.fill(missing);
+            half.take_after_ack();
         }
         if fills {
             sinks.waits.mark(self.id, side, last.frame, fact::LOST_BEFORE);

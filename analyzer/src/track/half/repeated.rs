@@ -29,10 +29,12 @@ pub struct Repeats {
     /// Second copies of a captured frame.
     pub duplicated: u32,
     pub reordered: u32,
+    /// Segments that were captured once, and after their ACK.
+    pub after_ack: u32,
 }
 
 impl Repeats {
-    pub const NONE: Self = Self { retransmitted: 0, duplicated: 0, reordered: 0 };
+    pub const NONE: Self = Self { retransmitted: 0, duplicated: 0, reordered: 0, after_ack: 0 };
 }
 
 impl Half {
@@ -44,6 +46,16 @@ impl Half {
     /// A segment was overtaken by others in the network.
     pub fn take_reordered(&mut self) {
         self.rarest_mut().repeats.reordered += 1;
+    }
+
+    /// A segment was captured long after its ACK: two clocks, or two queues, stamped the two directions.
+    pub fn take_after_ack(&mut self) {
+        self.rarest_mut().repeats.after_ack += 1;
+    }
+
+    /// Were all these bytes acknowledged?
+    pub fn is_acked(&self, segment: &Header) -> bool {
+        seq::le(segment.seq.wrapping_add(segment.len), self.snd_una)
     }
 
     /// Some of the unseen bytes arrived after all.
