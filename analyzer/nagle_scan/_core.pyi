@@ -39,6 +39,7 @@ class Summary:
     coarse: int
     lossy: int
     disordered: int
+    without_acks: int
     clock_ms: float
     clocks_differ: bool
     without_handshake: int

@@ -101,6 +101,10 @@ def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
         (summary.coarse, "timestamps are too coarse to show a hold"),
         (summary.lossy, "too many frames are missing"),
         (summary.disordered, "segments come after their ACKs, as if by two clocks"),
+        (
+            summary.without_acks,
+            "pure ACKs, in which a stall shows, are missing, as after a filter for data or flags",
+        ),
     )
     return ((number, why) for number, why in kinds if number)
 
@@ -132,3 +136,5 @@ def _remedies(summary: _core.Summary) -> Iterator[str]:
         yield "Capture with a larger buffer (tcpdump -B) or a filter."
     if summary.disordered:
         yield "Capture both directions on one interface, with one clock."
+    if summary.without_acks:
+        yield "Capture with a filter for hosts and ports only ('tcp port ...'): it keeps pure ACKs."

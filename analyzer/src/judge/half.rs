@@ -3,6 +3,7 @@
 use crate::judge::causes::Cause;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::judged::{Detail, JudgedHalf};
+use crate::judge::missing;
 use crate::judge::nodelay::Nagle;
 use crate::judge::nodelay::nagle;
 use crate::judge::releases::ReleasesOf;
@@ -25,6 +26,11 @@ pub fn judged(
         true => (Nagle::Unknown, (0, 0)),
         false => nagle(half, side, findings, releases),
     };
+    let nagle = match nagle {
+        Nagle::Off if proves_nothing(connection, side, findings, releases) => Nagle::Unknown,
+        _ => nagle,
+    };
+    let proof = if nagle == Nagle::Unknown { (0, 0) } else { proof };
     let Repeats { retransmitted, duplicated, reordered, .. } = half.repeats();
     let unseen_bytes = half.unseen().0;
     let told = !findings.is_empty()
@@ -55,6 +61,18 @@ pub fn judged(
         rtt_ns: half.measured_rtt_ns().unwrap_or(i64::MAX),
         detail,
     }
+}
+
+/// May ACKs be missing that allowed what looks like `TCP_NODELAY`?
+fn proves_nothing(
+    connection: &Connection,
+    side: Side,
+    findings: Findings<'_>,
+    releases: Option<&ReleasesOf>,
+) -> bool {
+    let may_release =
+        |all: &ReleasesOf| missing::may_release(connection, side, &all.evidence, findings);
+    missing::is_lossy(connection) || releases.is_some_and(may_release)
 }
 
 /// The delays of `side`'s ACKs: those that held something back if there are any, else all that

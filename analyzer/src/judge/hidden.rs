@@ -3,7 +3,8 @@
 use crate::judge::blurred;
 use crate::judge::findings::Findings;
 use crate::judge::judged::JudgedHalf;
-use crate::judge::thresholds::{BLINDING_CLOCK_NS, LOSSY_ONE_OF};
+use crate::judge::missing;
+use crate::judge::thresholds::BLINDING_CLOCK_NS;
 use crate::judge::verdict::Hidden;
 use crate::track::{Connection, Side};
 
@@ -16,19 +17,30 @@ pub fn hidden(
     clock_ns: i64,
 ) -> Hidden {
     let bytes: u64 = halves.iter().map(|half| half.bytes).sum();
-    let unseen: u64 = connection.halves.iter().map(|half| half.unseen().0).sum();
     let is_blurred =
         |side: &Side| !findings.is_empty() && blurred::hides_holds(halves, *side, findings);
+    let lacks_acks = |side: Side| {
+        let half = &halves[side as usize];
+        missing::hides_holds(
+            connection,
+            side,
+            half.nagle,
+            &half.detail().releases.evidence,
+            findings,
+        )
+    };
     if bytes == 0 {
         Hidden::NoData
     } else if halves.iter().any(|half| half.segments == 0) {
         Hidden::OneDirection
     } else if connection.is_disordered() {
         Hidden::Disordered
-    } else if unseen.saturating_mul(LOSSY_ONE_OF) >= unseen.saturating_add(bytes) {
+    } else if missing::is_lossy(connection) {
         Hidden::Lossy
     } else if clock_ns >= BLINDING_CLOCK_NS {
         Hidden::CoarseClock
+    } else if Side::BOTH.into_iter().any(lacks_acks) {
+        Hidden::NoAcks
     } else if Side::BOTH.iter().any(is_blurred) {
         Hidden::Blurred
     } else {

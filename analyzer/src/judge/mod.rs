@@ -16,6 +16,7 @@ mod hidden;
 pub mod ids;
 pub mod judged;
 pub mod median;
+mod missing;
 pub mod nodelay;
 mod pace;
 mod phases;

@@ -39,12 +39,22 @@ pub enum Hidden {
     Lossy,
     /// Segments come after their ACKs: the directions have clocks of their own.
     Disordered,
+    /// Pure ACKs are missing, and a stall shows in them.
+    NoAcks,
 }
 
 impl Hidden {
-    pub const COUNT: usize = 7;
-    pub const NAMES: [&'static str; Self::COUNT] =
-        ["", "no_data", "one_direction", "blurred", "coarse_clock", "lossy", "disordered"];
+    pub const COUNT: usize = 8;
+    pub const NAMES: [&'static str; Self::COUNT] = [
+        "",
+        "no_data",
+        "one_direction",
+        "blurred",
+        "coarse_clock",
+        "lossy",
+        "disordered",
+        "no_acks",
+    ];
 
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]

@@ -22,7 +22,7 @@ const VERDICT: Field =
 const NOTICES: Field = field!(
     "notices",
     "What hides stalls: `no_data`, `one_direction`, `blurred`, `coarse_clock`, `lossy`, \
-     `disordered`."
+     `disordered`, `no_acks`."
 );
 const STALLS: Field = field!("stalls", "How many stalls it has.");
 const STALLED: Field = field!("stalled_ms", "Total wait of its stalls.");

@@ -44,6 +44,7 @@ pub struct Summary {
     pub coarse: u64,
     pub lossy: u64,
     pub disordered: u64,
+    pub without_acks: u64,
     /// Step of the coarsest clock, and whether that of another capture is finer.
     pub clock_ms: f64,
     pub clocks_differ: bool,
@@ -91,6 +92,7 @@ impl Summary {
             coarse: hidden(Hidden::CoarseClock),
             lossy: hidden(Hidden::Lossy),
             disordered: hidden(Hidden::Disordered),
+            without_acks: hidden(Hidden::NoAcks),
             clock_ms: ms(clocks.coarsest_ns()),
             clocks_differ: clocks.differ(),
             without_handshake: totals.without_handshake,

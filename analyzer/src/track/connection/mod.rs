@@ -311,7 +311,7 @@ impl Connection {
             half.note_may_be_held();
         }
         match shown {
-            Passed::Contradiction => half.contradict(now.frame, received),
+            Passed::Contradiction => half.contradict(now, received),
             Passed::AsFull => half.pass_as_full(len),
             Passed::Nothing => {}
         }

@@ -180,6 +180,11 @@ impl Half {
         }
     }
 
+    /// Are most of them as late as a delayed ACK comes? One that the capture lacks may have allowed them.
+    pub fn contradicts_late(&self) -> bool {
+        2 * self.rare().late_contradictions > self.contradictions()
+    }
+
     /// The same, of which those between the same two segments of the receiver count once.
     pub fn contradicting_moments(&self) -> u32 {
         match self.state.is(state::CONTRADICTED) {

@@ -31,7 +31,7 @@ use crate::track::half::rare::{Rare, Rarest};
 use crate::track::half::release::Says;
 use crate::track::half::state::State;
 use crate::track::prefetch::prefetch;
-use crate::track::thresholds::MAX_TOLERANCE_NS;
+use crate::track::thresholds::{MAX_TOLERANCE_NS, SHORTEST_DELAYED_ACK_NS};
 use std::mem::offset_of;
 
 /// One direction of a connection, named after its sender.
@@ -184,10 +184,11 @@ impl Half {
         prefetch(place);
     }
 
-    /// A small segment left in `frame` while a small one was unacknowledged; of the receiver so many
-    /// segments were captured before it.
-    pub fn contradict(&mut self, frame: u64, received: u32) {
-        let last_frame = self.last_data.frame;
+    /// A small segment left `now` while a small one was unacknowledged; of the receiver so many segments
+    /// were captured before it.
+    pub fn contradict(&mut self, now: Mark, received: u32) {
+        let last = self.last_data;
+        let is_late = now.time_ns - last.time_ns >= SHORTEST_DELAYED_ACK_NS;
         let rare = self.rare_mut();
         if rare.received != received || rare.fresh == 0 {
             (rare.received, rare.fresh, rare.before) = (received, 0, rare.contradiction);
@@ -195,7 +196,8 @@ impl Half {
         }
         rare.fresh += 1;
         rare.contradictions += 1;
-        rare.contradiction = (last_frame, frame);
+        rare.late_contradictions += u32::from(is_late);
+        rare.contradiction = (last.frame, now.frame);
         self.state.set(state::CONTRADICTED);
     }
 

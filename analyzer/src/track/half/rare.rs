@@ -18,6 +18,8 @@ pub struct Rare {
     pub contradiction: (u64, u64),
     /// Small segments sent while a small one was unacknowledged.
     pub contradictions: u32,
+    /// Those after which a delayed ACK may have come that the capture lacks.
+    pub late_contradictions: u32,
     /// How many of them left after the same segment of the receiver, of which so many were captured, and
     /// the frames of the last one before those.
     pub fresh: u32,
@@ -81,6 +83,7 @@ impl Rare {
     pub const NONE: Self = Self {
         contradiction: (0, 0),
         contradictions: 0,
+        late_contradictions: 0,
         fresh: 0,
         received: 0,
         moments: 0,

@@ -124,15 +124,19 @@ impl Sending<'_> {
 
     /// Captures are filtered and exported without pure ACKs, and then everything looks unacknowledged.
     /// Has the capture shown one of this receiver, or has the segment left before any ACK of the last
-    /// one could have come?
+    /// one could have come? Only pure ACKs tell how soon (data comes when a program likes), and only over a
+    /// network: within a host a SYN takes longer than an ACK.
     fn acks_are_seen(&self) -> bool {
         let (half, peer) = (self.half, self.peer);
         if peer.has_pure_acks() {
             return true;
         }
-        let measured = half.is_path_measured() && peer.is_path_measured();
-        let rtt_ns = half.rtt_or_zero_ns() + peer.rtt_or_zero_ns();
-        measured && self.now.time_ns - half.last_data().time_ns < rtt_ns
+        let known_ns = |half: &Half| match half.is_path_measured() && half.rtt_samples() > 0 {
+            true => half.rtt_or_zero_ns(),
+            false => 0,
+        };
+        let rtt_ns = known_ns(half) + known_ns(peer);
+        rtt_ns >= NETWORK_RTT_NS && self.now.time_ns - half.last_data().time_ns < rtt_ns
     }
 
     /// Bytes before this segment were never captured: what of theirs was acknowledged is not known.
