@@ -11,6 +11,7 @@ import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, Frame
 from nagle_scan.compare import PERCENTILES, Numbers, ServerChange, compare
+from nagle_scan.report.comparison import shown
 
 BEFORE = CAPTURES / "jdk-httpserver.pcap"
 AFTER = CAPTURES / "jdk-httpserver-nodelay.pcap"
@@ -90,6 +91,46 @@ def test_a_capture_that_cannot_tell_does_not_pass(
         assert b"cannot be compared" in done.stderr
         assert "INCONCLUSIVE" in done.stdout.decode()
         assert json.loads(result.read_text())["comparison"]["verdict"] == "inconclusive"
+
+
+def replies(frames: Conversation, *, held: bool, pause_ms: float) -> list[Frame]:
+    """In two pieces: the second leaves with the ACK of the first, or when the program writes it."""
+    frames.open()
+    for _ in range(12):
+        frames.wait(1.0)
+        frames.data("client", 40)
+        frames.wait(0.1)
+        frames.acked["client"] = frames.sent["client"]
+        frames.data("server", 90)
+        frames.wait(44.0 if held else pause_ms)
+        if held:
+            frames.ack("client")
+            frames.wait(0.02)
+        frames.data("server", 12)
+        frames.acked["server"] = frames.sent["server"]
+    return frames.frames
+
+
+def test_where_exchanges_stay_slow_nothing_is_called_fixed(
+    scan_frames: Callable[[Sequence[Frame]], nagle_scan.Scan],
+) -> None:
+    before = scan_frames(replies(Conversation(rtt_ms=0.05), held=True, pause_ms=0.0))
+    after = scan_frames(replies(Conversation(rtt_ms=0.05), held=False, pause_ms=20.0))
+    assert (before.verdict, after.verdict) == ("stalls", "clean")
+    told = shown(before, after, 1)
+    assert told.head == "INCONCLUSIVE"
+    assert "No stall is left, but the median latency" in told.text
+    assert compare(before, after).outcome == "inconclusive"
+
+
+def test_where_pure_acks_are_missing_nothing_is_called_fixed(
+    scan_frames: Callable[[Sequence[Frame]], nagle_scan.Scan],
+) -> None:
+    frames = replies(Conversation(rtt_ms=0.05), held=True, pause_ms=0.0)
+    with_data = [frame for frame in frames if frame.packet.haslayer("Raw")]
+    comparison = compare(scan_frames(frames), scan_frames(with_data))
+    assert [row.state for row in comparison.servers] == ["hidden"]
+    assert comparison.outcome == "inconclusive"
 
 
 def test_a_server_that_moved_is_found_by_its_port(run: Run, tmp_path: Path) -> None:
@@ -176,6 +217,14 @@ def test_calls_that_cannot_work_are_refused(run: Run, tmp_path: Path) -> None:
     assert run(AFTER, "--baseline", "/no/such.pcap").returncode == 2
 
 
+def stalled(latency_ms: float, predicted_ms: float) -> Numbers:
+    return Numbers(3, 120.0, 10, (latency_ms,), (predicted_ms,))
+
+
+def quiet(latency_ms: float) -> Numbers:
+    return Numbers(0, 0.0, 10, (latency_ms,), (latency_ms,))
+
+
 @pytest.mark.parametrize(
     ("before", "after", "state"),
     [
@@ -187,6 +236,10 @@ def test_calls_that_cannot_work_are_refused(run: Run, tmp_path: Path) -> None:
         (Numbers(3, 120.0, 10), Numbers(3, 130.0, 10), "remain"),
         (Numbers(3, 120.0, 10), Numbers(4, 160.0, 10), "worse"),
         (Numbers(3, 120.0), Numbers(4, 160.0), "worse"),
+        (stalled(44.0, 0.1), quiet(20.5), "slow"),
+        (stalled(44.0, 0.1), quiet(6.0), "gone"),
+        # The stalls did not touch it: what it takes now is another matter.
+        (stalled(44.0, 43.0), quiet(46.0), "gone"),
     ],
 )
 def test_what_became_of_a_server(before: Numbers | None, after: Numbers | None, state: str) -> None:

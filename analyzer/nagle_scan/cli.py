@@ -76,9 +76,8 @@ def _run(options: argparse.Namespace) -> int:
     _write_and_say(scan, options.output, chosen)
     if progress.stopped:
         return EXIT_INTERRUPTED
-    if baseline is not None and _cannot_be_compared(baseline, scan):
-        message = "cannot be compared: no server that stalled before has data in it"
-        raise CaptureError(f"{options.capture[0]}: {message}")
+    if baseline is not None:
+        _refuse_to_call_it_fixed(baseline, scan, options.capture[0])
     if scan.verdict == "stalls" and not options.exit_zero:
         return EXIT_STALLS
     return EXIT_CLEAN
@@ -125,10 +124,19 @@ def _say_what_changes_nothing(paths: Sequence[str], chosen: Options) -> None:
             print(f"nagle-scan: note: --{option} has no effect on {names}", file=sys.stderr)
 
 
-def _cannot_be_compared(baseline: Scan, scan: Scan) -> bool:
+def _refuse_to_call_it_fixed(baseline: Scan, scan: Scan, path: str) -> None:
     from nagle_scan.compare import compare
 
-    return compare(baseline, scan).outcome == "inconclusive"
+    comparison = compare(baseline, scan)
+    if comparison.outcome != "inconclusive":
+        return
+    states = {server.state for server in comparison.servers}
+    why = "cannot be compared: no server that stalled before has data in it"
+    if "hidden" in states:
+        why = "cannot be compared: a stall would not show in it"
+    if "slow" in states:
+        why = "no stall is left, but the latency is not as short as predicted"
+    raise CaptureError(f"{path}: {why}")
 
 
 def _write_and_say(scan: Scan, paths: Sequence[str], chosen: Options) -> None:

@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 WORSE = 1.1
 """Growth of the lost time per exchange by less than a tenth is noise between two runs."""
+LEAST_GAIN = 0.75
+"""The part of what the stalls cost that must be gained: the rest is noise between two runs."""
 
-State = Literal["none", "gone", "remain", "worse", "new", "possible", "unseen"]
+State = Literal["none", "gone", "slow", "remain", "worse", "new", "possible", "unseen", "hidden"]
 Outcome = Literal["clean", "fixed", "remain", "worse", "possible", "inconclusive"]
 Endpoint = tuple[str, int]
 
@@ -51,12 +53,15 @@ class ServerChange(NamedTuple):
     port: int
     before: Numbers | None
     after: Numbers | None
+    hidden: bool = False
+    """Are its connections in the second capture such that a stall would not show?"""
 
     @property
     def state(self) -> State:
         """What became of its stalls: `unseen` if the server has no data in the second capture,
-        `possible` if no stall of it is more than that, `worse` if more time is lost per exchange
-        (in all, where there are no exchanges).
+        `hidden` if a stall would not show there, `slow` if none shows and exchanges take as long as
+        before, `possible` if no stall of it is more than that, `worse` if more time is lost per
+        exchange (in all, where there are no exchanges).
         """
         before, after = self.before or Numbers(), self.after or Numbers()
         if after.only_possible:
@@ -66,7 +71,7 @@ class ServerChange(NamedTuple):
         if self.after is None:
             return "unseen"
         if not after.stalls:
-            return "gone"
+            return "hidden" if self.hidden else "slow" if self.missed else "gone"
         per_exchange = before.exchanges > 0 and after.exchanges > 0
         grew = after.lost_ms(per_exchange) > WORSE * before.lost_ms(per_exchange)
         return "worse" if grew else "remain"
@@ -75,11 +80,30 @@ class ServerChange(NamedTuple):
     def prediction(self) -> tuple[float, float] | None:
         """Median latency in ms, as predicted from before and as measured after, of a server whose
         stalls are gone."""
-        if self.state != "gone" or self.before is None or self.after is None:
+        if self.state not in {"gone", "slow"} or self.before is None or self.after is None:
             return None
         if not self.before.predicted_ms or not self.after.latency_ms:
             return None
         return self.before.predicted_ms[0], self.after.latency_ms[0]
+
+    @property
+    def missed(self) -> tuple[str, float, float] | None:
+        """The lowest percentile that the stalls made longer, as predicted and as measured in ms, if
+        it did not become as short as it should."""
+        if self.before is None or self.after is None or not self.after.latency_ms:
+            return None
+        before = zip(
+            PERCENTILES,
+            self.before.latency_ms,
+            self.before.predicted_ms,
+            self.after.latency_ms,
+            strict=False,
+        )
+        for name, was_ms, predicted_ms, now_ms in before:
+            if was_ms > WORSE * predicted_ms:
+                gained = was_ms - now_ms >= LEAST_GAIN * (was_ms - predicted_ms)
+                return None if gained else (name, predicted_ms, now_ms)
+        return None
 
 
 class Comparison(NamedTuple):
@@ -93,13 +117,15 @@ class Comparison(NamedTuple):
 
     @property
     def outcome(self) -> Outcome:
-        """`inconclusive` if no server that stalled before has data after."""
+        """`inconclusive` if no server that stalled before can be judged after, or if one is as slow
+        as it was."""
         states = {server.state for server in self.servers}
         if self.after.only_possible:
             return "possible"
         if self.after.stalls:
             return "worse" if states & {"worse", "new"} else "remain"
-        if not self.conclusive or (self.before.stalls and "gone" not in states):
+        stays = self.before.stalls and (states & {"slow", "hidden"} or "gone" not in states)
+        if not self.conclusive or stays:
             return "inconclusive"
         return "fixed" if self.before.stalls else "clean"
 
@@ -111,7 +137,11 @@ def compare(before: Result, after: Result) -> Comparison:
     if stalled - new.keys():
         new = _quiet(after, {port for _, port in stalled}) | new
     moved = _moved(old, new)
-    changes = [ServerChange(*place, old.get(moved.get(place, place)), new[place]) for place in new]
+    hidden = _hidden(after)
+    changes = [
+        ServerChange(*place, old.get(moved.get(place, place)), new[place], place in hidden)
+        for place in new
+    ]
     paired = {moved.get(place, place) for place in new}
     changes += [ServerChange(*place, old[place], None) for place in old if place not in paired]
     changes.sort(key=_loss, reverse=True)
@@ -176,6 +206,17 @@ def _quiet(result: Result, ports: Collection[int]) -> dict[Endpoint, Numbers]:
         for addr, port, conclusive in rows
         if conclusive and port in ports
     }
+
+
+def _hidden(result: Result) -> set[Endpoint]:
+    """Servers with data of which no connection is conclusive."""
+    table = result.core.columns("connections")
+    names = ("server_addr", "server_port", "conclusive")
+    judged: dict[Endpoint, bool] = {}
+    for addr, port, conclusive in zip(*(table[name] for name in names), strict=True):
+        place = (addr, int(port))
+        judged[place] = judged.get(place, False) or bool(conclusive)
+    return {place for place, conclusive in judged.items() if not conclusive}
 
 
 def _moved(old: Collection[Endpoint], new: Collection[Endpoint]) -> dict[Endpoint, Endpoint]:

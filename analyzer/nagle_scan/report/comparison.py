@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 STATES = {
     "none": "no stall",
     "gone": "no stall any more",
+    "slow": "no stall, but slow",
+    "hidden": "cannot be judged",
     "remain": "stalls remain",
     "worse": "worse",
     "new": "new stalls",
@@ -64,13 +66,32 @@ def _outcome(comparison: Comparison) -> tuple[str, str]:
         "remain": ("STALLS REMAIN", f"Before: {was}. Now: {now}."),
         "worse": ("WORSE", f"Before: {was}. Now: {now}."),
         "possible": ("POSSIBLE", f"Before: {was}. Now: {now}."),
-        "inconclusive": ("INCONCLUSIVE", "No server that can be compared has data now."),
+        "inconclusive": ("INCONCLUSIVE", _unclear(comparison)),
     }[comparison.outcome]
     unseen = sum(server.state == "unseen" for server in comparison.servers)
     if unseen:
         are = "is" if unseen == 1 else "are"
         text += f" {count(unseen, 'server')} that stalled before {are} not in this capture."
     return head, text
+
+
+def _unclear(comparison: Comparison) -> str:
+    """Why it is not known whether the stalls are gone."""
+    for server in comparison.servers:
+        missed = server.missed
+        if server.state not in {"slow", "hidden"} or missed is None:
+            continue
+        which, predicted_ms, now_ms = missed
+        latency = "median" if which == "p50" else which
+        seen = "No stall is left" if server.state == "slow" else "No stall shows"
+        return (
+            f"{seen}, but the {latency} latency of {endpoint(server.addr, server.port)} is "
+            f"{_precise(now_ms)}, {_precise(predicted_ms)} at best was predicted: the time is "
+            "lost to something else, or the capture does not show the stalls."
+        )
+    if any(server.state == "hidden" for server in comparison.servers):
+        return "Where there were stalls, the capture does not tell now."
+    return "No server that can be compared has data now."
 
 
 def _table(servers: Sequence[ServerChange]) -> Iterator[tuple[str, ...]]:
