@@ -186,8 +186,8 @@ def test_a_small_head_before_full_segments_is_no_tail(
 
 
 def test_the_pieces_are_told_with_their_sizes() -> None:
-    assert "typically 143 and 6 bytes:" in advice.for_group(group())[0].what
-    assert "of 143 and 6 bytes:" in advice.for_group(group(stalls=1))[0].what
+    assert "typically 143 and 6 bytes." in advice.for_group(group())[0].what
+    assert "of 143 and 6 bytes." in advice.for_group(group(stalls=1))[0].what
     assert "perhaps an HTTP head" in advice.for_group(group(server_port=80))[0].what
 
 

@@ -136,7 +136,7 @@ def test_what_is_certain_comes_first_and_nothing_is_added_to_it() -> None:
     mixed = Counted((2, 3, 28), (80.0, 121.0, 1120.0))
     said = "28 stalls are certain (1.1 s lost), 3 likely (121.0 ms), 2 possible (80.0 ms)"
     assert certainty.told(mixed) == said
-    assert certainty.more(mixed) == " (3 more are likely, 121.0 ms; 2 possible, 80.0 ms)"
+    assert certainty.more(mixed) == " (plus 3 likely ones, 121.0 ms; 2 possible ones, 80.0 ms)"
     assert certainty.counts(mixed) == "28 certain, 3 likely, 2 possible"
     assert certainty.lost(mixed) == "1.1 s, 121.0 ms, 80.0 ms"
     alone = Counted((1, 0, 0), (40.0, 0.0, 0.0))
@@ -151,4 +151,4 @@ def test_a_groups_sentence_counts_the_surest_and_then_the_others() -> None:
     for group in mixed:
         surest = certainty.shares(group)[0]
         assert f" {surest.stalls} times for ~" in held.sentence(group)
-        assert " in all (1 more is likely, " in held.sentence(group)
+        assert " in all (plus 1 likely one, " in held.sentence(group)

@@ -52,14 +52,13 @@ def told(counted: Counted) -> str:
 
 
 def more(counted: Counted) -> str:
-    """Those that are less sure than the surest: ' (3 more are likely, 121.0 ms)', or nothing."""
-    rest = shares(counted)[1:]
-    if not rest:
-        return ""
-    are = "is" if rest[0].stalls == 1 else "are"
-    parts = [f"{share.stalls:,} {share.word}, {duration(share.lost_ms)}" for share in rest]
-    parts[0] = f"{rest[0].stalls:,} more {are} {rest[0].word}, {duration(rest[0].lost_ms)}"
-    return f" ({'; '.join(parts)})"
+    """Those that are less sure than the surest: ' (plus 3 likely ones, 121.0 ms)', or nothing."""
+    parts = [
+        f"{share.stalls:,} {share.word} {'one' if share.stalls == 1 else 'ones'}, "
+        f"{duration(share.lost_ms)}"
+        for share in shares(counted)[1:]
+    ]
+    return f" (plus {'; '.join(parts)})" if parts else ""
 
 
 def counts(counted: Counted) -> str:

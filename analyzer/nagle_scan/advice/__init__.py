@@ -38,15 +38,15 @@ class Remedy(NamedTuple):
 
 MERGE = Remedy(
     "the program on {sender}",
-    "send the whole message in one write: one buffer, writev(), MSG_MORE or TCP_CORK (cleared at "
-    "its end), or a buffered stream that is flushed once.",
-    "Price: a change in the program. It also saves packets, and Nagle may stay on.",
+    "Send the whole message in one write (one buffer, writev(), MSG_MORE or TCP_CORK, cleared at "
+    "its end, or a buffered stream that is flushed once).",
+    "Cost: a change in the program. It also saves packets, and Nagle may stay on.",
 )
 NODELAY = Remedy(
     "the socket on {sender}",
     "set TCP_NODELAY on the connected socket itself (the one from accept() or connect()), "
     "then scan again: this report proves whether it took effect.",
-    "Price: every small write becomes a packet of its own, so leave Nagle on where many small "
+    "Cost: every small write becomes a packet of its own, so leave Nagle on where many small "
     "writes follow one another and nobody waits for an answer.",
 )
 TAIL = Remedy(
@@ -54,19 +54,19 @@ TAIL = Remedy(
     "one write helps only if this was several: here the unacknowledged segment is full-sized, so "
     "the held one may be the tail of a single large write, which merging does not change "
     "(Windows, BSD and other senders after RFC 896 hold such a tail, Linux does not).",
-    "Price: a change in the program.",
+    "Cost: a change in the program.",
 )
 STREAM = Remedy(
     "the program on {sender}",
     "a message that it writes in pieces belongs in one write, and so do messages that are due at "
     "the same time.",
-    "Price: a change in the program. Messages that follow one another still wait.",
+    "Cost: a change in the program. Messages that follow one another still wait.",
 )
 QUICKACK = Remedy(
     "the other end, {receiver}, as the last resort",
     "acknowledge at once (Linux: TCP_QUICKACK after each read, or 'ip route change ... quickack "
     "1'; Windows: TcpAckFrequency = 1; macOS: net.inet.tcp.delayed_ack = 0).",
-    "Price: more ACKs; TCP_QUICKACK is not permanent, and each message still waits one round trip.",
+    "Cost: more ACKs; TCP_QUICKACK is not permanent, and each message still waits one round trip.",
 )
 
 
@@ -86,7 +86,7 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
         return [nodelay, TAIL, *others]
     if is_stream(group.exchanges, group.stalls):
         return [nodelay, STREAM, *others]
-    return [MERGE._replace(what=f"{_pieces(group, messages)}: {MERGE.what}"), nodelay, *others]
+    return [MERGE._replace(what=f"{_pieces(group, messages)}. {MERGE.what}"), nodelay, *others]
 
 
 def is_stream(exchanges: int, stalls: int) -> bool:

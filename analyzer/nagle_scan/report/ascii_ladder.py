@@ -26,9 +26,10 @@ def _lines(stall: _core.WaitRow) -> Iterator[str]:
     late = "after one round trip"
     if causes.of(stall.cause).ack_was_delayed:
         late = f"{stall.ack_delay_ms:.1f} ms late"
+    are_held = "may be held" if stall.confidence == "possible" else "are held"
     yield _right(0.0, f"frame {stall.frame_from}: {stall.len_unacked} B, unacknowledged")
     yield _band("")
-    yield _band(f":  {stall.wait_ms:.1f} ms: the next {stall.len} B are held by Nagle")
+    yield _band(f":  {stall.wait_ms:.1f} ms: the next {stall.len} B {are_held} by Nagle")
     yield _band("")
     yield _left(ack_ms, f"frame {stall.frame_ack}: pure ACK, {late}")
     yield _right(held_ms, f"frame {stall.frame_to}: {stall.len} B, released")

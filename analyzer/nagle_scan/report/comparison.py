@@ -101,7 +101,7 @@ def _table(servers: Sequence[ServerChange]) -> Iterator[tuple[str, ...]]:
         if server.before is not None:
             yield (name, "before", *_cells(server.before, server.before.latency_ms), "")
             if server.before.stalls and server.before.predicted_ms:
-                yield ("", "predicted", *_cells(None, server.before.predicted_ms), "")
+                yield ("", "predicted, at best", *_cells(None, server.before.predicted_ms), "")
             name = ""
         latency_ms = server.after.latency_ms if server.after else ()
         yield (name, "now", *_cells(server.after, latency_ms), STATES[server.state])
@@ -124,7 +124,7 @@ def _predictions(servers: Sequence[ServerChange]) -> Iterator[str]:
             predicted_ms, measured_ms = server.prediction
             yield (
                 f"Median exchange of {endpoint(server.addr, server.port)} without the stalls: "
-                f"predicted {_precise(predicted_ms)}, measured {_precise(measured_ms)}."
+                f"predicted {_precise(predicted_ms)} at best, measured {_precise(measured_ms)}."
             )
 
 

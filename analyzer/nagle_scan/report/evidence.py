@@ -28,7 +28,7 @@ Comments = dict[int, list[str]]
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the evidence. Raises `OutputError`, and `CaptureError` for a capture that is gone."""
     _check(result, path)
-    rows = result.core.affected(MAX_CONNECTIONS)
+    rows = _connections(result)
     shown = _core.choose_frames(result.paths, result.filter, [_wanted(result, row) for row in rows])
     numbers = sorted(frame for connection in shown for frame, _ in connection.frames)
     frames = _core.read_frames(result.paths, numbers, options.payload, result.key)
@@ -49,6 +49,16 @@ def _check(result: Result, path: str) -> None:
         raise OutputError(f"{path}: {CANNOT_READ_AGAIN}")
     if os.path.realpath(path) in map(os.path.realpath, result.paths):
         raise OutputError(f"{path}: would overwrite the capture")
+
+
+def _connections(result: Result) -> list[_core.ConnectionRow]:
+    """The worst, and that of the clearest stall, which the reports show."""
+    rows = result.core.affected(MAX_CONNECTIONS)
+    clearest = result.core.clearest()
+    if clearest is None or clearest.connection in {row.id for row in rows}:
+        return rows
+    row = result.core.connection(clearest.connection)
+    return [*rows[:-1], row] if row is not None else rows
 
 
 def _wanted(result: Result, row: _core.ConnectionRow) -> tuple[int, list[tuple[int, int]]]:

@@ -61,5 +61,5 @@ def _find_out_first(group: _core.ServerGroup) -> str:
         return ""
     return (
         f"First capture the other connections of {group.worst.sender_addr}: if it is a proxy that "
-        "only passes on, change what it gets this from instead."
+        "only passes on, change its upstream instead."
     )

@@ -36,9 +36,11 @@ def option(group: _core.ServerGroup) -> str:
         where = f"{worst.sender_addr}'s sockets to port {worst.server_port}"
         if group.clients > 1:
             where = f"the clients' sockets to {server(worst)}"
-    if group.nagle == "on":
+    # A stall that is only likely is no proof for a socket.
+    certain = certainty.shares(group)[0].word == "certain"
+    if group.nagle == "on" and certain:
         return _not_in_effect(group, where)
-    if group.may_be_relay:
+    if group.may_be_relay and group.nagle != "on":
         # Whether it is in effect cannot be told from what may have been passed on.
         return (
             f"A proxy on {worst.sender_addr} that only passes on would look the same: a capture of "
@@ -47,7 +49,7 @@ def option(group: _core.ServerGroup) -> str:
     if group.nagle == "off":
         return f"TCP_NODELAY was set on {where} only later."
     on, off, unknown = group.sockets
-    if on:
+    if on and certain:
         return _not_in_effect(group, where)
     surely = "If so," if word(group) == "possible" else "Probably"
     if off:

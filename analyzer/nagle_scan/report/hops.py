@@ -40,26 +40,36 @@ class Chain(NamedTuple):
     """What remains for the first client when one hop is fixed."""
 
 
-def chains(rows: Sequence[_core.HopRow], limit: int) -> list[Chain]:
-    """Those that lose most first; `limit` hops of all of them."""
+def chains(
+    rows: Sequence[_core.HopRow], limit: int, groups: Sequence[_core.ServerGroup] = ()
+) -> list[Chain]:
+    """Those that lose most first; `limit` hops of all of them. `groups` are those of stalls."""
     found = [list(hops) for _, hops in groupby(rows, lambda row: row.chain)]
     found.sort(key=lambda hops: -sum(hop.stalled_ms for hop in hops))
     shown, left = [], limit
     for hops in found:
         if left > 0:
-            leads = [_lead(hop, hops) for hop in hops if _holds(hop)] or [
-                "No stall at any of these hops."
-            ]
+            leads = [_lead(hop, hops) for hop in hops if _holds(hop)] or [_no_lead(rows, groups)]
             shown.append(Chain(hops[:left], leads, list(_predictions(hops))))
         left -= len(hops)
     return shown
+
+
+def _no_lead(rows: Sequence[_core.HopRow], groups: Sequence[_core.ServerGroup]) -> str:
+    """Of a chain without a stall."""
+    servers = dict.fromkeys(held.server(group.worst) for group in groups)
+    apart = [server for server in servers if server not in {row.server for row in rows}]
+    if not apart:
+        return "No stall at any of these hops."
+    several = "s" if len(apart) > 1 else ""
+    return f"The stalling server{several} {_names(apart)} could not be linked to these hops."
 
 
 def passed_on(group: _core.ServerGroup, rows: Sequence[_core.HopRow]) -> str:
     """How many relays pass on what this group holds, as a sentence; empty if none was seen."""
     hop = next((hop for hop in rows if hop.server == held.server(group.worst)), None)
     relays = _relays(hop, rows, group.worst.sender) if hop else []
-    return f"{_pass_it_on(relays)}: the time is lost once." if relays else ""
+    return f"{_pass_it_on(relays)}: count this time once." if relays else ""
 
 
 def cells(hop: _core.HopRow, name: Callable[[str], str] = str) -> tuple[str, ...]:
@@ -167,8 +177,8 @@ def _predictions(chain: Sequence[_core.HopRow]) -> Iterator[str]:
             continue
         which = f" of hop {hop.number} alone" if len(holders) > 1 else ""
         yield (
-            f"Without the stalls{which}, an exchange of the first client would take about "
-            f"{duration(then_ms)} instead of {duration(now_ms)}.{_unless(hop, chain)}"
+            f"Without the stalls{which}, an exchange of the first client would take "
+            f"{duration(then_ms)} at best instead of {duration(now_ms)}.{_unless(hop, chain)}"
         )
 
 
@@ -184,7 +194,10 @@ def _unless(hop: _core.HopRow, chain: Sequence[_core.HopRow]) -> str:
         told.append(f"{_names(list(relays))} towards the server")
     if not told:
         return ""
-    return f" A relay may then hold in its place: TCP_NODELAY is not shown on {', '.join(told)}."
+    return (
+        " Once this is fixed, the relay may become the one that stalls: TCP_NODELAY is not shown "
+        f"on {', '.join(told)}."
+    )
 
 
 def _names(names: Sequence[str], between: str = ", ") -> str:

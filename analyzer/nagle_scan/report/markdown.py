@@ -14,11 +14,13 @@ from nagle_scan.report.comparison import ShownComparison
 from nagle_scan.report.fixes import Fix
 from nagle_scan.report.formats import Options
 from nagle_scan.report.markup import code, escaped, table
+from nagle_scan.report.nodelay import CANNOT_TELL
 from nagle_scan.report.view import Limits, View
 from nagle_scan.result import Result
 from nagle_scan.wording import count, duration, endpoint, file_name, maybe_duration, sentence_start
 
-LIMITS = Limits(groups=2, fixes=1, connections=3, servers=2, compared=2, waits=5, hops=7)
+LIMITS = Limits(groups=2, fixes=1, connections=2, servers=2, compared=2, waits=5, sockets=4, hops=7)
+MAX_ANSWERS = 2
 MAX_NOTES = 2
 MAX_REASONS = 3
 MAX_NAMES = 3
@@ -61,12 +63,13 @@ def _stalls(view: View) -> Iterator[str]:
     # The hops have their latency beside them.
     if not view.chains:
         yield from _latencies(view)
-    # Of the worst connection, whose frames are in the evidence file too.
-    clearest = view.core.stalls_of(view.connections[0].id, 1)[0]
-    yield from _clearest(view.result, clearest)
+    if view.clearest is not None:
+        yield from _clearest(view.result, view.clearest)
     for fix in view.fixes:
         yield from _fix(fix)
-    yield from _wireshark(view, clearest)
+    yield from _nodelay(view)
+    if view.clearest is not None:
+        yield from _wireshark(view, view.clearest)
 
 
 def _sentence(view: View, group: _core.ServerGroup) -> str:
@@ -116,7 +119,7 @@ def _connections(view: View) -> Iterator[str]:
         )
         for row in view.connections
     ]
-    yield from table((*heads, "without stalls"), "rlllrrrr", cells)
+    yield from table((*heads, sentences.WITHOUT_STALLS), "rlllrrrr", cells)
 
 
 def _latencies(view: View) -> Iterator[str]:
@@ -130,17 +133,16 @@ def _latencies(view: View) -> Iterator[str]:
         rows.append((name, exchanges, "now", *map(duration, server.latency_ms)))
         if server.stalled_exchanges:
             without = map(duration, server.predicted_ms)
-            rows.append((name, exchanges, "without stalls", *without))
+            rows.append((name, exchanges, sentences.WITHOUT_STALLS, *without))
     yield from table(("server", "exchanges", "", *PERCENTILES), "lrl" + "r" * 6, rows)
 
 
 def _clearest(result: Result, stall: _core.WaitRow) -> Iterator[str]:
-    yield "### The clearest stall"
+    yield f"### The clearest stall is {stall.confidence}"
     yield from ("```text", *ladder(stall), "```")
     for said in split.describe(result.paths, stall):
         yield f"- {escaped(said)}."
-    for reason in stall.evidence[:MAX_REASONS]:
-        yield f"- {stall.confidence}: {escaped(reason)}."
+    yield from (f"- {escaped(reason)}." for reason in stall.evidence[:MAX_REASONS])
     yield ""
 
 
@@ -157,6 +159,25 @@ def _fix(fix: Fix) -> Iterator[str]:
             yield f"   {escaped(remedy.known_by)}"
         yield from (f"   - {escaped(str(setting))}" for setting in remedy.settings)
     yield ""
+
+
+def _nodelay(view: View) -> Iterator[str]:
+    """What is known comes first; the heads tell what the table is about, to save a line."""
+    rows = sorted(view.nodelay, key=lambda row: row.answer == CANNOT_TELL)[:MAX_ANSWERS]
+    if not rows:
+        return
+    stream = "stream" if view.is_filtered else "tcp.stream"
+    cells = [
+        (
+            row.answer,
+            escaped(row.sockets),
+            f"{row.connections:,}",
+            escaped(row.proof.replace("tcp.stream", stream)),
+        )
+        for row in rows
+    ]
+    heads = ("TCP_NODELAY in effect", "sockets", "connections", "how the capture shows it")
+    yield from table(heads, "llrl", cells)
 
 
 def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
@@ -207,7 +228,8 @@ def _comparison(shown: ShownComparison) -> Iterator[str]:
         cells = [tuple(escaped(cell) for cell in row) for row in rows]
         yield from table(heads, "llrrrrrrrrrl", cells)
     yield from (f"- {escaped(prediction)}" for prediction in shown.predictions)
-    yield ""
+    if shown.predictions or not shown.table:
+        yield ""
 
 
 def _notes(notes: Sequence[str]) -> Iterator[str]:

@@ -54,7 +54,7 @@ def _variant(proof: tuple[str, int, int, int] | None) -> str:
 
 def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
     if proof is None:
-        return "no two small segments in flight, and none was held"
+        return "no proof either way"
     connection, first, second = proof
     held = answer == "no"
     seen = "data left as soon as the ACK arrived" if held else "two small segments in flight"

@@ -48,6 +48,7 @@ class Page(View):
     """Everything that the templates show; they only lay it out."""
 
     percentiles = PERCENTILES
+    without_stalls = sentences.WITHOUT_STALLS
 
     def __init__(self, result: Result, baseline: Result | None = None) -> None:
         super().__init__(result, LIMITS, baseline)

@@ -10,11 +10,16 @@ from collections.abc import Sequence
 from nagle_scan import _core, advice, causes, certainty
 from nagle_scan.wording import duration
 
+WITHOUT_STALLS = "without stalls, at best"
+"""Of a prediction: a segment that the program wrote late was held for less."""
 WAITS_BELOW = "The waits that there were are listed below."
 
 
-def cost(summary: _core.Summary) -> str | None:
-    """Latency of an exchange now and without stalls; None where exchanges mean nothing."""
+def cost(summary: _core.Summary, *, elsewhere: bool = False) -> str | None:
+    """Latency of an exchange now and without stalls; None where exchanges mean nothing.
+
+    `elsewhere`: it was not captured where the client is.
+    """
     exchanges = summary.affected_exchanges
     # The 'latency' of a stream of messages says nothing.
     if exchanges == 0 or advice.is_stream(exchanges, summary.stalls):
@@ -25,10 +30,12 @@ def cost(summary: _core.Summary) -> str | None:
     if certainty.is_only_possible(summary):
         without = "if these are stalls, without them"
     elif certainty.more(summary):
-        without = "without the stalls, the doubtful ones too,"
+        less_sure = " and ".join(share.word for share in certainty.shares(summary)[1:])
+        without = f"without these stalls, including the {less_sure} ones,"
+    seen = " (as seen at the capture point)" if elsewhere else ""
     return (
-        f"An exchange on these connections takes {duration(now_ms)} on average; {without} "
-        f"it would take {duration(then_ms)}."
+        f"An exchange on these connections takes {duration(now_ms)} on average{seen}; {without} "
+        f"it would take {duration(then_ms)} at best."
     )
 
 

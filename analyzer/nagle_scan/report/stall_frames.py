@@ -27,8 +27,11 @@ def frames(stall: _core.WaitRow) -> tuple[StallFrame, StallFrame, StallFrame]:
         late = f"pure ACK, {stall.ack_delay_ms:.1f} ms late"
     there = (stall.sender, stall.receiver)
     back = (stall.receiver, stall.sender)
-    unacked = "not yet acknowledged: the next small segment is held"
-    held = f"held, leaves {stall.release_ms:.3f} ms after the ACK"
+    is_held, held = "is held", "held"
+    if stall.confidence == "possible":
+        is_held, held = "may be held", "perhaps held"
+    unacked = f"not yet acknowledged: the next small segment {is_held}"
+    held = f"{held}, leaves {stall.release_ms:.3f} ms after the ACK"
     return (
         StallFrame(stall.frame_from, 0.0, *there, stall.len_unacked, unacked),
         StallFrame(stall.frame_ack, ack_ms, *back, 0, late),

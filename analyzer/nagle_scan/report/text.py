@@ -119,7 +119,7 @@ def _connections(view: View, style: Style) -> Iterator[str]:
     counts = f"{summary.affected_connections} of {summary.connections}"
     yield f"\n{style.bold}Affected connections{style.end} ({counts})\n"
     heads = ("stream", "client", "server", "held by", "stalls", "lost", "exchanges", "mean now")
-    rows = [(*heads, "without stalls")]
+    rows = [(*heads, sentences.WITHOUT_STALLS)]
     rows += [
         (
             str(row.id),
@@ -186,7 +186,7 @@ def _latencies(view: View, style: Style) -> Iterator[str]:
         name = endpoint(server.addr, server.port)
         rows.append((name, f"{server.exchanges:,}", "now", *map(duration, server.latency_ms)))
         if server.stalled_exchanges:
-            rows.append(("", "", "without stalls", *map(duration, server.predicted_ms)))
+            rows.append(("", "", sentences.WITHOUT_STALLS, *map(duration, server.predicted_ms)))
     yield from table(rows)
 
 

@@ -70,7 +70,7 @@ class View:
         """Chains of relays, hop by hop."""
         if self.summary.verdict == "inconclusive":
             return []
-        return hops.chains(self._hops, self.limits.hops)
+        return hops.chains(self._hops, self.limits.hops, self.groups)
 
     @cached_property
     def chains_more(self) -> int:
@@ -84,7 +84,9 @@ class View:
     @property
     def cost(self) -> str | None:
         """What an exchange costs; `None` where exchanges mean nothing."""
-        return sentences.cost(self.summary)
+        points = {row.capture_point for row in self.connections}
+        elsewhere = not points.isdisjoint({"server", "between"})
+        return sentences.cost(self.summary, elsewhere=elsewhere)
 
     @property
     def no_stall(self) -> str:

@@ -1,7 +1,7 @@
 //! Why a stall is believed: sentences with frame numbers, for JSON, tables and reports.
 
 use crate::judge::causes::Cause;
-use crate::judge::confidence::Doubt;
+use crate::judge::confidence::{Confidence, Doubt};
 use crate::judge::findings::Finding;
 use crate::judge::frame::{Frame, near_ns};
 use crate::judge::judged::JudgedConnection;
@@ -89,7 +89,13 @@ impl Reason<'_> {
         number(out, " was unacknowledged, so frame ", wait.to.frame);
         number(out, " (", wait.len);
         number(out, " bytes, less than the MSS of ", mss);
-        text(out, ") had to wait");
+        text(
+            out,
+            match self.finding.confidence() {
+                Confidence::Possible => ") would have had to wait",
+                _ => ") had to wait",
+            },
+        );
     }
 
     fn ack(&self, out: &mut Vec<u8>) {
@@ -294,6 +300,12 @@ impl Reason<'_> {
         match once_in {
             0 | 1 => {
                 text(out, "a program's write could well fall this close to an ACK by accident");
+            }
+            2 => {
+                text(
+                    out,
+                    "a program's write falls this close to an ACK by accident half of the time",
+                );
             }
             _ => {
                 number(
