@@ -103,7 +103,7 @@ def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
         (summary.disordered, "segments come after their ACKs, as if by two clocks"),
         (
             summary.without_acks,
-            "pure ACKs, in which a stall shows, are missing, as after a filter for data or flags",
+            "pure ACKs, in which a stall shows, seem to be missing, as after a filter for data",
         ),
     )
     return ((number, why) for number, why in kinds if number)

@@ -25,7 +25,9 @@ pub fn may_release(
 ) -> bool {
     let stalls = findings.stalls().filter(|stall| stall.is_sure() && stall.wait.by == side);
     let others = releases.in_band.saturating_sub(stalls.count() as u32);
-    releases.peaks && others >= FEW_RELEASES && connection.half(side).contradicts_late()
+    let follows = releases.peaks && others >= FEW_RELEASES;
+    let complete = connection.half(side.other()).is_complete_by_ids();
+    follows && !complete && connection.half(side).contradicts_late()
 }
 
 /// May pauses of `side` have been holds whose ACKs are missing?

@@ -48,6 +48,11 @@ impl Half {
         self.state.is(state::COUNTS_IDS)
     }
 
+    /// Do its identifications show that (nearly) all of its packets were captured?
+    pub fn is_complete_by_ids(&self) -> bool {
+        self.last_ip_id != 0 && (self.id_skips == 0 || self.counts_ids())
+    }
+
     fn skips_few(&self) -> bool {
         u32::from(self.id_skips) * SKIPS_ONE_OF <= self.segments
     }
