@@ -49,6 +49,13 @@ impl Corks {
         self.is_as_long(wait) && may_be_corked(wait)
     }
 
+    /// Did it wait for the timer though all before it was acknowledged early? Nagle's algorithm holds nothing
+    /// then.
+    pub fn is_left_behind(&self, wait: &Wait) -> bool {
+        let early_ack = wait.has_pure_ack() && 2 * wait.release_ns() > wait.span_ns();
+        early_ack && self.looks_corked(wait)
+    }
+
     fn is_as_long(&self, wait: &Wait) -> bool {
         (self.shortest_ns..=self.longest_ns).contains(&self.length_ns(wait))
     }

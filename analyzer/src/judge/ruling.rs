@@ -50,8 +50,9 @@ impl<'a> Judge<'a> {
         };
         releases.peaks &= around.is_none_or(|pauses| pauses.peak(releases.closest_ns()));
         let corks = Corks::of(connection, side, waits);
-        let corked = |wait: &Wait| wait.by == side && corks.looks_corked(wait);
-        releases.corked = waits.iter().any(corked);
+        // What was sent again may be what came so late.
+        releases.corked = connection.half(side).repeats().retransmitted == 0
+            && waits.iter().any(|wait| wait.by == side && corks.is_left_behind(wait));
         let is_held = |wait: &&Wait| wait.by == side && releases.holds(wait);
         let held: Vec<&Wait> = waits.iter().filter(is_held).collect();
         let held = || held.iter().copied();
