@@ -2,7 +2,7 @@
 
 Each kind draws its parameters, so another seed makes other cases of the same kinds. In each,
 programs that stall ('split', 'think') and programs that only look so, with TCP_NODELAY and pauses
-of their own ('pace', 'work', 'beat', 'late'); with and without TCP timestamps.
+of their own ('pace', 'work', 'beat', 'late', 'close'); with and without TCP timestamps.
 """
 
 from __future__ import annotations
@@ -38,10 +38,11 @@ def hard_cases(seed: int) -> list[Case]:
 
 
 def conversations(dice: Random, rtt_ms: float) -> dict[str, Scripts]:
-    """Two that stall, and four that look so.
+    """Two that stall, and five that look so.
 
     The pauses of 'pace' and 'work' last as long as an ACK timer; 'beat' writes about when the
-    delayed ACK comes, 'late' only after it.
+    delayed ACK comes, 'late' only after it, 'close' right after it: a clock that ticks seldom cannot
+    tell that from a stall.
     """
     off = {"client": NODELAY, "server": NODELAY}
     pieces = [dice.randint(20, 400) for _ in range(8)]
@@ -54,6 +55,9 @@ def conversations(dice: Random, rtt_ms: float) -> dict[str, Scripts]:
         "work": exchanges(20, f"{pieces[0]} 30", "170 400", server_think=pause, **off),
         "beat": exchanges(30, f"{pieces[1]} {own_pause(rtt_ms + 36, 14)} {pieces[3]}", "90", **off),
         "late": exchanges(30, f"{pieces[2]} {own_pause(rtt_ms + 45, 15)} {pieces[5]}", "90", **off),
+        "close": exchanges(
+            30, f"{pieces[3]} {own_pause(rtt_ms + 44.5, 0.5)} {pieces[6]}", "90", **off
+        ),
     }
 
 
@@ -248,4 +252,5 @@ KINDS: dict[str, Callable[[Random], Made]] = {
     "nat": translated,
     "clocks-wire": lambda dice: clocks(dice, somewhere(dice)),
     "clocks-loopback": lambda dice: clocks(dice, LOOPBACK),
+    "clocks-veth": lambda dice: clocks(dice, VETH),
 }
