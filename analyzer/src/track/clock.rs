@@ -1,6 +1,6 @@
 //! The clocks that stamped the frames, and how coarse they are as far as the timestamps tell.
 
-use crate::track::clock_step::FINE_NS;
+use crate::track::clock_step::{ClockStep, FINE_NS};
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::wait::Wait;
 
@@ -19,9 +19,9 @@ impl Clocks {
     /// it gets the step that all captures share, if together they have enough frames.
     pub fn of(captures: &[CaptureSummary]) -> Self {
         let packets: u64 = captures.iter().map(|capture| capture.packets).sum();
-        let steps = captures.iter().filter(|capture| capture.packets > 0);
-        let common_ns = match steps.map(|capture| capture.clock.step_ns()).min() {
-            Some(step_ns) if packets >= TIMES_FOR_A_CLOCK => step_ns,
+        let clocks = captures.iter().map(|capture| capture.clock);
+        let common_ns = match packets {
+            TIMES_FOR_A_CLOCK.. => clocks.fold(ClockStep::UNKNOWN, ClockStep::and).step_ns(),
             _ => FINE_NS,
         };
         let clock = |capture: &CaptureSummary| match capture.packets {

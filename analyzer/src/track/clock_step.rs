@@ -40,10 +40,20 @@ impl ClockStep {
         }
     }
 
-    /// The greatest common divisor, by Euclid.
+    /// The step that the times of both have in common.
+    pub fn and(mut self, other: Self) -> Self {
+        self.divide(other.step_ns);
+        other.first_ns.into_iter().for_each(|first_ns| self.see(first_ns));
+        self
+    }
+
     fn narrow(&mut self, time_ns: i64) {
         let first_ns = *self.first_ns.get_or_insert(time_ns);
-        let mut rest_ns = (time_ns - first_ns).abs();
+        self.divide((time_ns - first_ns).abs());
+    }
+
+    /// The greatest common divisor, by Euclid.
+    fn divide(&mut self, mut rest_ns: i64) {
         while rest_ns > 0 {
             (self.step_ns, rest_ns) = (rest_ns, self.step_ns % rest_ns);
         }
@@ -76,6 +86,17 @@ mod tests {
     fn one_time_off_the_ticks_tells_a_fine_clock() {
         let off = ticks(4_000_000).chain([1_700_000_000_000_124_777]);
         assert_eq!(step_ns(off), FINE_NS);
+    }
+
+    /// Of files with a frame each no one shows its clock.
+    #[test]
+    fn several_captures_show_the_step_that_they_have_in_common() {
+        let alone = ticks(4_000_000).map(|time_ns| {
+            let mut one = ClockStep::UNKNOWN;
+            one.see(time_ns);
+            one
+        });
+        assert_eq!(alone.fold(ClockStep::UNKNOWN, ClockStep::and).step_ns(), 4_000_000);
     }
 
     #[test]
