@@ -3,13 +3,19 @@
 //! they follow what it had acknowledged by then.
 
 use super::{Passed, Sending};
+use crate::track::Mark;
 use crate::track::half::Release;
+use crate::track::thresholds::EVIDENCE_NS;
 use crate::track::wait::fact;
 
 impl Sending<'_> {
-    /// What this segment echoes, as facts of the wait that `release` ended.
-    pub(super) fn echoed(&self, release: Option<Release>) -> u32 {
+    /// What this segment echoes, as facts of the wait since `from` that `release` ended. Of a wait that is
+    /// evidence only: which shorter ones are seen depends on what is to be listed.
+    pub(super) fn echoed(&self, release: Option<Release>, from: Mark) -> u32 {
         let half = self.half;
+        if self.now.time_ns - from.time_ns < EVIDENCE_NS {
+            return 0;
+        }
         let freed = release.filter(|ack| ack.mark == half.small_acked().mark);
         let pure = freed.is_some_and(|ack| ack.says.is(fact::PURE_ACK));
         let (ack_tsval, echo) = match (half.small_ack_tsval(), self.segment.options.echo()) {

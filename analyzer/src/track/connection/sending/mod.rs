@@ -211,7 +211,7 @@ impl Sending<'_> {
         let Waited { release, own_before, from, data_arrived, answered } = *waited;
         let advanced = self.advancing_ack(release, from);
         let facts = self.facts(release, from)
-            | self.echoed(release)
+            | self.echoed(release, from)
             | when(own_before, fact::OWN_DATA_BEFORE)
             | when(data_arrived && release.is_some(), fact::DATA_CAME)
             | when(advanced.is_some(), fact::ADVANCING_ACK);
