@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ import nagle_scan
 import pytest
 from browser import browser
 from conversation import Found, Frame, write
+from nagle_scan import _core
 
 __all__ = ["browser"]
 
@@ -118,3 +119,10 @@ def endless(folder: Path, capture: Path) -> Path:
         file.write(capture.read_bytes())
         file.truncate(64 << 30)
     return path
+
+
+@pytest.fixture
+def one_shard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All connections share one limit, whatever their addresses."""
+    scan = partial(_core.scan_captures, trial=(4 << 20, 1))
+    monkeypatch.setattr(_core, "scan_captures", scan)

@@ -235,6 +235,11 @@ def test_a_nonsense_min_wait(value: str, run: Run) -> None:
     assert_refused(run(SPLIT, f"--min-wait={value}"), "--min-wait", "milliseconds")
 
 
+@pytest.mark.parametrize("value", ["", "many", "0", "-1", "1.5", "1025", "9" * 5000])
+def test_a_nonsense_number_of_threads(value: str, run: Run) -> None:
+    assert_refused(run(SPLIT, f"--threads={value}"), "--threads", "1 to 1024")
+
+
 @pytest.mark.parametrize("option", ["--no-such-option", "--\x1b[31mred", "--\nnew", b"--\xff"])
 def test_an_unknown_option(option: str | bytes, run: Run) -> None:
     assert_refused(run(SPLIT, option), "--help")

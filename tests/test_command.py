@@ -43,7 +43,16 @@ def test_help_has_an_example_that_works(run: Run, tmp_path: Path) -> None:
 
 def test_every_option_is_explained(run: Run) -> None:
     help_text = run("--help").stdout.decode()
-    for option in ("--filter", "--output", "--min-wait", "--exit-zero", "--version", "-f", "-o"):
+    for option in (
+        "--filter",
+        "--output",
+        "--min-wait",
+        "--threads",
+        "--exit-zero",
+        "--version",
+        "-f",
+        "-o",
+    ):
         assert f"{option} " in help_text or f"{option}\n" in help_text or f"{option}," in help_text
     assert "exit status" in help_text
 

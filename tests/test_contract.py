@@ -446,7 +446,12 @@ def test_the_stub_lists_each_attribute_of_a_class(name: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_the_stub_lists_each_parameter(name: str) -> None:
     signature = getattr(_core, name).__text_signature__
-    parameters = [argument.arg for argument in FUNCTIONS[name].args.args]
+    arguments = FUNCTIONS[name].args
+    without = [""] * (len(arguments.args) - len(arguments.defaults))
+    defaults = without + [f"={ast.unparse(default)}" for default in arguments.defaults]
+    parameters = [
+        argument.arg + default for argument, default in zip(arguments.args, defaults, strict=True)
+    ]
     assert signature == f"({', '.join(parameters)})"
 
 

@@ -76,7 +76,7 @@ def test_python_gets_a_keyboard_interrupt(tmp_path: Path) -> None:
 
 
 def test_segments_can_be_interrupted_too(tmp_path: Path) -> None:
-    script = "import sys\nfrom nagle_scan import _core\n_core.segments([sys.argv[1]], None, 0)"
+    script = "import sys\nfrom nagle_scan import _core\n_core.segments([sys.argv[1]], None, [0])"
     _, _, errors = interrupted(sys.executable, "-c", script, endless(tmp_path, SPLIT))
     assert errors.splitlines()[-1].startswith("KeyboardInterrupt")
 

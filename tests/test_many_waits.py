@@ -19,8 +19,9 @@ import pytest
 from conftest import CAPTURES, generated
 from conversation import MS, START_NS, Conversation, Side, pcap, records, write
 
-PAUSES, OF_EACH_KIND, LONGEST = 1 << 14, 1 << 16, 128
-"""So many pauses of clients one tracker lists, so many other waits of each kind, and so many of the
+SHARDS = 16
+PAUSES, OF_EACH_KIND, LONGEST = (1 << 15) // SHARDS, (1 << 17) // SHARDS, 128
+"""So many pauses of clients one shard lists, so many other waits of each kind, and so many of the
 longest of each side that follow."""
 
 LABELLED = CAPTURES / "labelled"
@@ -39,16 +40,14 @@ class Many(NamedTuple):
     capture: Path
     connections: int
     packets: int
-    trackers: int
-    """So many have connections of it."""
 
 
-@pytest.fixture(scope="module", params=[(500, 500_000, 1), (3_500, 500_000, 2)])
+@pytest.fixture(scope="module", params=[(500, 500_000), (3_500, 500_000)])
 def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Many:
-    connections, packets, trackers = request.param
+    connections, packets = request.param
     folder = tmp_path_factory.mktemp("many")
     capture = generated(folder, "clean", connections, packets)
-    return Many(capture, connections, packets, trackers)
+    return Many(capture, connections, packets)
 
 
 def pauses(waits: pd.DataFrame) -> pd.Series[bool]:
@@ -65,7 +64,7 @@ def test_other_waits_are_listed_however_often_clients_pause(many: Many, capture:
     expected[["frame_from", "frame_to"]] += many.packets
     assert len(expected) > 0
     # Of the capture behind them those are listed in which frames are missing.
-    listed = PAUSES * many.trackers
+    listed = PAUSES * SHARDS
     assert listed <= pauses(together).sum() <= listed + pauses(alone).sum()
     pd.testing.assert_frame_equal(together[~pauses(together)].reset_index(drop=True), expected)
 
@@ -73,7 +72,7 @@ def test_other_waits_are_listed_however_often_clients_pause(many: Many, capture:
 def test_pauses_that_are_not_listed_are_counted(many: Many) -> None:
     scan = nagle_scan.scan(many.capture)
     summary = scan.core.summary()
-    assert len(scan.waits) == PAUSES * many.trackers
+    assert len(scan.waits) == PAUSES * SHARDS
     # Each request of a connection but the first comes after a pause, most of them a long one.
     requests = len(scan.exchanges)
     assert 0.9 * requests < len(scan.waits) + summary.waits_not_listed <= requests
@@ -113,6 +112,7 @@ FRAMES = 3 + 2 * (WAITS + 1)
 """Of a busy connection: its handshake, and two for each time that it sends."""
 
 
+@pytest.mark.usefixtures("one_shard")
 def test_the_longest_waits_are_listed_however_late_they_come(tmp_path: Path) -> None:
     slow, slower = busy(tmp_path, "server", WAITS), OTHERS["slow server"]
     alone = nagle_scan.scan(slower).waits
@@ -153,6 +153,7 @@ def held_alone_and_behind(first: Path, late: Path) -> tuple[list[int], list[int]
     ],
 )
 @pytest.mark.parametrize("by", ["server", "client"])
+@pytest.mark.usefixtures("one_shard")
 def test_what_came_before_changes_no_verdict(
     tmp_path: Path, by: Side, capture: str, stalls: int
 ) -> None:
@@ -163,6 +164,7 @@ def test_what_came_before_changes_no_verdict(
     assert len(alone) == stalls
 
 
+@pytest.mark.usefixtures("one_shard")
 def test_the_rhythm_of_a_program_takes_no_room_for_ever(tmp_path: Path) -> None:
     """A game sends its state 50 times a second; beside the sender no ACK takes effect so late."""
     scan = nagle_scan.scan(busy(tmp_path, "client", WAITS, every_ms=20))
@@ -269,6 +271,7 @@ def by_a_coarse_clock() -> Conversation:
         (by_a_coarse_clock, 0, 150),
     ],
 )
+@pytest.mark.usefixtures("one_shard")
 def test_no_verdict_depends_on_what_is_listed(
     tmp_path: Path, make: Callable[[], Conversation], handshake: int, stalls: int
 ) -> None:
@@ -279,6 +282,7 @@ def test_no_verdict_depends_on_what_is_listed(
     assert len(alone) == stalls
 
 
+@pytest.mark.usefixtures("one_shard")
 def test_what_is_listed_for_its_length_changes_no_verdict(tmp_path: Path) -> None:
     """A client is held for 200 ms between two writes, or pauses for 60 to 203 ms. Few of these
     pauses are among the longest; they alone would look as if it always paused for so long.

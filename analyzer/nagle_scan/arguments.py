@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from nagle_scan import _core, keys, terminal
 from nagle_scan.report import formats
 from nagle_scan.report.formats import FORMATS, SUFFIXES
-from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS
+from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, MAX_THREADS
 from nagle_scan.wording import printable
 
 if TYPE_CHECKING:
@@ -122,6 +122,13 @@ def parser() -> argparse.ArgumentParser:
         help=f"ignore waits shorter than this (default {DEFAULT_MIN_WAIT_MS:g})",
     )
     made.add_argument(
+        "--threads",
+        metavar="N",
+        type=_threads,
+        help="use so many threads (default: one for each processor, at most 16); no result depends "
+        "on it",
+    )
+    made.add_argument(
         "--baseline",
         metavar="FILE",
         action="append",
@@ -182,6 +189,13 @@ def _utf8(argument: str) -> str:
             f"{printable(argument)!r} is not UTF-8: rename the file, or read it with '-'"
         ) from None
     return argument
+
+
+def _threads(value: str) -> int:
+    threads = int(value) if value.isascii() and value.isdigit() and len(value) < 9 else 0
+    if not 0 < threads <= MAX_THREADS:
+        raise argparse.ArgumentTypeError(f"expected a number of threads, 1 to {MAX_THREADS}")
+    return threads
 
 
 def _milliseconds(value: str) -> float:

@@ -89,7 +89,12 @@ def _scan(
     progress = progress or _core.Progress()
     with interrupt.StoppedByInterrupt(progress), ProgressLine(progress, sys.stderr):
         core = _core.scan_captures(
-            paths, options.filter, options.min_wait, exchanges=False, progress=progress
+            paths,
+            options.filter,
+            options.min_wait,
+            exchanges=False,
+            progress=progress,
+            threads=options.threads,
         )
     if progress.stopped and paths is not options.capture:
         # Half a baseline is useless.

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 DEFAULT_MIN_WAIT_MS = 10.0
 """Shorter waits are not reported: quick ACKs take 0.1 ms, the shortest timers 14 ms."""
 MAX_MIN_WAIT_MS = 3_600_000.0
+MAX_THREADS = 1024
+"""More than any machine has; the engine never starts more than pay."""
 
 
 class Result:
@@ -145,7 +147,7 @@ class Result:
         if not 0 <= connection_id < self.core.summary().connections:
             raise KeyError(connection_id)
         self._check_readable()
-        return _frame(_core.segments(self.paths, self.filter, connection_id))
+        return _frame(_core.segments(self.paths, self.filter, [connection_id])[0])
 
     def packets(self, frames: Iterable[int]) -> list[Packet]:
         """Frames as scapy packets, to dissect them, in ascending order of their numbers.

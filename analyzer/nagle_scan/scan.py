@@ -10,7 +10,7 @@ from nagle_scan import _core, files, keys
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.report import formats
 from nagle_scan.report.formats import Options
-from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, Result
+from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, MAX_THREADS, Result
 
 if TYPE_CHECKING:
     from nagle_scan.notebook import Connection
@@ -23,24 +23,33 @@ def scan(
     filter: str | None = None,
     min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
     anonymize: bytes | None = None,
+    threads: int | None = None,
 ) -> Scan:
     """Scans one capture, or several as one logical capture in the order of their first frames.
 
     `filter` is a BPF expression (`"tcp port 8888"`), compiled by libpcap. Waits shorter than
     `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
-    tables and files (ipcrypt-pfx), and the same key gives the same replacements.
+    tables and files (ipcrypt-pfx), and the same key gives the same replacements. There are as many
+    `threads` as processors, at most 16, unless told otherwise; no result depends on it.
 
-    Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000 or a bad key, `CaptureError` for
-    an input that cannot be read, `FilterError` for a bad expression, `KeyboardInterrupt` soon after
-    Ctrl-C. A truncated capture is not an error: see `Scan.warnings`.
+    Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000, no threads or a bad key,
+    `CaptureError` for an input that cannot be read, `FilterError` for a bad expression,
+    `KeyboardInterrupt` soon after Ctrl-C. A truncated capture is not an error: see `Scan.warnings`.
     """
     if not 0 < min_wait_ms <= MAX_MIN_WAIT_MS:
         raise ValueError(f"min_wait_ms must be more than 0 and at most an hour: {min_wait_ms}")
+    if threads is not None and not 0 < threads <= MAX_THREADS:
+        raise ValueError(f"threads must be 1 to {MAX_THREADS}: {threads}")
     paths = _as_paths(path_or_paths)
     if not paths:
         raise ValueError("no capture given")
     core = _core.scan_captures(
-        paths, filter, min_wait_ms, exchanges=True, progress=_core.Progress()
+        paths,
+        filter,
+        min_wait_ms,
+        exchanges=True,
+        progress=_core.Progress(),
+        threads=threads,
     )
     if anonymize is not None:
         core = core.anonymized(keys.checked(anonymize))

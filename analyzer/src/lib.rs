@@ -19,7 +19,9 @@
 //! - **contradiction**: a small segment sent while a small one was unacknowledged; Nagle was off.
 //! - **ruling**: the cause of a wait and the doubts about it. **finding**: a wait with its ruling.
 //! - **doubt**: another explanation that is not excluded; the confidence follows from their weights.
-//! - **block**: 1,024 connections with consecutive numbers; they are kept, dealt and judged together.
+//! - **range**: a piece of a capture that one thread reads and decodes.
+//! - **shard**: a sixteenth of the connections, chosen by addresses and ports; it takes the ranges in order.
+//! - **block**: 1,024 connections of a shard; they are kept and judged together.
 
 #[cfg(test)]
 mod house;

@@ -19,6 +19,11 @@ impl Buffer {
         Self { input, bytes: vec![0; CAPACITY], start: 0, end: 0 }
     }
 
+    /// Its memory, for another input.
+    pub fn restarted(self, input: Box<dyn Read + Send>) -> Self {
+        Self { input, bytes: self.bytes, start: 0, end: 0 }
+    }
+
     /// Takes the input, from the first unread byte on.
     pub fn take_input(&mut self) -> impl Read + Send + use<> {
         let unread = Cursor::new(self.available().to_vec());

@@ -12,6 +12,7 @@ mod buffer;
 mod input;
 mod pcap;
 mod pcapng;
+pub mod ranges;
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
@@ -117,6 +118,14 @@ impl Capture {
                     None
                 }
             },
+        }
+    }
+
+    /// Bytes of the file for each frame beside its own, roughly in a pcapng file.
+    pub fn overhead(&self) -> usize {
+        match &self.format {
+            Format::Pcap(records) => records.header_len(),
+            Format::PcapNg(_) => pcapng::PACKET_OVERHEAD,
         }
     }
 

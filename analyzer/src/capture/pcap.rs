@@ -8,12 +8,19 @@ use crate::capture::error::ScanError;
 use crate::capture::link;
 use pcap_parser::parse_pcap_header;
 
-const FILE_HEADER_LEN: usize = 24;
+pub const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
 const MODIFIED_RECORD_HEADER_LEN: usize = 24;
 /// The upper bits tell the length of the frame check sequence.
 const LINK_TYPE_MASK: u32 = 0xffff;
 
+/// A record that follows others was hardly captured so long before or after the first one.
+/// Leans: smaller finds no record in captures with a gap, and reads them by one thread.
+const FARTHEST_S: u32 = 10 * 366 * 86_400;
+/// So many records in a row have a plausible header by chance only in a capture of captures.
+const IN_A_ROW: usize = 6;
+
+#[derive(Clone, Copy)]
 pub struct Records {
     big_endian: bool,
     /// Kuznetzov's 'modified' pcap has eight bytes more per record.
@@ -32,6 +39,16 @@ impl Records {
         let start = buffer
             .at_least(FILE_HEADER_LEN)
             .map_err(|error| ScanError::unreadable(path, &error))?;
+        let records = Self::of(start, path)?;
+        buffer.consume(FILE_HEADER_LEN);
+        Ok(records)
+    }
+
+    /// Of a file that begins with `start`.
+    ///
+    /// # Errors
+    /// As [`Records::open`].
+    pub fn of(start: &[u8], path: &str) -> Result<Self, ScanError> {
         let header = match parse_pcap_header(start) {
             Ok((_, header)) => header,
             Err(pcap_parser::nom::Err::Incomplete(_)) => {
@@ -48,7 +65,6 @@ impl Records {
             false => (header.is_bigendian(), RECORD_HEADER_LEN),
         };
         let unit_ns = if header.is_nanosecond_precision() { 1 } else { 1_000 };
-        buffer.consume(FILE_HEADER_LEN);
         Ok(Self { big_endian, header_len, unit_ns, link_type })
     }
 
@@ -100,6 +116,50 @@ impl Records {
     fn record_len(&self, bytes: &[u8]) -> Option<usize> {
         let [_, _, captured_len, _] = self.fields(bytes)?;
         Some(self.header_len + captured_len as usize)
+    }
+
+    /// A number in the byte order of the file.
+    pub fn number(&self, bytes: [u8; 4]) -> u32 {
+        if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    }
+
+    /// Bytes of a record before its frame.
+    pub fn header_len(&self) -> usize {
+        self.header_len
+    }
+
+    /// As many bytes are enough to find where a record begins.
+    pub const LOOKED_AT: usize = 256 << 10;
+
+    /// Where in `bytes` a record seems to begin; the file begins at `first_s`.
+    pub fn find(&self, bytes: &[u8], first_s: u32) -> Option<usize> {
+        (0..bytes.len()).find(|&at| self.is_row(&bytes[at..], first_s))
+    }
+
+    /// Do these bytes look like several records, or like the last ones?
+    fn is_row(&self, mut bytes: &[u8], first_s: u32) -> bool {
+        for seen in 0..IN_A_ROW {
+            let Some(header) = self.fields(bytes) else { return seen > 0 };
+            if !self.is_plausible(header, first_s) {
+                return false;
+            }
+            match bytes.get(self.header_len + header[2] as usize..) {
+                Some(rest) => bytes = rest,
+                None => return seen > 0,
+            }
+        }
+        true
+    }
+
+    fn is_plausible(
+        &self,
+        [seconds, fraction, captured_len, wire_len]: [u32; 4],
+        first_s: u32,
+    ) -> bool {
+        seconds.abs_diff(first_s) < FARTHEST_S
+            && u64::from(fraction) * (self.unit_ns as u64) < 1_000_000_000
+            && captured_len <= wire_len
+            && wire_len as usize <= MAX_RECORD
     }
 
     /// Fills the buffer with the whole next record; returns its length.

@@ -13,6 +13,9 @@ const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 /// Type, length and, in a section header, byte-order magic: needed to size a block.
 const BLOCK_START_LEN: usize = 12;
 
+/// Bytes of an enhanced packet without options, beside the frame.
+pub const PACKET_OVERHEAD: usize = 32;
+
 struct Interface {
     link_type: u32,
     /// `None`: an impossible resolution; an error only if a packet uses it.

@@ -5,6 +5,7 @@ use crate::capture::error::ScanError;
 use crate::result::segments;
 use crate::track::Mark;
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 /// First frames of a connection: the handshake, and enough to measure its round trips.
 const BEGINNING: u64 = 100;
@@ -45,10 +46,9 @@ pub fn choose(
     let mut choosers: Vec<Chooser<'_>> = wanted.iter().map(Chooser::new).collect();
     let place: HashMap<u32, usize> =
         wanted.iter().enumerate().map(|(index, one)| (one.connection, index)).collect();
-    segments::each_segment(paths, filter, |connection, mark| {
-        if let Some(&index) = place.get(&connection) {
-            choosers[index].see(mark);
-        }
+    let connections: Vec<u32> = wanted.iter().map(|one| one.connection).collect();
+    segments::each_segment(paths, filter, &connections, &Arc::default(), |connection, segment| {
+        choosers[place[&connection]].see(segment.mark);
     })?;
     Ok(choosers.into_iter().map(Chooser::finish).collect())
 }

@@ -12,7 +12,7 @@ use crate::judge::releases::Releases;
 use crate::judge::thresholds::{FEW_RELEASES, PEAK_OVER_CHANCE};
 use crate::track::band::Band;
 use crate::track::clock::Clocks;
-use crate::track::tracker::Block;
+use crate::track::tracked::Block;
 use crate::track::wait::Wait;
 use crate::track::{Connection, Endpoint, Pause, Side};
 use foldhash::fast::RandomState;

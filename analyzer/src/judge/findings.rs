@@ -93,11 +93,6 @@ impl<'a> Findings<'a> {
         self.slice(self.waits.iter().take_while(|wait| before(wait)).count()..self.len())
     }
 
-    /// So many at once at most.
-    pub fn chunks(self, len: usize) -> impl Iterator<Item = Self> {
-        (0..self.len()).step_by(len).map(move |at| self.slice(at..self.len().min(at + len)))
-    }
-
     /// Runs of neighbours for which `key` gives the same.
     pub fn runs<K: PartialEq>(self, key: impl Fn(Finding<'a>) -> K) -> impl Iterator<Item = Self> {
         let mut rest = self;

@@ -5,6 +5,8 @@ use super::{create, table, write};
 use crate::judge::findings::Finding;
 use crate::judge::judged::JudgedConnection;
 use crate::result::scan::{Options, Scan, scan};
+use crate::track::reader::Reading;
+use crate::track::reader::range::SHARDS;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +16,13 @@ use std::sync::Arc;
 /// With stalls and other waits.
 fn example() -> Scan {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/jdk-httpserver.pcap");
-    let options = Options { filter: None, min_wait_ns: 10_000_000, exchanges: true };
+    let options = Options {
+        filter: None,
+        min_wait_ns: 10_000_000,
+        exchanges: true,
+        reading: Reading::by(2),
+        shards: SHARDS,
+    };
     scan(&[path.to_owned()], &options, &Arc::default()).unwrap()
 }
 

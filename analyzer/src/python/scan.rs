@@ -10,6 +10,8 @@ use crate::output::{self, table};
 use crate::result::anonymize::KEY_LEN;
 use crate::result::scan::{Options, Scan, scan};
 use crate::result::{cause_totals, clearest, groups, hops, nagle_counts, segments, servers, worst};
+use crate::track::reader::Reading;
+use crate::track::reader::range::SHARDS;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -139,8 +141,11 @@ impl PyScan {
 }
 
 /// Scans captures; the interpreter lock is released meanwhile. `progress` tells how far it is, and
-/// can stop it.
+/// can stop it. There are as many `threads` as processors, unless told otherwise; no result depends on
+/// it. For tests, `trial` are the bytes that a thread reads at once and the number of shards.
 #[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "most are given by name")]
+#[pyo3(signature = (paths, filter, min_wait_ms, exchanges, progress, threads=None, trial=None))]
 fn scan_captures(
     py: Python<'_>,
     paths: Vec<String>,
@@ -148,26 +153,33 @@ fn scan_captures(
     min_wait_ms: f64,
     exchanges: bool,
     progress: &PyProgress,
+    threads: Option<usize>,
+    trial: Option<(u64, usize)>,
 ) -> PyResult<PyScan> {
-    let options = Options { filter, min_wait_ns: (min_wait_ms * 1e6) as i64, exchanges };
+    let mut reading = threads.map_or_else(Reading::by_all, Reading::by);
+    let (range_len, shards) = trial.unwrap_or((reading.range_len, SHARDS));
+    reading.range_len = range_len.max(1);
+    let shards = shards.clamp(1, SHARDS).next_power_of_two();
+    let shortest_ns = (min_wait_ms * 1e6) as i64;
+    let options = Options { filter, min_wait_ns: shortest_ns, exchanges, reading, shards };
     let progress = &progress.0;
     let scan = interruptible(py, progress, || scan(&paths, &options, progress))??;
     Ok(PyScan { scan: Arc::new(scan) })
 }
 
-/// Reads the captures again for one connection's segments.
+/// Reads the captures again for the segments of each of some connections.
 #[pyfunction(name = "segments")]
 fn segment_columns(
     py: Python<'_>,
     paths: Vec<String>,
     filter: Option<String>,
-    connection: u32,
-) -> PyResult<Bound<'_, PyDict>> {
+    connections: Vec<u32>,
+) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let progress = Arc::default();
     let rows = interruptible(py, &progress, || {
-        segments::segments(&paths, filter.as_deref(), connection, &progress)
+        segments::segments(&paths, filter.as_deref(), &connections, &progress)
     })??;
-    into_dict(py, table::segments(&rows))
+    rows.iter().map(|rows| into_dict(py, table::segments(rows))).collect()
 }
 
 /// `NumPy` arrays by column name; texts as a list, categories as (codes, names).

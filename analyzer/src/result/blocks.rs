@@ -1,4 +1,4 @@
-//! All connections of a scan, judged block by block on both cores.
+//! All connections of a scan, judged block by block on all cores.
 
 use crate::judge::accidents::Accidents;
 use crate::judge::conditions::Conditions;
@@ -7,14 +7,13 @@ use crate::judge::judge;
 use crate::judge::judged::JudgedConnection;
 use crate::judge::relays::{self, PassedOn};
 use crate::judge::sisters::Sisters;
-use crate::result::both_cores::in_order;
-use crate::result::connections::JudgedConnections;
-use crate::result::findings::{AllFindings, BlockFindings};
+use crate::result::connections::JudgedBlock;
+use crate::result::cores::in_order;
 use crate::result::server_exchanges::ServerJudged;
 use crate::result::sorter::Sorter;
 use crate::result::totals::Totals;
 use crate::track::clock::Clocks;
-use crate::track::tracker::Block;
+use crate::track::tracked::Block;
 use crate::track::{BLOCK_LEN, Connection};
 use std::convert::Infallible;
 use std::mem;
@@ -27,11 +26,10 @@ const _: () = assert!(
     "a block of connections must hold whole judged ones, aligned alike, or they need memory of their own"
 );
 
-/// What was found on all connections, in the order of their numbers.
+/// What was found on all connections.
 #[derive(Default)]
 pub struct Judged {
-    pub connections: JudgedConnections,
-    pub findings: AllFindings,
+    pub blocks: Vec<JudgedBlock>,
     pub totals: Totals,
     /// In the order of the servers.
     pub servers: Vec<ServerJudged>,
@@ -39,13 +37,10 @@ pub struct Judged {
     pub passed_on: Vec<PassedOn>,
 }
 
-/// What was found on the connections of one block.
+/// What was found on the connections of one block, and its sums.
 #[derive(Default)]
-struct JudgedBlock {
-    connections: Vec<JudgedConnection>,
-    findings: BlockFindings,
-    /// Index of each connection's first finding.
-    begins: Vec<u32>,
+struct Sums {
+    block: JudgedBlock,
     totals: Totals,
     /// Of connections that follow one another, with the index of their server.
     servers: Vec<(usize, ServerJudged)>,
@@ -59,6 +54,7 @@ pub fn judge_all(
     servers: usize,
     clocks: &Clocks,
     min_wait_ns: i64,
+    threads: usize,
 ) -> Judged {
     let passed_on = relays::mark(&mut blocks);
     let sisters = Sisters::of(&blocks, clocks);
@@ -72,39 +68,34 @@ pub fn judge_all(
         let mut block = blocks[block].lock().unwrap_or_else(PoisonError::into_inner);
         judge_some(mem::take(&mut *block), &sorter, clocks, among)
     };
-    let mut connections = Vec::with_capacity(blocks.len());
     let mut judged = Judged { passed_on, ..Judged::default() };
     judged.servers.resize_with(servers, ServerJudged::default);
-    let Ok(()) = in_order(blocks.len(), work, |block| {
-        judged.findings.push(block.findings, &block.begins);
-        connections.push(block.connections);
-        judged.totals += block.totals;
-        for (server, more) in block.servers {
+    let Ok(()) = in_order(threads, blocks.len(), work, |sums| {
+        judged.blocks.push(sums.block);
+        judged.totals += sums.totals;
+        for (server, more) in sums.servers {
             judged.servers[server] += more;
         }
         Ok::<(), Infallible>(())
     });
-    Judged { connections: JudgedConnections::new(connections), ..judged }
+    judged
 }
 
 /// Judges each connection in its own memory. Findings reuse the memory of the waits: one for each wait
 /// that is listed.
-fn judge_some(
-    block: Block,
-    sorter: &Sorter,
-    clocks: &Clocks,
-    among: Conditions<'_>,
-) -> JudgedBlock {
-    let Block { connections, mut waits, mut suspects, servers } = block;
+fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks, among: Conditions<'_>) -> Sums {
+    let Block { connections, mut waits, mut suspects, numbers, servers } = block;
     sorter.sort_waits(&mut waits);
     sorter.sort_suspects(&mut suspects);
     let mut suspects = suspects.as_slice();
     let (mut taken, mut kept) = (0, 0);
     let mut rulings = Vec::with_capacity(waits.len());
-    let mut block = JudgedBlock::default();
-    block.begins.reserve_exact(connections.len());
-    let judge_one = |connection: Connection| {
-        let own = waits[taken..].iter().take_while(|wait| wait.connection == connection.id).count();
+    let mut begins = Vec::with_capacity(connections.len());
+    let mut sums = Sums::default();
+    let judge_one = |mut connection: Connection| {
+        let place = connection.id;
+        connection.id = numbers[place as usize];
+        let own = waits[taken..].iter().take_while(|wait| wait.connection == place).count();
         let own = taken..taken + own;
         let clock_ns = clocks.behind_ns(&waits[own.clone()]);
         let conditions = Conditions { clock_ns, ..among };
@@ -113,24 +104,27 @@ fn judge_some(
         if own.start != kept {
             waits.copy_within(own.start..own.start + judged_waits, kept);
         }
+        for wait in &mut waits[kept..rulings.len()] {
+            wait.connection = connection.id;
+        }
         let findings = Findings::new(&waits[kept..], &rulings[kept..]);
-        block.begins.push(kept as u32);
-        block.totals += Totals::of(&judged, findings);
+        begins.push(kept as u32);
+        sums.totals += Totals::of(&judged, findings);
         if let Some(server) = connection.exchanges.server {
-            let own = suspects.iter().take_while(|row| row.connection == connection.id).count();
+            let own = suspects.iter().take_while(|row| row.connection == place).count();
             let own = suspects.split_off(..own).unwrap_or_default();
-            block.server(servers[server as usize] as usize).add(&judged, own, findings);
+            sums.server(servers[server as usize] as usize).add(&judged, own, findings);
         }
         (taken, kept) = (own.end, rulings.len());
         judged
     };
-    block.connections = connections.into_iter().map(judge_one).collect();
+    let connections = connections.into_iter().map(judge_one).collect();
     waits.truncate(kept);
-    block.findings = BlockFindings { waits, rulings };
-    block
+    sums.block = JudgedBlock { connections, begins, waits, rulings };
+    sums
 }
 
-impl JudgedBlock {
+impl Sums {
     /// What was found on the connections of a server, for the next one.
     fn server(&mut self, server: usize) -> &mut ServerJudged {
         if self.servers.last().is_none_or(|(last, _)| *last != server) {
@@ -150,10 +144,11 @@ mod tests {
     fn judged_connections_take_the_memory_of_the_connections() {
         let block = Connections::unknown(BLOCK_LEN).into_blocks().next().unwrap();
         let place = block.as_ptr() as usize;
-        let block = Block { connections: block, ..Block::default() };
-        let connections =
-            judge_some(block, &Sorter::default(), &Clocks::default(), Conditions::alone(0))
-                .connections;
+        let numbers: Vec<u32> = (0..BLOCK_LEN as u32).collect();
+        let block = Block { connections: block, numbers: numbers.into(), ..Block::default() };
+        let (sorter, clocks) = (Sorter::default(), Clocks::default());
+        let judged = judge_some(block, &sorter, &clocks, Conditions::alone(0)).block;
+        let connections = judged.connections;
         assert_eq!((connections.as_ptr() as usize, connections.len()), (place, BLOCK_LEN));
     }
 }

@@ -17,7 +17,7 @@ pub struct CauseTotal {
 /// All listed waits by cause and by who ended them, in the order of the causes.
 pub fn causes(scan: &Scan) -> Vec<CauseTotal> {
     let mut totals: Vec<CauseTotal> = Vec::new();
-    for finding in scan.findings.iter() {
+    for finding in scan.connections.findings() {
         let (cause, by, wait_ns) = (finding.cause, finding.wait.by, finding.wait.wait_ns());
         let known = totals.iter_mut().find(|total| (total.cause, total.by) == (cause, by));
         match known {

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 /// The stall to show: of the cause and side that cost most, one of the best confidence, and of those the
 /// one whose release is closest to what is usual there.
 pub fn clearest(scan: &Scan) -> Option<(&JudgedConnection, Finding<'_>)> {
-    let main = costliest(scan.findings.iter());
+    let main = costliest(scan.connections.findings());
     let all = scan.affected().flat_map(|index| {
         let judged = &scan.connections[index];
         scan.findings_of(index).iter().map(move |finding| (judged, finding))

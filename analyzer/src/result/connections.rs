@@ -1,101 +1,149 @@
-//! All judged connections, in the memory of the tracked ones.
+//! All judged connections with their findings, in the memory of the tracked ones.
 
+use crate::judge::findings::{Finding, Findings, Ruling};
 use crate::judge::judged::JudgedConnection;
-use crate::track::BLOCK_LEN;
+use crate::track::wait::Wait;
+use crate::track::{BLOCK_LEN, Place};
 use std::ops::Index;
 
-/// Judged connections in the order of the numbers of their connections.
+/// The judged connections of a block of a shard, and their findings.
+#[derive(Debug, Clone, Default)]
+pub struct JudgedBlock {
+    pub connections: Vec<JudgedConnection>,
+    /// Index of each connection's first finding.
+    pub begins: Vec<u32>,
+    pub waits: Vec<Wait>,
+    pub rulings: Vec<Ruling>,
+}
+
+/// Judged connections in the order of their numbers; of each, its findings in the order of their ends.
 #[derive(Debug, Clone, Default)]
 pub struct JudgedConnections {
-    /// All but the last are full.
-    blocks: Vec<Vec<JudgedConnection>>,
+    /// Shard by shard.
+    blocks: Vec<JudgedBlock>,
+    /// Where each connection is: its block times the length of one, and the place there.
+    order: Vec<u32>,
+    /// Some of a port scan are missing.
+    has_gaps: bool,
+}
+
+/// Findings of connections that follow one another: so many from the first connection on, but for the
+/// first ones of it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Chunk {
+    connection: usize,
+    at: usize,
+    len: usize,
+}
+
+impl JudgedBlock {
+    fn findings(&self) -> Findings<'_> {
+        Findings::new(&self.waits, &self.rulings)
+    }
 }
 
 impl JudgedConnections {
-    /// Takes the connections of each block of connections.
-    pub fn new(mut blocks: Vec<Vec<JudgedConnection>>) -> Self {
-        blocks.retain(|block| !block.is_empty());
-        let full = blocks.iter().rev().skip(1).all(|block| block.len() == BLOCK_LEN);
-        Self { blocks: if full { blocks } else { filled(blocks) } }
+    /// Takes the blocks of each shard, the first ones of which are `first_blocks`, and where each
+    /// connection is among them.
+    pub fn new(blocks: Vec<JudgedBlock>, first_blocks: &[usize], places: Vec<Place>) -> Self {
+        let count = places.len();
+        let place = |(number, place): (usize, Place)| {
+            let block = first_blocks[place.shard()] + place.at() / BLOCK_LEN;
+            let of_block = &blocks[block].connections;
+            // The last one is never folded, and the others are full unless they were.
+            let is_last = first_blocks.get(place.shard() + 1).unwrap_or(&blocks.len()) - 1 == block;
+            let at = match is_last || of_block.len() == BLOCK_LEN {
+                true => place.at() % BLOCK_LEN,
+                false => of_block.binary_search_by_key(&(number as u32), |row| row.id).ok()?,
+            };
+            Some((block * BLOCK_LEN + at) as u32)
+        };
+        let order: Vec<u32> = places.into_iter().enumerate().filter_map(place).collect();
+        Self { has_gaps: order.len() < count, blocks, order }
     }
 
     pub fn len(&self) -> usize {
-        let last_len = self.blocks.last().map_or(0, Vec::len);
-        self.blocks.len().saturating_sub(1) * BLOCK_LEN + last_len
+        self.order.len()
     }
 
-    fn get(&self, index: usize) -> Option<&JudgedConnection> {
-        self.blocks.get(index / BLOCK_LEN)?.get(index % BLOCK_LEN)
+    /// The block of the connection with this index, and its place there.
+    #[inline]
+    fn find(&self, index: usize) -> (&JudgedBlock, usize) {
+        let place = self.order[index] as usize;
+        (&self.blocks[place / BLOCK_LEN], place % BLOCK_LEN)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &JudgedConnection> {
-        self.blocks.iter().flatten()
+        (0..self.len()).map(|index| &self[index])
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut JudgedConnection> {
-        self.blocks.iter_mut().flatten()
-    }
-
+    /// All in any order, those together that lie together.
     pub fn blocks(&self) -> impl Iterator<Item = &[JudgedConnection]> {
-        self.blocks.iter().map(Vec::as_slice)
+        self.blocks.iter().map(|block| block.connections.as_slice())
+    }
+
+    /// All in any order.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut JudgedConnection> {
+        self.blocks.iter_mut().flat_map(|block| &mut block.connections)
     }
 
     /// Place of the connection with this number; `None` if it is not listed.
     pub fn index_of(&self, id: u32) -> Option<usize> {
-        // Mostly none is missing.
-        if self.get(id as usize).is_some_and(|judged| judged.id == id) {
-            return Some(id as usize);
+        if !self.has_gaps {
+            return Some(id as usize).filter(|&index| index < self.len());
         }
-        let place = self.blocks.partition_point(|block| block[0].id <= id).checked_sub(1)?;
-        let at = self.blocks[place].binary_search_by_key(&id, |judged| judged.id).ok()?;
-        Some(place * BLOCK_LEN + at)
+        let id_at = |place: &u32| {
+            let place = *place as usize;
+            self.blocks[place / BLOCK_LEN].connections[place % BLOCK_LEN].id
+        };
+        self.order.binary_search_by_key(&id, id_at).ok()
+    }
+
+    /// The findings of the connection with this index.
+    #[inline]
+    pub fn findings_of(&self, index: usize) -> Findings<'_> {
+        let (block, at) = self.find(index);
+        let begin = block.begins[at] as usize;
+        let end = block.begins.get(at + 1).map_or(block.rulings.len(), |&end| end as usize);
+        block.findings().slice(begin..end)
+    }
+
+    /// All findings in any order.
+    pub fn findings(&self) -> impl Iterator<Item = Finding<'_>> {
+        self.blocks.iter().flat_map(|block| block.findings().iter())
+    }
+
+    /// All findings in the order of the connections, so many in each chunk.
+    pub fn chunks(&self, len: usize) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        let mut chunk = Chunk::default();
+        for index in 0..self.len() {
+            let findings = self.findings_of(index).len();
+            let mut rest = findings;
+            while chunk.len + rest >= len {
+                rest -= len - chunk.len;
+                chunks.push(Chunk { len, ..chunk });
+                chunk = Chunk { connection: index, at: findings - rest, len: 0 };
+            }
+            chunk.len += rest;
+        }
+        chunks.push(chunk);
+        chunks
+    }
+
+    /// The findings of a chunk.
+    pub fn of_chunk(&self, chunk: Chunk) -> impl Iterator<Item = Finding<'_>> {
+        let all = (chunk.connection..self.len()).flat_map(|index| self.findings_of(index).iter());
+        all.skip(chunk.at).take(chunk.len)
     }
 }
 
 impl Index<usize> for JudgedConnections {
     type Output = JudgedConnection;
 
+    #[inline]
     fn index(&self, index: usize) -> &JudgedConnection {
-        &self.blocks[index / BLOCK_LEN][index % BLOCK_LEN]
-    }
-}
-
-/// The same in full blocks.
-fn filled(blocks: Vec<Vec<JudgedConnection>>) -> Vec<Vec<JudgedConnection>> {
-    let mut all = blocks.into_iter().flatten();
-    let next =
-        || Some(all.by_ref().take(BLOCK_LEN).collect()).filter(|block: &Vec<_>| !block.is_empty());
-    std::iter::from_fn(next).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::result::blocks::judge_all;
-    use crate::track::Connections;
-    use crate::track::clock::Clocks;
-    use crate::track::tracker::Block;
-
-    fn connections(count: usize) -> Vec<JudgedConnection> {
-        let blocks = Connections::unknown(count).into_blocks();
-        let piece = |connections| Block { connections, ..Block::default() };
-        let judged = judge_all(blocks.map(piece).collect(), 0, &Clocks::default(), 0);
-        judged.connections.iter().cloned().collect()
-    }
-
-    #[test]
-    fn every_connection_is_found_though_some_are_missing() {
-        let all = connections(3 * BLOCK_LEN + 7);
-        let listed = |judged: &JudgedConnection| !(5..BLOCK_LEN as u32 + 9).contains(&judged.id);
-        let blocks = all.chunks(BLOCK_LEN).map(|block| block.iter().filter(|row| listed(row)));
-        let some = JudgedConnections::new(blocks.map(|block| block.cloned().collect()).collect());
-        let ids: Vec<u32> = all.iter().filter(|row| listed(row)).map(|row| row.id).collect();
-        assert!(some.iter().map(|judged| judged.id).eq(ids.iter().copied()));
-        assert_eq!((some.len(), some.get(some.len()).is_none()), (ids.len(), true));
-        for (index, &id) in ids.iter().enumerate() {
-            assert_eq!((some[index].id, some.index_of(id)), (id, Some(index)));
-        }
-        assert_eq!([5, 4000].map(|id| some.index_of(id)), [None, None]);
-        assert_eq!(JudgedConnections::default().index_of(0), None);
+        let (block, at) = self.find(index);
+        &block.connections[at]
     }
 }

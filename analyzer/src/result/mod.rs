@@ -1,13 +1,12 @@
-//! The result of a scan. Blocks of connections are judged on both cores and put in order; then they are
+//! The result of a scan. Blocks of connections are judged on all cores and put in order; then they are
 //! counted and grouped, and the few rows a report shows are picked.
 
 pub mod anonymize;
 mod blocks;
-pub mod both_cores;
 pub mod cause_totals;
 pub mod clearest;
-mod connections;
-mod findings;
+pub mod connections;
+pub mod cores;
 pub mod groups;
 pub mod hops;
 pub mod nagle_counts;

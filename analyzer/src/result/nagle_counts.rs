@@ -1,6 +1,6 @@
 //! Is `TCP_NODELAY` in effect? What the connections of one party show.
 
-use crate::judge::judged::JudgedConnection;
+use crate::judge::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::nodelay::NagleTotals;
 use crate::judge::variant::Variant;
 use crate::result::scan::Scan;
@@ -20,12 +20,12 @@ pub struct Party {
 }
 
 /// What the wire shows of Nagle's algorithm for the sockets of one party. Counts are connections
-/// with data from that side; there may be millions of parties, so of each proof only the index of
+/// with data from that side; there may be millions of parties, so of each proof only the number of
 /// the connection is kept.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct NagleCount {
     pub totals: NagleTotals,
-    /// Where each of them was seen first, if it was.
+    /// The first connection that shows each of them, if one does.
     first_on: u32,
     first_off: u32,
     first_variant: u32,
@@ -41,7 +41,6 @@ impl Party {
 /// The parties that sent data, the one with most connections first.
 pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
     let mut counts: HashMap<Party, NagleCount, RandomState> = HashMap::default();
-    let mut index = 0;
     let of_one_server = |a: &JudgedConnection, b: &JudgedConnection| {
         a.half(Side::Server).endpoint == b.half(Side::Server).endpoint
     };
@@ -52,17 +51,16 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
             if judged.half(Side::Client).bytes > 0 {
                 let addr = judged.half(Side::Client).endpoint.addr;
                 let client = Party { is_server: false, addr, server_port };
-                let one = NagleCount::of(judged, Side::Client, index);
-                counts.entry(client).or_default().add_later(&one);
+                let one = NagleCount::of(judged, Side::Client);
+                counts.entry(client).or_default().add(&one);
             }
             if judged.half(Side::Server).bytes > 0 {
-                server.add_later(&NagleCount::of(judged, Side::Server, index));
+                server.add(&NagleCount::of(judged, Side::Server));
             }
-            index += 1;
         }
         if server.totals.connections() > 0 {
             let party = Party { is_server: true, addr, server_port };
-            counts.entry(party).or_default().add_later(&server);
+            counts.entry(party).or_default().add(&server);
         }
     }
     let order = |(party, count): &(Party, NagleCount)| {
@@ -78,28 +76,39 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
     first_by_key(counts.into_iter().collect(), limit, order)
 }
 
+impl Default for NagleCount {
+    fn default() -> Self {
+        let none = u32::MAX;
+        Self {
+            totals: NagleTotals::default(),
+            first_on: none,
+            first_off: none,
+            first_variant: none,
+            variant: Variant::Unknown,
+        }
+    }
+}
+
 impl NagleCount {
     /// What one connection shows.
-    fn of(judged: &JudgedConnection, side: Side, index: u32) -> Self {
+    fn of(judged: &JudgedConnection, side: Side) -> Self {
         let end = judged.half(side);
+        let (totals, variant) = (NagleTotals::of(end.nagle), end.detail().variant);
+        let first = |shows| if shows { judged.id } else { u32::MAX };
         Self {
-            totals: NagleTotals::of(end.nagle),
-            first_on: index,
-            first_off: index,
-            first_variant: index,
-            variant: end.detail().variant,
+            first_on: first(totals.on > 0),
+            first_off: first(totals.off > 0),
+            first_variant: first(variant != Variant::Unknown),
+            totals,
+            variant,
         }
     }
 
-    /// Adds those of connections with higher numbers.
-    fn add_later(&mut self, more: &Self) {
-        if self.totals.on == 0 {
-            self.first_on = more.first_on;
-        }
-        if self.totals.off == 0 {
-            self.first_off = more.first_off;
-        }
-        if self.variant == Variant::Unknown {
+    /// Adds those of other connections.
+    fn add(&mut self, more: &Self) {
+        self.first_on = self.first_on.min(more.first_on);
+        self.first_off = self.first_off.min(more.first_off);
+        if more.first_variant < self.first_variant {
             (self.variant, self.first_variant) = (more.variant, more.first_variant);
         }
         self.totals += more.totals;
@@ -107,24 +116,24 @@ impl NagleCount {
 
     /// One connection and two frames that prove `on`.
     pub fn on_proof(&self, scan: &Scan, side: Side) -> Option<(u32, u64, u64)> {
-        (self.totals.on > 0).then(|| proof(scan, self.first_on, side))
+        let (first, second) = half(scan, self.first_on, side)?.proof;
+        Some((self.first_on, first, second))
     }
 
     /// As `on_proof`.
     pub fn off_proof(&self, scan: &Scan, side: Side) -> Option<(u32, u64, u64)> {
-        (self.totals.off > 0).then(|| proof(scan, self.first_off, side))
+        let (first, second) = half(scan, self.first_off, side)?.proof;
+        Some((self.first_off, first, second))
     }
 
     /// Which of Nagle's algorithms one of these connections shows, with its proof.
     pub fn variant(&self, scan: &Scan, side: Side) -> Option<(Variant, u32, u64, u64)> {
-        let judged = &scan.connections[self.first_variant as usize];
-        let (full, small) = judged.half(side).detail().variant_proof;
-        (self.variant != Variant::Unknown).then_some((self.variant, judged.id, full, small))
+        let (full, small) = half(scan, self.first_variant, side)?.detail().variant_proof;
+        Some((self.variant, self.first_variant, full, small))
     }
 }
 
-fn proof(scan: &Scan, index: u32, side: Side) -> (u32, u64, u64) {
-    let judged = &scan.connections[index as usize];
-    let (first, second) = judged.half(side).proof;
-    (judged.id, first, second)
+/// An end of a connection, if it is there.
+fn half(scan: &Scan, id: u32, side: Side) -> Option<&JudgedHalf> {
+    scan.connections.index_of(id).map(|index| scan.connections[index].half(side))
 }

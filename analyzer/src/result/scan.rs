@@ -6,22 +6,19 @@ use crate::judge::findings::Findings;
 use crate::judge::relays::PassedOn;
 use crate::result::blocks::judge_all;
 use crate::result::connections::JudgedConnections;
-use crate::result::findings::AllFindings;
+use crate::result::cores::in_order;
 use crate::result::server_exchanges::{ServerExchanges, without_stalls};
 use crate::result::totals::Totals;
 use crate::track::CaptureSummary;
 use crate::track::clock::Clocks;
-use crate::track::reader;
-use crate::track::reader::batch::Batch;
-use crate::track::tracker::{Tracked, Tracker};
-use crate::track::{Exchange, Lengths, Share};
-use std::array;
-use std::sync::Arc;
-
-/// Two: with more than a block of connections, the reader's thread can help with one share while the other
-/// thread works on the other. So both cores of a small machine are busy, whether reading or tracking takes
-/// longer.
-const TRACKERS: usize = 2;
+use crate::track::reader::range::Range;
+use crate::track::reader::{self, Reading};
+use crate::track::tracked::Tracked;
+use crate::track::tracker::Tracker;
+use crate::track::{Exchange, Lengths};
+use std::convert::Infallible;
+use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What to read and how.
 #[derive(Debug, Clone)]
@@ -30,6 +27,9 @@ pub struct Options {
     pub min_wait_ns: i64,
     /// Keep each exchange (they grow with the packets), not only their sums.
     pub exchanges: bool,
+    pub reading: Reading,
+    /// Results depend on it: always the same but in tests.
+    pub shards: usize,
 }
 
 /// Everything a scan found.
@@ -42,8 +42,8 @@ pub struct Scan {
     pub connection_count: u64,
     /// In the order of their numbers. Those of a port scan, refused or never answered, are left out.
     pub connections: JudgedConnections,
-    /// The findings of each connection.
-    pub findings: AllFindings,
+    /// How many threads may work on it.
+    pub threads: usize,
     pub exchanges: Option<Vec<Exchange>>,
     pub servers: Vec<ServerExchanges>,
     pub totals: Totals,
@@ -55,16 +55,17 @@ pub struct Scan {
 }
 
 impl Scan {
-    fn new(captures: Vec<CaptureSummary>, tracked: Tracked, min_wait_ns: i64) -> Self {
+    fn new(captures: Vec<CaptureSummary>, tracked: Tracked, options: &Options) -> Self {
         let clocks = Clocks::of(&captures);
-        let Tracked { connections, blocks, servers, exchanges, .. } = tracked;
-        let judged = judge_all(blocks, servers.len(), &clocks, min_wait_ns);
+        let threads = options.reading.threads;
+        let Tracked { connections, blocks, first_blocks, servers, exchanges, .. } = tracked;
+        let judged = judge_all(blocks, servers.len(), &clocks, options.min_wait_ns, threads);
         Self {
             captures,
             anonymized: None,
-            connection_count: connections,
-            connections: judged.connections,
-            findings: judged.findings,
+            connection_count: connections.len() as u64,
+            connections: JudgedConnections::new(judged.blocks, &first_blocks, connections),
+            threads,
             exchanges,
             servers: without_stalls(servers, judged.servers),
             totals: judged.totals,
@@ -83,13 +84,6 @@ impl Scan {
         self.captures.iter().map(|capture| capture.tcp_packets).sum()
     }
 
-    /// How many of the first `findings` findings are stalls.
-    pub fn stalls_before(&self, findings: usize) -> usize {
-        let (whole, rest) = self.findings.split(findings);
-        let of_whole = self.connections.iter().take(whole).map(|judged| judged.stalls as usize);
-        of_whole.sum::<usize>() + rest.iter().filter(|row| row.cause.is_stall()).count()
-    }
-
     /// Indices of the connections with a stall.
     pub fn affected(&self) -> impl Iterator<Item = usize> {
         // What has no finding, as most of very many have none, is not looked at.
@@ -101,7 +95,7 @@ impl Scan {
     /// The findings of the connection with this index.
     #[inline]
     pub fn findings_of(&self, connection: usize) -> Findings<'_> {
-        self.findings.of(connection)
+        self.connections.findings_of(connection)
     }
 }
 
@@ -115,13 +109,29 @@ pub fn scan(
     options: &Options,
     progress: &Arc<Progress>,
 ) -> Result<Scan, ScanError> {
-    let mut trackers: [Tracker; TRACKERS] = array::from_fn(|tracker| {
-        let share = Share { tracker, of: TRACKERS };
-        Tracker::new(share, Lengths::listing(options.min_wait_ns), options.exchanges)
+    let lengths = Lengths::listing(options.min_wait_ns);
+    let mut trackers: Vec<Tracker> =
+        (0..options.shards).map(|_| Tracker::new(lengths, options.exchanges)).collect();
+    let takes =
+        trackers.iter_mut().map(|tracker| |range: &Range, shard: usize| tracker.take(range, shard));
+    let filter = options.filter.as_deref();
+    let captures = reader::read_all(paths, filter, options.reading, progress, takes.collect())?;
+    let trackers = ended(trackers, options.reading.threads);
+    Ok(Scan::new(captures, Tracked::by(trackers), options))
+}
+
+/// Lets all shards end.
+fn ended(trackers: Vec<Tracker>, threads: usize) -> Vec<Tracker> {
+    let trackers: Vec<_> = trackers.into_iter().map(Some).map(Mutex::new).collect();
+    let end = |shard: usize| {
+        let mut tracker = trackers[shard].lock().unwrap_or_else(PoisonError::into_inner);
+        tracker.iter_mut().for_each(Tracker::end);
+        mem::take(&mut *tracker)
+    };
+    let mut all = Vec::with_capacity(trackers.len());
+    let Ok(()) = in_order(threads, trackers.len(), end, |tracker| {
+        all.extend(tracker);
+        Ok::<(), Infallible>(())
     });
-    let takes = trackers
-        .each_mut()
-        .map(|tracker| |batch: &Batch| tracker.take(batch, &mut |_, _, _, _| {}));
-    let captures = reader::read_all(paths, options.filter.as_deref(), progress, takes)?;
-    Ok(Scan::new(captures, Tracked::by(trackers), options.min_wait_ns))
+    all
 }

@@ -9,12 +9,12 @@ use std::sync::{Mutex, PoisonError};
 const MOST_MOVED: usize = 1 << 18;
 
 /// Sorts the rows of a block by moving them into the memory of the block before: that is faster than
-/// sorting in place, and fresh memory would cost more than it saves. Blocks take turns, so there is one
-/// such buffer.
+/// sorting in place, and fresh memory would cost more than it saves. There are as many such buffers as
+/// threads that sort at once.
 #[derive(Default)]
 pub struct Sorter {
-    waits: Mutex<Vec<Wait>>,
-    suspects: Mutex<Vec<Suspect>>,
+    waits: Mutex<Vec<Vec<Wait>>>,
+    suspects: Mutex<Vec<Vec<Suspect>>>,
 }
 
 impl Sorter {
@@ -42,11 +42,12 @@ impl Sorter {
     }
 }
 
-/// Groups `rows` by connection and keeps their order otherwise: a counting sort into the memory of
-/// `spare`, which gets that of `rows`. Few rows are copied back, or they would hold on to a large buffer.
-fn group<T: Copy>(rows: &mut Vec<T>, spare: &Mutex<Vec<T>>, connection: impl Fn(&T) -> u32) {
+/// Groups `rows` by connection and keeps their order otherwise: a counting sort into one of the `spare`
+/// buffers, which gets the memory of `rows`. Few rows are copied back, or they would hold on to a large buffer.
+fn group<T: Copy>(rows: &mut Vec<T>, spares: &Mutex<Vec<Vec<T>>>, connection: impl Fn(&T) -> u32) {
     let Some(&any) = rows.first() else { return };
-    let spare = &mut *spare.lock().unwrap_or_else(PoisonError::into_inner);
+    let spares = || spares.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut spare = spares().pop().unwrap_or_default();
     let place = |row: &T| connection(row) as usize % BLOCK_LEN;
     // How many rows each has; then where its next row goes.
     let mut next = [0; BLOCK_LEN];
@@ -68,9 +69,10 @@ fn group<T: Copy>(rows: &mut Vec<T>, spare: &Mutex<Vec<T>>, connection: impl Fn(
     if few {
         rows.copy_from_slice(&spare[..len]);
     } else {
-        mem::swap(rows, spare);
+        mem::swap(rows, &mut spare);
         rows.truncate(len);
     }
+    spares().push(spare);
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use crate::capture::Capture;
 use crate::capture::link;
 use crate::capture::progress::Progress;
 use crate::decode;
-use crate::track::reader::batch::Batch;
-use crate::track::reader::read_all;
+use crate::track::Lengths;
+use crate::track::reader::range::Range;
+use crate::track::reader::{Reading, read_all};
 use crate::track::tracker::Tracker;
-use crate::track::{Lengths, Share};
 use allocation_counter::measure;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -91,21 +91,22 @@ fn read_and_decode(path: &str, rounds: u32) {
 #[test]
 fn tracking_allocates_nothing_per_packet() {
     let [few, many] = [3000, 30_000].map(|rounds| {
-        let batches = batches(rounds);
-        let mut tracker = Tracker::new(Share::WHOLE, Lengths::listing(10_000_000), false);
-        let take = || batches.iter().for_each(|batch| tracker.take(batch, &mut |_, _, _, _| {}));
-        measure(take).count_total
+        let ranges = ranges(rounds);
+        let mut tracker = Tracker::new(Lengths::listing(10_000_000), false);
+        measure(|| ranges.iter().for_each(|range| tracker.take(range, 0))).count_total
     });
     assert_like_a_growing_list(few, many);
 }
 
-/// The segments of `rounds` requests and answers, looked up.
-fn batches(rounds: u32) -> Vec<Batch> {
+/// The segments of `rounds` requests and answers, decoded.
+fn ranges(rounds: u32) -> Vec<Range> {
     let path = write_capture(rounds, 1);
-    let mut batches = Vec::new();
-    let take = |batch: &Batch| batches.push(batch.clone());
-    read_all(&[path.to_str().unwrap().to_owned()], None, &Arc::default(), [take]).unwrap();
+    let paths = [path.to_str().unwrap().to_owned()];
+    let mut ranges = Vec::new();
+    let take = |range: &Range, _| ranges.push(range.clone());
+    read_all(&paths, None, Reading::by(2), &Arc::default(), vec![take]).unwrap();
     std::fs::remove_file(path).unwrap();
-    assert_eq!(batches.iter().map(|it| it.segments.len() as u32).sum::<u32>(), rounds * FRAMES);
-    batches
+    let rows = ranges.iter().flat_map(|range| range.of(0).map(|rows| rows.len() as u32));
+    assert_eq!(rows.sum::<u32>(), rounds * FRAMES);
+    ranges
 }

@@ -1,6 +1,7 @@
 //! Rows kept until their connections are judged: those of one block of connections lie together.
 
-use crate::track::share::BLOCK_LEN;
+/// Connections of one block: 384 KiB, so that few of them take little memory, and many few blocks.
+pub const BLOCK_LEN: usize = 1024;
 
 /// First capacity. Up to [`MANY`] rows it grows eightfold: on a virtual machine moved memory costs as
 /// much as fresh memory, and untouched capacity costs nothing.

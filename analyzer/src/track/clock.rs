@@ -1,12 +1,8 @@
 //! The clocks that stamped the frames, and how coarse they are as far as the timestamps tell.
 
-use crate::track::clock_step::{ClockStep, FINE_NS};
+use crate::track::clock_step::{ClockStep, FINE_NS, TIMES_FOR_A_CLOCK};
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::wait::Wait;
-
-/// Fewer times may have a step in common by chance.
-/// Leans: larger trusts coarse clocks of short captures.
-const TIMES_FOR_A_CLOCK: u64 = 16;
 
 /// The clock of each capture: the number of its first frame, and the step in ns.
 #[derive(Debug, Clone, Default)]

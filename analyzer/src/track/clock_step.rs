@@ -6,6 +6,10 @@ pub const COARSEST_NS: i64 = 100_000_000;
 /// Clocks as fine as this need no allowance.
 pub const FINE_NS: i64 = 1_000;
 
+/// Fewer times may have a step in common by chance.
+/// Leans: larger trusts coarse clocks of short captures.
+pub const TIMES_FOR_A_CLOCK: u64 = 16;
+
 /// The ticks of 1, 4 and 10 ms (Linux: `CONFIG_HZ` of 1000, 250 and 100) and of 15.625 ms (Windows: 64 in a
 /// second) all fit into a second.
 const FIT_NS: i64 = 1_000_000_000;

@@ -10,34 +10,36 @@ mod connection;
 mod connections;
 mod ends;
 mod exchange;
+mod follower;
 mod half;
 mod mark;
+mod numbers;
 mod prefetch;
 pub mod reader;
-mod share;
 #[cfg(test)]
 pub mod story;
 mod table;
 pub mod thresholds;
+pub mod tracked;
 pub mod tracker;
 pub mod wait;
 mod waits;
 
-pub use by_block::ByBlock;
+pub use by_block::{BLOCK_LEN, ByBlock};
 pub use connection::{Connection, Lengths, Sinks};
 pub use connections::Connections;
 pub use ends::{Endpoint, Ends, Side};
 pub use exchange::Exchange;
 pub use exchange::exchanged::{Exchanged, ServerLatency, Suspect};
 pub use exchange::latency::Latency;
+pub use follower::{Follower, TrackedSegment};
 pub use half::Half;
 pub use half::pauses::{Pause, Pauses};
 pub use half::repeated::Repeats;
 pub use mark::Mark;
+pub use numbers::Place;
 pub use reader::capture_summary::CaptureSummary;
-pub use share::{BLOCK_LEN, Share, deal};
 pub use table::Table;
-pub use table::key::{KeyV4, KeyV6, Lookup};
 pub use thresholds::{NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS};
 
 /// RFC 9293, section 3.7.1: the MSS where the peer announced none (IPv4).

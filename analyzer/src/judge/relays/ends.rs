@@ -1,7 +1,7 @@
 //! The ends of waits, in the order of time.
 
 use crate::judge::thresholds::{ONE_HOST_RTT_NS, PASS_ON_NS, WAKE_NS};
-use crate::track::tracker::Block;
+use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Endpoint, Side};
 use foldhash::fast::RandomState;
@@ -26,6 +26,7 @@ pub struct End {
     /// Index among the waits of the block, and of the connection there.
     wait: u32,
     place: u32,
+    /// Its number.
     pub connection: u32,
     pub by: Side,
     /// Number of its server among all.
@@ -152,7 +153,7 @@ fn collect(
                 block: number as u32,
                 wait: index as u32,
                 place: place as u32,
-                connection: id,
+                connection: block.numbers[id as usize],
                 by: wait.by,
                 server: numbers.server(connection.ends.server),
                 sender: numbers.host(connection, wait.by),

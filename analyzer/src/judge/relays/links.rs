@@ -1,7 +1,7 @@
 //! Ends of waits on two connections that may be one thing, passed on.
 
 use crate::judge::relays::ends::End;
-use crate::track::tracker::Block;
+use crate::track::tracked::Block;
 use crate::track::wait::fact;
 use crate::track::{Endpoint, Side};
 
@@ -15,8 +15,8 @@ pub struct Direction {
 
 impl Direction {
     pub fn of(blocks: &[Block], end: &End) -> Self {
-        let wait = end.wait(blocks);
-        Self { connection: wait.connection, by: wait.by, own: wait.is(fact::OWN_DATA_BEFORE) }
+        let own = end.wait(blocks).is(fact::OWN_DATA_BEFORE);
+        Self { connection: end.connection, by: end.by, own }
     }
 }
 
@@ -42,9 +42,8 @@ impl Upstream {
 
     /// Those that an end may be of.
     pub fn of(blocks: &[Block], end: &End) -> [Self; 3] {
-        let connection = end.connection(blocks);
-        let server = connection.ends.server;
-        [Self::Connection(connection.id), Self::Stream(server), Self::Server(server)]
+        let server = end.connection(blocks).ends.server;
+        [Self::Connection(end.connection), Self::Stream(server), Self::Server(server)]
     }
 }
 

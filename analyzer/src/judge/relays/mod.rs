@@ -19,7 +19,7 @@ use crate::judge::relays::ends::End;
 use crate::judge::relays::links::{Direction, Upstream, links};
 use crate::judge::relays::upstreams::Upstreams;
 use crate::track::Side;
-use crate::track::tracker::Block;
+use crate::track::tracked::Block;
 use crate::track::wait::fact;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
@@ -54,9 +54,8 @@ pub fn mark(blocks: &mut [Block]) -> Vec<PassedOn> {
         let direction = Direction::of(blocks, end);
         let Some(&upstream) = upstreams.get(&direction) else { continue };
         if let Some(upstream) = passes_on(blocks, &ends, at, upstream) {
-            let wait = end.wait_mut(blocks);
-            wait.facts |= fact::PASSED_ON;
-            let (connection, by) = (wait.connection, wait.by);
+            let (connection, by) = (end.connection, end.by);
+            end.wait_mut(blocks).facts |= fact::PASSED_ON;
             let one = PassedOn { connection, by, upstream };
             found.entry((connection, by as u8)).or_insert(one);
         }

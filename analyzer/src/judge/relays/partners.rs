@@ -4,7 +4,7 @@ use crate::judge::relays::ends::{self, End};
 use crate::judge::relays::links::{Link, Upstream, links};
 use crate::judge::thresholds::{PASSED_ON_ONE_OF, PASSED_ON_TIMES, PASSED_ON_UNLESS_ONE_OF};
 use crate::track::Endpoint;
-use crate::track::tracker::Block;
+use crate::track::tracked::Block;
 use std::cmp::Reverse;
 use std::ops::AddAssign;
 

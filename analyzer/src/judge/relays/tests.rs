@@ -21,6 +21,7 @@ impl Host {
             let ends = Ends { client: end(50_000 + id as u16), server: end(port) };
             host.block.connections.push(Connection::new(id as u32, ends));
         }
+        host.block.numbers = (0..ports.len() as u32).collect();
         host
     }
 

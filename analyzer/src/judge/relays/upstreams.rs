@@ -5,7 +5,7 @@ use crate::judge::relays::ends::End;
 use crate::judge::relays::links::{Direction, Upstream};
 use crate::judge::relays::partners::{Flow, Tally};
 use crate::judge::thresholds::PASSED_ON_KNOWN_ONE_OF;
-use crate::track::tracker::Block;
+use crate::track::tracked::Block;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;

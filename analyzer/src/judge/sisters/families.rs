@@ -4,7 +4,7 @@ use crate::judge::releases::Releases;
 use crate::judge::sisters::Family;
 use crate::judge::thresholds::FEW_RELEASES;
 use crate::track::thresholds::LOCAL_TOLERANCE_NS;
-use crate::track::tracker::Block;
+use crate::track::tracked::Block;
 use crate::track::wait::Wait;
 use crate::track::{Connection, Side};
 use foldhash::fast::RandomState;
@@ -17,6 +17,9 @@ const MOST_WAITS: usize = 32;
 
 /// A connection that is asked, and its waits of one direction in the order of their ends.
 pub struct Member {
+    /// The number of the connection, and the frame that ended the first such wait.
+    pub number: u32,
+    since: u64,
     block: u32,
     /// Index among the connections of the block.
     place: u32,
@@ -56,7 +59,7 @@ fn is_suspect(wait: &Wait) -> bool {
 /// The first sisters that have such waits, of the first families.
 fn found(blocks: &[Block]) -> Families {
     let mut families = Families::default();
-    for (number, block) in blocks.iter().enumerate() {
+    for (at, block) in blocks.iter().enumerate() {
         let mut last = None;
         for wait in block.waits.iter().filter(|wait| is_suspect(wait)) {
             if last.replace((wait.connection, wait.by)) == Some((wait.connection, wait.by)) {
@@ -67,11 +70,14 @@ fn found(blocks: &[Block]) -> Families {
             if families.len() == MOST_FAMILIES && !families.contains_key(&family) {
                 continue;
             }
-            let (block, place) = (number as u32, place as u32);
+            let number = block.numbers[wait.connection as usize];
             let members = families.entry(family).or_default();
-            let is_known = |known: &Member| (known.block, known.place) == (block, place);
-            if members.len() < MOST_SISTERS && !members.iter().any(is_known) {
-                members.push(Member { block, place, waits: Vec::new() });
+            let since = wait.to.frame;
+            let next = members.partition_point(|known| known.since < since);
+            if next < MOST_SISTERS && members.iter().all(|known| known.number != number) {
+                let (block, place) = (at as u32, place as u32);
+                members.insert(next, Member { number, since, block, place, waits: Vec::new() });
+                members.truncate(MOST_SISTERS);
             }
         }
     }
@@ -79,21 +85,22 @@ fn found(blocks: &[Block]) -> Families {
 }
 
 /// Hands out the waits to the members.
-fn hand_out(blocks: &[Block], families: &mut Families) {
+fn hand_out<'a>(blocks: &'a [Block], families: &mut Families) {
     let mut wanted: HashMap<(u32, Side), &mut Vec<Wait>, RandomState> = HashMap::default();
     let mut in_blocks: Vec<u32> = Vec::new();
     for (family, members) in families.iter_mut() {
         for member in members {
-            let id = member.connection(blocks).id;
             in_blocks.push(member.block);
-            wanted.insert((id, family.by), &mut member.waits);
+            wanted.insert((member.number, family.by), &mut member.waits);
         }
     }
     in_blocks.sort_unstable();
     in_blocks.dedup();
-    let waits = in_blocks.into_iter().flat_map(|block| &blocks[block as usize].waits);
-    for wait in waits.filter(|wait| wait.is_evidence() && wait.is_freed()) {
-        let Some(waits) = wanted.get_mut(&(wait.connection, wait.by)) else { continue };
+    let of_block = |block: &'a Block| block.waits.iter().map(move |wait| (block, wait));
+    let waits = in_blocks.into_iter().flat_map(|block| of_block(&blocks[block as usize]));
+    for (block, wait) in waits.filter(|(_, wait)| wait.is_evidence() && wait.is_freed()) {
+        let number = block.numbers[wait.connection as usize];
+        let Some(waits) = wanted.get_mut(&(number, wait.by)) else { continue };
         if waits.len() < MOST_WAITS {
             waits.push(*wait);
         }

@@ -17,7 +17,7 @@ use crate::judge::releases::Releases;
 use crate::judge::sisters::families::{Member, families};
 use crate::judge::sisters::testimony::Testimony;
 use crate::track::clock::Clocks;
-use crate::track::tracker::Block;
+use crate::track::tracked::Block;
 use crate::track::{Connection, Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -72,6 +72,6 @@ impl Member {
         frame::share_reactions(&mut self.waits);
         let clock_ns = clocks.behind_ns(&self.waits);
         let releases = Releases::measure(connection, by, &self.waits, clock_ns);
-        (connection.id, Testimony::of(connection, by, &self.waits, &releases))
+        (self.number, Testimony::of(connection, by, &self.waits, &releases))
     }
 }

@@ -9,7 +9,7 @@ use crate::judge::sisters::Sisters;
 use crate::track::Side;
 use crate::track::clock::Clocks;
 use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, Told, client, server};
-use crate::track::tracker::Block;
+use crate::track::tracked::Block;
 
 /// Captured at the client, a network away from its server.
 fn opened() -> Story {
@@ -72,6 +72,7 @@ fn judged_by(
         block.connections.push(told.connection);
         block.waits.extend(told.waits);
     }
+    block.numbers = (0..block.connections.len() as u32).collect();
     let blocks = [block];
     let sisters = Sisters::of(&blocks, &Clocks::default());
     let conditions =

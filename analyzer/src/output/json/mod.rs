@@ -17,7 +17,7 @@ use crate::capture::error::ScanError;
 use crate::capture::link;
 use crate::judge::evidence::ms;
 use crate::judge::verdict::Verdict;
-use crate::result::both_cores::in_order;
+use crate::result::cores::in_order;
 use crate::result::hops::hops;
 use crate::result::scan::Scan;
 use crate::result::servers::{ServerRow, servers};
@@ -71,6 +71,7 @@ fn write_connections(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
     // Each member of an array begins with a comma, which the first must not have.
     let mut is_empty = true;
     in_order(
+        scan.threads,
         parts.len(),
         |part| parts[part].serialized(scan),
         |bytes| {

@@ -1,4 +1,4 @@
-//! The connections of a result in parts of about the same size, to be serialised on both cores.
+//! The connections of a result in parts of about the same size, to be serialised on all cores.
 
 use super::listed::{explained, is_listed};
 use super::members::{object, open_object};

@@ -29,16 +29,6 @@ pub struct Halves<B> {
     pub kept: [usize; 2],
 }
 
-impl<'a, T> Halves<&'a [T]> {
-    /// Keeps all rows of `blocks`.
-    pub fn all(blocks: Vec<&'a [T]>) -> Self {
-        let rows = |blocks: &[&[T]]| blocks.iter().map(|block| block.len()).sum();
-        let (first, second) = blocks.split_at(blocks.len() / 2);
-        let kept = [rows(first), rows(second)];
-        Self { blocks, kept }
-    }
-}
-
 impl<B: Copy + Default + Sync> Halves<B> {
     /// The table of all rows, each half of it written by a thread of its own: most of the time goes
     /// into memory that is touched for the first time.

@@ -5,21 +5,26 @@ mod columns;
 
 use self::column::{Halves, Table, categories, durations, floats, integers, named, texts, times};
 use self::columns::columns;
-use crate::judge::findings::{Finding, Findings};
+use crate::judge::findings::Finding;
 use crate::output::fields::Stall;
 use crate::result::scan::Scan;
 use crate::result::segments::TrackedSegment;
 use crate::result::server_exchanges::stalls_in;
 use crate::result::servers::{Percentiles, servers as server_rows};
-use crate::track::Exchange;
+use crate::track::{BLOCK_LEN, Exchange};
 
 /// Findings whose columns are worked out at once: they are read once for each column, and stay in cache.
 const FINDINGS_AT_ONCE: usize = 4096;
 
 /// One row per connection, in the order of their ids.
 pub fn connections(scan: &Scan) -> Table {
-    Halves::all(scan.connections.blocks().collect())
-        .table(|rows| columns(&rows.iter().collect::<Vec<_>>()))
+    let len = scan.connections.len();
+    let blocks = (0..len).step_by(BLOCK_LEN).map(|begin| (begin, len.min(begin + BLOCK_LEN)));
+    let blocks: Vec<(usize, usize)> = blocks.collect();
+    let first = blocks.len() / 2 * BLOCK_LEN;
+    Halves { blocks, kept: [first, len - first] }.table(|(begin, end)| {
+        columns(&(begin..end).map(|index| &scan.connections[index]).collect::<Vec<_>>())
+    })
 }
 
 /// One row per stall, grouped by connection, in the order of time.
@@ -45,15 +50,13 @@ fn of_findings(
     stalls: bool,
     columns: impl Fn(&[Finding<'_>]) -> Table + Sync,
 ) -> Table {
-    let blocks: Vec<Findings<'_>> = scan.findings.chunks(FINDINGS_AT_ONCE).collect();
-    let first = blocks[..blocks.len() / 2].iter().map(|block| block.len()).sum();
-    let kept = |findings: usize, of_them: usize| if stalls { of_them } else { findings - of_them };
-    let before = kept(first, scan.stalls_before(first));
-    let all = kept(scan.findings.len(), scan.totals.stalls as usize);
-    Halves { blocks, kept: [before, all - before] }.table(|block| {
-        let rows = block.iter().filter(|finding| finding.is_stall() == stalls);
-        columns(&rows.collect::<Vec<_>>())
-    })
+    let blocks = scan.connections.chunks(FINDINGS_AT_ONCE);
+    let kept = |chunk| scan.connections.of_chunk(chunk).filter(move |row| row.is_stall() == stalls);
+    let first = blocks[..blocks.len() / 2].iter().map(|&chunk| kept(chunk).count()).sum();
+    let of_scan = scan.totals.stalls as usize;
+    let all = if stalls { of_scan } else { scan.connections.findings().count() - of_scan };
+    Halves { blocks, kept: [first, all - first] }
+        .table(|chunk| columns(&kept(chunk).collect::<Vec<_>>()))
 }
 
 /// One row per exchange, in the order of their ends, with what its stalls cost it.

@@ -59,10 +59,9 @@ pub fn hops(scan: &Scan) -> Vec<Hop> {
 fn has_host_between(scan: &Scan) -> bool {
     let servers: HashSet<IpAddr, RandomState> =
         scan.servers.iter().map(|row| row.server.addr).collect();
-    let ends =
-        scan.connections.iter().map(|judged| judged.halves.each_ref().map(|end| end.endpoint));
-    ends.into_iter()
-        .any(|[client, server]| client.addr != server.addr && servers.contains(&client.addr))
+    let connections = scan.connections.blocks().flatten();
+    let mut ends = connections.map(|judged| judged.halves.each_ref().map(|end| end.endpoint));
+    ends.any(|[client, server]| client.addr != server.addr && servers.contains(&client.addr))
 }
 
 /// For each that calls or is called, the number of the group of those that are linked by calls.
@@ -129,7 +128,7 @@ fn between(scan: &Scan) -> Vec<Hop> {
     }
     // There are many connections between few hosts.
     let calls: HashSet<(IpAddr, IpAddr), RandomState> =
-        scan.connections.iter().filter_map(call).collect();
+        scan.connections.blocks().flatten().filter_map(call).collect();
     let calls: BTreeSet<(IpAddr, IpAddr)> = calls.into_iter().collect();
     let Some(depths) = depths(&calls).filter(|depths| depths.values().any(|&depth| depth > 1))
     else {

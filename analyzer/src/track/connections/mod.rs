@@ -1,21 +1,22 @@
-//! The connections of a tracker, in blocks that never move.
+//! The connections of a shard, in blocks that never move.
 
 mod folded;
 
+use crate::track::BLOCK_LEN;
 use crate::track::Ends;
 use crate::track::connection::Connection;
 use crate::track::connections::folded::Folded;
-use crate::track::share::{BLOCK_LEN, Share};
+use crate::track::reader::range::SHARDS;
 use std::collections::BTreeMap;
 
-/// A block of a port scan is folded once so many newer blocks exist: 131,072 connections later,
-/// answers are rare.
-const FOLDED_AFTER: usize = 128;
+/// A block of a port scan is folded once so many newer blocks of its shard exist: some 131,072
+/// connections of all shards later, answers are rare.
+const FOLDED_AFTER: usize = 128 / SHARDS;
 
-/// The connections of one tracker. A place is an index into them, from 0 in order of opening.
-#[derive(Debug)]
+/// The connections of one shard. A place is an index into them, from 0 in order of opening, and their
+/// `id` until all shards are put together.
+#[derive(Debug, Default)]
 pub struct Connections {
-    share: Share,
     /// A block that was folded is empty.
     blocks: Vec<Vec<Connection>>,
     /// By the index of their block.
@@ -23,13 +24,10 @@ pub struct Connections {
 }
 
 impl Connections {
-    pub fn new(share: Share) -> Self {
-        debug_assert!(FOLDED_AFTER.is_multiple_of(share.of));
-        Self { share, blocks: Vec::new(), folded: BTreeMap::new() }
-    }
-
-    pub fn share(&self) -> Share {
-        self.share
+    /// Will the next connection begin a block? Then an older one may be folded, so all earlier segments
+    /// go first.
+    pub fn may_fold(&self) -> bool {
+        self.len().is_multiple_of(BLOCK_LEN)
     }
 
     /// Adds the next connection.
@@ -40,7 +38,7 @@ impl Connections {
             self.blocks.push(Vec::with_capacity(BLOCK_LEN));
         }
         if let Some(block) = self.blocks.last_mut() {
-            block.push(Connection::new(self.share.number(place), ends));
+            block.push(Connection::new(place as u32, ends));
         }
     }
 
@@ -53,7 +51,7 @@ impl Connections {
 
     /// Folds the block that has just become old enough, if it is part of a port scan.
     fn fold(&mut self) {
-        let Some(block) = self.blocks.len().checked_sub(FOLDED_AFTER / self.share.of) else {
+        let Some(block) = self.blocks.len().checked_sub(FOLDED_AFTER) else {
             return;
         };
         if is_scan(&self.blocks[block]) {
@@ -71,10 +69,9 @@ impl Connections {
     /// `None` for a refused connection of a port scan.
     #[inline]
     pub fn get_mut(&mut self, place: usize) -> Option<&mut Connection> {
-        let share = self.share;
         match self.blocks[place / BLOCK_LEN].get_mut(place % BLOCK_LEN) {
             Some(connection) => Some(connection),
-            None => self.folded.get_mut(&(place / BLOCK_LEN))?.get_mut(share.number(place)),
+            None => self.folded.get_mut(&(place / BLOCK_LEN))?.get_mut(place as u32),
         }
     }
 
@@ -105,12 +102,11 @@ fn is_scan(connections: &[Connection]) -> bool {
 mod tests {
     use super::*;
     use crate::track::Endpoint;
-    use crate::track::share::deal;
 
     impl Connections {
-        /// So many of which nothing is known, one tracker's.
+        /// So many of which nothing is known.
         pub fn unknown(count: usize) -> Self {
-            let mut connections = Self::new(Share::WHOLE);
+            let mut connections = Self::default();
             (0..count).for_each(|_| connections.open(ends()));
             connections
         }
@@ -122,15 +118,11 @@ mod tests {
     }
 
     #[test]
-    fn every_connection_is_found_where_it_was_dealt_to() {
-        let mut trackers = [0, 1].map(|tracker| Connections::new(Share { tracker, of: 2 }));
-        for number in 0..5 * BLOCK_LEN as u32 + 7 {
-            let (tracker, place) = deal::<2>(number);
-            let connections = &mut trackers[tracker];
-            assert_eq!(connections.len(), place as usize);
-            connections.open(ends());
-            assert_eq!(connections.get_whole(place as usize).unwrap().id, number);
+    fn every_connection_is_found_where_it_was_opened() {
+        let connections = Connections::unknown(5 * BLOCK_LEN + 7);
+        assert_eq!(connections.len(), 5 * BLOCK_LEN + 7);
+        for place in 0..connections.len() {
+            assert_eq!(connections.get_whole(place).unwrap().id as usize, place);
         }
-        assert_eq!(trackers.map(|tracker| tracker.len()), [3 * BLOCK_LEN, 2 * BLOCK_LEN + 7]);
     }
 }

@@ -1,10 +1,9 @@
 //! All exchanges, by server.
 
 use crate::track::Endpoint;
-use crate::track::by_block::ByBlock;
+use crate::track::by_block::{BLOCK_LEN, ByBlock};
 use crate::track::exchange::Exchange;
 use crate::track::exchange::latency::Latency;
-use crate::track::share::BLOCK_LEN;
 use hashbrown::HashMap;
 
 /// What one server's exchanges took.
@@ -84,6 +83,13 @@ impl Exchanged {
             places.push(place);
         }
         places
+    }
+
+    /// Gives the connections of the listed ones their `numbers`, by their places.
+    pub fn number(&mut self, numbers: &[u32]) {
+        for row in self.all.iter_mut().flat_map(|all| &mut all.rows) {
+            row.connection = numbers[row.connection as usize];
+        }
     }
 
     fn place(&mut self, server: Endpoint) -> u32 {

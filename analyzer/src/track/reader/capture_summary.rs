@@ -1,8 +1,9 @@
 //! What there is to say of one input file.
 
-use crate::capture::{Frame, InputEnd};
+use crate::capture::InputEnd;
 use crate::decode::Skip;
 use crate::track::clock_step::ClockStep;
+use crate::track::reader::range::Found;
 
 /// One input file. Times are ns since the epoch.
 #[derive(Debug, Clone)]
@@ -47,18 +48,19 @@ impl CaptureSummary {
         }
     }
 
-    #[cold]
-    pub(super) fn begin(&mut self, first: &Frame<'_>) {
-        self.link_type = Some(first.link_type);
-        self.first_ns = first.time_ns;
-        self.last_ns = first.time_ns;
-    }
-
-    #[inline]
-    pub(super) fn count(&mut self, frame: &Frame<'_>) {
-        self.clock.see(frame.time_ns);
-        self.bytes += u64::from(frame.wire_len);
-        self.last_ns = self.last_ns.max(frame.time_ns);
+    /// Adds what the next range holds.
+    pub(super) fn add(&mut self, found: &Found) {
+        if let (None, Some((link_type, first_ns))) = (self.link_type, found.first) {
+            self.link_type = Some(link_type);
+            (self.first_ns, self.last_ns) = (first_ns, first_ns);
+        }
+        let skipped: u64 = found.skipped.iter().sum();
+        self.packets += u64::from(found.frames);
+        self.tcp_packets += u64::from(found.frames) - skipped;
+        self.bytes += found.bytes;
+        self.last_ns = self.last_ns.max(found.last_ns);
+        self.clock = self.clock.and(found.clock);
+        self.skipped.iter_mut().zip(found.skipped).for_each(|(sum, more)| *sum += more);
     }
 
     /// Does a capture that begins at `time_ns` overlap with this one? Then they are two captures

@@ -18,36 +18,27 @@ pub type KeyV4 = Key<u32>;
 /// An address as four numbers: larger ones would need padding.
 pub type KeyV6 = Key<[u32; 4]>;
 
-/// How a segment's connection is looked up.
+/// The key of a segment of either version.
 #[derive(Debug, Clone, Copy)]
-pub struct Lookup<K> {
-    pub key: K,
-    pub hash: u64,
-    /// Is the sender the lower endpoint?
-    pub from_low: bool,
-}
-
-impl<A: Address> Lookup<Key<A>> {
-    #[inline]
-    pub fn new([from, to]: [A; 2], ports: Ports, seed: &RandomState) -> Self {
-        let (src, dst) = (ports.src, ports.dst);
-        let from_low = (from, src) <= (to, dst);
-        let key = match from_low {
-            true => Key { addresses: [from, to], ports: [src, dst] },
-            false => Key { addresses: [to, from], ports: [dst, src] },
-        };
-        Self { key, hash: key.hash(seed), from_low }
-    }
+pub enum AnyKey {
+    V4(KeyV4),
+    V6(KeyV6),
 }
 
 /// An IP address as numbers in the order of the wire.
 pub trait Address: Copy + Default + Ord + Hash {
     fn to_ip(self) -> IpAddr;
+    fn bits(self) -> u64;
 }
 
 impl Address for u32 {
     fn to_ip(self) -> IpAddr {
         Ipv4Addr::from_bits(self).into()
+    }
+
+    #[inline]
+    fn bits(self) -> u64 {
+        u64::from(self)
     }
 }
 
@@ -56,9 +47,56 @@ impl Address for [u32; 4] {
         let bits = self.iter().fold(0, |bits, &word| bits << 32 | u128::from(word));
         Ipv6Addr::from_bits(bits).into()
     }
+
+    fn bits(self) -> u64 {
+        let [a, b, c, d] = self.map(u64::from);
+        (a << 32 | b) ^ (c << 32 | d)
+    }
+}
+
+/// Source and destination address.
+#[inline]
+pub fn addresses_v4(bytes: [u8; 8]) -> [u32; 2] {
+    let both = u64::from_be_bytes(bytes);
+    [(both >> 32) as u32, both as u32]
+}
+
+/// As `addresses_v4`.
+pub fn addresses_v6(bytes: &[u8; 32]) -> [[u32; 4]; 2] {
+    let mut both = [[0; 4]; 2];
+    let (words, _) = bytes.as_chunks::<4>();
+    for (number, &word) in both.as_flattened_mut().iter_mut().zip(words) {
+        *number = u32::from_be_bytes(word);
+    }
+    both
 }
 
 impl<A: Address> Key<A> {
+    /// The key of a segment between these addresses, and whether its sender is the lower endpoint.
+    #[inline]
+    pub fn new([from, to]: [A; 2], ports: Ports) -> (Self, bool) {
+        let (src, dst) = (ports.src, ports.dst);
+        let from_low = (from, src) <= (to, dst);
+        let key = match from_low {
+            true => Self { addresses: [from, to], ports: [src, dst] },
+            false => Self { addresses: [to, from], ports: [dst, src] },
+        };
+        (key, from_low)
+    }
+
+    /// Spreads connections over shards, in its low bits. Not seeded: the same in each scan. Who knows
+    /// it can put all connections into one shard, and so make a scan as slow as with one thread.
+    #[inline]
+    pub fn spread(self) -> usize {
+        /// 2^64 divided by the golden ratio (Knuth, volume 3, section 6.4), and another odd number.
+        const FACTORS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03];
+        let [low, high] = self.addresses.map(Address::bits);
+        let [low_port, high_port] = self.ports.map(u64::from);
+        let addresses = (low ^ high.rotate_left(32)).wrapping_mul(FACTORS[0]);
+        let ports = (low_port << 16 | high_port).wrapping_mul(FACTORS[1]);
+        ((addresses ^ ports) >> 60) as usize
+    }
+
     #[inline]
     pub fn hash(self, seed: &RandomState) -> u64 {
         let ([low, high], [low_port, high_port]) = (self.addresses, self.ports);
@@ -70,5 +108,17 @@ impl<A: Address> Key<A> {
             [0, 1].map(|end| Endpoint { addr: self.addresses[end].to_ip(), port: self.ports[end] });
         let (client, server) = if client_low { (low, high) } else { (high, low) };
         Ends { client, server }
+    }
+}
+
+impl KeyV4 {
+    /// Stands for another key, which is kept at this place.
+    pub fn of_place(place: u32, ports: [u16; 2]) -> Self {
+        Self { addresses: [place, 0], ports }
+    }
+
+    /// Where the other key is kept.
+    pub fn place(self) -> u32 {
+        self.addresses[0]
     }
 }

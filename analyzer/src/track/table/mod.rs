@@ -1,10 +1,10 @@
-//! From addresses and ports to a connection, numbered as Wireshark numbers `tcp.stream`.
+//! From addresses and ports to a connection, numbered in the order of their first frames.
 
 pub mod key;
 mod slots;
 
-use crate::decode::{ACK, Header, Ports, SYN};
-use crate::track::table::key::{Address, Key, KeyV4, KeyV6, Lookup};
+use crate::decode::{ACK, Header, SYN};
+use crate::track::table::key::{Address, AnyKey, Key, KeyV4, KeyV6};
 use crate::track::table::slots::Slots;
 use crate::track::{Ends, Side};
 use foldhash::quality::RandomState;
@@ -16,6 +16,14 @@ pub struct Found {
     pub by: Side,
 }
 
+/// How a segment's connection is looked up.
+#[derive(Debug, Clone, Copy)]
+struct Lookup<K> {
+    key: K,
+    hash: u64,
+    from_low: bool,
+}
+
 /// Finds the connection of a segment. The hash is seeded per process: an attacker chooses the
 /// addresses, and must not choose the collisions.
 #[derive(Default)]
@@ -24,6 +32,9 @@ pub struct Table {
     v6: Slots<KeyV6>,
     flows: Flows,
 }
+
+/// No flow is [`EMPTY`](slots::EMPTY), and none loses bits of its number.
+const MOST_OF_SHARD: u32 = 1 << 28;
 
 /// What IPv4 and IPv6 look-ups share.
 #[derive(Default)]
@@ -48,36 +59,27 @@ struct Base {
 }
 
 impl Table {
-    /// Prepares the look-up of a segment and prefetches what it will read.
+    /// The hash of a key; prefetches what its look-up will read.
     #[inline]
-    pub fn lookup_v4(&self, addresses: [u8; 8], ports: Ports) -> Lookup<KeyV4> {
-        let both = u64::from_be_bytes(addresses);
-        let lookup = Lookup::new([(both >> 32) as u32, both as u32], ports, &self.flows.seed);
-        self.v4.fetch(lookup.hash);
-        lookup
-    }
-
-    /// As `lookup_v4`.
-    pub fn lookup_v6(&self, addresses: &[u8; 32], ports: Ports) -> Lookup<KeyV6> {
-        let mut both = [[0; 4]; 2];
-        let (words, _) = addresses.as_chunks::<4>();
-        for (number, &word) in both.as_flattened_mut().iter_mut().zip(words) {
-            *number = u32::from_be_bytes(word);
+    pub fn fetch(&self, key: &AnyKey) -> u64 {
+        match key {
+            AnyKey::V4(key) => self.v4.fetch(key.hash(&self.flows.seed)),
+            AnyKey::V6(key) => self.v6.fetch(key.hash(&self.flows.seed)),
         }
-        let lookup = Lookup::new(both, ports, &self.flows.seed);
-        self.v6.fetch(lookup.hash);
-        lookup
     }
 
-    /// The connection of a segment; opens one where needed.
+    /// The connection of a segment, whose key has this hash; opens one where needed. Is the sender the
+    /// lower endpoint of the key?
     #[inline]
-    pub fn find_v4(&mut self, lookup: &Lookup<KeyV4>, header: &Header) -> Found {
-        self.flows.find(&mut self.v4, lookup, header)
-    }
-
-    /// As `find_v4`.
-    pub fn find_v6(&mut self, lookup: &Lookup<KeyV6>, header: &Header) -> Found {
-        self.flows.find(&mut self.v6, lookup, header)
+    pub fn find(&mut self, key: &AnyKey, hash: u64, from_low: bool, header: &Header) -> Found {
+        match *key {
+            AnyKey::V4(key) => {
+                self.flows.find(&mut self.v4, Lookup { key, hash, from_low }, header)
+            }
+            AnyKey::V6(key) => {
+                self.flows.find(&mut self.v6, Lookup { key, hash, from_low }, header)
+            }
+        }
     }
 
     /// The ends of the connection that was found last, if it begins with that segment.
@@ -99,7 +101,7 @@ impl Flows {
     fn find<A: Address>(
         &mut self,
         slots: &mut Slots<Key<A>>,
-        lookup: &Lookup<Key<A>>,
+        lookup: Lookup<Key<A>>,
         header: &Header,
     ) -> Found {
         let flow = slots.find(lookup.hash, lookup.key).map(Flow);
@@ -115,7 +117,7 @@ impl Flows {
         &mut self,
         slots: &mut Slots<Key<A>>,
         flow: Option<Flow>,
-        lookup: &Lookup<Key<A>>,
+        lookup: Lookup<Key<A>>,
         header: &Header,
     ) -> Found {
         let from_low = lookup.from_low;
@@ -134,9 +136,9 @@ impl Flows {
         flow.found(from_low)
     }
 
-    fn open<A: Address>(&mut self, lookup: &Lookup<Key<A>>, header: &Header) -> Flow {
+    fn open<A: Address>(&mut self, lookup: Lookup<Key<A>>, header: &Header) -> Flow {
         let connection = self.bases.len() as u32;
-        assert!(connection < Flow::MOST, "a capture with more than a billion connections");
+        assert!(connection < MOST_OF_SHARD, "a shard with more than 268 million connections");
         self.bases.push(Base::default());
         let [low, high] = lookup.key.ports;
         let from_client = match lookup.from_low {
@@ -152,9 +154,6 @@ impl Flow {
     const CLIENT_LOW: u32 = 1;
     /// The bases of both sides are known.
     const SETTLED: u32 = 2;
-    /// No flow is [`EMPTY`](crate::track::table::slots::EMPTY), and none loses bits of its number.
-    const MOST: u32 = (1 << 30) - 1;
-
     fn new(connection: u32, client_low: bool) -> Self {
         Self(connection << 2 | u32::from(client_low))
     }
@@ -232,7 +231,8 @@ fn is_from_client(src: u16, dst: u16, header: &Header) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::Options;
+    use crate::decode::{Options, Ports};
+    use crate::track::table::key::addresses_v4;
 
     const CLIENT_PORTS: Ports = Ports { src: 40_000, dst: 80 };
     const SERVER_PORTS: Ports = Ports { src: 80, dst: 40_000 };
@@ -244,8 +244,9 @@ mod tests {
             if from_client { [10, 0, 0, 1, 10, 0, 0, 2] } else { [10, 0, 0, 2, 10, 0, 0, 1] };
         let options = Options::default();
         let header = Header { seq, ack: 0, len: 0, window: 0, ip_id: 0, options, flags };
-        let lookup = table.lookup_v4(addresses, ports);
-        table.find_v4(&lookup, &header)
+        let (key, from_low) = Key::new(addresses_v4(addresses), ports);
+        let key = AnyKey::V4(key);
+        table.find(&key, table.fetch(&key), from_low, &header)
     }
 
     #[test]

@@ -3,10 +3,10 @@
 
 use crate::track::prefetch::prefetch;
 
-/// Slots of the first table: a power of two.
-const FIRST_LEN: usize = 256;
-/// A table this long takes 64 MiB for IPv4: from here on it may be a little fuller.
-const LARGE: usize = 1 << 22;
+/// Slots of the first table of a shard: a power of two.
+const FIRST_LEN: usize = 64;
+/// Tables this long take 64 MiB for IPv4, all shards together: from here on they may be a little fuller.
+const LARGE: usize = 1 << 18;
 
 /// Open addressing and linear probing, half full at most or, where memory counts, a little more.
 /// Values are never [`EMPTY`]. Single entries are never removed, only all at once.
@@ -37,8 +37,9 @@ impl<K: Copy + Default + Eq> Slots<K> {
 
     /// Prefetches the slot at which the look-up of `hash` begins.
     #[inline]
-    pub fn fetch(&self, hash: u64) {
+    pub fn fetch(&self, hash: u64) -> u64 {
         prefetch(&self.slots[self.place(hash)]);
+        hash
     }
 
     /// The value of `key`, whose hash is `hash`.
@@ -101,7 +102,7 @@ impl<K: Copy + Default + Eq> Slots<K> {
 mod tests {
     use super::*;
     use crate::decode::Ports;
-    use crate::track::table::key::{KeyV4, Lookup};
+    use crate::track::table::key::{Key, KeyV4};
     use foldhash::quality::RandomState;
 
     /// All keys of a pair share their hash.
@@ -131,15 +132,16 @@ mod tests {
             let seed = RandomState::default();
             let lookup = |src| {
                 let ports = Ports { src, dst: 80 };
-                Lookup::<KeyV4>::new([0x0a00_0001, 0xc000_0250], ports, &seed)
+                let (key, _): (KeyV4, bool) = Key::new([0x0a00_0001, 0xc000_0250], ports);
+                (key, key.hash(&seed))
             };
             let mut slots = Slots::default();
             for src in 20_000..30_000 {
-                let Lookup { key, hash, .. } = lookup(src);
+                let (key, hash) = lookup(src);
                 slots.set(hash, key, u32::from(src), |key| key.hash(&seed));
             }
             let walked = (20_000..30_000).map(|src| {
-                let Lookup { key, hash, .. } = lookup(src);
+                let (key, hash) = lookup(src);
                 slots.probe(hash, key).wrapping_sub(slots.place(hash)) % slots.slots.len()
             });
             let walked: usize = walked.sum();

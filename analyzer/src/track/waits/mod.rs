@@ -1,18 +1,19 @@
-//! The waits that a tracker keeps, and how many it only counts.
+//! The waits that a shard keeps, and how many it only counts.
 
 mod longest;
 
+use crate::track::reader::range::SHARDS;
 use crate::track::wait::{Wait, fact};
 use crate::track::waits::longest::Longest;
 use crate::track::{ByBlock, Side};
 use std::mem;
 
-/// All waits that look like stalls while streaming are kept. Of the others a tracker keeps up to this
+/// All waits that look like stalls while streaming are kept. Of the others a shard keeps up to this
 /// many of each kind and side, then only the [`Longest`], and counts the rest: memory does not grow with
 /// the packets, and the waits of a slow server are not lost among those of its clients.
-const MAX_OTHER_WAITS: usize = 1 << 16;
+const MAX_OTHER_WAITS: usize = (1 << 17) / SHARDS;
 /// Fewer pauses of clients, as they are no problem; most waits are.
-const MAX_PAUSES: usize = 1 << 14;
+const MAX_PAUSES: usize = (1 << 15) / SHARDS;
 
 /// What was before a wait, and after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl Kind {
     }
 }
 
-/// The waits of a tracker. Those of a block of connections are in the order of their ends; the longest
+/// The waits of a shard. Those of a block of connections are in the order of their ends; the longest
 /// ones follow at the [`end`](Self::end).
 #[derive(Debug, Default)]
 pub struct Waits {

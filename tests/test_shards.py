@@ -1,5 +1,5 @@
-"""So many connections that trackers share them: a user would lose stalls, or find them on the wrong
-connection or server, if what each of them saw were put together wrongly.
+"""So many connections that each shard has blocks of them: a user would lose stalls, or find them on
+the wrong connection or server, if what each of them saw were put together wrongly.
 
 The packets are synthetic, of `bench/generate.c`.
 """
@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 from conftest import generated
 
-CONNECTIONS, PACKETS = 3_500, 350_000
-"""Two blocks of 1,024 connections for each tracker, the last of them not full."""
+CONNECTIONS, PACKETS = 20_000, 600_000
+"""Two blocks of 1,024 connections for each of 16 shards, the last of them not full."""
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_no_stall_is_lost(scan: nagle_scan.Scan, capture: Path) -> None:
 
 @pytest.mark.parametrize("connection", [0, 1023, 1024, 2047, 2048, 3072, CONNECTIONS - 1])
 def test_each_connection_has_its_own_segments(scan: nagle_scan.Scan, connection: int) -> None:
-    """The segments are read again, by one tracker, and looked up by the number."""
+    """The segments are read again, in one shard, and looked up by the number."""
     segments = scan.segments(connection)
     row = scan.connections.loc[connection]
     assert len(segments) == row["client_segments"] + row["server_segments"] > 0
@@ -59,7 +59,7 @@ def test_a_server_has_the_exchanges_of_all_its_connections(scan: nagle_scan.Scan
         assert server[f"latency_p{share}_ms"] == pytest.approx(measured, rel=0.01)
 
 
-def test_servers_that_trackers_saw_in_different_order_are_told_apart(
+def test_servers_that_shards_saw_in_different_order_are_told_apart(
     capture: Path, tmp_path: Path
 ) -> None:
     few = generated(tmp_path, "stalls", 5, 500)

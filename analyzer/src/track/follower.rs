@@ -1,0 +1,72 @@
+//! Follows some connections, known by their numbers, and only looks the others up.
+
+use crate::decode::Header;
+use crate::track::reader::range::{Range, Row};
+use crate::track::waits::Waits;
+use crate::track::{Connection, Exchanged, Lengths, Mark, Side, Sinks, Table};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+/// A segment of a connection.
+#[derive(Debug, Clone, Copy)]
+pub struct TrackedSegment {
+    pub mark: Mark,
+    pub by: Side,
+    pub header: Header,
+    /// Stream offset of the first payload byte.
+    pub rel_seq: u64,
+    /// The window it advertises in bytes, where the scale is known.
+    pub window: Option<u32>,
+}
+
+/// The only shard of a reading, so that it opens connections in the order of their numbers.
+pub struct Follower<F> {
+    table: Table,
+    /// What is to be followed, once it began.
+    wanted: HashMap<u32, Option<Connection>, RandomState>,
+    waits: Waits,
+    exchanged: Exchanged,
+    see: F,
+}
+
+impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
+    /// Shows each segment of these connections to `see`.
+    pub fn new(connections: &[u32], see: F) -> Self {
+        Self {
+            table: Table::default(),
+            wanted: connections.iter().map(|&number| (number, None)).collect(),
+            waits: Waits::default(),
+            exchanged: Exchanged::default(),
+            see,
+        }
+    }
+
+    /// Takes the next range.
+    pub fn take(&mut self, range: &Range, shard: usize) {
+        if range.parts {
+            self.table.forget();
+        }
+        for row in range.of(shard).flatten() {
+            self.take_row(range, row);
+        }
+    }
+
+    fn take_row(&mut self, range: &Range, row: &Row) {
+        let key = range.key(row);
+        let found = self.table.find(&key, self.table.fetch(&key), row.is_from_low(), &row.header);
+        let opened = self.table.opened();
+        let number = found.connection;
+        let Some(connection) = self.wanted.get_mut(&number) else { return };
+        if let Some(ends) = opened {
+            *connection = Some(Connection::new(number, ends));
+        }
+        let Some(connection) = connection else { return };
+        let (by, header, mark) = (found.by, row.header, range.mark(row));
+        let rel_seq = connection.rel_seq(by, &header);
+        let window = connection.half(by).window_of(&header);
+        (self.see)(number, TrackedSegment { mark, by, header, rel_seq, window });
+        let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
+        let (lengths, clock_ns) = (Lengths::NONE, range.clock_ns);
+        connection.take(by, &header, mark, &mut Sinks { waits, exchanged, lengths, clock_ns });
+    }
+}

@@ -1,0 +1,165 @@
+//! Reads and decodes one range after the other, in any thread.
+
+use crate::capture::error::ScanError;
+use crate::capture::progress::Progress;
+use crate::capture::ranges::RangedFile;
+use crate::capture::{Capture, Frame, InputEnd};
+use crate::decode::filter::Filter;
+use crate::decode::{self, Skip};
+use crate::track::reader::range::{MOST_FRAMES, Range};
+use std::sync::Arc;
+
+/// So many first frames of a capture tell the step of its clock while it is tracked.
+/// Leans: smaller takes times that happen to be round for those of a coarse clock.
+const FRAMES_FOR_A_CLOCK: u32 = 64;
+/// Frames of a stream after which its progress is told.
+const TELL_AFTER: u32 = 256;
+
+/// What a thread needs to decode.
+pub struct Decoder {
+    filter: Option<Filter>,
+    progress: Arc<Progress>,
+    /// Its buffer is used for range after range.
+    capture: Option<Capture>,
+}
+
+/// A range of a file, in bytes.
+#[derive(Clone)]
+pub struct Part {
+    pub file: Arc<RangedFile>,
+    pub begin: u64,
+    pub until: u64,
+}
+
+/// A range after it was read.
+pub struct Decoded {
+    pub range: Box<Range>,
+    /// Where its first record begins, or seems to begin; `None` if that cannot be told.
+    pub begin: Option<u64>,
+    /// Where the next record begins.
+    pub next: u64,
+    /// How the capture ended in it.
+    pub end: Option<InputEnd>,
+    pub error: Option<ScanError>,
+}
+
+impl Decoder {
+    pub fn new(filter: Option<Filter>, progress: &Arc<Progress>) -> Self {
+        Self { filter, progress: Arc::clone(progress), capture: None }
+    }
+
+    /// Reads the records that begin in a part of a file. Does one begin where it does?
+    pub fn part(&mut self, part: &Part, known: bool, first: bool, range: Box<Range>) -> Decoded {
+        let Part { file, begin, until } = part;
+        let before = self.capture.take();
+        let mut capture = Capture::reopened(before, file, (*begin, *until), &self.progress);
+        let skipped = if known { Some(0) } else { capture.find_record(file) };
+        let mut decoded = Decoded::new(range, skipped.map(|skipped| begin + skipped));
+        if let Some(begin) = decoded.begin {
+            self.decode(&mut capture, &mut decoded, begin, *until, first);
+        }
+        self.capture = Some(capture);
+        decoded
+    }
+
+    /// Reads on in what can be read only from its beginning; `frames` came before.
+    pub fn stream(
+        &mut self,
+        capture: &mut Capture,
+        len: u64,
+        first: bool,
+        frames: u64,
+        range: Box<Range>,
+    ) -> Decoded {
+        let mut decoded = Decoded::new(range, Some(0));
+        let mut most = FRAMES_FOR_A_CLOCK;
+        if first {
+            self.decode(capture, &mut decoded, 0, 0, first);
+        }
+        while decoded.next < len && decoded.end.is_none() && decoded.error.is_none() {
+            most += TELL_AFTER;
+            self.frames(capture, &mut decoded, len, most);
+            self.progress.set_packets(frames + u64::from(decoded.range.found.frames));
+        }
+        decoded
+    }
+
+    /// Decodes the frames from `begin` to `until`, and enough of the `first` ones of a capture.
+    fn decode(
+        &mut self,
+        capture: &mut Capture,
+        decoded: &mut Decoded,
+        begin: u64,
+        until: u64,
+        first: bool,
+    ) {
+        decoded.next = begin;
+        if first {
+            self.frames(capture, decoded, u64::MAX, FRAMES_FOR_A_CLOCK);
+            let found = &mut decoded.range.found;
+            found.clock_ns = found.clock.step_ns();
+        }
+        self.frames(capture, decoded, until, MOST_FRAMES);
+    }
+
+    /// Decodes up to a place in the file, and up to so many frames.
+    // A function of its own, so that all it needs stays in registers.
+    #[inline(never)]
+    fn frames(&mut self, capture: &mut Capture, decoded: &mut Decoded, until: u64, most: u32) {
+        let range = &mut *decoded.range;
+        let (overhead, mut at) = (capture.overhead() as u64, decoded.next);
+        while at < until && range.found.frames < most {
+            let Some(frame) = capture.next_frame() else { break };
+            at += overhead + frame.data.len() as u64;
+            range.found.count(&frame);
+            match decode::plain_segment(frame.link_type, frame.data) {
+                Some(segment) if self.filter.is_none() => range.push(&segment, frame.time_ns),
+                _ => {
+                    // A copy, so that the fields of other frames stay in registers.
+                    match self.take_any(&Frame { ..frame }, range) {
+                        Ok(None) => {}
+                        Ok(Some(skip)) => range.found.skipped[skip as usize] += 1,
+                        Err(error) => {
+                            decoded.error = Some(error);
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        decoded.next = at;
+        decoded.end = capture.end().cloned();
+    }
+
+    /// Takes a frame with any headers, unless the filter drops it; tells why it was skipped.
+    #[inline(never)]
+    fn take_any(
+        &mut self,
+        frame: &Frame<'_>,
+        range: &mut Range,
+    ) -> Result<Option<Skip>, ScanError> {
+        if let Some(filter) = &mut self.filter
+            && !filter.matches(frame)?
+        {
+            return Ok(Some(Skip::Filtered));
+        }
+        match decode::segment(frame.link_type, frame.data, frame.wire_len) {
+            Ok(segment) => {
+                range.push(&segment, frame.time_ns);
+                Ok(None)
+            }
+            Err(skip) => Ok(Some(skip)),
+        }
+    }
+}
+
+impl Decoded {
+    fn new(range: Box<Range>, begin: Option<u64>) -> Self {
+        Self { range, begin, next: 0, end: None, error: None }
+    }
+
+    /// Nothing but an error.
+    pub fn failed(range: Box<Range>, error: ScanError) -> Self {
+        Self { error: Some(error), ..Self::new(range, Some(0)) }
+    }
+}

@@ -1,0 +1,202 @@
+//! A range of a capture, decoded: what one thread reads at once, and the shards take one after the
+//! other.
+
+use crate::capture::Frame;
+use crate::decode::{Addresses, Header, Segment, Skip};
+use crate::track::Mark;
+use crate::track::clock_step::ClockStep;
+use crate::track::table::key::{AnyKey, Key, KeyV4, KeyV6, addresses_v4, addresses_v6};
+
+/// Rows that lie together: enough that looking them up and prefetching runs on, few enough that a
+/// range with few rows for each shard takes little memory.
+pub const MOST_ROWS: usize = 512;
+/// Frames are counted in 30 bits.
+pub const MOST_FRAMES: u32 = 1 << 30;
+/// Connections of a scan are spread over so many shards: results would depend on it, so it never follows
+/// the number of processors.
+pub const SHARDS: usize = 16;
+const NONE: u32 = u32::MAX;
+
+/// A segment on its way to its shard.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    time_ns: i64,
+    /// Of IPv6 the ports, and where the addresses are in [`Range::v6`].
+    key: KeyV4,
+    pub header: Header,
+    /// Which frame of the range it is, from 0, and two facts.
+    frame: u32,
+}
+
+const _: () = assert!(size_of::<Row>() == 56, "each takes less than a cache line");
+
+/// The sender is the lower endpoint of the key.
+const FROM_LOW: u32 = 1;
+const IS_V6: u32 = 2;
+
+/// Some rows of a shard.
+#[derive(Debug, Clone)]
+struct Piece {
+    shard: usize,
+    rows: Vec<Row>,
+}
+
+/// Frames of one capture that follow one another. Its memory is used again.
+#[derive(Debug, Clone)]
+pub struct Range {
+    shards: usize,
+    /// The first `used` are those of this range, in the order of their frames for each shard.
+    pieces: Vec<Piece>,
+    used: usize,
+    /// The piece that each shard's next row goes to.
+    current: [u32; SHARDS],
+    v6: Vec<KeyV6>,
+    pub found: Found,
+    /// Frames of the captures before its first one.
+    pub frames_before: u64,
+    /// It begins a capture that shares no connections with those before.
+    pub parts: bool,
+    /// Step of the clock of its capture.
+    pub clock_ns: i64,
+}
+
+/// What there is to say of the frames of a range.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub frames: u32,
+    /// Bytes on the wire.
+    pub bytes: u64,
+    /// Link type and time of the first.
+    pub first: Option<(u32, i64)>,
+    pub last_ns: i64,
+    pub clock: ClockStep,
+    /// Step of the clock, as the first frames of a capture show it.
+    pub clock_ns: i64,
+    pub skipped: [u64; Skip::ALL.len()],
+}
+
+impl Found {
+    const NOTHING: Self = Self {
+        frames: 0,
+        bytes: 0,
+        first: None,
+        last_ns: i64::MIN,
+        clock: ClockStep::UNKNOWN,
+        clock_ns: 0,
+        skipped: [0; Skip::ALL.len()],
+    };
+
+    #[inline]
+    pub fn count(&mut self, frame: &Frame<'_>) {
+        if self.first.is_none() {
+            self.first = Some((frame.link_type, frame.time_ns));
+        }
+        self.frames += 1;
+        self.clock.see(frame.time_ns);
+        self.bytes += u64::from(frame.wire_len);
+        self.last_ns = self.last_ns.max(frame.time_ns);
+    }
+}
+
+impl Range {
+    /// An empty one, for so many shards.
+    pub fn new(shards: usize) -> Self {
+        debug_assert!(shards.is_power_of_two() && shards <= SHARDS);
+        Self {
+            shards,
+            pieces: Vec::new(),
+            used: 0,
+            current: [NONE; SHARDS],
+            v6: Vec::new(),
+            found: Found::NOTHING,
+            frames_before: 0,
+            parts: false,
+            clock_ns: 0,
+        }
+    }
+
+    /// Empties it for reuse.
+    pub fn reset(&mut self) {
+        self.used = 0;
+        self.current = [NONE; SHARDS];
+        self.v6.clear();
+        self.found = Found::NOTHING;
+        self.parts = false;
+    }
+
+    /// Adds a segment of the frame that was counted last.
+    #[expect(clippy::inline_always, reason = "as Capture::next_frame")]
+    #[inline(always)]
+    pub fn push(&mut self, segment: &Segment<'_>, time_ns: i64) {
+        let frame = (self.found.frames - 1) << 2;
+        let (header, ports) = (segment.header(), segment.ports());
+        let (key, spread, facts) = match segment.addresses {
+            Addresses::V4(bytes) => {
+                let (key, from_low) = Key::new(addresses_v4(*bytes), ports);
+                (key, key.spread(), u32::from(from_low) * FROM_LOW)
+            }
+            Addresses::V6(bytes) => {
+                let (key, from_low) = Key::new(addresses_v6(bytes), ports);
+                self.v6.push(key);
+                let place = KeyV4::of_place(self.v6.len() as u32 - 1, key.ports);
+                (place, key.spread(), (u32::from(from_low) * FROM_LOW) | IS_V6)
+            }
+        };
+        let row = Row { time_ns, key, header, frame: frame | facts };
+        self.rows_of(spread & (self.shards - 1)).push(row);
+    }
+
+    /// Where the next row of a shard goes.
+    #[inline]
+    fn rows_of(&mut self, shard: usize) -> &mut Vec<Row> {
+        let current = self.current[shard] as usize;
+        let is_free = self.pieces.get(current).is_some_and(|piece| piece.rows.len() < MOST_ROWS);
+        let at = if is_free { current } else { self.next_piece(shard) };
+        &mut self.pieces[at].rows
+    }
+
+    #[cold]
+    fn next_piece(&mut self, shard: usize) -> usize {
+        if self.used == self.pieces.len() {
+            self.pieces.push(Piece { shard, rows: Vec::with_capacity(MOST_ROWS) });
+        }
+        let piece = &mut self.pieces[self.used];
+        piece.shard = shard;
+        piece.rows.clear();
+        self.current[shard] = self.used as u32;
+        self.used += 1;
+        self.used - 1
+    }
+
+    /// The rows of a shard, in the order of their frames.
+    pub fn of(&self, shard: usize) -> impl Iterator<Item = &[Row]> {
+        let pieces = self.pieces[..self.used].iter();
+        pieces.filter(move |piece| piece.shard == shard).map(|piece| piece.rows.as_slice())
+    }
+
+    /// Does it hold a row of this shard?
+    pub fn has(&self, shard: usize) -> bool {
+        self.current[shard] != NONE
+    }
+
+    #[inline]
+    pub fn key(&self, row: &Row) -> AnyKey {
+        match row.frame & IS_V6 {
+            0 => AnyKey::V4(row.key),
+            _ => AnyKey::V6(self.v6[row.key.place() as usize]),
+        }
+    }
+
+    #[inline]
+    pub fn mark(&self, row: &Row) -> Mark {
+        Mark { time_ns: row.time_ns, frame: self.frames_before + u64::from(row.frame >> 2) + 1 }
+    }
+}
+
+impl Row {
+    /// Is the sender the lower endpoint of the key?
+    #[inline]
+    pub fn is_from_low(&self) -> bool {
+        self.frame & FROM_LOW != 0
+    }
+}

@@ -1,0 +1,75 @@
+"""However many threads read however much of a capture at once: a user would not trust a tool whose
+answer depends on the machine.
+"""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, Run
+from nagle_scan import _core
+
+SHARDS = 16
+RANGE_LEN = 1000
+"""A range begins in the middle of most records, and ends there."""
+
+EXAMPLES = sorted(CAPTURES.glob("*.pcap"))
+PACKED = sorted(CAPTURES.glob("labelled/*/*.pcap.gz"))
+
+
+def result(paths: list[Path], folder: Path, **how: Any) -> tuple[bytes, dict[str, Any]]:
+    """The JSON and the exchanges of a scan."""
+    names = [str(path) for path in paths]
+    scan = _core.scan_captures(names, None, 10.0, True, _core.Progress(), **how)
+    scan.write("json", str(folder / "result.json"))
+    columns = scan.columns("exchanges").items()
+    return (folder / "result.json").read_bytes(), {name: [*column] for name, column in columns}
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5, 8])
+def test_no_result_depends_on_the_number_of_threads(threads: int, tmp_path: Path) -> None:
+    plain = tmp_path / "plain.pcap"
+    assert len(EXAMPLES) > 5
+    assert len(PACKED) > 100
+    for path in [*EXAMPLES, *PACKED[:: max(1, len(PACKED) // 60)]]:
+        plain.write_bytes(
+            gzip.decompress(path.read_bytes()) if path in PACKED else path.read_bytes()
+        )
+        expected = result([plain], tmp_path, threads=1)
+        assert result([plain], tmp_path, threads=threads, trial=(RANGE_LEN, SHARDS)) == expected
+        if path in PACKED:
+            packed = result([path], tmp_path, threads=threads, trial=(RANGE_LEN, SHARDS))
+            named = packed[0].replace(str(path).encode(), str(plain).encode())
+            assert (named, packed[1]) == expected
+
+
+@pytest.mark.parametrize("threads", [2, 8])
+def test_files_that_follow_each_other_are_read_ahead(threads: int, tmp_path: Path) -> None:
+    paths = EXAMPLES + PACKED[:20]
+    expected = result(paths, tmp_path, threads=1)
+    assert result(paths, tmp_path, threads=threads, trial=(RANGE_LEN, SHARDS)) == expected
+
+
+def test_the_command_takes_a_number_of_threads(run: Run) -> None:
+    plain = run(EXAMPLES[0])
+    assert run(EXAMPLES[0], "--threads", "1").stdout == plain.stdout
+    assert run(EXAMPLES[0], "--threads", "1000").stdout == plain.stdout
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1025])
+def test_python_refuses_a_nonsense_number_of_threads(threads: int) -> None:
+    with pytest.raises(ValueError, match="threads"):
+        nagle_scan.scan(EXAMPLES[0], threads=threads)
+
+
+def test_several_connections_are_read_again_in_one_pass() -> None:
+    scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
+    paths, ids = scan.paths, [int(row) for row in scan.connections.index[:3]]
+    together = _core.segments(paths, None, ids[::-1])
+    alone = [_core.segments(paths, None, [number])[0] for number in ids[::-1]]
+    assert [[*rows["frame"]] for rows in together] == [[*rows["frame"]] for rows in alone]
+    assert all(len(rows["frame"]) > 0 for rows in together)
