@@ -140,7 +140,21 @@ impl Capture {
         if !std::fs::metadata(path).ok()?.is_file() {
             return None;
         }
-        Self::open(path, &Arc::default()).ok()?.next_frame().map(|frame| frame.time_ns)
+        let input = Input::open(path, &Arc::default()).ok()?;
+        let mut capture = Self::new(Box::new(Sips(input)), path).ok()?;
+        capture.next_frame().map(|frame| frame.time_ns)
+    }
+}
+
+/// Gives little at once: of many files only the first frame is asked for.
+struct Sips(Input);
+
+impl Read for Sips {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        /// A frame, mostly.
+        const MOST: usize = 4096;
+        let most = into.len().min(MOST);
+        self.0.read(&mut into[..most])
     }
 }
 
