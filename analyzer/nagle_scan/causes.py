@@ -96,6 +96,16 @@ CAUSES = (
         ack_was_delayed=True,
     ),
     Cause(
+        name="slow_link",
+        happened="a slow link took that long to send on what it was given at once",
+        words="a slow link sent",
+        meaning=_both(
+            "a link or shaper on the path sends no faster: send fewer bytes, or have a faster link"
+        ),
+        colour=colours.DARK,
+        hatch="--",
+    ),
+    Cause(
         name="nagle_rtt",
         happened="it was held until a prompt ACK came: a round trip is lost on each message",
         words="held for one round trip",

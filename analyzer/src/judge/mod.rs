@@ -15,6 +15,7 @@ mod half;
 mod hidden;
 pub mod ids;
 pub mod judged;
+mod link;
 pub mod median;
 mod missing;
 pub mod nodelay;

@@ -7,6 +7,7 @@ use crate::judge::confidence::{Case, Doubts};
 use crate::judge::corked::Corks;
 use crate::judge::findings::Ruling;
 use crate::judge::ids::Ids;
+use crate::judge::link::SlowLink;
 use crate::judge::pace::{self, Pace};
 use crate::judge::phases::{self, Candidate, Contradictions, Phase};
 use crate::judge::reaction::MayBeRelay;
@@ -73,6 +74,7 @@ impl<'a> Judge<'a> {
                 at_receiver: resent::is_at_receiver(connection, side),
                 one_at_a_time: one_at_a_time(connection.half(side), &releases, own),
                 corks,
+                link: SlowLink::of(side, waits),
                 ids: Ids::of(connection, side, waits),
                 receiver_seen: receiver.segments() > 0 && !connection.is_even(),
                 disordered: connection.is_disordered(),

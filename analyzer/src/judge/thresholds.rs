@@ -164,6 +164,16 @@ pub const CORK_EARLY_NS: i64 = 2_000_000;
 pub const CORK_LATE_NS: i64 = 20_000_000;
 pub const CORK_SPREAD_NS: i64 = 4_000_000;
 
+/// Headers of a frame: Ethernet's 14 bytes, IPv4's and TCP's 40 and 12 for timestamps. IPv6 has 20 more, which
+/// for the shortest frames that show is within the tolerance below.
+pub const FRAME_OVERHEAD_BYTES: i64 = 66;
+
+/// Frames come through a link within this part of what their bytes take; and lengths differ by this ratio,
+/// more than twice the tolerance, so that equal distances never fit both.
+/// Leans: a larger part loses slow links with jitter; a larger ratio those with frames of similar lengths.
+pub const LINK_SPREAD_ONE_OF: i64 = 16;
+pub const LINK_LENGTHS_RATIO: (i64, i64) = (5, 4);
+
 /// A program that waits for each ACK sends its next block within this part of the wait after it: 0.3-3 ms
 /// after ACKs that were 50 ms late, of one on a phone.
 /// Leans: smaller takes more pauses of programs for stop-and-wait.

@@ -9,12 +9,14 @@ mod nagle_rtt;
 mod passed_on;
 mod retransmission;
 mod sender_app;
+mod slow_link;
 pub mod stop_and_wait;
 mod unknown;
 mod zero_window;
 
 use crate::judge::corked::Corks;
 use crate::judge::ids::Ids;
+use crate::judge::link::SlowLink;
 use crate::judge::releases::Releases;
 use crate::track::wait::{Wait, fact};
 
@@ -34,6 +36,8 @@ pub struct Direction {
     pub one_at_a_time: bool,
     /// Which waits look like those for a cork.
     pub corks: Corks,
+    /// The slow link that it came through, if it did.
+    pub link: SlowLink,
     /// What the sender's IP identifications tell.
     pub ids: Ids,
     /// Was anything of the receiver captured, at times that are not made up? Without its ACKs all data
@@ -66,6 +70,7 @@ impl Direction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cause {
     NagleDelack,
+    SlowLink,
     NagleRtt,
     Connect,
     Retransmission,
@@ -87,7 +92,7 @@ struct Rule {
 }
 
 /// In the order in which they are asked: what is seen directly first, what is inferred later.
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     Rule { cause: Cause::Connect, name: "connect", recognises: connect::recognises },
     Rule {
         cause: Cause::Retransmission,
@@ -97,6 +102,7 @@ const RULES: [Rule; 12] = [
     Rule { cause: Cause::ZeroWindow, name: "zero_window", recognises: zero_window::recognises },
     Rule { cause: Cause::PassedOn, name: "passed_on", recognises: passed_on::recognises },
     Rule { cause: Cause::NagleDelack, name: "nagle_delack", recognises: nagle_delack::recognises },
+    Rule { cause: Cause::SlowLink, name: "slow_link", recognises: slow_link::recognises },
     Rule { cause: Cause::NagleRtt, name: "nagle_rtt", recognises: nagle_rtt::recognises },
     Rule {
         cause: Cause::StopAndWait,

@@ -2,6 +2,7 @@
 
 use super::{Cause, Direction, RULES, explain};
 use crate::judge::corked::Corks;
+use crate::judge::link::SlowLink;
 use crate::judge::releases::Releases;
 use crate::judge::yardstick::Basis;
 use crate::track::band::Band;
@@ -67,6 +68,10 @@ fn example(cause: Cause) -> (Wait, Direction) {
             let corks = Corks { longest_ns: i64::MAX, is_repeated: true, ..Corks::default() };
             let alone = Wait { ack: Mark::NONE, ..own(fact::SMALL) };
             (alone, Direction { corks, ..direction() })
+        }
+        Cause::SlowLink => {
+            let link = SlowLink { byte_ns: 44_030_000 / (6 + 66) };
+            (Wait { ack: Mark::NONE, ..own(0) }, Direction { link, ..direction() })
         }
         Cause::ZeroWindow => (own(fact::ZERO_WINDOW), direction()),
         Cause::PassedOn => (own(HELD | fact::PASSED_ON), direction()),
