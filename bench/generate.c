@@ -1,7 +1,7 @@
 /*
  * Writes a capture of simulated TCP connections and prints what is true about it.
  *
- *   generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [--truth FILE]
+ *   generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [--pcapng] [--truth FILE]
  *
  *   rpc     request, reply in two small pieces (143 + 6 bytes), ACK, think time. Every tenth
  *           server has Nagle on and its client delays ACKs: a stall in each exchange but the first
@@ -9,6 +9,7 @@
  *   stalls  the same, with a stall in every exchange of every connection
  *   short   ten packets per connection, SYN to FIN, no stall (takes no PACKETS)
  *   scan    a SYN and its refusal per connection (takes no PACKETS)
+ *   half    a SYN and its answer per connection, and no third packet (takes no PACKETS)
  *   bulk    trains of ten 1448-byte segments, an ACK for every second one
  *
  * The capture point is the server. The same arguments give the same bytes. Memory grows with
@@ -35,13 +36,14 @@
 #define REQUEST_LONGEST 180
 #define REQUEST_LENGTHS (REQUEST_LONGEST - REQUEST_SHORTEST + 1)
 #define SHORT_PACKETS 10 /* per connection in mode short */
-#define SCAN_PACKETS 2
+#define SCAN_PACKETS 2   /* in modes scan and half */
 #define CROWD 10000      /* more connections than this think longer: the packet rate stays */
-#define FRAME_MAX (16 + 14 + 20 + 40 + BULK_LENGTH)
+#define RECORD_MAX 36 /* what a file adds to a frame: pcap 16 bytes, pcapng up to 35 */
+#define FRAME_MAX (14 + 20 + 40 + BULK_LENGTH)
 #define OUTPUT_BYTES (256 * 1024)
 
 enum { FIN = 0x01, SYN = 0x02, RST = 0x04, PSH = 0x08, ACK = 0x10 };
-enum mode { RPC, CLEAN, STALLS, SHORT, SCAN, BULK };
+enum mode { RPC, CLEAN, STALLS, SHORT, SCAN, HALF, BULK };
 enum side { CLIENT, SERVER };
 
 /* What a connection sends next. */
@@ -88,8 +90,9 @@ struct simulation {
     struct truth truth;
     struct payload nothing, head, tail, bulk, requests[REQUEST_LENGTHS];
     int output;
+    bool pcapng;
     size_t buffered;
-    uint8_t buffer[OUTPUT_BYTES + FRAME_MAX];
+    uint8_t buffer[OUTPUT_BYTES + RECORD_MAX + FRAME_MAX];
 };
 
 struct packet {
@@ -144,14 +147,55 @@ static uint8_t *put_bytes(uint8_t *at, const void *bytes, size_t length)
     return at + length;
 }
 
+static uint8_t *put_pcap_header(uint8_t *at)
+{
+    at = put32_little(at, 0xa1b2c3d4);         /* microseconds */
+    at = put32_little(at, 4u << 16 | 2);       /* version 2.4 */
+    at = put32_little(put32_little(at, 0), 0); /* zone, accuracy */
+    at = put32_little(at, 262144);             /* snap length */
+    return put32_little(at, 1);                /* Ethernet */
+}
+
+/* A section header and one interface, both without options: times are in microseconds. */
+static uint8_t *put_pcapng_header(uint8_t *at)
+{
+    at = put32_little(put32_little(at, 0x0a0d0d0a), 28);
+    at = put32_little(put32_little(at, 0x1a2b3c4d), 1);                   /* version 1.0 */
+    at = put32_little(put32_little(put32_little(at, ~0u), ~0u), 28);      /* length not told */
+    at = put32_little(put32_little(put32_little(at, 1), 20), 1);          /* Ethernet */
+    return put32_little(put32_little(at, 262144), 20);                    /* snap length */
+}
+
 static void put_file_header(struct simulation *sim)
 {
-    uint8_t *at = put32_little(sim->buffer, 0xa1b2c3d4); /* microseconds */
-    at = put32_little(at, 4u << 16 | 2);                 /* version 2.4 */
-    at = put32_little(put32_little(at, 0), 0);           /* zone, accuracy */
-    at = put32_little(at, 262144);                       /* snap length */
-    at = put32_little(at, 1);                            /* Ethernet */
+    uint8_t *at = sim->pcapng ? put_pcapng_header(sim->buffer) : put_pcap_header(sim->buffer);
     sim->buffered = (size_t)(at - sim->buffer);
+}
+
+static uint8_t *put_pcap_record(uint8_t *at, uint64_t time_us, uint32_t length)
+{
+    at = put32_little(at, (uint32_t)(time_us / 1000000));
+    at = put32_little(at, (uint32_t)(time_us % 1000000));
+    return put32_little(put32_little(at, length), length);
+}
+
+/* The length of an enhanced packet block around a frame of so many bytes. */
+static uint32_t block_length(uint32_t length)
+{
+    return 32 + (length + 3) / 4 * 4;
+}
+
+static uint8_t *put_pcapng_record(uint8_t *at, uint64_t time_us, uint32_t length)
+{
+    at = put32_little(put32_little(put32_little(at, 6), block_length(length)), 0);
+    at = put32_little(put32_little(at, (uint32_t)(time_us >> 32)), (uint32_t)time_us);
+    return put32_little(put32_little(at, length), length);
+}
+
+static uint8_t *end_pcapng_record(uint8_t *at, uint32_t length)
+{
+    memset(at, 0, 3);
+    return put32_little(at + (4 - length % 4) % 4, block_length(length));
 }
 
 /* ---- one packet ---- */
@@ -185,17 +229,17 @@ static unsigned client_port(uint32_t index)
     return 32768 + (index / 62500 + index % 62500 * 7919) % 28232;
 }
 
-static uint8_t *put_record_and_ethernet(uint8_t *at, uint64_t now_us, const struct packet *packet)
+static uint32_t frame_length(const struct packet *packet)
+{
+    return 14 + 20 + (packet->flags & SYN ? 40 : 32) + packet->payload->length;
+}
+
+static uint8_t *put_ethernet(uint8_t *at, const struct packet *packet)
 {
     static const uint8_t towards[2][14] = {
         [CLIENT] = {2, 0, 0, 0, 0, 0x50, 2, 0, 0, 0, 0, 0xc1, 8, 0},
         [SERVER] = {2, 0, 0, 0, 0, 0xc1, 2, 0, 0, 0, 0, 0x50, 8, 0},
     };
-    uint32_t tcp_length = packet->flags & SYN ? 40 : 32;
-    uint32_t length = 14 + 20 + tcp_length + packet->payload->length;
-    at = put32_little(at, EPOCH_S + (uint32_t)(now_us / 1000000));
-    at = put32_little(at, (uint32_t)(now_us % 1000000));
-    at = put32_little(put32_little(at, length), length);
     return put_bytes(at, towards[packet->from], 14);
 }
 
@@ -265,13 +309,18 @@ static void send_packet(struct simulation *sim, uint32_t index, struct packet pa
     struct connection *c = &sim->connections[index];
     uint8_t *at = sim->buffer + sim->buffered;
     c->clock_ms[packet.from] = clock_ms(sim, index, packet.from);
-    at = put_record_and_ethernet(at, sim->now_us, &packet);
+    uint64_t time_us = EPOCH_S * 1000000ull + sim->now_us;
+    uint32_t length = frame_length(&packet);
+    at = sim->pcapng ? put_pcapng_record(at, time_us, length) : put_pcap_record(at, time_us, length);
+    at = put_ethernet(at, &packet);
     at = put_ipv4(at, index, c->ip_id[packet.from]++, &packet);
     at = put_tcp(at, index, c, &packet);
     at = put_bytes(at, packet.payload->bytes, packet.payload->length);
     c->sequence[packet.from] += packet.payload->length + (packet.flags & (SYN | FIN) ? 1u : 0);
     sim->truth.packets++;
-    sim->truth.bytes += (uint64_t)(at - sim->buffer) - sim->buffered - 16;
+    if (sim->pcapng)
+        at = end_pcapng_record(at, length);
+    sim->truth.bytes += length;
     sim->buffered = (size_t)(at - sim->buffer);
     if (sim->buffered >= OUTPUT_BYTES)
         flush_output(sim);
@@ -421,12 +470,13 @@ static uint32_t send_control(struct simulation *sim, uint32_t index, enum side f
     return then(c, c->step + 1, delay_us);
 }
 
-/* Nobody listens on a scanned port. */
+/* Nobody listens on a scanned port. Half-open connections end with the answer. */
 static uint32_t answer_syn(struct simulation *sim, uint32_t index)
 {
-    if (sim->mode != SCAN)
+    if (sim->mode != SCAN && sim->mode != HALF)
         return send_control(sim, index, SERVER, SYN | ACK);
-    send_packet(sim, index, (struct packet){SERVER, RST | ACK, &sim->nothing});
+    uint8_t flags = sim->mode == SCAN ? RST | ACK : SYN | ACK;
+    send_packet(sim, index, (struct packet){SERVER, flags, &sim->nothing});
     return then(&sim->connections[index], DONE, 0);
 }
 
@@ -479,10 +529,16 @@ static void take_next_event(struct simulation *sim)
         replace_next_event(sim, (sim->now_us + delay_us) << INDEX_BITS | index);
 }
 
-/* A connection opens every 5 us (short and scan: 20 us, so that few are open at once). */
+/* Does each connection have the same number of packets? */
+static bool is_fixed(enum mode mode)
+{
+    return mode == SHORT || mode == SCAN || mode == HALF;
+}
+
+/* A connection opens every 5 us; with a fixed number of packets 20 us, so that few are open at once. */
 static void simulate(struct simulation *sim)
 {
-    const uint64_t interval_us = sim->mode == SHORT || sim->mode == SCAN ? 20 : 5;
+    const uint64_t interval_us = is_fixed(sim->mode) ? 20 : 5;
     put_file_header(sim);
     while (sim->truth.packets < sim->packets_wanted) {
         uint64_t opening_us = sim->opened * interval_us;
@@ -535,11 +591,12 @@ static enum mode parse_mode(const char *name)
 {
     static const char *const names[] = {
         [RPC] = "rpc",     [CLEAN] = "clean", [STALLS] = "stalls",
-        [SHORT] = "short", [SCAN] = "scan",   [BULK] = "bulk"};
+        [SHORT] = "short", [SCAN] = "scan",   [HALF] = "half",
+        [BULK] = "bulk"};
     for (int mode = RPC; mode <= BULK; mode++)
         if (strcmp(name, names[mode]) == 0)
             return (enum mode)mode;
-    fail("MODE is rpc, clean, stalls, short, scan or bulk");
+    fail("MODE is rpc, clean, stalls, short, scan, half or bulk");
     return RPC;
 }
 
@@ -548,13 +605,11 @@ static void parse_plan(struct simulation *sim, int count, char **words)
     sim->mode = parse_mode(count > 0 ? words[0] : "");
     sim->connections_wanted = count > 1 ? parse_count(words[1], CONNECTIONS_MAX) : 10000;
     sim->packets_wanted = count > 2 ? parse_count(words[2], 1ull << 40) : 1000000;
-    bool fixed = sim->mode == SHORT || sim->mode == SCAN;
-    if (count > (fixed ? 2 : 3))
+    if (count > (is_fixed(sim->mode) ? 2 : 3))
         fail("too many arguments");
-    if (sim->mode == SHORT)
-        sim->packets_wanted = SHORT_PACKETS * sim->connections_wanted;
-    if (sim->mode == SCAN)
-        sim->packets_wanted = SCAN_PACKETS * sim->connections_wanted;
+    uint64_t each = sim->mode == SHORT ? SHORT_PACKETS : SCAN_PACKETS;
+    if (is_fixed(sim->mode))
+        sim->packets_wanted = each * sim->connections_wanted;
 }
 
 static void print_truth(FILE *to, const struct truth *truth, const char *mode)
@@ -569,15 +624,18 @@ static void print_truth(FILE *to, const struct truth *truth, const char *mode)
 int main(int argc, char **argv)
 {
     static struct simulation sim = {.output = STDOUT_FILENO, .random_state = 896};
-    static const struct option options[] = {{"truth", required_argument, NULL, 't'}, {0}};
+    static const struct option options[] = {
+        {"pcapng", no_argument, NULL, 'n'}, {"truth", required_argument, NULL, 't'}, {0}};
     FILE *truth = stderr;
     for (int option; (option = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
         if (option == 'o' && strcmp(optarg, "-") != 0)
             sim.output = open(optarg, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+        else if (option == 'n')
+            sim.pcapng = true;
         else if (option == 't')
             truth = fopen(optarg, "w");
         else if (option == '?')
-            fail("usage: generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [--truth FILE]");
+            fail("usage: generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [--pcapng] [--truth FILE]");
     }
     if (sim.output < 0 || truth == NULL)
         fail("cannot create the output file");

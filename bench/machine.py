@@ -38,7 +38,12 @@ def _version(name: str, words: list[str]) -> str:
     return found[1] if name == "libpcap" else found[0]
 
 
-def described() -> list[tuple[str, str]]:
+def load() -> float:
+    """How many processes ran or wanted to, over the last minute."""
+    return os.getloadavg()[0]
+
+
+def described(load_before: float) -> list[tuple[str, str]]:
     """Name and value of everything that matters to a figure."""
     memory_kib = _first(r"^MemTotal:\s+(\d+)", "/proc/meminfo")
     memory = f"{int(memory_kib) / 1024**2:.1f} GiB" if memory_kib.isdigit() else memory_kib
@@ -47,7 +52,8 @@ def described() -> list[tuple[str, str]]:
         ("CPUs to run on", str(len(os.sched_getaffinity(0)))),
         ("memory", memory),
         ("kernel", f"{platform.system()} {platform.release()}"),
-        ("load at the end", f"{os.getloadavg()[0]:.1f}"),
+        ("load before", f"{load_before:.1f}"),
+        ("load at the end", f"{load():.1f}"),
         ("Python", platform.python_version()),
         *((name, _version(name, words)) for name, words in TOOLS.items()),
     ]

@@ -7,6 +7,7 @@ import os
 import shutil
 import statistics
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,6 +91,12 @@ class Command:
         return statistics.median(sample.cpu_s for sample in self.samples)
 
     @property
+    def spread(self) -> float:
+        """How far its runs lie apart in wall time, as a share of their median."""
+        walls_s = [sample.wall_s for sample in self.samples]
+        return (max(walls_s) - min(walls_s)) / self.median_s
+
+    @property
     def peak_mib(self) -> float:
         """Median of the peak resident set, in MiB."""
         return statistics.median(sample.peak_kib for sample in self.samples) / 1024
@@ -108,21 +115,27 @@ def build() -> None:
             raise BenchError(f"cannot compile {source.name} (needs a C compiler and libpcap-dev)")
 
 
+MOST_SPREAD = 0.15
+"""Something else was at work: the rounds are repeated, once."""
+
+
 def generator_words(mode: str, connections: int, packets: int | None) -> list[str]:
     """The generator's command line; some modes have a fixed number of packets per connection."""
     counts = [connections] if packets is None else [connections, packets]
     return [str(BUILD / "generate"), mode, *map(str, counts)]
 
 
-def generate(mode: str, connections: int, packets: int | None = None) -> Capture:
+def generate(
+    mode: str, connections: int, packets: int | None = None, suffix: str = ".pcap"
+) -> Capture:
     """Returns the capture for these arguments, generated unless a present one is up to date."""
     name = "-".join(map(str, filter(None, [mode, connections, packets])))
-    path = BUILD / f"{name}.pcap"
-    truth_path = path.with_suffix(".json")  # written last: with it the capture is whole
-    generated_at = (BUILD / "generate").stat().st_mtime
-    if not truth_path.exists() or truth_path.stat().st_mtime < generated_at:
+    path = BUILD / f"{name}{suffix}"
+    truth_path = BUILD / f"{path.name}.json"  # written last: with it the capture is whole
+    if not is_newer(truth_path, BUILD / "generate"):
         truth_path.unlink(missing_ok=True)
         words = [*generator_words(mode, connections, packets), "-o", str(path)]
+        words += ["--pcapng"] if suffix == ".pcapng" else []
         made = subprocess.run(words, check=False, stderr=subprocess.PIPE, text=True)
         if made.returncode != 0:
             raise BenchError(made.stderr.strip())
@@ -131,8 +144,39 @@ def generate(mode: str, connections: int, packets: int | None = None) -> Capture
     return Capture(path, truth["packets"], truth["connections"], truth["stalls"])
 
 
+def made(path: Path, source: Path, words: Sequence[str]) -> Path:
+    """Returns a file that a command writes to its standard output, made unless it is up to date."""
+    if not is_newer(path, source):
+        with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+            unfinished = Path(folder) / path.name
+            with unfinished.open("wb") as file:
+                done = subprocess.run(words, check=False, stdout=file)
+            if done.returncode != 0:
+                raise BenchError(f"{words[0]}: exit status {done.returncode}")
+            unfinished.rename(path)
+    return path
+
+
+def is_newer(path: Path, source: Path) -> bool:
+    """Is a file there, and not older than what it was made from?"""
+    return path.exists() and path.stat().st_mtime >= source.stat().st_mtime
+
+
 def time_rounds(commands: Sequence[Command], runs: int) -> None:
-    """Runs all commands in turn: one warm-up round, then `runs` rounds that count."""
+    """Runs all commands in turn: one warm-up round, then `runs` rounds that count.
+
+    Once more, where runs of one command lie far apart.
+    """
+    run_rounds(commands, runs)
+    if any(command.spread > MOST_SPREAD for command in commands):
+        for command in commands:
+            if not command.slow:
+                command.samples.clear()
+        run_rounds([command for command in commands if not command.slow], runs)
+
+
+def run_rounds(commands: Sequence[Command], runs: int) -> None:
+    """As `time_rounds`, without repeating."""
     for number in range(runs + 1):
         for command in commands:
             if command.slow and number != 1:
@@ -140,6 +184,12 @@ def time_rounds(commands: Sequence[Command], runs: int) -> None:
             sample = command.run()
             if number > 0:
                 command.samples.append(sample)
+
+
+def spread_of(commands: Sequence[Command]) -> str:
+    """What a line says of runs that lay far apart, repeated though they were."""
+    most = max(command.spread for command in commands)
+    return f"; runs {most:.0%} apart" if most > MOST_SPREAD else ""
 
 
 def installed(program: str) -> bool:

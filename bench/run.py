@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from bench import footprint, machine, works
+from bench import cores, footprint, forms, machine, works
 from bench.goals import HEAD, Row, markdown, table
-from bench.measuring import BENCH, BenchError, build, installed
+from bench.measuring import BENCH, MOST_SPREAD, BenchError, build, installed
 
 NAGLE_SCAN = BENCH.parent / ".venv" / "bin" / "nagle-scan"
 REPORT = BENCH.parent / "docs" / "benchmark.md"
@@ -23,9 +23,13 @@ PARTS: dict[str, Callable[[works.Bench], Iterator[Row]]] = {
     "stalls": works.stalls,
     "peers": works.peers,
     "growth": works.growth,
-    "cores": works.two_cores,
+    "pcapng": forms.pcapng,
+    "packed": forms.packed,
+    "pages": forms.pages,
+    "cores": cores.scaling,
     "start": works.start,
     "memory": footprint.memory,
+    "interface": footprint.interface_memory,
     "python": footprint.python_tables,
 }
 QUICK = (
@@ -50,23 +54,26 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def page(bench: works.Bench, rows: list[Row]) -> str:
+def page(bench: works.Bench, rows: list[Row], load: float) -> str:
     """The whole of docs/benchmark.md."""
     quick = f"{QUICK}\n\n" if bench.packets < FULL_PACKETS else ""
     wrong = "".join(f"- WRONG: {text}\n" for text in bench.wrong)
     checked = wrong or "Every scan found exactly the stalls that were generated.\n"
+    described = [list(pair) for pair in machine.described(load)]
     return (
         "# Benchmark\n\n"
         f"Written by `make bench PACKETS={bench.packets}`; [bench](../bench/README.md) says how it "
         "measures. Whole processes, JSON written; ratios of medians of "
-        f"{bench.runs} alternating runs, warm cache.\n\n{quick}"
+        f"{bench.runs} alternating runs, warm cache; repeated once where runs of one command lie "
+        f"more than {MOST_SPREAD:.0%} apart.\n\n{quick}"
         f"{table(rows)}\n\n{checked}\n"
-        f"## The machine\n\n{markdown(['', ''], [list(pair) for pair in machine.described()])}\n"
+        f"## The machine\n\n{markdown(['', ''], described)}\n"
     )
 
 
 def benchmark(arguments: argparse.Namespace) -> int:
     """Builds, measures, prints and writes; returns the exit status."""
+    load = machine.load()
     build()
     bench = works.Bench(
         arguments.packets,
@@ -79,13 +86,13 @@ def benchmark(arguments: argparse.Namespace) -> int:
         raise BenchError("nagle-scan is not there: build it, or name it with --nagle-scan")
     if bench.packets < FULL_PACKETS:
         print(f"{QUICK}\n", flush=True)
-    print("\t".join(HEAD), flush=True)
+    print(f"load before: {load:.1f}\n" + "\t".join(HEAD), flush=True)
     rows = []
     for part in PARTS.values():
         for row in part(bench):
             rows.append(row)
             print("\t".join(row.cells()), flush=True)
-    text = page(bench, rows)
+    text = page(bench, rows, load)
     arguments.report.parent.mkdir(exist_ok=True)
     arguments.report.write_text(text)
     print(f"\n{text}\nWritten to {arguments.report}.")
