@@ -25,7 +25,7 @@ def seconds(work: Callable[[], object]) -> float:
 def main() -> None:
     """Prints the time of the tables, of one scan and of one connection's segments."""
     stalls, rpc = sys.argv[1:]
-    many = nagle_scan.scan(stalls)
+    many = nagle_scan.scan(stalls, exchanges=True)
     tables = {name: seconds(partial(getattr, many, name)) for name in ("stalls", "exchanges")}
     scan = nagle_scan.scan(rpc)
     scan_s = min(seconds(lambda: nagle_scan.scan(rpc)) for _ in range(3))

@@ -33,12 +33,14 @@ class Result:
         core: _core.Scan,
         key: bytes | None = None,
         min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
+        has_exchanges: bool = False,
     ) -> None:
         self.paths = paths
         self.filter = filter
         self.core = core
         self.key = key
         self.min_wait_ms = min_wait_ms
+        self._has_exchanges = has_exchanges
 
     @property
     def verdict(self) -> str:
@@ -116,11 +118,19 @@ class Result:
     def exchanges(self) -> pd.DataFrame:
         """One row per request and response, in the order of their ends.
 
+        They grow with the packets, so without `exchanges=True` a scan only counts them, and reads
+        the captures again for this table. Raises `CaptureError` if it cannot (standard input).
+
         `connection`, `frame_begin`, `frame_end`, `begin_ns`, `request_bytes`, `response_bytes`
         (int64), `latency_ms` (float64: first request byte to last response byte), `stalls`
         (int64), `stalled_ms` and `predicted_latency_ms` (float64: without the stalls).
         """
-        return self._table("exchanges")
+        if self._has_exchanges:
+            return self._table("exchanges")
+        self._check_readable("; scan with exchanges=True")
+        progress = _core.Progress()
+        core = _core.scan_captures(self.paths, self.filter, self.min_wait_ms, True, progress)
+        return _frame(core.columns("exchanges"))
 
     @cached_property
     def servers(self) -> pd.DataFrame:
@@ -166,10 +176,10 @@ class Result:
         rows = _core.read_frames(self.paths, numbers, True, self.key)
         return [dissect.packet(row) for row in rows]
 
-    def _check_readable(self) -> None:
+    def _check_readable(self, instead: str = "") -> None:
         if any(path == "-" or _is_pipe(path) for path in self.paths):
             # Opening a pipe again would block for ever.
-            raise CaptureError("standard input and pipes cannot be read a second time")
+            raise CaptureError(f"standard input and pipes cannot be read a second time{instead}")
 
     def __repr__(self) -> str:
         """The verdict and its counts."""

@@ -24,13 +24,16 @@ def scan(
     min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
     anonymize: bytes | None = None,
     threads: int | None = None,
+    exchanges: bool = False,
 ) -> Scan:
     """Scans one capture, or several as one logical capture in the order of their first frames.
 
     `filter` is a BPF expression (`"tcp port 8888"`), compiled by libpcap. Waits shorter than
     `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
     tables and files (ipcrypt-pfx), and the same key gives the same replacements. There are as many
-    `threads` as processors, at most 16, unless told otherwise; no result depends on it.
+    `threads` as processors, at most 16, unless told otherwise; no result depends on it. `exchanges`
+    keeps each exchange: some 64 bytes for each, which a large capture may not leave room for. Without
+    it `Scan.exchanges` reads the captures again.
 
     Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000, no threads or a bad key,
     `CaptureError` for an input that cannot be read, `FilterError` for a bad expression,
@@ -47,13 +50,13 @@ def scan(
         paths,
         filter,
         min_wait_ms,
-        exchanges=True,
+        exchanges=exchanges,
         progress=_core.Progress(),
         threads=threads,
     )
     if anonymize is not None:
         core = core.anonymized(keys.checked(anonymize))
-    return Scan(paths, filter, core, anonymize, min_wait_ms)
+    return Scan(paths, filter, core, anonymize, min_wait_ms, exchanges)
 
 
 class Scan(Result):

@@ -1,0 +1,39 @@
+"""Each exchange: kept where they are asked for, else read again from the captures."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import nagle_scan
+import pandas as pd
+from conftest import CAPTURES
+
+CAPTURE = CAPTURES / "java-split.pcap"
+FROM_A_PIPE = """
+import nagle_scan, sys
+scan = nagle_scan.scan("-", exchanges=len(sys.argv) > 1)
+print(len(scan.exchanges))
+"""
+
+
+def of_a_pipe(*arguments: str) -> tuple[str, str]:
+    words = [sys.executable, "-c", FROM_A_PIPE, *arguments]
+    content = CAPTURE.read_bytes()
+    done = subprocess.run(words, input=content, capture_output=True, check=False)
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def test_exchanges_that_were_not_kept_are_read_again() -> None:
+    kept = nagle_scan.scan(CAPTURE, "tcp", exchanges=True).exchanges
+    read_again = nagle_scan.scan(CAPTURE, "tcp").exchanges
+    assert len(kept) > 0
+    pd.testing.assert_frame_equal(kept, read_again)
+
+
+def test_exchanges_of_a_pipe_are_there_if_they_were_asked_for() -> None:
+    kept = nagle_scan.scan(CAPTURE).exchanges
+    assert of_a_pipe("keep") == (f"{len(kept)}\n", "")
+    said, error = of_a_pipe()
+    assert said == ""
+    assert error.splitlines()[-1].endswith("read a second time; scan with exchanges=True")
