@@ -32,8 +32,8 @@ def scan(
     `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
     tables and files (ipcrypt-pfx), and the same key gives the same replacements. There are as many
     `threads` as processors, at most 16, unless told otherwise; no result depends on it. `exchanges`
-    keeps each exchange: some 64 bytes for each, which a large capture may not leave room for. Without
-    it `Scan.exchanges` reads the captures again.
+    keeps each exchange: some 64 bytes for each, which a large capture may not leave room for.
+    Without it `Scan.exchanges` reads the captures again.
 
     Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000, no threads or a bad key,
     `CaptureError` for an input that cannot be read, `FilterError` for a bad expression,
