@@ -108,6 +108,7 @@ class ConnectionRow:
     stalled_ms_by_confidence: list[float]
     client_stalls: int
     server_stalls: int
+    segments: int
     exchanges: int
     mean_latency_ms: float | None
     predicted_latency_ms: float | None

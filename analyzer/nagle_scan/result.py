@@ -11,7 +11,7 @@ from nagle_scan import _core, certainty
 from nagle_scan.errors import CaptureError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
     from scapy.packet import Packet
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 DEFAULT_MIN_WAIT_MS = 10.0
 """Shorter waits are not reported: quick ACKs take 0.1 ms, the shortest timers 14 ms."""
 MAX_MIN_WAIT_MS = 3_600_000.0
+MOST_KEPT = 1_000_000
+"""Segments that are kept for pictures: 80 MB."""
 MAX_THREADS = 1024
 """More than any machine has; the engine never starts more than pay."""
 
@@ -41,6 +43,8 @@ class Result:
         self.key = key
         self.min_wait_ms = min_wait_ms
         self._has_exchanges = has_exchanges
+        self._kept: dict[int, pd.DataFrame] = {}
+        self._last: dict[int, pd.DataFrame] = {}
 
     @property
     def verdict(self) -> str:
@@ -157,7 +161,35 @@ class Result:
         if not 0 <= connection_id < self.core.summary().connections:
             raise KeyError(connection_id)
         self._check_readable()
-        return _frame(_core.segments(self.paths, self.filter, [connection_id])[0])
+        return self._segments_of([connection_id])[connection_id]
+
+    def keep_segments(self, rows: Iterable[_core.ConnectionRow]) -> None:
+        """Reads the captures once for all that `kept_segments` is asked next.
+
+        Leaves out what is beyond `MOST_KEPT` segments, and everything if the captures cannot be
+        read again.
+        """
+        wanted, room = [], MOST_KEPT
+        for row in rows:
+            room -= row.segments
+            if room < 0:
+                break
+            wanted.append(row.id)
+        if self.can_be_read_again:
+            self._kept = self._segments_of(wanted)
+
+    def kept_segments(self, connection_id: int) -> pd.DataFrame:
+        """As `segments`, but read once only while the same connection is asked for; not a copy."""
+        kept = self._kept
+        if connection_id not in kept:
+            if connection_id not in self._last:
+                self._last = self._segments_of([connection_id])
+            kept = self._last
+        return kept[connection_id]
+
+    def _segments_of(self, connections: Sequence[int]) -> dict[int, pd.DataFrame]:
+        tables = _core.segments(self.paths, self.filter, list(connections))
+        return {number: _frame(table) for number, table in zip(connections, tables, strict=True)}
 
     def packets(self, frames: Iterable[int]) -> list[Packet]:
         """Frames as scapy packets, to dissect them, in ascending order of their numbers.

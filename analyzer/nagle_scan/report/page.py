@@ -60,10 +60,19 @@ class Page(View):
         self.end = _time(self.summary.last_ns)
         # The most important first, since space is limited.
         drawn = Pictures(result)
+        in_detail = self.connections[:MAX_IN_DETAIL]
+        result.keep_segments(self._in_pictures(in_detail))
         told = self.summary.verdict != "inconclusive"
         self.pictures = drawn.overall(self.clearest) if told else []
-        in_detail = self.connections[:MAX_IN_DETAIL]
         self._pictures_of = drawn.of([row.id for row in in_detail], self.clearest)
+
+    def _in_pictures(self, in_detail: Sequence[_core.ConnectionRow]) -> list[_core.ConnectionRow]:
+        """Those in pictures: that of the clearest stall, else of the longest wait, and these."""
+        core = self.result.core
+        first = [self.clearest] if self.clearest else core.longest_waits(1)
+        rows = [core.connection(wait.connection) for wait in first]
+        known = {row.id for row in in_detail}
+        return [*(row for row in rows if row is not None and row.id not in known), *in_detail]
 
     @property
     def headline(self) -> str:

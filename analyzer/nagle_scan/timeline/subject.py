@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nagle_scan import _core
-from nagle_scan.result import Result
-
 if TYPE_CHECKING:
     import pandas as pd
+
+    from nagle_scan import _core
+    from nagle_scan.result import Result
 
 NS_PER_MS = 1e6
 FIN, SYN, RST, ACK = 1, 2, 4, 16
@@ -31,7 +31,7 @@ class Subject:
         """All segments; None where the capture cannot be read a second time."""
         if not self.scan.can_be_read_again:
             return None
-        return _segments(self.scan.core, tuple(self.scan.paths), self.scan.filter, self.row.id)
+        return self.scan.kept_segments(self.row.id)
 
     @cached_property
     def stalls(self) -> pd.DataFrame:
@@ -62,14 +62,6 @@ class Subject:
     def name(self, side: str) -> str:
         """Address and port of `client` or `server`."""
         return self.row.client if side == "client" else self.row.server
-
-
-@lru_cache(maxsize=1)
-def _segments(
-    core: _core.Scan, paths: tuple[str, ...], filter: str | None, connection: int
-) -> pd.DataFrame:
-    """Cached for the next picture of the same connection: reading a large capture takes seconds."""
-    return Result(list(paths), filter, core).segments(connection)
 
 
 def of(scan: Result, connection: int | None) -> Subject:

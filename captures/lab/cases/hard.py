@@ -41,8 +41,8 @@ def conversations(dice: Random, rtt_ms: float) -> dict[str, Scripts]:
     """Two that stall, and five that look so.
 
     The pauses of 'pace' and 'work' last as long as an ACK timer; 'beat' writes about when the
-    delayed ACK comes, 'late' only after it, 'close' right after it: a clock that ticks seldom cannot
-    tell that from a stall.
+    delayed ACK comes, 'late' only after it, 'close' right after it: a clock that ticks seldom
+    cannot tell that from a stall.
     """
     off = {"client": NODELAY, "server": NODELAY}
     pieces = [dice.randint(20, 400) for _ in range(8)]

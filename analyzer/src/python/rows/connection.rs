@@ -22,6 +22,8 @@ pub struct ConnectionRow {
     pub stalled_ms_by_confidence: [f64; 3],
     pub client_stalls: u32,
     pub server_stalls: u32,
+    /// In both directions.
+    pub segments: u64,
     pub exchanges: u32,
     pub mean_latency_ms: Option<f64>,
     pub predicted_latency_ms: Option<f64>,
@@ -61,6 +63,7 @@ impl ConnectionRow {
             stalled_ms_by_confidence: by_confidence.stalled_ns.map(ms),
             client_stalls: by(Side::Client),
             server_stalls: by(Side::Server),
+            segments: judged.halves.iter().map(|half| u64::from(half.segments)).sum(),
             exchanges: judged.exchanges,
             mean_latency_ms: judged.mean_latency_ns().map(ms),
             predicted_latency_ms: judged.mean_latency_without_stalls_ns().map(ms),

@@ -1,0 +1,53 @@
+"""What is read again from the captures is read for all who need it: large ones take seconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES
+from nagle_scan import _core, result, timeline
+
+
+@pytest.fixture
+def readings(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """The connections of each reading for segments."""
+    seen: list[list[int]] = []
+    read = _core.segments
+
+    def counted(paths: list[str], filter: str | None, connections: list[int]) -> Any:
+        seen.append(connections)
+        return read(paths, filter, connections)
+
+    monkeypatch.setattr(_core, "segments", counted)
+    return seen
+
+
+def test_a_page_reads_the_capture_once_for_all_its_pictures(
+    tmp_path: Path, readings: list[list[int]]
+) -> None:
+    nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").to_html(tmp_path / "report.html")
+    assert len(readings) == 1
+    assert len(set(readings[0])) == len(readings[0]) > 1
+
+
+def test_what_is_too_much_to_keep_is_read_one_by_one(
+    tmp_path: Path, readings: list[list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
+    scan.to_html(tmp_path / "kept.html")
+    monkeypatch.setattr(result, "MOST_KEPT", 0)
+    nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").to_html(tmp_path / "read.html")
+    assert readings[1] == []
+    assert all(len(connections) == 1 for connections in readings[2:])
+    assert len(readings) > 3
+    assert (tmp_path / "kept.html").read_bytes() == (tmp_path / "read.html").read_bytes()
+
+
+def test_pictures_of_one_connection_read_it_once(readings: list[list[int]]) -> None:
+    scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
+    timeline.ladder(scan, 2)
+    timeline.sequence(scan, 2)
+    assert readings == [[2]]
