@@ -3,8 +3,8 @@
 use crate::judge::thresholds::{
     FEW_RELEASES, FRAME_OVERHEAD_BYTES, LINK_LENGTHS_RATIO, LINK_SPREAD_ONE_OF,
 };
-use crate::track::Side;
 use crate::track::wait::{Wait, fact};
+use crate::track::{DEFAULT_MSS, Half, Side};
 
 /// How long it takes for a byte, where it is known; else 0.
 #[derive(Debug, Clone, Copy, Default)]
@@ -13,7 +13,11 @@ pub struct SlowLink {
 }
 
 impl SlowLink {
-    pub fn of(side: Side, waits: &[Wait]) -> Self {
+    pub fn of(sender: &Half, side: Side, waits: &[Wait]) -> Self {
+        // Bursts have larger segments; most senders of small ones need no further look.
+        if sender.largest() < DEFAULT_MSS {
+            return Self::default();
+        }
         let own = || waits.iter().filter(|wait| wait.by == side && may_be_queued(wait));
         // What follows a pause takes longer: the quickest are those that came through at once.
         let few = FEW_RELEASES as usize;

@@ -74,7 +74,7 @@ impl<'a> Judge<'a> {
                 at_receiver: resent::is_at_receiver(connection, side),
                 one_at_a_time: one_at_a_time(connection.half(side), &releases, own),
                 corks,
-                link: SlowLink::of(side, waits),
+                link: SlowLink::of(connection.half(side), side, waits),
                 ids: Ids::of(connection, side, waits),
                 receiver_seen: receiver.segments() > 0 && !connection.is_even(),
                 disordered: connection.is_disordered(),
