@@ -160,7 +160,9 @@ impl Doubts {
         let excused = releases.in_band / HOLDS_PER_CONTRADICTION;
         let holds = releases.in_band + releases.small_after_window;
         let chance = releases.chance(wait);
-        let likely_by_accident = case.is_likely_by_accident(chance);
+        // Who often sends without waiting waits once by accident.
+        let likely_by_accident = case.is_likely_by_accident(chance)
+            || (case.contradictions >= FEW_RELEASES && releases.in_band <= 1);
         let share = case.share_of_accidents();
         let rare = releases.is_rare(wait) && share < CHANCE_AMONG_OTHERS;
         let each: [(Doubt, bool); Doubt::ALL.len()] = [

@@ -11,6 +11,7 @@ pub mod evidence;
 pub mod findings;
 mod following;
 pub mod frame;
+mod grid;
 mod half;
 mod hidden;
 pub mod ids;

@@ -6,6 +6,7 @@ use crate::judge::conditions::Conditions;
 use crate::judge::confidence::{Case, Doubts};
 use crate::judge::corked::Corks;
 use crate::judge::findings::Ruling;
+use crate::judge::grid;
 use crate::judge::ids::Ids;
 use crate::judge::link::SlowLink;
 use crate::judge::pace::{self, Pace};
@@ -44,6 +45,8 @@ impl<'a> Judge<'a> {
         // Mostly one side has all of them: nothing is to be looked for among those of the other.
         let waits = if waits.iter().any(|wait| wait.by == side) { waits } else { &[] };
         let mut releases = Releases::measure(connection, side, waits, conditions.clock_ns);
+        // What a program writes at ticks only is told no more exactly than by a clock that ticks so.
+        releases.clock_ns = releases.clock_ns.max(grid::grid_ns(side, waits));
         releases.add_sisters(conditions.sisters, connection, side, waits);
         let around = match releases.in_band {
             1..FEW_RELEASES => conditions.accidents.around(connection, side),

@@ -266,3 +266,13 @@ pub const ONE_HOST_RTT_NS: i64 = 100_000;
 pub const KERNEL_QUARTILE_NS: i64 = 40_000;
 pub const KERNEL_MEDIAN_NS: i64 = 50_000;
 pub const KERNEL_FRAME_NS: i64 = 8_000;
+
+/// Ticks at which programs write (`select` and sleeps at HZ=100; Windows' 64 in a second). Of the steps from
+/// one pause's end to the next each lies within a twentieth of a tick: by chance one in ten, so of eight
+/// none in a hundred millions. One of eight may lie beside them: a timer that was set anew. Steps of one length are no grid but a rhythm.
+/// Leans: more pauses and more lengths take fewer programs for ticking; more off takes more.
+pub const GRIDS_NS: [i64; 2] = [10_000_000, 15_625_000];
+pub const GRID_PAUSES: usize = 8;
+pub const GRID_MULTIPLES: usize = 4;
+pub const GRID_OFF_ONE_OF: i64 = 20;
+pub const GRID_BESIDE_ONE_OF: usize = 8;
