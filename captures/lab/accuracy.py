@@ -28,7 +28,7 @@ LABELLED = Path(__file__).resolve().parents[1] / "labelled"
 
 def scan_and_score(truth: Row, capture: Path) -> tuple[Score, nagle_scan.Scan]:
     """Scan one capture and compare it with its truth, its waits too."""
-    scan = nagle_scan.scan(capture)
+    scan = nagle_scan.scan(capture, exchanges=True)
     result = as_json(scan)
     score = score_capture(truth, result)
     score_waits(truth, result, lambda connection: data(scan, connection), score)

@@ -2,7 +2,8 @@
 
 use crate::judge::median;
 use crate::judge::thresholds::{
-    KERNEL_FRAME_NS, KERNEL_MEDIAN_NS, KERNEL_QUARTILE_NS, ONE_HOST_RTT_NS,
+    KERNEL_FRAME_NS, KERNEL_MEDIAN_NS, KERNEL_MEDIAN_RTTS, KERNEL_QUARTILE_NS,
+    KERNEL_QUARTILE_RTTS, KERNEL_RTTS_A_FRAME, ONE_HOST_RTT_NS, SHORTEST_RTT_NS,
 };
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
@@ -32,12 +33,13 @@ impl MayBeRelay {
         if !passes_on && !is_one_host(connection) {
             return Self::No;
         }
-        let mut reactions_ns: Vec<i64> = held.map(reaction_ns).collect();
+        let kernel = Kernel::of(connection);
+        let mut reactions_ns: Vec<i64> = held.map(|wait| kernel.reaction_ns(wait)).collect();
         if reactions_ns.is_empty() {
             Self::No
         } else if passes_on {
             Self::Perhaps
-        } else if !is_slow(&mut reactions_ns) {
+        } else if !kernel.is_slower(&mut reactions_ns) {
             Self::No
         } else if connection.is_loopback() {
             Self::Probably
@@ -47,28 +49,53 @@ impl MayBeRelay {
     }
 }
 
-/// Are these reactions slower than a kernel's?
-fn is_slow(reactions_ns: &mut [i64]) -> bool {
-    let median_ns = median::upper(reactions_ns);
-    median_ns.is_some_and(|ns| ns >= KERNEL_MEDIAN_NS)
-        || median::lower_quartile(reactions_ns).is_some_and(|ns| ns >= KERNEL_QUARTILE_NS)
+/// How fast the kernel of a host is.
+#[expect(clippy::struct_field_names, reason = "units are in names")]
+struct Kernel {
+    quartile_ns: i64,
+    median_ns: i64,
+    frame_ns: i64,
 }
 
-/// From the ACK to the segment, less what the frames between them kept a kernel busy.
-fn reaction_ns(wait: &Wait) -> i64 {
-    let between = wait.to.frame.saturating_sub(wait.ack.frame + 1);
-    wait.release_ns() - KERNEL_FRAME_NS.saturating_mul(between.try_into().unwrap_or(i64::MAX))
+impl Kernel {
+    /// By the round trip within the host, where it is known.
+    fn of(connection: &Connection) -> Self {
+        let rtt_ns = path_ns(connection).map_or(i64::MAX / 8, |rtt_ns| rtt_ns.max(SHORTEST_RTT_NS));
+        let (rtts, frames) = KERNEL_RTTS_A_FRAME;
+        Self {
+            quartile_ns: KERNEL_QUARTILE_NS.min(KERNEL_QUARTILE_RTTS * rtt_ns),
+            median_ns: KERNEL_MEDIAN_NS.min(KERNEL_MEDIAN_RTTS * rtt_ns),
+            frame_ns: KERNEL_FRAME_NS.min(rtts * rtt_ns / frames),
+        }
+    }
+
+    /// Are these reactions slower than its own?
+    fn is_slower(&self, reactions_ns: &mut [i64]) -> bool {
+        let median_ns = median::upper(reactions_ns);
+        median_ns.is_some_and(|ns| ns >= self.median_ns)
+            || median::lower_quartile(reactions_ns).is_some_and(|ns| ns >= self.quartile_ns)
+    }
+
+    /// From the ACK to the segment, less what the frames between them kept it busy.
+    fn reaction_ns(&self, wait: &Wait) -> i64 {
+        let between = wait.to.frame.saturating_sub(wait.ack.frame + 1);
+        wait.release_ns() - self.frame_ns.saturating_mul(between.try_into().unwrap_or(i64::MAX))
+    }
+}
+
+fn path_ns(connection: &Connection) -> Option<i64> {
+    connection.halves.iter().map(Half::measured_rtt_ns).sum()
 }
 
 /// May both ends be on one host?
 fn is_one_host(connection: &Connection) -> bool {
-    let rtts_ns: Option<i64> = connection.halves.iter().map(Half::measured_rtt_ns).sum();
-    connection.is_loopback() || rtts_ns.is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
+    connection.is_loopback() || path_ns(connection).is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::track::story::Story;
     use crate::track::{Endpoint, Ends, Mark};
 
     const US: i64 = 1_000;
@@ -107,6 +134,16 @@ mod tests {
         assert!(may_be_relays(&loopback, &held_behind(21, &[421, 440, 458, 470])));
         assert!(!may_be_relays(&loopback, &held_behind(19, &[96, 120, 146, 180])));
         assert!(!may_be_relays(&loopback, &[]));
+    }
+
+    /// Where a round trip takes 3 us, a relay forwards after 15 us.
+    #[test]
+    fn on_a_fast_machine_programs_are_faster_too() {
+        let story = Story::between([127, 0, 0, 1], [127, 0, 0, 1]).handshake(0.0015, 0.0015);
+        let fast = story.end().connection;
+        assert!(may_be_relays(&fast, &held(&[14, 18, 22, 25, 31])));
+        assert!(!may_be_relays(&fast, &held(&[3, 4, 6, 9, 80])));
+        assert!(!may_be_relays(&fast, &held_behind(10, &[35, 38, 42, 44, 60])));
     }
 
     /// Their timers do not fire at the same time.
