@@ -93,6 +93,7 @@ CONTRACT = {
         "stalled_ms_by_confidence": {"certain": float, "likely": float, "possible": float},
         "short_holds": int,
         "short_holds_ms": float,
+        "connecting": (dict, type(None)),
     },
     "hops": [HOP],
     "connections": [
@@ -244,6 +245,8 @@ TABLES = {
         "mss": "int64",
         "capture_point": "category",
         "stalls": "int64",
+        "connect_ms": "float64",
+        "first_reply_ms": "float64",
         "stalled_ms": "float64",
         "exchanges": "int64",
         "mean_latency_ms": "float64",

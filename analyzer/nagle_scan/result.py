@@ -83,7 +83,8 @@ class Result:
         NaN unknown), `segments`, `bytes`, `retransmitted` (int64), `delayed_ack_ms` (float64: the
         median delay of its delayed ACKs), `delayed_ack_consistent_with` (str). Then `first_ns`,
         `last_ns` (int64), `handshake` (bool), `verdict` (category), `conclusive` (bool), `rtt_ms`
-        (float64), `mss` (int64, bytes), `capture_point` (category), `stalls` (int64), `stalled_ms`
+        (float64), `mss` (int64, bytes), `capture_point` (category), `stalls` (int64), `connect_ms`
+        and `first_reply_ms` (float64: from the first SYN, where connecting was slow), `stalled_ms`
         (float64), `exchanges` (int64), `mean_latency_ms` and `predicted_latency_ms` (float64:
         without the stalls).
         """

@@ -218,6 +218,9 @@ def _clean(view: View) -> Iterator[str]:
             for wait, meaning in view.waits
         ]
         yield from table(heads, "rrllll", rows)
+    if view.connecting is not None:
+        yield escaped(view.connecting)
+        yield ""
 
 
 def _comparison(shown: ShownComparison) -> Iterator[str]:

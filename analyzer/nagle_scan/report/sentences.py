@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nagle_scan import _core, advice, causes, certainty
-from nagle_scan.wording import duration
+from nagle_scan.wording import duration, sentence_start
 
 WITHOUT_STALLS = "without stalls, at best"
 """Of a prediction: a segment that the program wrote late was held for less."""
@@ -37,6 +37,19 @@ def cost(summary: _core.Summary, *, elsewhere: bool = False) -> str | None:
         f"An exchange on these connections takes {duration(now_ms)} on average{seen}; {without} "
         f"it would take {duration(then_ms)} at best."
     )
+
+
+def connecting(row: _core.ConnectingRow | None) -> str | None:
+    """What it took of the time that users wait for the first reply, where it was slow."""
+    if row is None:
+        return None
+    took = (
+        f"connecting took {duration(row.connect_ms)} of the {duration(row.first_reply_ms)} until "
+        "the end of the first reply"
+    )
+    if row.connections == 1:
+        return sentence_start(f"{took} ({row.median_share:.0%}).")
+    return f"On {row.connections:,} connections {took} (median: {row.median_share:.0%})."
 
 
 def holder(row: _core.ConnectionRow) -> str:

@@ -218,6 +218,8 @@ def _other_waits(view: View, style: Style) -> Iterator[str]:
         for row, meaning in view.causes
     ]
     yield from table(causes)
+    if view.connecting is not None:
+        yield "\n" + wrapped(f"  {view.connecting}", "  ")
     yield f"\n{style.bold}Longest waits{style.end}\n"
     rows = [("stream", "wait", "cause", "by", "frames", "")]
     rows += [

@@ -175,6 +175,11 @@ class View:
         return [(row, causes.meaning_of_all(row)) for row in rows]
 
     @cached_property
+    def connecting(self) -> str | None:
+        """What slow connecting took of the time until the first reply."""
+        return sentences.connecting(self.core.connecting())
+
+    @cached_property
     def waits(self) -> list[tuple[_core.WaitRow, str]]:
         """The longest waits that are not stalls, and what they mean."""
         rows = self.core.longest_waits(self.limits.waits)

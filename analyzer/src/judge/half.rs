@@ -50,6 +50,7 @@ pub fn judged(
             contradictions: half.contradictions(),
             delayed_acks,
             releases: releases.copied().unwrap_or_default(),
+            connecting: None,
         })
     });
     JudgedHalf {
@@ -60,6 +61,18 @@ pub fn judged(
         bytes: half.bytes(),
         rtt_ns: half.measured_rtt_ns().unwrap_or(i64::MAX),
         detail,
+    }
+}
+
+impl JudgedHalf {
+    /// Tells how long the connection of this server took to come about, if that is among its `findings`.
+    pub(super) fn tell_connecting(&mut self, connection: &Connection, findings: Findings<'_>) {
+        let mut causes = findings.iter().map(|finding| finding.cause);
+        if let Some(took) = connection.connecting()
+            && causes.any(|cause| cause == Cause::Connect)
+        {
+            self.detail.get_or_insert_default().connecting = Some(took);
+        }
     }
 }
 

@@ -59,6 +59,9 @@ pub struct Detail {
     pub delayed_acks: Option<Timer>,
     /// Of the releases of an end with waits.
     pub releases: ReleasesOf,
+    /// Of a server: from the first SYN until the connection came about, and until the end of the first
+    /// reply, in ns, where that was a wait.
+    pub connecting: Option<(i64, i64)>,
 }
 
 impl JudgedHalf {
@@ -129,6 +132,12 @@ impl JudgedConnection {
     pub fn mean_latency_without_stalls_ns(&self) -> Option<i64> {
         let rest_ns = (self.latency_ns - self.exchanges_stalled_ns).max(0);
         (self.exchanges > 0).then(|| rest_ns / i64::from(self.exchanges))
+    }
+
+    /// From the first SYN until the connection came about, and until the end of the first reply, in ns, if
+    /// its connecting is among its waits.
+    pub fn connecting_ns(&self) -> Option<(i64, i64)> {
+        self.half(Side::Server).detail().connecting
     }
 
     pub fn verdict(&self) -> Verdict {

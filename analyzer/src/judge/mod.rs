@@ -62,14 +62,16 @@ pub fn judge(
     resent::drop_superseded(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
     let of = |side: Side| releases.as_ref().map(|both| &both[side as usize]);
-    let halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));
+    let mut halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));
     let hidden = hidden::hidden(connection, &halves, all, conditions.clock_ns);
     let listed = |wait: &Wait| is_listed(wait, &halves, conditions.min_wait_ns);
     let nagle = halves.each_ref().map(|half| half.nagle);
     let short = Short::of(connection, nagle, all, |finding| listed(finding.wait));
     let nothing_held = short == Short::default() && short::nothing_was_held(connection);
     findings::retain(waits, rulings, first, |wait, _| listed(wait));
-    let stalls = Findings::new(waits, &rulings[first..]).stalls();
+    let findings = Findings::new(waits, &rulings[first..]);
+    halves[Side::Server as usize].tell_connecting(connection, findings);
+    let stalls = findings.stalls();
     let (mss, mss_inferred) = connection.effective_mss();
     JudgedConnection {
         id: connection.id,

@@ -14,7 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use pyo3::{create_exception, exceptions::PyException};
 use rows::{
-    CauseRow, ConnectionRow, Group, HopRow, NagleRow, PyServerGroup, PyServerRow, Summary, WaitRow,
+    CauseRow, ConnectingRow, ConnectionRow, Group, HopRow, NagleRow, PyServerGroup, PyServerRow,
+    Summary, WaitRow,
 };
 
 create_exception!(_core, NagleScanError, PyException, "A capture could not be analysed.");
@@ -76,6 +77,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyServerRow>()?;
     module.add_class::<ConnectionRow>()?;
     module.add_class::<CauseRow>()?;
+    module.add_class::<ConnectingRow>()?;
     module.add_class::<HopRow>()?;
     module.add_class::<WaitRow>()?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;

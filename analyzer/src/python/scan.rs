@@ -3,13 +3,16 @@
 use super::frame_rows::anonymizer;
 use super::progress::{PyProgress, interruptible};
 use super::rows::{
-    CauseRow, ConnectionRow, HopRow, NagleRow, PyServerGroup, PyServerRow, Summary, WaitRow,
+    CauseRow, ConnectingRow, ConnectionRow, HopRow, NagleRow, PyServerGroup, PyServerRow, Summary,
+    WaitRow,
 };
 use crate::output::table::column::{Column, Table};
 use crate::output::{self, table};
 use crate::result::anonymize::KEY_LEN;
 use crate::result::scan::{Options, Scan, scan};
-use crate::result::{cause_totals, clearest, groups, hops, nagle_counts, segments, servers, worst};
+use crate::result::{
+    cause_totals, clearest, connecting, groups, hops, nagle_counts, segments, servers, worst,
+};
 use crate::track::reader::Reading;
 use crate::track::reader::range::SHARDS;
 use numpy::IntoPyArray;
@@ -83,6 +86,11 @@ impl PyScan {
     /// Listed waits, stalls too, by cause and by who ended them.
     fn causes(&self) -> Vec<CauseRow> {
         cause_totals::causes(&self.scan).iter().map(CauseRow::new).collect()
+    }
+
+    /// What connecting took of the time until the first replies, where it was slow; `None` if it never was.
+    fn connecting(&self) -> Option<ConnectingRow> {
+        connecting::connecting(&self.scan).as_ref().map(ConnectingRow::new)
     }
 
     fn clearest(&self) -> Option<WaitRow> {

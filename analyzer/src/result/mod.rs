@@ -5,6 +5,7 @@ pub mod anonymize;
 mod blocks;
 pub mod cause_totals;
 pub mod clearest;
+pub mod connecting;
 pub mod connections;
 pub mod cores;
 pub mod groups;

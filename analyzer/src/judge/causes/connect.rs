@@ -1,6 +1,7 @@
 //! # What happens
 //! The connection took long to come about: a SYN or its answer was lost and sent again, after 1 s and
-//! twice that each time; or the other end took its time to answer.
+//! twice that each time; or the other end took its time to answer. Users feel it in the first reply: how
+//! much of the time until its end connecting took is said, too.
 //!
 //! # How it is recognised
 //! The same SYN comes again. Or a SYN is answered 200 ms or more after it, and later round trips to the

@@ -29,6 +29,12 @@ const STALLED: Field = field!("stalled_ms", "Total wait of its stalls.");
 const MEAN_LATENCY: Field = field!("mean_latency_ms", "Mean latency of its exchanges.");
 const WITHOUT_STALLS: Field =
     field!("mean_latency_without_stalls_ms", "The same without the stalls, where it has any.");
+const CONNECT: Field = field!(
+    "connect_ms",
+    "From the first SYN until it came about, if a wait of the cause `connect` is listed and a reply came."
+);
+const FIRST_REPLY: Field =
+    field!("first_reply_ms", "Then, too: from the first SYN to the end of the first reply.");
 const PREDICTED: Field = field!("predicted_latency_ms", "Mean latency without the stalls.");
 
 impl Row for &JudgedConnection {
@@ -52,6 +58,8 @@ impl Row for &JudgedConnection {
         to.flag(MSS_INFERRED.only(Json).sparse(), |row| row.mss_inferred);
         to.category(field!("capture_point", "Where it was captured."), |row| row.capture_point);
         to.integer(STALLS.only(Table), |row| row.stalls);
+        to.maybe_duration(CONNECT.sparse(), |row| row.connecting_ns().map(|(took, _)| took));
+        to.maybe_duration(FIRST_REPLY.sparse(), |row| row.connecting_ns().map(|(_, took)| took));
         to.duration(STALLED.late().sparse(), |row| row.stalled_ns);
         to.integer(field!("exchanges", "Requests with responses."), |row| row.exchanges);
         to.maybe_duration(MEAN_LATENCY.sparse(), |row| row.mean_latency_ns());

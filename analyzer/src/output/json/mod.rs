@@ -17,6 +17,7 @@ use crate::capture::error::ScanError;
 use crate::capture::link;
 use crate::judge::evidence::ms;
 use crate::judge::verdict::Verdict;
+use crate::result::connecting::{Connecting, connecting};
 use crate::result::cores::in_order;
 use crate::result::hops::hops;
 use crate::result::scan::Scan;
@@ -123,6 +124,16 @@ struct JsonSummary {
     exchanges: u64,
     waits_not_listed: u64,
     waits_not_listed_ms: f64,
+    connecting: Option<JsonConnecting>,
+}
+
+/// Connections that took long to come about and had a reply, from the first SYN; `null` for none.
+#[derive(Serialize)]
+struct JsonConnecting {
+    connections: u64,
+    connect_ms: f64,
+    first_reply_ms: f64,
+    median_share: f64,
 }
 
 #[derive(Serialize)]
@@ -166,6 +177,17 @@ impl<'a> JsonCapture<'a> {
     }
 }
 
+impl JsonConnecting {
+    fn new(sums: &Connecting) -> Self {
+        Self {
+            connections: sums.connections,
+            connect_ms: ms(sums.connect_ns),
+            first_reply_ms: ms(sums.first_reply_ns),
+            median_share: sums.median_share(),
+        }
+    }
+}
+
 impl JsonSummary {
     fn new(scan: &Scan) -> Self {
         let totals = &scan.totals;
@@ -186,6 +208,7 @@ impl JsonSummary {
             exchanges: totals.exchanges,
             waits_not_listed: scan.unlisted_waits,
             waits_not_listed_ms: ms(scan.unlisted_wait_ns),
+            connecting: connecting(scan).as_ref().map(JsonConnecting::new),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! holds the two equal.
 
 mod cause;
+mod connecting;
 mod connection;
 mod group;
 mod hop;
@@ -11,6 +12,7 @@ mod summary;
 mod wait;
 
 pub use self::cause::CauseRow;
+pub use self::connecting::ConnectingRow;
 pub use self::connection::ConnectionRow;
 pub use self::group::{Group, PyServerGroup};
 pub use self::hop::HopRow;

@@ -59,6 +59,7 @@ impl Connection {
         };
         if self.exchanges.count == 1 {
             self.first_exchange = (exchange.latency_ns(), exchange.end.frame);
+            self.note_first_reply(exchange.end);
         }
         sinks.exchanged.add(exchange, suspect, &self.ends.server, &mut self.exchanges.server);
     }

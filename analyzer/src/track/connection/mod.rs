@@ -1,5 +1,6 @@
 //! One connection: both directions, the handshake, and the waits as they happen.
 
+mod connecting;
 mod even;
 mod finish;
 mod mss;
@@ -204,11 +205,13 @@ impl Connection {
         }
         if half.has_syn() {
             let from = half.repeat(segment.seq, now);
+            self.note_connecting(now);
             self.push_repeat(side, segment, from, now, 0, sinks);
             return;
         }
         half.take_syn(segment, first_payload, now);
         if side == Side::Server && self.halves[0].has_syn() {
+            self.note_connecting(now);
             self.push_late_answer(now, sinks);
         }
         if side == Side::Server

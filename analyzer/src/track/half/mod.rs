@@ -22,7 +22,7 @@ pub use asked::Asked;
 pub use path::EndedBy;
 pub use release::Release;
 pub use short::ShortHolds;
-pub use syn::MSS_CUT;
+pub use syn::{Connecting, MSS_CUT};
 
 use crate::decode::Header;
 use crate::decode::seq;

@@ -5,6 +5,7 @@ use crate::track::half::bursts::Bursts;
 use crate::track::half::pauses::Pauses;
 use crate::track::half::reactions::Reactions;
 use crate::track::half::repeated::Repeats;
+use crate::track::half::syn::Connecting;
 use crate::track::half::{Release, ShortHolds};
 
 /// What a direction needs that sends more while something small is unacknowledged.
@@ -76,6 +77,8 @@ pub struct Rarest {
     pub short: ShortHolds,
     /// Pure ACKs whose timestamps it was seen to echo; saturates.
     pub echoes: u8,
+    /// Of the connection, if this is its server.
+    pub connecting: Connecting,
 }
 
 impl Rare {
@@ -129,5 +132,6 @@ impl Rarest {
         reactions: Reactions::NONE,
         short: ShortHolds::NONE,
         echoes: 0,
+        connecting: Connecting::NONE,
     };
 }

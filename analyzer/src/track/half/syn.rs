@@ -8,6 +8,19 @@ use crate::track::half::state;
 /// The capture does not show which MSS a SYN announced.
 pub const MSS_CUT: u16 = u16::MAX;
 
+/// A connection that took long to come about. Times are ns since the epoch; 0 is 'not seen'.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connecting {
+    /// The last SYN, or answer to one, before the client acknowledged an answer.
+    pub connected_ns: i64,
+    /// The end of the first reply.
+    pub replied_ns: i64,
+}
+
+impl Connecting {
+    pub const NONE: Self = Self { connected_ns: 0, replied_ns: 0 };
+}
+
 impl Half {
     /// The window a segment of this host advertises, in bytes; `None` where the handshake, and so
     /// the scale, was not captured. The window of a SYN is never scaled (RFC 7323, section 2.2).
@@ -41,6 +54,16 @@ impl Half {
         self.mss_option = if options.cut && options.mss() == 0 { MSS_CUT } else { options.mss() };
         self.set_window_scale(options.window_scale);
         self.state.put(state::SCALE_KNOWN, options.window_scale.is_some() || !options.cut);
+    }
+
+    /// Of the connection, if this is its server and it took long to come about.
+    pub fn connecting(&self) -> Connecting {
+        self.rare().rarest().connecting
+    }
+
+    #[cold]
+    pub fn connecting_mut(&mut self) -> &mut Connecting {
+        &mut self.rarest_mut().connecting
     }
 
     pub fn set_window_scale(&mut self, scale: Option<u8>) {

@@ -1,0 +1,41 @@
+//! What slow connecting takes of the time until the first reply.
+
+use crate::judge::judged::JudgedConnection;
+use crate::judge::median;
+use crate::result::scan::Scan;
+
+/// Sums over the connections that took long to come about and had a reply; in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connecting {
+    pub connections: u64,
+    /// From the first SYN until the connection came about, and until the end of the first reply.
+    pub connect_ns: i64,
+    pub first_reply_ns: i64,
+    /// Median part that the former takes of the latter, in millionths.
+    median_ppm: i64,
+}
+
+impl Connecting {
+    fn of<'a>(connections: impl Iterator<Item = &'a JudgedConnection>) -> Option<Self> {
+        let (mut connect_ns, mut first_reply_ns) = (0, 0);
+        let mut parts = Vec::new();
+        for (connect, first_reply) in connections.filter_map(JudgedConnection::connecting_ns) {
+            connect_ns += connect;
+            first_reply_ns += first_reply;
+            parts.push((connect as f64 / first_reply as f64 * 1e6).round() as i64);
+        }
+        let connections = parts.len() as u64;
+        let median_ppm = median::lower(&mut parts)?;
+        Some(Self { connections, connect_ns, first_reply_ns, median_ppm })
+    }
+
+    /// Of 1.
+    pub fn median_share(&self) -> f64 {
+        self.median_ppm as f64 / 1e6
+    }
+}
+
+/// `None` where no connection is like that.
+pub fn connecting(scan: &Scan) -> Option<Connecting> {
+    Connecting::of(scan.connections.iter())
+}

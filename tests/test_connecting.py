@@ -1,0 +1,66 @@
+"""Slow connecting is told with its share of the time until the first reply."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import Run, written
+from conversation import Conversation, interleaved, write
+
+
+def answered_after(connect_ms: float, port: int = 40000) -> Conversation:
+    """The SYN is answered after so long, a request after 100 ms."""
+    made = Conversation(client=("10.0.0.1", port), rtt_ms=connect_ms)
+    made.open()
+    made.rtt_ms = 1.0
+    made.data("client", 10)
+    made.wait(98.9)
+    made.answer()
+    made.ack("client")
+    return made
+
+
+def said(run: Run, path: Path, folder: Path) -> list[str]:
+    """The report, page and ticket, white space aside."""
+    page, ticket = folder / "page.html", folder / "ticket.md"
+    report = run(path, "-o", page, "-o", ticket).stdout.decode()
+    return [" ".join(text.split()) for text in (report, page.read_text(), ticket.read_text())]
+
+
+def test_one_slow_connection_is_told_everywhere(run: Run, tmp_path: Path) -> None:
+    path = write(tmp_path / "slow.pcap", answered_after(900.0).frames)
+    sentence = "Connecting took 900.0 ms of the 1.0 s until the end of the first reply (90%)."
+    for text in said(run, path, tmp_path):
+        assert sentence in text
+    result = written(nagle_scan.scan(path), tmp_path)
+    [connection] = result["connections"]
+    took = connection["connect_ms"], connection["first_reply_ms"]
+    assert took == pytest.approx((900.0, 1000.02))
+    expected = {"connections": 1, "connect_ms": 900.0, "first_reply_ms": 1000.02}
+    assert result["summary"]["connecting"] == {**expected, "median_share": pytest.approx(0.9, 0.01)}
+
+
+def test_many_slow_connections_are_summed(run: Run, tmp_path: Path) -> None:
+    made = [answered_after(connect_ms, port) for port, connect_ms in ((1, 300), (2, 900), (3, 900))]
+    path = write(tmp_path / "slow.pcap", interleaved(*made, answered_after(1.0, 4)))
+    sentence = (
+        "On 3 connections connecting took 2.1 s of the 2.4 s until the end of the first reply "
+        "(median: 90%)."
+    )
+    for text in said(run, path, tmp_path):
+        assert sentence in text
+    table = nagle_scan.scan(path).connections
+    assert table["connect_ms"].isna().tolist().count(False) == 3
+
+
+def test_nothing_is_told_of_prompt_connecting_or_without_a_reply(run: Run, tmp_path: Path) -> None:
+    unanswered = answered_after(900.0, 2)
+    del unanswered.frames[4:]
+    for made in (answered_after(1.0), unanswered):
+        path = write(tmp_path / "other.pcap", made.frames)
+        assert not any("onnecting took" in text for text in said(run, path, tmp_path))
+        result = written(nagle_scan.scan(path), tmp_path)
+        assert result["summary"]["connecting"] is None
+        assert not {"connect_ms", "first_reply_ms"} & result["connections"][0].keys()
