@@ -113,9 +113,9 @@ class Result:
         `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `lost_before_capture` (bool),
         `wait_ms` (float64).
 
-        If there are very many, at least these are listed: the first 16,384 of clients that had
-        their answer; of each side the first 65,536 others, and the 128 longest of those that
-        follow. Reports count the rest.
+        If there are very many, at least these are listed of each sixteenth of the connections: the
+        first 2,048 of clients that had their answer; of each side the first 8,192 others, and the
+        128 longest of those that follow. Reports count the rest.
         """
         return self._table("waits")
 
