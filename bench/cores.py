@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.goals import Row
-from bench.measuring import BUILD, BenchError, Command, generate, installed, spread_of, time_rounds
+from bench.measuring import BUILD, BenchError, generate, installed, spread_of, time_rounds
 from bench.works import Bench
 
 FILES = 64
@@ -44,7 +44,7 @@ def against_one_cpu(bench: Bench, work: str, paths: list[Path]) -> Row:
         note = "needs two CPUs and taskset"
         return Row(work, "x one CPU", goal, limit, None, True, note)
     one, every = (
-        scan(bench, name, ["taskset", "-c", ",".join(map(str, some))], paths)
+        bench.scan_all(paths, "taskset", "-c", ",".join(map(str, some)), name=name)
         for name, some in (("one-cpu", cpus[:1]), ("all-cpus", cpus))
     )
     time_rounds([one, every], bench.runs)
@@ -53,13 +53,6 @@ def against_one_cpu(bench: Bench, work: str, paths: list[Path]) -> Row:
         bench.wrong.append(f"{work}: one CPU and {len(cpus)} do not give the same result")
     note = f"{len(cpus)} CPUs; same result, bit by bit{spread_of([one, every])}"
     return Row(work, "x one CPU", goal, limit, one.median_s / every.median_s, True, note)
-
-
-def scan(bench: Bench, name: str, prefix: list[str], paths: list[Path]) -> Command:
-    """The whole command on these captures, with its JSON written."""
-    output = BUILD / f"{name}.json"
-    words = [*prefix, bench.nagle_scan, *map(str, paths), "-o", str(output), "--exit-zero"]
-    return Command(name, words, output=output)
 
 
 def rotated(path: Path) -> list[Path]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from bench.goals import Row
 from bench.measuring import (
-    BUILD,
     Capture,
     Command,
     generate,
@@ -55,9 +54,7 @@ def pages(bench: Bench) -> Iterator[Row]:
     """What the page takes beyond the scan and one more reading."""
     for packets in (max(bench.packets // 10, 1000), bench.packets):
         capture = generate("rpc", 10_000, packets)
-        output = BUILD / "report.html"
-        words = [bench.nagle_scan, str(capture.path), "-o", str(output), "--exit-zero"]
-        page, scan = Command("page", words, output=output), bench.scan(capture)
+        page, scan = bench.scan(capture, "report", ".html"), bench.scan(capture)
         read = loop(capture)
         time_rounds([page, scan, read], min(bench.runs, 3))
         beyond_s = page.median_s - scan.median_s - read.median_s

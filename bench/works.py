@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,10 +43,17 @@ class Bench:
         """Connections where all are alive: ten packets each."""
         return max(self.packets // 10, 1)
 
-    def scan(self, capture: Capture, *prefix: str, name: str = "nagle-scan") -> Command:
-        """The whole command, with its JSON written."""
-        output = BUILD / f"{name}.json"
-        words = [*prefix, self.nagle_scan, str(capture.path), "-o", str(output), "--exit-zero"]
+    def scan(self, capture: Capture, name: str = "nagle-scan", suffix: str = ".json") -> Command:
+        """The whole command, with its JSON written, or what another suffix asks for."""
+        return self.scan_all([capture.path], name=name, suffix=suffix)
+
+    def scan_all(
+        self, paths: Sequence[Path], *prefix: str, name: str, suffix: str = ".json"
+    ) -> Command:
+        """The same on several files, after the words of `prefix`."""
+        output = BUILD / f"{name}{suffix}"
+        files = map(str, paths)
+        words = [*prefix, self.nagle_scan, *files, "-o", str(output), "--exit-zero"]
         return Command(name, words, output=output)
 
     def check(self, capture: Capture, name: str = "nagle-scan") -> None:
