@@ -52,9 +52,9 @@ impl Accidents {
     /// Of all connections of `blocks`.
     pub fn of(blocks: &[Block], clocks: &Clocks) -> Self {
         let mut all = Self::default();
-        let mut owns = Vec::new();
+        let (clock_ns, mut owns) = (clocks.coarsest_ns(), Vec::new());
         for block in blocks {
-            all.add(block, clocks.coarsest_ns(), &mut owns);
+            all.add(block, clock_ns, &mut owns);
         }
         all.parties.retain(|_, pauses| pauses.connections > 1 && !pauses.off_ns.is_empty());
         for pauses in all.parties.values_mut() {
@@ -72,7 +72,7 @@ impl Accidents {
         owns.clear();
         owns.resize(block.connections.len(), Default::default());
         for wait in block.waits.iter().filter(|wait| is_pause(wait)) {
-            let Some(place) = place(&block.connections, wait.connection) else { continue };
+            let Some(place) = block.place_of(wait) else { continue };
             owns[place][wait.by as usize].add(wait, &block.connections[place], clock_ns);
         }
         for (connection, both) in block.connections.iter().zip(owns) {
@@ -134,15 +134,6 @@ fn is_pause(wait: &Wait) -> bool {
     wait.is_evidence() && wait.is_freed() && Releases::may_hold(wait)
 }
 
-/// Mostly no connection of the block is missing.
-fn place(connections: &[Connection], id: u32) -> Option<usize> {
-    let place = id.wrapping_sub(connections.first()?.id) as usize;
-    match connections.get(place).is_some_and(|connection| connection.id == id) {
-        true => Some(place),
-        false => connections.binary_search_by_key(&id, |connection| connection.id).ok(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,7 +141,7 @@ mod tests {
     use crate::judge::confidence::Confidence;
     use crate::judge::findings::Findings;
     use crate::judge::judge;
-    use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, Told, client, server};
+    use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, Told, block, client, server};
 
     /// A server at the capture point; its replies come in two pieces, the second so long after the ACK.
     fn connection(release_ms: f64) -> Told {
@@ -161,15 +152,7 @@ mod tests {
 
     /// The confidence of the stalls of connections of one server.
     fn stalls(releases_ms: &[f64]) -> Vec<Confidence> {
-        let mut block = Block::default();
-        for (id, &release_ms) in releases_ms.iter().enumerate() {
-            let mut told = connection(release_ms);
-            told.connection.id = id as u32;
-            told.waits.iter_mut().for_each(|wait| wait.connection = id as u32);
-            block.connections.push(told.connection);
-            block.waits.extend(told.waits);
-        }
-        let blocks = [block];
+        let blocks = [block(releases_ms.iter().map(|&release_ms| connection(release_ms)))];
         let accidents = Accidents::of(&blocks, &Clocks::default());
         let conditions = Conditions { accidents: &accidents, ..Conditions::alone(MIN_WAIT_NS) };
         let conditions = Conditions { clock_ns: CLOCK_NS, ..conditions };

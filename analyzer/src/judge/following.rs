@@ -5,7 +5,7 @@
 
 use crate::judge::frame::{Frame, near_ns};
 use crate::judge::releases::Releases;
-use crate::judge::thresholds::{FOLLOWING_ONE_OF, NEAR_PATH_ONE_OF, RESOLUTION_NS};
+use crate::judge::thresholds::{FOLLOWING_ONE_OF, NEAR_PATH_ONE_OF};
 use crate::track::Side;
 use crate::track::thresholds::{IN_TRANSIT_ONE_OF, MAX_TOLERANCE_NS};
 use crate::track::wait::{Wait, fact};
@@ -47,7 +47,7 @@ impl Releases {
     /// How close to the ACK a program would write by accident: anywhere the path allows.
     pub(super) fn followed_blur_ns(&self, wait: &Wait) -> i64 {
         match self.off_ns(wait).abs() < self.band.tolerance_ns {
-            true => self.spread_ns.max(RESOLUTION_NS + self.clock_ns),
+            true => self.closest_ns(),
             false => i64::midpoint(self.early_ns, self.latest_ns(wait)),
         }
     }

@@ -19,16 +19,8 @@ pub fn hidden(
     let bytes: u64 = halves.iter().map(|half| half.bytes).sum();
     let is_blurred =
         |side: &Side| !findings.is_empty() && blurred::hides_holds(halves, *side, findings);
-    let lacks_acks = |side: Side| {
-        let half = &halves[side as usize];
-        missing::hides_holds(
-            connection,
-            side,
-            half.nagle,
-            &half.detail().releases.evidence,
-            findings,
-        )
-    };
+    let lacks_acks =
+        |side: &Side| missing::hides_holds(connection, *side, &halves[*side as usize], findings);
     if bytes == 0 {
         Hidden::NoData
     } else if halves.iter().any(|half| half.segments == 0) {
@@ -39,7 +31,7 @@ pub fn hidden(
         Hidden::Lossy
     } else if clock_ns >= BLINDING_CLOCK_NS {
         Hidden::CoarseClock
-    } else if Side::BOTH.into_iter().any(lacks_acks) {
+    } else if Side::BOTH.iter().any(lacks_acks) {
         Hidden::NoAcks
     } else if Side::BOTH.iter().any(is_blurred) {
         Hidden::Blurred

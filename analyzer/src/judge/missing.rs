@@ -2,6 +2,7 @@
 //! like a pause of the program, and what an ACK released like data sent in spite of Nagle's algorithm.
 
 use crate::judge::findings::{Finding, Findings};
+use crate::judge::judged::JudgedHalf;
 use crate::judge::nodelay::Nagle;
 use crate::judge::releases::Releases;
 use crate::judge::thresholds::{FEW_RELEASES, LOSSY_ONE_OF};
@@ -38,14 +39,14 @@ pub fn may_release(
 pub fn hides_holds(
     connection: &Connection,
     side: Side,
-    nagle: Nagle,
-    releases: &Releases,
+    sender: &JudgedHalf,
     findings: Findings<'_>,
 ) -> bool {
-    if nagle == Nagle::Off || findings.stalls().any(|stall| stall.is_sure()) {
+    if sender.nagle == Nagle::Off || findings.stalls().any(|stall| stall.is_sure()) {
         return false;
     }
     let half = connection.half(side);
+    let releases = &sender.detail().releases.evidence;
     let no_acks = || !connection.half(side.other()).has_pure_acks();
     let pauses = |finding: Finding<'_>| is_pause(finding.wait, side);
     (half.contradictions() > 0 && may_release(connection, side, releases, findings))

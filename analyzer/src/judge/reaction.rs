@@ -60,12 +60,14 @@ struct Kernel {
 impl Kernel {
     /// By the round trip within the host, where it is known.
     fn of(connection: &Connection) -> Self {
-        let rtt_ns = path_ns(connection).map_or(i64::MAX / 8, |rtt_ns| rtt_ns.max(SHORTEST_RTT_NS));
-        let (rtts, frames) = KERNEL_RTTS_A_FRAME;
+        let rtt_ns = path_ns(connection).map(|rtt_ns| rtt_ns.max(SHORTEST_RTT_NS));
+        let at_most = |most_ns: i64, of: (i64, i64)| {
+            rtt_ns.map_or(most_ns, |ns| most_ns.min(of.0 * ns / of.1))
+        };
         Self {
-            quartile_ns: KERNEL_QUARTILE_NS.min(KERNEL_QUARTILE_RTTS * rtt_ns),
-            median_ns: KERNEL_MEDIAN_NS.min(KERNEL_MEDIAN_RTTS * rtt_ns),
-            frame_ns: KERNEL_FRAME_NS.min(rtts * rtt_ns / frames),
+            quartile_ns: at_most(KERNEL_QUARTILE_NS, (KERNEL_QUARTILE_RTTS, 1)),
+            median_ns: at_most(KERNEL_MEDIAN_NS, (KERNEL_MEDIAN_RTTS, 1)),
+            frame_ns: at_most(KERNEL_FRAME_NS, KERNEL_RTTS_A_FRAME),
         }
     }
 

@@ -44,19 +44,8 @@ impl<'a> Judge<'a> {
     ) -> Self {
         // Mostly one side has all of them: nothing is to be looked for among those of the other.
         let waits = if waits.iter().any(|wait| wait.by == side) { waits } else { &[] };
-        let mut releases = Releases::measure(connection, side, waits, conditions.clock_ns);
-        // What a program writes at ticks only is told no more exactly than by a clock that ticks so.
-        releases.clock_ns = releases.clock_ns.max(grid::grid_ns(side, waits));
-        releases.add_sisters(conditions.sisters, connection, side, waits);
-        let around = match releases.in_band {
-            1..FEW_RELEASES => conditions.accidents.around(connection, side),
-            _ => None,
-        };
-        releases.peaks &= around.is_none_or(|pauses| pauses.peak(releases.closest_ns()));
         let corks = Corks::of(connection, side, waits);
-        // What was sent again may be what came so late.
-        releases.corked = connection.half(side).repeats().retransmitted == 0
-            && waits.iter().any(|wait| wait.by == side && corks.is_left_behind(wait));
+        let (releases, around) = weighed(connection, side, waits, conditions, &corks);
         let is_held = |wait: &&Wait| wait.by == side && releases.holds(wait);
         let held: Vec<&Wait> = waits.iter().filter(is_held).collect();
         let held = || held.iter().copied();
@@ -121,6 +110,30 @@ impl<'a> Judge<'a> {
             contradictions: if phase.is_apart { 0 } else { self.contradictions },
         }
     }
+}
+
+/// The releases of `side` with all that speaks for them and against them, and what they are weighed against,
+/// if they are few.
+fn weighed<'a>(
+    connection: &Connection,
+    side: Side,
+    waits: &[Wait],
+    conditions: Conditions<'a>,
+    corks: &Corks,
+) -> (Releases, Option<&'a Pauses>) {
+    let mut releases = Releases::measure(connection, side, waits, conditions.clock_ns);
+    // What a program writes at ticks only is told no more exactly than by a clock that ticks so.
+    releases.clock_ns = releases.clock_ns.max(grid::grid_ns(side, waits));
+    releases.add_sisters(conditions.sisters, connection, side, waits);
+    let around = match releases.in_band {
+        1..FEW_RELEASES => conditions.accidents.around(connection, side),
+        _ => None,
+    };
+    releases.peaks &= around.is_none_or(|pauses| pauses.peak(releases.closest_ns()));
+    // What was sent again may be what came so late.
+    releases.corked = connection.half(side).repeats().retransmitted == 0
+        && waits.iter().any(|wait| wait.by == side && corks.is_left_behind(wait));
+    (releases, around)
 }
 
 /// What varies of the round trip to this receiver is its path. Near by it cannot be that: there its ACKs

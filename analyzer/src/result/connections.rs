@@ -3,7 +3,7 @@
 use crate::judge::findings::{Finding, Findings, Ruling};
 use crate::judge::judged::JudgedConnection;
 use crate::track::wait::Wait;
-use crate::track::{BLOCK_LEN, Place};
+use crate::track::{BLOCK_LEN, Place, Side};
 use std::ops::Index;
 
 /// The judged connections of a block of a shard, and their findings.
@@ -80,6 +80,12 @@ impl JudgedConnections {
     /// All in any order, those together that lie together.
     pub fn blocks(&self) -> impl Iterator<Item = &[JudgedConnection]> {
         self.blocks.iter().map(|block| block.connections.as_slice())
+    }
+
+    /// All in any order, those together that lie together and have one server.
+    pub fn runs_of_servers(&self) -> impl Iterator<Item = &[JudgedConnection]> {
+        let server = |judged: &JudgedConnection| judged.half(Side::Server).endpoint;
+        self.blocks().flat_map(move |block| block.chunk_by(move |a, b| server(a) == server(b)))
     }
 
     /// All in any order.

@@ -41,10 +41,7 @@ impl Party {
 /// The parties that sent data, the one with most connections first.
 pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
     let mut counts: HashMap<Party, NagleCount, RandomState> = HashMap::default();
-    let of_one_server = |a: &JudgedConnection, b: &JudgedConnection| {
-        a.half(Side::Server).endpoint == b.half(Side::Server).endpoint
-    };
-    for run in scan.connections.blocks().flat_map(|block| block.chunk_by(of_one_server)) {
+    for run in scan.connections.runs_of_servers() {
         let Endpoint { addr, port: server_port } = run[0].half(Side::Server).endpoint;
         let mut server = NagleCount::default();
         for judged in run {

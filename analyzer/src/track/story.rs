@@ -13,6 +13,7 @@
 
 use crate::decode::{ACK, FIN, Header, Options, RST, SYN, URG};
 use crate::track::clock_step;
+use crate::track::tracked::Block;
 use crate::track::wait::Wait;
 use crate::track::waits::Waits;
 use crate::track::{
@@ -149,6 +150,19 @@ pub struct Told {
     /// In the order of their ends.
     pub waits: Vec<Wait>,
     pub exchanges: Vec<Exchange>,
+}
+
+/// Connections that were told, numbered from 0, as a block holds them.
+pub fn block(all: impl IntoIterator<Item = Told>) -> Block {
+    let mut block = Block::default();
+    for (id, mut told) in (0..).zip(all) {
+        told.connection.id = id;
+        told.waits.iter_mut().for_each(|wait| wait.connection = id);
+        block.connections.push(told.connection);
+        block.waits.extend(told.waits);
+    }
+    block.numbers = (0..block.connections.len() as u32).collect();
+    block
 }
 
 impl Story {

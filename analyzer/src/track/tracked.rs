@@ -20,6 +20,19 @@ pub struct Block {
     pub servers: Arc<[u32]>,
 }
 
+impl Block {
+    /// Where the connection of a wait is among those of the block, if it is listed.
+    pub fn place_of(&self, wait: &Wait) -> Option<usize> {
+        let id = wait.connection;
+        // Mostly none is missing.
+        let place = id.wrapping_sub(self.connections.first()?.id) as usize;
+        match self.connections.get(place).is_some_and(|connection| connection.id == id) {
+            true => Some(place),
+            false => self.connections.binary_search_by_key(&id, |connection| connection.id).ok(),
+        }
+    }
+}
+
 /// The results of all shards.
 pub struct Tracked {
     /// All connections in the order of their numbers, those too that no block lists.

@@ -143,9 +143,7 @@ fn collect(
             if wait.is(fact::ACK_ONLY) || ends.len() == most || !picks(wait) {
                 continue;
             }
-            let id = wait.connection;
-            let place = block.connections.binary_search_by_key(&id, |connection| connection.id);
-            let Ok(place) = place else { continue };
+            let Some(place) = block.place_of(wait) else { continue };
             let connection = &block.connections[place];
             let end = End {
                 time_ns: wait.to.time_ns,
@@ -153,7 +151,7 @@ fn collect(
                 block: number as u32,
                 wait: index as u32,
                 place: place as u32,
-                connection: block.numbers[id as usize],
+                connection: block.numbers[wait.connection as usize],
                 by: wait.by,
                 server: numbers.server(connection.ends.server),
                 sender: numbers.host(connection, wait.by),

@@ -65,7 +65,7 @@ fn found(blocks: &[Block]) -> Families {
             if last.replace((wait.connection, wait.by)) == Some((wait.connection, wait.by)) {
                 continue;
             }
-            let Some(place) = place(block, wait) else { continue };
+            let Some(place) = block.place_of(wait) else { continue };
             let family = Family::of(&block.connections[place], wait.by);
             if families.len() == MOST_FAMILIES && !families.contains_key(&family) {
                 continue;
@@ -105,8 +105,4 @@ fn hand_out<'a>(blocks: &'a [Block], families: &mut Families) {
             waits.push(*wait);
         }
     }
-}
-
-fn place(block: &Block, wait: &Wait) -> Option<usize> {
-    block.connections.binary_search_by_key(&wait.connection, |connection| connection.id).ok()
 }

@@ -8,8 +8,7 @@ use crate::judge::nodelay::Nagle;
 use crate::judge::sisters::Sisters;
 use crate::track::Side;
 use crate::track::clock::Clocks;
-use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, Told, client, server};
-use crate::track::tracked::Block;
+use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, Told, block, client, server};
 
 /// Captured at the client, a network away from its server.
 fn opened() -> Story {
@@ -63,17 +62,12 @@ fn judged_by(
     stories: Vec<Story>,
     change: impl Fn(usize, &mut Told),
 ) -> (Nagle, Vec<Ruling>, Vec<String>) {
-    let mut block = Block::default();
-    for (id, story) in stories.into_iter().enumerate() {
+    let told = stories.into_iter().enumerate().map(|(id, story)| {
         let mut told = story.end();
         change(id, &mut told);
-        told.connection.id = id as u32;
-        told.waits.iter_mut().for_each(|wait| wait.connection = id as u32);
-        block.connections.push(told.connection);
-        block.waits.extend(told.waits);
-    }
-    block.numbers = (0..block.connections.len() as u32).collect();
-    let blocks = [block];
+        told
+    });
+    let blocks = [block(told)];
     let sisters = Sisters::of(&blocks, &Clocks::default());
     let conditions =
         Conditions { clock_ns: CLOCK_NS, sisters: &sisters, ..Conditions::alone(MIN_WAIT_NS) };

@@ -1,7 +1,6 @@
 //! What all connections to a server show of `TCP_NODELAY`, not only those that stall.
 
 use super::ServerGroup;
-use crate::judge::judged::JudgedConnection;
 use crate::judge::nodelay::NagleTotals;
 use crate::result::scan::Scan;
 use crate::track::{Endpoint, Side};
@@ -12,10 +11,7 @@ use hashbrown::HashMap;
 pub(super) fn count(scan: &Scan, groups: &mut [ServerGroup]) {
     let mut totals: HashMap<Endpoint, [NagleTotals; 2], RandomState> =
         groups.iter().map(|group| (server(group), Default::default())).collect();
-    let of_one_server = |a: &JudgedConnection, b: &JudgedConnection| {
-        a.half(Side::Server).endpoint == b.half(Side::Server).endpoint
-    };
-    for run in scan.connections.blocks().flat_map(|block| block.chunk_by(of_one_server)) {
+    for run in scan.connections.runs_of_servers() {
         let Some(of_server) = totals.get_mut(&run[0].half(Side::Server).endpoint) else { continue };
         for (judged, side) in run.iter().flat_map(|judged| Side::BOTH.map(|side| (judged, side))) {
             let half = judged.half(side);
