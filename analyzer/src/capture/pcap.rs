@@ -77,24 +77,23 @@ impl Records {
         end: &mut Option<InputEnd>,
     ) -> Option<Frame<'a>> {
         let available = buffer.available();
-        let needed = match self.record_len(available) {
-            Some(needed) if needed <= available.len() => needed,
+        let header = match self.fields(available) {
+            Some(header) if self.len_of(header) <= available.len() => header,
             _ => match self.fill(buffer) {
-                Ok(needed) => needed,
+                Ok(header) => header,
                 Err(stop) => {
                     *end = Some(stop);
                     return None;
                 }
             },
         };
-        buffer.consume(needed);
-        let record = buffer.consumed(needed);
-        let [seconds, fraction, _, wire_len] = self.fields(record)?;
-        let data = &record[self.header_len..];
+        let [seconds, fraction, captured_len, wire_len] = header;
+        buffer.consume(self.len_of(header));
+        let data = buffer.consumed(captured_len as usize);
         Some(Frame {
             // 32 bits each: at most 2^62 ns.
             time_ns: i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit_ns,
-            wire_len: wire_len.max(data.len() as u32),
+            wire_len: wire_len.max(captured_len),
             link_type: self.link_type,
             data,
         })
@@ -111,11 +110,10 @@ impl Records {
         Some(if self.big_endian { swapped(fields) } else { fields })
     }
 
-    /// Length of the record with its header; `None` if the header is not all there.
+    /// Length of the record with this header.
     #[inline]
-    fn record_len(&self, bytes: &[u8]) -> Option<usize> {
-        let [_, _, captured_len, _] = self.fields(bytes)?;
-        Some(self.header_len + captured_len as usize)
+    fn len_of(&self, [_, _, captured_len, _]: [u32; 4]) -> usize {
+        self.header_len + captured_len as usize
     }
 
     /// A number in the byte order of the file.
@@ -162,21 +160,21 @@ impl Records {
             && wire_len as usize <= MAX_RECORD
     }
 
-    /// Fills the buffer with the whole next record; returns its length.
+    /// Fills the buffer with the whole next record; returns its header.
     #[cold]
-    fn fill(&self, buffer: &mut Buffer) -> Result<usize, InputEnd> {
+    fn fill(&self, buffer: &mut Buffer) -> Result<[u32; 4], InputEnd> {
         let start = buffer.at_least(self.header_len)?;
-        let needed = match self.record_len(start) {
+        let header = match self.fields(start) {
             _ if start.is_empty() => return Err(InputEnd::Complete),
             None => return Err(InputEnd::Cut),
-            Some(needed) if needed > MAX_RECORD => {
+            Some(header) if self.len_of(header) > MAX_RECORD => {
                 return Err(InputEnd::Damaged("a record claims an impossible length"));
             }
-            Some(needed) => needed,
+            Some(header) => header,
         };
-        match buffer.at_least(needed)?.len() {
-            available if available < needed => Err(InputEnd::Cut),
-            _ => Ok(needed),
+        match buffer.at_least(self.len_of(header))?.len() {
+            available if available < self.len_of(header) => Err(InputEnd::Cut),
+            _ => Ok(header),
         }
     }
 }

@@ -148,7 +148,7 @@ impl Skip {
 /// `wire_len` is the frame's length on the wire. It replaces an IP total length of 0, as TSO leaves
 /// in packets over 64 KB.
 pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
-    match plain::segment_with(link_type, frame, |bytes| Some(Options::read(bytes, false))) {
+    match plain::segment(link_type, frame) {
         Some(segment) => Ok(segment),
         None => any_segment(link_type, frame, wire_len),
     }
@@ -276,7 +276,7 @@ pub mod tests {
     fn options_are_read_and_nonsense_stops_quietly() {
         let syn = [2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7];
         let read = Options::read(&syn, false);
-        assert_eq!((read.mss(), read.window_scale), (1460, Some(7)));
+        assert_eq!((read.mss(), read.window_scale()), (1460, Some(7)));
         assert_eq!(read.tsval(), Some(0));
         assert_eq!(Options::read(&[2, 40, 1], false), Options::default());
         assert_eq!(Options::read(&[2, 0, 1, 1], false), Options::default());
@@ -296,9 +296,9 @@ pub mod tests {
     fn options_that_the_snap_length_cut_are_marked() {
         let whole = packet(60, &[2, 4, 0x05, 0xb4, 4, 2, 1, 3, 3, 7, 0, 0], 0);
         let read = segment(RAW, &whole, 52).unwrap().header().options;
-        assert_eq!((read.window_scale, read.cut), (Some(7), false));
+        assert_eq!((read.window_scale(), read.is_cut()), (Some(7), false));
         let read = segment(RAW, &whole[..47], 52).unwrap().header().options;
-        assert_eq!((read.mss(), read.window_scale, read.cut), (1460, None, true));
+        assert_eq!((read.mss(), read.window_scale(), read.is_cut()), (1460, None, true));
     }
 
     #[test]

@@ -1,25 +1,25 @@
 //! The TCP options of a segment.
 
-/// The TCP options the analysis uses.
+/// The TCP options the analysis uses. Bytes need no alignment: with the flags they take eight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Of a SYN, its maximum segment size in bytes; with SACK, which no SYN has, where the first block
-    /// begins; else the end of the timestamp echo: more room would cost a cache line.
-    detail: u16,
-    /// Window scale shift count (SYN segments).
-    pub window_scale: Option<u8>,
-    /// Timestamp value as on the wire: bytes need no alignment.
+    /// Timestamp value as on the wire.
     tsval: [u8; 4],
-    /// Which of those that the analysis asks for are there, as bits: another one takes no room.
+    /// As on the wire. Of a SYN, its maximum segment size in bytes; with SACK, which no SYN has, the end of
+    /// where the first block begins; else the end of the timestamp echo.
+    detail: [u8; 2],
+    /// Which of those that the analysis asks for are there, and above these bits the window scale's shift
+    /// count plus 1; 0 for none.
     present: u8,
-    /// The snap length cut the options: one that is missing here may have been sent.
-    pub cut: bool,
 }
 
-/// Bit of [`Options::present`].
+/// Bits of [`Options::present`].
 const TSVAL: u8 = 1 << 0;
 const SACK: u8 = 1 << 1;
 const ECHO: u8 = 1 << 2;
+/// The snap length cut the options: one that is missing here may have been sent.
+const CUT: u8 = 1 << 3;
+const SCALE_AT: u8 = 4;
 
 /// NOP, NOP, timestamps: the layout of nearly every stack (RFC 7323, appendix A).
 const TIMESTAMPS: [u8; 4] = [1, 1, 8, 10];
@@ -33,7 +33,9 @@ const MAX_SHIFT: u8 = 14;
 impl Options {
     /// Reads up to the end of the list or the first malformed option (RFC 9293, section 3.1).
     pub fn read(bytes: &[u8], cut: bool) -> Self {
-        Self { cut, ..all_options(bytes) }
+        let mut found = all_options(bytes);
+        found.present |= if cut { CUT } else { 0 };
+        found
     }
 
     /// Reads the three usual layouts: none, timestamps alone, a Linux SYN.
@@ -41,59 +43,72 @@ impl Options {
     pub fn plain(bytes: &[u8]) -> Option<Self> {
         match *bytes.as_chunks().0 {
             [] => Some(Self::default()),
-            [TIMESTAMPS, tsval, [_, _, high, low]] => {
-                let detail = u16::from_be_bytes([high, low]);
-                Some(Self { detail, tsval, present: TSVAL | ECHO, ..Self::default() })
+            [kinds, tsval, [_, _, high, low]] if kinds == TIMESTAMPS => {
+                Some(Self { tsval, detail: [high, low], present: TSVAL | ECHO })
             }
             [[2, 4, high, low], SACK_TIMESTAMPS, tsval, _tsecr, [1, 3, 3, shift]] => {
-                let detail = u16::from_be_bytes([high, low]);
-                let window_scale = Some(shift.min(MAX_SHIFT));
-                Some(Self { detail, window_scale, tsval, present: TSVAL, ..Self::default() })
+                Some(Self { tsval, detail: [high, low], present: TSVAL | scale(shift) })
             }
             _ => None,
         }
     }
 
+    /// Window scale shift count (SYN segments).
+    pub fn window_scale(self) -> Option<u8> {
+        (self.present >> SCALE_AT).checked_sub(1)
+    }
+
+    /// May an option that is missing here have been sent?
+    pub fn is_cut(self) -> bool {
+        self.present & CUT != 0
+    }
+
     /// `TSval` (RFC 7323). The option takes 12 bytes of each segment.
     #[inline]
-    pub fn tsval(&self) -> Option<u32> {
+    pub fn tsval(self) -> Option<u32> {
         (self.present & TSVAL != 0).then_some(u32::from_be_bytes(self.tsval))
     }
 
     /// The last 16 bits of `TSecr`, the newest `TSval` that the sender had taken (RFC 7323, section 4.3).
-    pub fn echo(&self) -> Option<u16> {
-        (self.present & ECHO != 0).then_some(self.detail)
+    pub fn echo(self) -> Option<u16> {
+        (self.present & ECHO != 0).then_some(u16::from_be_bytes(self.detail))
     }
 
     /// The last 16 bits of `TSval`; 0 where there is none.
     #[inline]
-    pub fn tsval_end(&self) -> u16 {
+    pub fn tsval_end(self) -> u16 {
         let [_, _, high, low] = self.tsval;
         u16::from_be_bytes([high, low])
     }
 
     /// Is there a SACK block? Few segments have one.
     #[inline]
-    pub fn has_sack(&self) -> bool {
+    pub fn has_sack(self) -> bool {
         self.present & SACK != 0
     }
 
     /// Does the first SACK block (RFC 2018) begin at `seq`? Its last 16 bits tell. Below the acknowledged
     /// number it names bytes that arrived twice (RFC 2883).
-    pub fn is_sack_from(&self, seq: u32) -> bool {
-        self.has_sack() && self.detail == seq as u16
+    pub fn is_sack_from(self, seq: u32) -> bool {
+        let [.., high, low] = seq.to_be_bytes();
+        self.has_sack() && self.detail == [high, low]
     }
 
     /// Keeps one thing in the room that there is.
-    fn say(&mut self, detail: u16, what: u8) {
+    fn say(&mut self, detail: [u8; 2], what: u8) {
         self.detail = detail;
         self.present = self.present & !ECHO | what;
     }
 
     /// Maximum segment size in bytes; 0 where none is announced.
-    pub fn mss(&self) -> u16 {
-        if self.present & (SACK | ECHO) == 0 { self.detail } else { 0 }
+    pub fn mss(self) -> u16 {
+        if self.present & (SACK | ECHO) == 0 { u16::from_be_bytes(self.detail) } else { 0 }
     }
+}
+
+/// As it is kept in [`Options::present`].
+fn scale(shift: u8) -> u8 {
+    (shift.min(MAX_SHIFT) + 1) << SCALE_AT
 }
 
 const END: u8 = 0;
@@ -127,26 +142,26 @@ fn all_options(mut bytes: &[u8]) -> Options {
         bytes = match bytes {
             [1, rest @ ..] => rest,
             &[2, 4, high, low, ref rest @ ..] => {
-                found.say(u16::from_be_bytes([high, low]), 0);
+                found.say([high, low], 0);
                 rest
             }
             &[3, 3, shift, ref rest @ ..] => {
-                found.window_scale = Some(shift.min(MAX_SHIFT));
+                found.present = found.present & ((1 << SCALE_AT) - 1) | scale(shift);
                 rest
             }
             &[8, 10, t0, t1, t2, t3, _, _, high, low, ref rest @ ..] => {
                 found.tsval = [t0, t1, t2, t3];
                 found.present |= TSVAL;
                 // A SYN echoes nothing, but its answer does: the MSS counts more, SACK the most.
-                if found.detail == 0 && found.present & SACK == 0 {
-                    found.say(u16::from_be_bytes([high, low]), ECHO);
+                if found.detail == [0; 2] && found.present & SACK == 0 {
+                    found.say([high, low], ECHO);
                 }
                 rest
             }
             &[5, length @ (10 | 18 | 26 | 34), _, _, high, low, ..]
                 if usize::from(length) <= bytes.len() =>
             {
-                found.say(u16::from_be_bytes([high, low]), SACK);
+                found.say([high, low], SACK);
                 &bytes[usize::from(length)..]
             }
             &[kind, length, ..]

@@ -13,22 +13,30 @@ const ETHERTYPE: std::ops::Range<usize> = 12..14;
 /// Version and length of an IPv4 header without options.
 const IPV4_WITHOUT_OPTIONS: u8 = 0x45;
 
+/// Ethernet, IPv4 and TCP, all without options.
+const HEADERS_LEN: usize = ETHERNET_HEADER_LEN + IPV4_HEADER_LEN + TCP_HEADER_LEN;
+
 /// The fast path, with the usual layouts of options; `None` for anything else.
 #[inline]
 pub fn plain_segment(link_type: u32, frame: &[u8]) -> Option<Segment<'_>> {
-    segment_with(link_type, frame, Options::plain)
+    let (segment, options) = without_options(link_type, frame)?;
+    Some(Segment { options: Options::plain(options)?, ..segment })
 }
 
-/// The fast path; `read` reads the options. `None` for anything else.
-#[inline]
-pub fn segment_with(
-    link_type: u32,
-    frame: &[u8],
-    read: impl Fn(&[u8]) -> Option<Options>,
-) -> Option<Segment<'_>> {
-    let (ethernet, packet) = frame.split_first_chunk::<ETHERNET_HEADER_LEN>()?;
-    let (ip, captured) = packet.split_first_chunk::<IPV4_HEADER_LEN>()?;
-    let (tcp, captured) = captured.split_first_chunk::<TCP_HEADER_LEN>()?;
+/// The fast path, with any options.
+pub fn segment(link_type: u32, frame: &[u8]) -> Option<Segment<'_>> {
+    let (segment, options) = without_options(link_type, frame)?;
+    Some(Segment { options: Options::read(options, false), ..segment })
+}
+
+/// A segment without its options, and these.
+#[expect(clippy::inline_always, reason = "as Capture::next_frame")]
+#[inline(always)]
+fn without_options(link_type: u32, frame: &[u8]) -> Option<(Segment<'_>, &[u8])> {
+    let (headers, captured) = frame.split_first_chunk::<HEADERS_LEN>()?;
+    let (ethernet, packet) = headers.split_first_chunk::<ETHERNET_HEADER_LEN>()?;
+    let (ip, tcp) = packet.split_first_chunk::<IPV4_HEADER_LEN>()?;
+    let tcp: &[u8; TCP_HEADER_LEN] = tcp.first_chunk()?;
     let [total_len, ip_id, fragment] = [2, 4, 6].map(|at| u16::from_be_bytes([ip[at], ip[at + 1]]));
     let options_len = (usize::from(tcp[12] >> 4) * 4).checked_sub(TCP_HEADER_LEN)?;
     let headers_len = IPV4_HEADER_LEN + TCP_HEADER_LEN + options_len;
@@ -42,8 +50,8 @@ pub fn segment_with(
     }
     let len = u32::from(total_len).checked_sub(headers_len as u32)?;
     let addresses = Addresses::V4(ip.last_chunk()?);
-    let options = read(captured.get(..options_len)?)?;
-    Some(Segment { addresses, tcp, options, len, ip_id })
+    let options = Options::default();
+    Some((Segment { addresses, tcp, options, len, ip_id }, captured.get(..options_len)?))
 }
 
 #[cfg(test)]
@@ -74,8 +82,7 @@ mod tests {
                 }
                 frame.truncate(frame.len() - random() as usize % 20 * (random() as usize % 2));
                 let all = any_segment(link::ETHERNET, &frame, 74);
-                let with_options = |bytes: &[u8]| Some(Options::read(bytes, false));
-                if let Some(found) = segment_with(link::ETHERNET, &frame, with_options) {
+                if let Some(found) = segment(link::ETHERNET, &frame) {
                     with_any_options += 1;
                     assert_eq!(all, Ok(found), "{frame:?}");
                 }

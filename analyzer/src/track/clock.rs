@@ -1,6 +1,6 @@
 //! The clocks that stamped the frames, and how coarse they are as far as the timestamps tell.
 
-use crate::track::clock_step::{ClockStep, FINE_NS, TIMES_FOR_A_CLOCK};
+use crate::track::clock_step::{ClockStep, FINE_NS};
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::wait::Wait;
 
@@ -16,13 +16,10 @@ impl Clocks {
     pub fn of(captures: &[CaptureSummary]) -> Self {
         let packets: u64 = captures.iter().map(|capture| capture.packets).sum();
         let clocks = captures.iter().map(|capture| capture.clock);
-        let common_ns = match packets {
-            TIMES_FOR_A_CLOCK.. => clocks.fold(ClockStep::UNKNOWN, ClockStep::and).step_ns(),
-            _ => FINE_NS,
-        };
-        let clock = |capture: &CaptureSummary| match capture.packets {
-            TIMES_FOR_A_CLOCK.. => (capture.first_frame, capture.clock.step_ns()),
-            _ => (capture.first_frame, common_ns),
+        let common = clocks.fold(ClockStep::UNKNOWN, ClockStep::and);
+        let common_ns = common.shown_ns(packets).unwrap_or(FINE_NS);
+        let clock = |capture: &CaptureSummary| {
+            (capture.first_frame, capture.clock.shown_ns(capture.packets).unwrap_or(common_ns))
         };
         Self { captures: captures.iter().map(clock).collect() }
     }

@@ -8,7 +8,7 @@ pub const FINE_NS: i64 = 1_000;
 
 /// Fewer times may have a step in common by chance.
 /// Leans: larger trusts coarse clocks of short captures.
-pub const TIMES_FOR_A_CLOCK: u64 = 16;
+const TIMES_FOR_A_CLOCK: u64 = 16;
 
 /// The ticks of 1, 4 and 10 ms (Linux: `CONFIG_HZ` of 1000, 250 and 100) and of 15.625 ms (Windows: 64 in a
 /// second) all fit into a second.
@@ -29,6 +29,11 @@ impl ClockStep {
     /// So coarse is the clock, in ns.
     pub fn step_ns(&self) -> i64 {
         self.step_ns.clamp(FINE_NS, COARSEST_NS)
+    }
+
+    /// The same, if so many `times` are enough to show it.
+    pub fn shown_ns(&self, times: u64) -> Option<i64> {
+        (times >= TIMES_FOR_A_CLOCK).then(|| self.step_ns())
     }
 
     #[inline]

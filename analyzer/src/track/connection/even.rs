@@ -15,7 +15,7 @@ const EVEN_NS: i64 = 2_000;
 const EVEN_SEGMENTS: u32 = 5;
 
 impl Connection {
-    /// Compares the time since the last segment with that between those before it.
+    /// Compares the time since the last segment with that between those before it; notes the first one's.
     #[inline]
     pub(super) fn compare_gap(&mut self, now: Mark) {
         if !self.halves[0].is_uneven() {
@@ -25,6 +25,9 @@ impl Connection {
 
     #[inline(never)]
     fn compare_even_gap(&mut self, now: Mark) {
+        if self.first_ns == 0 {
+            self.first_ns = now.time_ns;
+        }
         let gaps = i64::from(self.captured().saturating_sub(1));
         if gaps == 0 {
             return;

@@ -157,9 +157,6 @@ impl Connection {
     pub fn take(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
         self.compare_gap(now);
         self.halves[side as usize].count(segment, now);
-        if self.first_ns == 0 {
-            self.first_ns = now.time_ns;
-        }
         if segment.has(RST) {
             self.halves[side as usize].reset();
             self.finish(sinks);
@@ -216,8 +213,8 @@ impl Connection {
         }
         if side == Side::Server
             && self.halves[0].is_window_scale_known()
-            && segment.options.window_scale.is_none()
-            && !segment.options.cut
+            && segment.options.window_scale().is_none()
+            && !segment.options.is_cut()
         {
             // Both must offer the option (RFC 7323, section 2.2).
             self.halves[0].set_window_scale(None);
@@ -284,7 +281,7 @@ impl Connection {
         };
         let may_have_waited = sending.may_have_waited();
         // After a small segment that did not wait, none does.
-        let is_new = may_have_waited && !half.may_be_held() && half.contradictions() == 0;
+        let is_new = may_have_waited && !half.may_be_held() && !half.has_contradicted();
         let may_be_held = is_new && sending.may_have_been_held(sinks.clock_ns);
         let is_short = may_have_waited && sending.is_short(sinks.lengths.listed_ns);
         let recovering = half.is_recovering();

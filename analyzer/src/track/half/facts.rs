@@ -172,6 +172,12 @@ impl Half {
         }
     }
 
+    /// Has it sent a small segment while a small one was unacknowledged?
+    #[inline]
+    pub fn has_contradicted(&self) -> bool {
+        self.state.is(state::CONTRADICTED)
+    }
+
     /// Small segments sent while a small one was unacknowledged.
     pub fn contradictions(&self) -> u32 {
         match self.state.is(state::CONTRADICTED) {

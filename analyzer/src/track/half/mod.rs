@@ -198,7 +198,7 @@ impl Half {
         rare.contradictions += 1;
         rare.late_contradictions += u32::from(is_late);
         rare.contradiction = (last.frame, now.frame);
-        self.state.set(state::CONTRADICTED);
+        self.state.set_once(state::CONTRADICTED);
     }
 
     /// A segment of the receiver, of which `received` were captured before, is missing from the capture:
@@ -243,7 +243,7 @@ impl Half {
     /// It has sent an ACK without anything else.
     #[inline]
     pub fn note_pure_ack(&mut self) {
-        self.state.set(state::PURE_ACKS);
+        self.state.set_once(state::PURE_ACKS);
     }
 
     /// Starts the sequence space at `seq`, the number of the first payload byte.
@@ -266,7 +266,10 @@ impl Half {
     #[inline]
     pub fn is_plausible(&mut self, seq: u32) -> bool {
         if seq::distance(self.snd_nxt, seq) <= MAX_JUMP {
-            self.state.clear(state::STRAY);
+            // As in `State::set_once`.
+            if self.state.is(state::STRAY) {
+                self.state.clear(state::STRAY);
+            }
             return true;
         }
         self.is_stray_believed(seq)

@@ -102,6 +102,14 @@ impl State {
         self.0 |= bits;
     }
 
+    /// As `set`, for what is mostly set already: storing a single byte delays the next look at all of them.
+    #[inline]
+    pub fn set_once(&mut self, bit: u32) {
+        if !self.is(bit) {
+            self.set(bit);
+        }
+    }
+
     #[inline]
     pub fn clear(&mut self, bits: u32) {
         self.0 &= !bits;

@@ -50,10 +50,11 @@ impl Half {
     }
 
     /// Takes the options of a SYN; those that the capture cut off stay unknown.
-    pub fn take_options(&mut self, options: &Options) {
-        self.mss_option = if options.cut && options.mss() == 0 { MSS_CUT } else { options.mss() };
-        self.set_window_scale(options.window_scale);
-        self.state.put(state::SCALE_KNOWN, options.window_scale.is_some() || !options.cut);
+    pub fn take_options(&mut self, options: Options) {
+        self.mss_option =
+            if options.is_cut() && options.mss() == 0 { MSS_CUT } else { options.mss() };
+        self.set_window_scale(options.window_scale());
+        self.state.put(state::SCALE_KNOWN, options.window_scale().is_some() || !options.is_cut());
     }
 
     /// Of the connection, if this is its server and it took long to come about.
@@ -76,7 +77,7 @@ impl Half {
         self.settle_small();
         self.begin(first_payload);
         self.state.set(state::SYN);
-        self.take_options(&segment.options);
+        self.take_options(segment.options);
         self.note_sent(segment, now);
         self.time_last(now.time_ns);
         // The SYN itself is unacknowledged.

@@ -97,7 +97,7 @@ impl Decoder {
         if first {
             self.frames(capture, decoded, u64::MAX, FRAMES_FOR_A_CLOCK);
             let found = &mut decoded.range.found;
-            found.clock_ns = found.clock.step_ns();
+            found.first_clock = found.clock;
         }
         self.frames(capture, decoded, until, MOST_FRAMES);
     }

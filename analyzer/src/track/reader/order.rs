@@ -4,7 +4,7 @@
 use crate::capture::InputEnd;
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
-use crate::track::clock_step::{ClockStep, FINE_NS, TIMES_FOR_A_CLOCK};
+use crate::track::clock_step::{ClockStep, FINE_NS};
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::decoder::{Decoded, Part};
 use crate::track::reader::range::Range;
@@ -123,12 +123,9 @@ impl<'a> Order<'a> {
         self.clock = self.clock.and(found.clock);
         if let (None, Some((_, first_ns))) = (summary.link_type, found.first) {
             range.parts = earlier.last().is_some_and(|before| before.overlaps(first_ns));
-            self.clock_ns = match u64::from(found.frames) {
-                TIMES_FOR_A_CLOCK.. => found.clock_ns,
-                // As `Clocks` does.
-                _ if self.frames >= TIMES_FOR_A_CLOCK => self.clock.step_ns(),
-                _ => FINE_NS,
-            };
+            let own_ns = found.first_clock.shown_ns(found.frames.into());
+            let common_ns = || self.clock.shown_ns(self.frames);
+            self.clock_ns = own_ns.or_else(common_ns).unwrap_or(FINE_NS);
         }
         range.clock_ns = self.clock_ns;
         summary.add(found);

@@ -9,7 +9,7 @@ use crate::track::table::key::{AnyKey, Key, KeyV4, KeyV6, addresses_v4, addresse
 
 /// Rows that lie together: enough that looking them up and prefetching runs on, few enough that a
 /// range with few rows for each shard takes little memory.
-pub const MOST_ROWS: usize = 512;
+const MOST_ROWS: usize = 512;
 /// Frames are counted in 30 bits.
 pub const MOST_FRAMES: u32 = 1 << 30;
 /// Connections of a scan are spread over so many shards: results would depend on it, so it never follows
@@ -28,7 +28,7 @@ pub struct Row {
     frame: u32,
 }
 
-const _: () = assert!(size_of::<Row>() == 56, "each takes less than a cache line");
+const _: () = assert!(size_of::<Row>() == 48, "three quarters of a cache line");
 
 /// The sender is the lower endpoint of the key.
 const FROM_LOW: u32 = 1;
@@ -71,7 +71,7 @@ pub struct Found {
     pub last_ns: i64,
     pub clock: ClockStep,
     /// Step of the clock, as the first frames of a capture show it.
-    pub clock_ns: i64,
+    pub first_clock: ClockStep,
     pub skipped: [u64; Skip::ALL.len()],
 }
 
@@ -82,7 +82,7 @@ impl Found {
         first: None,
         last_ns: i64::MIN,
         clock: ClockStep::UNKNOWN,
-        clock_ns: 0,
+        first_clock: ClockStep::UNKNOWN,
         skipped: [0; Skip::ALL.len()],
     };
 

@@ -16,6 +16,10 @@ pub struct Found {
     pub by: Side,
 }
 
+impl Found {
+    pub const NOTHING: Self = Self { connection: u32::MAX, by: Side::Client };
+}
+
 /// How a segment's connection is looked up.
 #[derive(Debug, Clone, Copy)]
 struct Lookup<K> {

@@ -95,9 +95,10 @@ impl Sending<'_> {
     /// from it.
     pub fn passes_small_one(&self) -> Passed {
         let half = self.half;
-        let passed = self.len < self.mss
+        // Few do.
+        let passed = self.left_unacked()
+            && self.len < self.mss
             && !self.passes_nagle()
-            && self.left_unacked()
             && self.acks_are_seen();
         let last_len = half.last_len();
         match passed {
