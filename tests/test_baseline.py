@@ -10,8 +10,9 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, Frame
-from nagle_scan.compare import PERCENTILES, Numbers, ServerChange, compare
+from nagle_scan.compare import Numbers, ServerChange, compare
 from nagle_scan.report.comparison import shown
+from nagle_scan.wording import PERCENTILES
 
 BEFORE = CAPTURES / "jdk-httpserver.pcap"
 AFTER = CAPTURES / "jdk-httpserver-nodelay.pcap"

@@ -3,15 +3,10 @@
 How a cause is recognised is documented in its Rust file, and by `nagle-scan --explain`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from nagle_scan import colours
-
-if TYPE_CHECKING:
-    from nagle_scan import _core
+from nagle_scan import _core, colours
 
 
 class Cause(NamedTuple):

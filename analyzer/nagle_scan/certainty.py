@@ -1,7 +1,5 @@
 """How many stalls, and how sure: what is certain comes first, and nothing is added to it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 

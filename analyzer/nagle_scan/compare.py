@@ -7,11 +7,11 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from nagle_scan import certainty
+from nagle_scan.wording import PERCENTILES
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result
 
-PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 WORSE = 1.1
 """Growth of the lost time per exchange by less than a tenth is noise between two runs."""
 LEAST_GAIN = 0.75

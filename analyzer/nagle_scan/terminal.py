@@ -1,7 +1,5 @@
 """The terminal: colours, wrapped lines, aligned tables, and output that may have been closed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import re

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
+"""Of the latency of a server, as tables head them."""
+
 ROUND_TRIP_COUNTS = 1.1
 """A wait so many times longer than the delay of its ACK owes the rest to the network."""
 

@@ -1,7 +1,5 @@
 """What to change, on which side, and at what price. Remedies are data, one entry each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

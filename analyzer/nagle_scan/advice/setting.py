@@ -1,7 +1,5 @@
 """What is known of one setting."""
 
-from __future__ import annotations
-
 import re
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Which settings of known programs a capture points to."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

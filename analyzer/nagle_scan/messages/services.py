@@ -1,7 +1,5 @@
 """The protocol of a server: from the first bytes of its messages, else from its port."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

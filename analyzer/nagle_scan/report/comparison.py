@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import certainty, compare
-from nagle_scan.compare import Comparison, Numbers, ServerChange
-from nagle_scan.wording import count, duration, endpoint, file_names
+from nagle_scan import certainty
+from nagle_scan.compare import Comparison, Numbers, Outcome, ServerChange, compare
+from nagle_scan.wording import PERCENTILES, count, duration, endpoint, file_names
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result
@@ -30,7 +30,7 @@ class ShownComparison(NamedTuple):
 
     names: str
     notes: list[str]
-    outcome: compare.Outcome
+    outcome: Outcome
     head: str
     text: str
     table: list[tuple[str, ...]]
@@ -41,7 +41,7 @@ class ShownComparison(NamedTuple):
 
 def shown(baseline: Result, result: Result, limit: int) -> ShownComparison:
     """`result` compared with `baseline`, at most `limit` servers."""
-    comparison = compare.compare(baseline, result)
+    comparison = compare(baseline, result)
     servers = comparison.servers[:limit]
     head, text = _outcome(comparison)
     return ShownComparison(
@@ -95,7 +95,7 @@ def _unclear(comparison: Comparison) -> str:
 
 
 def _table(servers: Sequence[ServerChange]) -> Iterator[tuple[str, ...]]:
-    yield ("server", "", "stalls", "lost", "exchanges", *compare.PERCENTILES, "")
+    yield ("server", "", "stalls", "lost", "exchanges", *PERCENTILES, "")
     for server in servers:
         name = endpoint(server.addr, server.port)
         if server.before is not None:

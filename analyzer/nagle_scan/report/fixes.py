@@ -1,7 +1,5 @@
 """What to change, for each side that holds something back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

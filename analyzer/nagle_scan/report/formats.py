@@ -3,8 +3,6 @@
 The engine writes some; any other has a module of its name with `write(result, path, options)`.
 """
 
-from __future__ import annotations
-
 import os
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
 class Options(NamedTuple):
     """What the caller asked for. A format lists those that it uses in `takes`."""
 
-    baseline: Result | None = None
+    baseline: "Result | None" = None
     """The same service before a change."""
     payload: bool = False
     """Keep the payload of frames."""
@@ -126,7 +124,7 @@ def given(options: Options) -> list[str]:
     return [name for name, value in options._asdict().items() if value]
 
 
-def write(result: Result, path: str, format: Format, options: Options) -> None:
+def write(result: "Result", path: str, format: Format, options: Options) -> None:
     """Writes `result` to `path`. Raises `OutputError`."""
     if not format.by_engine:
         import_module(f"nagle_scan.report.{format.name}").write(result, path, options)
@@ -135,7 +133,7 @@ def write(result: Result, path: str, format: Format, options: Options) -> None:
         result.core.write(format.name, name, _members(result, format, options))
 
 
-def _members(result: Result, format: Format, options: Options) -> str | None:
+def _members(result: "Result", format: Format, options: Options) -> str | None:
     """What the engine adds to what it knows."""
     if options.baseline is None or "baseline" not in format.takes:
         return None

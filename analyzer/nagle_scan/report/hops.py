@@ -3,8 +3,6 @@
 Plain text; addresses come from the engine and hold nothing that needs escaping.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple

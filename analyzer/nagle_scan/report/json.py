@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from nagle_scan.wording import PERCENTILES
+
 if TYPE_CHECKING:
     from nagle_scan.compare import Numbers, ServerChange
     from nagle_scan.result import Result
@@ -42,8 +44,6 @@ def _server(change: ServerChange) -> dict[str, Any]:
 
 
 def _numbers(numbers: Numbers | None) -> dict[str, Any] | None:
-    from nagle_scan.compare import PERCENTILES
-
     if numbers is None:
         return None
     named = {

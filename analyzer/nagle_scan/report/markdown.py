@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nagle_scan import _core, certainty, files
-from nagle_scan.compare import PERCENTILES
 from nagle_scan.messages import split
 from nagle_scan.report import held, hops, sentences, verdicts, wireshark
 from nagle_scan.report.ascii_ladder import ladder
@@ -17,7 +16,15 @@ from nagle_scan.report.markup import code, escaped, table
 from nagle_scan.report.nodelay import CANNOT_TELL
 from nagle_scan.report.view import Limits, View
 from nagle_scan.result import Result
-from nagle_scan.wording import count, duration, endpoint, file_name, maybe_duration, sentence_start
+from nagle_scan.wording import (
+    PERCENTILES,
+    count,
+    duration,
+    endpoint,
+    file_name,
+    maybe_duration,
+    sentence_start,
+)
 
 LIMITS = Limits(groups=2, fixes=1, connections=2, servers=2, compared=2, waits=5, sockets=4, hops=7)
 MAX_ANSWERS = 2

@@ -1,7 +1,5 @@
 """Is `TCP_NODELAY` in effect? What the wire shows, whatever the source code says."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -8,12 +8,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core, certainty
-from nagle_scan.compare import PERCENTILES
 from nagle_scan.messages import split
 from nagle_scan.report import held, sentences, verdicts, wireshark
 from nagle_scan.report.pictures import Picture, Pictures
 from nagle_scan.report.view import Limits, View
-from nagle_scan.wording import count, duration, file_name, printable, sentence_start
+from nagle_scan.wording import (
+    PERCENTILES,
+    count,
+    duration,
+    file_name,
+    printable,
+    sentence_start,
+)
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result

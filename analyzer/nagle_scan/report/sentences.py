@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nagle_scan import _core, advice, causes, certainty
+from nagle_scan import _core, causes, certainty
 from nagle_scan.wording import duration, sentence_start
 
 WITHOUT_STALLS = "without stalls, at best"
@@ -20,6 +20,9 @@ def cost(summary: _core.Summary, *, elsewhere: bool = False) -> str | None:
 
     `elsewhere`: it was not captured where the client is.
     """
+    # A clean capture has no use for what it imports.
+    from nagle_scan import advice
+
     exchanges = summary.affected_exchanges
     # The 'latency' of a stream of messages says nothing.
     if exchanges == 0 or advice.is_stream(exchanges, summary.stalls):

@@ -1,7 +1,5 @@
 """The three frames that make a stall, as tables show them."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from nagle_scan import _core, causes

@@ -6,12 +6,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core, certainty
-from nagle_scan.compare import PERCENTILES
 from nagle_scan.report import held, hops, sentences
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.report.view import Limits, View
 from nagle_scan.terminal import Style, headed, table, wrapped
-from nagle_scan.wording import count, duration, endpoint, maybe_duration, printable, sentence_start
+from nagle_scan.wording import (
+    PERCENTILES,
+    count,
+    duration,
+    endpoint,
+    maybe_duration,
+    printable,
+    sentence_start,
+)
 
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison

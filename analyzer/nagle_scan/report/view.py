@@ -3,20 +3,18 @@
 Everything is computed on demand, so that no format pays for what it does not show.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core, causes
 from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshark
-from nagle_scan.report.fixes import Fix, fixes
 from nagle_scan.report.nodelay import CANNOT_TELL, Answer, answers
 from nagle_scan.result import Result
 
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
+    from nagle_scan.report.fixes import Fix
 
 MOST_WITH_FAST_BEGIN = 10
 """How many connections must have begun with a fast exchange, at most."""
@@ -144,8 +142,10 @@ class View:
         return self.core.clearest()
 
     @cached_property
-    def fixes(self) -> list[Fix]:
+    def fixes(self) -> "list[Fix]":
         """What to change, for each side that holds something back."""
+        from nagle_scan.report.fixes import fixes
+
         told = self.first_exchange is not None
         return fixes(self.groups, self.limits.fixes, self.result.paths, told)
 
@@ -207,7 +207,7 @@ class View:
         return self.result.filter is not None
 
     @cached_property
-    def comparison(self) -> ShownComparison | None:
+    def comparison(self) -> "ShownComparison | None":
         """What became of the stalls of the baseline."""
         if self.baseline is None:
             return None
