@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -153,14 +154,25 @@ def test_the_same_capture_gives_the_same_page_by_command_and_call(
 
 def test_pictures_leave_room_for_the_rest() -> None:
     scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
-    connections = [row.id for row in scan.core.affected(10)]
-    whole = pictures.Pictures(scan).of(connections, None)
-    assert [len(drawn) for drawn in whole.values()] == [3, 3, 3, 2]
-    size = sum(len(picture.svg) for row in whole.values() for picture in row)
-    some = pictures.Pictures(scan, size // 3).of(connections, None)
-    assert 0 < sum(map(len, some.values())) < sum(map(len, whole.values()))
-    kept = sum(len(picture.svg) for row in some.values() for picture in row)
-    assert kept <= size // 3
+    wanted = [*pictures.in_detail([row.id for row in scan.core.affected(10)], None)]
+    whole = [*pictures.drawn(scan, wanted)]
+    assert [picture.wanted for picture in whole] == wanted
+    counts = Counter(picture.wanted.connection for picture in whole)
+    assert sorted(counts.values()) == [1, 3, 3, 3]
+    room = sum(len(picture.svg) for picture in whole) // 3
+    some = [*pictures.drawn(scan, wanted, room)]
+    assert 0 < len(some) < len(whole)
+    assert sum(len(picture.svg) for picture in some) <= room
+
+
+def test_who_waits_for_pictures_is_told_how_many_are_left(tmp_path: Path) -> None:
+    scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
+    told: list[str] = []
+    scan.doing = told.append
+    scan.to_html(tmp_path / "report.html")
+    shown = (tmp_path / "report.html").read_text().count("<figure>")
+    assert told[0] == "reading again what is drawn"
+    assert told[1:] == [f"drawing picture {one + 1} of {shown}" for one in range(shown)]
 
 
 def test_ten_thousand_connections_fit_into_a_ticket(run: Run, tmp_path: Path) -> None:

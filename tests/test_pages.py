@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import nagle_scan
@@ -67,6 +68,14 @@ def test_ids_meet_in_no_page() -> None:
 def test_the_same_picture_is_the_same_text(kind: str) -> None:
     path = CAPTURES / "jdk-httpserver.pcap"
     assert svg(kind, nagle_scan.scan(path)) == svg(kind, nagle_scan.scan(path))
+
+
+def test_pictures_drawn_by_threads_at_once_are_those_drawn_alone() -> None:
+    """matplotlib's settings belong to the process: texts became outlines of letters."""
+    scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
+    with ThreadPoolExecutor(8) as threads:
+        drawn = list(threads.map(lambda kind: svg(kind, scan), KINDS * 8))
+    assert drawn == [svg(kind, scan) for kind in KINDS] * 8
 
 
 def test_text_takes_the_colour_of_the_page() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import CAPTURES, COMMAND, endless
+from nagle_scan import progress
 from nagle_scan.progress import quantity, time_left
 
 SPLIT = CAPTURES / "java-split.pcap"
@@ -88,6 +89,26 @@ def test_a_short_scan_shows_nothing() -> None:
     terminal = Terminal(SPLIT)
     assert b"STALL" in terminal.end()
     assert terminal.shown == ""
+
+
+def test_what_is_being_done_is_shown_and_erased(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "SILENT_S", 0.0)
+    ours, theirs = pty.openpty()
+    doing = progress.Doing()
+    shown = ""
+    with os.fdopen(theirs, "w") as stream:
+        with progress.ProgressLine(doing.line, stream):
+            for what in ("drawing picture 9 of 10", "writing"):
+                doing.begin(what)
+                while what not in shown:
+                    shown += os.read(ours, 65536).decode()
+        # What is read next stands behind all that it wrote.
+        stream.write("\rreport")
+        stream.flush()
+        while "report" not in shown:
+            shown += os.read(ours, 65536).decode()
+    os.close(ours)
+    assert left_on_screen(shown) == "report"
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core, arguments, interrupt, keys, terminal
 from nagle_scan.arguments import EXIT_UNUSABLE
 from nagle_scan.errors import CaptureError, NagleScanError, OutputError
-from nagle_scan.progress import ProgressLine
+from nagle_scan.progress import Doing, ProgressLine, line_of
 from nagle_scan.report import formats
 from nagle_scan.report.formats import Options
 from nagle_scan.scan import Scan
@@ -87,7 +88,8 @@ def _scan(
     paths: list[str], options: argparse.Namespace, progress: _core.Progress | None = None
 ) -> Scan:
     progress = progress or _core.Progress()
-    with interrupt.StoppedByInterrupt(progress), ProgressLine(progress, sys.stderr):
+    how_far = partial(line_of, progress)
+    with interrupt.StoppedByInterrupt(progress), ProgressLine(how_far, sys.stderr):
         core = _core.scan_captures(
             paths,
             options.filter,
@@ -147,9 +149,13 @@ def _refuse_to_call_it_fixed(baseline: Scan, scan: Scan, path: str) -> None:
 def _write_and_say(scan: Scan, paths: Sequence[str], chosen: Options) -> None:
     """Writes all results, then prints the report, so that its reader finds the files."""
     by_engine = [path for path in paths if formats.of(path).by_engine]
-    for path in paths:
-        if path not in by_engine:
-            formats.write(scan, path, formats.of(path), chosen)
+    doing = Doing()
+    scan.doing = doing.begin
+    with ProgressLine(doing.line, sys.stderr):
+        for path in paths:
+            if path not in by_engine:
+                doing.begin(f"writing {printable(path)}")
+                formats.write(scan, path, formats.of(path), chosen)
 
     writing = _begin(scan, by_engine, chosen) if by_engine else None
     try:

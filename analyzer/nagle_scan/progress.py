@@ -1,4 +1,4 @@
-"""Progress of a long scan: one line on a terminal, rewritten in place and erased at the end."""
+"""Progress of long work: one line on a terminal, rewritten in place and erased at the end."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import threading
+    from collections.abc import Callable
     from typing import TextIO
 
     from nagle_scan import _core
@@ -19,10 +20,13 @@ REDRAW_S = 0.2
 
 
 class ProgressLine:
-    """Shows `progress` on `stream` while the `with` block runs, if that is a terminal."""
+    """Shows how far it is on `stream` while the `with` block runs, if that is a terminal.
 
-    def __init__(self, progress: _core.Progress, stream: TextIO | None) -> None:
-        self._progress = progress
+    `how_far` tells that from the seconds that have passed.
+    """
+
+    def __init__(self, how_far: Callable[[float], str], stream: TextIO | None) -> None:
+        self._how_far = how_far
         self._stream = stream
         self._thread: threading.Thread | None = None
 
@@ -49,7 +53,7 @@ class ProgressLine:
         try:
             while not self._over.wait(pause_s):
                 pause_s = REDRAW_S
-                line = line_of(self._progress, time.monotonic() - start)[: _columns(stream) - 1]
+                line = self._how_far(time.monotonic() - start)[: _columns(stream) - 1]
                 stream.write("\r" + line.ljust(width))
                 stream.flush()
                 width = len(line)
@@ -59,6 +63,21 @@ class ProgressLine:
         except OSError:
             # The terminal has gone; the scan goes on.
             return
+
+
+class Doing:
+    """What is being done, for work that cannot tell how long it takes."""
+
+    def __init__(self) -> None:
+        self._now = ""
+
+    def begin(self, what: str) -> None:
+        """From now on."""
+        self._now = what
+
+    def line(self, _elapsed_s: float) -> str:
+        """What a progress line shows."""
+        return self._now
 
 
 def _columns(stream: TextIO) -> int:

@@ -11,7 +11,7 @@ from nagle_scan import _core, certainty
 from nagle_scan.errors import CaptureError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import pandas as pd
     from scapy.packet import Packet
@@ -43,6 +43,8 @@ class Result:
         self.key = key
         self.min_wait_ms = min_wait_ms
         self._has_exchanges = has_exchanges
+        self.doing: Callable[[str], None] = lambda _: None
+        """Is told what takes time, for a progress line."""
         self._kept: dict[int, pd.DataFrame] = {}
         self._last: dict[int, pd.DataFrame] = {}
 
@@ -177,6 +179,7 @@ class Result:
                 break
             wanted.append(row.id)
         if self.can_be_read_again:
+            self.doing("reading again what is drawn")
             self._kept = self._segments_of(wanted)
 
     def kept_segments(self, connection_id: int) -> pd.DataFrame:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core, certainty
 from nagle_scan.messages import split
-from nagle_scan.report import held, sentences, verdicts, wireshark
-from nagle_scan.report.pictures import Picture, Pictures
+from nagle_scan.report import held, pictures, sentences, verdicts, wireshark
+from nagle_scan.report.pictures import Picture
 from nagle_scan.report.view import Limits, View
 from nagle_scan.wording import (
     PERCENTILES,
@@ -55,6 +55,7 @@ class Page(View):
 
     percentiles = PERCENTILES
     without_stalls = sentences.WITHOUT_STALLS
+    opened = pictures.IN_FULL
 
     def __init__(self, result: Result, baseline: Result | None = None) -> None:
         super().__init__(result, LIMITS, baseline)
@@ -64,13 +65,21 @@ class Page(View):
         self.captures_more = max(len(result.names) - MAX_CAPTURES, 0)
         self.begin = _time(self.summary.first_ns)
         self.end = _time(self.summary.last_ns)
-        # The most important first, since space is limited.
-        drawn = Pictures(result)
+        self._pictures = self._drawn()
+
+    def _drawn(self) -> list[Picture]:
+        """All pictures, the most important first, since space is limited."""
         in_detail = self.connections[:MAX_IN_DETAIL]
-        result.keep_segments(self._in_pictures(in_detail))
-        told = self.summary.verdict != "inconclusive"
-        self.pictures = drawn.overall(self.clearest) if told else []
-        self._pictures_of = drawn.of([row.id for row in in_detail], self.clearest)
+        wanted = [*pictures.in_detail([row.id for row in in_detail], self.clearest)]
+        if self.summary.verdict != "inconclusive":
+            wanted = [*pictures.at_top(self.core, self.clearest), *wanted]
+        self.result.keep_segments(self._in_pictures(in_detail))
+        return list(pictures.drawn(self.result, wanted))
+
+    @property
+    def pictures(self) -> list[Picture]:
+        """Those for all readers."""
+        return [picture for picture in self._pictures if picture.wanted.at_top]
 
     def _in_pictures(self, in_detail: Sequence[_core.ConnectionRow]) -> list[_core.ConnectionRow]:
         """Those in pictures: that of the clearest stall, else of the longest wait, and these."""
@@ -134,8 +143,15 @@ class Page(View):
         stalls = [self.core.stalls_of(row.id, MAX_STALLS) for row in rows]
         told = split.describe_all(self.result.paths, [clearest[0] for clearest in stalls])
         return [
-            Detail(row, stalls_of, kinds, self._pictures_of[row.id])
+            Detail(row, stalls_of, kinds, self._pictures_of(row.id))
             for row, stalls_of, kinds in zip(rows, stalls, told, strict=True)
+        ]
+
+    def _pictures_of(self, connection: int) -> list[Picture]:
+        return [
+            picture
+            for picture in self._pictures
+            if picture.wanted.connection == connection and not picture.wanted.at_top
         ]
 
     @property

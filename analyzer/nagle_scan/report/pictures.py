@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
@@ -16,7 +16,8 @@ ROOM_BYTES = 1_200_000
 """For all pictures of a page: pages must stay below 2 MB."""
 
 PHONE_IN = 4.6
-MAX_SEQUENCES = 3
+IN_FULL = 3
+"""So many connections get all pictures, and a page opens them; the others get a ladder."""
 
 LADDER = "The clearest stall. Time runs downwards; each arrow is a packet. Throughout the shaded \
 band the sender sends no data."
@@ -27,73 +28,73 @@ WHOLE = "The whole connection: where the stalls fall, and what was sent."
 SEQUENCE = "Bytes sent against time. Where the line is flat, the sender sent nothing new."
 
 
+class Wanted(NamedTuple):
+    """A picture to draw."""
+
+    caption: str
+    draw: Callable[..., Any]
+    connection: int | None
+    """None: all of them."""
+    at_top: bool = False
+    """For all readers, so that there is one for a phone, too."""
+
+
 class Picture(NamedTuple):
     """A drawing and what it shows."""
 
-    caption: str
+    wanted: Wanted
     svg: Markup
     narrow: Markup | None = None
     """The same for a phone."""
 
 
-class Pictures:
-    """Draws pictures until the room is used up."""
+def at_top(core: _core.Scan, clearest: _core.WaitRow | None) -> Iterator[Wanted]:
+    """The clearest stall (else the longest wait), and all waits by their length."""
+    from nagle_scan import timeline
 
-    def __init__(self, result: Result, room_bytes: int = ROOM_BYTES) -> None:
-        self._result = result
-        self._room_bytes = room_bytes
+    caption = LADDER if clearest else LONGEST_WAIT
+    for wait in [clearest] if clearest else core.longest_waits(1):
+        yield Wanted(caption, timeline.ladder, wait.connection, at_top=True)
+        yield Wanted(ALL_WAITS, timeline.histogram, None, at_top=True)
 
-    def overall(self, clearest: _core.WaitRow | None) -> list[Picture]:
-        """The clearest stall (else the longest wait), and all waits by their length."""
-        from nagle_scan import timeline
 
-        pictures = []
-        if clearest is not None:
-            pictures += self._draw(LADDER, timeline.ladder, clearest.connection, phone=True)
-        else:
-            for wait in self._result.core.longest_waits(1):
-                ladder, connection = timeline.ladder, wait.connection
-                pictures += self._draw(LONGEST_WAIT, ladder, connection, phone=True)
-        if pictures:
-            pictures += self._draw(ALL_WAITS, timeline.histogram, phone=True)
-        return pictures
+def in_detail(connections: Sequence[int], clearest: _core.WaitRow | None) -> Iterator[Wanted]:
+    """Those of each connection, beside its frames.
 
-    def of(
-        self, connections: Sequence[int], clearest: _core.WaitRow | None
-    ) -> dict[int, list[Picture]]:
-        """Those of each connection; the first ones get more.
+    All of one kind before the next kind, so that the last connection gets a picture too.
+    """
+    from nagle_scan import timeline
 
-        All of one kind before the next kind, so that the last connection gets a picture too.
-        """
-        from nagle_scan import timeline
+    for connection in connections:
+        # The clearest of all is at the top.
+        if clearest is None or connection != clearest.connection:
+            yield Wanted(LADDER, timeline.ladder, connection)
+    for caption, draw in ((WHOLE, timeline.overview), (SEQUENCE, timeline.sequence)):
+        for connection in connections[:IN_FULL]:
+            yield Wanted(caption, draw, connection)
 
-        pictures: dict[int, list[Picture]] = {connection: [] for connection in connections}
-        for caption, draw, of in (
-            (LADDER, timeline.ladder, connections),
-            (WHOLE, timeline.overview, connections),
-            (SEQUENCE, timeline.sequence, connections[:MAX_SEQUENCES]),
-        ):
-            for connection in of:
-                drawn = clearest is not None and connection == clearest.connection
-                if not (drawn and draw is timeline.ladder):
-                    pictures[connection] += self._draw(caption, draw, connection)
-        return pictures
 
-    def _draw(
-        self, caption: str, draw: Callable[..., Any], *connection: int, phone: bool = False
-    ) -> list[Picture]:
-        """The picture, with a narrow one for a `phone` if asked; none if no room is left."""
-        from nagle_scan import timeline
+def drawn(
+    result: Result, wanted: Sequence[Wanted], room_bytes: int = ROOM_BYTES
+) -> Iterator[Picture]:
+    """Draws one after the other until the room is used up."""
+    for number, one in enumerate(wanted, 1):
+        result.doing(f"drawing picture {number} of {len(wanted)}")
+        picture = _drawn(result, one)
+        room_bytes -= len(picture.svg) + len(picture.narrow or "")
+        if room_bytes < 0:
+            return
+        yield picture
 
-        if self._room_bytes <= 0:
-            return []
-        svg = timeline.svg(draw, self._result, *connection)
-        narrow = None
-        if phone:
-            narrow = timeline.svg(draw, self._result, *connection, width_in=PHONE_IN)
-        size = len(svg) + len(narrow or "")
-        if size > self._room_bytes:
-            return []
-        self._room_bytes -= size
-        # The XML writer has escaped the texts in it.
-        return [Picture(caption, Markup(svg), None if narrow is None else Markup(narrow))]
+
+def _drawn(result: Result, wanted: Wanted) -> Picture:
+    """The picture, and at the top a narrow one."""
+    from nagle_scan import timeline
+
+    of = [] if wanted.connection is None else [wanted.connection]
+    # The XML writer has escaped the texts in it.
+    svg = Markup(timeline.svg(wanted.draw, result, *of))
+    if not wanted.at_top:
+        return Picture(wanted, svg)
+    narrow = timeline.svg(wanted.draw, result, *of, width_in=PHONE_IN)
+    return Picture(wanted, svg, Markup(narrow))

@@ -18,6 +18,7 @@ from nagle_scan.timeline import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from nagle_scan.result import Result
 
@@ -49,6 +50,7 @@ def svg(
     ax = draw(scan, *args, width_in=width_in)
     figure = ax.get_figure(root=True)
     assert figure is not None
+    _lay_out(figure)
     target = io.BytesIO()
     with style.settings():
         figure.savefig(target, format="svg", transparent=True, metadata={"Date": None})
@@ -60,6 +62,14 @@ def svg(
     _own_ids(root)
     _frame(root, title, description)
     return ElementTree.tostring(root, encoding="unicode")
+
+
+def _lay_out(figure: Figure) -> None:
+    """Once: matplotlib would draw the whole picture twice."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
 
 
 def _strip(root: ElementTree.Element) -> None:

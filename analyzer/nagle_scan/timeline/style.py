@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
-from contextlib import AbstractContextManager
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -22,6 +24,8 @@ POINTS_PER_INCH = 72.0
 SUBPIXELS = 64
 """FreeType's unit: so many make a pixel."""
 
+_SETTINGS = threading.Lock()
+
 
 class Picture(Figure):
     """A figure that a notebook displays without pyplot."""
@@ -32,20 +36,33 @@ class Picture(Figure):
         return target.getvalue()
 
 
-def settings() -> AbstractContextManager[None]:
-    """Settings for files: text stays text, and output is reproducible."""
-    return mpl.rc_context(
-        {"svg.fonttype": "none", "svg.hashsalt": "nagle-scan", "pdf.fonttype": 42}
-    )
+@contextmanager
+def settings() -> Iterator[None]:
+    """Settings for files: text stays text, and output is reproducible.
+
+    They are matplotlib's, not the thread's: one file after the other.
+    """
+    with (
+        _SETTINGS,
+        mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "nagle-scan", "pdf.fonttype": 42}),
+    ):
+        yield
 
 
 def axes(ax: Axes | None, width_in: float, height_in: float) -> Axes:
-    """The caller's axes, or those of a new figure."""
+    """The caller's axes, or those of a new figure, which makes room for their labels."""
     if ax is not None:
         return ax
-    figure = Picture(figsize=(width_in, height_in), layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure.add_subplot()
+    return figure(width_in, height_in, layout="constrained").add_subplot()
+
+
+def figure(
+    width_in: float, height_in: float, layout: Literal["constrained"] | None = None
+) -> Picture:
+    """A new figure, which pyplot knows nothing of."""
+    made = Picture(figsize=(width_in, height_in), layout=layout)
+    FigureCanvasAgg(made)
+    return made
 
 
 @lru_cache(maxsize=4096)
@@ -135,5 +152,6 @@ def _title(ax: Axes, text: str, pad_pt: float) -> None:
     from nagle_scan.timeline.words import wrapped
 
     lines = wrapped(" ".join(text.split()), size_pt(ax)[0], TEXT_PT + 1, bold=True)
-    title = ax.set_title("\n".join(lines), loc="left", pad=pad_pt)
+    # With a given height matplotlib does not look for one that avoids ticks on top.
+    title = ax.set_title("\n".join(lines), loc="left", pad=pad_pt, y=1.0)
     title.set(fontsize=TEXT_PT + 1, fontweight="bold", color=colours.INK)

@@ -60,7 +60,7 @@ def _band(
     ]
     held = wait is None or wait.frame_ack is not None
     colour = colours.HELD if held else colours.OTHER
-    ax.add_patch(Polygon(corners, closed=True, color=colour, alpha=0.16, linewidth=0, zorder=0))
+    ax.add_artist(Polygon(corners, closed=True, color=colour, alpha=0.16, linewidth=0, zorder=0))
     lines = [drawn.stroke(arrow) for arrow in arrows]
     _wait_text(ax, drawn, lines, corners, wait_ms, wait)
 

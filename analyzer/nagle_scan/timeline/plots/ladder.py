@@ -59,13 +59,9 @@ def ladder(
 def _own_axes(drawn: Plan) -> Axes:
     """A figure just large enough."""
     width_pt, height_pt = drawn.width_pt + 2 * MARGIN_PT, drawn.height_pt + 2 * MARGIN_PT
-    ax = style.axes(None, width_pt / style.POINTS_PER_INCH, height_pt / style.POINTS_PER_INCH)
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    figure.set_layout_engine("none")
     x, y = MARGIN_PT / width_pt, MARGIN_PT / height_pt
-    ax.set_position((x, y, 1 - 2 * x, 1 - 2 * y))
-    return ax
+    figure = style.figure(width_pt / style.POINTS_PER_INCH, height_pt / style.POINTS_PER_INCH)
+    return figure.add_axes((x, y, 1 - 2 * x, 1 - 2 * y))
 
 
 def _fitted(
@@ -161,7 +157,7 @@ def _arrow(ax: Axes, drawn: Plan, arrow: Arrow, is_release: bool, is_held: bool)
     (tail, y), head = drawn.stroke(arrow)
     colour = colours.HELD if is_held else colours.ACK if is_release else colours.INK
     strong = is_held or is_release or bool(arrow.role)
-    ax.add_patch(
+    ax.add_artist(
         FancyArrowPatch(
             (tail, y),
             head,

@@ -79,7 +79,7 @@ def _lane(
 
 def _fill(ax: Axes, shape: Path, colour: str) -> None:
     if len(np.asarray(shape.vertices)):
-        ax.add_patch(PathPatch(shape, color=colour, linewidth=0, zorder=2))
+        ax.add_artist(PathPatch(shape, color=colour, linewidth=0, zorder=2))
 
 
 def _bytes(ax: Axes, subject: Subject, side: str, edges: np.ndarray, per_ms: float) -> str:

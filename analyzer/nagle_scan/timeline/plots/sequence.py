@@ -111,7 +111,7 @@ def _sent(ax: Axes, shown: Stream, edges: Numbers, per_ms: float, least: float) 
             short = np.maximum(least - (high - low), 0.0)
             high = high + short
         strokes = columns.bars(x, low, high)
-        ax.add_patch(PathPatch(strokes, fill=False, edgecolor=colour, linewidth=width, zorder=3))
+        ax.add_artist(PathPatch(strokes, fill=False, edgecolor=colour, linewidth=width, zorder=3))
         # The legend would show a patch as a box.
         ax.plot([], [], color=colour, linewidth=width, label=name)
 
@@ -150,7 +150,7 @@ def _waits(ax: Axes, shown: Stream, per_ms: float) -> None:
         label=name,
         zorder=0,
     )
-    ax.add_patch(shade)
+    ax.add_artist(shade)
 
 
 def _axes(ax: Axes, edges: Numbers, unit: str, title: str) -> None:
