@@ -137,7 +137,8 @@ def _label(arrow: Arrow, wait: Wait | None, width_pt: float, size_pt: float) -> 
     when = words.since(arrow.captured_ms)
     if arrow.role and wait is not None:
         head = words.wrapped(what, width_pt, size_pt, bold=True)
-        meaning = words.wrapped(f"{when} · {words.note(arrow.role, wait)}", width_pt, size_pt)
+        meant = f"{when} · {words.note(arrow.role, wait)}".replace(" ms", "\N{NO-BREAK SPACE}ms")
+        meaning = words.wrapped(meant, width_pt, size_pt)
         return [*(Line(line, True) for line in head), *(Line(line, False) for line in meaning)]
     whole = f"{what} · {when}"
     lines = [whole] if text_width_pt(whole, size_pt) <= width_pt else [what, when]
