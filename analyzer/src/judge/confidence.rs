@@ -10,6 +10,7 @@ use crate::judge::thresholds::{
 };
 use crate::track::wait::{Wait, fact};
 use crate::track::{DEFAULT_MSS, NETWORK_RTT_NS};
+use std::iter;
 
 /// How sure a stall is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,6 +67,7 @@ pub enum Doubt {
 const POSSIBLE: u32 = 4;
 
 impl Doubt {
+    /// In the order of their bits.
     pub const ALL: [Self; 15] = [
         Self::FullSized,
         Self::RoundTripEstimated,
@@ -196,13 +198,15 @@ impl Doubts {
     }
 
     pub fn iter(self) -> impl Iterator<Item = Doubt> {
-        Doubt::ALL.into_iter().filter(move |&doubt| self.has(doubt))
+        let mut rest = self.0;
+        iter::from_fn(move || {
+            let doubt = *Doubt::ALL.get(rest.trailing_zeros() as usize)?;
+            rest &= rest - 1;
+            Some(doubt)
+        })
     }
 
     pub fn confidence(self) -> Confidence {
-        if self.0 == 0 {
-            return Confidence::Certain;
-        }
         match self.iter().map(Doubt::weight).sum::<u32>() {
             0 => Confidence::Certain,
             POSSIBLE.. => Confidence::Possible,
@@ -244,6 +248,17 @@ mod tests {
     fn releases(center_ns: i64, in_band: u32, clock_ns: i64) -> Releases {
         let band = Band { center_ns, tolerance_ns: 2 * MS };
         Releases { band, clock_ns, in_band, ..Releases::default() }
+    }
+
+    /// Else the evidence would name other doubts than those that lower the confidence.
+    #[test]
+    fn each_doubt_has_its_place_among_all() {
+        for doubt in Doubt::ALL {
+            let only = Doubts(1 << doubt as u16);
+            assert!(only.has(doubt) && only.iter().eq([doubt]), "{}", doubt.name());
+        }
+        assert!(Doubts((1 << Doubt::ALL.len()) - 1).iter().eq(Doubt::ALL));
+        assert_eq!(Doubts::default().iter().next(), None);
     }
 
     #[test]

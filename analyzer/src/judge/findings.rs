@@ -83,12 +83,7 @@ impl<'a> Findings<'a> {
         Self { waits: &self.waits[range.clone()], rulings: &self.rulings[range] }
     }
 
-    /// From the first finding on whose wait is not `before`; the waits are in that order.
-    pub fn skip_while(self, before: impl Fn(&Wait) -> bool) -> Self {
-        self.slice(self.waits.partition_point(before)..self.len())
-    }
-
-    /// As `skip_while`, for findings that lie just ahead.
+    /// From the first finding on whose wait is not `before`; it lies just ahead.
     pub fn skip_past(self, before: impl Fn(&Wait) -> bool) -> Self {
         self.slice(self.waits.iter().take_while(|wait| before(wait)).count()..self.len())
     }

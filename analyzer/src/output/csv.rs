@@ -5,9 +5,17 @@ use super::create;
 use super::fields::{Category, Field, Fields, Integer, Output, Row, Stall, declared};
 use super::values;
 use crate::capture::error::ScanError;
+use crate::judge::findings::Finding;
+use crate::result::connections::Chunk;
+use crate::result::cores::in_order;
 use crate::result::scan::Scan;
 use std::io::{self, Write};
 use std::net::IpAddr;
+
+/// Findings whose lines one core writes at once.
+const ROWS_AT_ONCE: usize = 4096;
+/// A line is about this long.
+const LINE_LEN: usize = 160;
 
 /// Writes all stalls of `scan` to `path`.
 ///
@@ -20,16 +28,22 @@ pub fn write(scan: &Scan, path: &str) -> Result<(), ScanError> {
 
 fn write_rows(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
     writer.write_all(header::<Stall<'_>>().as_bytes())?;
-    let mut written = Vec::new();
-    for index in scan.affected() {
-        let judged = &scan.connections[index];
-        for finding in scan.findings_of(index).stalls() {
-            written.clear();
-            line(&mut written, &Stall { finding, judged, is_explained: false });
-            writer.write_all(&written)?;
-        }
-    }
+    let chunks = scan.connections.chunks(ROWS_AT_ONCE);
+    in_order(
+        scan.threads,
+        chunks.len(),
+        |chunk| lines(scan, chunks[chunk]),
+        |lines| writer.write_all(&lines),
+    )?;
     writer.flush()
+}
+
+/// The stalls of a chunk.
+fn lines(scan: &Scan, chunk: Chunk) -> Vec<u8> {
+    let stalls = scan.connections.of_chunk(chunk).filter(Finding::is_stall);
+    let mut out = Vec::with_capacity(ROWS_AT_ONCE * LINE_LEN);
+    stalls.filter_map(|stall| Stall::of(scan, stall)).for_each(|stall| line(&mut out, &stall));
+    out
 }
 
 fn header<R: Row>() -> String {

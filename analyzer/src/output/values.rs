@@ -41,6 +41,7 @@ pub fn address(out: &mut Vec<u8>, before: &str, addr: IpAddr) {
 }
 
 /// A duration in ms, as serde writes the float: the shortest decimal that gives it again.
+#[inline]
 pub fn duration(out: &mut Vec<u8>, before: &str, duration_ns: i64) {
     /// From here on floats are written without an exponent, and up to here with all their digits:
     /// two decimals of at most 15 digits are never the same float.

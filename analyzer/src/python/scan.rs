@@ -10,9 +10,7 @@ use crate::output::table::column::{Column, Table};
 use crate::output::{self, table};
 use crate::result::anonymize::KEY_LEN;
 use crate::result::scan::{Options, Scan, scan};
-use crate::result::{
-    cause_totals, clearest, connecting, groups, hops, nagle_counts, segments, servers, worst,
-};
+use crate::result::{clearest, connecting, groups, hops, nagle_counts, segments, servers, worst};
 use crate::track::reader::Reading;
 use crate::track::reader::range::SHARDS;
 use numpy::IntoPyArray;
@@ -74,7 +72,7 @@ impl PyScan {
             return Vec::new();
         };
         let judged = &self.scan.connections[index];
-        let stalls = clearest::clearest_of(&self.scan, index, limit);
+        let stalls = clearest::clearest_of(judged, self.scan.findings_of(index), limit);
         stalls.into_iter().map(|finding| WaitRow::new(finding, judged)).collect()
     }
 
@@ -85,7 +83,7 @@ impl PyScan {
 
     /// Listed waits, stalls too, by cause and by who ended them.
     fn causes(&self) -> Vec<CauseRow> {
-        cause_totals::causes(&self.scan).iter().map(CauseRow::new).collect()
+        self.scan.causes.rows().iter().map(CauseRow::new).collect()
     }
 
     /// What connecting took of the time until the first replies, where it was slow; `None` if it never was.
@@ -94,7 +92,10 @@ impl PyScan {
     }
 
     fn clearest(&self) -> Option<WaitRow> {
-        clearest::clearest(&self.scan).map(|(judged, finding)| WaitRow::new(finding, judged))
+        self.scan
+            .clearest
+            .among(&self.scan.connections)
+            .map(|(judged, finding)| WaitRow::new(finding, judged))
     }
 
     fn longest_waits(&self, limit: usize) -> Vec<WaitRow> {

@@ -7,6 +7,8 @@ use crate::judge::judge;
 use crate::judge::judged::JudgedConnection;
 use crate::judge::relays::{self, PassedOn};
 use crate::judge::sisters::Sisters;
+use crate::result::cause_totals::CauseTotals;
+use crate::result::clearest::Clearest;
 use crate::result::connections::JudgedBlock;
 use crate::result::cores::in_order;
 use crate::result::server_exchanges::ServerJudged;
@@ -31,6 +33,8 @@ const _: () = assert!(
 pub struct Judged {
     pub blocks: Vec<JudgedBlock>,
     pub totals: Totals,
+    pub causes: CauseTotals,
+    pub clearest: Clearest,
     /// In the order of the servers.
     pub servers: Vec<ServerJudged>,
     /// Directions that pass on what arrives on another connection.
@@ -42,6 +46,8 @@ pub struct Judged {
 struct Sums {
     block: JudgedBlock,
     totals: Totals,
+    causes: CauseTotals,
+    clearest: Clearest,
     /// Of connections that follow one another, with the index of their server.
     servers: Vec<(usize, ServerJudged)>,
 }
@@ -73,6 +79,8 @@ pub fn judge_all(
     let Ok(()) = in_order(threads, blocks.len(), work, |sums| {
         judged.blocks.push(sums.block);
         judged.totals += sums.totals;
+        judged.causes += sums.causes;
+        judged.clearest += sums.clearest;
         for (server, more) in sums.servers {
             judged.servers[server] += more;
         }
@@ -110,6 +118,8 @@ fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks, among: Conditions<
         let findings = Findings::new(&waits[kept..], &rulings[kept..]);
         begins.push(kept as u32);
         sums.totals += Totals::of(&judged, findings);
+        sums.causes.add(findings);
+        sums.clearest.add(&judged, findings);
         if let Some(server) = connection.exchanges.server {
             let own = suspects.iter().take_while(|row| row.connection == place).count();
             let own = suspects.split_off(..own).unwrap_or_default();

@@ -2,60 +2,107 @@
 
 use crate::judge::causes::Cause;
 use crate::judge::confidence::Confidence;
-use crate::judge::findings::Finding;
+use crate::judge::findings::{Finding, Findings};
 use crate::judge::judged::JudgedConnection;
-use crate::result::scan::Scan;
+use crate::result::connections::JudgedConnections;
 use crate::track::Side;
 use std::cmp::Reverse;
+use std::ops::AddAssign;
 
-/// The stall to show: of the cause and side that cost most, one of the best confidence, and of those the
-/// one whose release is closest to what is usual there.
-pub fn clearest(scan: &Scan) -> Option<(&JudgedConnection, Finding<'_>)> {
-    let main = costliest(scan.connections.findings());
-    let all = scan.affected().flat_map(|index| {
-        let judged = &scan.connections[index];
-        scan.findings_of(index).iter().map(move |finding| (judged, finding))
-    });
-    all.filter(|(_, finding)| finding.cause.is_stall())
-        .min_by_key(|(judged, finding)| (kind(*finding) != main, clearness(judged, *finding)))
+/// The stalls of each kind: what they cost, and the clearest of them.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Clearest([OfKind; 2 * Side::BOTH.len()]);
+
+#[derive(Debug, Clone, Copy, Default)]
+struct OfKind {
+    lost_ns: i64,
+    clearest: Option<Clear>,
 }
 
-/// The stalls of the connection with this index: the costliest cause and side first, and of each the
-/// clearest first.
-pub fn clearest_of(scan: &Scan, index: usize, limit: usize) -> Vec<Finding<'_>> {
-    let judged = &scan.connections[index];
-    let findings = scan.findings_of(index).iter();
-    let main = costliest(findings.clone());
-    let mut stalls: Vec<_> = findings.filter(|finding| finding.cause.is_stall()).collect();
-    stalls.sort_by_key(|finding| (kind(*finding) != main, clearness(judged, *finding)));
+/// A stall, told by its connection and its place among the findings there.
+/// The clearest comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Clear {
+    clearness: Clearness,
+    connection: u32,
+    at: usize,
+}
+
+impl Clearest {
+    /// The stall to show: of the kind that cost most, one of the best confidence, and of those the one
+    /// whose release is closest to what is usual there.
+    pub fn among<'a>(
+        &self,
+        connections: &'a JudgedConnections,
+    ) -> Option<(&'a JudgedConnection, Finding<'a>)> {
+        let Clear { connection, at, .. } = self.costliest().1.clearest?;
+        let index = connections.index_of(connection)?;
+        Some((&connections[index], connections.findings_of(index).iter().nth(at)?))
+    }
+
+    /// Adds a connection with its findings.
+    pub fn add(&mut self, judged: &JudgedConnection, findings: Findings<'_>) {
+        for (at, finding) in findings.iter().enumerate() {
+            let Some(kind) = kind(finding) else { continue };
+            let (clearness, connection) = (clearness(judged, finding), judged.id);
+            let kind = &mut self.0[kind];
+            kind.lost_ns = kind.lost_ns.saturating_add(finding.wait.wait_ns());
+            kind.offer(Clear { clearness, connection, at });
+        }
+    }
+
+    /// Of equals, the one that a headline names first.
+    fn costliest(&self) -> (usize, OfKind) {
+        let all = self.0.into_iter().enumerate();
+        all.min_by_key(|(_, kind)| (kind.clearest.is_none(), -kind.lost_ns)).unwrap_or_default()
+    }
+}
+
+impl OfKind {
+    fn offer(&mut self, other: Clear) {
+        if self.clearest.is_none_or(|known| other < known) {
+            self.clearest = Some(other);
+        }
+    }
+}
+
+impl AddAssign for Clearest {
+    fn add_assign(&mut self, more: Self) {
+        for (kind, more) in self.0.iter_mut().zip(more.0) {
+            kind.lost_ns = kind.lost_ns.saturating_add(more.lost_ns);
+            more.clearest.into_iter().for_each(|other| kind.offer(other));
+        }
+    }
+}
+
+/// The stalls among the findings of a connection: the costliest kind first, and of each the clearest first.
+pub fn clearest_of<'a>(
+    judged: &JudgedConnection,
+    findings: Findings<'a>,
+    limit: usize,
+) -> Vec<Finding<'a>> {
+    let mut all = Clearest::default();
+    all.add(judged, findings);
+    let main = all.costliest().0;
+    let mut stalls: Vec<_> = findings.stalls().collect();
+    stalls.sort_by_key(|stall| (kind(*stall) != Some(main), clearness(judged, *stall)));
     stalls.truncate(limit);
     stalls
 }
 
-type Kind = (Cause, Side);
-
-fn kind(finding: Finding<'_>) -> Kind {
-    (finding.cause, finding.wait.by)
+/// Causes and sides, as a headline names them: a place for each, if it is a stall.
+fn kind(finding: Finding<'_>) -> Option<usize> {
+    let first = match finding.cause {
+        Cause::NagleDelack => 0,
+        Cause::NagleRtt => Side::BOTH.len(),
+        _ => return None,
+    };
+    Some(first + finding.wait.by as usize)
 }
 
-/// The kind of stall that costs most; of equals, the one that a headline names first.
-fn costliest<'a>(findings: impl Iterator<Item = Finding<'a>>) -> Kind {
-    const KINDS: [Kind; 4] = [
-        (Cause::NagleDelack, Side::Client),
-        (Cause::NagleDelack, Side::Server),
-        (Cause::NagleRtt, Side::Client),
-        (Cause::NagleRtt, Side::Server),
-    ];
-    let mut lost_ns = [0_i64; KINDS.len()];
-    for finding in findings.filter(|finding| finding.cause.is_stall()) {
-        let index = 2 * usize::from(finding.cause == Cause::NagleRtt) + finding.wait.by as usize;
-        lost_ns[index] = lost_ns[index].saturating_add(finding.wait.wait_ns());
-    }
-    let most = (0..KINDS.len()).min_by_key(|&index| -lost_ns[index]).unwrap_or(0);
-    KINDS[most]
-}
+type Clearness = (Reverse<Confidence>, i64, u64);
 
-fn clearness(judged: &JudgedConnection, finding: Finding<'_>) -> (Reverse<Confidence>, i64, u64) {
+fn clearness(judged: &JudgedConnection, finding: Finding<'_>) -> Clearness {
     let releases = judged.half(finding.wait.by).detail().releases.of(finding.wait);
     let off_ns = (finding.wait.release_ns() - releases.band.center_ns).abs();
     (Reverse(finding.confidence()), off_ns, finding.wait.to.frame)

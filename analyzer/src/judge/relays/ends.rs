@@ -104,23 +104,20 @@ impl End {
 /// Enough ends to tell whether there are relays; `None` if nothing looks like a hold at all, or if there is
 /// one server only: a relay is one, and has another.
 pub fn sample(blocks: &[Block]) -> Option<Sample> {
-    let waits = || blocks.iter().flat_map(|block| &block.waits);
-    let mut count = 0;
-    let mut suspect = false;
-    for wait in waits() {
-        count += 1;
-        suspect |= wait.has_pure_ack() && (0..PASS_ON_NS).contains(&wait.release_ns());
-    }
-    let one_of = count / SAMPLE as i64 + 1;
+    let count: usize = blocks.iter().map(|block| block.waits.len()).sum();
+    let one_of = (count / SAMPLE) as i64 + 1;
     let is_whole = one_of == 1;
     let in_slice = |wait: &Wait| is_whole || (wait.to.time_ns / SLICE_NS).rem_euclid(one_of) == 0;
+    let looks_held =
+        |wait: &Wait| wait.has_pure_ack() && (0..PASS_ON_NS).contains(&wait.release_ns());
+    let has_holds = || blocks.iter().flat_map(|block| &block.waits).any(looks_held);
     let has_servers = |server: Endpoint| {
         let mut connections = blocks.iter().flat_map(|block| &block.connections);
         connections.any(|connection| connection.ends.server != server)
     };
     let mut connections = blocks.iter().flat_map(|block| &block.connections);
     let first = connections.next()?.ends.server;
-    (suspect && has_servers(first))
+    (has_holds() && has_servers(first))
         .then(|| Sample { ends: collect(blocks, MOST_SAMPLED, in_slice, |_| true), is_whole })
 }
 

@@ -6,6 +6,7 @@ use crate::judge::evidence::reasons;
 use crate::judge::findings::Finding;
 use crate::judge::judged::{JudgedConnection, JudgedHalf};
 use crate::output::values;
+use crate::result::scan::Scan;
 use crate::track::Side;
 
 /// A stall, with its connection.
@@ -17,7 +18,13 @@ pub struct Stall<'a> {
     pub is_explained: bool,
 }
 
-impl Stall<'_> {
+impl<'a> Stall<'a> {
+    /// A finding of `scan`, not explained.
+    pub fn of(scan: &'a Scan, finding: Finding<'a>) -> Option<Self> {
+        let index = scan.connections.index_of(finding.wait.connection)?;
+        Some(Self { finding, judged: &scan.connections[index], is_explained: false })
+    }
+
     fn client(&self) -> &JudgedHalf {
         self.judged.half(Side::Client)
     }

@@ -9,12 +9,12 @@ use crate::judge::findings::Finding;
 use crate::output::fields::Stall;
 use crate::result::scan::Scan;
 use crate::result::segments::TrackedSegment;
-use crate::result::server_exchanges::stalls_in;
+use crate::result::server_exchanges::stalls_of_each;
 use crate::result::servers::{Percentiles, servers as server_rows};
 use crate::track::{BLOCK_LEN, Exchange};
 
-/// Findings whose columns are worked out at once: they are read once for each column, and stay in cache.
-const FINDINGS_AT_ONCE: usize = 4096;
+/// Rows whose columns are worked out at once: they are read once for each column, and stay in cache.
+const ROWS_AT_ONCE: usize = 4096;
 
 /// One row per connection, in the order of their ids.
 pub fn connections(scan: &Scan) -> Table {
@@ -30,13 +30,8 @@ pub fn connections(scan: &Scan) -> Table {
 /// One row per stall, grouped by connection, in the order of time.
 pub fn stalls(scan: &Scan) -> Table {
     of_findings(scan, true, |rows| {
-        columns(&rows.iter().filter_map(|&row| stall(scan, row)).collect::<Vec<_>>())
+        columns(&rows.iter().filter_map(|&row| Stall::of(scan, row)).collect::<Vec<_>>())
     })
-}
-
-fn stall<'a>(scan: &'a Scan, finding: Finding<'a>) -> Option<Stall<'a>> {
-    let index = scan.connections.index_of(finding.wait.connection)?;
-    Some(Stall { finding, judged: &scan.connections[index], is_explained: false })
 }
 
 /// One row per wait that is no stall.
@@ -50,7 +45,7 @@ fn of_findings(
     stalls: bool,
     columns: impl Fn(&[Finding<'_>]) -> Table + Sync,
 ) -> Table {
-    let blocks = scan.connections.chunks(FINDINGS_AT_ONCE);
+    let blocks = scan.connections.chunks(ROWS_AT_ONCE);
     let kept = |chunk| scan.connections.of_chunk(chunk).filter(move |row| row.is_stall() == stalls);
     let first = blocks[..blocks.len() / 2].iter().map(|&chunk| kept(chunk).count()).sum();
     let of_scan = scan.totals.stalls as usize;
@@ -61,14 +56,16 @@ fn of_findings(
 
 /// One row per exchange, in the order of their ends, with what its stalls cost it.
 pub fn exchanges(scan: &Scan) -> Table {
-    let rows: &[Exchange] = scan.exchanges.as_deref().unwrap_or(&[]);
-    let stalls = |row: &Exchange| {
-        let index = scan.connections.index_of(row.connection);
-        let findings = index.map(|index| scan.findings_of(index)).unwrap_or_default();
-        stalls_in(findings, row.begin.frame, row.end.frame)
-    };
-    let stalled: Vec<(u64, i64)> = rows.iter().map(stalls).collect();
-    let both: Vec<(&Exchange, (u64, i64))> = rows.iter().zip(stalled).collect();
+    let rows = scan.exchanges.as_deref().unwrap_or_default();
+    let stalls = stalls_of_each(&scan.connections, rows);
+    let blocks: Vec<_> = rows.chunks(ROWS_AT_ONCE).zip(stalls.chunks(ROWS_AT_ONCE)).collect();
+    let first = blocks.len() / 2 * ROWS_AT_ONCE;
+    let kept = [first, rows.len() - first];
+    Halves { blocks, kept }.table(|(rows, stalls)| some_exchanges(rows, stalls))
+}
+
+fn some_exchanges(rows: &[Exchange], stalls: &[(u64, i64)]) -> Table {
+    let both: Vec<(&Exchange, (u64, i64))> = rows.iter().zip(stalls.iter().copied()).collect();
     let both = both.as_slice();
     named([
         ("connection", integers(both, |(row, _)| u64::from(row.connection))),

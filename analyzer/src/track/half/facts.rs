@@ -266,13 +266,13 @@ impl Half {
 
     /// It echoed the timestamp of a pure ACK.
     pub fn note_echo(&mut self) {
-        let echoes = &mut self.rarest_mut().echoes;
+        let echoes = &mut self.rare_mut().echoes;
         *echoes = echoes.saturating_add(1);
     }
 
     /// Does it echo the timestamps of pure ACKs, as stacks do but those after RFC 1323 to the letter?
     pub fn echoes_acks(&self) -> bool {
-        self.rarest().echoes >= ECHOES
+        self.rare().echoes >= ECHOES
     }
 
     /// The ACK that covered everything.

@@ -180,8 +180,7 @@ impl Half {
     #[inline]
     pub fn fetch_rare(&self) {
         // Prefetching another place costs less than a branch.
-        let place = self.rare.as_deref().map_or(&self.offset, |rare| &rare.contradiction.0);
-        prefetch(place);
+        prefetch(self.rare.as_deref().map_or(&self.candidates, |rare| &rare.echoes));
     }
 
     /// A small segment left `now` while a small one was unacknowledged; of the receiver so many segments

@@ -26,12 +26,7 @@ impl Half {
     /// What may have ended this wait, by the round trip known so far; the clock ticks every `clock_ns`.
     /// The round trip can only become shorter, so `Program` is final.
     pub fn ended_by(&mut self, wait: &Wait, clock_ns: i64) -> EndedBy {
-        // Clocks may step back: a negative time is no measurement.
-        let shortest_ns = wait.release_ns().max(0).min(self.rarest().shortest_release_ns);
-        if !self.is_path_measured() && wait.is_evidence() {
-            self.rarest_mut().shortest_release_ns = shortest_ns;
-        }
-        let path_ns = self.path_ns(shortest_ns);
+        let path_ns = self.path_ns(wait);
         if path_ns >= NETWORK_RTT_NS {
             self.watch_reactions();
         }
@@ -48,6 +43,23 @@ impl Half {
             EndedBy::Ack
         } else {
             EndedBy::Either
+        }
+    }
+
+    /// The round trip to this host in ns. Without a handshake the shortest reply bounds it from above only,
+    /// and so does the shortest time in which data followed an ACK, as in this wait; 0 if there is neither.
+    fn path_ns(&mut self, wait: &Wait) -> i64 {
+        if self.is_path_measured() {
+            return self.rtt_ns;
+        }
+        // Clocks may step back: a negative time is no measurement.
+        let shortest_ns = wait.release_ns().max(0).min(self.rarest().shortest_release_ns);
+        if wait.is_evidence() {
+            self.rarest_mut().shortest_release_ns = shortest_ns;
+        }
+        match self.rtt_ns.min(shortest_ns) {
+            i64::MAX => 0,
+            bound_ns => bound_ns,
         }
     }
 
@@ -83,17 +95,5 @@ impl Half {
     /// That, if anything is known of it.
     pub fn longest_rtt_ns(&self) -> Option<i64> {
         Some(self.rtt_bound_ns()).filter(|&rtt_ns| rtt_ns != i64::MAX)
-    }
-
-    /// That round trip in ns. Without a handshake the shortest reply bounds it from above only, and so
-    /// does the shortest time in which data followed an ACK (`i64::MAX` for none); 0 if there is neither.
-    pub fn path_ns(&self, shortest_release_ns: i64) -> i64 {
-        match self.is_path_measured() {
-            true => self.rtt_ns,
-            false => match self.rtt_ns.min(shortest_release_ns) {
-                i64::MAX => 0,
-                bound_ns => bound_ns,
-            },
-        }
     }
 }

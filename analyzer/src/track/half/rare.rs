@@ -15,18 +15,19 @@ use crate::track::half::{Release, ShortHolds};
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Rare {
-    /// Frames of the last contradiction.
-    pub contradiction: (u64, u64),
+    /// Pure ACKs whose timestamps it was seen to echo; saturates. Each stall adds one.
+    pub echoes: u8,
     /// Small segments sent while a small one was unacknowledged.
     pub contradictions: u32,
     /// Those after which a delayed ACK may have come that the capture lacks.
     pub late_contradictions: u32,
-    /// How many of them left after the same segment of the receiver, of which so many were captured, and
-    /// the frames of the last one before those.
+    /// How many of them left after the same segment of the receiver, of which so many were captured.
     pub fresh: u32,
     pub received: u32,
     /// After how many segments of the receiver there were any.
     pub moments: u32,
+    /// Frames of the last contradiction, and of the last one before the fresh ones.
+    pub contradiction: (u64, u64),
     pub before: (u64, u64),
     /// Time and end of the segment whose ACK gives the next round-trip sample.
     pub timed_end: u32,
@@ -75,8 +76,6 @@ pub struct Rarest {
     pub pauses: Pauses,
     pub reactions: Reactions,
     pub short: ShortHolds,
-    /// Pure ACKs whose timestamps it was seen to echo; saturates.
-    pub echoes: u8,
     /// Of the connection, if this is its server.
     pub connecting: Connecting,
 }
@@ -84,12 +83,13 @@ pub struct Rarest {
 impl Rare {
     /// Nothing of it has happened.
     pub const NONE: Self = Self {
-        contradiction: (0, 0),
+        echoes: 0,
         contradictions: 0,
         late_contradictions: 0,
         fresh: 0,
         received: 0,
         moments: 0,
+        contradiction: (0, 0),
         before: (0, 0),
         timed_end: 0,
         timed_ns: 0,
@@ -131,7 +131,6 @@ impl Rarest {
         pauses: Pauses::NONE,
         reactions: Reactions::NONE,
         short: ShortHolds::NONE,
-        echoes: 0,
         connecting: Connecting::NONE,
     };
 }
