@@ -5,12 +5,14 @@ answer depends on the machine.
 from __future__ import annotations
 
 import gzip
+import struct
 from pathlib import Path
 from typing import Any
 
 import nagle_scan
 import pytest
 from conftest import CAPTURES, Run
+from conversation import block, pcapng
 from nagle_scan import _core
 
 SHARDS = 16
@@ -30,6 +32,18 @@ def result(paths: list[Path], folder: Path, **how: Any) -> tuple[bytes, dict[str
     return (folder / "result.json").read_bytes(), {name: [*column] for name, column in columns}
 
 
+def as_pcapng(plain: bytes) -> bytes:
+    """The frames of a pcap, by two interfaces in turn."""
+    parts, at = [pcapng([1, 1], [])], 24
+    while at < len(plain):
+        seconds, us, captured, wire_len = struct.unpack_from("<4I", plain, at)
+        high, low = divmod(seconds * 1_000_000 + us, 2**32)
+        head = struct.pack("<5I", len(parts) % 2, high, low, captured, wire_len)
+        parts.append(block(6, head + plain[at + 16 : at + 16 + captured]))
+        at += 16 + captured
+    return b"".join(parts)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3, 5, 8])
 def test_no_result_depends_on_the_number_of_threads(threads: int, tmp_path: Path) -> None:
     plain = tmp_path / "plain.pcap"
@@ -45,6 +59,16 @@ def test_no_result_depends_on_the_number_of_threads(threads: int, tmp_path: Path
             packed = result([path], tmp_path, threads=threads, trial=(RANGE_LEN, SHARDS))
             named = packed[0].replace(str(path).encode(), str(plain).encode())
             assert (named, packed[1]) == expected
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_a_pcapng_shows_what_the_pcap_shows(threads: int, tmp_path: Path) -> None:
+    path = tmp_path / "it.pcapng"
+    for plain in EXAMPLES:
+        path.write_bytes(as_pcapng(plain.read_bytes()))
+        read, exchanges = result([path], tmp_path, threads=threads, trial=(RANGE_LEN, SHARDS))
+        named = read.replace(str(path).encode(), str(plain).encode())
+        assert (named, exchanges) == result([plain], tmp_path, threads=1)
 
 
 @pytest.mark.parametrize("threads", [2, 8])

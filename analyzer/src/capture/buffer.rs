@@ -10,18 +10,26 @@ const CAPACITY: usize = 1 << 20;
 pub struct Buffer {
     input: Box<dyn Read + Send>,
     bytes: Vec<u8>,
+    /// Where in the input `bytes` begins.
+    offset: u64,
     start: usize,
     end: usize,
 }
 
 impl Buffer {
     pub fn new(input: Box<dyn Read + Send>) -> Self {
-        Self { input, bytes: vec![0; CAPACITY], start: 0, end: 0 }
+        Self { input, bytes: vec![0; CAPACITY], offset: 0, start: 0, end: 0 }
     }
 
-    /// Its memory, for another input.
-    pub fn restarted(self, input: Box<dyn Read + Send>) -> Self {
-        Self { input, bytes: self.bytes, start: 0, end: 0 }
+    /// Its memory, for another input, which goes on at `offset`.
+    pub fn restarted(self, input: Box<dyn Read + Send>, offset: u64) -> Self {
+        Self { input, bytes: self.bytes, offset, start: 0, end: 0 }
+    }
+
+    /// Where in the input the first unread byte is.
+    #[inline]
+    pub fn at(&self) -> u64 {
+        self.offset + self.start as u64
     }
 
     /// Takes the input, from the first unread byte on.
@@ -65,6 +73,7 @@ impl Buffer {
     #[cold]
     fn fill(&mut self, wanted: usize) -> io::Result<()> {
         self.bytes.copy_within(self.start..self.end, 0);
+        self.offset += self.start as u64;
         self.end -= self.start;
         self.start = 0;
         while self.end < wanted {

@@ -62,11 +62,19 @@ impl From<std::io::Error> for InputEnd {
     }
 }
 
+/// Where in a capture reading goes on: at a byte, with what was told so far of the frames to come.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Place {
+    pub at: u64,
+    pub format: Format,
+}
+
 /// A larger record is damage. libpcap allows 128 MiB for D-Bus and 256 KiB for everything else; no
 /// network frame comes near 16 MiB.
 const MAX_RECORD: usize = 16 << 20;
 
-enum Format {
+#[derive(Clone, PartialEq, Eq)]
+pub enum Format {
     Pcap(pcap::Records),
     PcapNg(pcapng::Blocks),
 }
@@ -96,37 +104,44 @@ impl Capture {
         if let Some(unpacked) = unpacker(&mut buffer, path)? {
             buffer = Buffer::new(unpacked);
         }
+        Self::unpacked(buffer, path)
+    }
+
+    /// Begins a capture that needs no decompressor.
+    fn unpacked(mut buffer: Buffer, path: &str) -> Result<Self, ScanError> {
         let format = match *start(&mut buffer, path)? {
             [] => return Err(no_header(path, "the file is empty")),
-            [0x0a, 0x0d, 0x0d, 0x0a, ..] => Format::PcapNg(pcapng::Blocks::new()),
+            [0x0a, 0x0d, 0x0d, 0x0a, ..] => Format::PcapNg(pcapng::Blocks::default()),
             _ => Format::Pcap(pcap::Records::open(&mut buffer, path)?),
         };
         Ok(Self { buffer, format, end: None })
     }
 
     /// The next frame; `None` when there is none, and [`Capture::end`] tells why.
+    pub fn next_frame(&mut self) -> Option<Frame<'_>> {
+        self.next_before(u64::MAX)
+    }
+
+    /// The next frame, if its record begins before `until`.
     #[expect(clippy::inline_always, reason = "a tenth of the reader's instructions is the call")]
     #[inline(always)]
-    pub fn next_frame(&mut self) -> Option<Frame<'_>> {
+    pub fn next_before(&mut self, until: u64) -> Option<Frame<'_>> {
+        let (buffer, end) = (&mut self.buffer, &mut self.end);
         match &mut self.format {
-            _ if self.end.is_some() => None,
-            Format::Pcap(records) => records.next_frame(&mut self.buffer, &mut self.end),
-            Format::PcapNg(blocks) => match blocks.next_frame(&mut self.buffer) {
-                Ok(frame) => Some(frame),
-                Err(end) => {
-                    self.end = Some(end);
-                    None
-                }
-            },
+            _ if end.is_some() => None,
+            Format::Pcap(records) => records.next_frame(buffer, until, end),
+            Format::PcapNg(blocks) => blocks.next_frame(buffer, until, end),
         }
     }
 
-    /// Bytes of the file for each frame beside its own, roughly in a pcapng file.
-    pub fn overhead(&self) -> usize {
-        match &self.format {
-            Format::Pcap(records) => records.header_len(),
-            Format::PcapNg(_) => pcapng::PACKET_OVERHEAD,
-        }
+    /// How many bytes of it, unpacked, were read.
+    pub fn at(&self) -> u64 {
+        self.buffer.at()
+    }
+
+    /// Where it goes on.
+    pub fn place(&self) -> Place {
+        Place { at: self.buffer.at(), format: self.format.clone() }
     }
 
     /// How the capture ended; `None` while frames are left.
@@ -184,8 +199,22 @@ fn no_header(path: &str, reason: &'static str) -> ScanError {
     ScanError::NoHeader { path: path.to_owned(), reason }
 }
 
+/// The first words of `bytes`; `None` if they are not all there.
+#[inline]
+fn words<const COUNT: usize>(bytes: &[u8], big_endian: bool) -> Option<[u32; COUNT]> {
+    let words = bytes.as_chunks().0.first_chunk::<COUNT>()?;
+    let words = words.map(u32::from_le_bytes);
+    Some(if big_endian { swapped(words) } else { words })
+}
+
+/// Rare: kept out of the hot loop.
+#[cold]
+fn swapped<const COUNT: usize>(words: [u32; COUNT]) -> [u32; COUNT] {
+    words.map(u32::swap_bytes)
+}
+
 /// How a capture counts fractions of a second.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fraction {
     /// In units of this many ns.
     Whole(i64),
@@ -204,9 +233,9 @@ impl Fraction {
         }
     }
 
-    /// Whole seconds and a fraction as ns since the epoch; impossible times saturate.
+    /// An offset and a fraction as ns since the epoch; impossible times saturate.
     #[inline]
-    fn to_ns(self, seconds: i64, fraction: u64) -> i64 {
+    fn to_ns(self, offset_ns: i64, fraction: u64) -> i64 {
         let fraction_ns = match self {
             Self::Whole(unit_ns) => {
                 i64::try_from(fraction).unwrap_or(i64::MAX).saturating_mul(unit_ns)
@@ -216,10 +245,11 @@ impl Fraction {
                 i64::try_from(ns).unwrap_or(i64::MAX)
             }
         };
-        let time_ns = seconds.saturating_mul(1_000_000_000).saturating_add(fraction_ns);
-        time_ns.clamp(-FARTHEST_NS, FARTHEST_NS)
+        offset_ns.saturating_add(fraction_ns).clamp(-FARTHEST_NS, FARTHEST_NS)
     }
 }
 
+#[cfg(test)]
+pub mod samples;
 #[cfg(test)]
 mod tests;

@@ -3,12 +3,12 @@
 //! `pcap-parser` parses the file header. Record headers are parsed here: its parser of them takes
 //! as long as the rest of reading a record.
 
-use super::{Frame, InputEnd, MAX_RECORD, buffer::Buffer, no_header, not_a_capture};
+use super::{Frame, InputEnd, MAX_RECORD, buffer::Buffer, no_header, not_a_capture, words};
 use crate::capture::error::ScanError;
 use crate::capture::link;
 use pcap_parser::parse_pcap_header;
 
-pub const FILE_HEADER_LEN: usize = 24;
+const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
 const MODIFIED_RECORD_HEADER_LEN: usize = 24;
 /// The upper bits tell the length of the frame check sequence.
@@ -17,10 +17,8 @@ const LINK_TYPE_MASK: u32 = 0xffff;
 /// A record that follows others was hardly captured so long before or after the first one.
 /// Leans: smaller finds no record in captures with a gap, and reads them by one thread.
 const FARTHEST_S: u32 = 10 * 366 * 86_400;
-/// So many records in a row have a plausible header by chance only in a capture of captures.
-const IN_A_ROW: usize = 6;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Records {
     big_endian: bool,
     /// Kuznetzov's 'modified' pcap has eight bytes more per record.
@@ -39,16 +37,6 @@ impl Records {
         let start = buffer
             .at_least(FILE_HEADER_LEN)
             .map_err(|error| ScanError::unreadable(path, &error))?;
-        let records = Self::of(start, path)?;
-        buffer.consume(FILE_HEADER_LEN);
-        Ok(records)
-    }
-
-    /// Of a file that begins with `start`.
-    ///
-    /// # Errors
-    /// As [`Records::open`].
-    pub fn of(start: &[u8], path: &str) -> Result<Self, ScanError> {
         let header = match parse_pcap_header(start) {
             Ok((_, header)) => header,
             Err(pcap_parser::nom::Err::Incomplete(_)) => {
@@ -65,17 +53,22 @@ impl Records {
             false => (header.is_bigendian(), RECORD_HEADER_LEN),
         };
         let unit_ns = if header.is_nanosecond_precision() { 1 } else { 1_000 };
+        buffer.consume(FILE_HEADER_LEN);
         Ok(Self { big_endian, header_len, unit_ns, link_type })
     }
 
-    /// The next frame; where there is none, `end` is set.
-    #[expect(clippy::inline_always, reason = "as Capture::next_frame")]
+    /// The next frame whose record begins before `until`; at the end of the input, `end` is set.
+    #[expect(clippy::inline_always, reason = "as Capture::next_before")]
     #[inline(always)]
     pub fn next_frame<'a>(
         &self,
         buffer: &'a mut Buffer,
+        until: u64,
         end: &mut Option<InputEnd>,
     ) -> Option<Frame<'a>> {
+        if buffer.at() >= until {
+            return None;
+        }
         let available = buffer.available();
         let header = match self.fields(available) {
             Some(header) if self.len_of(header) <= available.len() => header,
@@ -102,12 +95,7 @@ impl Records {
     /// The record header: seconds, fraction of a second, captured length, length on the wire.
     #[inline]
     fn fields(&self, record: &[u8]) -> Option<[u32; 4]> {
-        let mut fields = [0; 4];
-        let (numbers, _) = record.first_chunk::<RECORD_HEADER_LEN>()?.as_chunks();
-        for (field, &bytes) in fields.iter_mut().zip(numbers) {
-            *field = u32::from_le_bytes(bytes);
-        }
-        Some(if self.big_endian { swapped(fields) } else { fields })
+        words(record, self.big_endian)
     }
 
     /// Length of the record with this header.
@@ -116,48 +104,15 @@ impl Records {
         self.header_len + captured_len as usize
     }
 
-    /// A number in the byte order of the file.
-    pub fn number(&self, bytes: [u8; 4]) -> u32 {
-        if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
-    }
-
-    /// Bytes of a record before its frame.
-    pub fn header_len(&self) -> usize {
-        self.header_len
-    }
-
-    /// As many bytes are enough to find where a record begins.
-    pub const LOOKED_AT: usize = 256 << 10;
-
-    /// Where in `bytes` a record seems to begin; the file begins at `first_s`.
-    pub fn find(&self, bytes: &[u8], first_s: u32) -> Option<usize> {
-        (0..bytes.len()).find(|&at| self.is_row(&bytes[at..], first_s))
-    }
-
-    /// Do these bytes look like several records, or like the last ones?
-    fn is_row(&self, mut bytes: &[u8], first_s: u32) -> bool {
-        for seen in 0..IN_A_ROW {
-            let Some(header) = self.fields(bytes) else { return seen > 0 };
-            if !self.is_plausible(header, first_s) {
-                return false;
-            }
-            match bytes.get(self.header_len + header[2] as usize..) {
-                Some(rest) => bytes = rest,
-                None => return seen > 0,
-            }
-        }
-        true
-    }
-
-    fn is_plausible(
-        &self,
-        [seconds, fraction, captured_len, wire_len]: [u32; 4],
-        first_s: u32,
-    ) -> bool {
-        seconds.abs_diff(first_s) < FARTHEST_S
+    /// Length of the record with its header, if that is plausible in a file that begins at `first_s`.
+    pub fn plausible_len(&self, bytes: &[u8], first_s: u32) -> Option<usize> {
+        let header = self.fields(bytes)?;
+        let [seconds, fraction, captured_len, wire_len] = header;
+        let is_plausible = seconds.abs_diff(first_s) < FARTHEST_S
             && u64::from(fraction) * (self.unit_ns as u64) < 1_000_000_000
             && captured_len <= wire_len
-            && wire_len as usize <= MAX_RECORD
+            && wire_len as usize <= MAX_RECORD;
+        is_plausible.then_some(self.len_of(header))
     }
 
     /// Fills the buffer with the whole next record; returns its header.
@@ -177,10 +132,4 @@ impl Records {
             _ => Ok(header),
         }
     }
-}
-
-/// Rare: kept out of the hot loop.
-#[cold]
-fn swapped(fields: [u32; 4]) -> [u32; 4] {
-    fields.map(u32::swap_bytes)
 }

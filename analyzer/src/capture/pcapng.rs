@@ -1,182 +1,213 @@
 //! pcapng files: several sections, interfaces, link types and timestamp resolutions.
+//!
+//! `pcap-parser` parses the blocks, but those of packets: it makes a list of their options, and takes
+//! longer than the rest of reading them.
 
-use super::{Fraction, Frame, InputEnd, MAX_RECORD, buffer::Buffer};
-use pcap_parser::InterfaceDescriptionBlock;
+use super::{Fraction, Frame, InputEnd, MAX_RECORD, buffer::Buffer, words};
 use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
+use pcap_parser::{InterfaceDescriptionBlock, SimplePacketBlock};
+use std::sync::Arc;
 
-const SECTION_HEADER: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
+/// The same in both byte orders.
+const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 /// Each takes memory; real captures have a handful.
-const MAX_INTERFACES: usize = 1 << 20;
+const MAX_INTERFACES: usize = 1 << 16;
 const OBSOLETE_PACKET: u32 = 2;
+const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 /// Type, length and, in a section header, byte-order magic: needed to size a block.
 const BLOCK_START_LEN: usize = 12;
+/// Type, length, interface, timestamp (two), two lengths, each in a word.
+const PACKET_START_LEN: usize = 28;
+/// Blocks begin and end at words.
+pub const WORD_LEN: usize = 4;
 
-/// Bytes of an enhanced packet without options, beside the frame.
-pub const PACKET_OVERHEAD: usize = 32;
-
+#[derive(Clone, PartialEq, Eq)]
 struct Interface {
     link_type: u32,
     /// `None`: an impossible resolution; an error only if a packet uses it.
     fraction: Option<Fraction>,
-    /// `if_tsoffset`: seconds to add to each timestamp.
-    offset_s: i64,
+    /// To add to each timestamp.
+    offset_ns: i64,
     snap_len: u32,
 }
 
+/// What the blocks so far tell of those to come.
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct Blocks {
     big_endian: bool,
-    interfaces: Vec<Interface>,
+    interfaces: Arc<Vec<Interface>>,
 }
 
-/// What one block gave.
-enum Read {
-    Other,
-    Packet { interface: usize, timestamp: u64, wire_len: u32, at: usize, captured_len: usize },
+/// A block with a frame.
+struct Packet {
+    block_len: usize,
+    interface: usize,
+    timestamp: u64,
+    wire_len: u32,
+    at: usize,
+    captured_len: usize,
 }
 
 impl Blocks {
-    pub fn new() -> Self {
-        Self { big_endian: false, interfaces: Vec::new() }
+    /// The next frame whose block begins before `until`; at the end of the input, `end` is set.
+    #[expect(clippy::inline_always, reason = "as Capture::next_before")]
+    #[inline(always)]
+    pub fn next_frame<'a>(
+        &mut self,
+        buffer: &'a mut Buffer,
+        until: u64,
+        end: &mut Option<InputEnd>,
+    ) -> Option<Frame<'a>> {
+        if buffer.at() >= until {
+            return None;
+        }
+        let packet = match self.packet(buffer.available()) {
+            Some(packet) => Ok(packet),
+            None => self.next_packet(buffer, until).transpose()?,
+        };
+        let frame = packet.and_then(|packet| self.frame(buffer, packet));
+        frame.map_err(|stop| *end = Some(stop)).ok()
     }
 
-    /// # Errors
-    /// How the frames ended.
-    pub fn next_frame<'a>(&mut self, buffer: &'a mut Buffer) -> Result<Frame<'a>, InputEnd> {
-        loop {
-            let block_len = self.block_len(buffer)?;
-            let read = self.block(&buffer.available()[..block_len])?;
-            buffer.consume(block_len);
-            if let Read::Packet { interface, timestamp, wire_len, at, captured_len } = read {
-                let Some(interface) = self.interfaces.get(interface) else {
-                    return Err(InputEnd::Damaged(
-                        "a packet names an interface that is not described",
-                    ));
-                };
-                let block = buffer.consumed(block_len);
-                return Ok(Frame {
-                    time_ns: interface.time_ns(timestamp)?,
-                    wire_len,
-                    link_type: interface.link_type,
-                    data: &block[at..at + captured_len],
-                });
+    #[inline]
+    fn frame<'a>(&self, buffer: &'a mut Buffer, packet: Packet) -> Result<Frame<'a>, InputEnd> {
+        let Some(interface) = self.interfaces.get(packet.interface) else {
+            return Err(InputEnd::Damaged("a packet names an interface that is not described"));
+        };
+        let time_ns = interface.time_ns(packet.timestamp)?;
+        buffer.consume(packet.block_len);
+        let block = buffer.consumed(packet.block_len);
+        Ok(Frame {
+            time_ns,
+            wire_len: packet.wire_len,
+            link_type: interface.link_type,
+            data: &block[packet.at..packet.at + packet.captured_len],
+        })
+    }
+
+    /// The packet whose block `bytes` begin with, if it is all there and nothing is wrong with it. An
+    /// obsolete Packet Block has a 16-bit interface and a 16-bit drop count; Wireshark numbers it as a
+    /// frame, so it counts as one here.
+    #[inline]
+    fn packet(&self, bytes: &[u8]) -> Option<Packet> {
+        let [kind, _, interface, ts_high, ts_low, captured_len, wire_len] =
+            words(bytes, self.big_endian)?;
+        let interface = match kind {
+            ENHANCED_PACKET => interface,
+            OBSOLETE_PACKET if self.big_endian => interface >> 16,
+            OBSOLETE_PACKET => interface & 0xffff,
+            _ => return None,
+        };
+        let block_len = self.plausible_len(bytes)?;
+        let needed = PACKET_START_LEN + captured_len as usize + WORD_LEN;
+        (needed <= block_len && block_len <= bytes.len()).then_some(Packet {
+            block_len,
+            interface: interface as usize,
+            timestamp: u64::from(ts_high) << 32 | u64::from(ts_low),
+            wire_len: wire_len.max(captured_len),
+            at: PACKET_START_LEN,
+            captured_len: captured_len as usize,
+        })
+    }
+
+    /// Length of a block, if that is plausible, and the same at its end, if that is there.
+    #[inline]
+    pub fn plausible_len(&self, bytes: &[u8]) -> Option<usize> {
+        let [_, len] = words(bytes, self.big_endian)?;
+        let block_len = possible_len(len)?;
+        let end = bytes.get(block_len - WORD_LEN..).and_then(|end| words(end, self.big_endian));
+        end.is_none_or(|[end]| end == len).then_some(block_len)
+    }
+
+    /// The next packet that begins before `until`, after blocks of any kind.
+    #[cold]
+    fn next_packet(&mut self, buffer: &mut Buffer, until: u64) -> Result<Option<Packet>, InputEnd> {
+        while buffer.at() < until {
+            let len = self.block_len(buffer)?;
+            match self.block(&buffer.available()[..len])? {
+                Some(packet) => return Ok(Some(packet)),
+                None => buffer.consume(len),
             }
         }
+        Ok(None)
     }
 
     /// Length of the next block, which is then all in the buffer.
     fn block_len(&mut self, buffer: &mut Buffer) -> Result<usize, InputEnd> {
         let start = buffer.at_least(BLOCK_START_LEN)?;
-        if start.is_empty() {
-            return Err(InputEnd::Complete);
-        }
-        let Some(&[kind @ .., l0, l1, l2, l3, m0, m1, m2, m3]) =
-            start.first_chunk::<BLOCK_START_LEN>()
-        else {
-            return Err(InputEnd::Cut);
+        let Some([kind, len, magic]) = words(start, false) else {
+            return Err(if start.is_empty() { InputEnd::Complete } else { InputEnd::Cut });
         };
         if kind == SECTION_HEADER {
-            self.big_endian = match u32::from_le_bytes([m0, m1, m2, m3]) {
+            self.big_endian = match magic {
                 BYTE_ORDER_MAGIC => false,
-                magic if magic.swap_bytes() == BYTE_ORDER_MAGIC => true,
+                _ if magic.swap_bytes() == BYTE_ORDER_MAGIC => true,
                 _ => return Err(InputEnd::Damaged("a section without a byte order")),
             };
         }
-        let length = match self.big_endian {
-            true => u32::from_be_bytes([l0, l1, l2, l3]),
-            false => u32::from_le_bytes([l0, l1, l2, l3]),
-        } as usize;
-        if length < BLOCK_START_LEN || !length.is_multiple_of(4) || length > MAX_RECORD {
+        let len = if self.big_endian { len.swap_bytes() } else { len };
+        let Some(len) = possible_len(len) else {
             return Err(InputEnd::Damaged("a block claims an impossible length"));
-        }
-        match buffer.at_least(length)?.len() {
-            available if available < length => Err(InputEnd::Cut),
-            _ => Ok(length),
+        };
+        match buffer.at_least(len)?.len() {
+            available if available < len => Err(InputEnd::Cut),
+            _ => Ok(len),
         }
     }
 
-    fn block(&mut self, bytes: &[u8]) -> Result<Read, InputEnd> {
+    fn block(&mut self, bytes: &[u8]) -> Result<Option<Packet>, InputEnd> {
         let parse = match self.big_endian {
             true => parse_block_be,
             false => parse_block_le,
         };
+        if let Some([ENHANCED_PACKET | OBSOLETE_PACKET]) = words(bytes, self.big_endian) {
+            return self.packet(bytes).map(Some).ok_or(UNPARSABLE);
+        }
         match parse(bytes) {
-            Ok((_, Block::SectionHeader(_))) => self.interfaces.clear(),
+            Ok((_, Block::SectionHeader(_))) => self.interfaces = Arc::default(),
             Ok((_, Block::InterfaceDescription(block))) => {
                 if self.interfaces.len() == MAX_INTERFACES {
-                    return Err(InputEnd::Damaged("a section with over a million interfaces"));
+                    return Err(InputEnd::Damaged("a section with over 65,536 interfaces"));
                 }
-                self.interfaces.push(Interface::new(&block, self.big_endian));
+                let interface = Interface::new(&block, self.big_endian);
+                Arc::make_mut(&mut self.interfaces).push(interface);
             }
-            Ok((_, Block::EnhancedPacket(block))) => {
-                return Ok(Read::Packet {
-                    interface: block.if_id as usize,
-                    timestamp: u64::from(block.ts_high) << 32 | u64::from(block.ts_low),
-                    wire_len: block.origlen.max(block.caplen),
-                    // Seven words: type, length, interface, timestamp (two), two lengths.
-                    at: 28,
-                    captured_len: block.packet_data().len(),
-                });
-            }
-            Ok((_, Block::SimplePacket(block))) => return Ok(self.simple_packet(&block)),
-            Ok((_, Block::Unknown(block))) if self.is_obsolete_packet(block.block_type) => {
-                return self.obsolete_packet(block.data);
-            }
+            Ok((_, Block::SimplePacket(block))) => return Ok(Some(self.simple_packet(&block))),
             // Name resolution, statistics, custom blocks: no packet.
             Ok(_) => {}
-            Err(_) => return Err(InputEnd::Damaged("a block cannot be parsed")),
+            Err(_) => return Err(UNPARSABLE),
         }
-        Ok(Read::Other)
-    }
-
-    fn is_obsolete_packet(&self, little_endian_type: u32) -> bool {
-        OBSOLETE_PACKET
-            == match self.big_endian {
-                true => little_endian_type.swap_bytes(),
-                false => little_endian_type,
-            }
-    }
-
-    /// The obsolete Packet Block: an enhanced packet with a 16-bit interface and a 16-bit drop
-    /// count. Wireshark numbers it as a frame, so it counts as one here.
-    fn obsolete_packet(&self, data: &[u8]) -> Result<Read, InputEnd> {
-        let word = |at: usize| {
-            let bytes = data.get(at..).and_then(|rest| rest.first_chunk::<4>())?;
-            Some(match self.big_endian {
-                true => u32::from_be_bytes(*bytes),
-                false => u32::from_le_bytes(*bytes),
-            })
-        };
-        let read = || {
-            let interface = match self.big_endian {
-                true => word(0)? >> 16,
-                false => word(0)? & 0xffff,
-            };
-            let captured_len = word(12)? as usize;
-            (data.len() >= 20 + captured_len).then_some(Read::Packet {
-                interface: interface as usize,
-                timestamp: u64::from(word(4)?) << 32 | u64::from(word(8)?),
-                wire_len: word(16)?.max(captured_len as u32),
-                at: 28,
-                captured_len,
-            })
-        };
-        read().ok_or(InputEnd::Damaged("a block cannot be parsed"))
+        Ok(None)
     }
 
     /// A simple packet has no timestamp and no captured length: it is the first interface's, cut at
     /// its snap length.
-    fn simple_packet(&self, block: &pcap_parser::SimplePacketBlock<'_>) -> Read {
+    fn simple_packet(&self, block: &SimplePacketBlock<'_>) -> Packet {
         let snap_len = match self.interfaces.first() {
             Some(interface) if interface.snap_len > 0 => interface.snap_len,
             _ => u32::MAX,
         };
-        let captured_len = block.packet_data().len().min(snap_len as usize);
-        Read::Packet { interface: 0, timestamp: 0, wire_len: block.origlen, at: 12, captured_len }
+        Packet {
+            block_len: block.block_len1 as usize,
+            interface: 0,
+            timestamp: 0,
+            wire_len: block.origlen,
+            at: 12,
+            captured_len: block.packet_data().len().min(snap_len as usize),
+        }
     }
 }
 
+/// Of a block with this in its header, if it is possible.
+fn possible_len(len: u32) -> Option<usize> {
+    let len = len as usize;
+    let is_possible = (BLOCK_START_LEN..=MAX_RECORD).contains(&len) && len.is_multiple_of(WORD_LEN);
+    is_possible.then_some(len)
+}
+
+const UNPARSABLE: InputEnd = InputEnd::Damaged("a block cannot be parsed");
 const IMPOSSIBLE_RESOLUTION: InputEnd =
     InputEnd::Damaged("an interface with an impossible time resolution");
 
@@ -187,20 +218,21 @@ impl Interface {
             0 => 10_u64.checked_pow(exponent),
             _ => 1_u64.checked_shl(exponent),
         };
+        // pcap-parser always reads this option as little-endian.
+        let offset_s = match big_endian {
+            true => block.if_tsoffset.swap_bytes(),
+            false => block.if_tsoffset,
+        };
         Self {
             link_type: block.linktype.0 as u32,
             fraction: units.map(Fraction::new),
-            // pcap-parser always reads this option as little-endian.
-            offset_s: match big_endian {
-                true => block.if_tsoffset.swap_bytes(),
-                false => block.if_tsoffset,
-            },
+            offset_ns: offset_s.saturating_mul(1_000_000_000),
             snap_len: block.snaplen,
         }
     }
 
     fn time_ns(&self, timestamp: u64) -> Result<i64, InputEnd> {
         let fraction = self.fraction.ok_or(IMPOSSIBLE_RESOLUTION)?;
-        Ok(fraction.to_ns(self.offset_s, timestamp))
+        Ok(fraction.to_ns(self.offset_ns, timestamp))
     }
 }

@@ -1,10 +1,10 @@
-//! A pcap file that several threads read at once, each a range of its bytes.
+//! A file that several threads read at once, each a range of its bytes.
 //!
 //! A range begins in the middle of a record. Where the next one begins is guessed by its header and
-//! those that follow; whoever reads ranges must compare that with where the range before ended.
+//! those that follow, and what a pcapng file told before of its interfaces by how it begins; whoever reads
+//! ranges must compare that with where, and with what, the range before ended.
 
-use super::pcap::{FILE_HEADER_LEN, Records};
-use super::{Capture, Format, buffer::Buffer};
+use super::{Capture, Format, Place, buffer::Buffer, pcapng};
 use crate::capture::progress::{Progress, Stopped};
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,35 +13,41 @@ use std::sync::Arc;
 
 /// Bytes per read beyond the end of a range, for its last record.
 const BEYOND: usize = 16 << 10;
+/// As many bytes are enough to find where a record begins.
+const LOOKED_AT: usize = 256 << 10;
+/// So many records in a row look right by chance only in a capture of captures.
+const IN_A_ROW: usize = 6;
+/// Fewer bytes do not show whether a record begins.
+const HEADER_LEN: usize = 16;
 
-/// An uncompressed pcap file.
+/// An uncompressed capture.
 pub struct RangedFile {
-    file: File,
-    records: Records,
+    file: Arc<File>,
     len: u64,
-    /// Seconds of its first record.
+    /// Where its first record begins.
+    pub begin: Place,
+    /// With all that is told before its first frame: hardly ever is more told later.
+    pub guess: Place,
+    /// Time of its first frame.
     first_s: u32,
 }
 
 impl RangedFile {
-    /// Opens `path`. `None` for what can be read only from its beginning on, and for what cannot be
-    /// read at all: [`Capture::open`] tells why.
-    pub fn open(path: &str, progress: &Progress) -> Option<Self> {
+    /// Opens `path`. `None` for what can be read only from its beginning on, and for what has no frame or
+    /// cannot be read at all: [`Capture::open`] tells why.
+    pub fn open(path: &str, progress: &Arc<Progress>) -> Option<Self> {
         let is_file = |path| std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
         if progress.is_stopped() || path == "-" || !is_file(path) {
             return None;
         }
-        let file = File::open(path).ok()?;
-        let mut start = [0; FILE_HEADER_LEN + 4];
-        file.read_exact_at(&mut start, 0).ok()?;
-        let (header, seconds) = start.split_first_chunk::<FILE_HEADER_LEN>()?;
-        let records = Records::of(header, path).ok()?;
-        let first_s = records.number(*seconds.first_chunk()?);
-        Some(Self { len: file.metadata().ok()?.len(), file, records, first_s })
+        let file = Arc::new(File::open(path).ok()?);
+        let part = Part { of: Arc::clone(&file), at: 0, until: 0, progress: Arc::clone(progress) };
+        let mut capture = Capture::unpacked(Buffer::new(Box::new(part)), path).ok()?;
+        let begin = capture.place();
+        let first_s = (capture.next_frame()?.time_ns / 1_000_000_000) as u32;
+        let guess = Place { at: begin.at, ..capture.place() };
+        Some(Self { len: file.metadata().ok()?.len(), file, begin, guess, first_s })
     }
-
-    /// Where the first record begins.
-    pub const BEGIN: u64 = FILE_HEADER_LEN as u64;
 
     /// Its length when it was opened; it may grow.
     pub fn len(&self) -> u64 {
@@ -51,7 +57,7 @@ impl RangedFile {
 
 /// A range of a file that is being read.
 struct Part {
-    of: Arc<RangedFile>,
+    of: Arc<File>,
     at: u64,
     until: u64,
     progress: Arc<Progress>,
@@ -64,35 +70,60 @@ impl Read for Part {
         }
         let rest = self.until.saturating_sub(self.at).max(BEYOND as u64);
         let most = into.len().min(usize::try_from(rest).unwrap_or(usize::MAX));
-        let count = self.of.file.read_at(&mut into[..most], self.at)?;
+        let count = self.of.read_at(&mut into[..most], self.at)?;
         self.at += count as u64;
         Ok(count)
     }
 }
 
 impl Capture {
-    /// Goes on in `file` at `at`, to read up to `until`. Takes the buffer of what was read before.
+    /// Goes on in `file` at a place, to read up to `until`. Takes the buffer of what was read before.
     pub fn reopened(
         before: Option<Self>,
-        file: &Arc<RangedFile>,
-        (at, until): (u64, u64),
+        file: &RangedFile,
+        Place { at, format }: Place,
+        until: u64,
         progress: &Arc<Progress>,
     ) -> Self {
-        let (of, progress) = (Arc::clone(file), Arc::clone(progress));
+        let (of, progress) = (Arc::clone(&file.file), Arc::clone(progress));
         let part = Box::new(Part { of, at, until, progress });
         let buffer = match before {
-            Some(before) => before.buffer.restarted(part),
-            None => Buffer::new(part),
+            Some(before) => before.buffer,
+            None => Buffer::new(Box::new(io::empty())),
         };
-        Self { buffer, format: Format::Pcap(file.records), end: None }
+        Self { buffer: buffer.restarted(part, at), format, end: None }
     }
 
-    /// Goes to where a record seems to begin; returns how many bytes come before it. `None` if that
-    /// cannot be told.
-    pub fn find_record(&mut self, file: &RangedFile) -> Option<u64> {
-        let ahead = self.buffer.at_least(Records::LOOKED_AT).ok()?;
-        let skipped = file.records.find(ahead, file.first_s)?;
+    /// Goes to where a record seems to begin; `None` if that cannot be told.
+    pub fn find_record(&mut self, file: &RangedFile) -> Option<Place> {
+        let at = self.buffer.at();
+        let ahead = self.buffer.at_least(LOOKED_AT).ok()?;
+        let is_begin = |&skipped: &usize| match &self.format {
+            Format::Pcap(records) => {
+                is_row(&ahead[skipped..], |bytes| records.plausible_len(bytes, file.first_s))
+            }
+            Format::PcapNg(blocks) => {
+                (at + skipped as u64).is_multiple_of(pcapng::WORD_LEN as u64)
+                    && is_row(&ahead[skipped..], |bytes| blocks.plausible_len(bytes))
+            }
+        };
+        let skipped = (0..ahead.len()).find(is_begin)?;
         self.buffer.consume(skipped);
-        Some(skipped as u64)
+        Some(self.place())
     }
+}
+
+/// Do these bytes look like several records, or like the last ones? `plausible_len` is that of one record.
+fn is_row(mut bytes: &[u8], plausible_len: impl Fn(&[u8]) -> Option<usize>) -> bool {
+    for seen in 0..IN_A_ROW {
+        if bytes.len() < HEADER_LEN {
+            return seen > 0;
+        }
+        let Some(len) = plausible_len(bytes) else { return false };
+        match bytes.get(len..) {
+            Some(rest) => bytes = rest,
+            None => return seen > 0,
+        }
+    }
+    true
 }

@@ -1,5 +1,9 @@
 //! The reader, fed from memory, and compared with libpcap.
 
+use super::samples::{
+    BINARY, MICROSECONDS, NANOSECONDS, ORDERS, Order, TSOFFSET, TSRESOL, block, interface, packet,
+    packet_with, pcap_header, random, record, section, simple_packet,
+};
 use super::{Capture, InputEnd, MAX_RECORD};
 use crate::capture::error::ScanError;
 use crate::capture::link;
@@ -8,55 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The byte order of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Order {
-    Little,
-    Big,
-}
-
-const ORDERS: [Order; 2] = [Order::Little, Order::Big];
-const MICROSECONDS: u32 = 0xa1b2_c3d4;
-const NANOSECONDS: u32 = 0xa1b2_3c4d;
 const UNDEFINED_LINK: u32 = 147;
-
-impl Order {
-    fn u16(self, value: u16) -> [u8; 2] {
-        match self {
-            Order::Little => value.to_le_bytes(),
-            Order::Big => value.to_be_bytes(),
-        }
-    }
-
-    fn u32(self, value: u32) -> [u8; 4] {
-        match self {
-            Order::Little => value.to_le_bytes(),
-            Order::Big => value.to_be_bytes(),
-        }
-    }
-
-    fn i64(self, value: i64) -> [u8; 8] {
-        match self {
-            Order::Little => value.to_le_bytes(),
-            Order::Big => value.to_be_bytes(),
-        }
-    }
-
-    fn all(self, values: &[u32]) -> Vec<u8> {
-        values.iter().flat_map(|&value| self.u32(value)).collect()
-    }
-}
-
-fn pcap_header(order: Order, magic: u32, link_type: u32) -> Vec<u8> {
-    order.all(&[magic, 2 | 4 << 16, 0, 0, 262_144, link_type])
-}
-
-fn record(order: Order, seconds: u32, fraction: u32, data: &[u8]) -> Vec<u8> {
-    let len = data.len() as u32;
-    let mut bytes = order.all(&[seconds, fraction, len, len + 7]);
-    bytes.extend(data);
-    bytes
-}
 
 fn pcap(order: Order, magic: u32, sizes: &[usize]) -> Vec<u8> {
     let mut bytes = pcap_header(order, magic, link::ETHERNET);
@@ -65,61 +21,6 @@ fn pcap(order: Order, magic: u32, sizes: &[usize]) -> Vec<u8> {
     }
     bytes
 }
-
-/// A pcapng block: type, length, body filled up to four bytes, length.
-fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
-    let padded = body.len().next_multiple_of(4);
-    let len = order.u32(padded as u32 + 12);
-    let mut bytes = [order.u32(kind), len].concat();
-    bytes.extend(body);
-    bytes.resize(8 + padded, 0);
-    bytes.extend(len);
-    bytes
-}
-
-fn section(order: Order) -> Vec<u8> {
-    let mut body = order.u32(0x1a2b_3c4d).to_vec();
-    body.extend(order.u16(1));
-    body.extend(order.u16(0));
-    body.extend(order.i64(-1));
-    block(order, 0x0a0d_0d0a, &body)
-}
-
-/// Options are (code, value).
-fn interface(order: Order, link_type: u16, snap_len: u32, options: &[(u16, &[u8])]) -> Vec<u8> {
-    let mut body = order.u16(link_type).to_vec();
-    body.extend([0, 0]);
-    body.extend(order.u32(snap_len));
-    for (code, value) in options {
-        body.extend(order.u16(*code));
-        body.extend(order.u16(value.len() as u16));
-        body.extend(*value);
-        body.resize(body.len().next_multiple_of(4), 0);
-    }
-    if !options.is_empty() {
-        body.extend([0; 4]);
-    }
-    block(order, 1, &body)
-}
-
-fn packet(order: Order, interface: u32, timestamp: u64, data: &[u8]) -> Vec<u8> {
-    let (high, low) = ((timestamp >> 32) as u32, timestamp as u32);
-    let len = data.len() as u32;
-    let mut body = order.all(&[interface, high, low, len, len + 7]);
-    body.extend(data);
-    block(order, 6, &body)
-}
-
-fn simple_packet(order: Order, wire_len: u32, data: &[u8]) -> Vec<u8> {
-    let mut body = order.u32(wire_len).to_vec();
-    body.extend(data);
-    block(order, 3, &body)
-}
-
-/// In a time resolution: a power of two, not of ten.
-const BINARY: u8 = 0x80;
-const TSRESOL: u16 = 9;
-const TSOFFSET: u16 = 14;
 
 /// A section with one Ethernet interface in microseconds, packets and a block of statistics.
 fn pcapng(order: Order, sizes: &[usize]) -> Vec<Vec<u8>> {
@@ -305,6 +206,14 @@ fn blocks_that_hold_no_packet_are_skipped() {
         let (frames, end) = read_bytes(&blocks.concat());
         assert_eq!((frames.len(), end), (1, InputEnd::Complete));
     }
+}
+
+#[test]
+fn no_section_makes_a_list_of_interfaces_outgrow_its_bound() {
+    let described = interface(Order::Little, 1, 0, &[]);
+    let of = |count| [section(Order::Little), described.repeat(count)].concat();
+    assert_eq!(read_bytes(&of(1 << 16)).1, InputEnd::Complete);
+    assert!(matches!(read_bytes(&of((1 << 16) + 1)).1, InputEnd::Damaged(_)));
 }
 
 #[test]
@@ -578,11 +487,7 @@ fn damaged_bytes_never_panic_loop_or_invent_frames() {
         pcapng(Order::Big, &[0, 60, 7]).concat(),
         [pcapng(order, &[0, 60, 7]).concat(), extra.concat()].concat(),
     ];
-    let mut state = 1_u32;
-    let mut random = |below: usize| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as usize % below
-    };
+    let mut random = random(1);
     for round in 0..20_000 {
         let mut bytes = samples[round % samples.len()].clone();
         for _ in 0..=random(4) {
@@ -653,6 +558,42 @@ fn clocks_and_byte_orders_are_those_of_libpcap() {
             let theirs = read_with_libpcap(&path);
             assert_eq!(read_bytes(&blocks.concat()).0, theirs, "{order:?} {resolution:#x}");
         }
+    }
+    std::fs::remove_file(&path).unwrap();
+}
+
+/// Packets of all lengths with and without options, of several clocks, among other blocks.
+#[test]
+fn any_blocks_that_libpcap_reads_are_read_as_by_libpcap() {
+    let name = format!("nagle-scan-blocks-{}.pcapng", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    for seed in 0..100 {
+        let mut random = random(seed);
+        let order = ORDERS[random(2)];
+        let mut bytes = section(order);
+        let mut interfaces = 0;
+        while interfaces == 0 || random(200) > 0 {
+            match random(10) {
+                _ if interfaces == 0 || random(40) == 0 => {
+                    let resolution = [3, 6, 9, BINARY + 20][random(4)];
+                    bytes.extend(interface(order, 1, 65_535, &[(TSRESOL, &[resolution])]));
+                    interfaces += 1;
+                }
+                0 => {
+                    let kind = [4, 5, 0x0bad][random(3)];
+                    bytes.extend(block(order, kind, &vec![0; 12 + random(40)]));
+                }
+                chosen => {
+                    let comment = vec![b'c'; random(50)];
+                    let options: [(u16, &[u8]); 2] = [(1, &comment), (2, &[0; 4])];
+                    let (at, data) = (random(1 << 20) as u64 * 9973, vec![7; random(300)]);
+                    let options = &options[..chosen % 3];
+                    bytes.extend(packet_with(order, random(interfaces) as u32, at, &data, options));
+                }
+            }
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(read_bytes(&bytes), (read_with_libpcap(&path), InputEnd::Complete), "{seed}");
     }
     std::fs::remove_file(&path).unwrap();
 }

@@ -3,6 +3,7 @@
 use crate::capture::Capture;
 use crate::capture::link;
 use crate::capture::progress::Progress;
+use crate::capture::samples::{Order, interface, packet_with, section};
 use crate::decode;
 use crate::track::Lengths;
 use crate::track::reader::range::Range;
@@ -18,7 +19,7 @@ const FRAMES: u32 = 2;
 const PAYLOAD_LEN: u32 = 100;
 
 /// An Ethernet frame of the conversation; each segment acknowledges all before it.
-fn frame(from_client: bool, round: u32, client_port: u16) -> Vec<u8> {
+pub fn frame(from_client: bool, round: u32, client_port: u16) -> Vec<u8> {
     let sent = |rounds: u32| 1 + rounds * PAYLOAD_LEN;
     let (ports, addresses, seq, ack) = match from_client {
         true => ([client_port, 80], [[10, 0, 0, 1], [10, 0, 0, 2]], sent(round), sent(round)),
@@ -38,10 +39,6 @@ fn frame(from_client: bool, round: u32, client_port: u16) -> Vec<u8> {
 /// Writes `rounds` requests, 1 ms apart, each answered after 0.1 ms, on `connections` connections in
 /// turn, into a file of its own.
 pub fn write_capture(rounds: u32, connections: u32) -> PathBuf {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("nagle-scan-{}-{number}.pcap", std::process::id());
-    let path = std::env::temp_dir().join(name);
     let header = [0xa1b2_c3d4_u32, 4 << 16 | 2, 0, 0, 65535, link::ETHERNET];
     let mut bytes = header.map(u32::to_le_bytes).concat();
     for round in 0..rounds {
@@ -54,6 +51,15 @@ pub fn write_capture(rounds: u32, connections: u32) -> PathBuf {
             bytes.extend(frame);
         }
     }
+    saved(&bytes)
+}
+
+/// Writes `bytes` into a file of its own.
+pub fn saved(bytes: &[u8]) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("nagle-scan-{}-{number}.pcap", std::process::id());
+    let path = std::env::temp_dir().join(name);
     std::fs::write(&path, bytes).unwrap();
     path
 }
@@ -64,6 +70,28 @@ fn reading_and_decoding_allocate_nothing_per_packet() {
         let path = write_capture(rounds, 1);
         let read = || read_and_decode(path.to_str().unwrap(), rounds);
         let counted = measure(read);
+        std::fs::remove_file(path).unwrap();
+        counted.count_total
+    });
+    assert_like_a_growing_list(few, many);
+}
+
+#[test]
+fn reading_pcapng_allocates_nothing_per_packet() {
+    let [few, many] = [300, 3000].map(|packets| {
+        let described = [section(Order::Little), interface(Order::Little, 1, 0, &[])].concat();
+        let commented = packet_with(
+            Order::Little,
+            0,
+            1,
+            &frame(true, 0, 1),
+            &[(1, b"a comment"), (2, &[0; 4])],
+        );
+        let path = saved(&[described, commented.repeat(packets)].concat());
+        let counted = measure(|| {
+            let mut capture = Capture::open(path.to_str().unwrap(), &Arc::default()).unwrap();
+            assert!((0..packets).all(|_| capture.next_frame().is_some()));
+        });
         std::fs::remove_file(path).unwrap();
         counted.count_total
     });

@@ -3,7 +3,7 @@
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::capture::ranges::RangedFile;
-use crate::capture::{Capture, Frame, InputEnd};
+use crate::capture::{Capture, Frame, InputEnd, Place};
 use crate::decode::filter::Filter;
 use crate::decode::{self, Skip};
 use crate::track::reader::range::{MOST_FRAMES, Range};
@@ -27,17 +27,16 @@ pub struct Decoder {
 #[derive(Clone)]
 pub struct Part {
     pub file: Arc<RangedFile>,
-    pub begin: u64,
+    pub begin: Place,
     pub until: u64,
 }
 
 /// A range after it was read.
 pub struct Decoded {
     pub range: Box<Range>,
-    /// Where its first record begins, or seems to begin; `None` if that cannot be told.
-    pub begin: Option<u64>,
-    /// Where the next record begins.
-    pub next: u64,
+    /// Of a part of a file: where its first record begins, or seems to begin, if that can be told, and
+    /// where the next record begins.
+    pub places: Option<(Place, Place)>,
     /// How the capture ended in it.
     pub end: Option<InputEnd>,
     pub error: Option<ScanError>,
@@ -52,11 +51,12 @@ impl Decoder {
     pub fn part(&mut self, part: &Part, known: bool, first: bool, range: Box<Range>) -> Decoded {
         let Part { file, begin, until } = part;
         let before = self.capture.take();
-        let mut capture = Capture::reopened(before, file, (*begin, *until), &self.progress);
-        let skipped = if known { Some(0) } else { capture.find_record(file) };
-        let mut decoded = Decoded::new(range, skipped.map(|skipped| begin + skipped));
-        if let Some(begin) = decoded.begin {
-            self.decode(&mut capture, &mut decoded, begin, *until, first);
+        let mut capture = Capture::reopened(before, file, begin.clone(), *until, &self.progress);
+        let begin = if known { Some(begin.clone()) } else { capture.find_record(file) };
+        let mut decoded = Decoded::new(range);
+        if let Some(begin) = begin {
+            self.decode(&mut capture, &mut decoded, *until, first);
+            decoded.places = Some((begin, capture.place()));
         }
         self.capture = Some(capture);
         decoded
@@ -71,29 +71,22 @@ impl Decoder {
         frames: u64,
         range: Box<Range>,
     ) -> Decoded {
-        let mut decoded = Decoded::new(range, Some(0));
+        let mut decoded = Decoded::new(range);
+        let until = capture.at() + len;
         let mut most = FRAMES_FOR_A_CLOCK;
         if first {
-            self.decode(capture, &mut decoded, 0, 0, first);
+            self.decode(capture, &mut decoded, 0, first);
         }
-        while decoded.next < len && decoded.end.is_none() && decoded.error.is_none() {
+        while capture.at() < until && decoded.end.is_none() && decoded.error.is_none() {
             most += TELL_AFTER;
-            self.frames(capture, &mut decoded, len, most);
+            self.frames(capture, &mut decoded, until, most);
             self.progress.set_packets(frames + u64::from(decoded.range.found.frames));
         }
         decoded
     }
 
-    /// Decodes the frames from `begin` to `until`, and enough of the `first` ones of a capture.
-    fn decode(
-        &mut self,
-        capture: &mut Capture,
-        decoded: &mut Decoded,
-        begin: u64,
-        until: u64,
-        first: bool,
-    ) {
-        decoded.next = begin;
+    /// Decodes the frames up to `until`, and enough of the `first` ones of a capture.
+    fn decode(&mut self, capture: &mut Capture, decoded: &mut Decoded, until: u64, first: bool) {
         if first {
             self.frames(capture, decoded, u64::MAX, FRAMES_FOR_A_CLOCK);
             let found = &mut decoded.range.found;
@@ -107,10 +100,8 @@ impl Decoder {
     #[inline(never)]
     fn frames(&mut self, capture: &mut Capture, decoded: &mut Decoded, until: u64, most: u32) {
         let range = &mut *decoded.range;
-        let (overhead, mut at) = (capture.overhead() as u64, decoded.next);
-        while at < until && range.found.frames < most {
-            let Some(frame) = capture.next_frame() else { break };
-            at += overhead + frame.data.len() as u64;
+        while range.found.frames < most {
+            let Some(frame) = capture.next_before(until) else { break };
             range.found.count(&frame);
             match decode::plain_segment(frame.link_type, frame.data) {
                 Some(segment) if self.filter.is_none() => range.push(&segment, frame.time_ns),
@@ -127,7 +118,6 @@ impl Decoder {
                 }
             }
         }
-        decoded.next = at;
         decoded.end = capture.end().cloned();
     }
 
@@ -154,12 +144,12 @@ impl Decoder {
 }
 
 impl Decoded {
-    fn new(range: Box<Range>, begin: Option<u64>) -> Self {
-        Self { range, begin, next: 0, end: None, error: None }
+    fn new(range: Box<Range>) -> Self {
+        Self { range, places: None, end: None, error: None }
     }
 
     /// Nothing but an error.
     pub fn failed(range: Box<Range>, error: ScanError) -> Self {
-        Self { error: Some(error), ..Self::new(range, Some(0)) }
+        Self { error: Some(error), ..Self::new(range) }
     }
 }

@@ -1,9 +1,9 @@
 //! The step in which ranges come in order, whoever read them: it checks where they begin, numbers
 //! frames, and sums up captures.
 
-use crate::capture::InputEnd;
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
+use crate::capture::{InputEnd, Place};
 use crate::track::clock_step::{ClockStep, FINE_NS};
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::decoder::{Decoded, Part};
@@ -17,7 +17,7 @@ pub struct Order<'a> {
     without_header: Vec<(&'a str, ScanError)>,
     frames: u64,
     /// Where the next range of the current capture begins.
-    pub next: u64,
+    pub next: Option<Place>,
     /// What all times so far show of the clocks, and the step of the current capture's.
     clock: ClockStep,
     clock_ns: i64,
@@ -35,7 +35,7 @@ impl<'a> Order<'a> {
             summaries: Vec::new(),
             without_header: Vec::new(),
             frames: 0,
-            next: 0,
+            next: None,
             clock: ClockStep::UNKNOWN,
             clock_ns: 0,
             ended: true,
@@ -57,11 +57,11 @@ impl<'a> Order<'a> {
         part: Option<&Part>,
         decoded: Decoded,
     ) -> Result<Box<Range>, Box<Range>> {
-        let Decoded { mut range, begin, next, end, mut error } = decoded;
+        let Decoded { mut range, places, end, mut error } = decoded;
         if let Some(path) = opens.filter(|_| !self.stopped) {
             match error.take() {
                 Some(error) => self.fail(path, error),
-                None => self.open(path, part.map_or(0, |part| part.begin)),
+                None => self.open(path, part.map(|part| part.begin.clone())),
             }
         }
         if self.ended || self.error.is_some() {
@@ -69,12 +69,12 @@ impl<'a> Order<'a> {
             return Ok(range);
         }
         if part.is_some() {
-            if begin != Some(self.next) {
+            let Some((_, next)) = places.filter(|(begin, _)| Some(begin) == self.next.as_ref())
+            else {
                 range.reset();
                 return Err(range);
-            }
-            self.progress.add_read_bytes((next - self.next) as usize);
-            self.next = next;
+            };
+            self.go_on(next);
         }
         self.error = error;
         self.add(&mut range);
@@ -84,12 +84,20 @@ impl<'a> Order<'a> {
         Ok(range)
     }
 
-    /// The next ranges are of another capture, whose first record begins at `begin`.
-    fn open(&mut self, path: &str, begin: u64) {
+    /// The next ranges are of another capture; if it is read in parts, its first record is at `begin`.
+    fn open(&mut self, path: &str, begin: Option<Place>) {
         self.summaries.push(CaptureSummary::new(path, self.frames + 1));
-        self.progress.add_read_bytes(begin as usize);
-        self.next = begin;
+        self.next = None;
+        if let Some(begin) = begin {
+            self.go_on(begin);
+        }
         self.ended = false;
+    }
+
+    fn go_on(&mut self, next: Place) {
+        let before = self.next.as_ref().map_or(0, |place| place.at);
+        self.progress.add_read_bytes((next.at - before) as usize);
+        self.next = Some(next);
     }
 
     /// The next capture cannot be opened.

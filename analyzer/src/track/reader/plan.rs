@@ -1,9 +1,9 @@
 //! What is to be done next: reading a range, or giving a range to a shard. Ranges are read in any
 //! order, come in order, and each shard takes them in this order.
 
-use crate::capture::Capture;
 use crate::capture::error::ScanError;
 use crate::capture::ranges::RangedFile;
+use crate::capture::{Capture, Place};
 use crate::track::reader::decoder::{Decoded, Part};
 use crate::track::reader::job::{Job, Opened};
 use crate::track::reader::order::Order;
@@ -17,10 +17,10 @@ enum Source {
     Next,
     /// What a thread is at work with.
     Busy,
-    /// A file, from here on.
+    /// A file, from here on, as far as that is known.
     Ranged {
         file: Arc<RangedFile>,
-        next: u64,
+        next: Place,
     },
     Stream(Box<Capture>),
 }
@@ -124,7 +124,7 @@ impl<'a> Plan<'a> {
         if !matches!(slot.state, State::Misread(_)) {
             return None;
         }
-        let part = Part { begin: self.order.next, ..slot.part.clone()? };
+        let part = Part { begin: self.order.next.clone()?, ..slot.part.clone()? };
         match std::mem::replace(&mut slot.state, State::Reading) {
             State::Misread(range) => {
                 let number = self.ready;
@@ -168,11 +168,15 @@ impl<'a> Plan<'a> {
         }
         let all_ready = self.ready == self.oldest + self.slots.len() as u64;
         match &mut self.source {
-            Source::Ranged { file, next } if all_ready || *next < file.len() => {
+            Source::Ranged { file, next } if all_ready || next.at < file.len() => {
                 let first = self.opens.is_some();
-                let begin = if all_ready && !first { self.order.next } else { *next };
-                let until = (begin / self.range_len + 1) * self.range_len;
-                *next = until;
+                let begin = match all_ready {
+                    _ if first => file.begin.clone(),
+                    true => self.order.next.clone()?,
+                    false => next.clone(),
+                };
+                let until = (begin.at / self.range_len + 1) * self.range_len;
+                next.at = until;
                 let part = Part { file: Arc::clone(file), begin, until };
                 let (number, first, range) = self.begin(Some(part.clone()));
                 Some(Job::Read { number, part, known: all_ready || first, first, range })
@@ -201,7 +205,7 @@ impl<'a> Plan<'a> {
         self.opens = Some(path);
         self.captures += 1;
         self.source = match opened {
-            Ok(Opened::Ranged(file)) => Source::Ranged { next: RangedFile::BEGIN, file },
+            Ok(Opened::Ranged(file)) => Source::Ranged { next: file.guess.clone(), file },
             Ok(Opened::Stream(capture)) => Source::Stream(capture),
             Err(error) => {
                 let (number, _, range) = self.begin(None);
@@ -240,6 +244,12 @@ impl<'a> Plan<'a> {
                 }
             }
             self.ready += 1;
+            if slot.capture == self.captures
+                && let (Source::Ranged { next, .. }, Some(told)) =
+                    (&mut self.source, &self.order.next)
+            {
+                *next = Place { at: next.at, ..told.clone() };
+            }
             let is_last = slot.capture == self.captures && self.order.ended;
             if (is_last || self.order.stopped) && !matches!(self.source, Source::Busy) {
                 self.source = Source::Next;

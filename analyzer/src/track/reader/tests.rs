@@ -1,44 +1,80 @@
 //! What comes out of reading, however many threads read however much at once.
 
+mod pcapng;
+
 use super::range::{Range, SHARDS};
-use super::{Reading, read_all};
+use super::{Decoder, Order, Plan, Reading, Work, read_all};
 use crate::capture::InputEnd;
 use crate::capture::progress::Progress;
+use crate::capture::samples::random;
 use crate::track::CaptureSummary;
 use crate::track::allocations::write_capture;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
 /// Frames and times of each shard's rows, in the order in which it took them.
 type Rows = Vec<Vec<(u64, i64)>>;
 
-/// Reads a file with so many threads in ranges of so many bytes.
-fn read(path: &Path, count: usize, range_len: u64) -> (Rows, CaptureSummary) {
-    let mut rows: Rows = vec![Vec::new(); SHARDS];
-    let takes = rows.iter_mut().map(|rows| {
+/// Something for each shard that keeps its rows.
+fn takes(rows: &mut Rows) -> impl Iterator<Item = impl FnMut(&Range, usize) + Send> {
+    rows.iter_mut().map(|rows| {
         |range: &Range, shard: usize| {
             let marks = range.of(shard).flatten().map(|row| range.mark(row));
             rows.extend(marks.map(|mark| (mark.frame, mark.time_ns)));
         }
-    });
+    })
+}
+
+/// Reads a file with so many threads in ranges of so many bytes.
+fn read(path: &Path, count: usize, range_len: u64) -> (Rows, CaptureSummary) {
+    let mut rows: Rows = vec![Vec::new(); SHARDS];
     let (paths, progress) = ([path.to_str().unwrap().to_owned()], Arc::new(Progress::default()));
     let reading = Reading { threads: count, range_len };
-    let mut summaries = read_all(&paths, None, reading, &progress, takes.collect()).unwrap();
+    let takes = takes(&mut rows).collect();
+    let mut summaries = read_all(&paths, None, reading, &progress, takes).unwrap();
     assert_eq!(progress.packets(), summaries[0].packets);
     (rows, summaries.remove(0))
+}
+
+/// Reads a file as if there were more threads than work, which end it in any order.
+fn read_in_any_order(path: &Path, seed: u32, range_len: u64) -> (Rows, CaptureSummary) {
+    let mut rows: Rows = vec![Vec::new(); SHARDS];
+    let progress = Arc::new(Progress::default());
+    let order = Order::new(&progress);
+    let plan = Mutex::new(Plan::new(vec![path.to_str().unwrap()], SHARDS, range_len, 9, order));
+    let shards = takes(&mut rows).map(Mutex::new).collect();
+    let summary =
+        do_in_any_order(Work { plan, changed: Condvar::new(), shards, progress: &progress }, seed);
+    (rows, summary)
+}
+
+fn do_in_any_order(work: Work<'_, impl FnMut(&Range, usize)>, seed: u32) -> CaptureSummary {
+    let (mut decoder, mut random) = (Decoder::new(None, work.progress), random(seed));
+    let mut jobs = Vec::new();
+    while !work.plan().is_done() {
+        jobs.extend(std::iter::from_fn(|| work.plan().next()));
+        let job = jobs.swap_remove(random(jobs.len()));
+        drop(work.work(job, &mut decoder));
+    }
+    work.plan.into_inner().unwrap().order.into_summaries().unwrap().remove(0)
 }
 
 /// One thread knows where each range begins; more guess it.
 fn assert_same_however_it_is_read(path: &Path) -> CaptureSummary {
     let (rows, summary) = read(path, 1, u64::MAX >> 1);
-    for (count, range_len) in [(1, 1000), (2, 1000), (3, 333), (5, 4096), (8, 1), (2, 1 << 20)] {
-        let (others, other) = read(path, count, range_len);
-        assert_eq!(others, rows, "{count} threads, {range_len} bytes");
-        assert_eq!(format!("{other:?}"), format!("{summary:?}"), "{count}, {range_len}");
+    let assert_same = |(others, other): (Rows, CaptureSummary), how| {
+        assert_eq!(others, rows, "{how:?}");
+        assert_eq!(format!("{other:?}"), format!("{summary:?}"), "{how:?}");
+    };
+    for (count, range_len) in [(1, 1000), (2, 1000), (3, 333), (5, 4096), (8, 100), (2, 1 << 20)] {
+        assert_same(read(path, count, range_len), (count, range_len));
+    }
+    for (seed, range_len) in (0..).zip([333, 1000, 1000, 4096]) {
+        assert_same(read_in_any_order(path, seed, range_len), (seed as usize, range_len));
     }
     assert!(rows.iter().all(|rows| rows.is_sorted()));
     summary
@@ -54,17 +90,17 @@ fn whoever_reads_what_each_shard_takes_the_same_rows_in_order() {
 /// What looks like a record in what was captured is none.
 #[test]
 fn a_capture_in_a_capture_is_not_taken_for_its_records() {
-    let path = write_capture(400, 3);
+    let path = write_capture(10, 3);
     let inner = std::fs::read(&path).unwrap();
     let mut bytes = inner[..24].to_vec();
-    for at in 0..20_u32 {
+    for at in 0..100_u32 {
         let header = [at, 7, inner.len() as u32, inner.len() as u32];
         bytes.extend(header.map(u32::to_le_bytes).concat());
         bytes.extend(&inner);
     }
     std::fs::write(&path, bytes).unwrap();
     let summary = assert_same_however_it_is_read(&path);
-    assert_eq!((summary.packets, summary.end), (20, InputEnd::Complete));
+    assert_eq!((summary.packets, summary.end), (100, InputEnd::Complete));
     std::fs::remove_file(path).unwrap();
 }
 
