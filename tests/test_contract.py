@@ -83,6 +83,8 @@ CONTRACT = {
     ],
     "summary": {
         "connections": int,
+        "connections_not_listed": int,
+        "servers_not_listed": int,
         "tcp_packets": int,
         "affected_connections": int,
         "stalls": int,

@@ -1,4 +1,5 @@
-"""A port scan of hundreds of thousands of ports: a user would lose memory, or what lies among them.
+"""A port scan of hundreds of thousands of ports, or a SYN flood: a user would lose memory, or what
+lies among them.
 
 All packets are synthetic: two made with scapy (`conversation.py`), and copies of them with other
 ports.
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import Run, found
+from conftest import Run, found, written
 from conversation import START_NS, Conversation, numbered, pcap, records, stalled
 
 SHARDS, BLOCK, FOLDED_AFTER = 16, 1024, 8
@@ -27,19 +28,23 @@ SLOW = stalled(Conversation(rtt_ms=5_000.0))
 """It opens before the scan, is answered after it, and stalls then."""
 
 
-def to_ports(count: int) -> Iterator[tuple[int, bytes]]:
-    """A SYN to each of so many ports of several hosts; every second one is refused."""
+def to_ports(
+    count: int, answer: str = "RA", answered_one_of: int = 2
+) -> Iterator[tuple[int, bytes]]:
+    """A SYN to each of so many ports of several hosts; one of so many is answered."""
     made = Conversation(client=("10.9.9.9", 50000), server=("10.1.0.0", 0))
     made.data("client", 0, "S")
-    made.data("server", 0, "RA")
-    syn, reset = (frame for _, frame in records(made.frames))
+    made.acked["client"] = 1
+    made.data("server", 0, answer)
+    syn, answering = (frame for _, frame in records(made.frames))
     for number in range(count):
         port, host = (number & 0xFFFF).to_bytes(2), (number >> 16).to_bytes(1)
         time_ns = START_NS + 1_000_000_000 + number * 10_000
         # The last byte of the destination's address, and its port.
         yield time_ns, syn[:33] + host + syn[34:36] + port + syn[38:]
-        if number % 2:
-            yield time_ns + 5_000, reset[:29] + host + reset[30:34] + port + reset[36:]
+        if number % answered_one_of == answered_one_of - 1:
+            answered = answering[:29] + host + answering[30:34] + port + answering[36:]
+            yield time_ns + 5_000, answered
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +70,7 @@ def test_refused_and_unanswered_ports_are_counted_not_listed(
     assert scan.core.summary().connections == PORTS + 1
     assert len(scan.connections) == PORTS + 1 - not_listed
     done = run(scanned)
-    told = f"{not_listed:,} connections of a port scan, refused or never answered"
+    told = f"{not_listed:,} connections without data"
     assert told.encode() in done.stdout
 
 
@@ -132,3 +137,61 @@ def test_what_is_open_at_the_end_is_told_in_the_order_of_the_connections(tmp_pat
     assert scan.core.summary().connections_not_listed > PORTS // 2 - BLOCK
     listed = scan.exchanges["connection"]
     assert (len(listed), listed.is_monotonic_increasing) == (40, True)
+
+
+@pytest.fixture(scope="module")
+def flood() -> list[tuple[int, bytes]]:
+    """All SYNs are answered, and no ACK follows."""
+    return list(to_ports(PORTS, "SA", 1))
+
+
+def flooded(
+    folder: Path, frames: list[tuple[int, bytes]], before: int, flood: list[tuple[int, bytes]]
+) -> nagle_scan.Scan:
+    """A flood comes after so many of the frames, and the others come after it."""
+    path = folder / "flood.pcap"
+    path.write_bytes(pcap([*frames[:before], *flood, *frames[before:]]))
+    return nagle_scan.scan(path)
+
+
+@pytest.mark.parametrize("before", [1, 2, 3])
+def test_what_opened_before_a_syn_flood_is_judged_as_without_it(
+    tmp_path: Path, flood: list[tuple[int, bytes]], before: int
+) -> None:
+    """SYN, its answer, or all of the handshake came before: nothing of it is lost."""
+    made = stalled(Conversation(rtt_ms=2.0))
+    opening, rest = records(made.frames)[:before], records(made.frames)[before:]
+    frames = [*opening, *((time_ns + 100_000, frame) for time_ns, frame in rest)]
+    alone, scan = (flooded(tmp_path, frames, before, others) for others in ([], flood))
+    assert len(scan.connections) < PORTS
+    ids = ["stalls", "client_rtt_ms", "server_rtt_ms", "mss", "handshake", "first_ns", "last_ns"]
+    ids += ["client_segments", "server_segments", "client_nagle", "verdict", "exchanges"]
+    facts = [result.connections[ids].loc[[0]].to_dict("records") for result in (scan, alone)]
+    assert facts[0] == facts[1]
+    moved = [(*(frame + len(flood) for frame in row[:3]), *row[3:]) for row in found(alone)]
+    assert found(scan) == moved != []
+    assert list(scan.stalls["wait_ms"]) == list(alone.stalls["wait_ms"])
+
+
+def test_half_open_connections_are_counted_and_in_the_totals(
+    tmp_path: Path, flood: list[tuple[int, bytes]]
+) -> None:
+    made = records(stalled().frames)
+    scan = flooded(tmp_path, made, len(made), flood)
+    summary = written(scan, tmp_path)["summary"]
+    assert summary["connections"] == PORTS + 1
+    assert summary["connections_not_listed"] == PORTS + 1 - len(scan.connections) > PORTS // 4
+    assert (summary["tcp_packets"], summary["stalls"]) == (len(made) + 2 * PORTS, 3)
+
+
+def test_a_refused_connection_that_carries_data_all_the_same_begins_there(
+    tmp_path: Path, flood: list[tuple[int, bytes]]
+) -> None:
+    """A firewall's RST need not be the end. What was before it is not known any more."""
+    refused = Conversation()
+    refused.data("client", 0, "S")
+    refused.data("server", 0, "RA")
+    frames = [*records(refused.frames), *records(stalled().frames)[3:]]
+    scan = flooded(tmp_path, frames, 2, flood)
+    row = scan.connections.loc[0]
+    assert (bool(row["handshake"]), row["client_bytes"]) == (False, 3 * 13)

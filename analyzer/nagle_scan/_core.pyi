@@ -14,6 +14,7 @@ class OutputError(NagleScanError): ...
 class Summary:
     connections: int
     connections_not_listed: int
+    servers_not_listed: int
     tcp_packets: int
     packets: int
     affected_connections: int

@@ -77,7 +77,7 @@ class Result:
     def connections(self) -> pd.DataFrame:
         """One row per connection; the index `connection` equals Wireshark's `tcp.stream`.
 
-        The refused and unanswered connections of a port scan are only counted.
+        Of more than 131,072, many without data in a row, as of a port scan, are only counted.
 
         For each end (`client_`, `server_`): `addr`, `port` (int64), `nagle` (category: `on`,
         `off`, `unknown`), `nagle_variant` (category: `classic`, RFC 896, `minshall`, as in Linux,

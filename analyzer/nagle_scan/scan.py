@@ -79,9 +79,10 @@ class Scan(Result):
     def to_json(self, path: _Path, baseline: Scan | None = None) -> None:
         """Writes the output contract (`nagle-scan/1`).
 
-        From the 131,073rd connection on, only those with a stall or a wait are listed; the others
-        are counted. Of more than 131,072 stalls, the first 16 of each connection have sentences in
-        `evidence`, the others the same facts as numbers: `summary.evidence_not_listed` of them.
+        From the 131,073rd connection on, only those with a stall or a wait are listed, and of more
+        than 65,536 servers those that lose most; the others are counted. Of more than 131,072
+        stalls, the first 16 of each connection have sentences in `evidence`, the others the same
+        facts as numbers: `summary.evidence_not_listed` of them.
         """
         self._write("json", path, Options(baseline=baseline))
 

@@ -34,8 +34,13 @@ def of(summary: _core.Summary) -> Iterator[str]:
         )
     if summary.connections_not_listed:
         yield (
-            f"{count(summary.connections_not_listed, 'connection')} of a port scan, refused or "
-            "never answered, counted but not listed"
+            f"{count(summary.connections_not_listed, 'connection')} without data, as of a port "
+            "scan or a SYN flood, counted but not listed"
+        )
+    if summary.servers_not_listed:
+        yield (
+            f"{count(summary.servers_not_listed, 'server')} that lost least in the totals of the "
+            "JSON, not among its servers"
         )
     if summary.waits_not_listed:
         yield f"{count(summary.waits_not_listed, 'wait')} without a stall counted but not listed"

@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn judged_connections_take_the_memory_of_the_connections() {
-        let block = Connections::unknown(BLOCK_LEN).into_blocks().next().unwrap();
+        let block = Connections::unknown(BLOCK_LEN).into_blocks().remove(0);
         let place = block.as_ptr() as usize;
         let numbers: Vec<u32> = (0..BLOCK_LEN as u32).collect();
         let block = Block { connections: block, numbers: numbers.into(), ..Block::default() };

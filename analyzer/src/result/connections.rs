@@ -23,7 +23,7 @@ pub struct JudgedConnections {
     blocks: Vec<JudgedBlock>,
     /// Where each connection is: its block times the length of one, and the place there.
     order: Vec<u32>,
-    /// Some of a port scan are missing.
+    /// Some that were folded are missing.
     has_gaps: bool,
 }
 

@@ -42,7 +42,7 @@ pub struct Scan {
     pub anonymized: Option<&'static str>,
     /// How many connections there are.
     pub connection_count: u64,
-    /// In the order of their numbers. Those of a port scan, refused or never answered, are left out.
+    /// In the order of their numbers. Those without data that were folded, as of a port scan, are left out.
     pub connections: JudgedConnections,
     /// How many threads may work on it.
     pub threads: usize,
@@ -81,7 +81,7 @@ impl Scan {
         }
     }
 
-    /// How many connections of a port scan are not listed.
+    /// How many connections were folded and are not listed.
     pub fn connections_not_listed(&self) -> u64 {
         self.connection_count - self.connections.len() as u64
     }

@@ -51,6 +51,9 @@ impl Percentiles {
     }
 }
 
+/// A result lists so many servers: about 50 MB as JSON. The others are in the totals only.
+pub const MOST_LISTED: usize = 1 << 16;
+
 /// All servers with complete exchanges: those that lose most to stalls first, then the busiest.
 pub fn servers(scan: &Scan, limit: usize) -> Vec<ServerRow> {
     let mut order: Vec<&ServerExchanges> = scan.servers.iter().collect();
@@ -60,6 +63,11 @@ pub fn servers(scan: &Scan, limit: usize) -> Vec<ServerRow> {
     });
     order.truncate(limit);
     order.into_iter().map(row).collect()
+}
+
+/// How many servers count in the totals only.
+pub fn not_listed(scan: &Scan) -> u64 {
+    scan.servers.len().saturating_sub(MOST_LISTED) as u64
 }
 
 fn row(server: &ServerExchanges) -> ServerRow {

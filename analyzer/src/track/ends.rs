@@ -43,7 +43,7 @@ impl Display for Endpoint {
 }
 
 /// Both ends of a connection.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ends {
     pub client: Endpoint,
     pub server: Endpoint,

@@ -26,7 +26,7 @@ pub mod wait;
 mod waits;
 
 pub use by_block::{BLOCK_LEN, ByBlock};
-pub use connection::{Connection, Lengths, Sinks};
+pub use connection::{Connection, Lengths, Opening, Sinks};
 pub use connections::Connections;
 pub use ends::{Endpoint, Ends, Side};
 pub use exchange::Exchange;

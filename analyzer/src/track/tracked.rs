@@ -89,7 +89,7 @@ impl Tracker {
         let suspects = mem::take(&mut self.exchanged.suspects).into_blocks();
         let servers: Arc<[u32]> = all.add_all(self.exchanged).into();
         let connections = self.connections.into_blocks();
-        let rows = connections.zip(self.waits.kept.into_blocks()).zip(suspects);
+        let rows = connections.into_iter().zip(self.waits.kept.into_blocks()).zip(suspects);
         blocks.extend(rows.map(|((connections, waits), suspects)| Block {
             connections,
             waits,

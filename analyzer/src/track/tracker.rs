@@ -85,8 +85,10 @@ impl Tracker {
         }
         let (connections, mut sinks) = self.parts();
         for (row, found) in rows.iter().zip(all) {
-            if let Some(connection) = connections.get_mut(found.connection as usize) {
-                connection.take(found.by, &row.header, range.mark(row), &mut sinks);
+            let (place, header) = (found.connection as usize, &row.header);
+            let ends = || range.ends(row, found.by);
+            if let Some(connection) = connections.get_mut(place, header, ends) {
+                connection.take(found.by, header, range.mark(row), &mut sinks);
             }
         }
     }
@@ -102,6 +104,7 @@ impl Tracker {
     /// The capture has ended: nothing is looked up any more.
     pub fn end(&mut self) {
         self.table = Table::default();
+        self.connections.end();
         let (connections, mut sinks) = self.parts();
         for connection in connections.iter_mut() {
             connection.finish(&mut sinks);

@@ -3,7 +3,7 @@
 use crate::result::scan::Scan;
 
 /// This many connections are listed in any case: about 50 MB. Of more, only those with a stall or another
-/// listed wait are; the others count in the totals only, as most ports of a port scan do.
+/// listed wait are; the others count in the totals only, as those of a port scan do.
 const WHATEVER_THEY_SHOW: usize = 1 << 17;
 
 /// Is the connection with this index listed?
@@ -11,7 +11,7 @@ pub fn is_listed(scan: &Scan, index: usize) -> bool {
     index < WHATEVER_THEY_SHOW || !scan.findings_of(index).is_empty()
 }
 
-/// How many connections count in the totals only, those of a port scan among them.
+/// How many connections count in the totals only, those that were folded among them.
 pub fn not_listed(scan: &Scan) -> u64 {
     let quiet = (0..scan.connections.len()).filter(|&index| !is_listed(scan, index)).count();
     scan.connections_not_listed() + quiet as u64

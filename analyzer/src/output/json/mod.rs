@@ -2,8 +2,9 @@
 //!
 //! Times are integers in ns since the epoch, durations float ms. Names are stable; fields may be
 //! added. Of more connections than anyone reads, those that show nothing are only counted, in
-//! `summary.connections_not_listed`; of more stalls than anyone reads, the first of each connection
-//! are explained in `evidence`, the others counted in `summary.evidence_not_listed`.
+//! `summary.connections_not_listed`; of more servers, those that lose least, in
+//! `summary.servers_not_listed`; of more stalls, the first of each connection are explained in
+//! `evidence`, the others counted in `summary.evidence_not_listed`.
 
 mod listed;
 mod members;
@@ -21,7 +22,7 @@ use crate::result::connecting::{Connecting, connecting};
 use crate::result::cores::in_order;
 use crate::result::hops::hops;
 use crate::result::scan::Scan;
-use crate::result::servers::{ServerRow, servers};
+use crate::result::servers::{self, MOST_LISTED, ServerRow};
 use crate::result::warnings::warnings;
 use crate::track::CaptureSummary;
 use serde::Serialize;
@@ -110,6 +111,7 @@ struct JsonCapture<'a> {
 struct JsonSummary {
     connections: u64,
     connections_not_listed: u64,
+    servers_not_listed: u64,
     tcp_packets: u64,
     affected_connections: u64,
     stalls: u64,
@@ -156,7 +158,7 @@ impl<'a> Head<'a> {
             anonymized: scan.anonymized,
             captures: scan.captures.iter().map(JsonCapture::new).collect(),
             summary: JsonSummary::new(scan),
-            servers: servers(scan, usize::MAX),
+            servers: servers::servers(scan, MOST_LISTED),
         }
     }
 }
@@ -194,6 +196,7 @@ impl JsonSummary {
         Self {
             connections: scan.connection_count,
             connections_not_listed: not_listed(scan),
+            servers_not_listed: servers::not_listed(scan),
             tcp_packets: scan.tcp_packets(),
             affected_connections: totals.affected_connections,
             stalls: totals.stalls,

@@ -3,6 +3,7 @@
 use crate::judge::evidence::ms;
 use crate::judge::verdict::Hidden;
 use crate::result::scan::Scan;
+use crate::result::servers;
 use crate::result::warnings::warnings;
 use crate::track::clock::Clocks;
 use pyo3::prelude::*;
@@ -12,6 +13,7 @@ use pyo3::prelude::*;
 pub struct Summary {
     pub connections: u64,
     pub connections_not_listed: u64,
+    pub servers_not_listed: u64,
     pub tcp_packets: u64,
     pub packets: u64,
     pub affected_connections: u64,
@@ -67,6 +69,7 @@ impl Summary {
         Self {
             connections: scan.connection_count,
             connections_not_listed: scan.connections_not_listed(),
+            servers_not_listed: servers::not_listed(scan),
             tcp_packets: scan.tcp_packets(),
             packets: captures.iter().map(|capture| capture.packets).sum(),
             affected_connections: totals.affected_connections,

@@ -4,18 +4,21 @@ mod connecting;
 mod even;
 mod finish;
 mod mss;
+mod opening;
 mod repeated;
 mod seldom;
 mod sending;
 #[cfg(test)]
 mod tests;
 
+pub use opening::Opening;
+
 use crate::decode::seq;
 use crate::decode::{ACK, FIN, Header, RST, SYN};
 use crate::track::connection::sending::{NewData, Passed, Sending};
 use crate::track::exchange::Exchanges;
 use crate::track::exchange::exchanged::Exchanged;
-use crate::track::half::{Asked, EndedBy, Half};
+use crate::track::half::{EndedBy, Half};
 use crate::track::prefetch::prefetch;
 use crate::track::thresholds::EVIDENCE_NS;
 use crate::track::wait::{Wait, fact, when};
@@ -27,7 +30,7 @@ use std::mem::offset_of;
 /// One TCP connection.
 ///
 /// Laid out by hand, like its halves.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[repr(C)]
 pub struct Connection {
     pub halves: [Half; 2],
@@ -86,24 +89,6 @@ impl Connection {
             exchanges: Exchanges::default(),
             first_exchange: (0, 0),
         }
-    }
-
-    /// A connection of which only this SYN was captured.
-    pub fn after_syn(id: u32, ends: Ends, asked: &Asked) -> Self {
-        let client = Half::after_syn(asked);
-        let first_ns = client.last_ns();
-        Self { halves: [client, Half::new()], first_ns, ..Self::new(id, ends) }
-    }
-
-    /// The SYN, if nothing else was captured.
-    pub fn asked(&self) -> Option<Asked> {
-        self.halves[0].asked().filter(|_| self.halves[1].segments() == 0)
-    }
-
-    /// Was a SYN answered by RST, and was that all?
-    pub fn is_refused(&self) -> bool {
-        let [client, server] = &self.halves;
-        client.asked().is_some() && server.has_only_reset() && server.is_plain()
     }
 
     /// Prefetches all that the next segment of `by` needs but the boxed part; one with data needs more.

@@ -46,14 +46,6 @@ fn a_syn_captured_twice_is_not_a_retransmission() {
 }
 
 #[test]
-fn a_refused_connection_is_told_from_one_that_was_reset_later() {
-    let refused = Story::new().after_ms(0.0, client(0).syn()).after_ms(1.0, server(0).rst()).end();
-    assert!(refused.connection.is_refused());
-    let reset = Story::new().handshake(0.0, 1.0).after_ms(1.0, server(0).rst()).end();
-    assert!(!reset.connection.is_refused());
-}
-
-#[test]
 fn a_keep_alive_is_neither_data_nor_a_wait() {
     let told = Story::new()
         .handshake(0.0, 1.0)

@@ -1,7 +1,9 @@
 //! The connections of a shard, in blocks that never move.
 
 mod folded;
+mod packed;
 
+use crate::decode::Header;
 use crate::track::BLOCK_LEN;
 use crate::track::Ends;
 use crate::track::connection::Connection;
@@ -9,15 +11,15 @@ use crate::track::connections::folded::Folded;
 use crate::track::reader::range::SHARDS;
 use std::collections::BTreeMap;
 
-/// A block of a port scan is folded once so many newer blocks of its shard exist: some 131,072
-/// connections of all shards later, answers are rare.
+/// A block of which most connections carried no data is folded once so many newer blocks of its shard exist:
+/// some 131,072 connections of all shards later, data is rare.
 const FOLDED_AFTER: usize = 128 / SHARDS;
 
 /// The connections of one shard. A place is an index into them, from 0 in order of opening, and their
 /// `id` until all shards are put together.
 #[derive(Debug, Default)]
 pub struct Connections {
-    /// A block that was folded is empty.
+    /// A block that is folded is empty.
     blocks: Vec<Vec<Connection>>,
     /// By the index of their block.
     folded: BTreeMap<usize, Folded>,
@@ -49,53 +51,56 @@ impl Connections {
         self.blocks.len().saturating_sub(1) * BLOCK_LEN + last_len
     }
 
-    /// Folds the block that has just become old enough, if it is part of a port scan.
+    /// Folds the block that has just become old enough, if most of its connections carried no data.
     fn fold(&mut self) {
         let Some(block) = self.blocks.len().checked_sub(FOLDED_AFTER) else {
             return;
         };
-        if is_scan(&self.blocks[block]) {
+        if Folded::pays(&self.blocks[block]) {
             let connections = std::mem::take(&mut self.blocks[block]);
             self.folded.insert(block, Folded::new(connections));
         }
     }
 
-    /// `None` for a connection in a folded block.
+    /// `None` for a connection that is folded.
     #[inline]
     pub fn get_whole(&self, place: usize) -> Option<&Connection> {
-        self.blocks[place / BLOCK_LEN].get(place % BLOCK_LEN)
+        let (block, at) = (place / BLOCK_LEN, place % BLOCK_LEN);
+        self.blocks[block].get(at).or_else(|| self.folded.get(&block)?.get_whole(at))
     }
 
-    /// `None` for a refused connection of a port scan.
+    /// The connection that takes this segment, between these `ends`. `None` for one that was refused and
+    /// folded.
     #[inline]
-    pub fn get_mut(&mut self, place: usize) -> Option<&mut Connection> {
-        match self.blocks[place / BLOCK_LEN].get_mut(place % BLOCK_LEN) {
+    pub fn get_mut(
+        &mut self,
+        place: usize,
+        segment: &Header,
+        ends: impl FnOnce() -> Ends,
+    ) -> Option<&mut Connection> {
+        let (block, at) = (place / BLOCK_LEN, place % BLOCK_LEN);
+        match self.blocks[block].get_mut(at) {
             Some(connection) => Some(connection),
-            None => self.folded.get_mut(&(place / BLOCK_LEN))?.get_mut(place as u32),
+            None => self.folded.get_mut(&block)?.get_mut(at, place as u32, segment, ends),
         }
     }
 
-    /// All but the refused and unanswered ones of a port scan, in the order of their numbers.
+    /// The capture has ended: those that are folded are only counted.
+    pub fn end(&mut self) {
+        for (block, folded) in std::mem::take(&mut self.folded) {
+            self.blocks[block] = folded.into_connections();
+        }
+    }
+
+    /// All that are whole, in the order of their numbers.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Connection> {
-        let mut folded = self.folded.iter_mut().peekable();
-        self.blocks.iter_mut().enumerate().flat_map(move |(index, block)| {
-            let others = folded.next_if(|(folded_index, _)| **folded_index == index);
-            block.iter_mut().chain(others.into_iter().flat_map(|(_, others)| others.iter_mut()))
-        })
+        self.blocks.iter_mut().flatten()
     }
 
     /// As `iter_mut`, block by block.
-    pub fn into_blocks(mut self) -> impl Iterator<Item = Vec<Connection>> {
-        self.blocks.into_iter().enumerate().map(move |(index, block)| {
-            self.folded.remove(&index).map_or(block, Folded::into_connections)
-        })
+    pub fn into_blocks(self) -> Vec<Vec<Connection>> {
+        self.blocks
     }
-}
-
-/// Were most of these refused or never answered?
-fn is_scan(connections: &[Connection]) -> bool {
-    let little = |connection: &&Connection| connection.is_refused() || connection.asked().is_some();
-    connections.iter().filter(little).count() > connections.len() / 4 * 3
 }
 
 #[cfg(test)]

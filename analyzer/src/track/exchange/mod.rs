@@ -25,7 +25,7 @@ impl Exchange {
 }
 
 /// The exchanges of one connection, as they go by.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Exchanges {
     begin: Mark,

@@ -16,7 +16,7 @@ const BURST_NS: i64 = 1_000_000;
 
 /// The bursts in flight: where in the sequence space each began, and with which frame. Oldest first;
 /// the frame is 0 where there are fewer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bursts {
     begins: [u32; MOST],
     firsts: [Mark; MOST],

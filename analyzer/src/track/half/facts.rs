@@ -81,9 +81,9 @@ impl Half {
         self.state.is(state::SEQ_KNOWN)
     }
 
-    /// Has it sent RST, and nothing else?
-    pub fn has_only_reset(&self) -> bool {
-        self.state.is(state::RESET) && !self.state.is(state::SEQ_KNOWN)
+    /// Has it sent RST?
+    pub fn has_reset(&self) -> bool {
+        self.state.is(state::RESET)
     }
 
     /// Was its SYN captured?

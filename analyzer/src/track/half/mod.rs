@@ -1,10 +1,10 @@
 //! What one host sends: its sequence space, what is unacknowledged, and how it behaved.
 
 mod acks;
-mod asked;
 mod bursts;
 mod facts;
 mod ids;
+mod opening;
 mod path;
 pub mod pauses;
 mod rare;
@@ -18,7 +18,6 @@ mod syn;
 #[cfg(test)]
 mod tests;
 
-pub use asked::Asked;
 pub use path::EndedBy;
 pub use release::Release;
 pub use short::ShortHolds;
@@ -43,7 +42,7 @@ use std::mem::offset_of;
 /// What mostly equals something else is stored on its own only while it does not: see [`state`]. Without
 /// that a direction takes 83 bytes more, so four cache lines: padded to that, a connection took 254
 /// bytes more, and 400,000 connections alive 10 % more CPU time.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Half {
     /// Last data sent, retransmissions included.

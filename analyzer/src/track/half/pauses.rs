@@ -21,7 +21,7 @@ pub struct Pause {
 }
 
 /// Those of one direction.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pauses {
     kinds: Vec<Pause>,
     /// There were more kinds than are told apart.

@@ -17,7 +17,7 @@ const MOST: usize = 2;
 const MOST_LATE: u8 = 64;
 
 /// An answer to data: from the data to what acknowledged it first.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Answer {
     took_ns: i64,
     at_ns: i64,
@@ -26,7 +26,7 @@ struct Answer {
 }
 
 /// The last ones of a direction.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reactions {
     last: [Answer; MOST],
     late: u8,

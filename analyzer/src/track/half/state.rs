@@ -87,7 +87,7 @@ pub const OF_LAST_DATA: u32 = ALL_WITH_SMALL
     | CROSSED;
 
 /// A set of the bits above.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct State(u32);
 
 impl State {

@@ -3,9 +3,9 @@
 
 use crate::capture::Frame;
 use crate::decode::{Addresses, Header, Segment, Skip};
-use crate::track::Mark;
 use crate::track::clock_step::ClockStep;
 use crate::track::table::key::{AnyKey, Key, KeyV4, KeyV6, addresses_v4, addresses_v6};
+use crate::track::{Ends, Mark, Side};
 
 /// Rows that lie together: enough that looking them up and prefetching runs on, few enough that a
 /// range with few rows for each shard takes little memory.
@@ -185,6 +185,12 @@ impl Range {
             0 => AnyKey::V4(row.key),
             _ => AnyKey::V6(self.v6[row.key.place() as usize]),
         }
+    }
+
+    /// The ends of the connection of a row that `by` sent.
+    #[cold]
+    pub fn ends(&self, row: &Row, by: Side) -> Ends {
+        self.key(row).ends(row.is_from_low() == (by == Side::Client))
     }
 
     #[inline]

@@ -111,6 +111,15 @@ impl<A: Address> Key<A> {
     }
 }
 
+impl AnyKey {
+    pub fn ends(self, client_low: bool) -> Ends {
+        match self {
+            Self::V4(key) => key.ends(client_low),
+            Self::V6(key) => key.ends(client_low),
+        }
+    }
+}
+
 impl KeyV4 {
     /// Stands for another key, which is kept at this place.
     pub fn of_place(place: u32, ports: [u16; 2]) -> Self {
