@@ -52,6 +52,9 @@ impl Accidents {
     /// Of all connections of `blocks`.
     pub fn of(blocks: &[Block], clocks: &Clocks) -> Self {
         let mut all = Self::default();
+        if !blocks.iter().any(|block| block.waits.iter().any(is_pause)) {
+            return all;
+        }
         let (clock_ns, mut owns) = (clocks.coarsest_ns(), Vec::new());
         for block in blocks {
             all.add(block, clock_ns, &mut owns);

@@ -16,9 +16,12 @@ use crate::result::sorter::Sorter;
 use crate::result::totals::Totals;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
-use crate::track::{BLOCK_LEN, Connection};
+use crate::track::{BLOCK_LEN, Connection, Ends, ServerLatency};
+use foldhash::fast::RandomState;
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::mem;
+use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
 /// Judged connections take the memory of the connections: fresh memory costs more than judging them.
@@ -27,6 +30,9 @@ const _: () = assert!(
         && (BLOCK_LEN * size_of::<Connection>()).is_multiple_of(size_of::<JudgedConnection>()),
     "a block of connections must hold whole judged ones, aligned alike, or they need memory of their own"
 );
+
+/// The hosts of servers.
+type Hosts = HashSet<IpAddr, RandomState>;
 
 /// What was found on all connections.
 #[derive(Default)]
@@ -39,6 +45,8 @@ pub struct Judged {
     pub servers: Vec<ServerJudged>,
     /// Directions that pass on what arrives on another connection.
     pub passed_on: Vec<PassedOn>,
+    /// Is any host called by one and calls another?
+    pub has_host_between: bool,
 }
 
 /// What was found on the connections of one block, and its sums.
@@ -50,14 +58,15 @@ struct Sums {
     clearest: Clearest,
     /// Of connections that follow one another, with the index of their server.
     servers: Vec<(usize, ServerJudged)>,
+    has_host_between: bool,
 }
 
-/// Judges all connections by their waits, and works out what stalls cost the exchanges of each of so many
+/// Judges all connections by their waits, and works out what stalls cost the exchanges of each of the
 /// `servers`. `clocks` are those that stamped the frames. Shorter waits than `min_wait_ns` are evidence
 /// only.
 pub fn judge_all(
     mut blocks: Vec<Block>,
-    servers: usize,
+    servers: &[ServerLatency],
     clocks: &Clocks,
     min_wait_ns: i64,
     threads: usize,
@@ -70,17 +79,19 @@ pub fn judge_all(
     // Each block is taken once: the lock hands it to the thread that does.
     let blocks: Vec<Mutex<Block>> = blocks.into_iter().map(Mutex::new).collect();
     let sorter = Sorter::default();
+    let hosts: Hosts = servers.iter().map(|row| row.server.addr).collect();
     let work = |block: usize| {
         let mut block = blocks[block].lock().unwrap_or_else(PoisonError::into_inner);
-        judge_some(mem::take(&mut *block), &sorter, clocks, among)
+        judge_some(mem::take(&mut *block), &sorter, clocks, among, &hosts)
     };
     let mut judged = Judged { passed_on, ..Judged::default() };
-    judged.servers.resize_with(servers, ServerJudged::default);
+    judged.servers.resize_with(servers.len(), ServerJudged::default);
     let Ok(()) = in_order(threads, blocks.len(), work, |sums| {
         judged.blocks.push(sums.block);
         judged.totals += sums.totals;
         judged.causes += sums.causes;
         judged.clearest += sums.clearest;
+        judged.has_host_between |= sums.has_host_between;
         for (server, more) in sums.servers {
             judged.servers[server] += more;
         }
@@ -91,7 +102,13 @@ pub fn judge_all(
 
 /// Judges each connection in its own memory. Findings reuse the memory of the waits: one for each wait
 /// that is listed.
-fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks, among: Conditions<'_>) -> Sums {
+fn judge_some(
+    block: Block,
+    sorter: &Sorter,
+    clocks: &Clocks,
+    among: Conditions<'_>,
+    hosts: &Hosts,
+) -> Sums {
     let Block { connections, mut waits, mut suspects, numbers, servers } = block;
     sorter.sort_waits(&mut waits);
     sorter.sort_suspects(&mut suspects);
@@ -120,6 +137,8 @@ fn judge_some(block: Block, sorter: &Sorter, clocks: &Clocks, among: Conditions<
         sums.totals += Totals::of(&judged, findings);
         sums.causes.add(findings);
         sums.clearest.add(&judged, findings);
+        let Ends { client, server } = connection.ends;
+        sums.has_host_between |= client.addr != server.addr && hosts.contains(&client.addr);
         if let Some(server) = connection.exchanges.server {
             let own = suspects.iter().take_while(|row| row.connection == place).count();
             let own = suspects.split_off(..own).unwrap_or_default();
@@ -157,7 +176,8 @@ mod tests {
         let numbers: Vec<u32> = (0..BLOCK_LEN as u32).collect();
         let block = Block { connections: block, numbers: numbers.into(), ..Block::default() };
         let (sorter, clocks) = (Sorter::default(), Clocks::default());
-        let judged = judge_some(block, &sorter, &clocks, Conditions::alone(0)).block;
+        let judged =
+            judge_some(block, &sorter, &clocks, Conditions::alone(0), &Hosts::default()).block;
         let connections = judged.connections;
         assert_eq!((connections.as_ptr() as usize, connections.len()), (place, BLOCK_LEN));
     }

@@ -37,5 +37,5 @@ impl Connecting {
 
 /// `None` where no connection is like that.
 pub fn connecting(scan: &Scan) -> Option<Connecting> {
-    Connecting::of(scan.connections.iter())
+    Connecting::of(scan.connections.with_findings().map(|index| &scan.connections[index]))
 }

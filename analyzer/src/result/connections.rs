@@ -23,6 +23,8 @@ pub struct JudgedConnections {
     blocks: Vec<JudgedBlock>,
     /// Where each connection is: its block times the length of one, and the place there.
     order: Vec<u32>,
+    /// Indices of those with findings: of very many connections, most have none.
+    with_findings: Vec<u32>,
     /// Some that were folded are missing.
     has_gaps: bool,
 }
@@ -31,6 +33,7 @@ pub struct JudgedConnections {
 /// first ones of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Chunk {
+    /// Counts those with findings.
     connection: usize,
     at: usize,
     len: usize,
@@ -59,7 +62,18 @@ impl JudgedConnections {
             Some((block * BLOCK_LEN + at) as u32)
         };
         let order: Vec<u32> = places.into_iter().enumerate().filter_map(place).collect();
-        Self { has_gaps: order.len() < count, blocks, order }
+        let has_gaps = order.len() < count;
+        let mut all = Self { blocks, order, with_findings: Vec::new(), has_gaps };
+        if all.findings().next().is_some() {
+            let found = (0..all.len()).filter(|&index| !all.findings_of(index).is_empty());
+            all.with_findings = found.map(|index| index as u32).collect();
+        }
+        all
+    }
+
+    /// Indices of those with findings, in order.
+    pub fn with_findings(&self) -> impl Iterator<Item = usize> {
+        self.with_findings.iter().map(|&index| index as usize)
     }
 
     pub fn len(&self) -> usize {
@@ -123,13 +137,13 @@ impl JudgedConnections {
     pub fn chunks(&self, len: usize) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         let mut chunk = Chunk::default();
-        for index in 0..self.len() {
+        for (connection, index) in self.with_findings().enumerate() {
             let findings = self.findings_of(index).len();
             let mut rest = findings;
             while chunk.len + rest >= len {
                 rest -= len - chunk.len;
                 chunks.push(Chunk { len, ..chunk });
-                chunk = Chunk { connection: index, at: findings - rest, len: 0 };
+                chunk = Chunk { connection, at: findings - rest, len: 0 };
             }
             chunk.len += rest;
         }
@@ -139,8 +153,8 @@ impl JudgedConnections {
 
     /// The findings of a chunk.
     pub fn of_chunk(&self, chunk: Chunk) -> impl Iterator<Item = Finding<'_>> {
-        let all = (chunk.connection..self.len()).flat_map(|index| self.findings_of(index).iter());
-        all.skip(chunk.at).take(chunk.len)
+        let found = self.with_findings().skip(chunk.connection);
+        found.flat_map(|index| self.findings_of(index).iter()).skip(chunk.at).take(chunk.len)
     }
 }
 

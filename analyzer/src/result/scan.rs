@@ -53,6 +53,8 @@ pub struct Scan {
     pub clearest: Clearest,
     /// Directions that pass on what arrives on another connection, in the order of their connections.
     pub passed_on: Vec<PassedOn>,
+    /// Is any host called by one and calls another?
+    pub has_host_between: bool,
     /// Waits beyond what is listed: count and sum in ns.
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
@@ -63,7 +65,7 @@ impl Scan {
         let clocks = Clocks::of(&captures);
         let threads = options.reading.threads;
         let Tracked { connections, blocks, first_blocks, servers, exchanges, .. } = tracked;
-        let judged = judge_all(blocks, servers.len(), &clocks, options.min_wait_ns, threads);
+        let judged = judge_all(blocks, &servers, &clocks, options.min_wait_ns, threads);
         Self {
             captures,
             anonymized: None,
@@ -76,6 +78,7 @@ impl Scan {
             causes: judged.causes,
             clearest: judged.clearest,
             passed_on: judged.passed_on,
+            has_host_between: judged.has_host_between,
             unlisted_waits: tracked.unlisted_waits,
             unlisted_wait_ns: tracked.unlisted_wait_ns,
         }
@@ -92,10 +95,7 @@ impl Scan {
 
     /// Indices of the connections with a stall.
     pub fn affected(&self) -> impl Iterator<Item = usize> {
-        // What has no finding, as most of very many have none, is not looked at.
-        let found =
-            (0..self.connections.len()).filter(|&index| !self.findings_of(index).is_empty());
-        found.filter(|&index| self.connections[index].stalls > 0)
+        self.connections.with_findings().filter(|&index| self.connections[index].stalls > 0)
     }
 
     /// The findings of the connection with this index.

@@ -15,15 +15,11 @@ pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
 
 /// The longest waits that are no stalls; those of idle clients last, since they are no problem.
 pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&JudgedConnection, Finding<'_>)> {
-    let waits: Vec<_> = scan
-        .connections
-        .iter()
-        .enumerate()
-        .flat_map(|(index, judged)| {
-            scan.findings_of(index).iter().map(move |finding| (judged, finding))
-        })
-        .filter(|(_, finding)| !finding.cause.is_stall())
-        .collect();
+    let found = scan.connections.with_findings().flat_map(|index| {
+        let judged = &scan.connections[index];
+        scan.findings_of(index).iter().map(move |finding| (judged, finding))
+    });
+    let waits = found.filter(|(_, finding)| !finding.cause.is_stall()).collect();
     let order = |(_, finding): &(&JudgedConnection, Finding<'_>)| {
         let wait = finding.wait;
         let idle_client = wait.by == Side::Client

@@ -55,15 +55,6 @@ pub fn hops(scan: &Scan) -> Vec<Hop> {
     if relayed.is_empty() { between(scan) } else { relayed }
 }
 
-/// Is any host called by one and calls another? Mostly none is, and connections are many.
-fn has_host_between(scan: &Scan) -> bool {
-    let servers: HashSet<IpAddr, RandomState> =
-        scan.servers.iter().map(|row| row.server.addr).collect();
-    let connections = scan.connections.blocks().flatten();
-    let mut ends = connections.map(|judged| judged.halves.each_ref().map(|end| end.endpoint));
-    ends.any(|[client, server]| client.addr != server.addr && servers.contains(&client.addr))
-}
-
 /// For each that calls or is called, the number of the group of those that are linked by calls.
 fn chains<T: Copy + Ord>(calls: &BTreeSet<(T, T)>) -> BTreeMap<T, u32> {
     let mut chains: BTreeMap<T, u32> = BTreeMap::new();
@@ -96,7 +87,7 @@ fn relayed(scan: &Scan) -> Vec<Hop> {
         Side::Client => Some((server(row.upstream)?, server(row.connection)?)),
     };
     let calls: BTreeSet<(Endpoint, Endpoint)> = scan.passed_on.iter().filter_map(call).collect();
-    let Some(depths) = depths(&calls) else {
+    let Some(depths) = depths(&calls).filter(|depths| !depths.is_empty()) else {
         return Vec::new();
     };
     let outermost = calls.iter().map(|(outer, _)| (*outer, 0));
@@ -123,7 +114,7 @@ fn relayed(scan: &Scan) -> Vec<Hop> {
 /// Of paths over at least one host between; none where no host is seen on both sides. By addresses: what a
 /// host calls itself (loopback) shows no path.
 fn between(scan: &Scan) -> Vec<Hop> {
-    if !has_host_between(scan) {
+    if !scan.has_host_between {
         return Vec::new();
     }
     // There are many connections between few hosts.
