@@ -30,9 +30,13 @@ EXIT_INTERRUPTED = 130
 
 
 def command() -> NoReturn:
-    """Runs the command and ends the process at once: tearing Python down takes time."""
+    """Runs the command and ends the process at once.
+
+    To give memory back and to tear Python down takes time.
+    """
+    found: list[Scan] = []
     try:
-        status = main()
+        status = main(found=found)
     except SystemExit as ended:  # --help, --version, or a bad command line
         status = EXIT_UNUSABLE if ended.code else EXIT_CLEAN
     terminal.flush()
@@ -40,11 +44,11 @@ def command() -> NoReturn:
     os._exit(status)
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Runs the command and returns its exit status."""
+def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) -> int:
+    """Runs the command and returns its exit status; what it found is added to `found`."""
     interrupt.end_at_once()
     try:
-        return _run(arguments.parser().parse_args(words))
+        return _run(arguments.parser().parse_args(words), [] if found is None else found)
     except NagleScanError as error:
         print(f"nagle-scan: {printable(str(error))}", file=sys.stderr)
         return EXIT_UNUSABLE
@@ -61,7 +65,7 @@ def main(words: Sequence[str] | None = None) -> int:
         return EXIT_BUG
 
 
-def _run(options: argparse.Namespace) -> int:
+def _run(options: argparse.Namespace, found: list[Scan]) -> int:
     keys_read = [] if options.key_file is None else [options.key_file]
     _refuse_to_overwrite([*options.capture, *options.baseline, *keys_read], options.output)
     _refuse_to_read_again(options.capture, options.output)
@@ -72,6 +76,7 @@ def _run(options: argparse.Namespace) -> int:
     baseline = _scan(options.baseline, options) if options.baseline else None
     progress = _core.Progress()
     scan = _scan(options.capture, options, progress)
+    found.append(scan)
     chosen = Options(baseline, options.payload)
     _say_what_changes_nothing(options.output, chosen)
     _write_and_say(scan, options.output, chosen)

@@ -49,15 +49,26 @@ struct Own {
 }
 
 impl Accidents {
-    /// Of all connections of `blocks`.
+    /// Can there be any on the connections of `blocks`?
+    pub fn may_be_on(blocks: &[Block]) -> bool {
+        blocks.iter().any(|block| block.waits.iter().any(is_pause))
+    }
+
+    /// Of the connections of some blocks, to be put together with the others.
     pub fn of(blocks: &[Block], clocks: &Clocks) -> Self {
         let mut all = Self::default();
-        if !blocks.iter().any(|block| block.waits.iter().any(is_pause)) {
-            return all;
-        }
         let (clock_ns, mut owns) = (clocks.coarsest_ns(), Vec::new());
         for block in blocks {
             all.add(block, clock_ns, &mut owns);
+        }
+        all
+    }
+
+    /// Of all connections.
+    pub fn by(parts: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        for (party, more) in parts.into_iter().flat_map(|part| part.parties) {
+            all.parties.entry(party).or_default().add_all(more);
         }
         all.parties.retain(|_, pauses| pauses.connections > 1 && !pauses.off_ns.is_empty());
         for pauses in all.parties.values_mut() {
@@ -120,6 +131,12 @@ impl Pauses {
         self.off_ns.extend(&own.off_ns[..own.matches]);
     }
 
+    fn add_all(&mut self, more: Self) {
+        self.connections += more.connections;
+        self.per_ns += more.per_ns;
+        self.off_ns.extend(more.off_ns);
+    }
+
     /// Of the matches that are no farther off, this share is to be expected by accident; 1 at most.
     pub fn share(&self, off_ns: i64) -> f64 {
         let matches = self.off_ns.partition_point(|&other_ns| other_ns <= off_ns);
@@ -156,7 +173,7 @@ mod tests {
     /// The confidence of the stalls of connections of one server.
     fn stalls(releases_ms: &[f64]) -> Vec<Confidence> {
         let blocks = [block(releases_ms.iter().map(|&release_ms| connection(release_ms)))];
-        let accidents = Accidents::of(&blocks, &Clocks::default());
+        let accidents = Accidents::by(vec![Accidents::of(&blocks, &Clocks::default())]);
         let conditions = Conditions { accidents: &accidents, ..Conditions::alone(MIN_WAIT_NS) };
         let conditions = Conditions { clock_ns: CLOCK_NS, ..conditions };
         let mut rulings = Vec::new();

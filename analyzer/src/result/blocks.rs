@@ -20,6 +20,7 @@ use crate::track::{BLOCK_LEN, Connection, Ends, ServerLatency};
 use foldhash::fast::RandomState;
 use std::collections::HashSet;
 use std::convert::Infallible;
+use std::iter;
 use std::mem;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
@@ -30,6 +31,9 @@ const _: () = assert!(
         && (BLOCK_LEN * size_of::<Connection>()).is_multiple_of(size_of::<JudgedConnection>()),
     "a block of connections must hold whole judged ones, aligned alike, or they need memory of their own"
 );
+
+/// So many blocks are judged at once: to hand over each of them takes long.
+const AT_ONCE: usize = 16;
 
 /// The hosts of servers.
 type Hosts = HashSet<IpAddr, RandomState>;
@@ -49,10 +53,10 @@ pub struct Judged {
     pub has_host_between: bool,
 }
 
-/// What was found on the connections of one block, and its sums.
+/// What was found on the connections of some blocks, and its sums.
 #[derive(Default)]
 struct Sums {
-    block: JudgedBlock,
+    blocks: Vec<JudgedBlock>,
     totals: Totals,
     causes: CauseTotals,
     clearest: Clearest,
@@ -73,21 +77,25 @@ pub fn judge_all(
 ) -> Judged {
     let passed_on = relays::mark(&mut blocks);
     let sisters = Sisters::of(&blocks, clocks);
-    let accidents = Accidents::of(&blocks, clocks);
+    let accidents = accidents(&blocks, clocks, threads);
     let among =
         Conditions { sisters: &sisters, accidents: &accidents, ..Conditions::alone(min_wait_ns) };
-    // Each block is taken once: the lock hands it to the thread that does.
-    let blocks: Vec<Mutex<Block>> = blocks.into_iter().map(Mutex::new).collect();
+    // Each piece is taken once: the lock hands it to the thread that does.
+    let pieces: Vec<Mutex<Vec<Block>>> = in_pieces(blocks).map(Mutex::new).collect();
     let sorter = Sorter::default();
     let hosts: Hosts = servers.iter().map(|row| row.server.addr).collect();
-    let work = |block: usize| {
-        let mut block = blocks[block].lock().unwrap_or_else(PoisonError::into_inner);
-        judge_some(mem::take(&mut *block), &sorter, clocks, among, &hosts)
+    let work = |piece: usize| {
+        let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sums = Sums::default();
+        for block in mem::take(&mut *blocks) {
+            sums.judge(block, &sorter, clocks, among, &hosts);
+        }
+        sums
     };
     let mut judged = Judged { passed_on, ..Judged::default() };
     judged.servers.resize_with(servers.len(), ServerJudged::default);
-    let Ok(()) = in_order(threads, blocks.len(), work, |sums| {
-        judged.blocks.push(sums.block);
+    let Ok(()) = in_order(threads, pieces.len(), work, |sums| {
+        judged.blocks.extend(sums.blocks);
         judged.totals += sums.totals;
         judged.causes += sums.causes;
         judged.clearest += sums.clearest;
@@ -100,60 +108,84 @@ pub fn judge_all(
     judged
 }
 
-/// Judges each connection in its own memory. Findings reuse the memory of the waits: one for each wait
-/// that is listed.
-fn judge_some(
-    block: Block,
-    sorter: &Sorter,
-    clocks: &Clocks,
-    among: Conditions<'_>,
-    hosts: &Hosts,
-) -> Sums {
-    let Block { connections, mut waits, mut suspects, numbers, servers } = block;
-    sorter.sort_waits(&mut waits);
-    sorter.sort_suspects(&mut suspects);
-    let mut suspects = suspects.as_slice();
-    let (mut taken, mut kept) = (0, 0);
-    let mut rulings = Vec::with_capacity(waits.len());
-    let mut begins = Vec::with_capacity(connections.len());
-    let mut sums = Sums::default();
-    let judge_one = |mut connection: Connection| {
-        let place = connection.id;
-        connection.id = numbers[place as usize];
-        let own = waits[taken..].iter().take_while(|wait| wait.connection == place).count();
-        let own = taken..taken + own;
-        let clock_ns = clocks.behind_ns(&waits[own.clone()]);
-        let conditions = Conditions { clock_ns, ..among };
-        let judged = judge(&connection, &mut waits[own.clone()], conditions, &mut rulings);
-        let judged_waits = rulings.len() - kept;
-        if own.start != kept {
-            waits.copy_within(own.start..own.start + judged_waits, kept);
-        }
-        for wait in &mut waits[kept..rulings.len()] {
-            wait.connection = connection.id;
-        }
-        let findings = Findings::new(&waits[kept..], &rulings[kept..]);
-        begins.push(kept as u32);
-        sums.totals += Totals::of(&judged, findings);
-        sums.causes.add(findings);
-        sums.clearest.add(&judged, findings);
-        let Ends { client, server } = connection.ends;
-        sums.has_host_between |= client.addr != server.addr && hosts.contains(&client.addr);
-        if let Some(server) = connection.exchanges.server {
-            let own = suspects.iter().take_while(|row| row.connection == place).count();
-            let own = suspects.split_off(..own).unwrap_or_default();
-            sums.server(servers[server as usize] as usize).add(&judged, own, findings);
-        }
-        (taken, kept) = (own.end, rulings.len());
-        judged
-    };
-    let connections = connections.into_iter().map(judge_one).collect();
-    waits.truncate(kept);
-    sums.block = JudgedBlock { connections, begins, waits, rulings };
-    sums
+/// Pieces of some blocks each.
+fn in_pieces(blocks: Vec<Block>) -> impl Iterator<Item = Vec<Block>> {
+    let mut rest = blocks.into_iter();
+    let piece = move || Some(rest.by_ref().take(AT_ONCE).collect());
+    iter::from_fn(piece).take_while(|piece: &Vec<Block>| !piece.is_empty())
+}
+
+fn accidents(blocks: &[Block], clocks: &Clocks, threads: usize) -> Accidents {
+    if !Accidents::may_be_on(blocks) {
+        return Accidents::default();
+    }
+    let pieces: Vec<&[Block]> = blocks.chunks(AT_ONCE).collect();
+    let mut parts = Vec::with_capacity(pieces.len());
+    let Ok(()) = in_order(
+        threads,
+        pieces.len(),
+        |piece| Accidents::of(pieces[piece], clocks),
+        |part| {
+            parts.push(part);
+            Ok::<(), Infallible>(())
+        },
+    );
+    Accidents::by(parts)
 }
 
 impl Sums {
+    /// Judges each connection of a block in its own memory. Findings reuse the memory of the waits: one
+    /// for each wait that is listed.
+    fn judge(
+        &mut self,
+        block: Block,
+        sorter: &Sorter,
+        clocks: &Clocks,
+        among: Conditions<'_>,
+        hosts: &Hosts,
+    ) {
+        let Block { connections, mut waits, mut suspects, numbers, servers } = block;
+        sorter.sort_waits(&mut waits);
+        sorter.sort_suspects(&mut suspects);
+        let mut suspects = suspects.as_slice();
+        let (mut taken, mut kept) = (0, 0);
+        let mut rulings = Vec::with_capacity(waits.len());
+        let mut begins = Vec::with_capacity(connections.len());
+        let judge_one = |mut connection: Connection| {
+            let place = connection.id;
+            connection.id = numbers[place as usize];
+            let own = waits[taken..].iter().take_while(|wait| wait.connection == place).count();
+            let own = taken..taken + own;
+            let clock_ns = clocks.behind_ns(&waits[own.clone()]);
+            let conditions = Conditions { clock_ns, ..among };
+            let judged = judge(&connection, &mut waits[own.clone()], conditions, &mut rulings);
+            let judged_waits = rulings.len() - kept;
+            if own.start != kept {
+                waits.copy_within(own.start..own.start + judged_waits, kept);
+            }
+            for wait in &mut waits[kept..rulings.len()] {
+                wait.connection = connection.id;
+            }
+            let findings = Findings::new(&waits[kept..], &rulings[kept..]);
+            begins.push(kept as u32);
+            self.totals += Totals::of(&judged, findings);
+            self.causes.add(findings);
+            self.clearest.add(&judged, findings);
+            let Ends { client, server } = connection.ends;
+            self.has_host_between |= client.addr != server.addr && hosts.contains(&client.addr);
+            if let Some(server) = connection.exchanges.server {
+                let own = suspects.iter().take_while(|row| row.connection == place).count();
+                let own = suspects.split_off(..own).unwrap_or_default();
+                self.server(servers[server as usize] as usize).add(&judged, own, findings);
+            }
+            (taken, kept) = (own.end, rulings.len());
+            judged
+        };
+        let connections = connections.into_iter().map(judge_one).collect();
+        waits.truncate(kept);
+        self.blocks.push(JudgedBlock { connections, begins, waits, rulings });
+    }
+
     /// What was found on the connections of a server, for the next one.
     fn server(&mut self, server: usize) -> &mut ServerJudged {
         if self.servers.last().is_none_or(|(last, _)| *last != server) {
@@ -176,9 +208,9 @@ mod tests {
         let numbers: Vec<u32> = (0..BLOCK_LEN as u32).collect();
         let block = Block { connections: block, numbers: numbers.into(), ..Block::default() };
         let (sorter, clocks) = (Sorter::default(), Clocks::default());
-        let judged =
-            judge_some(block, &sorter, &clocks, Conditions::alone(0), &Hosts::default()).block;
-        let connections = judged.connections;
+        let mut sums = Sums::default();
+        sums.judge(block, &sorter, &clocks, Conditions::alone(0), &Hosts::default());
+        let connections = &sums.blocks[0].connections;
         assert_eq!((connections.as_ptr() as usize, connections.len()), (place, BLOCK_LEN));
     }
 }

@@ -96,12 +96,6 @@ impl JudgedConnections {
         self.blocks.iter().map(|block| block.connections.as_slice())
     }
 
-    /// All in any order, those together that lie together and have one server.
-    pub fn runs_of_servers(&self) -> impl Iterator<Item = &[JudgedConnection]> {
-        let server = |judged: &JudgedConnection| judged.half(Side::Server).endpoint;
-        self.blocks().flat_map(move |block| block.chunk_by(move |a, b| server(a) == server(b)))
-    }
-
     /// All in any order.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut JudgedConnection> {
         self.blocks.iter_mut().flat_map(|block| &mut block.connections)
@@ -156,6 +150,12 @@ impl JudgedConnections {
         let found = self.with_findings().skip(chunk.connection);
         found.flat_map(|index| self.findings_of(index).iter()).skip(chunk.at).take(chunk.len)
     }
+}
+
+/// Connections that lie together, those together that have one server.
+pub fn runs_of_servers(block: &[JudgedConnection]) -> impl Iterator<Item = &[JudgedConnection]> {
+    let server = |judged: &JudgedConnection| judged.half(Side::Server).endpoint;
+    block.chunk_by(move |a, b| server(a) == server(b))
 }
 
 impl Index<usize> for JudgedConnections {

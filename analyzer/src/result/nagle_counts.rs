@@ -3,12 +3,15 @@
 use crate::judge::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::nodelay::NagleTotals;
 use crate::judge::variant::Variant;
+use crate::result::connections::runs_of_servers;
+use crate::result::cores::in_order;
 use crate::result::scan::Scan;
 use crate::result::worst::first_by_key;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
+use std::convert::Infallible;
 use std::net::IpAddr;
 
 /// A server's sockets, or those of a client host to one server port.
@@ -38,10 +41,48 @@ impl Party {
     }
 }
 
+type Counts = HashMap<Party, NagleCount, RandomState>;
+
 /// The parties that sent data, the one with most connections first.
 pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
-    let mut counts: HashMap<Party, NagleCount, RandomState> = HashMap::default();
-    for run in scan.connections.runs_of_servers() {
+    let order = |(party, count): &(Party, NagleCount)| {
+        let known = count.totals.on + count.totals.off > 0;
+        (
+            !known,
+            Reverse(count.totals.connections()),
+            party.is_server,
+            party.server_port,
+            party.addr,
+        )
+    };
+    first_by_key(all_counts(scan).into_iter().collect(), limit, order)
+}
+
+/// Of all connections, as many of them in each thread.
+fn all_counts(scan: &Scan) -> Counts {
+    let blocks: Vec<&[JudgedConnection]> = scan.connections.blocks().collect();
+    let pieces: Vec<_> = blocks.chunks(blocks.len().div_ceil(scan.threads).max(1)).collect();
+    let mut all = Counts::default();
+    let Ok(()) = in_order(
+        scan.threads,
+        pieces.len(),
+        |piece| counts(pieces[piece]),
+        |more| {
+            if all.is_empty() {
+                all = more;
+            } else {
+                more.iter().for_each(|(party, more)| all.entry(*party).or_default().add(more));
+            }
+            Ok::<(), Infallible>(())
+        },
+    );
+    all
+}
+
+/// Of some blocks of connections.
+fn counts(blocks: &[&[JudgedConnection]]) -> Counts {
+    let mut counts = Counts::default();
+    for run in blocks.iter().flat_map(|block| runs_of_servers(block)) {
         let Endpoint { addr, port: server_port } = run[0].half(Side::Server).endpoint;
         let mut server = NagleCount::default();
         for judged in run {
@@ -60,17 +101,7 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
             counts.entry(party).or_default().add(&server);
         }
     }
-    let order = |(party, count): &(Party, NagleCount)| {
-        let known = count.totals.on + count.totals.off > 0;
-        (
-            !known,
-            Reverse(count.totals.connections()),
-            party.is_server,
-            party.server_port,
-            party.addr,
-        )
-    };
-    first_by_key(counts.into_iter().collect(), limit, order)
+    counts
 }
 
 impl Default for NagleCount {

@@ -2,6 +2,7 @@
 
 use super::ServerGroup;
 use crate::judge::nodelay::NagleTotals;
+use crate::result::connections::runs_of_servers;
 use crate::result::scan::Scan;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
@@ -9,9 +10,12 @@ use hashbrown::HashMap;
 
 /// Counts for each of `groups` the connections of its server with data from the side that holds.
 pub(super) fn count(scan: &Scan, groups: &mut [ServerGroup]) {
+    if groups.is_empty() {
+        return;
+    }
     let mut totals: HashMap<Endpoint, [NagleTotals; 2], RandomState> =
         groups.iter().map(|group| (server(group), Default::default())).collect();
-    for run in scan.connections.runs_of_servers() {
+    for run in scan.connections.blocks().flat_map(runs_of_servers) {
         let Some(of_server) = totals.get_mut(&run[0].half(Side::Server).endpoint) else { continue };
         for (judged, side) in run.iter().flat_map(|judged| Side::BOTH.map(|side| (judged, side))) {
             let half = judged.half(side);
