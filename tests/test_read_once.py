@@ -17,9 +17,11 @@ def readings(monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     seen: list[list[int]] = []
     read = _core.segments
 
-    def counted(paths: list[str], filter: str | None, connections: list[int]) -> Any:
+    def counted(
+        paths: list[str], filter: str | None, connections: list[int], threads: int | None
+    ) -> Any:
         seen.append(connections)
-        return read(paths, filter, connections)
+        return read(paths, filter, connections, threads)
 
     monkeypatch.setattr(_core, "segments", counted)
     return seen

@@ -97,3 +97,22 @@ def test_several_connections_are_read_again_in_one_pass() -> None:
     alone = [_core.segments(paths, None, [number])[0] for number in ids[::-1]]
     assert [[*rows["frame"]] for rows in together] == [[*rows["frame"]] for rows in alone]
     assert all(len(rows["frame"]) > 0 for rows in together)
+
+
+@pytest.mark.parametrize("name", ["segments", "choose_frames", "scan_captures"])
+def test_what_is_read_again_takes_no_more_threads_than_the_scan(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A user who spares a busy machine would not be asked again."""
+    scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap", threads=1)
+    read, seen = getattr(_core, name), []
+
+    def counted(*given: Any) -> Any:
+        seen.append(given[-1])
+        return read(*given)
+
+    monkeypatch.setattr(_core, name, counted)
+    scan.to_html(tmp_path / "report.html")
+    scan.to_evidence(tmp_path / "evidence.pcapng")
+    assert len(scan.exchanges) > 0
+    assert seen == [1]

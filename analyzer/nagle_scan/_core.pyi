@@ -255,7 +255,10 @@ def scan_captures(
 def explain(cause: str) -> str | None: ...
 def fields() -> list[tuple[str, str, str, list[str], str]]: ...
 def segments(
-    paths: list[str], filter: str | None, connections: list[int]
+    paths: list[str],
+    filter: str | None,
+    connections: list[int],
+    threads: int | None = None,
 ) -> list[dict[str, Any]]: ...
 def read_frames(
     paths: list[str], numbers: list[int], payload: bool, key: bytes | None
@@ -264,5 +267,8 @@ def write_pcapng(
     path: str, about: str, frames: Sequence[FrameRow], comments: Mapping[int, Sequence[str]]
 ) -> None: ...
 def choose_frames(
-    paths: list[str], filter: str | None, wanted: list[tuple[int, list[tuple[int, int]]]]
+    paths: list[str],
+    filter: str | None,
+    wanted: list[tuple[int, list[tuple[int, int]]]],
+    threads: int | None = None,
 ) -> list[ShownRow]: ...

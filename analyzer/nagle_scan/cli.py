@@ -108,7 +108,7 @@ def _scan(
         raise KeyboardInterrupt
     if options.key is not None:
         core = core.anonymized(options.key)
-    return Scan(paths, options.filter, core, options.key, options.min_wait)
+    return Scan(paths, options.filter, core, options.key, options.min_wait, threads=options.threads)
 
 
 def _refuse_to_overwrite(captures: Sequence[str], outputs: Sequence[str]) -> None:

@@ -36,12 +36,14 @@ class Result:
         key: bytes | None = None,
         min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
         has_exchanges: bool = False,
+        threads: int | None = None,
     ) -> None:
         self.paths = paths
         self.filter = filter
         self.core = core
         self.key = key
         self.min_wait_ms = min_wait_ms
+        self.threads = threads
         self._has_exchanges = has_exchanges
         self.doing: Callable[[str], None] = lambda _: None
         """Is told what takes time, for a progress line."""
@@ -136,7 +138,9 @@ class Result:
             return self._table("exchanges")
         self._check_readable("; scan with exchanges=True")
         progress = _core.Progress()
-        core = _core.scan_captures(self.paths, self.filter, self.min_wait_ms, True, progress)
+        core = _core.scan_captures(
+            self.paths, self.filter, self.min_wait_ms, True, progress, self.threads
+        )
         return _frame(core.columns("exchanges"))
 
     @cached_property
@@ -192,7 +196,7 @@ class Result:
         return kept[connection_id]
 
     def _segments_of(self, connections: Sequence[int]) -> dict[int, pd.DataFrame]:
-        tables = _core.segments(self.paths, self.filter, list(connections))
+        tables = _core.segments(self.paths, self.filter, list(connections), self.threads)
         return {number: _frame(table) for number, table in zip(connections, tables, strict=True)}
 
     def packets(self, frames: Iterable[int]) -> list[Packet]:

@@ -56,7 +56,7 @@ def scan(
     )
     if anonymize is not None:
         core = core.anonymized(keys.checked(anonymize))
-    return Scan(paths, filter, core, anonymize, min_wait_ms, exchanges)
+    return Scan(paths, filter, core, anonymize, min_wait_ms, exchanges, threads)
 
 
 class Scan(Result):

@@ -29,7 +29,8 @@ def write(result: Result, path: str, options: Options) -> None:
     """Writes the evidence. Raises `OutputError`, and `CaptureError` for a capture that is gone."""
     _check(result, path)
     rows = _connections(result)
-    shown = _core.choose_frames(result.paths, result.filter, [_wanted(result, row) for row in rows])
+    wanted = [_wanted(result, row) for row in rows]
+    shown = _core.choose_frames(result.paths, result.filter, wanted, result.threads)
     numbers = sorted(frame for connection in shown for frame, _ in connection.frames)
     frames = _core.read_frames(result.paths, numbers, options.payload, result.key)
     here = {row.frame: place for place, row in enumerate(frames, 1)}

@@ -2,8 +2,9 @@
 //! its clearest stalls.
 
 use crate::capture::error::ScanError;
-use crate::result::segments;
+use crate::result::segments::{self, TrackedSegment};
 use crate::track::Mark;
+use crate::track::reader::Reading;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -42,14 +43,16 @@ pub fn choose(
     paths: &[String],
     filter: Option<&str>,
     wanted: &[Wanted],
+    reading: Reading,
 ) -> Result<Vec<Shown>, ScanError> {
     let mut choosers: Vec<Chooser<'_>> = wanted.iter().map(Chooser::new).collect();
     let place: HashMap<u32, usize> =
         wanted.iter().enumerate().map(|(index, one)| (one.connection, index)).collect();
     let connections: Vec<u32> = wanted.iter().map(|one| one.connection).collect();
-    segments::each_segment(paths, filter, &connections, &Arc::default(), |connection, segment| {
+    let see = |connection: u32, segment: TrackedSegment| {
         choosers[place[&connection]].see(segment.mark);
-    })?;
+    };
+    segments::each_segment(paths, filter, &connections, reading, &Arc::default(), see)?;
     Ok(choosers.into_iter().map(Chooser::finish).collect())
 }
 

@@ -4,6 +4,7 @@ use crate::frames::excerpt::{self, Wanted};
 use crate::frames::pcapng::{self, Comments};
 use crate::frames::{self, Excerpt, Policy};
 use crate::result::anonymize::{Anonymizer, KEY_LEN};
+use crate::track::reader::Reading;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -90,18 +91,21 @@ fn read_frames(
 /// Reads the captures a second time for the frames to show of connections: (id, first and last
 /// frame of each stall).
 #[pyfunction]
+#[pyo3(signature = (paths, filter, wanted, threads=None))]
 fn choose_frames(
     py: Python<'_>,
     paths: Vec<String>,
     filter: Option<String>,
     wanted: Vec<(u32, Vec<(u64, u64)>)>,
+    threads: Option<usize>,
 ) -> PyResult<Vec<ShownRow>> {
     let mut wanted: Vec<Wanted> =
         wanted.into_iter().map(|(connection, spans)| Wanted { connection, spans }).collect();
     for one in &mut wanted {
         one.spans.sort_unstable();
     }
-    let shown = py.detach(|| excerpt::choose(&paths, filter.as_deref(), &wanted))?;
+    let reading = Reading::by_some(threads);
+    let shown = py.detach(|| excerpt::choose(&paths, filter.as_deref(), &wanted, reading))?;
     Ok(shown
         .into_iter()
         .map(|row| ShownRow { connection: row.connection, frames: row.frames, of: row.of })

@@ -165,7 +165,7 @@ fn scan_captures(
     threads: Option<usize>,
     trial: Option<(u64, usize)>,
 ) -> PyResult<PyScan> {
-    let mut reading = threads.map_or_else(Reading::by_all, Reading::by);
+    let mut reading = Reading::by_some(threads);
     let (range_len, shards) = trial.unwrap_or((reading.range_len, SHARDS));
     reading.range_len = range_len.max(1);
     let shards = shards.clamp(1, SHARDS).next_power_of_two();
@@ -178,15 +178,18 @@ fn scan_captures(
 
 /// Reads the captures again for the segments of each of some connections.
 #[pyfunction(name = "segments")]
+#[pyo3(signature = (paths, filter, connections, threads=None))]
 fn segment_columns(
     py: Python<'_>,
     paths: Vec<String>,
     filter: Option<String>,
     connections: Vec<u32>,
+    threads: Option<usize>,
 ) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let reading = Reading::by_some(threads);
     let progress = Arc::default();
     let rows = interruptible(py, &progress, || {
-        segments::segments(&paths, filter.as_deref(), &connections, &progress)
+        segments::segments(&paths, filter.as_deref(), &connections, reading, &progress)
     })??;
     rows.iter().map(|rows| into_dict(py, table::segments(rows))).collect()
 }

@@ -17,10 +17,11 @@ pub fn segments(
     paths: &[String],
     filter: Option<&str>,
     connections: &[u32],
+    reading: Reading,
     progress: &Arc<Progress>,
 ) -> Result<Vec<Vec<TrackedSegment>>, ScanError> {
     let mut found = vec![Vec::new(); connections.len()];
-    each_segment(paths, filter, connections, progress, |number, segment| {
+    each_segment(paths, filter, connections, reading, progress, |number, segment| {
         for (_, rows) in connections.iter().zip(&mut found).filter(|(wanted, _)| **wanted == number)
         {
             rows.push(segment);
@@ -38,11 +39,12 @@ pub fn each_segment(
     paths: &[String],
     filter: Option<&str>,
     connections: &[u32],
+    reading: Reading,
     progress: &Arc<Progress>,
     see: impl FnMut(u32, TrackedSegment) + Send,
 ) -> Result<(), ScanError> {
     let mut follower = Follower::new(connections, see);
     let take = |range: &Range, shard: usize| follower.take(range, shard);
-    reader::read_all(paths, filter, Reading::by_all(), progress, vec![take])?;
+    reader::read_all(paths, filter, reading, progress, vec![take])?;
     Ok(())
 }

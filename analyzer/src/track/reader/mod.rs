@@ -47,6 +47,11 @@ impl Reading {
     pub fn by_all() -> Self {
         Self::by(thread::available_parallelism().map_or(1, usize::from))
     }
+
+    /// By so many threads, or by all where nobody said.
+    pub fn by_some(threads: Option<usize>) -> Self {
+        threads.map_or_else(Self::by_all, Self::by)
+    }
 }
 
 /// Reads `paths` in the order of their first frames and gives the ranges in order to each shard's
