@@ -69,7 +69,7 @@ def per_finding(bench: Bench) -> Iterator[Row]:
 
 
 def interface_memory(bench: Bench) -> Iterator[Row]:
-    """Does the memory of `nagle_scan.scan()` grow with the packets? Without stalls: they have a row."""
+    """Does the memory of `nagle_scan.scan()` grow with packets? Stalls have a row of their own."""
     peaks_mib = []
     for packets in (bench.packets, bench.packets * bench.growth):
         feeder = generator_words("clean", 10_000, packets)
