@@ -69,7 +69,7 @@ class Group:
     len_unacked: int
     len: int
     unacked_full_sized: bool
-    frames_unacked: list[int]
+    frames_split: list[tuple[int, int]]
     frame_first_reply: int | None
 
 class ServerGroup:

@@ -32,7 +32,7 @@ formats of -o, by suffix:
 {_formats()}
 
 example:
-  tcpdump -i eth0 -s 96 -w traffic.pcap tcp port 8888
+  tcpdump -i eth0 -s 256 -w traffic.pcap tcp port 8888
   nagle-scan traffic.pcap
   nagle-scan traffic.pcap -f 'host 10.0.0.2' -o result.json -o stalls.csv
 

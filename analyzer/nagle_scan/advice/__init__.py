@@ -5,15 +5,14 @@ from typing import NamedTuple
 
 from nagle_scan import _core, causes
 from nagle_scan.advice.setting import Setting
-from nagle_scan.advice.settings import likely
+from nagle_scan.advice.settings import SNAP_LENGTH, likely
 from nagle_scan.errors import CaptureError
 from nagle_scan.messages import payloads
-from nagle_scan.messages.services import ends_http_head, service_of
+from nagle_scan.messages.payloads import Payload
+from nagle_scan.messages.services import Sample, ends_http_head, recognised, service_of
 
 __all__ = ["Remedy", "Setting", "for_group", "has_quick_acks", "is_stream", "test_well"]
 
-MAX_BYTES = 1024
-"""Enough for the head of a message."""
 MAX_FRAME = 500_000
 """Later frames are not looked up: a program's name is not worth reading that much again."""
 MAX_STALLS_PER_EXCHANGE = 4
@@ -73,10 +72,8 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
 
     With the `paths` of the captures, the first bytes of what the sender sent may name its program.
     """
-    # The captures are read again once only.
-    seen = _first_bytes([*group.frames_unacked, group.frame_first_reply or 0], paths)
-    messages = seen[:-1]
-    hints = likely(group.sender, group.server_port, seen)
+    sample = _sample(group, paths)
+    hints = likely(sample)
     nodelay = NODELAY._replace(known_by=hints.known_by, settings=hints.settings)
     # A faster ACK does not help where the ACK was not delayed.
     others = [QUICKACK] if causes.of(group.cause).ack_was_delayed else []
@@ -84,7 +81,7 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
         return [nodelay, TAIL, *others]
     if is_stream(group.exchanges, group.stalls):
         return [nodelay, STREAM, *others]
-    return [MERGE._replace(what=f"{_pieces(group, messages)}. {MERGE.what}"), nodelay, *others]
+    return [MERGE._replace(what=f"{_pieces(group, sample)}. {MERGE.what}"), nodelay, *others]
 
 
 def is_stream(exchanges: int, stalls: int) -> bool:
@@ -119,22 +116,46 @@ def test_well(group: _core.Group, *, first_told: bool = False) -> str:  # noqa: 
     return " ".join(sentences)
 
 
-def _pieces(group: _core.Group, messages: Sequence[bytes]) -> str:
+def _pieces(group: _core.Group, sample: Sample) -> str:
     """How the sender cuts its messages."""
     typically = "typically " if group.stalls > 1 else ""
     first, second = f"{typically}{group.len_unacked:,}", f"{group.len:,}"
     # A segment that ends with an empty line ends an HTTP head, if it was captured as a whole.
-    if any(map(ends_http_head, messages)):
+    if any(ends_http_head(pair.unacked) for pair in sample.pairs if not pair.unacked_cut):
         return f"it sends an HTTP head ({first} bytes) and its body ({second} bytes) apart"
-    unseen = not any(messages) and service_of(group.server_port, [])[0] == "HTTP"
-    guess = ", perhaps an HTTP head and its body" if unseen else ""
-    return f"it sends pieces of {first} and {second} bytes{guess}"
+    unseen = not any(pair.unacked for pair in sample.pairs)
+    guess = unseen and service_of(Sample(group.server_port, sample.by_client)).name == "HTTP"
+    told = ", perhaps an HTTP head and its body" if guess else _told(sample)
+    return f"it sends pieces of {first} and {second} bytes{told}"
 
 
-def _first_bytes(frames: Sequence[int], paths: Sequence[str]) -> list[bytes]:
-    """First payload bytes of these frames; empty if they cannot be read again."""
+def _told(sample: Sample) -> str:
+    """Where it cuts them, if it is the same place each time."""
+    told = set(recognised(sample))
+    (only,) = told if len(told) == 1 else (None,)
+    return f" ({only.sentence('the first', 'the second')})" if only else ""
+
+
+def _sample(group: _core.Group, paths: Sequence[str]) -> Sample:
+    """What a few of its stalls carried, as far as it can be read again; in one pass."""
+    # Most calls of the command need no advice.
+    from nagle_scan.messages.split import pair_of
+
+    by_client = group.sender == "client"
+    frames = [frame for pair in group.frames_split for frame in pair]
+    found = _payloads([*frames, group.frame_first_reply or 0], paths)
+    pairs = [
+        pair_of(found[unacked], found[held], group.server_port, by_client)
+        for unacked, held in group.frames_split
+        if unacked in found and held in found
+    ]
+    first_reply = found.get(group.frame_first_reply or 0, payloads.NONE).data
+    short = [seen.frame_len for seen in found.values() if seen.cut and seen.frame_len < SNAP_LENGTH]
+    return Sample(group.server_port, by_client, pairs, first_reply, max(short, default=0))
+
+
+def _payloads(frames: Sequence[int], paths: Sequence[str]) -> dict[int, Payload]:
     try:
-        found = payloads.read(paths, [frame for frame in frames if 0 < frame <= MAX_FRAME])
+        return payloads.read(paths, [frame for frame in frames if 0 < frame <= MAX_FRAME])
     except CaptureError:
-        found = {}
-    return [found.get(frame, b"")[:MAX_BYTES] for frame in frames]
+        return {}

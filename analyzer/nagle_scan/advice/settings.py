@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nagle_scan.advice.setting import Setting
-from nagle_scan.messages.services import http_heads, service_of
+from nagle_scan.messages.services import Sample, http_heads, service_of
 
 MAX_SETTINGS = 3
+SNAP_LENGTH = 256
+"""Bytes of a frame that are enough to tell its message and, mostly, its program."""
 
 
 class Hints(NamedTuple):
@@ -20,23 +22,37 @@ class Hints(NamedTuple):
 NONE = Hints()
 
 
-def likely(role: str, server_port: int, messages: Sequence[bytes]) -> Hints:
-    """What may set TCP_NODELAY at the end of this `role`, the likeliest first.
+def likely(sample: Sample) -> Hints:
+    """What may set TCP_NODELAY at the sender's end, the likeliest first.
 
-    `messages` are first bytes of what it sent, where captured. What it says of itself comes before
-    what its port suggests; where neither tells a program, none is named.
+    What it says of itself comes before what its protocol or port suggests; where none of them tells
+    a program, none is named, and a capture that kept too little of the messages is told.
     """
     # Most calls of the command need no advice.
     from nagle_scan.advice.programs import SETTINGS
 
+    role = "client" if sample.by_client else "server"
     of_role = [setting for setting in SETTINGS if setting.role in ("", role)]
-    heads = http_heads(messages)
+    heads = http_heads(sample.sent)
     named = tuple(setting for setting in of_role if _is_named(setting, heads))
     if named:
         return Hints("Its messages look like those of", named[:MAX_SETTINGS])
-    name, known_by = service_of(server_port, messages)
-    suggested = tuple(setting for setting in of_role if name and setting.service == name)
-    return Hints(f"{known_by} If this is", suggested[:MAX_SETTINGS]) if suggested else NONE
+    service = service_of(sample)
+    # Of HTTP, more of a head may yet name the program.
+    cut = "" if service.is_sure and service.name != "HTTP" else _cut(sample.cut_at)
+    suggested = tuple(s for s in of_role if service.name and s.service == service.name)
+    if not suggested:
+        return Hints(cut)
+    return Hints(f"{cut} {service.known_by} If this is".lstrip(), suggested[:MAX_SETTINGS])
+
+
+def _cut(cut_at: int) -> str:
+    if not cut_at:
+        return ""
+    return (
+        f"Frames were cut at {cut_at} bytes: capture with 'tcpdump -s {SNAP_LENGTH}' to name the "
+        "message and its program."
+    )
 
 
 def _is_named(setting: Setting, heads: Sequence[str]) -> bool:

@@ -1,9 +1,17 @@
-"""Binary protocols, recognised by their headers: where a message ends, and what comes next."""
+"""Binary protocols, recognised by their headers: where a message ends, and what comes next.
+
+On any port: lengths have to add up to the segments' ends. A fit that may be chance is only said to
+look like the protocol, and one message of few bytes is not even that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable
 from typing import NamedTuple
+
+from nagle_scan.messages import units
+from nagle_scan.messages.units import HEADER_BYTES, Unit
 
 
 class PayloadPair(NamedTuple):
@@ -13,169 +21,142 @@ class PayloadPair(NamedTuple):
     held: bytes
     server_port: int
     by_client: bool
+    unacked_cut: int = 0
+    """Bytes at its end that were not captured."""
+    held_cut: int = 0
 
 
-class Unit(NamedTuple):
-    """One message, as its header tells it."""
+class Told(NamedTuple):
+    """Where a message was split, with `{a}` and `{b}` for the two segments."""
 
-    kind: str
-    header_len: int
-    body_len: int
+    protocol: str
+    says: str
+    is_sure: bool = True
+
+    def sentence(self, a: str, b: str) -> str:
+        """The same in words, with names for the two segments."""
+        says = self.says.format(a=a, b=b)
+        return f"{self.protocol} {says}" if self.is_sure else f"Looks like {self.protocol}: {says}"
+
+
+NEVER = sys.maxsize
 
 
 class Framing(NamedTuple):
-    """A protocol whose messages begin with a header that tells their length."""
+    """A protocol whose messages begin with a header that tells their length.
+
+    How many fits it takes: a message that ends where the next or nothing begins is one, and so is
+    a header that ends with its segment.
+    """
 
     protocol: str
     unit: Callable[[bytes, bool], Unit | None]
     """From the bytes at a message's beginning, and whether the client sent them."""
     ports: frozenset[int] = frozenset()
-    """Only on these server ports, as the header alone is too weak a proof."""
+    """Usual server ports, where one fit is enough."""
+    looks: int = 2
+    """Fits on other ports, to say that it looks like the protocol."""
+    sure: int = NEVER
+    """Fits on other ports, to say that it is."""
+    counts: bool = False
+    """Is the number of each message the one before plus 1?"""
 
 
 class Walk(NamedTuple):
-    """Consecutive messages: the first, the last, and how many bytes of the last are missing."""
+    """Consecutive messages: the first, the last, how many, and how many bytes of the last miss."""
 
     first: Unit
     last: Unit
+    messages: int
     missing: int
+    has_magic: bool
 
 
-def recognise(pair: PayloadPair) -> str | None:
-    """Where a message was split, with `{a}` and `{b}` for the frames."""
-    for framing in FRAMINGS:
-        if framing.ports and pair.server_port not in framing.ports:
-            continue
-        if says := _says(framing, pair):
-            return f"{framing.protocol} {says}"
+def recognise(pair: PayloadPair) -> Told | None:
+    """Where a message was split; what is sure comes before what looks like it."""
+    told = [found for framing in FRAMINGS if (found := _told(framing, pair))]
+    return next((found for found in told if found.is_sure), told[0] if told else None)
+
+
+def _told(framing: Framing, pair: PayloadPair) -> Told | None:
+    first = _walk(framing, pair.unacked, pair.unacked_cut, pair.by_client, None)
+    if first is None:
+        return _begun(framing, pair)
+    held_len = len(pair.held) + pair.held_cut
+    if first.missing > held_len:
+        return _goes_on(framing, first)
+    rest, cut = pair.held[first.missing :], held_len - max(first.missing, len(pair.held))
+    then = _walk(framing, rest, cut, pair.by_client, first.last) if rest or cut else None
+    if (rest or cut) and (then is None or then.missing):
+        return None
+    fits = first.messages + (then.messages if then else 0) + (first.missing == first.last.body_len)
+    magic = first.has_magic or (then is not None and then.has_magic)
+    if first.missing or then:
+        return _weighed(framing, pair, fits, _split(first, then), magic)
     return None
 
 
-def _says(framing: Framing, pair: PayloadPair) -> str | None:
-    walked = _walk(framing, pair.unacked, pair.by_client)
-    if walked is None or walked.missing > len(pair.held):
+def _begun(framing: Framing, pair: PayloadPair) -> Told | None:
+    """The first segment ends a message that began before it. That says little: be sure, or silent."""
+    then = _walk(framing, pair.held, pair.held_cut, pair.by_client, None)
+    if then is None or then.missing:
         return None
-    rest = pair.held[walked.missing :]
-    following = _walk(framing, rest, pair.by_client)
-    if rest and (following is None or following.missing):
+    says = f"{then.first.kind} begins with {{b}}"
+    told = _weighed(framing, pair, then.messages, says, then.has_magic)
+    return told if told and told.is_sure else None
+
+
+def _goes_on(framing: Framing, walk: Walk) -> Told | None:
+    """A message longer than both segments, of which only the header shows."""
+    if not walk.has_magic:
         return None
-    last = walked.last
-    if walked.missing == 0:
-        return None if following is None else _next(last, following.first)
-    if walked.missing == last.body_len:
-        return f"header of {last.kind} ends with frame {{a}}, its body in frame {{b}}"
-    return f"{last.kind} begins in frame {{a}} and ends in frame {{b}}"
+    return Told(framing.protocol, f"{walk.last.kind} begins in {{a}} and goes on beyond {{b}}")
 
 
-def _next(last: Unit, first: Unit) -> str:
-    following = "the next" if first.kind == last.kind else first.kind
-    return f"{last.kind} ends with frame {{a}}, {following} in frame {{b}}"
+def _weighed(framing: Framing, pair: PayloadPair, fits: int, says: str, magic: bool) -> Told | None:
+    is_sure = magic or fits >= framing.sure or pair.server_port in framing.ports
+    return Told(framing.protocol, says, is_sure) if is_sure or fits >= framing.looks else None
 
 
-def _walk(framing: Framing, data: bytes, by_client: bool) -> Walk | None:
-    """`None` if `data` does not start with messages, or ends within a header."""
-    at, first, last = 0, None, None
-    while at < len(data):
-        # No header is longer than 14 bytes (WebSocket); a slice keeps this linear.
-        last = framing.unit(data[at : at + 16], by_client)
-        if last is None or at + last.header_len > len(data):
+def _split(walk: Walk, then: Walk | None) -> str:
+    last = walk.last
+    if walk.missing == 0 and then is not None:
+        following = "the next" if then.first.kind == last.kind else then.first.kind
+        return f"{last.kind} ends with {{a}}, {following} in {{b}}"
+    if walk.missing == last.body_len:
+        return f"header of {last.kind} ends with {{a}}, its body in {{b}}"
+    return f"{last.kind} begins in {{a}} and ends in {{b}}"
+
+
+def _walk(
+    framing: Framing, data: bytes, cut: int, by_client: bool, before: Unit | None
+) -> Walk | None:
+    """`None` if `data` does not start with messages, or a header is not there as a whole."""
+    at, messages, end = 0, 0, len(data) + cut
+    first, last, has_magic = None, before, False
+    while at < end:
+        unit = framing.unit(data[at : at + HEADER_BYTES], by_client) if at < len(data) else None
+        if unit is None or at + unit.header_len > len(data):
             return None
-        first = first or last
-        at += last.header_len + last.body_len
-    return None if first is None or last is None else Walk(first, last, at - len(data))
-
-
-TLS_KINDS = {20: "change cipher spec", 21: "alert", 22: "handshake", 23: "application data"}
-TLS_LONGEST = 2**14 + 2048
-"""RFC 5246, section 6.2.3."""
-
-
-def _tls(data: bytes, by_client: bool) -> Unit | None:
-    del by_client
-    if len(data) < 5 or data[0] not in TLS_KINDS or data[1] != 3 or data[2] > 4:
+        if framing.counts and last is not None and unit.number != (last.number + 1) % 256:
+            return None
+        first, last, has_magic = first or unit, unit, has_magic or unit.magic
+        at += unit.header_len + unit.body_len
+        messages += 1
+    if first is None or last is None:
         return None
-    length = int.from_bytes(data[3:5])
-    if not 0 < length <= TLS_LONGEST:
-        return None
-    return Unit(f"record ({TLS_KINDS[data[0]]})", 5, length)
-
-
-HTTP2_KINDS = (
-    *("DATA", "HEADERS", "PRIORITY", "RST_STREAM", "SETTINGS", "PUSH_PROMISE", "PING", "GOAWAY"),
-    *("WINDOW_UPDATE", "CONTINUATION"),
-)
-"""RFC 9113, section 6, by type."""
-HTTP2_LONGEST = 2**20
-HTTP2_FLAGS = 0x2D
-
-
-def _http2(data: bytes, by_client: bool) -> Unit | None:
-    del by_client
-    if len(data) < 9 or data[3] >= len(HTTP2_KINDS) or data[4] & ~HTTP2_FLAGS or data[5] & 0x80:
-        return None
-    length = int.from_bytes(data[:3])
-    return Unit(HTTP2_KINDS[data[3]], 9, length) if length <= HTTP2_LONGEST else None
-
-
-WEBSOCKET_KINDS = {0: "continuation", 1: "text", 2: "binary", 8: "close", 9: "ping", 10: "pong"}
-"""RFC 6455, section 5.2, by opcode."""
-
-
-def _websocket(data: bytes, by_client: bool) -> Unit | None:
-    if len(data) < 2 or data[0] & 0x70 or data[0] & 0x0F not in WEBSOCKET_KINDS:
-        return None
-    # Clients mask, servers do not.
-    if bool(data[1] & 0x80) != by_client:
-        return None
-    length_len = {126: 2, 127: 8}.get(data[1] & 0x7F, 0)
-    length = int.from_bytes(data[2 : 2 + length_len]) if length_len else data[1] & 0x7F
-    kind = f"{WEBSOCKET_KINDS[data[0] & 0x0F]} frame"
-    return Unit(kind, 2 + length_len + 4 * by_client, length)
-
-
-def _letters(kinds: Mapping[str, str], data: bytes) -> Unit | None:
-    """PostgreSQL: a letter, then a length that counts itself."""
-    if len(data) < 5 or (kind := kinds.get(chr(data[0]))) is None:
-        return None
-    length = int.from_bytes(data[1:5])
-    return Unit(kind, 5, length - 4) if 4 <= length < 2**30 else None
-
-
-POSTGRES_CLIENT = {
-    **{"B": "Bind", "C": "Close", "D": "Describe", "E": "Execute", "H": "Flush", "P": "Parse"},
-    **{"Q": "Query", "S": "Sync", "X": "Terminate", "d": "CopyData", "c": "CopyDone"},
-    **{"F": "FunctionCall", "p": "PasswordMessage", "f": "CopyFail"},
-}
-POSTGRES_SERVER = {
-    **{"1": "ParseComplete", "2": "BindComplete", "3": "CloseComplete", "C": "CommandComplete"},
-    **{"D": "DataRow", "T": "RowDescription", "Z": "ReadyForQuery", "E": "ErrorResponse"},
-    **{"N": "NoticeResponse", "R": "Authentication", "S": "ParameterStatus", "n": "NoData"},
-    **{"K": "BackendKeyData", "t": "ParameterDescription", "d": "CopyData", "c": "CopyDone"},
-    **{"A": "NotificationResponse", "s": "PortalSuspended", "I": "EmptyQueryResponse"},
-}
-"""PostgreSQL documentation, 'Message Formats'."""
-
-
-def _postgres(data: bytes, by_client: bool) -> Unit | None:
-    return _letters(POSTGRES_CLIENT if by_client else POSTGRES_SERVER, data)
-
-
-def _mysql(data: bytes, by_client: bool) -> Unit | None:
-    del by_client
-    return Unit("packet", 4, int.from_bytes(data[:3], "little")) if len(data) >= 4 else None
-
-
-def _dns(data: bytes, by_client: bool) -> Unit | None:
-    kind = "query" if by_client else "response"
-    return Unit(kind, 2, int.from_bytes(data[:2])) if len(data) >= 2 else None
+    return Walk(first, last, messages, at - end, has_magic)
 
 
 FRAMINGS = (
-    Framing("TLS", _tls),
-    Framing("PostgreSQL", _postgres),
-    Framing("HTTP/2", _http2),
-    Framing("MySQL", _mysql, frozenset({3306, 33060})),
-    Framing("DNS", _dns, frozenset({53})),
-    Framing("WebSocket", _websocket),
+    Framing("TLS", units.tls),
+    Framing("MongoDB", units.mongodb),
+    Framing("PostgreSQL", units.postgres, frozenset({5432}), looks=1, sure=2),
+    Framing("HTTP/2", units.http2, looks=1, sure=2),
+    Framing("MySQL", units.mysql, frozenset({3306, 33060}), looks=NEVER),
+    Framing("MySQL", units.mysql_reply, counts=True),
+    Framing("DNS", units.dns, frozenset({53}), looks=NEVER),
+    Framing("MQTT", units.mqtt, frozenset({1883}), sure=4),
+    Framing("WebSocket", units.websocket, sure=4),
 )
 """The strongest proof first."""

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from nagle_scan import _core
 
 
-def read(
-    paths: Sequence[str], numbers: Iterable[int], only_whole: bool = False
-) -> dict[int, bytes]:
-    """The payloads of these frames, by frame number, as far as they were captured.
+class Payload(NamedTuple):
+    """What a segment carried, as far as it was captured; lengths in bytes."""
 
-    Frames that hold no TCP segment are left out; with `only_whole`, so are cut payloads. Empty
-    unless all captures are files: opening a pipe again may block for ever.
+    data: bytes
+    cut: int
+    """What was sent beyond `data`."""
+    frame_len: int
+    """What was captured of its frame."""
+
+
+NONE = Payload(b"", 0, 0)
+
+
+def read(paths: Sequence[str], numbers: Iterable[int]) -> dict[int, Payload]:
+    """The payloads of these frames, by frame number.
+
+    Frames that hold no TCP segment are left out. Empty unless all captures are files: opening a
+    pipe again may block for ever.
 
     Raises `CaptureError` for a file that cannot be read again.
     """
@@ -22,15 +34,9 @@ def read(
     if not wanted or not all(os.path.isfile(path) for path in paths):
         return {}
     rows = _core.read_frames(list(paths), wanted, True, None)
-    found = {row.frame: _payload(row) for row in rows}
-    if only_whole:
-        found = {row.frame: found[row.frame] for row in rows if _is_whole(row)}
-    return found
+    return {row.frame: _payload(row) for row in rows}
 
 
-def _payload(row: _core.FrameRow) -> bytes:
-    return row.data[row.payload_at : row.payload_at + row.payload_len]
-
-
-def _is_whole(row: _core.FrameRow) -> bool:
-    return len(row.data) >= row.payload_at + row.payload_len
+def _payload(row: _core.FrameRow) -> Payload:
+    data = row.data[row.payload_at : row.payload_at + row.payload_len]
+    return Payload(data, row.payload_len - len(data), len(row.data))

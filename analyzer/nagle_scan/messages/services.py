@@ -1,16 +1,38 @@
-"""The protocol of a server: from the first bytes of its messages, else from its port."""
+"""The protocol of a server: from what is sent on its connections, else from its port."""
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from nagle_scan.messages.framings import PayloadPair, Told
+
+
+class Sample(NamedTuple):
+    """What a few stalls of one sender show of its protocol."""
+
+    server_port: int
+    by_client: bool
+    pairs: Sequence[PayloadPair] = ()
+    """As far as they were captured."""
+    first_reply: bytes = b""
+    """The server's, or the end of it."""
+    cut_at: int = 0
+    """Bytes that were captured of a frame too short to tell its message; 0 if none was."""
+
+    @property
+    def sent(self) -> list[bytes]:
+        """First bytes of what the sender sent."""
+        first = [] if self.by_client else [self.first_reply]
+        return [payload for pair in self.pairs for payload in (pair.unacked, pair.held)] + first
 
 
 class Service(NamedTuple):
     """A protocol, its usual ports and who says so, and a pattern for its first bytes."""
 
     name: str
-    ports: tuple[int, ...]
-    registry: str
+    ports: tuple[int, ...] = ()
+    registry: str = ""
     head: str = ""
 
 
@@ -21,28 +43,75 @@ SERVICES = (
     Service("MySQL", (3306,), "IANA"),
     Service("PostgreSQL", (5432,), "IANA"),
     Service("AMQP", (5672,), "IANA", r"^AMQP\x00"),
-    Service("Redis", (6379,), "IANA", r"^\*\d+\r\n\$\d+\r\n"),
+    Service("Redis", (6379,), "IANA", r"^(?:\*\d{1,9}\r\n)?\$\d{1,9}\r\n"),
     Service("Kafka", (9092,), "Kafka's default"),
     Service("memcached", (11211,), "IANA"),
     Service("DNP3", (20000,), "IANA"),
+    Service("WebSocket", head=r"(?is)^HTTP/1\.1 101 .*\r\nUpgrade: *websocket\r\n"),
+    Service("HTTP/2"),
+    Service("TLS"),
 )
 """The protocols that settings name."""
 
 HTTP_START = r"HTTP/1\.[01] |[A-Z]{3,16} \S{1,900} HTTP/1\.[01]\r\n"
 
 
-def service_of(server_port: int, messages: Sequence[bytes]) -> tuple[str, str]:
-    """The protocol's name and how that is known; empty where it is not."""
+class Named(NamedTuple):
+    """A protocol, how it is known, and whether its messages leave no doubt; empty if unknown."""
+
+    name: str = ""
+    known_by: str = ""
+    is_sure: bool = False
+
+
+def service_of(sample: Sample) -> Named:
+    """The protocol of these connections."""
+    spoken, by_port = _spoken(sample), _by_port(sample.server_port)
+    # What TLS hides, the port may tell.
+    if spoken.name == "TLS" and by_port.name:
+        return by_port._replace(known_by=f"{spoken.known_by} {by_port.known_by}")
+    return spoken if spoken.name else by_port
+
+
+def _spoken(sample: Sample) -> Named:
+    messages = [*sample.sent, sample.first_reply]
     texts = [message.decode("latin-1") for message in messages]
     for service in SERVICES:
         if service.head and any(re.search(service.head, text) for text in texts):
-            return service.name, f"It speaks {service.name}."
+            return _speaks(service.name)
     if any(map(is_http, messages)):
-        return "HTTP", "It speaks HTTP."
+        return _speaks("HTTP")
+    return _recognised(recognised(sample))
+
+
+def recognised(sample: Sample) -> list[Told | None]:
+    """Where the messages of each pair were split."""
+    # Most calls of the command need no advice.
+    from nagle_scan.messages import split
+
+    return [split.recognise(pair) for pair in sample.pairs]
+
+
+def _recognised(told: Sequence[Told | None]) -> Named:
+    """A likeness counts only where every pair has it."""
+    names = {service.name for service in SERVICES}
+    for one in told:
+        if one is not None and one.is_sure and one.protocol in names:
+            return _speaks(one.protocol)
+    protocols = {one.protocol if one else "" for one in told}
+    (name,) = protocols if len(protocols) == 1 else ("",)
+    return Named(name, f"It looks like {name}.") if name in names else Named()
+
+
+def _speaks(name: str) -> Named:
+    return Named(name, f"It speaks {name}.", is_sure=True)
+
+
+def _by_port(port: int) -> Named:
     for service in SERVICES:
-        if server_port in service.ports:
-            return service.name, f"Port {server_port} is {service.name} ({service.registry})."
-    return "", ""
+        if port in service.ports:
+            return Named(service.name, f"Port {port} is {service.name} ({service.registry}).")
+    return Named()
 
 
 def is_http(message: bytes) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nagle_scan.messages import framings, payloads, texts
-from nagle_scan.messages.framings import PayloadPair
+from nagle_scan.messages.framings import PayloadPair, Told
+from nagle_scan.messages.payloads import Payload
 
 if TYPE_CHECKING:
     from nagle_scan import _core
@@ -23,20 +24,32 @@ def describe(paths: Sequence[str], stall: _core.WaitRow) -> list[str]:
 def describe_all(paths: Sequence[str], stalls: Sequence[_core.WaitRow]) -> list[list[str]]:
     """As `describe`, for several stalls in one pass over the captures."""
     numbers = [number for stall in stalls for number in (stall.frame_from, stall.frame_to)]
-    found = payloads.read(paths, numbers, only_whole=True)
+    found = payloads.read(paths, numbers)
     return [_described(stall, found) for stall in stalls]
 
 
-def recognise(pair: PayloadPair) -> str | None:
-    """Where a message was split, with `{a}` and `{b}` for the frames; `None` if unknown."""
-    return framings.recognise(pair) or texts.recognise(pair)
+def recognise(pair: PayloadPair) -> Told | None:
+    """Where a message was split; `None` if unknown. What is sure comes first."""
+    binary = framings.recognise(pair)
+    if binary is not None and binary.is_sure:
+        return binary
+    return texts.recognise(pair) or binary
 
 
-def _described(stall: _core.WaitRow, found: Mapping[int, bytes]) -> list[str]:
+def pair_of(unacked: Payload, held: Payload, server_port: int, by_client: bool) -> PayloadPair:
+    """Two payloads, of which the second waited for the first's ACK."""
+    return PayloadPair(unacked.data, held.data, server_port, by_client, unacked.cut, held.cut)
+
+
+def _described(stall: _core.WaitRow, found: Mapping[int, Payload]) -> list[str]:
     unacked, held = (found.get(frame) for frame in (stall.frame_from, stall.frame_to))
-    if not unacked or not held:
+    if unacked is None or held is None:
         return []
     server = stall.sender if stall.by == "server" else stall.receiver
     port = int(server.rpartition(":")[2])
-    says = recognise(PayloadPair(unacked, held, port, stall.by == "client"))
-    return [] if says is None else [says.format(a=stall.frame_from, b=stall.frame_to)]
+    told = recognise(pair_of(unacked, held, port, stall.by == "client"))
+    return (
+        []
+        if told is None
+        else [told.sentence(f"frame {stall.frame_from}", f"frame {stall.frame_to}")]
+    )

@@ -162,7 +162,7 @@ def _fix(fix: Fix) -> Iterator[str]:
         where = escaped(where).replace(r"\{sender\}", code(fix.sender))
         where = where.replace(r"\{receiver\}", code(fix.receiver))
         yield f"{number}. {where}: {escaped(remedy.what)} {escaped(remedy.price)}"
-        if remedy.settings:
+        if remedy.known_by:
             yield f"   {escaped(remedy.known_by)}"
         yield from (f"   - {escaped(str(setting))}" for setting in remedy.settings)
     yield ""

@@ -175,8 +175,8 @@ def _fix(fix: Fix, style: Style) -> Iterator[str]:
     for number, remedy in enumerate(fix.remedies, 1):
         words = f"{fix.where(remedy)}: {remedy.what} {remedy.price}"
         yield wrapped(f"  {number}. {words}", "     ")
-        if remedy.settings:
-            yield f"     {remedy.known_by}"
+        if remedy.known_by:
+            yield wrapped(f"     {remedy.known_by}", "     ")
         for setting in remedy.settings:
             yield wrapped(f"     - {setting}", "       ")
     if fix.test_well:

@@ -29,9 +29,9 @@ pub struct Group {
     pub len_unacked: u32,
     pub len: u32,
     pub unacked_full_sized: bool,
-    /// Frames of the first unacknowledged segments.
-    pub frames_unacked: Vec<u64>,
-    /// The frame that ended the server's first reply, if it is the sender.
+    /// Frames of the first unacknowledged segments, each with that of the segment held behind it.
+    pub frames_split: Vec<(u64, u64)>,
+    /// The frame that ended the server's first reply on one of the connections.
     pub frame_first_reply: Option<u64>,
 }
 
@@ -58,7 +58,7 @@ impl Group {
             len_unacked: pair.pieces.unacked_len,
             len: pair.pieces.held_len,
             unacked_full_sized: pair.pieces.unacked_full_sized,
-            frames_unacked: pair.pieces.frames.clone(),
+            frames_split: pair.pieces.frames.clone(),
             frame_first_reply: pair.pieces.first_reply,
         }
     }

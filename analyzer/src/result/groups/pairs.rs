@@ -125,7 +125,7 @@ impl Members {
             pair,
             last_connection: None,
             ack_delays_ns: Vec::new(),
-            pieces: PieceCounter::new(judged, sender),
+            pieces: PieceCounter::new(judged),
         }
     }
 

@@ -2,7 +2,6 @@
 
 use crate::judge::judged::JudgedConnection;
 use crate::judge::median;
-use crate::track::Side;
 use crate::track::wait::{Wait, fact};
 
 /// How many frames are worth reading again.
@@ -16,9 +15,9 @@ pub struct Pieces {
     /// Is most of what was unacknowledged full-sized? Then the held segment may be the tail of the
     /// same write.
     pub unacked_full_sized: bool,
-    /// Frames of the first unacknowledged segments.
-    pub frames: Vec<u64>,
-    /// The frame that ended a server's first reply; later ones may not tell which program sent them.
+    /// Frames of the first unacknowledged segments, each with that of the segment held behind it.
+    pub frames: Vec<(u64, u64)>,
+    /// The frame that ended a server's first reply; later ones may not tell the protocol or program.
     pub first_reply: Option<u64>,
 }
 
@@ -27,20 +26,19 @@ pub struct PieceCounter {
     unacked_lens: Vec<u32>,
     held_lens: Vec<u32>,
     full_sized: usize,
-    frames: Vec<u64>,
+    frames: Vec<(u64, u64)>,
     first_reply: Option<u64>,
 }
 
 impl PieceCounter {
-    /// For the stalls of `sender`, the first of them on the connection of `judged`.
-    pub fn new(judged: &JudgedConnection, sender: Side) -> Self {
-        let replies = sender == Side::Server;
+    /// For stalls of which the first are on the connection of `judged`.
+    pub fn new(judged: &JudgedConnection) -> Self {
         Self {
             unacked_lens: Vec::new(),
             held_lens: Vec::new(),
             full_sized: 0,
             frames: Vec::with_capacity(FRAMES + 1),
-            first_reply: judged.first_exchange.filter(|_| replies).map(|(_, frame)| frame),
+            first_reply: judged.first_exchange.map(|(_, frame)| frame),
         }
     }
 
@@ -48,9 +46,9 @@ impl PieceCounter {
         self.unacked_lens.push(stall.unacked_len);
         self.held_lens.push(stall.len);
         self.full_sized += usize::from(!stall.is(fact::UNACKED_SMALL));
-        let frame = stall.from.frame;
-        if self.frames.len() < FRAMES || self.frames.last().is_some_and(|&last| frame < last) {
-            self.frames.push(frame);
+        let frames = (stall.from.frame, stall.to.frame);
+        if self.frames.len() < FRAMES || self.frames.last().is_some_and(|&last| frames < last) {
+            self.frames.push(frames);
             self.frames.sort_unstable();
             self.frames.truncate(FRAMES);
         }
