@@ -46,7 +46,7 @@ class Framing(NamedTuple):
     """A protocol whose messages begin with a header that tells their length.
 
     How many fits it takes: a message that ends where the next or nothing begins is one, and so is
-    a header that ends with its segment.
+    a header that ends with its segment, unless it is `short`.
     """
 
     protocol: str
@@ -58,6 +58,8 @@ class Framing(NamedTuple):
     """Fits on other ports, to say that it looks like the protocol."""
     sure: int = NEVER
     """Fits on other ports, to say that it is."""
+    short: bool = False
+    """Is a header hardly more than a length?"""
     counts: bool = False
     """Is the number of each message the one before plus 1?"""
 
@@ -89,7 +91,8 @@ def _told(framing: Framing, pair: PayloadPair) -> Told | None:
     then = _walk(framing, rest, cut, pair.by_client, first.last) if rest or cut else None
     if (rest or cut) and (then is None or then.missing):
         return None
-    fits = first.messages + (then.messages if then else 0) + (first.missing == first.last.body_len)
+    header_ends = first.missing == first.last.body_len and not framing.short
+    fits = first.messages + (then.messages if then else 0) + header_ends
     magic = first.has_magic or (then is not None and then.has_magic)
     if first.missing or then:
         return _weighed(framing, pair, fits, _split(first, then), magic)
@@ -97,7 +100,7 @@ def _told(framing: Framing, pair: PayloadPair) -> Told | None:
 
 
 def _begun(framing: Framing, pair: PayloadPair) -> Told | None:
-    """The first segment ends a message that began before it. That says little: be sure, or silent."""
+    """The first segment ends a message that began before it: too little for a mere likeness."""
     then = _walk(framing, pair.held, pair.held_cut, pair.by_client, None)
     if then is None or then.missing:
         return None
@@ -156,7 +159,7 @@ FRAMINGS = (
     Framing("MySQL", units.mysql, frozenset({3306, 33060}), looks=NEVER),
     Framing("MySQL", units.mysql_reply, counts=True),
     Framing("DNS", units.dns, frozenset({53}), looks=NEVER),
-    Framing("MQTT", units.mqtt, frozenset({1883}), sure=4),
+    Framing("MQTT", units.mqtt, frozenset({1883}), sure=4, short=True),
     Framing("WebSocket", units.websocket, sure=4),
 )
 """The strongest proof first."""
