@@ -17,7 +17,8 @@ from nagle_scan.advice import settings as known
 from nagle_scan.advice.programs import SETTINGS
 from nagle_scan.advice.setting import Setting
 from nagle_scan.advice.unnamed import SETTINGS as UNNAMED
-from nagle_scan.messages.services import SERVICES
+from nagle_scan.messages.framings import PayloadPair
+from nagle_scan.messages.services import SERVICES, Sample
 from nagle_scan.terminal import WIDTH
 from nagle_scan.wording import printable
 from scapy.packet import Raw
@@ -41,14 +42,21 @@ def group(**fields: Any) -> _core.Group:
         "len_unacked": 143,
         "len": 6,
         "unacked_full_sized": False,
-        "frames_unacked": [],
+        "frames_split": [],
         "frame_first_reply": None,
     }
     return cast(_core.Group, SimpleNamespace(**{**usual, **fields}))
 
 
+def sample(role: str, port: int = 7001, *messages: bytes, cut_at: int = 0) -> Sample:
+    """What stalls of a sender show: these messages, each before one that tells nothing."""
+    by_client = role == "client"
+    pairs = [PayloadPair(message, b"\0", port, by_client) for message in messages]
+    return Sample(port, by_client, pairs, cut_at=cut_at)
+
+
 def programs(role: str, port: int = 7001, *messages: bytes) -> list[str]:
-    return [setting.program for setting in known.likely(role, port, messages).settings]
+    return [setting.program for setting in known.likely(sample(role, port, *messages)).settings]
 
 
 def test_every_setting_is_complete_has_a_source_and_is_there_once() -> None:
@@ -118,12 +126,12 @@ def test_a_user_agent_names_its_program(setting: Setting) -> None:
     ],
 )
 def test_where_nothing_shows_the_program_none_is_named(role: str, message: bytes) -> None:
-    assert known.likely(role, 7001, [message]) == known.NONE
-    assert known.likely(role, 8080, [message]) == known.NONE
+    assert known.likely(sample(role, 7001, message)) == known.NONE
+    assert known.likely(sample(role, 8080, message)) == known.NONE
 
 
 def test_a_port_suggests_and_says_that_it_only_does() -> None:
-    hints = known.likely("client", 6379, [])
+    hints = known.likely(sample("client", 6379))
     assert hints.known_by == "Port 6379 is Redis (IANA). If this is"
     assert 1 <= len(hints.settings) <= known.MAX_SETTINGS
     assert programs("server", 6379) != programs("client", 6379)
@@ -201,7 +209,7 @@ def test_what_hides_a_stall_is_told_where_it_is_known() -> None:
 
 
 def test_a_capture_that_is_gone_costs_the_name_only(tmp_path: Path) -> None:
-    gone = advice.for_group(group(frames_unacked=[1]), [str(tmp_path / "gone.pcap")])
+    gone = advice.for_group(group(frames_split=[(1, 2)]), [str(tmp_path / "gone.pcap")])
     assert gone == advice.for_group(group())
 
 

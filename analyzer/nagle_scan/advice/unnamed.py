@@ -30,16 +30,6 @@ SETTINGS = (
         source="puma/puma#2623",
     ),
     Setting(
-        program="tonic (gRPC, Rust)",
-        knob="Server::tcp_nodelay(true); with serve_with_incoming set it on the sockets",
-        source="grpc/grpc-rust#2413",
-    ),
-    Setting(
-        program="grpc-go",
-        knob="sets TCP_NODELAY itself",
-        source="grpc/grpc-rust#120",
-    ),
-    Setting(
         program="axum (Rust)",
         knob="axum::serve(...).tcp_nodelay(true)",
         source="tokio-rs/axum#2521",
@@ -59,11 +49,6 @@ SETTINGS = (
         knob="childOption(ChannelOption.TCP_NODELAY, true)",
         source="netty/netty:transport/src/main/java/io/netty/channel/socket/DefaultSocketChannelConfig.java",
         note="the default of Netty 4",
-    ),
-    Setting(
-        program="Java-WebSocket",
-        knob="server.setTcpNoDelay(true), client.setTcpNoDelay(true)",
-        source="https://github.com/TooTallNate/Java-WebSocket/wiki/Enable-TCP_NODELAY",
     ),
     Setting(
         program="Java sockets",
@@ -101,11 +86,6 @@ SETTINGS = (
         source="https://www.php.net/manual/en/context.socket.php",
     ),
     Setting(
-        program="Wrench (PHP WebSocket)",
-        knob="an update: it sets TCP_NODELAY",
-        source="varspool/Wrench#104",
-    ),
-    Setting(
         program="Lwt (OCaml)",
         knob="Lwt_io: ~set_tcp_nodelay:true",
         source="https://github.com/ocsigen/lwt/commit/829084",
@@ -115,5 +95,82 @@ SETTINGS = (
         program="uhttpd (OpenWrt)",
         knob="an update: it wrote a reply line by line",
         source="openwrt/uhttpd#34",
+    ),
+    Setting(
+        program="Onload (AMD Solarflare), for any program on it",
+        knob="EF_FORCE_TCP_NODELAY=1",
+        source="https://docs.amd.com/r/en-US/ug1586-onload-user/EF_FORCE_TCP_NODELAY",
+        note="without a change in the program",
+    ),
+    Setting(
+        program="reqwest (Rust)",
+        knob="ClientBuilder::tcp_nodelay(true)",
+        source="seanmonstar/reqwest:src/async_impl/client.rs",
+        note="the default: look for false",
+    ),
+    Setting(
+        program="Vert.x",
+        knob="NetServerOptions.setTcpNoDelay(true), NetClientOptions.setTcpNoDelay(true)",
+        source="eclipse-vertx/vert.x:src/main/java/io/vertx/core/net/TCPSSLOptions.java",
+        note="the default: look for false",
+    ),
+    Setting(
+        program="Ktor's sockets",
+        knob="noDelay = true",
+        source="https://api.ktor.io/3.0.x/ktor-network/io.ktor.network.sockets/tcp-no-delay.html",
+        note="the default: look for false",
+    ),
+    Setting(
+        program="Twisted",
+        knob="transport.setTcpNoDelay(True)",
+        source="https://opensource.apple.com/source/ChatServer/ChatServer-37.1/libraries/Twisted-1.3.0/doc/api/twisted.internet.interfaces.ITCPTransport.html",
+    ),
+    Setting(
+        program="Bun, Deno and Node.js: net.Socket",
+        knob="socket.setNoDelay(true)",
+        source="https://docs.deno.com/api/node/net/~/Socket.prototype.setNoDelay",
+    ),
+    Setting(
+        program="Apache Thrift (C++)",
+        knob="TSocket::setNoDelay(true)",
+        source="apache/thrift:lib/cpp/src/thrift/transport/TSocket.h",
+    ),
+    Setting(
+        program="ZeroMQ (libzmq)",
+        knob="sets TCP_NODELAY itself",
+        source="zeromq/libzmq:src/tcp.cpp",
+    ),
+    Setting(
+        program="CivetWeb",
+        knob="tcp_nodelay 1",
+        source="https://orthanc.uclouvain.be/hg/orthanc/rev/f948deef53d9",
+    ),
+    Setting(
+        program="OpenVPN over TCP",
+        knob="socket-flags TCP_NODELAY",
+        source="https://www.mail-archive.com/openvpn-devel@lists.sourceforge.net/msg39790.html",
+        note="always set since 2.7.6",
+    ),
+    Setting(
+        program="IBM Storage Protect",
+        knob="TCPNODELAY YES",
+        source="https://www.ibm.com/docs/en/storage-protect/8.2.2?topic=options-tcpnodelay",
+        note="the default: look for NO",
+    ),
+    Setting(
+        program="Solace .NET API",
+        knob="SessionProperties.TcpNoDelay = true",
+        source="https://docs.solace.com/API-Developer-Online-Ref-Documentation/net/html/c1696908-cd92-c7ff-2c50-82f6e89b397b.htm",
+        note="the default: look for false",
+    ),
+    Setting(
+        program="Unreal Engine",
+        knob="FSocket::SetNoDelay(true)",
+        source="https://dev.epicgames.com/documentation/unreal-engine/API/Runtime/Sockets/FSocket/SetNoDelay",
+    ),
+    Setting(
+        program="iperf3",
+        knob="--no-delay (-N)",
+        source="esnet/iperf:src/iperf_locale.c",
     ),
 )
