@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 from conftest import CAPTURES, PUBLIC, Run
-from conversation import Conversation, write
+from conversation import Conversation, pcap, records, write
 from nagle_scan import _core, advice
 from nagle_scan.advice import settings as known
 from nagle_scan.advice.programs import SETTINGS
@@ -143,6 +143,85 @@ def test_the_messages_themselves_outweigh_the_port() -> None:
     assert programs("server", 6379, nginx) == ["nginx"]
     assert programs("server", 6379, REPLY % b"Server: other") == []
     assert programs("client", 7001, b"*1\r\n$4\r\nPING\r\n") == programs("client", 6379)
+
+
+CONNECT = b"\x10\x10\0\4MQTT\4\2\0\x3c\0\4test"
+BIND = b"B\0\0\0\x0c" + b"S" * 8
+PUBLISH = b"\x30\x09\0\5topicHI"
+
+
+@pytest.mark.parametrize(
+    ("unacked", "held", "known_by"),
+    [
+        (CONNECT, PUBLISH, "It speaks MQTT. If this is"),
+        (PUBLISH, PUBLISH, "It looks like MQTT. If this is"),
+        (BIND, b"S\0\0\0\4", "It speaks PostgreSQL. If this is"),
+        (b"*1\r\n$4\r\n", b"PING\r\n", "It speaks Redis. If this is"),
+        (b"\x81\x80mask", b"\x82\x80mask", ""),
+        (b"\x81\x82maskhi", b"\x82\x83maskhi!", "It looks like WebSocket. If this is"),
+        (b"\x17\3\3\0\2hi", b"\x17\3\3\0\2hi", "It speaks TLS. If this is"),
+    ],
+)
+def test_a_protocol_is_known_by_its_messages_on_any_port(
+    unacked: bytes, held: bytes, known_by: str
+) -> None:
+    pair = PayloadPair(unacked, held, 7001, by_client=True)
+    assert known.likely(Sample(7001, True, [pair] * 3)).known_by == known_by
+
+
+def test_a_likeness_counts_only_if_every_stall_has_it() -> None:
+    alike = PayloadPair(PUBLISH, PUBLISH, 7001, by_client=True)
+    other = PayloadPair(b"secret", b"secret", 7001, by_client=True)
+    assert known.likely(Sample(7001, True, [alike, other])) == known.NONE
+
+
+def test_what_tls_hides_the_port_may_tell() -> None:
+    record = b"\x17\3\3\0\2hi"
+    hints = known.likely(Sample(6379, True, [PayloadPair(record, record, 6379, True)]))
+    assert hints.known_by == "It speaks TLS. Port 6379 is Redis (IANA). If this is"
+
+
+def test_the_servers_reply_to_the_upgrade_names_the_protocol_of_the_client_too() -> None:
+    reply = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nServer: nginx\r\n\r\n"
+    hints = known.likely(Sample(7001, True, [], reply))
+    assert hints.known_by == "It speaks WebSocket. If this is"
+    assert "nginx" not in {setting.program for setting in hints.settings}
+
+
+def test_frames_that_were_cut_too_short_are_told_with_what_would_be_enough() -> None:
+    cut = "Frames were cut at 96 bytes: capture with 'tcpdump -s 256' to name the message and its "
+    assert known.likely(sample("server", cut_at=96)) == known.Hints(cut + "program.")
+    by_port = known.likely(sample("client", 6379, cut_at=96))
+    assert by_port.known_by == cut + "program. Port 6379 is Redis (IANA). If this is"
+    half = REPLY[:30]
+    assert known.likely(sample("server", 7001, half, cut_at=96)).known_by.startswith(cut)
+
+
+def test_frames_that_were_cut_behind_what_names_the_program_are_not_told() -> None:
+    nginx = REPLY % b"Server: nginx/1.25"
+    assert "cut" not in known.likely(sample("server", 7001, nginx, cut_at=96)).known_by
+    redis = b"*1\r\n$4\r\nPING\r\n"
+    assert "cut" not in known.likely(sample("client", 7001, redis, cut_at=96)).known_by
+
+
+@pytest.mark.parametrize(("snap_length", "told"), [(54, True), (57, True), (256, False)])
+def test_a_report_tells_where_messages_were_split_or_that_frames_were_cut(
+    snap_length: int, told: bool, tmp_path: Path, run: Run
+) -> None:
+    made = Conversation(server=("10.0.0.2", 7001))
+    made.open()
+    for _ in range(3):
+        hold = made.stall(first=len(BIND), second=5)
+        hold.unacked.packet[Raw].load = BIND
+        hold.held.packet[Raw].load = b"S\0\0\0\4"
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(pcap(records(made.frames), snap_length=snap_length))
+    ticket, page = tmp_path / "ticket.md", tmp_path / "page.html"
+    report = run(path, "-o", ticket, "-o", page).stdout.decode()
+    for text in (report, ticket.read_text(), page.read_text()):
+        words = " ".join(text.split())
+        assert ("Frames were cut at" in words) == told
+        assert ("PostgreSQL Bind ends with the first, Sync in the second" in words) != told
 
 
 def test_the_fixes_come_in_their_order() -> None:
