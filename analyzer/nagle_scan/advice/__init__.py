@@ -149,9 +149,10 @@ def _sample(group: _core.Group, paths: Sequence[str]) -> Sample:
         for unacked, held in group.frames_split
         if unacked in found and held in found
     ]
-    first_reply = found.get(group.frame_first_reply or 0, payloads.NONE).data
-    short = [seen.frame_len for seen in found.values() if seen.cut and seen.frame_len < SNAP_LENGTH]
-    return Sample(group.server_port, by_client, pairs, first_reply, max(short, default=0))
+    first_reply = found.pop(group.frame_first_reply or 0, payloads.NONE)
+    own = [*found.values()] if by_client else [*found.values(), first_reply]
+    short = [seen.frame_len for seen in own if seen.cut and seen.frame_len < SNAP_LENGTH]
+    return Sample(group.server_port, by_client, pairs, first_reply.data, max(short, default=0))
 
 
 def _payloads(frames: Sequence[int], paths: Sequence[str]) -> dict[int, Payload]:

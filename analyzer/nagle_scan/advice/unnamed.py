@@ -173,4 +173,10 @@ SETTINGS = (
         knob="--no-delay (-N)",
         source="esnet/iperf:src/iperf_locale.c",
     ),
+    Setting(
+        program="stunnel",
+        knob="socket = l:TCP_NODELAY=1 and socket = r:TCP_NODELAY=1",
+        source="https://manpages.ubuntu.com/manpages/noble/man8/stunnel3.8.html",
+        note="for local and remote sockets",
+    ),
 )

@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from nagle_scan.messages.framings import PayloadPair, Told
 
 
+MAX_BYTES = 1024
+"""Enough for the head of a message; patterns need not be linear in more."""
+
+
 class Sample(NamedTuple):
     """What a few stalls of one sender show of its protocol."""
 
@@ -23,8 +27,9 @@ class Sample(NamedTuple):
     @property
     def sent(self) -> list[bytes]:
         """First bytes of what the sender sent."""
-        first = [] if self.by_client else [self.first_reply]
-        return [payload for pair in self.pairs for payload in (pair.unacked, pair.held)] + first
+        seen = [payload for pair in self.pairs for payload in (pair.unacked, pair.held)]
+        seen += [] if self.by_client else [self.first_reply]
+        return [payload[:MAX_BYTES] for payload in seen]
 
 
 class Service(NamedTuple):
@@ -56,7 +61,7 @@ SERVICES = (
     Service("HTTP/2"),
     Service("TLS"),
 )
-"""The protocols that settings name."""
+"""The protocols that settings name; and TLS, which hides others."""
 
 HTTP_START = r"HTTP/1\.[01] |[A-Z]{3,16} \S{1,900} HTTP/1\.[01]\r\n"
 
@@ -74,12 +79,12 @@ def service_of(sample: Sample) -> Named:
     spoken, by_port = _spoken(sample), _by_port(sample.server_port)
     # What TLS hides, the port may tell.
     if spoken.name == "TLS" and by_port.name:
-        return by_port._replace(known_by=f"{spoken.known_by} {by_port.known_by}")
+        return by_port._replace(known_by=f"{spoken.known_by} {by_port.known_by}", is_sure=True)
     return spoken if spoken.name else by_port
 
 
 def _spoken(sample: Sample) -> Named:
-    messages = [*sample.sent, sample.first_reply]
+    messages = [*sample.sent, sample.first_reply[:MAX_BYTES]]
     texts = [message.decode("latin-1") for message in messages]
     for service in SERVICES:
         if service.head and any(re.search(service.head, text) for text in texts):

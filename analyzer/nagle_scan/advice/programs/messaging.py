@@ -162,13 +162,6 @@ SETTINGS = (
         service="DNP3",
     ),
     Setting(
-        program="stunnel",
-        knob="socket = l:TCP_NODELAY=1 and socket = r:TCP_NODELAY=1",
-        source="https://manpages.ubuntu.com/manpages/noble/man8/stunnel3.8.html",
-        note="for local and remote sockets",
-        service="TLS",
-    ),
-    Setting(
         program="OpenSSH",
         knob="sets TCP_NODELAY itself once a session starts",
         source="openssh/openssh-portable:misc.c",
