@@ -17,7 +17,7 @@ from nagle_scan.advice import settings as known
 from nagle_scan.advice.programs import SETTINGS
 from nagle_scan.advice.setting import Setting
 from nagle_scan.advice.unnamed import SETTINGS as UNNAMED
-from nagle_scan.messages.framings import PayloadPair
+from nagle_scan.messages.payloads import PayloadPair
 from nagle_scan.messages.services import SERVICES, Sample
 from nagle_scan.terminal import WIDTH
 from nagle_scan.wording import printable

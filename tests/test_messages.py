@@ -13,8 +13,9 @@ from conftest import CAPTURES
 from conversation import pcap, records, stalled
 from hypothesis import example, given
 from hypothesis import strategies as st
-from nagle_scan.messages import framings, split, texts
-from nagle_scan.messages.framings import PayloadPair, Told
+from nagle_scan.messages import framings, services, split, texts
+from nagle_scan.messages.framings import Told
+from nagle_scan.messages.payloads import PayloadPair
 
 
 def tls(kind: int, length: int) -> bytes:
@@ -277,13 +278,13 @@ TOLD = [
 def test_a_message_is_told_by_its_kind(
     unacked: bytes, held: bytes, port: int, by_client: bool, says: str
 ) -> None:
-    told = split.recognise(PayloadPair(unacked, held, port, by_client))
+    told = services.recognise(PayloadPair(unacked, held, port, by_client))
     assert told is not None
     assert told.sentence("{a}", "{b}").startswith(says)
 
 
 def test_every_entry_has_an_example() -> None:
-    told = {found for row in TOLD if (found := split.recognise(PayloadPair(*row[:4])))}
+    told = {found for row in TOLD if (found := services.recognise(PayloadPair(*row[:4])))}
     assert {text.told for text in texts.TEXTS} <= told
     for framing in framings.FRAMINGS:
         assert framing.protocol in {found.protocol for found in told}
@@ -307,7 +308,7 @@ def test_every_entry_has_an_example() -> None:
 def test_nothing_is_said_of_what_is_not_known(
     unacked: bytes, held: bytes, port: int, by_client: bool
 ) -> None:
-    assert split.recognise(PayloadPair(unacked, held, port, by_client)) is None
+    assert services.recognise(PayloadPair(unacked, held, port, by_client)) is None
 
 
 SAID = {text.told for text in texts.TEXTS}
@@ -316,7 +317,7 @@ SAID = {text.told for text in texts.TEXTS}
 def told_anywhere(unacked: bytes, held: bytes) -> set[Told]:
     """What is told of these on a port of no protocol, whoever sent them."""
     pairs = [PayloadPair(unacked, held, 7001, by_client) for by_client in (False, True)]
-    return {told for pair in pairs if (told := split.recognise(pair))}
+    return {told for pair in pairs if (told := services.recognise(pair))}
 
 
 def test_random_bytes_are_no_protocol() -> None:
@@ -385,7 +386,7 @@ BYTES = st.binary(max_size=80) | st.sampled_from([row[0] for row in TOLD])
 def test_arbitrary_bytes_are_never_repeated(
     unacked: bytes, held: bytes, port: int, by_client: bool
 ) -> None:
-    told = split.recognise(PayloadPair(unacked, held, port, by_client))
+    told = services.recognise(PayloadPair(unacked, held, port, by_client))
     if told is not None and told not in SAID:
         assert told.protocol in {framing.protocol for framing in framings.FRAMINGS}
         words = {word.strip("(),") for word in told.says.split()}
@@ -407,7 +408,7 @@ def test_arbitrary_bytes_are_never_repeated(
 def test_no_payload_takes_long(start: bytes) -> None:
     begun = time.perf_counter()
     for port in (21, 80, 6379, 11211):
-        split.recognise(PayloadPair(start, start, port, True))
+        services.recognise(PayloadPair(start, start, port, True))
     assert time.perf_counter() - begun < 1
 
 

@@ -1,17 +1,19 @@
 """What to change, on which side, and at what price. Remedies are data, one entry each."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core, causes
-from nagle_scan.advice.setting import Setting
 from nagle_scan.advice.settings import SNAP_LENGTH, likely
 from nagle_scan.errors import CaptureError
 from nagle_scan.messages import payloads
-from nagle_scan.messages.payloads import Payload
+from nagle_scan.messages.payloads import Payload, pair_of
 from nagle_scan.messages.services import Sample, ends_http_head, recognised, service_of
 
-__all__ = ["Remedy", "Setting", "for_group", "has_quick_acks", "is_stream", "test_well"]
+if TYPE_CHECKING:
+    from nagle_scan.advice.setting import Setting
+
+__all__ = ["Remedy", "for_group", "has_quick_acks", "is_stream", "test_well"]
 
 MAX_FRAME = 500_000
 """Later frames are not looked up: a program's name is not worth reading that much again."""
@@ -138,9 +140,6 @@ def _told(sample: Sample) -> str:
 
 def _sample(group: _core.Group, paths: Sequence[str]) -> Sample:
     """What a few of its stalls carried, as far as it can be read again; in one pass."""
-    # Most calls of the command need no advice.
-    from nagle_scan.messages.split import pair_of
-
     by_client = group.sender == "client"
     frames = [frame for pair in group.frames_split for frame in pair]
     found = _payloads([*frames, group.frame_first_reply or 0], paths)

@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan.advice.setting import Setting
 from nagle_scan.messages.services import Sample, http_heads, service_of
+
+if TYPE_CHECKING:
+    from nagle_scan.advice.setting import Setting
 
 MAX_SETTINGS = 3
 SNAP_LENGTH = 256
@@ -28,22 +30,25 @@ def likely(sample: Sample) -> Hints:
     What it says of itself comes before what its protocol or port suggests; where none of them tells
     a program, none is named, and a capture that kept too little of the messages is told.
     """
-    # Most calls of the command need no advice.
-    from nagle_scan.advice.programs import SETTINGS
-
-    role = "client" if sample.by_client else "server"
-    of_role = [setting for setting in SETTINGS if setting.role in ("", role)]
-    heads = http_heads(sample.sent)
+    heads, service = http_heads(sample.sent), service_of(sample)
+    of_role = _of_role(sample) if heads or service.name else ()
     named = tuple(setting for setting in of_role if _is_named(setting, heads))
     if named:
         return Hints("Its messages look like those of", named[:MAX_SETTINGS])
-    service = service_of(sample)
     # Of HTTP, more of a head may yet name the program.
     cut = "" if service.is_sure and service.name != "HTTP" else _cut(sample.cut_at)
     suggested = tuple(s for s in of_role if service.name and s.service == service.name)
     if not suggested:
         return Hints(cut)
     return Hints(f"{cut} {service.known_by} If this is".lstrip(), suggested[:MAX_SETTINGS])
+
+
+def _of_role(sample: Sample) -> tuple[Setting, ...]:
+    # Most calls of the command need none of them.
+    from nagle_scan.advice.programs import SETTINGS
+
+    role = "client" if sample.by_client else "server"
+    return tuple(setting for setting in SETTINGS if setting.role in ("", role))
 
 
 def _cut(cut_at: int) -> str:

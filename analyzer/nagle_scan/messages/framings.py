@@ -11,19 +11,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from nagle_scan.messages import units
+from nagle_scan.messages.payloads import PayloadPair
 from nagle_scan.messages.units import HEADER_BYTES, Unit
-
-
-class PayloadPair(NamedTuple):
-    """Payloads of the unacknowledged segment and of the one held behind it."""
-
-    unacked: bytes
-    held: bytes
-    server_port: int
-    by_client: bool
-    unacked_cut: int = 0
-    """Bytes at its end that were not captured."""
-    held_cut: int = 0
 
 
 class Told(NamedTuple):

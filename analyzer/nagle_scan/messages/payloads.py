@@ -22,6 +22,23 @@ class Payload(NamedTuple):
 NONE = Payload(b"", 0, 0)
 
 
+class PayloadPair(NamedTuple):
+    """Payloads of the unacknowledged segment and of the one held behind it."""
+
+    unacked: bytes
+    held: bytes
+    server_port: int
+    by_client: bool
+    unacked_cut: int = 0
+    """Bytes at its end that were not captured."""
+    held_cut: int = 0
+
+
+def pair_of(unacked: Payload, held: Payload, server_port: int, by_client: bool) -> PayloadPair:
+    """Two payloads, of which the second waited for the first's ACK."""
+    return PayloadPair(unacked.data, held.data, server_port, by_client, unacked.cut, held.cut)
+
+
 def read(paths: Sequence[str], numbers: Iterable[int]) -> dict[int, Payload]:
     """The payloads of these frames, by frame number.
 

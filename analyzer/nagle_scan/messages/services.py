@@ -1,11 +1,13 @@
 """The protocol of a server: from what is sent on its connections, else from its port."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from nagle_scan.messages.payloads import PayloadPair
+
 if TYPE_CHECKING:
-    from nagle_scan.messages.framings import PayloadPair, Told
+    from nagle_scan.messages.framings import Told
 
 
 MAX_BYTES = 1024
@@ -33,12 +35,26 @@ class Sample(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A protocol, its usual ports and who says so, and a pattern for its first bytes."""
+    """A protocol, its usual ports and who says so, and what tells it by a message's beginning."""
 
     name: str
     ports: tuple[int, ...] = ()
     registry: str = ""
-    head: str = ""
+    begins: Callable[[bytes], bool] | None = None
+
+
+def _is_redis(message: bytes) -> bool:
+    """Does an array of strings or a string begin here: `*2` or not, then `$4`?"""
+    lines = message.split(b"\r\n", 2)
+    if lines[0][:1] == b"*" and lines[0][1:].isdigit():
+        del lines[0]
+    return len(lines) > 1 and lines[0][:1] == b"$" and lines[0][1:].isdigit()
+
+
+def _is_upgrade(message: bytes) -> bool:
+    """Does the server agree to speak WebSocket?"""
+    is_agreed = message.startswith(b"HTTP/1.1 101 ")
+    return is_agreed and b"\r\nupgrade: websocket\r\n" in message.lower()
 
 
 SERVICES = (
@@ -47,17 +63,17 @@ SERVICES = (
     Service("MQTT", (1883,), "IANA"),
     Service("MySQL", (3306,), "IANA"),
     Service("PostgreSQL", (5432,), "IANA"),
-    Service("AMQP", (5672,), "IANA", r"^AMQP\x00"),
-    Service("Redis", (6379,), "IANA", r"^(?:\*\d{1,9}\r\n)?\$\d{1,9}\r\n"),
+    Service("AMQP", (5672,), "IANA", lambda message: message.startswith(b"AMQP\0")),
+    Service("Redis", (6379,), "IANA", _is_redis),
     Service("Kafka", (9092,), "Kafka's default"),
     Service("memcached", (11211,), "IANA"),
     Service("DNP3", (20000,), "IANA"),
     Service("MongoDB", (27017,), "MongoDB's default"),
     Service("Cassandra", (9042,), "Cassandra's default"),
     Service("Oracle", (1521,), "Oracle's default"),
-    Service("SSH", (22,), "IANA", r"^SSH-2\.0-"),
+    Service("SSH", (22,), "IANA", lambda message: message.startswith(b"SSH-2.0-")),
     Service("SMB", (445,), "IANA"),
-    Service("WebSocket", head=r"(?is)^HTTP/1\.1 101 .*\r\nUpgrade: *websocket\r\n"),
+    Service("WebSocket", begins=_is_upgrade),
     Service("HTTP/2"),
     Service("TLS"),
 )
@@ -85,9 +101,8 @@ def service_of(sample: Sample) -> Named:
 
 def _spoken(sample: Sample) -> Named:
     messages = [*sample.sent, sample.first_reply[:MAX_BYTES]]
-    texts = [message.decode("latin-1") for message in messages]
     for service in SERVICES:
-        if service.head and any(re.search(service.head, text) for text in texts):
+        if service.begins and any(map(service.begins, messages)):
             return _speaks(service.name)
     if any(map(is_http, messages)):
         return _speaks("HTTP")
@@ -96,10 +111,21 @@ def _spoken(sample: Sample) -> Named:
 
 def recognised(sample: Sample) -> list[Told | None]:
     """Where the messages of each pair were split."""
-    # Most calls of the command need no advice.
-    from nagle_scan.messages import split
+    return [recognise(pair) for pair in sample.pairs]
 
-    return [split.recognise(pair) for pair in sample.pairs]
+
+def recognise(pair: PayloadPair) -> Told | None:
+    """Where a message was split; `None` if unknown. What is sure comes first."""
+    # Most calls of the command need none of them, and patterns take long to compile.
+    from nagle_scan.messages import framings
+
+    binary = framings.recognise(pair)
+    is_text = b" " < pair.unacked[:1] <= b"~"
+    if not is_text or (binary is not None and binary.is_sure):
+        return binary
+    from nagle_scan.messages import texts
+
+    return texts.recognise(pair) or binary
 
 
 def _recognised(told: Sequence[Told | None]) -> Named:
@@ -136,5 +162,6 @@ def ends_http_head(message: bytes) -> bool:
 
 def http_heads(messages: Sequence[bytes]) -> list[str]:
     """The heads of those messages that begin with a whole first line of HTTP/1."""
-    heads = [message.split(b"\r\n\r\n", 1)[0].decode("latin-1") + "\r\n" for message in messages]
+    begun = [message.split(b"\r\n\r\n", 1)[0] for message in messages if is_http(message)]
+    heads = [head.decode("latin-1") + "\r\n" for head in begun]
     return [head for head in heads if re.match(HTTP_START, head)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from nagle_scan.messages import framings, payloads, texts
-from nagle_scan.messages.framings import PayloadPair, Told
-from nagle_scan.messages.payloads import Payload
+from nagle_scan.messages import payloads
+from nagle_scan.messages.payloads import Payload, pair_of
+from nagle_scan.messages.services import recognise
 
 if TYPE_CHECKING:
     from nagle_scan import _core
@@ -26,19 +26,6 @@ def describe_all(paths: Sequence[str], stalls: Sequence[_core.WaitRow]) -> list[
     numbers = [number for stall in stalls for number in (stall.frame_from, stall.frame_to)]
     found = payloads.read(paths, numbers)
     return [_described(stall, found) for stall in stalls]
-
-
-def recognise(pair: PayloadPair) -> Told | None:
-    """Where a message was split; `None` if unknown. What is sure comes first."""
-    binary = framings.recognise(pair)
-    if binary is not None and binary.is_sure:
-        return binary
-    return texts.recognise(pair) or binary
-
-
-def pair_of(unacked: Payload, held: Payload, server_port: int, by_client: bool) -> PayloadPair:
-    """Two payloads, of which the second waited for the first's ACK."""
-    return PayloadPair(unacked.data, held.data, server_port, by_client, unacked.cut, held.cut)
 
 
 def _described(stall: _core.WaitRow, found: Mapping[int, Payload]) -> list[str]:

@@ -6,14 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from nagle_scan.messages.framings import PayloadPair, Told
+from nagle_scan.messages.framings import Told
+from nagle_scan.messages.payloads import PayloadPair
 
 
 class Text(NamedTuple):
-    """A message of a text protocol, cut in two."""
+    """A message of a text protocol, cut in two: patterns, compiled when they are needed."""
 
-    unacked: re.Pattern[bytes]
-    held: re.Pattern[bytes]
+    unacked: bytes
+    held: bytes
     told: Told
     ports: frozenset[int] = frozenset()
 
@@ -21,8 +22,7 @@ class Text(NamedTuple):
 def _text(unacked: bytes, held: bytes, says: str, ports: Sequence[int] = ()) -> Text:
     """`says` begins with the protocol, and has `{a}` and `{b}` for the two segments."""
     protocol, _, words = says.partition(" ")
-    flags, told = re.DOTALL, Told(protocol, words)
-    return Text(re.compile(unacked, flags), re.compile(held, flags), told, frozenset(ports))
+    return Text(unacked, held, Told(protocol, words), frozenset(ports))
 
 
 METHOD = rb"(?:GET|HEAD|POST|PUT|DELETE|OPTIONS|PATCH|CONNECT|TRACE) [^\r\n]* HTTP/1\.[01]\r\n"
@@ -35,7 +35,7 @@ STORE = (
     rb"(?: \d{1,20})?(?: noreply)?\r\n"
 )
 """memcached, doc/protocol.txt: keys have at most 250 bytes. Bounds keep a match linear."""
-CUT_LINE = re.compile(rb"[A-Z]{0,16}(?:[ /][^\r\n]*)?\Z")
+CUT_LINE = rb"[A-Z]{0,16}(?:[ /][^\r\n]*)?\Z"
 """What may be the beginning of the next message's first line."""
 LINE = rb"[\x20-\x7e]+\r?\n\Z"
 
@@ -113,11 +113,15 @@ TEXTS = (
 
 def recognise(pair: PayloadPair) -> Told | None:
     """Where a message was split; `None` if too little of it was captured to tell."""
-    if pair.unacked_cut or (pair.held_cut and CUT_LINE.match(pair.held)):
+    if pair.unacked_cut or (pair.held_cut and _matches(CUT_LINE, pair.held)):
         return None
     for text in TEXTS:
         if text.ports and pair.server_port not in text.ports:
             continue
-        if text.unacked.match(pair.unacked) and text.held.match(pair.held):
+        if _matches(text.unacked, pair.unacked) and _matches(text.held, pair.held):
             return text.told
     return None
+
+
+def _matches(pattern: bytes, payload: bytes) -> bool:
+    return re.match(pattern, payload, re.DOTALL) is not None

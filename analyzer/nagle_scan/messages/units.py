@@ -6,7 +6,6 @@ for what cannot be a message's beginning; the more a header must not say, the le
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -144,8 +143,6 @@ def _lettered(kinds: Mapping[str, str], data: bytes) -> Unit | None:
     return Unit(kind, 5, length)
 
 
-MYSQL_GREETING = re.compile(rb"\x0a\d{1,2}\.\d")
-"""The protocol's version 10, then the server's. MySQL documentation, 'Protocol::HandshakeV10'."""
 MYSQL_LONGEST_GREETING = 1000
 
 
@@ -163,9 +160,14 @@ def mysql_reply(data: bytes, by_client: bool) -> Unit | None:
     if by_client or len(data) < 4:
         return None
     length, number = int.from_bytes(data[:3], "little"), data[3]
-    if number == 0 and MYSQL_GREETING.match(data, 4) and length < MYSQL_LONGEST_GREETING:
+    if number == 0 and _is_mysql_version(data[4:8]) and length < MYSQL_LONGEST_GREETING:
         return Unit("greeting", 4, length, magic=True)
     return Unit("packet", 4, length, number=number) if number and length else None
+
+
+def _is_mysql_version(data: bytes) -> bool:
+    """The protocol's version 10, then the server's. MySQL documentation, 'HandshakeV10'."""
+    return data[:1] == b"\x0a" and data[1:2].isdigit() and b"." in data[2:]
 
 
 MQTT_KINDS = {
