@@ -1,19 +1,17 @@
 """What to change, on which side, and at what price. Remedies are data, one entry each."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nagle_scan import _core, causes
+from nagle_scan.advice.setting import Setting
 from nagle_scan.advice.settings import SNAP_LENGTH, likely
 from nagle_scan.errors import CaptureError
 from nagle_scan.messages import payloads
 from nagle_scan.messages.payloads import Payload, pair_of
 from nagle_scan.messages.services import Sample, ends_http_head, recognised, service_of
 
-if TYPE_CHECKING:
-    from nagle_scan.advice.setting import Setting
-
-__all__ = ["Remedy", "for_group", "has_quick_acks", "is_stream", "test_well"]
+__all__ = ["Remedy", "Setting", "for_group", "has_quick_acks", "is_stream", "test_well"]
 
 MAX_FRAME = 500_000
 """Later frames are not looked up: a program's name is not worth reading that much again."""

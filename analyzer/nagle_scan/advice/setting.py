@@ -21,7 +21,7 @@ class Setting(NamedTuple):
     role: str = ""
     """Only if this end holds data back: "client" or "server"."""
     service: str = ""
-    """Only on these ports, or where messages begin like this: the name of a `Service`."""
+    """Only where this is spoken, by the messages or the port: the name of a `Service`."""
     server: tuple[str, ...] = ()
     """Beginnings of the value of an HTTP Server header."""
     agent: tuple[str, ...] = ()

@@ -2,12 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from nagle_scan.advice.setting import Setting
 from nagle_scan.messages.services import Sample, http_heads, service_of
-
-if TYPE_CHECKING:
-    from nagle_scan.advice.setting import Setting
 
 MAX_SETTINGS = 3
 SNAP_LENGTH = 256

@@ -4,8 +4,6 @@ On any port: lengths have to add up to the segments' ends. A fit that may be cha
 look like the protocol, and one message of few bytes is not even that.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Payload bytes, read again from the captures to recognise protocols."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

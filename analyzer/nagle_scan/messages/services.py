@@ -9,7 +9,6 @@ from nagle_scan.messages.payloads import PayloadPair
 if TYPE_CHECKING:
     from nagle_scan.messages.framings import Told
 
-
 MAX_BYTES = 1024
 """Enough for the head of a message; patterns need not be linear in more."""
 
@@ -109,12 +108,12 @@ def _spoken(sample: Sample) -> Named:
     return _recognised(recognised(sample))
 
 
-def recognised(sample: Sample) -> list[Told | None]:
+def recognised(sample: Sample) -> "list[Told | None]":
     """Where the messages of each pair were split."""
     return [recognise(pair) for pair in sample.pairs]
 
 
-def recognise(pair: PayloadPair) -> Told | None:
+def recognise(pair: PayloadPair) -> "Told | None":
     """Where a message was split; `None` if unknown. What is sure comes first."""
     # Most calls of the command need none of them, and patterns take long to compile.
     from nagle_scan.messages import framings
@@ -128,7 +127,7 @@ def recognise(pair: PayloadPair) -> Told | None:
     return texts.recognise(pair) or binary
 
 
-def _recognised(told: Sequence[Told | None]) -> Named:
+def _recognised(told: "Sequence[Told | None]") -> Named:
     """A likeness counts only where every pair has it."""
     names = {service.name for service in SERVICES}
     for one in told:

@@ -1,7 +1,5 @@
 """Text protocols, recognised by the payloads before and after the wait."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import NamedTuple

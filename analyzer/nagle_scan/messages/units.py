@@ -4,8 +4,6 @@ Each function takes the first `HEADER_BYTES` bytes and whether the client sent t
 for what cannot be a message's beginning; the more a header must not say, the less is chance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 
