@@ -423,6 +423,28 @@ def test_the_ticket_tells_it(tmp_path: Path) -> None:
     assert said[0] in (tmp_path / "ticket.md").read_text()
 
 
+def test_headers_suffice_where_messages_are_longer_than_what_was_captured() -> None:
+    """Of a capture with 256 bytes of each frame, long messages are told too."""
+    first, second = tls(23, 900), tls(23, 400)
+    pair = PayloadPair(first[:190], second[:190], 443, False, len(first) - 190, len(second) - 190)
+    told = services.recognise(pair)
+    assert told is not None
+    assert told.says == "record (application data) ends with {a}, the next in {b}"
+    assert services.recognise(pair._replace(unacked_cut=700)) is None
+    two = PayloadPair((first + second)[:190], second, 443, False, len(first + second) - 190)
+    assert services.recognise(two) == Told("TLS", "record (application data) begins with {b}")
+
+
+@pytest.mark.parametrize(
+    ("held", "told"), [(b"secret\n", True), (b"GET / HT", False), (b"HTTP/1", False), (b"", False)]
+)
+def test_what_was_cut_before_it_can_be_told_apart_is_not_told(held: bytes, told: bool) -> None:
+    """A body, or the next message?"""
+    found = services.recognise(PayloadPair(HEADERS, held, 80, False, held_cut=100))
+    assert (found is not None) == told
+    assert services.recognise(PayloadPair(HEADERS, held, 80, False, unacked_cut=1)) is None
+
+
 def test_several_stalls_are_told_in_one_pass() -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
     stalls = scan.core.stalls_of(0, 5)
