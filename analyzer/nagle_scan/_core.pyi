@@ -34,6 +34,8 @@ class Summary:
     short_latency_ms: float
     first_ns: int
     last_ns: int
+    is_text: bool
+    has_dates: bool
     not_judged: int
     one_sided: int
     blurred: int

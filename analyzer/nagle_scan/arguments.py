@@ -95,7 +95,10 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=_HelpFormatter,
     )
     made.add_argument(
-        "capture", nargs="+", type=_utf8, help="pcap or pcapng file; '-' reads standard input"
+        "capture",
+        nargs="+",
+        type=_utf8,
+        help="pcap, pcapng, or tcpdump's text; '-' reads standard input",
     )
     made.add_argument(
         "-f",

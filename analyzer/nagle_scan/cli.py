@@ -14,6 +14,7 @@ from nagle_scan.errors import CaptureError, NagleScanError, OutputError
 from nagle_scan.progress import Doing, ProgressLine, line_of
 from nagle_scan.report import formats
 from nagle_scan.report.formats import Options
+from nagle_scan.result import NO_FRAMES
 from nagle_scan.scan import Scan
 from nagle_scan.wording import printable
 
@@ -78,6 +79,7 @@ def _run(options: argparse.Namespace, found: list[Scan]) -> int:
     scan = _scan(options.capture, options, progress)
     found.append(scan)
     chosen = Options(baseline, options.payload)
+    _refuse_frames_of_text(scan, options.output)
     _say_what_changes_nothing(options.output, chosen)
     _write_and_say(scan, options.output, chosen)
     if progress.stopped:
@@ -125,6 +127,13 @@ def _refuse_to_read_again(captures: Sequence[str], outputs: Sequence[str]) -> No
     for path in outputs:
         if "-" in captures and formats.of(path).reads_again:
             raise OutputError(f"{path}: {formats.CANNOT_READ_AGAIN}")
+
+
+def _refuse_frames_of_text(scan: Scan, outputs: Sequence[str]) -> None:
+    """Fails before anything is written."""
+    for path in outputs:
+        if scan.core.summary().is_text and formats.of(path).reads_again:
+            raise OutputError(f"{path}: {NO_FRAMES}")
 
 
 def _say_what_changes_nothing(paths: Sequence[str], chosen: Options) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MIN_WAIT_MS = 10.0
 """Shorter waits are not reported: quick ACKs take 0.1 ms, the shortest timers 14 ms."""
+NO_FRAMES = "tcpdump's text holds no frames: only a capture file (tcpdump -w) does"
 MAX_MIN_WAIT_MS = 3_600_000.0
 MOST_KEPT = 1_000_000
 """Segments that are kept for pictures: 80 MB."""
@@ -205,11 +206,14 @@ class Result:
         `frames` are Wireshark's `frame.number`, as in the tables. Their `time` is that of the
         capture, in s. Those that hold no TCP segment or are not there are left out; with a key
         their addresses are replaced. Raises `CaptureError` if the capture cannot be read again
-        (standard input), `ValueError` for a number below 1, `TypeError` for what is no integer.
+        (standard input) or holds no frames (tcpdump's text), `ValueError` for a number below 1,
+        `TypeError` for what is no integer.
         """
         from nagle_scan import dissect
 
         self._check_readable()
+        if self.core.summary().is_text:
+            raise CaptureError(NO_FRAMES)
         numbers = [operator.index(frame) for frame in frames]
         if not all(0 < number < 1 << 63 for number in numbers):
             raise ValueError("frames count from 1")

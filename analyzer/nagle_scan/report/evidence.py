@@ -10,7 +10,7 @@ from itertools import pairwise
 from nagle_scan import _core, causes, certainty, files
 from nagle_scan.errors import OutputError
 from nagle_scan.report.formats import CANNOT_READ_AGAIN, Options
-from nagle_scan.result import Result
+from nagle_scan.result import NO_FRAMES, Result
 from nagle_scan.wording import count, file_names
 
 MAX_CONNECTIONS = 5
@@ -48,6 +48,8 @@ def _check(result: Result, path: str) -> None:
     """The captures are read again, and must not be overwritten."""
     if not result.can_be_read_again:
         raise OutputError(f"{path}: {CANNOT_READ_AGAIN}")
+    if result.core.summary().is_text:
+        raise OutputError(f"{path}: {NO_FRAMES}")
     if os.path.realpath(path) in map(os.path.realpath, result.paths):
         raise OutputError(f"{path}: would overwrite the capture")
 

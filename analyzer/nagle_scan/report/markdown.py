@@ -75,7 +75,7 @@ def _stalls(view: View) -> Iterator[str]:
     for fix in view.fixes:
         yield from _fix(fix)
     yield from _nodelay(view)
-    if view.clearest is not None:
+    if view.clearest is not None and not view.summary.is_text:
         yield from _wireshark(view, view.clearest)
 
 

@@ -63,8 +63,10 @@ class Page(View):
         self.word = verdicts.word(self.summary.verdict)
         self.captures = [_name(path) for path in result.names[:MAX_CAPTURES]]
         self.captures_more = max(len(result.names) - MAX_CAPTURES, 0)
-        self.begin = _time(self.summary.first_ns)
-        self.end = _time(self.summary.last_ns)
+        self.begin = _time(self.summary.first_ns, self.summary.has_dates)
+        self.end = _time(self.summary.last_ns, self.summary.has_dates)
+        # Text tells times of an unknown zone.
+        self.zone = "" if self.summary.is_text else " UTC"
         self._pictures = self._drawn()
 
     def _drawn(self) -> list[Picture]:
@@ -167,8 +169,8 @@ class Page(View):
 
     @property
     def display_filter(self) -> str | None:
-        """For Wireshark: the clearest stall."""
-        if self.clearest is None:
+        """For Wireshark: the clearest stall; none of a text, which Wireshark does not open."""
+        if self.clearest is None or self.summary.is_text:
             return None
         return wireshark.display_filter(self.clearest, self.is_filtered)
 
@@ -193,10 +195,11 @@ def _name(path: str) -> str:
     return "standard input" if path == "-" else printable(file_name(path))
 
 
-def _time(time_ns: int) -> str:
+def _time(time_ns: int, has_date: bool) -> str:
     seconds, rest_ns = divmod(time_ns, 1_000_000_000)
     moment = datetime.fromtimestamp(seconds, UTC)
-    return f"{moment:%Y-%m-%d %H:%M:%S}.{rest_ns // 1_000_000:03d}"
+    date = f"{moment:%Y-%m-%d} " if has_date else ""
+    return f"{date}{moment:%H:%M:%S}.{rest_ns // 1_000_000:03d}"
 
 
 def _where(summary: _core.Summary) -> str:

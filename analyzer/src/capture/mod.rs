@@ -1,6 +1,6 @@
-//! Capture files and standard input: a stream of frames, and how it ended.
+//! Capture files, tcpdump's text and standard input: a stream of frames, and how it ended.
 //!
-//! `pcap-parser` parses the formats; this module feeds it from one buffer and keeps every frame
+//! `pcap-parser` parses the formats of files; this module feeds it from one buffer and keeps every frame
 //! before the first damage.
 
 pub mod error;
@@ -13,6 +13,7 @@ mod input;
 mod pcap;
 mod pcapng;
 pub mod ranges;
+pub mod text;
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
@@ -22,6 +23,7 @@ use flate2::read::MultiGzDecoder;
 use input::Input;
 use std::io::Read;
 use std::sync::Arc;
+use text::{AboutText, Text};
 
 /// A frame as it was captured.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +79,7 @@ const MAX_RECORD: usize = 16 << 20;
 pub enum Format {
     Pcap(pcap::Records),
     PcapNg(pcapng::Blocks),
+    Text(Box<Text>),
 }
 
 /// An open capture.
@@ -112,7 +115,13 @@ impl Capture {
         let format = match *start(&mut buffer, path)? {
             [] => return Err(no_header(path, "the file is empty")),
             [0x0a, 0x0d, 0x0d, 0x0a, ..] => Format::PcapNg(pcapng::Blocks::default()),
-            _ => Format::Pcap(pcap::Records::open(&mut buffer, path)?),
+            _ => match pcap::Records::open(&mut buffer, path) {
+                Ok(records) => Format::Pcap(records),
+                Err(error @ (ScanError::NotACapture { .. } | ScanError::NoHeader { .. })) => {
+                    Format::Text(Box::new(Text::open(&mut buffer, path, error)?))
+                }
+                Err(error) => return Err(error),
+            },
         };
         Ok(Self { buffer, format, end: None })
     }
@@ -131,6 +140,7 @@ impl Capture {
             _ if end.is_some() => None,
             Format::Pcap(records) => records.next_frame(buffer, until, end),
             Format::PcapNg(blocks) => blocks.next_frame(buffer, until, end),
+            Format::Text(text) => text.next_frame(buffer, until, end),
         }
     }
 
@@ -142,6 +152,14 @@ impl Capture {
     /// Where it goes on.
     pub fn place(&self) -> Place {
         Place { at: self.buffer.at(), format: self.format.clone() }
+    }
+
+    /// What there is to say of a text that was read; `None` for a capture file.
+    pub fn about_text(&self) -> Option<AboutText> {
+        match &self.format {
+            Format::Text(text) => Some(text.about()),
+            Format::Pcap(_) | Format::PcapNg(_) => None,
+        }
     }
 
     /// How the capture ended; `None` while frames are left.

@@ -42,7 +42,12 @@ impl Records {
             Err(pcap_parser::nom::Err::Incomplete(_)) => {
                 return Err(no_header(path, "it ends inside the file header"));
             }
-            Err(_) => return Err(not_a_capture(path, "neither pcap nor pcapng")),
+            Err(_) => {
+                return Err(not_a_capture(
+                    path,
+                    "neither pcap nor pcapng, nor text that tcpdump printed",
+                ));
+            }
         };
         let link_type = header.network.0 as u32 & LINK_TYPE_MASK;
         if link::find(link_type).is_none() {

@@ -43,6 +43,9 @@ impl RangedFile {
         let file = Arc::new(File::open(path).ok()?);
         let part = Part { of: Arc::clone(&file), at: 0, until: 0, progress: Arc::clone(progress) };
         let mut capture = Capture::unpacked(Buffer::new(Box::new(part)), path).ok()?;
+        if matches!(capture.format, Format::Text(_)) {
+            return None;
+        }
         let begin = capture.place();
         let first_s = (capture.next_frame()?.time_ns / 1_000_000_000) as u32;
         let guess = Place { at: begin.at, ..capture.place() };
@@ -106,6 +109,7 @@ impl Capture {
                 (at + skipped as u64).is_multiple_of(pcapng::WORD_LEN as u64)
                     && is_row(&ahead[skipped..], |bytes| blocks.plausible_len(bytes))
             }
+            Format::Text(_) => false,
         };
         let skipped = (0..ahead.len()).find(is_begin)?;
         self.buffer.consume(skipped);

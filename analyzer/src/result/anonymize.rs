@@ -77,6 +77,7 @@ impl Anonymizer {
         scan.anonymized = Some(SCHEME);
         for (index, capture) in scan.captures.iter_mut().enumerate() {
             capture.path = format!("capture-{}", index + 1);
+            capture.about_text.iter_mut().for_each(|text| text.made_up.clear());
         }
     }
 }

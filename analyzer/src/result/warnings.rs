@@ -1,6 +1,7 @@
 //! What a reader of the report must know of a capture.
 
 use crate::capture::InputEnd;
+use crate::capture::text::AboutText;
 use crate::decode::Skip;
 use crate::track::CaptureSummary;
 
@@ -36,9 +37,43 @@ pub fn warnings(capture: &CaptureSummary) -> Vec<String> {
             )]
         }
     };
-    let skipped = Skip::ALL.iter().filter(|skip| capture.skipped[**skip as usize] > 0);
+    let skipped = Skip::ALL.into_iter().filter(|skip| capture.skipped[*skip as usize] > 0);
     warnings.extend(skipped.map(|skip| {
-        format!("{} of {read} frames not used: {}", capture.skipped[*skip as usize], skip.reason())
+        let reason = match skip {
+            Skip::Cut if capture.about_text.is_some() => {
+                "printed without all numbers of its header"
+            }
+            _ => skip.reason(),
+        };
+        format!("{} of {read} frames not used: {reason}", capture.skipped[skip as usize])
     }));
+    warnings.extend(capture.about_text.iter().flat_map(text_warnings));
     warnings
+}
+
+/// What a text does not tell, and what was made up for it.
+fn text_warnings(text: &AboutText) -> impl Iterator<Item = String> {
+    /// Names that are listed; there may be very many.
+    const MOST_NAMES: usize = 20;
+    let no_ids = match text.has_ip_ids {
+        true => "",
+        false => " (without -v no IP identification, which shows losses)",
+    };
+    let no_date = if text.has_dates { "" } else { "; its times have no date" };
+    let general = format!(
+        "read from tcpdump's text: no payload, and nothing that was not printed{no_ids}; frames \
+         are numbered in the order of the text{no_date}"
+    );
+    let lines = text.lines_without_packet;
+    let lines = (lines > 0).then(|| match lines {
+        1 => "1 line of the text shows no packet: left out".to_owned(),
+        _ => format!("{lines} lines of the text show no packet: left out"),
+    });
+    let more = text.made_up.len().saturating_sub(MOST_NAMES);
+    let names = (!text.made_up.is_empty()).then(|| {
+        let listed = text.made_up[..text.made_up.len() - more].join(", ");
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        format!("names in the text (without -n) stand for numbers made up here: {listed}{more}")
+    });
+    [Some(general), lines, names].into_iter().flatten()
 }

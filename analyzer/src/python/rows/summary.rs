@@ -39,6 +39,9 @@ pub struct Summary {
     pub short_latency_ms: f64,
     pub first_ns: i64,
     pub last_ns: i64,
+    /// It was read from tcpdump's text, at least in part: there are no frames, and maybe no date.
+    pub is_text: bool,
+    pub has_dates: bool,
     /// Connections without a stall that cannot be judged: how many, and why.
     pub not_judged: u64,
     pub one_sided: u64,
@@ -89,6 +92,10 @@ impl Summary {
             short_latency_ms: ms(totals.short_latency_ns),
             first_ns: with_frames().map(|capture| capture.first_ns).min().unwrap_or(0),
             last_ns: with_frames().map(|capture| capture.last_ns).max().unwrap_or(0),
+            is_text: captures.iter().any(|capture| capture.about_text.is_some()),
+            has_dates: captures
+                .iter()
+                .all(|capture| capture.about_text.as_ref().is_none_or(|text| text.has_dates)),
             not_judged: totals.not_judged(),
             one_sided: hidden(Hidden::OneDirection),
             blurred: hidden(Hidden::Blurred),

@@ -1,6 +1,7 @@
 //! What there is to say of one input file.
 
 use crate::capture::InputEnd;
+use crate::capture::text::AboutText;
 use crate::decode::Skip;
 use crate::track::clock_step::ClockStep;
 use crate::track::reader::range::Found;
@@ -20,6 +21,8 @@ pub struct CaptureSummary {
     /// Number of its first frame: frames are numbered through all inputs, from 1.
     pub first_frame: u64,
     pub end: InputEnd,
+    /// Of what was read from tcpdump's text.
+    pub about_text: Option<AboutText>,
     /// How coarse its clock is.
     pub clock: ClockStep,
     /// Frames that were not used, by [`Skip`].
@@ -43,6 +46,7 @@ impl CaptureSummary {
             last_ns: 0,
             first_frame,
             end: InputEnd::Complete,
+            about_text: None,
             clock: ClockStep::UNKNOWN,
             skipped: [0; Skip::ALL.len()],
         }

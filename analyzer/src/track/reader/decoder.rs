@@ -3,6 +3,7 @@
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::capture::ranges::RangedFile;
+use crate::capture::text::AboutText;
 use crate::capture::{Capture, Frame, InputEnd, Place};
 use crate::decode::filter::Filter;
 use crate::decode::{self, Skip};
@@ -39,6 +40,8 @@ pub struct Decoded {
     pub places: Option<(Place, Place)>,
     /// How the capture ended in it.
     pub end: Option<InputEnd>,
+    /// Of a text that ended in it.
+    pub about_text: Option<AboutText>,
     pub error: Option<ScanError>,
 }
 
@@ -82,6 +85,7 @@ impl Decoder {
             self.frames(capture, &mut decoded, until, most);
             self.progress.set_packets(frames + u64::from(decoded.range.found.frames));
         }
+        decoded.about_text = decoded.end.as_ref().and_then(|_| capture.about_text());
         decoded
     }
 
@@ -145,7 +149,7 @@ impl Decoder {
 
 impl Decoded {
     fn new(range: Box<Range>) -> Self {
-        Self { range, places: None, end: None, error: None }
+        Self { range, places: None, end: None, about_text: None, error: None }
     }
 
     /// Nothing but an error.

@@ -57,7 +57,7 @@ impl<'a> Order<'a> {
         part: Option<&Part>,
         decoded: Decoded,
     ) -> Result<Box<Range>, Box<Range>> {
-        let Decoded { mut range, places, end, mut error } = decoded;
+        let Decoded { mut range, places, end, about_text, mut error } = decoded;
         if let Some(path) = opens.filter(|_| !self.stopped) {
             match error.take() {
                 Some(error) => self.fail(path, error),
@@ -80,6 +80,9 @@ impl<'a> Order<'a> {
         self.add(&mut range);
         if let Some(end) = end {
             self.end(end);
+        }
+        if let (Some(_), Some(summary)) = (&about_text, self.summaries.last_mut()) {
+            summary.about_text = about_text;
         }
         Ok(range)
     }

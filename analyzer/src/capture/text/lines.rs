@@ -1,0 +1,93 @@
+//! The lines of a text, and those of one packet put together.
+
+use super::line::{self, Packet, Reading};
+use super::time::{self, Stamp};
+use crate::capture::buffer::Buffer;
+use std::io;
+use std::mem;
+
+/// A longer line is read as several.
+const LONGEST: usize = 16 << 10;
+/// A packet of `-v` takes two lines; mail programs break them once more.
+const MOST_LINES: usize = 5;
+
+/// The length of the next line with its end; 0 at the end of the text.
+///
+/// # Errors
+/// The read failed.
+pub fn next_len(buffer: &mut Buffer) -> io::Result<usize> {
+    let mut seen = 0;
+    loop {
+        let available = buffer.at_least(seen + 1)?;
+        let len = available.len().min(LONGEST);
+        if let Some(at) = available[seen..len].iter().position(|&byte| byte == b'\n') {
+            return Ok(seen + at + 1);
+        }
+        if len == seen || len == LONGEST {
+            return Ok(len);
+        }
+        seen = len;
+    }
+}
+
+/// A line without what pasting adds: quotes, indents, the ends of lines of Windows.
+pub fn bare(line: &[u8]) -> &str {
+    let line = str::from_utf8(line).unwrap_or_default();
+    line.trim_start_matches(|c: char| c.is_whitespace() || ">`\u{feff}".contains(c)).trim_end()
+}
+
+/// What a line added.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step<'a> {
+    Packet(Stamp, Packet<'a>),
+    /// The packet before cannot be read; this line is to be given once more.
+    Before(Stamp),
+    /// The packet goes on in the next line.
+    More,
+    NoPacket,
+}
+
+/// Puts the lines of one packet together.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Joiner {
+    begun: String,
+    /// Lines in `begun`.
+    lines: usize,
+}
+
+impl Joiner {
+    /// Takes the next line.
+    pub fn take<'a>(&'a mut self, line: &'a str) -> Step<'a> {
+        let stamp = time::stamp(line);
+        if self.lines == 0 {
+            return match stamp.map(|(stamp, rest)| (stamp, line::read(rest))) {
+                None | Some((_, Reading::NoPacket)) => Step::NoPacket,
+                Some((stamp, Reading::Packet(packet))) => Step::Packet(stamp, packet),
+                Some((_, Reading::Unfinished)) => {
+                    self.begun.clear();
+                    self.begun.push_str(line);
+                    self.lines = 1;
+                    Step::More
+                }
+            };
+        }
+        if stamp.is_some() || self.lines == MOST_LINES {
+            return self.give_up().map_or(Step::More, Step::Before);
+        }
+        self.begun.push(' ');
+        self.begun.push_str(line);
+        let lines = mem::take(&mut self.lines) + 1;
+        let begun = time::stamp(&self.begun).map(|(stamp, rest)| (stamp, line::read(rest)));
+        if let Some((stamp, Reading::Packet(packet))) = begun {
+            return Step::Packet(stamp, packet);
+        }
+        self.lines = lines;
+        Step::More
+    }
+
+    /// The time of a packet that was begun and cannot be read; `None` if there is none.
+    pub fn give_up(&mut self) -> Option<Stamp> {
+        let lines = mem::take(&mut self.lines);
+        time::stamp(&self.begun).filter(|_| lines > 0).map(|(stamp, _)| stamp)
+    }
+}

@@ -1,0 +1,255 @@
+//! Times as tcpdump prints them: of day, since the epoch (`-tt`), with a date (`-tttt`), since the packet
+//! before (`-ttt`) or since the first one (`-ttttt`).
+
+use crate::capture::FARTHEST_NS;
+
+const SECOND_NS: i64 = 1_000_000_000;
+const MINUTE_NS: i64 = 60 * SECOND_NS;
+const DAY_NS: i64 = 24 * 60 * MINUTE_NS;
+
+/// A time as printed, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stamp {
+    /// Since the epoch.
+    At(i64),
+    /// Hours, minutes and seconds: of a day, or since another packet.
+    Clock(i64),
+}
+
+/// The time with which a line begins, and what follows. `tcpdump --number` prints a number before it.
+pub fn stamp(line: &str) -> Option<(Stamp, &str)> {
+    let (mut word, mut rest) = line.split_once(' ')?;
+    if word.bytes().all(|byte| byte.is_ascii_digit()) {
+        (word, rest) = rest.trim_start().split_once(' ')?;
+    }
+    if let Some(days) = date(word) {
+        (word, rest) = rest.trim_start().split_once(' ')?;
+        let time_ns = days.saturating_mul(DAY_NS).saturating_add(clock(word)?);
+        return Some((Stamp::At(time_ns), rest));
+    }
+    let stamp = clock(word).map(Stamp::Clock).or_else(|| seconds(word).map(Stamp::At))?;
+    Some((stamp, rest))
+}
+
+/// `1700000000.123456` as ns.
+fn seconds(word: &str) -> Option<i64> {
+    let (whole, rest) = word.split_once('.')?;
+    Some(digits(whole, 1..=11)?.saturating_mul(SECOND_NS).saturating_add(fraction(rest)?))
+}
+
+/// `22:13:20.123456`, maybe with a sign and with more hours than a day has, as ns.
+fn clock(word: &str) -> Option<i64> {
+    let (sign, word) = word.strip_prefix('-').map_or((1, word), |word| (-1, word));
+    let (hours, rest) = word.split_once(':')?;
+    let (minutes, rest) = rest.split_once(':')?;
+    let (whole, rest) = rest.split_once('.')?;
+    let minutes = digits(hours, 2..=6)? * 60 + digits(minutes, 2..=2)?;
+    // At most a million hours.
+    Some(sign * ((minutes * 60 + digits(whole, 2..=2)?) * SECOND_NS + fraction(rest)?))
+}
+
+/// `2023-11-14` in days since the epoch.
+fn date(word: &str) -> Option<i64> {
+    let (year, rest) = word.split_once('-')?;
+    let (month, day) = rest.split_once('-')?;
+    let (year, month, day) = (digits(year, 4..=4)?, digits(month, 2..=2)?, digits(day, 2..=2)?);
+    if !(1..=12).contains(&month) {
+        return None;
+    }
+    // Years from March on, so that a leap day is the last of its year.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
+    Some(days - 719_468)
+}
+
+fn digits(text: &str, len: std::ops::RangeInclusive<usize>) -> Option<i64> {
+    let all_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    if all_digits && len.contains(&text.len()) { text.parse().ok() } else { None }
+}
+
+/// tcpdump prints microseconds or nanoseconds.
+fn fraction(text: &str) -> Option<i64> {
+    let unit_ns = match text.len() {
+        6 => 1_000,
+        9 => 1,
+        _ => return None,
+    };
+    Some(digits(text, 6..=9)? * unit_ns)
+}
+
+/// Where times without a date begin: the midnight before the first one. Not at 0, which means no time.
+const FIRST_DAY_NS: i64 = DAY_NS;
+
+/// Makes one course of time of the times of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Course {
+    /// Each time counts from the packet before.
+    is_relative: bool,
+    /// As printed, or the sum of them.
+    last_ns: i64,
+    midnight_ns: i64,
+}
+
+impl Course {
+    /// Of times that count from the packet before, or not.
+    pub fn new(is_relative: bool) -> Self {
+        Self { is_relative, last_ns: 0, midnight_ns: FIRST_DAY_NS }
+    }
+
+    /// The time of the next packet in ns: since the epoch, or since some midnight.
+    pub fn time_ns(&mut self, stamp: Stamp) -> i64 {
+        let time_ns = match stamp {
+            Stamp::At(time_ns) => time_ns,
+            Stamp::Clock(since_ns) if self.is_relative => {
+                self.last_ns = self.last_ns.saturating_add(since_ns);
+                self.midnight_ns.saturating_add(self.last_ns)
+            }
+            Stamp::Clock(of_day_ns) => self.of_day(of_day_ns),
+        };
+        time_ns.clamp(-FARTHEST_NS, FARTHEST_NS)
+    }
+
+    fn of_day(&mut self, of_day_ns: i64) -> i64 {
+        let was_before_midnight = of_day_ns > self.last_ns + DAY_NS / 2;
+        if was_before_midnight && self.last_ns < MINUTE_NS && self.midnight_ns > FIRST_DAY_NS {
+            // Printed late.
+            return self.midnight_ns - DAY_NS + of_day_ns;
+        }
+        if of_day_ns < self.last_ns - DAY_NS / 2 {
+            self.midnight_ns = (self.midnight_ns + DAY_NS).min(FARTHEST_NS);
+        }
+        self.last_ns = of_day_ns;
+        self.midnight_ns + of_day_ns
+    }
+}
+
+/// Tells by the first times of a text whether each counts from the packet before.
+#[derive(Debug, Default)]
+pub struct Survey {
+    last_ns: Option<i64>,
+    /// The second time, where the first is 0.
+    second_ns: Option<i64>,
+    pairs: u32,
+    falls: u32,
+    /// Falls to less than half.
+    drops: u32,
+}
+
+impl Survey {
+    pub fn see(&mut self, stamp: Stamp) {
+        let Stamp::Clock(now_ns) = stamp else { return };
+        let Some(last_ns) = self.last_ns.replace(now_ns) else { return };
+        if self.pairs == 0 && last_ns == 0 {
+            self.second_ns = Some(now_ns);
+        }
+        let falls = now_ns < last_ns && last_ns - now_ns < DAY_NS / 2;
+        self.pairs += 1;
+        self.falls += u32::from(falls);
+        self.drops += u32::from(falls && now_ns < last_ns / 2);
+    }
+
+    /// Gaps often fall to less than half, or are nearly the same; times hardly ever do.
+    pub fn is_relative(&self) -> bool {
+        let are_even =
+            self.second_ns.zip(self.last_ns).is_some_and(|(second, last)| last / 2 < second);
+        self.drops > 0 && self.drops * 8 >= self.pairs
+            || are_even && self.falls > 0 && self.falls * 4 >= self.pairs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn time(line: &str) -> Option<Stamp> {
+        stamp(line).map(|(stamp, _)| stamp)
+    }
+
+    #[test]
+    fn every_form_of_time_is_read() {
+        let seen = 1_795_247_351_435_718_000;
+        assert_eq!(time("1795247351.435718 IP"), Some(Stamp::At(seen)));
+        assert_eq!(time("1795247351.435718009 IP"), Some(Stamp::At(seen + 9)));
+        assert_eq!(time("2026-11-21 07:49:11.435718 IP"), Some(Stamp::At(seen)));
+        assert_eq!(time("1972-02-29 00:00:00.000000 IP"), Some(Stamp::At(789 * DAY_NS)));
+        let of_day = Stamp::Clock(seen % DAY_NS);
+        assert_eq!(time("07:49:11.435718 IP"), Some(of_day));
+        assert_eq!(time("12  07:49:11.435718 IP"), Some(of_day));
+        assert_eq!(time("-00:00:00.000002 IP"), Some(Stamp::Clock(-2_000)));
+        assert_eq!(time("30:00:00.000000 IP"), Some(Stamp::Clock(DAY_NS / 4 * 5)));
+    }
+
+    #[test]
+    fn other_times_are_no_packets() {
+        for line in [
+            "07:49:11 IP",
+            "7:49:11.435718 IP",
+            "07:49:11.435 IP",
+            "07:49:+1.435718 IP",
+            "1.2.3.4 IP",
+            "2026-13-21 07:49:11.435718 IP",
+            "2026-11-21 IP",
+            "07:49:11.435718",
+            "12 13 07:49:11.435718 IP",
+            "",
+        ] {
+            assert_eq!(time(line), None, "{line}");
+        }
+    }
+
+    fn times_s(clocks: &[i64], is_relative: bool) -> Vec<i64> {
+        let mut course = Course::new(is_relative);
+        let stamps = clocks.iter().map(|clock| Stamp::Clock(clock * SECOND_NS));
+        stamps.map(|stamp| (course.time_ns(stamp) - FIRST_DAY_NS) / SECOND_NS).collect()
+    }
+
+    #[test]
+    fn midnight_passes_and_a_packet_from_before_it_may_come_late() {
+        let day = DAY_NS / SECOND_NS;
+        let clocks = [day - 1, 1, day - 2, 3, day - 1, 0];
+        let expected = [day - 1, day + 1, day - 2, day + 3, day - 1, day];
+        assert_eq!(times_s(&clocks, false), expected);
+        assert_eq!(times_s(&[5, 3, 4], false), [5, 3, 4]);
+    }
+
+    #[test]
+    fn gaps_add_up() {
+        assert_eq!(times_s(&[0, 3, 1, -2], true), [0, 3, 4, 2]);
+    }
+
+    #[test]
+    fn times_farther_than_any_are_no_overflow() {
+        let far = "999999:59:59.999999999 IP";
+        for is_relative in [false, true] {
+            let mut course = Course::new(is_relative);
+            for line in [far, "00:00:00.000000 IP", "-999999:59:59.000000 IP"].repeat(60_000) {
+                let time_ns = course.time_ns(time(line).unwrap());
+                assert!((-FARTHEST_NS..=FARTHEST_NS).contains(&time_ns));
+            }
+        }
+        let mut course = Course::new(false);
+        for line in ["9999-12-31 99:00:00.000000 IP", "99999999999.000000 IP"] {
+            assert_eq!(course.time_ns(time(line).unwrap()), FARTHEST_NS);
+        }
+    }
+
+    fn is_relative(clocks_us: &[i64]) -> bool {
+        let mut survey = Survey::default();
+        for clock in clocks_us {
+            survey.see(Stamp::Clock(clock * 1_000));
+        }
+        survey.is_relative()
+    }
+
+    #[test]
+    fn gaps_are_told_from_times() {
+        let day = DAY_NS / 1_000;
+        assert!(is_relative(&[0, 13, 12, 2740, 9, 103, 5, 40_000]));
+        assert!(is_relative(&[0, 200_014, 199_995, 200_007, 199_996, 199_994]));
+        assert!(!is_relative(&[0, 13, 25, 2765, 2774, 2877, 2880]));
+        assert!(!is_relative(&[0, 500, 490, 900, 890, 1300, 1290]));
+        assert!(!is_relative(&[day - 20, day - 10, 5, 7, 6, 9, 12]));
+        assert!(!is_relative(&[500_000_000, 500_000_009, 500_000_003, 500_000_012]));
+        assert!(!is_relative(&[]));
+    }
+}

@@ -1,0 +1,218 @@
+"""Text that tcpdump printed, as users paste it into tickets, tells what the capture tells.
+
+The oracle is the capture. What was printed lies in `printed`; where tcpdump is installed, it prints
+the shipped captures in every form.
+"""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, Run, written
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+PRINTED = Path(__file__).with_name("printed")
+SPLIT = CAPTURES / "java-split.pcap"
+FIXTURES = sorted(PRINTED.glob("*.txt"))
+NAMES = (PRINTED / "names.txt").read_text()
+
+STALL = ["connection", "cause", "sender", "confidence", "frame_unacked", "frame_ack", "frame_held"]
+STALL += ["rel_seq", "len", "len_unacked"]
+WAIT = ["connection", "cause", "by", "frame_from", "frame_to"]
+NAGLE = ["client_nagle", "server_nagle", "verdict"]
+PRINTED_MS = 0.002
+"""Two times in microseconds are as far off at most."""
+
+
+def rows(table: Any, columns: list[str]) -> list[list[object]]:
+    found: list[list[object]] = table[columns].astype(str).to_numpy().tolist()
+    return found
+
+
+def assert_same(text: Path, capture: Path) -> None:
+    """The same verdict, stalls, waits and causes."""
+    of_text, whole = nagle_scan.scan(text), nagle_scan.scan(capture)
+    assert of_text.verdict == whole.verdict
+    assert rows(of_text.stalls, STALL) == rows(whole.stalls, STALL)
+    assert rows(of_text.waits, WAIT) == rows(whole.waits, WAIT)
+    assert rows(of_text.connections, NAGLE) == rows(whole.connections, NAGLE)
+    for of, table in ((of_text.stalls, whole.stalls), (of_text.waits, whole.waits)):
+        assert of.wait_ms.to_numpy() == pytest.approx(table.wait_ms.to_numpy(), abs=PRINTED_MS)
+
+
+def said(text: Path) -> str:
+    """All notices."""
+    return "\n".join(notice for _, notice in nagle_scan.scan(text).warnings)
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_printed_text_tells_what_the_capture_tells(path: Path) -> None:
+    assert len(nagle_scan.scan(path).stalls) > 0
+    assert_same(path, SPLIT)
+
+
+TIMES = ["", "-tt", "-ttt", "-tttt", "-ttttt", "--nano"]
+FORMS = [
+    *(f"-n {time}" for time in TIMES),
+    *(f"-n -v {time}" for time in TIMES),
+    "",
+    "-v",
+    "-n -S",
+    "-n -e",
+    "-n -X",
+    "-n -A",
+    "-n -vv -S --number",
+    "-n -v -e -ttt -x",
+]
+VERBOSE = [form for form in FORMS if "-v" in form]
+"""Without the IP identification losses do not show, and some labelled captures have them."""
+LABELLED = sorted((CAPTURES / "labelled").glob("*/*.pcap.gz"))
+SAMPLE = [(path, VERBOSE[index % len(VERBOSE)]) for index, path in enumerate(LABELLED[::9])]
+
+
+def printed(capture: Path, form: str, folder: Path) -> Path:
+    tcpdump = shutil.which("tcpdump")
+    if tcpdump is None:
+        pytest.skip("tcpdump is not installed: only what it printed elsewhere is read")
+    path = folder / "printed.txt"
+    with path.open("wb") as text:
+        command = [tcpdump, *form.split(), "-r", str(capture)]
+        subprocess.run(command, stdout=text, stderr=subprocess.PIPE, check=True)
+    return path
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("capture", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
+def test_every_form_tells_what_the_capture_tells(capture: Path, form: str, tmp_path: Path) -> None:
+    assert_same(printed(capture, form, tmp_path), capture)
+
+
+@pytest.mark.parametrize(("packed", "form"), SAMPLE, ids=lambda part: getattr(part, "stem", part))
+def test_labelled_captures_tell_the_same_as_text(packed: Path, form: str, tmp_path: Path) -> None:
+    capture = tmp_path / "capture.pcap"
+    with gzip.open(packed) as file:
+        try:
+            capture.write_bytes(file.read())
+        except EOFError:
+            pytest.skip("a packed file that was cut, for another test")
+    assert_same(printed(capture, form, tmp_path), capture)
+
+
+def test_what_pasting_adds_is_left_out_and_counted(tmp_path: Path) -> None:
+    head, lines = NAMES.splitlines()[0], NAMES.splitlines()[1:]
+    pasted = ["We see 40 ms:", "```", "$ tcpdump -i lo", "listening on lo", head]
+    pasted += [*(f"> {line}" for line in lines), "57 packets captured", "```"]
+    text = tmp_path / "ticket.txt"
+    text.write_bytes("\r\n".join(pasted).encode())
+    assert_same(text, SPLIT)
+    assert "6 lines of the text show no packet" in said(text)
+
+
+def test_standard_input_and_packed_text_are_read(run: Run, tmp_path: Path) -> None:
+    done = run("-", stdin=NAMES.encode())
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"STALLS" in done.stdout
+    packed = tmp_path / "printed.txt.gz"
+    packed.write_bytes(gzip.compress(NAMES.encode()))
+    assert_same(packed, SPLIT)
+
+
+def test_what_text_does_not_tell_is_said(tmp_path: Path) -> None:
+    without_date = said(PRINTED / "names.txt")
+    assert "no payload" in without_date
+    assert "no IP identification" in without_date
+    assert "no date" in without_date
+    with_both = said(PRINTED / "link-verbose.txt")
+    assert "no payload" in with_both
+    assert "no IP identification" not in with_both
+    assert "no date" not in with_both
+    page = tmp_path / "page.html"
+    nagle_scan.scan(PRINTED / "names.txt").to_html(page)
+    assert "captured 07:49:11.435 to 07:49:" in page.read_text()
+    assert "display filter" not in page.read_text()
+
+
+def test_names_are_listed_with_what_stands_for_them_but_not_when_anonymized(
+    tmp_path: Path,
+) -> None:
+    text = tmp_path / "names.txt"
+    named = NAMES.replace("localhost.8000", "db.example.my-db").replace("localhost", "web.example")
+    text.write_text(named)
+    assert "192.0.2.1 is web.example, 192.0.2.2 is db.example, port 1 is my-db" in said(text)
+    scan = nagle_scan.scan(text)
+    assert scan.connections.server_addr.tolist() == ["192.0.2.2"]
+    assert len(scan.stalls) == len(nagle_scan.scan(SPLIT).stalls)
+    hidden = nagle_scan.scan(text, anonymize=bytes(range(32)))
+    assert "example" not in str(written(hidden, tmp_path))
+
+
+def test_text_holds_no_frames_to_give_away(run: Run, tmp_path: Path) -> None:
+    outputs = [tmp_path / "result.json", tmp_path / "evidence.pcapng"]
+    done = run(FIXTURES[0], "-o", outputs[0], "-o", outputs[1])
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"evidence.pcapng: tcpdump's text holds no frames" in done.stderr
+    assert done.stderr.count(b"\n") == 1
+    assert not any(path.exists() for path in outputs)
+    scan = nagle_scan.scan(FIXTURES[0])
+    with pytest.raises(nagle_scan.OutputError, match="no frames"):
+        scan.to_evidence(outputs[1])
+    with pytest.raises(nagle_scan.CaptureError, match="no frames"):
+        scan.packets([1])
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: tcp 16\n", "without -q"),
+        ("2026-11-21 07:49:11.435718 INFO 40 ms > 10 ms: slow\n" * 9, "nor text that tcpdump"),
+        ("".join(line.partition(" ")[2] + "\n" for line in NAMES.splitlines()), "without -t"),
+    ],
+)
+def test_text_without_what_is_needed_is_refused(text: str, reason: str, run: Run) -> None:
+    done = run("-", stdin=text.encode())
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert reason in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_filter_chooses_connections_of_a_text() -> None:
+    assert nagle_scan.scan(FIXTURES[0], filter="tcp port 1").verdict == "inconclusive"
+    assert nagle_scan.scan(FIXTURES[0], filter="tcp port 8000").verdict == "stalls"
+
+
+def test_what_is_lost_at_the_end_of_a_paste_leaves_the_rest(tmp_path: Path) -> None:
+    text = tmp_path / "cut.txt"
+    text.write_text(NAMES[:-12])
+    assert "1 of 57 frames not used: printed without all numbers" in said(text)
+    assert nagle_scan.scan(text).verdict == "stalls"
+
+
+LINES = NAMES.splitlines(keepends=True)
+PIECES = st.one_of(
+    st.sampled_from(LINES),
+    st.sampled_from(["seq ", "ack 4294967295", "{1:2}", "IP6 ::1.1 > ", ":", "\0", "> ", "\r"]),
+    st.text(max_size=12),
+)
+
+
+@settings(
+    deadline=None,
+    max_examples=60,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(pieces=st.lists(PIECES, max_size=30), tail=st.binary(max_size=64))
+@example(pieces=[f"999999:59:59.999999 IP {'a' * 300}.1 > b.2: Flags [S]"], tail=b"\xff")
+def test_no_text_breaks_the_scan(pieces: list[str], tail: bytes, tmp_path: Path) -> None:
+    text = tmp_path / "any.txt"
+    text.write_bytes(LINES[0].encode() + "".join(pieces).encode(errors="replace") + tail)
+    scan = nagle_scan.scan(text)
+    assert scan.verdict in {"stalls", "possible", "clean", "inconclusive"}
+    assert all(notice.isprintable() for _, notice in scan.warnings)
