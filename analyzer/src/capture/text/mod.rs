@@ -67,6 +67,8 @@ impl Text {
     }
 
     /// The next frame, if its line begins before `until`; where there is none, `end` is set.
+    // Kept out of the hot loop of other formats.
+    #[cold]
     pub fn next_frame(
         &mut self,
         buffer: &mut Buffer,
