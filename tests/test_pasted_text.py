@@ -182,6 +182,12 @@ def test_text_without_what_is_needed_is_refused(text: str, reason: str, run: Run
     assert done.stderr.count(b"\n") == 1
 
 
+def test_no_frame_of_a_text_is_said_to_be_cut(run: Run) -> None:
+    report = run(FIXTURES[0]).stdout.decode()
+    assert "Send the whole message in one write" in " ".join(report.split())
+    assert "Frames were cut" not in report
+
+
 def test_a_filter_chooses_connections_of_a_text() -> None:
     assert nagle_scan.scan(FIXTURES[0], filter="tcp port 1").verdict == "inconclusive"
     assert nagle_scan.scan(FIXTURES[0], filter="tcp port 8000").verdict == "stalls"

@@ -38,7 +38,7 @@ pub struct Policy<'a> {
 }
 
 /// Reads the frames with these `numbers`, in ascending order and each once. A frame that is not
-/// there, holds no segment, or cannot be anonymised is left out.
+/// there, holds no segment, or cannot be anonymised is left out; text holds none.
 ///
 /// # Errors
 /// A capture cannot be read again.
@@ -60,10 +60,11 @@ pub fn read(
             break;
         }
         let mut capture = Capture::open(path, &unseen)?;
+        let is_text = capture.about_text().is_some();
         while wanted.peek().is_some() {
             let Some(frame) = capture.next_frame() else { break };
             number += 1;
-            if wanted.next_if_eq(&number).is_some() {
+            if wanted.next_if_eq(&number).is_some() && !is_text {
                 found.extend(excerpt(&frame, number, policy));
             }
         }

@@ -47,7 +47,7 @@ pub fn warnings(capture: &CaptureSummary) -> Vec<String> {
         };
         format!("{} of {read} frames not used: {reason}", capture.skipped[skip as usize])
     }));
-    warnings.extend(capture.about_text.iter().flat_map(text_warnings));
+    warnings.extend(capture.about_text.iter().flat_map(|text| text_warnings(text)));
     warnings
 }
 

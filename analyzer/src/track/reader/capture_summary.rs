@@ -22,7 +22,7 @@ pub struct CaptureSummary {
     pub first_frame: u64,
     pub end: InputEnd,
     /// Of what was read from tcpdump's text.
-    pub about_text: Option<AboutText>,
+    pub about_text: Option<Box<AboutText>>,
     /// How coarse its clock is.
     pub clock: ClockStep,
     /// Frames that were not used, by [`Skip`].

@@ -41,7 +41,7 @@ pub struct Decoded {
     /// How the capture ended in it.
     pub end: Option<InputEnd>,
     /// Of a text that ended in it.
-    pub about_text: Option<AboutText>,
+    pub about_text: Option<Box<AboutText>>,
     pub error: Option<ScanError>,
 }
 
@@ -85,7 +85,7 @@ impl Decoder {
             self.frames(capture, &mut decoded, until, most);
             self.progress.set_packets(frames + u64::from(decoded.range.found.frames));
         }
-        decoded.about_text = decoded.end.as_ref().and_then(|_| capture.about_text());
+        decoded.about_text = decoded.end.as_ref().and_then(|_| capture.about_text()).map(Box::new);
         decoded
     }
 
