@@ -52,9 +52,10 @@ thresholds: setup ## Double and halve each threshold, and tell what that decides
 snapshots: $(VENV)/.developer ## Keep what the reports say now, to see in the diff what changed: tests/snapshots
 	$(BIN)/python tests/snapshots.py
 
-readme: setup ## Put the real output into the README, and write docs
+readme: $(VENV)/.developer ## Put the real output into the README, and write docs, man page and completions
 	$(BIN)/python scripts/readme.py
 	$(BIN)/python scripts/docs.py
+	$(BIN)/python scripts/installed.py
 
 page: $(VENV)/.developer ## Photograph the page for the README: docs/report.png
 	$(BIN)/python scripts/page.py

@@ -107,8 +107,8 @@ def test_a_file_one_may_not_read(tmp_path: Path) -> None:
         (b'{"schema": "nagle-scan/1", "captures": []}', "neither pcap nor pcapng"),
         (b"\xd4\xc3\xb2\xa1\x02\x00\x04\x00", "ends inside the file header"),
         (random.Random(1).randbytes(5000), "neither pcap nor pcapng"),
-        (gzip.compress(b"a text file that somebody packed, long enough"), "capture file"),
-        (gzip.compress(b""), "capture file"),
+        (gzip.compress(b"a text file that somebody packed, long enough", mtime=0), "capture file"),
+        (gzip.compress(b"", mtime=0), "capture file"),
     ],
 )
 def test_what_is_no_capture(content: bytes, reason: str, run: Run, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_a_link_type_nobody_can_read(run: Run, tmp_path: Path) -> None:
 def test_a_pcapng_of_a_link_type_nobody_can_read(run: Run, tmp_path: Path) -> None:
     path = saved(tmp_path / "usb.pcapng", pcapng([220], [(0, 1000, bytes(60))] * 3))
     assert_noticed(
-        run(path), 0, "3 of 3 frames not used: of a link type that is not supported", "INCONCLUSIVE"
+        run(path), 4, "3 of 3 frames not used: of a link type that is not supported", "INCONCLUSIVE"
     )
 
 
@@ -142,7 +142,7 @@ def test_a_filter_that_makes_no_sense(expression: str, run: Run) -> None:
 def test_a_filter_that_matches_nothing(run: Run) -> None:
     assert_noticed(
         run(SPLIT, "-f", "tcp port 1"),
-        0,
+        4,
         "57 of 57 frames not used: left out by the filter",
         "INCONCLUSIVE",
     )
@@ -166,24 +166,24 @@ def test_a_capture_damaged_in_the_middle(run: Run, tmp_path: Path) -> None:
 def test_nothing_but_udp(run: Run, tmp_path: Path) -> None:
     datagram = in_ethernet(IP(dst="10.0.0.2") / UDP() / Raw(b"x" * 30))
     path = saved(tmp_path / "udp.pcap", pcap([(1000, datagram)] * 5))
-    assert_noticed(run(path), 0, "5 of 5 frames not used: IP but not TCP", "INCONCLUSIVE")
+    assert_noticed(run(path), 4, "5 of 5 frames not used: IP but not TCP", "INCONCLUSIVE")
 
 
 def test_nothing_but_arp(run: Run, tmp_path: Path) -> None:
     path = saved(tmp_path / "arp.pcap", pcap([(1000, bytes(ethernet() / ARP()))] * 4))
-    assert_noticed(run(path), 0, "4 of 4 frames not used: not IP", "INCONCLUSIVE")
+    assert_noticed(run(path), 4, "4 of 4 frames not used: not IP", "INCONCLUSIVE")
 
 
 def test_no_packet_at_all(run: Run, tmp_path: Path) -> None:
     path = saved(tmp_path / "none.pcap", pcap([]))
-    assert_noticed(run(path), 0, "holds no packets", "INCONCLUSIVE")
+    assert_noticed(run(path), 4, "holds no packets", "INCONCLUSIVE")
 
 
 def test_frames_cut_before_the_tcp_header(run: Run, tmp_path: Path) -> None:
     made = stalled()
     path = saved(tmp_path / "short.pcap", pcap(records(made.frames), snap_length=40))
     count = len(made.frames)
-    assert_noticed(run(path), 0, f"{count} of {count} frames not used: captured too short")
+    assert_noticed(run(path), 4, f"{count} of {count} frames not used: captured too short")
 
 
 def test_a_pcapng_with_several_interfaces_keeps_every_interfaces_stalls(

@@ -50,7 +50,7 @@ def test_a_possible_stall_may_have_been_held() -> None:
 
 def test_a_prediction_is_at_best_and_says_where_it_was_measured() -> None:
     summary = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").core.summary()
-    cost = sentences.cost(summary, elsewhere=True)
+    cost = sentences.cost(summary, [], elsewhere=True)
     assert cost is not None
     assert cost.endswith(" at best.")
     assert "on average (as seen at the capture point); without" in cost

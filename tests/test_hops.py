@@ -12,6 +12,7 @@ import pytest
 from conftest import CAPTURES, written
 from nagle_scan.cli import main
 from nagle_scan.report import hops
+from nagle_scan.report.formats import Options
 from nagle_scan.report.text import LIMITS
 from nagle_scan.report.view import View
 from test_contract import CONTRACT, violations
@@ -67,7 +68,7 @@ def test_every_format_names_the_holder_once_and_those_that_pass_on(
 
 def test_relays_get_no_advice(tmp_path: Path) -> None:
     scan = nagle_scan.scan(capture("server-2-relays/a.pcap.gz", tmp_path))
-    view = View(scan, LIMITS._replace(groups=99, fixes=99))
+    view = View(scan, LIMITS._replace(groups=99, fixes=99), Options())
     assert [fix.sender for fix in view.fixes] == [HOLDER]
     told = [row.sockets for row in view.nodelay if row.answer == "no"]
     assert told == [f"server {HOLDER}"]

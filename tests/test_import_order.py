@@ -31,8 +31,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("report",),
     ("notebook",),
     ("scan",),
-    ("explain", "interrupt", "progress", "background"),
-    ("arguments",),
+    ("explain", "interrupt", "progress", "background", "gate", "verbose", "values", "captures"),
+    ("arguments", "outputs"),
+    ("several",),
     ("cli",),
 )
 """From the engine to the command. Files of one row do not import each other."""

@@ -32,7 +32,7 @@ PACKINGS: Sequence[tuple[str, Callable[[bytes], bytes]]] = (
 )
 
 
-def described(run: Run, folder: Path, *paths: Path) -> dict[str, Any]:
+def described(run: Run, folder: Path, *paths: Path | str) -> dict[str, Any]:
     """The result of the command on these files, in this order."""
     done = run(*paths, "-o", folder / "result.json")
     assert (done.returncode, done.stderr) == (1, b"")
@@ -104,7 +104,10 @@ def test_each_file_has_a_clock_of_its_own(step: str, run: Run, whole: Path) -> N
     together = nagle_scan.scan([coarse, whole])
     assert len(together.stalls) == len(alone.stalls) + len(fine.stalls)
     assert len(alone.stalls) == 30
-    notice = b"timestamps of some captures come in steps of 10 ms" in run(coarse, whole).stdout
+    notice = (
+        b"timestamps of some captures come in steps of 10 ms"
+        in run(coarse, whole, "--merge").stdout
+    )
     assert notice == (step == "10ms")
 
 
@@ -112,7 +115,7 @@ def test_files_without_any_header_are_no_capture(run: Run, tmp_path: Path) -> No
     paths = [tmp_path / "traffic.pcap", tmp_path / "traffic.pcap1"]
     for path in paths:
         path.touch()
-    done = run(*paths)
+    done = run(*paths, "--merge")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"traffic.pcap: not a capture file: the file is empty" in done.stderr
 
@@ -120,7 +123,7 @@ def test_files_without_any_header_are_no_capture(run: Run, tmp_path: Path) -> No
 def test_what_is_no_capture_is_refused_beside_captures_too(run: Run, tmp_path: Path) -> None:
     paths = [*rotated(tmp_path, [MADE[:100]]), tmp_path / "notes.txt"]
     paths[-1].write_text("not a capture, but long enough for a header")
-    assert run(*paths).returncode == 2
+    assert run(*paths, "--merge").returncode == 2
 
 
 def test_frames_out_of_order_at_a_seam_do_not_part_a_connection(run: Run, tmp_path: Path) -> None:
@@ -133,5 +136,6 @@ def test_frames_out_of_order_at_a_seam_do_not_part_a_connection(run: Run, tmp_pa
 
 def test_captures_of_the_same_time_are_two(run: Run, tmp_path: Path) -> None:
     """Two taps, or two hosts that share addresses: their connections are not one."""
-    found = described(run, tmp_path, *rotated(tmp_path, [MADE[:100], MADE[:100]]))
+    same = rotated(tmp_path, [MADE[:100], MADE[:100]])
+    found = described(run, tmp_path, *same, "--merge")
     assert len(found["connections"]) == 2

@@ -94,7 +94,7 @@ def test_without_a_wait_the_sheet_shows_the_connection_with_the_most_data() -> N
 @pytest.mark.parametrize("name", ["both-split-rtt26-loss", "body-200k-rtt26", "chained-rtt26"])
 def test_no_text_of_a_sheet_lies_on_another(name: str) -> None:
     """Also where the histogram needs many rows to name its causes."""
-    whole = sheet(nagle_scan.scan(LABELLED / name / "middle.pcap.gz")).get_axes()
+    whole = sheet(nagle_scan.scan(LABELLED / name / "middle.pcap.gz"), "").get_axes()
     said = [(text, box) for ax in whole for text, box in texts(ax)]
     titles = {ax.get_title(loc="left") for ax in whole}
     shown = [(text, box) for text, box in said if text in titles]
@@ -106,7 +106,7 @@ def test_no_text_of_a_sheet_lies_on_another(name: str) -> None:
 def test_the_sheet_names_the_capture_without_its_folders(tmp_path: Path) -> None:
     copy = tmp_path / "copy.pcap"
     copy.write_bytes((CAPTURES / "epoll-fd0.pcap").read_bytes())
-    said = [text.get_text() for text in sheet(nagle_scan.scan(copy)).texts]
+    said = [text.get_text() for text in sheet(nagle_scan.scan(copy), "").texts]
     assert any(text.startswith("copy.pcap (") for text in said)
 
 

@@ -18,7 +18,10 @@ The parts, each of which imports only what stands before it (tests/test_import_o
     notebook                       how a scan and a connection look in a notebook
     scan                           `scan()` and the class `Scan`
     explain, interrupt, progress, background    --explain; Ctrl-C; the progress line; a thread
-    arguments, cli                 the command
+    gate, verbose, values          the exit status; -v; what options take
+    captures                       which of many files are one capture
+    arguments, outputs, several    options; where results go; the table of several captures
+    cli                            the command
 """
 
 from nagle_scan import _core

@@ -48,7 +48,7 @@ class Summary:
     without_handshake: int
     waits_not_listed: int
     waits_not_listed_ms: float
-    warnings: list[tuple[str, str]]
+    warnings: list[tuple[str, str, bool]]
     anonymized: str | None
 
 class Group:
@@ -254,6 +254,7 @@ def scan_captures(
     threads: int | None = None,
     trial: tuple[int, int] | None = None,
 ) -> Scan: ...
+def first_time_ns(path: str) -> int | None: ...
 def explain(cause: str) -> str | None: ...
 def fields() -> list[tuple[str, str, str, list[str], str]]: ...
 def segments(

@@ -5,21 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import textwrap
 from typing import TYPE_CHECKING, NoReturn
 
-from nagle_scan import _core, keys, terminal
+from nagle_scan import _core, captures, keys, terminal, values
+from nagle_scan.gate import CONFIDENCES, DEFAULT_FAIL_ON, EXIT_UNUSABLE
 from nagle_scan.report import formats
-from nagle_scan.report.formats import FORMATS, SUFFIXES
-from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, MAX_THREADS
+from nagle_scan.report.formats import FORMATS, PRINTED, SUFFIXES, TEXT
+from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-EXIT_UNUSABLE = 2
 
-
-def _formats() -> str:
+def file_formats() -> str:
     """The formats, one a line."""
     suffixes = [" ".join(format.suffixes) for format in FORMATS]
     width = max(map(len, suffixes))
@@ -27,19 +27,26 @@ def _formats() -> str:
     return "\n".join(f"  {suffix:<{width}}  {format.about}" for suffix, format in lines)
 
 
-EXAMPLES = f"""\
-formats of -o, by suffix:
-{_formats()}
-
-example:
-  tcpdump -i eth0 -s 256 -w traffic.pcap tcp port 8888
-  nagle-scan traffic.pcap
-  nagle-scan traffic.pcap -f 'host 10.0.0.2' -o result.json -o stalls.csv
-
-exit status: 0 no stall is likely (verdict possible, clean or inconclusive), 1 stalls, 2 the input
-or the call was unusable, 3 a bug, 130 interrupted (Ctrl-C): the report covers what was read until
-then
+EXAMPLES = """\
+tcpdump -i eth0 -s 256 -w traffic.pcap tcp port 8888
+nagle-scan traffic.pcap
+nagle-scan traffic.pcap -f 'host 10.0.0.2' -o result.json -o stalls.csv
+nagle-scan traffic.pcap -o - --format json
 """
+EXIT_STATUS = """\
+0 no stall is likely (verdict clean or possible), 1 stalls, 2 the input or the call was unusable,
+3 a bug, 4 the capture cannot tell (verdict inconclusive), 130 interrupted (Ctrl-C): the report
+covers what was read until then
+"""
+
+
+def epilog() -> str:
+    """What stands below the options."""
+    examples = textwrap.indent(EXAMPLES, "  ")
+    return (
+        f"formats of -o, by suffix:\n{file_formats()}\n\nexample:\n{examples}\n"
+        f"exit status: {EXIT_STATUS}"
+    )
 
 
 class _Parser(argparse.ArgumentParser):
@@ -91,20 +98,37 @@ def parser() -> argparse.ArgumentParser:
         prog="nagle-scan",
         description="Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, "
         "proves them frame by frame, and says which side must change what.",
-        epilog=EXAMPLES,
+        epilog=epilog(),
         formatter_class=_HelpFormatter,
+        # A script must not break when an option is added.
+        allow_abbrev=False,
     )
     made.add_argument(
         "capture",
         nargs="+",
-        type=_utf8,
-        help="pcap, pcapng, or tcpdump's text; '-' reads standard input",
+        type=values.utf8,
+        help="pcap, pcapng, or tcpdump's text, or a folder of captures; '-' reads standard input",
+    )
+    sets = made.add_mutually_exclusive_group()
+    sets.add_argument(
+        "--merge",
+        action="store_const",
+        const=captures.MERGE,
+        dest="sets",
+        help="read all files as one capture (default: only those of one rotation, known by name)",
+    )
+    sets.add_argument(
+        "--separate",
+        action="store_const",
+        const=captures.SEPARATE,
+        dest="sets",
+        help="read each file as a capture of its own",
     )
     made.add_argument(
         "-f",
         "--filter",
         metavar="BPF",
-        type=_utf8,
+        type=values.utf8,
         help="analyse only what this capture filter lets through",
     )
     made.add_argument(
@@ -113,21 +137,45 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         action="append",
         default=[],
-        type=_output,
+        type=values.output,
         help=f"also write the result; the suffix tells the format: {', '.join(SUFFIXES)} "
-        "(may be repeated)",
+        "(may be repeated); DIR/ gets .json, .md and .html of each capture; '-' is standard "
+        "output, in the format of --format",
+    )
+    made.add_argument(
+        "--format",
+        choices=tuple(PRINTED),
+        default=TEXT,
+        help="what goes to standard output: the report, or a result "
+        f"({', '.join(dict.fromkeys(PRINTED.values()))})",
+    )
+    made.add_argument(
+        "-q",
+        "--quiet",
+        action="count",
+        default=0,
+        help="print the verdict in one line only; -qq: print nothing",
+    )
+    made.add_argument(
+        "-v", "--verbose", action="store_true", help="say what was read, and how long it took"
+    )
+    made.add_argument(
+        "--color",
+        choices=terminal.COLOUR_CHOICES,
+        default="auto",
+        help="colours (default: on a terminal, unless NO_COLOR or CLICOLOR_FORCE is set)",
     )
     made.add_argument(
         "--min-wait",
         metavar="MS",
-        type=_milliseconds,
+        type=values.milliseconds,
         default=DEFAULT_MIN_WAIT_MS,
         help=f"ignore waits shorter than this (default {DEFAULT_MIN_WAIT_MS:g})",
     )
     made.add_argument(
         "--threads",
         metavar="N",
-        type=_threads,
+        type=values.threads,
         help="use so many threads (default: one for each processor, at most 16); no result depends "
         "on it",
     )
@@ -136,11 +184,20 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE",
         action="append",
         default=[],
-        type=_utf8,
+        type=values.utf8,
         help="compare with a capture of the same service before a change (may be repeated for a "
-        "rotated set); then 1 means that stalls remain or got worse, 0 that none is left, and 2 "
+        "rotated set); then 1 means that stalls remain or got worse, 0 that none is left, and 4 "
         "also that the servers which stalled before have no data now; shown by the report and "
         f"{formats.with_option('baseline')}",
+    )
+    made.add_argument(
+        "--baseline-map",
+        metavar="OLD=NEW",
+        action="append",
+        default=[],
+        type=values.pair,
+        help="the server OLD of the baseline is NEW now: 10.0.0.5:8901=10.0.0.7:8902 (may be "
+        "repeated; same ports are paired without)",
     )
     made.add_argument(
         "--payload",
@@ -157,11 +214,24 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--key-file",
         metavar="FILE",
-        type=_utf8,
+        type=values.utf8,
         help="anonymize with the key in this file (openssl rand -hex 32 > FILE)",
     )
     made.add_argument(
-        "--exit-zero", action="store_true", help="exit with 0 for stalls too, for scripts"
+        "--fail-on",
+        choices=CONFIDENCES,
+        default=DEFAULT_FAIL_ON,
+        help=f"exit with 1 for stalls as sure as this (default {DEFAULT_FAIL_ON})",
+    )
+    made.add_argument(
+        "--max-lost",
+        metavar="TIME",
+        type=values.duration,
+        default=0.0,
+        help="exit with 1 only if these lost more than this in all: 500ms, 1s",
+    )
+    made.add_argument(
+        "--exit-zero", action="store_true", help="exit with 0 whatever the verdict is"
     )
     made.add_argument(
         "--explain",
@@ -171,41 +241,5 @@ def parser() -> argparse.ArgumentParser:
         help="say what a cause is, how it is recognised and what to do; without CAUSE list them",
     )
     made.set_defaults(key=None)
-    made.add_argument("--version", action="version", version=f"nagle-scan {_core.VERSION}")
+    made.add_argument("-V", "--version", action="version", version=f"nagle-scan {_core.VERSION}")
     return made
-
-
-def _output(path: str) -> str:
-    if formats.suffix(path) not in SUFFIXES:
-        raise argparse.ArgumentTypeError(
-            f"{printable(path)!r} has no known suffix ({', '.join(SUFFIXES)})"
-        )
-    return _utf8(path)
-
-
-def _utf8(argument: str) -> str:
-    """The engine takes UTF-8 only; Python passes other bytes as lone surrogates."""
-    try:
-        argument.encode()
-    except UnicodeEncodeError:
-        raise argparse.ArgumentTypeError(
-            f"{printable(argument)!r} is not UTF-8: rename the file, or read it with '-'"
-        ) from None
-    return argument
-
-
-def _threads(value: str) -> int:
-    threads = int(value) if value.isascii() and value.isdigit() and len(value) < 9 else 0
-    if not 0 < threads <= MAX_THREADS:
-        raise argparse.ArgumentTypeError(f"expected a number of threads, 1 to {MAX_THREADS}")
-    return threads
-
-
-def _milliseconds(value: str) -> float:
-    try:
-        milliseconds = float(value)
-    except ValueError:
-        milliseconds = -1.0
-    if not 0 < milliseconds <= MAX_MIN_WAIT_MS:
-        raise argparse.ArgumentTypeError("expected milliseconds, more than 0")
-    return milliseconds

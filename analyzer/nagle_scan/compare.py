@@ -130,13 +130,20 @@ class Comparison(NamedTuple):
         return "fixed" if self.before.stalls else "clean"
 
 
-def compare(before: Result, after: Result) -> Comparison:
-    """Pairs servers by endpoint, or by port if each capture has just one unpaired server on it."""
+def compare(
+    before: Result, after: Result, known: Sequence[tuple[Endpoint, Endpoint]] = ()
+) -> Comparison:
+    """Pairs servers by endpoint, or by port if each capture has just one unpaired server on it.
+
+    `known` are pairs of endpoints that are the same server, before and after.
+    """
     old, new = _numbers(before), _numbers(after)
     stalled = {endpoint for endpoint, numbers in old.items() if numbers.stalls}
     if stalled - new.keys():
         new = _quiet(after, {port for _, port in stalled}) | new
-    moved = _moved(old, new)
+    moved = {now: was for was, now in known if now in new and was in old}
+    rest = set(old) - set(moved.values()), set(new) - set(moved)
+    moved |= _moved(*rest)
     hidden = _hidden(after)
     changes = [
         ServerChange(*place, old.get(moved.get(place, place)), new[place], place in hidden)

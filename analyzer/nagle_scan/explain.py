@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from nagle_scan import _core
-from nagle_scan.terminal import Style, wrapped
+from nagle_scan.terminal import Style
 
 ITEM = re.compile(r"(?:[-*]|\d+\.) ")
 
@@ -25,7 +25,7 @@ def render(cause: str, style: Style) -> str:
     lines = [f"{style.bold}{cause}{style.end}"]
     for heading, text in sections(cause).items():
         lines += ["", f"{style.bold}{heading}{style.end}"]
-        lines += [wrapped(f"  {block}", "  ") for block in _blocks(text)]
+        lines += [style.wrapped(f"  {block}", "  ") for block in _blocks(text)]
     return "\n".join(lines)
 
 
@@ -36,7 +36,7 @@ def listing(style: Style) -> str:
     for cause in _core.CAUSES:
         first = next(_blocks(next(iter(sections(cause).values()))))
         sentence = re.split(r"(?<=[.]) ", first)[0]
-        text = wrapped(f"  {cause:<{width - 2}}{sentence}", " " * width)
+        text = style.wrapped(f"  {cause:<{width - 2}}{sentence}", " " * width)
         lines.append(text.replace(cause, f"{style.bold}{cause}{style.end}", 1))
     return "\n".join(lines)
 

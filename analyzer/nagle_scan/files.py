@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Iterator
 
 from nagle_scan.errors import NagleScanError, OutputError
@@ -20,9 +21,23 @@ def utf8_name(path: str | os.PathLike[str], error: type[NagleScanError]) -> str:
 
 
 def replace(path: str, content: bytes) -> None:
-    """Writes `content` to `path`, at once. Raises `OutputError`."""
+    """Writes `content` to `path`, at once; `-` is standard output. Raises `OutputError`."""
+    if path == "-":
+        _print(content)
+        return
     with whole(path) as name, open(name, "wb") as file:
         file.write(content)
+
+
+def _print(content: bytes) -> None:
+    try:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        return
+    except OSError as error:
+        raise OutputError(f"standard output: cannot write: {error.strerror}") from None
 
 
 @contextlib.contextmanager
@@ -32,6 +47,9 @@ def whole(path: str) -> Iterator[str]:
     An existing file is replaced, never written into: through a hard link it may be a capture.
     Raises `OutputError`, also for an `OSError` in the block.
     """
+    if path == "-":
+        yield path
+        return
     target = os.path.realpath(path)
     name = target
     try:

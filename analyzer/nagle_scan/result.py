@@ -64,7 +64,7 @@ class Result:
     @property
     def warnings(self) -> list[tuple[str, str]]:
         """What was lost or not used: (input, sentence)."""
-        return self.core.summary().warnings
+        return [(path, warning) for path, warning, _ in self.core.summary().warnings]
 
     @property
     def names(self) -> list[str]:

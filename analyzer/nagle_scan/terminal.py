@@ -11,42 +11,82 @@ from typing import NamedTuple, TextIO
 from nagle_scan.errors import OutputError
 
 WIDTH = 100
+"""Where nobody's terminal tells."""
+NARROWEST, WIDEST = 80, 160
+"""Tables need the one, and nobody reads lines beyond the other."""
+NARROWEST_CELL = 24
+"""A last column is not wrapped to less."""
 NUMBER = re.compile(r"-?|[\d.,]+( ms| s| B)?")
+
+COLOUR_CHOICES = ("auto", "always", "never")
 
 
 class Style(NamedTuple):
-    """Escape sequences around the parts that stand out."""
+    """Escape sequences around the parts that stand out, and the width of the lines."""
 
     bad: str = ""
     good: str = ""
     bold: str = ""
     faint: str = ""
     end: str = ""
+    width: int = WIDTH
+
+    def wrapped(self, text: str, indent: str) -> str:
+        """`text` in lines that fit; all but the first begin with `indent`."""
+        return "\n".join(_lines(text, self.width, indent))
+
+    def headed(self, head: str, colour: str, text: str) -> str:
+        """A label and a wrapped sentence, indented behind it."""
+        lines = self.wrapped(f"{head}  {text}", " " * (len(head) + 2))
+        return f"{colour}{head}{self.end}" + lines[len(head) :]
+
+    def table(self, rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+        """Aligned columns: numbers to the right, texts to the left, the last one wrapped."""
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        numbers = [is_number_column(rows, column) for column in range(len(widths))]
+        before = 2 + sum(width + 2 for width in widths[:-1])
+        room = self.width - before
+        for row in rows:
+            *cells, last = (
+                cell.rjust(width) if is_number else cell.ljust(width)
+                for cell, width, is_number in zip(row, widths, numbers, strict=True)
+            )
+            fits = numbers[-1] or room < NARROWEST_CELL
+            first, *more = [last] if fits else _lines(last.rstrip(), room)
+            yield ("  " + "  ".join([*cells, first])).rstrip()
+            yield from (" " * before + line for line in more)
 
 
 PLAIN = Style()
 COLOURS = Style("\x1b[1;31m", "\x1b[1;32m", "\x1b[1m", "\x1b[2m", "\x1b[0m")
 
 
-def wants_colours(stream: TextIO) -> bool:
-    """Only a terminal gets colours, and not when `NO_COLOR` asks for none (no-color.org)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def wants_colours(stream: TextIO, choice: str = "auto") -> bool:
+    """Colours as chosen, else as `NO_COLOR` and `CLICOLOR_FORCE` ask, else for a terminal only.
+
+    See no-color.org and bixense.com/clicolors.
+    """
+    if choice != "auto":
+        return choice == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("CLICOLOR_FORCE", "0") != "0":
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def style_of(stream: TextIO) -> Style:
-    """Colours where they are wanted."""
-    return COLOURS if wants_colours(stream) else PLAIN
+def style_of(stream: TextIO, choice: str = "auto") -> Style:
+    """Colours where they are wanted, lines as wide as the terminal."""
+    style = COLOURS if wants_colours(stream, choice) else PLAIN
+    return style._replace(width=_width(stream))
 
 
-def table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Aligned columns: numbers to the right, texts to the left."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            cell.rjust(width) if is_number_column(rows, column) else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield ("  " + "  ".join(cells)).rstrip()
+def _width(stream: TextIO) -> int:
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):  # no terminal, or no file at all
+        columns = 0
+    return min(max(columns, NARROWEST), WIDEST) if columns else WIDTH
 
 
 def is_number_column(rows: Sequence[tuple[str, ...]], column: int) -> bool:
@@ -54,16 +94,11 @@ def is_number_column(rows: Sequence[tuple[str, ...]], column: int) -> bool:
     return all(NUMBER.fullmatch(row[column]) for row in rows[1:])
 
 
-def headed(head: str, colour: str, text: str, style: Style) -> str:
-    """A label and a wrapped sentence, indented behind it."""
-    lines = wrapped(f"{head}  {text}", " " * (len(head) + 2))
-    return f"{colour}{head}{style.end}" + lines[len(head) :]
-
-
-def wrapped(text: str, indent: str) -> str:
-    """`text` in lines of at most `WIDTH`; all but the first begin with `indent`."""
-    return textwrap.fill(
-        text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+def _lines(text: str, width: int, indent: str = "") -> list[str]:
+    if len(text) <= width:
+        return [text]  # also one that is empty, of which textwrap makes none
+    return textwrap.wrap(
+        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
 
 
@@ -79,6 +114,13 @@ def say(report: str) -> None:
         if not isinstance(error, BrokenPipeError):
             message = f"standard output: cannot write: {error.strerror}"
             raise OutputError(message) from None
+
+
+def note(text: str) -> None:
+    """Says something beside the result, on standard error, where there is one."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            print(f"nagle-scan: {text}", file=sys.stderr)
 
 
 def flush() -> None:

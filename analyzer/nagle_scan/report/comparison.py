@@ -10,6 +10,7 @@ from nagle_scan.compare import Comparison, Numbers, Outcome, ServerChange, compa
 from nagle_scan.wording import PERCENTILES, count, duration, endpoint, file_names
 
 if TYPE_CHECKING:
+    from nagle_scan.report.formats import Options
     from nagle_scan.result import Result
 
 STATES = {
@@ -39,9 +40,11 @@ class ShownComparison(NamedTuple):
     predictions: list[str]
 
 
-def shown(baseline: Result, result: Result, limit: int) -> ShownComparison:
-    """`result` compared with `baseline`, at most `limit` servers."""
-    comparison = compare(baseline, result)
+def shown(options: Options, result: Result, limit: int) -> ShownComparison:
+    """`result` compared with the baseline, which there is, at most `limit` servers."""
+    baseline = options.baseline
+    assert baseline is not None
+    comparison = compare(baseline, result, options.baseline_map)
     servers = comparison.servers[:limit]
     head, text = _outcome(comparison)
     return ShownComparison(
@@ -66,7 +69,7 @@ def _outcome(comparison: Comparison) -> tuple[str, str]:
         "remain": ("STALLS REMAIN", f"Before: {was}. Now: {now}."),
         "worse": ("WORSE", f"Before: {was}. Now: {now}."),
         "possible": ("POSSIBLE", f"Before: {was}. Now: {now}."),
-        "inconclusive": ("INCONCLUSIVE", _unclear(comparison)),
+        "inconclusive": ("CANNOT TELL", _unclear(comparison)),
     }[comparison.outcome]
     unseen = sum(server.state == "unseen" for server in comparison.servers)
     if unseen:

@@ -6,6 +6,8 @@ from typing import NamedTuple
 from nagle_scan import _core, advice
 from nagle_scan.report import held
 
+WORDS = {2: "two", 3: "three"}
+
 
 class Fix(NamedTuple):
     """What to change for one side that holds data back, the best first."""
@@ -18,6 +20,13 @@ class Fix(NamedTuple):
     """Of what is only possible: ', if it stalls'."""
     first: str = ""
     """What to find out before any of it."""
+
+    @property
+    def choice(self) -> str:
+        """How many ways there are, for a heading; empty where none is known."""
+        ways = {0: "", 1: "one way to fix it"}
+        number = len(self.remedies)
+        return ways.get(number, f"{WORDS.get(number, number)} ways to fix it, best first")
 
     def where(self, remedy: advice.Remedy) -> str:
         """Where to make the change."""

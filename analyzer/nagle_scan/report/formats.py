@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 
+BaselineMap = tuple[tuple[tuple[str, int], tuple[str, int]], ...]
+
+
 class Options(NamedTuple):
     """What the caller asked for. A format lists those that it uses in `takes`."""
 
@@ -20,6 +23,8 @@ class Options(NamedTuple):
     """The same service before a change."""
     payload: bool = False
     """Keep the payload of frames."""
+    baseline_map: BaselineMap = ()
+    """Servers of the baseline, and what they are now."""
 
 
 class Format(NamedTuple):
@@ -38,7 +43,11 @@ class Format(NamedTuple):
     """The engine writes it, without the interpreter lock."""
     reads_again: bool = False
     """It holds frames, so the captures are read a second time."""
+    is_text: bool = True
+    """It may go to standard output."""
 
+
+COMPARES = frozenset({"baseline", "baseline-map"})
 
 FORMATS = (
     Format(
@@ -46,7 +55,7 @@ FORMATS = (
         suffixes=(".json",),
         example="result.json",
         about="everything, as data (schema nagle-scan/1)",
-        takes=frozenset({"baseline"}),
+        takes=COMPARES,
         by_engine=True,
     ),
     Format(
@@ -61,14 +70,14 @@ FORMATS = (
         suffixes=(".html",),
         example="report.html",
         about="a self-contained page",
-        takes=frozenset({"baseline"}),
+        takes=COMPARES,
     ),
     Format(
         name="markdown",
         suffixes=(".md",),
         example="ticket.md",
         about="a ticket in Markdown",
-        takes=frozenset({"baseline"}),
+        takes=COMPARES,
     ),
     Format(
         name="evidence",
@@ -77,15 +86,32 @@ FORMATS = (
         about="the frames of the clearest stalls, with comments for Wireshark",
         takes=frozenset({"payload"}),
         reads_again=True,
+        is_text=False,
     ),
     Format(
         name="timeline",
         suffixes=(".png", ".svg", ".pdf"),
         example="timeline.png",
         about="a picture of the worst connection",
+        takes=COMPARES,
+        is_text=False,
     ),
 )
 """In the order of help and README."""
+
+STANDARD_OUTPUT = "-"
+TEXT = "text"
+"""The report for the terminal, which is no file."""
+PRINTED = {
+    TEXT: TEXT,
+    **{
+        name: format.name
+        for format in FORMATS
+        if format.is_text
+        for name in (format.name, *(suffix.lstrip(".") for suffix in format.suffixes))
+    },
+}
+"""What `--format` takes, and the format that it means."""
 
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.suffixes)
 
@@ -121,7 +147,7 @@ def with_option(option: str) -> str:
 
 def given(options: Options) -> list[str]:
     """The options that are set."""
-    return [name for name, value in options._asdict().items() if value]
+    return [name.replace("_", "-") for name, value in options._asdict().items() if value]
 
 
 def write(result: "Result", path: str, format: Format, options: Options) -> None:
@@ -139,4 +165,4 @@ def _members(result: "Result", format: Format, options: Options) -> str | None:
         return None
     from nagle_scan.report import json
 
-    return json.members(options.baseline, result)
+    return json.members(options.baseline, result, options.baseline_map)

@@ -5,6 +5,8 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nagle_scan import _core, causes, certainty
 from nagle_scan.wording import count, duration, endpoint, round_trip_counts, times
 
@@ -21,6 +23,28 @@ def sentence(group: _core.ServerGroup) -> str:
     if surest.stalls == 1:
         said = f"{part} once, for {total}"
     return f"{said}{certainty.more(group)}, {_reason(group)}"
+
+
+def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str | None:
+    """What several servers that stall alike add up to; None if it is only one."""
+    first = groups[0].worst
+    alike = [
+        group for group in groups if group.worst.sender == first.sender and word(group) == "stalls"
+    ]
+    if len(alike) < 2:
+        return None
+    stalls = sum(group.stalls for group in alike)
+    lost_ms = sum(group.stalled_ms for group in alike)
+    surely = all(certainty.shares(group)[0].word == "certain" for group in alike)
+    who, what = f"{len(alike):,} servers", "parts of their replies"
+    if first.sender == "client":
+        who, what = f"The clients of {len(alike):,} servers", "parts of their requests"
+    late = all(causes.of(group.worst.cause).ack_was_delayed for group in alike)
+    return (
+        f"{who} {HELD['certain' if surely else 'likely']} {what} {times(stalls)} for "
+        f"~{lost_ms / stalls:.1f} ms each, {duration(lost_ms)} in all, waiting for "
+        f"{'delayed ' * late}ACKs."
+    )
 
 
 def word(group: _core.ServerGroup) -> str:
@@ -145,7 +169,7 @@ def _reason(group: _core.ServerGroup) -> str:
         acks, were = ("an ACK", "was") if group.stalls == 1 else ("ACKs", "were")
         return f"waiting one round trip for {acks} from {other}, which {were} not delayed."
     acks = "a delayed ACK" if group.stalls == 1 else "delayed ACKs"
-    timer = f" ({_timer(group)})" if group.consistent_with else ""
+    timer = f" ({_timer(group)})" if group.consistent_with else f" ({_no_timer(group.worst)})"
     return f"waiting for {acks} from {other}{timer}."
 
 
@@ -156,3 +180,10 @@ def _timer(group: _core.ServerGroup) -> str:
     if not round_trip_counts(worst.stalled_ms / worst.stalls, worst.ack_delay_ms):
         return named
     return f"~{worst.ack_delay_ms:.1f} ms late, {named}; the rest is network round trip"
+
+
+def _no_timer(worst: _core.Group) -> str:
+    """How late the ACKs were, where no system's default is."""
+    least, most = f"{worst.ack_delay_min_ms:.0f}", f"{worst.ack_delay_max_ms:.0f}"
+    late = f"{least} ms" if least == most else f"{least}-{most} ms"
+    return f"{late} late: no common default"

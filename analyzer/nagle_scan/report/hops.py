@@ -28,11 +28,14 @@ HEADS = (
 MAX_NAMES = 3
 
 
+NO_STALL = "No stall at any of these hops."
+
+
 class Chain(NamedTuple):
     """The hops of a chain in their order, and what they show."""
 
     hops: Sequence[_core.HopRow]
-    leads: Sequence[str]
+    leads: list[str]
     """Who holds what, who passes it on, and what it costs the whole chain."""
     predictions: Sequence[str]
     """What remains for the first client when one hop is fixed."""
@@ -47,20 +50,22 @@ def chains(
     shown, left = [], limit
     for hops in found:
         if left > 0:
-            leads = [_lead(hop, hops) for hop in hops if _holds(hop)] or [_no_lead(rows, groups)]
+            leads = [_lead(hop, hops) for hop in hops if _holds(hop)] or [NO_STALL]
             shown.append(Chain(hops[:left], leads, list(_predictions(hops))))
         left -= len(hops)
+    if shown and (apart := _apart(rows, groups)):
+        shown[0].leads.append(apart)
     return shown
 
 
-def _no_lead(rows: Sequence[_core.HopRow], groups: Sequence[_core.ServerGroup]) -> str:
-    """Of a chain without a stall."""
+def _apart(rows: Sequence[_core.HopRow], groups: Sequence[_core.ServerGroup]) -> str:
+    """Servers that stall, but are in no chain; empty if there are none."""
     servers = dict.fromkeys(held.server(group.worst) for group in groups)
     apart = [server for server in servers if server not in {row.server for row in rows}]
     if not apart:
-        return "No stall at any of these hops."
+        return ""
     several = "s" if len(apart) > 1 else ""
-    return f"The stalling server{several} {_names(apart)} could not be linked to these hops."
+    return f"The stalling server{several} {_names(apart)} could not be linked to any hop."
 
 
 def passed_on(group: _core.ServerGroup, rows: Sequence[_core.HopRow]) -> str:
@@ -79,7 +84,7 @@ def cells(hop: _core.HopRow, name: Callable[[str], str] = str) -> tuple[str, ...
         name(hop.server),
         nodelay(hop.server_nagle),
         stalls(hop),
-        duration(hop.stalled_ms),
+        duration(hop.stalled_ms) if hop.stalled_ms else "-",
         passed(hop),
         maybe_duration(hop.mean_latency_ms),
     )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the page. Raises `OutputError`."""
-    files.replace(path, _render(Page(result, options.baseline)).encode())
+    files.replace(path, _render(Page(result, options)).encode())
 
 
 def _render(page: Page) -> str:

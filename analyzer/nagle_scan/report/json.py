@@ -8,10 +8,11 @@ from nagle_scan.wording import PERCENTILES
 
 if TYPE_CHECKING:
     from nagle_scan.compare import Numbers, ServerChange
+    from nagle_scan.report.formats import BaselineMap
     from nagle_scan.result import Result
 
 
-def members(baseline: Result, result: Result) -> str:
+def members(baseline: Result, result: Result, moved: BaselineMap) -> str:
     """The baseline's captures, summary and servers, and the comparison with it, as JSON."""
     # Only needed with a baseline: importing it takes longer than a small scan.
     import json
@@ -19,7 +20,7 @@ def members(baseline: Result, result: Result) -> str:
     from nagle_scan.compare import compare
 
     head = json.loads(baseline.core.json_head())
-    comparison = compare(baseline, result)
+    comparison = compare(baseline, result, moved)
     members = {
         "baseline": {name: head[name] for name in ("captures", "summary", "servers")},
         "comparison": {

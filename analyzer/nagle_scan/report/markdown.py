@@ -35,11 +35,13 @@ MAX_NAMES = 3
 
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the ticket. Raises `OutputError`."""
-    view = View(result, LIMITS, options.baseline)
+    view = View(result, LIMITS, options)
     files.replace(path, ("\n".join(_lines(view)) + "\n").encode())
 
 
 def _lines(view: View) -> Iterator[str]:
+    if view.comparison is not None:
+        yield from _comparison(view.comparison)
     if view.summary.stalls:
         yield from _stalls(view)
     elif view.summary.verdict == "clean":
@@ -48,14 +50,18 @@ def _lines(view: View) -> Iterator[str]:
         yield f"## {verdicts.in_one_line(view.summary)}"
         yield escaped(sentence_start(view.cannot_tell))
         yield ""
-    if view.comparison is not None:
-        yield from _comparison(view.comparison)
-    yield from _notes(view.notices)
+    yield from _notes([*view.urgent, *view.notes])
+    if view.glossary:
+        yield from (f"- {escaped(word)}" for word in view.glossary)
+        yield ""
     yield _versions(view.result, view.summary)
 
 
 def _stalls(view: View) -> Iterator[str]:
     yield f"## {verdicts.in_one_line(view.summary)}"
+    if view.sum_sentence is not None:
+        yield escaped(view.sum_sentence)
+        yield ""
     for group in view.shown_groups:
         yield f"- {_sentence(view, group)}"
     if view.groups_more:
@@ -65,6 +71,9 @@ def _stalls(view: View) -> Iterator[str]:
     if view.not_judged:
         yield f"- {view.not_judged}"
     yield ""
+    if view.plain_words is not None:
+        yield escaped(view.plain_words)
+        yield ""
     yield from _hops(view)
     yield from _connections(view)
     # The hops have their latency beside them.
@@ -154,7 +163,7 @@ def _clearest(result: Result, stall: _core.WaitRow) -> Iterator[str]:
 
 
 def _fix(fix: Fix) -> Iterator[str]:
-    yield f"### The fix{fix.condition} (use the first you can apply)"
+    yield f"### What to change{fix.condition}{f' ({fix.choice})' if fix.choice else ''}"
     if fix.first:
         yield f"{escaped(fix.first)}\n"
     for number, remedy in enumerate(fix.remedies, 1):
@@ -231,8 +240,9 @@ def _clean(view: View) -> Iterator[str]:
 
 
 def _comparison(shown: ShownComparison) -> Iterator[str]:
-    yield f"### Before and after (before: {code(shown.names)})"
-    yield f"{shown.head}: {escaped(shown.text)}"
+    yield f"# {shown.head}: {escaped(shown.text)}"
+    yield f"Before: {code(shown.names)}"
+    yield ""
     if shown.table:
         heads, *rows = shown.table
         cells = [tuple(escaped(cell) for cell in row) for row in rows]

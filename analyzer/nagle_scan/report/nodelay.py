@@ -7,6 +7,7 @@ from nagle_scan import _core
 from nagle_scan.wording import endpoint
 
 CANNOT_TELL = "cannot tell"
+NO_PROOF = "nothing it sent shows it; two small pieces in a row would"
 
 
 class Answer(NamedTuple):
@@ -52,7 +53,7 @@ def _variant(proof: tuple[str, int, int, int] | None) -> str:
 
 def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
     if proof is None:
-        return "no proof either way"
+        return NO_PROOF
     connection, first, second = proof
     held = answer == "no"
     seen = "data left as soon as the ACK arrived" if held else "two small segments in flight"

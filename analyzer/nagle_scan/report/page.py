@@ -22,6 +22,7 @@ from nagle_scan.wording import (
 )
 
 if TYPE_CHECKING:
+    from nagle_scan.report.formats import Options
     from nagle_scan.result import Result
 
 LIMITS = Limits(
@@ -57,9 +58,9 @@ class Page(View):
     without_stalls = sentences.WITHOUT_STALLS
     opened = pictures.IN_FULL
 
-    def __init__(self, result: Result, baseline: Result | None = None) -> None:
-        super().__init__(result, LIMITS, baseline)
-        self.title = verdicts.in_one_line(self.summary)
+    def __init__(self, result: Result, options: Options) -> None:
+        super().__init__(result, LIMITS, options)
+        self.title = self.in_one_line
         self.word = verdicts.word(self.summary.verdict)
         self.captures = [_name(path) for path in result.names[:MAX_CAPTURES]]
         self.captures_more = max(len(result.names) - MAX_CAPTURES, 0)
@@ -92,18 +93,24 @@ class Page(View):
         return [*(row for row in rows if row is not None and row.id not in known), *in_detail]
 
     @property
+    def notes_of_capture(self) -> list[str]:
+        """All notices, without full stops."""
+        return [notice.text for notice in self.notices]
+
+    @property
     def headline(self) -> str:
         """The verdict in one sentence."""
         if self.groups:
-            return self.sentence(self.groups[0])
+            return self.sum_sentence or self.sentence(self.groups[0])
         if self.summary.verdict == "clean":
             return self.no_stall
         return sentence_start(self.cannot_tell)
 
     @property
     def also(self) -> list[str]:
-        """The other groups."""
-        return [self.sentence(group) for group in self.shown_groups[1:]]
+        """The groups that the headline does not tell."""
+        told = 0 if self.sum_sentence else 1
+        return [self.sentence(group) for group in self.shown_groups[told:]]
 
     @property
     def plain(self) -> list[str]:

@@ -8,17 +8,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from nagle_scan import _core, causes, certainty
-from nagle_scan.wording import duration, sentence_start
+from nagle_scan.wording import count, duration, endpoint, sentence_start
 
 WITHOUT_STALLS = "without stalls, at best"
 """Of a prediction: a segment that the program wrote late was held for less."""
+LEAST_GAIN = 0.05
+"""A smaller part of the latency is none that anybody would notice."""
 WAITS_BELOW = "The waits that there were are listed below."
 
 
-def cost(summary: _core.Summary, *, elsewhere: bool = False) -> str | None:
-    """Latency of an exchange now and without stalls; None where exchanges mean nothing.
+def cost(
+    summary: _core.Summary, servers: Sequence[_core.ServerRow], *, elsewhere: bool = False
+) -> str | None:
+    """Latency of an exchange now and without stalls; None where that tells nothing.
 
-    `elsewhere`: it was not captured where the client is.
+    `servers` are those with stalls. `elsewhere`: it was not captured where the client is.
     """
     # A clean capture has no use for what it imports.
     from nagle_scan import advice
@@ -29,16 +33,56 @@ def cost(summary: _core.Summary, *, elsewhere: bool = False) -> str | None:
         return None
     now_ms = summary.affected_latency_ms / exchanges
     then_ms = max(summary.affected_latency_ms - summary.affected_stalled_ms, 0.0) / exchanges
-    without = "without the stalls"
-    if certainty.is_only_possible(summary):
-        without = "if these are stalls, without them"
-    elif certainty.more(summary):
-        less_sure = " and ".join(share.word for share in certainty.shares(summary)[1:])
-        without = f"without these stalls, including the {less_sure} ones,"
+    if now_ms - then_ms < LEAST_GAIN * now_ms:
+        return _median_cost(summary, servers)
     seen = " (as seen at the capture point)" if elsewhere else ""
     return (
-        f"An exchange on these connections takes {duration(now_ms)} on average{seen}; {without} "
-        f"it would take {duration(then_ms)} at best."
+        f"On {_affected(summary)} an exchange takes {duration(now_ms)} on average{seen}; "
+        f"{_without(summary)} it would take {duration(then_ms)} at best."
+        f"{_over_all(exchanges, servers)}"
+    )
+
+
+def _affected(summary: _core.Summary) -> str:
+    affected, connections = summary.affected_connections, summary.connections
+    if affected == connections:
+        return "this connection" if connections == 1 else f"all {connections:,} connections"
+    return f"the {affected:,} affected of {count(connections, 'connection')}"
+
+
+def _without(summary: _core.Summary) -> str:
+    if certainty.is_only_possible(summary):
+        return "if these are stalls, without them"
+    if certainty.more(summary):
+        less_sure = " and ".join(share.word for share in certainty.shares(summary)[1:])
+        return f"without these stalls, including the {less_sure} ones,"
+    return "without the stalls"
+
+
+def _over_all(affected: int, servers: Sequence[_core.ServerRow]) -> str:
+    """The same of all exchanges of these servers, if there are others than the affected ones."""
+    exchanges = sum(server.exchanges for server in servers)
+    if exchanges <= affected:
+        return ""
+    sum_ms = sum(server.latency_sum_ms for server in servers)
+    then_ms = max(sum_ms - sum(server.latency_stalled_ms for server in servers), 0.0)
+    whose = "the server" if len(servers) == 1 else "the servers that stall"
+    return (
+        f" Over all {count(exchanges, 'exchange')} of {whose}: {duration(sum_ms / exchanges)} now, "
+        f"{duration(then_ms / exchanges)} without."
+    )
+
+
+def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> str | None:
+    """The medians of the worst server, where long pauses tear the means."""
+    if not servers or not servers[0].latency_ms:
+        return None
+    now_ms, then_ms = servers[0].latency_ms[0], servers[0].predicted_ms[0]
+    if now_ms - then_ms < LEAST_GAIN * now_ms:
+        return None
+    return (
+        f"The median exchange of {endpoint(servers[0].addr, servers[0].port)} takes "
+        f"{duration(now_ms)}; {_without(summary)} it would take {duration(then_ms)} at best."
     )
 
 
@@ -53,6 +97,21 @@ def connecting(row: _core.ConnectingRow | None) -> str | None:
     if row.connections == 1:
         return sentence_start(f"{took} ({row.median_share:.0%}).")
     return f"On {row.connections:,} connections {took} (median: {row.median_share:.0%})."
+
+
+def glossary(cause: str) -> tuple[str, str]:
+    """The two words that a reader needs most, one line each."""
+    ack = (
+        "Delayed ACK: the receiver's system waits 40 ms (Linux) to 200 ms (others) before it "
+        "confirms, so that the ACK can ride on a reply."
+    )
+    if not causes.of(cause).ack_was_delayed:
+        ack = "ACK: the receiver's confirmation that bytes have arrived, a round trip later."
+    return (
+        "Nagle's algorithm: the sender's system holds a small segment back while earlier data is "
+        "not yet confirmed; TCP_NODELAY turns it off.",
+        ack,
+    )
 
 
 def holder(row: _core.ConnectionRow) -> str:

@@ -9,7 +9,7 @@ from nagle_scan import _core, certainty
 from nagle_scan.report import held, hops, sentences
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.report.view import Limits, View
-from nagle_scan.terminal import Style, headed, table, wrapped
+from nagle_scan.terminal import Style
 from nagle_scan.wording import (
     PERCENTILES,
     count,
@@ -23,6 +23,7 @@ from nagle_scan.wording import (
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
     from nagle_scan.report.fixes import Fix
+    from nagle_scan.report.formats import Options
     from nagle_scan.result import Result
 
 LIMITS = Limits(
@@ -30,19 +31,21 @@ LIMITS = Limits(
 )  # fmt: skip
 
 
-def render(result: Result, style: Style, baseline: Result | None = None) -> str:
+def render(result: Result, style: Style, options: Options) -> str:
     """The whole report, without a final newline."""
-    view = View(result, LIMITS, baseline)
+    view = View(result, LIMITS, options)
     parts = [_header(view.summary, result.names, style)]
-    parts += _notices([*view.notices, *view.numbering], style)
+    parts += _notices(view.urgent, style)
+    if view.comparison is not None:
+        parts += _comparison(view.comparison, style)
     if view.summary.stalls:
         parts += _stalls(view, style)
     elif view.summary.verdict == "clean":
         parts += _clean(view, style)
     else:
         parts += _inconclusive(view, style)
-    if view.comparison is not None:
-        parts += _comparison(view.comparison, style)
+    if view.notes:
+        parts += ["", *_notices(view.notes, style)]
     return "\n".join(parts)
 
 
@@ -52,36 +55,39 @@ def _header(summary: _core.Summary, paths: Sequence[str], style: Style) -> str:
         f"{count(summary.packets, 'packet')}, {count(summary.connections, 'TCP connection')}, "
         f"{count(summary.exchanges, 'exchange')}"
     )
-    return (
-        f"{style.faint}{wrapped(f'nagle-scan {_core.VERSION}: {names}: {counts}', '  ')}{style.end}"
-    )
+    header = style.wrapped(f"nagle-scan {_core.VERSION}: {names}: {counts}", "  ")
+    return f"{style.faint}{header}{style.end}"
 
 
 def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
     for notice in notices:
-        lines = wrapped(f"note: {notice}.", "      ")
+        lines = style.wrapped(f"note: {notice}.", "      ")
         yield lines.replace("note:", f"{style.bold}note:{style.end}", 1)
 
 
 def _stalls(view: View, style: Style) -> Iterator[str]:
     yield ""
     width = max(len(held.word(group)) for group in view.shown_groups)
+    if view.sum_sentence is not None:
+        yield style.headed("STALLS".ljust(width), style.bad, view.sum_sentence)
     for group in view.shown_groups:
         sentence = f"{view.sentence(group)} {held.option(group)}"
         word = held.word(group)
         colour = style.bad if word == "stalls" else style.bold
-        yield headed(word.upper().ljust(width), colour, sentence, style)
+        yield style.headed(word.upper().ljust(width), colour, sentence)
     if view.groups_more:
         yield f"       ... and {view.groups_more:,} more like these (see -o stalls.csv)"
     if view.cost is not None:
-        yield headed("COST".ljust(width), style.bold, view.cost, style)
+        yield style.headed("COST".ljust(width), style.bold, view.cost)
     if view.not_judged:
-        yield headed("NOT JUDGED", style.bold, view.not_judged, style)
+        yield style.headed("NOT JUDGED", style.bold, view.not_judged)
+    if view.plain_words is not None:
+        yield "\n" + style.wrapped(view.plain_words, "")
     yield from _hops(view, style)
     yield from _latencies(view, style)
     yield from _connections(view, style)
     if view.first_exchange is not None:
-        yield "\n" + wrapped(view.first_exchange, "")
+        yield "\n" + style.wrapped(view.first_exchange, "")
     if view.clearest is not None:
         yield from _clearest(view.clearest, style)
     for fix in view.fixes:
@@ -89,11 +95,14 @@ def _stalls(view: View, style: Style) -> Iterator[str]:
     if view.summary.verdict == "possible":
         yield from _other_waits(view, style)
     yield from _nodelay(view, style)
+    yield ""
+    for word in view.glossary:
+        yield f"{style.faint}{style.wrapped(word, '  ')}{style.end}"
 
 
 def _clean(view: View, style: Style) -> Iterator[str]:
     yield ""
-    yield headed("CLEAN", style.good, f"{view.no_stall} {view.no_stall_means}", style)
+    yield style.headed("CLEAN", style.good, f"{view.no_stall} {view.no_stall_means}")
     yield from _hops(view, style)
     yield from _latencies(view, style)
     yield from _other_waits(view, style)
@@ -104,17 +113,17 @@ def _hops(view: View, style: Style) -> Iterator[str]:
     """Chains of relays."""
     for chain in view.chains:
         yield f"\n{style.bold}Hop by hop{style.end} (each hop waits for those behind it)\n"
-        yield from (wrapped(f"  {lead}", "  ") for lead in chain.leads)
+        yield from (style.wrapped(f"  {lead}", "  ") for lead in chain.leads)
         rows = [hops.HEADS, *(hops.cells(hop) for hop in chain.hops)]
-        yield from table(rows)
-        yield from (wrapped(f"  {prediction}", "  ") for prediction in chain.predictions)
+        yield from style.table(rows)
+        yield from (style.wrapped(f"  {prediction}", "  ") for prediction in chain.predictions)
     if view.chains_more:
         yield f"  ... and {view.chains_more:,} more hops (see -o result.json)"
 
 
 def _inconclusive(view: View, style: Style) -> Iterator[str]:
     yield ""
-    yield headed("INCONCLUSIVE", style.bold, sentence_start(view.cannot_tell), style)
+    yield style.headed("INCONCLUSIVE", style.bold, sentence_start(view.cannot_tell))
     if view.summary.not_judged > view.summary.one_sided:
         yield from _latencies(view, style)
         yield from _other_waits(view, style)
@@ -141,7 +150,7 @@ def _connections(view: View, style: Style) -> Iterator[str]:
         )
         for row in view.connections
     ]
-    yield from table(rows)
+    yield from style.table(rows)
     if view.connections_more:
         yield f"  ... and {view.connections_more} more (see -o result.json)"
 
@@ -160,27 +169,27 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
         )
         for frame in frames(stall)
     ]
-    yield from table(rows)
+    yield from style.table(rows)
     yield f"\n  Why this is {stall.confidence}:"
     for reason in stall.evidence:
-        yield wrapped(f"  - {reason}.", "    ")
+        yield style.wrapped(f"  - {reason}.", "    ")
 
 
 def _fix(fix: Fix, style: Style) -> Iterator[str]:
     """The remedies, each followed by its settings."""
-    head = f"{style.bold}What to change for {fix.sender}{style.end}{fix.condition}"
-    yield f"\n{head} (use the first you can apply)\n"
+    choice = f" ({fix.choice})" if fix.choice else ""
+    yield f"\n{style.bold}What to change for {fix.sender}{style.end}{fix.condition}{choice}\n"
     if fix.first:
-        yield wrapped(f"  {fix.first}", "  ")
+        yield style.wrapped(f"  {fix.first}", "  ")
     for number, remedy in enumerate(fix.remedies, 1):
         words = f"{fix.where(remedy)}: {remedy.what} {remedy.price}"
-        yield wrapped(f"  {number}. {words}", "     ")
+        yield style.wrapped(f"  {number}. {words}", "     ")
         if remedy.known_by:
-            yield wrapped(f"     {remedy.known_by}", "     ")
+            yield style.wrapped(f"     {remedy.known_by}", "     ")
         for setting in remedy.settings:
-            yield wrapped(f"     - {setting}", "       ")
+            yield style.wrapped(f"     - {setting}", "       ")
     if fix.test_well:
-        yield "\n" + wrapped(f"  {fix.test_well}", "  ")
+        yield "\n" + style.wrapped(f"  {fix.test_well}", "  ")
 
 
 def _latencies(view: View, style: Style) -> Iterator[str]:
@@ -194,7 +203,9 @@ def _latencies(view: View, style: Style) -> Iterator[str]:
         rows.append((name, f"{server.exchanges:,}", "now", *map(duration, server.latency_ms)))
         if server.stalled_exchanges:
             rows.append(("", "", sentences.WITHOUT_STALLS, *map(duration, server.predicted_ms)))
-    yield from table(rows)
+    yield from style.table(rows)
+    if view.servers_more:
+        yield f"  ... and {view.servers_more:,} more (see -o result.json)"
 
 
 def _nodelay(view: View, style: Style) -> Iterator[str]:
@@ -204,7 +215,9 @@ def _nodelay(view: View, style: Style) -> Iterator[str]:
     yield f"\n{style.bold}Is TCP_NODELAY in effect?{style.end}\n"
     rows = [("", "sockets", "connections", "")]
     rows += [(row.answer, row.sockets, f"{row.connections:,}", row.proof) for row in view.nodelay]
-    yield from table(rows)
+    yield from style.table(rows)
+    if view.nodelay_more:
+        yield f"  ... and {view.nodelay_more:,} more"
 
 
 def _other_waits(view: View, style: Style) -> Iterator[str]:
@@ -224,9 +237,9 @@ def _other_waits(view: View, style: Style) -> Iterator[str]:
         )
         for row, meaning in view.causes
     ]
-    yield from table(causes)
+    yield from style.table(causes)
     if view.connecting is not None:
-        yield "\n" + wrapped(f"  {view.connecting}", "  ")
+        yield "\n" + style.wrapped(f"  {view.connecting}", "  ")
     yield f"\n{style.bold}Longest waits{style.end}\n"
     rows = [("stream", "wait", "cause", "by", "frames", "")]
     rows += [
@@ -240,13 +253,10 @@ def _other_waits(view: View, style: Style) -> Iterator[str]:
         )
         for wait, meaning in view.waits
     ]
-    yield from table(rows)
+    yield from style.table(rows)
 
 
 def _comparison(shown: ShownComparison, style: Style) -> Iterator[str]:
-    head = f"{style.bold}Before and after{style.end} (before: {shown.names})"
-    yield "\n" + wrapped(head, "  ")
-    yield from (wrapped(f"note: {note}.", "      ") for note in shown.notes)
     colours = {
         "clean": style.good,
         "fixed": style.good,
@@ -254,9 +264,11 @@ def _comparison(shown: ShownComparison, style: Style) -> Iterator[str]:
         "possible": style.bold,
     }
     colour = colours.get(shown.outcome, style.bad)
-    yield "\n" + headed(shown.head, colour, shown.text, style)
+    yield "\n" + style.headed(shown.head, colour, shown.text)
+    yield style.wrapped(f"(before: {shown.names})", " ")
+    yield from (style.wrapped(f"note: {note}.", "      ") for note in shown.notes)
     if shown.table:
-        yield "\n" + "\n".join(table(shown.table))
+        yield "\n" + "\n".join(style.table(shown.table))
     if shown.more:
         yield f"  ... and {shown.more} more (see -o result.json)"
-    yield from ("\n" + wrapped(prediction, "") for prediction in shown.predictions)
+    yield from ("\n" + style.wrapped(prediction, "") for prediction in shown.predictions)

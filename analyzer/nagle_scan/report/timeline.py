@@ -9,7 +9,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from nagle_scan import _core, colours, files
 from nagle_scan.errors import OutputError
-from nagle_scan.report import formats, verdicts
+from nagle_scan.report import formats
+from nagle_scan.report.view import Limits, View
 from nagle_scan.timeline import style, words
 from nagle_scan.timeline.plots.histogram import histogram
 from nagle_scan.timeline.plots.ladder import ladder
@@ -24,15 +25,18 @@ if TYPE_CHECKING:
 
 SIZE_IN = (15.0, 9.2)
 DPI = 130
+LIMITS = Limits(
+    groups=0, fixes=0, connections=0, servers=0, compared=0, waits=0, sockets=0, hops=0
+)  # fmt: skip
 
 
 def write(result: Result, path: str, options: Options) -> None:
     """Draws the connection of the clearest stall, else of the longest wait."""
-    del options  # It takes none.
     suffix = formats.suffix(path)
     if suffix not in formats.named("timeline").suffixes:
         raise OutputError(f"{path}: a picture's name ends with .png, .svg or .pdf")
-    figure, kind = sheet(result), suffix.lstrip(".")
+    title = View(result, LIMITS, options).in_one_line
+    figure, kind = sheet(result, title), suffix.lstrip(".")
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     drawn = io.BytesIO()
     with style.settings():
@@ -40,11 +44,11 @@ def write(result: Result, path: str, options: Options) -> None:
     files.replace(path, drawn.getvalue())
 
 
-def sheet(result: Result) -> style.Picture:
+def sheet(result: Result, title: str) -> style.Picture:
     """The figure."""
     figure = style.Picture(figsize=SIZE_IN)
     FigureCanvasAgg(figure)
-    _headline(figure, result)
+    _headline(figure, result, title)
     number = worst(result)
     if number is None:
         style.say(figure.add_subplot(), "The capture holds no TCP connection.")
@@ -60,12 +64,12 @@ def sheet(result: Result) -> style.Picture:
     return figure
 
 
-def _headline(figure: style.Picture, result: Result) -> None:
+def _headline(figure: style.Picture, result: Result, title: str) -> None:
     """The verdict and the capture's name."""
     width_pt = SIZE_IN[0] * style.POINTS_PER_INCH * 0.96
     name = file_names(result.names)
     lines = (
-        (verdicts.in_one_line(result.core.summary()), 15.0, "bold", colours.INK, 0.955),
+        (words.shortened(title, width_pt, 15), 15.0, "bold", colours.INK, 0.955),
         (
             words.shortened(f"{name} (nagle-scan {_core.VERSION})", width_pt, 9),
             9.0,

@@ -3,6 +3,7 @@
 Everything is computed on demand, so that no format pays for what it does not show.
 """
 
+import sys
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,9 +16,16 @@ from nagle_scan.result import Result
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
     from nagle_scan.report.fixes import Fix
+    from nagle_scan.report.formats import Options
 
 MOST_WITH_FAST_BEGIN = 10
 """How many connections must have begun with a fast exchange, at most."""
+
+
+MOST_URGENT = 2
+"""The verdict must not stand behind more."""
+MOST_STALLING_SERVERS = 1000
+"""Whose exchanges are summed up."""
 
 
 class Limits(NamedTuple):
@@ -36,10 +44,10 @@ class Limits(NamedTuple):
 class View:
     """What a report shows; the worst comes first everywhere."""
 
-    def __init__(self, result: Result, limits: Limits, baseline: Result | None = None) -> None:
+    def __init__(self, result: Result, limits: Limits, options: "Options") -> None:
         self.result = result
         self.limits = limits
-        self.baseline = baseline
+        self.options = options
         self.core = result.core
         self.summary = result.core.summary()
         self.min_wait_ms = result.min_wait_ms
@@ -58,6 +66,11 @@ class View:
     def groups_more(self) -> int:
         """Groups that are only counted."""
         return len(self.groups) - len(self.shown_groups)
+
+    @property
+    def sum_sentence(self) -> str | None:
+        """What servers that stall alike add up to."""
+        return held.sum_sentence(self.groups) if self.groups else None
 
     def sentence(self, group: _core.ServerGroup) -> str:
         """Who held what, and whether relays pass it on."""
@@ -84,7 +97,29 @@ class View:
         """What an exchange costs; `None` where exchanges mean nothing."""
         points = {row.capture_point for row in self.connections}
         elsewhere = not points.isdisjoint({"server", "between"})
-        return sentences.cost(self.summary, elsewhere=elsewhere)
+        return sentences.cost(self.summary, self._stalling_servers, elsewhere=elsewhere)
+
+    @cached_property
+    def _stalling_servers(self) -> list[_core.ServerRow]:
+        """The worst come first."""
+        return [row for row in self.core.servers(MOST_STALLING_SERVERS) if row.stalls]
+
+    @property
+    def in_one_line(self) -> str:
+        """The verdict for a title; what became of the stalls of the baseline, if there is one."""
+        if self.comparison is None:
+            return verdicts.in_one_line(self.summary)
+        return f"{self.comparison.head.capitalize()}: {self.comparison.text}".removesuffix(".")
+
+    @property
+    def plain_words(self) -> str | None:
+        """What the first group means, for someone who never saw a packet."""
+        return held.in_plain_words(self.groups[0]) if self.groups else None
+
+    @property
+    def glossary(self) -> tuple[str, ...]:
+        """The words that the verdict needs."""
+        return sentences.glossary(self.groups[0].worst.cause) if self.groups else ()
 
     @property
     def no_stall(self) -> str:
@@ -122,9 +157,11 @@ class View:
         return self._servers[: self.limits.servers]
 
     @property
-    def servers_more(self) -> bool:
-        """Are there servers that are not shown?"""
-        return len(self._servers) > self.limits.servers
+    def servers_more(self) -> int:
+        """Servers that are not shown."""
+        if len(self._servers) <= self.limits.servers:
+            return 0
+        return len(self.core.servers(sys.maxsize)) - self.limits.servers
 
     @cached_property
     def _servers(self) -> list[_core.ServerRow]:
@@ -160,9 +197,11 @@ class View:
         return told
 
     @property
-    def nodelay_more(self) -> bool:
-        """Are there sockets that are not shown?"""
-        return len(self._sockets) > self.limits.sockets
+    def nodelay_more(self) -> int:
+        """Sockets that are not shown."""
+        if len(self._sockets) <= self.limits.sockets or not self.nodelay:
+            return 0
+        return len(self.core.nagle(sys.maxsize)) - self.limits.sockets
 
     @cached_property
     def _sockets(self) -> list[_core.NagleRow]:
@@ -192,9 +231,20 @@ class View:
         return causes.meaning_of(wait)
 
     @cached_property
-    def notices(self) -> list[str]:
-        """What a reader must know of the capture; without full stops."""
-        return list(notices.of(self.summary))
+    def notices(self) -> list[notices.Notice]:
+        """What a reader must know of the capture."""
+        return list(notices.of(self.summary, self.result.names))
+
+    @cached_property
+    def urgent(self) -> list[str]:
+        """What must be known before the verdict; without full stops."""
+        return [notice.text for notice in self.notices if notice.is_urgent][:MOST_URGENT]
+
+    @cached_property
+    def notes(self) -> list[str]:
+        """The other notices, and how frames are numbered; without full stops."""
+        rest = [notice.text for notice in self.notices if notice.text not in self.urgent]
+        return [*rest, *self.numbering]
 
     @cached_property
     def numbering(self) -> list[str]:
@@ -209,8 +259,8 @@ class View:
     @cached_property
     def comparison(self) -> "ShownComparison | None":
         """What became of the stalls of the baseline."""
-        if self.baseline is None:
+        if self.options.baseline is None:
             return None
         from nagle_scan.report.comparison import shown
 
-        return shown(self.baseline, self.result, self.limits.compared)
+        return shown(self.options, self.result, self.limits.compared)

@@ -207,8 +207,15 @@ fn unpacker(buffer: &mut Buffer, path: &str) -> Result<Option<Box<dyn Read + Sen
             let decoder = decoder.map_err(|error| ScanError::unreadable(path, &error))?;
             Some(Box::new(Ahead::new(decoder)))
         }
+        [0xfd, b'7', b'z', b'X', ..] => return Err(packed(path, "xz", "unxz")),
+        [b'B', b'Z', b'h', ..] => return Err(packed(path, "bzip2", "bunzip2")),
         _ => None,
     })
+}
+
+/// A capture that must be unpacked first.
+fn packed(path: &str, how: &str, tool: &str) -> ScanError {
+    not_a_capture(path, &format!("it is packed with {how}: unpack it first ({tool} -k)"))
 }
 
 fn not_a_capture(path: &str, reason: &str) -> ScanError {

@@ -1,9 +1,9 @@
 //! `-o stalls.csv`: one row per stall. What it holds needs no quotes: numbers, addresses, names of this
 //! program.
 
-use super::create;
 use super::fields::{Category, Field, Fields, Integer, Output, Row, Stall, declared};
 use super::values;
+use super::{create, written};
 use crate::capture::error::ScanError;
 use crate::judge::findings::Finding;
 use crate::result::connections::Chunk;
@@ -23,7 +23,7 @@ const LINE_LEN: usize = 160;
 /// `path` cannot be written.
 pub fn write(scan: &Scan, path: &str) -> Result<(), ScanError> {
     let mut writer = create(path)?;
-    write_rows(scan, &mut writer).map_err(|error| ScanError::unwritable(path, &error))
+    written(path, write_rows(scan, &mut writer))
 }
 
 fn write_rows(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {

@@ -28,6 +28,15 @@ pub fn write(
     }
 }
 
+/// What became of writing `path`. A closed pipe behind standard output is not an error.
+fn written(path: &str, result: io::Result<()>) -> Result<(), ScanError> {
+    match result {
+        Err(error) if path == "-" && error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if path == "-" => Err(ScanError::unwritable("standard output", &error)),
+        result => result.map_err(|error| ScanError::unwritable(path, &error)),
+    }
+}
+
 /// Opens `path` (`-` is standard output) for writing.
 fn create(path: &str) -> Result<Box<dyn Write>, ScanError> {
     if path == "-" {

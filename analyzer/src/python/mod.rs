@@ -5,6 +5,7 @@ mod progress;
 mod rows;
 mod scan;
 
+use crate::capture::Capture;
 use crate::capture::error::ScanError;
 use crate::judge::causes;
 use crate::output::fields::{self, Field, Kind};
@@ -44,6 +45,12 @@ fn explain(cause: &str) -> Option<&'static str> {
     causes::explain(cause)
 }
 
+/// Time of a capture's first frame in ns since the epoch; `None` if it has none, is no capture or a pipe.
+#[pyfunction]
+fn first_time_ns(path: &str) -> Option<i64> {
+    Capture::first_time_ns(path)
+}
+
 /// A field of the outputs: row, name, kind, outputs and what it says.
 type DeclaredField = (&'static str, &'static str, &'static str, Vec<&'static str>, &'static str);
 
@@ -81,6 +88,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<HopRow>()?;
     module.add_class::<WaitRow>()?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
+    module.add_function(wrap_pyfunction!(first_time_ns, module)?)?;
     module.add_function(wrap_pyfunction!(declared_fields, module)?)?;
     frame_rows::add_to(module)?;
     Ok(())

@@ -11,44 +11,63 @@ impl CaptureSummary {
     }
 }
 
+/// What a reader must know of a capture.
+pub struct Warning {
+    pub text: String,
+    /// Is a part of the capture missing? Then no verdict stands without it.
+    pub is_loss: bool,
+}
+
 /// How a capture ended, if not well, and the frames that were not used.
-pub fn warnings(capture: &CaptureSummary) -> Vec<String> {
+pub fn warnings(capture: &CaptureSummary) -> Vec<Warning> {
+    let loss = ending(capture).map(|text| Warning { text, is_loss: true });
+    let text = capture.about_text.iter().flat_map(|text| text_warnings(text));
+    let rest = unused(capture).into_iter().chain(text);
+    loss.into_iter().chain(rest.map(|text| Warning { text, is_loss: false })).collect()
+}
+
+fn ending(capture: &CaptureSummary) -> Option<String> {
     let read = capture.packets;
     let place = match read {
         0 => "before the first complete frame".to_owned(),
         _ => format!("after frame {read}"),
     };
-    let mut warnings = match &capture.end {
-        InputEnd::Complete if read == 0 => vec!["the capture holds no packets".to_owned()],
-        InputEnd::Complete => Vec::new(),
-        InputEnd::Cut => vec![format!(
+    match &capture.end {
+        InputEnd::Complete if read == 0 => Some("the capture holds no packets".to_owned()),
+        InputEnd::Complete => None,
+        InputEnd::Cut => Some(format!(
             "the capture is cut off in the middle of a record {place}; everything before it was analysed"
-        )],
-        InputEnd::Damaged(what) => vec![format!(
+        )),
+        InputEnd::Damaged(what) => Some(format!(
             "the capture is damaged {place}: {what}; everything before it was analysed"
-        )],
+        )),
         InputEnd::Failed(error) => {
-            vec![format!("reading failed {place}: {error}; everything before it was analysed")]
+            Some(format!("reading failed {place}: {error}; everything before it was analysed"))
         }
         InputEnd::Stopped(stopped) => {
             let packets = capture.first_frame - 1 + read;
-            vec![format!(
+            Some(format!(
                 "interrupted after {packets} packets, {stopped}; the rest was not analysed"
-            )]
+            ))
         }
+    }
+}
+
+/// Frames that were not used, counted once, and why.
+fn unused(capture: &CaptureSummary) -> Option<String> {
+    let count = |skip: Skip| capture.skipped[skip as usize];
+    let skipped: Vec<Skip> = Skip::ALL.into_iter().filter(|&skip| count(skip) > 0).collect();
+    let all: u64 = skipped.iter().map(|&skip| count(skip)).sum();
+    let reason = |skip: Skip| match skip {
+        Skip::Cut if capture.about_text.is_some() => "printed without all numbers of its header",
+        _ => skip.reason(),
     };
-    let skipped = Skip::ALL.into_iter().filter(|skip| capture.skipped[*skip as usize] > 0);
-    warnings.extend(skipped.map(|skip| {
-        let reason = match skip {
-            Skip::Cut if capture.about_text.is_some() => {
-                "printed without all numbers of its header"
-            }
-            _ => skip.reason(),
-        };
-        format!("{} of {read} frames not used: {reason}", capture.skipped[skip as usize])
-    }));
-    warnings.extend(capture.about_text.iter().flat_map(|text| text_warnings(text)));
-    warnings
+    let why: Vec<String> = match skipped.as_slice() {
+        [] => return None,
+        [only] => vec![reason(*only).to_owned()],
+        several => several.iter().map(|&skip| format!("{} {}", count(skip), reason(skip))).collect(),
+    };
+    Some(format!("{all} of {} frames not used: {}", capture.packets, why.join(", ")))
 }
 
 /// What a text does not tell, and what was made up for it.

@@ -13,7 +13,7 @@ mod parts;
 use self::listed::{not_explained, not_listed};
 use self::members::object;
 use self::parts::parts;
-use super::create;
+use super::{create, written};
 use crate::capture::error::ScanError;
 use crate::capture::link;
 use crate::judge::evidence::ms;
@@ -40,7 +40,7 @@ pub fn json_head(scan: &Scan) -> String {
 /// `path` cannot be written.
 pub fn write(scan: &Scan, path: &str, extra: Option<&str>) -> Result<(), ScanError> {
     let mut writer = create(path)?;
-    write_document(scan, extra, &mut writer).map_err(|error| ScanError::unwritable(path, &error))
+    written(path, write_document(scan, extra, &mut writer))
 }
 
 fn write_document(scan: &Scan, extra: Option<&str>, writer: &mut impl Write) -> io::Result<()> {
@@ -174,7 +174,7 @@ impl<'a> JsonCapture<'a> {
             last_ns: capture.last_ns,
             first_frame: capture.first_frame,
             complete: capture.is_complete(),
-            warnings: warnings(capture),
+            warnings: warnings(capture).into_iter().map(|warning| warning.text).collect(),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::judge::evidence::ms;
 use crate::judge::verdict::Hidden;
 use crate::result::scan::Scan;
 use crate::result::servers;
-use crate::result::warnings::warnings;
+use crate::result::warnings::{Warning, warnings};
 use crate::track::clock::Clocks;
 use pyo3::prelude::*;
 
@@ -56,8 +56,8 @@ pub struct Summary {
     pub without_handshake: u64,
     pub waits_not_listed: u64,
     pub waits_not_listed_ms: f64,
-    /// Name of the input and what a reader must know of it.
-    pub warnings: Vec<(String, String)>,
+    /// Name of the input, what a reader must know of it, and whether a part of it is missing.
+    pub warnings: Vec<(String, String, bool)>,
     /// The scheme under which addresses were replaced.
     pub anonymized: Option<&'static str>,
 }
@@ -113,7 +113,9 @@ impl Summary {
                 .iter()
                 .flat_map(|capture| {
                     let path = &capture.path;
-                    warnings(capture).into_iter().map(move |text| (path.clone(), text))
+                    let told =
+                        move |warning: Warning| (path.clone(), warning.text, warning.is_loss);
+                    warnings(capture).into_iter().map(told)
                 })
                 .collect(),
         }

@@ -1,0 +1,133 @@
+"""Which of many files are one capture: those that one rotation wrote, unless told otherwise."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from nagle_scan import _core
+from nagle_scan.errors import CaptureError
+from nagle_scan.wording import count, file_name, printable
+
+MERGE, SEPARATE = "merge", "separate"
+
+COMPRESSED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
+DUMPCAP = re.compile(r"_\d{5}_\d{14}(?=\.|$)")
+"""`dumpcap -b`: name_00001_20261123120000.pcapng."""
+TIME = re.compile(r"(?<!\d)20\d\d-?[01]\d-?[0-3]\d[-_T. ]?[0-2]\d[-:_.]?[0-5]\d([-:_.]?[0-6]\d)?")
+"""`tcpdump -G 60 -w name-%Y%m%d-%H%M%S.pcap` and the like."""
+EPOCH = re.compile(r"(?<!\d)1\d{9}(?!\d)")
+"""`-w name-%s.pcap`."""
+COUNTER = re.compile(r"(?<=\D)\d+$")
+"""`tcpdump -C 100 -w name.pcap`: name.pcap, name.pcap1, name.pcap2."""
+
+
+class CaptureSet(NamedTuple):
+    """Files that are read as one capture."""
+
+    name: str
+    stem: str
+    """What its result files are called, before their suffix; no two the same."""
+    paths: list[str]
+
+
+class Grouped(NamedTuple):
+    """What is to be read."""
+
+    sets: list[CaptureSet]
+    notes: list[str]
+    """What a user must know of the files; without full stops."""
+
+
+def grouped(named: Sequence[str], how: str | None = None) -> Grouped:
+    """The captures in the order in which they are named; folders stand for the captures in them.
+
+    `how`: all in one (`MERGE`), each on its own (`SEPARATE`), or as their names and first frames
+    tell. Raises `CaptureError` for a folder without captures.
+    """
+    notes: list[str] = []
+    paths = list(_distinct(list(_files(named, notes)), notes))
+    if how == MERGE:
+        parts = [paths]
+    elif how == SEPARATE:
+        parts = [[path] for path in paths]
+    else:
+        parts = list(_rotated(paths))
+    return Grouped(list(_named(parts)), notes)
+
+
+def _named(parts: Sequence[list[str]]) -> Iterator[CaptureSet]:
+    used: Counter[str] = Counter()
+    for paths in parts:
+        stem = "stdin" if paths[0] == "-" else printable(file_name(paths[0]))
+        used[stem] += 1
+        if used[stem] > 1:
+            stem += f"-{used[stem]}"
+        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        yield CaptureSet(paths[0] + more, stem, paths)
+
+
+def _files(named: Sequence[str], notes: list[str]) -> Iterator[str]:
+    for path in named:
+        if not os.path.isdir(path):
+            yield path
+            continue
+        every = [
+            os.path.join(folder, name)
+            for folder, _, names in sorted(os.walk(path))
+            for name in sorted(names)
+        ]
+        found = [file for file in every if _first_ns(file) is not None]
+        if not found:
+            raise CaptureError(f"{path}: a folder without captures")
+        if len(found) < len(every):
+            rest = count(len(every) - len(found), "file")
+            notes.append(f"{printable(path)}: {rest} without packets left out")
+        yield from found
+
+
+def _distinct(paths: Sequence[str], notes: list[str]) -> Iterator[str]:
+    """A file that is named twice is one file. Pipes and standard input cannot be."""
+    seen: dict[str, str] = {}
+    for path in paths:
+        file = os.path.realpath(path)
+        if file in seen and os.path.isfile(file):
+            notes.append(f"{printable(path)} is {printable(seen[file])} again: read once")
+            continue
+        seen[file] = path
+        yield path
+
+
+def _rotated(paths: Sequence[str]) -> Iterator[list[str]]:
+    """Sets of one rotated name whose files begin at different times; all others on their own."""
+    sets: dict[str, list[str]] = {}
+    for path in paths:
+        sets.setdefault(_rotated_name(path), []).append(path)
+    for files in sets.values():
+        begin_ns = [_first_ns(path) for path in files] if len(files) > 1 else []
+        # An empty file may be the last of a set.
+        known_ns = [first_ns for first_ns in begin_ns if first_ns is not None]
+        if known_ns and len(set(known_ns)) == len(known_ns):
+            yield files
+        else:
+            yield from ([path] for path in files)
+
+
+def _rotated_name(path: str) -> str:
+    """The path without what a rotation counts or dates; the path itself if that is nothing."""
+    folder, name = os.path.split(path)
+    name = COMPRESSED.sub("", name)
+    for pattern in (DUMPCAP, TIME, EPOCH, COUNTER):
+        name = pattern.sub("*" if pattern in (TIME, EPOCH) else "", name)
+    return os.path.join(folder, name)
+
+
+def _first_ns(path: str) -> int | None:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return None
+    return _core.first_time_ns(path)

@@ -1,0 +1,39 @@
+"""What a capture means to a pipeline: the exit status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from nagle_scan import certainty
+
+if TYPE_CHECKING:
+    from nagle_scan.certainty import Counted
+    from nagle_scan.result import Result
+
+EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE, EXIT_BUG, EXIT_CANNOT_TELL = 0, 1, 2, 3, 4
+EXIT_INTERRUPTED = 130
+
+CONFIDENCES = ("certain", "likely", "possible")
+DEFAULT_FAIL_ON = "likely"
+
+
+class Gate(NamedTuple):
+    """Which stalls are a failure."""
+
+    fail_on: str = DEFAULT_FAIL_ON
+    """These and surer ones."""
+    max_lost_ms: float = 0.0
+    """They may take so long in all."""
+
+    def fails(self, counted: Counted) -> bool:
+        """Do its stalls take more time than they may?"""
+        sure = CONFIDENCES[: CONFIDENCES.index(self.fail_on) + 1]
+        shares = [share for share in certainty.shares(counted) if share.word in sure]
+        return bool(shares) and sum(share.lost_ms for share in shares) > self.max_lost_ms
+
+    def status(self, result: Result) -> int:
+        """The exit status for one capture."""
+        summary = result.core.summary()
+        if self.fails(summary):
+            return EXIT_STALLS
+        return EXIT_CANNOT_TELL if summary.verdict == "inconclusive" else EXIT_PASSED

@@ -1,0 +1,93 @@
+"""The values of the command line's options, checked; errors in one line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+
+from nagle_scan.report import formats
+from nagle_scan.report.formats import STANDARD_OUTPUT, SUFFIXES
+from nagle_scan.result import MAX_MIN_WAIT_MS, MAX_THREADS
+from nagle_scan.wording import printable
+
+DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|min)")
+MAX_PORT = 65_535
+UNIT_MS = {"ms": 1.0, "s": 1000.0, "min": 60_000.0}
+
+
+def output(path: str) -> str:
+    """A file whose suffix tells its format, a folder, or standard output."""
+    if path == STANDARD_OUTPUT or is_folder(path):
+        return utf8(path)
+    if formats.suffix(path) not in SUFFIXES:
+        raise argparse.ArgumentTypeError(
+            f"{printable(path)!r} has no known suffix ({', '.join(SUFFIXES)})"
+        )
+    return utf8(path)
+
+
+def is_folder(path: str) -> bool:
+    """Is it a folder, or meant to become one?"""
+    return path.endswith(os.sep) or os.path.isdir(path)
+
+
+def utf8(argument: str) -> str:
+    """The engine takes UTF-8 only; Python passes other bytes as lone surrogates."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(
+            f"{printable(argument)!r} is not UTF-8: rename the file, or read it with '-'"
+        ) from None
+    return argument
+
+
+def threads(value: str) -> int:
+    """How many threads."""
+    threads = int(value) if value.isascii() and value.isdigit() and len(value) < 9 else 0
+    if not 0 < threads <= MAX_THREADS:
+        raise argparse.ArgumentTypeError(f"expected a number of threads, 1 to {MAX_THREADS}")
+    return threads
+
+
+def milliseconds(value: str) -> float:
+    """A wait, at most an hour."""
+    try:
+        milliseconds = float(value)
+    except ValueError:
+        milliseconds = -1.0
+    if not 0 < milliseconds <= MAX_MIN_WAIT_MS:
+        raise argparse.ArgumentTypeError("expected milliseconds, more than 0")
+    return milliseconds
+
+
+def pair(value: str) -> tuple[tuple[str, int], tuple[str, int]]:
+    """A server before and after: OLD=NEW, each an address and a port."""
+    old, equals, new = value.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError("expected OLD=NEW: 10.0.0.5:8901=10.0.0.7:8902")
+    return _server(old), _server(new)
+
+
+def _server(text: str) -> tuple[str, int]:
+    import ipaddress
+
+    addr, _, port = text.rpartition(":")
+    try:
+        known = ipaddress.ip_address(addr.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        known = None
+    if known is None or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
+        raise argparse.ArgumentTypeError(
+            f"{printable(text)!r} is no server: expected an IP address and a port, as 10.0.0.5:8901"
+        )
+    return str(known), int(port)
+
+
+def duration(value: str) -> float:
+    """A time with its unit, in ms."""
+    match = DURATION.fullmatch(value)
+    if match is None:
+        raise argparse.ArgumentTypeError("expected a time with its unit: 500ms, 1s or 2min")
+    return float(match[1]) * UNIT_MS[match[2]]

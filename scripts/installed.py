@@ -1,0 +1,81 @@
+"""Writes the command's man page and completions; `--check` only compares.
+
+Both come from the parser, by argparse-manpage and shtab.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+import shtab
+from argparse_manpage.manpage import Manpage
+from nagle_scan import _core, arguments
+
+# maturin installs what is in `data` relative to the prefix.
+SHARE = Path(__file__).parents[1] / "analyzer/installed/data/share"
+COMPLETIONS = {
+    "bash": "bash-completion/completions/nagle-scan",
+    "zsh": "zsh/site-functions/_nagle-scan",
+    "fish": "fish/vendor_completions.d/nagle-scan.fish",
+}
+MAN = "man/man1/nagle-scan.1"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser, told where file names are expected."""
+    made = arguments.parser()
+    for action in made._actions:
+        if action.metavar == "FILE" or action.dest == "capture":
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+        if action.dest == "explain":
+            action.choices = _core.CAUSES
+    return made
+
+
+def man() -> str:
+    """The man page, without the day on which it was made."""
+    made = parser()
+    made.man_short_description = "find Nagle and delayed-ACK stalls in packet captures"
+    made.epilog = None
+    page = Manpage(made)
+    page.date, page.manual = "", "User Commands"
+    sections = (
+        ("FORMATS OF -o, BY SUFFIX", _verbatim(arguments.file_formats())),
+        ("EXAMPLES", _verbatim(arguments.EXAMPLES)),
+        ("EXIT STATUS", _escaped(arguments.EXIT_STATUS)),
+    )
+    return f"{page}\n" + "".join(f".SH {head}\n{text}" for head, text in sections)
+
+
+def _verbatim(text: str) -> str:
+    return f".nf\n{_escaped(text.rstrip())}\n.fi\n"
+
+
+def _escaped(text: str) -> str:
+    escaped = text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
+    return re.sub(r"^\.", r"\&.", escaped, flags=re.MULTILINE)
+
+
+def pages() -> dict[str, str]:
+    """Path and content of each file."""
+    made = {path: shtab.complete(parser(), shell=shell) for shell, path in COMPLETIONS.items()}
+    return made | {MAN: man()}
+
+
+def main() -> int:
+    """Writes or checks the files."""
+    status = 0
+    for name, content in pages().items():
+        path = SHARE / name
+        if sys.argv[1:] != ["--check"]:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        elif not path.exists() or path.read_text() != content:
+            print(f"{name} is not what the parser says: make readme")
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

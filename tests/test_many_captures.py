@@ -1,0 +1,188 @@
+"""Many files in one call: which are one capture, and the table of those that are not."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from conftest import CAPTURES, Run
+from conversation import pcap, records, stalled
+from nagle_scan.captures import MERGE, SEPARATE, grouped
+
+STALLS = CAPTURES / "java-split.pcap"
+CLEAN = CAPTURES / "java-single-write.pcap"
+MADE = records(stalled(rounds=6).frames)
+PARTS = (MADE[:9], MADE[9:14], MADE[14:])
+
+
+def saved(folder: Path, *names: str) -> list[Path]:
+    """One capture in parts, of these names."""
+    for name, part in zip(names, PARTS, strict=True):
+        (folder / name).write_bytes(pcap(part))
+    return [folder / name for name in names]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("a.pcap", "a.pcap1", "a.pcap2"),  # tcpdump -C
+        ("a.pcap07", "a.pcap08", "a.pcap00"),  # tcpdump -C -W
+        (
+            "a_00001_20261123120000.pcap",
+            "a_00002_20261123120100.pcap",
+            "a_00003_20261123120200.pcap",
+        ),
+        ("a-20261123-120000.pcap", "a-20261123-120100.pcap", "a-20261123-120200.pcap"),
+        ("2026-11-23_12:00:00.cap", "2026-11-23_12:01:00.cap", "2026-11-23_12:02:00.cap"),
+        ("a-1795000000.pcap", "a-1795000060.pcap", "a-1795000120.pcap"),  # tcpdump -G -w a-%s.pcap
+    ],
+)
+def test_what_one_rotation_wrote_is_one_capture(names: tuple[str, ...], tmp_path: Path) -> None:
+    paths = [str(path) for path in saved(tmp_path, *names)]
+    assert [capture.paths for capture in grouped(paths).sets] == [paths]
+    assert [capture.paths for capture in grouped(paths, SEPARATE).sets] == [[p] for p in paths]
+
+
+@pytest.mark.parametrize(
+    "names", [("a.pcap", "b.pcap", "c.pcap"), ("run-1.pcap", "run-2.pcap", "run-3.pcap")]
+)
+def test_other_names_are_captures_of_their_own(names: tuple[str, ...], tmp_path: Path) -> None:
+    paths = [str(path) for path in saved(tmp_path, *names)]
+    assert [capture.paths for capture in grouped(paths).sets] == [[path] for path in paths]
+    assert [capture.paths for capture in grouped(paths, MERGE).sets] == [paths]
+
+
+def test_the_same_packets_under_a_rotated_name_are_not_one_capture(tmp_path: Path) -> None:
+    """Two hosts' captures, or a copy: read as one, each segment would come twice."""
+    for name in ("a.pcap0", "a.pcap1"):
+        (tmp_path / name).write_bytes(STALLS.read_bytes())
+    assert len(grouped([str(tmp_path / "a.pcap0"), str(tmp_path / "a.pcap1")]).sets) == 2
+
+
+def test_a_file_named_twice_is_read_once(run: Run) -> None:
+    done = run("./java-split.pcap", "java-split.pcap", "-q", cwd=CAPTURES)
+    assert (
+        done.stderr == b"nagle-scan: note: java-split.pcap is ./java-split.pcap again: read once\n"
+    )
+    assert done.stdout.startswith(b"Stalls: 9 stalls")
+
+
+def test_the_table_begins_with_what_loses_most(run: Run) -> None:
+    done = run("java-single-write.pcap", "java-split.pcap", "epoll-fd0.pcap", cwd=CAPTURES)
+    assert (done.returncode, done.stderr) == (1, b"")
+    head, _, heads, *rows = done.stdout.decode().splitlines()
+    assert head == "3 captures: 2 stalls, 1 clean; 4.8 s lost in all"
+    assert heads.split() == ["capture", "verdict", "stalls", "lost", "worst", "server"]
+    assert [row.split()[:2] for row in rows] == [
+        ["epoll-fd0.pcap", "stalls"],
+        ["java-split.pcap", "stalls"],
+        ["java-single-write.pcap", "clean"],
+    ]
+    assert rows[0].endswith("100 certain     4.4 s  127.0.0.1:8888")
+    quiet = run("java-single-write.pcap", "java-split.pcap", "-q", cwd=CAPTURES)
+    assert quiet.stdout.decode() == "2 captures: 1 stalls, 1 clean; 391.6 ms lost in all\n"
+
+
+def test_a_folder_gets_the_reports_of_each(run: Run, tmp_path: Path) -> None:
+    done = run(STALLS, CLEAN, "-o", f"{tmp_path}/new/reports/")
+    assert done.stdout.decode().endswith("summary.csv and the reports of each capture\n")
+    folder = tmp_path / "new" / "reports"
+    assert {path.name for path in folder.iterdir()} == {
+        "summary.csv",
+        *(
+            f"{path.name}{suffix}"
+            for path in (STALLS, CLEAN)
+            for suffix in (".json", ".md", ".html")
+        ),
+    }
+    with (folder / "summary.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["verdict"] for row in rows] == ["stalls", "clean"]
+    own = json.loads((folder / f"{STALLS.name}.json").read_text())
+    assert own["summary"]["stalls"] == 9
+    assert own["captures"][0]["path"] == str(STALLS)
+
+
+def test_two_of_the_same_name_do_not_overwrite_each_other(run: Run, tmp_path: Path) -> None:
+    for name, source in (("x", STALLS), ("y", CLEAN)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.pcap").write_bytes(source.read_bytes())
+    run(tmp_path / "x/a.pcap", tmp_path / "y/a.pcap", "-o", f"{tmp_path}/out/")
+    assert "## Stalls" in (tmp_path / "out/a.pcap.md").read_text()
+    assert "## Clean" in (tmp_path / "out/a.pcap-2.md").read_text()
+
+
+def test_a_report_does_not_overwrite_a_capture(run: Run, tmp_path: Path) -> None:
+    for name in ("a", "a.json"):
+        (tmp_path / name).write_bytes(STALLS.read_bytes())
+    done = run(tmp_path / "a", tmp_path / "a.json", "-o", f"{tmp_path}/")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"would overwrite" in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"a", "a.json"}
+
+
+def test_a_folder_stands_for_the_captures_in_it(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a.pcap").write_bytes(STALLS.read_bytes())
+    (tmp_path / "b.pcap").write_bytes(CLEAN.read_bytes())
+    (tmp_path / "notes.txt").write_text("not a capture")
+    done = run(tmp_path)
+    assert done.stdout.startswith(b"2 captures: 1 stalls, 1 clean")
+    assert done.stderr.endswith(b": 1 file without packets left out\n")
+    (tmp_path / "empty").mkdir()
+    done = run(tmp_path / "empty")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"a folder without captures" in done.stderr
+
+
+def test_json_has_one_capture_in_each_line(run: Run) -> None:
+    done = run(STALLS, CLEAN, "--format", "json")
+    verdicts = [json.loads(line)["summary"]["verdict"] for line in done.stdout.splitlines()]
+    assert verdicts == ["stalls", "clean"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-o", "a.json"), "several captures need a folder (-o DIR/), or --merge"),
+        (("--format", "csv"), "several captures need --merge"),
+        (("--baseline", str(STALLS)), "--baseline compares one capture"),
+        (("-o", "a/", "-o", "b/"), "reports go to one folder"),
+        (("--merge", "--separate"), "not allowed with argument"),
+    ],
+)
+def test_what_only_one_capture_can_have(
+    words: tuple[str, ...], said: str, run: Run, tmp_path: Path
+) -> None:
+    done = run(STALLS, CLEAN, *words, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert said in done.stderr.decode()
+    assert done.stderr.count(b"\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unusable_file_does_not_cost_the_others(run: Run, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.pcap"
+    bad.write_text("no capture")
+    done = run(bad, CLEAN)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"nagle-scan: {bad}: not a capture file".encode())
+    assert done.stdout.startswith(b"2 captures: 1 clean, 1 unusable")
+    assert run(bad, STALLS).returncode == 1
+    assert run(bad, CLEAN, "--exit-zero").returncode == 2
+
+
+def test_nothing_can_be_told_of_any(run: Run) -> None:
+    assert run(STALLS, CLEAN, "-f", "tcp port 1").returncode == 4
+    assert run(STALLS, CLEAN, "-f", "tcp port 8000").returncode == 1
+
+
+@pytest.mark.parametrize(("magic", "tool"), [(b"\xfd7zXZ\0", "unxz"), (b"BZh91AY", "bunzip2")])
+def test_how_it_is_packed_is_named(magic: bytes, tool: str, run: Run, tmp_path: Path) -> None:
+    packed = tmp_path / "a.pcap"
+    packed.write_bytes(magic + bytes(100))
+    done = run(packed)
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert f"unpack it first ({tool} -k)" in done.stderr.decode()

@@ -1,0 +1,155 @@
+"""What goes to standard output, so that other programs can read it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import CAPTURES, COMMAND, Run
+
+STALLS = CAPTURES / "java-split.pcap"
+CLEAN = CAPTURES / "java-single-write.pcap"
+
+
+@pytest.mark.parametrize("words", [("-o", "-", "--format", "json"), ("--format", "json")])
+def test_standard_output_is_the_same_json_as_a_file(
+    words: tuple[str, ...], run: Run, tmp_path: Path
+) -> None:
+    done = run(STALLS, *words)
+    assert (done.returncode, done.stderr) == (1, b"")
+    run(STALLS, "-o", tmp_path / "a.json")
+    assert json.loads(done.stdout) == json.loads((tmp_path / "a.json").read_text())
+
+
+@pytest.mark.parametrize("name", ["csv", "md", "markdown", "html"])
+def test_standard_output_takes_every_text_format(name: str, run: Run, tmp_path: Path) -> None:
+    suffix = {"markdown": "md"}.get(name, name)
+    run(STALLS, "-o", tmp_path / f"a.{suffix}")
+    assert run(STALLS, "--format", name).stdout == (tmp_path / f"a.{suffix}").read_bytes()
+
+
+def test_csv_has_a_row_for_each_stall(run: Run) -> None:
+    rows = run(STALLS, "-o", "-", "--format", "csv").stdout.decode().splitlines()
+    assert len(list(csv.DictReader(rows))) == 9
+
+
+def test_a_binary_format_is_refused_for_standard_output(run: Run) -> None:
+    done = run(STALLS, "-o", "-", "--format", "evidence")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"invalid choice: 'evidence'" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["json", "csv", "html", "text"])
+def test_a_reader_that_ends_early_is_no_error(name: str, tmp_path: Path) -> None:
+    """As in `nagle-scan x.pcap -o - --format json | head -c 1`."""
+    errors = tmp_path / "errors"
+    with errors.open("wb") as file:
+        done = subprocess.Popen(
+            [COMMAND, CAPTURES / "epoll-fd0.pcap", "--format", name],
+            stdout=subprocess.PIPE,
+            stderr=file,
+        )
+        assert done.stdout is not None
+        done.stdout.close()
+        assert done.wait(60) == 1
+    assert errors.read_bytes() == b""
+
+
+def test_a_full_disk_behind_standard_output_is_told() -> None:
+    for name in ("json", "md"):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [COMMAND, STALLS, "--format", name],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+        assert done.returncode == 2
+        assert done.stderr.startswith(b"nagle-scan: standard output: cannot write: ")
+
+
+def test_each_written_file_has_its_line(run: Run, tmp_path: Path) -> None:
+    done = run(STALLS, "-o", "a.json", "-o", "b.md", cwd=tmp_path)
+    assert done.stdout.decode().endswith("\n\nwrote a.json\nwrote b.md\n")
+    # Not among the data.
+    done = run(STALLS, "-o", "a.json", "--format", "csv", cwd=tmp_path)
+    assert b"wrote" not in done.stdout
+    assert done.stderr == b"nagle-scan: wrote a.json\n"
+
+
+def test_a_file_name_cannot_steer_the_terminal(run: Run, tmp_path: Path) -> None:
+    done = run(STALLS, "-o", "\x1b[2Ja.json", cwd=tmp_path)
+    assert b"wrote \\x1b[2Ja.json\n" in done.stdout
+    assert b"\x1b" not in done.stdout
+
+
+def test_quiet_is_the_verdict_alone_and_twice_nothing(run: Run, tmp_path: Path) -> None:
+    done = run(STALLS, "-q", "-o", tmp_path / "a.json")
+    assert (
+        done.stdout.decode()
+        == "Stalls: 9 stalls are certain (391.6 ms lost), on 1 of 1 connection\n"
+    )
+    assert (tmp_path / "a.json").exists()
+    done = run(STALLS, "-qq")
+    assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")
+
+
+def test_verbose_says_what_was_read(run: Run) -> None:
+    done = run(CLEAN, "-v", "-f", "tcp")
+    told = done.stderr.decode()
+    assert re.search(rf"^nagle-scan: read {re.escape(str(CLEAN))}: \d+ frames of EN10MB, ", told)
+    assert re.search(r"\d+ of \d+ frames used, 1 TCP connection; \d+\.\d\d s$", told.strip())
+    assert done.stdout == run(CLEAN, "-f", "tcp").stdout
+
+
+def test_options_are_not_abbreviated(run: Run) -> None:
+    """A script with `--out` would break on the day `--outline` is added."""
+    done = run(STALLS, "--out", "a.json")
+    assert done.returncode == 2
+    assert b"unrecognized arguments: --out" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "env", "coloured"),
+    [
+        (("--color", "always"), {}, True),
+        (("--color", "always"), {"NO_COLOR": "1"}, True),
+        ((), {"CLICOLOR_FORCE": "1"}, True),
+        ((), {"CLICOLOR_FORCE": "0"}, False),
+        ((), {"CLICOLOR_FORCE": "1", "NO_COLOR": "1"}, False),
+        (("--color", "never"), {"CLICOLOR_FORCE": "1"}, False),
+    ],
+)
+def test_colours_as_they_are_asked_for(
+    words: tuple[str, ...], env: dict[str, str], coloured: bool, run: Run
+) -> None:
+    assert (b"\x1b[" in run(STALLS, *words, env=env).stdout) == coloured
+
+
+@pytest.mark.parametrize(("columns", "widest"), [(60, 80), (80, 80), (120, 120), (300, 160)])
+def test_lines_are_as_wide_as_the_terminal(columns: int, widest: int) -> None:
+    ours, theirs = pty.openpty()
+    subprocess.run(["stty", "cols", str(columns)], stdin=theirs, check=True)
+    process = subprocess.Popen([COMMAND, STALLS, "--color", "never"], stdout=theirs)
+    os.close(theirs)
+    written = b""
+    while chunk := _read(ours):
+        written += chunk
+    os.close(ours)
+    process.wait(30)
+    prose = [line for line in written.decode().splitlines() if re.match(r" {0,8}\S+ \S+ \S+", line)]
+    longest = max(map(len, prose))
+    assert widest - 15 < longest <= widest
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
