@@ -79,7 +79,7 @@ def test_one_missing_file_among_several(run: Run) -> None:
 
 
 def test_a_folder(run: Run, tmp_path: Path) -> None:
-    assert_refused(run(tmp_path), "is a directory")
+    assert_refused(run(tmp_path), "a folder without captures")
 
 
 def test_a_file_one_may_not_read(tmp_path: Path) -> None:
@@ -258,7 +258,9 @@ def test_a_file_name_cannot_steer_the_terminal(name: str, run: Run, tmp_path: Pa
     result = tmp_path / f"{name}.json"
     assert_noticed(run(path, "-o", result), 1, "9 times")
     assert result.exists()
-    assert_noticed(run(path, saved(tmp_path / f"2{name}", pcap([]))), 1, "holds no packets")
+    assert_noticed(
+        run("--merge", path, saved(tmp_path / f"2{name}", pcap([]))), 1, "holds no packets"
+    )
     assert_refused(run(tmp_path / f"no{name}"), "no such file")
     assert_refused(run(saved(path, b"")), "empty")
     assert_refused(run(SPLIT, "-o", tmp_path / f"no{name}" / "x.json"), "cannot write")

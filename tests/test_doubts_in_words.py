@@ -61,5 +61,6 @@ def test_a_chain_without_a_stall_names_the_server_that_stalls_elsewhere() -> Non
     hop: Any = SimpleNamespace(server="10.0.0.9:80", client_stalls=0, server_stalls=0, **numbers)
     (apart,) = hops.chains([hop], 9, [group(2)])
     (alone,) = hops.chains([hop], 9)
-    assert apart.leads == ["The stalling server 10.0.0.2:80 could not be linked to these hops."]
-    assert alone.leads == ["No stall at any of these hops."]
+    none = "No stall at any of these hops."
+    assert apart.leads == [none, "The stalling server 10.0.0.2:80 could not be linked to any hop."]
+    assert alone.leads == [none]

@@ -173,7 +173,7 @@ def test_the_names_of_a_large_rotated_set_fit_into_the_comment(run: Run, tmp_pat
     for path in paths:
         path.hardlink_to(tmp_path / "0.pcap")
     page, evidence = tmp_path / "page.html", tmp_path / "evidence.pcapng"
-    done = run(*paths, "-o", evidence, "-o", page, "--exit-zero")
+    done = run(*paths, "--merge", "-o", evidence, "-o", page, "--exit-zero")
     assert (done.returncode, done.stderr) == (0, b"")
     assert page.exists()
     content = evidence.read_bytes()

@@ -64,7 +64,7 @@ def test_what_was_read_is_reported_and_written(tmp_path: Path) -> None:
 def test_files_that_were_not_begun_are_left_out(tmp_path: Path) -> None:
     capture, later = endless(tmp_path, SPLIT), CAPTURES / "jdk-httpserver.pcap"
     result = tmp_path / "result.json"
-    assert interrupted(COMMAND, later, capture, "-o", result)[0] == 130
+    assert interrupted(COMMAND, "--merge", later, capture, "-o", result)[0] == 130
     assert [file["path"] for file in json.loads(result.read_text())["captures"]] == [str(capture)]
 
 

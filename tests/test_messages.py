@@ -11,11 +11,12 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES
 from conversation import pcap, records, stalled
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from nagle_scan.messages import framings, services, split, texts
 from nagle_scan.messages.framings import Told
 from nagle_scan.messages.payloads import PayloadPair
+from nagle_scan.messages.units import HTTP2_PREFACE
 
 
 def tls(kind: int, length: int) -> bytes:
@@ -375,6 +376,7 @@ def test_bytes_that_repeat_or_count_are_no_protocol(fill: bytes) -> None:
 @example(b"\x40\2\0\1", b"\x40\2\0\2")
 def test_a_few_bytes_are_never_surely_a_protocol(unacked: bytes, held: bytes) -> None:
     """Hypothesis likes small numbers and repeats better than chance does."""
+    assume(HTTP2_PREFACE not in (unacked, held))
     assert not any(told.is_sure for told in told_anywhere(unacked, held) - SAID)
 
 

@@ -47,7 +47,8 @@ def every_output(run: Run, capture: Path, folder: Path, *options: str | Path) ->
     said = [line for line in done.stderr.splitlines() if b" has no effect on " not in line]
     assert (done.returncode, said) == (0, [])
     files = {suffix: (folder / f"x{suffix}").read_bytes() for suffix in formats.SUFFIXES}
-    return {"report": done.stdout, **files}
+    # Without the names of the files.
+    return {"report": done.stdout.partition(b"\n\nwrote ")[0], **files}
 
 
 # Payload.

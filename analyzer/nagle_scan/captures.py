@@ -1,7 +1,5 @@
 """Which of many files are one capture: those that one rotation wrote, unless told otherwise."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter
@@ -46,7 +44,7 @@ def grouped(named: Sequence[str], how: str | None = None) -> Grouped:
     """The captures in the order in which they are named; folders stand for the captures in them.
 
     `how`: all in one (`MERGE`), each on its own (`SEPARATE`), or as their names and first frames
-    tell. Raises `CaptureError` for a folder without captures.
+    tell. Raises `CaptureError` for a folder without captures and for what is not there.
     """
     notes: list[str] = []
     paths = list(_distinct(list(_files(named, notes)), notes))
@@ -72,6 +70,7 @@ def _named(parts: Sequence[list[str]]) -> Iterator[CaptureSet]:
 
 def _files(named: Sequence[str], notes: list[str]) -> Iterator[str]:
     for path in named:
+        _check_there(path)
         if not os.path.isdir(path):
             yield path
             continue
@@ -87,6 +86,16 @@ def _files(named: Sequence[str], notes: list[str]) -> Iterator[str]:
             rest = count(len(every) - len(found), "file")
             notes.append(f"{printable(path)}: {rest} without packets left out")
         yield from found
+
+
+def _check_there(path: str) -> None:
+    """A mistyped name must not cost a long scan of the others."""
+    try:
+        if path != "-":
+            os.stat(path)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise CaptureError(f"{path}: cannot read: {reason}") from None
 
 
 def _distinct(paths: Sequence[str], notes: list[str]) -> Iterator[str]:

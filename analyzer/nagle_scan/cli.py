@@ -172,10 +172,10 @@ def _scan(
 
 def _is_comparable(chosen: Options, scan: Scan, path: str) -> bool:
     """Does the comparison tell anything? Says why not."""
-    from nagle_scan.compare import compare
-
     if chosen.baseline is None:
         return True
+    from nagle_scan.compare import compare
+
     comparison = compare(chosen.baseline, scan, chosen.baseline_map)
     if comparison.outcome != "inconclusive":
         return True

@@ -1,7 +1,5 @@
 """What a capture means to a pipeline: the exit status."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import certainty
@@ -25,13 +23,13 @@ class Gate(NamedTuple):
     max_lost_ms: float = 0.0
     """They may take so long in all."""
 
-    def fails(self, counted: Counted) -> bool:
+    def fails(self, counted: "Counted") -> bool:
         """Do its stalls take more time than they may?"""
         sure = CONFIDENCES[: CONFIDENCES.index(self.fail_on) + 1]
         shares = [share for share in certainty.shares(counted) if share.word in sure]
         return bool(shares) and sum(share.lost_ms for share in shares) > self.max_lost_ms
 
-    def status(self, result: Result) -> int:
+    def status(self, result: "Result") -> int:
         """The exit status for one capture."""
         summary = result.core.summary()
         if self.fails(summary):

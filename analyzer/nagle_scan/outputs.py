@@ -1,7 +1,5 @@
 """Where results go: files, standard output, and the terminal."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,7 +27,7 @@ FOLDER_SUFFIXES = (".json", ".md", ".html")
 class Outputs(NamedTuple):
     """What is asked for."""
 
-    paths: Sequence[str]
+    paths: "Sequence[str]"
     """Files; their suffixes tell the formats."""
     folder: str | None = None
     """Gets the reports of each capture."""
@@ -39,7 +37,7 @@ class Outputs(NamedTuple):
     """1: the verdict in one line; 2: nothing."""
     colour: str = "auto"
 
-    def check(self, read: Sequence[str], captures: Sequence[str]) -> None:
+    def check(self, read: "Sequence[str]", captures: "Sequence[str]") -> None:
         """Fails before the scan rather than after it. `read`: all that this call reads.
 
         Raises `OutputError` where a result would destroy a capture, a key or another result,
@@ -53,7 +51,7 @@ class Outputs(NamedTuple):
             if "-" in captures and formats.of(path).reads_again:
                 raise OutputError(f"{path}: {formats.CANNOT_READ_AGAIN}")
 
-    def of_one_capture(self, stem: str) -> Outputs:
+    def of_one_capture(self, stem: str) -> "Outputs":
         """The folder's files of one capture among the others."""
         if self.folder is None:
             return self
@@ -69,20 +67,21 @@ class Outputs(NamedTuple):
             reason = (error.strerror or str(error)).lower()
             raise OutputError(f"{self.folder}: cannot write: {reason}") from None
 
-    def refuse_frames_of_text(self, result: Result) -> None:
+    def refuse_frames_of_text(self, result: "Result") -> None:
         """Fails before anything is written. Raises `OutputError`."""
         for path in self.paths:
             if result.core.summary().is_text and formats.of(path).reads_again:
                 raise OutputError(f"{path}: {NO_FRAMES}")
 
-    def say_what_changes_nothing(self, chosen: Options) -> None:
+    def say_what_changes_nothing(self, chosen: "Options") -> None:
         """No format ignores an option silently."""
         for option in formats.given(chosen):
             same = [path for path in self.paths if option not in formats.of(path).takes]
             if same:
-                terminal.note(f"note: --{option} has no effect on {printable(', '.join(same))}")
+                names = printable(", ".join(same))
+                terminal.note(f"note: --{option.replace('_', '-')} has no effect on {names}")
 
-    def write(self, result: Result, chosen: Options) -> None:
+    def write(self, result: "Result", chosen: "Options") -> None:
         """Writes all files, then prints, so that the report's reader finds the files."""
         self._make_folder()
         by_engine = [path for path in self.paths if formats.of(path).by_engine]
@@ -102,7 +101,7 @@ class Outputs(NamedTuple):
                 writing.join()
         self._print(result, report, chosen)
 
-    def _report(self, result: Result, chosen: Options) -> str | None:
+    def _report(self, result: "Result", chosen: "Options") -> str | None:
         """The report for the terminal, prepared while the engine writes."""
         if sys.stdout is None or self.quiet > 1 or self.printed != TEXT:
             return None
@@ -112,7 +111,7 @@ class Outputs(NamedTuple):
             return verdicts.in_one_line(result.core.summary())
         return text.render(result, terminal.style_of(sys.stdout, self.colour), chosen)
 
-    def _print(self, result: Result, report: str | None, chosen: Options) -> None:
+    def _print(self, result: "Result", report: str | None, chosen: "Options") -> None:
         wrote = [] if self.quiet else [f"wrote {printable(path)}" for path in self.paths]
         if self.printed != TEXT:
             if sys.stdout is not None:
@@ -123,7 +122,7 @@ class Outputs(NamedTuple):
             terminal.say("\n".join([report, "", *wrote] if wrote else [report]))
 
 
-def _begin(result: Result, paths: Sequence[str], chosen: Options) -> Task:
+def _begin(result: "Result", paths: "Sequence[str]", chosen: "Options") -> "Task":
     """Starts to write the results in `paths`."""
     from nagle_scan.background import Task
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nagle_scan import _core, files, keys
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.report import formats
-from nagle_scan.report.formats import Options
+from nagle_scan.report.formats import BaselineMap, Options
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, MAX_THREADS, Result
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Scan(Result):
 
     The `to_` methods write the same files as `nagle-scan -o`, whole or not at all. All raise
     `OutputError` for a file that cannot be written. `baseline` is a scan of the same service
-    before a change.
+    before a change, `baseline_map` pairs of `(addr, port)` before and after, of servers that moved.
     """
 
     def connection(self, connection_id: int) -> Connection:
@@ -77,7 +77,9 @@ class Scan(Result):
             raise KeyError(connection_id)
         return Connection(self, connection_id)
 
-    def to_json(self, path: _Path, baseline: Scan | None = None) -> None:
+    def to_json(
+        self, path: _Path, baseline: Scan | None = None, baseline_map: BaselineMap = ()
+    ) -> None:
         """Writes the output contract (`nagle-scan/1`).
 
         From the 131,073rd connection on, only those with a stall or a wait are listed, and of more
@@ -85,19 +87,23 @@ class Scan(Result):
         stalls, the first 16 of each connection have sentences in `evidence`, the others the same
         facts as numbers: `summary.evidence_not_listed` of them.
         """
-        self._write("json", path, Options(baseline=baseline))
+        self._write("json", path, Options(baseline, baseline_map=baseline_map))
 
     def to_csv(self, path: _Path) -> None:
         """Writes the stalls, one row each."""
         self._write("csv", path, Options())
 
-    def to_html(self, path: _Path, baseline: Scan | None = None) -> None:
+    def to_html(
+        self, path: _Path, baseline: Scan | None = None, baseline_map: BaselineMap = ()
+    ) -> None:
         """Writes the page for a ticket, one self-contained file."""
-        self._write("html", path, Options(baseline=baseline))
+        self._write("html", path, Options(baseline, baseline_map=baseline_map))
 
-    def to_markdown(self, path: _Path, baseline: Scan | None = None) -> None:
+    def to_markdown(
+        self, path: _Path, baseline: Scan | None = None, baseline_map: BaselineMap = ()
+    ) -> None:
         """Writes a ticket for GitHub, GitLab or Jira."""
-        self._write("markdown", path, Options(baseline=baseline))
+        self._write("markdown", path, Options(baseline, baseline_map=baseline_map))
 
     def to_evidence(self, path: _Path, payload: bool = False) -> None:
         """Writes the frames of the clearest stalls and their neighbours as an annotated pcapng.
@@ -107,12 +113,14 @@ class Scan(Result):
         """
         self._write("evidence", path, Options(payload=payload))
 
-    def to_timeline(self, path: _Path) -> None:
+    def to_timeline(
+        self, path: _Path, baseline: Scan | None = None, baseline_map: BaselineMap = ()
+    ) -> None:
         """Draws the connection of the clearest stall on one sheet.
 
         The suffix of `path` tells the kind of picture: `.png`, `.svg` or `.pdf`.
         """
-        self._write("timeline", path, Options())
+        self._write("timeline", path, Options(baseline, baseline_map=baseline_map))
 
     def _write(self, name: str, path: _Path, options: Options) -> None:
         format = formats.named(name)

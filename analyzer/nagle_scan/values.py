@@ -29,7 +29,7 @@ def output(path: str) -> str:
 
 def is_folder(path: str) -> bool:
     """Is it a folder, or meant to become one?"""
-    return path.endswith(os.sep) or os.path.isdir(path)
+    return path.endswith(os.sep) or (formats.suffix(path) not in SUFFIXES and os.path.isdir(path))
 
 
 def utf8(argument: str) -> str:

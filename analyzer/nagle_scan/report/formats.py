@@ -47,7 +47,7 @@ class Format(NamedTuple):
     """It may go to standard output."""
 
 
-COMPARES = frozenset({"baseline", "baseline-map"})
+COMPARES = frozenset({"baseline", "baseline_map"})
 
 FORMATS = (
     Format(
@@ -147,7 +147,7 @@ def with_option(option: str) -> str:
 
 def given(options: Options) -> list[str]:
     """The options that are set."""
-    return [name.replace("_", "-") for name, value in options._asdict().items() if value]
+    return [name for name, value in options._asdict().items() if value]
 
 
 def write(result: "Result", path: str, format: Format, options: Options) -> None:

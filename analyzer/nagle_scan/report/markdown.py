@@ -50,30 +50,26 @@ def _lines(view: View) -> Iterator[str]:
         yield f"## {verdicts.in_one_line(view.summary)}"
         yield escaped(sentence_start(view.cannot_tell))
         yield ""
-    yield from _notes([*view.urgent, *view.notes])
-    if view.glossary:
-        yield from (f"- {escaped(word)}" for word in view.glossary)
-        yield ""
+    yield from _notes([notice.text for notice in view.notices])
     yield _versions(view.result, view.summary)
 
 
 def _stalls(view: View) -> Iterator[str]:
     yield f"## {verdicts.in_one_line(view.summary)}"
     if view.sum_sentence is not None:
-        yield escaped(view.sum_sentence)
-        yield ""
+        yield f"- {escaped(view.sum_sentence)}"
     for group in view.shown_groups:
         yield f"- {_sentence(view, group)}"
-    if view.groups_more:
+    if view.groups_more and view.sum_sentence is None:
         yield f"- ... and {view.groups_more:,} more like these"
     if view.cost is not None:
         yield f"- {view.cost}"
     if view.not_judged:
         yield f"- {view.not_judged}"
-    yield ""
     if view.plain_words is not None:
-        yield escaped(view.plain_words)
-        yield ""
+        yield f"- {escaped(view.plain_words)}"
+        yield f"- {escaped(' '.join(view.glossary))}"
+    yield ""
     yield from _hops(view)
     yield from _connections(view)
     # The hops have their latency beside them.
@@ -202,11 +198,12 @@ def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
     yield "```text"
     yield wireshark.display_filter(stall, view.is_filtered)
     yield "```"
+    merged = ""
     if len(view.result.names) > 1:
-        yield "Frame and stream numbers run through all files: merge the files first (`mergecap`)."
+        merged = "Frame and stream numbers run through all files: merge them first (`mergecap`). "
     yield (
-        f"Frame {first} is not acknowledged before frame {stall.frame_ack}, a pure ACK (`tcp.len` "
-        f"is 0); frame {last} leaves {stall.release_ms:.3f} ms later. Useful columns: "
+        f"{merged}Frame {first} is not acknowledged before frame {stall.frame_ack}, a pure ACK "
+        f"(`tcp.len` is 0); frame {last} leaves {stall.release_ms:.3f} ms later. Useful columns: "
         "`frame.time_delta_displayed`, `tcp.len`, `tcp.analysis.acks_frame`, "
         "`tcp.analysis.ack_rtt`."
     )
@@ -240,9 +237,7 @@ def _clean(view: View) -> Iterator[str]:
 
 
 def _comparison(shown: ShownComparison) -> Iterator[str]:
-    yield f"# {shown.head}: {escaped(shown.text)}"
-    yield f"Before: {code(shown.names)}"
-    yield ""
+    yield f"# {shown.head}: {escaped(shown.text)} (before: {code(shown.names)})"
     if shown.table:
         heads, *rows = shown.table
         cells = [tuple(escaped(cell) for cell in row) for row in rows]
@@ -253,10 +248,11 @@ def _comparison(shown: ShownComparison) -> Iterator[str]:
 
 
 def _notes(notes: Sequence[str]) -> Iterator[str]:
-    for note in notes[:MAX_NOTES]:
-        yield f"- note: {escaped(note)}."
-    if len(notes) > MAX_NOTES:
-        yield f"- ... and {count(len(notes) - MAX_NOTES, 'more note')}"
+    yield from (f"- note: {escaped(note)}." for note in notes[: MAX_NOTES - 1])
+    if notes[MAX_NOTES - 1 :]:
+        more = len(notes) - MAX_NOTES
+        told = f" ... and {count(more, 'more note')}" if more > 0 else ""
+        yield f"- note: {escaped(notes[MAX_NOTES - 1])}.{told}"
     if notes:
         yield ""
 

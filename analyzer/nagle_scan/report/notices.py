@@ -1,7 +1,5 @@
 """What a reader must know of the capture before believing a report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

@@ -178,7 +178,8 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
 def _fix(fix: Fix, style: Style) -> Iterator[str]:
     """The remedies, each followed by its settings."""
     choice = f" ({fix.choice})" if fix.choice else ""
-    yield f"\n{style.bold}What to change for {fix.sender}{style.end}{fix.condition}{choice}\n"
+    head = style.wrapped(f"What to change for {fix.sender}{fix.condition}{choice}", "")
+    yield f"\n{style.bold}{head}{style.end}\n"
     if fix.first:
         yield style.wrapped(f"  {fix.first}", "  ")
     for number, remedy in enumerate(fix.remedies, 1):

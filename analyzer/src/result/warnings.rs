@@ -65,7 +65,9 @@ fn unused(capture: &CaptureSummary) -> Option<String> {
     let why: Vec<String> = match skipped.as_slice() {
         [] => return None,
         [only] => vec![reason(*only).to_owned()],
-        several => several.iter().map(|&skip| format!("{} {}", count(skip), reason(skip))).collect(),
+        several => {
+            several.iter().map(|&skip| format!("{} {}", count(skip), reason(skip))).collect()
+        }
     };
     Some(format!("{all} of {} frames not used: {}", capture.packets, why.join(", ")))
 }

@@ -77,4 +77,4 @@ complete -c nagle-scan -n _shtab_nagle_scan_using -l max-lost -x -d 'exit with 1
 complete -c nagle-scan -n _shtab_nagle_scan_using -l exit-zero -d 'exit with 0 whatever the verdict is'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l explain -xka "connect retransmission zero_window passed_on nagle_delack slow_link nagle_rtt stop_and_wait congestion_window delayed_ack cork sender_app unknown" -d 'say what a cause is, how it is recognised and what to do; without CAUSE list them'
 complete -c nagle-scan -n _shtab_nagle_scan_using -s V -l version -d 'show program'"'"'s version number and exit'
-complete -c nagle-scan -n '_shtab_nagle_scan_using; and test $_shtab_nagle_scan_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'pcap or pcapng file, or a folder of these; '"'"'-'"'"' reads standard input'
+complete -c nagle-scan -n '_shtab_nagle_scan_using; and test $_shtab_nagle_scan_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'pcap, pcapng, or tcpdump'"'"'s text, or a folder of captures; '"'"'-'"'"' reads standard input'
