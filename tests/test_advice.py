@@ -233,6 +233,19 @@ def test_the_fixes_come_in_their_order() -> None:
     assert len(advice.for_group(group(cause="nagle_rtt"))) == 2
 
 
+@pytest.mark.parametrize(
+    ("port", "lengths", "typed"),
+    [(23, (1, 1), True), (7001, (3, 4), True), (22, (36, 52), True), (7001, (6, 7), False)],
+)
+def test_keystrokes_cannot_be_sent_in_one_write(
+    port: int, lengths: tuple[int, int], typed: bool
+) -> None:
+    known = group(server_port=port, len_unacked=lengths[0], len=lengths[1])
+    wheres = [remedy.where for remedy in advice.for_group(known)]
+    assert ("the program on {sender}" in wheres) == (not typed)
+    assert ("interactive input" in advice.for_group(known)[0].what) == typed
+
+
 def test_the_tail_of_one_large_write_is_not_said_to_need_merging() -> None:
     remedies = advice.for_group(group(unacked_full_sized=True, len_unacked=1448))
     assert "TCP_NODELAY" in remedies[0].what

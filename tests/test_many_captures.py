@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import CAPTURES, Run
-from conversation import pcap, records, stalled
+from conversation import Conversation, pcap, records, stalled
 from nagle_scan.captures import MERGE, SEPARATE, grouped
 
 STALLS = CAPTURES / "java-split.pcap"
@@ -83,6 +83,19 @@ def test_the_table_begins_with_what_loses_most(run: Run) -> None:
     assert rows[0].endswith("100 certain     4.4 s  127.0.0.1:8888")
     quiet = run("java-single-write.pcap", "java-split.pcap", "-q", cwd=CAPTURES)
     assert quiet.stdout.decode() == "2 captures: 1 stalls, 1 clean; 391.6 ms lost in all\n"
+
+
+def test_a_server_without_an_exchange_is_named_too(run: Run, tmp_path: Path) -> None:
+    """A stream of messages stalls, but nobody answers."""
+    made = Conversation()
+    made.open()
+    for _ in range(8):
+        made.stall()
+    for name in ("a.pcap", "b.pcap"):
+        (tmp_path / name).write_bytes(pcap(records(made.frames)))
+    done = run(tmp_path)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert b"10.0.0.2:" in done.stdout.splitlines()[-1]
 
 
 def test_a_folder_gets_the_reports_of_each(run: Run, tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from nagle_scan import certainty, files, terminal
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
+from nagle_scan.report import held
 from nagle_scan.report.formats import TEXT
-from nagle_scan.wording import count, duration, endpoint, printable
+from nagle_scan.wording import count, duration, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -91,14 +92,13 @@ def _status(rows: Sequence[Row]) -> int:
 
 def _row(capture: CaptureSet, scan: Scan, status: int) -> Row:
     summary = scan.core.summary()
-    stalls = summary.stalls > 0
-    server = scan.core.servers(1)[0] if stalls else None
+    groups = scan.core.groups() if summary.stalls else []
     return Row(
         printable(capture.name),
         summary.verdict,
         certainty.counts(summary),
         summary.stalled_ms,
-        endpoint(server.addr, server.port) if server is not None else "",
+        held.server(groups[0].worst) if groups else "",
         status,
     )
 

@@ -59,6 +59,13 @@ STREAM = Remedy(
     "the same time.",
     "Cost: a change in the program. Messages that follow one another still wait.",
 )
+TYPED = "this looks like interactive input, a few bytes at a time: there is no message to merge, so"
+TERMINAL_PORTS = (22, 23)
+"""SSH and Telnet (IANA)."""
+MOST_OF_A_KEY = 4
+"""Bytes of a character (RFC 3629); the halves of a message are mostly longer."""
+MOST_OF_A_CIPHERED_KEY = 100
+"""Bytes of an SSH packet with a key: 36 to 100, by cipher and MAC (RFC 4253, 6)."""
 QUICKACK = Remedy(
     "the other end, {receiver}, as the last resort",
     "acknowledge at once (Linux: TCP_QUICKACK after each read, or 'ip route change ... quickack "
@@ -79,9 +86,18 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
     others = [QUICKACK] if causes.of(group.cause).ack_was_delayed else []
     if group.unacked_full_sized:
         return [nodelay, TAIL, *others]
+    if is_typed(group):
+        return [nodelay._replace(what=f"{TYPED} {nodelay.what}"), *others]
     if is_stream(group.exchanges, group.stalls):
         return [nodelay, STREAM, *others]
     return [MERGE._replace(what=f"{_pieces(group, sample)}. {MERGE.what}"), nodelay, *others]
+
+
+def is_typed(group: _core.Group) -> bool:
+    """Are the held segments keystrokes, which no program could have written at once?"""
+    if group.server_port in TERMINAL_PORTS:
+        return max(group.len_unacked, group.len) <= MOST_OF_A_CIPHERED_KEY
+    return max(group.len_unacked, group.len) <= MOST_OF_A_KEY
 
 
 def is_stream(exchanges: int, stalls: int) -> bool:
