@@ -129,8 +129,8 @@ def test_rotated_files_are_one_capture_in_any_order(
     whole = tmp_path / "whole.pcap"
     whole.write_bytes(pcap(made))
     for number, part in enumerate(parts):
-        (tmp_path / f"part{number}").write_bytes(pcap(part))
-    paths = [tmp_path / f"part{number}" for number in order]
+        (tmp_path / f"part.pcap{number}").write_bytes(pcap(part))
+    paths = [tmp_path / f"part.pcap{number}" for number in order]
     done = run(*paths, "-o", tmp_path / "parts.json")
     run(whole, "-o", tmp_path / "whole.json")
     in_parts, in_whole = (

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, pcap, records, stalled
 from nagle_scan.captures import MERGE, SEPARATE, grouped
+from nagle_scan.cli import main
 
 STALLS = CAPTURES / "java-split.pcap"
 CLEAN = CAPTURES / "java-single-write.pcap"
@@ -73,7 +75,7 @@ def test_the_table_begins_with_what_loses_most(run: Run) -> None:
     done = run("java-single-write.pcap", "java-split.pcap", "epoll-fd0.pcap", cwd=CAPTURES)
     assert (done.returncode, done.stderr) == (1, b"")
     head, _, heads, *rows = done.stdout.decode().splitlines()
-    assert head == "3 captures: 2 stalls, 1 clean; 4.8 s lost in all"
+    assert head == "3 captures: 2 with stalls, 1 clean; 109 stalls are certain (4.8 s lost)"
     assert heads.split() == ["capture", "verdict", "stalls", "lost", "worst", "server"]
     assert [row.split()[:2] for row in rows] == [
         ["epoll-fd0.pcap", "stalls"],
@@ -82,7 +84,9 @@ def test_the_table_begins_with_what_loses_most(run: Run) -> None:
     ]
     assert rows[0].endswith("100 certain     4.4 s  127.0.0.1:8888")
     quiet = run("java-single-write.pcap", "java-split.pcap", "-q", cwd=CAPTURES)
-    assert quiet.stdout.decode() == "2 captures: 1 stalls, 1 clean; 391.6 ms lost in all\n"
+    assert quiet.stdout.decode() == (
+        "2 captures: 1 with stalls, 1 clean; 9 stalls are certain (391.6 ms lost)\n"
+    )
 
 
 def test_a_server_without_an_exchange_is_named_too(run: Run, tmp_path: Path) -> None:
@@ -100,7 +104,7 @@ def test_a_server_without_an_exchange_is_named_too(run: Run, tmp_path: Path) -> 
 
 def test_a_folder_gets_the_reports_of_each(run: Run, tmp_path: Path) -> None:
     done = run(STALLS, CLEAN, "-o", f"{tmp_path}/new/reports/")
-    assert done.stdout.decode().endswith("summary.csv and the reports of each capture\n")
+    assert done.stdout.decode().endswith("summary.csv, reports of each beside it\n")
     folder = tmp_path / "new" / "reports"
     assert {path.name for path in folder.iterdir()} == {
         "summary.csv",
@@ -142,8 +146,8 @@ def test_a_folder_stands_for_the_captures_in_it(run: Run, tmp_path: Path) -> Non
     (tmp_path / "b.pcap").write_bytes(CLEAN.read_bytes())
     (tmp_path / "notes.txt").write_text("not a capture")
     done = run(tmp_path)
-    assert done.stdout.startswith(b"2 captures: 1 stalls, 1 clean")
-    assert done.stderr.endswith(b": 1 file without packets left out\n")
+    assert done.stdout.startswith(b"2 captures: 1 with stalls, 1 clean")
+    assert done.stderr.endswith(b": 1 other file left out\n")
     (tmp_path / "empty").mkdir()
     done = run(tmp_path / "empty")
     assert (done.returncode, done.stdout) == (2, b"")
@@ -185,6 +189,59 @@ def test_an_unusable_file_does_not_cost_the_others(run: Run, tmp_path: Path) -> 
     assert done.stdout.startswith(b"2 captures: 1 clean, 1 unusable")
     assert run(bad, STALLS).returncode == 1
     assert run(bad, CLEAN, "--exit-zero").returncode == 2
+
+
+def test_no_result_overwrites_what_a_link_leads_to(run: Run, tmp_path: Path) -> None:
+    capture = tmp_path / "orig.pcap"
+    capture.write_bytes(STALLS.read_bytes())
+    (tmp_path / "summary.csv").symlink_to(capture)
+    done = run(capture, CLEAN, "-o", f"{tmp_path}/")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert capture.read_bytes() == STALLS.read_bytes()
+
+
+def test_made_up_names_do_not_meet_real_ones(run: Run, tmp_path: Path) -> None:
+    for name in ("1/a.pcap", "2/a.pcap", "3/a.pcap-2"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(STALLS.read_bytes())
+    run(tmp_path, "-o", f"{tmp_path}/out/")
+    assert len(list((tmp_path / "out").glob("*.json"))) == 3
+
+
+def test_what_looks_like_a_capture_does_not_vanish_from_a_folder(run: Run, tmp_path: Path) -> None:
+    """A gate that passes because it left out the capture with the stalls is none."""
+    (tmp_path / "a.pcap").write_bytes(CLEAN.read_bytes())
+    (tmp_path / "b.pcap.xz").write_bytes(b"\xfd7zXZ\0" + bytes(99))
+    (tmp_path / "c.pcap").write_bytes(pcap([]))
+    done = run(tmp_path)
+    assert done.returncode == 2
+    assert done.stdout.startswith(b"3 captures: 1 clean, 1 inconclusive, 1 unusable\n")
+
+
+def test_an_output_that_cannot_be_written_does_not_cost_the_table(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    long = tmp_path / ("x" * 252)
+    long.write_bytes(STALLS.read_bytes())
+    done = run(long, CLEAN, "-o", f"{tmp_path}/out/")
+    assert done.returncode == 2
+    assert done.stdout.startswith(b"2 captures: 1 with stalls, 1 clean")
+
+
+def test_many_files_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a look at each file for each file, a thousand took half a minute."""
+    paths = [str(tmp_path / f"{number}.pcap") for number in range(300)]
+    for path in paths:
+        Path(path).write_bytes(CLEAN.read_bytes())
+    looked: list[str] = []
+    real = os.path.realpath
+
+    def realpath(path: str) -> str:
+        looked.append(path)
+        return real(path)
+
+    monkeypatch.setattr(os.path, "realpath", realpath)
+    assert main([*paths, "-qq"]) == 0
+    assert len(looked) < 5 * len(paths)
 
 
 def test_nothing_can_be_told_of_any(run: Run) -> None:

@@ -36,7 +36,8 @@ nagle-scan traffic.pcap -o - --format json
 EXIT_STATUS = """\
 0 no stall is likely (verdict clean or possible), 1 stalls, 2 the input or the call was unusable,
 3 a bug, 4 the capture cannot tell (verdict inconclusive), 130 interrupted (Ctrl-C): the report
-covers what was read until then
+covers what was read until then; of several captures: 1 if any fails, else 2 if any is unusable,
+4 if none can tell
 """
 
 
@@ -129,7 +130,7 @@ def parser() -> argparse.ArgumentParser:
         "--filter",
         metavar="BPF",
         type=values.utf8,
-        help="analyse only what this capture filter lets through",
+        help="analyse only what this capture filter lets through, of a baseline, too",
     )
     made.add_argument(
         "-o",
@@ -228,7 +229,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="TIME",
         type=values.duration,
         default=0.0,
-        help="exit with 1 only if these lost more than this in all: 500ms, 1s",
+        help="exit with 1 only if these lost more than this in all, in one capture: 500ms, 1s",
     )
     made.add_argument(
         "--exit-zero", action="store_true", help="exit with 0 whatever the verdict is"

@@ -2,8 +2,8 @@
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import count as count_from
 from typing import NamedTuple
 
 from nagle_scan import _core
@@ -19,8 +19,11 @@ TIME = re.compile(r"(?<!\d)20\d\d-?[01]\d-?[0-3]\d[-_T. ]?[0-2]\d[-:_.]?[0-5]\d(
 """`tcpdump -G 60 -w name-%Y%m%d-%H%M%S.pcap` and the like."""
 EPOCH = re.compile(r"(?<!\d)1\d{9}(?!\d)")
 """`-w name-%s.pcap`."""
-COUNTER = re.compile(r"(?<=\D)\d+$")
+COUNTER = re.compile(r"(?<=\.pcap)\d+$|(?<=\.pcapng)\d+$|(?<=\.cap)\d+$|(?<=\.dmp)\d+$")
 """`tcpdump -C 100 -w name.pcap`: name.pcap, name.pcap1, name.pcap2."""
+
+
+CAPTURE_NAME = re.compile(r"\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|xz|bz2))?$", re.IGNORECASE)
 
 
 class CaptureSet(NamedTuple):
@@ -58,12 +61,12 @@ def grouped(named: Sequence[str], how: str | None = None) -> Grouped:
 
 
 def _named(parts: Sequence[list[str]]) -> Iterator[CaptureSet]:
-    used: Counter[str] = Counter()
+    used: set[str] = set()
     for paths in parts:
-        stem = "stdin" if paths[0] == "-" else printable(file_name(paths[0]))
-        used[stem] += 1
-        if used[stem] > 1:
-            stem += f"-{used[stem]}"
+        name = "stdin" if paths[0] == "-" else printable(file_name(paths[0]))
+        stems = (name if number == 1 else f"{name}-{number}" for number in count_from(1))
+        stem = next(stem for stem in stems if stem not in used)
+        used.add(stem)
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         yield CaptureSet(paths[0] + more, stem, paths)
 
@@ -74,18 +77,33 @@ def _files(named: Sequence[str], notes: list[str]) -> Iterator[str]:
         if not os.path.isdir(path):
             yield path
             continue
-        every = [
-            os.path.join(folder, name)
-            for folder, _, names in sorted(os.walk(path))
-            for name in sorted(names)
-        ]
-        found = [file for file in every if _first_ns(file) is not None]
+        every = list(_within(path, notes))
+        found = [file for file in every if _may_be_capture(file)]
         if not found:
             raise CaptureError(f"{path}: a folder without captures")
         if len(found) < len(every):
-            rest = count(len(every) - len(found), "file")
-            notes.append(f"{printable(path)}: {rest} without packets left out")
+            rest = count(len(every) - len(found), "other file")
+            notes.append(f"{printable(path)}: {rest} left out")
         yield from found
+
+
+def _within(path: str, notes: list[str]) -> Iterator[str]:
+    """All files below a folder, in the order of their names."""
+
+    def skip(error: OSError) -> None:
+        notes.append(
+            f"{printable(str(error.filename))}: {(error.strerror or '').lower()}: left out"
+        )
+
+    for folder, _, names in sorted(os.walk(path, onerror=skip)):
+        yield from (os.path.join(folder, name) for name in sorted(names))
+
+
+def _may_be_capture(path: str) -> bool:
+    """By its name, by its content, or because nobody can tell: then its row says why."""
+    if CAPTURE_NAME.search(path):
+        return True
+    return os.path.isfile(path) and (not os.access(path, os.R_OK) or _first_ns(path) is not None)
 
 
 def _check_there(path: str) -> None:

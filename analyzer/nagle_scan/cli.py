@@ -58,7 +58,7 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
         terminal.note(printable(str(error)))
         return EXIT_UNUSABLE
     except KeyboardInterrupt as error:
-        terminal.note(printable(str(error)))
+        terminal.note(printable(str(error)) or "interrupted")
         return EXIT_INTERRUPTED
     except SystemExit:
         raise
@@ -77,9 +77,9 @@ def _run(options: argparse.Namespace, found: list[Scan]) -> int:
         raise CaptureError("-: standard input can be read only once")
     sets, notes = captures.grouped(options.capture, options.sets)
     files = [path for capture in sets for path in capture.paths]
-    for capture in sets:
-        own = outputs.of_one_capture(capture.stem)
-        own.check([*files, *options.baseline, *keys_read], capture.paths)
+    if len(sets) > 1:
+        _check_several(outputs, options)
+    outputs.check([*files, *options.baseline, *keys_read], sets)
     for note in notes:
         terminal.note(f"note: {note}")
     if options.anonymize or options.key_file is not None:
@@ -91,6 +91,12 @@ def _run(options: argparse.Namespace, found: list[Scan]) -> int:
         status = _run_several(sets, options, outputs, gate)
     is_verdict = status in (EXIT_STALLS, EXIT_CANNOT_TELL)
     return EXIT_PASSED if options.exit_zero and is_verdict else status
+
+
+def _check_several(outputs: Outputs, options: argparse.Namespace) -> None:
+    from nagle_scan import several
+
+    several.check(outputs, bool(options.baseline))
 
 
 def _outputs(options: argparse.Namespace) -> Outputs:
@@ -113,6 +119,7 @@ def _run_one(
     gate: Gate,
     found: list[Scan],
 ) -> int:
+    _check_map(options)
     baseline = _scan(options.baseline, options) if options.baseline else None
     progress = _core.Progress()
     scan = _scan(capture.paths, options, progress)
@@ -128,12 +135,22 @@ def _run_one(
     return gate.status(scan)
 
 
+def _check_map(options: argparse.Namespace) -> None:
+    """Refuses a map that would be ignored, or that contradicts itself."""
+    pairs = options.baseline_map
+    if pairs and not options.baseline:
+        raise CaptureError("--baseline-map: there is no --baseline")
+    if pairs and options.key is not None:
+        raise CaptureError("--baseline-map names addresses that --anonymize replaces")
+    for servers in zip(*pairs, strict=True):
+        if len(set(servers)) < len(servers):
+            raise CaptureError("--baseline-map: a server is there twice")
+
+
 def _run_several(
     sets: Sequence[CaptureSet], options: argparse.Namespace, outputs: Outputs, gate: Gate
 ) -> int:
     from nagle_scan import several
-
-    several.check(outputs, bool(options.baseline))
 
     def scan(capture: CaptureSet) -> Scan:
         return _scan(capture.paths, options)

@@ -113,7 +113,7 @@ class Comparison(NamedTuple):
     after: Numbers
     servers: tuple[ServerChange, ...]
     conclusive: bool
-    """Can the capture after the change tell at all?"""
+    """Can both captures tell at all?"""
 
     @property
     def outcome(self) -> Outcome:
@@ -123,11 +123,17 @@ class Comparison(NamedTuple):
         if self.after.only_possible:
             return "possible"
         if self.after.stalls:
-            return "worse" if states & {"worse", "new"} else "remain"
+            return "worse" if any(map(self._is_worse, self.servers)) else "remain"
         stays = self.before.stalls and (states & {"slow", "hidden"} or "gone" not in states)
         if not self.conclusive or stays:
             return "inconclusive"
         return "fixed" if self.before.stalls else "clean"
+
+    def _is_worse(self, server: ServerChange) -> bool:
+        """Did it grow worse? A server that the baseline did not see may have been another one."""
+        if server.state == "new":
+            return server.before is not None or not self.before.stalls
+        return server.state == "worse"
 
 
 def compare(
@@ -152,7 +158,7 @@ def compare(
     paired = {moved.get(place, place) for place in new}
     changes += [ServerChange(*place, old[place], None) for place in old if place not in paired]
     changes.sort(key=_loss, reverse=True)
-    conclusive = after.verdict != "inconclusive"
+    conclusive = "inconclusive" not in (before.verdict, after.verdict)
     return Comparison(_totals(before), _totals(after), tuple(changes), conclusive)
 
 

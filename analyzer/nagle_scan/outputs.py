@@ -13,15 +13,18 @@ from nagle_scan.result import NO_FRAMES
 from nagle_scan.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from nagle_scan.background import Task
+    from nagle_scan.captures import CaptureSet
     from nagle_scan.report.formats import Options
     from nagle_scan.result import Result
 
 
 FOLDER_SUFFIXES = (".json", ".md", ".html")
 """What a folder gets of each capture."""
+SUMMARY = "summary.csv"
+"""What it gets of several."""
 
 
 class Outputs(NamedTuple):
@@ -37,28 +40,39 @@ class Outputs(NamedTuple):
     """1: the verdict in one line; 2: nothing."""
     colour: str = "auto"
 
-    def check(self, read: "Sequence[str]", captures: "Sequence[str]") -> None:
+    def check(self, read: "Sequence[str]", sets: "Sequence[CaptureSet]") -> None:
         """Fails before the scan rather than after it. `read`: all that this call reads.
 
         Raises `OutputError` where a result would destroy a capture, a key or another result,
         `CaptureError` where frames could not be read again.
         """
         taken = {os.path.realpath(path) for path in read}
-        for path in self.paths:
+        for path in self._all_paths(sets):
             if os.path.realpath(path) in taken:
                 raise OutputError(f"{path}: would overwrite what this call reads or writes")
             taken.add(os.path.realpath(path))
-            if "-" in captures and formats.of(path).reads_again:
-                raise OutputError(f"{path}: {formats.CANNOT_READ_AGAIN}")
+        again = [path for path in self.paths if formats.of(path).reads_again]
+        if "-" in read and again:
+            raise OutputError(f"{again[0]}: {formats.CANNOT_READ_AGAIN}")
+
+    def _all_paths(self, sets: "Sequence[CaptureSet]") -> "Iterator[str]":
+        yield from self.paths
+        if self.folder is not None:
+            yield os.path.join(self.folder, SUMMARY)
+            for capture in sets:
+                yield from self._in_folder(self.folder, capture.stem)
+
+    def _in_folder(self, folder: str, stem: str) -> list[str]:
+        return [os.path.join(folder, stem + suffix) for suffix in FOLDER_SUFFIXES]
 
     def of_one_capture(self, stem: str) -> "Outputs":
         """The folder's files of one capture among the others."""
         if self.folder is None:
             return self
-        paths = [os.path.join(self.folder, stem + suffix) for suffix in FOLDER_SUFFIXES]
-        return self._replace(paths=[*self.paths, *paths])
+        return self._replace(paths=[*self.paths, *self._in_folder(self.folder, stem)])
 
-    def _make_folder(self) -> None:
+    def make_folder(self) -> None:
+        """Raises `OutputError`."""
         if self.folder is None:
             return
         try:
@@ -83,7 +97,7 @@ class Outputs(NamedTuple):
 
     def write(self, result: "Result", chosen: "Options") -> None:
         """Writes all files, then prints, so that the report's reader finds the files."""
-        self._make_folder()
+        self.make_folder()
         by_engine = [path for path in self.paths if formats.of(path).by_engine]
         doing = Doing()
         result.doing = doing.begin
@@ -105,16 +119,16 @@ class Outputs(NamedTuple):
         """The report for the terminal, prepared while the engine writes."""
         if sys.stdout is None or self.quiet > 1 or self.printed != TEXT:
             return None
-        from nagle_scan.report import text, verdicts
+        from nagle_scan.report import text
 
         if self.quiet:
-            return verdicts.in_one_line(result.core.summary())
+            return text.in_one_line(result, chosen)
         return text.render(result, terminal.style_of(sys.stdout, self.colour), chosen)
 
     def _print(self, result: "Result", report: str | None, chosen: "Options") -> None:
         wrote = [] if self.quiet else [f"wrote {printable(path)}" for path in self.paths]
         if self.printed != TEXT:
-            if sys.stdout is not None:
+            if sys.stdout is not None and self.quiet < 2:
                 formats.write(result, STANDARD_OUTPUT, formats.named(self.printed), chosen)
             for line in wrote:
                 terminal.note(line)

@@ -1,23 +1,30 @@
 """Several captures in one call: each has its own results, and a table sums them up."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os
 import sys
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import certainty, files, terminal
-from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
+from nagle_scan.errors import CaptureError, NagleScanError, OutputError
+from nagle_scan.gate import (
+    CONFIDENCES,
+    EXIT_CANNOT_TELL,
+    EXIT_INTERRUPTED,
+    EXIT_PASSED,
+    EXIT_STALLS,
+    EXIT_UNUSABLE,
+)
+from nagle_scan.outputs import SUMMARY
 from nagle_scan.report import held
 from nagle_scan.report.formats import TEXT
-from nagle_scan.wording import count, duration, printable
+from nagle_scan.wording import count, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from nagle_scan.captures import CaptureSet
     from nagle_scan.gate import Gate
@@ -30,22 +37,35 @@ MOST_ROWS = 100
 LINE_FORMATS = (TEXT, "json")
 """Of several captures, standard output holds the table, or one JSON document in each line."""
 UNUSABLE = "unusable"
-SUMMARY = "summary.csv"
+WORDS = {"stalls": "with stalls"}
+NAME_ROOM = 60
+"""Columns that a name gets at least; longer ones lose their middle."""
 
 
 class Row(NamedTuple):
     """A capture in the table."""
 
     name: str
-    verdict: str
-    stalls: str = ""
-    lost_ms: float = 0.0
+    verdict: str = UNUSABLE
+    status: int = EXIT_UNUSABLE
+    stalls: tuple[int, ...] = (0, 0, 0)
+    """`possible` ones first."""
+    lost_ms: tuple[float, ...] = (0.0, 0.0, 0.0)
     worst: str = ""
     """The server that loses most."""
-    status: int = EXIT_UNUSABLE
+
+    @property
+    def stalls_by_confidence(self) -> Sequence[int]:
+        """As a summary has them."""
+        return self.stalls
+
+    @property
+    def stalled_ms_by_confidence(self) -> Sequence[float]:
+        """As a summary has them."""
+        return self.lost_ms
 
 
-def check(outputs: Outputs, has_baseline: bool) -> None:
+def check(outputs: "Outputs", has_baseline: bool) -> None:
     """Refuses what only one capture can have. Raises `OutputError`, `CaptureError`."""
     if outputs.paths:
         raise OutputError(
@@ -58,27 +78,54 @@ def check(outputs: Outputs, has_baseline: bool) -> None:
 
 
 def scan_each(
-    sets: Sequence[CaptureSet],
-    scan: Callable[[CaptureSet], Scan],
-    outputs: Outputs,
-    chosen: Options,
-    gate: Gate,
+    sets: "Sequence[CaptureSet]",
+    scan: "Callable[[CaptureSet], Scan]",
+    outputs: "Outputs",
+    chosen: "Options",
+    gate: "Gate",
 ) -> int:
     """Scans one after the other, writes their results, prints the table; the exit status."""
+    outputs.make_folder()
     rows: list[Row] = []
+    is_interrupted = False
     for capture in sets:
         try:
-            found = scan(capture)
-        except CaptureError as error:
+            rows.append(_row(capture, scan(capture), outputs, chosen, gate))
+        except NagleScanError as error:
             terminal.note(printable(str(error)))
-            rows.append(Row(printable(capture.name), UNUSABLE))
-            continue
-        outputs.of_one_capture(capture.stem)._replace(quiet=2).write(found, chosen)
-        rows.append(_row(capture, found, gate.status(found)))
+            rows.append(Row(printable(capture.name)))
+        except KeyboardInterrupt:
+            terminal.note(f"interrupted after {len(rows):,} of {count(len(sets), 'capture')}")
+            is_interrupted = True
+            break
     if outputs.folder is not None:
         files.replace(os.path.join(outputs.folder, SUMMARY), _csv(rows))
     _print(rows, outputs)
-    return _status(rows)
+    return EXIT_INTERRUPTED if is_interrupted else _status(rows)
+
+
+def _row(
+    capture: "CaptureSet", scan: "Scan", outputs: "Outputs", chosen: "Options", gate: "Gate"
+) -> Row:
+    """What was found, once its results are written. A result that cannot be is no verdict's end."""
+    summary = scan.core.summary()
+    groups = scan.core.groups() if summary.stalls else []
+    status = gate.status(scan)
+    try:
+        outputs.of_one_capture(capture.stem)._replace(quiet=int(outputs.printed == TEXT) * 2).write(
+            scan, chosen
+        )
+    except OutputError as error:
+        terminal.note(printable(str(error)))
+        status = EXIT_UNUSABLE
+    return Row(
+        printable(capture.name),
+        summary.verdict,
+        status,
+        tuple(summary.stalls_by_confidence),
+        tuple(summary.stalled_ms_by_confidence),
+        held.server(groups[0].worst) if groups else "",
+    )
 
 
 def _status(rows: Sequence[Row]) -> int:
@@ -90,60 +137,71 @@ def _status(rows: Sequence[Row]) -> int:
     return EXIT_CANNOT_TELL if states == {EXIT_CANNOT_TELL} else EXIT_PASSED
 
 
-def _row(capture: CaptureSet, scan: Scan, status: int) -> Row:
-    summary = scan.core.summary()
-    groups = scan.core.groups() if summary.stalls else []
-    return Row(
-        printable(capture.name),
-        summary.verdict,
-        certainty.counts(summary),
-        summary.stalled_ms,
-        held.server(groups[0].worst) if groups else "",
-        status,
-    )
-
-
 def _csv(rows: Sequence[Row]) -> bytes:
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(("capture", "verdict", "stalls", "lost_ms", "worst_server"))
+    heads = [f"{what}_{word}" for word in CONFIDENCES for what in ("stalls", "lost_ms")]
+    writer.writerow(("capture", "verdict", *heads, "worst_server"))
     for row in rows:
-        writer.writerow((row.name, row.verdict, row.stalls, f"{row.lost_ms:.3f}", row.worst))
+        pairs = zip(row.stalls[::-1], row.lost_ms[::-1], strict=True)
+        cells = [cell for stalls, lost_ms in pairs for cell in (stalls, f"{lost_ms:.3f}")]
+        # A spreadsheet takes a name that begins so for a formula.
+        name = os.path.join(".", row.name) if row.name[:1] in "=+-@" else row.name
+        writer.writerow((name, row.verdict, *cells, row.worst))
     return written.getvalue().encode()
 
 
-def _print(rows: Sequence[Row], outputs: Outputs) -> None:
-    if sys.stdout is None or outputs.printed != TEXT or outputs.quiet > 1:
+def _print(rows: Sequence[Row], outputs: "Outputs") -> None:
+    wrote = ""
+    if outputs.folder is not None and not outputs.quiet:
+        wrote = (
+            f"wrote {printable(os.path.join(outputs.folder, SUMMARY))}, reports of each beside it"
+        )
+    if outputs.printed != TEXT:
+        if wrote:
+            terminal.note(wrote)
+        return
+    if sys.stdout is None or outputs.quiet > 1:
         return
     lines = [_headline(rows)]
     if not outputs.quiet:
         lines += _table(rows, terminal.style_of(sys.stdout, outputs.colour))
-        if outputs.folder is not None:
-            summary = printable(os.path.join(outputs.folder, SUMMARY))
-            lines += ["", f"wrote {summary} and the reports of each capture"]
+        lines += ["", wrote] if wrote else []
     terminal.say("\n".join(lines))
 
 
 def _headline(rows: Sequence[Row]) -> str:
     verdicts = Counter(row.verdict for row in rows)
     words = (*certainty.VERDICTS, UNUSABLE)
-    told = ", ".join(f"{verdicts[word]:,} {word}" for word in words if verdicts[word])
-    lost_ms = sum(row.lost_ms for row in rows)
-    return f"{count(len(rows), 'capture')}: {told}; {duration(lost_ms)} lost in all"
+    told = ", ".join(
+        f"{verdicts[word]:,} {WORDS.get(word, word)}" for word in words if verdicts[word]
+    )
+    total = Row(
+        "",
+        stalls=tuple(map(sum, zip(*(row.stalls for row in rows), strict=True))),
+        lost_ms=tuple(map(sum, zip(*(row.lost_ms for row in rows), strict=True))),
+    )
+    stalls = f"; {certainty.told(total)}" if any(total.stalls) else ""
+    return f"{count(len(rows), 'capture')}: {told}{stalls}"
 
 
-def _table(rows: Sequence[Row], style: Style) -> Iterator[str]:
+def _table(rows: Sequence[Row], style: "Style") -> "Iterator[str]":
     """The captures that lose most come first; those with the same loss stay in their order."""
     heads = ("capture", "verdict", "stalls", "lost", "worst server")
-    shown = sorted(rows, key=lambda row: (-row.lost_ms, _rank(row)))[:MOST_ROWS]
+    shown = sorted(rows, key=lambda row: (-sum(row.lost_ms), _rank(row)))[:MOST_ROWS]
     cells = [
-        (row.name, row.verdict, row.stalls, duration(row.lost_ms) if row.stalls else "", row.worst)
+        (_short(row.name), row.verdict, certainty.counts(row), certainty.lost(row), row.worst)
         for row in shown
     ]
     yield ""
     yield from style.table([heads, *cells])
     if len(rows) > MOST_ROWS:
         yield f"  ... and {len(rows) - MOST_ROWS:,} more (-o DIR/ writes all to {SUMMARY})"
+
+
+def _short(name: str) -> str:
+    half = NAME_ROOM // 2 - 2
+    return name if len(name) <= NAME_ROOM else f"{name[:half]}...{name[-half:]}"
 
 
 def _rank(row: Row) -> int:

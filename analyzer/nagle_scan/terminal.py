@@ -70,7 +70,7 @@ def wants_colours(stream: TextIO, choice: str = "auto") -> bool:
         return choice == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    if os.environ.get("CLICOLOR_FORCE", "0") != "0":
+    if os.environ.get("CLICOLOR_FORCE", "") not in ("", "0"):
         return True
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 

@@ -71,6 +71,10 @@ def _outcome(comparison: Comparison) -> tuple[str, str]:
         "possible": ("POSSIBLE", f"Before: {was}. Now: {now}."),
         "inconclusive": ("CANNOT TELL", _unclear(comparison)),
     }[comparison.outcome]
+    unknown = [server for server in comparison.servers if server.before is None and server.after]
+    if before.stalls and any(server.state == "new" for server in unknown):
+        name = endpoint(unknown[0].addr, unknown[0].port)
+        text += f" {name} is not in the capture before (if it moved: --baseline-map OLD=NEW)."
     unseen = sum(server.state == "unseen" for server in comparison.servers)
     if unseen:
         are = "is" if unseen == 1 else "are"
@@ -94,6 +98,8 @@ def _unclear(comparison: Comparison) -> str:
         )
     if any(server.state == "hidden" for server in comparison.servers):
         return "Where there were stalls, the capture does not tell now."
+    if not comparison.before.stalls:
+        return "The capture before, or the one now, does not tell."
     return "No server that can be compared has data now."
 
 

@@ -6,10 +6,12 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from nagle_scan import _core, causes, certainty
 from nagle_scan.wording import count, duration, endpoint, round_trip_counts, times
 
+Number = TypeVar("Number", int, float)
 HELD = {"certain": "held", "likely": "probably held", "possible": "may have held"}
 
 
@@ -29,22 +31,43 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str | None:
     """What several servers that stall alike add up to; None if it is only one."""
     first = groups[0].worst
     alike = [
-        group for group in groups if group.worst.sender == first.sender and word(group) == "stalls"
+        group
+        for group in groups
+        if (group.worst.sender, group.worst.cause) == (first.sender, first.cause)
+        and word(group) == "stalls"
     ]
-    if len(alike) < 2:
+    servers = {server(group.worst) for group in alike}
+    if len(servers) < 2:
         return None
-    stalls = sum(group.stalls for group in alike)
-    lost_ms = sum(group.stalled_ms for group in alike)
-    surely = all(certainty.shares(group)[0].word == "certain" for group in alike)
-    who, what = f"{len(alike):,} servers", "parts of their replies"
+    total = _Sum(alike)
+    surest = certainty.shares(total)[0]
+    who, what = f"{len(servers):,} servers", "parts of their replies"
     if first.sender == "client":
-        who, what = f"The clients of {len(alike):,} servers", "parts of their requests"
-    late = all(causes.of(group.worst.cause).ack_was_delayed for group in alike)
+        clients = {group.worst.sender_addr for group in alike}
+        who, what = f"The clients of {len(servers):,} servers", "parts of their requests"
+        if len(clients) == 1 and not any(map(_several_hold, alike)):
+            who, what = (
+                f"{first.sender_addr}, client of {len(servers):,} servers,",
+                "parts of its requests",
+            )
+    acks = "delayed ACKs" if causes.of(first.cause).ack_was_delayed else "ACKs, one round trip each"
     return (
-        f"{who} {HELD['certain' if surely else 'likely']} {what} {times(stalls)} for "
-        f"~{lost_ms / stalls:.1f} ms each, {duration(lost_ms)} in all, waiting for "
-        f"{'delayed ' * late}ACKs."
+        f"{who} {HELD[surest.word]} {what} {times(surest.stalls)} for "
+        f"~{surest.lost_ms / surest.stalls:.1f} ms each, {duration(surest.lost_ms)} in all"
+        f"{certainty.more(total)}, waiting for {acks}."
     )
+
+
+class _Sum:
+    """Stalls of several groups by their confidence."""
+
+    def __init__(self, groups: Sequence[_core.ServerGroup]) -> None:
+        self.stalls_by_confidence = _sums([group.stalls_by_confidence for group in groups])
+        self.stalled_ms_by_confidence = _sums([group.stalled_ms_by_confidence for group in groups])
+
+
+def _sums(rows: Sequence[Sequence[Number]]) -> list[Number]:
+    return [sum(column) for column in zip(*rows, strict=True)]
 
 
 def word(group: _core.ServerGroup) -> str:

@@ -68,7 +68,8 @@ def _stalls(view: View) -> Iterator[str]:
         yield f"- {view.not_judged}"
     if view.plain_words is not None:
         yield f"- {escaped(view.plain_words)}"
-        yield f"- {escaped(' '.join(view.glossary))}"
+        if view.comparison is None:
+            yield f"- {escaped(' '.join(view.glossary))}"
     yield ""
     yield from _hops(view)
     yield from _connections(view)

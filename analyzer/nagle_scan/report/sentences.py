@@ -78,7 +78,7 @@ def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> 
     if not servers or not servers[0].latency_ms:
         return None
     now_ms, then_ms = servers[0].latency_ms[0], servers[0].predicted_ms[0]
-    if now_ms - then_ms < LEAST_GAIN * now_ms:
+    if now_ms - then_ms < LEAST_GAIN * now_ms or duration(now_ms) == duration(then_ms):
         return None
     return (
         f"The median exchange of {endpoint(servers[0].addr, servers[0].port)} takes "

@@ -49,6 +49,11 @@ def render(result: Result, style: Style, options: Options) -> str:
     return "\n".join(parts)
 
 
+def in_one_line(result: Result, options: Options) -> str:
+    """The verdict, or what became of the stalls of the baseline."""
+    return View(result, LIMITS, options).in_one_line
+
+
 def _header(summary: _core.Summary, paths: Sequence[str], style: Style) -> str:
     names = printable(", ".join(paths[:3])) + (f" and {len(paths) - 3} more" * (len(paths) > 3))
     counts = (

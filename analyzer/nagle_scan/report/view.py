@@ -54,8 +54,8 @@ class View:
 
     @cached_property
     def groups(self) -> list[_core.ServerGroup]:
-        """All groups of stalls; `limits.groups` of them are shown."""
-        return self.core.groups()
+        """All groups of stalls, those that are only possible last; `limits.groups` are shown."""
+        return sorted(self.core.groups(), key=lambda group: held.word(group) == "possible")
 
     @property
     def shown_groups(self) -> Sequence[_core.ServerGroup]:
