@@ -72,6 +72,7 @@ class Group:
     len: int
     unacked_full_sized: bool
     frames_split: list[tuple[int, int]]
+    connection: int
     frame_first_reply: int | None
 
 class ServerGroup:
@@ -133,6 +134,7 @@ class ConnectionRow:
 class ServerRow:
     addr: str
     port: int
+    verdict: str
     connections: int
     affected_connections: int
     exchanges: int
@@ -256,7 +258,7 @@ def scan_captures(
 ) -> Scan: ...
 def first_time_ns(path: str) -> int | None: ...
 def explain(cause: str) -> str | None: ...
-def fields() -> list[tuple[str, str, str, list[str], str]]: ...
+def fields() -> list[tuple[str, str, str, str, list[str], list[str], str]]: ...
 def segments(
     paths: list[str],
     filter: str | None,

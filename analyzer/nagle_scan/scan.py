@@ -105,6 +105,14 @@ class Scan(Result):
         """Writes a ticket for GitHub, GitLab or Jira."""
         self._write("markdown", path, Options(baseline, baseline_map=baseline_map))
 
+    def to_junit(self, path: _Path) -> None:
+        """Writes a test for each server, for CI: it fails if a stall of it is likely."""
+        self._write("junit", path, Options())
+
+    def to_sarif(self, path: _Path) -> None:
+        """Writes a finding for each server and side that stalls, as SARIF 2.1.0."""
+        self._write("sarif", path, Options())
+
     def to_evidence(self, path: _Path, payload: bool = False) -> None:
         """Writes the frames of the clearest stalls and their neighbours as an annotated pcapng.
 

@@ -80,6 +80,18 @@ FORMATS = (
         takes=COMPARES,
     ),
     Format(
+        name="junit",
+        suffixes=(".xml",),
+        example="junit.xml",
+        about="a test for each server, for CI (JUnit)",
+    ),
+    Format(
+        name="sarif",
+        suffixes=(".sarif",),
+        example="result.sarif",
+        about="a finding for each server that stalls (SARIF 2.1.0)",
+    ),
+    Format(
         name="evidence",
         suffixes=(".pcapng",),
         example="evidence.pcapng",
@@ -161,8 +173,8 @@ def write(result: "Result", path: str, format: Format, options: Options) -> None
 
 def _members(result: "Result", format: Format, options: Options) -> str | None:
     """What the engine adds to what it knows."""
-    if options.baseline is None or "baseline" not in format.takes:
+    if format.name != "json":
         return None
     from nagle_scan.report import json
 
-    return json.members(options.baseline, result, options.baseline_map)
+    return json.members(result, options)

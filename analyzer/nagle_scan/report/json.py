@@ -1,34 +1,83 @@
-"""What a baseline adds to `-o result.json`, which the engine writes."""
+"""What Python adds to `-o result.json`, which the engine writes: the words of the reports.
+
+The engine puts the members of one JSON object behind its own.
+"""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
+from nagle_scan import _core
+from nagle_scan.report import verdicts
+from nagle_scan.report.view import Limits, View
 from nagle_scan.wording import PERCENTILES
 
 if TYPE_CHECKING:
+    from nagle_scan.advice import Remedy
     from nagle_scan.compare import Numbers, ServerChange
-    from nagle_scan.report.formats import BaselineMap
+    from nagle_scan.report.fixes import Fix
+    from nagle_scan.report.formats import Options
     from nagle_scan.result import Result
 
+LIMITS = Limits(
+    groups=20, fixes=2, connections=0, servers=0, compared=0, waits=0, sockets=0, hops=0
+)
 
-def members(baseline: Result, result: Result, moved: BaselineMap) -> str:
-    """The baseline's captures, summary and servers, and the comparison with it, as JSON."""
-    # Only needed with a baseline: importing it takes longer than a small scan.
-    import json
 
+def members(result: Result, options: Options) -> str:
+    """How it was scanned, the report in words, and the comparison with a baseline, as JSON."""
+    members = {
+        "version": _core.VERSION,
+        "min_wait_ms": result.min_wait_ms,
+        # A filter may name the addresses that are hidden.
+        "filter": result.filter if result.key is None else None,
+        "report": _report(View(result, LIMITS, options)),
+    }
+    if options.baseline is not None:
+        members |= _compared(options.baseline, result, options)
+    return json.dumps(members)
+
+
+def _report(view: View) -> dict[str, Any]:
+    """What all reports say, in their words."""
+    return {
+        "sentence": verdicts.in_one_line(view.summary),
+        "sentences": view.verdict_at_length,
+        "notices": [*view.urgent, *view.notes],
+        "advice": [_advice(fix, remedy) for fix in view.fixes for remedy in fix.remedies],
+    }
+
+
+def _advice(fix: Fix, remedy: Remedy) -> dict[str, Any]:
+    return {
+        "sender": fix.sender,
+        "receiver": fix.receiver,
+        "first": fix.first,
+        "where": fix.where(remedy),
+        "what": remedy.what,
+        "price": remedy.price,
+        "known_by": remedy.known_by,
+        "settings": [
+            {name: getattr(setting, name) for name in ("program", "knob", "note", "address")}
+            for setting in remedy.settings
+        ],
+    }
+
+
+def _compared(baseline: Result, result: Result, options: Options) -> dict[str, Any]:
+    """The baseline's captures, summary and servers, and the comparison with it."""
     from nagle_scan.compare import compare
 
     head = json.loads(baseline.core.json_head())
-    comparison = compare(baseline, result, moved)
-    members = {
+    comparison = compare(baseline, result, options.baseline_map)
+    return {
         "baseline": {name: head[name] for name in ("captures", "summary", "servers")},
         "comparison": {
             "verdict": comparison.outcome,
             "servers": [_server(change) for change in comparison.servers],
         },
     }
-    return json.dumps(members)
 
 
 def _server(change: ServerChange) -> dict[str, Any]:

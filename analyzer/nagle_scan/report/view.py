@@ -12,6 +12,7 @@ from nagle_scan import _core, causes
 from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshark
 from nagle_scan.report.nodelay import CANNOT_TELL, Answer, answers
 from nagle_scan.result import Result
+from nagle_scan.wording import sentence_start
 
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
@@ -75,6 +76,19 @@ class View:
     def sentence(self, group: _core.ServerGroup) -> str:
         """Who held what, and whether relays pass it on."""
         return f"{held.sentence(group)} {hops.passed_on(group, self._hops)}".rstrip()
+
+    def told(self, group: _core.ServerGroup) -> str:
+        """The whole of it: who held what, and what follows for TCP_NODELAY."""
+        return f"{self.sentence(group)} {held.option(group)}"
+
+    @property
+    def verdict_at_length(self) -> list[str]:
+        """What was found, one text for each shown group; or why nothing was."""
+        if self.summary.stalls:
+            return [self.told(group) for group in self.shown_groups]
+        if self.summary.verdict == "clean":
+            return [self.no_stall, self.no_stall_means]
+        return [sentence_start(self.cannot_tell)]
 
     @cached_property
     def chains(self) -> list[hops.Chain]:
@@ -185,6 +199,16 @@ class View:
 
         told = self.first_exchange is not None
         return fixes(self.groups, self.limits.fixes, self.result.paths, told)
+
+    def first_remedy(self, group: _core.ServerGroup) -> str:
+        """The best that can be changed about a group, with its price; empty where none is known."""
+        sender = held.party(group)
+        fix = next((fix for fix in self.fixes if fix.sender == sender and fix.remedies), None)
+        if fix is None:
+            return ""
+        remedy = fix.remedies[0]
+        where = sentence_start(f"{fix.where(remedy)}: {remedy.what} {remedy.price}")
+        return f"{fix.first} {where}".lstrip()
 
     @cached_property
     def nodelay(self) -> list[Answer]:

@@ -48,8 +48,8 @@ fn lines(scan: &Scan, chunk: Chunk) -> Vec<u8> {
 
 fn header<R: Row>() -> String {
     let mut names = declared::<R>();
-    names.retain(|(field, _)| field.is_in(Output::Csv));
-    names.iter().map(|(field, _)| field.name).collect::<Vec<_>>().join(",") + "\n"
+    names.retain(|row| row.field.is_in(Output::Csv));
+    names.iter().map(|row| row.field.name).collect::<Vec<_>>().join(",") + "\n"
 }
 
 fn line<R: Row>(out: &mut Vec<u8>, row: &R) {

@@ -36,7 +36,7 @@ fn written(name: &str, write: impl FnOnce(&str)) -> String {
 }
 
 fn fields_of<R: Row>(output: Output) -> Vec<Field> {
-    let shown = declared::<R>().into_iter().map(|(field, _)| field);
+    let shown = declared::<R>().into_iter().map(|row| row.field);
     shown.filter(|field| field.is_in(output)).collect()
 }
 

@@ -8,7 +8,7 @@ mod scan;
 use crate::capture::Capture;
 use crate::capture::error::ScanError;
 use crate::judge::causes;
-use crate::output::fields::{self, Field, Kind};
+use crate::output::fields::{self, Declared};
 use progress::PyProgress;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
@@ -51,15 +51,25 @@ fn first_time_ns(path: &str) -> Option<i64> {
     Capture::first_time_ns(path)
 }
 
-/// A field of the outputs: row, name, kind, outputs and what it says.
-type DeclaredField = (&'static str, &'static str, &'static str, Vec<&'static str>, &'static str);
+/// A field of the outputs: row, name, kind, whether JSON always has it, words, outputs and what it says.
+type DeclaredField = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    Vec<&'static str>,
+    Vec<&'static str>,
+    &'static str,
+);
 
 /// The fields of stalls, waits, connections and their ends.
 #[pyfunction(name = "fields")]
 fn declared_fields() -> Vec<DeclaredField> {
-    let row = |(row, fields): (&'static str, Vec<(Field, Kind)>)| {
-        let tell = move |(field, kind): (Field, Kind)| {
-            (row, field.name, kind.name(), field.outputs(), field.doc)
+    let row = |(row, fields): (&'static str, Vec<Declared>)| {
+        let tell = move |told: Declared| {
+            let (name, doc) = (told.field.name, told.field.doc);
+            let (kind, presence) = (told.kind.name(), told.presence());
+            (row, name, kind, presence, told.words, told.field.outputs(), doc)
         };
         fields.into_iter().map(tell)
     };

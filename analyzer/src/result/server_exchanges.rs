@@ -3,7 +3,9 @@
 use crate::judge::findings::Findings;
 use crate::judge::judged::JudgedConnection;
 use crate::judge::nodelay::NagleTotals;
+use crate::judge::verdict::Verdict;
 use crate::result::connections::JudgedConnections;
+use crate::result::totals::add;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Endpoint, Exchange, Latency, ServerLatency, Side, Suspect};
 use std::ops::AddAssign;
@@ -99,11 +101,25 @@ pub struct ServerTotals {
     pub latency_stalled_ns: i64,
     pub client_nagle: NagleTotals,
     pub server_nagle: NagleTotals,
+    /// How many connections have each [`Verdict`].
+    verdicts: [u64; Verdict::NAMES.len()],
 }
 
 impl ServerTotals {
+    /// As of all connections together: most of them must be clean, for the server to be called so.
+    pub fn verdict(&self) -> Verdict {
+        match self.verdicts {
+            [0, 0, clean, inconclusive] if clean > inconclusive => Verdict::Clean,
+            [0, 0, ..] => Verdict::Inconclusive,
+            [0, ..] => Verdict::Possible,
+            _ => Verdict::Stalls,
+        }
+    }
+
     /// Of one connection.
     fn of(judged: &JudgedConnection) -> Self {
+        let mut verdicts = [0; Verdict::NAMES.len()];
+        verdicts[judged.verdict() as usize] = 1;
         Self {
             connections: 1,
             affected: u64::from(judged.stalls > 0),
@@ -113,6 +129,7 @@ impl ServerTotals {
             latency_stalled_ns: judged.exchanges_stalled_ns,
             client_nagle: NagleTotals::of(judged.half(Side::Client).nagle),
             server_nagle: NagleTotals::of(judged.half(Side::Server).nagle),
+            verdicts,
         }
     }
 }
@@ -127,6 +144,7 @@ impl AddAssign for ServerTotals {
         self.latency_stalled_ns += more.latency_stalled_ns;
         self.client_nagle += more.client_nagle;
         self.server_nagle += more.server_nagle;
+        add(&mut self.verdicts, more.verdicts);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::judge::evidence::ms;
 use crate::judge::nodelay::NagleTotals;
+use crate::judge::verdict::Verdict;
 use crate::result::scan::Scan;
 use crate::result::server_exchanges::ServerExchanges;
 use crate::track::Latency;
@@ -13,6 +14,7 @@ use serde::Serialize;
 pub struct ServerRow {
     pub addr: String,
     pub port: u16,
+    pub verdict: Verdict,
     pub connections: u64,
     pub affected_connections: u64,
     pub exchanges: u64,
@@ -76,6 +78,7 @@ fn row(server: &ServerExchanges) -> ServerRow {
     ServerRow {
         addr: server.server.addr.to_string(),
         port: server.server.port,
+        verdict: totals.verdict(),
         connections: totals.connections,
         affected_connections: totals.affected,
         exchanges: server.latency.len(),

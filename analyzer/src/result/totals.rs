@@ -64,7 +64,7 @@ impl AddAssign for ByConfidence {
     }
 }
 
-fn add<T: AddAssign, const LEN: usize>(sums: &mut [T; LEN], more: [T; LEN]) {
+pub fn add<T: AddAssign, const LEN: usize>(sums: &mut [T; LEN], more: [T; LEN]) {
     sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 

@@ -7,6 +7,36 @@ use crate::judge::judged::JudgedConnection;
 use crate::result::hops::Hop;
 use std::net::IpAddr;
 
+/// A field, and what it can hold.
+#[derive(Debug)]
+pub struct Declared {
+    pub field: Field,
+    pub kind: Kind,
+    /// May it be `null` in JSON?
+    is_nullable: bool,
+    /// All that a category can be.
+    pub words: Vec<&'static str>,
+}
+
+impl Declared {
+    /// Is it in each JSON row, or left out where there is nothing to tell?
+    pub fn presence(&self) -> &'static str {
+        match (self.field.is_sparse || self.kind == Kind::Json, self.is_nullable) {
+            (true, _) => "optional",
+            (_, true) => "nullable",
+            _ => "always",
+        }
+    }
+
+    fn only(self, output: Output) -> Self {
+        Self { field: self.field.only(output), ..self }
+    }
+
+    fn except(self, output: Output) -> Self {
+        Self { field: self.field.except(output), ..self }
+    }
+}
+
 /// What the values of a field are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -41,7 +71,7 @@ impl Kind {
 }
 
 /// All fields: what they are fields of, and of each row in their order.
-pub fn everything() -> [(&'static str, Vec<(Field, Kind)>); 5] {
+pub fn everything() -> [(&'static str, Vec<Declared>); 5] {
     [
         ("connection", without_csv(declared::<&JudgedConnection>())),
         ("end", without_csv(declared::<End<'_>>())),
@@ -52,62 +82,73 @@ pub fn everything() -> [(&'static str, Vec<(Field, Kind)>); 5] {
 }
 
 /// Rows of this kind are written as JSON only.
-fn only_json(fields: Vec<(Field, Kind)>) -> Vec<(Field, Kind)> {
-    fields.into_iter().map(|(field, kind)| (field.only(Output::Json), kind)).collect()
+fn only_json(fields: Vec<Declared>) -> Vec<Declared> {
+    fields.into_iter().map(|field| field.only(Output::Json)).collect()
 }
 
 /// Rows of this kind are not written as CSV.
-fn without_csv(fields: Vec<(Field, Kind)>) -> Vec<(Field, Kind)> {
-    fields.into_iter().map(|(field, kind)| (field.except(Output::Csv), kind)).collect()
+fn without_csv(fields: Vec<Declared>) -> Vec<Declared> {
+    fields.into_iter().map(|field| field.except(Output::Csv)).collect()
 }
 
 /// All fields of a row, in their order.
-pub fn declared<R: Row>() -> Vec<(Field, Kind)> {
-    let mut found = Declared(Vec::new());
+pub fn declared<R: Row>() -> Vec<Declared> {
+    let mut found = Collected(Vec::new());
     <R as Row>::fields(&mut found);
     found.0
 }
 
-struct Declared(Vec<(Field, Kind)>);
+struct Collected(Vec<Declared>);
 
-impl<R> Fields<R> for Declared {
+impl Collected {
+    fn add(&mut self, field: Field, kind: Kind) {
+        self.0.push(Declared { field, kind, is_nullable: false, words: Vec::new() });
+    }
+}
+
+impl<R> Fields<R> for Collected {
     fn integer<I: Integer>(&mut self, field: Field, _: impl Fn(&R) -> I) {
-        self.0.push((field, Kind::Integer));
+        self.add(field, Kind::Integer);
     }
 
     fn time(&mut self, field: Field, _: impl Fn(&R) -> i64) {
-        self.0.push((field, Kind::Time));
+        self.add(field, Kind::Time);
     }
 
     fn duration(&mut self, field: Field, _: impl Fn(&R) -> i64) {
-        self.0.push((field, Kind::Duration));
+        self.add(field, Kind::Duration);
     }
 
     fn maybe_duration(&mut self, field: Field, _: impl Fn(&R) -> Option<i64>) {
-        self.0.push((field, Kind::Duration));
+        self.0.push(Declared { field, kind: Kind::Duration, is_nullable: true, words: Vec::new() });
     }
 
     fn flag(&mut self, field: Field, _: impl Fn(&R) -> bool) {
-        self.0.push((field, Kind::Flag));
+        self.add(field, Kind::Flag);
     }
 
     fn category<C: Category>(&mut self, field: Field, _: impl Fn(&R) -> C) {
-        self.0.push((field, Kind::Category));
+        self.0.push(Declared {
+            field,
+            kind: Kind::Category,
+            is_nullable: false,
+            words: C::names(),
+        });
     }
 
     fn text(&mut self, field: Field, _: impl Fn(&R) -> &'static str) {
-        self.0.push((field, Kind::Text));
+        self.add(field, Kind::Text);
     }
 
     fn address(&mut self, field: Field, _: impl Fn(&R) -> IpAddr) {
-        self.0.push((field, Kind::Address));
+        self.add(field, Kind::Address);
     }
 
     fn nested<S: Row>(&mut self, field: Field, _: impl Fn(&R) -> S) {
-        self.0.push((field, Kind::Nested));
+        self.add(field, Kind::Nested);
     }
 
     fn json<T>(&mut self, field: Field, _: impl Fn(&R) -> Option<T>, _: impl Fn(&mut Vec<u8>, T)) {
-        self.0.push((field.only(Output::Json), Kind::Json));
+        self.add(field.only(Output::Json), Kind::Json);
     }
 }

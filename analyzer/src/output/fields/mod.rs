@@ -12,7 +12,7 @@ mod stall;
 mod wait;
 
 pub use self::category::Category;
-pub use self::declared::{Kind, declared, everything};
+pub use self::declared::{Declared, declared, everything};
 pub use self::stall::Stall;
 
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-use super::declared::{Kind, everything};
+use super::declared::{Declared, Kind, everything};
 use super::*;
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 fn every_field_says_what_it_is_and_in_which_unit() {
     for (row, fields) in everything() {
         assert!(!fields.is_empty());
-        for (field, kind) in fields {
+        for Declared { field, kind, .. } in fields {
             let name = field.name;
             assert!(field.doc.len() > 5 && field.doc.ends_with(['.', '?']), "{row}.{name}");
             assert_eq!(name.ends_with("_ns"), kind == Kind::Time, "{row}.{name}");
@@ -20,8 +20,8 @@ fn every_field_says_what_it_is_and_in_which_unit() {
 fn no_output_has_two_fields_of_one_name() {
     for (row, fields) in everything() {
         for output in [Output::Table, Output::Json, Output::Csv] {
-            let shown = fields.iter().filter(|(field, _)| field.is_in(output));
-            let names: Vec<&str> = shown.map(|(field, _)| field.name).collect();
+            let shown = fields.iter().filter(|row| row.field.is_in(output));
+            let names: Vec<&str> = shown.map(|row| row.field.name).collect();
             assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{row}");
         }
     }

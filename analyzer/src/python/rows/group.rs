@@ -31,6 +31,8 @@ pub struct Group {
     pub unacked_full_sized: bool,
     /// Frames of the first unacknowledged segments, each with that of the segment held behind it.
     pub frames_split: Vec<(u64, u64)>,
+    /// The connection of the first of them.
+    pub connection: u64,
     /// The frame that ended the server's first reply on one of the connections.
     pub frame_first_reply: Option<u64>,
 }
@@ -59,6 +61,7 @@ impl Group {
             len: pair.pieces.held_len,
             unacked_full_sized: pair.pieces.unacked_full_sized,
             frames_split: pair.pieces.frames.clone(),
+            connection: pair.pieces.connection,
             frame_first_reply: pair.pieces.first_reply,
         }
     }

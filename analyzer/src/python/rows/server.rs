@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 pub struct PyServerRow {
     pub addr: String,
     pub port: u16,
+    pub verdict: &'static str,
     pub connections: u64,
     pub affected_connections: u64,
     pub exchanges: u64,
@@ -28,6 +29,7 @@ impl PyServerRow {
         Self {
             addr: row.addr,
             port: row.port,
+            verdict: row.verdict.name(),
             connections: row.connections,
             affected_connections: row.affected_connections,
             exchanges: row.exchanges,

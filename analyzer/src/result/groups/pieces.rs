@@ -17,6 +17,8 @@ pub struct Pieces {
     pub unacked_full_sized: bool,
     /// Frames of the first unacknowledged segments, each with that of the segment held behind it.
     pub frames: Vec<(u64, u64)>,
+    /// The connection of the first of them.
+    pub connection: u64,
     /// The frame that ended a server's first reply; later ones may not tell the protocol or program.
     pub first_reply: Option<u64>,
 }
@@ -26,7 +28,8 @@ pub struct PieceCounter {
     unacked_lens: Vec<u32>,
     held_lens: Vec<u32>,
     full_sized: usize,
-    frames: Vec<(u64, u64)>,
+    /// With their connection.
+    frames: Vec<((u64, u64), u64)>,
     first_reply: Option<u64>,
 }
 
@@ -46,7 +49,7 @@ impl PieceCounter {
         self.unacked_lens.push(stall.unacked_len);
         self.held_lens.push(stall.len);
         self.full_sized += usize::from(!stall.is(fact::UNACKED_SMALL));
-        let frames = (stall.from.frame, stall.to.frame);
+        let frames = ((stall.from.frame, stall.to.frame), u64::from(stall.connection));
         if self.frames.len() < FRAMES || self.frames.last().is_some_and(|&last| frames < last) {
             self.frames.push(frames);
             self.frames.sort_unstable();
@@ -59,7 +62,8 @@ impl PieceCounter {
             unacked_full_sized: 2 * self.full_sized > self.held_lens.len(),
             unacked_len: median::lower(&mut self.unacked_lens).unwrap_or(0),
             held_len: median::lower(&mut self.held_lens).unwrap_or(0),
-            frames: self.frames,
+            connection: self.frames.first().map_or(0, |&(_, connection)| connection),
+            frames: self.frames.into_iter().map(|(frames, _)| frames).collect(),
             first_reply: self.first_reply,
         }
     }

@@ -1,0 +1,130 @@
+"""`-o junit.xml`: a test for each server. It fails where a stall is likely.
+
+The form is what the schemas of Ant and of Jenkins both allow.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from nagle_scan import _core, files
+from nagle_scan.report import held, verdicts
+from nagle_scan.report.view import Limits, View
+from nagle_scan.wording import endpoint, file_names, printable, sentence_start
+
+if TYPE_CHECKING:
+    from nagle_scan.report.formats import Options
+    from nagle_scan.result import Result
+
+LIMITS = Limits(groups=1000, fixes=5, connections=0, servers=1000, compared=0, waits=0)
+NOT_JUDGED = "No stall shows, and most connections of this server cannot be judged."
+FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What XML 1.0 cannot hold, not even escaped."""
+
+Groups = Sequence[_core.ServerGroup]
+
+
+def write(result: Result, path: str, options: Options) -> None:
+    """Writes the tests. Raises `OutputError`."""
+    root = _root(View(result, LIMITS, options))
+    ElementTree.indent(root)
+    files.replace(path, ElementTree.tostring(root, "utf-8", xml_declaration=True) + b"\n")
+
+
+def _root(view: View) -> Element:
+    root = Element("testsuites")
+    suite = SubElement(root, "testsuite")
+    properties = SubElement(suite, "properties")
+    for name, value in _properties(view):
+        SubElement(properties, "property", name=name, value=_allowed(value))
+    _add_cases(suite, view)
+    SubElement(suite, "system-out").text = _allowed("\n".join(_told(view)))
+    SubElement(suite, "system-err")
+    suite.attrib |= _attributes(view, suite)
+    return root
+
+
+def _allowed(text: str) -> str:
+    return FORBIDDEN.sub("", text)
+
+
+def _properties(view: View) -> list[tuple[str, str]]:
+    result = view.result
+    known = [("version", _core.VERSION), ("min_wait_ms", f"{result.min_wait_ms:g}")]
+    if result.filter is not None and result.key is None:
+        known.append(("filter", result.filter))
+    return known
+
+
+def _attributes(view: View, suite: Element) -> dict[str, str]:
+    """Names are tokens: their spaces stand alone."""
+    name = " ".join(_allowed(file_names(view.result.names)).split()) or "capture"
+    begin = datetime(1970, 1, 1) + timedelta(microseconds=view.summary.first_ns // 1000)
+    return {
+        "name": name,
+        "package": "nagle-scan",
+        "id": "0",
+        "hostname": "localhost",
+        "timestamp": begin.isoformat(timespec="seconds"),
+        "time": _seconds(view.summary.stalled_ms),
+        "tests": str(len(suite.findall("testcase"))),
+        "failures": str(len(suite.findall("testcase/failure"))),
+        "errors": "0",
+        "skipped": str(len(suite.findall("testcase/skipped"))),
+    }
+
+
+def _add_cases(suite: Element, view: View) -> None:
+    """The servers that stall, the other servers, and the capture as a whole if it does not tell."""
+    stalling: dict[str, list[_core.ServerGroup]] = {}
+    for group in view.shown_groups:
+        stalling.setdefault(held.server(group.worst), []).append(group)
+    others = {endpoint(row.addr, row.port): row for row in view.servers}
+    for server, groups in stalling.items():
+        case = _case(suite, server, sum(group.stalled_ms for group in groups))
+        _judge(case, groups, view)
+    for server in [server for server in others if server not in stalling]:
+        case = _case(suite, server)
+        if others[server].verdict == "inconclusive":
+            SubElement(case, "skipped", message=NOT_JUDGED)
+    if view.summary.verdict == "inconclusive":
+        SubElement(_case(suite, "capture"), "skipped", message=sentence_start(view.cannot_tell))
+    elif suite.find("testcase") is None:
+        _case(suite, "capture")
+
+
+def _case(suite: Element, name: str, lost_ms: float = 0.0) -> Element:
+    return SubElement(suite, "testcase", classname="nagle-scan", name=name, time=_seconds(lost_ms))
+
+
+def _judge(case: Element, groups: Groups, view: View) -> None:
+    """What is only possible fails no test."""
+    surely = [group for group in groups if held.word(group) == "stalls"]
+    if not surely:
+        return
+    failure = SubElement(case, "failure", type=surely[0].worst.cause)
+    failure.set("message", _allowed(view.sentence(surely[0])))
+    lines = [text for group in surely for text in (view.told(group), view.first_remedy(group))]
+    failure.text = _allowed("\n".join(filter(None, lines)))
+
+
+def _told(view: View) -> list[str]:
+    """What belongs to no single test, and what is only possible."""
+    possible = [group for group in view.shown_groups if held.word(group) == "possible"]
+    hidden = view.groups_more + view.servers_more
+    return [
+        f"{verdicts.in_one_line(view.summary)}.",
+        *(view.told(group) for group in possible),
+        *(f"{sentence_start(printable(note))}." for note in (*view.urgent, *view.notes)),
+        *([f"{hidden:,} more servers have no test here."] if hidden else []),
+    ]
+
+
+def _seconds(milliseconds: float) -> str:
+    """Of a test: the time lost to stalls."""
+    return f"{milliseconds / 1000:.3f}"
