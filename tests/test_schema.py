@@ -1,0 +1,174 @@
+"""The published JSON Schema tells what `-o result.json` holds: people generate readers from it."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, ROOT, Run, written
+from jsonschema import Draft202012Validator
+from nagle_scan import _core
+from nagle_scan.scan import Scan
+
+SCHEMA = json.loads((ROOT / "docs" / "nagle-scan-1.schema.json").read_text())
+VALIDATOR = Draft202012Validator(SCHEMA)
+SHIPPED = sorted(CAPTURES.glob("*.pcap*"))
+LABELLED = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::12]
+BEFORE, AFTER = CAPTURES / "jdk-httpserver.pcap", CAPTURES / "jdk-httpserver-nodelay.pcap"
+KEY = bytes(range(32))
+
+
+def problems(result: Any) -> list[str]:
+    return [f"{error.json_path}: {error.message}" for error in VALIDATOR.iter_errors(result)]
+
+
+def name(path: Path) -> str:
+    return path.stem if path.parent == CAPTURES else path.parent.name
+
+
+@pytest.mark.parametrize("capture", [*SHIPPED, *LABELLED], ids=name)
+@pytest.mark.parametrize("key", [None, KEY], ids=["plain", "anonymized"])
+def test_every_result_is_as_the_schema_says(
+    capture: Path, key: bytes | None, tmp_path: Path
+) -> None:
+    scan = nagle_scan.scan(capture, anonymize=key)
+    assert problems(written(scan, tmp_path)) == []
+
+
+@pytest.mark.parametrize("before", SHIPPED, ids=name)
+def test_a_comparison_is_too(before: Path, tmp_path: Path) -> None:
+    path = tmp_path / "result.json"
+    nagle_scan.scan(AFTER).to_json(path, baseline=nagle_scan.scan(before))
+    result = json.loads(path.read_text())
+    assert {"baseline", "comparison"} <= result.keys()
+    assert problems(result) == []
+
+
+def test_the_labelled_captures_show_what_is_rare() -> None:
+    assert len(LABELLED) > 20
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return written(nagle_scan.scan(BEFORE), tmp_path_factory.mktemp("result"))
+
+
+def stall(result: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = next(
+        stall for connection in result["connections"] for stall in connection["stalls"]
+    )
+    return found
+
+
+BREAKS: dict[str, Callable[[dict[str, Any]], object]] = {
+    "another contract": lambda result: result.update(schema="nagle-scan/2"),
+    "a misspelt member": lambda result: result.update(sumary=result.pop("summary")),
+    "a member more": lambda result: result["summary"].update(more=1),
+    "a row's member more": lambda result: stall(result).update(more=1),
+    "a row's member less": lambda result: stall(result).pop("wait_ms"),
+    "an unknown word": lambda result: stall(result).update(cause="nagle"),
+    "a number as text": lambda result: stall(result).update(frame_held="7"),
+    "null for a number": lambda result: stall(result).update(time_ns=None),
+    "a baseline without comparison": lambda result: result.update(
+        baseline={name: result[name] for name in ("captures", "summary", "servers")}
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BREAKS)
+def test_the_schema_finds_what_is_wrong(what: str, result: dict[str, Any]) -> None:
+    wrong = copy.deepcopy(result)
+    BREAKS[what](wrong)
+    assert problems(result) == []
+    assert problems(wrong) != []
+
+
+def test_the_schema_itself_is_one_and_uses_all_its_parts() -> None:
+    Draft202012Validator.check_schema(SCHEMA)
+    text = json.dumps(SCHEMA)
+    unused = [part for part in SCHEMA["$defs"] if f'"#/$defs/{part}"' not in text]
+    assert unused == []
+
+
+def test_every_declared_field_has_its_meaning_there() -> None:
+    told = {
+        (row, name): SCHEMA["$defs"][row]["properties"][name]["description"]
+        for row, name, *_, outputs, _ in _core.fields()
+        if "JSON" in outputs
+    }
+    assert told == {
+        (row, name): meaning
+        for row, name, *_, outputs, meaning in _core.fields()
+        if "JSON" in outputs
+    }
+
+
+# What Python adds.
+
+
+def test_it_says_how_it_was_scanned(run: Run) -> None:
+    words = ("--min-wait", "5", "-f", "tcp port 8080", "-o", "-", "--format", "json")
+    result = json.loads(run(BEFORE, *words).stdout)
+    version = run("--version").stdout.decode().split()[1]
+    assert (result["version"], result["min_wait_ms"]) == (version, 5.0)
+    assert result["filter"] == "tcp port 8080"
+    assert json.loads(run(BEFORE, "-o", "-", "--format", "json").stdout)["filter"] is None
+
+
+def test_a_filter_may_name_addresses_so_it_is_not_told_with_a_key(tmp_path: Path) -> None:
+    scan = nagle_scan.scan(BEFORE, filter="net 127.0.0.0/8", anonymize=KEY)
+    assert scan.verdict == "stalls"
+    assert written(scan, tmp_path)["filter"] is None
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("capture", SHIPPED, ids=name)
+def test_its_words_are_those_of_the_report(capture: Path, run: Run, tmp_path: Path) -> None:
+    """A program that forwards them says what a person reads who scans the same capture."""
+    words = written(nagle_scan.scan(capture), tmp_path)["report"]
+    report = flat(run(capture).stdout.decode())
+    assert run(capture, "-q").stdout.decode().strip() == words["sentence"]
+    assert words["sentences"]
+    assert all(flat(sentence) in report for sentence in words["sentences"])
+    assert all(flat(notice) in report for notice in words["notices"])
+    for advice in words["advice"]:
+        told = f"{advice['where']}: {advice['what']} {advice['price']}"
+        assert flat(told) in report
+        assert f"What to change for {advice['sender']}" in report
+        settings = [f"{setting['program']}: {setting['knob']}" for setting in advice["settings"]]
+        assert all(flat(setting) in report for setting in settings)
+
+
+def test_stalls_come_with_advice_and_its_settings(tmp_path: Path) -> None:
+    advice = written(nagle_scan.scan(BEFORE), tmp_path)["report"]["advice"]
+    assert [row["where"].partition(" on ")[0] for row in advice][:2] == [
+        "the program",
+        "the socket",
+    ]
+    settings = [setting for row in advice for setting in row["settings"]]
+    assert any("jdk" in setting["program"].lower() for setting in settings)
+    assert all(setting["address"].startswith("https://") for setting in settings)
+
+
+def test_what_cannot_tell_says_why(run: Run) -> None:
+    done = run(BEFORE, "-f", "tcp port 1", "-o", "-", "--format", "json")
+    words = json.loads(done.stdout)["report"]
+    assert words["sentence"].startswith("Inconclusive")
+    assert words["sentences"] == ["The capture holds no TCP segment that could be used."]
+    assert words["advice"] == []
+
+
+def test_a_server_has_a_verdict_of_its_own(tmp_path: Path) -> None:
+    def verdicts(scan: Scan) -> set[str]:
+        return {server["verdict"] for server in written(scan, tmp_path)["servers"]}
+
+    assert verdicts(nagle_scan.scan(BEFORE)) == {"stalls"}
+    assert verdicts(nagle_scan.scan(AFTER)) == {"clean"}
