@@ -1,0 +1,348 @@
+"""What CI servers read: JUnit XML and SARIF. One that they refuse hides the stalls it reports."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, Run
+from conversation import Conversation, interleaved, stalled, write
+from nagle_scan import causes
+from nagle_scan.report.junit import NOT_JUDGED
+from nagle_scan.scan import Scan
+
+SHIPPED = sorted(CAPTURES.glob("*.pcap"))
+LABELLED = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::16]
+EVERY = pytest.mark.parametrize(
+    "capture", [*SHIPPED, *LABELLED], ids=lambda path: str(path.relative_to(CAPTURES))
+)
+STALLS, CLEAN = CAPTURES / "java-split.pcap", CAPTURES / "java-single-write.pcap"
+POSSIBLE = "possible"
+
+
+def junit(scan: Scan, folder: Path) -> Element:
+    path = folder / "junit.xml"
+    scan.to_junit(path)
+    return ElementTree.parse(path).getroot()
+
+
+def sarif(scan: Scan, folder: Path) -> dict[str, Any]:
+    path = folder / "result.sarif"
+    scan.to_sarif(path)
+    found: dict[str, Any] = json.loads(path.read_text())
+    return found
+
+
+# JUnit: what the schemas of Ant (windyroad/JUnit-Schema) and of Jenkins (xunit-plugin's
+# junit-10.xsd) both take.
+
+TOKEN = r"\S+( \S+)*"
+NUMBER, SECONDS = r"\d+", r"\d{0,3}\.\d{3}|\d+\.\d{3}"
+SUITE = {
+    "name": TOKEN,
+    "package": TOKEN,
+    "id": "0",
+    "hostname": "localhost",
+    "timestamp": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
+    "time": SECONDS,
+    "tests": NUMBER,
+    "failures": NUMBER,
+    "errors": "0",
+    "skipped": NUMBER,
+}
+CASE = {"classname": TOKEN, "name": TOKEN, "time": SECONDS}
+
+
+def misfits(root: Element) -> list[str]:
+    """Where a document is not as both schemas say."""
+    suites = list(root)
+    wrong = [] if (root.tag, root.attrib) == ("testsuites", {}) else ["the root"]
+    wrong += [] if [suite.tag for suite in suites] == ["testsuite"] else ["one suite"]
+    for suite in suites:
+        wrong += attributes(suite, SUITE)
+        order = [child.tag for child in suite]
+        cases = ["testcase"] * order.count("testcase")
+        if order != ["properties", *cases, "system-out", "system-err"]:
+            wrong.append(f"the order {order}")
+        for case in suite.iter("testcase"):
+            wrong += attributes(case, CASE)
+            wrong += outcome(case)
+        for name, tag in (("tests", "testcase"), ("failures", "failure"), ("skipped", "skipped")):
+            if suite.get(name) != str(len(list(suite.iter(tag)))):
+                wrong.append(f"the number of {name}")
+        wrong += [
+            f"property {entry.attrib}"
+            for entry in suite.iterfind("properties/*")
+            if (entry.tag, set(entry.attrib)) != ("property", {"name", "value"})
+        ]
+    return wrong
+
+
+def attributes(element: Element, allowed: dict[str, str]) -> list[str]:
+    if element.attrib.keys() != allowed.keys():
+        return [f"{element.tag}: {sorted(element.attrib)}"]
+    return [
+        f"{element.tag}.{name}: {value!r}"
+        for name, value in element.attrib.items()
+        if not re.fullmatch(allowed[name], value)
+    ]
+
+
+def outcome(case: Element) -> list[str]:
+    """At most one, with its attributes; Ant requires the type of a failure."""
+    needed = {"failure": {"type", "message"}, "skipped": {"message"}}
+    if len(case) > 1:
+        return [f"{case.get('name')} has several outcomes"]
+    return [
+        f"{child.tag}: {sorted(child.attrib)}"
+        for child in case
+        if set(child.attrib) != needed.get(child.tag) or len(child)
+    ]
+
+
+@EVERY
+def test_junit_is_as_its_schemas_say(capture: Path, tmp_path: Path) -> None:
+    assert misfits(junit(nagle_scan.scan(capture), tmp_path)) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('errors="0"', ""),
+        ('tests="1"', 'tests="2"'),
+        ('timestamp="2', 'timestamp="x'),
+        ("<system-err />", ""),
+        ('type="nagle_delack"', ""),
+        ('classname="nagle-scan"', 'file="a.py"'),
+        ('name="java-split.pcap"', 'name=" java  split"'),
+    ],
+)
+def test_the_junit_check_itself_finds_what_is_wrong(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    junit(nagle_scan.scan(STALLS), tmp_path)
+    text = (tmp_path / "junit.xml").read_text()
+    assert before in text
+    assert misfits(ElementTree.fromstring(text.replace(before, after, 1))) != []
+
+
+@EVERY
+def test_a_test_fails_where_the_gate_does(capture: Path, run: Run, tmp_path: Path) -> None:
+    """A pipeline stops, and its page of tests must show why; else neither."""
+    root = junit(nagle_scan.scan(capture), tmp_path)
+    status = run(capture, "-qq").returncode
+    assert bool(list(root.iter("failure"))) == (status == 1)
+    names = [case.get("name") for case in root.iter("testcase")]
+    capture_skipped = "capture" in names and bool(list(root.iter("skipped")))
+    assert capture_skipped == (status == 4)
+    assert names
+
+
+def test_a_failure_says_who_and_what_to_change(tmp_path: Path) -> None:
+    scan = nagle_scan.scan(STALLS)
+    (case,) = junit(scan, tmp_path).iter("testcase")
+    (failure,) = case
+    assert case.get("name") == "127.0.0.1:8000"
+    assert float(case.get("time", "")) == pytest.approx(
+        scan.stalls["wait_ms"].sum() / 1000, abs=1e-3
+    )
+    assert failure.get("type") == "nagle_delack"
+    assert "held part of its request 9 times" in failure.get("message", "")
+    assert "Send the whole message in one write" in (failure.text or "")
+
+
+def test_each_server_has_a_test(tmp_path: Path) -> None:
+    slow = stalled(Conversation(("10.0.0.1", 40000), ("10.0.0.9", 80)))
+    fast = Conversation(("10.0.0.1", 40001), ("10.0.0.9", 81))
+    fast.open()
+    for _ in range(20):
+        fast.data("client", 100)
+        fast.answer(100)
+        fast.wait(5.0)
+    scan = nagle_scan.scan(write(tmp_path / "two.pcap", interleaved(slow, fast)))
+    found = {
+        case.get("name"): [child.tag for child in case]
+        for case in junit(scan, tmp_path).iter("testcase")
+    }
+    verdict = scan.core.servers(2)
+    assert {row.port: row.verdict for row in verdict} == {80: "stalls", 81: "clean"}
+    assert found == {"10.0.0.9:80": ["failure"], "10.0.0.9:81": []}
+
+
+def only_possible() -> Path:
+    """A labelled capture whose stalls are only possible."""
+    paths = sorted((CAPTURES / "labelled").rglob("*.pcap*"))
+    return next(path for path in paths if nagle_scan.scan(path).verdict == POSSIBLE)
+
+
+def test_what_is_only_possible_fails_no_test_but_is_told(tmp_path: Path) -> None:
+    scan = nagle_scan.scan(only_possible())
+    root = junit(scan, tmp_path)
+    assert list(root.iter("failure")) == []
+    (told,) = root.iter("system-out")
+    assert "may have held" in (told.text or "")
+    levels = [row["level"] for row in sarif(scan, tmp_path)["runs"][0]["results"]]
+    assert set(levels) == {"note"}
+
+
+def test_a_capture_that_cannot_tell_is_skipped(tmp_path: Path) -> None:
+    """A test that passes would say that the server is well."""
+    scan = nagle_scan.scan(STALLS, filter="tcp port 1")
+    (case,) = junit(scan, tmp_path).iter("testcase")
+    assert [(child.tag, child.get("message")) for child in case] == [
+        ("skipped", "The capture holds no TCP segment that could be used.")
+    ]
+
+
+def test_a_server_that_cannot_be_judged_is_skipped(tmp_path: Path) -> None:
+    rows = []
+    for path in sorted((CAPTURES / "labelled").rglob("*.pcap*")):
+        scan = nagle_scan.scan(path)
+        rows = [row for row in scan.core.servers(9) if row.verdict == "inconclusive"]
+        if rows:
+            break
+    assert rows
+    reasons = [entry.get("message") for entry in junit(scan, tmp_path).iter("skipped")]
+    assert NOT_JUDGED in reasons
+
+
+@pytest.mark.parametrize(
+    "name", ["a\x01b\x1b[31m", "a & <b> \"c\" 'd'", "a\ufffeb", "  a   b ", "ü"]
+)
+def test_a_hostile_name_stays_text(name: str, tmp_path: Path) -> None:
+    path = tmp_path / f"{name}.pcap"
+    shutil.copy(STALLS, path)
+    scan = nagle_scan.scan(path, filter="tcp or host 10.1.2.3")
+    assert misfits(junit(scan, tmp_path)) == []
+    assert shape(sarif(scan, tmp_path)) == []
+
+
+def test_control_characters_of_a_filter_are_left_out(tmp_path: Path) -> None:
+    """XML 1.0 has no way to hold them: a parser would refuse the whole file."""
+    scan = nagle_scan.scan(STALLS)
+    scan.filter = "tcp\x0b\x00\ud800 port 1"
+    root = junit(scan, tmp_path)
+    properties = {entry.get("name"): entry.get("value") for entry in root.iter("property")}
+    assert properties["filter"] == "tcp port 1"
+
+
+def test_a_filter_is_not_told_with_a_key(tmp_path: Path) -> None:
+    scan = nagle_scan.scan(STALLS, filter="net 127.0.0.0/8", anonymize=bytes(range(32)))
+    assert "filter" not in [entry.get("name") for entry in junit(scan, tmp_path).iter("property")]
+    assert "127.0.0" not in (tmp_path / "junit.xml").read_text()
+
+
+# SARIF: the parts of the 2.1.0 specification that it uses, by section.
+
+LOG = {"$schema", "version", "runs"}
+RUN = {"tool", "invocations", "artifacts", "results"}
+RESULT = {
+    "ruleId",
+    "ruleIndex",
+    "level",
+    "message",
+    "locations",
+    "partialFingerprints",
+    "properties",
+}
+
+
+def shape(log: dict[str, Any]) -> list[str]:
+    """Where a log is not as the specification says."""
+    wrong = [] if log.keys() == LOG and log["version"] == "2.1.0" else ["3.13 the log"]
+    (run,) = log["runs"]
+    wrong += [] if run.keys() == RUN else ["3.14 the run"]
+    driver = run["tool"]["driver"]
+    if not {"name", "version", "rules"} <= driver.keys():
+        wrong.append("3.19 the driver")
+    for rule in driver["rules"]:
+        texts = [rule["shortDescription"]["text"], rule["help"]["text"], rule["help"]["markdown"]]
+        wrong += [] if rule["id"] and all(texts) else ["3.49 a rule"]
+    for invocation in run["invocations"]:
+        wrong += [] if invocation["executionSuccessful"] is True else ["3.20 an invocation"]
+        for notification in invocation["toolExecutionNotifications"]:
+            wrong += levelled(notification, "3.58 a notification")
+    uris = [artifact["location"]["uri"] for artifact in run["artifacts"]]
+    wrong += [f"3.10 the URI {uri}" for uri in uris if not re.fullmatch(r"[\w.~%/-]+", uri, re.A)]
+    for result in run["results"]:
+        wrong += misshapen(result, driver["rules"], uris)
+    return wrong
+
+
+def levelled(row: dict[str, Any], where: str) -> list[str]:
+    known = row["level"] in {"none", "note", "warning", "error"}
+    return [] if known and row["message"]["text"].strip() else [where]
+
+
+def misshapen(
+    result: dict[str, Any], rules: Sequence[dict[str, Any]], uris: Sequence[str]
+) -> list[str]:
+    wrong = [] if result.keys() == RESULT else ["3.27 a result"]
+    wrong += levelled(result, "3.27.10 the level or 3.27.11 the message")
+    if rules[result["ruleIndex"]]["id"] != result["ruleId"]:
+        wrong.append("3.27.6 the index of the rule")
+    for location in result["locations"]:
+        place = location["physicalLocation"]["artifactLocation"]
+        wrong += [] if uris[place["index"]] == place["uri"] else ["3.4 a location"]
+    prints = result["partialFingerprints"]
+    wrong += [] if prints and all(map(str, prints.values())) else ["3.27.17 fingerprints"]
+    return wrong
+
+
+@EVERY
+def test_sarif_is_as_its_specification_says(capture: Path, tmp_path: Path) -> None:
+    scan = nagle_scan.scan(capture)
+    log = sarif(scan, tmp_path)
+    assert shape(log) == []
+    results = log["runs"][0]["results"]
+    assert len(results) == len(scan.core.groups())
+    assert sum(row["properties"]["stalls"] for row in results) == len(scan.stalls)
+
+
+def test_sarif_points_to_the_frames(tmp_path: Path) -> None:
+    scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
+    (found,) = sarif(scan, tmp_path)["runs"][0]["results"]
+    assert (found["ruleId"], found["level"]) == ("nagle_delack", "error")
+    assert "127.0.0.1:8888 held part of its reply 100 times" in found["message"]["text"]
+    assert "Send the whole message in one write" in found["message"]["text"]
+    table = scan.stalls.set_index(["frame_unacked", "frame_held"])["connection"]
+    shown = [tuple(pair) for pair in found["properties"]["frames"]]
+    assert len(shown) == 3
+    assert found["properties"]["stream"] == table[shown[0]]
+    assert all(pair in table.index for pair in shown)
+
+
+def test_its_rules_are_the_causes_that_are_stalls(tmp_path: Path) -> None:
+    rules = sarif(nagle_scan.scan(CLEAN), tmp_path)["runs"][0]["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == [row.name for row in causes.CAUSES if row.is_stall]
+
+
+def test_of_several_captures_it_names_the_one_that_holds_the_frames(tmp_path: Path) -> None:
+    paths = sorted(
+        (CAPTURES / "java-single-write.pcap", CAPTURES / "java-split.pcap"),
+        key=lambda path: nagle_scan.scan(path).connections["first_ns"].min(),
+    )
+    scan = nagle_scan.scan(paths)
+    (found,) = sarif(scan, tmp_path)["runs"][0]["results"]
+    place = found["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": "java-split.pcap", "index": paths.index(STALLS)}
+
+
+def test_without_findings_it_says_why(tmp_path: Path) -> None:
+    for scan, level, said in (
+        (nagle_scan.scan(CLEAN), "note", "No Nagle or delayed-ACK stall"),
+        (nagle_scan.scan(STALLS, filter="tcp port 1"), "warning", "no TCP segment"),
+    ):
+        run = sarif(scan, tmp_path)["runs"][0]
+        first = run["invocations"][0]["toolExecutionNotifications"][0]
+        assert run["results"] == []
+        assert first["level"] == level
+        assert said in first["message"]["text"]
