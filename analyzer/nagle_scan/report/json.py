@@ -29,7 +29,7 @@ def members(result: Result, options: Options) -> str:
     """How it was scanned, the report in words, and the comparison with a baseline, as JSON."""
     members = {
         "version": _core.VERSION,
-        "min_wait_ms": result.min_wait_ms,
+        "min_wait_ms": float(result.min_wait_ms),
         # A filter may name the addresses that are hidden.
         "filter": result.filter if result.key is None else None,
         "report": _report(View(result, LIMITS, options)),
