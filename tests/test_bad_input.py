@@ -223,7 +223,7 @@ def test_an_output_on_a_full_disk(suffix: str, run: Run, tmp_path: Path) -> None
     assert_refused(run(SPLIT, "-o", tmp_path / f"full{suffix}"), "cannot write", "no space left")
 
 
-@pytest.mark.parametrize("name", ["x.txt", "x", "json", "x.json.bak", "\x1b[2J.xml", ""])
+@pytest.mark.parametrize("name", ["x.txt", "x", "json", "x.json.bak", "\x1b[2J.xls", ""])
 def test_an_output_of_an_unknown_kind_is_refused_before_any_work(name: str, run: Run) -> None:
     assert_refused(run("/no/such.pcap", "-o", name), "suffix", ".json", ".csv")
 
