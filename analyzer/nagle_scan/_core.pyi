@@ -56,6 +56,7 @@ class Group:
     sender: str
     sender_addr: str
     receiver_addr: str
+    server_ip: str
     server_port: int
     stalls: int
     connections: int
@@ -133,6 +134,7 @@ class ConnectionRow:
 
 class ServerRow:
     addr: str
+    ip: str
     port: int
     verdict: str
     connections: int
@@ -165,6 +167,8 @@ class WaitRow:
     by: str
     sender: str
     receiver: str
+    sender_ip: str
+    receiver_ip: str
     confidence: str
     frame_from: int
     frame_ack: int
@@ -245,6 +249,7 @@ class Scan:
     def json_head(self) -> str: ...
     def write(self, format: str, path: str, extra: str | None = None) -> None: ...
     def anonymized(self, key: bytes) -> Scan: ...
+    def named(self, addr: str) -> str: ...
     def captures(self) -> list[str]: ...
 
 def scan_captures(
@@ -254,6 +259,7 @@ def scan_captures(
     exchanges: bool,
     progress: Progress,
     threads: int | None = None,
+    names: Mapping[str, str] | None = None,
     trial: tuple[int, int] | None = None,
 ) -> Scan: ...
 def first_time_ns(path: str) -> int | None: ...

@@ -219,6 +219,21 @@ def parser() -> argparse.ArgumentParser:
         help="anonymize with the key in this file (openssl rand -hex 32 > FILE)",
     )
     made.add_argument(
+        "--name",
+        metavar="ADDRESS=NAME",
+        action="append",
+        default=[],
+        type=values.named,
+        help="say NAME in place of an IP address in every output: 10.0.0.5=payments (may be "
+        "repeated)",
+    )
+    made.add_argument(
+        "--names",
+        metavar="FILE",
+        type=values.utf8,
+        help="the same for all addresses in this file, with lines like those of /etc/hosts",
+    )
+    made.add_argument(
         "--fail-on",
         choices=CONFIDENCES,
         default=DEFAULT_FAIL_ON,
@@ -241,6 +256,6 @@ def parser() -> argparse.ArgumentParser:
         action=_Explain,
         help="say what a cause is, how it is recognised and what to do; without CAUSE list them",
     )
-    made.set_defaults(key=None)
+    made.set_defaults(key=None, key_is_random=False)
     made.add_argument("-V", "--version", action="version", version=f"nagle-scan {_core.VERSION}")
     return made

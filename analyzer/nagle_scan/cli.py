@@ -72,18 +72,20 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
 
 def _run(options: argparse.Namespace, found: list[Scan]) -> int:
     outputs = _outputs(options)
-    keys_read = [] if options.key_file is None else [options.key_file]
+    also_read = [path for path in (options.key_file, options.names) if path is not None]
     if [*options.capture, *options.baseline].count("-") > 1:
         raise CaptureError("-: standard input can be read only once")
     sets, notes = captures.grouped(options.capture, options.sets)
     files = [path for capture in sets for path in capture.paths]
     if len(sets) > 1:
         _check_several(outputs, options)
-    outputs.check([*files, *options.baseline, *keys_read], sets)
+    outputs.check([*files, *options.baseline, *also_read], sets)
     for note in notes:
         terminal.note(f"note: {note}")
     if options.anonymize or options.key_file is not None:
-        options.key = keys.find(options.key_file)
+        key = keys.find(options.key_file)
+        options.key, options.key_is_random = key or keys.random(), key is None
+    options.named = _names(options)
     gate = Gate(options.fail_on, options.max_lost)
     if len(sets) == 1:
         status = _run_one(sets[0], options, outputs, gate, found)
@@ -97,6 +99,15 @@ def _check_several(outputs: Outputs, options: argparse.Namespace) -> None:
     from nagle_scan import several
 
     several.check(outputs, bool(options.baseline))
+
+
+def _names(options: argparse.Namespace) -> dict[str, str]:
+    """Those of the command line come before those of a file."""
+    if options.names is None:
+        return dict(options.name)
+    from nagle_scan import names
+
+    return names.read(options.names) | dict(options.name)
 
 
 def _outputs(options: argparse.Namespace) -> Outputs:
@@ -174,12 +185,21 @@ def _scan(
             exchanges=False,
             progress=progress,
             threads=options.threads,
+            names=options.named,
         )
     if progress.stopped and not keeps_half:
         raise KeyboardInterrupt
     if options.key is not None:
         core = core.anonymized(options.key)
-    scan = Scan(paths, options.filter, core, options.key, options.min_wait, threads=options.threads)
+    scan = Scan(
+        paths,
+        options.filter,
+        core,
+        options.key,
+        options.min_wait,
+        threads=options.threads,
+        key_is_random=options.key_is_random,
+    )
     if options.verbose:
         from nagle_scan import verbose
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from nagle_scan import certainty
-from nagle_scan.wording import PERCENTILES
+from nagle_scan.wording import PERCENTILES, endpoint
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result
@@ -55,6 +55,13 @@ class ServerChange(NamedTuple):
     after: Numbers | None
     hidden: bool = False
     """Are its connections in the second capture such that a stall would not show?"""
+    name: str = ""
+    """What the user calls its address."""
+
+    @property
+    def shown(self) -> str:
+        """As reports name it."""
+        return endpoint(self.name or self.addr, self.port)
 
     @property
     def state(self) -> State:
@@ -152,11 +159,21 @@ def compare(
     moved |= _moved(*rest)
     hidden = _hidden(after)
     changes = [
-        ServerChange(*place, old.get(moved.get(place, place)), new[place], place in hidden)
+        ServerChange(
+            *place,
+            old.get(moved.get(place, place)),
+            new[place],
+            place in hidden,
+            after.core.named(place[0]),
+        )
         for place in new
     ]
     paired = {moved.get(place, place) for place in new}
-    changes += [ServerChange(*place, old[place], None) for place in old if place not in paired]
+    changes += [
+        ServerChange(*place, old[place], None, name=before.core.named(place[0]))
+        for place in old
+        if place not in paired
+    ]
     changes.sort(key=_loss, reverse=True)
     conclusive = "inconclusive" not in (before.verdict, after.verdict)
     return Comparison(_totals(before), _totals(after), tuple(changes), conclusive)
@@ -181,7 +198,7 @@ def _totals(result: Result) -> Numbers:
 def _numbers(result: Result) -> dict[Endpoint, Numbers]:
     """By server: those with exchanges, and those with stalls only."""
     numbers = {
-        (row.addr, row.port): Numbers(
+        (row.ip, row.port): Numbers(
             exchanges=row.exchanges,
             latency_ms=tuple(row.latency_ms),
             predicted_ms=tuple(row.predicted_ms),
@@ -190,9 +207,8 @@ def _numbers(result: Result) -> dict[Endpoint, Numbers]:
     }
     for group in result.core.groups():
         pair = group.worst
-        addr = pair.sender_addr if pair.sender == "server" else pair.receiver_addr
-        known = numbers.get((addr, pair.server_port), Numbers())
-        numbers[addr, pair.server_port] = known._replace(
+        known = numbers.get((pair.server_ip, pair.server_port), Numbers())
+        numbers[pair.server_ip, pair.server_port] = known._replace(
             stalls=known.stalls + group.stalls,
             stalled_ms=known.stalled_ms + group.stalled_ms,
             stalls_by_confidence=_sums(known.stalls_by_confidence, group.stalls_by_confidence),

@@ -19,8 +19,8 @@ def checked(key: bytes) -> bytes:
     return key
 
 
-def find(path: str | None) -> bytes:
-    """The key in `path`, else the one in `NAGLE_SCAN_KEY`, else a random one.
+def find(path: str | None) -> bytes | None:
+    """The key in `path`, else the one in `NAGLE_SCAN_KEY`; `None` if neither is given.
 
     Raises `NagleScanError` for one that cannot be used; the message does not show it.
     """
@@ -28,6 +28,11 @@ def find(path: str | None) -> bytes:
         return _parsed(_content(path), path)
     if text := os.environ.get(VARIABLE):
         return _parsed(text.encode(errors="surrogateescape"), f"the variable {VARIABLE}")
+    return None
+
+
+def random() -> bytes:
+    """A key that nobody keeps: no other run gives the same replacements."""
     return os.urandom(KEY_LEN)
 
 

@@ -38,11 +38,13 @@ class Result:
         min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
         has_exchanges: bool = False,
         threads: int | None = None,
+        key_is_random: bool = False,
     ) -> None:
         self.paths = paths
         self.filter = filter
         self.core = core
         self.key = key
+        self.key_is_random = key_is_random
         self.min_wait_ms = min_wait_ms
         self.threads = threads
         self._has_exchanges = has_exchanges

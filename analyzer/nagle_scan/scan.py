@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core, files, keys
+from nagle_scan import names as chosen_names
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.report import formats
 from nagle_scan.report.formats import BaselineMap, Options
@@ -25,6 +26,7 @@ def scan(
     anonymize: bytes | None = None,
     threads: int | None = None,
     exchanges: bool = False,
+    names: Mapping[str, str] | None = None,
 ) -> Scan:
     """Scans one capture, or several as one logical capture in the order of their first frames.
 
@@ -34,9 +36,11 @@ def scan(
     tables and files (ipcrypt-pfx), and the same key gives the same replacements. There are as many
     `threads` as processors, at most 16, unless told otherwise; no result depends on it. `exchanges`
     keeps each exchange: some 64 bytes for each, which a large capture may not leave room for.
-    Without it `Scan.exchanges` reads the captures again.
+    Without it `Scan.exchanges` reads the captures again. `names` are words for addresses
+    (`{"10.0.0.5": "payments"}`): reports, pictures and files say them in their place; filters and
+    tables keep the addresses.
 
-    Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000, no threads or a bad key,
+    Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000, no threads, a bad key or name,
     `CaptureError` for an input that cannot be read, `FilterError` for a bad expression,
     `KeyboardInterrupt` soon after Ctrl-C. A truncated capture is not an error: see `Scan.warnings`.
     """
@@ -54,6 +58,7 @@ def scan(
         exchanges=exchanges,
         progress=_core.Progress(),
         threads=threads,
+        names=chosen_names.checked(names or {}),
     )
     if anonymize is not None:
         core = core.anonymized(keys.checked(anonymize))
@@ -129,6 +134,10 @@ class Scan(Result):
         The suffix of `path` tells the kind of picture: `.png`, `.svg` or `.pdf`.
         """
         self._write("timeline", path, Options(baseline, baseline_map=baseline_map))
+
+    def to_bundle(self, path: _Path, baseline: Scan | None = None, payload: bool = False) -> None:
+        """Writes ticket, page, evidence and picture into one zip file. Raises as `to_evidence`."""
+        self._write("bundle", path, Options(baseline=baseline, payload=payload))
 
     def _write(self, name: str, path: _Path, options: Options) -> None:
         format = formats.named(name)

@@ -70,6 +70,16 @@ def pair(value: str) -> tuple[tuple[str, int], tuple[str, int]]:
     return _server(old), _server(new)
 
 
+def named(value: str) -> tuple[str, str]:
+    """An address and what to call it: ADDRESS=NAME."""
+    from nagle_scan import names
+
+    try:
+        return names.parsed(value)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _server(text: str) -> tuple[str, int]:
     import ipaddress
 

@@ -1,6 +1,6 @@
 """What to change, on which side, and at what price. Remedies are data, one entry each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nagle_scan import _core, causes
@@ -31,6 +31,8 @@ class Remedy(NamedTuple):
     price: str
     known_by: str = ""
     settings: tuple[Setting, ...] = ()
+    in_general: str = ""
+    """`what` without what only one side was seen to do; empty where that is nothing."""
 
 
 MERGE = Remedy(
@@ -79,7 +81,16 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
 
     With the `paths` of the captures, the first bytes of what the sender sent may name its program.
     """
-    sample = _sample(group, paths)
+    return for_groups([group], paths)[0]
+
+
+def for_groups(groups: Sequence[_core.Group], paths: Sequence[str] = ()) -> list[list[Remedy]]:
+    """As `for_group`, for several groups in one pass over the captures."""
+    found = _payloads([frame for group in groups for frame in _frames(group)], paths)
+    return [_remedies(group, _sample(group, found)) for group in groups]
+
+
+def _remedies(group: _core.Group, sample: Sample) -> list[Remedy]:
     hints = likely(sample)
     nodelay = NODELAY._replace(known_by=hints.known_by, settings=hints.settings)
     # A faster ACK does not help where the ACK was not delayed.
@@ -90,7 +101,8 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
         return [nodelay._replace(what=f"{TYPED} {nodelay.what}"), *others]
     if is_stream(group.exchanges, group.stalls):
         return [nodelay, STREAM, *others]
-    return [MERGE._replace(what=f"{_pieces(group, sample)}. {MERGE.what}"), nodelay, *others]
+    merge = MERGE._replace(what=f"{_pieces(group, sample)}. {MERGE.what}", in_general=MERGE.what)
+    return [merge, nodelay, *others]
 
 
 def is_typed(group: _core.Group) -> bool:
@@ -110,10 +122,16 @@ def has_quick_acks(group: _core.Group) -> bool:
     return causes.of(group.cause).ack_was_delayed and group.quick_acks
 
 
-def test_well(group: _core.Group, *, first_told: bool = False) -> str:  # noqa: PT028 - no test
+def test_well(
+    group: _core.Group,
+    *,
+    first_told: bool = False,  # noqa: PT028
+    timer: bool = True,  # noqa: PT028
+) -> str:
     """What hides this stall from a test, in a sentence; empty if nothing is known to.
 
-    With `first_told`, it does not repeat that the first exchange is fast.
+    With `first_told`, it does not repeat that the first exchange is fast; without `timer`, it does
+    not say how late the ACKs came here.
     """
     delayed = causes.of(group.cause).ack_was_delayed
     if not delayed or group.unacked_full_sized or is_stream(group.exchanges, group.stalls):
@@ -124,9 +142,9 @@ def test_well(group: _core.Group, *, first_told: bool = False) -> str:  # noqa: 
     if group.sender == "client":
         sentences.append("Test with several requests on one connection.")
     else:
-        timer = f" (~{group.ack_delay_ms:.0f} ms here)" if group.ack_delay_ms else ""
+        here = f" (~{group.ack_delay_ms:.0f} ms here)" if timer and group.ack_delay_ms else ""
         sentences.append(
-            f"A client that thinks for longer than the ACK timer{timer} before its next request "
+            f"A client that thinks for longer than the ACK timer{here} before its next request "
             "acknowledges at once. Test with several requests on one connection, back to back."
         )
     return " ".join(sentences)
@@ -152,11 +170,16 @@ def _told(sample: Sample) -> str:
     return f" ({only.sentence('the first', 'the second')})" if only else ""
 
 
-def _sample(group: _core.Group, paths: Sequence[str]) -> Sample:
-    """What a few of its stalls carried, as far as it can be read again; in one pass."""
-    by_client = group.sender == "client"
+def _frames(group: _core.Group) -> list[int]:
+    """Those that may tell what its sender is."""
     frames = [frame for pair in group.frames_split for frame in pair]
-    found = _payloads([*frames, group.frame_first_reply or 0], paths)
+    return [*frames, group.frame_first_reply or 0]
+
+
+def _sample(group: _core.Group, payloads_read: Mapping[int, Payload]) -> Sample:
+    """What a few of its stalls carried, as far as it was read again."""
+    by_client = group.sender == "client"
+    found = {frame: payloads_read[frame] for frame in _frames(group) if frame in payloads_read}
     pairs = [
         pair_of(found[unacked], found[held], group.server_port, by_client)
         for unacked, held in group.frames_split

@@ -35,6 +35,12 @@ class Setting(NamedTuple):
         return f"{self.program}: {self.knob} ({note}{self.source})"
 
     @property
+    def label(self) -> str:
+        """Whose page the source is, or which repository: the text of a link."""
+        host = re.match(r"https://([^/]+)", self.source)
+        return host[1] if host else re.split("[#:]", self.source)[0]
+
+    @property
     def address(self) -> str:
         """Where the source can be read."""
         repository = re.fullmatch(r"([\w.-]+/[\w.-]+)([#:])(.+)", self.source)

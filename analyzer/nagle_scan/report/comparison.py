@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import certainty
 from nagle_scan.compare import Comparison, Numbers, Outcome, ServerChange, compare
-from nagle_scan.wording import PERCENTILES, count, duration, endpoint, file_names
+from nagle_scan.wording import PERCENTILES, count, duration, file_names
 
 if TYPE_CHECKING:
     from nagle_scan.report.formats import Options
@@ -92,7 +92,7 @@ def _unclear(comparison: Comparison) -> str:
         latency = "median" if which == "p50" else which
         seen = "No stall is left" if server.state == "slow" else "No stall shows"
         return (
-            f"{seen}, but the {latency} latency of {endpoint(server.addr, server.port)} is "
+            f"{seen}, but the {latency} latency of {server.shown} is "
             f"{_precise(now_ms)}, {_precise(predicted_ms)} at best was predicted: the time is "
             "lost to something else, or the capture does not show the stalls."
         )
@@ -106,7 +106,7 @@ def _unclear(comparison: Comparison) -> str:
 def _table(servers: Sequence[ServerChange]) -> Iterator[tuple[str, ...]]:
     yield ("server", "", "stalls", "lost", "exchanges", *PERCENTILES, "")
     for server in servers:
-        name = endpoint(server.addr, server.port)
+        name = server.shown
         if server.before is not None:
             yield (name, "before", *_cells(server.before, server.before.latency_ms), "")
             if server.before.stalls and server.before.predicted_ms:
@@ -132,7 +132,7 @@ def _predictions(servers: Sequence[ServerChange]) -> Iterator[str]:
         if server.prediction is not None:
             predicted_ms, measured_ms = server.prediction
             yield (
-                f"Median exchange of {endpoint(server.addr, server.port)} without the stalls: "
+                f"Median exchange of {server.shown} without the stalls: "
                 f"predicted {_precise(predicted_ms)} at best, measured {_precise(measured_ms)}."
             )
 

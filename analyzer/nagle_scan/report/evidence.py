@@ -9,9 +9,10 @@ from itertools import pairwise
 
 from nagle_scan import _core, causes, certainty, files
 from nagle_scan.errors import OutputError
+from nagle_scan.report import notices, verdicts
 from nagle_scan.report.formats import CANNOT_READ_AGAIN, Options
 from nagle_scan.result import NO_FRAMES, Result
-from nagle_scan.wording import count, file_names
+from nagle_scan.wording import count, file_names, sentence_start
 
 MAX_CONNECTIONS = 5
 SHOWN_STALLS = 5
@@ -113,8 +114,9 @@ def _named(frame: int, here: dict[int, int]) -> str:
 def _about(result: Result, payload: bool, refused: int) -> Iterator[str]:
     """The comment on the file."""
     summary = result.core.summary()
+    stalls = f"Evidence of Nagle stalls{verdicts.mark(summary)}"
     yield (
-        f"Evidence of Nagle stalls found by nagle-scan {_core.VERSION} in {_names(result.names)} "
+        f"{stalls} found by nagle-scan {_core.VERSION} in {_names(result.names)} "
         f"({count(summary.packets, 'packet')})"
     )
     if not summary.stalls:
@@ -131,7 +133,7 @@ def _about(result: Result, payload: bool, refused: int) -> Iterator[str]:
     elif summary.anonymized:
         yield "Payload was kept: it may name hosts and addresses that were replaced elsewhere"
     if summary.anonymized:
-        yield f"Addresses anonymized: {summary.anonymized}, keyed; MAC addresses too"
+        yield f"{sentence_start(notices.anonymized(result))}; MAC addresses too"
         yield "IP options are zeros and TCP options NOPs where they could hold an address"
     if refused:
         yield f"{count(refused, 'frame')} left out: addresses in extension headers"

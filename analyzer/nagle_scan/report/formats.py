@@ -108,6 +108,15 @@ FORMATS = (
         takes=COMPARES,
         is_text=False,
     ),
+    Format(
+        name="bundle",
+        suffixes=(".zip",),
+        example="ticket.zip",
+        about="ticket, page, evidence and picture in one file, to attach",
+        takes=COMPARES | {"payload"},
+        reads_again=True,
+        is_text=False,
+    ),
 )
 """In the order of help and README."""
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nagle_scan import _core, certainty, files
+from nagle_scan.advice import Setting
 from nagle_scan.messages import split
 from nagle_scan.report import held, hops, sentences, verdicts, wireshark
 from nagle_scan.report.ascii_ladder import ladder
@@ -160,18 +161,26 @@ def _clearest(result: Result, stall: _core.WaitRow) -> Iterator[str]:
 
 
 def _fix(fix: Fix) -> Iterator[str]:
-    yield f"### What to change{fix.condition}{f' ({fix.choice})' if fix.choice else ''}"
+    choice = f" ({fix.choice})" if fix.choice else ""
+    yield f"### What to change{fix.condition}{choice}"
     if fix.first:
         yield f"{escaped(fix.first)}\n"
     for number, remedy in enumerate(fix.remedies, 1):
         where = remedy.where.format(sender="{sender}", receiver="{receiver}")
-        where = escaped(where).replace(r"\{sender\}", code(fix.sender))
+        where = escaped(where).replace(r"\{sender\}", fix.named(code))
         where = where.replace(r"\{receiver\}", code(fix.receiver))
         yield f"{number}. {where}: {escaped(remedy.what)} {escaped(remedy.price)}"
         if remedy.known_by:
             yield f"   {escaped(remedy.known_by)}"
-        yield from (f"   - {escaped(str(setting))}" for setting in remedy.settings)
+        yield from (f"   - {_setting(setting)}" for setting in remedy.settings)
     yield ""
+
+
+def _setting(setting: Setting) -> str:
+    """Its source is a link: escaped, an underscore in an address would break it in Jira."""
+    note = f"{escaped(setting.note)}; " if setting.note else ""
+    knob, source = escaped(f"{setting.program}: {setting.knob}"), escaped(setting.label)
+    return f"{knob} ({note}[{source}]({setting.address}))"
 
 
 def _nodelay(view: View) -> Iterator[str]:
@@ -196,9 +205,11 @@ def _nodelay(view: View) -> Iterator[str]:
 def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
     first, last = stall.frame_from, stall.frame_to
     yield "### See it in Wireshark"
-    yield "```text"
-    yield wireshark.display_filter(stall, view.is_filtered)
-    yield "```"
+    yield f"- in the capture: {code(wireshark.display_filter(stall, view.is_filtered))}"
+    if view.result.can_be_read_again:
+        evidence = code(wireshark.evidence_filter(stall))
+        yield f"- in `evidence.pcapng`, where frames have other numbers: {evidence}"
+    yield ""
     merged = ""
     if len(view.result.names) > 1:
         merged = "Frame and stream numbers run through all files: merge them first (`mergecap`). "

@@ -1,10 +1,12 @@
 """What a reader must know of the capture before believing a report."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import _core
 from nagle_scan.wording import count, printable
+
+if TYPE_CHECKING:
+    from nagle_scan.result import Result
 
 COARSE_CLOCK_MS = 10.0
 """A coarser clock hides the shortest waits that are reported by default."""
@@ -18,10 +20,17 @@ class Notice(NamedTuple):
     """Must it be known before the verdict?"""
 
 
-def of(summary: _core.Summary, names: Sequence[str]) -> Iterator[Notice]:
-    """What the capture does not show, and what was done to it. `names`: of the captures."""
+def anonymized(result: "Result") -> str:
+    """How its addresses were replaced, without a full stop."""
+    key = "with a random key: two runs do not agree" if result.key_is_random else "keyed"
+    return f"addresses anonymized: {result.core.summary().anonymized}, {key}"
+
+
+def of(result: "Result") -> Iterator[Notice]:
+    """What the capture does not show, and what was done to it."""
+    summary, names = result.core.summary(), result.names
     if summary.anonymized:
-        yield Notice(f"addresses anonymized: {summary.anonymized}, keyed")
+        yield Notice(anonymized(result))
     for path, warning, is_loss in summary.warnings:
         yield Notice((f"{printable(path)}: " if len(names) > 1 else "") + warning, is_loss)
     if summary.clock_ms >= COARSE_CLOCK_MS:

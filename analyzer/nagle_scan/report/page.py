@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 LIMITS = Limits(
     groups=5, fixes=2, connections=200, servers=15, compared=10, waits=20, sockets=12, hops=20
 )  # fmt: skip
+PAPER = Limits(
+    groups=5, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=5, hops=20
+)  # fmt: skip
+"""What fits on six sheets."""
+PAPER_DETAILS = 1
 MAX_CAPTURES = 3
 MAX_IN_DETAIL = 10
 MAX_STALLS = 3
@@ -55,12 +60,15 @@ class Page(View):
     """Everything that the templates show; they only lay it out."""
 
     percentiles = PERCENTILES
+    paper = PAPER
+    details_on_paper = PAPER_DETAILS
     without_stalls = sentences.WITHOUT_STALLS
     opened = pictures.IN_FULL
 
     def __init__(self, result: Result, options: Options) -> None:
         super().__init__(result, LIMITS, options)
         self.title = self.in_one_line
+        self.mark = verdicts.mark(self.summary)
         self.word = verdicts.word(self.summary.verdict)
         self.captures = [_name(path) for path in result.names[:MAX_CAPTURES]]
         self.captures_more = max(len(result.names) - MAX_CAPTURES, 0)

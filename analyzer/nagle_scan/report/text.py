@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core, certainty
-from nagle_scan.report import held, hops, sentences
+from nagle_scan.report import held, hops, sentences, verdicts
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.report.view import Limits, View
 from nagle_scan.terminal import Style
@@ -60,7 +60,8 @@ def _header(summary: _core.Summary, paths: Sequence[str], style: Style) -> str:
         f"{count(summary.packets, 'packet')}, {count(summary.connections, 'TCP connection')}, "
         f"{count(summary.exchanges, 'exchange')}"
     )
-    header = style.wrapped(f"nagle-scan {_core.VERSION}: {names}: {counts}", "  ")
+    title = f"nagle-scan {_core.VERSION}{verdicts.mark(summary)}"
+    header = style.wrapped(f"{title}: {names}: {counts}", "  ")
     return f"{style.faint}{header}{style.end}"
 
 

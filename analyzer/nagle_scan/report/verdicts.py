@@ -30,6 +30,15 @@ def word(verdict: str) -> str:
 
 def in_one_line(summary: _core.Summary) -> str:
     """The verdict for a title, without a full stop."""
+    return _in_one_line(summary) + mark(summary)
+
+
+def mark(summary: _core.Summary) -> str:
+    """What a title says of the addresses, after the verdict."""
+    return " (anonymized)" if summary.anonymized else ""
+
+
+def _in_one_line(summary: _core.Summary) -> str:
     connections = count(summary.connections, "connection")
     if summary.stalls:
         affected = f"{summary.affected_connections:,} of {connections}"

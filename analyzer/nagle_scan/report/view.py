@@ -123,7 +123,8 @@ class View:
         """The verdict for a title; what became of the stalls of the baseline, if there is one."""
         if self.comparison is None:
             return verdicts.in_one_line(self.summary)
-        return f"{self.comparison.head.capitalize()}: {self.comparison.text}".removesuffix(".")
+        said = f"{self.comparison.head.capitalize()}: {self.comparison.text}".removesuffix(".")
+        return said + verdicts.mark(self.summary)
 
     @property
     def plain_words(self) -> str | None:
@@ -257,7 +258,7 @@ class View:
     @cached_property
     def notices(self) -> list[notices.Notice]:
         """What a reader must know of the capture."""
-        return list(notices.of(self.summary, self.result.names))
+        return list(notices.of(self.result))
 
     @cached_property
     def urgent(self) -> list[str]:

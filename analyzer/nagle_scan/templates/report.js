@@ -55,18 +55,10 @@ for (const table of document.querySelectorAll("table.filterable")) {
   });
 }
 
-// Links into a folded connection open it; paper shows everything.
+// Links into a folded connection open it.
 const unfold = () => {
   const target = document.getElementById(location.hash.slice(1));
   if (target instanceof HTMLDetailsElement) target.open = true;
 };
 addEventListener("hashchange", unfold);
 unfold();
-let folded = [];
-addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll("details:not([open])")];
-  for (const details of folded) details.open = true;
-});
-addEventListener("afterprint", () => {
-  for (const details of folded) details.open = false;
-});

@@ -1,9 +1,9 @@
 //! The outputs of a shipped capture against the declared fields.
 
-use super::fields::{Field, Output, Row, Stall, declared};
+use super::fields::{Connection, Field, Output, Row, Stall, declared};
 use super::{create, table, write};
 use crate::judge::findings::Finding;
-use crate::judge::judged::JudgedConnection;
+use crate::result::names::Names;
 use crate::result::scan::{Options, Scan, scan};
 use crate::track::reader::Reading;
 use crate::track::reader::range::SHARDS;
@@ -20,6 +20,7 @@ fn example() -> Scan {
         filter: None,
         min_wait_ns: 10_000_000,
         exchanges: true,
+        names: Names::default(),
         reading: Reading::by(2),
         shards: SHARDS,
     };
@@ -75,7 +76,7 @@ fn json_leaves_out_of_a_connection_only_what_may_be() {
     let scan = example();
     let text = written("connections", |path| write(&scan, "json", path, None).unwrap().unwrap());
     let document: Value = serde_json::from_str(&text).unwrap();
-    let fields = fields_of::<&JudgedConnection>(Output::Json);
+    let fields = fields_of::<Connection<'_>>(Output::Json);
     let rows = BTreeSet::from(["stalls", "waits"]);
     for connection in array(&document, "connections") {
         let found: BTreeSet<&str> = &members(connection) - &rows;
@@ -108,7 +109,7 @@ fn tables_have_a_column_for_every_declared_field() {
     }
     let connections = table::connections(&scan);
     let names: Vec<&str> = connections.iter().map(|(name, _)| name.as_ref()).collect();
-    for name in names_of::<&JudgedConnection>(Output::Table) {
+    for name in names_of::<Connection<'_>>(Output::Table) {
         let ends = names.iter().filter(|column| column.starts_with(&format!("{name}_")));
         assert!(names.contains(&name) || ends.count() > 5, "{name}");
     }

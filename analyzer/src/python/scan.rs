@@ -9,6 +9,7 @@ use super::rows::{
 use crate::output::table::column::{Column, Table};
 use crate::output::{self, table};
 use crate::result::anonymize::KEY_LEN;
+use crate::result::names::Names;
 use crate::result::scan::{Options, Scan, scan};
 use crate::result::{clearest, connecting, groups, hops, nagle_counts, segments, servers, worst};
 use crate::track::reader::Reading;
@@ -17,6 +18,8 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 const TABLES: &str = "connections, stalls, waits, servers, exchanges";
@@ -25,6 +28,13 @@ const TABLES: &str = "connections, stalls, waits, servers, exchanges";
 #[pyclass(frozen, name = "Scan")]
 struct PyScan {
     scan: Arc<Scan>,
+}
+
+impl PyScan {
+    fn row(&self, index: usize) -> ConnectionRow {
+        let scan = &self.scan;
+        ConnectionRow::new(&scan.connections[index], scan.findings_of(index), &scan.names)
+    }
 }
 
 #[pymethods]
@@ -36,7 +46,7 @@ impl PyScan {
     /// Stalls by server, side and cause, those that lose most first.
     fn groups(&self, py: Python<'_>) -> PyResult<Vec<PyServerGroup>> {
         let groups = py.detach(|| groups::server_groups(&self.scan));
-        groups.iter().map(|group| PyServerGroup::new(py, group)).collect()
+        groups.iter().map(|group| PyServerGroup::new(py, group, &self.scan.names)).collect()
     }
 
     fn nagle(&self, limit: usize) -> Vec<NagleRow> {
@@ -52,18 +62,13 @@ impl PyScan {
     }
 
     fn affected(&self, limit: usize) -> Vec<ConnectionRow> {
-        worst::affected(&self.scan, limit)
-            .into_iter()
-            .map(|index| {
-                ConnectionRow::new(&self.scan.connections[index], self.scan.findings_of(index))
-            })
-            .collect()
+        worst::affected(&self.scan, limit).into_iter().map(|index| self.row(index)).collect()
     }
 
     /// One connection; `None` if there is no such id.
     fn connection(&self, id: u32) -> Option<ConnectionRow> {
         let index = self.scan.connections.index_of(id)?;
-        Some(ConnectionRow::new(&self.scan.connections[index], self.scan.findings_of(index)))
+        Some(self.row(index))
     }
 
     /// The stalls of one connection, the clearest first; none if there is no such id.
@@ -73,12 +78,12 @@ impl PyScan {
         };
         let judged = &self.scan.connections[index];
         let stalls = clearest::clearest_of(judged, self.scan.findings_of(index), limit);
-        stalls.into_iter().map(|finding| WaitRow::new(finding, judged)).collect()
+        stalls.into_iter().map(|finding| WaitRow::new(finding, judged, &self.scan.names)).collect()
     }
 
     /// The hops of paths over a host that is called and calls others; none if there is no such host.
     fn hops(&self) -> Vec<HopRow> {
-        hops::hops(&self.scan).iter().map(HopRow::new).collect()
+        hops::hops(&self.scan).iter().map(|hop| HopRow::new(hop, &self.scan.names)).collect()
     }
 
     /// Listed waits, stalls too, by cause and by who ended them.
@@ -95,13 +100,13 @@ impl PyScan {
         self.scan
             .clearest
             .among(&self.scan.connections)
-            .map(|(judged, finding)| WaitRow::new(finding, judged))
+            .map(|(judged, finding)| WaitRow::new(finding, judged, &self.scan.names))
     }
 
     fn longest_waits(&self, limit: usize) -> Vec<WaitRow> {
         worst::longest_waits(&self.scan, limit)
             .into_iter()
-            .map(|(judged, finding)| WaitRow::new(finding, judged))
+            .map(|(judged, finding)| WaitRow::new(finding, judged, &self.scan.names))
             .collect()
     }
 
@@ -130,6 +135,11 @@ impl PyScan {
         Ok(PyScan { scan: Arc::new(scan) })
     }
 
+    /// What the user calls an address, else the address.
+    fn named(&self, addr: IpAddr) -> String {
+        self.scan.names.addr(addr)
+    }
+
     /// The captures in the order of their frames.
     fn captures(&self) -> Vec<String> {
         self.scan.captures.iter().map(|capture| capture.path.clone()).collect()
@@ -154,7 +164,9 @@ impl PyScan {
 /// it. For tests, `trial` are the bytes that a thread reads at once and the number of shards.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "most are given by name")]
-#[pyo3(signature = (paths, filter, min_wait_ms, exchanges, progress, threads=None, trial=None))]
+#[pyo3(signature = (
+    paths, filter, min_wait_ms, exchanges, progress, threads=None, names=None, trial=None,
+))]
 fn scan_captures(
     py: Python<'_>,
     paths: Vec<String>,
@@ -163,6 +175,7 @@ fn scan_captures(
     exchanges: bool,
     progress: &PyProgress,
     threads: Option<usize>,
+    names: Option<HashMap<IpAddr, String>>,
     trial: Option<(u64, usize)>,
 ) -> PyResult<PyScan> {
     let mut reading = Reading::by_some(threads);
@@ -170,7 +183,10 @@ fn scan_captures(
     reading.range_len = range_len.max(1);
     let shards = shards.clamp(1, SHARDS).next_power_of_two();
     let shortest_ns = (min_wait_ms * 1e6) as i64;
-    let options = Options { filter, min_wait_ns: shortest_ns, exchanges, reading, shards };
+    let names = Names::new(names.unwrap_or_default()).ok_or_else(|| {
+        PyValueError::new_err("a name has letters, digits, '.', '-' and '_' only")
+    })?;
+    let options = Options { filter, min_wait_ns: shortest_ns, exchanges, names, reading, shards };
     let progress = &progress.0;
     let scan = interruptible(py, progress, || scan(&paths, &options, progress))??;
     Ok(PyScan { scan: Arc::new(scan) })

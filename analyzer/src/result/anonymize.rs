@@ -74,6 +74,8 @@ impl Anonymizer {
         for server in &mut scan.servers {
             server.server.addr = self.addr(server.server.addr);
         }
+        // The user chose the words, for the addresses as they were.
+        scan.names = scan.names.moved(|addr| self.addr(addr));
         scan.anonymized = Some(SCHEME);
         for (index, capture) in scan.captures.iter_mut().enumerate() {
             capture.path = format!("capture-{}", index + 1);

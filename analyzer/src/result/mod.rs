@@ -11,6 +11,7 @@ pub mod cores;
 pub mod groups;
 pub mod hops;
 pub mod nagle_counts;
+pub mod names;
 pub mod scan;
 pub mod segments;
 pub mod server_exchanges;

@@ -9,6 +9,7 @@ use crate::result::cause_totals::CauseTotals;
 use crate::result::clearest::Clearest;
 use crate::result::connections::JudgedConnections;
 use crate::result::cores::in_order;
+use crate::result::names::Names;
 use crate::result::server_exchanges::{ServerExchanges, without_stalls};
 use crate::result::totals::Totals;
 use crate::track::CaptureSummary;
@@ -29,6 +30,8 @@ pub struct Options {
     pub min_wait_ns: i64,
     /// Keep each exchange (they grow with the packets), not only their sums.
     pub exchanges: bool,
+    /// What the user calls addresses.
+    pub names: Names,
     pub reading: Reading,
     /// Results depend on it: always the same but in tests.
     pub shards: usize,
@@ -40,6 +43,8 @@ pub struct Scan {
     pub captures: Vec<CaptureSummary>,
     /// The scheme under which its addresses were replaced, if they were.
     pub anonymized: Option<&'static str>,
+    /// What outputs call its addresses.
+    pub names: Names,
     /// How many connections there are.
     pub connection_count: u64,
     /// In the order of their numbers. Those without data that were folded, as of a port scan, are left out.
@@ -69,6 +74,7 @@ impl Scan {
         Self {
             captures,
             anonymized: None,
+            names: options.names.clone(),
             connection_count: connections.len() as u64,
             connections: JudgedConnections::new(judged.blocks, &first_blocks, connections),
             threads,

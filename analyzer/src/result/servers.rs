@@ -13,6 +13,9 @@ use serde::Serialize;
 #[derive(Debug, Clone, Serialize)]
 pub struct ServerRow {
     pub addr: String,
+    /// What the user calls the address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     pub port: u16,
     pub verdict: Verdict,
     pub connections: u64,
@@ -64,7 +67,7 @@ pub fn servers(scan: &Scan, limit: usize) -> Vec<ServerRow> {
         (-server.totals.stalled_ns, busiest, server.server)
     });
     order.truncate(limit);
-    order.into_iter().map(row).collect()
+    order.into_iter().map(|server| row(scan, server)).collect()
 }
 
 /// How many servers count in the totals only.
@@ -72,11 +75,12 @@ pub fn not_listed(scan: &Scan) -> u64 {
     scan.servers.len().saturating_sub(MOST_LISTED) as u64
 }
 
-fn row(server: &ServerExchanges) -> ServerRow {
+fn row(scan: &Scan, server: &ServerExchanges) -> ServerRow {
     let totals = &server.totals;
     let predicted = server.predicted.as_ref().unwrap_or(&server.latency);
     ServerRow {
         addr: server.server.addr.to_string(),
+        name: scan.names.get(server.server.addr).map(str::to_owned),
         port: server.server.port,
         verdict: totals.verdict(),
         connections: totals.connections,

@@ -10,7 +10,10 @@ use crate::judge::timers::Timer;
 use crate::judge::variant::Variant;
 use crate::judge::verdict::Hidden;
 use crate::output::values;
+use crate::result::names::Names;
+use crate::result::scan::Scan;
 use crate::track::Side;
+use std::ops::Deref;
 
 const CONNECTION: Field = field!("connection", "Its number: Wireshark's `tcp.stream`.");
 const ID: Field = field!("id", "Its number: Wireshark's `tcp.stream`.");
@@ -37,12 +40,39 @@ const FIRST_REPLY: Field =
     field!("first_reply_ms", "Then, too: from the first SYN to the end of the first reply.");
 const PREDICTED: Field = field!("predicted_latency_ms", "Mean latency without the stalls.");
 
-impl Row for &JudgedConnection {
+/// A connection, and what the user calls its ends.
+#[derive(Debug, Clone, Copy)]
+pub struct Connection<'a> {
+    judged: &'a JudgedConnection,
+    names: &'a Names,
+}
+
+impl<'a> Connection<'a> {
+    /// The connection of `scan` with this index.
+    pub fn of(scan: &'a Scan, index: usize) -> Self {
+        Self { judged: &scan.connections[index], names: &scan.names }
+    }
+
+    fn end(&self, side: Side) -> End<'a> {
+        let half = self.judged.half(side);
+        End { half, detail: half.detail(), name: self.names.get(half.endpoint.addr) }
+    }
+}
+
+impl Deref for Connection<'_> {
+    type Target = JudgedConnection;
+
+    fn deref(&self) -> &JudgedConnection {
+        self.judged
+    }
+}
+
+impl Row for Connection<'_> {
     fn fields(to: &mut impl Fields<Self>) {
         to.integer(CONNECTION.only(Table), |row| row.id);
         to.integer(ID.only(Json), |row| row.id);
-        to.nested(CLIENT, |row| End::of(row.half(Side::Client)));
-        to.nested(SERVER, |row| End::of(row.half(Side::Server)));
+        to.nested(CLIENT, |row| row.end(Side::Client));
+        to.nested(SERVER, |row| row.end(Side::Server));
         to.time(field!("first_ns", "Its first frame."), |row| row.first_ns);
         to.time(field!("last_ns", "Its last frame."), |row| row.last_ns);
         to.flag(field!("handshake", "Was its handshake captured?"), |row| row.handshake);
@@ -75,12 +105,7 @@ impl Row for &JudgedConnection {
 pub struct End<'a> {
     half: &'a JudgedHalf,
     detail: &'a Detail,
-}
-
-impl<'a> End<'a> {
-    fn of(half: &'a JudgedHalf) -> Self {
-        Self { half, detail: half.detail() }
-    }
+    name: Option<&'a str>,
 }
 
 const NAGLE: Field = field!("nagle", "Was Nagle's algorithm at work: `on`, `off` or `unknown`?");
@@ -100,6 +125,7 @@ const CONSISTENT_WITH: Field =
 impl Row for End<'_> {
     fn fields(to: &mut impl Fields<Self>) {
         to.address(field!("addr", "IP address."), |end| end.half.endpoint.addr);
+        to.name(field!("name", "What `--name` calls the address.").only(Json), |end| end.name);
         to.integer(field!("port", "TCP port."), |end| end.half.endpoint.port);
         to.category(NAGLE, |end| end.half.nagle);
         to.category(VARIANT.late().sparse(), |end| end.detail.variant);

@@ -1,9 +1,8 @@
 //! The fields of a row without any row.
 
-use super::connection::End;
+use super::connection::{Connection, End};
 use super::{Category, Field, Fields, Integer, Output, Row, Stall};
 use crate::judge::findings::Finding;
-use crate::judge::judged::JudgedConnection;
 use crate::result::hops::Hop;
 use std::net::IpAddr;
 
@@ -73,7 +72,7 @@ impl Kind {
 /// All fields: what they are fields of, and of each row in their order.
 pub fn everything() -> [(&'static str, Vec<Declared>); 5] {
     [
-        ("connection", without_csv(declared::<&JudgedConnection>())),
+        ("connection", without_csv(declared::<Connection<'_>>())),
         ("end", without_csv(declared::<End<'_>>())),
         ("stall", declared::<Stall<'_>>()),
         ("wait", without_csv(declared::<Finding<'_>>())),
@@ -142,6 +141,10 @@ impl<R> Fields<R> for Collected {
 
     fn address(&mut self, field: Field, _: impl Fn(&R) -> IpAddr) {
         self.add(field, Kind::Address);
+    }
+
+    fn name(&mut self, field: Field, _: impl Fn(&R) -> Option<&str>) {
+        self.0.push((field.only(Output::Json), Kind::Text));
     }
 
     fn nested<S: Row>(&mut self, field: Field, _: impl Fn(&R) -> S) {

@@ -12,6 +12,7 @@ mod stall;
 mod wait;
 
 pub use self::category::Category;
+pub use self::connection::Connection;
 pub use self::declared::{Declared, declared, everything};
 pub use self::stall::Stall;
 
@@ -119,6 +120,11 @@ pub trait Fields<R> {
     fn text(&mut self, field: Field, value: impl Fn(&R) -> &'static str);
 
     fn address(&mut self, field: Field, value: impl Fn(&R) -> IpAddr);
+
+    /// What the user calls an address, where it has a name: nothing to escape. In JSON only.
+    fn name(&mut self, field: Field, value: impl Fn(&R) -> Option<&str>) {
+        let _ = (field, value);
+    }
 
     /// An object in JSON; in a table its columns, with the field's name before theirs. CSV has none.
     fn nested<S: Row>(&mut self, field: Field, part: impl Fn(&R) -> S) {

@@ -124,6 +124,15 @@ impl<R, const LATE: bool> Fields<R> for Members<'_, R, LATE> {
         }
     }
 
+    fn name(&mut self, field: Field, value: impl Fn(&R) -> Option<&str>) {
+        if !Self::is_due(field) {
+            return;
+        }
+        if let Some(name) = value(self.row) {
+            string(self.out, field, name);
+        }
+    }
+
     fn nested<S: Row>(&mut self, field: Field, part: impl Fn(&R) -> S) {
         if Self::is_due(field) {
             self.out.extend_from_slice(field.member.as_bytes());

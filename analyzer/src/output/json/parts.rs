@@ -4,7 +4,7 @@ use super::listed::{explained, is_listed};
 use super::members::{object, open_object};
 use crate::judge::findings::Findings;
 use crate::judge::judged::JudgedConnection;
-use crate::output::fields::Stall;
+use crate::output::fields::{Connection, Stall};
 use crate::result::scan::Scan;
 use std::ops::Range;
 
@@ -69,7 +69,7 @@ impl Part {
                     connection(&mut out, scan, index);
                 }
             }
-            Self::Open(index) => open(&mut out, &scan.connections[*index]),
+            Self::Open(index) => open(&mut out, Connection::of(scan, *index)),
             Self::Stalls(index, block, explained) => {
                 let findings = scan.findings_of(*index).slice(block.clone());
                 let explained = explained.saturating_sub(block.start);
@@ -92,7 +92,7 @@ const CLOSE: &[u8] = b"]}";
 /// All of a connection.
 fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) {
     let (findings, judged) = (scan.findings_of(index), &scan.connections[index]);
-    open(out, judged);
+    open(out, Connection::of(scan, index));
     stalls(out, findings, explained(scan, index), judged);
     out.extend_from_slice(BETWEEN);
     waits(out, findings);
@@ -100,8 +100,8 @@ fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) {
 }
 
 /// What comes before the rows.
-fn open(out: &mut Vec<u8>, judged: &JudgedConnection) {
-    open_object(out, &judged);
+fn open(out: &mut Vec<u8>, connection: Connection<'_>) {
+    open_object(out, &connection);
     out.extend_from_slice(STALLS);
 }
 

@@ -6,7 +6,7 @@ mod columns;
 use self::column::{Halves, Table, categories, durations, floats, integers, named, texts, times};
 use self::columns::columns;
 use crate::judge::findings::Finding;
-use crate::output::fields::Stall;
+use crate::output::fields::{Connection, Stall};
 use crate::result::scan::Scan;
 use crate::result::segments::TrackedSegment;
 use crate::result::server_exchanges::stalls_of_each;
@@ -23,7 +23,7 @@ pub fn connections(scan: &Scan) -> Table {
     let blocks: Vec<(usize, usize)> = blocks.collect();
     let first = blocks.len() / 2 * BLOCK_LEN;
     Halves { blocks, kept: [first, len - first] }.table(|(begin, end)| {
-        columns(&(begin..end).map(|index| &scan.connections[index]).collect::<Vec<_>>())
+        columns(&(begin..end).map(|index| Connection::of(scan, index)).collect::<Vec<_>>())
     })
 }
 

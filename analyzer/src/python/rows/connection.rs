@@ -3,6 +3,7 @@
 use crate::judge::evidence::ms;
 use crate::judge::findings::Findings;
 use crate::judge::judged::JudgedConnection;
+use crate::result::names::Names;
 use crate::result::totals::ByConfidence;
 use crate::track::Side;
 use pyo3::prelude::*;
@@ -45,7 +46,7 @@ pub struct ConnectionRow {
 }
 
 impl ConnectionRow {
-    pub fn new(judged: &JudgedConnection, findings: Findings<'_>) -> Self {
+    pub fn new(judged: &JudgedConnection, findings: Findings<'_>, names: &Names) -> Self {
         let by = |side: Side| {
             findings.iter().filter(|row| row.cause.is_stall() && row.wait.by == side).count() as u32
         };
@@ -53,8 +54,8 @@ impl ConnectionRow {
         let first_end = judged.first_exchange.map_or(0, |(_, frame)| frame);
         Self {
             id: judged.id,
-            client: judged.half(Side::Client).endpoint.to_string(),
-            server: judged.half(Side::Server).endpoint.to_string(),
+            client: names.endpoint(judged.half(Side::Client).endpoint),
+            server: names.endpoint(judged.half(Side::Server).endpoint),
             client_nagle: judged.half(Side::Client).nagle.name(),
             server_nagle: judged.half(Side::Server).nagle.name(),
             stalls: judged.stalls,

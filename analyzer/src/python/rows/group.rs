@@ -2,6 +2,8 @@
 
 use crate::judge::evidence::ms;
 use crate::result::groups::{Pair, ServerGroup};
+use crate::result::names::Names;
+use crate::track::Side;
 use pyo3::prelude::*;
 
 /// Stalls of one cause that one of two hosts held, on connections to one port; durations in ms.
@@ -11,6 +13,8 @@ pub struct Group {
     pub sender: &'static str,
     pub sender_addr: String,
     pub receiver_addr: String,
+    /// The server's IP address, whatever the user calls it.
+    pub server_ip: String,
     pub server_port: u16,
     pub stalls: u64,
     pub connections: u64,
@@ -38,13 +42,16 @@ pub struct Group {
 }
 
 impl Group {
-    pub fn new(pair: &Pair) -> Self {
+    pub fn new(pair: &Pair, names: &Names) -> Self {
+        let by_server = pair.sender == Side::Server;
+        let server = if by_server { pair.sender_addr } else { pair.receiver_addr };
         let delays = pair.ack_delays.as_ref();
         Self {
             cause: pair.cause.name(),
             sender: pair.sender.name(),
-            sender_addr: pair.sender_addr.to_string(),
-            receiver_addr: pair.receiver_addr.to_string(),
+            sender_addr: names.addr(pair.sender_addr),
+            receiver_addr: names.addr(pair.receiver_addr),
+            server_ip: server.to_string(),
             server_port: pair.server_port,
             stalls: pair.stalls,
             connections: pair.connections,
@@ -92,9 +99,9 @@ pub struct PyServerGroup {
 impl PyServerGroup {
     /// # Errors
     /// Python's own.
-    pub fn new(py: Python<'_>, group: &ServerGroup) -> PyResult<Self> {
+    pub fn new(py: Python<'_>, group: &ServerGroup, names: &Names) -> PyResult<Self> {
         Ok(Self {
-            worst: Py::new(py, Group::new(&group.worst))?,
+            worst: Py::new(py, Group::new(&group.worst, names))?,
             stalls: group.stalls,
             stalled_ms: ms(group.stalled_ns),
             stalls_by_confidence: group.by_confidence.stalls,

@@ -2,6 +2,7 @@
 
 use crate::judge::evidence::ms;
 use crate::result::hops::Hop;
+use crate::result::names::Names;
 use crate::track::Side;
 use pyo3::prelude::*;
 
@@ -34,14 +35,14 @@ pub struct HopRow {
 }
 
 impl HopRow {
-    pub fn new(hop: &Hop) -> Self {
+    pub fn new(hop: &Hop, names: &Names) -> Self {
         Self {
             chain: hop.chain,
             number: hop.number,
             clients: hop.clients.len() as u64,
-            client: hop.clients.first().map_or_else(String::new, ToString::to_string),
-            called_by: hop.called_by.iter().map(ToString::to_string).collect(),
-            server: hop.endpoint().to_string(),
+            client: hop.clients.first().map_or_else(String::new, |&addr| names.addr(addr)),
+            called_by: hop.called_by.iter().map(|&relay| names.endpoint(relay)).collect(),
+            server: names.endpoint(hop.endpoint()),
             connections: hop.connections,
             exchanges: hop.exchanges,
             client_stalls: hop.client_stalls,

@@ -24,7 +24,7 @@ impl NagleRow {
         let side = party.side();
         Self {
             side: side.name(),
-            addr: party.addr.to_string(),
+            addr: scan.names.addr(party.addr),
             server_port: party.server_port,
             on: count.totals.on,
             off: count.totals.off,

@@ -6,7 +6,9 @@ use pyo3::prelude::*;
 /// A server endpoint; percentiles are p50, p75, p90, p95, p99, max, in ms.
 #[pyclass(frozen, get_all, name = "ServerRow")]
 pub struct PyServerRow {
+    /// As the user calls it.
     pub addr: String,
+    pub ip: String,
     pub port: u16,
     pub verdict: &'static str,
     pub connections: u64,
@@ -27,7 +29,8 @@ impl PyServerRow {
             [row.p50_ms, row.p75_ms, row.p90_ms, row.p95_ms, row.p99_ms, row.max_ms]
         };
         Self {
-            addr: row.addr,
+            addr: row.name.unwrap_or_else(|| row.addr.clone()),
+            ip: row.addr,
             port: row.port,
             verdict: row.verdict.name(),
             connections: row.connections,

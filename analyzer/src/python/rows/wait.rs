@@ -5,6 +5,7 @@ use crate::judge::evidence::{ms, reasons};
 use crate::judge::findings::Finding;
 use crate::judge::judged::JudgedConnection;
 use crate::judge::rivals::rivals;
+use crate::result::names::Names;
 use crate::track::wait::fact;
 use pyo3::prelude::*;
 
@@ -16,6 +17,9 @@ pub struct WaitRow {
     pub by: &'static str,
     pub sender: String,
     pub receiver: String,
+    /// IP addresses, whatever the user calls them.
+    pub sender_ip: String,
+    pub receiver_ip: String,
     pub confidence: &'static str,
     pub frame_from: u64,
     pub frame_ack: u64,
@@ -39,15 +43,18 @@ pub struct WaitRow {
 }
 
 impl WaitRow {
-    pub fn new(finding: Finding<'_>, judged: &JudgedConnection) -> Self {
+    pub fn new(finding: Finding<'_>, judged: &JudgedConnection, names: &Names) -> Self {
         let wait = finding.wait;
         let stall = finding.cause.is_stall();
+        let [by, other] = [wait.by, wait.by.other()].map(|side| judged.half(side).endpoint);
         Self {
             connection: judged.id,
             cause: finding.cause.name(),
             by: wait.by.name(),
-            sender: judged.half(wait.by).endpoint.to_string(),
-            receiver: judged.half(wait.by.other()).endpoint.to_string(),
+            sender: names.endpoint(by),
+            receiver: names.endpoint(other),
+            sender_ip: by.addr.to_string(),
+            receiver_ip: other.addr.to_string(),
             confidence: finding.confidence().name(),
             frame_from: wait.from.frame,
             frame_ack: wait.ack.frame,

@@ -1,0 +1,72 @@
+"""What the user calls addresses: `--name`, `--names` and `scan(names=...)`."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Mapping
+
+from nagle_scan import _core
+from nagle_scan.wording import printable
+
+NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
+"""As long as a label of DNS (RFC 1035, 2.3.4); no output has to escape it."""
+MOST_BYTES = 16 << 20
+"""More than any list of hosts, and bounded: the path may be a device."""
+
+
+def parsed(text: str) -> tuple[str, str]:
+    """Address and name of `10.0.0.5=payments`. Raises `ValueError`."""
+    addr, equals, name = text.partition("=")
+    if not equals:
+        raise ValueError("expected ADDRESS=NAME: 10.0.0.5=payments")
+    return _checked(addr, name)
+
+
+def checked(names: Mapping[str, str]) -> dict[str, str]:
+    """`names` by address as the engine writes it. Raises `ValueError`."""
+    return dict(_checked(addr, name) for addr, name in names.items())
+
+
+def read(path: str) -> dict[str, str]:
+    """The names in a file of lines like those of /etc/hosts: the first of an address counts.
+
+    Raises `NagleScanError` for a file or a line that cannot be used.
+    """
+    names: dict[str, str] = {}
+    for number, line in enumerate(_content(path).splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        # fe80::1%lo0: frames do not tell the interface.
+        addr = words[0].partition("%")[0]
+        try:
+            addr, name = _checked(addr, words[1] if len(words) > 1 else "")
+        except ValueError as error:
+            raise _core.NagleScanError(f"{path}: line {number}: {error}") from None
+        names.setdefault(addr, name)
+    return names
+
+
+def _checked(addr: str, name: str) -> tuple[str, str]:
+    try:
+        known = ipaddress.ip_address(addr)
+    except ValueError:
+        raise ValueError(f"{printable(addr)!r} is no IP address") from None
+    if NAME.fullmatch(name) is None:
+        raise ValueError(
+            f"{printable(name)!r} is no name: 1 to 63 letters, digits, '.', '-' and '_'"
+        )
+    return str(known), name
+
+
+def _content(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            content = file.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _core.NagleScanError(f"{path}: cannot read the names: {reason.lower()}") from None
+    if len(content) > MOST_BYTES:
+        raise _core.NagleScanError(f"{path}: too long for a list of names")
+    return content.decode(errors="replace")

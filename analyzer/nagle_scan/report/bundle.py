@@ -1,0 +1,34 @@
+"""`-o ticket.zip`: the ticket with all that it is told to attach, in one file."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from typing import TYPE_CHECKING
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from nagle_scan import files
+from nagle_scan.report import formats
+
+if TYPE_CHECKING:
+    from nagle_scan.report.formats import Options
+    from nagle_scan.result import Result
+
+NAMES = ("evidence.pcapng", "ticket.md", "report.html", "timeline.png")
+"""The evidence comes first: it fails where a capture cannot be read again."""
+WRITTEN = (1980, 1, 1, 0, 0, 0)
+"""The first time of the format, so that the same scan gives the same file."""
+
+
+def write(result: Result, path: str, options: Options) -> None:
+    """Writes all of it. Raises `OutputError`, and `CaptureError` for a capture that is gone."""
+    packed = io.BytesIO()
+    with tempfile.TemporaryDirectory() as folder, ZipFile(packed, "w") as bundle:
+        for name in NAMES:
+            result.doing(f"writing {name}")
+            written = os.path.join(folder, name)
+            formats.write(result, written, formats.of(name), options)
+            with open(written, "rb") as file:
+                bundle.writestr(ZipInfo(name, WRITTEN), file.read(), ZIP_DEFLATED)
+    files.replace(path, packed.getvalue())

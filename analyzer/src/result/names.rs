@@ -1,0 +1,74 @@
+//! What the user calls addresses: outputs say it in their place.
+
+use crate::track::Endpoint;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// Names by address. They hold letters, digits, `.`, `-` and `_`, so no output has to escape them.
+#[derive(Debug, Clone, Default)]
+pub struct Names(HashMap<IpAddr, String>);
+
+impl Names {
+    /// `None` for a name with anything else in it.
+    pub fn new(names: HashMap<IpAddr, String>) -> Option<Self> {
+        names.values().all(|name| is_plain(name)).then_some(Self(names))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn get(&self, addr: IpAddr) -> Option<&str> {
+        // Few scans have any.
+        if self.is_empty() { None } else { self.0.get(&addr).map(String::as_str) }
+    }
+
+    /// The name, else the address.
+    pub fn addr(&self, addr: IpAddr) -> String {
+        self.get(addr).map_or_else(|| addr.to_string(), str::to_owned)
+    }
+
+    /// The same with the port.
+    pub fn endpoint(&self, endpoint: Endpoint) -> String {
+        match self.get(endpoint.addr) {
+            Some(name) => format!("{name}:{}", endpoint.port),
+            None => endpoint.to_string(),
+        }
+    }
+
+    /// The same names of other addresses.
+    pub fn moved(&self, to: impl Fn(IpAddr) -> IpAddr) -> Self {
+        Self(self.0.iter().map(|(&addr, name)| (to(addr), name.clone())).collect())
+    }
+}
+
+fn is_plain(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    (1..=63).contains(&name.len()) && name.bytes().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(name: &str) -> Option<Names> {
+        Names::new([(IpAddr::from([10, 0, 0, 5]), name.to_owned())].into())
+    }
+
+    #[test]
+    fn a_name_stands_for_its_address_only() {
+        let names = named("payments").unwrap();
+        let endpoint = |last: u8| Endpoint { addr: IpAddr::from([10, 0, 0, last]), port: 80 };
+        assert_eq!(names.endpoint(endpoint(5)), "payments:80");
+        assert_eq!(names.endpoint(endpoint(6)), "10.0.0.6:80");
+        assert_eq!(names.addr(IpAddr::from([10, 0, 0, 6])), "10.0.0.6");
+    }
+
+    #[test]
+    fn names_that_an_output_would_have_to_escape_are_refused() {
+        for name in ["", "a b", "a\"", "<a>", "a:1", "é", &"a".repeat(64)] {
+            assert!(named(name).is_none(), "{name}");
+        }
+        assert!(named(&"a".repeat(63)).is_some());
+    }
+}
