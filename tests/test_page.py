@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import nagle_scan
 import pytest
-from browser import DESK_PX, PHONE_PX, Scheme, faults, opened
+from browser import DESK_PX, PHONE_PX, Opened, Scheme, faults, opened
 from conftest import CAPTURES, Report
 from conversation import Conversation, Frame, interleaved, over_ipv6, stalled, write
 from scapy.packet import Raw
@@ -37,13 +37,28 @@ def test_it_opens_without_a_word_and_asks_for_nothing(
         assert not page.overflows()
 
 
+@pytest.mark.parametrize("width", [PHONE_PX, DESK_PX])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", NAMES)
-def test_it_has_no_serious_accessibility_fault(
-    name: str, scheme: Scheme, report: Report, browser: Browser
+def test_it_has_no_accessibility_fault(
+    name: str, scheme: Scheme, width: int, report: Report, browser: Browser
 ) -> None:
-    with opened(browser, report(name), scheme=scheme) as page:
+    with opened(browser, report(name), width=width, scheme=scheme) as page:
         assert faults(page) == []
+        assert page.page.title().endswith(name)
+
+
+def test_a_table_that_goes_on_shows_it(report: Report, browser: Browser) -> None:
+    """Without a cue, nobody finds the columns on the right of a phone."""
+    shade = "getComputedStyle(document.querySelector('#connections .box')).backgroundAttachment"
+    with opened(browser, report(STALLED), width=PHONE_PX) as page:
+        box = page.page.locator("#connections .box").first
+        assert box.evaluate("it => it.scrollWidth > it.clientWidth")
+        assert page.page.evaluate(shade) == "local, local, scroll, scroll"
+        # A cover of the page's colour hides the shade where the table ends.
+        begin = box.screenshot()
+        box.evaluate("it => it.scrollLeft = it.scrollWidth")
+        assert box.screenshot() != begin
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -134,17 +149,41 @@ def test_it_can_be_read_without_script(report: Report, browser: Browser) -> None
         assert last.locator("table").first.is_visible()
 
 
+SHEETS = 6
+
+
+def sheets(page: Opened) -> int:
+    printed = page.page.pdf(format="A4", print_background=True)
+    assert printed.startswith(b"%PDF-")
+    return printed.count(b"/Type /Page\n")
+
+
 @pytest.mark.parametrize("script", [True, False])
-def test_paper_shows_what_is_folded(script: bool, report: Report, browser: Browser) -> None:
+def test_paper_shows_the_worst_and_says_what_it_leaves_out(
+    script: bool, report: Report, browser: Browser
+) -> None:
     with opened(browser, report(STALLED), script=script) as page:
-        folded = page.page.locator("details.connection").last.locator("table").first
-        assert not folded.is_visible()
+        left_out = page.page.get_by_text("… and 3 more on the screen.")
+        assert not left_out.is_visible()
         page.page.emulate_media(media="print")
-        assert folded.bounding_box()
+        assert left_out.is_visible()
+        shown = page.page.locator("details.connection:visible")
+        assert shown.count() == 1
+        assert shown.locator("table").first.is_visible()
         assert not page.page.locator("nav").is_visible()
-        printed = page.page.pdf(format="A4", print_background=True)
-        assert printed.startswith(b"%PDF-")
-        assert printed.count(b"/Type /Page\n") >= 3
+        assert 3 <= sheets(page) <= SHEETS
+
+
+def test_many_connections_fit_on_a_few_sheets(tmp_path: Path, browser: Browser) -> None:
+    """The page is printed for a meeting; forty sheets are not."""
+    many = [
+        stalled(
+            Conversation((f"10.1.{number}.1", 40000), (f"10.0.0.{number % 8}", 80), now_ms=number)
+        )
+        for number in range(40)
+    ]
+    with opened(browser, page_of(interleaved(*many), tmp_path)) as page:
+        assert sheets(page) <= SHEETS
 
 
 def test_it_can_be_used_with_the_keyboard_alone(report: Report, browser: Browser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import random
+import re
 import struct
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -32,8 +33,9 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
 KEY = bytes(range(32))
-COMPRESSED = {".png", ".pdf"}
-"""A few bytes occur in them by chance. They show what the SVG shows, which is searched."""
+COMPRESSED = {".png", ".pdf", ".zip"}
+"""A few bytes occur in them by chance. Pictures show what the SVG shows, and a bundle holds what
+stands beside it: these are searched."""
 NAMES = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
 
 
@@ -228,6 +230,36 @@ def test_outputs_say_how_addresses_were_replaced(
     for kind in ("report", ".json", ".md", ".pcapng"):
         assert b"ipcrypt-pfx" in hidden[kind], kind
     assert b"ipcrypt" not in plain["report"]
+
+
+TITLES = {
+    "report": rb"^nagle-scan [^:]* \(anonymized\): ",
+    ".md": rb"^## .* \(anonymized\)\n",
+    ".html": rb"<title>[^<]* \(anonymized\) ",
+    ".svg": rb"\(anonymized\)",
+    ".pcapng": rb"Evidence of Nagle stalls \(anonymized\)",
+}
+
+
+@pytest.mark.parametrize("kind", TITLES)
+def test_the_title_says_that_addresses_were_replaced(
+    kind: str, plain: dict[str, bytes], hidden: dict[str, bytes]
+) -> None:
+    """Else somebody looks for hosts that do not exist."""
+    assert re.search(TITLES[kind], hidden[kind])
+    assert b"nonymized" not in plain[kind]
+
+
+def test_a_random_key_is_called_that(
+    capture: Path, hidden: dict[str, bytes], run: Run, tmp_path: Path
+) -> None:
+    """Two tickets with different addresses for one host would contradict each other."""
+    said = b"with a random key: two runs do not agree"
+    for kind in ("report", ".md", ".pcapng"):
+        assert said in b" ".join(hidden[kind].split()), kind
+    (tmp_path / "key").write_text(KEY.hex())
+    kept = every_output(run, capture, tmp_path / "out", "--key-file", tmp_path / "key")
+    assert said not in b" ".join(kept["report"].split())
 
 
 def test_all_outputs_agree(hidden: dict[str, bytes], tmp_path: Path) -> None:

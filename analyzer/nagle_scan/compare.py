@@ -158,19 +158,20 @@ def compare(
     rest = set(old) - set(moved.values()), set(new) - set(moved)
     moved |= _moved(*rest)
     hidden = _hidden(after)
+    names = before.core.names() | after.core.names()
     changes = [
         ServerChange(
             *place,
             old.get(moved.get(place, place)),
             new[place],
             place in hidden,
-            after.core.named(place[0]),
+            names.get(place[0], ""),
         )
         for place in new
     ]
     paired = {moved.get(place, place) for place in new}
     changes += [
-        ServerChange(*place, old[place], None, name=before.core.named(place[0]))
+        ServerChange(*place, old[place], None, name=names.get(place[0], ""))
         for place in old
         if place not in paired
     ]

@@ -52,10 +52,10 @@ def _checked(addr: str, name: str) -> tuple[str, str]:
     try:
         known = ipaddress.ip_address(addr)
     except ValueError:
-        raise ValueError(f"{printable(addr)!r} is no IP address") from None
+        raise ValueError(f"'{printable(addr)}' is no IP address") from None
     if NAME.fullmatch(name) is None:
         raise ValueError(
-            f"{printable(name)!r} is no name: 1 to 63 letters, digits, '.', '-' and '_'"
+            f"'{printable(name)}' is no name: 1 to 63 letters, digits, '.', '-' and '_'"
         )
     return str(known), name
 

@@ -135,9 +135,15 @@ class Scan(Result):
         """
         self._write("timeline", path, Options(baseline, baseline_map=baseline_map))
 
-    def to_bundle(self, path: _Path, baseline: Scan | None = None, payload: bool = False) -> None:
+    def to_bundle(
+        self,
+        path: _Path,
+        baseline: Scan | None = None,
+        payload: bool = False,
+        baseline_map: BaselineMap = (),
+    ) -> None:
         """Writes ticket, page, evidence and picture into one zip file. Raises as `to_evidence`."""
-        self._write("bundle", path, Options(baseline=baseline, payload=payload))
+        self._write("bundle", path, Options(baseline, payload, baseline_map))
 
     def _write(self, name: str, path: _Path, options: Options) -> None:
         format = formats.named(name)

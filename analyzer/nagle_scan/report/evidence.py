@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from nagle_scan import _core, causes, certainty, files
@@ -36,13 +36,15 @@ def write(result: Result, path: str, options: Options) -> None:
     frames = _core.read_frames(result.paths, numbers, options.payload, result.key)
     here = {row.frame: place for place, row in enumerate(frames, 1)}
     comments: Comments = defaultdict(list)
+    names, used = result.core.names(), dict[str, str]()
     for row, connection in zip(rows, shown, strict=True):
         _comment_connection(row, connection, here, comments)
         for stall in result.core.stalls_of(row.id, MAX_STALLS):
             _comment_stall(stall, here, comments)
+            used |= _names_of(names, stall)
     about = "\n".join(_about(result, options.payload, len(numbers) - len(frames)))
     with files.whole(path) as name:
-        _core.write_pcapng(name, about, frames, comments)
+        _core.write_pcapng(name, about, frames, comments, used)
 
 
 def _check(result: Result, path: str) -> None:
@@ -104,6 +106,12 @@ def _comment_stall(stall: _core.WaitRow, here: dict[int, int], comments: Comment
     comments[stall.frame_to].append(
         f"[{held}] held {stall.wait_ms:.1f} ms by Nagle; released by {ack}"
     )
+
+
+def _names_of(names: Mapping[str, str], stall: _core.WaitRow) -> dict[str, str]:
+    """What the user calls the ends of a stall, by address."""
+    ends = (stall.sender_ip, stall.receiver_ip)
+    return {addr: names[addr] for addr in ends if addr in names}
 
 
 def _named(frame: int, here: dict[int, int]) -> str:

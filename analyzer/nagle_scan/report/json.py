@@ -84,7 +84,7 @@ def _server(change: ServerChange) -> dict[str, Any]:
     predicted_ms, measured_ms = change.prediction or (None, None)
     return {
         "addr": change.addr,
-        **({"name": change.name} if change.name not in ("", change.addr) else {}),
+        **({"name": change.name} if change.name else {}),
         "port": change.port,
         "state": change.state,
         "before": _numbers(change.before),

@@ -209,12 +209,11 @@ def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
     if view.result.can_be_read_again:
         evidence = code(wireshark.evidence_filter(stall))
         yield f"- in `evidence.pcapng`, where frames have other numbers: {evidence}"
-    yield ""
     merged = ""
     if len(view.result.names) > 1:
         merged = "Frame and stream numbers run through all files: merge them first (`mergecap`). "
     yield (
-        f"{merged}Frame {first} is not acknowledged before frame {stall.frame_ack}, a pure ACK "
+        f"- {merged}Frame {first} is not acknowledged before frame {stall.frame_ack}, a pure ACK "
         f"(`tcp.len` is 0); frame {last} leaves {stall.release_ms:.3f} ms later. Useful columns: "
         "`frame.time_delta_displayed`, `tcp.len`, `tcp.analysis.acks_frame`, "
         "`tcp.analysis.ack_rtt`."

@@ -8,12 +8,16 @@ use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPa
 use pcap_file::pcapng::blocks::interface_description::{
     InterfaceDescriptionBlock, InterfaceDescriptionOption,
 };
+use pcap_file::pcapng::blocks::name_resolution::{
+    Ipv4Record, Ipv6Record, NameResolutionBlock, Record,
+};
 use pcap_file::pcapng::blocks::section_header::{SectionHeaderBlock, SectionHeaderOption};
 use pcap_file::{DataLink, Endianness, PcapError, PcapResult};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// `if_tsresol`: 10^-9 s, the unit in which the library writes times.
@@ -23,6 +27,9 @@ const SNAP_LEN: u32 = 0;
 
 /// Comments by the frame number of [`Excerpt`].
 pub type Comments = HashMap<u64, Vec<String>>;
+
+/// What Wireshark shows for addresses, if asked to resolve them.
+pub type Names = HashMap<IpAddr, String>;
 
 /// Writes `frames` to `path`, each with its `comments`; `about` is the comment on the file. Each
 /// link type becomes an interface, in order of first use.
@@ -34,9 +41,10 @@ pub fn write(
     about: &str,
     frames: &[&Excerpt],
     comments: &Comments,
+    names: &Names,
 ) -> Result<(), ScanError> {
     let file = File::create(path).map_err(|error| ScanError::unwritable(path, &error))?;
-    write_to(BufWriter::new(file), about, frames, comments).map_err(|error| match error {
+    write_to(BufWriter::new(file), about, frames, comments, names).map_err(|error| match error {
         PcapError::IoError(error) => ScanError::unwritable(path, &error),
         other => ScanError::Unwritable { path: path.to_owned(), reason: other.to_string() },
     })
@@ -47,6 +55,7 @@ fn write_to(
     about: &str,
     frames: &[&Excerpt],
     comments: &Comments,
+    names: &Names,
 ) -> PcapResult<()> {
     let mut writer = PcapNgWriter::with_section_header(to, section(about)?)?;
     let mut link_types = Vec::new();
@@ -61,6 +70,9 @@ fn write_to(
     }
     for &link_type in &link_types {
         writer.write_pcapng_block(interface(link_type))?;
+    }
+    if !names.is_empty() {
+        writer.write_pcapng_block(resolution(names))?;
     }
     for frame in frames {
         let interface = link_types.iter().position(|&link_type| link_type == frame.link_type);
@@ -87,6 +99,25 @@ fn interface(link_type: u32) -> InterfaceDescriptionBlock<'static> {
         linktype: DataLink::from(link_type),
         snaplen: SNAP_LEN,
         options: vec![InterfaceDescriptionOption::IfTsResol(NANOSECONDS)],
+    }
+}
+
+fn resolution(names: &Names) -> NameResolutionBlock<'_> {
+    let mut sorted: Vec<_> = names.iter().collect();
+    sorted.sort_unstable();
+    let records = sorted.into_iter().map(|(addr, name)| record(*addr, name));
+    NameResolutionBlock { records: records.collect(), options: Vec::new() }
+}
+
+fn record(addr: IpAddr, name: &str) -> Record<'_> {
+    let names = vec![Cow::Borrowed(name)];
+    match addr {
+        IpAddr::V4(addr) => {
+            Record::Ipv4(Ipv4Record { ip_addr: addr.octets().to_vec().into(), names })
+        }
+        IpAddr::V6(addr) => {
+            Record::Ipv6(Ipv6Record { ip_addr: addr.octets().to_vec().into(), names })
+        }
     }
 }
 
@@ -134,7 +165,7 @@ mod tests {
 
     fn written(about: &str, frames: &[&Excerpt], comments: &Comments) -> PcapResult<Vec<u8>> {
         let mut bytes = Vec::new();
-        write_to(&mut bytes, about, frames, comments)?;
+        write_to(&mut bytes, about, frames, comments, &Names::new())?;
         Ok(bytes)
     }
 

@@ -1,7 +1,7 @@
 //! Frames as Python sees them: read a second time by number, cut and anonymised; and written.
 
 use crate::frames::excerpt::{self, Wanted};
-use crate::frames::pcapng::{self, Comments};
+use crate::frames::pcapng::{self, Comments, Names};
 use crate::frames::{self, Excerpt, Policy};
 use crate::result::anonymize::{Anonymizer, KEY_LEN};
 use crate::track::reader::Reading;
@@ -112,7 +112,8 @@ fn choose_frames(
         .collect())
 }
 
-/// Writes `frames` as pcapng, with `comments` by frame number; `about` is the comment on the file.
+/// Writes `frames` as pcapng, with `comments` by frame number and `names` by address; `about` is the comment
+/// on the file.
 #[pyfunction]
 fn write_pcapng(
     py: Python<'_>,
@@ -120,9 +121,10 @@ fn write_pcapng(
     about: &str,
     frames: Vec<Py<FrameRow>>,
     comments: Comments,
+    names: Names,
 ) -> PyResult<()> {
     let frames: Vec<&Excerpt> = frames.iter().map(|row| &row.get().excerpt).collect();
-    Ok(py.detach(|| pcapng::write(path, about, &frames, &comments))?)
+    Ok(py.detach(|| pcapng::write(path, about, &frames, &comments, &names))?)
 }
 
 /// Adds what this file defines to the Python module.

@@ -135,9 +135,9 @@ impl PyScan {
         Ok(PyScan { scan: Arc::new(scan) })
     }
 
-    /// What the user calls an address, else the address.
-    fn named(&self, addr: IpAddr) -> String {
-        self.scan.names.addr(addr)
+    /// What the user calls addresses; by the addresses that outputs hold, if they were replaced.
+    fn names(&self) -> HashMap<String, String> {
+        self.scan.names.iter().map(|(addr, name)| (addr.to_string(), name.to_owned())).collect()
     }
 
     /// The captures in the order of their frames.

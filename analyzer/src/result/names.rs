@@ -14,13 +14,12 @@ impl Names {
         names.values().all(|name| is_plain(name)).then_some(Self(names))
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    pub fn get(&self, addr: IpAddr) -> Option<&str> {
+        self.0.get(&addr).map(String::as_str)
     }
 
-    pub fn get(&self, addr: IpAddr) -> Option<&str> {
-        // Few scans have any.
-        if self.is_empty() { None } else { self.0.get(&addr).map(String::as_str) }
+    pub fn iter(&self) -> impl Iterator<Item = (IpAddr, &str)> {
+        self.0.iter().map(|(&addr, name)| (addr, name.as_str()))
     }
 
     /// The name, else the address.

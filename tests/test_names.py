@@ -1,0 +1,155 @@
+"""`--name 10.0.0.5=payments`: words for addresses, in every output."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import Run
+from conversation import Conversation, interleaved, stalled, write
+from nagle_scan.report.formats import SUFFIXES
+
+CLIENT, SERVER = "10.0.0.1", "10.0.0.2"
+NAMES = {CLIENT: "front-end", SERVER: "payments"}
+PICTURES = (".png", ".pdf", ".zip")
+
+
+@pytest.fixture
+def capture(tmp_path: Path) -> Path:
+    other = Conversation(("10.0.0.3", 41000), now_ms=0.4)
+    return write(tmp_path / "a.pcap", interleaved(stalled(), stalled(other)))
+
+
+def given(names: dict[str, str]) -> list[str]:
+    return [word for addr, name in names.items() for word in ("--name", f"{addr}={name}")]
+
+
+def test_every_output_says_the_name(capture: Path, run: Run, tmp_path: Path) -> None:
+    """Readers know their services, not their addresses."""
+    files = [tmp_path / f"x{suffix}" for suffix in SUFFIXES if suffix not in PICTURES]
+    wanted = [word for file in files for word in ("-o", str(file))]
+    report = run(capture, "--exit-zero", *given(NAMES), *wanted).stdout.decode()
+    assert "payments:8000" in report
+    assert "front-end:" in report
+    assert SERVER not in report
+    assert "10.0.0.3:41000" in report
+    for file in files:
+        text = file.read_bytes()
+        assert (b"payments" in text) == (file.suffix != ".csv"), file
+        keeps = file.suffix in {".json", ".csv", ".md", ".pcapng"}
+        assert keeps or SERVER.encode() not in text, file
+
+
+def test_tables_and_filters_keep_the_addresses(capture: Path, tmp_path: Path) -> None:
+    scan = nagle_scan.scan(capture, names=NAMES)
+    assert set(scan.connections["server_addr"]) == {SERVER}
+    assert set(scan.servers["addr"]) == {SERVER}
+    scan.to_csv(tmp_path / "x.csv")
+    rows = list(csv.DictReader((tmp_path / "x.csv").open()))
+    assert {row["server_addr"] for row in rows} == {SERVER}
+    scan.to_markdown(tmp_path / "x.md")
+    assert f"ip.addr == {SERVER} && " in (tmp_path / "x.md").read_text()
+
+
+def test_the_json_has_both(capture: Path, tmp_path: Path) -> None:
+    nagle_scan.scan(capture, names=NAMES).to_json(tmp_path / "x.json")
+    result = json.loads((tmp_path / "x.json").read_text())
+    assert {row["addr"]: row["name"] for row in result["servers"]} == {SERVER: "payments"}
+    clients = {row["client"]["addr"]: row["client"].get("name") for row in result["connections"]}
+    assert clients == {CLIENT: "front-end", "10.0.0.3": None}
+    nagle_scan.scan(capture).to_json(tmp_path / "plain.json")
+    assert '"name"' not in (tmp_path / "plain.json").read_text()
+
+
+def test_a_comparison_pairs_addresses_and_says_names(capture: Path, run: Run) -> None:
+    report = run(capture, "--baseline", capture, *given(NAMES)).stdout.decode()
+    before_and_after = report.partition("STALLS REMAIN")[2].partition("STALLS ")[0]
+    assert "payments:8000" in before_and_after
+
+
+def test_names_are_for_the_addresses_before_they_were_replaced(
+    capture: Path, run: Run, tmp_path: Path
+) -> None:
+    done = run(capture, "--anonymize", *given(NAMES), "-o", tmp_path / "x.json")
+    assert b"payments:8000" in done.stdout
+    result = json.loads((tmp_path / "x.json").read_text())
+    assert result["servers"][0]["name"] == "payments"
+    assert result["servers"][0]["addr"] != SERVER
+
+
+def test_wireshark_resolves_them_in_the_evidence(capture: Path, tmp_path: Path) -> None:
+    pytest.importorskip("scapy")
+    scan = nagle_scan.scan(capture, names=NAMES | {"10.9.9.9": "not-in-it"})
+    scan.to_evidence(tmp_path / "x.pcapng")
+    content = (tmp_path / "x.pcapng").read_bytes()
+    assert b"payments\0" in content
+    assert b"not-in-it" not in content
+    assert nagle_scan.scan(tmp_path / "x.pcapng").core.summary().stalls
+
+
+def test_a_file_of_names_is_one_of_hosts(capture: Path, run: Run, tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text(
+        f"# ours\n\n{SERVER}\tpayments pay.example.org # primary\n{SERVER} second\n"
+        f"fe80::1%lo0 localhost\n{CLIENT} from-file\n"
+    )
+    done = run(capture, "--names", hosts, "--name", f"{CLIENT}=front-end")
+    assert b"payments:8000" in done.stdout
+    assert b"second" not in done.stdout
+    assert b"front-end:" in done.stdout
+    assert b"from-file" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("payments", "expected ADDRESS=NAME: 10.0.0.5=payments"),
+        ("10.0.0=payments", "'10.0.0' is no IP address"),
+        ("10.0.0.5=", "'' is no name: 1 to 63 letters, digits, '.', '-' and '_'"),
+        ("10.0.0.5=<b>", "'<b>' is no name: "),
+        ("10.0.0.5=a\x1b[31m", "'a\\x1b[31m' is no name: "),
+        (f"10.0.0.5={'a' * 64}", " is no name: "),
+        ("10.0.0.5=zürich", "'zürich' is no name: "),
+    ],
+)
+def test_what_is_no_name_is_refused(name: str, reason: str, capture: Path, run: Run) -> None:
+    done = run(capture, "--name", name)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().count("\n") == 1
+    assert reason in done.stderr.decode()
+    addr, equals, word = name.partition("=")
+    if equals:
+        with pytest.raises(ValueError, match="is no"):
+            nagle_scan.scan(capture, names={addr: word})
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"10.0.0.2\n", "line 1: '' is no name: "),
+        (b"\n10.0.0.300 a\n", "line 2: '10.0.0.300' is no IP address"),
+        (b"\xff\xfe\0", "line 1: "),
+        (None, "cannot read the names: no such file or directory"),
+    ],
+)
+def test_a_file_that_cannot_be_used(
+    content: bytes | None, reason: str, capture: Path, run: Run, tmp_path: Path
+) -> None:
+    hosts = tmp_path / "hosts"
+    if content is not None:
+        hosts.write_bytes(content)
+    done = run(capture, "--names", hosts, "-o", tmp_path / "x.md")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().startswith(f"nagle-scan: {hosts}: {reason}")
+    assert done.stderr.decode().count("\n") == 1
+    assert not (tmp_path / "x.md").exists()
+
+
+def test_a_file_of_names_is_not_overwritten(capture: Path, run: Run, tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts.md"
+    hosts.write_text(f"{SERVER} payments\n")
+    assert run(capture, "--names", hosts, "-o", hosts).returncode == 2
+    assert hosts.read_text() == f"{SERVER} payments\n"
