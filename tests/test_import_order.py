@@ -20,7 +20,7 @@ PACKAGE = ROOT / "analyzer" / "nagle_scan"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_core",),
     ("errors", "wording", "colours"),
-    ("terminal", "files", "keys"),
+    ("terminal", "files", "keys", "names"),
     ("causes", "certainty"),
     ("dissect",),
     ("result",),

@@ -8,7 +8,7 @@ The parts, each of which imports only what stands before it (tests/test_import_o
 
     _core                          the engine, in Rust
     errors, wording, colours       errors of the engine; numbers in words; colours of pictures
-    terminal, files, keys          lines on a terminal; result files; the key of --anonymize
+    terminal, files, keys, names   lines on a terminal; result files; --anonymize; --name
     causes, certainty              one row for each cause of waits; how sure its stalls are
     dissect                        frames as scapy packets
     result                         what a scan found, as tables

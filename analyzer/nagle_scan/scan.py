@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core, files, keys
-from nagle_scan import names as chosen_names
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.report import formats
 from nagle_scan.report.formats import BaselineMap, Options
@@ -58,7 +57,7 @@ def scan(
         exchanges=exchanges,
         progress=_core.Progress(),
         threads=threads,
-        names=chosen_names.checked(names or {}),
+        names=_named(names),
     )
     if anonymize is not None:
         core = core.anonymized(keys.checked(anonymize))
@@ -153,6 +152,14 @@ class Scan(Result):
         from nagle_scan.notebook import scan_html
 
         return scan_html(self)
+
+
+def _named(chosen: Mapping[str, str] | None) -> dict[str, str]:
+    if not chosen:
+        return {}
+    from nagle_scan import names
+
+    return names.checked(chosen)
 
 
 def _as_paths(path_or_paths: _Path | Iterable[_Path]) -> list[str]:

@@ -51,7 +51,7 @@ function _shtab_nagle_scan_using
 end
 
 set -g _shtab_nagle_scan_commands 
-set -g _shtab_nagle_scan_opts_with_value --baseline --baseline-map --color --explain --fail-on --filter --format --key-file --max-lost --min-wait --output --threads -f -o
+set -g _shtab_nagle_scan_opts_with_value --baseline --baseline-map --color --explain --fail-on --filter --format --key-file --max-lost --min-wait --name --names --output --threads -f -o
 
 complete -c nagle-scan -e
 complete -c nagle-scan -f
@@ -60,18 +60,20 @@ complete -c nagle-scan -n _shtab_nagle_scan_using -s h -l help -d 'show this hel
 complete -c nagle-scan -n _shtab_nagle_scan_using -l merge -d 'read all files as one capture (default: only those of one rotation, known by name)'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l separate -d 'read each file as a capture of its own'
 complete -c nagle-scan -n _shtab_nagle_scan_using -s f -l filter -x -d 'analyse only what this capture filter lets through'
-complete -c nagle-scan -n _shtab_nagle_scan_using -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'also write the result; the suffix tells the format: .json, .csv, .html, .md, .xml, .sarif, .pcapng, .png, .svg, .pdf (may be repeated); DIR/ gets .json, .md and .html of each capture; '"'"'-'"'"' is standard output, in the format of --format'
-complete -c nagle-scan -n _shtab_nagle_scan_using -l format -xka "text json csv html markdown md junit xml sarif" -d 'what goes to standard output: the report, or a result (text, json, csv, html, markdown, junit, sarif)'
+complete -c nagle-scan -n _shtab_nagle_scan_using -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'also write the result; the suffix tells the format: .json, .csv, .html, .md, .pcapng, .png, .svg, .pdf, .zip (may be repeated); DIR/ gets .json, .md and .html of each capture; '"'"'-'"'"' is standard output, in the format of --format'
+complete -c nagle-scan -n _shtab_nagle_scan_using -l format -xka "text json csv html markdown md" -d 'what goes to standard output: the report, or a result (text, json, csv, html, markdown)'
 complete -c nagle-scan -n _shtab_nagle_scan_using -s q -l quiet -d 'print the verdict in one line only; -qq: print nothing'
 complete -c nagle-scan -n _shtab_nagle_scan_using -s v -l verbose -d 'say what was read, and how long it took'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l color -xka "auto always never" -d 'colours (default: on a terminal, unless NO_COLOR or CLICOLOR_FORCE is set)'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l min-wait -x -d 'ignore waits shorter than this (default 10)'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l threads -x -d 'use so many threads (default: one for each processor, at most 16); no result depends on it'
-complete -c nagle-scan -n _shtab_nagle_scan_using -l baseline -xka "(__fish_complete_path (commandline -ct))" -d 'compare with a capture of the same service before a change (may be repeated for a rotated set); then 1 means that stalls remain or got worse, 0 that none is left, and 4 also that the servers which stalled before have no data now; shown by the report and .json, .html, .md, .png, .svg, .pdf'
+complete -c nagle-scan -n _shtab_nagle_scan_using -l baseline -xka "(__fish_complete_path (commandline -ct))" -d 'compare with a capture of the same service before a change (may be repeated for a rotated set); then 1 means that stalls remain or got worse, 0 that none is left, and 4 also that the servers which stalled before have no data now; shown by the report and .json, .html, .md, .png, .svg, .pdf, .zip'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l baseline-map -x -d 'the server OLD of the baseline is NEW now: 10.0.0.5:8901=10.0.0.7:8902 (may be repeated; same ports are paired without)'
-complete -c nagle-scan -n _shtab_nagle_scan_using -l payload -d 'keep the payload of the frames in .pcapng (default: cut it)'
+complete -c nagle-scan -n _shtab_nagle_scan_using -l payload -d 'keep the payload of the frames in .pcapng, .zip (default: cut it)'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l anonymize -d 'replace IP and MAC addresses in every output, prefix-preserving (ipcrypt-pfx); the key comes from --key-file or NAGLE_SCAN_KEY, else it is random'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l key-file -xka "(__fish_complete_path (commandline -ct))" -d 'anonymize with the key in this file (openssl rand -hex 32 > FILE)'
+complete -c nagle-scan -n _shtab_nagle_scan_using -l name -x -d 'say NAME in place of an IP address in every output: 10.0.0.5=payments (may be repeated)'
+complete -c nagle-scan -n _shtab_nagle_scan_using -l names -xka "(__fish_complete_path (commandline -ct))" -d 'the same for all addresses in this file, with lines like those of /etc/hosts'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l fail-on -xka "certain likely possible" -d 'exit with 1 for stalls as sure as this (default likely)'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l max-lost -x -d 'exit with 1 only if these lost more than this in all: 500ms, 1s'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l exit-zero -d 'exit with 0 whatever the verdict is'
