@@ -39,8 +39,10 @@ class Fix(NamedTuple):
 
     def named(self, mark: Callable[[str], str]) -> str:
         """The senders, each marked up."""
-        shown = [mark(sender) for sender in self.senders[:MOST_NAMED]]
-        more = len(self.senders) - len(shown)
+        more = max(len(self.senders) - MOST_NAMED, 0)
+        # Another name takes no more room than '1 more'.
+        more = more if more > 1 else 0
+        shown = [mark(sender) for sender in self.senders[: len(self.senders) - more]]
         last = f"{more} more" if more else shown.pop()
         return f"{', '.join(shown)} and {last}" if shown else last
 
