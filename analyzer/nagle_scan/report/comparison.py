@@ -73,7 +73,7 @@ def _outcome(comparison: Comparison) -> tuple[str, str]:
     }[comparison.outcome]
     unknown = [server for server in comparison.servers if server.before is None and server.after]
     if before.stalls and any(server.state == "new" for server in unknown):
-        name = endpoint(unknown[0].addr, unknown[0].port)
+        name = unknown[0].shown
         text += f" {name} is not in the capture before (if it moved: --baseline-map OLD=NEW)."
     unseen = sum(server.state == "unseen" for server in comparison.servers)
     if unseen:

@@ -144,7 +144,7 @@ impl<R> Fields<R> for Collected {
     }
 
     fn name(&mut self, field: Field, _: impl Fn(&R) -> Option<&str>) {
-        self.0.push((field.only(Output::Json), Kind::Text));
+        self.add(field.only(Output::Json), Kind::Text);
     }
 
     fn nested<S: Row>(&mut self, field: Field, _: impl Fn(&R) -> S) {
