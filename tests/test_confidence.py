@@ -55,7 +55,7 @@ def told(scan: _core.Scan, min_wait_ms: float) -> Told:
 
 
 def options(scan: _core.Scan) -> list[tuple[str, str, int, int, int]]:
-    rows = scan.nagle(sys.maxsize)
+    rows, _ = scan.nagle(sys.maxsize)
     return sorted((row.side, row.addr, row.on, row.off, row.unknown) for row in rows)
 
 

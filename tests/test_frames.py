@@ -576,7 +576,7 @@ def test_each_answer_on_a_port_is_proven_by_its_first_connection(tmp_path: Path)
             one.stall() if holds else nagle_off(one)
         made.append(one)
     scan = nagle_scan.scan(write(tmp_path / "a.pcap", interleaved(*made)))
-    rows = {row.server_port: row for row in scan.core.nagle(9) if row.side == "client"}
+    rows = {row.server_port: row for row in scan.core.nagle(9)[0] if row.side == "client"}
     assert {port: (row.on, row.off, row.unknown) for port, row in rows.items()} == {
         8000: (2, 1, 0),
         8001: (1, 2, 0),

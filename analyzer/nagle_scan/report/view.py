@@ -3,7 +3,6 @@
 Everything is computed on demand, so that no format pays for what it does not show.
 """
 
-import sys
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -169,18 +168,12 @@ class View:
     @cached_property
     def servers(self) -> list[_core.ServerRow]:
         """Servers with exchanges."""
-        return self._servers[: self.limits.servers]
+        return self.core.servers(self.limits.servers)
 
     @property
     def servers_more(self) -> int:
         """Servers that are not shown."""
-        if len(self._servers) <= self.limits.servers:
-            return 0
-        return len(self.core.servers(sys.maxsize)) - self.limits.servers
-
-    @cached_property
-    def _servers(self) -> list[_core.ServerRow]:
-        return self.core.servers(self.limits.servers + 1)
+        return max(self.core.server_count() - self.limits.servers, 0)
 
     @cached_property
     def first_exchange(self) -> str | None:
@@ -214,7 +207,7 @@ class View:
     @cached_property
     def nodelay(self) -> list[Answer]:
         """Is TCP_NODELAY in effect? Nothing where the capture tells nothing."""
-        told = list(answers(self._sockets[: self.limits.sockets]))
+        told = list(answers(self._sockets[0]))
         if self.summary.verdict == "inconclusive" and all(
             row.answer == CANNOT_TELL for row in told
         ):
@@ -224,13 +217,11 @@ class View:
     @property
     def nodelay_more(self) -> int:
         """Sockets that are not shown."""
-        if len(self._sockets) <= self.limits.sockets or not self.nodelay:
-            return 0
-        return len(self.core.nagle(sys.maxsize)) - self.limits.sockets
+        return max(self._sockets[1] - self.limits.sockets, 0) if self.nodelay else 0
 
     @cached_property
-    def _sockets(self) -> list[_core.NagleRow]:
-        return self.core.nagle(self.limits.sockets + 1)
+    def _sockets(self) -> tuple[list[_core.NagleRow], int]:
+        return self.core.nagle(self.limits.sockets)
 
     @cached_property
     def causes(self) -> list[tuple[_core.CauseRow, str]]:

@@ -49,11 +49,17 @@ impl PyScan {
         groups.iter().map(|group| PyServerGroup::new(py, group, &self.scan.names)).collect()
     }
 
-    fn nagle(&self, limit: usize) -> Vec<NagleRow> {
-        nagle_counts::nagle_counts(&self.scan, limit)
-            .into_iter()
-            .map(|(party, count)| NagleRow::new(&self.scan, party, &count))
-            .collect()
+    /// Kinds of sockets, and how many there are in all.
+    fn nagle(&self, limit: usize) -> (Vec<NagleRow>, usize) {
+        let (counts, total) = nagle_counts::nagle_counts(&self.scan, limit);
+        let rows =
+            counts.into_iter().map(|(party, count)| NagleRow::new(&self.scan, party, &count));
+        (rows.collect(), total)
+    }
+
+    /// How many servers have exchanges.
+    fn server_count(&self) -> usize {
+        self.scan.servers.len()
     }
 
     /// Servers with exchanges, those that lose most to stalls first.

@@ -43,8 +43,8 @@ impl Party {
 
 type Counts = HashMap<Party, NagleCount, RandomState>;
 
-/// The parties that sent data, the one with most connections first.
-pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
+/// The parties that sent data, the one with most connections first, and how many there are in all.
+pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(Party, NagleCount)>, usize) {
     let order = |(party, count): &(Party, NagleCount)| {
         let known = count.totals.on + count.totals.off > 0;
         (
@@ -55,7 +55,9 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> Vec<(Party, NagleCount)> {
             party.addr,
         )
     };
-    first_by_key(all_counts(scan).into_iter().collect(), limit, order)
+    let all = all_counts(scan);
+    let total = all.len();
+    (first_by_key(all.into_iter().collect(), limit, order), total)
 }
 
 /// Of all connections, as many of them in each thread.

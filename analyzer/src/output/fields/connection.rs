@@ -122,10 +122,12 @@ const DELAYED_ACK_MS: Field = field!("delayed_ack_ms", "Median delay of its dela
 const CONSISTENT_WITH: Field =
     field!("delayed_ack_consistent_with", "Whose delayed-ACK timer looks like that.");
 
+const NAME: Field = field!("name", "What `--name` calls the address.").only(Json).sparse();
+
 impl Row for End<'_> {
     fn fields(to: &mut impl Fields<Self>) {
         to.address(field!("addr", "IP address."), |end| end.half.endpoint.addr);
-        to.name(field!("name", "What `--name` calls the address.").only(Json), |end| end.name);
+        to.name(NAME, |end| end.name);
         to.integer(field!("port", "TCP port."), |end| end.half.endpoint.port);
         to.category(NAGLE, |end| end.half.nagle);
         to.category(VARIANT.late().sparse(), |end| end.detail.variant);

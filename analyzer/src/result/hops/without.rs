@@ -41,8 +41,9 @@ fn at_best_ns(chain: &[Hop], fixed: usize) -> i64 {
     let now_ns = chain[0].latency_ns / chain[0].exchanges as i64;
     let lost_ns = chain[fixed].exchanges_stalled_ns;
     let without = chain.iter().enumerate().map(|(at, hop)| {
-        // Hops behind the one that held do not wait for it.
-        let rest_ns = if at <= fixed { hop.latency_ns - lost_ns } else { hop.latency_ns };
+        // Hops behind the one that held do not wait for it, but for what a relay passed on of a request.
+        let passed_on_ns = hop.passed_on_ns[Side::Client as usize].min(lost_ns);
+        let rest_ns = hop.latency_ns - if at <= fixed { lost_ns } else { passed_on_ns };
         // A relay answers some requests by itself, and asks more than once for others.
         rest_ns.max(0) / chain[0].exchanges.max(hop.exchanges) as i64
     });
@@ -90,6 +91,13 @@ mod tests {
         let asked_twice = Hop { exchanges: 20, ..hop_of(400, 2, 0, 0) };
         assert_eq!(predicted_ms(vec![hop(1, 450, 0), asked_twice]), [Some(20), None]);
         assert_eq!(predicted_ms(vec![hop(1, 10, 0), hop_of(900, 2, 0, 0)]), [Some(50), None]);
+    }
+
+    #[test]
+    fn a_relay_that_passes_on_the_pieces_of_a_request_waits_for_them_too() {
+        let mut behind = hop_of(490, 2, 0, 0);
+        behind.passed_on_ns[Side::Client as usize] = 450 * MS;
+        assert_eq!(predicted_ms(vec![hop(1, 450, 0), behind]), [Some(5), None]);
     }
 
     #[test]
