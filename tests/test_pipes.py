@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import CAPTURES, COMMAND, Run
+from nagle_scan.terminal import PLAIN
 
 STALLS = CAPTURES / "java-split.pcap"
 CLEAN = CAPTURES / "java-single-write.pcap"
@@ -148,6 +149,17 @@ def test_lines_are_as_wide_as_the_terminal(columns: int, widest: int) -> None:
     prose = [line for line in lines if "  " not in line.strip() and not line.startswith("nagle")]
     longest = max(map(len, prose))
     assert widest - 15 < longest <= widest
+
+
+def test_tables_fit_a_narrow_terminal() -> None:
+    """The median and the longest are there, columns between them are left out."""
+    style = PLAIN._replace(width=80)
+    heads = ("server", "exchanges", "", "p50", "p75", "p90", "p95", "p99", "max")
+    rows = [heads, ("127.0.0.1:8888", "108", "without stalls, at best", *["43.8 ms"] * 6)]
+    narrow = list(style.table(rows, ("p75", "p90", "exchanges", "p95")))
+    assert max(map(len, narrow)) <= 80
+    assert {"p50", "p99", "max"} <= set(narrow[0].split())
+    assert "p75" in next(PLAIN.table(rows, ("p75",)))
 
 
 def _read(terminal: int) -> bytes:

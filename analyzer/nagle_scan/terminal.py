@@ -14,7 +14,7 @@ WIDTH = 100
 """Where nobody's terminal tells."""
 NARROWEST, WIDEST = 80, 160
 """Tables need the one, and nobody reads lines beyond the other."""
-NARROWEST_CELL = 24
+NARROWEST_CELL = 18
 """A last column is not wrapped to less."""
 NUMBER = re.compile(r"-?|[\d.,]+( ms| s| B)?")
 
@@ -40,8 +40,15 @@ class Style(NamedTuple):
         lines = self.wrapped(f"{head}  {text}", " " * (len(head) + 2))
         return f"{colour}{head}{self.end}" + lines[len(head) :]
 
-    def table(self, rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
-        """Aligned columns: numbers to the right, texts to the left, the last one wrapped."""
+    def table(self, rows: Sequence[tuple[str, ...]], spare: Sequence[str] = ()) -> Iterator[str]:
+        """Aligned columns: numbers to the right, texts to the left, the last one wrapped.
+
+        On a narrow terminal the columns with the heads in `spare` are left out until it fits.
+        """
+        for head in spare if self.width < WIDTH else ():
+            if _table_width(rows) > self.width and head in rows[0]:
+                at = rows[0].index(head)
+                rows = [(*row[:at], *row[at + 1 :]) for row in rows]
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         numbers = [is_number_column(rows, column) for column in range(len(widths))]
         before = 2 + sum(width + 2 for width in widths[:-1])
@@ -87,6 +94,13 @@ def _width(stream: TextIO) -> int:
     except (OSError, ValueError):  # no terminal, or no file at all
         columns = 0
     return min(max(columns, NARROWEST), WIDEST) if columns else WIDTH
+
+
+def _table_width(rows: Sequence[tuple[str, ...]]) -> int:
+    """With its last column as narrow as it may become."""
+    *widths, last = (max(map(len, column)) for column in zip(*rows, strict=True))
+    last = last if is_number_column(rows, len(widths)) else min(last, NARROWEST_CELL)
+    return 2 + sum(width + 2 for width in widths) + last
 
 
 def is_number_column(rows: Sequence[tuple[str, ...]], column: int) -> bool:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from nagle_scan.report.formats import Options
     from nagle_scan.result import Result
 
+SPARE_PERCENTILES = ("p75", "p90", "exchanges", "p95", "lost")
+"""Columns that a narrow terminal can do without, in this order."""
 LIMITS = Limits(
     groups=5, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=6, hops=12
 )  # fmt: skip
@@ -156,7 +158,7 @@ def _connections(view: View, style: Style) -> Iterator[str]:
         )
         for row in view.connections
     ]
-    yield from style.table(rows)
+    yield from style.table(rows, ("exchanges", "held by", "client"))
     if view.connections_more:
         yield f"  ... and {view.connections_more} more (see -o result.json)"
 
@@ -175,7 +177,7 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
         )
         for frame in frames(stall)
     ]
-    yield from style.table(rows)
+    yield from style.table(rows, ("to",))
     yield f"\n  Why this is {stall.confidence}:"
     for reason in stall.evidence:
         yield style.wrapped(f"  - {reason}.", "    ")
@@ -210,7 +212,7 @@ def _latencies(view: View, style: Style) -> Iterator[str]:
         rows.append((name, f"{server.exchanges:,}", "now", *map(duration, server.latency_ms)))
         if server.stalled_exchanges:
             rows.append(("", "", sentences.WITHOUT_STALLS, *map(duration, server.predicted_ms)))
-    yield from style.table(rows)
+    yield from style.table(rows, SPARE_PERCENTILES)
     if view.servers_more:
         yield f"  ... and {view.servers_more:,} more (see -o result.json)"
 
@@ -275,7 +277,7 @@ def _comparison(shown: ShownComparison, style: Style) -> Iterator[str]:
     yield style.wrapped(f"(before: {shown.names})", " ")
     yield from (style.wrapped(f"note: {note}.", "      ") for note in shown.notes)
     if shown.table:
-        yield "\n" + "\n".join(style.table(shown.table))
+        yield "\n" + "\n".join(style.table(shown.table, SPARE_PERCENTILES))
     if shown.more:
         yield f"  ... and {shown.more} more (see -o result.json)"
     yield from ("\n" + style.wrapped(prediction, "") for prediction in shown.predictions)
