@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count as count_from
 from typing import NamedTuple
 
-from nagle_scan import _core
+from nagle_scan import _core, files
 from nagle_scan.errors import CaptureError
 from nagle_scan.wording import count, file_name, printable
 
@@ -91,9 +91,7 @@ def _within(path: str, notes: list[str]) -> Iterator[str]:
     """All files below a folder, in the order of their names."""
 
     def skip(error: OSError) -> None:
-        notes.append(
-            f"{printable(str(error.filename))}: {(error.strerror or '').lower()}: left out"
-        )
+        notes.append(f"{printable(str(error.filename))}: {files.reason_of(error)}: left out")
 
     for folder, _, names in sorted(os.walk(path, onerror=skip)):
         yield from (os.path.join(folder, name) for name in sorted(names))
@@ -112,8 +110,7 @@ def _check_there(path: str) -> None:
         if path != "-":
             os.stat(path)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise CaptureError(f"{path}: cannot read: {reason}") from None
+        raise CaptureError(f"{path}: cannot read: {files.reason_of(error)}") from None
 
 
 def _distinct(paths: Sequence[str], notes: list[str]) -> Iterator[str]:
@@ -133,14 +130,14 @@ def _rotated(paths: Sequence[str]) -> Iterator[list[str]]:
     sets: dict[str, list[str]] = {}
     for path in paths:
         sets.setdefault(_rotated_name(path), []).append(path)
-    for files in sets.values():
-        begin_ns = [_first_ns(path) for path in files] if len(files) > 1 else []
+    for members in sets.values():
+        begin_ns = [_first_ns(path) for path in members] if len(members) > 1 else []
         # An empty file may be the last of a set.
         known_ns = [first_ns for first_ns in begin_ns if first_ns is not None]
         if known_ns and len(set(known_ns)) == len(known_ns):
-            yield files
+            yield members
         else:
-            yield from ([path] for path in files)
+            yield from ([path] for path in members)
 
 
 def _rotated_name(path: str) -> str:

@@ -28,6 +28,20 @@ class Share(NamedTuple):
     lost_ms: float
 
 
+class Total(NamedTuple):
+    """What several add up to."""
+
+    stalls_by_confidence: tuple[int, ...]
+    stalled_ms_by_confidence: tuple[float, ...]
+
+
+def total(counted: Sequence[Counted]) -> Total:
+    """The sum of them, of which there is one at least."""
+    stalls = zip(*(each.stalls_by_confidence for each in counted), strict=True)
+    stalled_ms = zip(*(each.stalled_ms_by_confidence for each in counted), strict=True)
+    return Total(tuple(map(sum, stalls)), tuple(map(sum, stalled_ms)))
+
+
 def shares(counted: Counted) -> list[Share]:
     """Those that there are, the surest first."""
     words = ("possible", "likely", "certain")

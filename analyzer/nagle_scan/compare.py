@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from nagle_scan import certainty
 from nagle_scan.wording import PERCENTILES, endpoint
@@ -212,19 +212,9 @@ def _numbers(result: Result) -> dict[Endpoint, Numbers]:
         numbers[pair.server_ip, pair.server_port] = known._replace(
             stalls=known.stalls + group.stalls,
             stalled_ms=known.stalled_ms + group.stalled_ms,
-            stalls_by_confidence=_sums(known.stalls_by_confidence, group.stalls_by_confidence),
-            stalled_ms_by_confidence=_sums(
-                known.stalled_ms_by_confidence, group.stalled_ms_by_confidence
-            ),
+            **certainty.total([known, group])._asdict(),
         )
     return numbers
-
-
-Number = TypeVar("Number", int, float)
-
-
-def _sums(first: Sequence[Number], second: Sequence[Number]) -> tuple[Number, ...]:
-    return tuple(a + b for a, b in zip(first, second, strict=True))
 
 
 def _quiet(result: Result, ports: Collection[int]) -> dict[Endpoint, Numbers]:

@@ -20,6 +20,11 @@ def utf8_name(path: str | os.PathLike[str], error: type[NagleScanError]) -> str:
     return name
 
 
+def reason_of(error: OSError) -> str:
+    """The system's words, as messages end with them."""
+    return (error.strerror or str(error)).lower()
+
+
 def replace(path: str, content: bytes) -> None:
     """Writes `content` to `path`, at once; `-` is standard output. Raises `OutputError`."""
     if path == "-":
@@ -60,8 +65,7 @@ def whole(path: str) -> Iterator[str]:
         if name != target:
             os.replace(name, target)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise OutputError(f"{path}: cannot write: {reason}") from None
+        raise OutputError(f"{path}: cannot write: {reason_of(error)}") from None
     except OutputError as error:
         # The engine only knows the temporary name.
         raise OutputError(str(error).replace(name, path, 1)) from None

@@ -4,7 +4,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import terminal
+from nagle_scan import files, terminal
 from nagle_scan.errors import OutputError
 from nagle_scan.progress import Doing, ProgressLine
 from nagle_scan.report import formats
@@ -43,8 +43,8 @@ class Outputs(NamedTuple):
     def check(self, read: "Sequence[str]", sets: "Sequence[CaptureSet]") -> None:
         """Fails before the scan rather than after it. `read`: all that this call reads.
 
-        Raises `OutputError` where a result would destroy a capture, a key or another result,
-        `CaptureError` where frames could not be read again.
+        Raises `OutputError` where a result would destroy a capture, a key or another result, and
+        where frames could not be read again.
         """
         taken = {os.path.realpath(path) for path in read}
         for path in self._all_paths(sets):
@@ -78,7 +78,7 @@ class Outputs(NamedTuple):
         try:
             os.makedirs(self.folder, exist_ok=True)
         except OSError as error:
-            reason = (error.strerror or str(error)).lower()
+            reason = files.reason_of(error)
             raise OutputError(f"{self.folder}: cannot write: {reason}") from None
 
     def refuse_frames_of_text(self, result: "Result") -> None:

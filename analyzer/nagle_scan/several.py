@@ -48,21 +48,11 @@ class Row(NamedTuple):
     name: str
     verdict: str = UNUSABLE
     status: int = EXIT_UNUSABLE
-    stalls: tuple[int, ...] = (0, 0, 0)
+    stalls_by_confidence: tuple[int, ...] = (0, 0, 0)
     """`possible` ones first."""
-    lost_ms: tuple[float, ...] = (0.0, 0.0, 0.0)
+    stalled_ms_by_confidence: tuple[float, ...] = (0.0, 0.0, 0.0)
     worst: str = ""
     """The server that loses most."""
-
-    @property
-    def stalls_by_confidence(self) -> Sequence[int]:
-        """As a summary has them."""
-        return self.stalls
-
-    @property
-    def stalled_ms_by_confidence(self) -> Sequence[float]:
-        """As a summary has them."""
-        return self.lost_ms
 
 
 def check(outputs: "Outputs", has_baseline: bool) -> None:
@@ -143,7 +133,7 @@ def _csv(rows: Sequence[Row]) -> bytes:
     heads = [f"{what}_{word}" for word in CONFIDENCES for what in ("stalls", "lost_ms")]
     writer.writerow(("capture", "verdict", *heads, "worst_server"))
     for row in rows:
-        pairs = zip(row.stalls[::-1], row.lost_ms[::-1], strict=True)
+        pairs = zip(row.stalls_by_confidence[::-1], row.stalled_ms_by_confidence[::-1], strict=True)
         cells = [cell for stalls, lost_ms in pairs for cell in (stalls, f"{lost_ms:.3f}")]
         # A spreadsheet takes a name that begins so for a formula.
         name = os.path.join(".", row.name) if row.name[:1] in "=+-@" else row.name
@@ -176,19 +166,17 @@ def _headline(rows: Sequence[Row]) -> str:
     told = ", ".join(
         f"{verdicts[word]:,} {WORDS.get(word, word)}" for word in words if verdicts[word]
     )
-    total = Row(
-        "",
-        stalls=tuple(map(sum, zip(*(row.stalls for row in rows), strict=True))),
-        lost_ms=tuple(map(sum, zip(*(row.lost_ms for row in rows), strict=True))),
-    )
-    stalls = f"; {certainty.told(total)}" if any(total.stalls) else ""
+    total = certainty.total(rows) if rows else Row("")
+    stalls = f"; {certainty.told(total)}" if any(total.stalls_by_confidence) else ""
     return f"{count(len(rows), 'capture')}: {told}{stalls}"
 
 
 def _table(rows: Sequence[Row], style: "Style") -> "Iterator[str]":
     """The captures that lose most come first; those with the same loss stay in their order."""
     heads = ("capture", "verdict", "stalls", "lost", "worst server")
-    shown = sorted(rows, key=lambda row: (-sum(row.lost_ms), _rank(row)))[:MOST_ROWS]
+    shown = sorted(rows, key=lambda row: (-sum(row.stalled_ms_by_confidence), _rank(row)))[
+        :MOST_ROWS
+    ]
     cells = [
         (_short(row.name), row.verdict, certainty.counts(row), certainty.lost(row), row.worst)
         for row in shown

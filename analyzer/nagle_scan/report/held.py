@@ -6,12 +6,10 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 from nagle_scan import _core, causes, certainty
 from nagle_scan.wording import count, duration, endpoint, round_trip_counts, times
 
-Number = TypeVar("Number", int, float)
 HELD = {"certain": "held", "likely": "probably held", "possible": "may have held"}
 
 
@@ -39,7 +37,7 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str | None:
     servers = {server(group.worst) for group in alike}
     if len(servers) < 2:
         return None
-    total = _Sum(alike)
+    total = certainty.total(alike)
     surest = certainty.shares(total)[0]
     who, what = f"{len(servers):,} servers", "parts of their replies"
     if first.sender == "client":
@@ -56,18 +54,6 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str | None:
         f"~{surest.lost_ms / surest.stalls:.1f} ms each, {duration(surest.lost_ms)} in all"
         f"{certainty.more(total)}, waiting for {acks}."
     )
-
-
-class _Sum:
-    """Stalls of several groups by their confidence."""
-
-    def __init__(self, groups: Sequence[_core.ServerGroup]) -> None:
-        self.stalls_by_confidence = _sums([group.stalls_by_confidence for group in groups])
-        self.stalled_ms_by_confidence = _sums([group.stalled_ms_by_confidence for group in groups])
-
-
-def _sums(rows: Sequence[Sequence[Number]]) -> list[Number]:
-    return [sum(column) for column in zip(*rows, strict=True)]
 
 
 def word(group: _core.ServerGroup) -> str:
