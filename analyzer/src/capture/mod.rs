@@ -14,6 +14,7 @@ mod pcap;
 mod pcapng;
 pub mod ranges;
 pub mod text;
+pub mod times;
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
@@ -24,11 +25,12 @@ use input::Input;
 use std::io::Read;
 use std::sync::Arc;
 use text::{AboutText, Text};
+use times::clamped;
 
 /// A frame as it was captured.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
-    /// Nanoseconds since the epoch.
+    /// Nanoseconds since the epoch, as [`times`] has them.
     pub time_ns: i64,
     /// Bytes on the wire; `data` may hold fewer.
     pub wire_len: u32,
@@ -249,9 +251,6 @@ enum Fraction {
     PerSecond(u64),
 }
 
-/// Times are clamped to 146 years around the epoch, so that the difference of two fits an `i64`.
-const FARTHEST_NS: i64 = (1 << 62) - 1;
-
 impl Fraction {
     fn new(units_per_second: u64) -> Self {
         match 1_000_000_000 % units_per_second {
@@ -272,7 +271,7 @@ impl Fraction {
                 i64::try_from(ns).unwrap_or(i64::MAX)
             }
         };
-        offset_ns.saturating_add(fraction_ns).clamp(-FARTHEST_NS, FARTHEST_NS)
+        clamped(offset_ns.saturating_add(fraction_ns))
     }
 }
 

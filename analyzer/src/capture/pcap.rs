@@ -89,7 +89,7 @@ impl Records {
         buffer.consume(self.len_of(header));
         let data = buffer.consumed(captured_len as usize);
         Some(Frame {
-            // 32 bits each: at most 2^62 ns.
+            // 32 bits each: before 2106.
             time_ns: i64::from(seconds) * 1_000_000_000 + i64::from(fraction) * self.unit_ns,
             wire_len: wire_len.max(captured_len),
             link_type: self.link_type,

@@ -39,9 +39,11 @@ impl SlowLink {
 
     /// Did this wait take as long as the link takes for the frame that ended it?
     pub fn explains(self, wait: &Wait) -> bool {
-        let takes_ns = self.byte_ns * frame_bytes(wait.len);
-        let off_ns = (wait.span_ns() - takes_ns).abs();
-        may_be_queued(wait) && self.byte_ns > 0 && off_ns * LINK_SPREAD_ONE_OF <= takes_ns
+        let takes_ns = self.byte_ns.saturating_mul(frame_bytes(wait.len));
+        let off_ns = wait.span_ns().saturating_sub(takes_ns).saturating_abs();
+        may_be_queued(wait)
+            && self.byte_ns > 0
+            && off_ns.saturating_mul(LINK_SPREAD_ONE_OF) <= takes_ns
     }
 
     /// Did, from wait to wait, no more come than the link sends in that time?
@@ -50,7 +52,7 @@ impl SlowLink {
             let end = |wait: &Wait| wait.rel_seq + u64::from(wait.len);
             let bytes = end(after).saturating_sub(end(before)) as i64;
             let took_ns = after.to.time_ns - before.to.time_ns;
-            took_ns + took_ns / LINK_SPREAD_ONE_OF >= bytes * self.byte_ns
+            took_ns + took_ns / LINK_SPREAD_ONE_OF >= bytes.saturating_mul(self.byte_ns)
         })
     }
 }
@@ -78,8 +80,8 @@ fn were_sent_at_once(queued: &[&Wait]) -> bool {
     let tick_ns = (last.to.time_ns - first.to.time_ns) / all;
     let together = queued.windows(2).filter(|pair| {
         let next_to = pair[1].from.frame == pair[0].to.frame;
-        let sent_ns = (ticks(pair[0], pair[1]) + 1) * tick_ns;
-        next_to && ticks(pair[0], pair[1]) >= 0 && 2 * sent_ns <= pair[1].span_ns()
+        let sent_ns = (ticks(pair[0], pair[1]) + 1).saturating_mul(tick_ns);
+        next_to && ticks(pair[0], pair[1]) >= 0 && sent_ns.saturating_mul(2) <= pair[1].span_ns()
     });
     together.count() >= FEW_RELEASES as usize
 }

@@ -38,6 +38,7 @@ mod varying;
 pub mod verdict;
 pub mod yardstick;
 
+use crate::capture::times::sum_ns;
 use crate::judge::conditions::Conditions;
 use crate::judge::findings::{Findings, Ruling};
 use crate::judge::judged::{JudgedConnection, JudgedHalf, capture_point};
@@ -90,11 +91,12 @@ pub fn judge(
         first_exchange: connection.first_exchange(),
         stalls: stalls.clone().count() as u32,
         surely_stalls: stalls.clone().any(|stall| stall.is_sure()),
-        stalled_ns: stalls.clone().map(|stall| stall.wait.wait_ns()).sum(),
-        exchanges_stalled_ns: stalls
-            .filter(|stall| stall.wait.is(fact::IN_EXCHANGE))
-            .map(|stall| stall.wait.wait_ns())
-            .sum(),
+        stalled_ns: sum_ns(stalls.clone().map(|stall| stall.wait.wait_ns())),
+        exchanges_stalled_ns: sum_ns(
+            stalls
+                .filter(|stall| stall.wait.is(fact::IN_EXCHANGE))
+                .map(|stall| stall.wait.wait_ns()),
+        ),
     }
 }
 

@@ -17,11 +17,11 @@ pub struct Connecting {
 
 impl Connecting {
     fn of<'a>(connections: impl Iterator<Item = &'a JudgedConnection>) -> Option<Self> {
-        let (mut connect_ns, mut first_reply_ns) = (0, 0);
+        let (mut connect_ns, mut first_reply_ns) = (0_i64, 0_i64);
         let mut parts = Vec::new();
         for (connect, first_reply) in connections.filter_map(JudgedConnection::connecting_ns) {
-            connect_ns += connect;
-            first_reply_ns += first_reply;
+            connect_ns = connect_ns.saturating_add(connect);
+            first_reply_ns = first_reply_ns.saturating_add(first_reply);
             parts.push((connect as f64 / first_reply as f64 * 1e6).round() as i64);
         }
         let connections = parts.len() as u64;

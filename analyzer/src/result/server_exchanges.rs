@@ -139,9 +139,9 @@ impl AddAssign for ServerTotals {
         self.connections += more.connections;
         self.affected += more.affected;
         self.stalls += more.stalls;
-        self.stalled_ns += more.stalled_ns;
+        self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
         self.latency_ns = self.latency_ns.saturating_add(more.latency_ns);
-        self.latency_stalled_ns += more.latency_stalled_ns;
+        self.latency_stalled_ns = self.latency_stalled_ns.saturating_add(more.latency_stalled_ns);
         self.client_nagle += more.client_nagle;
         self.server_nagle += more.server_nagle;
         add(&mut self.verdicts, more.verdicts);
@@ -171,7 +171,7 @@ fn stalls_from(findings: Findings<'_>, begin: u64, end: u64) -> (u64, i64) {
         .iter()
         .take_while(|row| row.wait.to.frame <= end)
         .filter(|row| row.is_stall() && is_within(row.wait, begin))
-        .fold((0, 0), |(count, sum), row| (count + 1, sum + row.wait.wait_ns()))
+        .fold((0, 0), |(count, sum), row| (count + 1, row.wait.wait_ns().saturating_add(sum)))
 }
 
 /// Did it begin in the exchange of frame `begin`, or its sender's turn?

@@ -52,7 +52,8 @@ impl ByConfidence {
     pub fn add(&mut self, stall: &Finding<'_>) -> Confidence {
         let confidence = stall.confidence();
         self.stalls[confidence as usize] += 1;
-        self.stalled_ns[confidence as usize] += stall.wait.wait_ns();
+        let sum_ns = &mut self.stalled_ns[confidence as usize];
+        *sum_ns = sum_ns.saturating_add(stall.wait.wait_ns());
         confidence
     }
 }
@@ -60,7 +61,8 @@ impl ByConfidence {
 impl AddAssign for ByConfidence {
     fn add_assign(&mut self, more: Self) {
         add(&mut self.stalls, more.stalls);
-        add(&mut self.stalled_ns, more.stalled_ns);
+        let sums = self.stalled_ns.iter_mut().zip(more.stalled_ns);
+        sums.for_each(|(sum, more)| *sum = sum.saturating_add(more));
     }
 }
 
@@ -117,12 +119,13 @@ impl AddAssign for Totals {
     fn add_assign(&mut self, more: Self) {
         self.affected_connections += more.affected_connections;
         self.stalls += more.stalls;
-        self.stalled_ns += more.stalled_ns;
+        self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
         self.exchanges += more.exchanges;
         self.affected_exchanges += more.affected_exchanges;
         self.affected_latency_ns =
             self.affected_latency_ns.saturating_add(more.affected_latency_ns);
-        self.affected_stalled_ns += more.affected_stalled_ns;
+        self.affected_stalled_ns =
+            self.affected_stalled_ns.saturating_add(more.affected_stalled_ns);
         self.by_confidence += more.by_confidence;
         self.clean += more.clean;
         self.unproven += more.unproven;

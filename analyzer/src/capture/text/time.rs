@@ -1,11 +1,10 @@
 //! Times as tcpdump prints them: of day, since the epoch (`-tt`), with a date (`-tttt`), since the packet
 //! before (`-ttt`) or since the first one (`-ttttt`).
 
-use crate::capture::FARTHEST_NS;
+use crate::capture::times::{DAY_NS, FARTHEST_NS, clamped};
 
 const SECOND_NS: i64 = 1_000_000_000;
 const MINUTE_NS: i64 = 60 * SECOND_NS;
-const DAY_NS: i64 = 24 * 60 * MINUTE_NS;
 
 /// A time as printed, in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +105,7 @@ impl Course {
             }
             Stamp::Clock(of_day_ns) => self.of_day(of_day_ns),
         };
-        time_ns.clamp(-FARTHEST_NS, FARTHEST_NS)
+        clamped(time_ns)
     }
 
     fn of_day(&mut self, of_day_ns: i64) -> i64 {
@@ -224,7 +223,7 @@ mod tests {
             let mut course = Course::new(is_relative);
             for line in [far, "00:00:00.000000 IP", "-999999:59:59.000000 IP"].repeat(60_000) {
                 let time_ns = course.time_ns(time(line).unwrap());
-                assert!((-FARTHEST_NS..=FARTHEST_NS).contains(&time_ns));
+                assert!((0..=FARTHEST_NS).contains(&time_ns));
             }
         }
         let mut course = Course::new(false);

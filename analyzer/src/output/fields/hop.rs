@@ -2,6 +2,7 @@
 
 use super::Output::Json;
 use super::{Field, Fields, Row, field};
+use crate::capture::times::sum_ns;
 use crate::output::values::enclosed;
 use crate::result::hops::Hop;
 use crate::track::Side;
@@ -52,7 +53,7 @@ fn losses<'a>(to: &mut impl Fields<&'a Hop>) {
     });
     to.duration(
         field!("passed_on_ms", "What those waits took, idle clients too: not at this hop."),
-        |hop| hop.passed_on_ns.iter().sum(),
+        |hop| sum_ns(hop.passed_on_ns),
     );
     to.maybe_duration(field!("mean_latency_ms", "Mean latency of its exchanges."), |hop| {
         hop.mean_latency_ns()

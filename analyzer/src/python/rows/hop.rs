@@ -1,5 +1,6 @@
 //! A hop as Python sees it.
 
+use crate::capture::times::sum_ns;
 use crate::judge::evidence::ms;
 use crate::result::hops::Hop;
 use crate::result::names::Names;
@@ -50,7 +51,7 @@ impl HopRow {
             stalled_ms: ms(hop.stalled_ns),
             client_passed_on: hop.passed_on[Side::Client as usize],
             server_passed_on: hop.passed_on[Side::Server as usize],
-            passed_on_ms: ms(hop.passed_on_ns.iter().sum()),
+            passed_on_ms: ms(sum_ns(hop.passed_on_ns)),
             client_nagle: hop.nagle[Side::Client as usize].name(),
             server_nagle: hop.nagle[Side::Server as usize].name(),
             mean_latency_ms: hop.mean_latency_ns().map(ms),

@@ -95,7 +95,7 @@ impl ServerGroup {
     /// Adds a pair that loses no more than the worst.
     fn add(&mut self, pair: &Pair) {
         self.stalls += pair.stalls;
-        self.stalled_ns += pair.stalled_ns;
+        self.stalled_ns = self.stalled_ns.saturating_add(pair.stalled_ns);
         self.as_of_relay += pair.as_of_relay;
         self.by_confidence += pair.by_confidence;
         self.clients += 1;

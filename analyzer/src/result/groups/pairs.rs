@@ -141,7 +141,7 @@ impl Members {
             pair.nagle = Nagle::Unknown;
         }
         for stall in stalls.iter() {
-            pair.stalled_ns += stall.wait.wait_ns();
+            pair.stalled_ns = pair.stalled_ns.saturating_add(stall.wait.wait_ns());
             pair.as_of_relay += u64::from(stall.doubts.has(Doubt::Relay));
             pair.confidence = pair.confidence.max(stall.confidence());
             pair.confidence = pair.confidence.max(pair.by_confidence.add(&stall));

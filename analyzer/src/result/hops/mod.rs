@@ -3,6 +3,7 @@
 
 mod without;
 
+use crate::capture::times::sum_ns;
 use crate::judge::causes::Cause;
 use crate::judge::findings::Findings;
 use crate::judge::judged::JudgedConnection;
@@ -188,11 +189,13 @@ impl Hop {
         self.exchanges += u64::from(judged.exchanges);
         self.client_stalls += by(Side::Client);
         self.server_stalls += by(Side::Server);
-        self.stalled_ns += judged.stalled_ns;
-        self.exchanges_stalled_ns += judged.exchanges_stalled_ns;
+        self.stalled_ns = self.stalled_ns.saturating_add(judged.stalled_ns);
+        self.exchanges_stalled_ns =
+            sum_ns([self.exchanges_stalled_ns, judged.exchanges_stalled_ns]);
         for row in findings.iter().filter(|row| row.cause == Cause::PassedOn) {
             self.passed_on[row.wait.by as usize] += 1;
-            self.passed_on_ns[row.wait.by as usize] += row.wait.wait_ns();
+            let sum_ns = &mut self.passed_on_ns[row.wait.by as usize];
+            *sum_ns = sum_ns.saturating_add(row.wait.wait_ns());
         }
         for side in Side::BOTH {
             self.nagle[side as usize] += NagleTotals::of(judged.half(side).nagle);

@@ -1,6 +1,7 @@
 //! What the first client of a chain would wait without the stalls of one hop.
 
 use super::Hop;
+use crate::capture::times::sum_ns;
 use crate::track::Side;
 
 /// The first hop must have passed on all but one of so many stalls of the hops behind it, or nothing is said:
@@ -20,7 +21,7 @@ pub fn predict(chain: &mut [Hop]) {
     let is_line = chain.iter().zip(1..).all(follows);
     let Some((first, behind)) = chain.split_first().filter(|_| is_line) else { return };
     let passed_on_ns = first.passed_on_ns[Side::Server as usize];
-    let held_ns: i64 = behind.iter().map(|hop| hop.exchanges_stalled_ns).sum();
+    let held_ns = sum_ns(behind.iter().map(|hop| hop.exchanges_stalled_ns));
     let several = behind.iter().filter(|hop| hop.exchanges_stalled_ns > 0).count() > 1;
     let stalls: u64 = behind.iter().map(|hop| hop.server_stalls).sum();
     let unmatched = stalls.saturating_sub(first.passed_on[Side::Server as usize]);

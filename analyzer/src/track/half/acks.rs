@@ -1,5 +1,6 @@
 //! What an ACK changes in the direction it acknowledges, and the round trip it measures.
 
+use crate::capture::times::DAY_NS;
 use crate::decode::Header;
 use crate::decode::seq;
 use crate::track::Mark;
@@ -123,6 +124,7 @@ impl Half {
         self.packets = rest.div_ceil(before) as u16;
     }
 
+    /// If it is negative or longer than a day, the clock was set.
     fn round_trip(&mut self, ack: u32, now: Mark) -> Option<i64> {
         let (timed_end, timed_ns) = match self.state.is(state::TIMED_LAST) {
             true => (self.snd_nxt, self.last_new().time_ns),
@@ -135,7 +137,7 @@ impl Half {
             return None;
         }
         self.stop_timing();
-        let sample = now.time_ns - timed_ns;
-        (sample >= 0).then_some(sample)
+        let sample_ns = now.time_ns - timed_ns;
+        (0..=DAY_NS).contains(&sample_ns).then_some(sample_ns)
     }
 }

@@ -36,7 +36,7 @@ impl Pause {
             unacked_len: wait.unacked_len,
             len: wait.len,
             count: 1,
-            early_ack: wait.ack_ns() * EARLY_ACK_ONE_OF < wait.span_ns(),
+            early_ack: wait.ack_ns().saturating_mul(EARLY_ACK_ONE_OF) < wait.span_ns(),
         }
     }
 

@@ -183,7 +183,7 @@ impl Sending<'_> {
         };
         // Without a handshake the round trip is only known to be no longer than this.
         let measured = half.is_path_measured() && half.rtt_or_zero_ns() >= NETWORK_RTT_NS;
-        measured && since * one_of < half.rtt_or_zero_ns()
+        measured && since.saturating_mul(one_of) < half.rtt_or_zero_ns()
     }
 
     /// The wait that ends with this segment, if it is at least `min_wait_ns` long.

@@ -1,0 +1,152 @@
+//! Shipped captures with clocks that nobody set right: whatever they show, nothing overflows (tests run with
+//! overflow checks), no listed wait is shorter than asked for, and captures cut anywhere tell the same.
+
+use crate::capture::samples::{Order, interface, packet, section};
+use crate::capture::{Capture, progress::Progress};
+use crate::judge::findings::Finding;
+use crate::output;
+use crate::result::names::Names;
+use crate::result::scan::{Options, Scan, scan};
+use crate::track::reader::Reading;
+use crate::track::reader::range::SHARDS;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// With stalls and without, with losses, resent FINs, delayed ACKs, messages sent in turns, and two clocks.
+const CAPTURES: [&str; 7] = [
+    "jdk-httpserver.pcap",
+    "epoll-fd0.pcap",
+    "labelled/both-split-rtt26/client.pcap.gz",
+    "labelled/both-split-rtt26-loss/middle.pcap.gz",
+    "labelled/both-split-duplicates/middle.pcap.gz",
+    "labelled/formats-rtt26/client.pcap.gz",
+    "labelled/hard-one-at-a-time-nagle-far/middle.pcap.gz",
+];
+
+const YEAR_NS: i64 = 365 * 86_400_000_000_000;
+/// Waits that are asked for: as by default, and shorter and longer ones.
+const MIN_WAITS_NS: [i64; 4] = [10_000_000, 1, 1_000_000, 150_000_000];
+
+struct Frame {
+    time_ns: i64,
+    data: Vec<u8>,
+}
+
+/// The frames of a shipped capture, and their link type.
+fn frames(name: &str) -> (u32, Vec<Frame>) {
+    let path = format!("{}/../captures/{name}", env!("CARGO_MANIFEST_DIR"));
+    let mut capture = Capture::open(&path, &Arc::<Progress>::default()).unwrap();
+    let (mut link_type, mut all) = (0, Vec::new());
+    while let Some(frame) = capture.next_frame() {
+        link_type = frame.link_type;
+        all.push(Frame { time_ns: frame.time_ns, data: frame.data.to_vec() });
+    }
+    (link_type, all)
+}
+
+/// A file of a test, gone with it.
+struct File(PathBuf);
+
+impl Drop for File {
+    fn drop(&mut self) {
+        fs::remove_file(&self.0).unwrap();
+    }
+}
+
+/// These frames as pcapng in ns, which takes any time.
+fn file(name: &str, link_type: u32, frames: &[Frame]) -> File {
+    let order = Order::Little;
+    let mut bytes = section(order);
+    bytes.extend(interface(order, link_type as u16, 0, &[(9, &[9])]));
+    for frame in frames {
+        bytes.extend(packet(order, 0, frame.time_ns as u64, &frame.data));
+    }
+    let path = std::env::temp_dir().join(format!("nagle-scan-{name}-{}", std::process::id()));
+    fs::write(&path, bytes).unwrap();
+    File(path)
+}
+
+fn scanned(files: &[File], min_wait_ns: i64) -> Scan {
+    let options = Options {
+        filter: None,
+        min_wait_ns,
+        exchanges: true,
+        names: Names::default(),
+        reading: Reading::by(1),
+        shards: SHARDS,
+    };
+    let paths: Vec<String> = files.iter().map(|file| file.0.display().to_string()).collect();
+    scan(&paths, &options, &Arc::default()).unwrap()
+}
+
+fn json(scan: &Scan, name: &str) -> String {
+    let out = File(std::env::temp_dir().join(format!("nagle-scan-{name}-{}", std::process::id())));
+    output::write(scan, "json", out.0.to_str().unwrap(), None).unwrap().unwrap();
+    fs::read_to_string(&out.0).unwrap()
+}
+
+/// A generator of numbers that look random: the same in each run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> i64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 as i64
+    }
+}
+
+/// Clocks that nobody set right: the time that each shows, from the right one.
+fn clocks(numbers: &mut Numbers) -> Vec<(&'static str, Box<dyn FnMut(i64) -> i64>)> {
+    let [mut a, mut b, mut c, mut d, mut e] = [(); 5].map(|()| Numbers(numbers.next() as u64 | 1));
+    let mut off_ns = 0;
+    vec![
+        ("any", Box::new(move |_| a.next())),
+        ("far-or-0", Box::new(move |_| if b.next() < 0 { 0 } else { i64::MAX })),
+        ("decades", Box::new(move |ns| ns + c.next().rem_euclid(120) * YEAR_NS - 50 * YEAR_NS)),
+        ("backwards", Box::new(|ns| 2 * 1_700_000_000_000_000_000 - ns)),
+        (
+            "steps",
+            Box::new(move |ns| {
+                if d.next() & 7 == 0 {
+                    off_ns = d.next() % (YEAR_NS >> (d.next() & 31));
+                }
+                ns + off_ns
+            }),
+        ),
+        ("jitter", Box::new(move |ns| ns + e.next() % 100_000_000)),
+    ]
+}
+
+/// What is listed as a wait is one, and long enough.
+fn check_waits(scan: &Scan, min_wait_ns: i64, which: &str) {
+    for connection in 0..scan.connections.len() {
+        for Finding { wait, .. } in scan.findings_of(connection).iter() {
+            assert!(wait.wait_ns() >= min_wait_ns, "{which}: {wait:#?}");
+        }
+    }
+}
+
+#[test]
+fn clocks_that_nobody_set_right_overflow_nothing_and_make_no_short_wait_a_long_one() {
+    for name in CAPTURES {
+        let (link_type, right) = frames(name);
+        for seed in 1..=20 {
+            let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
+            for (clock, mut shown) in clocks(&mut numbers) {
+                let which = format!("{}-{clock}-{seed}", name.replace('/', "-"));
+                let shown = right
+                    .iter()
+                    .map(|frame| Frame { time_ns: shown(frame.time_ns), data: frame.data.clone() });
+                let file = file(&which, link_type, &shown.collect::<Vec<_>>());
+                let min_wait_ns = MIN_WAITS_NS[seed as usize % MIN_WAITS_NS.len()];
+                let scan = scanned(&[file], min_wait_ns);
+                assert_eq!(scan.captures[0].packets, right.len() as u64, "{which}");
+                check_waits(&scan, min_wait_ns, &which);
+                json(&scan, &format!("{which}.json"));
+            }
+        }
+    }
+}
