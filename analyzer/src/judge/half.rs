@@ -31,7 +31,8 @@ pub fn judged(
         _ => nagle,
     };
     let proof = if nagle == Nagle::Unknown { (0, 0) } else { proof };
-    let Repeats { retransmitted, duplicated, reordered, .. } = half.repeats();
+    let Repeats { retransmitted, duplicated, reordered, fins, .. } = half.repeats();
+    let retransmitted = retransmitted + fins;
     let unseen_bytes = half.unseen().0;
     let told = !findings.is_empty()
         || unseen_bytes > 0

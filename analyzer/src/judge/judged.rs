@@ -9,6 +9,7 @@ use crate::judge::variant::Variant;
 use crate::judge::verdict::{Hidden, Verdict};
 use crate::track::wait::Wait;
 use crate::track::{Connection, Endpoint, Half, Side};
+use std::num::NonZeroU64;
 use std::sync::LazyLock;
 
 /// Where the capture was taken.
@@ -90,6 +91,8 @@ pub struct JudgedConnection {
     pub mss: u32,
     pub mss_inferred: bool,
     pub handshake: bool,
+    /// What it took, in ns; negative where that is not known.
+    pub(super) handshake_ns: i64,
     /// Why a connection without a stall cannot be called clean.
     pub hidden: Hidden,
     pub short: Short,
@@ -100,7 +103,7 @@ pub struct JudgedConnection {
     /// Sum of the latencies of all exchanges, in ns.
     pub latency_ns: i64,
     /// Latency of the first exchange in ns, and the frame in which it ended.
-    pub first_exchange: Option<(i64, u64)>,
+    pub first_exchange: Option<(i64, NonZeroU64)>,
     pub stalls: u32,
     /// Is one of them likely or certain?
     pub surely_stalls: bool,
@@ -112,6 +115,11 @@ pub struct JudgedConnection {
 impl JudgedConnection {
     pub fn half(&self, side: Side) -> &JudgedHalf {
         &self.halves[side as usize]
+    }
+
+    /// See [`Connection::handshake_ns`].
+    pub fn handshake_ns(&self) -> Option<i64> {
+        Some(self.handshake_ns).filter(|&took_ns| took_ns >= 0)
     }
 
     pub fn rtt_ns(&self) -> Option<i64> {

@@ -82,6 +82,7 @@ pub fn judge(
         mss,
         mss_inferred,
         handshake: connection.has_handshake(),
+        handshake_ns: connection.handshake_ns().unwrap_or(-1),
         hidden,
         short,
         nothing_held,

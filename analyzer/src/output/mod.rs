@@ -57,4 +57,6 @@ fn emptied(path: &str) -> io::Result<File> {
 }
 
 #[cfg(test)]
+mod clock_tests;
+#[cfg(test)]
 mod tests;

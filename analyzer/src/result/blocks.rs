@@ -173,7 +173,7 @@ impl Sums {
             self.clearest.add(&judged, findings);
             let Ends { client, server } = connection.ends;
             self.has_host_between |= client.addr != server.addr && hosts.contains(&client.addr);
-            if let Some(server) = connection.exchanges.server {
+            if let Some(server) = connection.exchanges.server() {
                 let own = suspects.iter().take_while(|row| row.connection == place).count();
                 let own = suspects.split_off(..own).unwrap_or_default();
                 self.server(servers[server as usize] as usize).add(&judged, own, findings);

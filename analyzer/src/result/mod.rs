@@ -5,8 +5,6 @@ pub mod anonymize;
 mod blocks;
 pub mod cause_totals;
 pub mod clearest;
-#[cfg(test)]
-mod clock_tests;
 pub mod connecting;
 pub mod connections;
 pub mod cores;

@@ -2,8 +2,9 @@
 
 use crate::capture::InputEnd;
 use crate::capture::text::AboutText;
+use crate::capture::times::DAY_NS;
 use crate::decode::Skip;
-use crate::track::CaptureSummary;
+use crate::track::{CaptureSummary, ClockJumps};
 
 impl CaptureSummary {
     pub fn is_complete(&self) -> bool {
@@ -22,7 +23,7 @@ pub struct Warning {
 pub fn warnings(capture: &CaptureSummary) -> Vec<Warning> {
     let loss = ending(capture).map(|text| Warning { text, is_loss: true });
     let text = capture.about_text.iter().flat_map(|text| text_warnings(text));
-    let rest = unused(capture).into_iter().chain(text);
+    let rest = unused(capture).into_iter().chain(clock_jumps(capture)).chain(text);
     loss.into_iter().chain(rest.map(|text| Warning { text, is_loss: false })).collect()
 }
 
@@ -70,6 +71,38 @@ fn unused(capture: &CaptureSummary) -> Option<String> {
         }
     };
     Some(format!("{all} of {} frames not used: {}", capture.packets, why.join(", ")))
+}
+
+/// Where its clock jumps by more than a day, if it does.
+fn clock_jumps(capture: &CaptureSummary) -> Option<String> {
+    let ClockJumps { told, count, .. } = &capture.jumps;
+    let each = told.iter().map(|jump| {
+        let (frame, next) = (jump.frame, jump.frame + 1);
+        let direction = if jump.by_ns < 0 { "back" } else { "forward" };
+        format!("{} {direction} from frame {frame} to {next}", days(jump.by_ns.abs()))
+    });
+    let mut each: Vec<String> = each.collect();
+    let more = count - each.len() as u64;
+    if more > 0 {
+        each.push(format!("and {more} more"));
+    }
+    (!each.is_empty()).then(|| {
+        format!(
+            "the time jumps by more than a day: {}. If the clock was set there, or files were put \
+             together, waits and latencies across it mean nothing",
+            each.join(", ")
+        )
+    })
+}
+
+/// A time of more than a day, rounded.
+fn days(time_ns: i64) -> String {
+    const DAYS_OF_A_YEAR: f64 = 365.25;
+    let days = time_ns as f64 / DAY_NS as f64;
+    match days / DAYS_OF_A_YEAR {
+        ..2.0 => format!("{days:.1} days"),
+        years => format!("{years:.1} years"),
+    }
 }
 
 /// What a text does not tell, and what was made up for it.

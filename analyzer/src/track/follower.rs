@@ -3,9 +3,41 @@
 use crate::decode::Header;
 use crate::track::reader::range::{Range, Row};
 use crate::track::waits::Waits;
-use crate::track::{Connection, Exchanged, Lengths, Mark, Side, Sinks, Table};
+use crate::track::{Connection, Exchanged, Lengths, Mark, Repeats, Side, Sinks, Table};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+
+/// Did a segment bring something again?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    No,
+    /// Sent again.
+    Retransmitted,
+    /// Captured again.
+    Duplicated,
+    /// Overtaken by what was sent after it.
+    Reordered,
+}
+
+impl Repeat {
+    pub const NAMES: [&'static str; 4] = ["no", "retransmitted", "duplicated", "reordered"];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+
+    /// What was counted by a segment.
+    fn between(before: Repeats, after: Repeats) -> Self {
+        match after {
+            _ if after.duplicated > before.duplicated => Self::Duplicated,
+            _ if after.reordered > before.reordered => Self::Reordered,
+            _ if after.retransmitted > before.retransmitted || after.fins > before.fins => {
+                Self::Retransmitted
+            }
+            _ => Self::No,
+        }
+    }
+}
 
 /// A segment of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +47,7 @@ pub struct TrackedSegment {
     pub header: Header,
     /// Stream offset of the first payload byte.
     pub rel_seq: u64,
+    pub repeat: Repeat,
     /// The window it advertises in bytes, where the scale is known.
     pub window: Option<u32>,
 }
@@ -64,9 +97,11 @@ impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
         let (by, header, mark) = (found.by, row.header, range.mark(row));
         let rel_seq = connection.rel_seq(by, &header);
         let window = connection.half(by).window_of(&header);
-        (self.see)(number, TrackedSegment { mark, by, header, rel_seq, window });
         let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
         let (lengths, clock_ns) = (Lengths::NONE, range.clock_ns);
+        let before = connection.half(by).repeats();
         connection.take(by, &header, mark, &mut Sinks { waits, exchanged, lengths, clock_ns });
+        let repeat = Repeat::between(before, connection.half(by).repeats());
+        (self.see)(number, TrackedSegment { mark, by, header, rel_seq, repeat, window });
     }
 }

@@ -6,7 +6,7 @@ use crate::judge::judged::CapturePoint;
 use crate::judge::nodelay::Nagle;
 use crate::judge::variant::Variant;
 use crate::judge::verdict::Verdict;
-use crate::track::Side;
+use crate::track::{Repeat, Side};
 
 /// One of few names: a category in a table, a string elsewhere.
 pub trait Category: Copy {
@@ -69,4 +69,4 @@ macro_rules! by_discriminant {
     )*};
 }
 
-by_discriminant!(CapturePoint, Confidence, Nagle, Variant, Verdict);
+by_discriminant!(CapturePoint, Confidence, Nagle, Repeat, Variant, Verdict);

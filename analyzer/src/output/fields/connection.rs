@@ -32,6 +32,10 @@ const STALLED: Field = field!("stalled_ms", "Total wait of its stalls.");
 const MEAN_LATENCY: Field = field!("mean_latency_ms", "Mean latency of its exchanges.");
 const WITHOUT_STALLS: Field =
     field!("mean_latency_without_stalls_ms", "The same without the stalls, where it has any.");
+const HANDSHAKE_RTT: Field = field!(
+    "handshake_rtt_ms",
+    "From the client's last SYN to its ACK of the server's: Wireshark's `tcp.analysis.initial_rtt`."
+);
 const CONNECT: Field = field!(
     "connect_ms",
     "From the first SYN until it came about, if a wait of the cause `connect` is listed and a reply came."
@@ -84,6 +88,7 @@ impl Row for Connection<'_> {
             notices,
         );
         to.maybe_duration(field!("rtt_ms", "Round trip of the path."), |row| row.rtt_ns());
+        to.maybe_duration(HANDSHAKE_RTT.sparse(), |row| row.handshake_ns());
         to.integer(field!("mss", "Effective MSS, in bytes."), |row| row.mss);
         to.flag(MSS_INFERRED.only(Json).sparse(), |row| row.mss_inferred);
         to.category(field!("capture_point", "Where it was captured."), |row| row.capture_point);

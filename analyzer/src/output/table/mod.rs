@@ -132,5 +132,6 @@ pub fn segments(rows: &[TrackedSegment]) -> Table {
         ("flags", integers(rows, |row| u64::from(row.header.flags))),
         ("window", integers(rows, |row| u64::from(row.header.window))),
         ("window_bytes", floats(rows, |row| row.window.map_or(f64::NAN, f64::from))),
+        ("repeat", categories(rows, |row| row.repeat)),
     ])
 }

@@ -51,7 +51,7 @@ impl ConnectionRow {
             findings.iter().filter(|row| row.cause.is_stall() && row.wait.by == side).count() as u32
         };
         let by_confidence = ByConfidence::of(findings);
-        let first_end = judged.first_exchange.map_or(0, |(_, frame)| frame);
+        let first_end = judged.first_exchange.map_or(0, |(_, frame)| frame.get());
         Self {
             id: judged.id,
             client: names.endpoint(judged.half(Side::Client).endpoint),

@@ -41,7 +41,7 @@ impl PieceCounter {
             held_lens: Vec::new(),
             full_sized: 0,
             frames: Vec::with_capacity(FRAMES + 1),
-            first_reply: judged.first_exchange.map(|(_, frame)| frame),
+            first_reply: judged.first_exchange.map(|(_, frame)| frame.get()),
         }
     }
 

@@ -5,6 +5,7 @@ use crate::track::connection::{Connection, Sinks};
 use crate::track::half::Half;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Reaction, Wait, fact};
+use std::num::NonZeroU64;
 
 impl Connection {
     /// At FIN, at RST or at the end of the capture: reports a late ACK that no data followed, and closes
@@ -61,11 +62,14 @@ impl Connection {
             self.first_exchange = (exchange.latency_ns(), exchange.end.frame);
             self.note_first_reply(exchange.end);
         }
-        sinks.exchanged.add(exchange, suspect, &self.ends.server, &mut self.exchanges.server);
+        let (server, place) = (&self.ends.server, self.exchanges.server());
+        let place = sinks.exchanged.add(exchange, suspect, server, place);
+        self.exchanges.set_server(place);
     }
 
     /// Latency of the first exchange in ns, and the frame in which it ended.
-    pub fn first_exchange(&self) -> Option<(i64, u64)> {
-        (self.first_exchange.1 != 0).then_some(self.first_exchange)
+    pub fn first_exchange(&self) -> Option<(i64, NonZeroU64)> {
+        let (latency_ns, frame) = self.first_exchange;
+        NonZeroU64::new(frame).map(|frame| (latency_ns, frame))
     }
 }

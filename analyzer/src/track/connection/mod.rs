@@ -3,6 +3,7 @@
 mod connecting;
 mod even;
 mod finish;
+mod handshake;
 mod mss;
 mod opening;
 mod repeated;
@@ -35,6 +36,8 @@ use std::mem::offset_of;
 pub struct Connection {
     pub halves: [Half; 2],
     pub exchanges: Exchanges,
+    /// From the client's last SYN to its ACK of the server's, in ns; else as [`handshake`] has it.
+    handshake_ns: i64,
     pub id: u32,
     /// Effective MSS, once both SYNs were captured; else 0.
     mss: u32,
@@ -88,6 +91,7 @@ impl Connection {
             first_ns: 0,
             exchanges: Exchanges::default(),
             first_exchange: (0, 0),
+            handshake_ns: handshake::NOT_YET,
         }
     }
 
@@ -131,11 +135,7 @@ impl Connection {
     /// Stream offset of a segment's first payload byte; 0 is the first byte of its direction.
     pub fn rel_seq(&self, side: Side, segment: &Header) -> u64 {
         let half = self.half(side);
-        if !half.is_seq_known() {
-            return 0;
-        }
-        let ahead = i64::from(seq::distance(half.snd_nxt(), segment.seq));
-        half.offset().saturating_add_signed(ahead)
+        if half.is_seq_known() { half.offset_of(segment.seq) } else { 0 }
     }
 
     /// Takes the next segment of the connection, captured as `now`.
@@ -166,7 +166,7 @@ impl Connection {
             self.halves[side as usize].note_pure_ack();
         }
         if segment.has(FIN) {
-            self.halves[side as usize].take_fin(segment.seq.wrapping_add(segment.len));
+            self.halves[side as usize].take_fin(segment, now);
             self.finish(sinks);
         }
         let mss = self.mss;
@@ -181,7 +181,7 @@ impl Connection {
     fn take_syn(&mut self, side: Side, segment: &Header, now: Mark, sinks: &mut Sinks<'_>) {
         let half = &mut self.halves[side as usize];
         let first_payload = segment.seq.wrapping_add(1);
-        if half.has_syn() && half.is_copy(segment, now) {
+        if half.has_syn() && half.is_syn_copy(segment, now) {
             half.take_copy();
             return;
         }
@@ -209,6 +209,7 @@ impl Connection {
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
     fn take_ack(&mut self, side: Side, segment: &Header, now: Mark) {
+        self.note_handshake(side, segment, now);
         let peer = &mut self.halves[side.other() as usize];
         if !peer.is_seq_known() || !peer.is_plausible(segment.ack) {
             return;
@@ -359,7 +360,9 @@ impl Connection {
             match half.ended_by(&wait, sinks.clock_ns) {
                 EndedBy::Ack => {
                     let listed = wait.span_ns() >= sinks.lengths.listed_ns;
-                    self.exchanges.suspect |= listed && wait.is(fact::IN_EXCHANGE);
+                    if listed && wait.is(fact::IN_EXCHANGE) {
+                        self.exchanges.suspect();
+                    }
                     sinks.waits.keep(wait);
                     return;
                 }

@@ -1,6 +1,5 @@
 //! Data and SYNs that come again.
 
-use crate::decode::seq;
 use crate::decode::{Header, SYN};
 use crate::track::connection::{Connection, Sinks};
 use crate::track::half::Half;
@@ -93,7 +92,6 @@ impl Connection {
             return;
         }
         let zero_window = peer.zero_window_frame() > 0 && peer.window() == 0;
-        let back = seq::distance(segment.seq, half.snd_nxt()).max(0) as u64;
         sinks.waits.push_other(
             Wait {
                 connection: self.id,
@@ -106,7 +104,7 @@ impl Connection {
                 from,
                 to: now,
                 ack: Mark::default(),
-                rel_seq: half.offset().saturating_sub(back),
+                rel_seq: half.offset_of(segment.seq),
                 len: segment.len,
                 unacked_len: half.in_flight(),
                 unacked_ns: from.time_ns,

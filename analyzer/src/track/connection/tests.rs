@@ -96,7 +96,7 @@ fn fin_and_rst_end_the_last_exchange() {
         // What follows belongs to no exchange any more.
         let told = ended.after_ms(1.0, server(0)).end();
         assert_eq!(told.exchanges.len(), 1);
-        assert_eq!(told.connection.first_exchange(), Some((MS, 5)));
+        assert_eq!(told.connection.first_exchange(), Some((MS, 5.try_into().unwrap())));
     }
 }
 

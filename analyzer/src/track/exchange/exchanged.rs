@@ -48,15 +48,16 @@ impl Exchanged {
         Self { all: keep_all.then(Listed::default), ..Self::default() }
     }
 
-    /// Takes a complete exchange with `server`, which has the place `index` here once it is set.
+    /// Takes a complete exchange with `server`, which has the place `index` here once it is known; returns
+    /// that.
     pub fn add(
         &mut self,
         exchange: Exchange,
         suspect: bool,
         server: &Endpoint,
-        index: &mut Option<u32>,
-    ) {
-        let index = *index.get_or_insert_with(|| self.place(*server));
+        index: Option<u32>,
+    ) -> u32 {
+        let index = index.unwrap_or_else(|| self.place(*server));
         self.servers[index as usize].latency.record(exchange.latency_ns() as u64);
         if suspect {
             self.suspects.push(exchange.connection, Suspect::new(&exchange));
@@ -64,6 +65,7 @@ impl Exchanged {
         if let Some(all) = &mut self.all {
             all.rows.push(exchange);
         }
+        index
     }
 
     /// Adds those of other connections, but for the suspects; returns the places here of their servers.

@@ -33,13 +33,28 @@ pub struct Exchanges {
     /// Sum of all latencies.
     pub latency_ns: i64,
     pub count: u32,
-    /// Place of the server among [`super::Exchanged`]'s.
-    pub server: Option<u32>,
-    /// A wait in the current exchange may be a stall.
-    pub suspect: bool,
+    /// Place of the server among [`super::Exchanged`]'s, from 1, and whether a wait in the current exchange
+    /// may be a stall.
+    server: u32,
 }
 
+const SUSPECT: u32 = 1 << 31;
+
 impl Exchanges {
+    /// Place of the server, once there was an exchange.
+    pub fn server(&self) -> Option<u32> {
+        (self.server & !SUSPECT).checked_sub(1)
+    }
+
+    pub fn set_server(&mut self, place: u32) {
+        self.server = (self.server & SUSPECT) | (place + 1);
+    }
+
+    /// A wait in the current exchange may be a stall.
+    pub fn suspect(&mut self) {
+        self.server |= SUSPECT;
+    }
+
     /// Does new data of `by` end the current exchange?
     #[inline]
     pub fn is_ended_by(&self, by: Side) -> bool {
@@ -73,10 +88,10 @@ impl Exchanges {
         let [request_bytes, response_bytes] = bytes;
         let (begin, end) = (self.begin, self.end);
         let exchange = Exchange { connection, begin, end, request_bytes, response_bytes };
-        let suspect = self.suspect;
+        let suspect = self.server & SUSPECT != 0;
         self.begin = Mark::NONE;
         self.end = Mark::NONE;
-        self.suspect = false;
+        self.server &= !SUSPECT;
         if !begin.is_set() || !end.is_set() {
             return None;
         }

@@ -1,5 +1,6 @@
 //! What a direction tells about itself, wherever it is stored.
 
+use crate::decode::seq;
 use crate::track::Mark;
 use crate::track::half::pauses::Pauses;
 use crate::track::half::repeated::Repeats;
@@ -53,6 +54,13 @@ impl Half {
     #[inline]
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Stream offset of the byte with this sequence number. FIN takes a number behind the last byte.
+    pub fn offset_of(&self, seq: u32) -> u64 {
+        let fin = i64::from(self.state.is(state::FIN_SENT));
+        let ahead = i64::from(seq::distance(self.snd_nxt, seq));
+        self.offset.saturating_add_signed(ahead + fin)
     }
 
     /// Length of the last new data, in bytes.

@@ -22,6 +22,11 @@ pub const COPY_IDS: u16 = 64;
 /// Leans: larger takes fast retransmissions for copies.
 const COPY_NS: i64 = 500_000;
 
+/// The first timeout, before a round trip was measured (RFC 6298, section 2.1); less what clocks and timers
+/// are off.
+/// Leans: larger takes SYNs that were sent again for copies.
+const FIRST_RTO_NS: i64 = 900_000_000;
+
 /// Segments that brought nothing new, or brought it late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repeats {
@@ -31,16 +36,34 @@ pub struct Repeats {
     pub reordered: u32,
     /// Segments that were captured once, and after their ACK.
     pub after_ack: u32,
+    /// FINs without data that were sent again: no data was late for them.
+    pub fins: u32,
 }
 
 impl Repeats {
-    pub const NONE: Self = Self { retransmitted: 0, duplicated: 0, reordered: 0, after_ack: 0 };
+    pub const NONE: Self =
+        Self { retransmitted: 0, duplicated: 0, reordered: 0, after_ack: 0, fins: 0 };
 }
 
 impl Half {
     /// A frame was captured a second time.
     pub fn take_copy(&mut self) {
         self.rarest_mut().repeats.duplicated += 1;
+    }
+
+    /// FIN comes again, without data.
+    #[cold]
+    pub(super) fn take_fin_again(&mut self, segment: &Header, now: Mark) {
+        match self.is_copy(segment, now) {
+            true => self.take_copy(),
+            false => self.rarest_mut().repeats.fins += 1,
+        }
+    }
+
+    /// Is this SYN a copy of the one before? It takes longer until it is sent again (RFC 6298, section 2.1),
+    /// which some stacks do with the timestamp that it had (gVisor).
+    pub fn is_syn_copy(&self, segment: &Header, now: Mark) -> bool {
+        now.time_ns - self.last_data.time_ns < FIRST_RTO_NS && self.is_copy(segment, now)
     }
 
     /// A segment was overtaken by others in the network.

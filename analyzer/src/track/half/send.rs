@@ -92,12 +92,16 @@ impl Half {
         u32::from(self.packets.max(self.burst.into()))
     }
 
-    /// FIN, which takes one sequence number, follows at `seq`.
-    pub fn take_fin(&mut self, seq: u32) {
+    /// Takes a segment with FIN, which takes the sequence number behind the data.
+    pub fn take_fin(&mut self, segment: &Header, now: Mark) {
+        let seq = segment.seq.wrapping_add(segment.len);
         if seq == self.snd_nxt {
             self.settle_timing();
             self.snd_nxt = seq.wrapping_add(1);
             self.state.set(state::FIN_SENT);
+            self.last_tsval = segment.options.tsval().unwrap_or(self.last_tsval);
+        } else if segment.len == 0 && self.state.is(state::FIN_SENT) {
+            self.take_fin_again(segment, now);
         }
     }
 }

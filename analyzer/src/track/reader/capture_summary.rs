@@ -3,6 +3,7 @@
 use crate::capture::InputEnd;
 use crate::capture::text::AboutText;
 use crate::decode::Skip;
+use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;
 use crate::track::reader::range::Found;
 
@@ -25,6 +26,8 @@ pub struct CaptureSummary {
     pub about_text: Option<Box<AboutText>>,
     /// How coarse its clock is.
     pub clock: ClockStep,
+    /// Where it jumps.
+    pub jumps: ClockJumps,
     /// Frames that were not used, by [`Skip`].
     pub skipped: [u64; Skip::ALL.len()],
 }
@@ -48,6 +51,7 @@ impl CaptureSummary {
             end: InputEnd::Complete,
             about_text: None,
             clock: ClockStep::UNKNOWN,
+            jumps: ClockJumps::default(),
             skipped: [0; Skip::ALL.len()],
         }
     }
@@ -57,6 +61,9 @@ impl CaptureSummary {
         if let (None, Some((link_type, first_ns))) = (self.link_type, found.first) {
             self.link_type = Some(link_type);
             (self.first_ns, self.last_ns) = (first_ns, first_ns);
+        }
+        if let Some((_, first_ns)) = found.first {
+            self.jumps.follow(&found.jumps, first_ns, self.packets);
         }
         let skipped: u64 = found.skipped.iter().sum();
         self.packets += u64::from(found.frames);

@@ -3,6 +3,7 @@
 
 use crate::capture::Frame;
 use crate::decode::{Addresses, Header, Segment, Skip};
+use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;
 use crate::track::table::key::{AnyKey, Key, KeyV4, KeyV6, addresses_v4, addresses_v6};
 use crate::track::{Ends, Mark, Side};
@@ -70,27 +71,32 @@ pub struct Found {
     pub first: Option<(u32, i64)>,
     pub last_ns: i64,
     pub clock: ClockStep,
+    pub jumps: ClockJumps,
     /// Step of the clock, as the first frames of a capture show it.
     pub first_clock: ClockStep,
     pub skipped: [u64; Skip::ALL.len()],
 }
 
 impl Found {
-    const NOTHING: Self = Self {
-        frames: 0,
-        bytes: 0,
-        first: None,
-        last_ns: i64::MIN,
-        clock: ClockStep::UNKNOWN,
-        first_clock: ClockStep::UNKNOWN,
-        skipped: [0; Skip::ALL.len()],
-    };
+    fn nothing() -> Self {
+        Self {
+            frames: 0,
+            bytes: 0,
+            first: None,
+            last_ns: i64::MIN,
+            clock: ClockStep::UNKNOWN,
+            jumps: ClockJumps::default(),
+            first_clock: ClockStep::UNKNOWN,
+            skipped: [0; Skip::ALL.len()],
+        }
+    }
 
     #[inline]
     pub fn count(&mut self, frame: &Frame<'_>) {
         if self.first.is_none() {
             self.first = Some((frame.link_type, frame.time_ns));
         }
+        self.jumps.see(frame.time_ns, self.frames.into());
         self.frames += 1;
         self.clock.see(frame.time_ns);
         self.bytes += u64::from(frame.wire_len);
@@ -108,7 +114,7 @@ impl Range {
             used: 0,
             current: [NONE; SHARDS],
             v6: Vec::new(),
-            found: Found::NOTHING,
+            found: Found::nothing(),
             frames_before: 0,
             parts: false,
             clock_ns: 0,
@@ -120,7 +126,7 @@ impl Range {
         self.used = 0;
         self.current = [NONE; SHARDS];
         self.v6.clear();
-        self.found = Found::NOTHING;
+        self.found = Found::nothing();
         self.parts = false;
     }
 

@@ -4,7 +4,7 @@
 use crate::capture::samples::{Order, interface, packet, section};
 use crate::capture::{Capture, progress::Progress};
 use crate::judge::findings::Finding;
-use crate::output;
+use crate::output::write;
 use crate::result::names::Names;
 use crate::result::scan::{Options, Scan, scan};
 use crate::track::reader::Reading;
@@ -14,11 +14,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// With stalls and without, with losses, resent FINs, delayed ACKs, messages sent in turns, and two clocks.
-const CAPTURES: [&str; 7] = [
+const CAPTURES: [&str; 8] = [
     "jdk-httpserver.pcap",
     "epoll-fd0.pcap",
     "labelled/both-split-rtt26/client.pcap.gz",
     "labelled/both-split-rtt26-loss/middle.pcap.gz",
+    "labelled/hard-connect-two-lost-split/client.pcap.gz",
     "labelled/both-split-duplicates/middle.pcap.gz",
     "labelled/formats-rtt26/client.pcap.gz",
     "labelled/hard-one-at-a-time-nagle-far/middle.pcap.gz",
@@ -82,7 +83,7 @@ fn scanned(files: &[File], min_wait_ns: i64) -> Scan {
 
 fn json(scan: &Scan, name: &str) -> String {
     let out = File(std::env::temp_dir().join(format!("nagle-scan-{name}-{}", std::process::id())));
-    output::write(scan, "json", out.0.to_str().unwrap(), None).unwrap().unwrap();
+    write(scan, "json", out.0.to_str().unwrap(), None).unwrap().unwrap();
     fs::read_to_string(&out.0).unwrap()
 }
 
@@ -147,6 +148,30 @@ fn clocks_that_nobody_set_right_overflow_nothing_and_make_no_short_wait_a_long_o
                 check_waits(&scan, min_wait_ns, &which);
                 json(&scan, &format!("{which}.json"));
             }
+        }
+    }
+}
+
+/// What the second part holds goes on where the first one ends, whatever the clocks show.
+#[test]
+fn a_capture_cut_before_any_frame_tells_what_the_whole_one_tells() {
+    for name in CAPTURES {
+        let (link_type, frames) = frames(name);
+        let at = |cut: usize, part: &str| format!("{}-{part}-{cut}", name.replace('/', "-"));
+        let rows = |scan: &Scan, which: &str| {
+            let text = json(scan, &format!("{which}.json"));
+            let mut all: serde_json::Value = serde_json::from_str(&text).unwrap();
+            all.as_object_mut().unwrap().remove("captures");
+            all
+        };
+        let whole = scanned(&[file(&at(0, "whole"), link_type, &frames)], MIN_WAITS_NS[0]);
+        let whole = rows(&whole, &at(0, "whole"));
+        for cut in (1..frames.len()).take(100) {
+            let (first, second) = frames.split_at(cut);
+            let parts = [(first, "first"), (second, "second")]
+                .map(|(part, which)| file(&at(cut, which), link_type, part));
+            let scan = scanned(&parts, MIN_WAITS_NS[0]);
+            assert_eq!(rows(&scan, &at(cut, "both")), whole, "{name} cut before frame {}", cut + 1);
         }
     }
 }

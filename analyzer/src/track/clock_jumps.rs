@@ -1,0 +1,90 @@
+//! Neighbouring frames of a capture that lie more than a day apart: someone set the clock, files were put one
+//! behind the other, or nothing came for days. The capture does not tell which, and waits span it.
+
+use crate::capture::times::DAY_NS;
+
+/// So many jumps are told one by one.
+const TOLD: usize = 3;
+
+/// From a frame to the next one, which is so much later; negative for earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockJump {
+    /// The number of the frame before it in its capture, from 1.
+    pub frame: u64,
+    pub by_ns: i64,
+}
+
+/// Those of a capture, or of a part of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ClockJumps {
+    /// The first ones.
+    pub told: Vec<ClockJump>,
+    pub count: u64,
+    /// Time of the latest frame, once there is one.
+    last_ns: Option<i64>,
+}
+
+impl ClockJumps {
+    /// The next frame, which so many came before, was stamped `time_ns`.
+    #[inline]
+    pub fn see(&mut self, time_ns: i64, frames_before: u64) {
+        let by_ns = time_ns - self.last_ns.unwrap_or(time_ns);
+        self.last_ns = Some(time_ns);
+        if by_ns.unsigned_abs() > DAY_NS.unsigned_abs() {
+            self.add(ClockJump { frame: frames_before, by_ns });
+        }
+    }
+
+    #[cold]
+    fn add(&mut self, jump: ClockJump) {
+        self.count += 1;
+        if self.told.len() < TOLD {
+            self.told.push(jump);
+        }
+    }
+
+    /// Another part follows, which begins at `first_ns`, after so many frames.
+    pub fn follow(&mut self, more: &Self, first_ns: i64, frames_before: u64) {
+        self.see(first_ns, frames_before);
+        let beyond = more.count - more.told.len() as u64;
+        for jump in &more.told {
+            self.add(ClockJump { frame: jump.frame + frames_before, ..*jump });
+        }
+        self.count += beyond;
+        self.last_ns = more.last_ns.or(self.last_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(times_ns: &[i64]) -> ClockJumps {
+        let mut jumps = ClockJumps::default();
+        (0..).zip(times_ns).for_each(|(at, &time_ns)| jumps.see(time_ns, at));
+        jumps
+    }
+
+    #[test]
+    fn only_neighbours_more_than_a_day_apart_count() {
+        let times_ns = [5, 5 + DAY_NS, 0, 7, 9 + 2 * DAY_NS, 9];
+        let jumps = seen(&times_ns);
+        let told: Vec<_> = jumps.told.iter().map(|jump| (jump.frame, jump.by_ns)).collect();
+        assert_eq!(told, [(2, -5 - DAY_NS), (4, 2 + 2 * DAY_NS), (5, -2 * DAY_NS)]);
+        assert_eq!(seen(&[]), ClockJumps::default());
+    }
+
+    #[test]
+    fn parts_tell_what_the_whole_tells() {
+        let times_ns: Vec<i64> = (0..40).map(|at| at * at % 11 * DAY_NS).collect();
+        let whole = seen(&times_ns);
+        assert!(whole.count > TOLD as u64);
+        for cut in 1..times_ns.len() {
+            let (first, second) = times_ns.split_at(cut);
+            let mut jumps = ClockJumps::default();
+            jumps.follow(&seen(first), first[0], 0);
+            jumps.follow(&seen(second), second[0], cut as u64);
+            assert_eq!(jumps, whole, "{cut}");
+        }
+    }
+}
