@@ -16,7 +16,10 @@ pub enum ScanError {
     NoHeader { path: String, reason: &'static str },
     #[error("{path}: interrupted before the first packet")]
     Stopped { path: String },
-    #[error("{path}: link type {link_type} is not supported (supported: {})", link::titles())]
+    #[error(
+        "{path}: link type {} is not supported (supported: {})",
+        link::refused(*link_type), link::titles()
+    )]
     UnknownLinkType { path: String, link_type: u32 },
     #[error("filter {expression:?}: {reason}")]
     BadFilter { expression: String, reason: String },

@@ -7,11 +7,7 @@ use std::ops::Range;
 /// `LINKTYPE_` numbers that the code names.
 pub const ETHERNET: u32 = 1;
 pub const LINUX_SLL: u32 = 113;
-
-pub const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_IPV6: u16 = 0x86dd;
-/// 802.1Q, 802.1ad and the pre-standard `QinQ` tag.
-const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+pub const RAW: u32 = 101;
 
 /// A link type that can be read.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,20 +20,40 @@ pub struct Link {
     name: &'static str,
     /// As in messages.
     title: &'static str,
-    network: Network,
+    pub network: Network,
     /// Every field with a hardware address: what `--anonymize` replaces in the header.
     pub addresses: &'static [AddressField],
 }
 
-/// How the header leads to the IP packet.
-#[derive(Debug, PartialEq, Eq)]
-enum Network {
-    /// An `EtherType`; VLAN tags may follow the header.
-    EtherType { type_at: usize, header_len: usize },
+/// How the header leads to what it carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// An `EtherType`.
+    EtherType {
+        type_at: usize,
+        header_len: usize,
+    },
+    /// As `EtherType`, but small numbers stand for what has none (`linux/if_ether.h`).
+    Cooked {
+        type_at: usize,
+        header_len: usize,
+    },
     /// An address family in four bytes.
     Family,
     /// No header.
     Ip,
+    Ppp,
+    Pppoe,
+    /// IEEE 802.11, without or after a header of its radio.
+    Wlan,
+    Radiotap,
+    Prism,
+    Avs,
+    /// IEEE 802.5 and FDDI: addresses and LLC.
+    TokenRing,
+    Fddi,
+    Nflog,
+    Pktap,
 }
 
 /// A field of the link-layer header that holds a hardware address.
@@ -48,7 +64,7 @@ pub struct AddressField {
     len_at: Option<Range<usize>>,
 }
 
-static LINKS: [Link; 8] = [
+static LINKS: [Link; 19] = [
     Link {
         numbers: &[ETHERNET],
         dlt: 1,
@@ -65,7 +81,7 @@ static LINKS: [Link; 8] = [
         dlt: 113,
         name: "LINUX_SLL",
         title: "Linux cooked v1",
-        network: Network::EtherType { type_at: 14, header_len: 16 },
+        network: Network::Cooked { type_at: 14, header_len: 16 },
         addresses: &[AddressField { at: 6..14, len_at: Some(4..6) }],
     },
     Link {
@@ -73,62 +89,57 @@ static LINKS: [Link; 8] = [
         dlt: 276,
         name: "LINUX_SLL2",
         title: "Linux cooked v2",
-        network: Network::EtherType { type_at: 0, header_len: 20 },
+        network: Network::Cooked { type_at: 0, header_len: 20 },
         addresses: &[AddressField { at: 12..20, len_at: Some(11..12) }],
     },
-    Link {
-        numbers: &[0],
-        dlt: 0,
-        name: "NULL",
-        title: "NULL",
-        network: Network::Family,
-        addresses: &[],
-    },
-    Link {
-        numbers: &[108],
-        dlt: 108,
-        name: "LOOP",
-        title: "LOOP",
-        network: Network::Family,
-        addresses: &[],
-    },
-    Link {
-        // LINKTYPE_RAW, and DLT_RAW of most systems and of OpenBSD, which some writers leave as is.
-        numbers: &[101, 12, 14],
-        dlt: 12,
-        name: "RAW",
-        title: "RAW",
-        network: Network::Ip,
-        addresses: &[],
-    },
-    Link {
-        numbers: &[228],
-        dlt: 228,
-        name: "IPV4",
-        title: "IPv4",
-        network: Network::Ip,
-        addresses: &[],
-    },
-    Link {
-        numbers: &[229],
-        dlt: 229,
-        name: "IPV6",
-        title: "IPv6",
-        network: Network::Ip,
-        addresses: &[],
-    },
+    without_addresses(&[0], "NULL", "NULL", Network::Family),
+    without_addresses(&[108], "LOOP", "LOOP", Network::Family),
+    // DLT_RAW of most systems, LINKTYPE_RAW, and DLT_RAW of OpenBSD: some writers leave theirs.
+    without_addresses(&[12, RAW, 14], "RAW", "RAW", Network::Ip),
+    without_addresses(&[228], "IPV4", "IPv4", Network::Ip),
+    without_addresses(&[229], "IPV6", "IPv6", Network::Ip),
+    without_addresses(&[9], "PPP", "PPP", Network::Ppp),
+    without_addresses(&[50], "PPP_SERIAL", "PPP in HDLC", Network::Ppp),
+    without_addresses(&[51], "PPP_ETHER", "PPPoE", Network::Pppoe),
+    without_addresses(&[105], "IEEE802_11", "802.11", Network::Wlan),
+    without_addresses(&[127], "IEEE802_11_RADIO", "802.11 with radiotap", Network::Radiotap),
+    without_addresses(&[119], "PRISM_HEADER", "802.11 with Prism", Network::Prism),
+    without_addresses(&[163], "IEEE802_11_RADIO_AVS", "802.11 with AVS", Network::Avs),
+    without_addresses(&[6], "IEEE802", "Token Ring", Network::TokenRing),
+    without_addresses(&[10], "FDDI", "FDDI", Network::Fddi),
+    without_addresses(&[239], "NFLOG", "NFLOG", Network::Nflog),
+    // LINKTYPE_PKTAP, and its DLT on macOS, which is the first one for users' own elsewhere.
+    without_addresses(&[258, 149], "PKTAP", "PKTAP", Network::Pktap),
 ];
 
-/// What stands where an IP packet was looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inside<'a> {
-    Ip(&'a [u8]),
-    /// ARP, LLDP, MPLS and everything else that is not IP.
-    NotIp,
-    /// Captured too short to tell.
-    Cut,
-    UnknownLink,
+/// A link type in whose header nothing is replaced: there is no address, or no frame leaves with it
+/// that is anonymised (`decode::layout`).
+const fn without_addresses(
+    numbers: &'static [u32],
+    name: &'static str,
+    title: &'static str,
+    network: Network,
+) -> Link {
+    Link { numbers, dlt: numbers[0].cast_signed(), name, title, network, addresses: &[] }
 }
+
+/// Link types without network packets in them, or with such as cannot be found: an error names them.
+const REFUSED: [(u32, &str); 14] = [
+    (165, "BACNET_MS_TP"),
+    (187, "BLUETOOTH_HCI_H4"),
+    (189, "USB_LINUX"),
+    (195, "IEEE802_15_4_WITHFCS"),
+    (201, "BLUETOOTH_HCI_H4_WITH_PHDR"),
+    (220, "USB_LINUX_MMAPPED"),
+    (227, "CAN_SOCKETCAN"),
+    (230, "IEEE802_15_4_NOFCS"),
+    (249, "USBPCAP"),
+    (251, "BLUETOOTH_LE_LL"),
+    (253, "NETLINK"),
+    (254, "BLUETOOTH_LINUX_MONITOR"),
+    (256, "BLUETOOTH_LE_LL_WITH_PHDR"),
+    (266, "USB_DARWIN"),
+];
 
 /// The link type with this `LINKTYPE_` number; `None` where it cannot be read.
 pub fn find(link_type: u32) -> Option<&'static Link> {
@@ -143,6 +154,14 @@ pub fn name(link_type: u32) -> String {
     }
 }
 
+/// The number, with the name of one that is known to be of no use here.
+pub fn refused(link_type: u32) -> String {
+    match REFUSED.iter().find(|(number, _)| *number == link_type) {
+        Some((_, name)) => format!("{link_type} ({name})"),
+        None => link_type.to_string(),
+    }
+}
+
 /// libpcap's number on Linux: mostly the same.
 pub fn dlt(link_type: u32) -> i32 {
     find(link_type).map_or(link_type as i32, |link| link.dlt)
@@ -151,25 +170,6 @@ pub fn dlt(link_type: u32) -> i32 {
 /// All link types that can be read, for a message.
 pub fn titles() -> String {
     LINKS.each_ref().map(|link| link.title).join(", ")
-}
-
-/// The IP packet inside a captured frame.
-pub fn packet(link_type: u32, frame: &[u8]) -> Inside<'_> {
-    match find(link_type) {
-        Some(link) => link.packet(frame),
-        None => Inside::UnknownLink,
-    }
-}
-
-impl Link {
-    /// The IP packet inside a captured frame of this link type.
-    pub fn packet<'a>(&self, frame: &'a [u8]) -> Inside<'a> {
-        match self.network {
-            Network::EtherType { type_at, header_len } => by_ethertype(frame, type_at, header_len),
-            Network::Family => by_family(frame),
-            Network::Ip => Inside::Ip(frame),
-        }
-    }
 }
 
 impl AddressField {
@@ -184,47 +184,18 @@ impl AddressField {
     }
 }
 
-/// The family is in the byte order of the host that captured (NULL) or of the network (LOOP).
-/// Those in use (2 for IPv4; 10, 23, 24, 28, 30 for IPv6) fit one byte, so both orders can be
-/// read; the IP header tells the version.
-fn by_family(frame: &[u8]) -> Inside<'_> {
-    match *frame {
-        [2 | 10 | 23 | 24 | 28 | 30, 0, 0, 0, ..] | [0, 0, 0, 2 | 10 | 23 | 24 | 28 | 30, ..] => {
-            Inside::Ip(&frame[4..])
-        }
-        [_, _, _, _, ..] => Inside::NotIp,
-        _ => Inside::Cut,
-    }
-}
-
-fn by_ethertype(frame: &[u8], mut type_at: usize, mut payload_at: usize) -> Inside<'_> {
-    loop {
-        let (Some(&[high, low]), Some(payload)) =
-            (frame.get(type_at..type_at + 2), frame.get(payload_at..))
-        else {
-            return Inside::Cut;
-        };
-        match u16::from_be_bytes([high, low]) {
-            ETHERTYPE_IPV4 | ETHERTYPE_IPV6 => return Inside::Ip(payload),
-            tag if VLAN_TAGS.contains(&tag) => {
-                type_at = payload_at + 2;
-                payload_at += 4;
-            }
-            _ => return Inside::NotIp,
-        }
-    }
-}
-
 #[cfg(test)]
 pub mod tests {
     use super::*;
 
-    pub const RAW: u32 = 101;
     pub const LINUX_SLL2: u32 = 276;
     pub const IPV6: u32 = 229;
 
     /// The two halves of every hardware address in [`framed`].
     pub const MARKS: [[u8; 3]; 2] = [[0x3c, 0x22, 0xfb], [0x51, 0x52, 0x53]];
+
+    /// RFC 1042.
+    const SNAP: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0x00];
 
     /// Every number that can be read.
     pub fn numbers() -> impl Iterator<Item = u32> {
@@ -234,6 +205,7 @@ pub mod tests {
     /// An IPv4 packet as this link type carries it, each hardware address made of [`MARKS`].
     pub fn framed(link_type: u32, packet: &[u8]) -> Vec<u8> {
         let mac = MARKS.concat();
+        let wlan = [&[0x08, 0x01, 0, 0], &mac[..], &mac, &mac, &[0, 0], &SNAP].concat();
         let header: &[&[u8]] = match link_type {
             ETHERNET => &[&mac, &mac, &[0x08, 0x00]],
             LINUX_SLL => &[&[0, 0, 0, 1, 0, 6], &mac, &MARKS[0][..2], &[0x08, 0x00]],
@@ -241,17 +213,29 @@ pub mod tests {
             0 => &[&[2, 0, 0, 0]],
             108 => &[&[0, 0, 0, 2]],
             12 | 14 | RAW | 228 | IPV6 => &[],
+            9 | 50 => &[&[0xff, 3, 0, 0x21]],
+            51 => &[&[0x11, 0, 0, 7, 0, 42, 0, 0x21]],
+            105 => &[&wlan],
+            127 => &[&[0, 0, 8, 0, 0, 0, 0, 0], &wlan],
+            119 => &[&[0x44, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0], &wlan],
+            163 => &[&[0x80, 0x21, 0x10, 1, 0, 0, 0, 12, 0, 0, 0, 0], &wlan],
+            6 => &[&[0x10, 0x40], &mac, &mac, &SNAP],
+            10 => &[&[0x50], &mac, &mac, &SNAP],
+            239 => &[&[2, 0, 0, 0, 14, 0, 8, 0], &mac, &MARKS[0], &[0, 0, 0, 44, 0, 9, 0]],
+            258 | 149 => &[&[12, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], &mac, &mac, &[0x08, 0x00]],
             _ => panic!("a frame of link type {link_type} is needed here"),
         };
         [&header.concat(), packet].concat()
     }
 
     #[test]
-    fn every_link_type_leads_to_its_packet_and_its_addresses() {
+    fn all_addresses_of_a_link_layer_that_names_some_are_named() {
         for number in numbers() {
             let frame = framed(number, &[0x45, 0x46]);
-            assert_eq!(packet(number, &frame), Inside::Ip(&[0x45, 0x46]), "{number}");
             let link = find(number).unwrap();
+            if link.addresses.is_empty() {
+                continue;
+            }
             let mut rest = frame.clone();
             for field in link.addresses {
                 assert_eq!(field.address_len(&frame), 6, "{number}");
@@ -267,6 +251,7 @@ pub mod tests {
     #[test]
     fn no_two_link_types_share_a_number_or_a_title() {
         for (index, link) in LINKS.iter().enumerate() {
+            assert!(REFUSED.iter().all(|(number, _)| !link.numbers.contains(number)));
             for other in &LINKS[..index] {
                 assert!(link.title != other.title && link.name != other.name);
                 assert!(!link.numbers.iter().any(|number| other.numbers.contains(number)));
@@ -274,35 +259,13 @@ pub mod tests {
         }
         assert!(titles().starts_with("Ethernet, Linux cooked v1, "));
         assert_eq!(name(12), "RAW");
-        assert_eq!(name(105), "LINKTYPE_105");
-    }
-
-    fn ethernet(middle: &[u8]) -> Vec<u8> {
-        let mut frame = vec![0; 12];
-        frame.extend_from_slice(middle);
-        frame.push(0x45);
-        frame
+        assert_eq!(name(189), "LINKTYPE_189");
     }
 
     #[test]
-    fn vlan_tags_are_walked() {
-        let plain = ethernet(&[0x08, 0x00]);
-        let qinq = ethernet(&[0x88, 0xa8, 0, 1, 0x81, 0x00, 0, 2, 0x86, 0xdd]);
-        assert_eq!(packet(ETHERNET, &plain), Inside::Ip(&[0x45]));
-        assert_eq!(packet(ETHERNET, &qinq), Inside::Ip(&[0x45]));
-    }
-
-    #[test]
-    fn null_is_read_in_both_byte_orders() {
-        assert_eq!(packet(0, &[2, 0, 0, 0, 0x45]), Inside::Ip(&[0x45]));
-        assert_eq!(packet(0, &[0, 0, 0, 30, 0x60]), Inside::Ip(&[0x60]));
-        assert_eq!(packet(108, &[0, 0, 0, 7, 0x60]), Inside::NotIp);
-    }
-
-    #[test]
-    fn what_is_not_ip_is_told_from_what_is_cut() {
-        assert_eq!(packet(ETHERNET, &ethernet(&[0x08, 0x06])), Inside::NotIp);
-        assert_eq!(packet(ETHERNET, &[0; 13]), Inside::Cut);
-        assert_eq!(packet(105, &[0; 64]), Inside::UnknownLink);
+    fn what_is_of_no_use_is_refused_by_name() {
+        assert_eq!(refused(189), "189 (USB_LINUX)");
+        assert_eq!(refused(187), "187 (BLUETOOTH_HCI_H4)");
+        assert_eq!(refused(300), "300");
     }
 }

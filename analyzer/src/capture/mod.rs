@@ -204,7 +204,8 @@ fn start<'a>(buffer: &'a mut Buffer, path: &str) -> Result<&'a [u8], ScanError> 
 fn unpacker(buffer: &mut Buffer, path: &str) -> Result<Option<Box<dyn Read + Send>>, ScanError> {
     Ok(match *start(buffer, path)? {
         [0x1f, 0x8b, ..] => Some(Box::new(Ahead::new(MultiGzDecoder::new(buffer.take_input())))),
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+        // A frame, or one to be skipped (RFC 8878, section 3.1.2).
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
             let decoder = zstd::Decoder::new(buffer.take_input());
             let decoder = decoder.map_err(|error| ScanError::unreadable(path, &error))?;
             Some(Box::new(Ahead::new(decoder)))

@@ -6,7 +6,7 @@
 use super::{Frame, InputEnd, MAX_RECORD, buffer::Buffer, no_header, not_a_capture, words};
 use crate::capture::error::ScanError;
 use crate::capture::link;
-use pcap_parser::parse_pcap_header;
+use pcap_parser::{PcapHeader, parse_pcap_header};
 
 const FILE_HEADER_LEN: usize = 24;
 const RECORD_HEADER_LEN: usize = 16;
@@ -18,9 +18,53 @@ const LINK_TYPE_MASK: u32 = 0xffff;
 /// Leans: smaller finds no record in captures with a gap, and reads them by one thread.
 const FARTHEST_S: u32 = 10 * 366 * 86_400;
 
+/// How the numbers of a record's header lie, where it is not as most write them today.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Unusual {
+    big_endian: bool,
+    lengths: Lengths,
+}
+
+/// In which order the two lengths come (libpcap's `pcap_check_header`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lengths {
+    /// The captured one first.
+    Usual,
+    /// The one on the wire first: before version 2.3.
+    Swapped,
+    /// The smaller one is the captured one: version 2.3.
+    Either,
+}
+
+impl Unusual {
+    fn of(header: &PcapHeader) -> Option<Self> {
+        let big_endian = !header.is_modified_format() && header.is_bigendian();
+        let lengths = match (header.version_major, header.version_minor) {
+            (2, ..3) => Lengths::Swapped,
+            // 543.0 is AIX' (libpcap, sf-pcap.c).
+            (2, 3) | (543, _) => Lengths::Either,
+            _ => Lengths::Usual,
+        };
+        (big_endian || lengths != Lengths::Usual).then_some(Self { big_endian, lengths })
+    }
+
+    /// The numbers of a header, as those of a usual one.
+    #[cold]
+    fn as_usual(self, header: [u32; 4]) -> [u32; 4] {
+        let header = if self.big_endian { header.map(u32::swap_bytes) } else { header };
+        let [seconds, fraction, first, second] = header;
+        let is_swapped = match self.lengths {
+            Lengths::Usual => false,
+            Lengths::Swapped => true,
+            Lengths::Either => first > second,
+        };
+        if is_swapped { [seconds, fraction, second, first] } else { header }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Records {
-    big_endian: bool,
+    unusual: Option<Unusual>,
     /// Kuznetzov's 'modified' pcap has eight bytes more per record.
     header_len: usize,
     /// Resolution of the timestamps: 1000 or 1.
@@ -53,13 +97,14 @@ impl Records {
         if link::find(link_type).is_none() {
             return Err(ScanError::UnknownLinkType { path: path.to_owned(), link_type });
         }
-        let (big_endian, header_len) = match header.is_modified_format() {
-            true => (false, MODIFIED_RECORD_HEADER_LEN),
-            false => (header.is_bigendian(), RECORD_HEADER_LEN),
+        let unusual = Unusual::of(&header);
+        let header_len = match header.is_modified_format() {
+            true => MODIFIED_RECORD_HEADER_LEN,
+            false => RECORD_HEADER_LEN,
         };
         let unit_ns = if header.is_nanosecond_precision() { 1 } else { 1_000 };
         buffer.consume(FILE_HEADER_LEN);
-        Ok(Self { big_endian, header_len, unit_ns, link_type })
+        Ok(Self { unusual, header_len, unit_ns, link_type })
     }
 
     /// The next frame whose record begins before `until`; at the end of the input, `end` is set.
@@ -100,7 +145,8 @@ impl Records {
     /// The record header: seconds, fraction of a second, captured length, length on the wire.
     #[inline]
     fn fields(&self, record: &[u8]) -> Option<[u32; 4]> {
-        words(record, self.big_endian)
+        let header = words(record, false)?;
+        Some(self.unusual.map_or(header, |unusual| unusual.as_usual(header)))
     }
 
     /// Length of the record with this header.

@@ -1,8 +1,8 @@
 //! Where the headers of a captured TCP segment are, for cutting and rewriting the frame.
 
 use crate::capture::Frame;
-use crate::capture::link::{self, AddressField, Inside};
-use crate::decode::{self, IPV4_HEADER_LEN, IPV6_HEADER_LEN, TCP_HEADER_LEN};
+use crate::capture::link::{self, AddressField};
+use crate::decode::{IPV4_HEADER_LEN, IPV6_HEADER_LEN, TCP_HEADER_LEN, layers};
 use etherparse::{IpNumber, Ipv6ExtensionsSlice};
 use std::ops::Range;
 
@@ -22,6 +22,9 @@ const TCP_CHECKSUM_AT: usize = 16;
 /// Offsets into a frame that holds a TCP segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
+    /// There are other headers around the IP packet, with addresses and checksums that are not found
+    /// here: see [`bare`].
+    pub is_wrapped: bool,
     /// Hardware addresses of the link layer.
     pub hardware_addresses: &'static [AddressField],
     /// The IP header with its options or extension headers.
@@ -44,10 +47,8 @@ impl Layout {
     /// `None` if the frame holds no TCP segment that is analysed, or its link type is unsupported.
     pub fn of(frame: &Frame<'_>) -> Option<Self> {
         let link = link::find(frame.link_type)?;
-        let segment = decode::segment(frame.link_type, frame.data, frame.wire_len).ok()?;
-        let Inside::Ip(packet) = link.packet(frame.data) else {
-            return None;
-        };
+        let found = layers::innermost(frame.link_type, frame.data, frame.wire_len).ok()?;
+        let packet = found.packet;
         let is_ipv4 = packet.first()? >> 4 == 4;
         let ip_at = frame.data.len() - packet.len();
         let tcp_at =
@@ -55,6 +56,7 @@ impl Layout {
         let tcp_header_len = usize::from(frame.data.get(tcp_at + TCP_DATA_OFFSET_AT)? >> 4) * 4;
         let addresses = if is_ipv4 { IPV4_ADDRESSES } else { IPV6_ADDRESSES };
         Some(Self {
+            is_wrapped: found.is_wrapped,
             hardware_addresses: link.addresses,
             ip_header: ip_at..tcp_at,
             ip_addresses: ip_at + addresses.start..ip_at + addresses.end,
@@ -63,7 +65,7 @@ impl Layout {
             tcp_checksum_at: tcp_at + TCP_CHECKSUM_AT,
             tcp_options: tcp_at + TCP_HEADER_LEN..frame.data.len().min(tcp_at + tcp_header_len),
             tcp_header_len,
-            payload_len: segment.header().len,
+            payload_len: found.segment.header().len,
         })
     }
 
@@ -101,6 +103,14 @@ impl Layout {
     }
 }
 
+/// The innermost IP packet of a frame alone, without what follows it.
+pub fn bare<'a>(frame: &Frame<'a>, layout: &Layout) -> Frame<'a> {
+    let Range { start, .. } = layout.ip_header;
+    let data = &frame.data[start..layout.end().min(frame.data.len())];
+    let wire_len = frame.wire_len.saturating_sub(start as u32).max(data.len() as u32);
+    Frame { link_type: link::RAW, wire_len, data, ..*frame }
+}
+
 fn ipv4_header_len(packet: &[u8]) -> usize {
     usize::from(packet[0] & 0x0f) * 4
 }
@@ -116,7 +126,10 @@ fn ipv6_header_len(packet: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::capture::link::tests::{RAW, framed, numbers};
+    use crate::capture::link::{
+        RAW,
+        tests::{framed, numbers},
+    };
     use crate::decode::tests::packet;
 
     fn layout(link_type: u32, data: &[u8]) -> Option<Layout> {

@@ -4,17 +4,18 @@
 //! short and Ethernet pads them.
 
 pub mod filter;
+pub mod layers;
 pub mod layout;
 pub mod seq;
 
+mod ip;
 mod options;
 mod plain;
 
 pub use options::{Options, blank_addresses};
 pub use plain::plain_segment;
 
-use crate::capture::link::{self, Inside};
-use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice};
+use layers::Tunnel;
 
 pub const FIN: u8 = 0x01;
 pub const SYN: u8 = 0x02;
@@ -44,6 +45,7 @@ pub struct Segment<'a> {
     len: u32,
     /// IPv4 identification; 0 where there is none.
     ip_id: u16,
+    pub tunnel: Tunnel,
 }
 
 /// Source and destination port.
@@ -116,10 +118,18 @@ pub enum Skip {
     Fragment,
     Cut,
     Malformed,
+    Mpls,
+    Esp,
+    Ah,
+    Macsec,
+    WlanNoData,
+    WlanEncrypted,
+    WlanPiece,
+    TooDeep,
 }
 
 impl Skip {
-    pub const ALL: [Skip; 7] = [
+    pub const ALL: [Skip; 15] = [
         Skip::Filtered,
         Skip::UnknownLink,
         Skip::NotIp,
@@ -127,6 +137,14 @@ impl Skip {
         Skip::Fragment,
         Skip::Cut,
         Skip::Malformed,
+        Skip::Mpls,
+        Skip::Esp,
+        Skip::Ah,
+        Skip::Macsec,
+        Skip::WlanNoData,
+        Skip::WlanEncrypted,
+        Skip::WlanPiece,
+        Skip::TooDeep,
     ];
 
     /// The notice, after the count.
@@ -139,6 +157,14 @@ impl Skip {
             Skip::Fragment => "IP fragments, not reassembled",
             Skip::Cut => "captured too short to hold a TCP header",
             Skip::Malformed => "with a malformed IP or TCP header",
+            Skip::Mpls => "MPLS without IP or Ethernet in it",
+            Skip::Esp => "encrypted (IPsec ESP)",
+            Skip::Ah => "authenticated (IPsec AH over IPv4)",
+            Skip::Macsec => "encrypted or signed (MACsec)",
+            Skip::WlanNoData => "802.11 without data (beacons, acknowledgements ...)",
+            Skip::WlanEncrypted => "encrypted (802.11)",
+            Skip::WlanPiece => "802.11 fragments or aggregates, not reassembled or taken apart",
+            Skip::TooDeep => "in more tunnels than are followed",
         }
     }
 }
@@ -157,100 +183,14 @@ pub fn segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_
 /// As [`segment`], for any headers.
 #[inline(never)]
 fn any_segment(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
-    match link::packet(link_type, frame) {
-        Inside::Ip(packet) => {
-            let before = (frame.len() - packet.len()) as u32;
-            ip_packet(packet, wire_len.saturating_sub(before))
-        }
-        Inside::NotIp => Err(Skip::NotIp),
-        Inside::Cut => Err(Skip::Cut),
-        Inside::UnknownLink => Err(Skip::UnknownLink),
-    }
-}
-
-#[inline]
-fn ip_packet(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
-    match packet.first().ok_or(Skip::Cut)? >> 4 {
-        4 => ipv4(packet, wire_len),
-        6 => ipv6(packet, wire_len),
-        _ => Err(Skip::Malformed),
-    }
-}
-
-#[inline]
-fn ipv4(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
-    if packet.len() < IPV4_HEADER_LEN {
-        return Err(Skip::Cut);
-    }
-    let header = Ipv4HeaderSlice::from_slice(packet).map_err(|_| Skip::Malformed)?;
-    if header.protocol() != IpNumber::TCP {
-        return Err(Skip::NotTcp);
-    }
-    if header.is_fragmenting_payload() {
-        return Err(Skip::Fragment);
-    }
-    let header_len = header.slice().len();
-    let total_len = match header.total_len() {
-        0 => wire_len,
-        length => u32::from(length),
-    };
-    let addresses = packet[12..].first_chunk().map(Addresses::V4).ok_or(Skip::Cut)?;
-    tcp(addresses, &packet[header_len..], total_len, header_len, header.identification())
-}
-
-fn ipv6(packet: &[u8], wire_len: u32) -> Result<Segment<'_>, Skip> {
-    if packet.len() < IPV6_HEADER_LEN {
-        return Err(Skip::Cut);
-    }
-    let header = Ipv6HeaderSlice::from_slice(packet).map_err(|_| Skip::Malformed)?;
-    let (extensions, protocol, rest, stopped) =
-        Ipv6ExtensionsSlice::from_slice_lax(header.next_header(), &packet[IPV6_HEADER_LEN..]);
-    if extensions.is_fragmenting_payload() {
-        return Err(Skip::Fragment);
-    }
-    if stopped.is_some() {
-        return Err(Skip::Malformed);
-    }
-    if protocol != IpNumber::TCP {
-        return Err(Skip::NotTcp);
-    }
-    let total_len = match header.payload_length() {
-        0 => wire_len,
-        length => IPV6_HEADER_LEN as u32 + u32::from(length),
-    };
-    let addresses = packet[8..].first_chunk().map(Addresses::V6).ok_or(Skip::Cut)?;
-    tcp(addresses, rest, total_len, packet.len() - rest.len(), 0)
-}
-
-/// `captured` starts at the TCP header, `before` bytes into an IP packet of `total_len` bytes and
-/// identification `ip_id`.
-#[inline]
-fn tcp<'a>(
-    addresses: Addresses<'a>,
-    captured: &'a [u8],
-    total_len: u32,
-    before: usize,
-    ip_id: u16,
-) -> Result<Segment<'a>, Skip> {
-    let Some(header) = captured.first_chunk::<TCP_HEADER_LEN>() else {
-        return Err(Skip::Cut);
-    };
-    let header_len = usize::from(header[12] >> 4) * 4;
-    let len = i64::from(total_len) - before as i64 - header_len as i64;
-    if header_len < TCP_HEADER_LEN || len < 0 {
-        return Err(Skip::Malformed);
-    }
-    let options_end = header_len.min(captured.len());
-    let options = &captured[TCP_HEADER_LEN..options_end];
-    let options = Options::read(options, options_end < header_len);
-    Ok(Segment { addresses, tcp: header, options, len: len as u32, ip_id })
+    layers::innermost(link_type, frame, wire_len).map(|found| found.segment)
 }
 
 #[cfg(test)]
 pub mod tests {
     use super::*;
     use crate::capture::Frame;
-    use crate::capture::link::tests::RAW;
+    use crate::capture::link::RAW;
 
     pub fn packet(total_len: u16, tcp_options: &[u8], captured_payload: usize) -> Vec<u8> {
         let mut bytes = vec![0x45, 0];
@@ -331,7 +271,7 @@ pub mod tests {
             let at = (state >> 8) as usize % bytes.len();
             bytes[at] ^= (state >> 24) as u8;
             let cut = (state >> 16) as usize % (bytes.len() + 1);
-            for link_type in link::tests::numbers() {
+            for link_type in crate::capture::link::tests::numbers() {
                 let data = &bytes[..cut];
                 let frame = Frame { time_ns: 0, wire_len: 1500, link_type, data };
                 if let Some(layout) = layout::Layout::of(&frame) {

@@ -1,5 +1,6 @@
 //! The fast path: TCP in IPv4 without options in untagged Ethernet.
 
+use super::layers::{ETHERTYPE_IPV4, Tunnel};
 use super::{Addresses, IPV4_HEADER_LEN, Options, Segment, TCP_HEADER_LEN};
 use crate::capture::link;
 use etherparse::IpNumber;
@@ -41,7 +42,7 @@ fn without_options(link_type: u32, frame: &[u8]) -> Option<(Segment<'_>, &[u8])>
     let options_len = (usize::from(tcp[12] >> 4) * 4).checked_sub(TCP_HEADER_LEN)?;
     let headers_len = IPV4_HEADER_LEN + TCP_HEADER_LEN + options_len;
     let usual = link_type == link::ETHERNET
-        && ethernet[ETHERTYPE] == link::ETHERTYPE_IPV4.to_be_bytes()
+        && ethernet[ETHERTYPE] == ETHERTYPE_IPV4.to_be_bytes()
         && ip[0] == IPV4_WITHOUT_OPTIONS
         && fragment & !DONT_FRAGMENT == 0
         && ip[9] == IpNumber::TCP.0;
@@ -50,8 +51,9 @@ fn without_options(link_type: u32, frame: &[u8]) -> Option<(Segment<'_>, &[u8])>
     }
     let len = u32::from(total_len).checked_sub(headers_len as u32)?;
     let addresses = Addresses::V4(ip.last_chunk()?);
-    let options = Options::default();
-    Some((Segment { addresses, tcp, options, len, ip_id }, captured.get(..options_len)?))
+    let (options, tunnel) = (Options::default(), Tunnel::default());
+    let segment = Segment { addresses, tcp, options, len, ip_id, tunnel };
+    Some((segment, captured.get(..options_len)?))
 }
 
 #[cfg(test)]
@@ -93,7 +95,7 @@ mod tests {
             }
             let counts = [10_000, plain_ones, with_any_options, 50_000];
             assert!(counts.is_sorted_by(|fewer, more| fewer < more), "{counts:?}");
-            assert_eq!(plain_segment(link::tests::RAW, frame), None);
+            assert_eq!(plain_segment(link::RAW, frame), None);
         }
     }
 }

@@ -10,12 +10,13 @@ mod redact;
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::capture::{Capture, Frame};
-use crate::decode::layout::Layout;
+use crate::decode::layout::{self, Layout};
 use crate::result::anonymize::Anonymizer;
 use crate::track::reader;
 use std::sync::Arc;
 
-/// A captured TCP segment, as it may leave.
+/// A captured TCP segment, as it may leave. Of one in a tunnel only the innermost packet does, unless
+/// all may: addresses and checksums around it give away what is left out of it.
 #[derive(Debug, Clone)]
 pub struct Excerpt {
     /// Wireshark's `frame.number` in the captures.
@@ -35,6 +36,12 @@ pub struct Excerpt {
 pub struct Policy<'a> {
     pub payload: bool,
     pub anonymizer: Option<&'a Anonymizer>,
+}
+
+impl Policy<'_> {
+    fn all_may_leave(self) -> bool {
+        self.payload && self.anonymizer.is_none()
+    }
 }
 
 /// Reads the frames with these `numbers`, in ascending order and each once. A frame that is not
@@ -74,6 +81,9 @@ pub fn read(
 
 fn excerpt(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Option<Excerpt> {
     let layout = Layout::of(frame)?;
+    if layout.is_wrapped && !policy.all_may_leave() {
+        return excerpt(&layout::bare(frame, &layout), number, policy);
+    }
     Some(Excerpt {
         frame: number,
         time_ns: frame.time_ns,
@@ -109,6 +119,30 @@ mod tests {
         let of_one = numbers_read(1, &all).len() as u64;
         assert!(of_one < frames);
         assert_eq!(numbers_read(2, &[of_one, of_one + 1]), [of_one, of_one + 1]);
+    }
+
+    /// Around it are addresses, and a checksum of what is left out.
+    #[test]
+    fn of_a_tunnel_only_the_innermost_packet_leaves_unless_all_may() {
+        let packet = crate::decode::tests::packet(43, &[], 3);
+        let outer = [[0x11; 6], [0x22; 6]].concat();
+        let mpls = [0x88, 0x47, 0, 1, 0x01, 64];
+        let data = [&outer[..], &mpls, &packet, &[0xee; 4]].concat();
+        let frame = Frame { time_ns: 0, wire_len: data.len() as u32, link_type: 1, data: &data };
+        let anonymizer = Anonymizer::new(std::array::from_fn(|index| index as u8));
+        let all = Policy { payload: true, anonymizer: None };
+        let whole = excerpt(&frame, 1, all).unwrap();
+        assert_eq!((whole.link_type, &whole.data), (1, &data));
+        for payload in [true, false] {
+            let policy = Policy { payload, anonymizer: anonymizer.as_ref() };
+            let bare = excerpt(&frame, 1, policy).unwrap();
+            assert_eq!((bare.link_type, bare.payload_len), (crate::capture::link::RAW, 3));
+            assert_eq!(bare.data.len(), if payload { packet.len() } else { 40 });
+            assert_eq!(bare.data[20..24], packet[20..24]);
+        }
+        let cut = excerpt(&frame, 1, Policy { payload: false, anonymizer: None }).unwrap();
+        assert_eq!(cut.data[..20], packet[..20]);
+        assert_eq!((cut.data.len(), cut.wire_len), (40, data.len() as u32 - 18));
     }
 
     #[test]

@@ -160,8 +160,8 @@ fn replace_ip(address: &mut [u8], anonymizer: &Anonymizer) -> Option<()> {
 mod tests {
     use super::*;
     use crate::capture::Frame;
-    use crate::capture::link::tests::{LINUX_SLL2, MARKS, RAW, framed, numbers};
-    use crate::capture::link::{ETHERNET, LINUX_SLL};
+    use crate::capture::link::tests::{LINUX_SLL2, MARKS, framed, numbers};
+    use crate::capture::link::{ETHERNET, LINUX_SLL, RAW};
 
     const TCP_CHECKSUM_AT: usize = 16;
     const ADDRESSES: [u8; 8] = [10, 0, 0, 1, 10, 0, 0, 2];
@@ -303,8 +303,9 @@ mod tests {
     /// A whole frame of this link type, anonymised.
     fn anonymised(link_type: u32, data: &[u8]) -> Option<Vec<u8>> {
         let wire_len = data.len() as u32;
-        let layout = Layout::of(&Frame { time_ns: 0, wire_len, link_type, data })?;
-        redacted(data, &layout, Policy { payload: true, anonymizer: Some(&anonymizer()) })
+        let frame = Frame { time_ns: 0, wire_len, link_type, data };
+        let policy = Policy { payload: true, anonymizer: Some(&anonymizer()) };
+        crate::frames::excerpt(&frame, 1, policy).map(|excerpt| excerpt.data)
     }
 
     #[test]
@@ -313,7 +314,6 @@ mod tests {
         for link_type in numbers() {
             let data = framed(link_type, &packet(b"abc"));
             let out = anonymised(link_type, &data).unwrap();
-            assert_eq!(out.len(), data.len());
             let holds = |bytes: &[u8]| out.windows(bytes.len()).any(|window| window == bytes);
             assert!(!MARKS.iter().any(|mark| holds(mark)), "{link_type}: {out:x?}");
             assert_eq!(holds(&replaced), [ETHERNET, LINUX_SLL, LINUX_SLL2].contains(&link_type));

@@ -65,8 +65,8 @@ impl Anonymizer {
         replaced_mac
     }
 
-    /// Replaces every address a scan can show, and the names of its captures: they may hold
-    /// addresses, hosts or people.
+    /// Replaces every address a scan can show, the names of its captures and its filter: they may
+    /// hold addresses, hosts or people.
     pub fn anonymize(&self, scan: &mut Scan) {
         for end in scan.connections.iter_mut().flat_map(|judged| &mut judged.halves) {
             end.endpoint.addr = self.addr(end.endpoint.addr);
@@ -79,6 +79,7 @@ impl Anonymizer {
         scan.anonymized = Some(SCHEME);
         for (index, capture) in scan.captures.iter_mut().enumerate() {
             capture.path = format!("capture-{}", index + 1);
+            capture.filter = None;
             capture.about_text.iter_mut().for_each(|text| text.made_up.clear());
         }
     }

@@ -3,7 +3,7 @@
 use crate::capture::InputEnd;
 use crate::capture::text::AboutText;
 use crate::capture::times::DAY_NS;
-use crate::decode::Skip;
+use crate::decode::{Skip, filter};
 use crate::track::{CaptureSummary, ClockJumps};
 
 impl CaptureSummary {
@@ -19,11 +19,12 @@ pub struct Warning {
     pub is_loss: bool,
 }
 
-/// How a capture ended, if not well, and the frames that were not used.
+/// How a capture ended, if not well, and the frames that were not used, of which the filter left out some.
 pub fn warnings(capture: &CaptureSummary) -> Vec<Warning> {
     let loss = ending(capture).map(|text| Warning { text, is_loss: true });
     let text = capture.about_text.iter().flat_map(|text| text_warnings(text));
-    let rest = unused(capture).into_iter().chain(clock_jumps(capture)).chain(text);
+    let rest = unused(capture).into_iter().chain(missed_for_tags(capture));
+    let rest = rest.chain(clock_jumps(capture)).chain(text);
     loss.into_iter().chain(rest.map(|text| Warning { text, is_loss: false })).collect()
 }
 
@@ -103,6 +104,20 @@ fn days(time_ns: i64) -> String {
         ..2.0 => format!("{days:.1} days"),
         years => format!("{years:.1} years"),
     }
+}
+
+/// What the filter left out only because of VLAN tags, as tcpdump does, and what keeps it.
+fn missed_for_tags(capture: &CaptureSummary) -> Option<String> {
+    let frames = match capture.missed_for_tags {
+        0 => return None,
+        1 => "1 TCP frame",
+        count => &format!("{count} TCP frames"),
+    };
+    let filter = capture.filter.as_deref().unwrap_or("FILTER");
+    let wider = filter::for_tagged(filter)?;
+    Some(format!(
+        "the filter left out {frames} only because of a VLAN tag: -f '{wider}' keeps them"
+    ))
 }
 
 /// What a text does not tell, and what was made up for it.

@@ -10,8 +10,6 @@ use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader};
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
 
-/// `LINKTYPE_RAW`: an IP packet.
-const RAW: u32 = 101;
 /// Too short for a header.
 const CUT: [u8; 1] = [0x45];
 /// An Ethernet header without addresses, of ARP.
@@ -62,7 +60,7 @@ impl Frames {
         Frame {
             time_ns: self.course.time_ns(stamp),
             wire_len: wire_len.unwrap_or(self.bytes.len() as u32),
-            link_type: if matches!(packet, Packet::NotIp) { link::ETHERNET } else { RAW },
+            link_type: if matches!(packet, Packet::NotIp) { link::ETHERNET } else { link::RAW },
             data: &self.bytes,
         }
     }

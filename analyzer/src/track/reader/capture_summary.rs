@@ -30,6 +30,10 @@ pub struct CaptureSummary {
     pub jumps: ClockJumps,
     /// Frames that were not used, by [`Skip`].
     pub skipped: [u64; Skip::ALL.len()],
+    /// Segments among them that the filter left out only because of their VLAN tags.
+    pub missed_for_tags: u64,
+    /// The filter, where it may be told.
+    pub filter: Option<String>,
 }
 
 /// Several queues and interfaces write their frames a little out of order, so a rotated file may
@@ -53,6 +57,8 @@ impl CaptureSummary {
             clock: ClockStep::UNKNOWN,
             jumps: ClockJumps::default(),
             skipped: [0; Skip::ALL.len()],
+            missed_for_tags: 0,
+            filter: None,
         }
     }
 
@@ -71,6 +77,7 @@ impl CaptureSummary {
         self.bytes += found.bytes;
         self.last_ns = self.last_ns.max(found.last_ns);
         self.clock = self.clock.and(found.clock);
+        self.missed_for_tags += found.missed_for_tags;
         self.skipped.iter_mut().zip(found.skipped).for_each(|(sum, more)| *sum += more);
     }
 

@@ -135,6 +135,9 @@ impl Decoder {
         if let Some(filter) = &mut self.filter
             && !filter.matches(frame)?
         {
+            let is_missed = filter.misses_for_tags(frame)
+                && decode::segment(frame.link_type, frame.data, frame.wire_len).is_ok();
+            range.found.missed_for_tags += u64::from(is_missed);
             return Ok(Some(Skip::Filtered));
         }
         match decode::segment(frame.link_type, frame.data, frame.wire_len) {

@@ -5,7 +5,7 @@ use crate::capture::Frame;
 use crate::decode::{Addresses, Header, Segment, Skip};
 use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;
-use crate::track::table::key::{AnyKey, Key, KeyV4, KeyV6, addresses_v4, addresses_v6};
+use crate::track::table::key::{AnyKey, Key, KeyV4, addresses_inside, addresses_v4, addresses_v6};
 use crate::track::{Ends, Mark, Side};
 
 /// Rows that lie together: enough that looking them up and prefetching runs on, few enough that a
@@ -22,7 +22,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     time_ns: i64,
-    /// Of IPv6 the ports, and where the addresses are in [`Range::v6`].
+    /// Of a long one the ports, and where it is in [`Range::long`].
     key: KeyV4,
     pub header: Header,
     /// Which frame of the range it is, from 0, and two facts.
@@ -33,7 +33,8 @@ const _: () = assert!(size_of::<Row>() == 48, "three quarters of a cache line");
 
 /// The sender is the lower endpoint of the key.
 const FROM_LOW: u32 = 1;
-const IS_V6: u32 = 2;
+/// The key is one of IPv6, or of a tunnel.
+const IS_LONG: u32 = 2;
 
 /// Some rows of a shard.
 #[derive(Debug, Clone)]
@@ -51,7 +52,7 @@ pub struct Range {
     used: usize,
     /// The piece that each shard's next row goes to.
     current: [u32; SHARDS],
-    v6: Vec<KeyV6>,
+    long: Vec<AnyKey>,
     pub found: Found,
     /// Frames of the captures before its first one.
     pub frames_before: u64,
@@ -75,6 +76,8 @@ pub struct Found {
     /// Step of the clock, as the first frames of a capture show it.
     pub first_clock: ClockStep,
     pub skipped: [u64; Skip::ALL.len()],
+    /// Segments among them that the filter left out only because of their VLAN tags.
+    pub missed_for_tags: u64,
 }
 
 impl Found {
@@ -88,6 +91,7 @@ impl Found {
             jumps: ClockJumps::default(),
             first_clock: ClockStep::UNKNOWN,
             skipped: [0; Skip::ALL.len()],
+            missed_for_tags: 0,
         }
     }
 
@@ -113,7 +117,7 @@ impl Range {
             pieces: Vec::new(),
             used: 0,
             current: [NONE; SHARDS],
-            v6: Vec::new(),
+            long: Vec::new(),
             found: Found::nothing(),
             frames_before: 0,
             parts: false,
@@ -125,7 +129,7 @@ impl Range {
     pub fn reset(&mut self) {
         self.used = 0;
         self.current = [NONE; SHARDS];
-        self.v6.clear();
+        self.long.clear();
         self.found = Found::nothing();
         self.parts = false;
     }
@@ -137,19 +141,33 @@ impl Range {
         let frame = (self.found.frames - 1) << 2;
         let (header, ports) = (segment.header(), segment.ports());
         let (key, spread, facts) = match segment.addresses {
-            Addresses::V4(bytes) => {
+            Addresses::V4(bytes) if segment.tunnel.is_none() => {
                 let (key, from_low) = Key::new(addresses_v4(*bytes), ports);
                 (key, key.spread(), u32::from(from_low) * FROM_LOW)
             }
-            Addresses::V6(bytes) => {
-                let (key, from_low) = Key::new(addresses_v6(bytes), ports);
-                self.v6.push(key);
-                let place = KeyV4::of_place(self.v6.len() as u32 - 1, key.ports);
-                (place, key.spread(), (u32::from(from_low) * FROM_LOW) | IS_V6)
-            }
+            _ => self.long_key(segment),
         };
         let row = Row { time_ns, key, header, frame: frame | facts };
         self.rows_of(spread & (self.shards - 1)).push(row);
+    }
+
+    /// Keeps the key of a segment over IPv6 or in a tunnel; what stands for it, and on which shard and
+    /// with which facts.
+    fn long_key(&mut self, segment: &Segment<'_>) -> (KeyV4, usize, u32) {
+        let ports = segment.ports();
+        let (key, ports, spread, from_low) = match segment.addresses {
+            Addresses::V6(bytes) if segment.tunnel.is_none() => {
+                let (key, from_low) = Key::new(addresses_v6(bytes), ports);
+                (AnyKey::V6(key), key.ports, key.spread(), from_low)
+            }
+            addresses => {
+                let (key, from_low) = Key::new(addresses_inside(addresses), ports);
+                (AnyKey::Inside(key, segment.tunnel), key.ports, key.spread(), from_low)
+            }
+        };
+        self.long.push(key);
+        let place = KeyV4::of_place(self.long.len() as u32 - 1, ports);
+        (place, spread, (u32::from(from_low) * FROM_LOW) | IS_LONG)
     }
 
     /// Where the next row of a shard goes.
@@ -187,9 +205,9 @@ impl Range {
 
     #[inline]
     pub fn key(&self, row: &Row) -> AnyKey {
-        match row.frame & IS_V6 {
+        match row.frame & IS_LONG {
             0 => AnyKey::V4(row.key),
-            _ => AnyKey::V6(self.v6[row.key.place() as usize]),
+            _ => self.long[row.key.place() as usize],
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a connection is looked up by: its addresses and ports, in an order that both directions share.
 
-use crate::decode::Ports;
+use crate::decode::layers::Tunnel;
+use crate::decode::{Addresses, Ports};
 use crate::track::{Endpoint, Ends};
 use foldhash::quality::RandomState;
 use std::hash::{BuildHasher, Hash};
@@ -8,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Addresses and ports of the lower endpoint and the higher one, so that both directions of a
 /// connection give the same key.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Key<A> {
     addresses: [A; 2],
     pub ports: [u16; 2],
@@ -18,11 +19,25 @@ pub type KeyV4 = Key<u32>;
 /// An address as four numbers: larger ones would need padding.
 pub type KeyV6 = Key<[u32; 4]>;
 
+/// The key of a segment in a tunnel that has an identifier.
+pub type KeyInside = Key<Inside>;
+
 /// The key of a segment of either version.
 #[derive(Debug, Clone, Copy)]
 pub enum AnyKey {
     V4(KeyV4),
     V6(KeyV6),
+    Inside(KeyInside, Tunnel),
+}
+
+/// An address of either version inside a tunnel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Inside {
+    /// That of IPv4 is the last one.
+    words: [u32; 4],
+    is_v4: bool,
+    /// Tells connections apart that have the same addresses and ports in other tunnels.
+    place: u32,
 }
 
 /// An IP address as numbers in the order of the wire.
@@ -54,6 +69,19 @@ impl Address for [u32; 4] {
     }
 }
 
+impl Address for Inside {
+    fn to_ip(self) -> IpAddr {
+        match self.is_v4 {
+            true => self.words[3].to_ip(),
+            false => self.words.to_ip(),
+        }
+    }
+
+    fn bits(self) -> u64 {
+        self.words.bits()
+    }
+}
+
 /// Source and destination address.
 #[inline]
 pub fn addresses_v4(bytes: [u8; 8]) -> [u32; 2] {
@@ -69,6 +97,20 @@ pub fn addresses_v6(bytes: &[u8; 32]) -> [[u32; 4]; 2] {
         *number = u32::from_be_bytes(word);
     }
     both
+}
+
+/// As `addresses_v4`, of either version.
+pub fn addresses_inside(addresses: Addresses<'_>) -> [Inside; 2] {
+    match addresses {
+        Addresses::V4(bytes) => addresses_v4(*bytes).map(|address| Inside {
+            words: [0, 0, 0, address],
+            is_v4: true,
+            place: 0,
+        }),
+        Addresses::V6(bytes) => {
+            addresses_v6(bytes).map(|words| Inside { words, is_v4: false, place: 0 })
+        }
+    }
 }
 
 impl<A: Address> Key<A> {
@@ -116,7 +158,16 @@ impl AnyKey {
         match self {
             Self::V4(key) => key.ends(client_low),
             Self::V6(key) => key.ends(client_low),
+            Self::Inside(key, _) => key.ends(client_low),
         }
+    }
+}
+
+impl KeyInside {
+    /// That of the connection which is at this place among those of the same ends.
+    pub fn at(mut self, place: u32) -> Self {
+        self.addresses.iter_mut().for_each(|address| address.place = place);
+        self
     }
 }
 

@@ -2,10 +2,12 @@
 
 pub mod key;
 mod slots;
+mod tunnels;
 
 use crate::decode::{ACK, Header, SYN};
-use crate::track::table::key::{Address, AnyKey, Key, KeyV4, KeyV6};
+use crate::track::table::key::{Address, AnyKey, Key, KeyInside, KeyV4, KeyV6};
 use crate::track::table::slots::Slots;
+use crate::track::table::tunnels::Tunnels;
 use crate::track::{Ends, Side};
 use foldhash::quality::RandomState;
 
@@ -34,6 +36,8 @@ struct Lookup<K> {
 pub struct Table {
     v4: Slots<KeyV4>,
     v6: Slots<KeyV6>,
+    inside: Slots<KeyInside>,
+    tunnels: Tunnels,
     flows: Flows,
 }
 
@@ -69,6 +73,8 @@ impl Table {
         match key {
             AnyKey::V4(key) => self.v4.fetch(key.hash(&self.flows.seed)),
             AnyKey::V6(key) => self.v6.fetch(key.hash(&self.flows.seed)),
+            // Where it is can be told only once those before it were found.
+            AnyKey::Inside(..) => 0,
         }
     }
 
@@ -82,6 +88,11 @@ impl Table {
             }
             AnyKey::V6(key) => {
                 self.flows.find(&mut self.v6, Lookup { key, hash, from_low }, header)
+            }
+            AnyKey::Inside(key, tunnel) => {
+                let key = key.at(self.tunnels.place(key, tunnel, from_low, header));
+                let hash = key.hash(&self.flows.seed);
+                self.flows.find(&mut self.inside, Lookup { key, hash, from_low }, header)
             }
         }
     }
@@ -97,6 +108,8 @@ impl Table {
     pub fn forget(&mut self) {
         self.v4.clear();
         self.v6.clear();
+        self.inside.clear();
+        self.tunnels = Tunnels::default();
     }
 }
 

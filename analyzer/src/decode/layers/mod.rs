@@ -1,0 +1,158 @@
+//! From a captured frame to the innermost IP packet, through tunnels, as tshark finds it.
+//!
+//! A layer is what the bytes that are left begin with. Each step reads one header; no step is taken
+//! twice at the same layer without bytes read, and their number is limited.
+
+mod ether;
+mod gre;
+mod link;
+mod ppp;
+mod udp;
+mod wlan;
+
+#[cfg(test)]
+mod tests;
+
+pub use ether::ETHERTYPE_IPV4;
+
+use crate::decode::ip::{self, Content};
+use crate::decode::{Segment, Skip};
+use etherparse::IpNumber;
+
+/// Headers that are walked through: some eight tunnels in each other. Wireshark goes on to 500.
+/// Leans: smaller leaves out segments that are there.
+const MOST_LAYERS: usize = 32;
+
+/// What the bytes that are left begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Layer {
+    /// A frame of a link type.
+    Link(u32),
+    /// What this `EtherType`, or length, announces.
+    Type(u16),
+    Ip,
+    /// IEEE 802.2.
+    Llc,
+    Mpls,
+    Ppp,
+    Wlan,
+    Nflog,
+}
+
+/// The next layer and its bytes.
+type Step<'a> = Result<(Layer, &'a [u8]), Skip>;
+
+/// The tunnel that a segment came in: a number that differs where the identifiers of its layers do;
+/// VNI (VXLAN, Geneve), key (GRE), session (ERSPAN), TEID (GTP-U). Outer addresses, MPLS labels and
+/// VLAN tags are none: they change on the way of one connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tunnel(u64);
+
+impl Tunnel {
+    pub fn is_none(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Enters one more, of this kind and with this identifier.
+    fn enter(&mut self, kind: Kind, id: u32) {
+        /// An odd number: no two identifiers of a kind become one.
+        const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+        self.0 = self.0.wrapping_mul(FACTOR) ^ (kind as u64) << 32 ^ u64::from(id);
+    }
+
+    #[cfg(test)]
+    pub fn of_test(id: u32) -> Self {
+        let mut tunnel = Self::default();
+        tunnel.enter(Kind::Network, id);
+        tunnel
+    }
+}
+
+/// What an identifier is one of.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    Network = 1,
+    Gre,
+    Erspan,
+    Gtp,
+}
+
+/// The innermost segment of a frame, and what it lies in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Innermost<'a> {
+    pub segment: Segment<'a>,
+    /// The IP packet, with whatever follows it.
+    pub packet: &'a [u8],
+    /// There is more around it than a link layer of known addresses, and VLAN tags.
+    pub is_wrapped: bool,
+}
+
+/// Walks through a frame of this length on the wire.
+#[inline]
+pub fn innermost(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Innermost<'_>, Skip> {
+    let (mut layer, mut rest) = (Layer::Link(link_type), frame);
+    let (mut tunnel, mut is_wrapped) = (Tunnel::default(), false);
+    for _ in 0..MOST_LAYERS {
+        (layer, rest) = match layer {
+            Layer::Ip => {
+                let before = (frame.len() - rest.len()) as u32;
+                match ip::content(rest, wire_len.saturating_sub(before))? {
+                    Content::Segment(segment) => {
+                        let segment = Segment { tunnel, ..segment };
+                        return Ok(Innermost { segment, packet: rest, is_wrapped });
+                    }
+                    Content::Other(protocol, rest) => {
+                        is_wrapped = true;
+                        by_protocol(protocol, rest, &mut tunnel)?
+                    }
+                    Content::Fragment(protocol, rest) => return Err(fragment(protocol, rest)),
+                }
+            }
+            Layer::Link(link_type) => link::payload(link_type, rest)?,
+            Layer::Type(kind) => ether::payload(kind, rest)?,
+            Layer::Llc => ether::llc(rest)?,
+            Layer::Ppp => ppp::payload(rest)?,
+            Layer::Wlan => wlan::payload(rest)?,
+            Layer::Mpls => ether::mpls(rest)?,
+            Layer::Nflog => link::nflog(rest)?,
+        };
+        is_wrapped |= !matches!(layer, Layer::Ip | Layer::Type(_));
+    }
+    Err(Skip::TooDeep)
+}
+
+/// Why a fragment is not analysed: one that cannot hold a segment is called what it is.
+fn fragment(protocol: IpNumber, rest: &[u8]) -> Skip {
+    match by_protocol(protocol, rest, &mut Tunnel::default()) {
+        Err(other @ (Skip::NotTcp | Skip::Esp | Skip::Ah)) if protocol != IpNumber::TCP => other,
+        _ => Skip::Fragment,
+    }
+}
+
+fn by_protocol<'a>(protocol: IpNumber, rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
+    match protocol {
+        // RFC 2003, RFC 4213.
+        IpNumber::IPV4 | IpNumber::IPV6 => Ok((Layer::Ip, rest)),
+        IpNumber::GRE => gre::payload(rest, tunnel),
+        IpNumber::UDP => udp::payload(rest, tunnel),
+        // RFC 4023.
+        IpNumber::MPLS_IN_IP => Ok((Layer::Mpls, rest)),
+        // RFC 3378: version and reserved bits, then a frame.
+        IpNumber::ETHER_IP => Ok((ETHERNET, take::<2>(rest)?.1)),
+        IpNumber::ENCAPSULATING_SECURITY_PAYLOAD => Err(Skip::Esp),
+        IpNumber::AUTHENTICATION_HEADER => Err(Skip::Ah),
+        _ => Err(Skip::NotTcp),
+    }
+}
+
+const ETHERNET: Layer = Layer::Link(crate::capture::link::ETHERNET);
+
+/// The next bytes and those after them.
+#[inline]
+fn take<const LEN: usize>(bytes: &[u8]) -> Result<(&[u8; LEN], &[u8]), Skip> {
+    bytes.split_first_chunk().ok_or(Skip::Cut)
+}
+
+fn skip(bytes: &[u8], len: usize) -> Result<&[u8], Skip> {
+    bytes.get(len..).ok_or(Skip::Cut)
+}

@@ -1,0 +1,74 @@
+//! Tunnels over UDP: VXLAN (RFC 7348), Geneve (RFC 8926) and GTP-U (3GPP TS 29.281).
+
+use super::{ETHERNET, Kind, Layer, Step, Tunnel, ether, skip, take};
+use crate::decode::Skip;
+
+const VXLAN: u16 = 4789;
+const GENEVE: u16 = 6081;
+const GTP_U: u16 = 2152;
+
+/// Tunnels are known by their port, at either end.
+pub fn payload<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
+    let Some(([s0, s1, d0, d1, ..], rest)) = rest.split_first_chunk::<8>() else {
+        return Err(Skip::NotTcp);
+    };
+    let ports = [u16::from_be_bytes([*s0, *s1]), u16::from_be_bytes([*d0, *d1])];
+    if ports.contains(&VXLAN) {
+        vxlan(rest, tunnel)
+    } else if ports.contains(&GENEVE) {
+        geneve(rest, tunnel)
+    } else if ports.contains(&GTP_U) {
+        gtp(rest, tunnel)
+    } else {
+        Err(Skip::NotTcp)
+    }
+}
+
+fn vxlan<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
+    let ([_, _, _, _, vni @ .., _], rest) = take::<8>(rest)?;
+    tunnel.enter(Kind::Network, of_24_bits(*vni));
+    Ok((ETHERNET, rest))
+}
+
+fn geneve<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
+    let ([start, _, k0, k1, vni @ .., _], rest) = take::<8>(rest)?;
+    tunnel.enter(Kind::Network, of_24_bits(*vni));
+    // In units of four bytes.
+    let options_len = usize::from(start & 0x3f) * 4;
+    ether::announced(u16::from_be_bytes([*k0, *k1]), skip(rest, options_len)?)
+}
+
+fn of_24_bits([high, middle, low]: [u8; 3]) -> u32 {
+    u32::from_be_bytes([0, high, middle, low])
+}
+
+/// Version 1, GTP and not GTP' (sections 5.1 and 5.2).
+fn gtp<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
+    /// A user's packet; other messages are about the tunnel.
+    const G_PDU: u8 = 255;
+    let ([flags, kind, _, _, teid @ ..], mut rest) = take::<8>(rest)?;
+    if flags >> 4 != 0b0011 || *kind != G_PDU {
+        return Err(Skip::NotTcp);
+    }
+    tunnel.enter(Kind::Gtp, u32::from_be_bytes(*teid));
+    // Any of extension header, sequence number and N-PDU number brings all three fields.
+    if flags & 0b111 != 0 {
+        let ([_, _, _, next], after) = take(rest)?;
+        rest = if flags & 0b100 != 0 { after_extensions(*next, after)? } else { after };
+    }
+    match rest.first().ok_or(Skip::Cut)? >> 4 {
+        4 | 6 => Ok((Layer::Ip, rest)),
+        _ => Err(Skip::NotIp),
+    }
+}
+
+/// Each begins with its length in units of four bytes and ends with the type of the next, 0 for none.
+fn after_extensions(mut next: u8, mut rest: &[u8]) -> Result<&[u8], Skip> {
+    while next != 0 {
+        let len = usize::from(*rest.first().ok_or(Skip::Cut)?) * 4;
+        let last = len.checked_sub(1).ok_or(Skip::Malformed)?;
+        next = *rest.get(last).ok_or(Skip::Cut)?;
+        rest = &rest[len..];
+    }
+    Ok(rest)
+}
