@@ -85,6 +85,15 @@ def in_null_of_a_big_endian_host(packet: Packet) -> bytes:
     return struct.pack(">I", 2) + bytes(packet)
 
 
+def after(*headers: bytes) -> Link:
+    """An IPv4 packet after these bytes."""
+    return lambda packet: b"".join(headers) + bytes(packet)
+
+
+PPP = b"\xff\x03\x00\x21"
+SNAP = b"\xaa\xaa\x03\x00\x00\x00\x08\x00"
+WLAN = b"\x08\x01" + bytes(22) + SNAP
+
 LINKS = [
     (1, in_ethernet),
     (1, in_padded_ethernet),
@@ -101,6 +110,18 @@ LINKS = [
     (12, bytes),
     (14, bytes),
     (228, bytes),
+    (9, after(PPP)),
+    (50, after(PPP)),
+    (51, after(b"\x11\x00\x00\x05\x00\x2a\x00\x21")),
+    (105, after(WLAN)),
+    (127, after(b"\x00\x00\x08\x00\x00\x00\x00\x00", WLAN)),
+    (119, after(struct.pack("<II", 0x44, 144), bytes(136), WLAN)),
+    (163, after(struct.pack(">II", 0x80211001, 64), bytes(56), WLAN)),
+    (6, after(b"\x10\x40", bytes(12), SNAP)),
+    (10, after(b"\x50", bytes(12), SNAP)),
+    (239, after(b"\x02\x00\x00\x00", struct.pack("<HHIHH", 8, 11, 0, 44, 9))),
+    (258, after(struct.pack("<III", 12, 1, 12))),
+    (149, after(struct.pack("<III", 12, 1, 12))),
 ]
 IPV6_ONLY = 229
 
@@ -130,8 +151,17 @@ def test_every_link_type_that_can_be_read_is_tested_here(tmp_path: Path) -> None
         if link_type in tested:
             scan_bytes(tmp_path / "link.pcap", content)
         else:
-            with pytest.raises(nagle_scan.CaptureError, match=f"link type {link_type} is not"):
+            with pytest.raises(
+                nagle_scan.CaptureError, match=rf"link type {link_type} (\(\w+\) )?is not"
+            ):
                 scan_bytes(tmp_path / "link.pcap", content)
+
+
+def test_a_link_type_without_network_packets_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(nagle_scan.CaptureError, match=r"link type 189 \(USB_LINUX\) is not"):
+        scan_bytes(tmp_path / "usb.pcap", pcap([], 189))
+    with pytest.raises(nagle_scan.CaptureError, match=r"187 \(BLUETOOTH_HCI_H4\) is not"):
+        scan_bytes(tmp_path / "bluetooth.pcap", pcap([], 187))
 
 
 TAGGED = (in_vlan, in_qinq, in_old_qinq, in_sll_vlan)
@@ -142,6 +172,8 @@ TAGGED = (in_vlan, in_qinq, in_old_qinq, in_sll_vlan)
 def test_filters_work_on_every_link_layer(link_type: int, link: Link, tmp_path: Path) -> None:
     if link_type == 0 and link is not in_null:
         pytest.skip("libpcap itself reads NULL in this host's byte order only")
+    if link_type in {149, 239, 258}:
+        pytest.skip("libpcap itself filters no NFLOG, and PKTAP on macOS only")
     made, other = stalled(), stalled(Conversation(("10.0.0.7", 40007), now_ms=3.0))
     frames = interleaved(made, other)
     path = tmp_path / "link.pcap"
