@@ -20,7 +20,8 @@ PACKAGE = ROOT / "analyzer" / "nagle_scan"
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_core",),
     ("errors", "wording", "colours"),
-    ("terminal", "files", "keys", "names"),
+    ("terminal", "files"),
+    ("keys", "names"),
     ("causes", "certainty"),
     ("dissect",),
     ("result",),

@@ -8,7 +8,8 @@ The parts, each of which imports only what stands before it (tests/test_import_o
 
     _core                          the engine, in Rust
     errors, wording, colours       errors of the engine; numbers in words; colours of pictures
-    terminal, files, keys, names   lines on a terminal; result files; --anonymize; --name
+    terminal, files                lines on a terminal; result files
+    keys, names                    --anonymize; --name
     causes, certainty              one row for each cause of waits; how sure its stalls are
     dissect                        frames as scapy packets
     result                         what a scan found, as tables
@@ -17,7 +18,7 @@ The parts, each of which imports only what stands before it (tests/test_import_o
     report                         one module for each output format, and what they share
     notebook                       how a scan and a connection look in a notebook
     scan                           `scan()` and the class `Scan`
-    explain, interrupt, progress, background    --explain; Ctrl-C; the progress line; a thread
+    explain, interrupt, progress, background    --explain; signals; the progress line; a thread
     gate, verbose, values          the exit status; -v; what options take
     captures                       which of many files are one capture
     arguments, outputs, several    options; where results go; the table of several captures

@@ -209,8 +209,9 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--anonymize",
         action="store_true",
-        help="replace IP and MAC addresses in every output, prefix-preserving (ipcrypt-pfx); "
-        f"the key comes from --key-file or {keys.VARIABLE}, else it is random",
+        help="replace IP addresses in every output, prefix-preserving (ipcrypt-pfx), and leave out "
+        "what else may hold an address; the key comes from --key-file or "
+        f"{keys.VARIABLE}, else it is random",
     )
     made.add_argument(
         "--key-file",

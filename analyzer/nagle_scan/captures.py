@@ -60,6 +60,14 @@ def grouped(named: Sequence[str], how: str | None = None) -> Grouped:
     return Grouped(list(_named(parts)), notes)
 
 
+def numbered(sets: Sequence[CaptureSet]) -> list[CaptureSet]:
+    """The same captures by number: a name may hold an address, a host or a person."""
+    return [
+        CaptureSet(f"capture-{number}", f"capture-{number}", capture.paths)
+        for number, capture in enumerate(sets, 1)
+    ]
+
+
 def _named(parts: Sequence[list[str]]) -> Iterator[CaptureSet]:
     used: set[str] = set()
     for paths in parts:
@@ -98,7 +106,12 @@ def _within(path: str, notes: list[str]) -> Iterator[str]:
 
 
 def _may_be_capture(path: str) -> bool:
-    """By its name, by its content, or because nobody can tell: then its row says why."""
+    """By its name, by its content, or because nobody can tell: then its row says why.
+
+    A pipe in a folder is none: nobody may ever write into it.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        return False
     if CAPTURE_NAME.search(path):
         return True
     return os.path.isfile(path) and (not os.access(path, os.R_OK) or _first_ns(path) is not None)

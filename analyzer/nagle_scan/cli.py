@@ -24,7 +24,7 @@ from nagle_scan.outputs import Outputs
 from nagle_scan.progress import ProgressLine, line_of
 from nagle_scan.report.formats import PRINTED, STANDARD_OUTPUT, Options
 from nagle_scan.scan import Scan
-from nagle_scan.wording import printable
+from nagle_scan.wording import count, printable
 
 if TYPE_CHECKING:
     import argparse
@@ -39,6 +39,7 @@ def command() -> NoReturn:
 
     To give memory back and to tear Python down takes time.
     """
+    interrupt.watch()
     found: list[Scan] = []
     try:
         status = main(found=found)
@@ -51,7 +52,6 @@ def command() -> NoReturn:
 
 def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) -> int:
     """Runs the command and returns its exit status; what it found is added to `found`."""
-    interrupt.end_at_once()
     try:
         return _run(arguments.parser().parse_args(words), [] if found is None else found)
     except NagleScanError as error:
@@ -79,6 +79,8 @@ def _run(options: argparse.Namespace, found: list[Scan]) -> int:
     files = [path for capture in sets for path in capture.paths]
     if len(sets) > 1:
         _check_several(outputs, options)
+    if options.anonymize or options.key_file is not None:
+        sets = captures.numbered(sets)
     outputs.check([*files, *options.baseline, *also_read], sets)
     for note in notes:
         terminal.note(f"note: {note}")
@@ -103,11 +105,20 @@ def _check_several(outputs: Outputs, options: argparse.Namespace) -> None:
 
 def _names(options: argparse.Namespace) -> dict[str, str]:
     """Those of the command line come before those of a file."""
-    if options.names is None:
-        return dict(options.name)
+    if options.names is None and not options.name:
+        return {}
     from nagle_scan import names
 
-    return names.read(options.names) | dict(options.name)
+    named = dict(options.name)
+    if options.names is not None:
+        named = names.read(options.names) | named
+    if options.key is None:
+        return named
+    kept = names.without_addresses(named)
+    if len(kept) < len(named):
+        left = count(len(named) - len(kept), "name")
+        terminal.note(f"note: {left} left out: an address in it")
+    return kept
 
 
 def _outputs(options: argparse.Namespace) -> Outputs:
@@ -131,14 +142,15 @@ def _run_one(
     found: list[Scan],
 ) -> int:
     _check_map(options)
+    outputs.make_folder()
     baseline = _scan(options.baseline, options) if options.baseline else None
     progress = _core.Progress()
     scan = _scan(capture.paths, options, progress)
     found.append(scan)
     chosen = Options(baseline, options.payload, tuple(options.baseline_map))
-    outputs.refuse_frames_of_text(scan)
     outputs.say_what_changes_nothing(chosen)
-    outputs.of_one_capture(capture.stem).write(scan, chosen)
+    if not outputs.of_one_capture(capture.stem).write(scan, chosen):
+        return EXIT_UNUSABLE
     if progress.stopped:
         return EXIT_INTERRUPTED
     if not _is_comparable(chosen, scan, capture.name):

@@ -1,13 +1,27 @@
-"""Result files appear whole or not at all, so that nobody reads half a report."""
+"""Result files appear whole or not at all, so that nobody reads half a report.
+
+Small files are read whole, or not at all.
+"""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import errno
 import os
+import stat
 import sys
+from _thread import allocate_lock
 from collections.abc import Iterator
 
 from nagle_scan.errors import NagleScanError, OutputError
+
+PATIENCE_S = 10.0
+"""Somebody must write into a pipe that a key or names are read from."""
+
+_half_written: set[str] = set()
+_may_change = allocate_lock()
+"""Held by whoever makes, renames or removes one of them; at the end of the process for ever."""
 
 
 def utf8_name(path: str | os.PathLike[str], error: type[NagleScanError]) -> str:
@@ -23,6 +37,38 @@ def utf8_name(path: str | os.PathLike[str], error: type[NagleScanError]) -> str:
 def reason_of(error: OSError) -> str:
     """The system's words, as messages end with them."""
     return (error.strerror or str(error)).lower()
+
+
+def small(path: str, most: int) -> bytes:
+    """The content of a file, at most `most` bytes: the path may be a device.
+
+    Raises `OSError` and `ValueError`, also for a pipe into which nobody writes.
+    """
+    with open(path, "rb", buffering=0, opener=_open_at_once) as file:
+        if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+            return _from_pipe(file.fileno(), most)
+        content = b""
+        while part := file.read(most - len(content)):
+            content += part
+        return content
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
+def _from_pipe(descriptor: int, most: int) -> bytes:
+    import select
+
+    content = b""
+    while len(content) < most:
+        if not select.select([descriptor], [], [], PATIENCE_S)[0]:
+            raise TimeoutError(errno.ETIMEDOUT, f"nobody wrote into it for {PATIENCE_S:g} s")
+        part = os.read(descriptor, most - len(content))
+        if not part:
+            break
+        content += part
+    return content
 
 
 def replace(path: str, content: bytes) -> None:
@@ -63,7 +109,9 @@ def whole(path: str) -> Iterator[str]:
             name = _temporary(target)
         yield name
         if name != target:
-            os.replace(name, target)
+            with _may_change:
+                os.replace(name, target)
+                _half_written.discard(name)
     except OSError as error:
         raise OutputError(f"{path}: cannot write: {reason_of(error)}") from None
     except OutputError as error:
@@ -71,14 +119,32 @@ def whole(path: str) -> Iterator[str]:
         raise OutputError(str(error).replace(name, path, 1)) from None
     finally:
         if name != target:
-            with contextlib.suppress(OSError):
-                os.unlink(name)
+            with _may_change:
+                _remove(name)
+
+
+def _remove(name: str) -> None:
+    if name in _half_written:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        _half_written.discard(name)
+
+
+@atexit.register
+def _remove_all() -> None:
+    """For a process that ends before its files are whole: nothing can be begun afterwards."""
+    if _half_written:
+        _may_change.acquire()
+        for name in list(_half_written):
+            _remove(name)
 
 
 def _temporary(target: str) -> str:
     """A new file in the same folder, with the permissions that `target` has or would get."""
     name = os.path.join(os.path.dirname(target), f".nagle-scan-{os.urandom(6).hex()}")
-    descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with _may_change:
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        _half_written.add(name)
     try:
         if os.path.exists(target):
             os.fchmod(descriptor, os.stat(target).st_mode & 0o777)

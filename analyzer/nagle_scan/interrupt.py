@@ -1,17 +1,53 @@
-"""Ctrl-C: the first ends a scan early and keeps what was read; the next ends the process."""
+"""Signals that end the command. The first Ctrl-C ends a scan early and keeps what was read.
+
+Any other ends the process, and nothing half-written stays. A thread waits for them, since Python's
+own handlers would wait until the engine has done its work.
+"""
 
 from __future__ import annotations
 
+import atexit
 import signal
+from _thread import start_new_thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nagle_scan import _core
 
+_scans: list[_core.Progress] = []
+"""What the next Ctrl-C stops."""
 
-def end_at_once() -> None:
-    """Lets Ctrl-C end the process, also while the engine writes a result."""
+
+def watch() -> None:
+    """From now on, for the whole process. No other thread may run yet: it would die of a signal.
+
+    Without POSIX signals Python's own `KeyboardInterrupt` remains.
+    """
+    if not hasattr(signal, "sigwait"):
+        return
+    # nohup has SIGHUP ignored, and that must stay.
+    ending = {
+        number
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    ending.add(signal.SIGINT)
+    signal.pthread_sigmask(signal.SIG_BLOCK, ending)
+    start_new_thread(_wait, (ending,))
+
+
+def _wait(ending: set[signal.Signals]) -> None:
+    while True:
+        number = signal.sigwait(ending)
+        if number != signal.SIGINT or not _scans:
+            break
+        _scans.pop().stop()
+    try:
+        atexit._run_exitfuncs()
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+        signal.raise_signal(number)
 
 
 class StoppedByInterrupt:
@@ -21,13 +57,9 @@ class StoppedByInterrupt:
         self._progress = progress
 
     def __enter__(self) -> None:
-        """Replaces the handler of `end_at_once`."""
-        signal.signal(signal.SIGINT, self._stop)
+        """The next Ctrl-C is for the scan."""
+        _scans.append(self._progress)
 
     def __exit__(self, *_: object) -> None:
-        """Restores it."""
-        end_at_once()
-
-    def _stop(self, *_: object) -> None:
-        end_at_once()
-        self._progress.stop()
+        """It is for the process again."""
+        _scans.clear()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 
-from nagle_scan import _core
+from nagle_scan import _core, files
 
 KEY_LEN = 32
 VARIABLE = "NAGLE_SCAN_KEY"
+MOST_BYTES = 1024
+"""More than any key."""
 
 
 def checked(key: bytes) -> bytes:
@@ -38,9 +40,7 @@ def random() -> bytes:
 
 def _content(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            # More than any key, and bounded: the path may be a device.
-            return file.read(1024)
+        return files.small(path, MOST_BYTES)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _core.NagleScanError(f"{path}: cannot read the key: {reason.lower()}") from None

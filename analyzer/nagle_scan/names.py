@@ -6,13 +6,14 @@ import ipaddress
 import re
 from collections.abc import Mapping
 
-from nagle_scan import _core
+from nagle_scan import _core, files
 from nagle_scan.wording import printable
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
 """As long as a label of DNS (RFC 1035, 2.3.4); no output has to escape it."""
+ADDRESS = re.compile(r"\d+([-._])\d+\1\d+\1\d+")
 MOST_BYTES = 16 << 20
-"""More than any list of hosts, and bounded: the path may be a device."""
+"""More than any list of hosts."""
 
 
 def parsed(text: str) -> tuple[str, str]:
@@ -26,6 +27,11 @@ def parsed(text: str) -> tuple[str, str]:
 def checked(names: Mapping[str, str]) -> dict[str, str]:
     """`names` by address as the engine writes it. Raises `ValueError`."""
     return dict(_checked(addr, name) for addr, name in names.items())
+
+
+def without_addresses(names: Mapping[str, str]) -> dict[str, str]:
+    """Those without an IPv4 address in them, as in `ip-10-0-0-5`: what `--anonymize` may show."""
+    return {addr: name for addr, name in names.items() if not ADDRESS.search(name)}
 
 
 def read(path: str) -> dict[str, str]:
@@ -62,8 +68,7 @@ def _checked(addr: str, name: str) -> tuple[str, str]:
 
 def _content(path: str) -> str:
     try:
-        with open(path, "rb") as file:
-            content = file.read(MOST_BYTES + 1)
+        content = files.small(path, MOST_BYTES + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise _core.NagleScanError(f"{path}: cannot read the names: {reason.lower()}") from None

@@ -5,11 +5,10 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import files, terminal
-from nagle_scan.errors import OutputError
+from nagle_scan.errors import NagleScanError, OutputError
 from nagle_scan.progress import Doing, ProgressLine
 from nagle_scan.report import formats
 from nagle_scan.report.formats import STANDARD_OUTPUT, TEXT
-from nagle_scan.result import NO_FRAMES
 from nagle_scan.wording import printable
 
 if TYPE_CHECKING:
@@ -52,7 +51,8 @@ class Outputs(NamedTuple):
                 raise OutputError(f"{path}: would overwrite what this call reads or writes")
             taken.add(os.path.realpath(path))
         again = [path for path in self.paths if formats.of(path).reads_again]
-        if "-" in read and again:
+        captures = [path for capture in sets for path in capture.paths]
+        if again and ("-" in read or not all(map(os.path.isfile, captures))):
             raise OutputError(f"{again[0]}: {formats.CANNOT_READ_AGAIN}")
 
     def _all_paths(self, sets: "Sequence[CaptureSet]") -> "Iterator[str]":
@@ -81,12 +81,6 @@ class Outputs(NamedTuple):
             reason = files.reason_of(error)
             raise OutputError(f"{self.folder}: cannot write: {reason}") from None
 
-    def refuse_frames_of_text(self, result: "Result") -> None:
-        """Fails before anything is written. Raises `OutputError`."""
-        for path in self.paths:
-            if result.core.summary().is_text and formats.of(path).reads_again:
-                raise OutputError(f"{path}: {NO_FRAMES}")
-
     def say_what_changes_nothing(self, chosen: "Options") -> None:
         """No format ignores an option silently."""
         for option in formats.given(chosen):
@@ -95,9 +89,12 @@ class Outputs(NamedTuple):
                 names = printable(", ".join(same))
                 terminal.note(f"note: --{option.replace('_', '-')} has no effect on {names}")
 
-    def write(self, result: "Result", chosen: "Options") -> None:
-        """Writes all files, then prints, so that the report's reader finds the files."""
-        self.make_folder()
+    def write(self, result: "Result", chosen: "Options") -> bool:
+        """Writes all files, then prints, so that the report's reader finds the files.
+
+        `False` if a file could not be written: standard error says why, and the others are there.
+        """
+        files_of = _Files(result, chosen)
         by_engine = [path for path in self.paths if formats.of(path).by_engine]
         doing = Doing()
         result.doing = doing.begin
@@ -105,15 +102,16 @@ class Outputs(NamedTuple):
             for path in self.paths:
                 if path not in by_engine:
                     doing.begin(f"writing {printable(path)}")
-                    formats.write(result, path, formats.of(path), chosen)
+                    files_of.write(path)
 
-        writing = _begin(result, by_engine, chosen) if by_engine else None
+        writing = _begin(files_of, by_engine) if by_engine else None
         try:
             report = self._report(result, chosen)
         finally:
             if writing is not None:
                 writing.join()
-        self._print(result, report, chosen)
+        self._print(result, report, chosen, files_of.written)
+        return files_of.are_all_there()
 
     def _report(self, result: "Result", chosen: "Options") -> str | None:
         """The report for the terminal, prepared while the engine writes."""
@@ -125,8 +123,11 @@ class Outputs(NamedTuple):
             return text.in_one_line(result, chosen)
         return text.render(result, terminal.style_of(sys.stdout, self.colour), chosen)
 
-    def _print(self, result: "Result", report: str | None, chosen: "Options") -> None:
-        wrote = [] if self.quiet else [f"wrote {printable(path)}" for path in self.paths]
+    def _print(
+        self, result: "Result", report: str | None, chosen: "Options", written: set[str]
+    ) -> None:
+        there = [path for path in self.paths if path in written]
+        wrote = [] if self.quiet else [f"wrote {printable(path)}" for path in there]
         if self.printed != TEXT:
             if sys.stdout is not None and self.quiet < 2:
                 formats.write(result, STANDARD_OUTPUT, formats.named(self.printed), chosen)
@@ -136,12 +137,41 @@ class Outputs(NamedTuple):
             terminal.say("\n".join([report, "", *wrote] if wrote else [report]))
 
 
-def _begin(result: "Result", paths: "Sequence[str]", chosen: "Options") -> "Task":
+class _Files:
+    """The files of a result: one that cannot be written costs no other."""
+
+    def __init__(self, result: "Result", chosen: "Options") -> None:
+        self._result, self._chosen = result, chosen
+        self.written: set[str] = set()
+        self._failed: list[str] = []
+        self._bug: BaseException | None = None
+
+    def write(self, path: str) -> None:
+        try:
+            formats.write(self._result, path, formats.of(path), self._chosen)
+            self.written.add(path)
+        except NagleScanError as error:
+            self._failed.append(str(error))
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # A panic in the engine is not an `Exception`.
+            self._bug = self._bug or error
+
+    def are_all_there(self) -> bool:
+        """Says why not. Raises what nobody expected, now that the others are written."""
+        for reason in self._failed:
+            terminal.note(printable(reason))
+        if self._bug is not None:
+            raise self._bug
+        return not self._failed
+
+
+def _begin(files_of: _Files, paths: "Sequence[str]") -> "Task":
     """Starts to write the results in `paths`."""
     from nagle_scan.background import Task
 
     def write() -> None:
         for path in paths:
-            formats.write(result, path, formats.of(path), chosen)
+            files_of.write(path)
 
     return Task(write)

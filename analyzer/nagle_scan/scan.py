@@ -37,7 +37,7 @@ def scan(
     keeps each exchange: some 64 bytes for each, which a large capture may not leave room for.
     Without it `Scan.exchanges` reads the captures again. `names` are words for addresses
     (`{"10.0.0.5": "payments"}`): reports, pictures and files say them in their place; filters and
-    tables keep the addresses.
+    tables keep the addresses. With `anonymize` a name that holds an address is left out.
 
     Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000, no threads, a bad key or name,
     `CaptureError` for an input that cannot be read, `FilterError` for a bad expression,
@@ -57,7 +57,7 @@ def scan(
         exchanges=exchanges,
         progress=_core.Progress(),
         threads=threads,
-        names=_named(names),
+        names=_named(names, anonymize is not None),
     )
     if anonymize is not None:
         core = core.anonymized(keys.checked(anonymize))
@@ -154,12 +154,13 @@ class Scan(Result):
         return scan_html(self)
 
 
-def _named(chosen: Mapping[str, str] | None) -> dict[str, str]:
+def _named(chosen: Mapping[str, str] | None, is_anonymized: bool) -> dict[str, str]:
     if not chosen:
         return {}
     from nagle_scan import names
 
-    return names.checked(chosen)
+    named = names.checked(chosen)
+    return names.without_addresses(named) if is_anonymized else named
 
 
 def _as_paths(path_or_paths: _Path | Iterable[_Path]) -> list[str]:

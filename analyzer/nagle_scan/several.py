@@ -88,10 +88,22 @@ def scan_each(
             terminal.note(f"interrupted after {len(rows):,} of {count(len(sets), 'capture')}")
             is_interrupted = True
             break
-    if outputs.folder is not None:
-        files.replace(os.path.join(outputs.folder, SUMMARY), _csv(rows))
-    _print(rows, outputs)
+    is_written = _write_summary(rows, outputs)
+    _print(rows, outputs if is_written else outputs._replace(folder=None))
+    if not is_written:
+        return EXIT_UNUSABLE
     return EXIT_INTERRUPTED if is_interrupted else _status(rows)
+
+
+def _write_summary(rows: Sequence[Row], outputs: "Outputs") -> bool:
+    if outputs.folder is None:
+        return True
+    try:
+        files.replace(os.path.join(outputs.folder, SUMMARY), _csv(rows))
+    except OutputError as error:
+        terminal.note(printable(str(error)))
+        return False
+    return True
 
 
 def _row(
@@ -101,12 +113,8 @@ def _row(
     summary = scan.core.summary()
     groups = scan.core.groups() if summary.stalls else []
     status = gate.status(scan)
-    try:
-        outputs.of_one_capture(capture.stem)._replace(quiet=int(outputs.printed == TEXT) * 2).write(
-            scan, chosen
-        )
-    except OutputError as error:
-        terminal.note(printable(str(error)))
+    quietly = outputs.of_one_capture(capture.stem)._replace(quiet=int(outputs.printed == TEXT) * 2)
+    if not quietly.write(scan, chosen):
         status = EXIT_UNUSABLE
     return Row(
         printable(capture.name),

@@ -42,7 +42,7 @@ def write(result: Result, path: str, options: Options) -> None:
         for stall in result.core.stalls_of(row.id, MAX_STALLS):
             _comment_stall(stall, here, comments)
             used |= _names_of(names, stall)
-    about = "\n".join(_about(result, options.payload, len(numbers) - len(frames)))
+    about = "\n".join(_about(result, options.payload))
     with files.whole(path) as name:
         _core.write_pcapng(name, about, frames, comments, used)
 
@@ -119,7 +119,7 @@ def _named(frame: int, here: dict[int, int]) -> str:
     return f"frame {frame}" + (f" (here {here[frame]})" if here[frame] != frame else "")
 
 
-def _about(result: Result, payload: bool, refused: int) -> Iterator[str]:
+def _about(result: Result, payload: bool) -> Iterator[str]:
     """The comment on the file."""
     summary = result.core.summary()
     stalls = f"Evidence of Nagle stalls{verdicts.mark(summary)}"
@@ -141,10 +141,12 @@ def _about(result: Result, payload: bool, refused: int) -> Iterator[str]:
     elif summary.anonymized:
         yield "Payload was kept: it may name hosts and addresses that were replaced elsewhere"
     if summary.anonymized:
-        yield f"{sentence_start(notices.anonymized(result))}; MAC addresses too"
-        yield "IP options are zeros and TCP options NOPs where they could hold an address"
-    if refused:
-        yield f"{count(refused, 'frame')} left out: addresses in extension headers"
+        yield sentence_start(notices.anonymized(result))
+        yield (
+            "Packets are written anew, with IP and TCP headers only: link layers, tunnels, IP "
+            "options and extension headers are left out, TCP options that could hold an address "
+            "are NOPs"
+        )
 
 
 def _names(names: list[str]) -> str:

@@ -2,8 +2,6 @@
 //!
 //! Header formats: <https://www.tcpdump.org/linktypes.html>.
 
-use std::ops::Range;
-
 /// `LINKTYPE_` numbers that the code names.
 pub const ETHERNET: u32 = 1;
 pub const LINUX_SLL: u32 = 113;
@@ -21,8 +19,6 @@ pub struct Link {
     /// As in messages.
     title: &'static str,
     pub network: Network,
-    /// Every field with a hardware address: what `--anonymize` replaces in the header.
-    pub addresses: &'static [AddressField],
 }
 
 /// How the header leads to what it carries.
@@ -56,14 +52,6 @@ pub enum Network {
     Pktap,
 }
 
-/// A field of the link-layer header that holds a hardware address.
-#[derive(Debug, PartialEq, Eq)]
-pub struct AddressField {
-    pub at: Range<usize>,
-    /// The field that tells how many of its bytes are used; all of them where there is none.
-    len_at: Option<Range<usize>>,
-}
-
 static LINKS: [Link; 19] = [
     Link {
         numbers: &[ETHERNET],
@@ -71,10 +59,6 @@ static LINKS: [Link; 19] = [
         name: "EN10MB",
         title: "Ethernet",
         network: Network::EtherType { type_at: 12, header_len: 14 },
-        addresses: &[
-            AddressField { at: 0..6, len_at: None },
-            AddressField { at: 6..12, len_at: None },
-        ],
     },
     Link {
         numbers: &[LINUX_SLL],
@@ -82,7 +66,6 @@ static LINKS: [Link; 19] = [
         name: "LINUX_SLL",
         title: "Linux cooked v1",
         network: Network::Cooked { type_at: 14, header_len: 16 },
-        addresses: &[AddressField { at: 6..14, len_at: Some(4..6) }],
     },
     Link {
         numbers: &[276],
@@ -90,37 +73,35 @@ static LINKS: [Link; 19] = [
         name: "LINUX_SLL2",
         title: "Linux cooked v2",
         network: Network::Cooked { type_at: 0, header_len: 20 },
-        addresses: &[AddressField { at: 12..20, len_at: Some(11..12) }],
     },
-    without_addresses(&[0], "NULL", "NULL", Network::Family),
-    without_addresses(&[108], "LOOP", "LOOP", Network::Family),
+    simple(&[0], "NULL", "NULL", Network::Family),
+    simple(&[108], "LOOP", "LOOP", Network::Family),
     // DLT_RAW of most systems, LINKTYPE_RAW, and DLT_RAW of OpenBSD: some writers leave theirs.
-    without_addresses(&[12, RAW, 14], "RAW", "RAW", Network::Ip),
-    without_addresses(&[228], "IPV4", "IPv4", Network::Ip),
-    without_addresses(&[229], "IPV6", "IPv6", Network::Ip),
-    without_addresses(&[9], "PPP", "PPP", Network::Ppp),
-    without_addresses(&[50], "PPP_SERIAL", "PPP in HDLC", Network::Ppp),
-    without_addresses(&[51], "PPP_ETHER", "PPPoE", Network::Pppoe),
-    without_addresses(&[105], "IEEE802_11", "802.11", Network::Wlan),
-    without_addresses(&[127], "IEEE802_11_RADIO", "802.11 with radiotap", Network::Radiotap),
-    without_addresses(&[119], "PRISM_HEADER", "802.11 with Prism", Network::Prism),
-    without_addresses(&[163], "IEEE802_11_RADIO_AVS", "802.11 with AVS", Network::Avs),
-    without_addresses(&[6], "IEEE802", "Token Ring", Network::TokenRing),
-    without_addresses(&[10], "FDDI", "FDDI", Network::Fddi),
-    without_addresses(&[239], "NFLOG", "NFLOG", Network::Nflog),
+    simple(&[12, RAW, 14], "RAW", "RAW", Network::Ip),
+    simple(&[228], "IPV4", "IPv4", Network::Ip),
+    simple(&[229], "IPV6", "IPv6", Network::Ip),
+    simple(&[9], "PPP", "PPP", Network::Ppp),
+    simple(&[50], "PPP_SERIAL", "PPP in HDLC", Network::Ppp),
+    simple(&[51], "PPP_ETHER", "PPPoE", Network::Pppoe),
+    simple(&[105], "IEEE802_11", "802.11", Network::Wlan),
+    simple(&[127], "IEEE802_11_RADIO", "802.11 with radiotap", Network::Radiotap),
+    simple(&[119], "PRISM_HEADER", "802.11 with Prism", Network::Prism),
+    simple(&[163], "IEEE802_11_RADIO_AVS", "802.11 with AVS", Network::Avs),
+    simple(&[6], "IEEE802", "Token Ring", Network::TokenRing),
+    simple(&[10], "FDDI", "FDDI", Network::Fddi),
+    simple(&[239], "NFLOG", "NFLOG", Network::Nflog),
     // LINKTYPE_PKTAP, and its DLT on macOS, which is the first one for users' own elsewhere.
-    without_addresses(&[258, 149], "PKTAP", "PKTAP", Network::Pktap),
+    simple(&[258, 149], "PKTAP", "PKTAP", Network::Pktap),
 ];
 
-/// A link type in whose header nothing is replaced: there is no address, or no frame leaves with it
-/// that is anonymised (`decode::layout`).
-const fn without_addresses(
+/// A link type whose number in filters is its own.
+const fn simple(
     numbers: &'static [u32],
     name: &'static str,
     title: &'static str,
     network: Network,
 ) -> Link {
-    Link { numbers, dlt: numbers[0].cast_signed(), name, title, network, addresses: &[] }
+    Link { numbers, dlt: numbers[0].cast_signed(), name, title, network }
 }
 
 /// Link types without network packets in them, or with such as cannot be found: an error names them.
@@ -172,18 +153,6 @@ pub fn titles() -> String {
     LINKS.each_ref().map(|link| link.title).join(", ")
 }
 
-impl AddressField {
-    /// Bytes of the field that the address takes.
-    pub fn address_len(&self, header: &[u8]) -> usize {
-        match &self.len_at {
-            Some(at) => {
-                header[at.clone()].iter().fold(0, |len, &byte| len << 8 | usize::from(byte))
-            }
-            None => self.at.len(),
-        }
-    }
-}
-
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -226,26 +195,6 @@ pub mod tests {
             _ => panic!("a frame of link type {link_type} is needed here"),
         };
         [&header.concat(), packet].concat()
-    }
-
-    #[test]
-    fn all_addresses_of_a_link_layer_that_names_some_are_named() {
-        for number in numbers() {
-            let frame = framed(number, &[0x45, 0x46]);
-            let link = find(number).unwrap();
-            if link.addresses.is_empty() {
-                continue;
-            }
-            let mut rest = frame.clone();
-            for field in link.addresses {
-                assert_eq!(field.address_len(&frame), 6, "{number}");
-                assert_eq!(frame[field.at.clone()][..6], MARKS.concat(), "{number}");
-                rest[field.at.clone()].fill(0);
-            }
-            for mark in MARKS {
-                assert!(!rest.windows(3).any(|bytes| bytes == mark), "{number}: {rest:x?}");
-            }
-        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::capture::Frame;
 use crate::capture::error::ScanError;
 use crate::capture::link;
+use crate::decode::names;
 use pcap::{BpfProgram, Capture, Linktype};
 
 /// A damaged frame can claim any length on the wire: none is padded beyond this.
@@ -42,12 +43,20 @@ impl Filter {
     /// Checks `expression` on Ethernet and on Linux cooked: `inbound` needs the latter.
     ///
     /// # Errors
-    /// libpcap's own message for an expression it refuses.
+    /// There is a name in it; libpcap's own message for an expression it refuses.
     pub fn new(expression: &str) -> Result<Self, ScanError> {
         if expression.len() > MAX_EXPRESSION_LEN {
             return Err(ScanError::BadFilter {
                 expression: format!("{}...", expression.chars().take(40).collect::<String>()),
                 reason: format!("longer than {MAX_EXPRESSION_LEN} bytes"),
+            });
+        }
+        if let Some(name) = names::first(expression) {
+            return Err(ScanError::BadFilter {
+                expression: expression.to_owned(),
+                reason: format!(
+                    "'{name}' is a name, which is never looked up: write the address or the number"
+                ),
             });
         }
         let mut filter = Self::uncompiled(expression.to_owned());
@@ -176,8 +185,37 @@ mod tests {
     }
 
     #[test]
+    fn a_name_is_refused_before_libpcap_sees_it() {
+        let error = Filter::new("host example.com").err().unwrap().to_string();
+        assert!(error.ends_with(
+            "'example.com' is a name, which is never looked up: write the address or the number"
+        ));
+    }
+
+    /// Else its parts would be names.
+    #[test]
+    fn libpcap_takes_every_form_of_an_ipv6_address_for_one() {
+        let groups = ["1", "db8", "fe80", "a", "b", "c", "ffff", "0"];
+        for (before, after) in
+            (0..8).flat_map(|before| (0..8 - before).map(move |after| (before, after)))
+        {
+            let tail = groups[..after].join(":");
+            let mut forms = vec![format!("{}::{tail}", groups[..before].join(":"))];
+            if before + after < 6 {
+                let sign = if after > 0 { ":" } else { "" };
+                forms.push(format!("{}{sign}10.0.0.1", forms[0]));
+            }
+            for form in forms {
+                assert!(Filter::new(&format!("host {form}")).is_ok(), "{form}");
+            }
+        }
+        assert!(Filter::new(&format!("host {}", groups.join(":"))).is_ok());
+        assert!(Filter::new(&format!("host {}:10.0.0.1", groups[..6].join(":"))).is_ok());
+    }
+
+    #[test]
     fn a_bad_expression_is_refused_in_libpcaps_words() {
-        let error = Filter::new("tcp prot 80").err().unwrap().to_string();
-        assert!(error.contains("tcp prot 80") && error.contains("syntax"), "{error}");
+        let error = Filter::new("tcp port 80 81").err().unwrap().to_string();
+        assert!(error.contains("tcp port 80 81") && error.contains("syntax"), "{error}");
     }
 }

@@ -1,8 +1,8 @@
 //! Where the headers of a captured TCP segment are, for cutting and rewriting the frame.
 
 use crate::capture::Frame;
-use crate::capture::link::{self, AddressField};
-use crate::decode::{IPV4_HEADER_LEN, IPV6_HEADER_LEN, TCP_HEADER_LEN, layers};
+use crate::capture::link;
+use crate::decode::{IPV6_HEADER_LEN, TCP_HEADER_LEN, layers};
 use etherparse::{IpNumber, Ipv6ExtensionsSlice};
 use std::ops::Range;
 
@@ -12,9 +12,6 @@ const IPV4_ADDRESSES: Range<usize> = 12..20;
 /// RFC 8200, section 3.
 const IPV6_NEXT_HEADER_AT: usize = 6;
 const IPV6_ADDRESSES: Range<usize> = 8..40;
-/// RFC 8200, sections 4.3 and 4.6.
-const HOLD_ONLY_OPTIONS: [IpNumber; 2] =
-    [IpNumber::IPV6_HEADER_HOP_BY_HOP, IpNumber::IPV6_DESTINATION_OPTIONS];
 /// RFC 9293, section 3.1.
 const TCP_DATA_OFFSET_AT: usize = 12;
 const TCP_CHECKSUM_AT: usize = 16;
@@ -25,8 +22,6 @@ pub struct Layout {
     /// There are other headers around the IP packet, with addresses and checksums that are not found
     /// here: see [`bare`].
     pub is_wrapped: bool,
-    /// Hardware addresses of the link layer.
-    pub hardware_addresses: &'static [AddressField],
     /// The IP header with its options or extension headers.
     pub ip_header: Range<usize>,
     /// Source and destination, one after the other.
@@ -46,7 +41,6 @@ pub struct Layout {
 impl Layout {
     /// `None` if the frame holds no TCP segment that is analysed, or its link type is unsupported.
     pub fn of(frame: &Frame<'_>) -> Option<Self> {
-        let link = link::find(frame.link_type)?;
         let found = layers::innermost(frame.link_type, frame.data, frame.wire_len).ok()?;
         let packet = found.packet;
         let is_ipv4 = packet.first()? >> 4 == 4;
@@ -57,7 +51,6 @@ impl Layout {
         let addresses = if is_ipv4 { IPV4_ADDRESSES } else { IPV6_ADDRESSES };
         Some(Self {
             is_wrapped: found.is_wrapped,
-            hardware_addresses: link.addresses,
             ip_header: ip_at..tcp_at,
             ip_addresses: ip_at + addresses.start..ip_at + addresses.end,
             ip_checksum_at: is_ipv4.then_some(ip_at + IPV4_CHECKSUM_AT),
@@ -77,29 +70,6 @@ impl Layout {
     /// Where the segment ends, captured or not; Ethernet padding may follow.
     pub fn end(&self) -> usize {
         self.tcp_at + self.tcp_header_len + self.payload_len as usize
-    }
-
-    /// IPv4 options, or those in IPv6 hop-by-hop and destination options headers. `None` if there
-    /// is any other extension header.
-    pub fn ip_options(&self, frame: &[u8]) -> Option<Vec<Range<usize>>> {
-        let mut found = Vec::new();
-        if self.ip_checksum_at.is_some() {
-            found.push(self.ip_header.start + IPV4_HEADER_LEN..self.tcp_at);
-            return Some(found);
-        }
-        let mut next = *frame.get(self.ip_header.start + IPV6_NEXT_HEADER_AT)?;
-        let mut at = self.ip_header.start + IPV6_HEADER_LEN;
-        while next != IpNumber::TCP.0 {
-            if !HOLD_ONLY_OPTIONS.contains(&IpNumber(next)) {
-                return None;
-            }
-            // Next header, and length in 8 bytes without the first 8 (RFC 8200, section 4.3).
-            let &[of_next, len, ..] = frame.get(at..)? else { return None };
-            let end = at + (usize::from(len) + 1) * 8;
-            found.push(at + 2..end);
-            (next, at) = (of_next, end);
-        }
-        (at == self.tcp_at).then_some(found)
     }
 }
 
@@ -160,27 +130,5 @@ mod tests {
         let found = layout(RAW, &whole[..46]).unwrap();
         assert_eq!((found.tcp_options.clone(), found.payload_at()), (40..46, 46));
         assert_eq!((found.tcp_header_len, found.end()), (32, 60));
-    }
-
-    /// An IPv6 packet with one extension header of this kind.
-    fn extended(kind: IpNumber, extension: [u8; 8]) -> Vec<u8> {
-        let mut data = vec![0x60, 0, 0, 0, 0, 28, kind.0, 64];
-        data.extend([1; 32]);
-        data.extend(extension);
-        data.extend(&packet(40, &[], 0)[20..]);
-        data
-    }
-
-    #[test]
-    fn ipv6_headers_of_options_are_told_from_others() {
-        for kind in HOLD_ONLY_OPTIONS {
-            let data = extended(kind, [6, 0, 1, 4, 0, 0, 0, 0]);
-            let found = layout(RAW, &data).unwrap();
-            assert_eq!((found.ip_header.clone(), found.ip_checksum_at), (0..48, None));
-            let options = found.ip_options(&data).unwrap();
-            assert_eq!((options.len(), &options[0]), (1, &(42..48)));
-        }
-        let routed = extended(IpNumber::IPV6_ROUTE_HEADER, [6, 0, 2, 0, 0, 0, 0, 0]);
-        assert_eq!(layout(RAW, &routed).unwrap().ip_options(&routed), None);
     }
 }

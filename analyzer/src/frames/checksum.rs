@@ -33,6 +33,12 @@ pub fn pseudo_header(addresses: &[u8], tcp_len: u64) -> u64 {
     add(u64::from(TCP) + (tcp_len >> 16) + (tcp_len & 0xffff), addresses)
 }
 
+/// The right checksum of `bytes`, which have it at `at`, after `sum` of what stands before them.
+pub fn right(sum: u64, bytes: &[u8], at: usize) -> u16 {
+    let (head, rest) = bytes.split_at(at);
+    !fold(add(add(sum, head), &rest[2..]))
+}
+
 /// A fixed checksum that is wrong where `right` is right.
 pub fn wrong(right: u16) -> u16 {
     // 0 and 0xffff are the same number in one's complement.

@@ -4,13 +4,16 @@
 pub mod excerpt;
 pub mod pcapng;
 
+mod anew;
 mod checksum;
 mod redact;
 
 use crate::capture::error::ScanError;
+use crate::capture::link::RAW;
 use crate::capture::progress::Progress;
 use crate::capture::{Capture, Frame};
 use crate::decode::layout::{self, Layout};
+use crate::frames::anew::Packet;
 use crate::result::anonymize::Anonymizer;
 use crate::track::reader;
 use std::sync::Arc;
@@ -38,14 +41,8 @@ pub struct Policy<'a> {
     pub anonymizer: Option<&'a Anonymizer>,
 }
 
-impl Policy<'_> {
-    fn all_may_leave(self) -> bool {
-        self.payload && self.anonymizer.is_none()
-    }
-}
-
 /// Reads the frames with these `numbers`, in ascending order and each once. A frame that is not
-/// there, holds no segment, or cannot be anonymised is left out; text holds none.
+/// there or holds no segment is left out; text holds none.
 ///
 /// # Errors
 /// A capture cannot be read again.
@@ -81,15 +78,20 @@ pub fn read(
 
 fn excerpt(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Option<Excerpt> {
     let layout = Layout::of(frame)?;
-    if layout.is_wrapped && !policy.all_may_leave() {
+    if layout.is_wrapped && policy.anonymizer.is_none() && !policy.payload {
         return excerpt(&layout::bare(frame, &layout), number, policy);
     }
+    let Packet { data, layout } = redact::redacted(frame.data, &layout, policy)?;
+    let (link_type, wire_len) = match policy.anonymizer {
+        Some(_) => (RAW, layout.end() as u32),
+        None => (frame.link_type, frame.wire_len),
+    };
     Some(Excerpt {
         frame: number,
         time_ns: frame.time_ns,
-        wire_len: frame.wire_len,
-        link_type: frame.link_type,
-        data: redact::redacted(frame.data, &layout, policy)?,
+        wire_len,
+        link_type,
+        data,
         payload_at: layout.payload_at(),
         payload_len: layout.payload_len,
     })

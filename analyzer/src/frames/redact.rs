@@ -1,33 +1,31 @@
-//! A frame as it may leave: cut after the TCP header, its addresses replaced. Right checksums stay
-//! right, wrong ones wrong.
+//! A frame as it may leave: cut after the TCP header, or written anew with other addresses. Right checksums
+//! stay right, wrong ones wrong.
 //!
 //! A checksum gives away up to two bytes of payload, and confirms a guess at more. So a segment
 //! without its payload gets the checksum of zeros in its place. A wrong checksum gives away as
 //! much: it becomes a fixed wrong one.
 
-use crate::capture::link::AddressField;
-use crate::decode::blank_addresses;
 use crate::decode::layout::Layout;
 use crate::frames::Policy;
-use crate::frames::checksum::{self, State};
-use crate::result::anonymize::{Anonymizer, MAC_LEN};
-use std::net::IpAddr;
+use crate::frames::anew::{self, Packet};
+use crate::frames::checksum::{self, State, right};
 
-/// The bytes of `frame` that may leave; `None` if not all of its addresses can be replaced (IPv6
-/// routing headers). A link type that is not in the table has no [`Layout`], so never gets here.
-pub fn redacted(frame: &[u8], layout: &Layout, policy: Policy<'_>) -> Option<Vec<u8>> {
+/// What of `frame` may leave, and where its headers are then.
+pub fn redacted(frame: &[u8], layout: &Layout, policy: Policy<'_>) -> Option<Packet> {
     let payload_lost =
         !policy.payload && (frame.len() > layout.payload_at() || layout.payload_len > 0);
-    if !payload_lost && policy.anonymizer.is_none() {
-        return Some(frame.to_vec());
-    }
     let before = Segment { data: frame, layout };
-    let end = if policy.payload { frame.len() } else { layout.payload_at() };
-    let mut data = frame[..end].to_vec();
-    if let Some(anonymizer) = policy.anonymizer {
-        anonymize(&mut data, layout, anonymizer)?;
+    let mut packet = match policy.anonymizer {
+        Some(anonymizer) => anew::packet(frame, layout, anonymizer)?,
+        None => Packet { data: frame.to_vec(), layout: layout.clone() },
+    };
+    if !payload_lost && policy.anonymizer.is_none() {
+        return Some(packet);
     }
-    let after = Segment { data: &data, layout };
+    if !policy.payload {
+        packet.data.truncate(packet.layout.payload_at());
+    }
+    let after = Segment { data: &packet.data, layout: &packet.layout };
     let checksum = match before.state() {
         State::Partial => after.partial(),
         State::Right => after.right(),
@@ -38,8 +36,8 @@ pub fn redacted(frame: &[u8], layout: &Layout, policy: Policy<'_>) -> Option<Vec
             checksum::updated(before.checksum(), &before.replaceable(), &after.replaceable())
         }
     };
-    write(&mut data, layout.tcp_checksum_at, checksum);
-    Some(data)
+    write(&mut packet.data, packet.layout.tcp_checksum_at, checksum);
+    Some(packet)
 }
 
 /// A segment and where its headers lie.
@@ -53,7 +51,7 @@ impl Segment<'_> {
         &self.data[self.layout.ip_addresses.clone()]
     }
 
-    /// What the TCP checksum covers and [`anonymize`] may replace.
+    /// What the TCP checksum covers and [`anew::packet`] may replace.
     fn replaceable(&self) -> Vec<u8> {
         [self.addresses(), &self.data[self.layout.tcp_options.clone()]].concat()
     }
@@ -90,12 +88,6 @@ impl Segment<'_> {
     }
 }
 
-/// The right checksum of `bytes`, which have it at `at`.
-fn right(sum: u64, bytes: &[u8], at: usize) -> u16 {
-    let (head, rest) = bytes.split_at(at);
-    !checksum::fold(checksum::add(checksum::add(sum, head), &rest[2..]))
-}
-
 fn read(data: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([data[at], data[at + 1]])
 }
@@ -104,64 +96,13 @@ fn write(data: &mut [u8], at: usize, value: u16) {
     data[at..at + 2].copy_from_slice(&value.to_be_bytes());
 }
 
-/// Replaces the addresses of all layers and blanks options that may hold more, such as record
-/// route. VLAN tags stay.
-fn anonymize(data: &mut [u8], layout: &Layout, anonymizer: &Anonymizer) -> Option<()> {
-    let ip_was_right = ip_checksum(data, layout).map(|(at, right)| read(data, at) == right);
-    for field in layout.hardware_addresses {
-        replace_mac(field, data, anonymizer);
-    }
-    let addresses = &mut data[layout.ip_addresses.clone()];
-    let (source, destination) = addresses.split_at_mut(addresses.len() / 2);
-    replace_ip(source, anonymizer)?;
-    replace_ip(destination, anonymizer)?;
-    for options in layout.ip_options(data)? {
-        // End of options list (RFC 791, section 3.1), Pad1 (RFC 8200, section 4.2).
-        data[options].fill(0);
-    }
-    blank_addresses(&mut data[layout.tcp_options.clone()]);
-    if let Some((at, right)) = ip_checksum(data, layout) {
-        let kept = if ip_was_right == Some(true) { right } else { checksum::wrong(right) };
-        write(data, at, kept);
-    }
-    Some(())
-}
-
-/// Offset of the IPv4 header checksum, and its right value.
-fn ip_checksum(data: &[u8], layout: &Layout) -> Option<(usize, u16)> {
-    let at = layout.ip_checksum_at?;
-    Some((at, right(0, &data[layout.ip_header.clone()], at - layout.ip_header.start)))
-}
-
-/// Replaces a MAC address; other addresses and unused bytes are zeroed.
-fn replace_mac(field: &AddressField, data: &mut [u8], anonymizer: &Anonymizer) {
-    let is_mac = field.address_len(data) == MAC_LEN;
-    let field = &mut data[field.at.clone()];
-    let mac = field.first_chunk().filter(|_| is_mac).map(|mac| anonymizer.mac(*mac));
-    field.fill(0);
-    if let (Some(mac), Some(to)) = (mac, field.first_chunk_mut()) {
-        *to = mac;
-    }
-}
-
-fn replace_ip(address: &mut [u8], anonymizer: &Anonymizer) -> Option<()> {
-    let before = match <[u8; 4]>::try_from(&*address) {
-        Ok(v4) => IpAddr::from(v4),
-        Err(_) => IpAddr::from(<[u8; 16]>::try_from(&*address).ok()?),
-    };
-    match anonymizer.addr(before) {
-        IpAddr::V4(v4) => address.copy_from_slice(&v4.octets()),
-        IpAddr::V6(v6) => address.copy_from_slice(&v6.octets()),
-    }
-    Some(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::capture::Frame;
-    use crate::capture::link::tests::{LINUX_SLL2, MARKS, framed, numbers};
-    use crate::capture::link::{ETHERNET, LINUX_SLL, RAW};
+    use crate::capture::link::tests::{MARKS, framed, numbers};
+    use crate::capture::link::{ETHERNET, RAW};
+    use crate::result::anonymize::Anonymizer;
 
     const TCP_CHECKSUM_AT: usize = 16;
     const ADDRESSES: [u8; 8] = [10, 0, 0, 1, 10, 0, 0, 2];
@@ -207,7 +148,7 @@ mod tests {
     }
 
     fn redact(data: &[u8], payload: bool, anonymizer: Option<&Anonymizer>) -> Vec<u8> {
-        redacted(data, &layout(data), Policy { payload, anonymizer }).unwrap()
+        redacted(data, &layout(data), Policy { payload, anonymizer }).unwrap().data
     }
 
     #[test]
@@ -260,21 +201,26 @@ mod tests {
         assert_eq!(state(&kept), State::Right);
     }
 
+    fn holds(out: &[u8], bytes: &[u8]) -> bool {
+        out.windows(bytes.len()).any(|window| window == bytes)
+    }
+
     #[test]
-    fn a_wrong_ip_checksum_stays_wrong_and_options_are_blanked() {
-        let mut data = packet(b"");
+    fn a_wrong_ip_checksum_stays_wrong_and_ip_options_are_left_out() {
+        let mut data = packet(b"abc");
         data[0] = 0x46;
         data[3] += 4;
         // Record route, with one address.
         data.splice(20..20, [7, 7, 4, 10]);
-        let out = redact(&data, false, Some(&anonymizer()));
-        assert_eq!(out[20..24], [0; 4]);
-        assert_ne!(ipv4_checksum(&out[..24]).to_be_bytes(), out[10..12]);
-        assert!(!out.windows(4).any(|bytes| bytes == &ADDRESSES[..4] || bytes == &ADDRESSES[4..]));
+        let out = redact(&data, true, Some(&anonymizer()));
+        assert_eq!((out[0], out[3], &out[40..]), (0x45, 43, &b"abc"[..]));
+        assert_ne!(ipv4_checksum(&out[..20]).to_be_bytes(), out[10..12]);
+        assert_eq!(state(&out), State::Right);
+        assert!(!holds(&out, &ADDRESSES[..4]) && !holds(&out, &ADDRESSES[4..]));
     }
 
     fn over_ipv6(extension: &[u8]) -> Vec<u8> {
-        let mut data = vec![0x60, 0, 0, 0, 0, 20 + extension.len() as u8, 6, 64];
+        let mut data = vec![0x6a, 0xbc, 0xde, 0xf0, 0, 20 + extension.len() as u8, 6, 64];
         data.extend([0x20; 16]);
         data.extend([0x30; 16]);
         if let Some(&kind) = extension.first() {
@@ -287,55 +233,57 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_options_become_padding_and_routing_headers_are_refused() {
-        let anonymizer = anonymizer();
-        let options = [60, 0, 1, 4, 0x20, 0x20, 0x20, 0x20];
-        let out = redact(&over_ipv6(&options), false, Some(&anonymizer));
-        assert_eq!(out[40..48], [6, 0, 0, 0, 0, 0, 0, 0]);
-        assert!(!out.windows(4).any(|bytes| bytes == [0x20; 4] || bytes == [0x30; 4]));
-        let routed = over_ipv6(&[43, 0, 2, 0, 0, 0, 0, 0]);
-        let policy = Policy { payload: false, anonymizer: Some(&anonymizer) };
-        let whole = Frame { wire_len: routed.len() as u32, ..frame(&routed) };
-        let layout = Layout::of(&whole).unwrap();
-        assert!(redacted(&routed, &layout, policy).is_none());
+    fn extension_headers_and_the_flow_label_are_left_out() {
+        let home_address = [60, 0, 201, 4, 0x20, 0x20, 0x20, 0x20];
+        let routing = [43, 0, 4, 0, 0x20, 0x20, 0x30, 0x30];
+        for extension in [&[][..], &home_address, &routing] {
+            let data = over_ipv6(extension);
+            let whole = Frame { wire_len: data.len() as u32, ..frame(&data) };
+            let policy = Policy { payload: false, anonymizer: Some(&anonymizer()) };
+            let out = redacted(&data, &Layout::of(&whole).unwrap(), policy).unwrap().data;
+            assert_eq!(out.len(), 60);
+            assert_eq!(out[..8], [0x6a, 0xb0, 0, 0, 0, 20, 6, 64]);
+            assert!(!holds(&out, &[0x20; 4]) && !holds(&out, &[0x30; 4]));
+        }
     }
 
     /// A whole frame of this link type, anonymised.
-    fn anonymised(link_type: u32, data: &[u8]) -> Option<Vec<u8>> {
+    fn anonymised(link_type: u32, data: &[u8]) -> Option<Packet> {
         let wire_len = data.len() as u32;
-        let frame = Frame { time_ns: 0, wire_len, link_type, data };
-        let policy = Policy { payload: true, anonymizer: Some(&anonymizer()) };
-        crate::frames::excerpt(&frame, 1, policy).map(|excerpt| excerpt.data)
+        let layout = Layout::of(&Frame { time_ns: 0, wire_len, link_type, data })?;
+        redacted(data, &layout, Policy { payload: true, anonymizer: Some(&anonymizer()) })
     }
 
     #[test]
-    fn no_link_layer_keeps_a_hardware_address() {
-        let replaced = anonymizer().mac(MARKS.concat().try_into().unwrap());
+    fn every_link_type_gives_the_same_packet_without_its_hardware_addresses_and_padding() {
+        let expected = redact(&packet(b"abc"), true, Some(&anonymizer()));
         for link_type in numbers() {
-            let data = framed(link_type, &packet(b"abc"));
+            let mut data = framed(link_type, &packet(b"abc"));
+            data.extend(MARKS.concat());
             let out = anonymised(link_type, &data).unwrap();
-            let holds = |bytes: &[u8]| out.windows(bytes.len()).any(|window| window == bytes);
-            assert!(!MARKS.iter().any(|mark| holds(mark)), "{link_type}: {out:x?}");
-            assert_eq!(holds(&replaced), [ETHERNET, LINUX_SLL, LINUX_SLL2].contains(&link_type));
+            assert_eq!(out.data, expected, "{link_type}");
+            assert_eq!(out.layout, layout(&expected));
         }
+    }
+
+    #[test]
+    fn a_length_that_its_field_cannot_hold_is_that_of_the_frame() {
+        let data = framed(ETHERNET, &packet(b"abc"));
+        let mut data = data.clone();
+        data[16..18].fill(0);
+        let frame = Frame { time_ns: 0, wire_len: 80_014, link_type: ETHERNET, data: &data };
+        let policy = Policy { payload: true, anonymizer: Some(&anonymizer()) };
+        let out = redacted(&data, &Layout::of(&frame).unwrap(), policy).unwrap();
+        assert_eq!((out.layout.payload_len, out.layout.end()), (79_960, 80_000));
+        assert_eq!((&out.data[2..4], out.data.len()), (&[0, 0][..], 43));
     }
 
     #[test]
     fn a_link_type_that_is_not_known_is_refused() {
         for link_type in (0..512).filter(|number| !numbers().any(|known| known == *number)) {
-            assert_eq!(anonymised(link_type, &packet(b"abc")), None);
-            assert_eq!(anonymised(link_type, &framed(ETHERNET, &packet(b"abc"))), None);
+            assert!(anonymised(link_type, &packet(b"abc")).is_none());
+            assert!(anonymised(link_type, &framed(ETHERNET, &packet(b"abc"))).is_none());
         }
-    }
-
-    #[test]
-    fn a_hardware_address_that_is_no_mac_and_unused_bytes_are_blanked() {
-        let mut data = framed(LINUX_SLL, &packet(b""));
-        data[5] = 8;
-        assert_eq!(anonymised(LINUX_SLL, &data).unwrap()[6..14], [0; 8]);
-        data[5] = 6;
-        let out = anonymised(LINUX_SLL, &data).unwrap();
-        assert!(out[6..12] != [0; 6] && out[12..14] == [0; 2]);
     }
 
     /// An empty segment with an MPTCP option that names an address, and timestamps.

@@ -6,28 +6,18 @@
 //! loopback and link-local addresses go the same way, or else an encrypted address could not be
 //! told from one that was spared.
 //!
-//! A MAC address is encrypted as the last 48 bits of an address in `100::/64` (RFC 6666: discard-only,
-//! never on the wire), which keeps vendors apart without naming them; then it is marked as locally
-//! administered. All zeros (loopback) and all ones (broadcast) name nobody and stay.
-//!
 //! What it does not hide: ports, times, lengths, sequence numbers and TCP timestamps. Anyone with
 //! a capture of the same traffic can match the connections, and anyone who knows some addresses learns
 //! the prefixes of others (draft-denis-ipcrypt, security considerations).
 
 use crate::result::scan::Scan;
 use ipcrypt_rs::IpcryptPfx;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
 /// What outputs say.
 pub const SCHEME: &str = "ipcrypt-pfx";
 
 pub const KEY_LEN: usize = 32;
-pub const MAC_LEN: usize = 6;
-
-const MAC_PREFIX: [u8; 10] = [0x01, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff];
-/// IEEE 802, section 8: the two bits of the first octet that are no part of the number.
-const GROUP: u8 = 0x01;
-const LOCALLY_ADMINISTERED: u8 = 0x02;
 
 /// Replaces addresses; the same key gives the same replacements.
 pub struct Anonymizer {
@@ -47,22 +37,6 @@ impl Anonymizer {
             (IpAddr::V6(_), IpAddr::V4(replaced)) => IpAddr::V6(replaced.to_ipv6_mapped()),
             (_, replaced) => replaced,
         }
-    }
-
-    pub fn mac(&self, mac: [u8; MAC_LEN]) -> [u8; MAC_LEN] {
-        if mac == [0; MAC_LEN] || mac == [0xff; MAC_LEN] {
-            return mac;
-        }
-        let mut address = [0; 16];
-        address[..10].copy_from_slice(&MAC_PREFIX);
-        address[10..].copy_from_slice(&mac);
-        let IpAddr::V6(replaced) = self.addr(IpAddr::V6(Ipv6Addr::from(address))) else {
-            return [0; MAC_LEN];
-        };
-        let mut replaced_mac = [0; MAC_LEN];
-        replaced_mac.copy_from_slice(&replaced.octets()[10..]);
-        replaced_mac[0] = replaced_mac[0] & !GROUP | mac[0] & GROUP | LOCALLY_ADMINISTERED;
-        replaced_mac
     }
 
     /// Replaces every address a scan can show, the names of its captures and its filter: they may
@@ -89,11 +63,6 @@ impl Anonymizer {
 mod tests {
     use super::*;
 
-    fn anonymizer() -> Anonymizer {
-        let key: Vec<u8> = (0..32).map(|index| index * 7 + 1).collect();
-        Anonymizer::new(key.try_into().unwrap()).unwrap()
-    }
-
     fn key_of_the_draft() -> [u8; KEY_LEN] {
         let hex = "0123456789abcdeffedcba98765432101032547698badcfeefcdab8967452301";
         let byte = |index: usize| u8::from_str_radix(&hex[index * 2..index * 2 + 2], 16).unwrap();
@@ -113,25 +82,6 @@ mod tests {
             let replaced = draft.addr(plain.parse().unwrap());
             assert_eq!(replaced, encrypted.parse::<IpAddr>().unwrap(), "{plain}");
         }
-    }
-
-    #[test]
-    fn macs_keep_their_kind_and_their_vendors_apart() {
-        let anonymizer = anonymizer();
-        let [one, two, other, group] = [
-            [0, 0x1b, 0x21, 1, 2, 3],
-            [0, 0x1b, 0x21, 9, 2, 3],
-            [0x3c, 0x22, 0xfb, 1, 2, 3],
-            [1, 0, 0x5e, 1, 2, 3],
-        ]
-        .map(|mac| anonymizer.mac(mac));
-        assert_eq!(one[..3], two[..3]);
-        assert_ne!(one[3..], two[3..]);
-        assert_ne!(one[..3], other[..3]);
-        assert!([one, two, other].iter().all(|mac| mac[0] & 3 == LOCALLY_ADMINISTERED));
-        assert_eq!(group[0] & 3, LOCALLY_ADMINISTERED | GROUP);
-        assert_eq!(anonymizer.mac([0; 6]), [0; 6]);
-        assert_eq!(anonymizer.mac([0xff; 6]), [0xff; 6]);
     }
 
     #[test]
