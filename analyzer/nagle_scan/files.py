@@ -134,7 +134,8 @@ def _remove(name: str) -> None:
 def _remove_all() -> None:
     """For a process that ends before its files are whole: nothing can be begun afterwards."""
     if _half_written:
-        _may_change.acquire()
+        # A file system that hangs must not keep the process.
+        _may_change.acquire(timeout=1.0)
         for name in list(_half_written):
             _remove(name)
 
