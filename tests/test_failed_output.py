@@ -1,4 +1,4 @@
-"""An output that cannot be written costs no other, and nothing half-written stays, however it ends."""
+"""An output that cannot be written costs no other, and nothing half-written ever stays."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ files._temporary = wait
 
 
 def signalled(folder: Path, number: int, *words: str) -> int:
-    """The exit status of a command that gets a signal when a result is written, but not in place."""
+    """The exit status of a command that gets a signal while a result is half-written."""
     (folder / "temporary").mkdir()
     with subprocess.Popen(
         [sys.executable, "-c", CALL.format(before=WAITING), SPLIT, *words],
@@ -199,7 +199,7 @@ def test_a_pipe_that_nobody_writes_into_is_given_up(
         (keys.find if read == "key" else names.read)(str(tmp_path / "idle"))
 
 
-def test_a_key_may_come_from_a_pipe(run: Run) -> None:
+def test_a_key_may_come_from_a_pipe() -> None:
     reader, writer = os.pipe()
     os.write(writer, bytes(range(32)).hex().encode())
     os.close(writer)
