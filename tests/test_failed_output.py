@@ -47,10 +47,9 @@ def test_each_failure_is_one_line_whatever_the_name_holds(run: Run, tmp_path: Pa
 
 def test_a_bug_in_one_output_costs_no_other(tmp_path: Path) -> None:
     before = "from nagle_scan.report import html\nhtml.write = lambda *_: 1 / 0"
-    words = ["a.html", "b.json", "c.csv"]
+    wanted = [word for name in ("a.html", "b.json", "c.csv") for word in ("-o", name)]
     done = subprocess.run(
-        [sys.executable, "-c", CALL.format(before=before), SPLIT]
-        + [word for name in words for word in ("-o", name)],
+        [sys.executable, "-c", CALL.format(before=before), str(SPLIT), *wanted],
         capture_output=True,
         check=False,
         cwd=tmp_path,
