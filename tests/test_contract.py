@@ -257,6 +257,7 @@ TABLES = {
         "verdict": "category",
         "conclusive": "bool",
         "rtt_ms": "float64",
+        "handshake_rtt_ms": "float64",
         "mss": "int64",
         "capture_point": "category",
         "stalls": "int64",
@@ -316,6 +317,7 @@ TABLES = {
         "flags": "int64",
         "window": "int64",
         "window_bytes": "float64",
+        "repeat": "category",
     },
 }
 
@@ -361,6 +363,7 @@ def test_the_docstring_names_every_column(name: str) -> None:
     assert columns <= words
     values = {"client", "server", "on", "off", "unknown", "possible", "likely", "certain"}
     values |= {"classic", "minshall", *VERDICTS}
+    values |= {"no", "retransmitted", "duplicated", "reordered"}
     others = {"client_", "server_", "connection", *CAUSES, *values, *_core_errors()}
     assert words - columns - others == set(), "documented, but no column"
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import nagle_scan
 import pytest
+import tshark_answers
 from conftest import CAPTURES, PUBLIC
 from conversation import (
     START_NS,
@@ -27,7 +28,7 @@ from conversation import (
     stalled,
     write,
 )
-from scapy.layers.inet import IP, TCP
+from scapy.layers.inet import ICMP, IP, TCP
 from scapy.packet import Raw
 
 FIELDS = ("frame.number", "tcp.stream", "tcp.seq_raw", "tcp.len", "tcp.window_size_value")
@@ -258,3 +259,55 @@ def test_a_connection_begins_where_wireshark_begins_one(story: str, tmp_path: Pa
 @pytest.mark.parametrize("story", STORIES)
 def test_what_is_said_of_wireshark_is_true(story: str, tmp_path: Path) -> None:
     assert streams(tshark_segments(written(story, tmp_path))) == STREAMS[story]
+
+
+# What comes after FIN keeps its place in the stream.
+
+DATA = b"0123456789"
+AFTER_FIN = [
+    *handshake(100, 500),
+    client("PA", 101, 501, DATA),
+    client("FA", 111, 501),
+    client("FPA", 106, 501, DATA[5:]),
+    client("FA", 111, 501),
+    client("A", 112, 501),
+]
+REL_SEQ = [0, 0, 0, 0, 10, 5, 10, 11]
+REPEATS = ["no"] * 5 + ["retransmitted"] * 2 + ["no"]
+
+
+def after_fin(folder: Path) -> Path:
+    """RFC 9293, section 3.8.1: what was lost is sent again, here 300 ms later."""
+    for number, frame in enumerate(AFTER_FIN):
+        frame.time_ns = START_NS + number * 300_000_000
+        frame.packet[IP].id = 1000 * number
+    return write(folder / "after_fin.pcap", AFTER_FIN)
+
+
+def test_what_is_sent_again_after_fin_has_its_place_in_the_stream(tmp_path: Path) -> None:
+    segments = nagle_scan.scan(after_fin(tmp_path)).segments(0)
+    assert segments["rel_seq"].tolist() == REL_SEQ
+    assert segments["repeat"].tolist() == REPEATS
+
+
+def test_wireshark_sees_the_same_places_and_repeats_after_fin(tmp_path: Path) -> None:
+    path = after_fin(tmp_path)
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed: nothing to compare with")
+    said = tshark_answers.ask(path)
+    # tshark's numbers count the SYN.
+    assert [seq - (place > 1) for place, seq in enumerate(said["seq"])] == REL_SEQ
+    assert [mark == "R" for mark in said["mark"]] == [repeat != "no" for repeat in REPEATS]
+
+
+def test_what_an_icmp_error_quotes_is_no_connection(tmp_path: Path) -> None:
+    quote = IP(src="10.0.0.9", dst="10.0.0.1") / ICMP(type=3, code=1)
+    quote /= IP(src="10.0.0.1", dst="10.0.0.7") / TCP(sport=999, dport=80, seq=1)
+    other = stalled(Conversation(("10.0.0.3", 40000), now_ms=900.0)).frames
+    frames = [*stalled().frames, Frame(START_NS + 800_000_000, "client", quote), *other]
+    path = write(tmp_path / "quote.pcap", sorted(frames, key=lambda frame: frame.time_ns))
+    assert {segment.stream for segment in our_segments(path)} == {0, 1}
+    if shutil.which("tshark") is None:
+        pytest.skip("tshark is not installed: nothing to compare with")
+    said = tshark_answers.ask(path)
+    assert (set(said["stream"]), said["quotes"]) == ({0, 2}, [1])

@@ -90,11 +90,11 @@ class Result:
         NaN unknown), `segments`, `bytes`, `retransmitted` (int64), `delayed_ack_ms` (float64: the
         median delay of its delayed ACKs), `delayed_ack_consistent_with` (str). Then `first_ns`,
         `last_ns` (int64), `handshake` (bool), `verdict` (category), `conclusive` (bool), `rtt_ms`
-        (float64: the shortest seen), `handshake_rtt_ms` (float64: from the client's last SYN to its
-        ACK of the server's, Wireshark's `tcp.analysis.initial_rtt`), `mss` (int64, bytes), `capture_point` (category), `stalls` (int64), `connect_ms`
-        and `first_reply_ms` (float64: from the first SYN, where connecting was slow), `stalled_ms`
-        (float64), `exchanges` (int64), `mean_latency_ms` and `predicted_latency_ms` (float64:
-        without the stalls).
+        (float64: the shortest), `handshake_rtt_ms` (float64: from the client's last SYN to its ACK
+        of the server's, Wireshark's `tcp.analysis.initial_rtt`), `mss` (int64, bytes),
+        `capture_point` (category), `stalls` (int64), `connect_ms` and `first_reply_ms` (float64:
+        from the first SYN, where connecting was slow), `stalled_ms` (float64), `exchanges` (int64),
+        `mean_latency_ms` and `predicted_latency_ms` (float64: without the stalls).
         """
         return self._table("connections").set_index("connection")
 
@@ -168,8 +168,8 @@ class Result:
         `window` (int64; `window` as on the wire, not scaled), `window_bytes` (float64: scaled, NaN
         where the handshake was not captured), `repeat` (category: `no`, `retransmitted`,
         `duplicated`, which is captured again, `reordered`). `rel_seq` is the stream offset of the
-        first payload byte; FIN takes a number behind the last one. Raises `CaptureError` if the capture cannot be read
-        again (standard input), `KeyError` for an unknown connection.
+        first payload byte; FIN takes a number behind the last one. Raises `CaptureError` if the
+        capture cannot be read again (standard input), `KeyError` for an unknown connection.
         """
         if not 0 <= connection_id < self.core.summary().connections:
             raise KeyError(connection_id)

@@ -99,27 +99,23 @@ impl Numbers {
     }
 }
 
-/// Clocks that nobody set right: the time that each shows, from the right one.
-fn clocks(numbers: &mut Numbers) -> Vec<(&'static str, Box<dyn FnMut(i64) -> i64>)> {
-    let [mut a, mut b, mut c, mut d, mut e] = [(); 5].map(|()| Numbers(numbers.next() as u64 | 1));
-    let mut off_ns = 0;
-    vec![
-        ("any", Box::new(move |_| a.next())),
-        ("far-or-0", Box::new(move |_| if b.next() < 0 { 0 } else { i64::MAX })),
-        ("decades", Box::new(move |ns| ns + c.next().rem_euclid(120) * YEAR_NS - 50 * YEAR_NS)),
-        ("backwards", Box::new(|ns| 2 * 1_700_000_000_000_000_000 - ns)),
-        (
-            "steps",
-            Box::new(move |ns| {
-                if d.next() & 7 == 0 {
-                    off_ns = d.next() % (YEAR_NS >> (d.next() & 31));
-                }
-                ns + off_ns
-            }),
-        ),
-        ("jitter", Box::new(move |ns| ns + e.next() % 100_000_000)),
-    ]
-}
+/// What a clock shows, from the right time on; the last number is how far it is off by now.
+type Clock = fn(&mut Numbers, &mut i64, i64) -> i64;
+
+/// Clocks that nobody set right.
+const CLOCKS: [(&str, Clock); 6] = [
+    ("any", |numbers, _, _| numbers.next()),
+    ("first-or-last", |numbers, _, _| if numbers.next() < 0 { 0 } else { i64::MAX }),
+    ("decades", |numbers, _, ns| ns + numbers.next().rem_euclid(120) * YEAR_NS - 50 * YEAR_NS),
+    ("backwards", |_, _, ns| 3_600_000_000_000_000_000 - ns),
+    ("steps", |numbers, off_ns, ns| {
+        if numbers.next() % 8 == 0 {
+            *off_ns = numbers.next() % (YEAR_NS >> (numbers.next() & 31));
+        }
+        ns + *off_ns
+    }),
+    ("jitter", |numbers, _, ns| ns + numbers.next() % 100_000_000),
+];
 
 /// What is listed as a wait is one, and long enough.
 fn check_waits(scan: &Scan, min_wait_ns: i64, which: &str) {
@@ -135,13 +131,16 @@ fn clocks_that_nobody_set_right_overflow_nothing_and_make_no_short_wait_a_long_o
     for name in CAPTURES {
         let (link_type, right) = frames(name);
         for seed in 1..=20 {
-            let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
-            for (clock, mut shown) in clocks(&mut numbers) {
+            for (clock, shown) in CLOCKS {
+                let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
+                let mut off_ns = 0;
                 let which = format!("{}-{clock}-{seed}", name.replace('/', "-"));
-                let shown = right
-                    .iter()
-                    .map(|frame| Frame { time_ns: shown(frame.time_ns), data: frame.data.clone() });
-                let file = file(&which, link_type, &shown.collect::<Vec<_>>());
+                let mut show = |frame: &Frame| Frame {
+                    time_ns: shown(&mut numbers, &mut off_ns, frame.time_ns),
+                    data: frame.data.clone(),
+                };
+                let frames: Vec<Frame> = right.iter().map(&mut show).collect();
+                let file = file(&which, link_type, &frames);
                 let min_wait_ns = MIN_WAITS_NS[seed as usize % MIN_WAITS_NS.len()];
                 let scan = scanned(&[file], min_wait_ns);
                 assert_eq!(scan.captures[0].packets, right.len() as u64, "{which}");

@@ -183,3 +183,70 @@ fn a_stray_number_far_ahead_does_not_move_the_stream() {
     let believed = forged.after_ms(0.0, client(100));
     assert_eq!(believed.half(Side::Client).bytes(), 200);
 }
+
+#[test]
+fn what_comes_after_fin_keeps_its_place_in_the_stream() {
+    let story = Story::new()
+        .handshake(0.0, 1.0)
+        .after_ms(0.0, client(100).ip_id(1))
+        .after_ms(0.0, client(0).fin().ip_id(2));
+    let half = story.half(Side::Client);
+    let place = |ahead: u32| half.offset_of(half.snd_nxt().wrapping_add(ahead));
+    assert_eq!(
+        [place(0), place(0_u32.wrapping_sub(1)), place(0_u32.wrapping_sub(101))],
+        [101, 100, 0]
+    );
+    let told = story.after_ms(300.0, client(50).seq(50).fin().ip_id(200)).end();
+    assert_eq!((told.wait().rel_seq, told.wait().len), (50, 50));
+}
+
+#[test]
+fn a_fin_sent_again_counts_and_its_copy_is_one() {
+    let closed = || Story::new().handshake(0.0, 1.0).after_ms(5.0, client(0).fin().ip_id(9));
+    let counts = |story: Story| {
+        let repeats = story.half(Side::Client).repeats();
+        (repeats.fins, repeats.duplicated, repeats.retransmitted)
+    };
+    assert_eq!(counts(closed().after_ms(300.0, client(0).seq(0).fin().ip_id(200))), (1, 0, 0));
+    assert_eq!(counts(closed().after_ms(0.1, client(0).seq(0).fin().ip_id(9))), (0, 1, 0));
+    assert_eq!(counts(closed()), (0, 0, 0));
+}
+
+/// As gVisor sends it again: with the timestamp that it had.
+#[test]
+fn a_syn_that_comes_a_second_later_is_no_copy() {
+    let counts = |ms: f64| {
+        let syn = || client(0).syn();
+        let story = Story::new().after_ms(0.0, syn()).after_ms(ms, syn());
+        let repeats = story.half(Side::Client).repeats();
+        (repeats.retransmitted, repeats.duplicated)
+    };
+    assert_eq!([counts(1000.0), counts(0.1)], [(1, 0), (0, 1)]);
+}
+
+#[test]
+fn a_handshake_takes_from_the_last_syn_to_its_ack() {
+    let syn = || Story::new().after_ms(0.0, client(0).syn());
+    let took = |story: Story| story.end().connection.handshake_ns();
+    assert_eq!(took(Story::new().handshake(2.0, 3.0)), Some(5 * MS));
+    let again = syn().after_ms(1000.0, client(0).syn());
+    assert_eq!(took(again.after_ms(3.0, server(0).syn()).after_ms(2.0, client(0))), Some(5 * MS));
+    let later = Story::new().handshake(2.0, 3.0).after_ms(9.0, client(0)).after_ms(1.0, server(9));
+    assert_eq!(took(later), Some(5 * MS));
+    // One direction only: the ACK, but not data that came who knows when.
+    assert_eq!(took(syn().after_ms(5.0, client(0))), Some(5 * MS));
+    assert_eq!(took(syn().after_ms(5.0, client(10))), None);
+    assert_eq!(took(syn().after_ms(3.0, server(0).syn())), None);
+    assert_eq!(took(Story::new().after_ms(0.0, client(10)).after_ms(1.0, client(0))), None);
+    // The clock was set back.
+    assert_eq!(took(Story::new().handshake(-2000.0, 3.0)), None);
+}
+
+/// The clock was set: that is no round trip.
+#[test]
+fn no_round_trip_takes_more_than_a_day() {
+    let far_ms = 25.0 * 3_600_000.0;
+    let told = Story::new().handshake(far_ms, 1.0).end();
+    assert_eq!(told.half(Side::Client).measured_rtt_ns(), None);
+    assert_eq!(told.half(Side::Server).measured_rtt_ns(), Some(MS));
+}
