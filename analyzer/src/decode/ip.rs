@@ -1,6 +1,6 @@
 //! IP and TCP headers of any length.
 
-use super::layers::Tunnel;
+use super::tunnel::Tunnel;
 use super::{Addresses, IPV4_HEADER_LEN, IPV6_HEADER_LEN, Options, Segment, Skip, TCP_HEADER_LEN};
 use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice};
 

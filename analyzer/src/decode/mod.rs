@@ -7,6 +7,7 @@ pub mod filter;
 pub mod layers;
 pub mod layout;
 pub mod seq;
+pub mod tunnel;
 
 mod ip;
 mod names;
@@ -16,7 +17,7 @@ mod plain;
 pub use options::{Options, blank_addresses};
 pub use plain::plain_segment;
 
-use layers::Tunnel;
+use tunnel::Tunnel;
 
 pub const FIN: u8 = 0x01;
 pub const SYN: u8 = 0x02;

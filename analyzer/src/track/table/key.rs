@@ -1,6 +1,6 @@
 //! What a connection is looked up by: its addresses and ports, in an order that both directions share.
 
-use crate::decode::layers::Tunnel;
+use crate::decode::tunnel::Tunnel;
 use crate::decode::{Addresses, Ports};
 use crate::track::{Endpoint, Ends};
 use foldhash::quality::RandomState;

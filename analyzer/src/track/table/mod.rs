@@ -4,6 +4,7 @@ pub mod key;
 mod slots;
 mod tunnels;
 
+use crate::decode::tunnel::Tunnel;
 use crate::decode::{ACK, Header, SYN};
 use crate::track::table::key::{Address, AnyKey, Key, KeyInside, KeyV4, KeyV6};
 use crate::track::table::slots::Slots;
@@ -89,12 +90,23 @@ impl Table {
             AnyKey::V6(key) => {
                 self.flows.find(&mut self.v6, Lookup { key, hash, from_low }, header)
             }
-            AnyKey::Inside(key, tunnel) => {
-                let key = key.at(self.tunnels.place(key, tunnel, from_low, header));
-                let hash = key.hash(&self.flows.seed);
-                self.flows.find(&mut self.inside, Lookup { key, hash, from_low }, header)
-            }
+            AnyKey::Inside(key, tunnel) => self.find_inside(key, tunnel, from_low, header),
         }
+    }
+
+    /// As `find`, in a tunnel. Rare: kept out of the hot loop.
+    #[cold]
+    #[inline(never)]
+    fn find_inside(
+        &mut self,
+        key: KeyInside,
+        tunnel: Tunnel,
+        from_low: bool,
+        header: &Header,
+    ) -> Found {
+        let key = key.at(self.tunnels.place(key, tunnel, from_low, header));
+        let hash = key.hash(&self.flows.seed);
+        self.flows.find(&mut self.inside, Lookup { key, hash, from_low }, header)
     }
 
     /// The ends of the connection that was found last, if it begins with that segment.

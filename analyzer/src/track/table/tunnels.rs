@@ -4,7 +4,7 @@
 //! VNIs may. So the first segment of the other direction joins the connection in a tunnel of the same
 //! identifier, or the one whose data it acknowledges.
 
-use crate::decode::layers::Tunnel;
+use crate::decode::tunnel::Tunnel;
 use crate::decode::{FIN, Header, SYN, seq};
 use crate::track::table::key::KeyInside;
 use foldhash::quality::RandomState;
