@@ -128,7 +128,9 @@ pub fn scan(
         trackers.iter_mut().map(|tracker| |range: &Range, shard: usize| tracker.take(range, shard));
     let filter = options.filter.as_deref();
     let mut captures = reader::read_all(paths, filter, options.reading, progress, takes.collect())?;
-    captures.iter_mut().for_each(|capture| capture.filter.clone_from(&options.filter));
+    for capture in &mut captures {
+        capture.filter.clone_from(&options.filter);
+    }
     let trackers = ended(trackers, options.reading.threads);
     Ok(Scan::new(captures, Tracked::by(trackers), options))
 }
