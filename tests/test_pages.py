@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import matplotlib
 import nagle_scan
 import nbformat
 import pytest
@@ -76,6 +77,18 @@ def test_pictures_drawn_by_threads_at_once_are_those_drawn_alone() -> None:
     with ThreadPoolExecutor(8) as threads:
         drawn = list(threads.map(lambda kind: svg(kind, scan), KINDS * 8))
     assert drawn == [svg(kind, scan) for kind in KINDS] * 8
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_style_of_a_notebook_does_not_change_a_page(kind: str) -> None:
+    """A notebook of light lines on black had pages that nobody could read."""
+    scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
+    plain = svg(kind, scan)
+    loud = {"font.size": 30.0, "lines.color": "red", "xtick.color": "white", "path.sketch": (9, 9, 9)}
+    with matplotlib.rc_context(loud):
+        before = dict(matplotlib.rcParams)
+        assert svg(kind, scan) == plain
+        assert dict(matplotlib.rcParams) == before
 
 
 def test_text_takes_the_colour_of_the_page() -> None:

@@ -11,7 +11,7 @@ from nagle_scan import _core, certainty
 from nagle_scan.errors import CaptureError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import pandas as pd
     from scapy.packet import Packet
@@ -22,6 +22,8 @@ NO_FRAMES = "tcpdump's text holds no frames: only a capture file (tcpdump -w) do
 MAX_MIN_WAIT_MS = 3_600_000.0
 MOST_KEPT = 1_000_000
 """Segments that are kept for pictures: 80 MB."""
+MOST_EXCERPT = 65_536
+"""Of a connection for which there is no room, the pictures show so many, around the clearest stall."""
 MAX_THREADS = 1024
 """More than any machine has; the engine never starts more than pay."""
 
@@ -145,7 +147,7 @@ class Result:
         core = _core.scan_captures(
             self.paths, self.filter, self.min_wait_ms, True, progress, self.threads
         )
-        return _frame(core.columns("exchanges"))
+        return table(core.columns("exchanges"))
 
     @cached_property
     def servers(self) -> pd.DataFrame:
@@ -177,33 +179,48 @@ class Result:
         return self._segments_of([connection_id])[connection_id]
 
     def keep_segments(self, rows: Iterable[_core.ConnectionRow]) -> None:
-        """Reads the captures once for all that `kept_segments` is asked next.
+        """Reads the captures once for all that `kept_segments` is asked next, if they can be.
 
-        Leaves out what is beyond `MOST_KEPT` segments, and everything if the captures cannot be
-        read again.
+        Beyond `MOST_KEPT` segments it takes excerpts.
         """
-        wanted, room = [], MOST_KEPT
-        for row in rows:
-            room -= row.segments
-            if room < 0:
-                break
-            wanted.append(row.id)
         if self.can_be_read_again:
             self.doing("reading again what is drawn")
-            self._kept = self._segments_of(wanted)
+            self._kept = self._kept_of(rows)
 
     def kept_segments(self, connection_id: int) -> pd.DataFrame:
-        """As `segments`, but read once only while the same connection is asked for; not a copy."""
+        """As `segments`, but read once only while the same connection is asked for; not a copy.
+
+        Of more than `MOST_KEPT` segments, only an excerpt.
+        """
         kept = self._kept
         if connection_id not in kept:
             if connection_id not in self._last:
-                self._last = self._segments_of([connection_id])
+                row = self.core.connection(connection_id)
+                self._last = self._kept_of([] if row is None else [row])
             kept = self._last
         return kept[connection_id]
 
-    def _segments_of(self, connections: Sequence[int]) -> dict[int, pd.DataFrame]:
-        tables = _core.segments(self.paths, self.filter, list(connections), self.threads)
-        return {number: _frame(table) for number, table in zip(connections, tables, strict=True)}
+    def _kept_of(self, rows: Iterable[_core.ConnectionRow]) -> dict[int, pd.DataFrame]:
+        wanted, excerpts, room = [], {}, MOST_KEPT
+        for row in rows:
+            wanted.append(row.id)
+            if row.segments > room:
+                excerpts[row.id] = (MOST_EXCERPT, self._most_telling(row.id))
+            else:
+                room -= row.segments
+        # Nothing is worth a second reading.
+        return self._segments_of(wanted, excerpts) if wanted else {}
+
+    def _most_telling(self, connection_id: int) -> int:
+        """The frame that ends its clearest stall, else the scan's longest wait; 0 if neither."""
+        waits = self.core.stalls_of(connection_id, 1) or self.core.longest_waits(1)
+        return next((wait.frame_to for wait in waits if wait.connection == connection_id), 0)
+
+    def _segments_of(
+        self, connections: Sequence[int], excerpts: Mapping[int, tuple[int, int]] | None = None
+    ) -> dict[int, pd.DataFrame]:
+        tables = _core.segments(self.paths, self.filter, list(connections), self.threads, excerpts)
+        return {number: table(columns) for number, columns in zip(connections, tables, strict=True)}
 
     def packets(self, frames: Iterable[int]) -> list[Packet]:
         """Frames as scapy packets, to dissect them, in ascending order of their numbers.
@@ -240,14 +257,15 @@ class Result:
         )
 
     def _table(self, name: str) -> pd.DataFrame:
-        return _frame(self.core.columns(name))
+        return table(self.core.columns(name))
 
 
 def _is_pipe(path: str) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-def _frame(columns: dict[str, Any]) -> pd.DataFrame:
+def table(columns: dict[str, Any]) -> pd.DataFrame:
+    """A DataFrame of the engine's columns."""
     import pandas as pd
 
     def series(column: object) -> object:

@@ -36,11 +36,11 @@ def write(result: Result, path: str, options: Options) -> None:
     if suffix not in formats.named("timeline").suffixes:
         raise OutputError(f"{path}: a picture's name ends with .png, .svg or .pdf")
     title = View(result, LIMITS, options).in_one_line
-    figure, kind = sheet(result, title), suffix.lstrip(".")
+    kind = suffix.lstrip(".")
     dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind)
     drawn = io.BytesIO()
     with style.settings():
-        figure.savefig(drawn, format=kind, dpi=DPI, metadata=dated)
+        sheet(result, title).savefig(drawn, format=kind, dpi=DPI, metadata=dated)
     files.replace(path, drawn.getvalue())
 
 

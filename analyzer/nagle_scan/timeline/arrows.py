@@ -81,7 +81,7 @@ def shown(subject: Subject, wait: Wait | None) -> tuple[list[Arrow], list[Omitte
     if wait is None:
         return _beginning(subject), []
     segments = subject.segments
-    if segments is None:
+    if segments is None or not _holds(subject, segments, wait):
         return _frames_of(subject, wait), []
     rows, gap = _neighbours(segments, wait)
     arrows = [_arrow(subject, segment, wait) for segment in rows.itertuples()]
@@ -90,6 +90,14 @@ def shown(subject: Subject, wait: Wait | None) -> tuple[list[Arrow], list[Omitte
         first = _arrow(subject, next(gap.itertuples()), wait)
         omitted = [Omitted(len(gap), first.sender, first.sent_ms)]
     return _in_order(_causal(arrows)), omitted
+
+
+def _holds(subject: Subject, segments: pd.DataFrame, wait: Wait) -> bool:
+    """Is the wait among the segments? In an excerpt it may not be."""
+    if not subject.is_excerpt:
+        return True
+    frames = segments["frame"].to_numpy()
+    return bool(len(frames) and frames[0] <= wait.frame_from and wait.frame_to <= frames[-1])
 
 
 def _neighbours(segments: pd.DataFrame, wait: Wait) -> tuple[pd.DataFrame, pd.DataFrame]:

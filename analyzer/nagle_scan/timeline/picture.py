@@ -47,12 +47,12 @@ def svg(
     from light and dark alike; `dark` takes brighter shades. `<title>` and `<desc>` say the finding
     in words. The same picture gives the same text, byte for byte.
     """
-    ax = draw(scan, *args, width_in=width_in)
-    figure = ax.get_figure(root=True)
-    assert figure is not None
-    _lay_out(figure)
     target = io.BytesIO()
     with style.settings():
+        ax = draw(scan, *args, width_in=width_in)
+        figure = ax.get_figure(root=True)
+        assert figure is not None
+        _lay_out(figure)
         figure.savefig(target, format="svg", transparent=True, metadata={"Date": None})
     root = ElementTree.fromstring(target.getvalue())
     title, _, description = str(ax.get_label()).partition("\n")

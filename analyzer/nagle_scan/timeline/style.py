@@ -6,7 +6,7 @@ import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import matplotlib as mpl
@@ -40,15 +40,20 @@ class Picture(Figure):
 
 @contextmanager
 def settings() -> Iterator[None]:
-    """Settings for files: text stays text, and output is reproducible.
+    """Settings for files: matplotlib's own style, text stays text, and output is reproducible.
 
-    They are matplotlib's, not the thread's: one file after the other.
+    `svg.fonttype`, `svg.hashsalt` and `pdf.fonttype` are nowhere but in `rcParams`, and those belong
+    to the process, not to a figure or a thread: one picture after the other.
     """
-    with (
-        _SETTINGS,
-        mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "nagle-scan", "pdf.fonttype": 42}),
-    ):
+    with _SETTINGS, mpl.rc_context(_own_style()):
         yield
+
+
+@cache
+def _own_style() -> dict[str, Any]:
+    """matplotlib's defaults, whatever a notebook has set; all but the backend, which draws nothing."""
+    defaults = {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
+    return {**defaults, "svg.fonttype": "none", "svg.hashsalt": "nagle-scan", "pdf.fonttype": 42}
 
 
 def axes(ax: Axes | None, width_in: float, height_in: float) -> Axes:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from nagle_scan.result import table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,17 +36,28 @@ class Subject:
             return None
         return self.scan.kept_segments(self.row.id)
 
+    @property
+    def is_excerpt(self) -> bool:
+        """Are there too many segments to show, so that `segments` are only some in a row?"""
+        return self.segments is not None and len(self.segments) < self.row.segments
+
     @cached_property
     def stalls(self) -> pd.DataFrame:
-        """The stalls, in the order of time."""
-        stalls = self.scan.stalls
-        return stalls[stalls["connection"] == self.row.id]
+        """When the stalls were and who held what, in the order of time."""
+        columns = ["sender", "time_ns", "wait_ms", "frame_held"]
+        return findings(self.scan, True, columns, self.row.id)
+
+    def stalls_in(self, frames: Collection[int]) -> pd.DataFrame:
+        """The frames of the stalls whose ACK or held segment is among `frames`."""
+        columns = ["frame_unacked", "frame_ack", "frame_held", "wait_ms"]
+        stalls = findings(self.scan, True, columns, self.row.id)
+        return stalls[stalls["frame_held"].isin(frames) | stalls["frame_ack"].isin(frames)]
 
     @cached_property
     def waits(self) -> pd.DataFrame:
         """The waits that are no stalls."""
-        waits = self.scan.waits
-        return waits[waits["connection"] == self.row.id]
+        columns = ["cause", "by", "frame_from", "frame_to", "time_ns", "wait_ms"]
+        return findings(self.scan, False, columns, self.row.id)
 
     @cached_property
     def clearest(self) -> _core.WaitRow | None:
@@ -79,10 +93,14 @@ def worst(scan: Result) -> int | None:
     for row in rows:
         if row is not None:
             return row.connection
-    if not scan.core.summary().connections:
-        return None
-    busy = scan.connections["client_bytes"] + scan.connections["server_bytes"]
-    return int(busy.index[int(busy.to_numpy().argmax())])
+    return scan.core.busiest()
+
+
+def findings(
+    scan: Result, stalls: bool, columns: list[str], connection: int | None = None
+) -> pd.DataFrame:
+    """These columns of the stalls or of the other waits. All columns of millions take too much."""
+    return table(scan.core.findings(stalls, columns, connection))
 
 
 def rel_acks(segments: pd.DataFrame, receiver: str) -> np.ndarray:
@@ -94,10 +112,10 @@ def rel_acks(segments: pd.DataFrame, receiver: str) -> np.ndarray:
     known = (segments.loc[by_receiver, "flags"].to_numpy() & (ACK | RST)) == ACK
     if peer.empty or not known.any():
         return stream
-    base = int(peer["seq"].iloc[0]) - int(peer["rel_seq"].iloc[0])
-    # Consecutive ACKs differ by less than half the sequence space.
+    # ACKs and data that lie together differ by less than half the sequence space.
     half = SEQUENCE_SPACE // 2
-    first = (int(acks[known][0]) - base + half) % SEQUENCE_SPACE - half
+    since = (int(acks[known][0]) - int(peer["seq"].iloc[0]) + half) % SEQUENCE_SPACE - half
+    first = since + int(peer["rel_seq"].iloc[0])
     steps = (np.diff(acks[known]) + half) % SEQUENCE_SPACE - half
     stream[known] = first + np.concatenate([[0], np.cumsum(steps)])
     return stream

@@ -11,6 +11,7 @@ use crate::output::{self, table};
 use crate::result::anonymize::KEY_LEN;
 use crate::result::names::Names;
 use crate::result::scan::{Options, Scan, scan};
+use crate::result::segments::Excerpt;
 use crate::result::{clearest, connecting, groups, hops, nagle_counts, segments, servers, worst};
 use crate::track::reader::Reading;
 use crate::track::reader::range::SHARDS;
@@ -116,6 +117,11 @@ impl PyScan {
             .collect()
     }
 
+    /// Number of the connection with the most bytes; `None` if there is none.
+    fn busiest(&self) -> Option<u32> {
+        worst::busiest(&self.scan)
+    }
+
     /// The columns of a table, as a dict of `NumPy` arrays. Raises `ValueError` if there is no such table.
     fn columns<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Bound<'py, PyDict>> {
         let columns = match table {
@@ -128,6 +134,19 @@ impl PyScan {
         };
         let scan = Arc::clone(&self.scan);
         into_dict(py, py.detach(move || columns(&scan)))
+    }
+
+    /// Columns of these names only, of the stalls or of the other waits, of one connection if asked for.
+    #[pyo3(signature = (stalls, names, connection=None))]
+    fn findings<'py>(
+        &self,
+        py: Python<'py>,
+        stalls: bool,
+        names: Vec<String>,
+        connection: Option<u32>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let scan = Arc::clone(&self.scan);
+        into_dict(py, py.detach(move || table::findings(&scan, stalls, &names, connection)))
     }
 
     /// A copy with all addresses encrypted under `key`, and with captures that are only numbered.
@@ -198,22 +217,28 @@ fn scan_captures(
     Ok(PyScan { scan: Arc::new(scan) })
 }
 
-/// Reads the captures again for the segments of each of some connections.
+/// Reads the captures again for the segments of each of some connections. Of those in `excerpts`, only so
+/// many around a frame.
 #[pyfunction(name = "segments")]
-#[pyo3(signature = (paths, filter, connections, threads=None))]
+#[pyo3(signature = (paths, filter, connections, threads=None, excerpts=None))]
 fn segment_columns(
     py: Python<'_>,
     paths: Vec<String>,
     filter: Option<String>,
     connections: Vec<u32>,
     threads: Option<usize>,
+    excerpts: Option<HashMap<u32, (usize, u64)>>,
 ) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let reading = Reading::by_some(threads);
+    let excerpts = excerpts.unwrap_or_default().into_iter();
+    let excerpts = excerpts.map(|(number, (most, around))| (number, Excerpt { most, around }));
+    let excerpts = excerpts.collect();
     let progress = Arc::default();
     let rows = interruptible(py, &progress, || {
-        segments::segments(&paths, filter.as_deref(), &connections, reading, &progress)
+        segments::segments(&paths, filter.as_deref(), &connections, &excerpts, reading, &progress)
     })??;
-    rows.iter().map(|rows| into_dict(py, table::segments(rows))).collect()
+    // Those that are tables already make room.
+    rows.into_iter().map(|rows| into_dict(py, table::segments(&rows))).collect()
 }
 
 /// `NumPy` arrays by column name; texts as a list, categories as (codes, names).

@@ -145,6 +145,18 @@ impl JudgedConnections {
         chunks
     }
 
+    /// As `chunks`, of the connection with this number only; at least one chunk, which may be empty.
+    pub fn chunks_of(&self, id: u32, len: usize) -> Vec<Chunk> {
+        let index = self.index_of(id).unwrap_or(usize::MAX);
+        let connection = self.with_findings.partition_point(|&other| (other as usize) < index);
+        let all = match self.with_findings.get(connection) {
+            Some(&found) if found as usize == index => self.findings_of(index).len(),
+            _ => 0,
+        };
+        let begins = (0..all.max(1)).step_by(len);
+        begins.map(|at| Chunk { connection, at, len: len.min(all - at) }).collect()
+    }
+
     /// The findings of a chunk.
     pub fn of_chunk(&self, chunk: Chunk) -> impl Iterator<Item = Finding<'_>> {
         let found = self.with_findings().skip(chunk.connection);

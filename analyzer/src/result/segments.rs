@@ -5,11 +5,21 @@ use crate::capture::progress::Progress;
 use crate::track::Follower;
 use crate::track::reader::range::Range;
 use crate::track::reader::{self, Reading};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 pub use crate::track::TrackedSegment;
 
-/// Reads the captures again for the segments of each of some connections.
+/// A part of a connection's segments.
+#[derive(Debug, Clone, Copy)]
+pub struct Excerpt {
+    /// So many at most.
+    pub most: usize,
+    /// Those around this frame.
+    pub around: u64,
+}
+
+/// Reads the captures again for the segments of each of some connections: all, or those of an excerpt.
 ///
 /// # Errors
 /// As of a scan.
@@ -17,17 +27,35 @@ pub fn segments(
     paths: &[String],
     filter: Option<&str>,
     connections: &[u32],
+    excerpts: &HashMap<u32, Excerpt>,
     reading: Reading,
     progress: &Arc<Progress>,
 ) -> Result<Vec<Vec<TrackedSegment>>, ScanError> {
-    let mut found = vec![Vec::new(); connections.len()];
+    let mut found = vec![VecDeque::new(); connections.len()];
     each_segment(paths, filter, connections, reading, progress, |number, segment| {
-        for (_, rows) in connections.iter().zip(&mut found).filter(|(wanted, _)| **wanted == number)
-        {
-            rows.push(segment);
-        }
+        let rows = connections.iter().zip(&mut found).filter(|(wanted, _)| **wanted == number);
+        rows.for_each(|(_, rows)| match excerpts.get(&number) {
+            Some(excerpt) => excerpt.add(rows, segment.mark.frame, segment),
+            None => rows.push_back(segment),
+        });
     })?;
-    Ok(found)
+    Ok(found.into_iter().map(Vec::from).collect())
+}
+
+impl Excerpt {
+    /// Adds the next row, if it belongs to the excerpt. Half of the room is for what comes after the frame.
+    fn add<T>(&self, rows: &mut VecDeque<T>, frame: u64, row: T) {
+        if frame > self.around {
+            if rows.len() < self.most {
+                rows.push_back(row);
+            }
+            return;
+        }
+        rows.push_back(row);
+        if rows.len() > self.most.div_ceil(2) {
+            rows.pop_front();
+        }
+    }
 }
 
 /// Reads the captures again and shows each segment of some connections, with the number of its
@@ -47,4 +75,25 @@ pub fn each_segment(
     let take = |range: &Range, shard: usize| follower.take(range, shard);
     reader::read_all(paths, filter, reading, progress, vec![take])?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn excerpt(most: usize, around: u64) -> Vec<u64> {
+        let mut rows = VecDeque::new();
+        (1..=9).for_each(|frame| Excerpt { most, around }.add(&mut rows, frame, frame));
+        rows.into()
+    }
+
+    #[test]
+    fn an_excerpt_has_the_frame_in_its_middle() {
+        assert_eq!(excerpt(4, 5), [4, 5, 6, 7]);
+        assert_eq!(excerpt(4, 1), [1, 2, 3, 4]);
+        assert_eq!(excerpt(4, 0), [1, 2, 3, 4]);
+        assert_eq!(excerpt(4, 9), [8, 9]);
+        assert_eq!(excerpt(20, 5), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        assert!(excerpt(0, 5).is_empty());
+    }
 }

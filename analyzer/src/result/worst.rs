@@ -13,6 +13,15 @@ pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
     first_by_key(scan.affected().collect(), limit, order)
 }
 
+/// Number of the connection with the most bytes; of several, the first.
+pub fn busiest(scan: &Scan) -> Option<u32> {
+    let bytes = |row: &&JudgedConnection| {
+        let all: u64 = row.halves.iter().map(|half| half.bytes).sum();
+        (all, std::cmp::Reverse(row.id))
+    };
+    scan.connections.iter().max_by_key(bytes).map(|row| row.id)
+}
+
 /// The longest waits that are no stalls; those of idle clients last, since they are no problem.
 pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&JudgedConnection, Finding<'_>)> {
     let found = scan.connections.with_findings().flat_map(|index| {

@@ -30,7 +30,7 @@ def bands(ax: Axes, drawn: Plan, subject: Subject, wait: Wait | None, arrows: li
         if ends[0] is not None and ends[1] is not None:
             three = (ends[0], ack or ends[1], ends[1])
             _band(ax, drawn, arrows, three, wait.wait_ms, wait)
-    seen = subject.stalls[subject.stalls["frame_held"].isin(by_frame)]
+    seen = subject.stalls_in(by_frame)
     columns = ("frame_unacked", "frame_ack", "frame_held", "wait_ms")
     for unacked, release, held, wait_ms in zip(*(seen[name] for name in columns), strict=True):
         if wait is not None and held == wait.frame_to:

@@ -9,6 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from nagle_scan import causes, colours
 from nagle_scan.timeline import style
+from nagle_scan.timeline.subject import findings
 from nagle_scan.wording import duration, round_trip_counts
 
 if TYPE_CHECKING:
@@ -49,9 +50,12 @@ def histogram(
 def _by_cause(scan: Result, connection: int | None) -> dict[str, NDArray[np.float64]]:
     """Durations of waits by cause, in the order of the stack."""
     found: dict[str, NDArray[np.float64]] = {}
+    tables = {
+        stalls: findings(scan, stalls, ["cause", "wait_ms"], connection)
+        for stalls in (True, False)
+    }
     for cause in causes.stalls_first():
-        table = scan.stalls if cause.is_stall else scan.waits
-        chosen = table if connection is None else table[table["connection"] == connection]
+        chosen = tables[cause.is_stall]
         values = chosen.loc[chosen["cause"] == cause.name, "wait_ms"].to_numpy(dtype=float)
         if len(values):
             found[cause.name] = values
@@ -68,9 +72,8 @@ def _edges(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _late(scan: Result, connection: int | None) -> str:
     """How late the ACKs were, if the round trip moves the stalls out of the timer's region."""
     delayed = [cause.name for cause in causes.CAUSES if cause.ack_was_delayed]
-    stalls = scan.stalls[scan.stalls["cause"].isin(delayed)]
-    if connection is not None:
-        stalls = stalls[stalls["connection"] == connection]
+    stalls = findings(scan, True, ["cause", "ack_delay_ms", "wait_ms"], connection)
+    stalls = stalls[stalls["cause"].isin(delayed)]
     late_ms, wait_ms = stalls["ack_delay_ms"].median(), stalls["wait_ms"].median()
     if not round_trip_counts(wait_ms, late_ms):
         return ""

@@ -105,7 +105,7 @@ def _draw(
         return
     bands(ax, drawn, subject, wait, arrows)
     _hosts(ax, drawn, subject)
-    others = subject.stalls
+    others = subject.stalls_in([arrow.frame for arrow in arrows])
     acks, held = set(others["frame_ack"]), set(others["frame_held"])
     for arrow in arrows:
         _arrow(ax, drawn, arrow, arrow.frame in acks, arrow.frame in held)

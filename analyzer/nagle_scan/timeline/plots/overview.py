@@ -88,6 +88,8 @@ def _bytes(ax: Axes, subject: Subject, side: str, edges: np.ndarray, per_ms: flo
     ax.axhline(floor, color=colours.FAINT, linewidth=0.5, zorder=1)
     if subject.segments is None:
         return f"{side}: not read"
+    if subject.is_excerpt:
+        return f"{side}: not drawn"
     sent = subject.segments[subject.segments["sender"] == side]
     at = subject.since_begin_ms(sent["time_ns"]) * per_ms
     sums = np.histogram(at, edges, weights=sent["len"].to_numpy(dtype=float))[0]
@@ -122,4 +124,5 @@ def _in_words(subject: Subject) -> tuple[str, str]:
     row = subject.row
     headline = f"Overview of tcp.stream {row.id}: {certainty.counts(row) or 'no'} stalls"
     lost = f"{certainty.lost(row) or 'nothing'} of {duration(subject.span_ms)} lost to stalls"
-    return headline, f"{lost}; {len(subject.waits):,} other waits"
+    left_out = f"; its {row.segments:,} segments are too many to draw" if subject.is_excerpt else ""
+    return headline, f"{lost}; {len(subject.waits):,} other waits{left_out}"

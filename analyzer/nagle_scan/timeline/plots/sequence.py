@@ -45,7 +45,7 @@ def sequence(scan: Result, connection: int, ax: Axes | None = None, width_in: fl
     if segments is None:
         return _nothing(ax, subject, style.NOT_READ_AGAIN)
     side = _side(subject, segments)
-    begin_ms, end_ms = _excerpt(subject)
+    begin_ms, end_ms = _excerpt(subject, segments)
     shown = stream(subject, segments, side, begin_ms, end_ms)
     if not len(shown.sent_ms):
         return _nothing(ax, subject, "No data was sent")
@@ -76,11 +76,14 @@ def _side(subject: Subject, segments: pd.DataFrame) -> str:
     return "client" if from_client * 2 > from_all else "server"
 
 
-def _excerpt(subject: Subject) -> tuple[float, float]:
-    """The whole connection, or the surroundings of its clearest stall."""
+def _excerpt(subject: Subject, segments: pd.DataFrame) -> tuple[float, float]:
+    """The whole connection as far as it is known, or the surroundings of its clearest stall."""
     clearest, span = subject.clearest, subject.span_ms
     if clearest is None or subject.stalls["wait_ms"].median() * 4 * WAITS_SHOWN >= span:
-        return 0.0, span
+        if not subject.is_excerpt:
+            return 0.0, span
+        known_ms = subject.since_begin_ms(segments["time_ns"])
+        return float(known_ms.min()), float(known_ms.max())
     middle = ((clearest.from_ns + clearest.to_ns) / 2 - subject.row.first_ns) / 1e6
     half = min(clearest.wait_ms * WAITS_SHOWN, span) / 2
     begin = min(max(0.0, middle - half), span - 2 * half)
@@ -165,7 +168,8 @@ def _axes(ax: Axes, edges: Numbers, unit: str, title: str) -> None:
 
 def _title(subject: Subject, side: str, begin_ms: float, end_ms: float) -> str:
     whole = end_ms - begin_ms >= subject.span_ms * 0.999
-    part = "" if whole else ", around the clearest stall"
+    place = "around the clearest stall" if subject.clearest else "an excerpt"
+    part = "" if whole else f", {place}"
     return f"What the {side} sent (tcp.stream {subject.row.id}{part})"
 
 

@@ -9,19 +9,27 @@ use std::net::IpAddr;
 
 /// The table of `rows`.
 pub fn columns<R: Row>(rows: &[R]) -> Table {
-    let mut columns = Columns { rows, table: Table::new() };
+    some_columns(rows, None)
+}
+
+/// As `columns`, only those of these names.
+pub fn some_columns<R: Row>(rows: &[R], names: Option<&[String]>) -> Table {
+    let mut columns = Columns { rows, names, table: Table::new() };
     R::fields(&mut columns);
     columns.table
 }
 
 struct Columns<'a, R> {
     rows: &'a [R],
+    /// `None`: all of them.
+    names: Option<&'a [String]>,
     table: Table,
 }
 
 impl<R> Columns<'_, R> {
     fn push(&mut self, field: Field, column: impl FnOnce(&[R]) -> Column) {
-        if field.is_in(Output::Table) {
+        let is_wanted = self.names.is_none_or(|names| names.iter().any(|name| name == field.name));
+        if is_wanted && field.is_in(Output::Table) {
             self.table.push((Cow::Borrowed(field.name), column(self.rows)));
         }
     }

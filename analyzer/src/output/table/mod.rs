@@ -4,9 +4,10 @@ pub mod column;
 mod columns;
 
 use self::column::{Halves, Table, categories, durations, floats, integers, named, texts, times};
-use self::columns::columns;
+use self::columns::{columns, some_columns};
 use crate::judge::findings::Finding;
 use crate::output::fields::{Connection, Stall};
+use crate::result::connections::Chunk;
 use crate::result::scan::Scan;
 use crate::result::segments::TrackedSegment;
 use crate::result::server_exchanges::stalls_of_each;
@@ -29,28 +30,44 @@ pub fn connections(scan: &Scan) -> Table {
 
 /// One row per stall, grouped by connection, in the order of time.
 pub fn stalls(scan: &Scan) -> Table {
-    of_findings(scan, true, |rows| {
-        columns(&rows.iter().filter_map(|&row| Stall::of(scan, row)).collect::<Vec<_>>())
+    of_findings(scan, true, &scan.connections.chunks(ROWS_AT_ONCE), |rows| {
+        columns(&rows_of_stalls(scan, rows))
     })
 }
 
 /// One row per wait that is no stall.
 pub fn waits(scan: &Scan) -> Table {
-    of_findings(scan, false, |rows| columns(rows))
+    of_findings(scan, false, &scan.connections.chunks(ROWS_AT_ONCE), columns)
 }
 
-/// Of all findings the stalls, or the others.
-fn of_findings(
-    scan: &Scan,
+/// Columns of these names, of the stalls or of the other waits; of all connections or of one. A table of
+/// millions takes as much memory as the scan, so pictures take what they draw.
+pub fn findings(scan: &Scan, stalls: bool, names: &[String], connection: Option<u32>) -> Table {
+    let chunks = match connection {
+        None => scan.connections.chunks(ROWS_AT_ONCE),
+        Some(number) => scan.connections.chunks_of(number, ROWS_AT_ONCE),
+    };
+    of_findings(scan, stalls, &chunks, |rows| match stalls {
+        true => some_columns(&rows_of_stalls(scan, rows), Some(names)),
+        false => some_columns(rows, Some(names)),
+    })
+}
+
+fn rows_of_stalls<'a>(scan: &'a Scan, rows: &[Finding<'a>]) -> Vec<Stall<'a>> {
+    rows.iter().filter_map(|&row| Stall::of(scan, row)).collect()
+}
+
+/// Of the findings of some chunks the stalls, or the others.
+fn of_findings<'a>(
+    scan: &'a Scan,
     stalls: bool,
-    columns: impl Fn(&[Finding<'_>]) -> Table + Sync,
+    chunks: &[Chunk],
+    columns: impl Fn(&[Finding<'a>]) -> Table + Sync,
 ) -> Table {
-    let blocks = scan.connections.chunks(ROWS_AT_ONCE);
     let kept = |chunk| scan.connections.of_chunk(chunk).filter(move |row| row.is_stall() == stalls);
-    let first = blocks[..blocks.len() / 2].iter().map(|&chunk| kept(chunk).count()).sum();
-    let of_scan = scan.totals.stalls as usize;
-    let all = if stalls { of_scan } else { scan.connections.findings().count() - of_scan };
-    Halves { blocks, kept: [first, all - first] }
+    let count = |chunks: &[Chunk]| chunks.iter().map(|&chunk| kept(chunk).count()).sum();
+    let (first, second) = chunks.split_at(chunks.len() / 2);
+    Halves { blocks: chunks.to_vec(), kept: [count(first), count(second)] }
         .table(|chunk| columns(&kept(chunk).collect::<Vec<_>>()))
 }
 

@@ -1,5 +1,5 @@
 //! A block of connections most of which carried no data: a port scan, a SYN flood. What they opened with
-//! is kept; of those that were refused, nothing.
+//! is kept; of those that were refused, and of the oldest of very many, nothing.
 
 use crate::decode::Header;
 use crate::track::connection::Connection;
@@ -52,6 +52,18 @@ impl Folded {
         }
         folded.segments.shrink_to_fit();
         folded
+    }
+
+    /// How many segments it keeps.
+    pub fn segments(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Forgets what connections opened with: from now on they are as those that were refused.
+    pub fn forget(&mut self) {
+        let is_opening = |place: &&mut u16| **place != NOTHING && **place & WHOLE == 0;
+        self.places.iter_mut().filter(is_opening).for_each(|place| *place = NOTHING);
+        self.segments = Vec::new();
     }
 
     /// Keeps what is needed of a connection; returns where.
