@@ -1,0 +1,338 @@
+"""Words that a stranger chose, in names of files and hosts, in comments and payload: a user would
+run what is in them, or get no report at all.
+
+What each format promises stands beside its check. CSV holds numbers, addresses and words of the
+program only, so no cell begins a formula.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import re
+import struct
+import tempfile
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from itertools import chain
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES
+from conversation import Conversation, records, stalled
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from nagle_scan.cli import main
+from nagle_scan.report import pictures
+
+STALLING = CAPTURES / "jdk-httpserver.pcap"
+PRINTED = Path(__file__).with_name("printed") / "names.txt"
+MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
+PLAIN = "plain"
+
+FRAGMENTS = (
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "</title></style></svg>",
+    "<!--",
+    "]]>",
+    "&lt;&#60;",
+    "javascript:alert(1)",
+    "](http://example.com)",
+    "http://example.com",
+    "@team",
+    "#1",
+    "|",
+    "`",
+    "``",
+    "\\",
+    "**_~~",
+    "$\\frac{",
+    "$x^2$",
+    "{{ 7 * 7 }}",
+    "{% x %}",
+    "{0}%s",
+    "=cmd|' /C calc'!A0",
+    '"',
+    "'",
+    "\r\n",
+    "\n\n# x",
+    "\x1b[31m",
+    "\x07\x9b2J",
+    "\u202e",
+    "\u2066",
+    "\u2028",
+    "\ufeff",
+    "\ufffe\uffff",
+    "\U000e0041",
+    "\U0010ffff",
+)
+WORDS = st.lists(
+    st.sampled_from(FRAGMENTS) | st.text(max_size=8), min_size=1, max_size=5
+).map("".join)
+ENCODED = WORDS.map(lambda words: words.encode("utf-8", "replace")) | st.binary(max_size=60)
+
+thorough = settings(
+    deadline=None,
+    max_examples=int(os.environ.get("NAGLE_SCAN_EXAMPLES", "25")),
+    derandomize="NAGLE_SCAN_EXAMPLES" not in os.environ,
+)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_pictures() -> Iterator[None]:
+    """They say no name but on the sheet, which has a test of its own, and take most of the time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pictures, "drawn", lambda *_: iter(()))
+        yield
+
+
+Shape = frozenset[Any]
+"""What a document is made of, without its texts."""
+
+
+class Elements(HTMLParser):
+    """The elements of a page, with the names of their attributes, and where its links lead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: set[Any] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.add((tag, *sorted(name for name, _ in attrs)))
+        self.found |= {("to", value) for name, value in attrs if name in ("href", "src")}
+
+    def handle_comment(self, data: str) -> None:
+        self.found.add(("comment", data))
+
+
+def assert_printable(text: str) -> None:
+    """No control characters, no escape sequences, no bidi overrides: `wording.printable`."""
+    assert not [one for one in text if not one.isprintable() and one != "\n"]
+
+
+def shape_of_text(content: bytes) -> Shape:
+    assert_printable(content.decode())
+    return frozenset()
+
+
+def shape_of_html(content: bytes) -> Shape:
+    """No element, no attribute and no link of theirs."""
+    elements = Elements()
+    elements.feed(content.decode())
+    elements.close()
+    return frozenset(elements.found)
+
+
+def shape_of_markdown(content: bytes) -> Shape:
+    """No HTML, no link, no image, no heading, no break of a table, as GitHub renders it."""
+    text = content.decode()
+    assert_printable(text)
+    tokens = MARKDOWN.parse(text)
+    parts = chain.from_iterable((token, *(token.children or ())) for token in tokens)
+    found = {(part.type, part.attrGet("href") or part.attrGet("src")) for part in parts}
+    rows = re.findall(r"^\|.*\|$", text, re.MULTILINE)
+    widths = {len(re.findall(r"(?<!\\)\|", row)) for row in rows}
+    return frozenset(found | {("row", width) for width in widths}) - {("text_special", None)}
+
+
+def shape_of_json(content: bytes) -> Shape:
+    """UTF-8, no lone surrogate, the members that the schema names."""
+    seen: set[str] = set()
+
+    def members(found: dict[str, Any]) -> dict[str, Any]:
+        seen.update(found)
+        return found
+
+    json.dumps(json.loads(content.decode(), object_hook=members), ensure_ascii=False).encode()
+    return frozenset(seen)
+
+
+def shape_of_xml(content: bytes) -> Shape:
+    """Well-formed XML 1.0."""
+    root = ElementTree.fromstring(content.decode())
+    return frozenset((one.tag, *sorted(one.attrib)) for one in root.iter())
+
+
+def shape_of_csv(content: bytes) -> Shape:
+    rows = list(csv.reader(io.StringIO(content.decode())))
+    assert not [cell for row in rows for cell in row if re.match(r"[=+@\t\r]|-[^\d]", cell)]
+    return frozenset({len(row) for row in rows})
+
+
+def shape_of_evidence(content: bytes) -> Shape:
+    """Comments are lines of UTF-8."""
+    at, kinds = 0, set()
+    while at < len(content):
+        kind, length = struct.unpack_from("<II", content, at)
+        kinds.add(kind)
+        if kind == 0x0A0D0D0A:
+            code, size = struct.unpack_from("<HH", content, at + 24)
+            assert code == 1
+            assert_printable(content[at + 28 : at + 28 + size].decode())
+        at += length
+    return frozenset(kinds)
+
+
+SHAPES: dict[str, Callable[[bytes], Shape]] = {
+    "html": shape_of_html,
+    "md": shape_of_markdown,
+    "json": shape_of_json,
+    "xml": shape_of_xml,
+    "sarif": shape_of_json,
+    "csv": shape_of_csv,
+    "pcapng": shape_of_evidence,
+}
+
+
+def said(*options: str | Path) -> bytes:
+    """The report for the terminal."""
+    written = io.BytesIO()
+    stream = io.TextIOWrapper(written, encoding="utf-8")
+    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+        status = main([*map(str, options), "--exit-zero"])
+        stream.flush()
+    assert status == 0, written.getvalue().decode()
+    return written.getvalue()
+
+
+def shapes(folder: Path, capture: Path, *options: str | Path) -> dict[str, Shape]:
+    """Writes all formats that may hold words, checks them, and tells what they are made of."""
+    kinds = [kind for kind in SHAPES if kind != "pcapng" or not capture.name.endswith(".txt")]
+    outputs = [word for kind in kinds for word in ("-o", str(folder / f"out.{kind}"))]
+    report = said(capture, *options, *outputs)
+    made = {kind: SHAPES[kind]((folder / f"out.{kind}").read_bytes()) for kind in kinds}
+    return {"text": shape_of_text(report), **made}
+
+
+def named(folder: Path, words: str, content: bytes) -> Path:
+    """A file of this name, as far as a name can hold it."""
+    name = words.encode("utf-8", "ignore").replace(b"/", b"").replace(b"\0", b"")[:200]
+    path = folder / f"x{name.decode(errors='ignore')}"
+    path.write_bytes(content)
+    return path
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shape]:
+    folder = tmp_path_factory.mktemp("plain")
+    before = named(folder, "before", STALLING.read_bytes())
+    capture = named(folder, PLAIN, STALLING.read_bytes())
+    return shapes(folder, capture, "--baseline", before)
+
+
+@thorough
+@given(words=WORDS, before=WORDS)
+def test_names_of_captures_are_only_text(
+    words: str, before: str, plain: dict[str, Shape]
+) -> None:
+    content = STALLING.read_bytes()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "before").mkdir()
+        baseline = named(folder / "before", before, content)
+        assert shapes(folder, named(folder, words, content), "--baseline", baseline) == plain
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shape]:
+    """Reports of text: with stalls, and of nothing at all."""
+    folder = tmp_path_factory.mktemp("printed")
+    return shapes(folder, named(folder, "some.txt", PRINTED.read_bytes()))
+
+
+@thorough
+@given(client=WORDS, server=WORDS)
+def test_names_of_hosts_in_printed_text_are_only_text(
+    client: str, server: str, printed: dict[str, Shape]
+) -> None:
+    # A space would end the name.
+    one, other = ("".join(name.split()) or "x" for name in (client, server))
+    text = re.sub(r"localhost(?=\.3)", lambda _: one, PRINTED.read_text())
+    text = re.sub(r"localhost(?=\.8000)", lambda _: other, text)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        capture = named(folder, "some.txt", text.encode("utf-8", "replace"))
+        made = shapes(folder, capture)
+    for kind in ("html", "md", "xml"):
+        told = {part for part in made[kind] if part not in printed[kind]}
+        assert not {part for part in told if is_active(part)}, kind
+
+
+def is_active(part: tuple[Any, ...]) -> bool:
+    """Does it do something, or lead somewhere?"""
+    doing = {"script", "img", "iframe", "object", "link", "image", "html_inline", "html_block"}
+    handlers = {name for name in part[1:] if str(name).startswith("on")}
+    return part[0] in doing or part[0] in ("to", "link_open") or bool(handlers)
+
+
+def block(kind: int, body: bytes) -> bytes:
+    body += bytes(-len(body) % 4)
+    size = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + size + body + size
+
+
+def option(code: int, value: bytes) -> bytes:
+    return struct.pack("<HH", code, len(value)) + value + bytes(-len(value) % 4)
+
+
+def pcapng(words: bytes, payload: bytes) -> bytes:
+    """A stall, with these words wherever a pcapng file has room for them."""
+    section = struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)
+    all_words = b"".join(option(code, words) for code in (1, 2, 3, 4)) + option(0, b"")
+    blocks = [block(0x0A0D0D0A, section + all_words)]
+    interface = b"".join(option(code, words) for code in (1, 2, 3, 12, 15)) + option(0, b"")
+    blocks.append(block(1, struct.pack("<HHI", 1, 0, 0) + interface))
+    resolved = bytes([10, 0, 0, 1]) + words.replace(b"\0", b"") + b"\0"
+    blocks.append(block(4, option(1, resolved) + option(0, b"")))
+    for time_ns, frame in records(stalled(Conversation()).frames):
+        # Of the payload, as much as there is room for.
+        data = frame[:54] + (payload * len(frame))[: max(len(frame) - 54, 0)]
+        when = time_ns // 1000
+        head = struct.pack("<IIIII", 0, when >> 32, when & 0xFFFFFFFF, len(data), len(data))
+        blocks.append(block(6, head + data + bytes(-len(data) % 4) + option(1, words)))
+    return b"".join(blocks)
+
+
+@pytest.fixture(scope="module")
+def wrapped(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shape]:
+    folder = tmp_path_factory.mktemp("wrapped")
+    return shapes(folder, named(folder, PLAIN, pcapng(b"plain", b"plain")))
+
+
+BEGINNINGS = st.sampled_from([b"", b"GET /", b"HTTP/1.1 200 ", b"\x16\x03\x01", b"*1\r\n$"])
+
+
+@thorough
+@given(words=ENCODED, begin=BEGINNINGS, payload=ENCODED)
+def test_what_a_capture_holds_is_no_part_of_a_report(
+    words: bytes, begin: bytes, payload: bytes, wrapped: dict[str, Shape]
+) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        content = pcapng(words[:1000], begin + payload + b"\0")
+        made = shapes(folder, named(folder, PLAIN, content))
+    for kind in ("html", "md", "xml"):
+        assert not {part for part in made[kind] - wrapped[kind] if is_active(part)}, kind
+    assert made["csv"] == wrapped["csv"]
+
+
+@settings(thorough, max_examples=max(2, thorough.max_examples // 10))
+@given(words=WORDS)
+def test_a_sheet_of_pictures_says_any_name(words: str) -> None:
+    """`$` begins no formula; SVG is well-formed, and no script is in it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        scan = nagle_scan.scan(named(folder, words, STALLING.read_bytes()))
+        scan.to_timeline(folder / "out.svg")
+        root = ElementTree.fromstring((folder / "out.svg").read_bytes())
+    tags = {one.tag.rpartition("}")[2] for one in root.iter()}
+    assert not tags & {"script", "a", "foreignObject", "image"}
+    assert not [name for one in root.iter() for name in one.attrib if name.startswith("on")]
