@@ -30,7 +30,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from nagle_scan.cli import main
-from nagle_scan.report import pictures
+from nagle_scan.report import markup, pictures
 
 STALLING = CAPTURES / "jdk-httpserver.pcap"
 PRINTED = Path(__file__).with_name("printed") / "names.txt"
@@ -46,6 +46,10 @@ FRAGMENTS = (
     "&lt;&#60;",
     "javascript:alert(1)",
     "](http://example.com)",
+    "[x](http://example.com)",
+    "`<b>`",
+    "``<b>``",
+    "|<b>|",
     "http://example.com",
     "@team",
     "#1",
@@ -74,9 +78,9 @@ FRAGMENTS = (
     "\U000e0041",
     "\U0010ffff",
 )
-WORDS = st.lists(
-    st.sampled_from(FRAGMENTS) | st.text(max_size=8), min_size=1, max_size=5
-).map("".join)
+WORDS = st.lists(st.sampled_from(FRAGMENTS) | st.text(max_size=8), min_size=1, max_size=5).map(
+    "".join
+)
 ENCODED = WORDS.map(lambda words: words.encode("utf-8", "replace")) | st.binary(max_size=60)
 
 thorough = settings(
@@ -230,15 +234,26 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shape]:
 
 @thorough
 @given(words=WORDS, before=WORDS)
-def test_names_of_captures_are_only_text(
-    words: str, before: str, plain: dict[str, Shape]
-) -> None:
+def test_names_of_captures_are_only_text(words: str, before: str, plain: dict[str, Shape]) -> None:
     content = STALLING.read_bytes()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "before").mkdir()
         baseline = named(folder / "before", before, content)
         assert shapes(folder, named(folder, words, content), "--baseline", baseline) == plain
+
+
+@thorough
+@given(words=WORDS)
+def test_markdown_shows_any_words_literally(words: str) -> None:
+    """In a paragraph and in a cell, whatever a ticket may hold one day."""
+
+    def shape(words: str) -> Shape:
+        told = [[markup.escaped(words), markup.code(words)]]
+        lines = [f"x {part} x\n" for part in told[0]] + list(markup.table(["a", "b"], "ll", told))
+        return shape_of_markdown("\n".join(lines).encode())
+
+    assert shape(words) == shape(PLAIN)
 
 
 @pytest.fixture(scope="module")

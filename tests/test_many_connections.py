@@ -48,6 +48,8 @@ def test_those_that_are_not_listed_are_counted_and_in_the_totals(
     summary, connections = result["summary"], scan.connections
     assert summary["connections"] == len(connections) > QUIET
     assert summary["connections_not_listed"] == len(connections) - len(result["connections"])
+    told = f"{summary['connections_not_listed']:,} connections without a stall"
+    assert any(notice.startswith(told) for notice in result["report"]["notices"])
     for server in result["servers"]:
         own = connections[connections["server_addr"] == server["addr"]]
         own = own[own["exchanges"] > 0]

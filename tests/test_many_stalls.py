@@ -52,6 +52,8 @@ def test_the_first_stalls_of_each_connection_are_explained(result: dict[str, Any
                 assert row["evidence"] == []
     unexplained = sum(max(0, len(rows) - OF_EACH) for rows in stalls(result))
     assert result["summary"]["evidence_not_listed"] == unexplained > EXPLAINED // 2
+    told = f"{unexplained:,} stalls without sentences of evidence"
+    assert any(notice.startswith(told) for notice in result["report"]["notices"])
 
 
 def test_where_there_are_fewer_all_are_explained(tmp_path: Path) -> None:

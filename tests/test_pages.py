@@ -84,7 +84,12 @@ def test_the_style_of_a_notebook_does_not_change_a_page(kind: str) -> None:
     """A notebook of light lines on black had pages that nobody could read."""
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
     plain = svg(kind, scan)
-    loud = {"font.size": 30.0, "lines.color": "red", "xtick.color": "white", "path.sketch": (9, 9, 9)}
+    loud = {
+        "font.size": 30.0,
+        "lines.color": "red",
+        "xtick.color": "white",
+        "path.sketch": (9, 9, 9),
+    }
     with matplotlib.rc_context(loud):
         before = dict(matplotlib.rcParams)
         assert svg(kind, scan) == plain

@@ -15,6 +15,8 @@ class Summary:
     connections: int
     connections_not_listed: int
     servers_not_listed: int
+    quiet_not_listed: int
+    evidence_not_listed: int
     tcp_packets: int
     packets: int
     affected_connections: int

@@ -58,6 +58,16 @@ def of(result: "Result") -> Iterator[Notice]:
             f"{count(summary.servers_not_listed, 'server')} that lost least in the totals of the "
             "JSON, not among its servers"
         )
+    if summary.quiet_not_listed:
+        yield Notice(
+            f"{count(summary.quiet_not_listed, 'connection')} without a stall or another wait in "
+            "the totals of the JSON, not among its connections"
+        )
+    if summary.evidence_not_listed:
+        yield Notice(
+            f"{count(summary.evidence_not_listed, 'stall')} without sentences of evidence in the "
+            "JSON, which has the same facts as numbers"
+        )
     if summary.waits_not_listed:
         waits = count(summary.waits_not_listed, "wait")
         yield Notice(f"{waits} without a stall counted but not listed")

@@ -6,7 +6,7 @@ mod json;
 pub mod table;
 mod values;
 
-pub use self::json::json_head;
+pub use self::json::{json_head, not_explained, not_listed};
 
 use crate::capture::error::ScanError;
 use crate::result::scan::Scan;

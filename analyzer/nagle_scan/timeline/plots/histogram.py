@@ -51,8 +51,7 @@ def _by_cause(scan: Result, connection: int | None) -> dict[str, NDArray[np.floa
     """Durations of waits by cause, in the order of the stack."""
     found: dict[str, NDArray[np.float64]] = {}
     tables = {
-        stalls: findings(scan, stalls, ["cause", "wait_ms"], connection)
-        for stalls in (True, False)
+        stalls: findings(scan, stalls, ["cause", "wait_ms"], connection) for stalls in (True, False)
     }
     for cause in causes.stalls_first():
         chosen = tables[cause.is_stall]

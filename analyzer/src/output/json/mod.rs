@@ -10,7 +10,7 @@ mod listed;
 mod members;
 mod parts;
 
-use self::listed::{not_explained, not_listed};
+pub use self::listed::{not_explained, not_listed};
 use self::members::object;
 use self::parts::parts;
 use super::{create, written};
