@@ -50,9 +50,11 @@ def settings() -> Iterator[None]:
 
 
 @cache
-def _own_style() -> dict[str, Any]:
-    """matplotlib's defaults, whatever a notebook has set; all but the backend, which draws nothing."""
-    defaults = {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
+def _own_style() -> Any:
+    """matplotlib's defaults, whatever a notebook has set; the backend draws nothing."""
+    defaults: dict[Any, Any] = {
+        key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"
+    }
     return {**defaults, "svg.fonttype": "none", "svg.hashsalt": "nagle-scan", "pdf.fonttype": 42}
 
 
