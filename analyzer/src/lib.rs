@@ -23,6 +23,9 @@
 //! - **shard**: a sixteenth of the connections, chosen by addresses and ports; it takes the ranges in order.
 //! - **block**: 1,024 connections of a shard; they are kept and judged together.
 
+// Much is there for Python alone.
+#![cfg_attr(not(feature = "python"), allow(dead_code, unused_imports))]
+
 #[cfg(test)]
 mod house;
 
@@ -31,6 +34,21 @@ mod decode;
 mod frames;
 mod judge;
 mod output;
+#[cfg(feature = "python")]
 mod python;
 mod result;
 mod track;
+
+// What programs in Rust may use, and the fuzz targets do.
+pub use capture::error::ScanError;
+pub use capture::progress::Progress;
+pub use frames::excerpt::{Shown, Wanted, choose};
+pub use frames::pcapng::write as write_evidence;
+pub use frames::{Excerpt, Policy, read as read_frames};
+pub use output::write;
+pub use result::anonymize::Anonymizer;
+pub use result::names::Names;
+pub use result::scan::{Options, Scan, scan};
+pub use track::CaptureSummary;
+pub use track::reader::Reading;
+pub use track::reader::range::SHARDS;

@@ -1,0 +1,93 @@
+//! Evidence as it leaves: without payload, anonymised.
+
+use super::addresses::{HOSTS, World};
+use super::conversation::Conversation;
+use super::memory::InMemory;
+use super::properties::{json, report, usual, written};
+use nagle_scan_core::{
+    Anonymizer, Excerpt, Policy, Wanted, choose, read_frames, scan, write_evidence,
+};
+use serde_json::Value;
+
+/// What leaves of a conversation: an evidence file, and the outputs beside it.
+pub struct Evidence {
+    world: World,
+    /// What the capture itself says.
+    report: Value,
+    frames: usize,
+    pub pcapng: Vec<u8>,
+    json: Vec<u8>,
+    csv: Vec<u8>,
+}
+
+pub fn of(conversation: &Conversation) -> Evidence {
+    let file = InMemory::new(&conversation.capture());
+    let paths = [file.path.clone()];
+    let key = std::array::from_fn(|at| at as u8 * 7 + 1);
+    let anonymizer = Anonymizer::new(key).unwrap();
+    let mut scan = scan(&paths, &usual(), &<_>::default()).unwrap();
+    let report = json(&scan);
+    let frames = frames(&paths, scan.connection_count as u32, &anonymizer);
+    let frames: Vec<&Excerpt> = frames.iter().collect();
+    let mut written_to = InMemory::new(b"");
+    write_evidence(&written_to.path, "", &frames, &<_>::default(), &<_>::default()).unwrap();
+    anonymizer.anonymize(&mut scan);
+    Evidence {
+        world: conversation.world,
+        report,
+        frames: frames.len(),
+        pcapng: written_to.content(),
+        json: written(&scan, "json"),
+        csv: written(&scan, "csv"),
+    }
+}
+
+/// All frames of so many connections, as they may leave.
+fn frames(paths: &[String], connections: u32, anonymizer: &Anonymizer) -> Vec<Excerpt> {
+    let wanted = |connection| Wanted { connection, spans: Vec::new() };
+    let wanted: Vec<Wanted> = (0..connections).map(wanted).collect();
+    let shown = choose(paths, None, &wanted, usual().reading).unwrap();
+    let numbers = shown.iter().flat_map(|one| &one.frames).map(|&(frame, _)| frame);
+    let policy = Policy { payload: false, anonymizer: Some(anonymizer) };
+    read_frames(paths, &numbers.collect::<Vec<_>>(), policy).unwrap()
+}
+
+/// Bytes that are a host's address by chance are the same in both worlds; a byte of an address never is.
+pub fn holds_no_address(one: &Evidence, other: &Evidence) {
+    for (what, one_file, other_file) in [
+        ("pcapng", &one.pcapng, &other.pcapng),
+        ("json", &one.json, &other.json),
+        ("csv", &one.csv, &other.csv),
+    ] {
+        for host in 0..HOSTS {
+            let addresses = one.world.all(host).into_iter().zip(other.world.all(host));
+            for (address, in_other) in addresses {
+                let found =
+                    |file: &[u8], address: &[u8], at: usize| file[at..].starts_with(address);
+                let len = one_file.len().min(other_file.len());
+                let leak = (0..len)
+                    .find(|&at| found(one_file, &address, at) && found(other_file, &in_other, at));
+                assert!(leak.is_none(), "{what}: address {address:x?} of host {host} at {leak:?}");
+            }
+            for address in one.world.printed(host) {
+                let text = String::from_utf8_lossy(one_file);
+                assert!(what == "pcapng" || !text.contains(&address), "{what}: {address}");
+            }
+        }
+    }
+}
+
+/// The evidence file shows what the capture does.
+pub fn says_the_same(evidence: &Evidence) {
+    let again = report(&[&evidence.pcapng], &usual()).unwrap();
+    assert_eq!(again["captures"][0]["packets"], evidence.frames);
+    let all = evidence.report["summary"]["tcp_packets"] == evidence.frames;
+    if all {
+        for name in
+            ["connections", "tcp_packets", "stalls", "stalls_by_confidence", "exchanges", "verdict"]
+        {
+            let (before, after) = (&evidence.report["summary"][name], &again["summary"][name]);
+            assert_eq!(before, after, "{name}");
+        }
+    }
+}

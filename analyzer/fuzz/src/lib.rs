@@ -1,0 +1,11 @@
+//! What is asked of the engine, whatever it is given. libFuzzer runs it by `targets/`, `cargo test` by
+//! `tests/fuzz.rs` of the engine, for every input that was a failure once.
+
+mod addresses;
+mod asked;
+mod conversation;
+mod evidence;
+mod memory;
+mod properties;
+pub mod targets;
+mod wire;

@@ -1,0 +1,196 @@
+//! What must hold whatever was captured, said of the outputs: what a user sees.
+
+use super::conversation::Conversation;
+use super::memory::InMemory;
+use nagle_scan_core::{Options, Reading, Scan, scan, write};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+pub const DEFAULT_MIN_WAIT_NS: i64 = 10_000_000;
+
+/// As the command does, but by one thread.
+pub fn usual() -> Options {
+    Options {
+        filter: None,
+        min_wait_ns: DEFAULT_MIN_WAIT_NS,
+        exchanges: true,
+        names: nagle_scan_core::Names::default(),
+        reading: Reading::by(1),
+        shards: nagle_scan_core::SHARDS,
+    }
+}
+
+/// The JSON of captures; `None` if they are refused.
+pub fn report(captures: &[&[u8]], options: &Options) -> Option<Value> {
+    let files: Vec<InMemory> = captures.iter().map(|bytes| InMemory::new(bytes)).collect();
+    let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
+    let scan = scan(&paths, options, &<_>::default()).ok()?;
+    let mut report = json(&scan);
+    for capture in report["captures"].as_array_mut().unwrap() {
+        capture.as_object_mut().unwrap().remove("path");
+    }
+    holds(&scan, &report, options);
+    Some(report)
+}
+
+pub fn json(scan: &Scan) -> Value {
+    serde_json::from_slice(&written(scan, "json")).unwrap()
+}
+
+/// A whole output.
+pub fn written(scan: &Scan, format: &str) -> Vec<u8> {
+    let mut file = InMemory::new(b"");
+    write(scan, format, &file.path, None).unwrap().unwrap();
+    file.content()
+}
+
+/// What holds of each scan.
+pub fn holds(scan: &Scan, report: &Value, options: &Options) {
+    every_frame_is_used_or_counted_as_skipped(scan, report);
+    no_listed_wait_is_below_the_limit(report, options.min_wait_ns);
+    sums_are_those_of_the_rows(report);
+    assert!(options.exchanges || scan.exchanges.is_none());
+}
+
+fn every_frame_is_used_or_counted_as_skipped(scan: &Scan, report: &Value) {
+    for capture in &scan.captures {
+        let skipped: u64 = capture.skipped.iter().sum();
+        assert_eq!(capture.packets, capture.tcp_packets + skipped);
+        assert!(capture.first_ns <= capture.last_ns);
+    }
+    if report["summary"]["connections_not_listed"] == 0 {
+        let segments = |end: &Value| end["segments"].as_u64().unwrap();
+        let of_both = |row: &Value| segments(&row["client"]) + segments(&row["server"]);
+        let segments: u64 = rows(report, "connections").iter().map(of_both).sum();
+        assert_eq!(report["summary"]["tcp_packets"], segments, "each is a connection's");
+    }
+}
+
+fn no_listed_wait_is_below_the_limit(report: &Value, min_wait_ns: i64) {
+    // Outputs round to 1 us.
+    let limit_ms = (min_wait_ns / 1_000) as f64 / 1e3;
+    for connection in rows(report, "connections") {
+        for wait in rows(connection, "stalls").iter().chain(rows(connection, "waits")) {
+            let wait_ms = wait["wait_ms"].as_f64().unwrap();
+            assert!(wait_ms >= limit_ms && wait_ms >= 0.0, "limit {limit_ms}: {wait}");
+        }
+    }
+}
+
+fn sums_are_those_of_the_rows(report: &Value) {
+    let connections = rows(report, "connections");
+    let summary = &report["summary"];
+    let stalls = |row: &Value| rows(row, "stalls").len();
+    let affected = connections.iter().filter(|row| stalls(row) > 0).count();
+    assert_eq!(summary["stalls"], connections.iter().map(stalls).sum::<usize>());
+    assert_eq!(summary["affected_connections"], affected);
+    let stalled = |row: &Value| row["stalled_ms"].as_f64().unwrap_or(0.0);
+    let sum_ms: f64 = connections.iter().map(stalled).sum();
+    let said_ms = summary["stalled_ms"].as_f64().unwrap();
+    let rounded_ms = 1e-3 * (connections.len() + 1) as f64 + said_ms.abs() * 1e-9;
+    assert!((sum_ms - said_ms).abs() <= rounded_ms, "{sum_ms} {said_ms}");
+    let confident: u64 = ["certain", "likely", "possible"]
+        .map(|level| summary["stalls_by_confidence"][level].as_u64().unwrap())
+        .iter()
+        .sum();
+    assert_eq!(summary["stalls"], confident);
+}
+
+fn rows<'a>(of: &'a Value, name: &str) -> &'a [Value] {
+    of[name].as_array().unwrap()
+}
+
+/// No result depends on how many threads read how much at once.
+pub fn one_thread_is_as_many(capture: &[u8], whole: Option<&Value>) {
+    for (threads, range_len) in [(3, 200), (2, 1)] {
+        let reading = Reading { threads, range_len };
+        let by_many = report(&[capture], &Options { reading, ..usual() });
+        assert_same(whole, by_many.as_ref(), "by many threads");
+    }
+}
+
+/// Files in the order of their frames are as one file.
+pub fn split_is_as_whole(conversation: &Conversation, at: usize, whole: &Value) {
+    let (first, second) = conversation.frames.split_at(at);
+    let (Some(begin), Some(next)) = (first.first(), second.first()) else { return };
+    let last_ns = first.iter().map(|frame| frame.time_ns).max().unwrap_or(begin.time_ns);
+    // Files come in the order of their first frames, and those that overlap are no rotated set.
+    if next.time_ns < last_ns {
+        return;
+    }
+    let split = conversation.captures(at);
+    let split = report(&split.each_ref().map(Vec::as_slice), &usual()).unwrap();
+    for part in ["connections", "servers", "hops", "summary"] {
+        assert_same(Some(&whole[part]), Some(&split[part]), "in two files");
+    }
+}
+
+/// A filter for one connection leaves its row as it is. What other connections of the same hosts say can
+/// change how it is judged, but not what was counted and measured.
+pub fn a_filter_changes_nothing(capture: &[u8], whole: &Value) {
+    let connections = rows(whole, "connections");
+    for row in connections {
+        // One after the other on the same ports: no filter tells them apart.
+        if connections.iter().filter(|other| ends(other) == ends(row)).count() > 1 {
+            continue;
+        }
+        let options = Options { filter: Some(filter_for(row)), ..usual() };
+        let filtered = report(&[capture], &options).unwrap();
+        let [alone] = rows(&filtered, "connections") else {
+            panic!("one connection: {:?} {filtered:#}", options.filter)
+        };
+        let hosts = hosts(row);
+        let mut others = connections.iter().filter(|other| ends(other) != ends(row));
+        match others.any(|other| !self::hosts(other).is_disjoint(&hosts)) {
+            true => MEASURED
+                .iter()
+                .for_each(|name| assert_same(Some(&row[name]), Some(&alone[name]), name)),
+            false => assert_same(Some(&without_id(row)), Some(&without_id(alone)), "filtered"),
+        }
+    }
+}
+
+/// What no other connection has a say in.
+const MEASURED: [&str; 8] = [
+    "first_ns",
+    "last_ns",
+    "handshake",
+    "rtt_ms",
+    "mss",
+    "capture_point",
+    "connect_ms",
+    "exchanges",
+];
+
+fn filter_for(row: &Value) -> String {
+    let end =
+        |end: &Value| format!("host {} and port {}", end["addr"].as_str().unwrap(), end["port"]);
+    format!("{} and {}", end(&row["client"]), end(&row["server"]))
+}
+
+fn ends(row: &Value) -> BTreeSet<(&str, u64)> {
+    let end = |end: &'static str| {
+        (row[end]["addr"].as_str().unwrap(), row[end]["port"].as_u64().unwrap())
+    };
+    ["client", "server"].map(end).into()
+}
+
+fn hosts(row: &Value) -> BTreeSet<&str> {
+    ends(row).into_iter().map(|(host, _)| host).collect()
+}
+
+fn without_id(row: &Value) -> Value {
+    let mut row = row.clone();
+    row.as_object_mut().unwrap().remove("id");
+    row
+}
+
+pub fn assert_same(expected: Option<&Value>, found: Option<&Value>, how: &str) {
+    let text = |value: Option<&Value>| value.map_or_else(String::new, |value| format!("{value:#}"));
+    if expected != found {
+        let (expected, found) = (text(expected), text(found));
+        let lines = || expected.lines().zip(found.lines()).enumerate();
+        let at = lines().find(|(_, (one, other))| one != other);
+        panic!("{how} it is not the same: {at:?}\n{expected}\n{found}");
+    }
+}
