@@ -5,9 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PCAP ?= captures/epoll-fd0.pcap
 PACKETS ?= 1000000
+MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check check-engine test-engine check-python format accuracy thresholds snapshots readme page pictures notebooks bench clean
+.PHONY: help setup scan test check check-engine test-engine check-python format accuracy thresholds fuzz snapshots readme page pictures notebooks bench clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,6 +28,7 @@ check: check-engine check-python
 
 check-engine:
 	cargo fmt --manifest-path analyzer/Cargo.toml --check
+	cargo fmt --manifest-path analyzer/fuzz/Cargo.toml --check
 	cargo clippy --manifest-path analyzer/Cargo.toml --all-targets --quiet -- -D warnings
 
 test-engine: check-engine
@@ -39,6 +41,7 @@ check-python: $(VENV)/.developer
 
 format: $(VENV)/.developer ## Format all code
 	cargo fmt --manifest-path analyzer/Cargo.toml
+	cargo fmt --manifest-path analyzer/fuzz/Cargo.toml
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -48,6 +51,9 @@ accuracy: setup ## Compare what is found with what is true, on every labelled ca
 
 thresholds: setup ## Double and halve each threshold, and tell what that decides (an hour)
 	@$(BIN)/python scripts/thresholds.py
+
+fuzz: ## Look for inputs that break the engine: make fuzz [MINUTES=60], shared by all targets
+	@$(PYTHON) scripts/fuzz.py --minutes $(MINUTES)
 
 snapshots: $(VENV)/.developer ## Keep what the reports say now, to see in the diff what changed: tests/snapshots
 	$(BIN)/python tests/snapshots.py
@@ -70,7 +76,7 @@ bench: $(VENV)/.built ## Measure against the goals and the peers, into docs/benc
 	$(BIN)/python -m bench.run --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) analyzer/target analyzer/nagle_scan/*.so bench/build
+	rm -rf $(VENV) analyzer/target analyzer/fuzz/target analyzer/fuzz/found analyzer/nagle_scan/*.so bench/build
 
 # With the folders: a file that is moved keeps its time, its folder does not.
 ENGINE := $(wildcard analyzer/Cargo.* analyzer/build.rs) $(shell find analyzer/src -type d -o -name '*.rs')

@@ -36,6 +36,8 @@ echo '#include <pcap.h>' | cc -E -x c - >/dev/null 2>&1 || install libpcap-dev |
 [ "${1:-}" = developer ] || exit 0
 command -v valgrind >/dev/null || install valgrind ||
     echo "nagle-scan: without valgrind the instructions per packet are not checked" >&2
+command -v c++ >/dev/null || install g++ ||
+    echo "nagle-scan: without a C++ compiler there is no fuzzing (apt install g++)" >&2
 browser() {
     for program in chromium chromium-browser google-chrome; do
         command -v "$program" >/dev/null && return 0

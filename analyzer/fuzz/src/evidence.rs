@@ -62,11 +62,9 @@ pub fn holds_no_address(one: &Evidence, other: &Evidence) {
         for host in 0..HOSTS {
             let addresses = one.world.all(host).into_iter().zip(other.world.all(host));
             for (address, in_other) in addresses {
-                let found =
-                    |file: &[u8], address: &[u8], at: usize| file[at..].starts_with(address);
-                let len = one_file.len().min(other_file.len());
-                let leak = (0..len)
-                    .find(|&at| found(one_file, &address, at) && found(other_file, &in_other, at));
+                let leak = places(one_file, &address).find(|&at| {
+                    other_file.get(at..).is_some_and(|rest| rest.starts_with(&in_other))
+                });
                 assert!(leak.is_none(), "{what}: address {address:x?} of host {host} at {leak:?}");
             }
             for address in one.world.printed(host) {
@@ -75,6 +73,11 @@ pub fn holds_no_address(one: &Evidence, other: &Evidence) {
             }
         }
     }
+}
+
+fn places<'a>(file: &'a [u8], address: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    let windows = file.windows(address.len()).enumerate();
+    windows.filter(move |(_, bytes)| *bytes == address).map(|(at, _)| at)
 }
 
 /// The evidence file shows what the capture does.

@@ -9,7 +9,7 @@ pub const PSH: u8 = 8;
 pub const FIN: u8 = 1;
 pub const RST: u8 = 4;
 
-/// Frames with more bytes than this hold no more payload: only their length counts.
+/// Payload is zeros, and of no more than this: only its length counts.
 const KEPT_PAYLOAD: usize = 64;
 
 #[derive(Arbitrary, Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,11 +54,11 @@ impl Segment {
         padded(&mut self.ip_options);
         let tcp = self.tcp(wiring);
         let mut data = self.link_header(wiring);
-        data.extend(self.ip_header(tcp.len(), wiring));
+        data.extend(self.ip_header(tcp.len() + self.len, wiring));
         data.extend(&tcp);
-        let wire_len = data.len();
-        let headers = wire_len - self.len;
-        data.truncate((headers + KEPT_PAYLOAD).min(wiring.snap_len));
+        let wire_len = data.len() + self.len;
+        data.resize(data.len() + self.len.min(KEPT_PAYLOAD), 0);
+        data.truncate(wiring.snap_len);
         Frame { time_ns, wire_len, data }
     }
 
@@ -112,8 +112,8 @@ impl Segment {
         tcp.extend(self.window.to_be_bytes());
         tcp.extend([0; 4]);
         tcp.extend(&self.options);
-        tcp.resize(tcp.len() + self.len, b'x');
-        let pseudo = [&self.addresses(wiring)[..], &[0, 6], &(tcp.len() as u16).to_be_bytes()];
+        let len = (tcp.len() + self.len) as u16;
+        let pseudo = [&self.addresses(wiring)[..], &[0, 6], &len.to_be_bytes()];
         let sum = checksum(&[&pseudo.concat()[..], &tcp].concat());
         tcp[16..18].copy_from_slice(&sum.to_be_bytes());
         tcp
