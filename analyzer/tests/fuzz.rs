@@ -41,8 +41,8 @@ fn clocks_that_were_a_failure_are_none_any_more() {
 
 /// xorshift64: the same bytes in each run.
 fn noise(seed: u64, len: usize) -> Vec<u8> {
-    let mut state = seed * 0x9e37_79b9_7f4a_7c15 + 1;
-    let next = || {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let next = move || {
         state ^= state << 13;
         state ^= state >> 7;
         state ^= state << 17;
