@@ -81,10 +81,11 @@ def captures(folder: Path) -> None:
     packed.sort(key=lambda path: (path.stat().st_size, path.name))
     for path in packed[:MOST_SEEDS]:
         content = path.read_bytes()
+        name = f"{path.parent.name}-{path.name}"
         if path.suffix == ".gz":
-            (folder / path.name).write_bytes(content[:LONGEST_SEED])
+            (folder / f"{name}-packed").write_bytes(content[:LONGEST_SEED])
             content = gzip.decompress(content)
-        (folder / path.stem).write_bytes(content[:LONGEST_SEED])
+        (folder / name).write_bytes(content[:LONGEST_SEED])
 
 
 def run(target: str, built: Path, seconds: int) -> Outcome:

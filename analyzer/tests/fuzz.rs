@@ -1,7 +1,7 @@
 //! What fuzzing tries, without a fuzzer: every input that was a failure once, kept in `fuzz/crashes`, and
 //! a few programs of any bytes.
 
-#![allow(clippy::unwrap_used, reason = "what fails is a test")]
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "what fails is a test")]
 
 #[path = "../fuzz/src/lib.rs"]
 mod fuzz;
