@@ -2,10 +2,9 @@
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use crate::capture::system;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use std::time::{Duration, Instant};
 /// capture.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often a silent pipe is checked for a stop.
-const WAKE_UP: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
+const WAKE_UP: Duration = Duration::from_millis(50);
 
 pub struct Input {
     file: File,
@@ -32,7 +31,7 @@ impl Input {
     pub fn open(path: &str, progress: &Arc<Progress>) -> Result<Self, ScanError> {
         let unreadable = |error: io::Error| ScanError::unreadable(path, &error);
         let file = match path {
-            "-" => File::from(io::stdin().as_fd().try_clone_to_owned().map_err(unreadable)?),
+            "-" => system::standard_input().map_err(unreadable)?,
             _ => File::open(path).map_err(unreadable)?,
         };
         let metadata = file.metadata().map_err(unreadable)?;
@@ -52,11 +51,8 @@ impl Input {
             {
                 return Err(self.stopped());
             }
-            let mut polled = [PollFd::new(&self.file, PollFlags::IN)];
-            match poll(&mut polled, Some(&WAKE_UP)) {
-                Ok(0) | Err(rustix::io::Errno::INTR) => {}
-                Ok(_) => return Ok(()),
-                Err(error) => return Err(error.into()),
+            if system::is_ready(&self.file, WAKE_UP)? {
+                return Ok(());
             }
         }
     }

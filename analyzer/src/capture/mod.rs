@@ -13,6 +13,7 @@ mod input;
 mod pcap;
 mod pcapng;
 pub mod ranges;
+mod system;
 pub mod text;
 pub mod times;
 

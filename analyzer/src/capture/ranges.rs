@@ -6,9 +6,9 @@
 
 use super::{Capture, Format, Place, buffer::Buffer, pcapng};
 use crate::capture::progress::{Progress, Stopped};
+use crate::capture::system;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 /// Bytes per read beyond the end of a range, for its last record.
@@ -73,7 +73,7 @@ impl Read for Part {
         }
         let rest = self.until.saturating_sub(self.at).max(BEYOND as u64);
         let most = into.len().min(usize::try_from(rest).unwrap_or(usize::MAX));
-        let count = self.of.read_at(&mut into[..most], self.at)?;
+        let count = system::read_at(&self.of, &mut into[..most], self.at)?;
         self.at += count as u64;
         Ok(count)
     }

@@ -1,0 +1,47 @@
+//! What Unix and Windows do differently: reading at a place, standard input, and waiting for a pipe.
+
+use std::fs::File;
+use std::io;
+use std::time::Duration;
+
+/// Reads at a place of a file, whoever else reads it.
+#[cfg(unix)]
+pub fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, into, at)
+}
+
+/// Reads at a place of a file, whoever else reads it.
+#[cfg(windows)]
+pub fn read_at(file: &File, into: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, into, at)
+}
+
+#[cfg(unix)]
+pub fn standard_input() -> io::Result<File> {
+    use std::os::fd::AsFd;
+    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+}
+
+#[cfg(windows)]
+pub fn standard_input() -> io::Result<File> {
+    use std::os::windows::io::AsHandle;
+    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
+}
+
+/// Does a read of a pipe return at once? Asks for so long at most.
+#[cfg(unix)]
+pub fn is_ready(file: &File, most: Duration) -> io::Result<bool> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let most = Timespec { tv_sec: 0, tv_nsec: most.subsec_nanos().into() };
+    match poll(&mut [PollFd::new(file, PollFlags::IN)], Some(&most)) {
+        Err(rustix::io::Errno::INTR) => Ok(false),
+        other => Ok(other? > 0),
+    }
+}
+
+/// Windows cannot tell: there Ctrl-C waits for a silent pipe.
+#[cfg(windows)]
+#[expect(clippy::unnecessary_wraps, reason = "as on Unix")]
+pub fn is_ready(_file: &File, _most: Duration) -> io::Result<bool> {
+    Ok(true)
+}

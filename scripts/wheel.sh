@@ -1,0 +1,23 @@
+#!/bin/sh
+# Builds a wheel for Linux into dist: any Python from 3.11 on (abi3), any glibc from 2.17 on
+# (manylinux), libpcap inside. The same source gives the same bytes, wherever it lies.
+#     scripts/wheel.sh [x86_64|aarch64]
+# zig is the C compiler and linker: it knows old glibcs, and other processors.
+set -eu
+cd "$(dirname "$0")/.."
+root=$(pwd)
+target=${1:-x86_64}-unknown-linux-gnu
+python=${PYTHON:-.venv/bin/python}
+bin=$(cd "$(dirname "$python")" && pwd)
+PATH=$bin:$PATH
+
+CC="$bin/python -m ziglang cc -target ${1:-x86_64}-linux-gnu.2.17" AR="$bin/python -m ziglang ar" \
+    RANLIB="$bin/python -m ziglang ranlib" sh scripts/libpcap.sh "$target" "analyzer/target/libpcap/$target"
+
+export LIBPCAP_LIBDIR="$root/analyzer/target/libpcap/$target"
+export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 315532800)}"
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+export RUSTFLAGS="--remap-path-prefix=$root=. --remap-path-prefix=$cargo_home=cargo"
+export CFLAGS="-ffile-prefix-map=$root=. -ffile-prefix-map=$cargo_home=cargo"
+exec maturin build --quiet --release --locked --zig --target "$target" --compatibility manylinux_2_17 \
+    --out "${DIST:-dist}"
