@@ -25,7 +25,18 @@ The parts, each of which imports only what stands before it (tests/test_import_o
     cli                            the command
 """
 
-from nagle_scan import _core
+import os
+import sys
+
+try:
+    from nagle_scan import _core
+except ImportError as error:
+    if not os.path.basename(sys.argv[0]).startswith("nagle-scan"):
+        raise
+    # Python's own status for the command, 1, would mean 'stalls'.
+    print(f"nagle-scan: the engine cannot be loaded: {error}", file=sys.stderr)
+    raise SystemExit(2) from None
+
 from nagle_scan.errors import CaptureError, FilterError, NagleScanError, OutputError
 
 # Not lazily: importing the module of that name later would hide the function.

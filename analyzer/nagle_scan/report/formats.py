@@ -8,8 +8,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import files
+from nagle_scan.errors import OutputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from nagle_scan.result import Result
 
 
@@ -45,9 +48,12 @@ class Format(NamedTuple):
     """It holds frames, so the captures are read a second time."""
     is_text: bool = True
     """It may go to standard output."""
+    needs: tuple[str, ...] = ()
+    """Packages that are installed by default, but need not be."""
 
 
 COMPARES = frozenset({"baseline", "baseline_map"})
+FOR_PICTURES = ("matplotlib", "pandas")
 
 FORMATS = (
     Format(
@@ -71,6 +77,7 @@ FORMATS = (
         example="report.html",
         about="a self-contained page",
         takes=COMPARES,
+        needs=("jinja2", *FOR_PICTURES),
     ),
     Format(
         name="markdown",
@@ -107,6 +114,7 @@ FORMATS = (
         about="a picture of the worst connection",
         takes=COMPARES,
         is_text=False,
+        needs=FOR_PICTURES,
     ),
     Format(
         name="bundle",
@@ -116,6 +124,7 @@ FORMATS = (
         takes=COMPARES | {"payload"},
         reads_again=True,
         is_text=False,
+        needs=("jinja2", *FOR_PICTURES),
     ),
 )
 """In the order of help and README."""
@@ -173,11 +182,22 @@ def given(options: Options) -> list[str]:
 
 def write(result: "Result", path: str, format: Format, options: Options) -> None:
     """Writes `result` to `path`. Raises `OutputError`."""
+    if format.needs:
+        _check_installed(path, format.needs)
     if not format.by_engine:
         import_module(f"nagle_scan.report.{format.name}").write(result, path, options)
         return
     with files.whole(path) as name:
         result.core.write(format.name, name, _members(result, format, options))
+
+
+def _check_installed(path: str, packages: "Sequence[str]") -> None:
+    from importlib.util import find_spec
+
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        install = " ".join(missing)
+        raise OutputError(f"{path}: needs {', '.join(missing)}: pip install {install}")
 
 
 def _members(result: "Result", format: Format, options: Options) -> str | None:
