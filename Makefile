@@ -8,7 +8,7 @@ PACKETS ?= 1000000
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check check-engine test-engine check-python format accuracy thresholds fuzz snapshots readme page pictures notebooks bench clean
+.PHONY: help setup scan test check check-engine test-engine check-python format accuracy thresholds fuzz snapshots readme page pictures notebooks bench wheel sdist release audit lock wheel-needs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -21,7 +21,7 @@ scan: setup ## Run the main job: make scan [PCAP=my.pcap]
 # The engine's own checks need no Python: they run while it is installed and the engine is linked.
 test: ## Check format, lint and types, then run all tests
 	@sh scripts/prerequisites.sh developer
-	@$(MAKE) --no-print-directory --jobs=2 test-engine check-python
+	@$(MAKE) --no-print-directory --jobs=2 test-engine check-python wheel wheel-needs
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 check: check-engine check-python
@@ -30,6 +30,7 @@ check-engine:
 	cargo fmt --manifest-path analyzer/Cargo.toml --check
 	cargo fmt --manifest-path analyzer/fuzz/Cargo.toml --check
 	cargo clippy --manifest-path analyzer/Cargo.toml --all-targets --quiet -- -D warnings
+	cargo clippy --manifest-path analyzer/Cargo.toml --no-default-features --quiet -- -D warnings
 
 test-engine: check-engine
 	cargo test --manifest-path analyzer/Cargo.toml --quiet
@@ -75,8 +76,30 @@ notebooks: $(VENV)/.developer ## Execute the notebooks and keep their output
 bench: $(VENV)/.built ## Measure against the goals and the peers, into docs/benchmark.md: make bench [PACKETS=10000000]
 	$(BIN)/python -m bench.run --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan
 
+wheel: $(VENV)/.developer ## Build a wheel for Linux into dist: make wheel [ARCH=aarch64]
+	@sh scripts/prerequisites.sh wheel
+	@sh scripts/wheel.sh $(ARCH)
+
+# What the wheel needs, as wheels: a test installs it without a network.
+wheel-needs: wheel
+	@$(BIN)/python -m pip download --quiet --only-binary :all: --dest analyzer/target/wheel/needs dist/*x86_64.whl
+
+sdist: $(VENV)/.developer ## Build the source distribution into dist, with the sources of all crates
+	@sh scripts/sdist.sh
+
+release: $(VENV)/.developer ## Check version, changelog, tag and tree; build all twice, compare; into dist
+	@$(BIN)/python scripts/release.py
+
+audit: $(VENV)/.release ## Look for known vulnerabilities and unwanted licences (needs cargo-deny and a network)
+	cargo deny --manifest-path analyzer/Cargo.toml check
+	$(BIN)/pip-audit --requirement requirements-dev.lock --disable-pip --require-hashes
+
+lock: $(VENV)/.release ## Pin the tools of developers anew: requirements-dev.lock
+	$(BIN)/uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 --upgrade \
+		--generate-hashes --no-emit-index-url --no-header --output-file requirements-dev.lock
+
 clean: ## Remove everything that was built
-	rm -rf $(VENV) analyzer/target analyzer/fuzz/target analyzer/fuzz/found analyzer/nagle_scan/*.so bench/build
+	rm -rf $(VENV) analyzer/target analyzer/fuzz/target analyzer/fuzz/found analyzer/nagle_scan/*.so bench/build dist
 
 # With the folders: a file that is moved keeps its time, its folder does not.
 ENGINE := $(wildcard analyzer/Cargo.* analyzer/build.rs) $(shell find analyzer/src -type d -o -name '*.rs')
@@ -90,7 +113,11 @@ $(VENV)/.built: pyproject.toml $(ENGINE)
 	@$(BIN)/python -m compileall -q analyzer/nagle_scan # pip does not where it installs editable
 	@touch $@
 
-$(VENV)/.developer: $(VENV)/.built
+$(VENV)/.developer: $(VENV)/.built requirements-dev.lock
 	@sh scripts/prerequisites.sh developer
-	@$(BIN)/python -m pip install --quiet --group dev
+	@$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements-dev.lock
+	@touch $@
+
+$(VENV)/.release: $(VENV)/.developer
+	@$(BIN)/python -m pip install --quiet --group release
 	@touch $@

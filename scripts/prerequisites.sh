@@ -1,6 +1,7 @@
 #!/bin/sh
 # Names what the build needs and is missing, in one line; installs libpcap's headers and Python's
-# venv where that is possible without asking. With 'developer' also what some tests need: Chromium,
+# venv where that is possible without asking; without libpcap the build has no -f. With 'wheel' also what
+# builds libpcap, with 'developer' also what some tests need: Chromium,
 # in which they open reports, and valgrind. Without them those tests are skipped, and say so.
 set -eu
 
@@ -30,9 +31,13 @@ command -v "$python" >/dev/null || fail "needs Python 3.11 or newer: apt install
     fail "needs Python's venv module: apt install python3-venv"
 command -v cargo >/dev/null || fail "needs a Rust toolchain (1.88 or newer): https://rustup.rs"
 command -v cc >/dev/null || fail "needs a C compiler: apt install gcc libc6-dev"
-echo '#include <pcap.h>' | cc -E -x c - >/dev/null 2>&1 || install libpcap-dev ||
-    fail "needs libpcap's headers: apt install libpcap-dev"
+echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null -lpcap 2>/dev/null || install libpcap-dev || true
+"$python" "$(dirname "$0")/toolchain.py"
 
+if [ "${1:-}" = wheel ]; then
+    command -v flex >/dev/null && command -v bison >/dev/null || install flex bison ||
+        fail "a wheel's libpcap is built with flex and bison: apt install flex bison"
+fi
 [ "${1:-}" = developer ] || exit 0
 command -v valgrind >/dev/null || install valgrind ||
     echo "nagle-scan: without valgrind the instructions per packet are not checked" >&2

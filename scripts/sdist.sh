@@ -17,4 +17,4 @@ cd "$work"
 rm .gitignore # it would leave out what crates call 'target'
 mkdir -p .cargo
 cargo vendor --quiet --locked --manifest-path analyzer/Cargo.toml vendor >.cargo/config.toml
-maturin sdist --quiet --out "$into"
+maturin sdist --out "$into" >&2

@@ -12,12 +12,14 @@ bin=$(cd "$(dirname "$python")" && pwd)
 PATH=$bin:$PATH
 
 CC="$bin/python -m ziglang cc -target ${1:-x86_64}-linux-gnu.2.17" AR="$bin/python -m ziglang ar" \
-    RANLIB="$bin/python -m ziglang ranlib" sh scripts/libpcap.sh "$target" "analyzer/target/libpcap/$target"
+    RANLIB="$bin/python -m ziglang ranlib" \
+    sh scripts/libpcap.sh "$target" "analyzer/target/libpcap/$target"
 
 export LIBPCAP_LIBDIR="$root/analyzer/target/libpcap/$target"
 export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 315532800)}"
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 export RUSTFLAGS="--remap-path-prefix=$root=. --remap-path-prefix=$cargo_home=cargo"
 export CFLAGS="-ffile-prefix-map=$root=. -ffile-prefix-map=$cargo_home=cargo"
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/analyzer/target/wheel}"
 exec maturin build --quiet --release --locked --zig --target "$target" --compatibility manylinux_2_17 \
-    --out "${DIST:-dist}"
+    --sbom-include "$LIBPCAP_LIBDIR/libpcap.cyclonedx.json" --out "${DIST:-dist}"

@@ -1,0 +1,188 @@
+"""What a machine may lack: a new Rust, libpcap, packages. Each is named, and costs no more than itself."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, ROOT
+
+CAPTURE = CAPTURES / "epoll-fd0.pcap"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CARGO = tomllib.loads((ROOT / "analyzer/Cargo.toml").read_text())
+OPTIONAL = ("jinja2", "matplotlib", "pandas", "scapy")
+"""Installed by default; only numpy is needed to read tables of numbers."""
+
+WITHOUT = """
+import sys
+for name in sys.argv.pop(1).split(","):
+    sys.modules[name] = None
+from nagle_scan.cli import command
+command()
+"""
+
+
+def without(packages: tuple[str, ...], *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """The command where these packages cannot be imported."""
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT, ",".join(packages), *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_main_job_needs_no_package_at_all() -> None:
+    done = without((*OPTIONAL, "numpy"), CAPTURE)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "STALLS  127.0.0.1:8888" in done.stdout
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".md", ".xml", ".sarif", ".pcapng"])
+def test_these_files_need_no_package_at_all(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"out{suffix}"
+    done = without((*OPTIONAL, "numpy"), CAPTURE, "-qq", "-o", file)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert file.stat().st_size > 0
+
+
+@pytest.mark.parametrize(
+    ("suffix", "missing", "named"),
+    [
+        (".html", ("jinja2",), "jinja2"),
+        (".html", ("jinja2", "matplotlib"), "jinja2, matplotlib"),
+        (".png", ("matplotlib",), "matplotlib"),
+        (".svg", ("pandas",), "pandas"),
+        (".zip", ("pandas",), "pandas"),
+    ],
+)
+def test_a_missing_package_is_named_in_one_line(
+    suffix: str, missing: tuple[str, ...], named: str, tmp_path: Path
+) -> None:
+    file = tmp_path / f"out{suffix}"
+    done = without(missing, CAPTURE, "-qq", "-o", file)
+    install = named.replace(",", "")
+    assert done.stderr == f"nagle-scan: {file}: needs {named}: pip install {install}\n"
+    assert done.returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_output_imports_scapy(tmp_path: Path) -> None:
+    """It is GPL-2.0-only: only who asks for its packets loads it."""
+    suffixes = ("json", "csv", "html", "md", "xml", "sarif", "pcapng", "png", "zip")
+    files = [word for suffix in suffixes for word in ("-o", tmp_path / f"out.{suffix}")]
+    done = without(("scapy",), CAPTURE, "-v", *files)
+    assert done.returncode == 1, done.stderr
+    assert len(list(tmp_path.iterdir())) == len(suffixes)
+
+
+def test_an_engine_that_cannot_be_loaded_does_not_mean_stalls(tmp_path: Path) -> None:
+    """So it is where libpcap was removed after a build from source. Status 1 means 'stalls'."""
+    package = tmp_path / "nagle_scan"
+    sources = Path(nagle_scan.__file__).parent
+    shutil.copytree(sources, package, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    reason = "libpcap.so.0.8: cannot open shared object file: No such file or directory"
+    (package / "_core.py").write_text(f"raise ImportError({reason!r})\n")
+    command = tmp_path / "nagle-scan"
+    command.write_text("from nagle_scan.cli import command\ncommand()\n")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, command, CAPTURE],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+    )
+    assert done.stderr == f"nagle-scan: the engine cannot be loaded: {reason}\n"
+    assert done.returncode == 2
+    as_library = [sys.executable, "-c", "import nagle_scan"]
+    done = subprocess.run(as_library, capture_output=True, text=True, check=False, env=environment)
+    assert done.stderr.splitlines()[-1] == f"ImportError: {reason}"
+
+
+def build_tool(code: str, path: Path) -> subprocess.CompletedProcess[str]:
+    """Python code that uses the build backend, where only the programs in `path` are there."""
+    environment = os.environ | {"PATH": str(path), "PYTHONPATH": str(ROOT / "scripts")}
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env=environment,
+    )
+
+
+def fake(folder: Path, program: str, says: str) -> None:
+    path = folder / program
+    path.write_text(f"#!/bin/sh\necho '{says}'\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("cargo", "rustc", "blamed"),
+    [
+        ("cargo 1.65.0", "rustc 1.63.0", "cargo 1.65.0"),
+        ("cargo 1.95.0 (f2d3ce0bd 2026-03-21)", "rustc 1.87.1", "rustc 1.87.1"),
+        ("cargo 1.9.0", "rustc 1.95.0", "cargo 1.9.0"),
+    ],
+)
+def test_an_old_rust_is_named_before_the_build(
+    cargo: str, rustc: str, blamed: str, tmp_path: Path
+) -> None:
+    fake(tmp_path, "cargo", cargo)
+    fake(tmp_path, "rustc", rustc)
+    for kind in ("wheel", "editable"):
+        hook = f"get_requires_for_build_{kind}"
+        done = build_tool(f"import build_backend; build_backend.{hook}()", tmp_path)
+        needed = CARGO["package"]["rust-version"]
+        line = f"nagle-scan: needs Rust {needed} or newer, found {blamed}: https://rustup.rs\n"
+        assert (done.stderr, done.returncode) == (line, 1)
+
+
+@pytest.mark.parametrize("version", ["1.88.0", "1.100.2-nightly (0123 2027-01-01)", "2.0.0"])
+def test_a_new_rust_builds(version: str, tmp_path: Path) -> None:
+    fake(tmp_path, "cargo", f"cargo {version}")
+    fake(tmp_path, "rustc", f"rustc {version}")
+    done = build_tool("import build_backend as b; b.get_requires_for_build_wheel()", tmp_path)
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+@pytest.mark.parametrize(("status", "left_out"), [(0, False), (1, True)])
+def test_what_cannot_be_linked_is_left_out(status: int, left_out: bool, tmp_path: Path) -> None:
+    linker = tmp_path / "cc"
+    linker.write_text(f"#!/bin/sh\nexit {status}\n")
+    linker.chmod(0o755)
+    code = (
+        "import os, build_backend, maturin\n"
+        "maturin.build_wheel = lambda *_: print(os.environ.get('MATURIN_PEP517_ARGS', ''))\n"
+        "build_backend.build_wheel('dist')"
+    )
+    done = build_tool(code, tmp_path)
+    assert ("--no-default-features" in done.stdout) == left_out
+    assert ("the option -f will be missing" in done.stderr) == left_out
+
+
+def test_the_version_is_in_one_place() -> None:
+    assert PROJECT["project"]["dynamic"] == ["version"]
+    assert "version" not in PROJECT["project"]
+    assert nagle_scan.__version__ == CARGO["package"]["version"]
+
+
+def test_the_lock_has_all_that_developers_and_users_need() -> None:
+    locked = re.findall(r"^([\w.-]+)==", (ROOT / "requirements-dev.lock").read_text(), re.MULTILINE)
+    asked = [*PROJECT["project"]["dependencies"], *PROJECT["dependency-groups"]["dev"]]
+    names = {re.split(r"[<>=\[]", line)[0] for line in asked}
+    assert names <= set(locked)
+    assert len(names) > 15
+
+
+def test_the_lock_names_no_host() -> None:
+    assert "://" not in (ROOT / "requirements-dev.lock").read_text()
