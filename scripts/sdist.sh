@@ -16,5 +16,5 @@ git archive HEAD | tar -x -C "$work"
 cd "$work"
 rm .gitignore # it would leave out what crates call 'target'
 mkdir -p .cargo
-cargo vendor --quiet --locked --manifest-path analyzer/Cargo.toml vendor >.cargo/config.toml
+cargo vendor --locked --manifest-path analyzer/Cargo.toml vendor >.cargo/config.toml 2>/dev/null
 maturin sdist --out "$into" >&2
