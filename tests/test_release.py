@@ -1,0 +1,96 @@
+"""A release that is not one is refused, and nothing gets into it with a licence of another kind."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+sys.path.append(str(ROOT / "scripts"))
+
+import release
+
+VERSION = "1.2.3"
+ALLOWED = tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"]
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def tagged(tmp_path: Path) -> Path:
+    """A repository whose HEAD is a release."""
+    package = f'[package]\nname = "nagle-scan"\nversion = "{VERSION}"\n'
+    (tmp_path / "analyzer").mkdir()
+    (tmp_path / "analyzer/Cargo.toml").write_text(package)
+    (tmp_path / "analyzer/Cargo.lock").write_text(f"[{package}]")
+    (tmp_path / "CHANGELOG.md").write_text(f"# Changelog\n\n## {VERSION} - 2027-01-31\n\n- New.\n")
+    git(tmp_path, "init")
+    commit(tmp_path)
+    git(tmp_path, "tag", f"v{VERSION}")
+    assert release.problems(tmp_path) == []
+    return tmp_path
+
+
+def commit(folder: Path) -> None:
+    git(folder, "add", ".")
+    git(folder, "commit", "--message", "All")
+
+
+def test_a_tree_with_changes_is_no_release(tagged: Path) -> None:
+    (tagged / "new.txt").touch()
+    assert release.problems(tagged) == ["the tree is not clean"]
+
+
+@pytest.mark.parametrize("heading", [f"{VERSION} - unreleased", "1.2.2 - 2027-01-31"])
+def test_a_changelog_without_this_version_is_no_release(heading: str, tagged: Path) -> None:
+    (tagged / "CHANGELOG.md").write_text(f"# Changelog\n\n## {heading}\n")
+    commit(tagged)
+    git(tagged, "tag", "--force", f"v{VERSION}")
+    wrong = f"CHANGELOG.md does not begin with '## {VERSION} - YYYY-MM-DD'"
+    assert release.problems(tagged) == [wrong]
+
+
+def test_a_lock_of_another_version_is_no_release(tagged: Path) -> None:
+    (tagged / "analyzer/Cargo.lock").write_text("")
+    commit(tagged)
+    git(tagged, "tag", "--force", f"v{VERSION}")
+    assert release.problems(tagged) == [f"Cargo.lock does not have version {VERSION}"]
+
+
+def test_a_commit_after_the_tag_is_no_release(tagged: Path) -> None:
+    git(tagged, "commit", "--allow-empty", "--message", "More")
+    assert release.problems(tagged) == [f"HEAD does not have the tag v{VERSION}"]
+
+
+def is_allowed(licence: str) -> bool:
+    """An SPDX expression of `OR` within `AND`; old manifests write `/` for `OR`."""
+    choices = (part.strip(" ()") for part in licence.split(" AND "))
+    return all(set(re.split(r"/| OR ", part)) & set(ALLOWED) for part in choices)
+
+
+def test_every_crate_has_a_licence_that_deny_toml_allows() -> None:
+    manifest = ROOT / "analyzer/Cargo.toml"
+    words = ["cargo", "metadata", "--locked", "--format-version=1", f"--manifest-path={manifest}"]
+    done = subprocess.run(words, capture_output=True, check=True)
+    licences = {package["name"]: package["license"] for package in json.loads(done.stdout)["packages"]}
+    assert len(licences) > 40
+    assert [name for name, licence in licences.items() if not is_allowed(licence)] == []
+    assert not is_allowed("GPL-2.0-only")
+    assert not is_allowed("MIT AND GPL-2.0-only")
+
+
+def test_every_action_is_pinned_by_its_commit() -> None:
+    used = []
+    for workflow in (ROOT / ".github/workflows").iterdir():
+        used += re.findall(r"uses: (.*)", workflow.read_text())
+    assert len(used) > 5
+    assert [line for line in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", line)] == []
