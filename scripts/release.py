@@ -60,7 +60,7 @@ def _build(into: Path) -> None:
         subprocess.run(["git", "clone", "--quiet", ROOT, clone], check=True)
         environment = os.environ | {"PYTHON": sys.executable, "DIST": str(into)}
         for words in (["sdist.sh"], ["wheel.sh", "x86_64"], ["wheel.sh", "aarch64"]):
-            command = ["sh", clone / "scripts" / words[0], *words[1:]]
+            command = ["sh", str(clone / "scripts" / words[0]), *words[1:]]
             subprocess.run(command, env=environment, check=True)
 
 

@@ -5,16 +5,12 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
-
-sys.path.append(str(ROOT / "scripts"))
-
 import release
+from conftest import ROOT
 
 VERSION = "1.2.3"
 ALLOWED = tomllib.loads((ROOT / "deny.toml").read_text())["licenses"]["allow"]
@@ -81,7 +77,9 @@ def test_every_crate_has_a_licence_that_deny_toml_allows() -> None:
     manifest = ROOT / "analyzer/Cargo.toml"
     words = ["cargo", "metadata", "--locked", "--format-version=1", f"--manifest-path={manifest}"]
     done = subprocess.run(words, capture_output=True, check=True)
-    licences = {package["name"]: package["license"] for package in json.loads(done.stdout)["packages"]}
+    licences = {
+        package["name"]: package["license"] for package in json.loads(done.stdout)["packages"]
+    }
     assert len(licences) > 40
     assert [name for name, licence in licences.items() if not is_allowed(licence)] == []
     assert not is_allowed("GPL-2.0-only")
@@ -93,4 +91,6 @@ def test_every_action_is_pinned_by_its_commit() -> None:
     for workflow in (ROOT / ".github/workflows").iterdir():
         used += re.findall(r"uses: (.*)", workflow.read_text())
     assert len(used) > 5
-    assert [line for line in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", line)] == []
+    assert [
+        line for line in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", line)
+    ] == []

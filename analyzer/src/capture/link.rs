@@ -144,7 +144,6 @@ pub fn refused(link_type: u32) -> String {
 }
 
 /// libpcap's number on Linux: mostly the same.
-#[cfg(feature = "filter")]
 pub fn dlt(link_type: u32) -> i32 {
     find(link_type).map_or(link_type as i32, |link| link.dlt)
 }

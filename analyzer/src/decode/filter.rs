@@ -3,8 +3,8 @@
 use crate::capture::Frame;
 use crate::capture::error::ScanError;
 use crate::capture::link;
+use crate::decode::bpf::BpfProgram;
 use crate::decode::names;
-use pcap::{BpfProgram, Capture, Linktype};
 
 /// A damaged frame can claim any length on the wire: none is padded beyond this.
 const MAX_WIRE_LEN: usize = 1 << 16;
@@ -105,21 +105,12 @@ impl Filter {
     }
 
     fn compile(&mut self, link_type: u32) -> Result<usize, ScanError> {
-        let bad = |error: pcap::Error| ScanError::BadFilter {
-            expression: self.expression.clone(),
-            reason: reason(&error),
-        };
-        let handle = Capture::dead(Linktype(link::dlt(link_type))).map_err(bad)?;
-        let program = handle.compile(&self.expression, true).map_err(bad)?;
+        let dlt = link::dlt(link_type);
+        let program = BpfProgram::compile(&self.expression, dlt).map_err(|reason| {
+            ScanError::BadFilter { expression: self.expression.clone(), reason }
+        })?;
         self.programs.push((link_type, program));
         Ok(self.programs.len() - 1)
-    }
-}
-
-fn reason(error: &pcap::Error) -> String {
-    match error {
-        pcap::Error::PcapError(message) => message.clone(),
-        other => other.to_string(),
     }
 }
 

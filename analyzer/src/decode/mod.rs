@@ -3,22 +3,23 @@
 //! Lengths come from the IP header, never from the captured bytes: `tcpdump -s 96` cuts frames
 //! short and Ethernet pads them.
 
-#[cfg(feature = "filter")]
 pub mod filter;
 pub mod layers;
 pub mod layout;
-#[cfg(any(test, not(feature = "filter")))]
-pub mod no_filter;
 pub mod seq;
 pub mod tunnel;
 
+#[cfg(feature = "filter")]
+mod bpf;
 mod ip;
 mod names;
+#[cfg(any(test, not(feature = "filter")))]
+mod no_bpf;
 mod options;
 mod plain;
 
 #[cfg(not(feature = "filter"))]
-pub use no_filter as filter;
+use no_bpf as bpf;
 pub use options::{Options, blank_addresses};
 pub use plain::plain_segment;
 
