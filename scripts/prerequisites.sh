@@ -31,8 +31,9 @@ command -v "$python" >/dev/null || fail "needs Python 3.11 or newer: apt install
     fail "needs Python's venv module: apt install python3-venv"
 command -v cargo >/dev/null || fail "needs a Rust toolchain (1.88 or newer): https://rustup.rs"
 command -v cc >/dev/null || fail "needs a C compiler: apt install gcc libc6-dev"
-echo 'int main(void) { return 0; }' | cc -x c - -o /dev/null -lpcap 2>/dev/null || install libpcap-dev || true
-"$python" "$(dirname "$0")/toolchain.py"
+toolchain=$(dirname "$0")/toolchain.py
+"$python" "$toolchain" libpcap 2>/dev/null || install libpcap-dev || true
+"$python" "$toolchain"
 
 if [ "${1:-}" = wheel ]; then
     command -v flex >/dev/null && command -v bison >/dev/null || install flex bison ||

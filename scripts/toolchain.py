@@ -12,7 +12,7 @@ import tomllib
 from pathlib import Path
 
 CARGO_TOML = Path(__file__).resolve().parents[1] / "analyzer" / "Cargo.toml"
-PROGRAM = "int main(void) { return 0; }"
+PROGRAM = "int pcap_open_dead(int, int); int main(void) { return pcap_open_dead(1, 1); }"
 
 
 def too_old() -> str | None:
@@ -51,6 +51,8 @@ def _output(words: list[str]) -> str:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["libpcap"]:
+        sys.exit(not has_libpcap())
     problem = too_old()
     if problem is not None:
         sys.exit(f"nagle-scan: {problem}")

@@ -170,6 +170,15 @@ def test_what_cannot_be_linked_is_left_out(status: int, left_out: bool, tmp_path
     assert ("the option -f will be missing" in done.stderr) == left_out
 
 
+def test_a_library_without_its_functions_is_not_linked(tmp_path: Path) -> None:
+    (tmp_path / "libpcap.so").touch()
+    environment = os.environ | {"LIBPCAP_LIBDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts/toolchain.py", "libpcap"], env=environment, check=False
+    )
+    assert done.returncode == 1
+
+
 def test_the_version_is_in_one_place() -> None:
     assert PROJECT["project"]["dynamic"] == ["version"]
     assert "version" not in PROJECT["project"]
