@@ -82,7 +82,7 @@ wheel: $(VENV)/.developer ## Build a wheel for Linux into dist: make wheel [ARCH
 
 # What the wheel needs, as wheels: a test installs it without a network.
 wheel-needs: wheel
-	@$(BIN)/python -m pip download --quiet --only-binary :all: --dest analyzer/target/wheel/needs dist/*x86_64.whl
+	@$(BIN)/python -m pip download --quiet --only-binary :all: --dest analyzer/target/wheel/needs dist/*_$(shell uname -m).whl
 
 sdist: $(VENV)/.developer ## Build the source distribution into dist, with the sources of all crates
 	@sh scripts/sdist.sh

@@ -1,17 +1,18 @@
 #!/bin/sh
 # Builds a wheel for Linux into dist: any Python from 3.11 on (abi3), any glibc from 2.17 on
 # (manylinux), libpcap inside. The same source gives the same bytes, wherever it lies.
-#     scripts/wheel.sh [x86_64|aarch64]
+#     scripts/wheel.sh [x86_64|aarch64]     for this processor, or another
 # zig is the C compiler and linker: it knows old glibcs, and other processors.
 set -eu
 cd "$(dirname "$0")/.."
 root=$(pwd)
-target=${1:-x86_64}-unknown-linux-gnu
+arch=${1:-$(uname -m)}
+target=$arch-unknown-linux-gnu
 python=${PYTHON:-.venv/bin/python}
 bin=$(cd "$(dirname "$python")" && pwd)
 PATH=$bin:$PATH
 
-CC="$bin/python -m ziglang cc -target ${1:-x86_64}-linux-gnu.2.17" AR="$bin/python -m ziglang ar" \
+CC="$bin/python -m ziglang cc -target $arch-linux-gnu.2.17" AR="$bin/python -m ziglang ar" \
     RANLIB="$bin/python -m ziglang ranlib" \
     sh scripts/libpcap.sh "$target" "analyzer/target/libpcap/$target"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import platform
 import subprocess
 import sys
 import zipfile
@@ -13,7 +14,8 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, ROOT
 
-WHEELS = sorted((ROOT / "dist").glob(f"nagle_scan-{nagle_scan.__version__}-*_x86_64.whl"))
+MACHINE = platform.machine()
+WHEELS = sorted((ROOT / "dist").glob(f"nagle_scan-{nagle_scan.__version__}-*_{MACHINE}.whl"))
 NEEDS = ROOT / "analyzer/target/wheel/needs"
 MOST_BYTES = 5 << 20
 OUTPUTS = ("json", "csv", "html", "md", "xml", "sarif", "pcapng", "png", "svg", "pdf", "zip")
@@ -28,7 +30,7 @@ def wheel() -> zipfile.ZipFile:
 
 def test_it_is_for_any_python_and_any_linux_and_small() -> None:
     assert "-cp311-abi3-manylinux" in WHEELS[-1].name
-    assert "manylinux_2_17_x86_64" in WHEELS[-1].name
+    assert f"manylinux_2_17_{MACHINE}" in WHEELS[-1].name
     assert WHEELS[-1].stat().st_size <= MOST_BYTES
 
 
