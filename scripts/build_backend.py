@@ -11,12 +11,7 @@ import sys
 
 import maturin
 import toolchain
-from maturin import (
-    build_sdist,
-    get_requires_for_build_sdist,
-    prepare_metadata_for_build_editable,
-    prepare_metadata_for_build_wheel,
-)
+from maturin import build_sdist, get_requires_for_build_sdist
 
 __all__ = [
     "build_editable",
@@ -42,6 +37,18 @@ def get_requires_for_build_editable(config_settings: Settings = None) -> list[st
     """As for a wheel."""
     _check()
     return maturin.get_requires_for_build_editable(config_settings)
+
+
+def prepare_metadata_for_build_wheel(folder: str, settings: Settings = None) -> str:
+    """The first to be called where pip is told not to make an environment for the build."""
+    _check()
+    return maturin.prepare_metadata_for_build_wheel(folder, settings)
+
+
+def prepare_metadata_for_build_editable(folder: str, settings: Settings = None) -> str:
+    """As for a wheel."""
+    _check()
+    return maturin.prepare_metadata_for_build_editable(folder, settings)
 
 
 def build_wheel(folder: str, settings: Settings = None, metadata: str | None = None) -> str:

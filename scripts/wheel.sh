@@ -22,5 +22,7 @@ cargo_home=${CARGO_HOME:-$HOME/.cargo}
 export RUSTFLAGS="--remap-path-prefix=$root=. --remap-path-prefix=$cargo_home=cargo"
 export CFLAGS="-ffile-prefix-map=$root=. -ffile-prefix-map=$cargo_home=cargo"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$root/analyzer/target/wheel}"
-exec maturin build --quiet --release --locked --zig --target "$target" --compatibility manylinux_2_17 \
-    --sbom-include "$LIBPCAP_LIBDIR/libpcap.cyclonedx.json" --out "${DIST:-dist}"
+into=${DIST:-dist}
+maturin build --quiet --release --locked --zig --target "$target" --compatibility manylinux_2_17 \
+    --sbom-include "$LIBPCAP_LIBDIR/libpcap.cyclonedx.json" --out "$into"
+python scripts/wheel_sbom.py "$root" "$into"/nagle_scan-*_"$arch".whl

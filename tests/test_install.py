@@ -139,9 +139,13 @@ def test_an_old_rust_is_named_before_the_build(
 ) -> None:
     fake(tmp_path, "cargo", cargo)
     fake(tmp_path, "rustc", rustc)
-    for kind in ("wheel", "editable"):
-        hook = f"get_requires_for_build_{kind}"
-        done = build_tool(f"import build_backend; build_backend.{hook}()", tmp_path)
+    for hook in (
+        "get_requires_for_build_wheel()",
+        "get_requires_for_build_editable()",
+        "prepare_metadata_for_build_wheel('dist')",
+        "prepare_metadata_for_build_editable('dist')",
+    ):
+        done = build_tool(f"import build_backend; build_backend.{hook}", tmp_path)
         needed = CARGO["package"]["rust-version"]
         line = f"nagle-scan: needs Rust {needed} or newer, found {blamed}: https://rustup.rs\n"
         assert (done.stderr, done.returncode) == (line, 1)
