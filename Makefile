@@ -30,7 +30,7 @@ check-engine:
 	cargo fmt --manifest-path analyzer/Cargo.toml --check
 	cargo fmt --manifest-path analyzer/fuzz/Cargo.toml --check
 	cargo clippy --manifest-path analyzer/Cargo.toml --all-targets --quiet -- -D warnings
-	cargo clippy --manifest-path analyzer/Cargo.toml --no-default-features --quiet -- -D warnings
+	cargo clippy --manifest-path analyzer/Cargo.toml --no-default-features --features python --quiet -- -D warnings
 
 test-engine: check-engine
 	cargo test --manifest-path analyzer/Cargo.toml --quiet

@@ -73,4 +73,4 @@ def _leave_out_what_cannot_be_linked() -> None:
     if not toolchain.has_libpcap():
         print("nagle-scan: no libpcap to link: the option -f will be missing", file=sys.stderr)
         chosen = os.environ.get("MATURIN_PEP517_ARGS", "")
-        os.environ["MATURIN_PEP517_ARGS"] = f"{chosen} --no-default-features"
+        os.environ["MATURIN_PEP517_ARGS"] = f"{chosen} --no-default-features --features python"

@@ -7,6 +7,7 @@ import runpy
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import nagle_scan
@@ -84,7 +85,7 @@ def test_the_style_of_a_notebook_does_not_change_a_page(kind: str) -> None:
     """A notebook of light lines on black had pages that nobody could read."""
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
     plain = svg(kind, scan)
-    loud = {
+    loud: dict[Any, Any] = {
         "font.size": 30.0,
         "lines.color": "red",
         "xtick.color": "white",

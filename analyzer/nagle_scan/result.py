@@ -23,7 +23,7 @@ MAX_MIN_WAIT_MS = 3_600_000.0
 MOST_KEPT = 1_000_000
 """Segments that are kept for pictures: 80 MB."""
 MOST_EXCERPT = 65_536
-"""Of a connection for which there is no room, the pictures show so many, around the clearest stall."""
+"""So many around the clearest stall are shown of a connection for which there is no room."""
 MAX_THREADS = 1024
 """More than any machine has; the engine never starts more than pay."""
 

@@ -42,15 +42,15 @@ class Picture(Figure):
 def settings() -> Iterator[None]:
     """Settings for files: matplotlib's own style, text stays text, and output is reproducible.
 
-    `svg.fonttype`, `svg.hashsalt` and `pdf.fonttype` are nowhere but in `rcParams`, and those belong
-    to the process, not to a figure or a thread: one picture after the other.
+    `svg.fonttype`, `svg.hashsalt` and `pdf.fonttype` are nowhere but in `rcParams`, which belong to
+    the process, not to a figure or a thread: one picture after the other.
     """
     with _SETTINGS, mpl.rc_context(_own_style()):
         yield
 
 
 @cache
-def _own_style() -> Any:
+def _own_style() -> dict[Any, Any]:
     """matplotlib's defaults, whatever a notebook has set; the backend draws nothing."""
     defaults: dict[Any, Any] = {
         key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"
