@@ -31,9 +31,11 @@ impl ClockStep {
         self.step_ns.clamp(FINE_NS, COARSEST_NS)
     }
 
-    /// The same, if so many `times` are enough to show it.
+    /// The same, if so many `times` are enough to show it. Few are where the clock stands still, or tells
+    /// whole seconds only.
     pub fn shown_ns(&self, times: u64) -> Option<i64> {
-        (times >= TIMES_FOR_A_CLOCK).then(|| self.step_ns())
+        let stands = self.step_ns == FIT_NS && times > 1;
+        (stands || times >= TIMES_FOR_A_CLOCK).then(|| self.step_ns())
     }
 
     #[inline]
@@ -106,6 +108,17 @@ mod tests {
             one
         });
         assert_eq!(alone.fold(ClockStep::UNKNOWN, ClockStep::and).step_ns(), 4_000_000);
+    }
+
+    #[test]
+    fn two_frames_show_a_clock_that_stands_still() {
+        let mut step = ClockStep::UNKNOWN;
+        step.see(0);
+        assert_eq!(step.shown_ns(1), None);
+        step.see(0);
+        assert_eq!(step.shown_ns(2), Some(COARSEST_NS));
+        step.see(7);
+        assert_eq!(step.shown_ns(3), None);
     }
 
     #[test]
