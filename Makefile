@@ -8,7 +8,7 @@ PACKETS ?= 1000000
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check check-engine test-engine check-python format accuracy thresholds fuzz snapshots readme page pictures notebooks bench wheel sdist release audit lock wheel-needs clean
+.PHONY: help setup scan test check check-engine test-engine check-python format accuracy thresholds fuzz snapshots readme page pictures notebooks docs bench wheel sdist release audit lock wheel-needs clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ pictures: setup ## Draw the README's pictures into docs
 notebooks: $(VENV)/.developer ## Execute the notebooks and keep their output
 	$(BIN)/python scripts/notebooks.py
 
+docs: $(VENV)/.developer ## Build the documentation, with its notebooks executed: docs/_build/html
+	$(BIN)/python -m sphinx -q -W --keep-going -E -c docs -d docs/_build/doctrees . docs/_build/html
+
 bench: $(VENV)/.built ## Measure against the goals and the peers, into docs/benchmark.md: make bench [PACKETS=10000000]
 	$(BIN)/python -m bench.run --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan
 
@@ -99,7 +102,7 @@ lock: $(VENV)/.release ## Pin the tools of developers anew: requirements-dev.loc
 		--generate-hashes --no-emit-index-url --no-header --output-file requirements-dev.lock
 
 clean: ## Remove everything that was built
-	rm -rf $(VENV) analyzer/target analyzer/fuzz/target analyzer/fuzz/found analyzer/nagle_scan/*.so bench/build dist
+	rm -rf $(VENV) analyzer/target analyzer/fuzz/target analyzer/fuzz/found analyzer/nagle_scan/*.so bench/build docs/_build dist
 
 # With the folders: a file that is moved keeps its time, its folder does not.
 ENGINE := $(wildcard analyzer/Cargo.* analyzer/build.rs) $(shell find analyzer/src -type d -o -name '*.rs')

@@ -1,0 +1,114 @@
+"""Commands that pages show: each runs on shipped captures, and what stands below it is its output.
+
+A `console` block has commands after `$ ` and their output, which `filled` writes anew. Each line of
+an `sh` or `powershell` block is a command. Those of `ELSEWHERE` need rights or other machines: what
+is in front of their `|` is not run, the rest reads a capture instead. Pages never say so: who reads
+one pastes the line.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"^```(console|sh|powershell|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ELSEWHERE = ("docker", "dumpcap", "kubectl", "make", "nsenter", "pktmon", "ssh", "tcpdump")
+FOUND = (0, 1, 4)
+"""Exit statuses of `nagle-scan` that are verdicts."""
+
+STALLS = "captures/jdk-httpserver.pcap"
+FILES = {
+    "traffic.pcap": STALLS,
+    "before.pcap": STALLS,
+    "after.pcap": "captures/jdk-httpserver-nodelay.pcap",
+    "client.pcap": STALLS,
+    "server.pcap": STALLS,
+    "ring.pcap": STALLS,
+    "ring.pcap1": "captures/jdk-httpserver-nodelay.pcap",
+    "ticket.txt": "tests/printed/link-verbose.txt",
+}
+"""What the names stand for that pages give to captures of their readers."""
+
+
+class Shown(NamedTuple):
+    """A block of a page."""
+
+    kind: str
+    text: str
+
+
+class Line(NamedTuple):
+    """A command line: what is run elsewhere, and what here."""
+
+    elsewhere: str
+    here: str
+
+
+def blocks(page: str) -> Iterator[Shown]:
+    """The blocks of a page in which something is run."""
+    return (Shown(*match.groups()) for match in BLOCK.finditer(page))
+
+
+def commands(shown: Shown) -> list[str]:
+    """The command lines of a block, without comments."""
+    lines = shown.text.replace("\\\n", "").splitlines()
+    if shown.kind == "console":
+        return [line[2:] for line in lines if line.startswith("$ ")]
+    return [line for line in lines if line.strip() and not line.startswith("#")]
+
+
+def program(command: str) -> str:
+    """What a command line runs first."""
+    words = shlex.split(command, comments=True)
+    return next((word for word in words if word != "sudo"), "")
+
+
+def divided(command: str) -> Line:
+    """Where it is run."""
+    if program(command) not in ELSEWHERE:
+        return Line("", command)
+    first, _, rest = command.partition(" | ")
+    return Line(first, f"{rest} < traffic.pcap" if rest else "")
+
+
+def laid_out(folder: Path) -> None:
+    """Puts there what the commands read."""
+    for name in ("captures", "docs"):
+        (folder / name).symlink_to(ROOT / name)
+    for name, source in FILES.items():
+        shutil.copy(ROOT / source, folder / name)
+
+
+def output(command: str, folder: Path, environment: dict[str, str]) -> str:
+    """What it prints. Raises `RuntimeError` if it fails."""
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    if done.returncode not in (FOUND if "nagle-scan" in command else (0,)):
+        raise RuntimeError(f"{command}: status {done.returncode}: {done.stderr}")
+    return done.stdout
+
+
+def run_python(text: str, folder: Path, environment: dict[str, str]) -> None:
+    """Runs a block of Python as a script."""
+    subprocess.run([sys.executable, "-c", text], cwd=folder, env=environment, check=True)
+
+
+def filled(page: str, folder: Path, environment: dict[str, str]) -> str:
+    """The page with what its `console` blocks print now."""
+
+    def anew(match: re.Match[str]) -> str:
+        shown = Shown(*match.groups())
+        if shown.kind != "console":
+            return match[0]
+        parts = (f"$ {line}\n{output(line, folder, environment)}" for line in commands(shown))
+        return f"```console\n{''.join(parts)}```"
+
+    return BLOCK.sub(anew, page)
