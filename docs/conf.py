@@ -13,8 +13,10 @@ author = "the nagle-scan authors"
 copyright = "the nagle-scan authors, MIT or Apache-2.0"
 root_doc = "docs/index"
 language = "en"
+# `--help` stays what can be pasted.
+smartquotes = False
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "source_links"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "source_parts"]
 include_patterns = [
     "docs/*.md",
     "notebooks/*.ipynb",
@@ -39,6 +41,7 @@ myst_links_external_new_tab = True
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_class_signature = "separated"
 autodoc_inherit_docstrings = False
 add_module_names = False
 toc_object_entries_show_parents = "hide"
@@ -47,7 +50,8 @@ html_theme = "furo"
 html_title = "nagle-scan"
 html_static_path = ["site/static"]
 html_css_files = ["site.css"]
-html_js_files = ["questions.js"]
+# Deferred: Sphinx loads what it extends after it.
+html_js_files = [("questions.js", {"defer": "defer"})]
 html_extra_path = ["site/root"]
 html_copy_source = False
 html_show_sphinx = False

@@ -75,7 +75,7 @@ def divided(command: str) -> Line:
     if program(command) not in ELSEWHERE:
         return Line("", command)
     first, _, rest = command.partition(" | ")
-    return Line(first, f"{rest} < traffic.pcap" if rest else "")
+    return Line(first, f"cat traffic.pcap | {rest}" if rest else "")
 
 
 def laid_out(folder: Path) -> None:
@@ -89,7 +89,14 @@ def laid_out(folder: Path) -> None:
 def output(command: str, folder: Path, environment: dict[str, str]) -> str:
     """What it prints. Raises `RuntimeError` if it fails."""
     done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     if done.returncode not in (FOUND if "nagle-scan" in command else (0,)):
         raise RuntimeError(f"{command}: status {done.returncode}: {done.stderr}")

@@ -1,0 +1,56 @@
+"""What pages show of the source: its files and folders, and the public names.
+
+MyST links a file that is no page as a download: its copy. A folder, which GitHub lists, the site
+has not: of a link to it the text is left. The reference of the API follows `__all__`.
+"""
+
+import inspect
+from pathlib import Path
+
+import nagle_scan
+from docutils import nodes
+from sphinx.addnodes import pending_xref
+from sphinx.application import Sphinx
+
+MARK = "<!-- every public name -->\n"
+KINDS = {"Functions": "function", "Classes": "class", "Exceptions": "exception"}
+MEMBERS = "   :members:\n   :inherited-members: object, BaseException\n"
+
+
+def without_folders(app: Sphinx, doctree: nodes.document) -> None:
+    """Leaves the text of links to folders."""
+    for link in list(doctree.findall(pending_xref)):
+        _, path = app.env.relfn2path(link.get("reftarget", ""), app.env.docname)
+        if link.get("reftype") == "myst" and Path(path).is_dir():
+            link.replace_self(link.children)
+
+
+def kind(name: str) -> str:
+    """What a public name is, as autodoc calls it."""
+    thing = getattr(nagle_scan, name)
+    if not inspect.isclass(thing):
+        return "function"
+    return "exception" if issubclass(thing, BaseException) else "class"
+
+
+def with_reference(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Puts a directive for each public name in the place of the mark."""
+    if MARK not in source[0]:
+        return
+    names = [name for name in nagle_scan.__all__ if not name.startswith("__")]
+    parts = []
+    for title, wanted in KINDS.items():
+        directives = (
+            f".. auto{wanted}:: nagle_scan.{name}\n{MEMBERS if wanted == 'class' else ''}\n"
+            for name in names
+            if kind(name) == wanted
+        )
+        parts.append(f"## {title}\n\n```{{eval-rst}}\n{''.join(directives)}```\n\n")
+    source[0] = source[0].replace(MARK, "".join(parts))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Called by Sphinx."""
+    app.connect("doctree-read", without_folders)
+    app.connect("source-read", with_reference)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
