@@ -74,7 +74,7 @@ notebooks: $(VENV)/.developer ## Execute the notebooks and keep their output
 	$(BIN)/python scripts/notebooks.py
 
 docs: $(VENV)/.developer ## Build the documentation, with its notebooks executed: docs/_build/html
-	$(BIN)/python -m sphinx -q -W --keep-going -E -c docs -d docs/_build/doctrees . docs/_build/html
+	$(BIN)/python -m sphinx -q -W --keep-going -j auto -E -c docs -d docs/_build/doctrees . docs/_build/html
 
 bench: $(VENV)/.built ## Measure against the goals and the peers, into docs/benchmark.md: make bench [PACKETS=10000000]
 	$(BIN)/python -m bench.run --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan

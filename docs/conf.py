@@ -33,6 +33,7 @@ nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_merge_streams = True
+nb_render_markdown_format = "gfm"
 
 myst_heading_anchors = 3
 myst_links_external_new_tab = True
@@ -41,7 +42,6 @@ myst_links_external_new_tab = True
 default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
-autodoc_class_signature = "separated"
 autodoc_inherit_docstrings = False
 add_module_names = False
 toc_object_entries_show_parents = "hide"

@@ -65,7 +65,7 @@ def build(folder: Path) -> None:
 
 def pages(site: Path) -> Iterator[Path]:
     """Without the first, which only leads on."""
-    return (path for path in sorted(site.glob("*/**/*.html")) if "_static" not in path.parts)
+    return (path for path in sorted(site.rglob("*.html")) if path != site / "index.html")
 
 
 def slug(title: str) -> str:

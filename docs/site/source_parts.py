@@ -49,8 +49,14 @@ def with_reference(_app: Sphinx, _page: str, source: list[str]) -> None:
     source[0] = source[0].replace(MARK, "".join(parts))
 
 
+def without_constructor(_app: Sphinx, what: str, *_: object) -> tuple[str, None] | None:
+    """Instances come from functions and other objects: what their classes take is no interface."""
+    return ("", None) if what == "class" else None
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("doctree-read", without_folders)
     app.connect("source-read", with_reference)
+    app.connect("autodoc-process-signature", without_constructor)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
