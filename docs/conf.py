@@ -57,5 +57,3 @@ html_copy_source = False
 html_show_sphinx = False
 # They would be fetched, which browsers refuse for a site opened from a disk.
 html_show_search_summary = False
-pygments_style = "friendly"
-pygments_dark_style = "github-dark"
