@@ -23,6 +23,8 @@ use ahead::Ahead;
 use buffer::Buffer;
 use flate2::read::MultiGzDecoder;
 use input::Input;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::io::Read;
 use std::sync::Arc;
 use text::{AboutText, Text};
@@ -41,18 +43,24 @@ pub struct Frame<'a> {
 }
 
 /// How the frames of a capture ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum InputEnd {
     /// At the end of the file.
     Complete,
     /// In the middle of a record: the file is truncated or still being written.
     Cut,
     /// At a record that makes no sense.
-    Damaged(&'static str),
+    Damaged(Cow<'static, str>),
     /// With a read error.
     Failed(String),
     /// Where the user stopped it.
     Stopped(Stopped),
+}
+
+impl InputEnd {
+    pub const fn damaged(what: &'static str) -> Self {
+        Self::Damaged(Cow::Borrowed(what))
+    }
 }
 
 impl From<std::io::Error> for InputEnd {

@@ -174,7 +174,7 @@ impl Records {
             _ if start.is_empty() => return Err(InputEnd::Complete),
             None => return Err(InputEnd::Cut),
             Some(header) if self.len_of(header) > MAX_RECORD => {
-                return Err(InputEnd::Damaged("a record claims an impossible length"));
+                return Err(InputEnd::damaged("a record claims an impossible length"));
             }
             Some(header) => header,
         };

@@ -10,6 +10,7 @@ use crate::judge::thresholds::{
 };
 use crate::track::wait::{Wait, fact};
 use crate::track::{DEFAULT_MSS, NETWORK_RTT_NS};
+use serde::{Deserialize, Serialize};
 use std::iter;
 
 /// How sure a stall is.
@@ -152,7 +153,7 @@ impl Case<'_> {
 }
 
 /// The doubts about a stall, a bit for each.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubts(u16);
 
 impl Doubts {

@@ -3,10 +3,11 @@
 use crate::judge::causes::Cause;
 use crate::judge::confidence::{Confidence, Doubts};
 use crate::track::wait::{Wait, fact};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// What was ruled on a wait. Kept apart from it: a wait is what the capture shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ruling {
     pub cause: Cause,
     /// About a stall; none about another wait.

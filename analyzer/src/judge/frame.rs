@@ -11,9 +11,10 @@ use crate::judge::thresholds::{
 use crate::track::Side;
 use crate::track::thresholds::{MAX_TOLERANCE_NS, NETWORK_TOLERANCE_NS};
 use crate::track::wait::{Reaction, Wait};
+use serde::{Deserialize, Serialize};
 
 /// What releases are compared with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Frame {
     /// The round trip.
     #[default]
@@ -28,7 +29,7 @@ pub enum Frame {
 }
 
 /// The timestamps of a direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamps {
     tick_ns: i64,
     /// A segment's time and timestamp.

@@ -10,10 +10,11 @@ use crate::judge::verdict::{Hidden, Verdict};
 use crate::track::wait::Wait;
 use crate::track::{Connection, Endpoint, Half, Side};
 use std::num::NonZeroU64;
+use serde::{Deserialize, Serialize};
 use std::sync::LazyLock;
 
 /// Where the capture was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CapturePoint {
     Client,
     Server,
@@ -30,7 +31,7 @@ impl CapturePoint {
 }
 
 /// What is known of one end of a connection. Kept small: captures hold millions.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct JudgedHalf {
     pub endpoint: Endpoint,
     pub nagle: Nagle,
@@ -45,7 +46,7 @@ pub struct JudgedHalf {
 }
 
 /// What there is to tell of few ends only.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Detail {
     /// Which of Nagle's algorithms, and two frames that show it.
     pub variant: Variant,
@@ -80,7 +81,7 @@ impl JudgedHalf {
 /// One connection, judged.
 ///
 /// Aligned as a connection is, so that many judged ones take the memory of the connections.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[repr(align(64))]
 pub struct JudgedConnection {
     pub id: u32,

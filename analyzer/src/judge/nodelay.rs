@@ -6,11 +6,11 @@ use crate::judge::findings::{Finding, Findings};
 use crate::judge::releases::ReleasesOf;
 use crate::judge::thresholds::CHANCE_AMONG_OTHERS;
 use crate::track::{Half, Side};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 
 /// Was Nagle's algorithm at work in a direction?
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Nagle {
     On,
     Off,
@@ -26,7 +26,7 @@ impl Nagle {
 }
 
 /// Connections by what is known of Nagle's algorithm on one side.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct NagleTotals {
     pub on: u32,
     pub off: u32,

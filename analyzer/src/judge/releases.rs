@@ -16,6 +16,7 @@ use crate::track::band::Band;
 use crate::track::thresholds::{IN_TRANSIT_ONE_OF, JITTERS, LONGEST_DELAYED_ACK_NS};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
+use serde::{Deserialize, Serialize};
 
 /// What forbids a hold.
 const EXCLUDED: u32 = fact::FIN
@@ -28,7 +29,7 @@ const EXCLUDED: u32 = fact::FIN
     | fact::ACK_ONLY;
 
 /// What is known of the releases of one direction.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Releases {
     /// Where releases are expected.
     pub band: Band,
@@ -70,7 +71,7 @@ pub struct Releases {
 }
 
 /// The releases of one direction: of waits that are evidence, and of all that were seen.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct ReleasesOf {
     pub evidence: Releases,
     pub all: Releases,

@@ -3,9 +3,10 @@
 //! Nothing here decides whether there is a stall: a name is given to what was measured.
 
 use crate::judge::median;
+use serde::{Deserialize, Serialize};
 
 /// Delays of one receiver's ACKs, in ns, with the round trip to it taken off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
     pub count: u64,
     pub median_ns: i64,

@@ -9,9 +9,10 @@ use crate::judge::findings::Findings;
 use crate::judge::nodelay::Nagle;
 use crate::track::wait::fact;
 use crate::track::{Half, Side};
+use serde::{Deserialize, Serialize};
 
 /// What a sender in whose direction the algorithm is at work shows of it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Variant {
     Classic,
     Minshall,

@@ -1,6 +1,6 @@
 //! The answer in one word, and why there may be none: a capture must show what it does not hold.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The answer on a connection, or on all of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -25,7 +25,7 @@ impl Verdict {
 }
 
 /// What hides the stalls that a connection may have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hidden {
     Nothing,
     NoData,

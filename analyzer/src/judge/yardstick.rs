@@ -9,9 +9,10 @@ use crate::judge::thresholds::AGREEING_RELEASES;
 use crate::track::Half;
 use crate::track::band::Band;
 use crate::track::thresholds::LOCAL_TOLERANCE_NS;
+use serde::{Deserialize, Serialize};
 
 /// What the place of a direction's releases is known from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Basis {
     /// Nothing: any release would fit itself.
     #[default]

@@ -19,10 +19,10 @@ use rows::{
     Summary, WaitRow,
 };
 
-create_exception!(_core, NagleScanError, PyException, "A capture could not be analysed.");
-create_exception!(_core, CaptureError, NagleScanError, "The input cannot be read.");
-create_exception!(_core, FilterError, NagleScanError, "The filter cannot be compiled.");
-create_exception!(_core, OutputError, NagleScanError, "A result cannot be written.");
+create_exception!(nagle_scan, NagleScanError, PyException, "A capture could not be analysed.");
+create_exception!(nagle_scan, CaptureError, NagleScanError, "The input cannot be read.");
+create_exception!(nagle_scan, FilterError, NagleScanError, "The filter cannot be compiled.");
+create_exception!(nagle_scan, OutputError, NagleScanError, "A result cannot be written.");
 
 impl From<ScanError> for PyErr {
     fn from(error: ScanError) -> Self {

@@ -1,5 +1,6 @@
 //! A scan as Python sees it.
 
+use super::CaptureError;
 use super::frame_rows::anonymizer;
 use super::progress::{PyProgress, interruptible};
 use super::rows::{
@@ -12,13 +13,15 @@ use crate::result::anonymize::KEY_LEN;
 use crate::result::names::Names;
 use crate::result::scan::{Options, Scan, scan};
 use crate::result::segments::Excerpt;
-use crate::result::{clearest, connecting, groups, hops, nagle_counts, segments, servers, worst};
+use crate::result::{
+    clearest, connecting, groups, hops, nagle_counts, segments, servers, state, worst,
+};
 use crate::track::reader::Reading;
 use crate::track::reader::range::SHARDS;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -170,6 +173,12 @@ impl PyScan {
         self.scan.captures.iter().map(|capture| capture.path.clone()).collect()
     }
 
+    /// All of it, for `scan_of_state` of the same version.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let state = py.detach(|| state::save(&self.scan))?;
+        Ok(PyBytes::new(py, &state))
+    }
+
     /// The output contract without its connections.
     fn json_head(&self) -> String {
         output::json_head(&self.scan)
@@ -214,6 +223,14 @@ fn scan_captures(
     let options = Options { filter, min_wait_ns: shortest_ns, exchanges, names, reading, shards };
     let progress = &progress.0;
     let scan = interruptible(py, progress, || scan(&paths, &options, progress))??;
+    Ok(PyScan { scan: Arc::new(scan) })
+}
+
+/// The scan of what `Scan.state` gave. Raises `CaptureError` for anything else.
+#[pyfunction]
+fn scan_of_state(py: Python<'_>, bytes: &[u8]) -> PyResult<PyScan> {
+    let scan = py.detach(|| state::load(bytes));
+    let scan = scan.map_err(|error| CaptureError::new_err(error.to_string()))?;
     Ok(PyScan { scan: Arc::new(scan) })
 }
 
@@ -265,6 +282,7 @@ fn into_dict(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyScan>()?;
     module.add_function(wrap_pyfunction!(scan_captures, module)?)?;
+    module.add_function(wrap_pyfunction!(scan_of_state, module)?)?;
     module.add_function(wrap_pyfunction!(segment_columns, module)?)?;
     Ok(())
 }

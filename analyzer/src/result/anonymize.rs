@@ -50,7 +50,7 @@ impl Anonymizer {
         }
         // The user chose the words, for the addresses as they were.
         scan.names = scan.names.moved(|addr| self.addr(addr));
-        scan.anonymized = Some(SCHEME);
+        scan.is_anonymized = true;
         for (index, capture) in scan.captures.iter_mut().enumerate() {
             capture.path = format!("capture-{}", index + 1);
             capture.filter = None;

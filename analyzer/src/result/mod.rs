@@ -17,6 +17,7 @@ pub mod segments;
 pub mod server_exchanges;
 pub mod servers;
 mod sorter;
+pub mod state;
 pub mod totals;
 pub mod warnings;
 pub mod worst;

@@ -4,6 +4,7 @@ use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::judge::findings::Findings;
 use crate::judge::relays::PassedOn;
+use crate::result::anonymize::SCHEME;
 use crate::result::blocks::judge_all;
 use crate::result::cause_totals::CauseTotals;
 use crate::result::clearest::Clearest;
@@ -19,6 +20,7 @@ use crate::track::reader::{self, Reading};
 use crate::track::tracked::Tracked;
 use crate::track::tracker::Tracker;
 use crate::track::{Exchange, Lengths};
+use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,11 +40,11 @@ pub struct Options {
 }
 
 /// Everything a scan found.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Scan {
     pub captures: Vec<CaptureSummary>,
-    /// The scheme under which its addresses were replaced, if they were.
-    pub anonymized: Option<&'static str>,
+    /// Were its addresses replaced?
+    pub is_anonymized: bool,
     /// What outputs call its addresses.
     pub names: Names,
     /// How many connections there are.
@@ -50,11 +52,16 @@ pub struct Scan {
     /// In the order of their numbers. Those without data that were folded, as of a port scan, are left out.
     pub connections: JudgedConnections,
     /// How many threads may work on it.
+    #[serde(skip)]
     pub threads: usize,
     pub exchanges: Option<Vec<Exchange>>,
     pub servers: Vec<ServerExchanges>,
+    /// These three follow from the connections: see `state`.
+    #[serde(skip)]
     pub totals: Totals,
+    #[serde(skip)]
     pub causes: CauseTotals,
+    #[serde(skip)]
     pub clearest: Clearest,
     /// Directions that pass on what arrives on another connection, in the order of their connections.
     pub passed_on: Vec<PassedOn>,
@@ -73,7 +80,7 @@ impl Scan {
         let judged = judge_all(blocks, &servers, &clocks, options.min_wait_ns, threads);
         Self {
             captures,
-            anonymized: None,
+            is_anonymized: false,
             names: options.names.clone(),
             connection_count: connections.len() as u64,
             connections: JudgedConnections::new(judged.blocks, &first_blocks, connections),
@@ -88,6 +95,11 @@ impl Scan {
             unlisted_waits: tracked.unlisted_waits,
             unlisted_wait_ns: tracked.unlisted_wait_ns,
         }
+    }
+
+    /// The scheme under which its addresses were replaced, if they were.
+    pub fn anonymized(&self) -> Option<&'static str> {
+        self.is_anonymized.then_some(SCHEME)
     }
 
     /// How many connections were folded and are not listed.

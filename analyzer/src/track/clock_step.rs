@@ -1,5 +1,7 @@
 //! How coarse a clock is: the largest step in which all its times lie.
 
+use serde::{Deserialize, Serialize};
+
 /// Clocks that tick more slowly than this are not looked for (captures with 10 ms steps exist).
 /// Leans: larger blurs captures whose times happen to be round.
 pub const COARSEST_NS: i64 = 100_000_000;
@@ -16,7 +18,7 @@ const FIT_NS: i64 = 1_000_000_000;
 
 /// The step that the times so far have in common, counted from the first one: a clock's ticks need not be
 /// whole since the epoch.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct ClockStep {
     first_ns: Option<i64>,
     step_ns: i64,

@@ -1,7 +1,9 @@
 //! Where in the capture something was seen.
 
+use serde::{Deserialize, Serialize};
+
 /// A frame and its time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
     /// Nanoseconds since the epoch.
     pub time_ns: i64,

@@ -5,6 +5,7 @@
 
 use crate::track::thresholds::EVIDENCE_NS;
 use crate::track::{Mark, Side};
+use serde::{Deserialize, Serialize};
 
 /// Facts about a wait, as bits of [`Wait::facts`].
 pub mod fact {
@@ -92,7 +93,7 @@ pub fn when(condition: bool, fact: u32) -> u32 {
 }
 
 /// One wait. Times are ns since the epoch, lengths bytes, frames count from 1.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Wait {
     pub connection: u32,
     /// Who ended the wait: the sender of frame `to`.
@@ -125,7 +126,7 @@ pub struct Wait {
 }
 
 /// How soon a host reacted to data, near by in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reaction {
     /// From the data to its ACK, at the capture point, in us; `u32::MAX` for none.
     pub took_us: u32,

@@ -15,6 +15,7 @@ use crate::capture::{Frame, InputEnd, not_a_capture};
 use frame::Frames;
 use line::{Packet, Reading};
 use lines::{Joiner, Step};
+use serde::{Deserialize, Serialize};
 use std::io;
 use time::{Stamp, Survey};
 
@@ -37,7 +38,7 @@ pub struct Text {
 }
 
 /// What a reader must know of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AboutText {
     /// Times tell the day, too.
     pub has_dates: bool,

@@ -19,6 +19,7 @@ use crate::judge::ids::Ids;
 use crate::judge::link::SlowLink;
 use crate::judge::releases::Releases;
 use crate::track::wait::{Wait, fact};
+use serde::{Deserialize, Serialize};
 
 /// What a cause may ask about the direction of a wait, in ns.
 #[derive(Debug, Clone, Copy, Default)]
@@ -67,7 +68,7 @@ impl Direction {
 }
 
 /// The causes, by the names that code, columns, JSON and documentation share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Cause {
     NagleDelack,
     SlowLink,

@@ -23,10 +23,11 @@ use crate::track::tracked::Block;
 use crate::track::wait::fact;
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A direction whose program passes on what arrives on another connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassedOn {
     pub connection: u32,
     pub by: Side,

@@ -155,7 +155,7 @@ impl<'a> Head<'a> {
     fn new(scan: &'a Scan) -> Self {
         Self {
             schema: "nagle-scan/1",
-            anonymized: scan.anonymized,
+            anonymized: scan.anonymized(),
             captures: scan.captures.iter().map(JsonCapture::new).collect(),
             summary: JsonSummary::new(scan),
             servers: servers::servers(scan, MOST_LISTED),

@@ -115,7 +115,7 @@ impl Summary {
             without_handshake: totals.without_handshake,
             waits_not_listed: scan.unlisted_waits,
             waits_not_listed_ms: ms(scan.unlisted_wait_ns),
-            anonymized: scan.anonymized,
+            anonymized: scan.anonymized(),
             warnings: captures
                 .iter()
                 .flat_map(|capture| {

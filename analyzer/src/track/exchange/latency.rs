@@ -2,6 +2,7 @@
 //! the servers.
 
 use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
 use std::mem;
 
 /// A histogram takes some 10 kB, so up to here it pays to keep the latencies as they are.
@@ -10,10 +11,41 @@ const FEW: usize = 128;
 const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// Latencies in ns, none of them negative.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Latency {
     Few(Vec<u64>),
+    #[serde(with = "counts")]
     Many(Box<Histogram<u32>>),
+}
+
+/// A histogram is saved as its counts, one for each of its steps from 0 on.
+mod counts {
+    use super::{Histogram, SIGNIFICANT_DIGITS};
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    /// More than a latency of a year needs, and fewer than 64 bits have.
+    const MOST_STEPS: usize = 6000;
+
+    pub fn serialize<S: Serializer>(many: &Histogram<u32>, to: S) -> Result<S::Ok, S::Error> {
+        let end = many.highest_equivalent(many.max());
+        let steps = many.iter_all().take_while(|step| step.value_iterated_to() <= end);
+        to.collect_seq(steps.map(|step| step.count_at_value()).collect::<Vec<u32>>())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Box<Histogram<u32>>, D::Error> {
+        let counts = Vec::<u32>::deserialize(from)?;
+        let mut many = Histogram::new(SIGNIFICANT_DIGITS).map_err(de::Error::custom)?;
+        let mut value = 0;
+        for count in counts.into_iter().take(MOST_STEPS) {
+            if count > 0 {
+                many.record_n(value, count).map_err(de::Error::custom)?;
+            }
+            value = many.next_non_equivalent(value);
+        }
+        Ok(Box::new(many))
+    }
 }
 
 impl Default for Latency {

@@ -4,9 +4,10 @@ pub mod exchanged;
 pub mod latency;
 
 use crate::track::{Mark, Side};
+use serde::{Deserialize, Serialize};
 
 /// One request and its response. Times are ns since the epoch, lengths bytes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Exchange {
     pub connection: u32,
     /// First data of the request.

@@ -6,9 +6,10 @@ use crate::decode::Skip;
 use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;
 use crate::track::reader::range::Found;
+use serde::{Deserialize, Serialize};
 
 /// One input file. Times are ns since the epoch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CaptureSummary {
     pub path: String,
     pub packets: u64,
