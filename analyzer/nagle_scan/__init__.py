@@ -1,24 +1,35 @@
 """Finds Nagle and delayed-ACK stalls in packet captures, proves them, and says what to change.
 
 >>> import nagle_scan
->>> result = nagle_scan.scan("captures/java-split.pcap")
->>> result.stalls[["sender", "wait_ms", "frame_held"]]
+>>> scan = nagle_scan.scan("captures/java-split.pcap")
+>>> scan.stalls[["sender", "wait_ms", "frame_held"]]
+   sender  wait_ms  frame_held
+0  client   42.889          12
+1  client   43.592          17
+2  client   43.578          22
+3  client   43.517          27
+4  client   43.585          32
+5  client   43.654          37
+6  client   43.542          42
+7  client   43.629          47
+8  client   43.571          52
 
 The parts, each of which imports only what stands before it (tests/test_import_order.py):
 
     _core                          the engine, in Rust
     errors, wording, colours       errors of the engine; numbers in words; colours of pictures
     terminal, files                lines on a terminal; result files
-    keys, names                    --anonymize; --name
+    keys, names, progress          --anonymize; --name; the progress line
     causes, certainty              one row for each cause of waits; how sure its stalls are
     dissect                        frames as scapy packets
     result                         what a scan found, as tables
     messages, advice, compare      protocols; what to change; two scans, before and after
     timeline                       pictures
     report                         one module for each output format, and what they share
-    notebook                       how a scan and a connection look in a notebook
-    scan                           `scan()` and the class `Scan`
-    explain, interrupt, progress, background    --explain; signals; the progress line; a thread
+    notebook, answers              how scans look in a notebook; what they answer, as objects
+    connection, saved              one connection of a scan; scans as Parquet files
+    scan                           `scan()`, `load()` and the class `Scan`
+    explain, interrupt, background              --explain; signals; a thread
     gate, verbose, values          the exit status; -v; what options take
     captures                       which of many files are one capture
     arguments, outputs, several    options; where results go; the table of several captures
@@ -27,6 +38,7 @@ The parts, each of which imports only what stands before it (tests/test_import_o
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 try:
     from nagle_scan import _core
@@ -37,22 +49,56 @@ except ImportError as error:
     print(f"nagle-scan: the engine cannot be loaded: {error}", file=sys.stderr)
     raise SystemExit(2) from None
 
-from nagle_scan.errors import CaptureError, FilterError, NagleScanError, OutputError
+from nagle_scan.errors import (
+    CaptureError,
+    FilterError,
+    NagleScanError,
+    OutputError,
+    UnknownConnectionError,
+)
 
 # Not lazily: importing the module of that name later would hide the function.
-from nagle_scan.scan import Scan, scan
+from nagle_scan.scan import Scan, load, scan
+
+if TYPE_CHECKING:
+    from nagle_scan.answers import Advice, Comparison, Summary
+    from nagle_scan.connection import Connection
 
 __version__ = _core.VERSION
 
 __all__ = [
+    "Advice",
     "CaptureError",
+    "Comparison",
+    "Connection",
     "FilterError",
     "NagleScanError",
     "OutputError",
     "Scan",
+    "Summary",
+    "UnknownConnectionError",
     "__version__",
+    "load",
     "scan",
 ]
+
+_HOMES = {
+    "Advice": "answers",
+    "Comparison": "answers",
+    "Connection": "connection",
+    "Summary": "answers",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Loads what a plain run has no use for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    attribute: object = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = attribute
+    return attribute
 
 
 def __dir__() -> list[str]:

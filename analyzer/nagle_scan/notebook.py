@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment
@@ -13,8 +12,6 @@ from nagle_scan.report import verdicts
 from nagle_scan.wording import maybe_duration, printable
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from nagle_scan.result import Result
 
 MAX_CONNECTIONS = 5
@@ -62,60 +59,25 @@ _CONNECTION = _PAGES.from_string(
 )
 
 
-@dataclass(frozen=True)
-class Connection:
-    """One connection of a scan; a notebook shows its verdict, numbers and ladder."""
+def connection_html(scan: Result, row: _core.ConnectionRow) -> str:
+    """The verdict on a connection, its numbers and its ladder."""
+    from nagle_scan import timeline
 
-    scan: Result
-    id: int
-
-    @property
-    def row(self) -> _core.ConnectionRow:
-        """Its numbers."""
-        row = self.scan.core.connection(self.id)
-        if row is None:
-            raise KeyError(self.id)
-        return row
-
-    @property
-    def stalls(self) -> pd.DataFrame:
-        """Its rows of `Scan.stalls`."""
-        return self.scan.stalls[self.scan.stalls["connection"] == self.id]
-
-    @property
-    def waits(self) -> pd.DataFrame:
-        """Its rows of `Scan.waits`."""
-        return self.scan.waits[self.scan.waits["connection"] == self.id]
-
-    def segments(self) -> pd.DataFrame:
-        """Its segments, read again from the capture: see `Scan.segments`."""
-        return self.scan.segments(self.id)
-
-    def __repr__(self) -> str:
-        """Its two ends and its verdict."""
-        row = self.row
-        ends = f"{row.client} to {row.server}"
-        return f"<Connection {self.id}: {ends}: {verdicts.of_connection(row)}>"
-
-    def _repr_html_(self) -> str:
-        from nagle_scan import timeline
-
-        row = self.row
-        facts = [
-            ("client", row.client),
-            ("server", row.server),
-            ("round trip", maybe_duration(row.rtt_ms)),
-            ("exchanges", f"{row.exchanges:,}"),
-            ("mean latency now", maybe_duration(row.mean_latency_ms)),
-            ("without stalls", maybe_duration(row.predicted_latency_ms)),
-            ("Nagle at the client", row.client_nagle),
-            ("Nagle at the server", row.server_nagle),
-        ]
-        # The timeline has already escaped the texts in the SVG.
-        picture = Markup(timeline.svg(timeline.ladder, self.scan, self.id))
-        return _CONNECTION.render(
-            verdict=verdicts.of_connection(row), id=self.id, facts=facts, picture=picture
-        )
+    facts = [
+        ("client", row.client),
+        ("server", row.server),
+        ("round trip", maybe_duration(row.rtt_ms)),
+        ("exchanges", f"{row.exchanges:,}"),
+        ("mean latency now", maybe_duration(row.mean_latency_ms)),
+        ("without stalls", maybe_duration(row.predicted_latency_ms)),
+        ("Nagle at the client", row.client_nagle),
+        ("Nagle at the server", row.server_nagle),
+    ]
+    # The timeline has already escaped the texts in the SVG.
+    picture = Markup(timeline.svg(timeline.ladder, scan, row.id))
+    return _CONNECTION.render(
+        verdict=verdicts.of_connection(row), id=row.id, facts=facts, picture=picture
+    )
 
 
 def scan_html(scan: Result) -> str:

@@ -1,4 +1,5 @@
-"""Progress of long work: one line on a terminal, rewritten in place and erased at the end."""
+"""Progress of long work: one line on a terminal or in a notebook, rewritten in place and erased at
+the end."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ REDRAW_S = 0.2
 
 
 class ProgressLine:
-    """Shows how far it is on `stream` while the `with` block runs, if that is a terminal.
+    """Shows how far it is on `stream` while the `with` block runs, if that is a terminal
+    or the output of a notebook.
 
     `how_far` tells that from the seconds that have passed.
     """
@@ -32,7 +34,7 @@ class ProgressLine:
 
     def __enter__(self) -> None:
         """Starts to watch. `threading` is imported only if there is a terminal."""
-        if self._stream is None or not self._stream.isatty():
+        if self._stream is None or not (self._stream.isatty() or _is_notebook(self._stream)):
             return
         import threading
 
@@ -80,8 +82,15 @@ class Doing:
         return self._now
 
 
+def _is_notebook(stream: TextIO) -> bool:
+    """Does Jupyter show it? Its pages know a carriage return, as terminals do."""
+    return type(stream).__module__.partition(".")[0] == "ipykernel"
+
+
 def _columns(stream: TextIO) -> int:
     """A terminal of unknown size reports 0."""
+    if _is_notebook(stream):
+        return 80
     return os.get_terminal_size(stream.fileno()).columns or 80
 
 

@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core, certainty
-from nagle_scan.errors import CaptureError
+from nagle_scan.errors import CaptureError, UnknownConnectionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    import numpy as np
     import pandas as pd
+    from numpy.typing import NDArray
     from scapy.packet import Packet
 
 DEFAULT_MIN_WAIT_MS = 10.0
 """Shorter waits are not reported: quick ACKs take 0.1 ms, the shortest timers 14 ms."""
 NO_FRAMES = "tcpdump's text holds no frames: only a capture file (tcpdump -w) does"
+NOT_AGAIN = "standard input and pipes cannot be read a second time"
+CAPTURES_HIDDEN = "a saved scan with replaced addresses does not know its captures"
+NOT_A_FILE = -1
+"""In place of the size of a capture."""
 MAX_MIN_WAIT_MS = 3_600_000.0
+FLAGS = ("FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR")
+"""From the lowest bit on (RFC 9293, section 3.1; RFC 3168)."""
 MOST_KEPT = 1_000_000
 """Segments that are kept for pictures: 80 MB."""
 MOST_EXCERPT = 65_536
@@ -29,7 +38,11 @@ MAX_THREADS = 1024
 
 
 class Result:
-    """What a scan found. Tables are DataFrames; times are ns since the epoch, durations ms."""
+    """What a scan found. Tables are DataFrames; durations are in ms.
+
+    Beside each time in ns since the epoch (`time_ns`, int64) stands the same as datetime64[ns, UTC]
+    (`time`): NaT where the capture tells no date (text of tcpdump without -tttt).
+    """
 
     def __init__(
         self,
@@ -41,6 +54,7 @@ class Result:
         has_exchanges: bool = False,
         threads: int | None = None,
         key_is_random: bool = False,
+        sizes: Sequence[int] | None = None,
     ) -> None:
         self.paths = paths
         self.filter = filter
@@ -49,7 +63,9 @@ class Result:
         self.key_is_random = key_is_random
         self.min_wait_ms = min_wait_ms
         self.threads = threads
-        self._has_exchanges = has_exchanges
+        self.sizes = sizes
+        """Of a loaded scan: how large its captures were, in bytes."""
+        self.has_exchanges = has_exchanges
         self.doing: Callable[[str], None] = lambda _: None
         """Is told what takes time, for a progress line."""
         self._kept: dict[int, pd.DataFrame] = {}
@@ -73,12 +89,34 @@ class Result:
     @property
     def names(self) -> list[str]:
         """The captures as outputs name them: by path, or by number if anonymised."""
-        return self.paths if self.key is None else self.core.captures()
+        return self.core.captures() if self.is_anonymized else self.paths
+
+    @property
+    def is_anonymized(self) -> bool:
+        """Were its addresses replaced?"""
+        return self.core.summary().anonymized is not None
 
     @property
     def can_be_read_again(self) -> bool:
         """Are all captures files? Standard input and pipes can be read only once."""
-        return all(os.path.isfile(path) for path in self.paths)
+        return not self.why_not_again and all(os.path.isfile(path) for path in self.paths)
+
+    @property
+    def why_not_again(self) -> str:
+        """Why the captures cannot be read a second time; empty if they can, as far as known."""
+        if self.sizes is None:
+            # Opening a pipe again would block for ever.
+            return NOT_AGAIN if any(p == "-" or _is_pipe(p) for p in self.paths) else ""
+        if self.is_anonymized:
+            return CAPTURES_HIDDEN
+        changed = (p for p, size in zip(self.paths, self.sizes, strict=True) if size_of(p) != size)
+        path = next(changed, None)
+        return "" if path is None else f"{path}: no longer the capture that was scanned"
+
+    @property
+    def files(self) -> list[str]:
+        """The captures, for what looks into frames again; none if they cannot be read again."""
+        return self.paths if self.can_be_read_again else []
 
     @cached_property
     def connections(self) -> pd.DataFrame:
@@ -86,16 +124,17 @@ class Result:
 
         Of more than 131,072, many without data in a row, as of a port scan, are only counted.
 
-        For each end (`client_`, `server_`): `addr`, `port` (int64), `nagle` (category: `on`,
-        `off`, `unknown`), `nagle_variant` (category: `classic`, RFC 896, `minshall`, as in Linux,
-        `unknown`), `rtt_ms` (float64: round trip between the capture point and that end,
-        NaN unknown), `segments`, `bytes`, `retransmitted` (int64), `delayed_ack_ms` (float64: the
+        For each end (`client_`, `server_`): `addr`, `port` (int64), `nagle` (category: `on`, `off`,
+        `unknown`), `nagle_variant` (category: `classic`, RFC 896, `minshall`, as in Linux,
+        `unknown`), `rtt_ms` (float64: round trip between the capture point and that end, NaN
+        unknown), `segments`, `bytes`, `retransmitted` (int64), `delayed_ack_ms` (float64: the
         median delay of its delayed ACKs), `delayed_ack_consistent_with` (str). Then `first_ns`,
-        `last_ns` (int64), `handshake` (bool), `verdict` (category), `conclusive` (bool), `rtt_ms`
-        (float64: the shortest), `handshake_rtt_ms` (float64: from the client's last SYN to its ACK
-        of the server's, Wireshark's `tcp.analysis.initial_rtt`), `mss` (int64, bytes),
-        `capture_point` (category), `stalls` (int64), `connect_ms` and `first_reply_ms` (float64:
-        from the first SYN, where connecting was slow), `stalled_ms` (float64), `exchanges` (int64),
+        `last_ns` (int64), `first`, `last` (the same as times), `handshake` (bool), `verdict`
+        (category), `conclusive` (bool), `rtt_ms` (float64: the shortest), `handshake_rtt_ms`
+        (float64: from the client's last SYN to its ACK of the server's, Wireshark's
+        `tcp.analysis.initial_rtt`), `mss` (int64, bytes), `capture_point` (category), `stalls`
+        (int64), `connect_ms` and `first_reply_ms` (float64: from the first SYN, where connecting
+        was slow), `stalled_ms` (float64), `exchanges` (int64),
         `mean_latency_ms` and `predicted_latency_ms` (float64: without the stalls).
         """
         return self._table("connections").set_index("connection")
@@ -108,10 +147,10 @@ class Result:
         `client`, `server`), `confidence` (category: `possible` < `likely` < `certain`), `rel_seq`
         (int64: stream offset of the held segment), `len` and `len_unacked` (int64, bytes),
         `frame_unacked`, `frame_ack`, `frame_held` (int64: Wireshark's `frame.number`), `time_ns`
-        (int64, of the held segment), `wait_ms` (float64: from the last data that the sender had
-        sent or received: the most it can have waited),
-        `ack_delay_ms` (float64: how long the receiver sat on its ACK), `release_ms` (float64:
-        from the ACK to the held segment, at the capture point).
+        (int64, of the held segment), `time` (the same), `wait_ms` (float64: from the last data that
+        the sender had sent or received: the most it can have waited), `ack_delay_ms` (float64: how
+        long the receiver sat on its ACK), `release_ms` (float64: from the ACK to the held segment,
+        at the capture point).
         """
         return self._table("stalls")
 
@@ -120,8 +159,8 @@ class Result:
         """One row per wait that is not a stall.
 
         `connection` (int64), `cause` (category), `by` (category: who kept the other waiting),
-        `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `lost_before_capture` (bool),
-        `wait_ms` (float64).
+        `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `time` (the same),
+        `lost_before_capture` (bool), `wait_ms` (float64).
 
         If there are very many, at least these are listed of each sixteenth of the connections: the
         first 2,048 of clients that had their answer; of each side the first 8,192 others, and the
@@ -137,17 +176,18 @@ class Result:
         the captures again for this table. Raises `CaptureError` if it cannot (standard input).
 
         `connection`, `frame_begin`, `frame_end`, `begin_ns`, `request_bytes`, `response_bytes`
-        (int64), `latency_ms` (float64: first request byte to last response byte), `stalls`
-        (int64), `stalled_ms` and `predicted_latency_ms` (float64: without the stalls).
+        (int64), `begin` (the same as `begin_ns`), `latency_ms` (float64: first request byte to last
+        response byte), `stalls` (int64), `stalled_ms` and `predicted_latency_ms` (float64: without
+        the stalls).
         """
-        if self._has_exchanges:
+        if self.has_exchanges:
             return self._table("exchanges")
-        self._check_readable("; scan with exchanges=True")
+        self._check_readable("scan with exchanges=True")
         progress = _core.Progress()
         core = _core.scan_captures(
             self.paths, self.filter, self.min_wait_ms, True, progress, self.threads
         )
-        return table(core.columns("exchanges"))
+        return self._frame(core.columns("exchanges"))
 
     @cached_property
     def servers(self) -> pd.DataFrame:
@@ -166,17 +206,44 @@ class Result:
     def segments(self, connection_id: int) -> pd.DataFrame:
         """The segments of one connection, read again from the capture.
 
-        `frame`, `time_ns` (int64), `sender` (category), `rel_seq`, `len`, `seq`, `ack`, `flags`,
-        `window` (int64; `window` as on the wire, not scaled), `window_bytes` (float64: scaled, NaN
-        where the handshake was not captured), `repeat` (category: `no`, `retransmitted`,
-        `duplicated`, which is captured again, `reordered`). `rel_seq` is the stream offset of the
-        first payload byte; FIN takes a number behind the last one. Raises `CaptureError` if the
-        capture cannot be read again (standard input), `KeyError` for an unknown connection.
+        `frame`, `time_ns` (int64), `time` (the same), `sender` (category), `rel_seq`, `len`, `seq`,
+        `ack`, `flags` (int64), `flags_text` (category: in Wireshark's words), `window` (int64: as
+        on the wire, not scaled), `window_bytes` (float64: scaled, NaN where the handshake was not
+        captured), `repeat` (category: `no`, `retransmitted`, `duplicated`, which is captured
+        again, `reordered`). `rel_seq` is the stream offset of the first payload byte; FIN takes a
+        number behind the last one. Raises `CaptureError` if the capture cannot be read again
+        (standard input), `KeyError` for an unknown connection, `TypeError` for what is no integer.
         """
-        if not 0 <= connection_id < self.core.summary().connections:
-            raise KeyError(connection_id)
+        number = self.number_of(connection_id)
         self._check_readable()
-        return self._segments_of([connection_id])[connection_id]
+        table = self._segments_of([number])[number]
+        place = table.columns.get_loc("flags")
+        assert isinstance(place, int)
+        table.insert(place + 1, "flags_text", _flags_text(table["flags"]))
+        return table
+
+    def number_of(self, connection_id: int) -> int:
+        """The number of a connection that the scan may hold. Raises `KeyError`, `TypeError`."""
+        try:
+            number = operator.index(connection_id)
+        except TypeError:
+            kind = type(connection_id).__name__
+            raise TypeError(f"a connection is a number, as tcp.stream, not {kind}") from None
+        count = self.core.summary().connections
+        if not 0 <= number < count:
+            has = f"it has 0 to {count - 1}" if count else "it has none"
+            raise UnknownConnectionError(f"tcp.stream {number} is not in this scan: {has}")
+        return number
+
+    def row_of(self, connection_id: int) -> _core.ConnectionRow:
+        """What is known of a connection. Raises `KeyError`, `TypeError`."""
+        number = self.number_of(connection_id)
+        row = self.core.connection(number)
+        if row is None:
+            raise UnknownConnectionError(
+                f"tcp.stream {number} is counted, but not listed: it holds no data, as many others"
+            )
+        return row
 
     def keep_segments(self, rows: Iterable[_core.ConnectionRow]) -> None:
         """Reads the captures once for all that `kept_segments` is asked next, if they can be.
@@ -220,7 +287,10 @@ class Result:
         self, connections: Sequence[int], excerpts: Mapping[int, tuple[int, int]] | None = None
     ) -> dict[int, pd.DataFrame]:
         tables = _core.segments(self.paths, self.filter, list(connections), self.threads, excerpts)
-        return {number: table(columns) for number, columns in zip(connections, tables, strict=True)}
+        return {
+            number: self._frame(columns)
+            for number, columns in zip(connections, tables, strict=True)
+        }
 
     def packets(self, frames: Iterable[int]) -> list[Packet]:
         """Frames as scapy packets, to dissect them, in ascending order of their numbers.
@@ -236,16 +306,16 @@ class Result:
         self._check_readable()
         if self.core.summary().is_text:
             raise CaptureError(NO_FRAMES)
-        numbers = [operator.index(frame) for frame in frames]
+        numbers = list(map(_frame_number, _as_frames(frames)))
         if not all(0 < number < 1 << 63 for number in numbers):
             raise ValueError("frames count from 1")
         rows = _core.read_frames(self.paths, numbers, True, self.key)
         return [dissect.packet(row) for row in rows]
 
     def _check_readable(self, instead: str = "") -> None:
-        if any(path == "-" or _is_pipe(path) for path in self.paths):
-            # Opening a pipe again would block for ever.
-            raise CaptureError(f"standard input and pipes cannot be read a second time{instead}")
+        why = self.why_not_again
+        if why:
+            raise CaptureError(f"{why}; {instead}" if instead else why)
 
     def __repr__(self) -> str:
         """The verdict and its counts."""
@@ -257,20 +327,69 @@ class Result:
         )
 
     def _table(self, name: str) -> pd.DataFrame:
-        return table(self.core.columns(name))
+        return self._frame(self.core.columns(name))
+
+    def _frame(self, columns: dict[str, Any]) -> pd.DataFrame:
+        return table(columns, self.core.summary().has_dates)
+
+
+def size_of(path: str) -> int:
+    """Of a file, in bytes."""
+    return os.path.getsize(path) if os.path.isfile(path) else NOT_A_FILE
 
 
 def _is_pipe(path: str) -> bool:
     return os.path.exists(path) and not os.path.isfile(path)
 
 
-def table(columns: dict[str, Any]) -> pd.DataFrame:
-    """A DataFrame of the engine's columns."""
+def table(columns: dict[str, Any], has_dates: bool | None = None) -> pd.DataFrame:
+    """A DataFrame of the engine's columns, with a time beside each `_ns` if `has_dates` is told."""
     import pandas as pd
 
-    def series(column: object) -> object:
+    series: dict[str, object] = {}
+    for name, column in columns.items():
         if isinstance(column, tuple):
-            return pd.Categorical.from_codes(column[0], column[1])
-        return column
+            series[name] = pd.Categorical.from_codes(column[0], column[1])
+            continue
+        series[name] = column
+        if has_dates is not None and name.endswith("_ns"):
+            series[name.removesuffix("_ns")] = _times(column, has_dates)
+    return pd.DataFrame(series, copy=False)
 
-    return pd.DataFrame({name: series(column) for name, column in columns.items()}, copy=False)
+
+def _times(time_ns: NDArray[np.int64], has_dates: bool) -> pd.DatetimeIndex:
+    """The same as times of the day that they tell; `NaT` where they tell none."""
+    import numpy as np
+    import pandas as pd
+
+    times = time_ns.view("datetime64[ns]")
+    if not has_dates:
+        times = np.full(len(time_ns), np.datetime64("NaT", "ns"))
+    return pd.DatetimeIndex(times).tz_localize("UTC")
+
+
+def _flags_text(flags: pd.Series[int]) -> pd.Series[Any]:
+    """The flags as Wireshark writes them in its info column."""
+    import numpy as np
+    import pandas as pd
+
+    seen, codes = np.unique(flags.to_numpy(), return_inverse=True)
+    words = [
+        ", ".join(name for bit, name in enumerate(FLAGS) if value >> bit & 1) or "<None>"
+        for value in map(int, seen)
+    ]
+    return pd.Series(words, dtype="category").take(codes).reset_index(drop=True)
+
+
+def _as_frames(frames: Iterable[int]) -> Iterable[int]:
+    if not isinstance(frames, Iterable):
+        raise TypeError(f"frames are several numbers, as [5, 6], not {type(frames).__name__}")
+    return frames
+
+
+def _frame_number(frame: int) -> int:
+    try:
+        return operator.index(frame)
+    except TypeError:
+        kind = type(frame).__name__
+        raise TypeError(f"a frame is a number, as frame.number, not {kind}") from None

@@ -1,10 +1,12 @@
-"""The public interface: `scan()` reads captures, `Scan` holds what was found and writes it."""
+"""The public interface: `scan()` reads captures, `load()` saved scans; `Scan` is what was found."""
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core, files, keys
 from nagle_scan.errors import CaptureError, OutputError
@@ -13,7 +15,12 @@ from nagle_scan.report.formats import BaselineMap, Options
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, MAX_THREADS, Result
 
 if TYPE_CHECKING:
-    from nagle_scan.notebook import Connection
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from nagle_scan import saved
+    from nagle_scan.answers import AdviceList, Comparison, Summary
+    from nagle_scan.connection import Connection
 
 _Path = str | os.PathLike[str]
 
@@ -26,6 +33,7 @@ def scan(
     threads: int | None = None,
     exchanges: bool = False,
     names: Mapping[str, str] | None = None,
+    progress: bool = False,
 ) -> Scan:
     """Scans one capture, or several as one logical capture in the order of their first frames.
 
@@ -37,12 +45,20 @@ def scan(
     keeps each exchange: some 64 bytes for each, which a large capture may not leave room for.
     Without it `Scan.exchanges` reads the captures again. `names` are words for addresses
     (`{"10.0.0.5": "payments"}`): reports, pictures and files say them in their place; filters and
-    tables keep the addresses. With `anonymize` a name that holds an address is left out.
+    tables keep the addresses. With `anonymize` a name that holds an address is left out. `progress`
+    shows how far it is, in a terminal (on standard error) and in a notebook, from the first second
+    on.
+
+    >>> import nagle_scan
+    >>> nagle_scan.scan("captures/java-split.pcap").verdict
+    'stalls'
 
     Raises `ValueError` for a `min_wait_ms` outside 0 to 3,600,000, no threads, a bad key or name,
     `CaptureError` for an input that cannot be read, `FilterError` for a bad expression,
-    `KeyboardInterrupt` soon after Ctrl-C. A truncated capture is not an error: see `Scan.warnings`.
+    `TypeError` for what is no path and for options of a wrong type, `KeyboardInterrupt` soon after
+    Ctrl-C. A truncated capture is not an error: see `Scan.warnings`.
     """
+    _check_kinds(filter, min_wait_ms, threads, anonymize, names)
     if not 0 < min_wait_ms <= MAX_MIN_WAIT_MS:
         raise ValueError(f"min_wait_ms must be more than 0 and at most an hour: {min_wait_ms}")
     if threads is not None and not 0 < threads <= MAX_THREADS:
@@ -50,40 +66,201 @@ def scan(
     paths = _as_paths(path_or_paths)
     if not paths:
         raise ValueError("no capture given")
-    core = _core.scan_captures(
-        paths,
-        filter,
-        min_wait_ms,
-        exchanges=exchanges,
-        progress=_core.Progress(),
-        threads=threads,
-        names=_named(names, anonymize is not None),
-    )
+    seen = _core.Progress()
+    with _shown(seen, progress):
+        core = _core.scan_captures(
+            paths,
+            filter,
+            min_wait_ms,
+            exchanges=exchanges,
+            progress=seen,
+            threads=threads,
+            names=_named(names, anonymize is not None),
+        )
     if anonymize is not None:
         core = core.anonymized(keys.checked(anonymize))
     return Scan(paths, filter, core, anonymize, min_wait_ms, exchanges, threads)
 
 
-class Scan(Result):
-    """What a scan found. Tables are DataFrames; times are ns since the epoch, durations ms.
+def load(path: _Path) -> Scan:
+    """Opens what `Scan.save` wrote, file or folder, without the captures.
 
-    The `to_` methods write the same files as `nagle-scan -o`, whole or not at all. All raise
-    `OutputError` for a file that cannot be written. `baseline` is a scan of the same service
-    before a change, `baseline_map` pairs of `(addr, port)` before and after, of servers that moved.
+    Raises `CaptureError` for what is no saved scan, is damaged, or was saved by another version;
+    `ImportError` without pyarrow.
+    """
+    from nagle_scan import saved
+
+    name = files.utf8_name(path, CaptureError)
+    about, state = saved.read(name)
+    try:
+        return _restored(about, state)
+    except CaptureError as error:
+        raise CaptureError(f"{name}: {error}") from None
+
+
+def _restored(about: saved.About, state: bytes) -> Scan:
+    core = _core.scan_of_state(state)
+    if len(about.paths) != len(core.captures()):
+        raise CaptureError("the saved scan is damaged")
+    return Scan(
+        about.paths,
+        about.filter,
+        core,
+        min_wait_ms=about.min_wait_ms,
+        has_exchanges=about.has_exchanges,
+        key_is_random=about.key_is_random,
+        sizes=about.sizes,
+    )
+
+
+class Scan(Result):
+    """What a scan found. Tables are DataFrames; durations are in ms.
+
+    Beside each time in ns since the epoch (`time_ns`, int64) stands the same as datetime64[ns, UTC]
+    (`time`): NaT where the capture tells no date (text of tcpdump without -tttt).
+
+    The `to_` methods write the same files as `nagle-scan -o`, whole or not at all; without a path
+    they return what they would write, text or bytes. All raise `OutputError` for a file that cannot
+    be written. `baseline` is a scan of the same service before a change, `baseline_map` pairs of
+    `(addr, port)` before and after, of servers that moved.
+
+    It can be pickled and copied; a pickle holds no key and, of replaced addresses, no originals.
     """
 
-    def connection(self, connection_id: int) -> Connection:
-        """One connection, with a rich display in notebooks. Raises `KeyError`."""
-        from nagle_scan.notebook import Connection
+    @property
+    def summary(self) -> Summary:
+        """The verdict in words and numbers, as the reports have it; `print` shows all words.
 
-        known = 0 <= connection_id < self.core.summary().connections
-        if not known or self.core.connection(connection_id) is None:
-            raise KeyError(connection_id)
-        return Connection(self, connection_id)
+        >>> import nagle_scan
+        >>> summary = nagle_scan.scan("captures/java-split.pcap").summary
+        >>> summary.sentence
+        'Stalls: 9 stalls are certain (391.6 ms lost), on 1 of 1 connection'
+        >>> summary.packets, summary.connections, summary.stalls
+        (57, 1, 9)
+        """
+        from nagle_scan import answers
+
+        return answers.summary(self)
+
+    @property
+    def findings(self) -> pd.DataFrame:
+        """One row for each server, side and cause with stalls; what is only possible comes last.
+
+        `server` (text: address or name, and port), `sender` (category: who holds data back),
+        `cause` (category), `confidence` (category: the surest of its stalls), `stalls`, `clients`
+        (int64), `wait_ms` (float64: median), `stalled_ms` (float64: sum), `nagle` (category: what
+        its sockets show), `setting` (text: what to set in the program, where one is recognised;
+        else empty), `sentence` (text: as the reports have it).
+
+        >>> import nagle_scan
+        >>> findings = nagle_scan.scan("captures/epoll-fd0.pcap").findings
+        >>> findings[["server", "sender", "cause", "confidence", "stalls"]]
+                   server  sender         cause confidence  stalls
+        0  127.0.0.1:8888  server  nagle_delack    certain     100
+        """
+        from nagle_scan import answers
+
+        return answers.findings(self)
+
+    @property
+    def advice(self) -> AdviceList:
+        """What to change, best first, as the reports have it; `print` shows it.
+
+        >>> import nagle_scan
+        >>> advice = nagle_scan.scan("captures/java-split.pcap").advice
+        >>> for one in advice:
+        ...     print(one.where)
+        the program on 127.0.0.1 (client of port 8000)
+        the socket on 127.0.0.1 (client of port 8000)
+        the other end, 127.0.0.1, as the last resort
+        """
+        from nagle_scan import answers
+
+        return answers.advice(self)
+
+    def latency(self, by: str = "server") -> pd.DataFrame:
+        """How long exchanges took, and would have taken without the stalls; by `server`,
+        `connection` or `client` (its address).
+
+        `exchanges` (int64), then `latency_p50_ms`, `latency_p75_ms`, `latency_p90_ms`,
+        `latency_p95_ms`, `latency_p99_ms`, `latency_max_ms`, and the same of `predicted_`
+        (float64). By server within 0.5 %, those that lose most first; the others are exact, and
+        read the captures again, unless scanned with `exchanges=True`. Raises `ValueError` for
+        another `by`, `CaptureError` as `exchanges`.
+
+        >>> import nagle_scan
+        >>> latency = nagle_scan.scan("captures/epoll-fd0.pcap").latency(by="server")
+        >>> latency[["exchanges", "latency_p50_ms", "predicted_p50_ms"]].round(1)
+                        exchanges  latency_p50_ms  predicted_p50_ms
+        server
+        127.0.0.1:8888        108            43.8               0.1
+        """
+        from nagle_scan import answers
+
+        return answers.latency(self, by)
+
+    def compare(self, other: Scan, baseline_map: BaselineMap = ()) -> Comparison:
+        """What became of the stalls: this scan was before a change, `other` is after it.
+
+        Servers are paired by address and port, or by port where each scan has only one left on it.
+        Raises `TypeError` for what is no scan.
+
+        >>> import nagle_scan
+        >>> before = nagle_scan.scan("captures/java-split.pcap")
+        >>> after = nagle_scan.scan("captures/java-split-nodelay.pcap")
+        >>> before.compare(after).sentence
+        'Fixed: No stall is left. Before: 9 stalls are certain (391.6 ms lost).'
+        """
+        from nagle_scan import answers
+
+        if not isinstance(other, Result):
+            raise TypeError(f"a scan is compared with a Scan, not {type(other).__name__}")
+        return answers.compare(self, other, baseline_map)
+
+    def wait_histogram(
+        self, connection: int | None = None, ax: Axes | None = None, width_in: float = 7.2
+    ) -> Axes:
+        """Draws how long the waits were, of all connections or of one: `timeline.histogram`."""
+        from nagle_scan import timeline
+
+        return timeline.histogram(self, connection, ax=ax, width_in=width_in)
+
+    def connection(self, connection_id: int) -> Connection:
+        """One connection, by its number as in Wireshark's `tcp.stream`.
+
+        Raises `KeyError` for a number that is not there, `TypeError` for what is none.
+
+        >>> import nagle_scan
+        >>> scan = nagle_scan.scan("captures/epoll-fd0.pcap")
+        >>> scan.connection(2).verdict
+        'stalls'
+        >>> scan.connection(99)
+        Traceback (most recent call last):
+        nagle_scan.UnknownConnectionError: tcp.stream 99 is not in this scan: it has 0 to 4
+        """
+        from nagle_scan.connection import Connection
+
+        return Connection(self, self.row_of(connection_id).id)
+
+    def save(self, path: _Path) -> None:
+        """Saves the scan, to be opened by `nagle_scan.load` without the captures.
+
+        `scan.parquet` is one file; a folder (`scan/`) gets the same file, and each table as a
+        Parquet file for other tools. What reads frames again (`segments`, `packets`, the evidence,
+        the segments in pictures, programs recognised by their payload) still needs the captures.
+        Only the same version opens it. A key is never saved; a scan with replaced addresses holds
+        no others. Raises `OutputError` for another suffix, `ImportError` without pyarrow.
+        """
+        from nagle_scan import saved
+
+        saved.write(self, files.utf8_name(path, OutputError))
 
     def to_json(
-        self, path: _Path, baseline: Scan | None = None, baseline_map: BaselineMap = ()
-    ) -> None:
+        self,
+        path: _Path | None = None,
+        baseline: Scan | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> str | None:
         """Writes the output contract (`nagle-scan/1`).
 
         From the 131,073rd connection on, only those with a stall or a wait are listed, and of more
@@ -91,67 +268,153 @@ class Scan(Result):
         stalls, the first 16 of each connection have sentences in `evidence`, the others the same
         facts as numbers: `summary.evidence_not_listed` of them.
         """
-        self._write("json", path, Options(baseline, baseline_map=baseline_map))
+        return self._text("json", path, Options(baseline, baseline_map=baseline_map))
 
-    def to_csv(self, path: _Path) -> None:
+    def to_csv(self, path: _Path | None = None) -> str | None:
         """Writes the stalls, one row each."""
-        self._write("csv", path, Options())
+        return self._text("csv", path, Options())
 
     def to_html(
-        self, path: _Path, baseline: Scan | None = None, baseline_map: BaselineMap = ()
-    ) -> None:
+        self,
+        path: _Path | None = None,
+        baseline: Scan | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> str | None:
         """Writes the page for a ticket, one self-contained file."""
-        self._write("html", path, Options(baseline, baseline_map=baseline_map))
+        return self._text("html", path, Options(baseline, baseline_map=baseline_map))
 
     def to_markdown(
-        self, path: _Path, baseline: Scan | None = None, baseline_map: BaselineMap = ()
-    ) -> None:
+        self,
+        path: _Path | None = None,
+        baseline: Scan | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> str | None:
         """Writes a ticket for GitHub, GitLab or Jira."""
-        self._write("markdown", path, Options(baseline, baseline_map=baseline_map))
+        return self._text("markdown", path, Options(baseline, baseline_map=baseline_map))
 
-    def to_junit(self, path: _Path) -> None:
+    def to_junit(self, path: _Path | None = None) -> str | None:
         """Writes a test for each server, for CI: it fails if a stall of it is likely."""
-        self._write("junit", path, Options())
+        return self._text("junit", path, Options())
 
-    def to_sarif(self, path: _Path) -> None:
+    def to_sarif(self, path: _Path | None = None) -> str | None:
         """Writes a finding for each server and side that stalls, as SARIF 2.1.0."""
-        self._write("sarif", path, Options())
+        return self._text("sarif", path, Options())
 
-    def to_evidence(self, path: _Path, payload: bool = False) -> None:
+    def to_evidence(self, path: _Path | None = None, payload: bool = False) -> bytes | None:
         """Writes the frames of the clearest stalls and their neighbours as an annotated pcapng.
 
         They are read again from the captures and cut after the TCP header unless `payload`. Raises
         `OutputError` also for standard input, which cannot be read again, and `CaptureError`.
         """
-        self._write("evidence", path, Options(payload=payload))
+        return self._bytes("evidence", path, Options(payload=payload))
 
     def to_timeline(
-        self, path: _Path, baseline: Scan | None = None, baseline_map: BaselineMap = ()
-    ) -> None:
+        self,
+        path: _Path | None = None,
+        baseline: Scan | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> bytes | None:
         """Draws the connection of the clearest stall on one sheet.
 
-        The suffix of `path` tells the kind of picture: `.png`, `.svg` or `.pdf`.
+        The suffix of `path` tells the kind of picture: `.png`, `.svg` or `.pdf`; without a path, it
+        is a PNG.
         """
-        self._write("timeline", path, Options(baseline, baseline_map=baseline_map))
+        return self._bytes("timeline", path, Options(baseline, baseline_map=baseline_map))
 
     def to_bundle(
         self,
-        path: _Path,
+        path: _Path | None = None,
         baseline: Scan | None = None,
         payload: bool = False,
         baseline_map: BaselineMap = (),
-    ) -> None:
+    ) -> bytes | None:
         """Writes ticket, page, evidence and picture into one zip file. Raises as `to_evidence`."""
-        self._write("bundle", path, Options(baseline, payload, baseline_map))
+        return self._bytes("bundle", path, Options(baseline, payload, baseline_map))
 
-    def _write(self, name: str, path: _Path, options: Options) -> None:
+    def _text(self, name: str, path: _Path | None, options: Options) -> str | None:
+        content = self._bytes(name, path, options)
+        return None if content is None else content.decode()
+
+    def _bytes(self, name: str, path: _Path | None, options: Options) -> bytes | None:
         format = formats.named(name)
+        if path is None:
+            return formats.content(self, format, options)
         formats.write(self, files.utf8_name(path, OutputError), format, options)
+        return None
+
+    def __dir__(self) -> list[str]:
+        """The public names."""
+        return sorted(name for name in super().__dir__() if name[0] != "_" and name not in INTERNAL)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is saved."""
+        from nagle_scan import saved
+
+        return _restored, (saved.about(self), self.core.state())
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Scan:
+        """With tables of its own; the engine's part never changes and is shared."""
+        return Scan(
+            self.paths,
+            self.filter,
+            self.core,
+            self.key,
+            self.min_wait_ms,
+            self.has_exchanges,
+            self.threads,
+            self.key_is_random,
+            self.sizes,
+        )
 
     def _repr_html_(self) -> str:
         from nagle_scan.notebook import scan_html
 
         return scan_html(self)
+
+
+def _check_kinds(
+    filter: object, min_wait_ms: object, threads: object, anonymize: object, names: object
+) -> None:
+    """Raises `TypeError` that says what was expected: the engine's says less."""
+    for name, value, is_right, expected in (
+        ("filter", filter, isinstance(filter, str), "a BPF expression (str)"),
+        ("min_wait_ms", min_wait_ms, hasattr(min_wait_ms, "__float__"), "a number"),
+        ("threads", threads, hasattr(threads, "__index__"), "an integer"),
+        ("anonymize", anonymize, isinstance(anonymize, bytes), f"a key of {keys.KEY_LEN} bytes"),
+        ("names", names, isinstance(names, Mapping), "a mapping of addresses to names"),
+    ):
+        if not is_right and (value is not None or name == "min_wait_ms"):
+            raise TypeError(f"{name} is {expected}, not {type(value).__name__}")
+
+
+INTERNAL = {
+    "can_be_read_again",
+    "core",
+    "doing",
+    "files",
+    "has_exchanges",
+    "is_anonymized",
+    "keep_segments",
+    "kept_segments",
+    "key",
+    "key_is_random",
+    "number_of",
+    "row_of",
+    "sizes",
+    "threads",
+    "why_not_again",
+}
+"""Names of a scan that its own modules use."""
+
+
+def _shown(seen: _core.Progress, progress: bool) -> AbstractContextManager[None]:
+    if not progress:
+        return nullcontext()
+    from functools import partial
+
+    from nagle_scan.progress import ProgressLine, line_of
+
+    return ProgressLine(partial(line_of, seen), sys.stderr)
 
 
 def _named(chosen: Mapping[str, str] | None, is_anonymized: bool) -> dict[str, str]:
@@ -166,4 +429,7 @@ def _named(chosen: Mapping[str, str] | None, is_anonymized: bool) -> dict[str, s
 def _as_paths(path_or_paths: _Path | Iterable[_Path]) -> list[str]:
     if isinstance(path_or_paths, (str, os.PathLike)):
         path_or_paths = [path_or_paths]
+    if not isinstance(path_or_paths, Iterable) or isinstance(path_or_paths, bytes):
+        kind = type(path_or_paths).__name__
+        raise TypeError(f"a capture is a path (str or os.PathLike), or several, not {kind}")
     return [files.utf8_name(path, CaptureError) for path in path_or_paths]

@@ -40,13 +40,13 @@ def pair_of(unacked: Payload, held: Payload, server_port: int, by_client: bool) 
 def read(paths: Sequence[str], numbers: Iterable[int]) -> dict[int, Payload]:
     """The payloads of these frames, by frame number.
 
-    Frames that hold no TCP segment are left out. Empty unless all captures are files: opening a
-    pipe again may block for ever.
+    Frames that hold no TCP segment are left out. Empty unless all captures are files, and there is
+    one at least: opening a pipe again may block for ever.
 
     Raises `CaptureError` for a file that cannot be read again.
     """
     wanted = sorted(set(numbers))
-    if not wanted or not all(os.path.isfile(path) for path in paths):
+    if not wanted or not paths or not all(os.path.isfile(path) for path in paths):
         return {}
     rows = _core.read_frames(list(paths), wanted, True, None)
     return {row.frame: _payload(row) for row in rows}

@@ -207,3 +207,17 @@ def _members(result: "Result", format: Format, options: Options) -> str | None:
     from nagle_scan.report import json
 
     return json.members(result, options)
+
+
+def content(result: "Result", format: Format, options: Options) -> bytes:
+    """What `write` would write. Raises `OutputError`."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, format.example)
+        try:
+            write(result, path, format, options)
+        except OutputError as error:
+            raise OutputError(str(error).replace(path, format.example)) from None
+        with open(path, "rb") as file:
+            return file.read()

@@ -31,16 +31,17 @@ def members(result: Result, options: Options) -> str:
         "version": _core.VERSION,
         "min_wait_ms": float(result.min_wait_ms),
         # A filter may name the addresses that are hidden.
-        "filter": result.filter if result.key is None else None,
-        "report": _report(View(result, LIMITS, options)),
+        "filter": None if result.is_anonymized else result.filter,
+        "report": report(result, options),
     }
     if options.baseline is not None:
         members |= _compared(options.baseline, result, options)
     return json.dumps(members)
 
 
-def _report(view: View) -> dict[str, Any]:
+def report(result: Result, options: Options) -> dict[str, Any]:
     """What all reports say, in their words."""
+    view = View(result, LIMITS, options)
     return {
         "sentence": verdicts.in_one_line(view.summary),
         "sentences": view.verdict_at_length,

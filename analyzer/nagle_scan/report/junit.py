@@ -56,7 +56,7 @@ def _allowed(text: str) -> str:
 def _properties(view: View) -> list[tuple[str, str]]:
     result = view.result
     known = [("version", _core.VERSION), ("min_wait_ms", f"{result.min_wait_ms:g}")]
-    if result.filter is not None and result.key is None:
+    if result.filter is not None and not result.is_anonymized:
         known.append(("filter", result.filter))
     return known
 

@@ -154,7 +154,7 @@ def _latencies(view: View) -> Iterator[str]:
 def _clearest(result: Result, stall: _core.WaitRow) -> Iterator[str]:
     yield f"### The clearest stall is {stall.confidence}"
     yield from ("```text", *ladder(stall), "```")
-    for said in split.describe(result.paths, stall):
+    for said in split.describe(result.files, stall):
         yield f"- {escaped(said)}."
     yield from (f"- {escaped(reason)}." for reason in stall.evidence[:MAX_REASONS])
     yield ""
@@ -273,7 +273,8 @@ def _versions(result: Result, summary: _core.Summary) -> str:
     more = f" and {len(result.names) - MAX_NAMES} more" * (len(result.names) > MAX_NAMES)
     if result.filter is not None:
         # It may name addresses.
-        more += f" with the filter {code(result.filter) if result.key is None else 'of this scan'}"
+        shown = "of this scan" if result.is_anonymized else code(result.filter)
+        more += f" with the filter {shown}"
     packets, connections = summary.packets, summary.connections
     return (
         f"nagle-scan {_core.VERSION}, capture {names}{more}: {count(packets, 'packet')}, "

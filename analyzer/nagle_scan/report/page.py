@@ -158,7 +158,7 @@ class Page(View):
         """The worst connections, told in full."""
         rows = self.connections[:MAX_IN_DETAIL]
         stalls = [self.core.stalls_of(row.id, MAX_STALLS) for row in rows]
-        told = split.describe_all(self.result.paths, [clearest[0] for clearest in stalls])
+        told = split.describe_all(self.result.files, [clearest[0] for clearest in stalls])
         return [
             Detail(row, stalls_of, kinds, self._pictures_of(row.id))
             for row, stalls_of, kinds in zip(rows, stalls, told, strict=True)

@@ -192,7 +192,7 @@ class View:
         from nagle_scan.report.fixes import fixes
 
         told = self.first_exchange is not None
-        return fixes(self.groups, self.limits.fixes, self.result.paths, told)
+        return fixes(self.groups, self.limits.fixes, self.result.files, told)
 
     def first_remedy(self, group: _core.ServerGroup) -> str:
         """The best that can be changed about a group, with its price; empty where none is known."""

@@ -137,7 +137,7 @@ def say(ax: Axes, text: str) -> None:
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", fontsize=TEXT_PT)
 
 
-NOT_READ_AGAIN = "Standard input cannot be read a second time: scan a file to see the segments"
+NOT_READ_AGAIN = "The capture cannot be read a second time: scan a file to see the segments"
 
 
 def legend(ax: Axes) -> None:

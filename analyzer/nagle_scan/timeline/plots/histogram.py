@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 
 from nagle_scan import causes, colours
 from nagle_scan.timeline import style
-from nagle_scan.timeline.subject import findings
+from nagle_scan.timeline.subject import chosen, findings
 from nagle_scan.wording import duration, round_trip_counts
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nagle_scan.result import Result
+    from nagle_scan.timeline.subject import OneConnection
 
 BINS_PER_DECADE = 16
 LEAST_FOR_NAMES_PT = 280.0
@@ -25,11 +26,18 @@ REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows, BS
 
 
 def histogram(
-    scan: Result, connection: int | None = None, ax: Axes | None = None, width_in: float = 7.2
+    scan: Result | OneConnection,
+    connection: int | None = None,
+    ax: Axes | None = None,
+    width_in: float = 7.2,
 ) -> Axes:
-    """Draws the waits of a connection, or of the whole scan, stalls against other causes."""
-    if connection is not None and scan.core.connection(connection) is None:
-        raise KeyError(connection)
+    """Draws the waits of a connection, or of the whole scan, stalls against other causes.
+
+    `scan` is a `Scan` or, without `connection`, a `Connection`. Raises as `ladder`.
+    """
+    scan, connection = chosen(scan, connection)
+    if connection is not None:
+        connection = scan.row_of(connection).id
     ax = style.axes(ax, width_in, 3.0)
     waits = _by_cause(scan, connection)
     count = sum(len(values) for values in waits.values())

@@ -18,14 +18,23 @@ if TYPE_CHECKING:
     from matplotlib.path import Path
 
     from nagle_scan.result import Result
+    from nagle_scan.timeline.subject import OneConnection
 
 COLUMNS = 360
 FEW = 120
 """Up to so many stalls are drawn one by one; more, as their share of each column."""
 
 
-def overview(scan: Result, connection: int, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
-    """Draws a connection from its first segment to its last: stalls, other waits, bytes."""
+def overview(
+    scan: Result | OneConnection,
+    connection: int | None = None,
+    ax: Axes | None = None,
+    width_in: float = 7.2,
+) -> Axes:
+    """Draws a connection from its first segment to its last: stalls, other waits, bytes.
+
+    Which connection is drawn, where, and what is raised: as for `ladder`.
+    """
     subject = of(scan, connection)
     ax = style.axes(ax, width_in, 2.3)
     unit, per_ms = ("s", 1e-3) if subject.span_ms >= 2000 else ("ms", 1.0)

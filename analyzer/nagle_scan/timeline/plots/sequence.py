@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nagle_scan.result import Result
+    from nagle_scan.timeline.subject import OneConnection
 
     Numbers = NDArray[np.float64]
 
@@ -32,12 +33,18 @@ LEAST_HEIGHT = 0.025
 """As a share of the picture, so that a held segment of 6 bytes can be seen."""
 
 
-def sequence(scan: Result, connection: int, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
+def sequence(
+    scan: Result | OneConnection,
+    connection: int | None = None,
+    ax: Axes | None = None,
+    width_in: float = 7.2,
+) -> Axes:
     """Draws the stream of the side that holds (else that sends more) against time, as tcptrace.
 
     Each segment is an upright stroke from its first byte to its last; the dashed line below is
     what the peer has acknowledged, the dotted one above what its window allows. Where the stalls
-    are too many to be told apart, only the time around the clearest is shown.
+    are too many to be told apart, only the time around the clearest is shown. Which connection
+    is drawn, where, and what is raised: as for `ladder`.
     """
     subject = of(scan, connection)
     ax = style.axes(ax, width_in, 3.4)

@@ -1,0 +1,111 @@
+"""One connection of a scan: its rows of the tables, its frames, its pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nagle_scan import _core, notebook, timeline
+from nagle_scan.report import verdicts
+from nagle_scan.result import Result
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from scapy.packet import Packet
+
+
+@dataclass(frozen=True)
+class Connection:
+    """One connection, as `Scan.connection` gives it; a notebook shows its verdict and its ladder.
+
+    >>> import nagle_scan
+    >>> connection = nagle_scan.scan("captures/epoll-fd0.pcap").connection(2)
+    >>> connection
+    <Connection 2: 127.0.0.1:55696 to 127.0.0.1:8888: Stalls: 25 stalls are certain (1.1 s lost)>
+    >>> connection.client, connection.server, connection.verdict
+    ('127.0.0.1:55696', '127.0.0.1:8888', 'stalls')
+    >>> len(connection.stalls), len(connection.waits), len(connection.segments())
+    (25, 0, 141)
+    """
+
+    scan: Result
+    id: int
+    """Its number, as Wireshark's `tcp.stream`."""
+
+    @property
+    def row(self) -> _core.ConnectionRow:
+        """Its numbers: `row.rtt_ms`, `row.mss`, `row.stalls`, `row.mean_latency_ms` and others."""
+        return self.scan.row_of(self.id)
+
+    @property
+    def client(self) -> str:
+        """Address (or name) and port of the end that asked first."""
+        return self.row.client
+
+    @property
+    def server(self) -> str:
+        """Address (or name) and port of the other end."""
+        return self.row.server
+
+    @property
+    def verdict(self) -> str:
+        """As `Scan.verdict`: `stalls`, `possible`, `clean` or `inconclusive`."""
+        return self.row.verdict
+
+    @property
+    def stalls(self) -> pd.DataFrame:
+        """Its rows of `Scan.stalls`."""
+        return self._rows_of(self.scan.stalls)
+
+    @property
+    def waits(self) -> pd.DataFrame:
+        """Its rows of `Scan.waits`."""
+        return self._rows_of(self.scan.waits)
+
+    @property
+    def exchanges(self) -> pd.DataFrame:
+        """Its rows of `Scan.exchanges`, which may read the capture again."""
+        return self._rows_of(self.scan.exchanges)
+
+    def segments(self) -> pd.DataFrame:
+        """Its segments, read again from the capture: see `Scan.segments`."""
+        return self.scan.segments(self.id)
+
+    def packets(self) -> list[Packet]:
+        """Its frames as scapy packets, read again from the capture: see `Scan.packets`."""
+        return self.scan.packets(self.segments()["frame"])
+
+    def ladder(
+        self, stall: int | None = None, ax: Axes | None = None, width_in: float = 7.2
+    ) -> Axes:
+        """Draws a stall and its neighbours: see `timeline.ladder`."""
+        return timeline.ladder(self, stall=stall or 0, ax=ax, width_in=width_in)
+
+    def sequence(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
+        """Draws what was sent and acknowledged against time: see `timeline.sequence`."""
+        return timeline.sequence(self, ax=ax, width_in=width_in)
+
+    def timeline(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
+        """Draws all of it, with its stalls and other waits: see `timeline.overview`."""
+        return timeline.overview(self, ax=ax, width_in=width_in)
+
+    def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
+        """Draws how long its waits were: see `timeline.histogram`."""
+        return timeline.histogram(self, ax=ax, width_in=width_in)
+
+    def _rows_of(self, table: pd.DataFrame) -> pd.DataFrame:
+        return table[table["connection"] == self.id]
+
+    def __dir__(self) -> list[str]:
+        """The public names."""
+        return sorted(name for name in super().__dir__() if name[0] != "_")
+
+    def __repr__(self) -> str:
+        """Its two ends and its verdict."""
+        row = self.row
+        ends = f"{row.client} to {row.server}"
+        return f"<Connection {self.id}: {ends}: {verdicts.of_connection(row)}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.connection_html(self.scan, self.row)

@@ -1,0 +1,104 @@
+//! A scan as bytes, so that it can be read again without its captures, by the same version.
+//!
+//! A line that tells the version; then what serde makes of the scan (postcard), compressed with zstd,
+//! whose checksum finds damage. What follows from the rest is left out and added up again. The bytes may
+//! come from anyone: whatever is in them, they give a scan whose parts fit together, or an error.
+
+use crate::capture::InputEnd;
+use crate::result::scan::Scan;
+use crate::result::totals::Totals;
+use crate::track::CaptureSummary;
+use crate::track::reader::Reading;
+use std::io::{self, Read};
+use thiserror::Error;
+
+const NAME: &str = "nagle-scan ";
+/// To be raised when a type that is saved changes between two versions.
+const FORMAT: u32 = 1;
+const LEVEL: i32 = 3;
+/// Scans are packed to a tenth or so. More than this much of so little is no scan but an attack.
+const MOST_UNPACKED: u64 = 64;
+const SOME_UNPACKED: u64 = 1 << 24;
+
+/// Why bytes are no scan.
+#[derive(Debug, Error)]
+pub enum StateError {
+    #[error("not a saved scan")]
+    NotAScan,
+    #[error("saved by nagle-scan {found}, this is {}: scan the capture again", this())]
+    OtherVersion { found: String },
+    #[error("the saved scan is damaged")]
+    Damaged,
+}
+
+/// The version, which every saved scan begins with.
+fn this() -> String {
+    format!("{} (format {FORMAT})", env!("CARGO_PKG_VERSION"))
+}
+
+/// The scan as bytes.
+///
+/// # Errors
+/// zstd's own.
+pub fn save(scan: &Scan) -> io::Result<Vec<u8>> {
+    let head = format!("{NAME}{}\n", this()).into_bytes();
+    let mut packed = zstd::Encoder::new(head, LEVEL)?;
+    packed.include_checksum(true)?;
+    postcard::to_io(scan, &mut packed).map_err(io::Error::other)?;
+    packed.finish()
+}
+
+/// The scan of these bytes.
+///
+/// # Errors
+/// They are none, another version's, or damaged.
+pub fn load(bytes: &[u8]) -> Result<Scan, StateError> {
+    let rest = bytes.strip_prefix(NAME.as_bytes()).ok_or(StateError::NotAScan)?;
+    let end = rest.iter().take(64).position(|&byte| byte == b'\n').ok_or(StateError::NotAScan)?;
+    let found = String::from_utf8_lossy(&rest[..end]);
+    if found != this() {
+        let found = found.chars().filter(|sign| !sign.is_control()).collect();
+        return Err(StateError::OtherVersion { found });
+    }
+    let unpacked = unpacked(&rest[end + 1..]).ok_or(StateError::Damaged)?;
+    let (scan, rest): (Scan, _) =
+        postcard::take_from_bytes(&unpacked).map_err(|_| StateError::Damaged)?;
+    restored(scan).filter(|_| rest.is_empty()).ok_or(StateError::Damaged)
+}
+
+fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
+    let most = MOST_UNPACKED * packed.len() as u64 + SOME_UNPACKED;
+    let mut unpacked = Vec::new();
+    let decoder = zstd::Decoder::new(packed).ok()?;
+    decoder.take(most + 1).read_to_end(&mut unpacked).ok()?;
+    (unpacked.len() as u64 <= most).then_some(unpacked)
+}
+
+/// With what was not saved; `None` if the parts do not fit together.
+fn restored(mut scan: Scan) -> Option<Scan> {
+    scan.connections = std::mem::take(&mut scan.connections).restored()?;
+    if scan.connection_count < scan.connections.len() as u64 || !scan.captures.iter().all(is_plain)
+    {
+        return None;
+    }
+    scan.threads = Reading::by_all().threads;
+    let Scan { connections, totals, causes, clearest, .. } = &mut scan;
+    for index in 0..connections.len() {
+        let (judged, findings) = (&connections[index], connections.findings_of(index));
+        *totals += Totals::of(judged, findings);
+        causes.add(findings);
+        clearest.add(judged, findings);
+    }
+    Some(scan)
+}
+
+/// Can its texts be printed as they are?
+fn is_plain(capture: &CaptureSummary) -> bool {
+    let end = match &capture.end {
+        InputEnd::Damaged(text) => text.as_ref(),
+        InputEnd::Failed(text) => text,
+        InputEnd::Complete | InputEnd::Cut | InputEnd::Stopped(_) => "",
+    };
+    let names = capture.about_text.iter().flat_map(|text| &text.made_up).map(String::as_str);
+    names.chain([end]).all(|text| !text.contains(char::is_control))
+}

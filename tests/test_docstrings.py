@@ -1,0 +1,54 @@
+"""Users copy the examples in docstrings: on shipped captures they give what they show."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+from collections.abc import Iterator
+from importlib import import_module
+
+import nagle_scan
+import pandas as pd
+import pytest
+from conftest import ROOT
+from nagle_scan import Connection, Scan, timeline
+
+FLAGS = doctest.NORMALIZE_WHITESPACE
+MODULES = ("nagle_scan", "nagle_scan.scan", "nagle_scan.connection", "nagle_scan.timeline")
+
+
+def examples() -> Iterator[doctest.DocTest]:
+    """Those of the public modules, their classes and functions, and of the pictures."""
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    for name in MODULES:
+        yield from finder.find(import_module(name))
+    for name in timeline.__all__:
+        picture = getattr(timeline, name)
+        yield from finder.find(picture, f"timeline.{name}", module=inspect.getmodule(picture))
+
+
+EXAMPLES = {test.name: test for test in examples() if test.examples}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_shows_what_comes_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    said: list[str] = []
+    with pd.option_context("display.width", 90, "display.max_columns", 20):
+        outcome = doctest.DocTestRunner(optionflags=FLAGS).run(EXAMPLES[name], out=said.append)
+    assert outcome.attempted
+    assert not outcome.failed, "".join(said)
+
+
+@pytest.mark.parametrize("kind", [Scan, Connection])
+def test_every_public_name_is_told(kind: type) -> None:
+    told = [name for name in vars(kind) if not name.startswith("_")]
+    assert told
+    assert all(inspect.getdoc(getattr(kind, name)) for name in told)
+
+
+def test_the_package_has_an_example_for_each_kind_of_question() -> None:
+    scan = "nagle_scan.scan.Scan"
+    asked = ("summary", "findings", "advice", "latency", "compare", "connection")
+    assert {f"{scan}.{name}" for name in asked} <= EXAMPLES.keys()
+    assert nagle_scan.__name__ in EXAMPLES
