@@ -21,7 +21,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_core",),
     ("errors", "wording", "colours"),
     ("terminal", "files"),
-    ("keys", "names"),
+    ("keys", "names", "progress"),
     ("causes", "certainty"),
     ("dissect",),
     ("result",),
@@ -30,16 +30,17 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("compare",),
     ("timeline",),
     ("report",),
-    ("notebook",),
+    ("notebook", "answers"),
+    ("connection", "saved"),
     ("scan",),
-    ("explain", "interrupt", "progress", "background", "gate", "verbose", "values", "captures"),
+    ("explain", "interrupt", "background", "gate", "verbose", "values", "captures"),
     ("arguments", "outputs"),
     ("several",),
     ("cli",),
 )
 """From the engine to the command. Files of one row do not import each other."""
 
-PUBLIC = {"_core", "errors", "scan"}
+PUBLIC = {"_core", "answers", "connection", "errors", "scan"}
 """What the package itself (`__init__.py`) may import."""
 
 

@@ -3,29 +3,11 @@
 use super::fields::{Connection, Field, Output, Row, Stall, declared};
 use super::{create, table, write};
 use crate::judge::findings::Finding;
-use crate::result::names::Names;
-use crate::result::scan::{Options, Scan, scan};
-use crate::track::reader::Reading;
-use crate::track::reader::range::SHARDS;
+use crate::result::scan::tests::example;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
-use std::sync::Arc;
-
-/// With stalls and other waits.
-fn example() -> Scan {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/jdk-httpserver.pcap");
-    let options = Options {
-        filter: None,
-        min_wait_ns: 10_000_000,
-        exchanges: true,
-        names: Names::default(),
-        reading: Reading::by(2),
-        shards: SHARDS,
-    };
-    scan(&[path.to_owned()], &options, &Arc::default()).unwrap()
-}
 
 /// What `write` writes into a file of its own.
 fn written(name: &str, write: impl FnOnce(&str)) -> String {

@@ -226,3 +226,34 @@ impl Index<usize> for JudgedConnections {
         &block.connections[at]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::scan::tests::example;
+
+    /// As it would come from a file in which one thing was changed.
+    fn fits(change: impl FnOnce(&mut JudgedConnections)) -> bool {
+        let mut connections = example().connections;
+        change(&mut connections);
+        connections.restored().is_some()
+    }
+
+    fn with_waits(connections: &mut JudgedConnections) -> &mut JudgedBlock {
+        connections.blocks.iter_mut().find(|block| !block.waits.is_empty()).unwrap()
+    }
+
+    #[test]
+    fn only_parts_that_fit_together_are_restored() {
+        assert!(fits(|_| ()));
+        assert!(!fits(|all| all.order.push(u32::MAX)));
+        assert!(!fits(|all| all.order.push(all.order[0])));
+        assert!(!fits(|all| _ = with_waits(all).waits.pop()));
+        assert!(!fits(|all| _ = with_waits(all).rulings.pop()));
+        assert!(!fits(|all| with_waits(all).begins.push(0)));
+        assert!(!fits(|all| with_waits(all).begins[0] = u32::MAX));
+        assert!(!fits(|all| with_waits(all).waits[0].connection += 1));
+        assert!(!fits(|all| with_waits(all).connections[0].stalls += 1));
+        assert!(!fits(|all| with_waits(all).connections[0].id += 1));
+    }
+}

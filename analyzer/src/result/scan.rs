@@ -162,3 +162,23 @@ fn ended(trackers: Vec<Tracker>, threads: usize) -> Vec<Tracker> {
     });
     all
 }
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use crate::track::reader::range::SHARDS;
+
+    /// With stalls and other waits.
+    pub fn example() -> Scan {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/jdk-httpserver.pcap");
+        let options = Options {
+            filter: None,
+            min_wait_ns: 10_000_000,
+            exchanges: true,
+            names: Names::default(),
+            reading: Reading::by(2),
+            shards: SHARDS,
+        };
+        scan(&[path.to_owned()], &options, &Arc::default()).unwrap()
+    }
+}

@@ -102,3 +102,106 @@ fn is_plain(capture: &CaptureSummary) -> bool {
     let names = capture.about_text.iter().flat_map(|text| &text.made_up).map(String::as_str);
     names.chain([end]).all(|text| !text.contains(char::is_control))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::scan::tests::example;
+    use serde_json::Value;
+    use std::collections::BTreeSet;
+
+    /// A scan as bytes, of these parts.
+    fn packed(unpacked: &[u8]) -> Vec<u8> {
+        let head = format!("{NAME}{}\n", this()).into_bytes();
+        [head, zstd::encode_all(unpacked, LEVEL).unwrap()].concat()
+    }
+
+    fn is_damaged(scan: &Scan) -> bool {
+        matches!(load(&save(scan).unwrap()), Err(StateError::Damaged))
+    }
+
+    #[test]
+    fn a_scan_that_was_saved_is_the_same() {
+        let scan = example();
+        let bytes = save(&scan).unwrap();
+        let again = load(&bytes).unwrap();
+        let sums = |scan: &Scan| format!("{:?} {:?} {:?}", scan.totals, scan.causes, scan.clearest);
+        assert_eq!(sums(&again), sums(&scan));
+        assert!(again.totals.stalls > 0);
+        assert!(again.affected().eq(scan.affected()));
+        assert_eq!(save(&again).unwrap(), bytes);
+    }
+
+    #[test]
+    fn what_was_cut_or_changed_is_an_error() {
+        let bytes = save(&example()).unwrap();
+        for len in (0..bytes.len()).step_by(7) {
+            assert!(load(&bytes[..len]).is_err(), "cut after {len}");
+            let mut changed = bytes.clone();
+            changed[len] ^= 0x55;
+            assert!(load(&changed).is_err(), "changed at {len}");
+        }
+        assert!(load(&[bytes, vec![0]].concat()).is_err());
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        let other = [b"nagle-scan 9.8.7 (format 3)\n".as_slice(), &[0; 20]].concat();
+        let said = load(&other).err().unwrap().to_string();
+        let expected = format!("saved by nagle-scan 9.8.7 (format 3), this is {}", this());
+        assert!(said.starts_with(&expected), "{said}");
+        assert!(matches!(load(b"PAR1 and so on"), Err(StateError::NotAScan)));
+    }
+
+    /// A file of some kB must not take all memory.
+    #[test]
+    fn a_file_that_unpacks_to_very_much_is_refused() {
+        let bomb = packed(&vec![0; 100 << 20]);
+        assert!(bomb.len() < 1 << 16);
+        assert!(unpacked(&bomb[bomb.len() / 2..]).is_none());
+        assert!(matches!(load(&bomb), Err(StateError::Damaged)));
+        // A list that claims to be longer than anything.
+        let endless = [&[0xff; 9][..], &[0x01]].concat();
+        assert!(matches!(load(&packed(&endless)), Err(StateError::Damaged)));
+    }
+
+    #[test]
+    fn what_no_scan_can_hold_is_refused() {
+        let mut fewer = example();
+        fewer.connection_count = 0;
+        assert!(is_damaged(&fewer));
+        let mut hostile = example();
+        hostile.captures[0].end = InputEnd::Failed("\u{1b}[2J".to_owned());
+        assert!(is_damaged(&hostile));
+    }
+
+    /// Names and kinds of all that is saved, whatever its values.
+    fn shape(value: &Value, place: &str, found: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(members) => {
+                for (name, value) in members {
+                    shape(value, &format!("{place}.{name}"), found);
+                }
+            }
+            Value::Array(values) => {
+                values.iter().for_each(|value| shape(value, &format!("{place}[]"), found));
+            }
+            Value::Null => {}
+            Value::Bool(_) => _ = found.insert(format!("{place} bool")),
+            Value::Number(_) => _ = found.insert(format!("{place} number")),
+            Value::String(_) => _ = found.insert(format!("{place} text")),
+        }
+    }
+
+    /// Nothing else would notice: the bytes do not tell what they are.
+    #[test]
+    fn a_change_of_what_is_saved_raises_the_format() {
+        let mut found = BTreeSet::new();
+        shape(&serde_json::to_value(example()).unwrap(), "scan", &mut found);
+        let hash = found
+            .iter()
+            .flat_map(|line| line.bytes())
+            .fold(0, |hash: u32, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+        assert_eq!((FORMAT, hash), (1, 0), "raise FORMAT, and note the new number here");
+    }
+}

@@ -202,4 +202,18 @@ mod tests {
         assert_eq!(many.len(), 500);
         assert!(many.quantiles([0.6])[0] < 3 * MS && many.quantiles([0.61])[0] > 40 * MS);
     }
+
+    #[test]
+    fn saved_latencies_are_the_same() {
+        for count in [3, 5000] {
+            let values = latency((1..=count).map(|at| at * at % 977 + 1));
+            let bytes = postcard::to_stdvec(&values).unwrap();
+            let again: Latency = postcard::from_bytes(&bytes).unwrap();
+            assert_eq!(again.len(), values.len());
+            let shares = [0.0, 0.01, 0.5, 0.9, 0.999, 1.0];
+            assert_eq!(again.quantiles(shares), values.quantiles(shares));
+        }
+        let endless = postcard::to_stdvec(&(1u32, vec![1u32; 20_000])).unwrap();
+        assert!(postcard::from_bytes::<Latency>(&endless).is_ok());
+    }
 }

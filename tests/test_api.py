@@ -1,0 +1,338 @@
+"""The Python interface as notebooks use it: answers, connections, times, errors in plain words."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import nagle_scan
+import numpy as np
+import pytest
+from conftest import CAPTURES, written
+from matplotlib.figure import Figure
+from nagle_scan import Connection, Scan, progress, timeline
+from nagle_scan.report.formats import FORMATS, Format
+from scapy.layers.inet import TCP
+
+LABELLED = CAPTURES / "labelled"
+PRINTED = Path(__file__).parent / "printed"
+SCAPY_FLAGS = dict(
+    zip("FSRPAUEC", ("FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"), strict=True)
+)
+
+
+@pytest.fixture(scope="module")
+def scan() -> Scan:
+    return nagle_scan.scan(CAPTURES / "epoll-fd0.pcap", exchanges=True)
+
+
+# Answers.
+
+
+def test_summary_and_advice_are_in_the_words_of_the_json(scan: Scan, tmp_path: Path) -> None:
+    result = written(scan, tmp_path)
+    report, told = result["report"], scan.summary
+    assert told.sentence == report["sentence"]
+    assert [told.sentences, told.notices] == [report["sentences"], report["notices"]]
+    assert told.packets == sum(capture["packets"] for capture in result["captures"])
+    for name in ("connections", "exchanges", "stalls", "stalled_ms", "verdict"):
+        assert getattr(told, name) == result["summary"][name]
+    assert str(told).splitlines()[:2] == [f"{told.sentence}.", told.sentences[0]]
+    assert [one.where for one in scan.advice] == [one["where"] for one in report["advice"]]
+    for ours, theirs in zip(scan.advice, report["advice"], strict=True):
+        assert theirs["what"] in ours.text
+        assert theirs["price"] in ours.text
+        assert ours.host in (theirs["sender"], theirs["receiver"])
+        assert ours.host in ours.where
+    assert scan.advice[0].text in str(scan.advice)
+
+
+def test_a_clean_scan_has_neither_findings_nor_advice() -> None:
+    clean = nagle_scan.scan(CAPTURES / "epoll-fixed.pcap")
+    assert clean.summary.sentence.startswith("Clean")
+    assert (len(clean.findings), str(clean.advice)) == (0, "Nothing to change.")
+    assert clean.findings.dtypes["stalls"] == np.dtype("int64")
+
+
+def test_a_program_that_is_recognised_has_its_setting_in_findings_and_advice() -> None:
+    scans = [nagle_scan.scan(path) for path in sorted(CAPTURES.glob("*.pcap"))]
+    known = [scan for scan in scans if any(one.setting for one in scan.advice)]
+    assert known
+    for scan in known:
+        settings = [one.setting for one in scan.advice if one.setting]
+        assert scan.findings["setting"][0] == settings[0]
+        assert settings[0] in str(scan.advice)
+
+
+def test_findings_add_up_to_the_stalls() -> None:
+    scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
+    (row,) = scan.findings.to_dict("records")
+    assert row["stalls"] == len(scan.stalls) == scan.summary.stalls
+    assert row["wait_ms"] == scan.stalls["wait_ms"].median()
+    assert row["stalled_ms"] == pytest.approx(scan.stalls["wait_ms"].sum())
+    assert row["sentence"] == scan.summary.sentences[0]
+    assert str(scan.findings["cause"].dtype) == "category"
+
+
+def test_latency_is_that_of_the_exchanges(scan: Scan) -> None:
+    table = scan.latency("connection")
+    for number, row in table.iterrows():
+        own = scan.exchanges[scan.exchanges["connection"] == number]
+        assert row["exchanges"] == len(own)
+        for start, column in (("latency", "latency_ms"), ("predicted", "predicted_latency_ms")):
+            expected = np.quantile(own[column], [0.5, 0.95, 1.0], method="inverted_cdf")
+            names = [f"{start}_{name}_ms" for name in ("p50", "p95", "max")]
+            assert row[names].tolist() == expected.tolist()
+    by_server, by_client = scan.latency(), scan.latency("client")
+    assert by_server.index.tolist() == ["127.0.0.1:8888"]
+    assert by_client.index.tolist() == ["127.0.0.1"]
+    assert list(by_server) == list(by_client) == list(table)
+    np.testing.assert_allclose(by_server, by_client, rtol=0.005)
+    with pytest.raises(ValueError, match="'server', 'connection' or 'client', not 'port'"):
+        scan.latency("port")
+
+
+def test_a_comparison_tells_before_and_after() -> None:
+    before = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
+    after = nagle_scan.scan(CAPTURES / "jdk-httpserver-nodelay.pcap")
+    told = before.compare(after)
+    assert told.verdict == "fixed"
+    assert str(told) == told.sentence
+    assert f"{told.sentence}" in (after.to_markdown(baseline=before) or "").replace(
+        "FIXED", "Fixed"
+    )
+    (row,) = told.table.to_dict("records")
+    assert (row["server"], row["state"]) == ("127.0.0.1:8080", "gone")
+    assert (row["before_stalls"], row["after_stalls"]) == (len(before.stalls), 0)
+    assert row["before_p50_ms"] == before.latency()["latency_p50_ms"].iloc[0]
+    assert row["predicted_p50_ms"] == before.latency()["predicted_p50_ms"].iloc[0]
+    assert after.compare(before).verdict == "worse"
+
+
+# Tables.
+
+
+def test_a_time_stands_beside_its_nanoseconds() -> None:
+    scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
+    tables = [scan.connections, scan.stalls, scan.waits, scan.exchanges, scan.segments(0)]
+    assert all(map(len, tables))
+    named = [(table, name) for table in tables for name in table if name.endswith("_ns")]
+    assert len(named) == 6
+    for table, name in named:
+        time = name.removesuffix("_ns")
+        assert list(table).index(time) == list(table).index(name) + 1
+        assert str(table[time].dtype) == "datetime64[ns, UTC]"
+        assert (table[time].astype("int64") == table[name]).all()
+
+
+def test_without_a_date_no_time_is_made_up() -> None:
+    texts = sorted(PRINTED.glob("*.txt"))
+    scans = [nagle_scan.scan(path) for path in texts]
+    dated = {scan.core.summary().has_dates for scan in scans}
+    assert dated == {True, False}
+    for scan in scans:
+        has_dates = scan.core.summary().has_dates
+        assert scan.connections["first"].notna().all() == has_dates
+        assert scan.segments(0)["time"].isna().any() != has_dates
+        assert timeline.ladder(scan)
+
+
+def test_flags_are_those_that_scapy_sees(scan: Scan) -> None:
+    segments = scan.segments(3)
+    theirs = [
+        ", ".join(word for letter, word in SCAPY_FLAGS.items() if letter in str(packet[TCP].flags))
+        for packet in scan.packets(segments["frame"])
+    ]
+    assert segments["flags_text"].tolist() == theirs
+    assert {"SYN", "SYN, ACK", "PSH, ACK", "FIN, ACK"} <= set(theirs)
+    assert str(segments["flags_text"].dtype) == "category"
+
+
+# One connection.
+
+
+@pytest.mark.parametrize(
+    "number", [3, np.int64(3), np.uint8(3)], ids=lambda one: type(one).__name__
+)
+def test_a_connection_has_its_rows_of_the_tables(number: int, scan: Scan) -> None:
+    one = scan.connection(number)
+    assert isinstance(one, Connection)
+    for own, table in ((one.stalls, scan.stalls), (one.exchanges, scan.exchanges)):
+        assert len(own)
+        assert own.equals(table[table["connection"] == 3])
+    assert one.segments().equals(scan.segments(3))
+    assert [packet[TCP].sport for packet in one.packets()[:2]] == [55704, 8888]
+    assert (one.client, one.server, one.verdict) == ("127.0.0.1:55704", "127.0.0.1:8888", "stalls")
+    assert one.row.stalls == 25
+    assert "<svg" in one._repr_html_()
+
+
+def test_a_connection_is_drawn_as_its_number_is(scan: Scan) -> None:
+    one = scan.connection(3)
+    for by_itself, by_number in (
+        (timeline.ladder(one, stall=2), timeline.ladder(scan, 3, 2)),
+        (one.ladder(2), timeline.ladder(scan, 3, 2)),
+        (one.sequence(), timeline.sequence(scan, 3)),
+        (one.timeline(), timeline.overview(scan, 3)),
+        (one.wait_histogram(), scan.wait_histogram(3)),
+    ):
+        assert by_itself.get_label() == by_number.get_label()
+    assert one.ladder(0).get_label() != one.ladder(2).get_label()
+
+
+# Results without a file.
+
+
+@pytest.mark.parametrize("format", FORMATS, ids=lambda one: one.name)
+def test_without_a_path_a_result_is_returned(format: Format, scan: Scan, tmp_path: Path) -> None:
+    path = tmp_path / format.example
+    content = getattr(scan, f"to_{format.name}")()
+    assert getattr(scan, f"to_{format.name}")(path) is None
+    assert isinstance(content, str if format.is_text else bytes)
+    assert path.read_bytes() == (content.encode() if format.is_text else content)
+
+
+def test_an_error_of_a_result_without_a_file_names_no_temporary_one() -> None:
+    text = nagle_scan.scan(next(iter(sorted(PRINTED.glob("*.txt")))))
+    with pytest.raises(nagle_scan.OutputError, match=r"^evidence\.pcapng: tcpdump's text holds no"):
+        text.to_evidence()
+
+
+# Names and errors.
+
+
+@pytest.mark.parametrize("name", ["NagleScanError", "CaptureError", "FilterError", "OutputError"])
+def test_an_error_is_called_as_it_is_imported(name: str) -> None:
+    kind = getattr(nagle_scan, name)
+    assert f"{kind.__module__}.{kind.__qualname__}" == f"nagle_scan.{name}"
+    assert issubclass(kind, nagle_scan.NagleScanError)
+
+
+def test_tab_completion_lists_public_names_only(scan: Scan) -> None:
+    api = {"stalls", "summary", "findings", "advice", "latency", "compare", "connection", "save"}
+    assert api <= set(dir(scan))
+    assert not {"core", "key", "kept_segments"} & set(dir(scan))
+    for shown in (scan, scan.connection(1)):
+        assert not [name for name in dir(shown) if name.startswith("_")]
+        assert all(hasattr(shown, name) for name in dir(shown))
+    assert all(hasattr(nagle_scan, name) for name in dir(nagle_scan))
+
+
+PATH = str(CAPTURES / "epoll-fd0.pcap")
+WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
+    "path": (lambda _: nagle_scan.scan(5), TypeError, "a capture is a path .*, not int"),  # type: ignore[arg-type]
+    "bytes": (lambda _: nagle_scan.scan(b"a"), TypeError, "not bytes"),  # type: ignore[arg-type]
+    "filter": (
+        lambda _: nagle_scan.scan(PATH, filter=8080),  # type: ignore[arg-type]
+        TypeError,
+        r"filter is a BPF expression \(str\), not int",
+    ),
+    "min_wait_ms": (
+        lambda _: nagle_scan.scan(PATH, min_wait_ms="10"),  # type: ignore[arg-type]
+        TypeError,
+        "min_wait_ms is a number, not str",
+    ),
+    "threads": (
+        lambda _: nagle_scan.scan(PATH, threads="2"),  # type: ignore[arg-type]
+        TypeError,
+        "threads is an integer, not str",
+    ),
+    "key": (
+        lambda _: nagle_scan.scan(PATH, anonymize="secret"),  # type: ignore[arg-type]
+        TypeError,
+        "anonymize is a key of 32 bytes, not str",
+    ),
+    "names": (
+        lambda _: nagle_scan.scan(PATH, names=["a"]),  # type: ignore[arg-type]
+        TypeError,
+        "names is a mapping of addresses to names, not list",
+    ),
+    "unknown": (
+        lambda scan: scan.connection(99),
+        KeyError,
+        "^tcp.stream 99 is not in this scan: it has 0 to 4$",
+    ),
+    "negative": (lambda scan: scan.segments(-1), KeyError, "tcp.stream -1 is not in this scan"),
+    "text": (lambda scan: scan.connection("3"), TypeError, "a connection is a number, .*not str"),
+    "float": (lambda scan: scan.segments(3.0), TypeError, "a connection is a number, .*not float"),
+    "drawn": (lambda scan: timeline.sequence(scan, 99), KeyError, "it has 0 to 4"),
+    "counted": (lambda scan: scan.wait_histogram(99), KeyError, "it has 0 to 4"),
+    "nothing": (
+        lambda _: timeline.ladder("x.pcap"),  # type: ignore[arg-type]
+        TypeError,
+        r"a Scan or a Connection .* is drawn, not str",
+    ),
+    "both": (
+        lambda scan: timeline.ladder(scan.connection(3), 2),
+        TypeError,
+        "no other can be chosen",
+    ),
+    "frame": (lambda scan: scan.packets(5), TypeError, "frames are several numbers, .*not int"),
+    "frames": (lambda scan: scan.packets(["5"]), TypeError, "a frame is a number, .*not str"),
+    "other": (lambda scan: scan.compare("x"), TypeError, "compared with a Scan, not str"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_is_told_with_what_was_expected(what: str, scan: Scan) -> None:
+    ask, kind, said = WRONG[what]
+    with pytest.raises(kind, match=said):
+        ask(scan)
+
+
+# Progress.
+
+
+def test_a_notebook_shows_a_line_that_is_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jupyter's output is no terminal, but its pages know a carriage return."""
+    shown = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
+    monkeypatch.setattr("sys.stderr", shown)
+    monkeypatch.setattr(progress, "SILENT_S", 0.0)
+    watch, waited = progress.ProgressLine._watch, []
+
+    def watched(self: progress.ProgressLine, stream: Any) -> None:
+        waited.append(stream)
+        watch(self, stream)
+
+    monkeypatch.setattr(progress.ProgressLine, "_watch", watched)
+    assert repr(nagle_scan.scan(PATH, progress=True)) == repr(nagle_scan.scan(PATH))
+    assert waited == [shown]
+    with progress.ProgressLine(lambda elapsed_s: f"{elapsed_s >= 0} so far", shown):
+        while "so far" not in shown.getvalue():
+            pass
+    assert "\rTrue so far" in shown.getvalue()
+    assert shown.getvalue().endswith("\r")
+
+
+def test_without_a_terminal_nothing_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    nagle_scan.scan(PATH, progress=True)
+    assert capfd.readouterr() == ("", "")
+
+
+# Pictures.
+
+SPREAD = [*sorted(CAPTURES.glob("*.pcap")), *sorted(LABELLED.glob("*/middle.pcap.gz"))[::60]]
+
+
+@pytest.mark.parametrize("path", SPREAD, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_every_picture_is_drawn_without_a_warning_on_the_axes_that_are_given(path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        scan = nagle_scan.scan(path)
+        one = scan.connection(int(scan.connections.index[0]))
+        for draw in (
+            scan.wait_histogram,
+            one.ladder,
+            one.sequence,
+            one.timeline,
+            one.wait_histogram,
+        ):
+            figure = Figure(figsize=(6.0, 4.0))
+            axes = figure.add_subplot()
+            assert draw(ax=axes) is axes
+            figure.savefig(io.BytesIO(), format="png", dpi=30)
+    assert "matplotlib.pyplot" not in vars(mpl)
