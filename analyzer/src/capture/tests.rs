@@ -326,7 +326,7 @@ fn an_impossible_pcap_length_is_damage_after_the_good_frames() {
             bytes.extend([0; 100]);
             let (frames, end) = read_bytes(&bytes);
             assert_eq!(frames.len(), 2);
-            assert!(matches!(end, InputEnd::Damaged(what) if what.contains("length")), "{end:?}");
+            assert!(matches!(&end, InputEnd::Damaged(what) if what.contains("length")), "{end:?}");
         }
     }
 }
