@@ -102,9 +102,7 @@ def test_a_comparison_tells_before_and_after() -> None:
     told = before.compare(after)
     assert told.verdict == "fixed"
     assert str(told) == told.sentence
-    assert f"{told.sentence}" in (after.to_markdown(baseline=before) or "").replace(
-        "FIXED", "Fixed"
-    )
+    assert f"{told.sentence}" in after.to_markdown(baseline=before).replace("FIXED", "Fixed")
     (row,) = told.table.to_dict("records")
     assert (row["server"], row["state"]) == ("127.0.0.1:8080", "gone")
     assert (row["before_stalls"], row["after_stalls"]) == (len(before.stalls), 0)
@@ -120,7 +118,8 @@ def test_a_time_stands_beside_its_nanoseconds() -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
     tables = [scan.connections, scan.stalls, scan.waits, scan.exchanges, scan.segments(0)]
     assert all(map(len, tables))
-    named = [(table, name) for table in tables for name in table if name.endswith("_ns")]
+    columns = [(table, str(name)) for table in tables for name in table]
+    named = [(table, name) for table, name in columns if name.endswith("_ns")]
     assert len(named) == 6
     for table, name in named:
         time = name.removesuffix("_ns")
@@ -193,7 +192,7 @@ def test_without_a_path_a_result_is_returned(format: Format, scan: Scan, tmp_pat
     content = getattr(scan, f"to_{format.name}")()
     assert getattr(scan, f"to_{format.name}")(path) is None
     assert isinstance(content, str if format.is_text else bytes)
-    assert path.read_bytes() == (content.encode() if format.is_text else content)
+    assert path.read_bytes() == (content.encode() if isinstance(content, str) else content)
 
 
 def test_an_error_of_a_result_without_a_file_names_no_temporary_one() -> None:

@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("timeline",),
     ("report",),
     ("notebook", "answers"),
-    ("connection", "saved"),
+    ("connection", "saved", "written"),
     ("scan",),
     ("explain", "interrupt", "background", "gate", "verbose", "values", "captures"),
     ("arguments", "outputs"),

@@ -79,7 +79,7 @@ def test_without_the_capture_all_but_frames_is_there(alone: tuple[Scan, Scan]) -
     for name in ("connections", "stalls", "waits", "servers"):
         pd.testing.assert_frame_equal(getattr(opened, name), getattr(scan, name))
     assert opened.summary.sentence == scan.summary.sentence
-    assert "4.4 s lost" in (opened.to_html() or "")
+    assert "4.4 s lost" in opened.to_html()
     assert timeline.ladder(opened).texts
     said = [text.get_text() for text in timeline.sequence(opened).texts]
     assert any("cannot be read a second time" in text for text in said)

@@ -27,7 +27,7 @@ The parts, each of which imports only what stands before it (tests/test_import_o
     timeline                       pictures
     report                         one module for each output format, and what they share
     notebook, answers              how scans look in a notebook; what they answer, as objects
-    connection, saved              one connection of a scan; scans as Parquet files
+    connection, saved, written     one connection; scans as Parquet files; result files of a scan
     scan                           `scan()`, `load()` and the class `Scan`
     explain, interrupt, background              --explain; signals; a thread
     gate, verbose, values          the exit status; -v; what options take

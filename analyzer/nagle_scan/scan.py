@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core, files, keys
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.report import formats
-from nagle_scan.report.formats import BaselineMap, Options
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, MAX_THREADS, Result
+from nagle_scan.written import Written
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from nagle_scan import saved
     from nagle_scan.answers import AdviceList, Comparison, Summary
     from nagle_scan.connection import Connection
+    from nagle_scan.report.formats import BaselineMap
 
 _Path = str | os.PathLike[str]
 
@@ -113,7 +113,7 @@ def _restored(about: saved.About, state: bytes) -> Scan:
     )
 
 
-class Scan(Result):
+class Scan(Written):
     """What a scan found. Tables are DataFrames; durations are in ms.
 
     Beside each time in ns since the epoch (`time_ns`, int64) stands the same as datetime64[ns, UTC]
@@ -254,93 +254,6 @@ class Scan(Result):
         from nagle_scan import saved
 
         saved.write(self, files.utf8_name(path, OutputError))
-
-    def to_json(
-        self,
-        path: _Path | None = None,
-        baseline: Scan | None = None,
-        baseline_map: BaselineMap = (),
-    ) -> str | None:
-        """Writes the output contract (`nagle-scan/1`).
-
-        From the 131,073rd connection on, only those with a stall or a wait are listed, and of more
-        than 65,536 servers those that lose most; the others are counted. Of more than 131,072
-        stalls, the first 16 of each connection have sentences in `evidence`, the others the same
-        facts as numbers: `summary.evidence_not_listed` of them.
-        """
-        return self._text("json", path, Options(baseline, baseline_map=baseline_map))
-
-    def to_csv(self, path: _Path | None = None) -> str | None:
-        """Writes the stalls, one row each."""
-        return self._text("csv", path, Options())
-
-    def to_html(
-        self,
-        path: _Path | None = None,
-        baseline: Scan | None = None,
-        baseline_map: BaselineMap = (),
-    ) -> str | None:
-        """Writes the page for a ticket, one self-contained file."""
-        return self._text("html", path, Options(baseline, baseline_map=baseline_map))
-
-    def to_markdown(
-        self,
-        path: _Path | None = None,
-        baseline: Scan | None = None,
-        baseline_map: BaselineMap = (),
-    ) -> str | None:
-        """Writes a ticket for GitHub, GitLab or Jira."""
-        return self._text("markdown", path, Options(baseline, baseline_map=baseline_map))
-
-    def to_junit(self, path: _Path | None = None) -> str | None:
-        """Writes a test for each server, for CI: it fails if a stall of it is likely."""
-        return self._text("junit", path, Options())
-
-    def to_sarif(self, path: _Path | None = None) -> str | None:
-        """Writes a finding for each server and side that stalls, as SARIF 2.1.0."""
-        return self._text("sarif", path, Options())
-
-    def to_evidence(self, path: _Path | None = None, payload: bool = False) -> bytes | None:
-        """Writes the frames of the clearest stalls and their neighbours as an annotated pcapng.
-
-        They are read again from the captures and cut after the TCP header unless `payload`. Raises
-        `OutputError` also for standard input, which cannot be read again, and `CaptureError`.
-        """
-        return self._bytes("evidence", path, Options(payload=payload))
-
-    def to_timeline(
-        self,
-        path: _Path | None = None,
-        baseline: Scan | None = None,
-        baseline_map: BaselineMap = (),
-    ) -> bytes | None:
-        """Draws the connection of the clearest stall on one sheet.
-
-        The suffix of `path` tells the kind of picture: `.png`, `.svg` or `.pdf`; without a path, it
-        is a PNG.
-        """
-        return self._bytes("timeline", path, Options(baseline, baseline_map=baseline_map))
-
-    def to_bundle(
-        self,
-        path: _Path | None = None,
-        baseline: Scan | None = None,
-        payload: bool = False,
-        baseline_map: BaselineMap = (),
-    ) -> bytes | None:
-        """Writes ticket, page, evidence and picture into one zip file. Raises as `to_evidence`."""
-        return self._bytes("bundle", path, Options(baseline, payload, baseline_map))
-
-    def _text(self, name: str, path: _Path | None, options: Options) -> str | None:
-        content = self._bytes(name, path, options)
-        return None if content is None else content.decode()
-
-    def _bytes(self, name: str, path: _Path | None, options: Options) -> bytes | None:
-        format = formats.named(name)
-        if path is None:
-            return formats.content(self, format, options)
-        formats.write(self, files.utf8_name(path, OutputError), format, options)
-        return None
 
     def __dir__(self) -> list[str]:
         """The public names."""

@@ -1,0 +1,204 @@
+"""The result files of a scan, as methods: `Scan` inherits them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, overload
+
+from nagle_scan import files
+from nagle_scan.errors import OutputError
+from nagle_scan.report import formats
+from nagle_scan.report.formats import Options
+from nagle_scan.result import Result
+
+if TYPE_CHECKING:
+    from nagle_scan.report.formats import BaselineMap
+
+    Path = str | os.PathLike[str]
+
+
+class Written(Result):
+    """A result that can be written, whole or not at all; without a path it is returned."""
+
+    @overload
+    def to_json(
+        self,
+        path: None = None,
+        baseline: Result | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> str: ...
+    @overload
+    def to_json(
+        self,
+        path: Path,
+        baseline: Result | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> None: ...
+    def to_json(
+        self,
+        path: Path | None = None,
+        baseline: Result | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> str | None:
+        """Writes the output contract (`nagle-scan/1`).
+
+        From the 131,073rd connection on, only those with a stall or a wait are listed, and of more
+        than 65,536 servers those that lose most; the others are counted. Of more than 131,072
+        stalls, the first 16 of each connection have sentences in `evidence`, the others the same
+        facts as numbers: `summary.evidence_not_listed` of them.
+        """
+        return self._text("json", path, Options(baseline, baseline_map=baseline_map))
+
+    @overload
+    def to_csv(self, path: None = None) -> str: ...
+    @overload
+    def to_csv(self, path: Path) -> None: ...
+    def to_csv(self, path: Path | None = None) -> str | None:
+        """Writes the stalls, one row each."""
+        return self._text("csv", path, Options())
+
+    @overload
+    def to_html(
+        self,
+        path: None = None,
+        baseline: Result | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> str: ...
+    @overload
+    def to_html(
+        self,
+        path: Path,
+        baseline: Result | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> None: ...
+    def to_html(
+        self,
+        path: Path | None = None,
+        baseline: Result | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> str | None:
+        """Writes the page for a ticket, one self-contained file."""
+        return self._text("html", path, Options(baseline, baseline_map=baseline_map))
+
+    @overload
+    def to_markdown(
+        self,
+        path: None = None,
+        baseline: Result | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> str: ...
+    @overload
+    def to_markdown(
+        self,
+        path: Path,
+        baseline: Result | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> None: ...
+    def to_markdown(
+        self,
+        path: Path | None = None,
+        baseline: Result | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> str | None:
+        """Writes a ticket for GitHub, GitLab or Jira."""
+        return self._text("markdown", path, Options(baseline, baseline_map=baseline_map))
+
+    @overload
+    def to_junit(self, path: None = None) -> str: ...
+    @overload
+    def to_junit(self, path: Path) -> None: ...
+    def to_junit(self, path: Path | None = None) -> str | None:
+        """Writes a test for each server, for CI: it fails if a stall of it is likely."""
+        return self._text("junit", path, Options())
+
+    @overload
+    def to_sarif(self, path: None = None) -> str: ...
+    @overload
+    def to_sarif(self, path: Path) -> None: ...
+    def to_sarif(self, path: Path | None = None) -> str | None:
+        """Writes a finding for each server and side that stalls, as SARIF 2.1.0."""
+        return self._text("sarif", path, Options())
+
+    @overload
+    def to_evidence(
+        self,
+        path: None = None,
+        payload: bool = False,
+    ) -> bytes: ...
+    @overload
+    def to_evidence(
+        self,
+        path: Path,
+        payload: bool = False,
+    ) -> None: ...
+    def to_evidence(self, path: Path | None = None, payload: bool = False) -> bytes | None:
+        """Writes the frames of the clearest stalls and their neighbours as an annotated pcapng.
+
+        They are read again from the captures and cut after the TCP header unless `payload`. Raises
+        `OutputError` also for standard input, which cannot be read again, and `CaptureError`.
+        """
+        return self._bytes("evidence", path, Options(payload=payload))
+
+    @overload
+    def to_timeline(
+        self,
+        path: None = None,
+        baseline: Result | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> bytes: ...
+    @overload
+    def to_timeline(
+        self,
+        path: Path,
+        baseline: Result | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> None: ...
+    def to_timeline(
+        self,
+        path: Path | None = None,
+        baseline: Result | None = None,
+        baseline_map: BaselineMap = (),
+    ) -> bytes | None:
+        """Draws the connection of the clearest stall on one sheet.
+
+        The suffix of `path` tells the kind of picture: `.png`, `.svg` or `.pdf`; without a path, it
+        is a PNG.
+        """
+        return self._bytes("timeline", path, Options(baseline, baseline_map=baseline_map))
+
+    @overload
+    def to_bundle(
+        self,
+        path: None = None,
+        baseline: Result | None = None,
+        payload: bool = False,
+        baseline_map: BaselineMap = (),
+    ) -> bytes: ...
+    @overload
+    def to_bundle(
+        self,
+        path: Path,
+        baseline: Result | None = None,
+        payload: bool = False,
+        baseline_map: BaselineMap = (),
+    ) -> None: ...
+    def to_bundle(
+        self,
+        path: Path | None = None,
+        baseline: Result | None = None,
+        payload: bool = False,
+        baseline_map: BaselineMap = (),
+    ) -> bytes | None:
+        """Writes ticket, page, evidence and picture into one zip file. Raises as `to_evidence`."""
+        return self._bytes("bundle", path, Options(baseline, payload, baseline_map))
+
+    def _text(self, name: str, path: Path | None, options: Options) -> str | None:
+        content = self._bytes(name, path, options)
+        return None if content is None else content.decode()
+
+    def _bytes(self, name: str, path: Path | None, options: Options) -> bytes | None:
+        format = formats.named(name)
+        if path is None:
+            return formats.content(self, format, options)
+        formats.write(self, files.utf8_name(path, OutputError), format, options)
+        return None
