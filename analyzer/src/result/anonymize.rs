@@ -14,9 +14,6 @@ use crate::result::scan::Scan;
 use ipcrypt_rs::IpcryptPfx;
 use std::net::IpAddr;
 
-/// What outputs say.
-pub const SCHEME: &str = "ipcrypt-pfx";
-
 pub const KEY_LEN: usize = 32;
 
 /// Replaces addresses; the same key gives the same replacements.

@@ -4,7 +4,6 @@ use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::judge::findings::Findings;
 use crate::judge::relays::PassedOn;
-use crate::result::anonymize::SCHEME;
 use crate::result::blocks::judge_all;
 use crate::result::cause_totals::CauseTotals;
 use crate::result::clearest::Clearest;
@@ -24,6 +23,9 @@ use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// How addresses are replaced, as outputs say it: see `anonymize`.
+const SCHEME: &str = "ipcrypt-pfx";
 
 /// What to read and how.
 #[derive(Debug, Clone)]
