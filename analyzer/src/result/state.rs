@@ -199,7 +199,9 @@ mod tests {
                 }
             }
             Value::Array(values) => {
-                values.iter().for_each(|value| shape(value, &format!("{place}[]"), found));
+                for value in values {
+                    shape(value, &format!("{place}[]"), found);
+                }
             }
             Value::Null => {}
             Value::Bool(_) => _ = found.insert(format!("{place} bool")),
