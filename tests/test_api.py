@@ -314,6 +314,16 @@ def test_without_a_terminal_nothing_is_shown(capfd: pytest.CaptureFixture[str]) 
 
 # Pictures.
 
+
+@pytest.mark.parametrize("picture", ["ladder", "sequence", "timeline", "wait_histogram"])
+def test_a_notebook_displays_a_picture(picture: str, scan: Scan) -> None:
+    """A cell that ends with Axes shows them, without pyplot and its list of open figures."""
+    shown = getattr(scan.connection(3), picture)()
+    assert shown._repr_png_().startswith(b"\x89PNG")
+    given = Figure().add_subplot()
+    assert not hasattr(getattr(scan.connection(3), picture)(ax=given), "_repr_png_")
+
+
 SPREAD = [*sorted(CAPTURES.glob("*.pcap")), *sorted(LABELLED.glob("*/middle.pcap.gz"))[::60]]
 
 

@@ -7,17 +7,15 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from nagle_scan import colours
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 TEXT_PT = 9.0
 POINTS_PER_INCH = 72.0
@@ -36,6 +34,14 @@ class Picture(Figure):
         target = io.BytesIO()
         self.savefig(target, format="png", dpi=120)
         return target.getvalue()
+
+
+class PictureAxes(Axes):
+    """Axes of a `Picture`: a notebook displays them as it does those of pyplot."""
+
+    def _repr_png_(self) -> bytes | None:
+        figure = self.get_figure(root=True)
+        return figure._repr_png_() if isinstance(figure, Picture) else None
 
 
 @contextmanager
@@ -62,7 +68,8 @@ def axes(ax: Axes | None, width_in: float, height_in: float) -> Axes:
     """The caller's axes, or those of a new figure, which makes room for their labels."""
     if ax is not None:
         return ax
-    return figure(width_in, height_in, layout="constrained").add_subplot()
+    made = figure(width_in, height_in, layout="constrained")
+    return made.add_subplot(axes_class=PictureAxes)
 
 
 def figure(

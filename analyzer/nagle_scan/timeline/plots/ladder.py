@@ -69,7 +69,7 @@ def _own_axes(drawn: Plan) -> Axes:
     width_pt, height_pt = drawn.width_pt + 2 * MARGIN_PT, drawn.height_pt + 2 * MARGIN_PT
     x, y = MARGIN_PT / width_pt, MARGIN_PT / height_pt
     figure = style.figure(width_pt / style.POINTS_PER_INCH, height_pt / style.POINTS_PER_INCH)
-    return figure.add_axes((x, y, 1 - 2 * x, 1 - 2 * y))
+    return figure.add_axes((x, y, 1 - 2 * x, 1 - 2 * y), axes_class=style.PictureAxes)
 
 
 def _fitted(
