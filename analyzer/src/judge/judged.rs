@@ -9,8 +9,8 @@ use crate::judge::variant::Variant;
 use crate::judge::verdict::{Hidden, Verdict};
 use crate::track::wait::Wait;
 use crate::track::{Connection, Endpoint, Half, Side};
-use std::num::NonZeroU64;
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
 use std::sync::LazyLock;
 
 /// Where the capture was taken.

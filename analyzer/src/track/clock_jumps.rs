@@ -2,12 +2,13 @@
 //! behind the other, or nothing came for days. The capture does not tell which, and waits span it.
 
 use crate::capture::times::DAY_NS;
+use serde::{Deserialize, Serialize};
 
 /// So many jumps are told one by one.
 const TOLD: usize = 3;
 
 /// From a frame to the next one, which is so much later; negative for earlier.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockJump {
     /// The number of the frame before it in its capture, from 1.
     pub frame: u64,
@@ -15,7 +16,7 @@ pub struct ClockJump {
 }
 
 /// Those of a capture, or of a part of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockJumps {
     /// The first ones.
     pub told: Vec<ClockJump>,
