@@ -22,6 +22,8 @@ include_patterns = [
     "notebooks/*.ipynb",
     "README.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
     "bench/README.md",
     "captures/README.md",
     "captures/lab/README.md",
