@@ -152,8 +152,9 @@ impl Capture {
         match &mut self.format {
             _ if end.is_some() => None,
             Format::Pcap(records) => records.next_frame(buffer, until, end),
-            Format::PcapNg(blocks) => blocks.next_frame(buffer, until, end),
-            Format::Text(text) => text.next_frame(buffer, until, end),
+            // Copies, so that the fields of other frames stay in registers.
+            Format::PcapNg(blocks) => Some(Frame { ..blocks.next_frame(buffer, until, end)? }),
+            Format::Text(text) => Some(Frame { ..text.next_frame(buffer, until, end)? }),
         }
     }
 

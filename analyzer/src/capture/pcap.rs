@@ -49,7 +49,6 @@ impl Unusual {
     }
 
     /// The numbers of a header, as those of a usual one.
-    #[cold]
     fn as_usual(self, header: [u32; 4]) -> [u32; 4] {
         let header = if self.big_endian { header.map(u32::swap_bytes) } else { header };
         let [seconds, fraction, first, second] = header;
@@ -120,8 +119,8 @@ impl Records {
             return None;
         }
         let available = buffer.available();
-        let header = match self.fields(available) {
-            Some(header) if self.len_of(header) <= available.len() => header,
+        let header = match words(available, false) {
+            Some(header) if self.is_at_hand(header, available) => header,
             _ => match self.fill(buffer) {
                 Ok(header) => header,
                 Err(stop) => {
@@ -142,8 +141,14 @@ impl Records {
         })
     }
 
-    /// The record header: seconds, fraction of a second, captured length, length on the wire.
+    /// Is this the header of a record that is there as a whole, and a usual one? Others take the way of a
+    /// record that must be read first, which keeps the hot loop short.
     #[inline]
+    fn is_at_hand(&self, header: [u32; 4], available: &[u8]) -> bool {
+        self.unusual.is_none() && self.len_of(header) <= available.len()
+    }
+
+    /// The record header: seconds, fraction of a second, captured length, length on the wire.
     fn fields(&self, record: &[u8]) -> Option<[u32; 4]> {
         let header = words(record, false)?;
         Some(self.unusual.map_or(header, |unusual| unusual.as_usual(header)))
@@ -166,7 +171,7 @@ impl Records {
         is_plausible.then_some(self.len_of(header))
     }
 
-    /// Fills the buffer with the whole next record; returns its header.
+    /// Fills the buffer with the whole next record, unless it is there; returns its header.
     #[cold]
     fn fill(&self, buffer: &mut Buffer) -> Result<[u32; 4], InputEnd> {
         let start = buffer.at_least(self.header_len)?;

@@ -55,21 +55,26 @@ pub fn read(
     wanted.sort_unstable();
     wanted.dedup();
     // The first frame is 1.
-    let mut wanted = wanted.into_iter().skip_while(|&number| number == 0).peekable();
+    let mut wanted = wanted.into_iter().skip_while(|&number| number == 0);
+    let mut next = wanted.next();
     let mut found = Vec::new();
     let mut number = 0;
     let unseen = Arc::new(Progress::default());
     for path in reader::in_order(paths) {
-        if wanted.peek().is_none() {
+        if next.is_none() {
             break;
         }
         let mut capture = Capture::open(path, &unseen)?;
         let is_text = capture.about_text().is_some();
-        while wanted.peek().is_some() {
-            let Some(frame) = capture.next_frame() else { break };
+        while let Some(wanted_number) = next
+            && let Some(frame) = capture.next_frame()
+        {
             number += 1;
-            if wanted.next_if_eq(&number).is_some() && !is_text {
-                found.extend(excerpt(&frame, number, policy));
+            if number == wanted_number {
+                next = wanted.next();
+                if !is_text {
+                    found.extend(excerpt(&frame, number, policy));
+                }
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Neighbouring frames of a capture that lie more than a day apart: someone set the clock, files were put one
 //! behind the other, or nothing came for days. The capture does not tell which, and waits span it.
+//!
+//! The latest time is kept here too: both look at the step from frame to frame.
 
 use crate::capture::times::DAY_NS;
 use serde::{Deserialize, Serialize};
@@ -21,22 +23,36 @@ pub struct ClockJumps {
     /// The first ones.
     pub told: Vec<ClockJump>,
     pub count: u64,
-    /// Time of the latest frame, once there is one.
-    last_ns: Option<i64>,
+    /// Time of the last frame, and the latest one from which time went back or jumped.
+    now_ns: i64,
+    left_ns: i64,
 }
 
 impl ClockJumps {
     /// The next frame, which so many came before, was stamped `time_ns`.
     #[inline]
     pub fn see(&mut self, time_ns: i64, frames_before: u64) {
-        let by_ns = time_ns - self.last_ns.unwrap_or(time_ns);
-        self.last_ns = Some(time_ns);
-        if by_ns.unsigned_abs() > DAY_NS.unsigned_abs() {
-            self.add(ClockJump { frame: frames_before, by_ns });
+        let by_ns = time_ns - self.now_ns;
+        if !(0..=DAY_NS).contains(&by_ns) {
+            self.leave(ClockJump { frame: frames_before, by_ns });
+        }
+        self.now_ns = time_ns;
+    }
+
+    /// The latest time of all; 0 before the first frame.
+    pub fn latest_ns(&self) -> i64 {
+        self.left_ns.max(self.now_ns)
+    }
+
+    /// Time goes back, or jumps; unless it only comes to the first frame.
+    #[cold]
+    fn leave(&mut self, jump: ClockJump) {
+        self.left_ns = self.latest_ns();
+        if jump.frame > 0 && jump.by_ns.abs() > DAY_NS {
+            self.add(jump);
         }
     }
 
-    #[cold]
     fn add(&mut self, jump: ClockJump) {
         self.count += 1;
         if self.told.len() < TOLD {
@@ -44,7 +60,7 @@ impl ClockJumps {
         }
     }
 
-    /// Another part follows, which begins at `first_ns`, after so many frames.
+    /// Another part follows, which is not empty and begins at `first_ns`, after so many frames.
     pub fn follow(&mut self, more: &Self, first_ns: i64, frames_before: u64) {
         self.see(first_ns, frames_before);
         let beyond = more.count - more.told.len() as u64;
@@ -52,7 +68,8 @@ impl ClockJumps {
             self.add(ClockJump { frame: jump.frame + frames_before, ..*jump });
         }
         self.count += beyond;
-        self.last_ns = more.last_ns.or(self.last_ns);
+        self.left_ns = self.left_ns.max(more.left_ns);
+        self.now_ns = more.now_ns;
     }
 }
 
@@ -73,6 +90,15 @@ mod tests {
         let told: Vec<_> = jumps.told.iter().map(|jump| (jump.frame, jump.by_ns)).collect();
         assert_eq!(told, [(2, -5 - DAY_NS), (4, 2 + 2 * DAY_NS), (5, -2 * DAY_NS)]);
         assert_eq!(seen(&[]), ClockJumps::default());
+    }
+
+    #[test]
+    fn the_latest_time_need_not_be_that_of_the_last_frame() {
+        for (times_ns, latest_ns) in
+            [(&[][..], 0), (&[3], 3), (&[3, 9, 7, 8], 9), (&[9, 3, 4, 10], 10), (&[7, 9, 8, 2], 9)]
+        {
+            assert_eq!(seen(times_ns).latest_ns(), latest_ns, "{times_ns:?}");
+        }
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
 
     fn take_row(&mut self, range: &Range, row: &Row) {
         let key = range.key(row);
-        let found = self.table.find(&key, self.table.fetch(&key), row.is_from_low(), &row.header);
+        let found = self.table.find(key, self.table.fetch(key), row.is_from_low(), &row.header);
         let opened = self.table.opened();
         let number = found.connection;
         let Some(connection) = self.wanted.get_mut(&number) else { return };

@@ -53,12 +53,12 @@ impl Tracker {
     fn take_rows(&mut self, range: &Range, rows: &[Row]) {
         let mut hashes = [0; LOOKUPS];
         for (hash, row) in hashes.iter_mut().zip(rows) {
-            *hash = self.table.fetch(&range.key(row));
+            *hash = self.table.fetch(range.key(row));
         }
         let mut all = [Found::NOTHING; LOOKUPS];
         let mut taken = 0;
         for (at, (hash, row)) in hashes.iter().zip(rows).enumerate() {
-            let found = self.table.find(&range.key(row), *hash, row.is_from_low(), &row.header);
+            let found = self.table.find(range.key(row), *hash, row.is_from_low(), &row.header);
             if let Some(ends) = self.table.opened() {
                 if self.connections.may_fold() {
                     self.take_found(range, &rows[taken..at], &all[taken..at]);

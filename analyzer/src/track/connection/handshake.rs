@@ -1,7 +1,7 @@
 //! How long the handshake took, as Wireshark's `tcp.analysis.initial_rtt` has it.
 
 use crate::capture::times::DAY_NS;
-use crate::decode::Header;
+use crate::decode::{Header, SYN};
 use crate::track::connection::Connection;
 use crate::track::{Mark, Side};
 
@@ -20,21 +20,25 @@ impl Connection {
     /// Takes an ACK.
     #[inline]
     pub(super) fn note_handshake(&mut self, side: Side, segment: &Header, now: Mark) {
-        if side == Side::Client && self.handshake_ns == NOT_YET && self.half(side).has_syn() {
-            self.end_handshake(segment, now);
+        if self.handshake_ns == NOT_YET && !segment.has(SYN) {
+            self.end_handshake(side, segment, now);
         }
     }
 
+    /// Takes the client's first ACK, or any where its SYN was not captured.
     #[cold]
-    fn end_handshake(&mut self, segment: &Header, now: Mark) {
+    fn end_handshake(&mut self, side: Side, segment: &Header, now: Mark) {
         let [client, server] = &self.halves;
+        if side == Side::Server && client.has_syn() {
+            return;
+        }
         // Captured in one direction, only an ACK without data is surely the one of the SYN.
         let is_first = match server.has_syn() {
             true => server.in_flight() == 1 && segment.ack == server.snd_nxt(),
             false => server.segments() == 0 && segment.len == 0,
         };
         let took_ns = now.time_ns - client.last_data().time_ns;
-        self.handshake_ns = match is_first && client.bytes() == 0 {
+        self.handshake_ns = match is_first && client.has_syn() && client.bytes() == 0 {
             true if (0..=DAY_NS).contains(&took_ns) => took_ns,
             _ => UNKNOWN,
         };

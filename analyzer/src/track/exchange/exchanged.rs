@@ -50,6 +50,7 @@ impl Exchanged {
 
     /// Takes a complete exchange with `server`, which has the place `index` here once it is known; returns
     /// that.
+    #[inline]
     pub fn add(
         &mut self,
         exchange: Exchange,

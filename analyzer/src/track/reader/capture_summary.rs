@@ -67,16 +67,16 @@ impl CaptureSummary {
     pub(super) fn add(&mut self, found: &Found) {
         if let (None, Some((link_type, first_ns))) = (self.link_type, found.first) {
             self.link_type = Some(link_type);
-            (self.first_ns, self.last_ns) = (first_ns, first_ns);
+            self.first_ns = first_ns;
         }
         if let Some((_, first_ns)) = found.first {
             self.jumps.follow(&found.jumps, first_ns, self.packets);
+            self.last_ns = self.jumps.latest_ns();
         }
         let skipped: u64 = found.skipped.iter().sum();
         self.packets += u64::from(found.frames);
         self.tcp_packets += u64::from(found.frames) - skipped;
         self.bytes += found.bytes;
-        self.last_ns = self.last_ns.max(found.last_ns);
         self.clock = self.clock.and(found.clock);
         self.missed_for_tags += found.missed_for_tags;
         self.skipped.iter_mut().zip(found.skipped).for_each(|(sum, more)| *sum += more);

@@ -5,7 +5,9 @@ use crate::capture::Frame;
 use crate::decode::{Addresses, Header, Segment, Skip};
 use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;
-use crate::track::table::key::{AnyKey, Key, KeyV4, addresses_inside, addresses_v4, addresses_v6};
+use crate::track::table::key::{
+    AnyKey, Key, KeyV4, LongKey, addresses_inside, addresses_v4, addresses_v6,
+};
 use crate::track::{Ends, Mark, Side};
 
 /// Rows that lie together: enough that looking them up and prefetching runs on, few enough that a
@@ -52,7 +54,7 @@ pub struct Range {
     used: usize,
     /// The piece that each shard's next row goes to.
     current: [u32; SHARDS],
-    long: Vec<AnyKey>,
+    long: Vec<LongKey>,
     pub found: Found,
     /// Frames of the captures before its first one.
     pub frames_before: u64,
@@ -70,7 +72,6 @@ pub struct Found {
     pub bytes: u64,
     /// Link type and time of the first.
     pub first: Option<(u32, i64)>,
-    pub last_ns: i64,
     pub clock: ClockStep,
     pub jumps: ClockJumps,
     /// Step of the clock, as the first frames of a capture show it.
@@ -86,7 +87,6 @@ impl Found {
             frames: 0,
             bytes: 0,
             first: None,
-            last_ns: i64::MIN,
             clock: ClockStep::UNKNOWN,
             jumps: ClockJumps::default(),
             first_clock: ClockStep::UNKNOWN,
@@ -104,7 +104,6 @@ impl Found {
         self.frames += 1;
         self.clock.see(frame.time_ns);
         self.bytes += u64::from(frame.wire_len);
-        self.last_ns = self.last_ns.max(frame.time_ns);
     }
 }
 
@@ -158,11 +157,11 @@ impl Range {
         let (key, ports, spread, from_low) = match segment.addresses {
             Addresses::V6(bytes) if segment.tunnel.is_none() => {
                 let (key, from_low) = Key::new(addresses_v6(bytes), ports);
-                (AnyKey::V6(key), key.ports, key.spread(), from_low)
+                (LongKey::V6(key), key.ports, key.spread(), from_low)
             }
             addresses => {
                 let (key, from_low) = Key::new(addresses_inside(addresses), ports);
-                (AnyKey::Inside(key, segment.tunnel), key.ports, key.spread(), from_low)
+                (LongKey::Inside(key, segment.tunnel), key.ports, key.spread(), from_low)
             }
         };
         self.long.push(key);
@@ -204,10 +203,10 @@ impl Range {
     }
 
     #[inline]
-    pub fn key(&self, row: &Row) -> AnyKey {
+    pub fn key(&self, row: &Row) -> AnyKey<'_> {
         match row.frame & IS_LONG {
             0 => AnyKey::V4(row.key),
-            _ => self.long[row.key.place() as usize],
+            _ => AnyKey::Long(&self.long[row.key.place() as usize]),
         }
     }
 

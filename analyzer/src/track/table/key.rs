@@ -22,10 +22,16 @@ pub type KeyV6 = Key<[u32; 4]>;
 /// The key of a segment in a tunnel that has an identifier.
 pub type KeyInside = Key<Inside>;
 
-/// The key of a segment of either version.
+/// The key of any segment: those of most are at hand.
 #[derive(Debug, Clone, Copy)]
-pub enum AnyKey {
+pub enum AnyKey<'a> {
     V4(KeyV4),
+    Long(&'a LongKey),
+}
+
+/// The key of a segment over IPv6 or in a tunnel.
+#[derive(Debug, Clone)]
+pub enum LongKey {
     V6(KeyV6),
     Inside(KeyInside, Tunnel),
 }
@@ -153,12 +159,12 @@ impl<A: Address> Key<A> {
     }
 }
 
-impl AnyKey {
+impl AnyKey<'_> {
     pub fn ends(self, client_low: bool) -> Ends {
         match self {
             Self::V4(key) => key.ends(client_low),
-            Self::V6(key) => key.ends(client_low),
-            Self::Inside(key, _) => key.ends(client_low),
+            Self::Long(LongKey::V6(key)) => key.ends(client_low),
+            Self::Long(LongKey::Inside(key, _)) => key.ends(client_low),
         }
     }
 }
