@@ -81,7 +81,10 @@ impl Table {
 
     /// The connection of a segment, whose key has this hash; opens one where needed. Is the sender the
     /// lower endpoint of the key?
-    #[expect(clippy::inline_always, reason = "not inlined, a look-up takes 20 to 30 instructions more")]
+    #[expect(
+        clippy::inline_always,
+        reason = "not inlined, a look-up takes 20 to 30 instructions more"
+    )]
     #[inline(always)]
     pub fn find(&mut self, key: AnyKey<'_>, hash: u64, from_low: bool, header: &Header) -> Found {
         match key {
