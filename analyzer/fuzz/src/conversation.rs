@@ -2,7 +2,7 @@
 //! captured.
 
 use super::addresses::{HOSTS, World};
-use super::wire::{self, ACK, FIN, Frame, Link, PSH, RST, SYN, Segment, Wiring};
+use super::wire::{self, ACK, FIN, Frame, Link, PSH, RST, SYN, Segment, Tunnel, Wiring};
 use arbitrary::{Arbitrary, Unstructured};
 
 /// A longer program is cut.
@@ -31,6 +31,8 @@ struct Head {
     mss: Mss,
     isn: [u32; 2],
     ip_ids: bool,
+    /// What each connection is seen in.
+    tunnels: Option<[Tunnel; PARTIES.len()]>,
 }
 
 #[derive(Arbitrary, Debug)]
@@ -155,6 +157,8 @@ pub struct Conversation {
     pub frames: Vec<Frame>,
     pub world: World,
     link: Link,
+    is_tunnelled: bool,
+    is_whole: bool,
 }
 
 impl Conversation {
@@ -168,9 +172,14 @@ impl Conversation {
         [first, second].map(|frames| wire::capture(frames, self.link))
     }
 
-    /// VLAN tags, that is: filters do not see what is behind them.
-    pub fn has_tags(&self) -> bool {
-        self.link == Link::Vlan
+    /// Filters see neither behind VLAN tags nor into tunnels.
+    pub fn is_wrapped(&self) -> bool {
+        self.link == Link::Vlan || self.is_tunnelled
+    }
+
+    /// Were all headers captured?
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
     }
 }
 
@@ -194,7 +203,13 @@ impl Program {
                 (0..times).for_each(|_| before.iter().for_each(|step| run.step(step)));
             }
         }
-        Conversation { frames: run.frames, world, link: head.link }
+        Conversation {
+            frames: run.frames,
+            world,
+            link: head.link,
+            is_tunnelled: head.tunnels.is_some(),
+            is_whole: snap_len == usize::MAX,
+        }
     }
 }
 
@@ -342,6 +357,7 @@ impl Run<'_> {
         end.ip_id = end.ip_id.wrapping_add(u16::from(self.head.ip_ids));
         let [from, to] = [PARTIES[connection][by], PARTIES[connection][1 - by]];
         Segment {
+            tunnel: self.head.tunnels.map_or(Tunnel::None, |tunnels| tunnels[connection]),
             from,
             to,
             seq: end.next.wrapping_add(seq_off),
@@ -351,7 +367,7 @@ impl Run<'_> {
             options,
             ip_options: Vec::new(),
             ip_id: end.ip_id,
-            len: len.min(65_400).into(),
+            len: len.min(65_300).into(),
         }
     }
 

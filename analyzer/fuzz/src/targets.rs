@@ -54,9 +54,12 @@ fn converse(at: usize, conversation: &Conversation) {
     let whole = report(&[&capture], &usual()).unwrap();
     let frames = conversation.frames.len();
     assert_eq!(whole["captures"][0]["packets"], frames);
+    if conversation.is_whole() {
+        assert_eq!(whole["summary"]["tcp_packets"], frames, "each is a segment");
+    }
     match at % TURNS {
         0 => properties::one_thread_is_as_many(&capture, Some(&whole)),
-        1 if !conversation.has_tags() => properties::a_filter_changes_nothing(&capture, &whole),
+        1 if !conversation.is_wrapped() => properties::a_filter_changes_nothing(&capture, &whole),
         _ => properties::split_is_as_whole(conversation, at % (frames + 1), &whole),
     }
 }

@@ -19,6 +19,19 @@ pub enum Link {
     Raw,
 }
 
+/// What the frames of a connection came in: as a cloud mirrors them.
+#[derive(Arbitrary, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tunnel {
+    None,
+    /// RFC 2890, with this key.
+    Gre(u8),
+    /// RFC 7348, of this network.
+    Vxlan(u8),
+}
+
+/// Both ends of a tunnel are hosts that also talk themselves.
+const TUNNEL_ENDS: [u8; 2] = [2, 3];
+
 /// What all frames of a capture have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct Wiring {
@@ -29,6 +42,7 @@ pub struct Wiring {
 }
 
 pub struct Segment {
+    pub tunnel: Tunnel,
     pub from: (u8, u16),
     pub to: (u8, u16),
     pub seq: u32,
@@ -53,9 +67,8 @@ impl Segment {
         padded(&mut self.options);
         padded(&mut self.ip_options);
         let tcp = self.tcp(wiring);
-        let mut data = self.link_header(wiring);
-        data.extend(self.ip_header(tcp.len() + self.len, wiring));
-        data.extend(&tcp);
+        let packet = [self.ip_header(tcp.len() + self.len, wiring), tcp].concat();
+        let mut data = self.wrapped(&packet, wiring);
         let wire_len = data.len() + self.len;
         data.resize(data.len() + self.len.min(KEPT_PAYLOAD), 0);
         data.truncate(wiring.snap_len);
@@ -63,15 +76,35 @@ impl Segment {
     }
 
     fn link_header(&self, wiring: Wiring) -> Vec<u8> {
-        let ether_type: &[u8] = if wiring.is_v6 { &[0x86, 0xdd] } else { &[8, 0] };
         let tag: &[u8] = if wiring.link == Link::Vlan { &[0x81, 0, 0, 7] } else { &[] };
         match wiring.link {
             Link::Raw => Vec::new(),
-            Link::Ethernet | Link::Vlan => {
-                let [to, from] = [self.to, self.from].map(|(host, _)| wiring.world.mac(host));
-                [&to, &from, tag, ether_type].concat()
-            }
+            Link::Ethernet | Link::Vlan => self.ethernet(tag, ether_type(wiring.is_v6), wiring),
         }
+    }
+
+    fn ethernet(&self, tag: &[u8], ether_type: [u8; 2], wiring: Wiring) -> Vec<u8> {
+        let [to, from] = [self.to, self.from].map(|(host, _)| wiring.world.mac(host));
+        [&to, &from, tag, &ether_type].concat()
+    }
+
+    /// The frame of a packet whose payload follows; the outer packet of a tunnel is IPv4.
+    fn wrapped(&self, packet: &[u8], wiring: Wiring) -> Vec<u8> {
+        let kind = ether_type(wiring.is_v6);
+        let (protocol, inner) = match self.tunnel {
+            Tunnel::None => return [&self.link_header(wiring), packet].concat(),
+            Tunnel::Gre(key) => (47, [&[0x20, 0], &kind[..], &[0, 0, 0, key], packet].concat()),
+            Tunnel::Vxlan(network) => {
+                let frame = [&self.ethernet(&[], kind, wiring), packet].concat();
+                let len = (16 + frame.len() + self.len) as u16;
+                let udp = [[0xc0, 0], 4789_u16.to_be_bytes(), len.to_be_bytes(), [0; 2]].concat();
+                (17, [&udp[..], &[8, 0, 0, 0, 0, 0, network, 0], &frame].concat())
+            }
+        };
+        let addresses = TUNNEL_ENDS.map(|host| wiring.world.v4(host)).concat();
+        let header = ipv4_header(protocol, inner.len() + self.len, 0, &addresses, &[]);
+        let outer = Wiring { is_v6: false, ..wiring };
+        [self.link_header(outer), header, inner].concat()
     }
 
     fn ip_header(&self, tcp_len: usize, wiring: Wiring) -> Vec<u8> {
@@ -82,16 +115,7 @@ impl Segment {
             header.extend(self.addresses(wiring));
             return header;
         }
-        let len = 20 + self.ip_options.len();
-        let mut header = vec![0x40 | (len / 4) as u8, 0];
-        header.extend(((len + tcp_len) as u16).to_be_bytes());
-        header.extend(self.ip_id.to_be_bytes());
-        header.extend([0x40, 0, 64, 6, 0, 0]);
-        header.extend(self.addresses(wiring));
-        header.extend(&self.ip_options);
-        let sum = checksum(&header);
-        header[10..12].copy_from_slice(&sum.to_be_bytes());
-        header
+        ipv4_header(6, tcp_len, self.ip_id, &self.addresses(wiring), &self.ip_options)
     }
 
     fn addresses(&self, wiring: Wiring) -> Vec<u8> {
@@ -118,6 +142,29 @@ impl Segment {
         tcp[16..18].copy_from_slice(&sum.to_be_bytes());
         tcp
     }
+}
+
+fn ether_type(is_v6: bool) -> [u8; 2] {
+    if is_v6 { [0x86, 0xdd] } else { [8, 0] }
+}
+
+fn ipv4_header(
+    protocol: u8,
+    payload_len: usize,
+    id: u16,
+    addresses: &[u8],
+    options: &[u8],
+) -> Vec<u8> {
+    let len = 20 + options.len();
+    let mut header = vec![0x40 | (len / 4) as u8, 0];
+    header.extend(((len + payload_len) as u16).to_be_bytes());
+    header.extend(id.to_be_bytes());
+    header.extend([0x40, 0, 64, protocol, 0, 0]);
+    header.extend(addresses);
+    header.extend(options);
+    let sum = checksum(&header);
+    header[10..12].copy_from_slice(&sum.to_be_bytes());
+    header
 }
 
 /// As many whole words as a header can hold.
