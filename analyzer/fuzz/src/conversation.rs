@@ -177,6 +177,10 @@ impl Conversation {
         self.link == Link::Vlan || self.is_tunnelled
     }
 
+    pub fn is_tunnelled(&self) -> bool {
+        self.is_tunnelled
+    }
+
     /// Were all headers captured?
     pub fn is_whole(&self) -> bool {
         self.is_whole
@@ -184,6 +188,12 @@ impl Conversation {
 }
 
 impl Program {
+    /// The same, seen outside of all tunnels.
+    pub fn untunnelled(mut self) -> Self {
+        self.head.tunnels = None;
+        self
+    }
+
     /// `may_jump`: clocks may jump by years.
     pub fn run(&self, world: World, may_jump: bool) -> Conversation {
         let head = &self.head;

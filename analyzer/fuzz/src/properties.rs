@@ -132,6 +132,14 @@ pub fn split_is_as_whole(conversation: &Conversation, at: usize, whole: &Value) 
     }
 }
 
+/// The same frames outside of all tunnels are the same connections.
+pub fn a_tunnel_changes_nothing(bare: &[u8], whole: &Value) {
+    let bare = report(&[bare], &usual()).unwrap();
+    for part in ["connections", "servers", "hops", "summary"] {
+        assert_same(Some(&bare[part]), Some(&whole[part]), "in tunnels");
+    }
+}
+
 /// A filter for one connection leaves its row as it is. What other connections of the same hosts say can
 /// change how it is judged, but not what was counted and measured.
 pub fn a_filter_changes_nothing(capture: &[u8], whole: &Value) {

@@ -2,7 +2,7 @@
 
 use super::addresses::World;
 use super::asked::Asked;
-use super::conversation::{Conversation, Program};
+use super::conversation::Program;
 use super::evidence;
 use super::memory::InMemory;
 use super::properties::{self, report, usual, written};
@@ -38,18 +38,19 @@ pub fn file(bytes: &[u8]) {
 /// A conversation whose clock goes well.
 pub fn conversation(bytes: &[u8]) {
     if let Some((at, program)) = taken::<(u16, Program)>(bytes) {
-        converse(at.into(), &program.run(World::One, false));
+        converse(at.into(), program, false);
     }
 }
 
 /// A conversation whose clock jumps by up to 146 years, both ways.
 pub fn clocks(bytes: &[u8]) {
     if let Some((at, program)) = taken::<(u16, Program)>(bytes) {
-        converse(at.into(), &program.run(World::One, true));
+        converse(at.into(), program, true);
     }
 }
 
-fn converse(at: usize, conversation: &Conversation) {
+fn converse(at: usize, program: Program, may_jump: bool) {
+    let conversation = program.run(World::One, may_jump);
     let capture = conversation.capture();
     let whole = report(&[&capture], &usual()).unwrap();
     let frames = conversation.frames.len();
@@ -60,7 +61,11 @@ fn converse(at: usize, conversation: &Conversation) {
     match at % TURNS {
         0 => properties::one_thread_is_as_many(&capture, Some(&whole)),
         1 if !conversation.is_wrapped() => properties::a_filter_changes_nothing(&capture, &whole),
-        _ => properties::split_is_as_whole(conversation, at % (frames + 1), &whole),
+        2 if conversation.is_tunnelled() && conversation.is_whole() => {
+            let bare = program.untunnelled().run(World::One, may_jump);
+            properties::a_tunnel_changes_nothing(&bare.capture(), &whole);
+        }
+        _ => properties::split_is_as_whole(&conversation, at % (frames + 1), &whole),
     }
 }
 
