@@ -52,8 +52,8 @@ fn noise(seed: u64, len: usize) -> Vec<u8> {
 }
 
 fn runs_noise(target: &str) {
-    for seed in 1..=12 {
-        run(target, &noise(seed, 40 * seed as usize));
+    for seed in 1..=36 {
+        run(target, &noise(seed, 40 * (1 + seed as usize % 12)));
     }
 }
 

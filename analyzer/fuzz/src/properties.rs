@@ -86,20 +86,37 @@ fn sums_are_those_of_the_rows(report: &Value) {
     let affected = connections.iter().filter(|row| stalls(row) > 0).count();
     assert_eq!(summary["stalls"], connections.iter().map(stalls).sum::<usize>());
     assert_eq!(summary["affected_connections"], affected);
-    let stalled = |row: &Value| row["stalled_ms"].as_f64().unwrap_or(0.0);
-    let sum_ms: f64 = connections.iter().map(stalled).sum();
-    let said_ms = summary["stalled_ms"].as_f64().unwrap();
-    let rounded_ms = 1e-3 * (connections.len() + 1) as f64 + said_ms.abs() * 1e-9;
+    let stalls = || connections.iter().flat_map(|row| rows(row, "stalls"));
+    sum_is(&summary["stalled_ms"], stalls());
+    for level in ["certain", "likely", "possible"] {
+        let of_level = || stalls().filter(|stall| stall["confidence"] == level);
+        assert_eq!(summary["stalls_by_confidence"][level], of_level().count(), "{level}");
+        sum_is(&summary["stalled_ms_by_confidence"][level], of_level());
+    }
+    // Servers without a complete exchange have no row.
+    let of_servers = rows(report, "servers").iter().map(|row| row["stalls"].as_u64().unwrap());
+    assert!(of_servers.sum::<u64>() <= summary["stalls"].as_u64().unwrap());
+}
+
+fn sum_is<'a>(said_ms: &Value, stalls: impl Iterator<Item = &'a Value>) {
+    let waits_ms: Vec<f64> = stalls.map(|stall| stall["wait_ms"].as_f64().unwrap()).collect();
+    let (sum_ms, said_ms) = (waits_ms.iter().sum::<f64>(), said_ms.as_f64().unwrap());
+    let rounded_ms = 1e-3 * (waits_ms.len() + 1) as f64 + said_ms.abs() * 1e-9;
     assert!((sum_ms - said_ms).abs() <= rounded_ms, "{sum_ms} {said_ms}");
-    let confident: u64 = ["certain", "likely", "possible"]
-        .map(|level| summary["stalls_by_confidence"][level].as_u64().unwrap())
-        .iter()
-        .sum();
-    assert_eq!(summary["stalls"], confident);
 }
 
 fn rows<'a>(of: &'a Value, name: &str) -> &'a [Value] {
     of[name].as_array().unwrap()
+}
+
+/// A limit just above a listed wait: [`holds`] says that this one is listed no more.
+pub fn a_limit_holds_for_the_shortest_wait(capture: &[u8], whole: &Value) {
+    let connections = rows(whole, "connections").iter();
+    let listed = connections.flat_map(|row| rows(row, "stalls").iter().chain(rows(row, "waits")));
+    let waits_ms = listed.map(|wait| wait["wait_ms"].as_f64().unwrap());
+    let Some(shortest_ms) = waits_ms.min_by(f64::total_cmp) else { return };
+    let min_wait_ns = (shortest_ms * 1e6) as i64 + 2_000;
+    report(&[capture], &Options { min_wait_ns, ..usual() }).unwrap();
 }
 
 /// No result depends on how many threads read how much at once.
@@ -140,27 +157,27 @@ pub fn a_tunnel_changes_nothing(bare: &[u8], whole: &Value) {
     }
 }
 
-/// A filter for one connection leaves its row as it is. What other connections of the same hosts say can
-/// change how it is judged, but not what was counted and measured.
+/// A filter for two ends leaves the rows of their connections as they are. What other connections of the
+/// same hosts say can change how these are judged, but not what was counted and measured.
 pub fn a_filter_changes_nothing(capture: &[u8], whole: &Value) {
     let connections = rows(whole, "connections");
-    for row in connections {
-        // One after the other on the same ports: no filter tells them apart.
-        if connections.iter().filter(|other| ends(other) == ends(row)).count() > 1 {
-            continue;
-        }
-        let options = Options { filter: Some(filter_for(row)), ..usual() };
+    let all_ends: BTreeSet<_> = connections.iter().map(ends).collect();
+    for ends in all_ends {
+        let (between, others): (Vec<&Value>, Vec<&Value>) =
+            connections.iter().partition(|row| self::ends(row) == ends);
+        let options = Options { filter: Some(filter_for(between[0])), ..usual() };
         let filtered = report(&[capture], &options).unwrap();
-        let [alone] = rows(&filtered, "connections") else {
-            panic!("one connection: {:?} {filtered:#}", options.filter)
-        };
-        let hosts = hosts(row);
-        let mut others = connections.iter().filter(|other| ends(other) != ends(row));
-        match others.any(|other| !self::hosts(other).is_disjoint(&hosts)) {
-            true => MEASURED
-                .iter()
-                .for_each(|name| assert_same(Some(&row[name]), Some(&alone[name]), name)),
-            false => assert_same(Some(&without_id(row)), Some(&without_id(alone)), "filtered"),
+        let filtered = rows(&filtered, "connections");
+        assert_eq!(filtered.len(), between.len(), "{:?}", options.filter);
+        let hosts = hosts(between[0]);
+        let is_alone = others.iter().all(|other| self::hosts(other).is_disjoint(&hosts));
+        for (row, alone) in between.into_iter().zip(filtered) {
+            match is_alone {
+                true => assert_same(Some(&without_id(row)), Some(&without_id(alone)), "filtered"),
+                false => MEASURED
+                    .iter()
+                    .for_each(|name| assert_same(Some(&row[name]), Some(&alone[name]), name)),
+            }
         }
     }
 }

@@ -65,6 +65,7 @@ fn converse(at: usize, program: Program, may_jump: bool) {
             let bare = program.untunnelled().run(World::One, may_jump);
             properties::a_tunnel_changes_nothing(&bare.capture(), &whole);
         }
+        3 => properties::a_limit_holds_for_the_shortest_wait(&capture, &whole),
         _ => properties::split_is_as_whole(&conversation, at % (frames + 1), &whole),
     }
 }
