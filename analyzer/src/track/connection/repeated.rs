@@ -32,13 +32,15 @@ impl Connection {
         let half = &mut self.halves[side as usize];
         let last = half.last_data();
         let since = now.time_ns - last.time_ns;
-        let (unseen_bytes, unseen_frame) = half.unseen();
-        let missing = unseen_bytes.min(u64::from(segment.len));
+        let (missing, unseen_frame) = (half.missing(segment), half.unseen().1);
         let fills = missing > 0 && unseen_frame == last.frame;
-        if fills {
+        // Acknowledged first, it may be a late copy of what another queue lost.
+        let was_missed = missing > 0 && unseen_frame <= last.frame;
+        if was_missed {
             half.fill(missing);
         }
-        if fills && since < half.reorder_ns() {
+        let overtaken = fills && since < half.reorder_ns() || was_missed && half.is_older(segment);
+        if overtaken {
             half.take_reordered();
             return;
         }
@@ -49,7 +51,7 @@ impl Connection {
         if fills {
             sinks.waits.mark(self.id, side, last.frame, fact::LOST_BEFORE);
         }
-        if half.is_copy(segment, now) {
+        if !was_missed && half.is_copy(segment, now) {
             half.take_copy();
             return;
         }

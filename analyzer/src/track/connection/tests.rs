@@ -1,8 +1,8 @@
 //! What a connection is: its handshake, its ends, its exchanges, what repeats.
 
-use crate::track::Side;
-use crate::track::story::{Story, client, server};
+use crate::track::story::{Segment, Story, client, server};
 use crate::track::wait::fact;
+use crate::track::{Repeats, Side};
 
 const MS: i64 = 1_000_000;
 
@@ -161,6 +161,46 @@ fn a_frame_captured_twice_is_not_a_retransmission() {
         let repeats = told.half(Side::Client).repeats();
         assert_eq!((repeats.duplicated, repeats.retransmitted), (1, 0));
     }
+}
+
+#[test]
+fn what_was_captured_once_is_no_copy_and_the_older_packet_was_not_lost() {
+    // 20 ms behind what overtook it, too late for the clock to tell.
+    let late = |overtook: Segment, came: Segment| {
+        let told = Story::new()
+            .handshake(0.02, 1.0)
+            .after_ms(5.0, overtook.seq(100))
+            .after_ms(20.0, came.seq(0))
+            .end();
+        let Repeats { retransmitted, duplicated, reordered, .. } =
+            told.half(Side::Client).repeats();
+        (retransmitted, duplicated, reordered)
+    };
+    let (first, second) = (client(100), client(100));
+    assert_eq!(late(second.ip_id(8), first.ip_id(7)), (0, 0, 1));
+    assert_eq!(late(second.ip_id(0), first.ip_id(u16::MAX)), (1, 0, 0));
+    assert_eq!(late(second.ip_id(7), first.ip_id(8)), (1, 0, 0));
+    assert_eq!(late(second.tsval(50), first.tsval(49)), (0, 0, 1));
+    // A coarse clock ticks seldom: the identification tells more.
+    assert_eq!(late(second.tsval(50), first.tsval(50)), (1, 0, 0));
+    assert_eq!(late(second.tsval(50).ip_id(8), first.tsval(50).ip_id(7)), (0, 0, 1));
+    assert_eq!(late(second.tsval(50), first.tsval(51).ip_id(7)), (1, 0, 0));
+    assert_eq!(late(second, first), (1, 0, 0));
+}
+
+#[test]
+fn a_copy_of_what_came_before_a_hole_does_not_fill_it() {
+    let told = Story::new()
+        .handshake(0.02, 1.0)
+        .after_ms(5.0, client(100).seq(0).ip_id(7))
+        .after_ms(0.0, client(100).seq(200).ip_id(9))
+        .after_ms(0.01, client(100).seq(0).ip_id(7))
+        .after_ms(0.01, client(100).seq(300).ip_id(10))
+        .after_ms(0.01, client(100).seq(100).ip_id(8))
+        .end();
+    let half = told.half(Side::Client);
+    assert_eq!((half.repeats().duplicated, half.repeats().reordered), (1, 1));
+    assert_eq!(half.unseen().0, 0);
 }
 
 #[test]

@@ -298,13 +298,15 @@ impl Half {
 
     /// Bytes up to `seq` were never captured.
     pub fn jump_to(&mut self, seq: u32, frame: u64) {
-        let missing = seq::distance(self.snd_nxt, seq).max(0) as u64;
+        let from = self.snd_nxt;
+        let missing = seq::distance(from, seq).max(0) as u64;
         self.offset += missing;
         self.state.set(state::JUMPED);
         let rarest = self.rarest_mut();
         rarest.jumped += missing;
         rarest.unseen_bytes += missing;
         rarest.unseen_frame = frame;
+        rarest.hole = (from, seq);
         self.snd_nxt = seq;
         self.stop_timing();
     }

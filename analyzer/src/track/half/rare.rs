@@ -60,6 +60,8 @@ pub struct Rarest {
     pub unseen_bytes: u64,
     /// Last frame before or in which bytes went missing.
     pub unseen_frame: u64,
+    /// Where the bytes that went missing last begin and end.
+    pub hole: (u32, u32),
     /// End of the last segment that was marked urgent.
     pub urgent_end: u32,
     /// Last frame in which this host advertised a window of zero.
@@ -122,6 +124,7 @@ impl Rarest {
         jumped: 0,
         unseen_bytes: 0,
         unseen_frame: 0,
+        hole: (0, 0),
         urgent_end: 0,
         zero_window_frame: 0,
         repeats: Repeats::NONE,

@@ -125,6 +125,29 @@ impl Half {
         self.state.set(state::RECOVERING);
     }
 
+    /// How many of this segment's bytes are of those that went missing last, and have not come since?
+    pub fn missing(&self, segment: &Header) -> u64 {
+        let (begin, end) = self.rarest().hole;
+        let skipped = seq::distance(segment.seq, begin).max(0);
+        let behind = seq::distance(end, segment.seq.wrapping_add(segment.len)).max(0);
+        let inside = i64::from(segment.len) - i64::from(skipped) - i64::from(behind);
+        self.unseen().0.min(inside.max(0) as u64)
+    }
+
+    /// Was this segment sent before the last one that was captured? Its timestamp or its IP identification
+    /// is older.
+    pub fn is_older(&self, segment: &Header) -> bool {
+        match segment.options.tsval() {
+            Some(tsval) if self.state.is(state::TSVAL) && tsval != self.last_tsval => {
+                seq::lt(tsval, self.last_tsval)
+            }
+            _ => {
+                let behind = self.last_ip_id.wrapping_sub(segment.ip_id);
+                segment.ip_id != 0 && self.last_ip_id != 0 && (1..COPY_IDS).contains(&behind)
+            }
+        }
+    }
+
     /// Is this segment, which brings nothing new, a second copy of a captured frame (a mirror port,
     /// `-i any`, two taps in one file) and not a retransmission? A retransmission is a packet of
     /// its own: its timestamp and its IP identification are newer.
