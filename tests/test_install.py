@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -72,6 +73,29 @@ def test_a_missing_package_is_named_in_one_line(
     assert done.stderr == f"nagle-scan: {file}: needs {named}: pip install {install}\n"
     assert done.returncode == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_missing_package_costs_no_other_output(tmp_path: Path) -> None:
+    page, data, picture = (tmp_path / name for name in ("x.html", "y.json", "z.svg"))
+    words = [word for file in (page, data, picture) for word in ("-o", file)]
+    done = without(("jinja2",), CAPTURE, *words)
+    assert done.stderr == f"nagle-scan: {page}: needs jinja2: pip install jinja2\n"
+    assert done.returncode == 2
+    assert done.stdout.startswith("nagle-scan ")
+    assert done.stdout.endswith(f"\nwrote {data}\nwrote {picture}\n")
+    assert sorted(tmp_path.iterdir()) == [data, picture]
+    assert json.loads(data.read_bytes())["summary"]["stalls"] > 0
+
+
+def test_a_folder_of_reports_lacks_only_the_pages(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    done = without(("jinja2",), CAPTURE, CAPTURES / "java-split.pcap", "-o", f"{folder}/")
+    pages = [folder / f"{stem}.pcap.html" for stem in ("epoll-fd0", "java-split")]
+    said = [f"nagle-scan: {page}: needs jinja2: pip install jinja2" for page in pages]
+    assert (done.returncode, done.stderr.splitlines()) == (2, said)
+    names = {path.name for path in folder.iterdir()}
+    kept = {f"{page.stem}{suffix}" for page in pages for suffix in (".json", ".md")}
+    assert names == {"summary.csv", *kept}
 
 
 def test_no_output_imports_scapy(tmp_path: Path) -> None:
