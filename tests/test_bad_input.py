@@ -293,6 +293,25 @@ def test_a_file_name_that_is_not_utf_8(run: Run, tmp_path: Path) -> None:
     assert_refused(run(SPLIT, "-f", b"host \xff"), "UTF-8")
 
 
+def test_a_name_in_a_folder_that_is_not_utf_8_costs_only_its_capture(
+    run: Run, tmp_path: Path
+) -> None:
+    folder = tmp_path / "captures"
+    folder.mkdir()
+    for name in (b"a.pcap", b"caf\xe9.pcap", b"z.pcap"):
+        (folder / os.fsdecode(name)).write_bytes(SPLIT.read_bytes())
+    done = run(folder, "-o", f"{tmp_path}/out/")
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == 1
+    assert b"3 captures: 2 with stalls, 1 unusable" in done.stdout
+    assert b"UTF-8" in done.stdout + done.stderr
+    assert len(list((tmp_path / "out").iterdir())) == 7
+    alone = run(folder, "--merge")
+    assert alone.returncode == 2
+    assert alone.stderr.count(b"\n") == 1
+    assert b"UTF-8" in alone.stderr
+
+
 def test_a_file_name_that_is_not_utf_8_from_python(tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9.json")
     with pytest.raises(nagle_scan.CaptureError):

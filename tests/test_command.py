@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import json
 import os
 import pty
@@ -264,3 +266,9 @@ def test_a_bug_is_not_mistaken_for_stalls(
     monkeypatch.setattr("nagle_scan.report.text.render", broken)
     assert main([str(SPLIT)]) == 3
     assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_the_report_goes_into_text_in_memory() -> None:
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert main([str(SPLIT)]) == 1
+    assert said.getvalue().startswith("nagle-scan ")

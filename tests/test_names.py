@@ -10,6 +10,7 @@ import nagle_scan
 import pytest
 from conftest import Run
 from conversation import Conversation, interleaved, stalled, write
+from nagle_scan.names import without_addresses
 from nagle_scan.report.formats import SUFFIXES
 
 CLIENT, SERVER = "10.0.0.1", "10.0.0.2"
@@ -153,3 +154,28 @@ def test_a_file_of_names_is_not_overwritten(capture: Path, run: Run, tmp_path: P
     hosts.write_text(f"{SERVER} payments\n")
     assert run(capture, "--names", hosts, "-o", hosts).returncode == 2
     assert hosts.read_text() == f"{SERVER} payments\n"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ip-10-0-0-5",
+        "host_192_168_1_7",
+        "domU-12-31-39-00-A1-B2",
+        "sw1231.3900.a1b2",
+        "2001-db8-0-0-0-0-0-5",
+        "i6-2001-db8--5",
+        "nic-123139a0c1b2",
+        "20010db8000000000000000000000005",
+    ],
+)
+def test_a_name_that_spells_an_address_is_not_shown_when_addresses_are_hidden(name: str) -> None:
+    assert without_addresses({"10.0.0.5": name}) == {}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["payments", "db-1-2-3", "web-7d4b9c6f5-abcde", "v1.2.3", "a--b", "cafe-ad-bed-1", "x64"],
+)
+def test_other_names_are_shown(name: str) -> None:
+    assert without_addresses({"10.0.0.5": name}) == {"10.0.0.5": name}

@@ -9,7 +9,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nagle_scan import _core, arguments, captures, interrupt, keys, terminal, values
+from nagle_scan import _core, arguments, captures, files, interrupt, keys, terminal, values
 from nagle_scan.errors import CaptureError, NagleScanError, OutputError
 from nagle_scan.gate import (
     EXIT_BUG,
@@ -186,6 +186,8 @@ def _scan(
 ) -> Scan:
     """With a `progress`, what was read until Ctrl-C; else half a capture is useless."""
     keeps_half = progress is not None
+    # Those of a folder were checked by nobody.
+    paths = [files.utf8_name(path, CaptureError) for path in paths]
     progress = progress or _core.Progress()
     began_s = time.monotonic()
     how_far = partial(line_of, progress)

@@ -88,7 +88,7 @@ def _print(content: bytes) -> None:
     except BrokenPipeError:
         return
     except OSError as error:
-        raise OutputError(f"standard output: cannot write: {error.strerror}") from None
+        raise OutputError(f"standard output: cannot write: {reason_of(error)}") from None
 
 
 @contextlib.contextmanager

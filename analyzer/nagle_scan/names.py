@@ -11,7 +11,18 @@ from nagle_scan.wording import printable
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
 """As long as a label of DNS (RFC 1035, 2.3.4); no output has to escape it."""
-ADDRESS = re.compile(r"\d+([-._])\d+\1\d+\1\d+")
+HEX = r"(?<![0-9a-f])[0-9a-f]"
+END = r"(?![0-9a-f])"
+ADDRESS = re.compile(
+    r"\d+([-._])\d+\1\d+\1\d+"  # ip-10-0-0-5
+    rf"|{HEX}{{2}}([-._])[0-9a-f]{{2}}(\2[0-9a-f]{{2}}){{4}}{END}"  # domU-12-31-39-00-A1-B2
+    rf"|{HEX}{{4}}(\.[0-9a-f]{{4}}){{2}}{END}"  # 1231.3900.a1b2
+    rf"|{HEX}{{1,4}}([-._][0-9a-f]{{1,4}}){{7}}{END}"  # 2001-db8-0-0-0-0-0-5
+    rf"|{HEX}{{1,4}}([-_][0-9a-f]{{1,4}})+(--|__)[0-9a-f]{{1,4}}"  # 2001-db8--5
+    rf"|{HEX}{{12}}{END}|{HEX}{{32}}{END}",  # without signs between
+    re.IGNORECASE,
+)
+"""An address of IPv4, IPv6 or a network card, as names spell it."""
 MOST_BYTES = 16 << 20
 """More than any list of hosts."""
 
@@ -30,7 +41,7 @@ def checked(names: Mapping[str, str]) -> dict[str, str]:
 
 
 def without_addresses(names: Mapping[str, str]) -> dict[str, str]:
-    """Those without an IPv4 address in them, as in `ip-10-0-0-5`: what `--anonymize` may show."""
+    """Those without an address in them, as in `ip-10-0-0-5`: what `--anonymize` may show."""
     return {addr: name for addr, name in names.items() if not ADDRESS.search(name)}
 
 

@@ -122,11 +122,12 @@ def say(report: str) -> None:
     if sys.stdout is None:
         return
     try:
-        encoding = sys.stdout.encoding
+        # None: text in memory (`io.StringIO`).
+        encoding = sys.stdout.encoding or "utf-8"
         print(report.encode(encoding, "backslashreplace").decode(encoding), flush=True)
     except OSError as error:
         if not isinstance(error, BrokenPipeError):
-            message = f"standard output: cannot write: {error.strerror}"
+            message = f"standard output: cannot write: {str(error.strerror).lower()}"
             raise OutputError(message) from None
 
 
