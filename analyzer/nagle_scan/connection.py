@@ -12,6 +12,7 @@ from nagle_scan.result import Result
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from plotly.graph_objects import Figure
     from scapy.packet import Packet
 
 
@@ -93,6 +94,10 @@ class Connection:
     def wait_histogram(self, ax: Axes | None = None, width_in: float = 7.2) -> Axes:
         """Draws how long its waits were: see `timeline.histogram`."""
         return timeline.histogram(self, ax=ax, width_in=width_in)
+
+    def interactive(self) -> Figure | Axes:
+        """Shows all of it to zoom into, with plotly, else as `sequence`: `timeline.interactive`."""
+        return timeline.interactive(self)
 
     def _rows_of(self, table: pd.DataFrame) -> pd.DataFrame:
         return table[table["connection"] == self.id]

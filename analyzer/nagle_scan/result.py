@@ -219,7 +219,7 @@ class Result:
         table = self._segments_of([number])[number]
         place = table.columns.get_loc("flags")
         assert isinstance(place, int)
-        table.insert(place + 1, "flags_text", _flags_text(table["flags"]))
+        table.insert(place + 1, "flags_text", flags_text(table["flags"]))
         return table
 
     def number_of(self, connection_id: int) -> int:
@@ -368,7 +368,7 @@ def _times(time_ns: NDArray[np.int64], has_dates: bool) -> pd.DatetimeIndex:
     return pd.DatetimeIndex(times).tz_localize("UTC")
 
 
-def _flags_text(flags: pd.Series[int]) -> pd.Series[Any]:
+def flags_text(flags: pd.Series[int]) -> pd.Series[Any]:
     """The flags as Wireshark writes them in its info column."""
     import numpy as np
     import pandas as pd
