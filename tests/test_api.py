@@ -13,6 +13,7 @@ import nagle_scan
 import numpy as np
 import pytest
 from conftest import CAPTURES, written
+from markupsafe import escape
 from matplotlib.figure import Figure
 from nagle_scan import Connection, Scan, progress, timeline
 from nagle_scan.report.formats import FORMATS, Format
@@ -109,6 +110,23 @@ def test_a_comparison_tells_before_and_after() -> None:
     assert row["before_p50_ms"] == before.latency()["latency_p50_ms"].iloc[0]
     assert row["predicted_p50_ms"] == before.latency()["predicted_p50_ms"].iloc[0]
     assert after.compare(before).verdict == "worse"
+
+
+def test_a_notebook_shows_a_comparison_with_its_servers() -> None:
+    before = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
+    told = before.compare(nagle_scan.scan(CAPTURES / "jdk-httpserver-nodelay.pcap"))
+    page = told._repr_html_()
+    for text in (told.sentence, *told.predictions, "127.0.0.1:8080", "before_stalls"):
+        assert str(escape(text)) in page
+    told.table.loc[0, "server"] = "<b>x</b>"
+    assert "<b>" not in told._repr_html_()
+
+
+def test_a_notebook_shows_what_a_reader_must_know() -> None:
+    scan = nagle_scan.scan(next(iter(sorted(PRINTED.glob("*.txt")))))
+    assert scan.summary.notices
+    page = scan._repr_html_()
+    assert all(str(escape(text)) in page for text in scan.summary.notices)
 
 
 # Tables.
@@ -269,6 +287,34 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         lambda scan: timeline.ladder(scan.connection(3), 2),
         TypeError,
         "no other can be chosen",
+    ),
+    "the only one": (
+        lambda _: nagle_scan.scan(CAPTURES / "java-split.pcap").connection(1),
+        KeyError,
+        "tcp.stream 1 is not in this scan: it has 0 only",
+    ),
+    "stall": (lambda scan: scan.connection(3).ladder(99), IndexError, "tcp.stream 3 has 0 to 24"),
+    "first stall": (lambda scan: scan.connection(3).ladder(-1), IndexError, "has 0 to 24"),
+    "no stall": (lambda scan: scan.connection(0).ladder(1), IndexError, "tcp.stream 0 has none"),
+    "kind of stall": (
+        lambda scan: scan.connection(3).ladder("x"),
+        TypeError,
+        "a stall is a number, 0 for the clearest, not str",
+    ),
+    "axes": (
+        lambda scan: scan.connection(3).sequence(ax=Figure()),
+        TypeError,
+        "ax is matplotlib Axes, not Figure",
+    ),
+    "axes of a ladder": (
+        lambda scan: scan.connection(3).ladder(ax=Figure()),
+        TypeError,
+        "ax is matplotlib Axes, not Figure",
+    ),
+    "map": (
+        lambda scan: scan.compare(scan, baseline_map=5),
+        TypeError,
+        "baseline_map is pairs of .*, not int",
     ),
     "frame": (lambda scan: scan.packets(5), TypeError, "frames are several numbers, .*not int"),
     "frames": (lambda scan: scan.packets(["5"]), TypeError, "a frame is a number, .*not str"),

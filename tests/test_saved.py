@@ -82,7 +82,19 @@ def test_without_the_capture_all_but_frames_is_there(alone: tuple[Scan, Scan]) -
     assert "4.4 s lost" in opened.to_html()
     assert timeline.ladder(opened).texts
     said = [text.get_text() for text in timeline.sequence(opened).texts]
-    assert any("cannot be read a second time" in text for text in said)
+    assert any("saved scan without its capture" in text for text in said)
+
+
+def test_without_the_capture_it_says_so_wherever_it_is_shown(alone: tuple[Scan, Scan]) -> None:
+    """Programs that only payload tells are missing from its advice."""
+    scan, opened = alone
+    told = "a saved scan without its captures"
+    shown = (str(opened.summary), opened._repr_html_(), opened.to_markdown(), opened.to_html())
+    assert all(told in text.lower() for text in shown)
+    assert repr(opened) == repr(scan)[:-1] + "; saved, without its captures>"
+    shutil.copy(STALLS, scan.paths[0])
+    assert told not in str(opened.summary)
+    assert repr(opened) == repr(scan)
 
 
 @pytest.mark.parametrize("ask", ["segments", "packets", "exchanges", "evidence", "bundle"])

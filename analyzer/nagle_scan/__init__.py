@@ -26,7 +26,8 @@ The parts, each of which imports only what stands before it (tests/test_import_o
     messages, advice, compare      protocols; what to change; two scans, before and after
     timeline                       pictures
     report                         one module for each output format, and what they share
-    notebook, answers              how scans look in a notebook; what they answer, as objects
+    notebook                       how scans look in a notebook
+    answers                        what they answer, as objects
     connection, saved, written     one connection; scans as Parquet files; result files of a scan
     scan                           `scan()`, `load()` and the class `Scan`
     explain, interrupt, background              --explain; signals; a thread

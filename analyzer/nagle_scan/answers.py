@@ -113,6 +113,11 @@ class Comparison:
 
     __repr__ = __str__
 
+    def _repr_html_(self) -> str:
+        from nagle_scan import notebook
+
+        return notebook.comparison_html(self.sentence, self.predictions, self.table)
+
 
 def summary(result: Result) -> Summary:
     """What was found, in the words of the reports."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment
 from markupsafe import Markup
 
 from nagle_scan import _core, certainty
-from nagle_scan.report import verdicts
+from nagle_scan.report import notices, verdicts
 from nagle_scan.wording import maybe_duration, printable
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from nagle_scan.result import Result
 
 MAX_CONNECTIONS = 5
@@ -24,6 +27,9 @@ _SCAN = _PAGES.from_string(
 <div>
 <p><strong>{{ verdict }}</strong><br>
 <small>{{ paths | printable }}: {{ "{:,}".format(packets) }} packets</small></p>
+{% for notice in notices %}
+<p><small>note: {{ notice | printable }}</small></p>
+{% endfor %}
 {% if rows %}
 <table>
 <thead><tr><th>tcp.stream</th><th>client</th><th>server</th><th>stalls</th><th>lost</th>
@@ -57,6 +63,26 @@ _CONNECTION = _PAGES.from_string(
 </div>
 """
 )
+
+
+_COMPARISON = _PAGES.from_string(
+    """\
+<div>
+<p><strong>{{ sentence }}</strong></p>
+{% for prediction in predictions %}
+<p>{{ prediction }}</p>
+{% endfor %}
+{{ table }}
+</div>
+"""
+)
+
+
+def comparison_html(sentence: str, predictions: Sequence[str], table: pd.DataFrame) -> str:
+    """What became of the stalls, and the servers side by side."""
+    # pandas escapes the texts.
+    shown = Markup(table.set_index("server").T.to_html())
+    return _COMPARISON.render(sentence=sentence, predictions=predictions, table=shown)
 
 
 def connection_html(scan: Result, row: _core.ConnectionRow) -> str:
@@ -100,6 +126,7 @@ def scan_html(scan: Result) -> str:
         verdict=verdicts.in_one_line(summary),
         paths=", ".join(scan.names),
         packets=summary.packets,
+        notices=[notice.text for notice in notices.of(scan)],
         rows=rows,
         more=summary.affected_connections - len(rows),
     )

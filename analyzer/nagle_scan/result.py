@@ -114,6 +114,11 @@ class Result:
         return "" if path is None else f"{path}: no longer the capture that was scanned"
 
     @property
+    def lacks_captures(self) -> bool:
+        """Is it a saved scan whose captures are gone, changed or not known?"""
+        return self.sizes is not None and bool(self.why_not_again)
+
+    @property
     def files(self) -> list[str]:
         """The captures, for what looks into frames again; none if they cannot be read again."""
         return self.paths if self.can_be_read_again else []
@@ -231,7 +236,7 @@ class Result:
             raise TypeError(f"a connection is a number, as tcp.stream, not {kind}") from None
         count = self.core.summary().connections
         if not 0 <= number < count:
-            has = f"it has 0 to {count - 1}" if count else "it has none"
+            has = {0: "it has none", 1: "it has 0 only"}.get(count, f"it has 0 to {count - 1}")
             raise UnknownConnectionError(f"tcp.stream {number} is not in this scan: {has}")
         return number
 
@@ -321,9 +326,10 @@ class Result:
         """The verdict and its counts."""
         summary, names = self.core.summary(), ", ".join(self.names)
         stalls = f": {certainty.told(summary)}" if summary.stalls else ""
+        alone = "; saved, without its captures" if self.lacks_captures else ""
         return (
             f"<{type(self).__name__} {names}: {summary.verdict}{stalls}, on "
-            f"{summary.affected_connections} of {summary.connections} connections>"
+            f"{summary.affected_connections} of {summary.connections} connections{alone}>"
         )
 
     def _table(self, name: str) -> pd.DataFrame:

@@ -215,6 +215,9 @@ class Scan(Written):
 
         if not isinstance(other, Result):
             raise TypeError(f"a scan is compared with a Scan, not {type(other).__name__}")
+        if not isinstance(baseline_map, Iterable):
+            kind = type(baseline_map).__name__
+            raise TypeError(f"baseline_map is pairs of (addr, port), not {kind}")
         return answers.compare(self, other, baseline_map)
 
     def wait_histogram(
@@ -247,9 +250,10 @@ class Scan(Written):
 
         `scan.parquet` is one file; a folder (`scan/`) gets the same file, and each table as a
         Parquet file for other tools. What reads frames again (`segments`, `packets`, the evidence,
-        the segments in pictures, programs recognised by their payload) still needs the captures.
-        Only the same version opens it. A key is never saved; a scan with replaced addresses holds
-        no others. Raises `OutputError` for another suffix, `ImportError` without pyarrow.
+        the segments in pictures, programs recognised by their payload) still needs the captures;
+        opened without them, a scan says so where it is shown and in `Scan.summary.notices`. Only
+        the same version opens it. A key is never saved; a scan with replaced addresses holds no
+        others. Raises `OutputError` for another suffix, `ImportError` without pyarrow.
         """
         from nagle_scan import saved
 
@@ -309,6 +313,7 @@ INTERNAL = {
     "is_anonymized",
     "keep_segments",
     "kept_segments",
+    "lacks_captures",
     "key",
     "key_is_random",
     "number_of",

@@ -49,7 +49,7 @@ def write(result: Result, path: str, options: Options) -> None:
 
 def _check(result: Result, path: str) -> None:
     """The captures are read again, and must not be overwritten."""
-    if result.sizes is not None and result.why_not_again:
+    if result.lacks_captures:
         raise OutputError(f"{path}: {result.why_not_again}")
     if not result.can_be_read_again:
         raise OutputError(f"{path}: {CANNOT_READ_AGAIN}")

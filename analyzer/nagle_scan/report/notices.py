@@ -26,9 +26,17 @@ def anonymized(result: "Result") -> str:
     return f"addresses anonymized: {result.core.summary().anonymized}, {key}"
 
 
+WITHOUT_CAPTURES = (
+    "a saved scan without its captures: frames cannot be shown, nor programs and protocols "
+    "recognised by their payload"
+)
+
+
 def of(result: "Result") -> Iterator[Notice]:
     """What the capture does not show, and what was done to it."""
     summary, names = result.core.summary(), result.names
+    if result.lacks_captures:
+        yield Notice(WITHOUT_CAPTURES)
     if summary.anonymized:
         yield Notice(anonymized(result))
     for path, warning, is_loss in summary.warnings:

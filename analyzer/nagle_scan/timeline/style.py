@@ -67,9 +67,16 @@ def _own_style() -> dict[Any, Any]:
 def axes(ax: Axes | None, width_in: float, height_in: float) -> Axes:
     """The caller's axes, or those of a new figure, which makes room for their labels."""
     if ax is not None:
-        return ax
+        return checked(ax)
     made = figure(width_in, height_in, layout="constrained")
     return made.add_subplot(axes_class=PictureAxes)
+
+
+def checked(ax: Axes) -> Axes:
+    """The caller's axes; `TypeError` for anything else."""
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax is matplotlib Axes, not {type(ax).__name__}")
+    return ax
 
 
 def figure(
@@ -142,9 +149,6 @@ def say(ax: Axes, text: str) -> None:
     for spine in ax.spines.values():
         spine.set_visible(False)
     ax.text(0.5, 0.5, text, transform=ax.transAxes, ha="center", va="center", fontsize=TEXT_PT)
-
-
-NOT_READ_AGAIN = "The capture cannot be read a second time: scan a file to see the segments"
 
 
 def legend(ax: Axes) -> None:

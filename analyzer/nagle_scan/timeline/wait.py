@@ -35,15 +35,20 @@ class Wait(NamedTuple):
 
 
 def stall(subject: Subject, number: int) -> Wait | None:
-    """The `number`-th clearest stall; None where the connection has no stall at all."""
-    if number < 0:
-        raise IndexError(f"stall {number}: the clearest is 0")
-    rows = subject.scan.core.stalls_of(subject.row.id, number + 1)
-    if not rows and number == 0:
+    """The `number`-th clearest stall; None where the connection has no stall at all.
+
+    Raises `IndexError`, `TypeError`.
+    """
+    if not hasattr(number, "__index__"):
+        kind = type(number).__name__
+        raise TypeError(f"a stall is a number, 0 for the clearest, not {kind}")
+    count = subject.row.stalls
+    if not count and number == 0:
         return None
-    if number >= len(rows):
-        raise IndexError(f"stall {number}: connection {subject.row.id} has {len(rows)}")
-    return _of_stall(rows[number])
+    if not 0 <= number < count:
+        has = f"0 to {count - 1}" if count else "none"
+        raise IndexError(f"stall {number}: tcp.stream {subject.row.id} has {has}")
+    return _of_stall(subject.scan.core.stalls_of(subject.row.id, number + 1)[number])
 
 
 def _of_stall(row: _core.WaitRow) -> Wait:

@@ -13,7 +13,6 @@ from nagle_scan import causes, colours
 from nagle_scan.result import flags_text
 from nagle_scan.timeline.arrows import peer
 from nagle_scan.timeline.plots.sequence import sequence
-from nagle_scan.timeline.style import NOT_READ_AGAIN
 from nagle_scan.timeline.subject import FIN, NS_PER_MS, RST, SYN, findings, of, rel_acks
 from nagle_scan.wording import printable
 
@@ -275,7 +274,7 @@ def _notes(subject: Subject, segments: pd.DataFrame | None, waits: int) -> str:
     """What is not shown, and why."""
     notes, whole = [], subject.row.segments
     if segments is None:
-        notes.append(_plain(subject.scan.why_not_again or NOT_READ_AGAIN))
+        notes.append(subject.why_no_segments)
     elif len(segments) < whole:
         place = ", around the clearest stall" if subject.clearest else ""
         notes.append(f"{len(segments):,} of {whole:,} segments{place}")

@@ -59,7 +59,7 @@ def ladder(
         drawn = plan(subject, wait, arrows, omitted, width_pt, style.TEXT_PT, WAIT_PT)
         ax = _own_axes(drawn)
     else:
-        drawn = _fitted(subject, wait, arrows, omitted, *style.size_pt(ax))
+        drawn = _fitted(subject, wait, arrows, omitted, *style.size_pt(style.checked(ax)))
     _draw(ax, drawn, subject, wait, arrows, omitted)
     return ax
 

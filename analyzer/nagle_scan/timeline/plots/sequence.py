@@ -50,7 +50,7 @@ def sequence(
     ax = style.axes(ax, width_in, 3.4)
     segments = subject.segments
     if segments is None:
-        return _nothing(ax, subject, style.NOT_READ_AGAIN)
+        return _nothing(ax, subject, subject.why_no_segments)
     side = _side(subject, segments)
     begin_ms, end_ms = _excerpt(subject, segments)
     shown = stream(subject, segments, side, begin_ms, end_ms)
