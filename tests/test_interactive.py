@@ -209,6 +209,11 @@ def test_a_browser_shows_what_is_under_the_pointer_and_hides_what_is_clicked(
             labels.append(seen.page.locator(".hovertext").first.text_content() or "")
         assert any(f"frame {held.frame_held}" in label for label in labels), labels
         assert any("PSH, ACK" in label for label in labels)
+        buttons = seen.page.locator(".modebar-btn").evaluate_all(
+            "all => all.map(b => b.dataset.title)"
+        )
+        assert "Zoom" in buttons
+        assert not [one for one in buttons if "Share" in one], "addresses would leave the machine"
         bars = seen.page.locator(".barlayer .point")
         count = bars.count()
         assert count == len(scan.stalls) + len(scan.waits)

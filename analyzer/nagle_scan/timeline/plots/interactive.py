@@ -38,13 +38,15 @@ GAP = 0.05
 """Between the two streams, as a share of the height."""
 HEIGHT_PX = 720
 """So that the legend of each stream fits beside it."""
+NO_BUTTONS = ["sendChartToCloud", "select2d", "lasso2d"]
+"""The first would upload the addresses, the others have nothing to select for."""
 NO_PLOTLY = "plotly is not installed (pip install 'nagle-scan[interactive]'): a picture instead"
 SIDES = ("client", "server")
 ON_HOVER = (
     "frame %{customdata[0]}<br>%{x:.3f} ms<br>len %{customdata[1]}, "
     "rel_seq %{customdata[2]}<br>%{text}<extra>%{fullData.name}</extra>"
 )
-ON_HOVER_OF_ACK = ON_HOVER.replace("<br>%{text}", ", up to %{y:.0f}<br>%{text}")
+ON_HOVER_OF_ACK = ON_HOVER.replace("<br>%{text}", "<br>acknowledges %{y:.0f} bytes<br>%{text}")
 
 
 def interactive(scan: Result | OneConnection, connection: int | None = None) -> Figure | Axes:
@@ -90,6 +92,7 @@ def _fill(figure: Figure, subject: Subject) -> None:
         template="plotly_white",
         barmode="overlay",
         height=HEIGHT_PX,
+        modebar={"remove": NO_BUTTONS},
         legend1={"y": 1.0, "yanchor": "top"},
         legend2={"y": (1 - GAP) / 2, "yanchor": "top"},
     )
