@@ -70,7 +70,7 @@ page: $(VENV)/.developer ## Photograph the page for the README: docs/report.png
 pictures: setup ## Draw the README's pictures into docs
 	$(BIN)/python scripts/pictures.py
 
-notebooks: $(VENV)/.developer ## Execute the notebooks and keep their output
+notebooks: $(VENV)/.developer ## Take the output out of the notebooks, as they are committed
 	$(BIN)/python scripts/notebooks.py
 
 docs: $(VENV)/.developer ## Build the documentation, with its notebooks executed: docs/_build/html

@@ -12,6 +12,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 BUILD = re.search(r"^docs:.*\n\t\$\(BIN\)/python (.*)$", (ROOT / "Makefile").read_text(), re.M)
+BOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 QUESTIONS = re.findall(r"^### (.*)$", (ROOT / "docs" / "faq.md").read_text(), re.MULTILINE)
 ASKED = {
     "why is the first request fast": "why-is-the-first-request-fast",
@@ -81,11 +83,15 @@ def test_it_builds_without_a_warning_and_has_every_page(site: Path) -> None:
     assert "docs/index.html" in (site / "index.html").read_text()
 
 
-def test_notebooks_show_what_this_run_printed(site: Path) -> None:
-    for page in (site / "notebooks").glob("*.html"):
-        text = page.read_text()
-        assert "cell_output" in text, page
-        assert "Traceback" not in text, page
+@pytest.mark.parametrize(
+    "notebook", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=attrgetter("stem")
+)
+def test_a_notebook_shows_what_this_run_printed_and_no_warning(notebook: Path, site: Path) -> None:
+    """A cell that fails has failed the build."""
+    text = (site / "notebooks" / notebook.stem).with_suffix(".html").read_text()
+    assert "cell_output" in text
+    assert "Traceback" not in text
+    assert "stderr" not in text
 
 
 def test_the_reference_has_every_public_name(site: Path) -> None:

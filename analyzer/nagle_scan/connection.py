@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from nagle_scan import _core, notebook, timeline
 from nagle_scan.report import verdicts
 from nagle_scan.result import Result
+from nagle_scan.timeline import wait as waits
+from nagle_scan.timeline.subject import Subject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +70,19 @@ class Connection:
     def exchanges(self) -> pd.DataFrame:
         """Its rows of `Scan.exchanges`, which may read the capture again."""
         return self._rows_of(self.scan.exchanges)
+
+    def evidence(self, stall: int = 0) -> list[str]:
+        """What speaks for the `stall`-th clearest stall (from 0 on), as the reports say it.
+
+        Empty for a connection without stalls. Raises `IndexError` for an unknown stall.
+
+        >>> import nagle_scan
+        >>> connection = nagle_scan.scan("captures/java-split.pcap").connection(0)
+        >>> print(connection.evidence()[-1])
+        9 waits in this direction ended within this tolerance of an ACK; none ended just outside it
+        """
+        row = waits.row_of_stall(Subject(self.scan, self.row), stall)
+        return row.evidence if row else []
 
     def segments(self) -> pd.DataFrame:
         """Its segments, read again from the capture: see `Scan.segments`."""

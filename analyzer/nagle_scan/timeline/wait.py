@@ -34,7 +34,7 @@ class Wait(NamedTuple):
         return causes.of(self.cause).words.format(by=self.by)
 
 
-def stall(subject: Subject, number: int) -> Wait | None:
+def row_of_stall(subject: Subject, number: int) -> _core.WaitRow | None:
     """The `number`-th clearest stall; None where the connection has no stall at all.
 
     Raises `IndexError`, `TypeError`.
@@ -48,7 +48,13 @@ def stall(subject: Subject, number: int) -> Wait | None:
     if not 0 <= number < count:
         has = f"0 to {count - 1}" if count else "none"
         raise IndexError(f"stall {number}: tcp.stream {subject.row.id} has {has}")
-    return _of_stall(subject.scan.core.stalls_of(subject.row.id, number + 1)[number])
+    return subject.scan.core.stalls_of(subject.row.id, number + 1)[number]
+
+
+def stall(subject: Subject, number: int) -> Wait | None:
+    """What a ladder shows of it. Raises as `row_of_stall`."""
+    row = row_of_stall(subject, number)
+    return _of_stall(row) if row else None
 
 
 def _of_stall(row: _core.WaitRow) -> Wait:
