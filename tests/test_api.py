@@ -188,6 +188,22 @@ def test_a_connection_has_its_rows_of_the_tables(number: int, scan: Scan) -> Non
     assert "<svg" in one._repr_html_()
 
 
+def test_a_connection_gives_the_evidence_that_the_ticket_has(scan: Scan) -> None:
+    number = scan.core.clearest().connection  # type: ignore[union-attr]
+    connection = scan.connection(number)
+    ticket = scan.to_markdown().replace("\\", "")
+    assert len(connection.evidence()) > 3
+    assert [line for line in connection.evidence()[:3] if line not in ticket] == []
+    assert connection.evidence(1) != connection.evidence()
+    with pytest.raises(IndexError, match=f"connection {number} has {len(connection.stalls)}"):
+        connection.evidence(len(connection.stalls))
+
+
+def test_a_connection_without_stalls_has_no_evidence() -> None:
+    clean = nagle_scan.scan(CAPTURES / "java-single-write.pcap")
+    assert clean.connection(0).evidence() == []
+
+
 def test_a_connection_is_drawn_as_its_number_is(scan: Scan) -> None:
     one = scan.connection(3)
     for by_itself, by_number in (
