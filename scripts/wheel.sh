@@ -4,6 +4,8 @@
 #     scripts/wheel.sh [x86_64|aarch64]     for this processor, or another
 # zig is the C compiler and linker: it knows old glibcs, and other processors.
 set -eu
+# cargo would take a jobserver that zig's compilers cannot see.
+unset MAKEFLAGS MFLAGS
 cd "$(dirname "$0")/.."
 root=$(pwd)
 arch=${1:-$(uname -m)}

@@ -11,6 +11,7 @@ from conftest import CAPTURES, ROOT, Run
 from nagle_scan import Scan
 from nagle_scan.report import formats
 from nagle_scan.report.formats import FORMATS, SUFFIXES, Format, Options
+from nagle_scan.written import Written
 
 BEFORE, AFTER = CAPTURES / "jdk-httpserver.pcap", CAPTURES / "jdk-httpserver-nodelay.pcap"
 GIVEN: dict[str, list[str | Path]] = {"baseline": ["--baseline", BEFORE], "payload": ["--payload"]}
@@ -30,7 +31,7 @@ def test_names_and_suffixes_are_there_once() -> None:
 
 
 def test_scan_has_a_method_for_each_format_and_no_other() -> None:
-    methods = [name for name in vars(Scan) if name.startswith("to_")]
+    methods = [name for name in vars(Written) if name.startswith("to_")]
     assert methods == [method(format) for format in FORMATS]
 
 
