@@ -34,9 +34,9 @@ def utf8_name(path: str | os.PathLike[str], error: type[NagleScanError]) -> str:
     return name
 
 
-def reason_of(error: OSError) -> str:
+def reason_of(error: OSError | ValueError) -> str:
     """The system's words, as messages end with them."""
-    return (error.strerror or str(error)).lower()
+    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def small(path: str, most: int) -> bytes:

@@ -42,8 +42,8 @@ def _content(path: str) -> bytes:
     try:
         return files.small(path, MOST_BYTES)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise _core.NagleScanError(f"{path}: cannot read the key: {reason.lower()}") from None
+        reason = files.reason_of(error)
+        raise _core.NagleScanError(f"{path}: cannot read the key: {reason}") from None
 
 
 def _parsed(content: bytes, where: str) -> bytes:

@@ -81,8 +81,8 @@ def _content(path: str) -> str:
     try:
         content = files.small(path, MOST_BYTES + 1)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise _core.NagleScanError(f"{path}: cannot read the names: {reason.lower()}") from None
+        reason = files.reason_of(error)
+        raise _core.NagleScanError(f"{path}: cannot read the names: {reason}") from None
     if len(content) > MOST_BYTES:
         raise _core.NagleScanError(f"{path}: too long for a list of names")
     return content.decode(errors="replace")
