@@ -15,7 +15,7 @@ const MAX_EXPRESSION_LEN: usize = 4096;
 pub struct Filter {
     expression: String,
     programs: Vec<(u32, BpfProgram)>,
-    /// What keeps tagged frames, too, once it is needed.
+    /// What keeps tagged frames, too; it is compiled when one comes.
     for_tagged: Option<Box<Filter>>,
     scratch: Vec<u8>,
 }
@@ -60,6 +60,7 @@ impl Filter {
             });
         }
         let mut filter = Self::uncompiled(expression.to_owned());
+        filter.for_tagged = for_tagged(expression).map(|wider| Box::new(Self::uncompiled(wider)));
         filter
             .compile(link::ETHERNET)
             .or_else(|error| filter.compile(link::LINUX_SLL).map_err(|_| error))?;
@@ -72,12 +73,10 @@ impl Filter {
 
     /// Does a frame that does not pass the filter fail only because of its VLAN tags?
     pub fn misses_for_tags(&mut self, frame: &Frame<'_>) -> bool {
-        if !is_tagged(frame) {
+        let Some(wider) = self.for_tagged.as_mut().filter(|_| is_tagged(frame)) else {
             return false;
-        }
-        let Some(expression) = for_tagged(&self.expression) else { return false };
-        let filter = self.for_tagged.get_or_insert_with(|| Box::new(Self::uncompiled(expression)));
-        filter.matches(frame).unwrap_or(false)
+        };
+        wider.matches(frame).unwrap_or(false)
     }
 
     /// Does the frame pass the filter? One of an unsupported link type does: it is counted as such
