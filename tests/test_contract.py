@@ -469,7 +469,7 @@ def test_the_stub_lists_each_attribute_of_a_class(name: str) -> None:
         else ""
         for item in CLASSES[name].body
     }
-    assert public(owner) == listed
+    assert public(owner) == {item for item in listed if item[:1] != "_"}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -2,7 +2,7 @@
 
 use super::properties::usual;
 use arbitrary::Arbitrary;
-use nagle_scan_core::{Names, Options, Reading, SHARDS, Wanted};
+use nagle_scan_core::{Labels, Names, Options, Reading, SHARDS, Wanted};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -95,6 +95,7 @@ impl Asked {
         let named = self.name.iter().map(|(addr, name)| (IpAddr::from(*addr), name.clone()));
         let reading = Reading::by(usize::from(self.threads % 4));
         Options {
+            labels: Labels::default(),
             filter: self.filter.as_ref().map(words),
             min_wait_ns: match self.min_wait {
                 MinWait::Usual => usual().min_wait_ns,

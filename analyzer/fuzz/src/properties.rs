@@ -2,7 +2,7 @@
 
 use super::conversation::Conversation;
 use super::memory::InMemory;
-use nagle_scan_core::{Options, Reading, Scan, scan, write};
+use nagle_scan_core::{Labels, Options, Reading, Scan, scan, write};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -11,6 +11,7 @@ pub const DEFAULT_MIN_WAIT_NS: i64 = 10_000_000;
 /// As the command does, but by one thread.
 pub fn usual() -> Options {
     Options {
+        labels: Labels::default(),
         filter: None,
         min_wait_ns: DEFAULT_MIN_WAIT_NS,
         exchanges: true,

@@ -2,6 +2,7 @@
 
 use crate::capture::link;
 use crate::capture::progress::Stopped;
+use std::borrow::Cow;
 use thiserror::Error;
 
 /// One line that a user can act on. `python` maps each kind to an exception.
@@ -13,7 +14,7 @@ pub enum ScanError {
     NotACapture { path: String, reason: String },
     /// Nothing, or less than a file header: what a rotating tcpdump leaves when it is killed.
     #[error("{path}: not a capture file: {reason}")]
-    NoHeader { path: String, reason: &'static str },
+    NoHeader { path: String, reason: Cow<'static, str> },
     #[error("{path}: interrupted before the first packet")]
     Stopped { path: String },
     #[error(
@@ -35,6 +36,20 @@ impl ScanError {
             Some(inner) if inner.is::<Stopped>() => Self::Stopped { path },
             _ => Self::Unreadable { path, reason: os_reason(error) },
         }
+    }
+
+    /// The same, of a capture that is called so, whatever its path.
+    pub fn called(mut self, label: &str) -> Self {
+        match &mut self {
+            Self::Unreadable { path, .. }
+            | Self::NotACapture { path, .. }
+            | Self::NoHeader { path, .. }
+            | Self::Stopped { path }
+            | Self::UnknownLinkType { path, .. }
+            | Self::Unwritable { path, .. } => label.clone_into(path),
+            Self::BadFilter { .. } => {}
+        }
+        self
     }
 
     /// A failure to write `path`.

@@ -188,7 +188,12 @@ impl Capture {
             return None;
         }
         let input = Input::open(path, &Arc::default()).ok()?;
-        let mut capture = Self::new(Box::new(Sips(input)), path).ok()?;
+        Self::first_time_of(Sips(input), path)
+    }
+
+    /// As `first_time_ns`, of a capture from any source.
+    pub fn first_time_of(input: impl Read + Send + 'static, path: &str) -> Option<i64> {
+        let mut capture = Self::new(Box::new(input), path).ok()?;
         capture.next_frame().map(|frame| frame.time_ns)
     }
 }
@@ -236,7 +241,7 @@ fn not_a_capture(path: &str, reason: &str) -> ScanError {
 }
 
 fn no_header(path: &str, reason: &'static str) -> ScanError {
-    ScanError::NoHeader { path: path.to_owned(), reason }
+    ScanError::NoHeader { path: path.to_owned(), reason: reason.into() }
 }
 
 /// The first words of `bytes`; `None` if they are not all there.

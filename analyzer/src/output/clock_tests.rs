@@ -8,6 +8,7 @@ use crate::output::write;
 use crate::result::names::Names;
 use crate::result::scan::{Options, Scan, scan};
 use crate::track::reader::Reading;
+use crate::track::reader::labels::Labels;
 use crate::track::reader::range::SHARDS;
 use std::fs;
 use std::path::PathBuf;
@@ -70,6 +71,7 @@ fn file(name: &str, link_type: u32, frames: &[Frame]) -> File {
 
 fn scanned(files: &[File], min_wait_ns: i64) -> Scan {
     let options = Options {
+        labels: Labels::default(),
         filter: None,
         min_wait_ns,
         exchanges: true,

@@ -1,6 +1,7 @@
 //! The Python module `_core`: everything that knows Python.
 
 mod frame_rows;
+mod passes;
 mod progress;
 mod rows;
 mod scan;
@@ -12,12 +13,14 @@ use crate::output::fields::{self, Declared};
 use progress::PyProgress;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
 use pyo3::{create_exception, exceptions::PyException};
 use rows::{
     CauseRow, ConnectingRow, ConnectionRow, Group, HopRow, NagleRow, PyServerGroup, PyServerRow,
     Summary, WaitRow,
 };
+use std::io::Cursor;
 
 create_exception!(nagle_scan, NagleScanError, PyException, "A capture could not be analysed.");
 create_exception!(nagle_scan, CaptureError, NagleScanError, "The input cannot be read.");
@@ -49,6 +52,13 @@ fn explain(cause: &str) -> Option<&'static str> {
 #[pyfunction]
 fn first_time_ns(path: &str) -> Option<i64> {
     Capture::first_time_ns(path)
+}
+
+/// Time of the first frame, as `first_time_ns`, of a capture that begins with these bytes; `None` if they do
+/// not reach that far: of zstd, a whole block (up to 128 KiB, RFC 8878, section 3.1.1.2.4).
+#[pyfunction]
+fn first_time_of_bytes(bytes: PyBackedBytes) -> Option<i64> {
+    Capture::first_time_of(Cursor::new(bytes), "")
 }
 
 /// A field of the outputs: row, name, kind, whether JSON always has it, words, outputs and what it says.
@@ -99,7 +109,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<WaitRow>()?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;
     module.add_function(wrap_pyfunction!(first_time_ns, module)?)?;
+    module.add_function(wrap_pyfunction!(first_time_of_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(declared_fields, module)?)?;
     frame_rows::add_to(module)?;
+    passes::add_to(module)?;
     Ok(())
 }

@@ -17,6 +17,7 @@ use crate::result::{
     clearest, connecting, groups, hops, nagle_counts, segments, servers, state, worst,
 };
 use crate::track::reader::Reading;
+use crate::track::reader::labels::Labels;
 use crate::track::reader::range::SHARDS;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
@@ -30,11 +31,15 @@ const TABLES: &str = "connections, stalls, waits, servers, exchanges";
 
 /// The result of a scan; it lives on the Rust side and gives out rows, columns and files.
 #[pyclass(frozen, name = "Scan")]
-struct PyScan {
+pub struct PyScan {
     scan: Arc<Scan>,
 }
 
 impl PyScan {
+    pub fn new(scan: Scan) -> Self {
+        Self { scan: Arc::new(scan) }
+    }
+
     fn row(&self, index: usize) -> ConnectionRow {
         let scan = &self.scan;
         ConnectionRow::new(&scan.connections[index], scan.findings_of(index), &scan.names)
@@ -160,7 +165,7 @@ impl PyScan {
             anonymizer.anonymize(&mut scan);
             scan
         });
-        Ok(PyScan { scan: Arc::new(scan) })
+        Ok(PyScan::new(scan))
     }
 
     /// What the user calls addresses; by the addresses that outputs hold, if they were replaced.
@@ -195,11 +200,11 @@ impl PyScan {
 
 /// Scans captures; the interpreter lock is released meanwhile. `progress` tells how far it is, and
 /// can stop it. There are as many `threads` as processors, unless told otherwise; no result depends on
-/// it. For tests, `trial` are the bytes that a thread reads at once and the number of shards.
+/// it. `labels` by path are what captures are called instead. For tests, `trial` are the bytes that a thread reads at once and the number of shards.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "most are given by name")]
 #[pyo3(signature = (
-    paths, filter, min_wait_ms, exchanges, progress, threads=None, names=None, trial=None,
+    paths, filter, min_wait_ms, exchanges, progress, threads=None, names=None, labels=None, trial=None,
 ))]
 fn scan_captures(
     py: Python<'_>,
@@ -210,6 +215,7 @@ fn scan_captures(
     progress: &PyProgress,
     threads: Option<usize>,
     names: Option<HashMap<IpAddr, String>>,
+    labels: Option<HashMap<String, String>>,
     trial: Option<(u64, usize)>,
 ) -> PyResult<PyScan> {
     let mut reading = Reading::by_some(threads);
@@ -217,13 +223,22 @@ fn scan_captures(
     reading.range_len = range_len.max(1);
     let shards = shards.clamp(1, SHARDS).next_power_of_two();
     let shortest_ns = (min_wait_ms * 1e6) as i64;
-    let names = Names::new(names.unwrap_or_default()).ok_or_else(|| {
-        PyValueError::new_err("a name has letters, digits, '.', '-' and '_' only")
-    })?;
-    let options = Options { filter, min_wait_ns: shortest_ns, exchanges, names, reading, shards };
+    let names = checked(names)?;
+    let labels = Labels::new(labels.unwrap_or_default());
+    let options =
+        Options { labels, filter, min_wait_ns: shortest_ns, exchanges, names, reading, shards };
     let progress = &progress.0;
     let scan = interruptible(py, progress, || scan(&paths, &options, progress))??;
-    Ok(PyScan { scan: Arc::new(scan) })
+    Ok(PyScan::new(scan))
+}
+
+/// What the user calls addresses.
+///
+/// # Errors
+/// A name has other signs than may be.
+pub fn checked(names: Option<HashMap<IpAddr, String>>) -> PyResult<Names> {
+    Names::new(names.unwrap_or_default())
+        .ok_or_else(|| PyValueError::new_err("a name has letters, digits, '.', '-' and '_' only"))
 }
 
 /// The scan of what `Scan.state` gave. Raises `CaptureError` for anything else.
@@ -231,7 +246,7 @@ fn scan_captures(
 fn scan_of_state(py: Python<'_>, bytes: &[u8]) -> PyResult<PyScan> {
     let scan = py.detach(|| state::load(bytes));
     let scan = scan.map_err(|error| CaptureError::new_err(error.to_string()))?;
-    Ok(PyScan { scan: Arc::new(scan) })
+    Ok(PyScan::new(scan))
 }
 
 /// Reads the captures again for the segments of each of some connections. Of those in `excerpts`, only so

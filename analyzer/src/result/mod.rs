@@ -12,6 +12,8 @@ pub mod groups;
 pub mod hops;
 pub mod nagle_counts;
 pub mod names;
+mod packed;
+pub mod passes;
 pub mod scan;
 pub mod segments;
 pub mod server_exchanges;

@@ -14,9 +14,10 @@ use crate::result::server_exchanges::{ServerExchanges, without_stalls};
 use crate::result::totals::Totals;
 use crate::track::CaptureSummary;
 use crate::track::clock::Clocks;
+use crate::track::reader::labels::Labels;
 use crate::track::reader::range::Range;
 use crate::track::reader::{self, Reading};
-use crate::track::tracked::Tracked;
+use crate::track::tracked::{Ended, Tracked};
 use crate::track::tracker::Tracker;
 use crate::track::{Exchange, Lengths};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,8 @@ const SCHEME: &str = "ipcrypt-pfx";
 /// What to read and how.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// What the captures are called.
+    pub labels: Labels,
     pub filter: Option<String>,
     pub min_wait_ns: i64,
     /// Keep each exchange (they grow with the packets), not only their sums.
@@ -75,7 +78,11 @@ pub struct Scan {
 }
 
 impl Scan {
-    fn new(captures: Vec<CaptureSummary>, tracked: Tracked, options: &Options) -> Self {
+    /// Judges what was tracked.
+    pub fn new(mut captures: Vec<CaptureSummary>, tracked: Tracked, options: &Options) -> Self {
+        for capture in &mut captures {
+            capture.filter.clone_from(&options.filter);
+        }
         let clocks = Clocks::of(&captures);
         let threads = options.reading.threads;
         let Tracked { connections, blocks, first_blocks, servers, exchanges, .. } = tracked;
@@ -141,25 +148,28 @@ pub fn scan(
     let takes =
         trackers.iter_mut().map(|tracker| |range: &Range, shard: usize| tracker.take(range, shard));
     let filter = options.filter.as_deref();
-    let mut captures = reader::read_all(paths, filter, options.reading, progress, takes.collect())?;
-    for capture in &mut captures {
-        capture.filter.clone_from(&options.filter);
-    }
-    let trackers = ended(trackers, options.reading.threads);
-    Ok(Scan::new(captures, Tracked::by(trackers), options))
+    let captures = reader::read_all(
+        paths,
+        &options.labels,
+        filter,
+        options.reading,
+        progress,
+        takes.collect(),
+    )?;
+    let shards = ended(trackers, options.reading.threads);
+    Ok(Scan::new(captures, Tracked::by(shards), options))
 }
 
 /// Lets all shards end.
-fn ended(trackers: Vec<Tracker>, threads: usize) -> Vec<Tracker> {
+fn ended(trackers: Vec<Tracker>, threads: usize) -> Vec<Ended> {
     let trackers: Vec<_> = trackers.into_iter().map(Some).map(Mutex::new).collect();
     let end = |shard: usize| {
         let mut tracker = trackers[shard].lock().unwrap_or_else(PoisonError::into_inner);
-        tracker.iter_mut().for_each(Tracker::end);
-        mem::take(&mut *tracker)
+        mem::take(&mut *tracker).map(Tracker::end)
     };
     let mut all = Vec::with_capacity(trackers.len());
-    let Ok(()) = in_order(threads, trackers.len(), end, |tracker| {
-        all.extend(tracker);
+    let Ok(()) = in_order(threads, trackers.len(), end, |shard| {
+        all.extend(shard);
         Ok::<(), Infallible>(())
     });
     all
@@ -174,6 +184,7 @@ pub mod tests {
     pub fn example() -> Scan {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/jdk-httpserver.pcap");
         let options = Options {
+            labels: Labels::default(),
             filter: None,
             min_wait_ns: 10_000_000,
             exchanges: true,

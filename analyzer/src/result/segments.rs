@@ -3,6 +3,7 @@
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::track::Follower;
+use crate::track::reader::labels::Labels;
 use crate::track::reader::range::Range;
 use crate::track::reader::{self, Reading};
 use std::collections::{HashMap, VecDeque};
@@ -73,7 +74,7 @@ pub fn each_segment(
 ) -> Result<(), ScanError> {
     let mut follower = Follower::new(connections, see);
     let take = |range: &Range, shard: usize| follower.take(range, shard);
-    reader::read_all(paths, filter, reading, progress, vec![take])?;
+    reader::read_all(paths, &Labels::default(), filter, reading, progress, vec![take])?;
     Ok(())
 }
 

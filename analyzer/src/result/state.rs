@@ -1,83 +1,32 @@
 //! A scan as bytes, so that it can be read again without its captures, by the same version.
 //!
-//! A line that tells the version; then what serde makes of the scan (postcard), compressed with zstd,
-//! whose checksum finds damage. What follows from the rest is left out and added up again. The bytes may
-//! come from anyone: whatever is in them, they give a scan whose parts fit together, or an error.
+//! What follows from the rest is left out and added up again. The bytes may come from anyone: whatever is in
+//! them, they give a scan whose parts fit together, or an error.
 
 use crate::capture::InputEnd;
+use crate::result::packed::{Kind, PackedError, pack, unpack};
 use crate::result::scan::Scan;
 use crate::result::totals::Totals;
 use crate::track::CaptureSummary;
 use crate::track::reader::Reading;
-use std::io::{self, Read, Write};
-use thiserror::Error;
+use std::io;
 
-const NAME: &str = "nagle-scan ";
-/// To be raised when a type that is saved changes between two versions.
-const FORMAT: u32 = 1;
-const LEVEL: i32 = 3;
-/// Scans are packed to a tenth or so. From some bytes on, more than so many of one are no scan but an attack:
-/// a scan that is packed to less is filled up with zeros.
-const MOST_UNPACKED: usize = 64;
-const SOME_UNPACKED: usize = 1 << 24;
-
-/// Why bytes are no scan.
-#[derive(Debug, Error)]
-pub enum StateError {
-    #[error("not a saved scan")]
-    NotAScan,
-    #[error("saved by nagle-scan {found}, this is {}: scan the capture again", this())]
-    OtherVersion { found: String },
-    #[error("the saved scan is damaged")]
-    Damaged,
-}
-
-/// The version, which every saved scan begins with.
-fn this() -> String {
-    format!("{} (format {FORMAT})", env!("CARGO_PKG_VERSION"))
-}
+const SCAN: Kind = Kind { name: "nagle-scan ", what: "saved scan" };
 
 /// The scan as bytes.
 ///
 /// # Errors
 /// zstd's own.
 pub fn save(scan: &Scan) -> io::Result<Vec<u8>> {
-    let unpacked = postcard::to_stdvec(scan).map_err(io::Error::other)?;
-    let mut state = format!("{NAME}{}\n", this()).into_bytes();
-    let least = state.len() + unpacked.len().saturating_sub(SOME_UNPACKED).div_ceil(MOST_UNPACKED);
-    let mut packed = zstd::Encoder::new(&mut state, LEVEL)?;
-    packed.include_checksum(true)?;
-    packed.write_all(&unpacked)?;
-    packed.finish()?;
-    state.resize(state.len().max(least), 0);
-    Ok(state)
+    pack(SCAN, scan)
 }
 
 /// The scan of these bytes.
 ///
 /// # Errors
 /// They are none, another version's, or damaged.
-pub fn load(bytes: &[u8]) -> Result<Scan, StateError> {
-    let rest = bytes.strip_prefix(NAME.as_bytes()).ok_or(StateError::NotAScan)?;
-    let end = rest.iter().take(64).position(|&byte| byte == b'\n').ok_or(StateError::NotAScan)?;
-    let found = String::from_utf8_lossy(&rest[..end]);
-    if found != this() {
-        let found = found.chars().filter(|sign| !sign.is_control()).collect();
-        return Err(StateError::OtherVersion { found });
-    }
-    let unpacked = unpacked(&rest[end + 1..]).ok_or(StateError::Damaged)?;
-    let (scan, rest): (Scan, _) =
-        postcard::take_from_bytes(&unpacked).map_err(|_| StateError::Damaged)?;
-    restored(scan).filter(|_| rest.is_empty()).ok_or(StateError::Damaged)
-}
-
-fn unpacked(packed: &[u8]) -> Option<Vec<u8>> {
-    let most = MOST_UNPACKED * packed.len() + SOME_UNPACKED;
-    let mut unpacked = Vec::new();
-    let mut decoder = zstd::Decoder::with_buffer(packed).ok()?.single_frame();
-    decoder.by_ref().take(most as u64 + 1).read_to_end(&mut unpacked).ok()?;
-    let is_filled_up = decoder.finish().iter().all(|&byte| byte == 0);
-    (unpacked.len() <= most && is_filled_up).then_some(unpacked)
+pub fn load(bytes: &[u8]) -> Result<Scan, PackedError> {
+    restored(unpack(SCAN, bytes)?).ok_or(PackedError::Damaged { what: SCAN.what })
 }
 
 /// With what was not saved; `None` if the parts do not fit together.
@@ -112,18 +61,19 @@ fn is_plain(capture: &CaptureSummary) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::packed::{FORMAT, LEVEL, SOME_UNPACKED, this};
     use crate::result::scan::tests::example;
     use serde_json::Value;
     use std::collections::BTreeSet;
 
     /// A scan as bytes, of these parts.
     fn packed(unpacked: &[u8]) -> Vec<u8> {
-        let head = format!("{NAME}{}\n", this()).into_bytes();
+        let head = format!("{}{}\n", SCAN.name, this()).into_bytes();
         [head, zstd::encode_all(unpacked, LEVEL).unwrap()].concat()
     }
 
     fn is_damaged(scan: &Scan) -> bool {
-        matches!(load(&save(scan).unwrap()), Err(StateError::Damaged))
+        matches!(load(&save(scan).unwrap()), Err(PackedError::Damaged { .. }))
     }
 
     #[test]
@@ -156,7 +106,7 @@ mod tests {
         let said = load(&other).err().unwrap().to_string();
         let expected = format!("saved by nagle-scan 9.8.7 (format 3), this is {}", this());
         assert!(said.starts_with(&expected), "{said}");
-        assert!(matches!(load(b"PAR1 and so on"), Err(StateError::NotAScan)));
+        assert!(matches!(load(b"PAR1 and so on"), Err(PackedError::Other { .. })));
     }
 
     /// A file of some kB must not take all memory.
@@ -164,10 +114,10 @@ mod tests {
     fn a_file_that_unpacks_to_very_much_is_refused() {
         let bomb = packed(&vec![0; 100 << 20]);
         assert!(bomb.len() < 1 << 16);
-        assert!(matches!(load(&bomb), Err(StateError::Damaged)));
+        assert!(matches!(load(&bomb), Err(PackedError::Damaged { .. })));
         // A list that claims to be longer than anything.
         let endless = [&[0xff; 9][..], &[0x01]].concat();
-        assert!(matches!(load(&packed(&endless)), Err(StateError::Damaged)));
+        assert!(matches!(load(&packed(&endless)), Err(PackedError::Damaged { .. })));
     }
 
     /// As that of very many servers whose latencies are all alike.

@@ -6,6 +6,7 @@ use crate::capture::progress::Progress;
 use crate::capture::samples::{Order, interface, packet_with, section};
 use crate::decode;
 use crate::track::Lengths;
+use crate::track::reader::labels::Labels;
 use crate::track::reader::range::Range;
 use crate::track::reader::{Reading, read_all};
 use crate::track::tracker::Tracker;
@@ -132,7 +133,8 @@ fn ranges(rounds: u32) -> Vec<Range> {
     let paths = [path.to_str().unwrap().to_owned()];
     let mut ranges = Vec::new();
     let take = |range: &Range, _| ranges.push(range.clone());
-    read_all(&paths, None, Reading::by(2), &Arc::default(), vec![take]).unwrap();
+    read_all(&paths, &Labels::default(), None, Reading::by(2), &Arc::default(), vec![take])
+        .unwrap();
     std::fs::remove_file(path).unwrap();
     let rows = ranges.iter().flat_map(|range| range.of(0).map(|rows| rows.len() as u32));
     assert_eq!(rows.sum::<u32>(), rounds * FRAMES);

@@ -76,7 +76,7 @@ impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
 
     /// Takes the next range.
     pub fn take(&mut self, range: &Range, shard: usize) {
-        if range.parts {
+        if range.placed.parts {
             self.table.forget();
         }
         for row in range.of(shard).flatten() {
@@ -98,7 +98,7 @@ impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
         let rel_seq = connection.rel_seq(by, &header);
         let window = connection.half(by).window_of(&header);
         let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
-        let (lengths, clock_ns) = (Lengths::NONE, range.clock_ns);
+        let (lengths, clock_ns) = (Lengths::NONE, range.placed.clock_ns);
         let before = connection.half(by).repeats();
         connection.take(by, &header, mark, &mut Sinks { waits, exchanged, lengths, clock_ns });
         let repeat = Repeat::between(before, connection.half(by).repeats());

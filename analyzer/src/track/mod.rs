@@ -17,6 +17,7 @@ mod mark;
 mod numbers;
 mod prefetch;
 pub mod reader;
+pub mod replay;
 #[cfg(test)]
 pub mod story;
 mod table;

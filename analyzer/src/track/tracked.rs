@@ -1,9 +1,9 @@
 //! What all shards saw, put together at the end of the capture.
 
 use crate::track::numbers::{Place, number};
-use crate::track::tracker::Tracker;
 use crate::track::wait::Wait;
 use crate::track::{Connection, Exchange, Exchanged, ServerLatency, Suspect};
+use serde::{Deserialize, Serialize};
 use std::mem;
 use std::sync::Arc;
 
@@ -48,32 +48,47 @@ pub struct Tracked {
     pub unlisted_wait_ns: i64,
 }
 
+/// What one shard saw, at the end of the capture. Rows lie block by block.
+#[derive(Serialize, Deserialize)]
+pub struct Ended {
+    /// The frame that opened each connection, in ascending order.
+    pub first_frames: Vec<u64>,
+    pub connections: Vec<Vec<Connection>>,
+    pub waits: Vec<Vec<Wait>>,
+    pub suspects: Vec<Vec<Suspect>>,
+    pub servers: Vec<ServerLatency>,
+    pub exchanges: Option<Vec<Exchange>>,
+    pub unlisted_waits: u64,
+    pub unlisted_wait_ns: i64,
+}
+
 impl Tracked {
-    /// Puts together what ended trackers saw.
-    pub fn by(mut trackers: Vec<Tracker>) -> Self {
+    /// Puts together what the shards saw.
+    pub fn by(mut shards: Vec<Ended>) -> Self {
         let first_frames: Vec<Vec<u64>> =
-            trackers.iter_mut().map(|tracker| mem::take(&mut tracker.first_frames)).collect();
+            shards.iter_mut().map(|shard| mem::take(&mut shard.first_frames)).collect();
         let (connections, numbers) = number(&first_frames);
-        let unlisted_waits = trackers.iter().map(|tracker| tracker.waits.unlisted).sum();
-        let unlisted_ns = trackers.iter().map(|tracker| tracker.waits.unlisted_ns);
+        let unlisted_waits = shards.iter().map(|shard| shard.unlisted_waits).sum();
+        let unlisted_ns = shards.iter().map(|shard| shard.unlisted_wait_ns);
         let unlisted_wait_ns = unlisted_ns.fold(0, i64::saturating_add);
         let mut all = Exchanged::default();
+        let mut exchanges: Option<Vec<Exchange>> = None;
         let (mut blocks, mut first_blocks) = (Vec::new(), Vec::new());
-        for (tracker, numbers) in trackers.into_iter().zip(numbers) {
+        for (mut shard, numbers) in shards.into_iter().zip(numbers) {
+            if let Some(rows) = mem::take(&mut shard.exchanges) {
+                exchanges.get_or_insert_default().extend(numbered(rows, &numbers));
+            }
             first_blocks.push(blocks.len());
-            tracker.into_blocks(numbers, &mut all, &mut blocks);
+            shard.into_blocks(numbers, &mut all, &mut blocks);
         }
-        let exchanges = all.all.map(|all| {
-            let mut rows = all.rows;
+        if let Some(rows) = &mut exchanges {
             rows.sort_by_key(|row| row.end.frame);
-            rows
-        });
-        let servers = all.servers;
+        }
         Self {
             connections,
             blocks,
             first_blocks,
-            servers,
+            servers: all.servers,
             exchanges,
             unlisted_waits,
             unlisted_wait_ns,
@@ -81,15 +96,17 @@ impl Tracked {
     }
 }
 
-impl Tracker {
-    /// Adds its blocks of connections, which have these `numbers`, and its exchanges.
-    fn into_blocks(mut self, numbers: Vec<u32>, all: &mut Exchanged, blocks: &mut Vec<Block>) {
+/// Exchanges whose connections have these `numbers`, by their places.
+fn numbered(rows: Vec<Exchange>, numbers: &[u32]) -> impl Iterator<Item = Exchange> {
+    rows.into_iter().map(|row| Exchange { connection: numbers[row.connection as usize], ..row })
+}
+
+impl Ended {
+    /// Adds its blocks of connections, which have these `numbers`, and its servers.
+    fn into_blocks(self, numbers: Vec<u32>, all: &mut Exchanged, blocks: &mut Vec<Block>) {
         let numbers: Arc<[u32]> = numbers.into();
-        self.exchanged.number(&numbers);
-        let suspects = mem::take(&mut self.exchanged.suspects).into_blocks();
-        let servers: Arc<[u32]> = all.add_all(self.exchanged).into();
-        let connections = self.connections.into_blocks();
-        let rows = connections.into_iter().zip(self.waits.kept.into_blocks()).zip(suspects);
+        let servers: Arc<[u32]> = all.add_servers(self.servers).into();
+        let rows = self.connections.into_iter().zip(self.waits).zip(self.suspects);
         blocks.extend(rows.map(|((connections, waits), suspects)| Block {
             connections,
             waits,

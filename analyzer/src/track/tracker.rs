@@ -3,6 +3,7 @@
 
 use crate::track::reader::range::{Range, Row};
 use crate::track::table::Found;
+use crate::track::tracked::Ended;
 use crate::track::waits::Waits;
 use crate::track::{Connections, Exchanged, Lengths, Sinks, Table};
 
@@ -13,11 +14,11 @@ const LOOKUPS: usize = 32;
 /// The connections of a shard, and what was seen on them so far.
 pub struct Tracker {
     table: Table,
-    pub(super) connections: Connections,
+    connections: Connections,
     /// The frame that opened each connection.
-    pub(super) first_frames: Vec<u64>,
-    pub(super) waits: Waits,
-    pub(super) exchanged: Exchanged,
+    first_frames: Vec<u64>,
+    waits: Waits,
+    exchanged: Exchanged,
     lengths: Lengths,
     /// Step of the clock of the current capture.
     clock_ns: i64,
@@ -39,10 +40,10 @@ impl Tracker {
 
     /// Takes the segments of a shard in the next range.
     pub fn take(&mut self, range: &Range, shard: usize) {
-        if range.parts {
+        if range.placed.parts {
             self.table.forget();
         }
-        self.clock_ns = range.clock_ns;
+        self.clock_ns = range.placed.clock_ns;
         for rows in range.of(shard).flat_map(|rows| rows.chunks(LOOKUPS)) {
             self.take_rows(range, rows);
         }
@@ -102,7 +103,7 @@ impl Tracker {
     }
 
     /// The capture has ended: nothing is looked up any more.
-    pub fn end(&mut self) {
+    pub fn end(mut self) -> Ended {
         self.table = Table::default();
         self.connections.end();
         let (connections, mut sinks) = self.parts();
@@ -110,5 +111,17 @@ impl Tracker {
             connection.finish(&mut sinks);
         }
         self.waits.end();
+        let connections = self.connections.into_blocks();
+        let count = connections.len();
+        Ended {
+            first_frames: self.first_frames,
+            waits: self.waits.kept.into_blocks().take(count).collect(),
+            suspects: self.exchanged.suspects.into_blocks().take(count).collect(),
+            connections,
+            servers: self.exchanged.servers,
+            exchanges: self.exchanged.all.map(|all| all.rows),
+            unlisted_waits: self.waits.unlisted,
+            unlisted_wait_ns: self.waits.unlisted_ns,
+        }
     }
 }

@@ -26,12 +26,13 @@ use crate::track::wait::{Wait, fact, when};
 use crate::track::waits::Waits;
 use crate::track::{Endpoint, Ends};
 use crate::track::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
+use serde::{Deserialize, Serialize};
 use std::mem::offset_of;
 
 /// One TCP connection.
 ///
 /// Laid out by hand, like its halves.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Connection {
     pub halves: [Half; 2],
@@ -54,7 +55,7 @@ const _: () = assert!(
 );
 
 /// How long waits must be.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Lengths {
     /// To be listed.
     pub listed_ns: i64,

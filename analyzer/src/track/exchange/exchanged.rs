@@ -5,16 +5,17 @@ use crate::track::by_block::{BLOCK_LEN, ByBlock};
 use crate::track::exchange::Exchange;
 use crate::track::exchange::latency::Latency;
 use hashbrown::HashMap;
+use serde::{Deserialize, Serialize};
 
 /// What one server's exchanges took.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ServerLatency {
     pub server: Endpoint,
     pub latency: Latency,
 }
 
 /// An exchange with a wait that may be a stall, compacted.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Suspect {
     pub connection: u32,
     /// From its first frame to its last.
@@ -69,30 +70,15 @@ impl Exchanged {
         index
     }
 
-    /// Adds those of other connections, but for the suspects; returns the places here of their servers.
-    pub fn add_all(&mut self, more: Self) -> Vec<u32> {
-        // Without a server there is no exchange either.
-        if self.servers.is_empty() {
-            *self = more;
-            return (0..self.servers.len() as u32).collect();
-        }
-        if let (Some(all), Some(more)) = (&mut self.all, more.all) {
-            all.rows.extend(more.rows);
-        }
-        let mut places = Vec::with_capacity(more.servers.len());
-        for ServerLatency { server, latency } in more.servers {
+    /// Adds the `servers` of other connections; returns their places here.
+    pub fn add_servers(&mut self, servers: Vec<ServerLatency>) -> Vec<u32> {
+        let mut places = Vec::with_capacity(servers.len());
+        for ServerLatency { server, latency } in servers {
             let place = self.place(server);
             self.servers[place as usize].latency.add(&latency);
             places.push(place);
         }
         places
-    }
-
-    /// Gives the connections of the listed ones their `numbers`, by their places.
-    pub fn number(&mut self, numbers: &[u32]) {
-        for row in self.all.iter_mut().flat_map(|all| &mut all.rows) {
-            row.connection = numbers[row.connection as usize];
-        }
     }
 
     fn place(&mut self, server: Endpoint) -> u32 {

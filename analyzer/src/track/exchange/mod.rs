@@ -26,7 +26,7 @@ impl Exchange {
 }
 
 /// The exchanges of one connection, as they go by.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Exchanges {
     begin: Mark,

@@ -4,6 +4,7 @@
 use crate::decode::seq;
 use crate::track::Mark;
 use crate::track::half::{Half, state};
+use serde::{Deserialize, Serialize};
 
 /// The newest bursts are told apart, so many of them: more than one is seldom on its way.
 /// Leans: larger knows what was answered in the middle of longer streams, for 20 bytes each.
@@ -16,7 +17,7 @@ const BURST_NS: i64 = 1_000_000;
 
 /// The bursts in flight: where in the sequence space each began, and with which frame. Oldest first;
 /// the frame is 0 where there are fewer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bursts {
     begins: [u32; MOST],
     firsts: [Mark; MOST],

@@ -1,6 +1,7 @@
 //! The pauses of a program: waits between data of its own that ended long after an ACK.
 
 use crate::track::wait::Wait;
+use serde::{Deserialize, Serialize};
 
 /// Kinds per direction: 8 KB.
 const MOST: usize = 256;
@@ -9,7 +10,7 @@ const MOST: usize = 256;
 const EARLY_ACK_ONE_OF: i64 = 2;
 
 /// Pauses between writes of the same lengths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {
     pub min_ns: i64,
     pub max_ns: i64,
@@ -21,7 +22,7 @@ pub struct Pause {
 }
 
 /// Those of one direction.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pauses {
     kinds: Vec<Pause>,
     /// There were more kinds than are told apart.

@@ -7,12 +7,13 @@ use crate::track::half::reactions::Reactions;
 use crate::track::half::repeated::Repeats;
 use crate::track::half::syn::Connecting;
 use crate::track::half::{Release, ShortHolds};
+use serde::{Deserialize, Serialize};
 
 /// What a direction needs that sends more while something small is unacknowledged.
 ///
 /// Apart from [`Rarest`], which few of these directions need: in one box they take 140 bytes more per
 /// connection, and a tenth more CPU time with 400,000 connections alive. What is needed most comes first.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
 pub struct Rare {
     /// Pure ACKs whose timestamps it was seen to echo; saturates. Each stall adds one.
@@ -39,7 +40,7 @@ pub struct Rare {
 }
 
 /// Counts, and what is kept apart where it is not what it mostly is: see [`super::state`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rarest {
     /// A full-sized segment and a small one that left while only full-sized ones were
     /// unacknowledged; frames, 0 for none.

@@ -6,6 +6,7 @@ use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state;
 use crate::track::wait::{Reaction, Wait};
+use serde::{Deserialize, Serialize};
 
 /// So many are remembered. Every second ACK may be a delayed one: of two that follow one another one is
 /// prompt, mostly.
@@ -17,7 +18,7 @@ const MOST: usize = 2;
 const MOST_LATE: u8 = 64;
 
 /// An answer to data: from the data to what acknowledged it first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Answer {
     took_ns: i64,
     at_ns: i64,
@@ -26,7 +27,7 @@ struct Answer {
 }
 
 /// The last ones of a direction.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reactions {
     last: [Answer; MOST],
     late: u8,

@@ -3,9 +3,10 @@
 use crate::decode::{FIN, Header};
 use crate::track::Mark;
 use crate::track::wait::{fact, when};
+use serde::{Deserialize, Serialize};
 
 /// Such an ACK.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Release {
     pub mark: Mark,
     pub says: Says,
@@ -13,7 +14,7 @@ pub struct Release {
 
 /// What an ACK says, as those bits of [`Wait::facts`](crate::track::wait::Wait::facts) that are
 /// [`fact::OF_ACK`]: they take one byte.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Says(u8);
 
 const _: () = assert!(fact::OF_ACK < 256 && fact::ACK_EXACT < 256, "they take one byte");

@@ -6,6 +6,7 @@ use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state;
 use crate::track::thresholds::IN_TRANSIT_ONE_OF;
+use serde::{Deserialize, Serialize};
 
 /// The longest that packets overtake each other (Wireshark's limit is 3 ms, too), and the shortest that
 /// is not yet a round trip.
@@ -28,7 +29,7 @@ const COPY_NS: i64 = 500_000;
 const FIRST_RTO_NS: i64 = 900_000_000;
 
 /// Segments that brought nothing new, or brought it late.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repeats {
     pub retransmitted: u32,
     /// Second copies of a captured frame.

@@ -1,5 +1,7 @@
 //! Yes-or-no facts of a direction: bits in the cache line that every segment needs.
 
+use serde::{Deserialize, Serialize};
+
 /// Next sequence number and window mean something.
 pub const SEQ_KNOWN: u32 = 1 << 0;
 /// Its SYN was captured.
@@ -87,7 +89,7 @@ pub const OF_LAST_DATA: u32 = ALL_WITH_SMALL
     | CROSSED;
 
 /// A set of the bits above.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State(u32);
 
 impl State {

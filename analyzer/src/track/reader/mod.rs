@@ -2,11 +2,15 @@
 //! as there are.
 
 pub mod capture_summary;
+pub mod columns;
 mod decoder;
 mod job;
+pub mod labels;
 mod order;
 mod plan;
 pub mod range;
+pub mod records;
+pub mod series;
 
 use crate::capture::Capture;
 use crate::capture::error::ScanError;
@@ -16,9 +20,11 @@ use crate::decode::filter::Filter;
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::decoder::Decoder;
 use crate::track::reader::job::{Job, Opened};
+use crate::track::reader::labels::Labels;
 use crate::track::reader::order::Order;
 use crate::track::reader::plan::Plan;
 use crate::track::reader::range::{Range, SHARDS};
+use crate::track::reader::series::rank;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -61,6 +67,7 @@ impl Reading {
 /// An input cannot be read at all, or the filter cannot be compiled.
 pub fn read_all<T: FnMut(&Range, usize) + Send>(
     paths: &[String],
+    labels: &Labels,
     filter: Option<&str>,
     reading: Reading,
     progress: &Arc<Progress>,
@@ -74,7 +81,7 @@ pub fn read_all<T: FnMut(&Range, usize) + Send>(
     let order = Order::new(progress);
     let plan = Plan::new(in_order(paths), takes.len(), reading.range_len, most, order);
     let shards = takes.into_iter().map(Mutex::new).collect();
-    let work = Work { plan: Mutex::new(plan), changed: Condvar::new(), shards, progress };
+    let work = Work { plan: Mutex::new(plan), changed: Condvar::new(), shards, labels, progress };
     let mut decoders = filters.into_iter().map(|filter| Decoder::new(filter, progress));
     let own = decoders.next();
     thread::scope(|scope| {
@@ -96,6 +103,7 @@ struct Work<'a, T> {
     plan: Mutex<Plan<'a>>,
     changed: Condvar,
     shards: Vec<Mutex<T>>,
+    labels: &'a Labels,
     progress: &'a Arc<Progress>,
 }
 
@@ -141,7 +149,7 @@ impl<'a, T: FnMut(&Range, usize)> Work<'a, T> {
             Job::Open(path) => {
                 let opened = self.open(path);
                 let mut plan = self.plan();
-                plan.opened(path, opened);
+                plan.opened(self.labels.of(path), opened);
                 plan
             }
             Job::Read { number, part, known, first, range } => {
@@ -170,7 +178,10 @@ impl<'a, T: FnMut(&Range, usize)> Work<'a, T> {
     fn open(&self, path: &str) -> Result<Opened, ScanError> {
         match RangedFile::open(path, self.progress) {
             Some(file) => Ok(Opened::Ranged(Arc::new(file))),
-            None => Ok(Opened::Stream(Box::new(Capture::open(path, self.progress)?))),
+            None => match Capture::open(path, self.progress) {
+                Ok(capture) => Ok(Opened::Stream(Box::new(capture))),
+                Err(error) => Err(error.called(self.labels.of(path))),
+            },
         }
     }
 }
@@ -180,10 +191,7 @@ impl<'a, T: FnMut(&Range, usize)> Work<'a, T> {
 pub fn in_order(paths: &[String]) -> Vec<&str> {
     let mut ordered: Vec<&str> = paths.iter().map(String::as_str).collect();
     if ordered.len() > 1 && !ordered.contains(&"-") {
-        ordered.sort_by_cached_key(|path| {
-            let first_ns = Capture::first_time_ns(path);
-            (first_ns.is_none(), first_ns)
-        });
+        ordered.sort_by_cached_key(|path| rank(Capture::first_time_ns(path)));
     }
     ordered
 }

@@ -71,7 +71,7 @@ pub struct Plan<'a> {
     panicked: bool,
     /// Threads without work.
     pub waiting: usize,
-    pub order: Order<'a>,
+    pub order: Order,
 }
 
 impl<'a> Plan<'a> {
@@ -81,7 +81,7 @@ impl<'a> Plan<'a> {
         shards: usize,
         range_len: u64,
         most: usize,
-        order: Order<'a>,
+        order: Order,
     ) -> Self {
         Self {
             paths: paths.into_iter(),
@@ -274,7 +274,7 @@ impl<'a> Plan<'a> {
         {
             while shard.next < self.ready
                 && let State::Ready(range) = &self.slots[(shard.next - self.oldest) as usize].state
-                && !range.parts
+                && !range.placed.parts
                 && !range.has(at)
             {
                 shard.next += 1;

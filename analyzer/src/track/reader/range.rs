@@ -6,7 +6,7 @@ use crate::decode::{Addresses, Header, Segment, Skip};
 use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;
 use crate::track::table::key::{
-    AnyKey, Key, KeyV4, LongKey, addresses_inside, addresses_v4, addresses_v6,
+    AnyKey, FlatKey, Key, KeyV4, LongKey, OwnKey, addresses_inside, addresses_v4, addresses_v6,
 };
 use crate::track::{Ends, Mark, Side};
 
@@ -38,6 +38,17 @@ const FROM_LOW: u32 = 1;
 /// The key is one of IPv6, or of a tunnel.
 const IS_LONG: u32 = 2;
 
+/// A row by itself, as it goes to another process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Record {
+    /// Which frame it is, from 0: of its range, or of its capture.
+    pub frame: u64,
+    pub time_ns: i64,
+    pub key: FlatKey,
+    pub is_from_low: bool,
+    pub header: Header,
+}
+
 /// Some rows of a shard.
 #[derive(Debug, Clone)]
 struct Piece {
@@ -56,11 +67,17 @@ pub struct Range {
     current: [u32; SHARDS],
     long: Vec<LongKey>,
     pub found: Found,
-    /// Frames of the captures before its first one.
+    pub placed: Placed,
+}
+
+/// Where the frames of a range stand among all captures.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Placed {
+    /// Frames before its first one.
     pub frames_before: u64,
-    /// It begins a capture that shares no connections with those before.
+    /// They begin a capture that shares no connections with those before.
     pub parts: bool,
-    /// Step of the clock of its capture.
+    /// Step of the clock of their capture.
     pub clock_ns: i64,
 }
 
@@ -118,9 +135,7 @@ impl Range {
             current: [NONE; SHARDS],
             long: Vec::new(),
             found: Found::nothing(),
-            frames_before: 0,
-            parts: false,
-            clock_ns: 0,
+            placed: Placed::default(),
         }
     }
 
@@ -130,7 +145,7 @@ impl Range {
         self.current = [NONE; SHARDS];
         self.long.clear();
         self.found = Found::nothing();
-        self.parts = false;
+        self.placed = Placed::default();
     }
 
     /// Adds a segment of the frame that was counted last.
@@ -164,9 +179,46 @@ impl Range {
                 (LongKey::Inside(key, segment.tunnel), key.ports, key.spread(), from_low)
             }
         };
-        self.long.push(key);
-        let place = KeyV4::of_place(self.long.len() as u32 - 1, ports);
+        let place = self.keep_long(key, ports);
         (place, spread, (u32::from(from_low) * FROM_LOW) | IS_LONG)
+    }
+
+    /// Keeps a key; what stands for it.
+    fn keep_long(&mut self, key: LongKey, ports: [u16; 2]) -> KeyV4 {
+        self.long.push(key);
+        KeyV4::of_place(self.long.len() as u32 - 1, ports)
+    }
+
+    /// A row by itself.
+    pub fn record(&self, row: &Row) -> Record {
+        Record {
+            frame: u64::from(row.frame >> 2),
+            time_ns: row.time_ns,
+            key: self.key(row).into(),
+            is_from_low: row.is_from_low(),
+            header: row.header,
+        }
+    }
+
+    /// Adds a row by itself to its shard, which is returned. Its frame is one of so few that they can be
+    /// counted here.
+    pub fn push_record(&mut self, record: &Record) -> usize {
+        let key = OwnKey::from(record.key);
+        let spread = key.spread();
+        let (key, long) = match key {
+            OwnKey::V4(key) => (key, 0),
+            OwnKey::Long(key) => (self.keep_long(key, record.key.ports), IS_LONG),
+        };
+        let facts = long | (u32::from(record.is_from_low) * FROM_LOW);
+        let frame = (record.frame as u32) << 2 | facts;
+        let shard = spread & (self.shards - 1);
+        self.rows_of(shard).push(Row {
+            time_ns: record.time_ns,
+            key,
+            header: record.header,
+            frame,
+        });
+        shard
     }
 
     /// Where the next row of a shard goes.
@@ -218,7 +270,10 @@ impl Range {
 
     #[inline]
     pub fn mark(&self, row: &Row) -> Mark {
-        Mark { time_ns: row.time_ns, frame: self.frames_before + u64::from(row.frame >> 2) + 1 }
+        Mark {
+            time_ns: row.time_ns,
+            frame: self.placed.frames_before + u64::from(row.frame >> 2) + 1,
+        }
     }
 }
 

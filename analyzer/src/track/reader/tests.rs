@@ -2,6 +2,7 @@
 
 mod pcapng;
 
+use super::labels::Labels;
 use super::range::{Range, SHARDS};
 use super::{Decoder, Order, Plan, Reading, Work, read_all};
 use crate::capture::InputEnd;
@@ -35,7 +36,8 @@ fn read(path: &Path, count: usize, range_len: u64) -> (Rows, CaptureSummary) {
     let (paths, progress) = ([path.to_str().unwrap().to_owned()], Arc::new(Progress::default()));
     let reading = Reading { threads: count, range_len };
     let takes = takes(&mut rows).collect();
-    let mut summaries = read_all(&paths, None, reading, &progress, takes).unwrap();
+    let mut summaries =
+        read_all(&paths, &Labels::default(), None, reading, &progress, takes).unwrap();
     assert_eq!(progress.packets(), summaries[0].packets);
     (rows, summaries.remove(0))
 }
@@ -47,8 +49,16 @@ fn read_in_any_order(path: &Path, seed: u32, range_len: u64) -> (Rows, CaptureSu
     let order = Order::new(&progress);
     let plan = Mutex::new(Plan::new(vec![path.to_str().unwrap()], SHARDS, range_len, 9, order));
     let shards = takes(&mut rows).map(Mutex::new).collect();
-    let summary =
-        do_in_any_order(Work { plan, changed: Condvar::new(), shards, progress: &progress }, seed);
+    let summary = do_in_any_order(
+        Work {
+            plan,
+            changed: Condvar::new(),
+            shards,
+            labels: &Labels::default(),
+            progress: &progress,
+        },
+        seed,
+    );
     (rows, summary)
 }
 
@@ -132,7 +142,9 @@ fn a_panic_of_a_shard_ends_the_reading() {
         thread::spawn(move || {
             let take = |_: &Range, shard: usize| assert_ne!(shard, 7, "a bug");
             let reading = Reading { threads: count, range_len: 10_000 };
-            let read = || read_all(&paths, None, reading, &Arc::default(), vec![take; SHARDS]);
+            let labels = Labels::default();
+            let read =
+                || read_all(&paths, &labels, None, reading, &Arc::default(), vec![take; SHARDS]);
             let _ = done.send(catch_unwind(AssertUnwindSafe(|| read().map(|_| ()))).is_err());
         });
         assert_eq!(ended.recv_timeout(Duration::from_secs(60)), Ok(true));
