@@ -27,11 +27,13 @@ def file_formats() -> str:
     return "\n".join(f"  {suffix:<{width}}  {format.about}" for suffix, format in lines)
 
 
+FLEET = "nagle-scan fleet --help tells of thousands of captures, and of clusters"
 EXAMPLES = """\
 tcpdump -i eth0 -s 256 -w traffic.pcap tcp port 8888
 nagle-scan traffic.pcap
 nagle-scan traffic.pcap -f 'host 10.0.0.2' -o result.json -o stalls.csv
 nagle-scan traffic.pcap -o - --format json
+nagle-scan fleet 'captures/**/*.pcap*' -o fleet/
 """
 EXIT_STATUS = """\
 0 no stall is likely (verdict clean or possible), 1 stalls, 2 the input or the call was unusable,
@@ -46,20 +48,20 @@ def epilog() -> str:
     examples = textwrap.indent(EXAMPLES, "  ")
     return (
         f"formats of -o, by suffix:\n{file_formats()}\n\nexample:\n{examples}\n"
-        f"exit status: {EXIT_STATUS}"
+        f"exit status: {EXIT_STATUS}\n{FLEET}\n"
     )
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """Reports errors in one line without control characters."""
 
     def error(self, message: str) -> NoReturn:
         """Exits with the status of unusable input."""
-        hint = "see nagle-scan --help"
+        hint = f"see {self.prog} --help"
         self.exit(EXIT_UNUSABLE, f"nagle-scan: {printable(message)} ({hint})\n")
 
 
-class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
     """As wide as the terminal. argparse itself would import shutil and three decompressors."""
 
     def __init__(self, prog: str) -> None:
@@ -95,12 +97,12 @@ class _Explain(argparse.Action):
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    made = _Parser(
+    made = Parser(
         prog="nagle-scan",
         description="Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, "
         "proves them frame by frame, and says which side must change what.",
         epilog=epilog(),
-        formatter_class=_HelpFormatter,
+        formatter_class=HelpFormatter,
         # A script must not break when an option is added.
         allow_abbrev=False,
     )
@@ -125,13 +127,7 @@ def parser() -> argparse.ArgumentParser:
         dest="sets",
         help="read each file as a capture of its own",
     )
-    made.add_argument(
-        "-f",
-        "--filter",
-        metavar="BPF",
-        type=values.utf8,
-        help="analyse only what this capture filter lets through, of a baseline, too",
-    )
+    add_filter(made)
     made.add_argument(
         "-o",
         "--output",
@@ -150,13 +146,7 @@ def parser() -> argparse.ArgumentParser:
         help="what goes to standard output: the report, or a result "
         f"({', '.join(dict.fromkeys(PRINTED.values()))})",
     )
-    made.add_argument(
-        "-q",
-        "--quiet",
-        action="count",
-        default=0,
-        help="print the verdict in one line only; -qq: print nothing",
-    )
+    add_quiet(made)
     made.add_argument(
         "-v", "--verbose", action="store_true", help="say what was read, and how long it took"
     )
@@ -166,13 +156,7 @@ def parser() -> argparse.ArgumentParser:
         default="auto",
         help="colours (default: on a terminal, unless NO_COLOR or CLICOLOR_FORCE is set)",
     )
-    made.add_argument(
-        "--min-wait",
-        metavar="MS",
-        type=values.milliseconds,
-        default=DEFAULT_MIN_WAIT_MS,
-        help=f"ignore waits shorter than this (default {DEFAULT_MIN_WAIT_MS:g})",
-    )
+    add_min_wait(made)
     made.add_argument(
         "--threads",
         metavar="N",
@@ -206,19 +190,7 @@ def parser() -> argparse.ArgumentParser:
         help=f"keep the payload of the frames in {formats.with_option('payload')} "
         "(default: cut it)",
     )
-    made.add_argument(
-        "--anonymize",
-        action="store_true",
-        help="replace IP addresses in every output, prefix-preserving (ipcrypt-pfx), and leave out "
-        "what else may hold an address; the key comes from --key-file or "
-        f"{keys.VARIABLE}, else it is random",
-    )
-    made.add_argument(
-        "--key-file",
-        metavar="FILE",
-        type=values.utf8,
-        help="anonymize with the key in this file (openssl rand -hex 32 > FILE)",
-    )
+    add_key(made)
     made.add_argument(
         "--name",
         metavar="ADDRESS=NAME",
@@ -247,9 +219,7 @@ def parser() -> argparse.ArgumentParser:
         default=0.0,
         help="exit with 1 only if these lost more than this in all, in one capture: 500ms, 1s",
     )
-    made.add_argument(
-        "--exit-zero", action="store_true", help="exit with 0 whatever the verdict is"
-    )
+    add_exit_zero(made)
     made.add_argument(
         "--explain",
         metavar="CAUSE",
@@ -258,5 +228,67 @@ def parser() -> argparse.ArgumentParser:
         help="say what a cause is, how it is recognised and what to do; without CAUSE list them",
     )
     made.set_defaults(key=None, key_is_random=False)
-    made.add_argument("-V", "--version", action="version", version=f"nagle-scan {_core.VERSION}")
+    add_version(made)
     return made
+
+
+def add_filter(made: argparse.ArgumentParser, also: str = ", of a baseline, too") -> None:
+    """`-f`."""
+    made.add_argument(
+        "-f",
+        "--filter",
+        metavar="BPF",
+        type=values.utf8,
+        help=f"analyse only what this capture filter lets through{also}",
+    )
+
+
+def add_quiet(made: argparse.ArgumentParser) -> None:
+    """`-q`, which counts."""
+    made.add_argument(
+        "-q",
+        "--quiet",
+        action="count",
+        default=0,
+        help="print the verdict in one line only; -qq: print nothing",
+    )
+
+
+def add_min_wait(made: argparse.ArgumentParser) -> None:
+    """`--min-wait`."""
+    made.add_argument(
+        "--min-wait",
+        metavar="MS",
+        type=values.milliseconds,
+        default=DEFAULT_MIN_WAIT_MS,
+        help=f"ignore waits shorter than this (default {DEFAULT_MIN_WAIT_MS:g})",
+    )
+
+
+def add_key(made: argparse.ArgumentParser, without_key: str = ", else it is random") -> None:
+    """`--anonymize` and `--key-file`; `without_key` tells what happens without one."""
+    made.add_argument(
+        "--anonymize",
+        action="store_true",
+        help="replace IP addresses in every output, prefix-preserving (ipcrypt-pfx), and leave out "
+        "what else may hold an address; the key comes from --key-file or "
+        f"{keys.VARIABLE}{without_key}",
+    )
+    made.add_argument(
+        "--key-file",
+        metavar="FILE",
+        type=values.utf8,
+        help="anonymize with the key in this file (openssl rand -hex 32 > FILE)",
+    )
+
+
+def add_exit_zero(made: argparse.ArgumentParser) -> None:
+    """`--exit-zero`."""
+    made.add_argument(
+        "--exit-zero", action="store_true", help="exit with 0 whatever the verdict is"
+    )
+
+
+def add_version(made: argparse.ArgumentParser) -> None:
+    """`--version`."""
+    made.add_argument("-V", "--version", action="version", version=f"nagle-scan {_core.VERSION}")

@@ -2,9 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count as count_from
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from nagle_scan import _core, files
 from nagle_scan.errors import CaptureError
@@ -26,6 +26,9 @@ COUNTER = re.compile(r"(?<=\.pcap)\d+$|(?<=\.pcapng)\d+$|(?<=\.cap)\d+$|(?<=\.dm
 CAPTURE_NAME = re.compile(r"\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|xz|bz2))?$", re.IGNORECASE)
 
 
+_File = TypeVar("_File")
+
+
 class CaptureSet(NamedTuple):
     """Files that are read as one capture."""
 
@@ -33,6 +36,16 @@ class CaptureSet(NamedTuple):
     stem: str
     """What its result files are called, before their suffix; no two the same."""
     paths: list[str]
+
+
+class Folder(NamedTuple):
+    """What is below a folder, in the order of the names."""
+
+    captures: list[str]
+    others: int
+    """Files that are none."""
+    closed: list[OSError]
+    """Of folders in it that cannot be read; each error names its own."""
 
 
 class Grouped(NamedTuple):
@@ -56,7 +69,7 @@ def grouped(named: Sequence[str], how: str | None = None) -> Grouped:
     elif how == SEPARATE:
         parts = [[path] for path in paths]
     else:
-        parts = list(_rotated(paths))
+        parts = list(rotated(paths, str, _first_ns))
     return Grouped(list(_named(parts)), notes)
 
 
@@ -68,44 +81,32 @@ def numbered(sets: Sequence[CaptureSet]) -> list[CaptureSet]:
     ]
 
 
-def _named(parts: Sequence[list[str]]) -> Iterator[CaptureSet]:
-    used: set[str] = set()
-    for paths in parts:
-        name = "stdin" if paths[0] == "-" else printable(file_name(paths[0]))
-        stems = (name if number == 1 else f"{name}-{number}" for number in count_from(1))
-        stem = next(stem for stem in stems if stem not in used)
-        used.add(stem)
-        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        yield CaptureSet(paths[0] + more, stem, paths)
+def of_folder(path: str) -> Folder:
+    """The captures below it."""
+    closed: list[OSError] = []
+    every = [
+        os.path.join(folder, name)
+        for folder, _, names in sorted(os.walk(path, onerror=closed.append))
+        for name in sorted(names)
+    ]
+    found = [file for file in every if may_be_capture(file)]
+    return Folder(found, len(every) - len(found), closed)
 
 
-def _files(named: Sequence[str], notes: list[str]) -> Iterator[str]:
-    for path in named:
-        _check_there(path)
-        if not os.path.isdir(path):
-            yield path
-            continue
-        every = list(_within(path, notes))
-        found = [file for file in every if _may_be_capture(file)]
-        if not found:
-            raise CaptureError(f"{path}: a folder without captures")
-        if len(found) < len(every):
-            rest = count(len(every) - len(found), "other file")
-            notes.append(f"{printable(path)}: {rest} left out")
-        yield from found
+def left_out(path: str, others: int) -> str:
+    """The note on files that are no captures."""
+    return f"{printable(path)}: {count(others, 'other file')} left out"
 
 
-def _within(path: str, notes: list[str]) -> Iterator[str]:
-    """All files below a folder, in the order of their names."""
-
-    def skip(error: OSError) -> None:
-        notes.append(f"{printable(str(error.filename))}: {files.reason_of(error)}: left out")
-
-    for folder, _, names in sorted(os.walk(path, onerror=skip)):
-        yield from (os.path.join(folder, name) for name in sorted(names))
+def check_there(path: str) -> None:
+    """Raises `CaptureError`: a mistyped name must not cost a long scan of the others."""
+    try:
+        os.stat(path)
+    except (OSError, ValueError) as error:
+        raise CaptureError(f"{path}: cannot read: {files.reason_of(error)}") from None
 
 
-def _may_be_capture(path: str) -> bool:
+def may_be_capture(path: str) -> bool:
     """By its name, by its content, or because nobody can tell: then its row says why.
 
     A pipe in a folder is none: nobody may ever write into it.
@@ -117,13 +118,67 @@ def _may_be_capture(path: str) -> bool:
     return os.path.isfile(path) and (not os.access(path, os.R_OK) or _first_ns(path) is not None)
 
 
-def _check_there(path: str) -> None:
-    """A mistyped name must not cost a long scan of the others."""
-    try:
+def rotated(
+    every: Iterable[_File], name: Callable[[_File], str], first_ns: Callable[[_File], int | None]
+) -> Iterator[list[_File]]:
+    """Sets of one rotated name whose files begin at different times; all others on their own.
+
+    `name` is a path or URL; `first_ns` is asked only of files that share a rotated name.
+    """
+    sets: dict[str, list[_File]] = {}
+    for file in every:
+        sets.setdefault(rotated_name(name(file)), []).append(file)
+    for members in sets.values():
+        begin_ns = [first_ns(file) for file in members] if len(members) > 1 else []
+        # An empty file may be the last of a set.
+        known_ns = [begin for begin in begin_ns if begin is not None]
+        if known_ns and len(set(known_ns)) == len(known_ns):
+            yield members
+        else:
+            yield from ([file] for file in members)
+
+
+def rotated_name(path: str) -> str:
+    """The path without what a rotation counts or dates; the path itself if that is nothing."""
+    folder, name = os.path.split(path)
+    name = COMPRESSED.sub("", name)
+    for pattern in (DUMPCAP, TIME, EPOCH, COUNTER):
+        name = pattern.sub("*" if pattern in (TIME, EPOCH) else "", name)
+    return os.path.join(folder, name)
+
+
+def name_of(paths: Sequence[str]) -> str:
+    """What a set of these files is called."""
+    return paths[0] + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+
+
+def _named(parts: Sequence[list[str]]) -> Iterator[CaptureSet]:
+    used: set[str] = set()
+    for paths in parts:
+        name = "stdin" if paths[0] == "-" else printable(file_name(paths[0]))
+        stems = (name if number == 1 else f"{name}-{number}" for number in count_from(1))
+        stem = next(stem for stem in stems if stem not in used)
+        used.add(stem)
+        yield CaptureSet(name_of(paths), stem, paths)
+
+
+def _files(named: Sequence[str], notes: list[str]) -> Iterator[str]:
+    for path in named:
         if path != "-":
-            os.stat(path)
-    except OSError as error:
-        raise CaptureError(f"{path}: cannot read: {files.reason_of(error)}") from None
+            check_there(path)
+        if not os.path.isdir(path):
+            yield path
+            continue
+        folder = of_folder(path)
+        notes += (
+            f"{printable(str(error.filename))}: {files.reason_of(error)}: left out"
+            for error in folder.closed
+        )
+        if not folder.captures:
+            raise CaptureError(f"{path}: a folder without captures")
+        if folder.others:
+            notes.append(left_out(path, folder.others))
+        yield from folder.captures
 
 
 def _distinct(paths: Sequence[str], notes: list[str]) -> Iterator[str]:
@@ -136,30 +191,6 @@ def _distinct(paths: Sequence[str], notes: list[str]) -> Iterator[str]:
             continue
         seen[file] = path
         yield path
-
-
-def _rotated(paths: Sequence[str]) -> Iterator[list[str]]:
-    """Sets of one rotated name whose files begin at different times; all others on their own."""
-    sets: dict[str, list[str]] = {}
-    for path in paths:
-        sets.setdefault(_rotated_name(path), []).append(path)
-    for members in sets.values():
-        begin_ns = [_first_ns(path) for path in members] if len(members) > 1 else []
-        # An empty file may be the last of a set.
-        known_ns = [first_ns for first_ns in begin_ns if first_ns is not None]
-        if known_ns and len(set(known_ns)) == len(known_ns):
-            yield members
-        else:
-            yield from ([path] for path in members)
-
-
-def _rotated_name(path: str) -> str:
-    """The path without what a rotation counts or dates; the path itself if that is nothing."""
-    folder, name = os.path.split(path)
-    name = COMPRESSED.sub("", name)
-    for pattern in (DUMPCAP, TIME, EPOCH, COUNTER):
-        name = pattern.sub("*" if pattern in (TIME, EPOCH) else "", name)
-    return os.path.join(folder, name)
 
 
 def _first_ns(path: str) -> int | None:

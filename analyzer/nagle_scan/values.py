@@ -12,6 +12,9 @@ from nagle_scan.result import MAX_MIN_WAIT_MS, MAX_THREADS
 from nagle_scan.wording import printable
 
 DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|min)")
+SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([MGT]B)")
+SIZE_UNITS = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
+STREAM = re.compile(r"([0-9a-f]+)/(\d{1,18})")
 MAX_PORT = 65_535
 UNIT_MS = {"ms": 1.0, "s": 1000.0, "min": 60_000.0}
 
@@ -101,3 +104,19 @@ def duration(value: str) -> float:
     if match is None:
         raise argparse.ArgumentTypeError("expected a time with its unit: 500ms, 1s or 2min")
     return float(match[1]) * UNIT_MS[match[2]]
+
+
+def size(value: str) -> int:
+    """Bytes, from a number with its unit."""
+    match = SIZE.fullmatch(value)
+    if match is None:
+        raise argparse.ArgumentTypeError("expected a size with its unit: 500MB, 8GB or 1TB")
+    return round(float(match[1]) * SIZE_UNITS[match[2]])
+
+
+def stream(value: str) -> tuple[str, int]:
+    """A connection of a fleet: SET/STREAM."""
+    match = STREAM.fullmatch(value)
+    if match is None:
+        raise argparse.ArgumentTypeError("expected SET/STREAM, as in the page: 5c0f3a9be1d2/7")
+    return match[1], int(match[2])

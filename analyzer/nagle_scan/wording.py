@@ -30,6 +30,11 @@ def printable(text: str) -> str:
     )
 
 
+def shortened(text: str, most: int) -> str:
+    """At most `most` characters of `text`, cut between words."""
+    return text if len(text) <= most else f"{text[: most - 3].rpartition(' ')[0]} ..."
+
+
 def endpoint(addr: str, port: int) -> str:
     """Address and port, IPv6 in brackets."""
     return f"[{addr}]:{port}" if ":" in addr else f"{addr}:{port}"

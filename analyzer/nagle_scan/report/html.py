@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from nagle_scan import _core, causes, certainty, colours, files
 from nagle_scan.report import hops, sentences
-from nagle_scan.report.page import Page
+from nagle_scan.report.page import ConnectionPage, Page
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.wording import count, duration, endpoint, maybe_duration, sentence_start
 
@@ -24,15 +24,20 @@ if TYPE_CHECKING:
 
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the page. Raises `OutputError`."""
-    files.replace(path, _render(Page(result, options)).encode())
+    files.replace(path, rendered("report.html", Page(result, options)))
 
 
-def _render(page: Page) -> str:
-    """The page as text."""
+def write_connection(result: Result, row: _core.ConnectionRow, path: str) -> None:
+    """Writes the page with this connection, which has stalls, in detail. Raises `OutputError`."""
+    files.replace(path, rendered("report.html", ConnectionPage(result, row)))
+
+
+def rendered(template: str, page: object) -> bytes:
+    """A page that loads nothing: style and script are in it."""
     script = _source("report.js")
     return (
         _templates()
-        .get_template("report.html")
+        .get_template(template)
         .render(
             page=page,
             version=_core.VERSION,
@@ -41,6 +46,7 @@ def _render(page: Page) -> str:
             script=Markup(script),
             script_hash=_hash(f"\n{script}\n"),
         )
+        .encode()
     )
 
 

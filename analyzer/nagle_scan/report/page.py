@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nagle_scan import _core, certainty
 from nagle_scan.messages import split
 from nagle_scan.report import held, pictures, sentences, verdicts, wireshark
+from nagle_scan.report.formats import Options
 from nagle_scan.report.pictures import Picture
 from nagle_scan.report.view import Limits, View
 from nagle_scan.wording import (
@@ -22,7 +23,6 @@ from nagle_scan.wording import (
 )
 
 if TYPE_CHECKING:
-    from nagle_scan.report.formats import Options
     from nagle_scan.result import Result
 
 LIMITS = Limits(
@@ -64,6 +64,7 @@ class Page(View):
     details_on_paper = PAPER_DETAILS
     without_stalls = sentences.WITHOUT_STALLS
     opened = pictures.IN_FULL
+    is_of_one = False
 
     def __init__(self, result: Result, options: Options) -> None:
         super().__init__(result, LIMITS, options)
@@ -204,6 +205,16 @@ class Page(View):
             return "none", "beyond the round trip"
         wait, meaning = self.waits[0]
         return duration(wait.wait_ms), f"{wait.cause}: {meaning}"
+
+
+class ConnectionPage(Page):
+    """The page of a capture, with one connection in detail, whichever it is."""
+
+    is_of_one = True
+
+    def __init__(self, result: Result, row: _core.ConnectionRow) -> None:
+        self.connections = [row]
+        super().__init__(result, Options())
 
 
 def _name(path: str) -> str:
