@@ -6,11 +6,14 @@ Both come from the parser, by argparse-manpage and shtab.
 import argparse
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import shtab
 from argparse_manpage.manpage import Manpage
 from nagle_scan import _core, arguments
+from nagle_scan.fleet import command as fleet
 
 # maturin installs what is in `data` relative to the prefix.
 SHARE = Path(__file__).parents[1] / "analyzer/installed/data/share"
@@ -20,6 +23,7 @@ COMPLETIONS = {
     "fish": "fish/vendor_completions.d/nagle-scan.fish",
 }
 MAN = "man/man1/nagle-scan.1"
+FLEET_MAN = "man/man1/nagle-scan-fleet.1"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,18 +38,30 @@ def parser() -> argparse.ArgumentParser:
 
 
 def man() -> str:
-    """The man page, without the day on which it was made."""
-    made = parser()
-    made.man_short_description = "find Nagle and delayed-ACK stalls in packet captures"
+    """The man page of the command."""
+    formats = ("FORMATS OF -o, BY SUFFIX", _verbatim(arguments.file_formats()))
+    about = "find Nagle and delayed-ACK stalls in packet captures"
+    return _page(parser(), about, (formats, *_ends(arguments)))
+
+
+def fleet_man() -> str:
+    """That of `nagle-scan fleet`."""
+    return _page(fleet.parser(), "the same in thousands of captures, on Dask", _ends(fleet))
+
+
+def _page(made: argparse.ArgumentParser, about: str, sections: Iterable[tuple[str, str]]) -> str:
+    """Without the day on which it was made."""
+    made.man_short_description = about  # type: ignore[attr-defined]
     made.epilog = None
     page = Manpage(made)
     page.date, page.manual = "", "User Commands"
-    sections = (
-        ("FORMATS OF -o, BY SUFFIX", _verbatim(arguments.file_formats())),
-        ("EXAMPLES", _verbatim(arguments.EXAMPLES)),
-        ("EXIT STATUS", _escaped(arguments.EXIT_STATUS)),
-    )
+    page.prog = page.prog.replace(" ", "-")
     return f"{page}\n" + "".join(f".SH {head}\n{text}" for head, text in sections)
+
+
+def _ends(module: ModuleType) -> Iterator[tuple[str, str]]:
+    yield "EXAMPLES", _verbatim(module.EXAMPLES)
+    yield "EXIT STATUS", _escaped(module.EXIT_STATUS)
 
 
 def _verbatim(text: str) -> str:
@@ -60,7 +76,7 @@ def _escaped(text: str) -> str:
 def pages() -> dict[str, str]:
     """Path and content of each file."""
     made = {path: shtab.complete(parser(), shell=shell) for shell, path in COMPLETIONS.items()}
-    return made | {MAN: man()}
+    return made | {MAN: man(), FLEET_MAN: fleet_man()}
 
 
 def main() -> int:

@@ -36,6 +36,8 @@ def test_help_has_an_example_that_works(run: Run, tmp_path: Path) -> None:
     examples = re.findall(r"^ +nagle-scan (.+)$", help_text, re.MULTILINE)
     assert len(examples) >= 2
     (tmp_path / "traffic.pcap").write_bytes(SPLIT.read_bytes())
+    (tmp_path / "captures").mkdir()
+    (tmp_path / "captures/traffic.pcap").write_bytes(SPLIT.read_bytes())
     for example in examples:
         done = subprocess.run(
             ["sh", "-c", f'"$0" {example}', COMMAND], cwd=tmp_path, capture_output=True, check=False

@@ -37,11 +37,12 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("explain", "interrupt", "background", "gate", "verbose", "values", "captures"),
     ("arguments", "outputs"),
     ("several",),
+    ("fleet",),
     ("cli",),
 )
 """From the engine to the command. Files of one row do not import each other."""
 
-PUBLIC = {"_core", "answers", "connection", "errors", "scan"}
+PUBLIC = {"_core", "answers", "connection", "errors", "fleet", "scan"}
 """What the package itself (`__init__.py`) may import."""
 
 

@@ -40,10 +40,13 @@ def test_bash_completes(words: list[str], offered: str) -> None:
     assert done.stdout.strip() == offered
 
 
-def test_the_man_page_has_every_option_and_no_error() -> None:
-    page = SHARE / "man/man1/nagle-scan.1"
+@pytest.mark.parametrize(
+    ("name", "option"), [("nagle-scan", r"\-\-fail\-on"), ("nagle-scan-fleet", r"\-\-on\-hosts")]
+)
+def test_the_man_page_has_every_option_and_no_error(name: str, option: str) -> None:
+    page = SHARE / f"man/man1/{name}.1"
     text = page.read_text()
-    for word in (r"\fB\-o\fR", r"\fB\-\-fail\-on\fR", ".SH EXIT STATUS", ".SH EXAMPLES"):
+    for word in (r"\fB\-o\fR", rf"\fB{option}\fR", ".SH EXIT STATUS", ".SH EXAMPLES"):
         assert word in text
     groff = shutil.which("groff")
     if groff is not None:

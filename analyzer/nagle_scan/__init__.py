@@ -34,6 +34,7 @@ The parts, each of which imports only what stands before it (tests/test_import_o
     gate, verbose, values          the exit status; -v; what options take
     captures                       which of many files are one capture
     arguments, outputs, several    options; where results go; the table of several captures
+    fleet                          thousands of captures, on Dask
     cli                            the command
 """
 
@@ -64,6 +65,7 @@ from nagle_scan.scan import Scan, load, scan
 if TYPE_CHECKING:
     from nagle_scan.answers import Advice, Comparison, Summary
     from nagle_scan.connection import Connection
+    from nagle_scan.fleet import Fleet, scan_fleet
 
 __version__ = _core.VERSION
 
@@ -73,6 +75,7 @@ __all__ = [
     "Comparison",
     "Connection",
     "FilterError",
+    "Fleet",
     "NagleScanError",
     "OutputError",
     "Scan",
@@ -81,13 +84,16 @@ __all__ = [
     "__version__",
     "load",
     "scan",
+    "scan_fleet",
 ]
 
 _HOMES = {
     "Advice": "answers",
     "Comparison": "answers",
     "Connection": "connection",
+    "Fleet": "fleet",
     "Summary": "answers",
+    "scan_fleet": "fleet",
 }
 
 

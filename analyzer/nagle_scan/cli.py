@@ -39,7 +39,8 @@ def command() -> NoReturn:
 
     To give memory back and to tear Python down takes time.
     """
-    interrupt.watch()
+    if not _is_of_fleet(sys.argv[1:]):
+        interrupt.watch()
     found: list[Scan] = []
     try:
         status = main(found=found)
@@ -53,6 +54,11 @@ def command() -> NoReturn:
 def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) -> int:
     """Runs the command and returns its exit status; what it found is added to `found`."""
     try:
+        words = sys.argv[1:] if words is None else words
+        if _is_of_fleet(words):
+            from nagle_scan.fleet import command as fleet
+
+            return fleet.run(words[1:])
         return _run(arguments.parser().parse_args(words), [] if found is None else found)
     except NagleScanError as error:
         terminal.note(printable(str(error)))
@@ -68,6 +74,11 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
 
         traceback.print_exc()
         return EXIT_BUG
+
+
+def _is_of_fleet(words: Sequence[str]) -> bool:
+    """A capture of this name is `./fleet`."""
+    return words[:1] == ["fleet"]
 
 
 def _run(options: argparse.Namespace, found: list[Scan]) -> int:

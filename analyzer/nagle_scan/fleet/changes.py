@@ -1,0 +1,104 @@
+"""What is new, gone or worse: what the last run added, compared with what the run before added.
+
+The rules and the words are those of `compare`: a service is worse if it loses more time per
+exchange, so that a longer day is not. Servers are paired by address and port only: many hosts of a
+fleet have the same ports. Latencies are not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from nagle_scan.compare import Numbers, ServerChange, State
+from nagle_scan.fleet.sums import COUNTS, LOSSES
+from nagle_scan.wording import count
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN: tuple[State, ...] = ("new", "worse", "gone", "remain", "possible", "hidden", "unseen")
+"""What had stalls in one of both runs, in the order of what needs attention."""
+TOLD: dict[State, str] = {
+    "new": "with new stalls",
+    "worse": "worse",
+    "gone": "without stalls any more",
+}
+
+
+class Changes(NamedTuple):
+    """What became of the services from one run to the next."""
+
+    before: int | None
+    """The number of the earlier run; `None` if there is none."""
+    after: int | None
+    servers: tuple[ServerChange, ...]
+    """Those with stalls in one of both; in the order of `SHOWN`, then those that lose most."""
+
+    def of(self, state: State) -> list[ServerChange]:
+        """The servers of which that became."""
+        return [server for server in self.servers if server.state == state]
+
+    @property
+    def sentence(self) -> str:
+        """All in one."""
+        if self.after is None:
+            return "No run has added anything yet."
+        if self.before is None:
+            return f"Only run {self.after} has added captures: there is nothing to compare it with."
+        told = ", ".join(
+            f"{count(len(self.of(state)), 'service')} {words}"
+            for state, words in TOLD.items()
+            if self.of(state)
+        )
+        between = f"Run {self.after} compared with run {self.before}"
+        return f"{between}: {told or 'no service is new, worse or without stalls any more'}."
+
+
+def last_runs(runs: Sequence[int]) -> tuple[int | None, int | None]:
+    """The last two that added something, the earlier one first."""
+    known = [None, None, *sorted(set(runs))]
+    return known[-2], known[-1]
+
+
+def of(runs: pd.DataFrame, before: int | None, after: int | None) -> Changes:
+    """`runs` are sums by run and server: see `sums.Sums`."""
+    if before is None or after is None:
+        return Changes(before, after, ())
+    old, new = _numbers(runs, before), _numbers(runs, after)
+    judged = runs[(runs["run"] == after) & runs["conclusive"].astype(bool)]
+    conclusive = set(zip(judged["server_addr"], judged["server_port"], strict=True))
+    servers = [
+        ServerChange(
+            *place,
+            old.get(place),
+            new.get(place),
+            hidden=place in new and place not in conclusive,
+        )
+        for place in old.keys() | new.keys()
+    ]
+    servers = [server for server in servers if server.state in SHOWN]
+    servers.sort(key=lambda server: (SHOWN.index(server.state), -_lost_ms(server), server.shown))
+    return Changes(before, after, tuple(servers))
+
+
+def _lost_ms(server: ServerChange) -> float:
+    return max(numbers.stalled_ms for numbers in (server.before, server.after) if numbers)
+
+
+def _numbers(runs: pd.DataFrame, run: int) -> dict[tuple[str, int], Numbers]:
+    """By server; those without exchanges or stalls, which no connection judges, tell nothing."""
+    rows = runs[runs["run"] == run]
+    found = {}
+    for row in rows.to_dict("records"):
+        stalls = tuple(int(row[name]) for name in reversed(COUNTS))
+        lost_ms = tuple(float(row[name]) for name in reversed(LOSSES))
+        if row["exchanges"] or sum(stalls) or row["conclusive"]:
+            found[row["server_addr"], int(row["server_port"])] = Numbers(
+                sum(stalls),
+                sum(lost_ms),
+                int(row["exchanges"]),
+                stalls_by_confidence=stalls,
+                stalled_ms_by_confidence=lost_ms,
+            )
+    return found

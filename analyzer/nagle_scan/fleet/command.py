@@ -1,0 +1,233 @@
+"""The command `nagle-scan fleet`: its options, and errors in one line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from nagle_scan import _core, arguments, certainty, fleet, keys, terminal, values
+from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
+from nagle_scan.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
+from nagle_scan.several import WORDS
+from nagle_scan.wording import count, printable, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nagle_scan.fleet.run import Asked, Outcome
+
+PAGE = "index.html"
+MOST_FAILURES = 10
+"""Shown; all are in the dataset."""
+REASON_LEN = 100
+"""Some reasons are long lists."""
+DESCRIPTION = f"""\
+Scans thousands of captures, or captures larger than a machine, on Dask. What is found goes
+to a Parquet dataset, with a page that sums it up; the next run does only what is new.
+Needs {fleet.EXTRA}. A capture that is called fleet is ./fleet.
+"""
+EXAMPLES = """\
+nagle-scan fleet 'captures/**/*.pcap*' -o fleet/
+nagle-scan fleet s3://captures/today/ -o fleet/ --scheduler tcp://10.0.0.5:8786
+nagle-scan fleet '/var/captures/*.pcap*' -o fleet/ --on-hosts --scheduler tcp://10.0.0.5:8786
+nagle-scan fleet -o fleet/ --report 5c0f3a9be1d2/7
+"""
+EXIT_STATUS = """\
+0 no stall is likely, 1 stalls in what was new, 2 the call was unusable, or
+captures could not be read, 3 a bug, 4 no capture can tell, 130 interrupted
+(Ctrl-C, SIGTERM): what was done until then stays, and the next run goes on
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    examples = "".join(f"  {line}\n" for line in EXAMPLES.splitlines())
+    made = arguments.Parser(
+        prog="nagle-scan fleet",
+        description=DESCRIPTION,
+        epilog=f"example:\n{examples}\nexit status: {EXIT_STATUS}",
+        formatter_class=arguments.HelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument(
+        "capture",
+        nargs="*",
+        type=values.utf8,
+        help="file, folder, pattern ('captures/**/*.pcap*') or URL that fsspec opens (s3://, "
+        "ssh://, https://); files of one rotation, known by name, are one capture",
+    )
+    made.add_argument(
+        "--list",
+        metavar="FILE",
+        type=values.utf8,
+        help="also the captures in this file, one a line; '-' is standard input",
+    )
+    made.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR/",
+        required=True,
+        type=values.utf8,
+        help="the folder of the dataset; another run adds to it",
+    )
+    arguments.add_filter(made, also="")
+    arguments.add_min_wait(made)
+    arguments.add_key(made, "; without one the next run could not go on, so it is needed")
+    made.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        type=values.utf8,
+        help="use the Dask cluster at this address (tcp://10.0.0.5:8786) instead of this machine",
+    )
+    made.add_argument(
+        "--workers",
+        metavar="N",
+        type=values.threads,
+        help="use so many processes of this machine (default: one for each processor)",
+    )
+    made.add_argument(
+        "--on-hosts",
+        action="store_true",
+        help="the captures are files of the hosts of the cluster: each host looks for them, and "
+        "reads its own",
+    )
+    made.add_argument(
+        "--split-above",
+        metavar="SIZE",
+        type=values.size,
+        default=fleet.SPLIT_ABOVE,
+        help="share a capture of several files among all workers if it is larger than this "
+        "(default 8GB)",
+    )
+    made.add_argument(
+        "--scratch",
+        metavar="DIR",
+        type=values.utf8,
+        help="where such a capture has its segments meanwhile, 12 to 24 bytes for each packet: a "
+        "folder that all workers see (default: within DIR/; with --scheduler there is none, and "
+        "one worker reads it)",
+    )
+    made.add_argument(
+        "--report",
+        metavar="SET/STREAM",
+        type=values.stream,
+        help="scan nothing new: write the report of one connection of the dataset, from its "
+        "captures, to DIR/reports/",
+    )
+    arguments.add_quiet(made)
+    arguments.add_exit_zero(made)
+    arguments.add_version(made)
+    return made
+
+
+def run(words: Sequence[str] | None = None) -> int:
+    """Runs the command and returns its exit status.
+
+    Raises `NagleScanError`, and `KeyboardInterrupt` that tells how far it came.
+    """
+    options = parser().parse_args(words)
+    _check(options)
+    try:
+        from nagle_scan.fleet import run
+    except ImportError as error:
+        raise NagleScanError(fleet.missing(error)) from None
+    _end_as_by_interrupt()
+    if options.report is not None:
+        return _report(options)
+    outcome = run.run(_asked(options), terminal.note, sys.stderr)
+    if options.quiet < 2:
+        terminal.say("\n".join(told(outcome, options.output, bool(options.quiet))))
+    status = _status(outcome)
+    return EXIT_PASSED if options.exit_zero and status != EXIT_UNUSABLE else status
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuses what contradicts itself. Raises `CaptureError`."""
+    if options.report is not None:
+        return
+    if not options.capture and options.list is None:
+        raise CaptureError("no capture given (see nagle-scan fleet --help)")
+    if options.workers is not None and options.scheduler is not None:
+        raise CaptureError("--workers: the cluster of --scheduler has its own")
+    if options.on_hosts and options.scheduler is None:
+        raise CaptureError("--on-hosts needs the cluster of these hosts: --scheduler")
+
+
+def _asked(options: argparse.Namespace) -> Asked:
+    from nagle_scan.fleet.run import Asked
+    from nagle_scan.fleet.work import Settings
+
+    key = None
+    if options.anonymize or options.key_file is not None:
+        key = keys.find(options.key_file)
+        if key is None:
+            raise NagleScanError(
+                f"--anonymize: a fleet needs a key for all runs: --key-file or {keys.VARIABLE}"
+            )
+    return Asked(
+        options.capture,
+        options.list,
+        options.output,
+        Settings(_core.VERSION, options.filter, options.min_wait, key),
+        options.scheduler,
+        options.workers,
+        options.on_hosts,
+        options.split_above,
+        options.scratch,
+    )
+
+
+def _status(outcome: Outcome) -> int:
+    verdicts = outcome.tally.verdicts
+    if verdicts["stalls"]:
+        return EXIT_STALLS
+    if outcome.failures:
+        return EXIT_UNUSABLE
+    can_tell = sum(verdicts.values()) > verdicts["inconclusive"]
+    return EXIT_PASSED if can_tell or not verdicts else EXIT_CANNOT_TELL
+
+
+def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
+    """What the run did."""
+    verdicts, failures = outcome.tally.verdicts, outcome.failures
+    parts = [
+        f"{verdicts[word]:,} {WORDS.get(word, word)}"
+        for word in certainty.VERDICTS
+        if verdicts[word]
+    ]
+    if failures:
+        parts.append(f"{len({failure.path for failure in failures}):,} unusable")
+    known = f" ({outcome.known:,} known)" if outcome.known else ""
+    yield f"{count(outcome.tally.of, 'new capture')}{known}: {', '.join(parts) or 'nothing to do'}"
+    if is_brief:
+        return
+    for failure in failures[:MOST_FAILURES]:
+        yield f"  {printable(failure.path)}: {shortened(printable(failure.reason), REASON_LEN)}"
+    if len(failures) > MOST_FAILURES:
+        yield f"  ... and {len(failures) - MOST_FAILURES:,} more in failures.parquet"
+    yield f"wrote {printable(os.path.join(output, PAGE))}, and the tables beside it"
+
+
+def _end_as_by_interrupt() -> None:
+    """Other signals, too, keep what is done and leave no workers or temporary files behind."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        # nohup has SIGHUP ignored, and that must stay.
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
+
+
+def _report(options: argparse.Namespace) -> int:
+    from nagle_scan.fleet.fleet import Fleet
+
+    set_id, stream = options.report
+    path = os.path.join(options.output, "reports", f"{set_id}-{stream}.html")
+    try:
+        Fleet(options.output).report(set_id, stream, path)
+    except UnknownConnectionError as error:
+        raise CaptureError(f"{set_id}: {error}") from None
+    terminal.say(f"wrote {printable(path)}")
+    return EXIT_PASSED

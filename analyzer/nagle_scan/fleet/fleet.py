@@ -1,0 +1,320 @@
+"""The class `Fleet`: what a dataset says, from Python."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import pandas as pd
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from markupsafe import escape
+
+from nagle_scan import certainty, files
+from nagle_scan.compare import Numbers
+from nagle_scan.errors import CaptureError, OutputError
+from nagle_scan.fleet import about, changes, dataset, identity, parquet, streams, sums
+from nagle_scan.fleet.changes import Changes
+from nagle_scan.fleet.work import Capture, Failure
+from nagle_scan.result import CAPTURES_HIDDEN
+from nagle_scan.scan import Scan, scan
+from nagle_scan.wording import count
+
+Table: TypeAlias = pd.DataFrame | Any
+"""Or a Dask DataFrame, which has most of the same methods: a type checker lets both pass."""
+LARGE_BYTES = 1 << 30
+"""Of the Parquet files of a table; from there on it is a Dask DataFrame."""
+MOST_SHOWN = 5
+"""Services, in a notebook."""
+
+
+class Fleet:
+    """The results of a fleet: what all runs of `scan_fleet` found, from the folder they wrote.
+
+    Tables have a row for each row of the tables of each capture set, with the same columns and
+    units as those of `Scan`, in no certain order. `set` (text) tells the set, `run` (int64) which
+    run added it, `day` (category) the day of the row, UTC: `2026-11-23`, or `none` where the
+    capture tells no date. Categories are text. Tables are pandas DataFrames; Dask DataFrames from
+    1 GiB of Parquet files on. Raises `CaptureError` for a folder that is no fleet.
+
+    >>> from nagle_scan.fleet import Fleet
+    >>> fleet = Fleet("fleet/")
+    >>> fleet
+    <Fleet fleet/: 7 captures: 138 stalls are certain (6.0 s lost)>
+    >>> services = fleet.services
+    >>> services[["server_addr", "server_port", "stalls_certain", "lost_ms_certain"]].head(3)
+      server_addr  server_port  stalls_certain  lost_ms_certain
+    0   127.0.0.1         8888             100         4362.430
+    1   127.0.0.1         8080              29         1221.985
+    2   127.0.0.1         8000               9          391.557
+    >>> fleet.hosts[["host", "sender", "services", "stalls_certain"]]
+            host  sender  services  stalls_certain
+    0  127.0.0.1  server         2             129
+    1  127.0.0.1  client         1               9
+    >>> lost = fleet.stalls.merge(fleet.connections, on=["set", "connection"])
+    >>> lost.groupby("server_port")["wait_ms"].max().to_dict()
+    {8000: 43.654, 8080: 46.154, 8888: 43.982}
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = files.utf8_name(path, CaptureError)
+        try:
+            self.about = about.read(self.path)
+        except OutputError as error:
+            raise CaptureError(str(error)) from None
+
+    @property
+    def connections(self) -> Table:
+        """As `Scan.connections`, with `connection` as a column: with `set` it names a row."""
+        return self._table("connections")
+
+    @property
+    def stalls(self) -> Table:
+        """As `Scan.stalls`."""
+        return self._table("stalls")
+
+    @property
+    def waits(self) -> Table:
+        """As `Scan.waits`."""
+        return self._table("waits")
+
+    @property
+    def servers(self) -> Table:
+        """As `Scan.servers`: one row for each set and server. `services` adds them up."""
+        return self._table("servers")
+
+    @property
+    def captures(self) -> Table:
+        """One row for each file, in the order of the files of a set (`file`: from 0 on).
+
+        `path`, `host` (text: empty unless only that host has it), `size` (int64, bytes), `content`,
+        `head` (text: tell the content, see `identity`), `first_ns`, `last_ns` (int64), `first`,
+        `last` (the same as times), `first_frame` (int64: its number in the set, as
+        `frame.number` of the merged files), `packets` (int64), `complete` (bool: was it read to
+        its end?), `warnings` (text: sentences, one a line), `verdict` (text: of the set),
+        `cannot_tell` (text: why that is `inconclusive`, else empty), `version`, `part` (text). Of
+        the whole set, and so only in the row of its first file, else null: `connections`,
+        `exchanges`, `stalls` (int64), `stalled_ms` (float64).
+        """
+        return self._table("captures")
+
+    @property
+    def failures(self) -> pd.DataFrame:
+        """What could not be read: `path`, `set`, `reason` (text), `attempts` (int64: of all runs),
+        `last_tried` (datetime64)."""
+        return self._list(dataset.FAILURES)
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """One row per run: `run` (int64), `begun`, `ended` (datetime64), then what it added
+        (int64): `sets`, `files`, `bytes`, `packets`, and `failures`, as left at its end."""
+        return self._list(dataset.RUNS)
+
+    @property
+    def services(self) -> pd.DataFrame:
+        """One row per server, those that lose most to stalls first, what is only possible last.
+
+        `server_addr` (text), `server_port`, `affected_sets`, `connections`,
+        `affected_connections`, `exchanges` (int64); `stalls_certain`, `lost_ms_certain`,
+        `stalls_likely`, `lost_ms_likely`, `stalls_possible`, `lost_ms_possible` (int64, float64);
+        `first_stall`, `last_stall` (datetime64, UTC; NaT without a stall or a date).
+        """
+        return self._sums.services.copy()
+
+    @property
+    def hosts(self) -> pd.DataFrame:
+        """One row per host that holds data back, so that there it must change, and its side.
+
+        `host` (text: the address), `sender` (text: `client`, `server`), `services`, `connections`
+        (int64: with stalls), and stalls and lost time by confidence as in `services`.
+        """
+        return self._sums.hosts.copy()
+
+    @property
+    def hours(self) -> pd.DataFrame:
+        """One row per hour with stalls: `hour` (datetime64, UTC: its begin), and stalls and lost
+        time by confidence as in `services`. Without those of captures that tell no date."""
+        return self._sums.hours.copy()
+
+    @property
+    def worst(self) -> pd.DataFrame:
+        """The connections that lose most, at most 10 of each server: `set`, `connection`,
+        `client_addr`, `client_port`, `server_addr`, `server_port`, and stalls and lost time by
+        confidence as in `services`."""
+        return self._sums.worst.copy()
+
+    @property
+    def changes(self) -> pd.DataFrame:
+        """What became of the services: what the last run added, beside what the run before added.
+
+        `server_addr`, `server_port`, `state` (text: `new`, `worse`, `gone`, `remain`, `possible`,
+        `hidden`: it cannot be judged now, `unseen`: not in the last run), `stalls_before`,
+        `stalls_after` (int64), `lost_ms_per_exchange_before`, `lost_ms_per_exchange_after`
+        (float64; NaN without exchanges). Servers without a stall in both are left out. Empty after
+        the first run.
+        """
+        rows = [
+            (
+                server.addr,
+                server.port,
+                server.state,
+                *(numbers.stalls if numbers else 0 for numbers in (server.before, server.after)),
+                *map(_per_exchange, (server.before, server.after)),
+            )
+            for server in self.compared.servers
+        ]
+        columns = ["server_addr", "server_port", "state", "stalls_before", "stalls_after"]
+        columns += ["lost_ms_per_exchange_before", "lost_ms_per_exchange_after"]
+        return pd.DataFrame(rows, columns=columns)
+
+    @cached_property
+    def compared(self) -> Changes:
+        """The same as `changes`, as reports word it."""
+        return changes.of(self._sums.runs, *self._last_runs)
+
+    def scan(self, set: str) -> Scan:
+        """Reads the captures of a set again: files, pipes or URLs, as one capture.
+
+        `set` may be cut short, as long as only one set begins so. Raises `CaptureError` for an
+        unknown set, and for a capture that is gone, has changed since, or whose name the dataset
+        does not know, as it has a key.
+        """
+        originals = self._originals(set)
+        with ExitStack() as opened:
+            paths = [opened.enter_context(streams.opened(each))[0] for each in originals]
+            return scan(paths, self.about["filter"], self.about["min_wait_ms"])
+
+    def report(self, set: str, stream: int, path: str | os.PathLike[str]) -> None:
+        """Writes the report of one connection with stalls, as a page, from the original captures.
+
+        Raises as `scan`, `UnknownConnectionError` for a connection that is not there, and
+        `OutputError`.
+        """
+        from nagle_scan.report import html
+
+        found = self.scan(set)
+        row = found.row_of(stream)
+        if not row.stalls:
+            raise CaptureError(f"stream {stream} of the set {set} has no stall")
+        name = files.utf8_name(path, OutputError)
+        folder = os.path.dirname(name)
+        try:
+            os.makedirs(folder or ".", exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
+        html.write_connection(found, row, name)
+
+    def _originals(self, set: str) -> list[Capture]:
+        """The captures of a set, after a look whether they are still the same."""
+        rows = self._rows_of(set)
+        if self.about["key"] is not None:
+            raise CaptureError(f"{self.path}: {CAPTURES_HIDDEN.replace('saved scan', 'fleet')}")
+        return [_as_it_was(row) for row in rows]
+
+    def _rows_of(self, set: str) -> list[dict[str, Any]]:
+        folder = os.path.join(self.path, "captures")
+        rows: list[dict[str, Any]] = []
+        if set and os.path.isdir(folder):
+            with parquet.reading(self.path, CaptureError):
+                table = ds.dataset(folder, format="parquet")
+                begins = pc.starts_with(pc.field("set"), set)
+                rows = table.to_table(filter=begins).to_pylist()
+        sets = {row["set"] for row in rows}
+        if not sets:
+            raise CaptureError(f"{self.path}: no set begins with {set!r}")
+        if len(sets) > 1 and set not in sets:
+            raise CaptureError(
+                f"{self.path}: {len(sets):,} sets begin with {set!r}: give more of it"
+            )
+        rows = [row for row in rows if len(sets) == 1 or row["set"] == set]
+        return sorted(rows, key=lambda row: row["file"])
+
+    @cached_property
+    def _last_runs(self) -> tuple[int | None, int | None]:
+        runs = self.runs
+        return changes.last_runs(runs[runs["sets"] > 0]["run"].tolist() if len(runs) else [])
+
+    @cached_property
+    def _sums(self) -> sums.Sums:
+        with parquet.reading(self.path, CaptureError):
+            return sums.of(self.path, [run for run in self._last_runs if run is not None])
+
+    def _table(self, name: str) -> Table:
+        folder = os.path.join(self.path, name)
+        with parquet.reading(self.path, CaptureError):
+            parts = parquet.files_of(self.path, name).values()
+            if not parts:
+                return pd.DataFrame()
+            size = sum(
+                os.path.getsize(os.path.join(self.path, file)) for part in parts for file in part
+            )
+            if size < LARGE_BYTES:
+                return pd.read_parquet(folder)
+        import dask.dataframe as dd
+
+        return dd.read_parquet(folder)
+
+    def _list(self, name: str) -> pd.DataFrame:
+        path = os.path.join(self.path, name)
+        with parquet.reading(self.path, CaptureError):
+            return pd.read_parquet(path) if os.path.exists(path) else pd.DataFrame()
+
+    @cached_property
+    def verdicts(self) -> dict[str, int]:
+        """How many capture sets have which verdict."""
+        folder = os.path.join(self.path, "captures")
+        if not os.path.isdir(folder):
+            return {}
+        with parquet.reading(self.path, CaptureError):
+            table = ds.dataset(folder, format="parquet")
+            words = table.to_table(columns=["verdict"], filter=pc.field("file") == 0)["verdict"]
+        told = words.value_counts().to_pylist()
+        return {each["values"]: each["counts"] for each in told}
+
+    @property
+    def total(self) -> certainty.Total:
+        """All stalls."""
+        return sums.total(self._sums.services)
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in one."""
+        sets = count(sum(self.verdicts.values()), "capture")
+        total = self.total
+        return f"{sets}: {certainty.told(total) if any(total.stalls_by_confidence) else 'no stall'}"
+
+    def __dir__(self) -> list[str]:
+        """The public names."""
+        return sorted(name for name in super().__dir__() if name[0] != "_" and name not in INTERNAL)
+
+    def __repr__(self) -> str:
+        """What was found."""
+        return f"<Fleet {self.path}: {self.sentence}>"
+
+    def _repr_html_(self) -> str:
+        # pandas escapes the texts.
+        shown = self.services.head(MOST_SHOWN).to_html(index=False)
+        return f"<p><strong>{escape(self.sentence)}</strong></p>{shown}"
+
+
+INTERNAL = {"about", "compared", "sentence", "total", "verdicts"}
+"""What the page asks."""
+
+
+def _per_exchange(numbers: Numbers | None) -> float:
+    has_exchanges = numbers is not None and numbers.exchanges > 0
+    return numbers.lost_ms(True) if numbers is not None and has_exchanges else float("nan")
+
+
+def _as_it_was(row: dict[str, Any]) -> Capture:
+    """A capture of the dataset, if there is still the same under its name."""
+    path = row["path"]
+    shown = f"{row['host']}:{path}" if row["host"] else path
+    now = identity.of(identity.Located(path))
+    if isinstance(now, Failure):
+        raise CaptureError(f"{shown}: {now.reason}")
+    if now.content != row["content"]:
+        raise CaptureError(f"{shown}: no longer the capture that was scanned")
+    return now

@@ -1,0 +1,192 @@
+"""The coordinator: from names to a dataset. It alone writes, and it writes whole sets only."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from nagle_scan import files
+from nagle_scan.errors import OutputError
+from nagle_scan.fleet import about, cluster, finding, inputs, page, sets
+from nagle_scan.fleet.cluster import ClusterError
+from nagle_scan.fleet.dataset import Dataset
+from nagle_scan.fleet.fleet import Fleet
+from nagle_scan.fleet.scanning import Scanning, is_large
+from nagle_scan.fleet.tally import Tally
+from nagle_scan.fleet.work import Failure, Settings
+from nagle_scan.progress import ProgressLine
+from nagle_scan.wording import count, printable
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from distributed import Client
+
+    from nagle_scan.fleet.cluster import Cluster
+    from nagle_scan.fleet.finding import Found
+    from nagle_scan.fleet.sets import Plan
+
+LOCK = ".lock"
+SCRATCH = ".scratch"
+
+
+class Asked(NamedTuple):
+    """What a run is to do."""
+
+    named: Sequence[str]
+    list_file: str | None
+    output: str
+    settings: Settings
+    scheduler: str | None = None
+    workers: int | None = None
+    on_hosts: bool = False
+    split_above: int = 0
+    scratch: str | None = None
+
+
+class Outcome(NamedTuple):
+    """What it did."""
+
+    tally: Tally
+    known: int
+    """Captures that the dataset had before."""
+    failures: list[Failure]
+    """What could not be read."""
+
+
+def run(
+    asked: Asked,
+    tell: Callable[[str], None],
+    stream: TextIO | None = None,
+    client: Client | None = None,
+) -> Outcome:
+    """Adds what is new to the dataset. Notes go to `tell`, how far it is to `stream`.
+
+    Raises `NagleScanError`, and `KeyboardInterrupt` with how far it came.
+    """
+    about.check(asked.output, asked.settings)
+    finding.check_filter(asked.settings.filter)
+    notes: list[str] = []
+    # What is named wrongly is told before anything starts.
+    located = [] if asked.on_hosts else inputs.find(asked.named, asked.list_file, notes)
+    with cluster.connected(asked.scheduler, asked.workers, client) as workers:
+        if workers.dashboard is not None:
+            notes.append(f"dashboard: {workers.dashboard}")
+        with ProgressLine(lambda _: "looking for captures", stream):
+            if asked.on_hosts:
+                found = finding.on_hosts(asked.named, asked.list_file, workers)
+            else:
+                found = finding.identified(located)
+        with _alone(asked.output):
+            data = Dataset(asked.output, asked.settings)
+            plan = sets.plan(found.captures, data.ledger(found.captures))
+            for note in (*notes, *plan.notes, *_not_shared(plan, asked, workers)):
+                tell(note)
+            return _scanned(asked, workers, plan, found, data, stream)
+
+
+def _scanned(
+    asked: Asked,
+    workers: Cluster,
+    plan: Plan,
+    found: Found,
+    data: Dataset,
+    stream: TextIO | None,
+) -> Outcome:
+    failures = [*found.failures, *plan.failures]
+    captures = [capture for job in plan.jobs for capture in job.captures]
+    known = {capture.shown for capture in found.captures} - {each.shown for each in captures}
+    data.forgive(known - {failure.path for failure in failures})
+    for failure in failures:
+        data.fail(failure)
+    tally = Tally(captures)
+    with (
+        _accounted(data, tally),
+        _scratch(asked, workers) as scratch,
+        ProgressLine(tally.line, stream),
+    ):
+        settings = asked.settings._replace(run=data.run.run)
+        scanning = Scanning(workers, settings, asked.split_above, scratch)
+        for scanned in scanning.of(plan.jobs):
+            tally.add(scanned)
+            failures += scanned.failures
+            for failure in scanned.failures:
+                data.fail(failure)
+            if scanned.answer is not None:
+                data.add(scanned.job, scanned.answer)
+            data.flush_if_due()
+        data.close()
+    with ProgressLine(lambda _: "writing the page", stream):
+        page.write(Fleet(data.path))
+    return Outcome(tally, plan.known_count, failures)
+
+
+def _not_shared(plan: Plan, asked: Asked, workers: Cluster) -> Iterator[str]:
+    """Large sets that one worker reads, as there is no folder that all see."""
+    large = [job for job in plan.jobs if is_large(job, asked.split_above)]
+    if large and asked.scratch is None and not workers.is_local:
+        larger = f"{count(len(large), 'capture')} larger than --split-above"
+        yield f"{larger}: each is read by one worker, unless --scratch names a folder that all see"
+
+
+@contextlib.contextmanager
+def _scratch(asked: Asked, workers: Cluster) -> Iterator[str]:
+    """A folder for records of large sets that all workers see; empty where there may be none."""
+    if asked.scratch is None and not workers.is_local:
+        yield ""
+        return
+    folder = os.path.abspath(asked.scratch or os.path.join(asked.output, SCRATCH))
+    try:
+        if asked.scratch is None:
+            # A run that was killed may have left it.
+            shutil.rmtree(folder, ignore_errors=True)
+            os.mkdir(folder)
+        else:
+            folder = tempfile.mkdtemp(prefix="nagle-scan-", dir=folder)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _accounted(data: Dataset, tally: Tally) -> Iterator[None]:
+    """Says how far it came if it has to stop; what was done until then is written."""
+
+    def account(why: object) -> str:
+        return (
+            f"{printable(str(why))}: {data.run.files:,} of {count(tally.of, 'capture')} are done "
+            f"and stay; the next run goes on"
+        )
+
+    try:
+        yield
+    except OutputError as error:
+        raise OutputError(account(error)) from None
+    except ClusterError as error:
+        data.flush()
+        raise ClusterError(account(error)) from None
+    except KeyboardInterrupt:
+        data.flush()
+        raise KeyboardInterrupt(account("interrupted")) from None
+
+
+@contextlib.contextmanager
+def _alone(folder: str) -> Iterator[None]:
+    """No other run writes into the folder meanwhile, not even one on another host."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, LOCK), "ab") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            yield
+    except BlockingIOError:
+        raise OutputError(f"{folder}: another run writes into it") from None
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None

@@ -1,0 +1,184 @@
+"""Which files are one capture set, and which of them are still to be scanned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from operator import attrgetter
+from typing import NamedTuple
+
+from nagle_scan import captures as grouping
+from nagle_scan.fleet import identity
+from nagle_scan.fleet.identity import Located
+from nagle_scan.fleet.work import Capture, Failure, Job, Known, Ledger
+from nagle_scan.wording import count, printable
+
+LOST_MEMBERS = "grew after files of its set were gone"
+MOST_COPIES = 3
+"""That are named; the others are counted."""
+
+
+class Plan(NamedTuple):
+    """What is to be done."""
+
+    jobs: list[Job]
+    notes: list[str]
+    """What a user must know of the files; printable, without full stops."""
+    known_count: int
+    """Files that the dataset has already."""
+    failures: list[Failure]
+    """Files that grew, but cannot be scanned again without losing others."""
+
+
+def plan(
+    captures: Sequence[Capture],
+    known: Ledger,
+    named: Callable[[Capture], str] = attrgetter("shown"),
+) -> Plan:
+    """What is new among the captures that were found.
+
+    - A content that is there twice is read once. Files without frames are alike: each counts.
+    - What the ledger has is known, whatever it is called now.
+    - A known file that is longer now, with the same first bytes and first frame, grew, also
+      if it has another name now and nothing else holds what it was. Its set is scanned again, with
+      the new files of its rotation. If a file of that set is neither among `captures` nor where it
+      was, the old result stays, and a failure says so.
+    - Other new files are grouped as `nagle_scan.captures.rotated` does, ordered by first frame.
+
+    `named` is what the ledger calls a capture, where its names are hidden.
+    """
+    found = _Found(captures, known, named)
+    jobs: list[Job] = []
+    failures: list[Failure] = []
+    new: dict[str, list[Capture]] = {}
+    for capture in found.fresh:
+        if found.set_grown(capture) is None:
+            new.setdefault(_rotation(capture), []).append(capture)
+    for set_id, grown in found.grown().items():
+        members = [found.member(capture) for capture in known.members[set_id]]
+        if None in members:
+            failures += (Failure(capture.shown, set_id, LOST_MEMBERS, 1) for capture in grown)
+            continue
+        there = [one for one in members if one is not None]
+        together = list(_rotated([*there, *new.get(_rotation(grown[0]), ())]))
+        if len(together) == 1:
+            there = together[0]
+            new.pop(_rotation(grown[0]), None)
+        jobs.append(_job(there, named, replaces=set_id))
+    jobs += (_job(members, named) for same in new.values() for members in _rotated(same))
+    return Plan(jobs, found.notes, found.known_count, failures)
+
+
+class _Found:
+    """Captures that were found, beside those that the ledger has."""
+
+    def __init__(
+        self, captures: Sequence[Capture], known: Ledger, named: Callable[[Capture], str]
+    ) -> None:
+        self._known = known
+        self._named = named
+        self._by_name = {named(capture): capture for capture in captures}
+        self._moved: dict[str, Capture] = {}
+        self._begun: dict[int, list[Known]] = {}
+        # Their names may have been given to others since, so `known.at` has not all of them.
+        for set_id, members in known.members.items():
+            for before in members:
+                if before.first_ns is not None:
+                    self._begun.setdefault(before.first_ns, []).append(Known(before, set_id))
+        self._by_content: dict[str, Capture] = {}
+        # One that the ledger has by name may have grown; its copy must not come before it.
+        for capture in sorted(captures, key=lambda one: named(one) not in known.at):
+            self._by_content.setdefault(capture.content, capture)
+        self._copies: list[str] = []
+        self.known_count = 0
+        self.fresh = list(self._fresh(captures))
+
+    def _fresh(self, captures: Sequence[Capture]) -> Iterator[Capture]:
+        for capture in captures:
+            first = self._by_content[capture.content]
+            if self._is_known(capture):
+                self.known_count += 1
+            elif capture is first or capture.first_ns is None:
+                yield capture
+            else:
+                self._copies.append(f"{printable(capture.shown)} is {printable(first.shown)} again")
+
+    @property
+    def notes(self) -> list[str]:
+        """An archive may hold a copy of everything."""
+        told = [f"{copy}: read once" for copy in self._copies[:MOST_COPIES]]
+        if more := len(self._copies) - len(told):
+            told.append(f"{count(more, 'more file')} with the content of another: read once")
+        return told
+
+    def _is_known(self, capture: Capture) -> bool:
+        if capture.first_ns is not None:
+            return capture.content in self._known.set_of
+        before = self._known.at.get(self._named(capture))
+        return before is not None and before.capture.content == capture.content
+
+    def set_grown(self, capture: Capture) -> str | None:
+        """The set of a file that grew to be this capture."""
+        before = self._known.at.get(self._named(capture))
+        if before is not None and identity.grew(before.capture, capture):
+            return before.set
+        for other in self._begun.get(capture.first_ns, ()) if capture.first_ns is not None else ():
+            if identity.grew(other.capture, capture) and self._has_moved(other.capture, capture):
+                return other.set
+        return None
+
+    def _has_moved(self, before: Capture, capture: Capture) -> bool:
+        """Is it the one that a file became that grew, and got another name?"""
+        at = before.content
+        if at not in self._moved and before.host == capture.host and not self._still(before):
+            self._moved[at] = capture
+        return self._moved.get(at) is capture
+
+    def grown(self) -> dict[str, list[Capture]]:
+        """Sets of which files grew, and these."""
+        sets: dict[str, list[Capture]] = {}
+        for capture in self.fresh:
+            if (set_id := self.set_grown(capture)) is not None:
+                sets.setdefault(set_id, []).append(capture)
+        return sets
+
+    def member(self, before: Capture) -> Capture | None:
+        """What a file of a set is now; `None` if it is not there, or another."""
+        return self._moved.get(before.content) or self._still(before)
+
+    def _still(self, before: Capture) -> Capture | None:
+        """The same, unless it grew and was renamed."""
+        now = self._by_name.get(before.shown)
+        if now is not None and identity.holds(before, now):
+            return now
+        if before.first_ns is not None and before.content in self._by_content:
+            return self._by_content[before.content]
+        if now is not None or before.host:
+            return None
+        # Not named this time.
+        again = identity.of(Located(before.url))
+        return again if isinstance(again, Capture) and identity.holds(before, again) else None
+
+
+def _rotation(capture: Capture) -> str:
+    return grouping.rotated_name(capture.shown)
+
+
+def _rotated(captures: Sequence[Capture]) -> Iterator[list[Capture]]:
+    return grouping.rotated(captures, attrgetter("shown"), attrgetter("first_ns"))
+
+
+def _job(members: Sequence[Capture], named: Callable[[Capture], str], replaces: str = "") -> Job:
+    ordered = sorted(members, key=_begin)
+    told = sha256()
+    for capture in ordered:
+        told.update(capture.content.encode())
+        if capture.first_ns is None:
+            told.update(named(capture).encode())
+    name = grouping.name_of([capture.shown for capture in ordered])
+    return Job(told.hexdigest()[: identity.DIGITS], name, tuple(ordered), replaces)
+
+
+def _begin(capture: Capture) -> float:
+    """An empty file is the last of a rotation."""
+    return float("inf") if capture.first_ns is None else capture.first_ns

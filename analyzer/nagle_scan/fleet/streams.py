@@ -1,0 +1,109 @@
+"""Remote captures as something the engine reads: a pipe, into which they are copied."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from threading import Thread
+
+from nagle_scan.errors import CaptureError
+from nagle_scan.fleet import identity
+from nagle_scan.fleet.identity import Located
+from nagle_scan.fleet.remote import blocks, is_url, reason, remote
+from nagle_scan.fleet.work import Capture
+
+
+class TransportError(CaptureError):
+    """A capture did not come to its end. What was read of it must not pass for the whole."""
+
+
+@contextmanager
+def opened(capture: Capture) -> Iterator[tuple[str, str]]:
+    """The path that the engine reads, and what messages call it.
+
+    A remote capture never gets onto a disk. Raises `TransportError` at the end of the block if it
+    did not come whole, also in place of a `CaptureError`: what the engine says then is a
+    consequence. An engine that stopped early (a damaged capture) has no need of the rest.
+    """
+    if not is_url(capture.url):
+        yield capture.url, capture.shown
+        _check_unchanged(capture)
+        return
+    read_end, write_end = os.pipe()
+    copy = _Copy(capture, write_end)
+    copy.start()
+    try:
+        try:
+            yield f"/dev/fd/{read_end}", capture.shown
+        finally:
+            # The copy ends at its next write, if it is still there.
+            os.close(read_end)
+            copy.join()
+    except CaptureError:
+        copy.check()
+        raise
+    copy.check()
+
+
+def _check_unchanged(capture: Capture) -> None:
+    """A ring that went round meanwhile must not give the old capture the frames of the new one.
+
+    Nor may one that had no frame yet count as empty with those that came. Raises `CaptureError`.
+    That it grew otherwise, or is gone by now, is no matter.
+    """
+    now = identity.of(Located(capture.url))
+    if isinstance(now, Capture) and not (
+        identity.holds(capture, now) and now.first_ns == capture.first_ns
+    ):
+        raise CaptureError(f"{capture.shown}: changed its beginning while it was read")
+
+
+class _Copy(Thread):
+    """Copies a capture into a pipe, as far as somebody reads it."""
+
+    def __init__(self, capture: Capture, into: int) -> None:
+        super().__init__(name="capture", daemon=True)
+        self._capture = capture
+        self._into = into
+        self._error = ""
+
+    def check(self) -> None:
+        """Raises `TransportError` if it failed."""
+        if self._error:
+            raise TransportError(f"{self._capture.shown}: {self._error}") from None
+
+    def run(self) -> None:
+        url = self._capture.access or self._capture.url
+        try:
+            self._copy(url)
+        except CaptureError as error:
+            self._error = str(error).removeprefix(f"{self._capture.url}: ")
+        except Exception as error:
+            self._error = f"cannot read: {reason(error, url)}"
+        finally:
+            os.close(self._into)
+
+    def _copy(self, url: str) -> None:
+        """What came after its identity was taken is left to the next run."""
+        left = self._capture.size
+        with closing(blocks(remote(url), left)) as parts:
+            for part in parts:
+                if not _write(self._into, part[:left]):
+                    return
+                left -= min(left, len(part))
+                if not left:
+                    return
+        if left:
+            raise EOFError(f"ends {left:,} of {self._capture.size:,} bytes too early")
+
+
+def _write(into: int, part: bytes) -> bool:
+    """Does anybody still read it?"""
+    view = memoryview(part)
+    try:
+        while view:
+            view = view[os.write(into, view) :]
+    except BrokenPipeError:
+        return False
+    return True

@@ -1,0 +1,49 @@
+"""How far a run is, and what it found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nagle_scan.progress import quantity, time_left
+from nagle_scan.wording import count
+
+if TYPE_CHECKING:
+    from nagle_scan.fleet.task import Scanned
+    from nagle_scan.fleet.work import Capture
+
+
+class Tally:
+    """Counts of the captures (files) that are to be scanned, and verdicts of their sets."""
+
+    def __init__(self, captures: Sequence[Capture]) -> None:
+        self.of = len(captures)
+        self.of_bytes = sum(capture.size for capture in captures)
+        self.done = self.bytes = self.packets = self.failed = 0
+        self.verdicts: Counter[str] = Counter()
+        self._size_of = {capture.shown: capture.size for capture in captures}
+
+    def add(self, scanned: Scanned) -> None:
+        """A set is done."""
+        names = [capture.shown for capture in scanned.job.captures]
+        names += [failure.path for failure in scanned.failures]
+        self.failed += len(scanned.failures)
+        self.done += len(names)
+        self.bytes += sum(self._size_of[name] for name in names)
+        if scanned.answer is not None:
+            self.packets += scanned.answer.packets
+            self.verdicts[scanned.answer.verdict] += 1
+
+    def line(self, elapsed_s: float) -> str:
+        """For a terminal."""
+        failed = f", {self.failed:,} failed" if self.failed else ""
+        left = ""
+        if self.bytes:
+            left_s = elapsed_s * (self.of_bytes - self.bytes) / self.bytes
+            left = f", {time_left(left_s)} left"
+        return (
+            f"{self.done:,} of {count(self.of, 'capture')}, {quantity(self.bytes)}B of "
+            f"{quantity(self.of_bytes)}B, {quantity(self.packets / elapsed_s)}packets/s"
+            f"{failed}{left}"
+        )

@@ -1,0 +1,78 @@
+"""Fleets as tests make them: captures that ship, scanned one after the other into a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+from conftest import CAPTURES
+from nagle_scan import _core
+from nagle_scan.fleet import tables
+from nagle_scan.fleet.dataset import Dataset
+from nagle_scan.fleet.work import Answer, Capture, Job, Settings
+
+KEY = bytes(range(32))
+SETTINGS = Settings(_core.VERSION, None, 10.0)
+HIDDEN = SETTINGS._replace(key=KEY)
+STALLED = ("java-split.pcap", "epoll-fd0.pcap")
+ALL = (*STALLED, "java-split-nodelay.pcap", "epoll-fixed.pcap", "jdk-httpserver.pcap")
+
+
+def captured(path: str | Path) -> Capture:
+    """The file as the coordinator knows it."""
+    content = Path(path).read_bytes()
+    told = blake2b(content, digest_size=16).hexdigest()
+    head = blake2b(content[:1024], digest_size=16).hexdigest()
+    return Capture(str(path), "", len(content), told, head, _core.first_time_ns(str(path)))
+
+
+def job(*paths: str | Path, replaces: str = "") -> Job:
+    """One set of these files."""
+    files = tuple(captured(path) for path in paths)
+    told = blake2b("".join(file.content for file in files).encode(), digest_size=16).hexdigest()
+    return Job(told, str(paths[0]), files, replaces)
+
+
+def scanned(job: Job, settings: Settings = SETTINGS) -> _core.Scan:
+    """The set as a worker scans it."""
+    core = _core.scan_captures(
+        [file.url for file in job.captures],
+        settings.filter,
+        settings.min_wait_ms,
+        exchanges=False,
+        progress=_core.Progress(),
+        threads=1,
+    )
+    return core if settings.key is None else core.anonymized(settings.key)
+
+
+def answered(job: Job, settings: Settings = SETTINGS) -> Answer:
+    """What a worker answers."""
+    core = scanned(job, settings)
+    summary = core.summary()
+    found = tables.to_bytes(tables.of(core, job, settings))
+    return Answer(job.id, found, summary.packets, summary.verdict, {})
+
+
+@cache
+def shipped(name: str, settings: Settings = SETTINGS) -> tuple[Job, Answer]:
+    """A capture that ships, scanned once for all tests."""
+    wanted = job(CAPTURES / name)
+    return wanted, answered(wanted, settings)
+
+
+def made(
+    path: str | Path,
+    runs: Iterable[Sequence[str | tuple[Job, Answer]]] = (ALL,),
+    settings: Settings = SETTINGS,
+) -> str:
+    """A fleet folder; each run adds captures that ship, or what it is given."""
+    for names in runs:
+        dataset = Dataset(os.fspath(path), settings)
+        for each in names:
+            dataset.add(*(shipped(each, settings) if isinstance(each, str) else each))
+        dataset.close()
+    return os.fspath(path)

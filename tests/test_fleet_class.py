@@ -1,0 +1,361 @@
+"""`Fleet`: what a dataset adds up to, what changed, and the way back to the captures."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import shutil
+from pathlib import Path
+
+import nagle_scan
+import pandas as pd
+import pytest
+from conftest import CAPTURES
+from fleets import ALL, HIDDEN, SETTINGS, STALLED, answered, job, made, scanned, shipped
+from nagle_scan import CaptureError, Scan, UnknownConnectionError, certainty
+from nagle_scan.compare import compare
+from nagle_scan.fleet import changes, fleet, identity, sums, tables
+from nagle_scan.fleet.fleet import Fleet
+from nagle_scan.fleet.work import Answer, Capture, Job
+
+SPLIT, EPOLL = STALLED
+FIXED = "java-split-nodelay.pcap"
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
+    return Fleet(made(tmp_path_factory.mktemp("class") / "fleet", [ALL[:3], ALL[3:]]))
+
+
+def original(*paths: Path, replaces: str = "") -> tuple[Job, Answer]:
+    """Captures with the identity that a run gives them."""
+    files = []
+    for path in paths:
+        known = identity.of(identity.Located(str(path)))
+        assert isinstance(known, Capture)
+        files.append(known)
+    wanted = job(*paths)._replace(captures=tuple(files), replaces=replaces)
+    return wanted, answered(wanted)
+
+
+# What it adds up to.
+
+
+def test_tables_are_those_of_the_scans(found: Fleet) -> None:
+    scans = [nagle_scan.scan(CAPTURES / name) for name in ALL]
+    for name in ("stalls", "connections", "waits", "servers"):
+        own = getattr(found, name)
+        assert isinstance(own, pd.DataFrame)
+        assert len(own) == sum(len(getattr(scan, name)) for scan in scans)
+    assert found.stalls["wait_ms"].sum() == pytest.approx(
+        sum(scan.stalls["wait_ms"].sum() for scan in scans)
+    )
+    assert len(found.captures) == len(ALL)
+
+
+def test_large_tables_are_dask(found: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    import dask.dataframe as dd
+
+    expected = found.stalls
+    monkeypatch.setattr(fleet, "LARGE_BYTES", 1)
+    large = found.stalls
+    assert isinstance(large, dd.DataFrame)
+    asked = large.groupby("set")["wait_ms"].sum().compute()
+    by_set = expected.groupby("set")["wait_ms"].sum()
+    pd.testing.assert_series_equal(asked.sort_index(), by_set, check_index_type=False)
+    assert set(large.columns) == set(expected.columns)
+
+
+def test_services_hosts_and_hours_add_up_to_the_scans(found: Fleet) -> None:
+    scans = [nagle_scan.scan(CAPTURES / name) for name in ALL]
+    summaries = [scan.core.summary() for scan in scans]
+    total = certainty.total(summaries)
+    for rows in (found.services, found.hosts, found.hours):
+        assert sums.total(rows).stalls_by_confidence == total.stalls_by_confidence
+        assert sums.total(rows).stalled_ms_by_confidence == pytest.approx(
+            total.stalled_ms_by_confidence
+        )
+    services = found.services
+    assert services["connections"].sum() == sum(summary.connections for summary in summaries)
+    assert services["exchanges"].sum() == sum(summary.exchanges for summary in summaries)
+    assert services["affected_connections"].sum() == sum(
+        summary.affected_connections for summary in summaries
+    )
+    lost_ms = services[sums.LOSSES].sum(axis=1).tolist()
+    assert lost_ms == sorted(lost_ms, reverse=True)
+    assert services["first_stall"].iloc[0] <= services["last_stall"].iloc[0]
+
+
+def test_a_service_is_one_row_over_all_parts_and_runs(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.pcap"
+    copy.write_bytes((CAPTURES / SPLIT).read_bytes())
+    again = job(copy)._replace(id="0" * 32)
+    other = Fleet(made(tmp_path / "fleet", [[SPLIT], [(again, answered(again))]]))
+    (row,) = other.services.to_dict("records")
+    assert (row["stalls_certain"], row["affected_sets"], row["connections"]) == (18, 2, 2)
+    assert row["lost_ms_certain"] == pytest.approx(2 * 391.557)
+    (host,) = other.hosts.to_dict("records")
+    assert (host["host"], host["sender"], host["services"]) == ("127.0.0.1", "client", 1)
+
+
+def test_the_worst_connections_of_a_service_come_from_all_parts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sums, "WORST", 3)
+    monkeypatch.setattr(sums, "MOST_ROWS", 2)
+    copy = tmp_path / "copy.pcap"
+    copy.write_bytes((CAPTURES / EPOLL).read_bytes())
+    again = job(copy)._replace(id="0" * 32)
+    worst = Fleet(made(tmp_path / "fleet", [[EPOLL], [(again, answered(again))]])).worst
+    assert len(worst) == 3
+    stalls = nagle_scan.scan(copy).connections["stalled_ms"].nlargest(2)
+    assert worst["lost_ms_certain"].tolist()[:2] == [pytest.approx(stalls.iloc[0])] * 2
+    assert worst["set"].nunique() == 2
+
+
+def test_what_is_only_possible_comes_last() -> None:
+    rows = pd.DataFrame(0.0, index=range(2), columns=sums.SUMS)
+    rows.loc[0, ["stalls_possible", "lost_ms_possible"]] = [9, 900.0]
+    rows.loc[1, ["stalls_likely", "lost_ms_likely"]] = [1, 10.0]
+    assert sums.in_order(rows)["stalls_likely"].tolist() == [1, 0]
+
+
+def test_a_fleet_says_what_it_is(found: Fleet) -> None:
+    told = certainty.told(found.total)
+    assert repr(found) == f"<Fleet {found.path}: 5 captures: {told}>"
+    assert told in found._repr_html_()
+    assert "127.0.0.1" in found._repr_html_()
+    assert "services" in dir(found)
+    assert not {"about", "total", "sentence"} & set(dir(found))
+
+
+def test_an_empty_fleet_is_one(tmp_path: Path) -> None:
+    empty = Fleet(made(tmp_path / "fleet", [()]))
+    assert repr(empty).endswith(": 0 captures: no stall>")
+    for rows in (empty.services, empty.hosts, empty.hours, empty.worst, empty.changes):
+        assert not len(rows)
+    assert not len(empty.stalls)
+    assert not len(empty.failures)
+
+
+def test_a_folder_that_is_no_fleet_is_said_to_be_none(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match=r"fleet.json: cannot read: no such file"):
+        Fleet(tmp_path)
+
+
+# What changed.
+
+
+def moved(name: str, server_port: int) -> tuple[Job, Answer]:
+    """A capture that ships, as if its server were on this port of 127.0.0.1."""
+    wanted, answer = shipped(name)
+    made = {}
+    for table, stream in answer.tables.items():
+        rows = tables.from_bytes(stream)
+        if table == "connections":
+            for column, value in (("server_addr", "127.0.0.1"), ("server_port", server_port)):
+                at = rows.schema.get_field_index(column)
+                rows = rows.set_column(at, column, [[value] * len(rows)])
+        made[table] = tables.to_bytes({table: rows})[table]
+    return wanted, answer._replace(tables=made)
+
+
+def test_the_first_run_has_nothing_to_compare_with(tmp_path: Path) -> None:
+    first = Fleet(made(tmp_path / "fleet", [[SPLIT], ()]))
+    assert first.compared.sentence == (
+        "Only run 1 has added captures: there is nothing to compare it with."
+    )
+    assert not len(first.changes)
+    nothing = Fleet(made(tmp_path / "none", [()]))
+    assert nothing.compared.sentence == "No run has added anything yet."
+
+
+@pytest.mark.parametrize(("before", "after"), [(SPLIT, FIXED), (FIXED, SPLIT)])
+def test_what_changed_is_what_a_comparison_of_the_scans_says(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    compared = Fleet(
+        made(tmp_path / "fleet", [[moved(before, 8000)], [moved(after, 8000)]])
+    ).compared
+    own = compare(nagle_scan.scan(CAPTURES / before), nagle_scan.scan(CAPTURES / after))
+    expected = [server.state for server in own.servers if server.state in changes.SHOWN]
+    assert [server.state for server in compared.servers] == expected
+    assert expected in (["gone"], ["new"])
+    words = {"gone": "without stalls any more", "new": "with new stalls"}[expected[0]]
+    assert compared.sentence == f"Run 2 compared with run 1: 1 service {words}."
+
+
+def test_a_longer_day_is_not_worse(tmp_path: Path) -> None:
+    """The same twice loses twice the time in twice the exchanges."""
+    copies = []
+    for number in range(3):
+        wanted, answer = shipped(SPLIT)
+        name = f"{number:032x}"
+        made_ = {
+            table: tables.to_bytes({table: renamed(tables.from_bytes(stream), name)})[table]
+            for table, stream in answer.tables.items()
+        }
+        copies.append((wanted._replace(id=name), answer._replace(set=name, tables=made_)))
+    compared = Fleet(made(tmp_path / "fleet", [copies[:1], copies[1:]])).changes
+    (row,) = compared.to_dict("records")
+    assert (row["state"], row["stalls_before"], row["stalls_after"]) == ("remain", 9, 18)
+    assert row["lost_ms_per_exchange_after"] == pytest.approx(row["lost_ms_per_exchange_before"])
+
+
+def renamed(rows: object, name: str) -> object:
+    import pyarrow as pa
+
+    assert isinstance(rows, pa.Table)
+    return rows.set_column(0, "set", pa.array([name] * len(rows), pa.string()))
+
+
+def test_a_service_that_was_not_captured_is_unseen_not_gone(tmp_path: Path) -> None:
+    compared = Fleet(made(tmp_path / "fleet", [[SPLIT], [EPOLL]])).changes
+    states = dict(zip(compared["server_port"], compared["state"], strict=True))
+    assert states == {8000: "unseen", 8888: "new"}
+
+
+def test_a_capture_that_grew_is_compared_with_what_it_was(tmp_path: Path) -> None:
+    """It counts for the later run now; that does not make its stalls new."""
+    whole = (CAPTURES / EPOLL).read_bytes()
+    ring, path = tmp_path / "ring.pcap", tmp_path / "fleet"
+    sizes = (len(whole) // 2, len(whole) * 3 // 4, len(whole))
+    before, lost_ms = "", []
+    for run, size in enumerate(sizes, 1):
+        ring.write_bytes(whole[:size])
+        wanted = original(ring, replaces=before)
+        fleet = Fleet(made(path, [[wanted]]))
+        lost_ms.append(fleet.services["lost_ms_certain"].sum())
+        before = wanted[0].id
+        if run == 1:
+            continue
+        assert fleet.compared.sentence.startswith(f"Run {run} compared with run {run - 1}: no ")
+        (row,) = fleet.changes.to_dict("records")
+        assert row["state"] == "remain"
+        (server,) = fleet.compared.servers
+        assert server.before is not None
+        assert server.before.stalled_ms == pytest.approx(lost_ms[-2])
+    assert lost_ms[0] < lost_ms[1] < lost_ms[2]
+
+
+def test_runs_that_added_nothing_are_left_out(tmp_path: Path) -> None:
+    path = made(tmp_path / "fleet", [[SPLIT], (), [moved(FIXED, 8000)], ()])
+    assert Fleet(path).compared.sentence.startswith("Run 3 compared with run 1")
+
+
+# The way back.
+
+
+def test_a_set_is_scanned_again_from_its_captures(tmp_path: Path) -> None:
+    paths = []
+    for number, name in enumerate((SPLIT, EPOLL)):
+        paths.append(Path(shutil.copy(CAPTURES / name, tmp_path / f"ring.pcap{number}")))
+    wanted, answer = original(*paths)
+    back = Fleet(made(tmp_path / "fleet", [[(wanted, answer), FIXED]]))
+    scan = back.scan(wanted.id[:12])
+    assert isinstance(scan, Scan)
+    expected = nagle_scan.scan(paths)
+    pd.testing.assert_frame_equal(scan.stalls, expected.stalls)
+    rows = back.stalls[back.stalls["set"] == wanted.id]
+    assert rows["frame_held"].tolist() == scan.stalls["frame_held"].tolist()
+
+
+def test_a_filter_is_used_again(tmp_path: Path) -> None:
+    filtered = SETTINGS._replace(filter="tcp port 1")
+    wanted, _ = original(CAPTURES / SPLIT)
+    path = made(tmp_path / "fleet", [[(wanted, answered(wanted, filtered))]], filtered)
+    assert Fleet(path).scan(wanted.id).core.summary().connections == 0
+
+
+def test_an_original_that_is_gone_or_changed_is_told(tmp_path: Path) -> None:
+    ring = Path(shutil.copy(CAPTURES / SPLIT, tmp_path / "ring.pcap"))
+    wanted, answer = original(ring)
+    back = Fleet(made(tmp_path / "fleet", [[(wanted, answer)]]))
+    shutil.copy(CAPTURES / EPOLL, ring)
+    with pytest.raises(CaptureError, match=r"ring.pcap: no longer the capture that was scanned$"):
+        back.scan(wanted.id)
+    ring.unlink()
+    with pytest.raises(CaptureError, match=r"ring.pcap: .*no such file"):
+        back.scan(wanted.id)
+
+
+def test_a_set_that_is_not_there_is_told(found: Fleet) -> None:
+    with pytest.raises(CaptureError, match="no set begins with 'xyz'"):
+        found.scan("xyz")
+    with pytest.raises(CaptureError, match="no set begins with ''"):
+        found.scan("")
+    path = found.path
+    ids = ["a" * 31 + "1", "a" * 31 + "2"]
+    other = Path(path).with_name("alike")
+    if not other.exists():
+        made(other, [[(shipped(ALL[0])[0]._replace(id=id), shipped_as(id)) for id in ids]])
+    with pytest.raises(CaptureError, match="2 sets begin with 'aaa': give more of it"):
+        Fleet(other).scan("aaa")
+
+
+def shipped_as(name: str) -> Answer:
+    wanted, _ = shipped(ALL[0])
+    return answered(wanted._replace(id=name))
+
+
+def test_a_fleet_with_a_key_does_not_know_its_captures(tmp_path: Path) -> None:
+    back = Fleet(made(tmp_path / "fleet", [ALL[:1]], HIDDEN))
+    with pytest.raises(CaptureError, match="a fleet with replaced addresses does not know"):
+        back.scan(shipped(ALL[0])[0].id)
+
+
+def test_the_report_of_a_connection_has_it_in_detail(tmp_path: Path) -> None:
+    wanted, answer = original(CAPTURES / EPOLL)
+    back = Fleet(made(tmp_path / "fleet", [[(wanted, answer)]]))
+    page = tmp_path / "new" / "report.html"
+    back.report(wanted.id, 3, page)
+    text = page.read_text()
+    assert 'id="stream-3"' in text
+    assert 'id="stream-2"' not in text
+    assert "Stream 3, as asked for. The verdict above is on the whole capture." in text
+    with pytest.raises(UnknownConnectionError, match=r"tcp\.stream 99 is not in this scan"):
+        back.report(wanted.id, 99, page)
+    with pytest.raises(CaptureError, match=r"stream 0 of the set .* has no stall"):
+        back.report(wanted.id, 0, page)
+
+
+def test_the_examples_show_what_comes_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped_all = sorted(path.name for path in CAPTURES.glob("*.pcap"))
+    made(tmp_path / "fleet", [shipped_all])
+    monkeypatch.chdir(tmp_path)
+    said: list[str] = []
+    tried = 0
+    with pd.option_context("display.width", 90, "display.max_columns", 20):
+        for test in doctest.DocTestFinder(exclude_empty=True).find(Fleet, "Fleet"):
+            runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+            tried += runner.run(test, out=said.append).attempted
+    assert tried > 3
+    assert not said, "".join(said)
+
+
+def test_every_public_name_is_told() -> None:
+    told = [name for name in dir(Fleet) if name[0] != "_" and name not in fleet.INTERNAL]
+    assert {"stalls", "services", "changes", "scan", "report"} <= set(told)
+    assert all(inspect.getdoc(getattr(Fleet, name)) for name in told)
+
+
+def test_a_remote_capture_is_read_again_as_a_stream(tmp_path: Path) -> None:
+    import fsspec
+
+    url = "memory://tap/ring.pcap"
+    with fsspec.open(url, "wb") as file:
+        file.write((CAPTURES / SPLIT).read_bytes())
+    known = identity.of(identity.Located(url))
+    assert isinstance(known, Capture)
+    wanted, answer = shipped(SPLIT)
+    remote = wanted._replace(captures=(known,))
+    found = tables.to_bytes(tables.of(scanned(wanted), remote, SETTINGS))
+    back = Fleet(made(tmp_path / "fleet", [[(remote, answer._replace(tables=found))]]))
+    assert len(back.scan(wanted.id).stalls) == 9
+    page = tmp_path / "report.html"
+    back.report(wanted.id, 0, page)
+    assert 'id="stream-0"' in page.read_text()
+    with fsspec.open(url, "wb") as file:
+        file.write((CAPTURES / EPOLL).read_bytes())
+    with pytest.raises(CaptureError, match="no longer the capture that was scanned"):
+        back.scan(wanted.id)

@@ -1,0 +1,277 @@
+"""Captures of other machines are read as they come, and half of one never passes for one."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import nagle_scan
+import pytest
+from conftest import CAPTURES, generated
+from nagle_scan import CaptureError
+from nagle_scan.fleet import identity, inputs, remote, streams
+from nagle_scan.fleet.work import Capture
+from web import USER, Web, served
+
+NAME = "epoll-fd0.pcap"
+opened_to_write: list[str] | None = None
+
+
+def _watch(event: str, args: tuple[Any, ...]) -> None:
+    if opened_to_write is not None and event == "open":
+        path, _, flags = args
+        if isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            opened_to_write.append(str(path))
+
+
+sys.addaudithook(_watch)
+
+
+@pytest.fixture
+def web(tmp_path: Path) -> Iterator[Web]:
+    with served(tmp_path) as server:
+        yield server
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small capture then takes many requests, as a large one does."""
+    monkeypatch.setattr(remote, "BLOCK_LEN", 1 << 19)
+    monkeypatch.setattr(remote, "COPY_LEN", 1 << 16)
+
+
+def located(url: str) -> Capture:
+    (found,) = inputs.find([url])
+    capture = identity.of(found)
+    assert isinstance(capture, Capture), capture
+    return capture
+
+
+def scanned(capture: Capture) -> nagle_scan.Scan:
+    with streams.opened(capture) as (path, _):
+        return nagle_scan.scan(path, threads=1)
+
+
+def same(one: nagle_scan.Scan, other: nagle_scan.Scan) -> bool:
+    tables = ("connections", "stalls", "waits", "servers")
+    return all(getattr(one, name).equals(getattr(other, name)) for name in tables)
+
+
+def stored(folder: Path, how: str) -> Path:
+    """A capture of some 2 MB, packed or not."""
+    plain = generated(folder, "stalls", 100, 20_000)
+    if how == "gz":
+        (folder / "packed.pcap.gz").write_bytes(gzip.compress(plain.read_bytes()))
+        return folder / "packed.pcap.gz"
+    if how == "zst":
+        packed = folder / "packed.pcap.zst"
+        subprocess.run(["zstd", "-q", plain, "-o", packed], check=True)
+        return packed
+    if how == "pcapng":
+        if shutil.which("editcap") is None:
+            pytest.skip("editcap is not installed")
+        other = folder / "other.pcapng"
+        subprocess.run(["editcap", "-F", "pcapng", plain, other], check=True)
+        return other
+    return plain
+
+
+@pytest.mark.parametrize("how", ["pcap", "gz", "zst", "pcapng"])
+@pytest.mark.parametrize("server", ["ranges", "whole", "endless"])
+@pytest.mark.usefixtures("small_blocks")
+def test_a_capture_of_a_web_server_is_that_of_the_disk(
+    how: str, server: str, web: Web, tmp_path: Path
+) -> None:
+    path = stored(tmp_path, how)
+    here, there = located(str(path)), located(web.url(server, path.name))
+    assert here._replace(url=there.url) == there
+    assert there.first_ns is not None
+    assert same(scanned(there), nagle_scan.scan(path))
+
+
+@pytest.mark.parametrize(("how", "server"), [("gz", "packed"), ("pcap", "packs")])
+def test_a_capture_comes_as_it_is_stored(how: str, server: str, web: Web, tmp_path: Path) -> None:
+    """Servers call a .gz file plain text in an encoding, or pack what a client takes packed."""
+    path = stored(tmp_path, how)
+    there = located(web.url(server, path.name))
+    assert there.content == located(str(path)).content
+    assert same(scanned(there), nagle_scan.scan(path))
+
+
+def test_nothing_is_written_to_a_disk_and_nothing_read_twice(web: Web, tmp_path: Path) -> None:
+    global opened_to_write
+    path = stored(tmp_path, "pcap")
+    there = located(web.url("ranges", path.name))
+    web.sent = 0
+    opened_to_write = []
+    try:
+        scanned(there)
+        assert opened_to_write == []
+    finally:
+        opened_to_write = None
+    assert web.sent == path.stat().st_size
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_an_identity_takes_the_ends_only(web: Web, tmp_path: Path) -> None:
+    path = stored(tmp_path, "pcap")
+    located(web.url("ranges", path.name))
+    assert web.sent == identity.FIRST_LEN + identity.END_LEN < path.stat().st_size / 4
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_half_a_capture_is_none(web: Web, tmp_path: Path) -> None:
+    path = stored(tmp_path, "pcap")
+    capture = located(web.url("drops", path.name))
+    with pytest.raises(streams.TransportError) as told:
+        scanned(capture)
+    assert str(told.value).startswith(f"{capture.url}: cannot read: ")
+    assert "\n" not in str(told.value)
+
+
+def test_a_connection_that_broke_is_not_used_again(web: Web, tmp_path: Path) -> None:
+    """Otherwise no other attempt of this worker could succeed."""
+    capture = located(web.url("drops", stored(tmp_path, "pcap").name))
+    before = remote.remote(capture.url).fs
+    assert remote.remote(capture.url).fs is before
+    with pytest.raises(streams.TransportError):
+        scanned(capture)
+    assert remote.remote(capture.url).fs is not before
+
+
+@pytest.mark.parametrize("server", ["ranges", "whole", "endless"])
+def test_a_capture_that_became_shorter_is_none(server: str, web: Web, tmp_path: Path) -> None:
+    path = stored(tmp_path, "pcap")
+    capture = located(web.url(server, path.name))
+    path.write_bytes(path.read_bytes()[:-1000])
+    with pytest.raises(streams.TransportError):
+        scanned(capture)
+
+
+@pytest.mark.parametrize("server", ["ranges", "endless"])
+def test_what_came_later_is_left_to_the_next_run(server: str, web: Web, tmp_path: Path) -> None:
+    path = stored(tmp_path, "pcap")
+    content = path.read_bytes()
+    capture = located(web.url(server, path.name))
+    path.write_bytes(content + content[24:])
+    ours = scanned(capture)
+    path.write_bytes(content)
+    assert same(ours, nagle_scan.scan(path))
+
+
+def test_what_is_gone_says_so_and_not_that_it_is_no_capture(web: Web, tmp_path: Path) -> None:
+    path = stored(tmp_path, "pcap")
+    capture = located(web.url("ranges", path.name))
+    path.unlink()
+    with pytest.raises(streams.TransportError, match=r"no such file|HTTP 404"):
+        scanned(capture)
+
+
+def test_an_engine_that_stops_early_ends_the_copy(web: Web, tmp_path: Path) -> None:
+    path = stored(tmp_path, "pcap")
+    capture = located(web.url("ranges", path.name))
+    with pytest.raises(CaptureError) as told, streams.opened(capture):
+        raise CaptureError("damaged")
+    assert not isinstance(told.value, streams.TransportError)
+    assert not [thread for thread in threading.enumerate() if thread.name == "capture"]
+
+
+def test_an_interrupt_is_one(web: Web, tmp_path: Path) -> None:
+    capture = located(web.url("ranges", stored(tmp_path, "pcap").name))
+    pipes: list[int] = []
+
+    def interrupted() -> None:
+        with streams.opened(capture) as (pipe, _):
+            pipes.append(os.stat(pipe).st_ino)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not [thread for thread in threading.enumerate() if thread.name == "capture"]
+    still = [name for name in os.listdir("/dev/fd") if os.path.exists(f"/dev/fd/{name}")]
+    assert pipes[0] not in {os.stat(f"/dev/fd/{name}").st_ino for name in still}, "it is closed"
+
+
+def test_a_file_system_in_memory() -> None:
+    content = (CAPTURES / NAME).read_bytes()
+    fsspec.filesystem("memory").pipe("/nagle/one.pcap", content)
+    try:
+        there = located("memory://nagle/one.pcap")
+        here = located(str(CAPTURES / NAME))
+        assert (there.content, there.head, there.first_ns) == (
+            here.content,
+            here.head,
+            here.first_ns,
+        )
+        assert same(scanned(there), nagle_scan.scan(CAPTURES / NAME))
+    finally:
+        fsspec.filesystem("memory").rm("/nagle", recursive=True)
+
+
+def test_a_password_opens_and_is_never_told(web: Web, tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes((CAPTURES / NAME).read_bytes())
+    capture = located(web.url("user", NAME, USER))
+    assert capture.url == web.url("user", NAME)
+    assert not set(USER.split(":")) & set(repr(capture).replace("'", ":").split(":"))
+    assert same(scanned(capture), nagle_scan.scan(CAPTURES / NAME))
+    (tmp_path / NAME).unlink()
+    with pytest.raises(streams.TransportError) as told:
+        scanned(capture)
+    assert "pass-word" not in str(told.value)
+    assert "anna" not in str(told.value)
+
+
+def test_a_signed_url_opens_and_its_signature_is_never_told(web: Web, tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes((CAPTURES / NAME).read_bytes())
+    capture = located(web.url("signed", f"{NAME}?sig=s3cret&part=1"))
+    assert capture.url == web.url("signed", NAME)
+    assert "s3cret" not in repr(capture)
+    assert same(scanned(capture), nagle_scan.scan(CAPTURES / NAME))
+
+
+BEGAN_ANEW = r"ring\.pcap: changed its beginning while it was read$"
+
+
+def test_a_ring_that_goes_round_while_it_is_read_is_not_the_old_capture(tmp_path: Path) -> None:
+    ring = tmp_path / "ring.pcap"
+    shutil.copy(CAPTURES / NAME, ring)
+    capture = located(str(ring))
+
+    def scan_the_next_round() -> None:
+        with streams.opened(capture) as (path, _):
+            shutil.copy(CAPTURES / "java-split.pcap", ring)
+            nagle_scan.scan(path, threads=1)
+
+    with pytest.raises(CaptureError, match=BEGAN_ANEW):
+        scan_the_next_round()
+    shutil.copy(CAPTURES / NAME, ring)
+    with streams.opened(capture) as (path, _):
+        alone = nagle_scan.scan(path, threads=1)
+        ring.unlink()
+    assert len(alone.stalls), "what is gone after it was read was read"
+
+
+def test_a_file_that_gets_its_first_frame_while_it_is_read_is_not_empty(tmp_path: Path) -> None:
+    ring = tmp_path / "ring.pcap"
+    content = (CAPTURES / NAME).read_bytes()
+    ring.write_bytes(content[:24])
+    capture = located(str(ring))
+    assert capture.first_ns is None
+
+    def scan_what_came() -> None:
+        with streams.opened(capture):
+            ring.write_bytes(content)
+
+    with pytest.raises(CaptureError, match=BEGAN_ANEW):
+        scan_what_came()
+    capture = located(str(ring))
+    with streams.opened(capture), ring.open("ab") as file:
+        file.write(content[24:])
