@@ -8,10 +8,10 @@ PACKETS ?= 1000000
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check check-engine test-engine check-python format accuracy thresholds fuzz snapshots readme page pictures notebooks docs bench wheel sdist release audit lock wheel-needs clean
+.PHONY: help setup scan test check check-engine test-engine check-python format accuracy thresholds fuzz snapshots readme page pictures notebooks docs bench bench-fleet wheel sdist release audit lock wheel-needs clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.built ## Install everything into .venv, with an optimised build of the engine
 
@@ -78,6 +78,9 @@ docs: $(VENV)/.developer ## Build the documentation, with its notebooks executed
 
 bench: $(VENV)/.built ## Measure against the goals and the peers, into docs/benchmark.md: make bench [PACKETS=10000000]
 	$(BIN)/python -m bench.run --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan
+
+bench-fleet: $(VENV)/.developer ## Measure fleets only, into their section of docs/benchmark.md: make bench-fleet [PACKETS=10000000]
+	$(BIN)/python -m bench.run --fleet --packets $(PACKETS) --nagle-scan $(BIN)/nagle-scan
 
 wheel: $(VENV)/.developer ## Build a wheel for Linux into dist: make wheel [ARCH=aarch64]
 	@sh scripts/prerequisites.sh wheel

@@ -1,7 +1,7 @@
 /*
  * Writes a capture of simulated TCP connections and prints what is true about it.
  *
- *   generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [--pcapng] [--truth FILE]
+ *   generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [--pcapng] [--truth FILE] [--seed NUMBER]
  *
  *   rpc     request, reply in two small pieces (143 + 6 bytes), ACK, think time. Every tenth
  *           server has Nagle on and its client delays ACKs: a stall in each exchange but the first
@@ -12,7 +12,7 @@
  *   half    a SYN and its answer per connection, and no third packet (takes no PACKETS)
  *   bulk    trains of ten 1448-byte segments, an ACK for every second one
  *
- * The capture point is the server. The same arguments give the same bytes. Memory grows with
+ * The capture point is the server. The same arguments give the same bytes, another seed others. Memory grows with
  * CONNECTIONS, never with PACKETS. The truth is JSON, on standard error or in the --truth file.
  */
 #include <fcntl.h>
@@ -625,7 +625,10 @@ int main(int argc, char **argv)
 {
     static struct simulation sim = {.output = STDOUT_FILENO, .random_state = 896};
     static const struct option options[] = {
-        {"pcapng", no_argument, NULL, 'n'}, {"truth", required_argument, NULL, 't'}, {0}};
+        {"pcapng", no_argument, NULL, 'n'},
+        {"truth", required_argument, NULL, 't'},
+        {"seed", required_argument, NULL, 's'},
+        {0}};
     FILE *truth = stderr;
     for (int option; (option = getopt_long(argc, argv, "o:", options, NULL)) != -1;) {
         if (option == 'o' && strcmp(optarg, "-") != 0)
@@ -634,8 +637,11 @@ int main(int argc, char **argv)
             sim.pcapng = true;
         else if (option == 't')
             truth = fopen(optarg, "w");
+        else if (option == 's')
+            sim.random_state = parse_count(optarg, UINT64_MAX);
         else if (option == '?')
-            fail("usage: generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [--pcapng] [--truth FILE]");
+            fail("usage: generate MODE [CONNECTIONS [PACKETS]] [-o FILE|-] [--pcapng] [--truth FILE] "
+                 "[--seed NUMBER]");
     }
     if (sim.output < 0 || truth == NULL)
         fail("cannot create the output file");

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+FULL_PACKETS = 10_000_000
+"""The size that the goals are stated for."""
+
 
 @dataclass(frozen=True)
 class Row:

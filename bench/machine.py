@@ -6,6 +6,8 @@ import os
 import platform
 import re
 import subprocess
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 TOOLS = {
@@ -56,4 +58,13 @@ def described(load_before: float) -> list[tuple[str, str]]:
         ("load at the end", f"{load():.1f}"),
         ("Python", platform.python_version()),
         *((name, _version(name, words)) for name, words in TOOLS.items()),
+    ]
+
+
+def of_fleets(load_before: float) -> list[tuple[str, str]]:
+    """The same, of what fleets need."""
+    packages = ("dask", "distributed", "pyarrow")
+    return [
+        *(pair for pair in described(load_before) if pair[0] not in TOOLS),
+        *((name, version(name)) for name in packages if find_spec(name) is not None),
     ]

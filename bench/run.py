@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from bench import cores, footprint, forms, machine, works
-from bench.goals import HEAD, Row, markdown, table
+from bench import cores, fleet, footprint, forms, machine, paper, works
+from bench.goals import FULL_PACKETS, HEAD, Row, markdown, table
 from bench.measuring import BENCH, MOST_SPREAD, BenchError, build, installed
 
 NAGLE_SCAN = BENCH.parent / ".venv" / "bin" / "nagle-scan"
 REPORT = BENCH.parent / "docs" / "benchmark.md"
-FULL_PACKETS = 10_000_000
-PARTS: dict[str, Callable[[works.Bench], Iterator[Row]]] = {
+Part = Callable[[works.Bench], Iterator[Row]]
+PARTS: dict[str, Part] = {
     "loops": works.loops,
     "stalls": works.stalls,
     "peers": works.peers,
@@ -32,6 +32,8 @@ PARTS: dict[str, Callable[[works.Bench], Iterator[Row]]] = {
     "interface": footprint.interface_memory,
     "python": footprint.python_tables,
 }
+FLEETS = "<!-- fleets: make bench-fleet -->\n", "<!-- end -->\n"
+"""Around the section that has its own run."""
 QUICK = (
     f"This is a quick run: the goals are stated for {FULL_PACKETS:,} packets "
     f"(`make bench PACKETS={FULL_PACKETS}`), and on fewer the start weighs more."
@@ -45,6 +47,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--growth", type=int, default=10, help="packets streamed, x --packets")
     parser.add_argument("--runs", type=int, default=5, help="rounds that count (default: 5)")
     parser.add_argument("--nagle-scan", default=str(NAGLE_SCAN), metavar="PROGRAM")
+    parser.add_argument("--fleet", action="store_true", help="fleets only, into their section")
     parser.add_argument("--report", type=Path, default=REPORT, help="the page to write")
     peers = ["tcptrace", "tshark", "nfpcapd"]
     parser.add_argument("--skip", nargs="+", default=[], choices=peers, metavar="PEER")
@@ -54,11 +57,52 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def page(bench: works.Bench, rows: list[Row], load: float) -> str:
+def checked(bench: works.Bench) -> str:
+    """Whether all that was found is true."""
+    wrong = "".join(f"- WRONG: {text}\n" for text in bench.wrong)
+    return wrong or "Every scan found exactly the stalls that were generated.\n"
+
+
+def measure(bench: works.Bench, parts: Iterable[Part]) -> list[Row]:
+    """Runs parts, and prints each line as soon as it is known."""
+    rows = []
+    for part in parts:
+        for row in part(bench):
+            rows.append(row)
+            print("\t".join(row.cells()), flush=True)
+    return rows
+
+
+def fleets(bench: works.Bench) -> str:
+    """The section of fleets, with a machine of its own, as it can be run alone."""
+    load = machine.load()
+    begin, end = FLEETS
+    rows = measure(bench, [fleet.fleets])
+    quick = f"{QUICK}\n\n" if bench.packets < FULL_PACKETS else ""
+    reckoned = f"\n{paper.page(bench.fleet)}" if bench.fleet else ""
+    described = [list(pair) for pair in machine.of_fleets(load)]
+    return (
+        f"{begin}## Fleets\n\n"
+        f"Written by `make bench-fleet PACKETS={bench.packets}`. Ratios of medians of {bench.runs} "
+        "runs in turn, of workers that run already, page and Parquet files written, warm cache.\n\n"
+        f"{quick}{table(rows)}\n\n{checked(bench)}{reckoned}\n"
+        f"{markdown(['', ''], described)}\n{end}"
+    )
+
+
+def with_fleets(before: str, section: str) -> str:
+    """The page with this section in the place of the one that it has."""
+    begin, end = FLEETS
+    if begin in before:
+        head, _, rest = before.partition(begin)
+        return f"{head}{section}{rest.partition(end)[2]}"
+    head, heading, rest = before.partition("## The machine\n")
+    return f"{head}{section}\n{heading}{rest}"
+
+
+def page(bench: works.Bench, rows: list[Row], load: float, fleets: str) -> str:
     """The whole of docs/benchmark.md."""
     quick = f"{QUICK}\n\n" if bench.packets < FULL_PACKETS else ""
-    wrong = "".join(f"- WRONG: {text}\n" for text in bench.wrong)
-    checked = wrong or "Every scan found exactly the stalls that were generated.\n"
     described = [list(pair) for pair in machine.described(load)]
     return (
         "# Benchmark\n\n"
@@ -66,13 +110,15 @@ def page(bench: works.Bench, rows: list[Row], load: float) -> str:
         "measures. Whole processes, JSON written; ratios of medians of "
         f"{bench.runs} alternating runs, warm cache; repeated once where runs of one command lie "
         f"more than {MOST_SPREAD:.0%} apart.\n\n{quick}"
-        f"{table(rows)}\n\n{checked}\n"
+        f"{table(rows)}\n\n{checked(bench)}\n{fleets}\n"
         f"## The machine\n\n{markdown(['', ''], described)}\n"
     )
 
 
 def benchmark(arguments: argparse.Namespace) -> int:
     """Builds, measures, prints and writes; returns the exit status."""
+    if arguments.fleet and not arguments.report.exists():
+        raise BenchError(f"{arguments.report} is not there: --fleet writes a section of it")
     load = machine.load()
     build()
     bench = works.Bench(
@@ -87,12 +133,11 @@ def benchmark(arguments: argparse.Namespace) -> int:
     if bench.packets < FULL_PACKETS:
         print(f"{QUICK}\n", flush=True)
     print(f"load before: {load:.1f}\n" + "\t".join(HEAD), flush=True)
-    rows = []
-    for part in PARTS.values():
-        for row in part(bench):
-            rows.append(row)
-            print("\t".join(row.cells()), flush=True)
-    text = page(bench, rows, load)
+    if arguments.fleet:
+        text = with_fleets(arguments.report.read_text(), fleets(bench))
+    else:
+        rows = measure(bench, PARTS.values())
+        text = page(bench, rows, load, fleets(bench))
     arguments.report.parent.mkdir(exist_ok=True)
     arguments.report.write_text(text)
     print(f"\n{text}\nWritten to {arguments.report}.")
