@@ -136,7 +136,7 @@ def written(path: Path) -> str:
         return shown.filled(page, Path(folder), environment)
 
 
-WRITTEN = ("capture", "ci", "contract", "faq", "json", "report", "start", "sure")
+WRITTEN = ("capture", "ci", "contract", "faq", "fleet", "json", "report", "start", "sure")
 PAGES: dict[Path, Callable[[], str]] = {
     Path("docs/causes.md"): causes,
     Path("docs/settings.md"): table,

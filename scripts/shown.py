@@ -19,7 +19,20 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"^```(console|sh|powershell|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ELSEWHERE = ("docker", "dumpcap", "kubectl", "make", "nsenter", "pktmon", "ssh", "tcpdump")
+ELSEWHERE = (
+    "dask",
+    "docker",
+    "dumpcap",
+    "kubectl",
+    "make",
+    "nsenter",
+    "pktmon",
+    "podman",
+    "ssh",
+    "tcpdump",
+)
+FAR = re.compile(r"\w://|\w\.example\b")
+"""Names a host: whatever the program, it needs that one."""
 FOUND = (0, 1, 4)
 """Exit statuses of `nagle-scan` that are verdicts."""
 
@@ -72,6 +85,8 @@ def program(command: str) -> str:
 
 def divided(command: str) -> Line:
     """Where it is run."""
+    if FAR.search(command) and program(command) not in ELSEWHERE:
+        return Line(command, "")
     if program(command) not in ELSEWHERE:
         return Line("", command)
     first, _, rest = command.partition(" | ")

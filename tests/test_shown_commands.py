@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 import shown
 from conftest import COMMAND, ROOT, Run
+from nagle_scan.fleet.command import parser as fleet_parser
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
@@ -27,6 +28,15 @@ USED: dict[str, tuple[str, list[str]]] = {
     "tcpdump": ("i:s:w:C:W:G:B:Unv", []),
     "dumpcap": ("i:s:b:w:f:D", []),
     "docker run": ("", ["rm", "net="]),
+    "dask scheduler": ("", ["port=", "no-dashboard", "dashboard-address="]),
+    "dask worker": ("", ["nworkers=", "nthreads=", "no-dashboard"]),
+    "kubectl apply": ("f:", []),
+    "kubectl create": ("", ["namespace=", "from=", "from-file=", "from-env-file="]),
+    "kubectl delete": ("", ["namespace="]),
+    "kubectl label": ("", ["overwrite"]),
+    "kubectl logs": ("", ["namespace=", "follow"]),
+    "podman build": ("t:", ["build-arg="]),
+    "python": ("", []),
     "kubectl debug": ("i", ["image=", "target="]),
     "kubectl exec": ("c:", []),
     "nsenter": ("", ["net", "target="]),
@@ -37,8 +47,8 @@ USED: dict[str, tuple[str, list[str]]] = {
     "ssh": ("", []),
 }
 """The options that pages use, as getopt has them: `:` or `=` stands for an argument. From the
-manuals: tcpdump(1), dumpcap(1), docker-run(1), nsenter(1), kubectl's reference, and
-learn.microsoft.com/windows-server/administration/windows-commands/pktmon."""
+manuals: tcpdump(1), dumpcap(1), docker-run(1), podman-build(1), nsenter(1), kubectl's reference,
+and learn.microsoft.com/windows-server/administration/windows-commands/pktmon."""
 
 
 def lines(page: Path, *kinds: str) -> list[str]:
@@ -86,14 +96,15 @@ def tools(words: list[str]) -> Iterator[tuple[str, dict[str, str], list[str]]]:
     Raises `getopt.GetoptError` for an option that the tool has not.
     """
     inner: list[str] = []
-    if words[0] in ("docker", "kubectl", "pktmon"):
+    if words[0] in ("dask", "docker", "kubectl", "pktmon", "podman"):
         depth = 3 if words[1] == "filter" else 2
         name, rest = " ".join(words[:depth]), words[depth:]
     else:
         name, rest = words[0], words[1:]
     if "--" in rest:
         rest, inner = rest[: rest.index("--")], rest[rest.index("--") + 1 :]
-    parse: Any = getopt.gnu_getopt if name.startswith(("kubectl", "pktmon")) else getopt.getopt
+    mixed = name.startswith(("dask", "kubectl", "pktmon"))
+    parse: Any = getopt.gnu_getopt if mixed else getopt.getopt
     options, others = parse(rest, *USED[name])
     if name in ("docker run", "ssh"):
         others, inner = others[:1], others[1:]
@@ -112,7 +123,14 @@ def test_what_runs_elsewhere_has_options_of_the_tool_and_a_filter_that_compiles(
     if words[0] == "make":
         assert f"\n{words[1]}: " in (ROOT / "Makefile").read_text()
         return
+    if words[:2] == ["nagle-scan", "fleet"]:
+        fleet_parser().parse_args(words[2:])
+        return
     for name, options, others in tools(words):
+        if name == "kubectl apply":
+            assert (ROOT / options["-f"]).exists()
+        if name == "python":
+            compile((ROOT / others[0]).read_text(), others[0], "exec")
         if name in ("tcpdump", "dumpcap"):
             expression = options.get("-f", " ".join(others))
             capture = shown.ROOT / shown.STALLS
@@ -138,6 +156,9 @@ def test_tcpdump_itself_takes_it(command: str) -> None:
     [
         ("dumpcap", ["-h"]),
         ("docker run", ["--help"]),
+        ("dask scheduler", ["--help"]),
+        ("dask worker", ["--help"]),
+        ("kubectl apply", ["--help"]),
         ("kubectl debug", ["--help"]),
         ("kubectl exec", ["--help"]),
         ("nsenter", ["--help"]),
@@ -145,9 +166,10 @@ def test_tcpdump_itself_takes_it(command: str) -> None:
 )
 def test_an_installed_tool_has_the_options(tool: str, help: list[str]) -> None:
     program, *inner = tool.split()
-    if not shutil.which(program):
+    found = shutil.which(program, path=environment()["PATH"])
+    if not found:
         pytest.skip(f"no {program}")
-    done = subprocess.run([program, *inner, *help], capture_output=True, text=True)
+    done = subprocess.run([found, *inner, *help], capture_output=True, text=True)
     short, long = USED[tool]
     wanted = [f"-{letter}" for letter in short if letter != ":"]
     wanted += [f"--{name.removesuffix('=')}" for name in long]
@@ -156,12 +178,26 @@ def test_an_installed_tool_has_the_options(tool: str, help: list[str]) -> None:
     assert [option for option in wanted if option not in told] == []
 
 
+@pytest.fixture(scope="session")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the first command of docs/fleet.md leaves."""
+    folder = tmp_path_factory.mktemp("fleet")
+    shown.laid_out(folder)
+    first = lines(ROOT / "docs" / "fleet.md", "console")[0]
+    shown.output(first, folder, environment())
+    return folder / "fleet"
+
+
 @pytest.mark.parametrize(
     ("page", "block"), BLOCKS, ids=lambda value: getattr(value, "name", getattr(value, "kind", ""))
 )
-def test_a_block_runs(page: Path, block: shown.Shown, folder: Path) -> None:
+def test_a_block_runs(
+    page: Path, block: shown.Shown, folder: Path, request: pytest.FixtureRequest
+) -> None:
     """What `console` blocks print is compared by `scripts/docs.py --check`."""
     assert page.exists()
+    if "fleet/" in block.text and block.kind == "python":
+        shutil.copytree(request.getfixturevalue("fleet"), folder / "fleet")
     if block.kind == "python":
         shown.run_python(block.text, folder, environment())
         return
