@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 PHONE_PX, DESK_PX = 360, 1200
@@ -36,6 +36,13 @@ class Opened:
         """The texts of one column of the rows that are shown."""
         rows = self.page.locator(f"{table} tbody tr:visible > :nth-child({number})")
         return rows.all_inner_texts()
+
+    def unfolded(self, link: Locator) -> Locator:
+        """The part that a link opens, once it is open: `hashchange` comes after the click."""
+        link.click()
+        part = self.page.locator(f"{link.get_attribute('href')}[open]")
+        part.wait_for()
+        return part
 
     def overflows(self) -> bool:
         """Must the whole page be scrolled sideways?"""

@@ -67,10 +67,7 @@ def test_services_lead_to_their_worst_connections_and_these_to_a_report(
         names = shown.column("#services > .box", 1)
         assert names[0] == f"{services['server_addr'][0]}:{services['server_port'][0]}"
         assert len(names) == (services["affected_connections"] > 0).sum()
-        last = shown.page.locator(f"{SERVICES} a").last
-        last.click()
-        target = shown.page.locator(last.get_attribute("href") or "")
-        assert target.get_attribute("open") is not None
+        target = shown.unfolded(shown.page.locator(f"{SERVICES} a").last)
         command = target.locator("code.command").first
         command.click()
         selected = shown.page.evaluate("getSelection().toString()")
