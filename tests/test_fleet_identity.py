@@ -97,4 +97,5 @@ def test_the_first_frame_of_a_remote_file_is_in_its_first_bytes(tmp_path: Path) 
     subprocess.run(["zstd", "-q", path], check=True)
     packed = (tmp_path / "random.pcap.zst").read_bytes()
     assert len(packed) > 2 * identity.FIRST_LEN
-    assert identity._first_ns(packed[: identity.FIRST_LEN]) == of(path).first_ns is not None
+    begin = packed[: identity.FIRST_LEN]
+    assert _core.first_time_of_bytes(begin) == of(path).first_ns is not None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
+from fleets import HIDDEN, answered
 from nagle_scan.fleet import identity, inputs, sets
+from nagle_scan.fleet.dataset import Dataset
 from nagle_scan.fleet.work import Capture, Job, Known, Ledger
 from nagle_scan.wording import printable
 
@@ -257,24 +258,21 @@ def test_a_set_that_lost_files_keeps_its_result(is_overwritten: bool, archive: A
     assert not any(job.replaces for job in plan.jobs)
 
 
-def test_names_that_are_hidden_are_known_all_the_same(archive: Archive) -> None:
-    def hidden(one: Capture) -> str:
-        return f"capture-{sha256(one.shown.encode()).hexdigest()[:8]}"
-
+def test_names_that_are_hidden_are_known_all_the_same(
+    archive: Archive, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = str(tmp_path_factory.mktemp("fleet"))
     archive.put("ring.pcap0", capture(0))
     archive.put("ring.pcap1", capture(1))
-    jobs = sets.plan(archive.captures(), NOTHING, hidden).jobs
-    archive.done(
-        [
-            job._replace(captures=tuple(one._replace(url=hidden(one)) for one in job.captures))
-            for job in jobs
-        ]
-    )
+    (first,) = archive.plan().jobs
+    data = Dataset(folder, HIDDEN)
+    data.add(first, answered(first, HIDDEN))
+    data.close()
     archive.put("ring.pcap1", capture(1, frames=2))
-    plan = sets.plan(archive.captures(), archive.known, hidden)
-    (job,) = plan.jobs
+    found = archive.captures()
+    (job,) = sets.plan(found, Dataset(folder, HIDDEN).ledger(found)).jobs
     assert archive.names(job) == ["ring.pcap0", "ring.pcap1"]
-    assert job.replaces == jobs[0].id
+    assert job.replaces == first.id
 
 
 def test_a_file_that_grew_and_was_renamed_takes_its_own_place(archive: Archive) -> None:

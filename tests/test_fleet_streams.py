@@ -56,7 +56,7 @@ def located(url: str) -> Capture:
 
 
 def scanned(capture: Capture) -> nagle_scan.Scan:
-    with streams.opened(capture) as (path, _):
+    with streams.opened(capture) as path:
         return nagle_scan.scan(path, threads=1)
 
 
@@ -189,7 +189,7 @@ def test_an_interrupt_is_one(web: Web, tmp_path: Path) -> None:
     pipes: list[int] = []
 
     def interrupted() -> None:
-        with streams.opened(capture) as (pipe, _):
+        with streams.opened(capture) as pipe:
             pipes.append(os.stat(pipe).st_ino)
             raise KeyboardInterrupt
 
@@ -246,14 +246,14 @@ def test_a_ring_that_goes_round_while_it_is_read_is_not_the_old_capture(tmp_path
     capture = located(str(ring))
 
     def scan_the_next_round() -> None:
-        with streams.opened(capture) as (path, _):
+        with streams.opened(capture) as path:
             shutil.copy(CAPTURES / "java-split.pcap", ring)
             nagle_scan.scan(path, threads=1)
 
     with pytest.raises(CaptureError, match=BEGAN_ANEW):
         scan_the_next_round()
     shutil.copy(CAPTURES / NAME, ring)
-    with streams.opened(capture) as (path, _):
+    with streams.opened(capture) as path:
         alone = nagle_scan.scan(path, threads=1)
         ring.unlink()
     assert len(alone.stalls), "what is gone after it was read was read"

@@ -24,7 +24,7 @@ from nagle_scan.report.formats import TEXT
 from nagle_scan.wording import count, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from nagle_scan.captures import CaptureSet
     from nagle_scan.gate import Gate
@@ -169,14 +169,18 @@ def _print(rows: Sequence[Row], outputs: "Outputs") -> None:
 
 
 def _headline(rows: Sequence[Row]) -> str:
-    verdicts = Counter(row.verdict for row in rows)
-    words = (*certainty.VERDICTS, UNUSABLE)
-    told = ", ".join(
-        f"{verdicts[word]:,} {WORDS.get(word, word)}" for word in words if verdicts[word]
-    )
+    told = counted(Counter(row.verdict for row in rows))
     total = certainty.total(rows) if rows else Row("")
     stalls = f"; {certainty.told(total)}" if any(total.stalls_by_confidence) else ""
     return f"{count(len(rows), 'capture')}: {told}{stalls}"
+
+
+def counted(verdicts: "Mapping[str, int]") -> str:
+    """How many captures have which verdict, or are `UNUSABLE`."""
+    words = (*certainty.VERDICTS, UNUSABLE)
+    return ", ".join(
+        f"{verdicts[word]:,} {WORDS.get(word, word)}" for word in words if verdicts.get(word)
+    )
 
 
 def _table(rows: Sequence[Row], style: "Style") -> "Iterator[str]":

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan.compare import Numbers, ServerChange, State
-from nagle_scan.fleet.sums import COUNTS, LOSSES
+from nagle_scan.fleet import sums
 from nagle_scan.wording import count
 
 if TYPE_CHECKING:
@@ -91,14 +91,14 @@ def _numbers(runs: pd.DataFrame, run: int) -> dict[tuple[str, int], Numbers]:
     rows = runs[runs["run"] == run]
     found = {}
     for row in rows.to_dict("records"):
-        stalls = tuple(int(row[name]) for name in reversed(COUNTS))
-        lost_ms = tuple(float(row[name]) for name in reversed(LOSSES))
-        if row["exchanges"] or sum(stalls) or row["conclusive"]:
+        total = sums.total_of(row)
+        stalls = sum(total.stalls_by_confidence)
+        if row["exchanges"] or stalls or row["conclusive"]:
             found[row["server_addr"], int(row["server_port"])] = Numbers(
-                sum(stalls),
-                sum(lost_ms),
+                stalls,
+                sum(total.stalled_ms_by_confidence),
                 int(row["exchanges"]),
-                stalls_by_confidence=stalls,
-                stalled_ms_by_confidence=lost_ms,
+                stalls_by_confidence=total.stalls_by_confidence,
+                stalled_ms_by_confidence=total.stalled_ms_by_confidence,
             )
     return found

@@ -8,10 +8,9 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from nagle_scan import _core, arguments, certainty, fleet, keys, terminal, values
+from nagle_scan import _core, arguments, fleet, keys, several, terminal, values
 from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
 from nagle_scan.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
-from nagle_scan.several import WORDS
 from nagle_scan.wording import count, printable, shortened
 
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from nagle_scan.fleet.run import Asked, Outcome
 
-PAGE = "index.html"
 MOST_FAILURES = 10
 """Shown; all are in the dataset."""
 REASON_LEN = 100
@@ -192,23 +190,20 @@ def _status(outcome: Outcome) -> int:
 
 def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
     """What the run did."""
+    from nagle_scan.fleet.page import NAME
+
     verdicts, failures = outcome.tally.verdicts, outcome.failures
-    parts = [
-        f"{verdicts[word]:,} {WORDS.get(word, word)}"
-        for word in certainty.VERDICTS
-        if verdicts[word]
-    ]
-    if failures:
-        parts.append(f"{len({failure.path for failure in failures}):,} unusable")
+    unusable = len({failure.path for failure in failures})
+    parts = several.counted({**verdicts, several.UNUSABLE: unusable})
     known = f" ({outcome.known:,} known)" if outcome.known else ""
-    yield f"{count(outcome.tally.of, 'new capture')}{known}: {', '.join(parts) or 'nothing to do'}"
+    yield f"{count(outcome.tally.of, 'new capture')}{known}: {parts or 'nothing to do'}"
     if is_brief:
         return
     for failure in failures[:MOST_FAILURES]:
         yield f"  {printable(failure.path)}: {shortened(printable(failure.reason), REASON_LEN)}"
     if len(failures) > MOST_FAILURES:
         yield f"  ... and {len(failures) - MOST_FAILURES:,} more in failures.parquet"
-    yield f"wrote {printable(os.path.join(output, PAGE))}, and the tables beside it"
+    yield f"wrote {printable(os.path.join(output, NAME))}, and the tables beside it"
 
 
 def _end_as_by_interrupt() -> None:

@@ -255,15 +255,16 @@ class Dataset:
 
 def _parts(path: str) -> dict[str, str]:
     """Of each set, its part."""
-    return {row["set"]: row["part"] for row in parquet.captures(path, ("set", "part"))}
+    return {row["set"]: row["part"] for row in parquet.captures(path, ("set", "part")).to_pylist()}
 
 
 def _ledger(path: str, named: Mapping[tuple[str, str], Capture]) -> Ledger:
     columns = ("run", "set", "file", "path", "host", "size", "content", "head", "first_ns")
     ledger = Ledger({}, {}, {})
     members: dict[str, list[Capture]] = defaultdict(list)
+    rows = parquet.captures(path, columns).to_pylist()
     # A name that was given again stands for what was found under it last.
-    for row in sorted(parquet.captures(path, columns), key=lambda row: (row["run"], row["file"])):
+    for row in sorted(rows, key=lambda row: (row["run"], row["file"])):
         now = named.get((row["path"], row["host"]))
         url, host = (now.url, now.host) if now else (row["path"], row["host"])
         access = {} if now is None else {"access": now.access}

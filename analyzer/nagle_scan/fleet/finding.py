@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet import identity, inputs
-from nagle_scan.fleet.work import Capture, Failure
+from nagle_scan.fleet.work import Capture, Failure, on_host
 
 if TYPE_CHECKING:
     from nagle_scan.fleet.cluster import Cluster
@@ -84,7 +84,7 @@ def _look_for(name: str) -> _Named:
 
 def _of_host(one: Capture | Failure, host: str) -> Capture | Failure:
     if isinstance(one, Failure):
-        return one._replace(path=f"{host}:{one.path}")
+        return one._replace(path=on_host(host, one.path))
     return one._replace(host=host)
 
 

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 from markupsafe import escape
 
 from nagle_scan import certainty, files
@@ -17,7 +16,7 @@ from nagle_scan.compare import Numbers
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import about, changes, dataset, identity, parquet, streams, sums
 from nagle_scan.fleet.changes import Changes
-from nagle_scan.fleet.work import Capture, Failure
+from nagle_scan.fleet.work import Capture, Failure, on_host
 from nagle_scan.result import CAPTURES_HIDDEN
 from nagle_scan.scan import Scan, scan
 from nagle_scan.wording import count
@@ -183,7 +182,7 @@ class Fleet:
         """
         originals = self._originals(set)
         with ExitStack() as opened:
-            paths = [opened.enter_context(streams.opened(each))[0] for each in originals]
+            paths = [opened.enter_context(streams.opened(each)) for each in originals]
             return scan(paths, self.about["filter"], self.about["min_wait_ms"])
 
     def report(self, set: str, stream: int, path: str | os.PathLike[str]) -> None:
@@ -214,13 +213,11 @@ class Fleet:
         return [_as_it_was(row) for row in rows]
 
     def _rows_of(self, set: str) -> list[dict[str, Any]]:
-        folder = os.path.join(self.path, "captures")
         rows: list[dict[str, Any]] = []
-        if set and os.path.isdir(folder):
+        if set:
             with parquet.reading(self.path, CaptureError):
-                table = ds.dataset(folder, format="parquet")
                 begins = pc.starts_with(pc.field("set"), set)
-                rows = table.to_table(filter=begins).to_pylist()
+                rows = parquet.captures(self.path, ORIGINALS, begins).to_pylist()
         sets = {row["set"] for row in rows}
         if not sets:
             raise CaptureError(f"{self.path}: no set begins with {set!r}")
@@ -264,13 +261,9 @@ class Fleet:
     @cached_property
     def verdicts(self) -> dict[str, int]:
         """How many capture sets have which verdict."""
-        folder = os.path.join(self.path, "captures")
-        if not os.path.isdir(folder):
-            return {}
         with parquet.reading(self.path, CaptureError):
-            table = ds.dataset(folder, format="parquet")
-            words = table.to_table(columns=["verdict"], filter=pc.field("file") == 0)["verdict"]
-        told = words.value_counts().to_pylist()
+            table = parquet.captures(self.path, ["verdict"], pc.field("file") == 0)
+        told = table["verdict"].value_counts().to_pylist()
         return {each["values"]: each["counts"] for each in told}
 
     @property
@@ -299,6 +292,8 @@ class Fleet:
         return f"<p><strong>{escape(self.sentence)}</strong></p>{shown}"
 
 
+ORIGINALS = ("set", "file", "path", "host", "content")
+"""Columns that tell where the captures of a set were."""
 INTERNAL = {"about", "compared", "sentence", "total", "verdicts"}
 """What the page asks."""
 
@@ -310,9 +305,8 @@ def _per_exchange(numbers: Numbers | None) -> float:
 
 def _as_it_was(row: dict[str, Any]) -> Capture:
     """A capture of the dataset, if there is still the same under its name."""
-    path = row["path"]
-    shown = f"{row['host']}:{path}" if row["host"] else path
-    now = identity.of(identity.Located(path))
+    shown = on_host(row["host"], row["path"])
+    now = identity.of(identity.Located(row["path"]))
     if isinstance(now, Failure):
         raise CaptureError(f"{shown}: {now.reason}")
     if now.content != row["content"]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
@@ -104,7 +103,7 @@ def _remote(located: Located) -> tuple[_Ends, int | None]:
     except ValueError:
         # A server without ranges: all of it tells where it ends.
         ends = _through(place)
-    return ends, _first_ns(ends.start)
+    return ends, _core.first_time_of_bytes(ends.start)
 
 
 def _ends(place: Remote) -> _Ends:
@@ -140,14 +139,6 @@ def _through(place: Remote) -> _Ends:
         end = end[-END_LEN:]
         size += len(block)
     return _Ends(size, start, end)
-
-
-def _first_ns(start: bytes) -> int | None:
-    """Of the first frame in the first bytes of a file."""
-    with tempfile.TemporaryFile() as file:
-        file.write(start)
-        file.flush()
-        return _core.first_time_ns(f"/dev/fd/{file.fileno()}")
 
 
 def _ids(ends: _Ends) -> tuple[str, str]:

@@ -44,15 +44,10 @@ class Change:
     def sync(self) -> None:
         """All that was written outlasts a power failure. Side by side, a disk does it together."""
         with ThreadPoolExecutor(SYNCED_AT_ONCE) as pool:
-            for _ in pool.map(self._sync, [source for source, _ in self.moved]):
+            for _ in pool.map(
+                _sync, [os.path.join(self.aside, source) for source, _ in self.moved]
+            ):
                 pass
-
-    def _sync(self, source: str) -> None:
-        descriptor = os.open(os.path.join(self.aside, source), os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
     def remove(self, name: str) -> None:
         """It vanishes after the others have appeared."""
@@ -111,9 +106,9 @@ class Journal:
             json.dump({"moved": change.moved, "removed": change.removed}, file)
             file.flush()
             os.fsync(file.fileno())
-        _sync(self._aside)
+        _sync_folder(self._aside)
         os.replace(whole, self._commit)
-        _sync(self._aside)
+        _sync_folder(self._aside)
 
     def _do(self, moved: list[tuple[str, str]], removed: list[str]) -> None:
         """Can be done again after it was cut off anywhere."""
@@ -131,7 +126,7 @@ class Journal:
             with contextlib.suppress(OSError):
                 os.rmdir(os.path.dirname(target))
         for folder in changed:
-            _sync(folder)
+            _sync_folder(folder)
         if os.path.exists(self._commit):
             os.unlink(self._commit)
 
@@ -143,11 +138,15 @@ class Journal:
             raise OutputError(f"{self.folder}: cannot write: {reason_of(error)}") from None
 
 
-def _sync(folder: str) -> None:
+def _sync_folder(folder: str) -> None:
     """Makes new names last, even if the power fails; some file systems cannot."""
     with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        _sync(folder)
+
+
+def _sync(path: str) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -173,8 +173,9 @@ def records_of(capture: Capture, set_id: str, settings: Settings, into: str) -> 
     """The first pass, over one capture. What goes wrong is returned. Raises `VersionError`."""
     check_version(settings)
 
-    def write(paths: list[str]) -> FileRecords:
-        return passes.records_of(paths[0], capture.shown, settings.filter, into)
+    def write(paths: dict[str, str]) -> FileRecords:
+        ((path, label),) = paths.items()
+        return passes.records_of(path, label, settings.filter, into)
 
     try:
         return Records(capture, read([capture], write))

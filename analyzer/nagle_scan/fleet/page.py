@@ -10,13 +10,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pandas as pd
-import pyarrow.dataset as ds
 
 from nagle_scan import certainty, files
 from nagle_scan.certainty import Total
-from nagle_scan.fleet import sums
+from nagle_scan.fleet import parquet, sums
 from nagle_scan.fleet.changes import TOLD
 from nagle_scan.fleet.hours import Hours
+from nagle_scan.fleet.work import on_host
 from nagle_scan.report import html
 from nagle_scan.report.comparison import STATES
 from nagle_scan.wording import count, duration, endpoint, printable
@@ -141,10 +141,7 @@ class Page:
             "cannot_tell",
             "file",
         ]
-        folder = os.path.join(self._fleet.path, "captures")
-        if not os.path.isdir(folder):
-            return pd.DataFrame(columns=[*columns, "first_ns", "last_ns"])
-        found: pd.DataFrame = ds.dataset(folder, format="parquet").to_table(columns).to_pandas()
+        found: pd.DataFrame = parquet.captures(self._fleet.path, columns).to_pandas()
         return found.rename(columns={"first": "first_ns", "last": "last_ns"})
 
     @property
@@ -206,7 +203,7 @@ class Page:
         """Of each set, its first file."""
         firsts = self._captures[self._captures["file"] == 0]
         names = (
-            printable(f"{host}:{path}" if host else path)
+            printable(on_host(host, path))
             for path, host in zip(firsts["path"], firsts["host"], strict=True)
         )
         return dict(zip(firsts["set"], names, strict=True))

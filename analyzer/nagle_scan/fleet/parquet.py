@@ -48,18 +48,15 @@ def files_of(path: str, table: str) -> dict[str, list[str]]:
     return found
 
 
-def captures(path: str, columns: Sequence[str]) -> list[dict[str, Any]]:
-    """These columns of all captures."""
+def captures(path: str, columns: Sequence[str], where: pc.Expression | None = None) -> pa.Table:
+    """These columns of the captures for which `where` is true, or of all."""
     # It imports pandas.
     import pyarrow.dataset as ds
 
     folder = os.path.join(path, "captures")
     if not os.path.isdir(folder):
-        return []
-    rows: list[dict[str, Any]] = (
-        ds.dataset(folder, format="parquet").to_table(columns=list(columns)).to_pylist()
-    )
-    return rows
+        return pa.table({name: [] for name in columns})
+    return ds.dataset(folder, format="parquet").to_table(list(columns), where)
 
 
 def add(

@@ -147,7 +147,7 @@ def _scratch(asked: Asked, workers: Cluster) -> Iterator[str]:
             shutil.rmtree(folder, ignore_errors=True)
             os.mkdir(folder)
         else:
-            folder = tempfile.mkdtemp(prefix="nagle-scan-", dir=folder)
+            folder = tempfile.mkdtemp(prefix=cluster.SCRATCH, dir=folder)
     except OSError as error:
         raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
     try:

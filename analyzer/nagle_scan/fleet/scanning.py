@@ -128,8 +128,10 @@ class Scanning:
 
     def _has_room(self) -> bool:
         given, workers = len(self._given), self._cluster.threads
-        if given < self._cluster.window or given >= AHEAD * workers:
-            return given < self._cluster.window
+        if given < self._cluster.window:
+            return True
+        if given >= AHEAD * workers:
+            return False
         size = sum(suspect.work.size for _, suspect in self._given.values())
         return size < AHEAD_BYTES * workers
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from operator import attrgetter
 from typing import NamedTuple
@@ -30,11 +30,7 @@ class Plan(NamedTuple):
     """Files that grew, but cannot be scanned again without losing others."""
 
 
-def plan(
-    captures: Sequence[Capture],
-    known: Ledger,
-    named: Callable[[Capture], str] = attrgetter("shown"),
-) -> Plan:
+def plan(captures: Sequence[Capture], known: Ledger) -> Plan:
     """What is new among the captures that were found.
 
     - A content that is there twice is read once. Files without frames are alike: each counts.
@@ -44,17 +40,19 @@ def plan(
       the new files of its rotation. If a file of that set is neither among `captures` nor where it
       was, the old result stays, and a failure says so.
     - Other new files are grouped as `nagle_scan.captures.rotated` does, ordered by first frame.
-
-    `named` is what the ledger calls a capture, where its names are hidden.
     """
-    found = _Found(captures, known, named)
+    found = _Found(captures, known)
     jobs: list[Job] = []
     failures: list[Failure] = []
     new: dict[str, list[Capture]] = {}
+    of_sets: dict[str, list[Capture]] = {}
     for capture in found.fresh:
-        if found.set_grown(capture) is None:
+        set_id = found.set_grown(capture)
+        if set_id is None:
             new.setdefault(_rotation(capture), []).append(capture)
-    for set_id, grown in found.grown().items():
+        else:
+            of_sets.setdefault(set_id, []).append(capture)
+    for set_id, grown in of_sets.items():
         members = [found.member(capture) for capture in known.members[set_id]]
         if None in members:
             failures += (Failure(capture.shown, set_id, LOST_MEMBERS, 1) for capture in grown)
@@ -64,20 +62,17 @@ def plan(
         if len(together) == 1:
             there = together[0]
             new.pop(_rotation(grown[0]), None)
-        jobs.append(_job(there, named, replaces=set_id))
-    jobs += (_job(members, named) for same in new.values() for members in _rotated(same))
+        jobs.append(_job(there, replaces=set_id))
+    jobs += (_job(members) for same in new.values() for members in _rotated(same))
     return Plan(jobs, found.notes, found.known_count, failures)
 
 
 class _Found:
     """Captures that were found, beside those that the ledger has."""
 
-    def __init__(
-        self, captures: Sequence[Capture], known: Ledger, named: Callable[[Capture], str]
-    ) -> None:
+    def __init__(self, captures: Sequence[Capture], known: Ledger) -> None:
         self._known = known
-        self._named = named
-        self._by_name = {named(capture): capture for capture in captures}
+        self._by_name = {capture.shown: capture for capture in captures}
         self._moved: dict[str, Capture] = {}
         self._begun: dict[int, list[Known]] = {}
         # Their names may have been given to others since, so `known.at` has not all of them.
@@ -87,7 +82,7 @@ class _Found:
                     self._begun.setdefault(before.first_ns, []).append(Known(before, set_id))
         self._by_content: dict[str, Capture] = {}
         # One that the ledger has by name may have grown; its copy must not come before it.
-        for capture in sorted(captures, key=lambda one: named(one) not in known.at):
+        for capture in sorted(captures, key=lambda one: one.shown not in known.at):
             self._by_content.setdefault(capture.content, capture)
         self._copies: list[str] = []
         self.known_count = 0
@@ -114,12 +109,12 @@ class _Found:
     def _is_known(self, capture: Capture) -> bool:
         if capture.first_ns is not None:
             return capture.content in self._known.set_of
-        before = self._known.at.get(self._named(capture))
+        before = self._known.at.get(capture.shown)
         return before is not None and before.capture.content == capture.content
 
     def set_grown(self, capture: Capture) -> str | None:
         """The set of a file that grew to be this capture."""
-        before = self._known.at.get(self._named(capture))
+        before = self._known.at.get(capture.shown)
         if before is not None and identity.grew(before.capture, capture):
             return before.set
         for other in self._begun.get(capture.first_ns, ()) if capture.first_ns is not None else ():
@@ -133,14 +128,6 @@ class _Found:
         if at not in self._moved and before.host == capture.host and not self._still(before):
             self._moved[at] = capture
         return self._moved.get(at) is capture
-
-    def grown(self) -> dict[str, list[Capture]]:
-        """Sets of which files grew, and these."""
-        sets: dict[str, list[Capture]] = {}
-        for capture in self.fresh:
-            if (set_id := self.set_grown(capture)) is not None:
-                sets.setdefault(set_id, []).append(capture)
-        return sets
 
     def member(self, before: Capture) -> Capture | None:
         """What a file of a set is now; `None` if it is not there, or another."""
@@ -168,13 +155,13 @@ def _rotated(captures: Sequence[Capture]) -> Iterator[list[Capture]]:
     return grouping.rotated(captures, attrgetter("shown"), attrgetter("first_ns"))
 
 
-def _job(members: Sequence[Capture], named: Callable[[Capture], str], replaces: str = "") -> Job:
+def _job(members: Sequence[Capture], replaces: str = "") -> Job:
     ordered = sorted(members, key=_begin)
     told = sha256()
     for capture in ordered:
         told.update(capture.content.encode())
         if capture.first_ns is None:
-            told.update(named(capture).encode())
+            told.update(capture.shown.encode())
     name = grouping.name_of([capture.shown for capture in ordered])
     return Job(told.hexdigest()[: identity.DIGITS], name, tuple(ordered), replaces)
 

@@ -19,15 +19,15 @@ class TransportError(CaptureError):
 
 
 @contextmanager
-def opened(capture: Capture) -> Iterator[tuple[str, str]]:
-    """The path that the engine reads, and what messages call it.
+def opened(capture: Capture) -> Iterator[str]:
+    """The path that the engine reads.
 
     A remote capture never gets onto a disk. Raises `TransportError` at the end of the block if it
     did not come whole, also in place of a `CaptureError`: what the engine says then is a
     consequence. An engine that stopped early (a damaged capture) has no need of the rest.
     """
     if not is_url(capture.url):
-        yield capture.url, capture.shown
+        yield capture.url
         _check_unchanged(capture)
         return
     read_end, write_end = os.pipe()
@@ -35,7 +35,7 @@ def opened(capture: Capture) -> Iterator[tuple[str, str]]:
     copy.start()
     try:
         try:
-            yield f"/dev/fd/{read_end}", capture.shown
+            yield f"/dev/fd/{read_end}"
         finally:
             # The copy ends at its next write, if it is still there.
             os.close(read_end)

@@ -123,10 +123,7 @@ def in_order(rows: pd.DataFrame) -> pd.DataFrame:
 
 def total(rows: pd.DataFrame) -> Total:
     """All stalls of these rows."""
-    return Total(
-        tuple(int(rows[name].sum()) for name in reversed(COUNTS)),
-        tuple(float(rows[name].sum()) for name in reversed(LOSSES)),
-    )
+    return total_of(rows[SUMS].sum().to_dict())
 
 
 def total_of(row: Mapping[Hashable, Any]) -> Total:

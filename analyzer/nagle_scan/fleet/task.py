@@ -113,8 +113,8 @@ def told(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".partition("\n")[0]
 
 
-def read(captures: Sequence[Capture], with_paths: Callable[[list[str]], T]) -> T:
-    """What `with_paths` makes of them, from the paths that the engine reads.
+def read(captures: Sequence[Capture], with_paths: Callable[[dict[str, str]], T]) -> T:
+    """What `with_paths` makes of them, from the paths that the engine reads, and their labels.
 
     What a network failed to bring is asked for again. Raises `BadCaptureError` for the capture that
     an error names.
@@ -129,34 +129,32 @@ def read(captures: Sequence[Capture], with_paths: Callable[[list[str]], T]) -> T
     return _read(captures, with_paths, ATTEMPTS)
 
 
-def _read(captures: Sequence[Capture], with_paths: Callable[[list[str]], T], attempt: int) -> T:
-    named: dict[str, Capture] = {}
+def _read(
+    captures: Sequence[Capture], with_paths: Callable[[dict[str, str]], T], attempt: int
+) -> T:
     try:
         with ExitStack() as opened:
-            paths = []
-            for capture in captures:
-                named[capture.shown] = capture
-                path, _ = opened.enter_context(streams.opened(capture))
-                named[path] = capture
-                paths.append(path)
-            return with_paths(paths)
+            return with_paths(
+                {opened.enter_context(streams.opened(one)): one.shown for one in captures}
+            )
     except CaptureError as error:
-        for name, capture in named.items():
-            if str(error).startswith(f"{name}: "):
-                reason = str(error)[len(name) + 2 :]
+        for capture in captures:
+            if str(error).startswith(f"{capture.shown}: "):
+                reason = str(error).removeprefix(f"{capture.shown}: ")
                 raise BadCaptureError(capture, reason, attempt) from error
         raise
 
 
 def _answer(job: Job, settings: Settings) -> Answer:
-    def scan(paths: list[str]) -> _core.Scan:
+    def scan(paths: dict[str, str]) -> _core.Scan:
         return _core.scan_captures(
-            paths,
+            list(paths),
             settings.filter,
             settings.min_wait_ms,
             exchanges=False,
             progress=_core.Progress(),
             threads=1,
+            labels=paths,
         )
 
     return answer(read(job.captures, scan), job, settings)

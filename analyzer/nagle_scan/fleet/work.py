@@ -15,6 +15,11 @@ class Secret(str):
         return "'...'" if self else "''"
 
 
+def on_host(host: str, path: str) -> str:
+    """A file as the user is told of it; `host` is empty if all have it."""
+    return f"{host}:{path}" if host else path
+
+
 class Capture(NamedTuple):
     """A file that is to be read."""
 
@@ -36,7 +41,7 @@ class Capture(NamedTuple):
     @property
     def shown(self) -> str:
         """As the user is told of it."""
-        return f"{self.host}:{self.url}" if self.host else self.url
+        return on_host(self.host, self.url)
 
 
 class Job(NamedTuple):
