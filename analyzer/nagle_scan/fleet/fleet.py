@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -180,10 +181,8 @@ class Fleet:
         unknown set, and for a capture that is gone, has changed since, or whose name the dataset
         does not know, as it has a key.
         """
-        originals = self._originals(set)
-        with ExitStack() as opened:
-            paths = [opened.enter_context(streams.opened(each)) for each in originals]
-            return scan(paths, self.about["filter"], self.about["min_wait_ms"])
+        with self._paths(set, streams.opened) as paths:
+            return self._scan(paths)
 
     def report(self, set: str, stream: int, path: str | os.PathLike[str]) -> None:
         """Writes the report of one connection with stalls, as a page, from the original captures.
@@ -193,17 +192,30 @@ class Fleet:
         """
         from nagle_scan.report import html
 
-        found = self.scan(set)
-        row = found.row_of(stream)
-        if not row.stalls:
-            raise CaptureError(f"stream {stream} of the set {set} has no stall")
         name = files.utf8_name(path, OutputError)
-        folder = os.path.dirname(name)
-        try:
-            os.makedirs(folder or ".", exist_ok=True)
-        except OSError as error:
-            raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
-        html.write_connection(found, row, name)
+        with self._paths(set, streams.copied) as paths:
+            found = self._scan(paths)
+            row = found.row_of(stream)
+            if not row.stalls:
+                raise CaptureError(f"stream {stream} of the set {set} has no stall")
+            folder = os.path.dirname(name)
+            try:
+                os.makedirs(folder or ".", exist_ok=True)
+            except OSError as error:
+                raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
+            html.write_connection(found, row, name)
+
+    @contextmanager
+    def _paths(
+        self, set: str, opened: Callable[[Capture], AbstractContextManager[str]]
+    ) -> Iterator[list[str]]:
+        """Where the engine finds them meanwhile."""
+        originals = self._originals(set)
+        with ExitStack() as stack:
+            yield [stack.enter_context(opened(each)) for each in originals]
+
+    def _scan(self, paths: list[str]) -> Scan:
+        return scan(paths, self.about["filter"], self.about["min_wait_ms"])
 
     def _originals(self, set: str) -> list[Capture]:
         """The captures of a set, after a look whether they are still the same."""

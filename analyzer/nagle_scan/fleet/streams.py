@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from threading import Thread
 
-from nagle_scan.errors import CaptureError
+from nagle_scan import files
+from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import identity
 from nagle_scan.fleet.identity import Located
 from nagle_scan.fleet.remote import blocks, is_url, reason, remote
@@ -44,6 +47,27 @@ def opened(capture: Capture) -> Iterator[str]:
         copy.check()
         raise
     copy.check()
+
+
+@contextmanager
+def copied(capture: Capture) -> Iterator[str]:
+    """A path that can be read again and again: of a remote capture a copy, for so long.
+
+    Raises as `opened`, and `OutputError` if there is no room for the copy.
+    """
+    if not is_url(capture.url):
+        with opened(capture) as path:
+            yield path
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, os.path.basename(capture.url))
+        with opened(capture) as pipe, open(pipe, "rb") as source:
+            try:
+                with open(path, "wb") as copy:
+                    shutil.copyfileobj(source, copy)
+            except OSError as error:
+                raise OutputError(f"{path}: cannot write: {files.reason_of(error)}") from None
+        yield path
 
 
 def _check_unchanged(capture: Capture) -> None:
