@@ -228,6 +228,9 @@ def test_a_browser_shows_what_is_under_the_pointer_and_hides_what_is_clicked(
 
 
 def _point_at(page: Page, mark: Locator, height: float) -> None:
+    # What was shown before must not pass for what is shown now.
+    page.mouse.move(0, 0)
+    page.locator(".hovertext").first.wait_for(state="detached")
     box = mark.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * height)

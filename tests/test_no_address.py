@@ -32,6 +32,7 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
 KEY = bytes(range(32))
+PNG = b"\x89PNG\r\n\x1a\n"
 TEXTS = (".json", ".csv", ".md", ".xml", ".sarif", ".pcapng")
 """Pages and pictures take seconds: they are written of fewer captures."""
 
@@ -182,11 +183,27 @@ def pcapng_of(link_type: int, rows: list[tuple[int, bytes]], hosts: Hosts) -> by
 
 
 def contents(path: Path) -> Iterator[bytes]:
-    """The bytes of a file, and of what a bundle holds."""
-    yield path.read_bytes()
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as bundle:
-            yield from (bundle.read(name) for name in bundle.namelist())
+    """What a file holds, or each file of a bundle: in what is packed, any four bytes may stand."""
+    if path.suffix != ".zip":
+        yield without_pixels(path.read_bytes())
+        return
+    with zipfile.ZipFile(path) as bundle:
+        yield bundle.comment
+        for item in bundle.infolist():
+            yield item.filename.encode() + item.comment + item.extra
+            yield without_pixels(bundle.read(item))
+
+
+def without_pixels(content: bytes) -> bytes:
+    """Pixels of a PNG are packed, too; its texts are not."""
+    if not content.startswith(PNG):
+        return content
+    kept, at = b"", len(PNG)
+    while at < len(content):
+        length, kind = struct.unpack_from(">I4s", content, at)
+        kept += content[at : at + 12 + length] if kind != b"IDAT" else b""
+        at += 12 + length
+    return kept
 
 
 def checksums_are_right(path: Path) -> bool:
