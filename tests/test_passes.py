@@ -252,21 +252,19 @@ def test_many_batches_of_one_shard(tmp_path: Path) -> None:
     whole.unlink()
     captures = decoded(paths, tmp_path)
     assert [len(max(one.row_groups, key=len)) for one in captures] == [3, 1]
-    assert [one.records for one in captures] == [150_000, 50_000]
     size = sum(os.path.getsize(one.path) for one in captures)
     assert size < 32 * 200_000
     assert passes.combine(captures, tracked(captures)).state() == at_once(paths).state()
 
 
 def test_settings_decide_as_in_a_scan(tmp_path: Path) -> None:
-    """The limit of waits, names, and exchanges that nobody asked for."""
+    """The limit of waits, and exchanges that nobody asked for."""
     paths = cut(tmp_path, (CAPTURES / "epoll-fd0.pcap").read_bytes(), 300)
     captures = decoded(paths, tmp_path)
     shards = [passes.track(shard, captures, 1.0) for shard in range(16)]
-    names = {"127.0.0.1": "here"}
-    found = passes.combine(captures, shards[::-1], names=names)
+    found = passes.combine(captures, shards[::-1])
     texts = [str(path) for path in paths]
-    expected = _core.scan_captures(texts, None, 1.0, False, _core.Progress(), names=names)
+    expected = _core.scan_captures(texts, None, 1.0, False, _core.Progress())
     assert found.state() == expected.state()
 
 

@@ -44,8 +44,6 @@ class FileRecords(NamedTuple):
     """What the engine needs to know of the capture."""
     row_groups: tuple[tuple[int, ...], ...]
     """Of each shard, in the order of their frames."""
-    records: int
-    """How many there are: the frames that are TCP segments and pass the filter."""
 
 
 def records_of(path: str, label: str, filter: str | None, into: str) -> FileRecords:
@@ -58,17 +56,16 @@ def records_of(path: str, label: str, filter: str | None, into: str) -> FileReco
     """
     capture = _core.CaptureRecords(path, label, filter)
     shards: list[list[int]] = [[] for _ in range(SHARDS)]
-    records = written = 0
+    written = 0
     with files.whole(into) as name, open(name, "wb") as file, _writer(file) as writer:
         while (batch := capture.next_batch()) is not None:
             shard, columns = batch
             writer.write_table(_table(columns))
             shards[shard].append(written)
             written += 1
-            records += len(columns["frame"])
         summary = capture.summary()
         writer.add_key_value_metadata({_SUMMARY: summary})
-    return FileRecords(into, label, summary, tuple(map(tuple, shards)), records)
+    return FileRecords(into, label, summary, tuple(map(tuple, shards)))
 
 
 def track(
@@ -93,17 +90,14 @@ def track(
 
 
 def combine(
-    captures: Sequence[FileRecords],
-    shards: Sequence[bytes],
-    threads: int | None = None,
-    names: Mapping[str, str] | None = None,
+    captures: Sequence[FileRecords], shards: Sequence[bytes], threads: int | None = None
 ) -> _core.Scan:
     """The scan of these captures, by what `track` gave for each of the 16 shards, in any order.
 
-    `threads` and `names` are those of `scan_captures`. Raises `CaptureError` for parts that are
+    `threads` are those of `scan_captures`. Raises `CaptureError` for parts that are
     damaged, missing or of another scan, and if no capture has a header.
     """
-    return _core.combine_shards([one.summary for one in captures], list(shards), threads, names)
+    return _core.combine_shards([one.summary for one in captures], list(shards), threads)
 
 
 _SCHEMA = pa.schema(

@@ -2,7 +2,7 @@
 
 use super::CaptureError;
 use super::progress::interruptible;
-use super::scan::PyScan;
+use super::scan::{PyScan, in_ns};
 use crate::capture::progress::Progress;
 use crate::result::passes::{self, PassError, Settings, ShardTracker};
 use crate::track::reader::Reading;
@@ -13,8 +13,6 @@ use numpy::{Element, IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyDict};
-use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 impl From<PassError> for PyErr {
@@ -89,7 +87,7 @@ impl PyShardTracker {
         min_wait_ms: f64,
         exchanges: bool,
     ) -> PyResult<Self> {
-        let settings = Settings { min_wait_ns: (min_wait_ms * 1e6) as i64, exchanges };
+        let settings = Settings { min_wait_ns: in_ns(min_wait_ms), exchanges };
         let tracker = ShardTracker::new(&captures, shard, settings)?;
         Ok(Self { order: tracker.order.clone(), tracker: Mutex::new(Some(tracker)) })
     }
@@ -117,17 +115,15 @@ impl PyShardTracker {
 
 /// The scan of captures by what each of their shards saw.
 #[pyfunction]
-#[pyo3(signature = (captures, shards, threads=None, names=None))]
+#[pyo3(signature = (captures, shards, threads=None))]
 fn combine_shards(
     py: Python<'_>,
     captures: Vec<PyBackedBytes>,
     shards: Vec<PyBackedBytes>,
     threads: Option<usize>,
-    names: Option<HashMap<IpAddr, String>>,
 ) -> PyResult<PyScan> {
-    let names = super::scan::checked(names)?;
     let reading = Reading::by_some(threads);
-    let scan = py.detach(|| passes::combine(&captures, &shards, names, reading))?;
+    let scan = py.detach(|| passes::combine(&captures, &shards, reading))?;
     Ok(PyScan::new(scan))
 }
 

@@ -200,7 +200,8 @@ impl PyScan {
 
 /// Scans captures; the interpreter lock is released meanwhile. `progress` tells how far it is, and
 /// can stop it. There are as many `threads` as processors, unless told otherwise; no result depends on
-/// it. `labels` by path are what captures are called instead. For tests, `trial` are the bytes that a thread reads at once and the number of shards.
+/// it. `labels` by path are what captures are called instead. For tests, `trial` are the bytes that a
+/// thread reads at once and the number of shards.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "most are given by name")]
 #[pyo3(signature = (
@@ -222,21 +223,31 @@ fn scan_captures(
     let (range_len, shards) = trial.unwrap_or((reading.range_len, SHARDS));
     reading.range_len = range_len.max(1);
     let shards = shards.clamp(1, SHARDS).next_power_of_two();
-    let shortest_ns = (min_wait_ms * 1e6) as i64;
     let names = checked(names)?;
     let labels = Labels::new(labels.unwrap_or_default());
-    let options =
-        Options { labels, filter, min_wait_ns: shortest_ns, exchanges, names, reading, shards };
+    let options = Options {
+        labels,
+        filter,
+        min_wait_ns: in_ns(min_wait_ms),
+        exchanges,
+        names,
+        reading,
+        shards,
+    };
     let progress = &progress.0;
     let scan = interruptible(py, progress, || scan(&paths, &options, progress))??;
     Ok(PyScan::new(scan))
+}
+
+pub fn in_ns(ms: f64) -> i64 {
+    (ms * 1e6) as i64
 }
 
 /// What the user calls addresses.
 ///
 /// # Errors
 /// A name has other signs than may be.
-pub fn checked(names: Option<HashMap<IpAddr, String>>) -> PyResult<Names> {
+fn checked(names: Option<HashMap<IpAddr, String>>) -> PyResult<Names> {
     Names::new(names.unwrap_or_default())
         .ok_or_else(|| PyValueError::new_err("a name has letters, digits, '.', '-' and '_' only"))
 }

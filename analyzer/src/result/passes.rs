@@ -147,7 +147,6 @@ impl ShardTracker {
 pub fn combine(
     captures: &[impl AsRef<[u8]>],
     shards: &[impl AsRef<[u8]>],
-    names: Names,
     reading: Reading,
 ) -> Result<Scan, PassError> {
     let InOrder { captures, filter, .. } = in_order(captures)?;
@@ -167,7 +166,7 @@ pub fn combine(
         return Err(PackedError::Damaged { what: SHARD.what }.into());
     }
     let Settings { min_wait_ns, exchanges } = settings;
-    let labels = Labels::default();
+    let (labels, names) = (Labels::default(), Names::default());
     let options =
         Options { labels, filter, min_wait_ns, exchanges, names, reading, shards: SHARDS };
     let ended = parts.into_iter().map(|part| part.ended).collect();
@@ -216,7 +215,7 @@ mod tests {
     }
 
     fn combined(capture: &[u8], shards: &[Vec<u8>]) -> Result<Scan, PassError> {
-        combine(&[capture], shards, Names::default(), Reading::by(2))
+        combine(&[capture], shards, Reading::by(2))
     }
 
     #[test]
