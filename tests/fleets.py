@@ -10,7 +10,7 @@ from pathlib import Path
 
 from conftest import CAPTURES
 from nagle_scan import _core
-from nagle_scan.fleet import tables
+from nagle_scan.fleet import identity, task
 from nagle_scan.fleet.dataset import Dataset
 from nagle_scan.fleet.work import Answer, Capture, Job, Settings
 
@@ -23,10 +23,9 @@ ALL = (*STALLED, "java-split-nodelay.pcap", "epoll-fixed.pcap", "jdk-httpserver.
 
 def captured(path: str | Path) -> Capture:
     """The file as the coordinator knows it."""
-    content = Path(path).read_bytes()
-    told = blake2b(content, digest_size=16).hexdigest()
-    head = blake2b(content[:1024], digest_size=16).hexdigest()
-    return Capture(str(path), "", len(content), told, head, _core.first_time_ns(str(path)))
+    known = identity.of(identity.Located(str(path)))
+    assert isinstance(known, Capture)
+    return known
 
 
 def job(*paths: str | Path, replaces: str = "") -> Job:
@@ -38,7 +37,7 @@ def job(*paths: str | Path, replaces: str = "") -> Job:
 
 def scanned(job: Job, settings: Settings = SETTINGS) -> _core.Scan:
     """The set as a worker scans it."""
-    core = _core.scan_captures(
+    return _core.scan_captures(
         [file.url for file in job.captures],
         settings.filter,
         settings.min_wait_ms,
@@ -46,15 +45,11 @@ def scanned(job: Job, settings: Settings = SETTINGS) -> _core.Scan:
         progress=_core.Progress(),
         threads=1,
     )
-    return core if settings.key is None else core.anonymized(settings.key)
 
 
 def answered(job: Job, settings: Settings = SETTINGS) -> Answer:
     """What a worker answers."""
-    core = scanned(job, settings)
-    summary = core.summary()
-    found = tables.to_bytes(tables.of(core, job, settings))
-    return Answer(job.id, found, summary.packets, summary.verdict, {})
+    return task.answer(scanned(job, settings), job, settings)
 
 
 @cache

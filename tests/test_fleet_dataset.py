@@ -420,6 +420,30 @@ def test_an_empty_folder_becomes_one(tmp_path: Path) -> None:
 # What a key hides.
 
 
+@pytest.mark.parametrize(
+    ("reason", "kept"),
+    [
+        ("cannot read: no such file or directory", True),
+        ("HTTP 404: not found", True),
+        ("cannot read: ends 1,024 of 4,096 bytes too early", True),
+        ("the worker died 3 times", True),
+        ("link type 147 is not supported (supported: Ethernet)", True),
+        ("no worker on web-1", "no worker"),
+        ("not a capture file: neither pcap nor web-1", "not a capture file"),
+        ("OSError: [Errno 113] Connect call failed ('10.77.66.55', 443)", "cannot read"),
+        ("Cannot connect to host web-1:443 ssl:default", "cannot read"),
+        ("/scratch/web-1/5.parquet: cannot write: no space left on device", "cannot read"),
+    ],
+)
+def test_with_a_key_a_reason_tells_no_host(reason: str, kept: bool | str, tmp_path: Path) -> None:
+    path = str(tmp_path / "fleet")
+    dataset = Dataset(path, HIDDEN)
+    dataset.fail(Failure("web-1:/x.pcap", "", reason, 1))
+    dataset.close()
+    (failure,) = Dataset(path, HIDDEN).failures
+    assert failure.reason == (reason if kept is True else kept)
+
+
 def test_no_address_and_no_name_that_a_key_replaces_is_in_any_file(tmp_path: Path) -> None:
     secret = tmp_path / "alice-10.77.66.55" / "bob.pcap"
     secret.parent.mkdir()

@@ -13,7 +13,9 @@ Each table has an empty `day=none/schema.parquet`, so that every reader finds it
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,6 +36,14 @@ MOST_SETS = 1000
 MOST_BYTES = 64 << 20
 """Of tables that wait to be written."""
 MOST_WAIT_S = 60.0
+PLAIN_REASON = re.compile(
+    r"HTTP \d+: [a-z -]+|ends [\d,]+ (of [\d,]+ )?bytes too early|link type .*|"
+    r"the worker died .*|changed its beginning .*|grew.*|a folder, pipe or device.*|"
+    + "|".join(re.escape(os.strerror(number).lower()) for number in errno.errorcode)
+)
+"""Nothing in it comes from a name, an address or a library."""
+KINDS = ("not a capture file", "no worker")
+"""Beginnings of others."""
 MOMENT = pa.timestamp("us", tz="UTC")
 FAILURE_COLUMNS = pa.schema(
     {
@@ -140,9 +150,7 @@ class Dataset:
         """Notes what could not be read; written with the next sets, or at the end."""
         path, reason = self._named(failure.path), printable(failure.reason)
         if self._key is not None:
-            reason = reason.replace(failure.path, path).replace(
-                os.path.basename(failure.path) or failure.path, path
-            )
+            reason = kind_of(reason)
         before = self._failures.get(path)
         self._failures[path] = {
             "path": path,
@@ -251,6 +259,13 @@ class Dataset:
         parquet.add(change, self.path, name, part, table, gone)
         for each in members:
             parquet.add_files(change, name, part, each.job.id, each.answer.files.get(name, {}))
+
+
+def kind_of(reason: str) -> str:
+    """Of a reason what tells no name and no address."""
+    if PLAIN_REASON.fullmatch(reason.removeprefix("cannot read: ")):
+        return reason
+    return next((kind for kind in KINDS if reason.startswith(kind)), "cannot read")
 
 
 def _parts(path: str) -> dict[str, str]:
