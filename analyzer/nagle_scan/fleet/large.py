@@ -71,7 +71,7 @@ class Large:
                 return
         bad = [one.capture for one in self._made.values() if one.records is None]
         rest = without(self.job, bad)
-        if rest.captures:
+        if rest.captures and not (bad and rest.replaces):
             yield Judgement(self, rest, [self._records(capture) for capture in rest.captures])
         else:
             yield self.end(Scanned(rest, None))

@@ -45,7 +45,7 @@ class Scanned(NamedTuple):
     job: Job
     """With the captures that could be read."""
     answer: Answer | None
-    """`None` if that was none of them."""
+    """`None` if that was none of them, or too few to take the place of an old result."""
     failures: tuple[Failure, ...] = ()
     """The others."""
 
@@ -68,6 +68,9 @@ def scan_set(job: Job, settings: Settings) -> Scanned:
         except BadCaptureError as bad:
             failures.append(bad.failure(job.id))
             job = without(job, [bad.capture])
+            if job.replaces:
+                # The old result has what this capture held.
+                break
         except BaseException as error:
             return failed(job, told(error), 1, failures)
     return Scanned(job, None, tuple(failures))
