@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import gc
 import inspect
 import os
 import shutil
@@ -13,12 +14,12 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES
-from fleets import ALL, HIDDEN, SETTINGS, STALLED, answered, job, made, scanned, shipped
+from fleets import ALL, HIDDEN, SETTINGS, STALLED, answered, captured, job, made, scanned, shipped
 from nagle_scan import CaptureError, Scan, UnknownConnectionError, certainty
 from nagle_scan.compare import compare
-from nagle_scan.fleet import changes, fleet, identity, sums, tables
+from nagle_scan.fleet import changes, fleet, sums, tables
 from nagle_scan.fleet.fleet import Fleet
-from nagle_scan.fleet.work import Answer, Capture, Job
+from nagle_scan.fleet.work import Answer, Job
 
 SPLIT, EPOLL = STALLED
 FIXED = "java-split-nodelay.pcap"
@@ -30,13 +31,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Fleet:
 
 
 def original(*paths: Path, replaces: str = "") -> tuple[Job, Answer]:
-    """Captures with the identity that a run gives them."""
-    files = []
-    for path in paths:
-        known = identity.of(identity.Located(str(path)))
-        assert isinstance(known, Capture)
-        files.append(known)
-    wanted = job(*paths)._replace(captures=tuple(files), replaces=replaces)
+    wanted = job(*paths, replaces=replaces)
     return wanted, answered(wanted)
 
 
@@ -97,7 +92,7 @@ def test_a_service_is_one_row_over_all_parts_and_runs(tmp_path: Path) -> None:
     assert (row["stalls_certain"], row["affected_sets"], row["connections"]) == (18, 2, 2)
     assert row["lost_ms_certain"] == pytest.approx(2 * 391.557)
     (host,) = other.hosts.to_dict("records")
-    assert (host["host"], host["sender"], host["services"]) == ("127.0.0.1", "client", 1)
+    assert (host["addr"], host["sender"], host["services"]) == ("127.0.0.1", "client", 1)
 
 
 def test_the_worst_connections_of_a_service_come_from_all_parts(
@@ -353,21 +348,24 @@ def test_a_remote_capture_is_read_again(tmp_path: Path, monkeypatch: pytest.Monk
         file.write((CAPTURES / SPLIT).read_bytes())
 
     def scanned_from(place: str) -> Fleet:
-        known = identity.of(identity.Located(place))
-        assert isinstance(known, Capture)
-        there = wanted._replace(captures=(known,))
+        there = wanted._replace(captures=(captured(place),))
         found = tables.to_bytes(tables.of(scanned(wanted), there, SETTINGS))
         folder = tmp_path / os.path.basename(place)
         return Fleet(made(folder, [[(there, answer._replace(tables=found))]]))
 
     wanted, answer = shipped(SPLIT)
     back, local = scanned_from(url), scanned_from(str(CAPTURES / SPLIT))
-    assert len(back.scan(wanted.id).stalls) == 9
     back.report(wanted.id, 0, tmp_path / "remote.html")
     local.report(wanted.id, 0, tmp_path / "local.html")
     # With all pictures, which need a second look at the frames; only the name is another.
     page = (tmp_path / "remote.html").read_text()
     assert page.replace("ring.pcap", SPLIT) == (tmp_path / "local.html").read_text()
+    assert not list(copies.iterdir())
+    found = back.scan(wanted.id)
+    assert len(found.stalls) == 9
+    assert len(found.packets([1])) == 1, "the capture is there as long as the scan"
+    del found
+    gc.collect()
     assert not list(copies.iterdir())
     with fsspec.open(url, "wb") as file:
         file.write((CAPTURES / EPOLL).read_bytes())

@@ -29,9 +29,21 @@ import pyarrow.parquet as pq
 import pytest
 from conftest import CAPTURES, COMMAND
 from distributed import WorkerPlugin
-from nagle_scan import CaptureError, NagleScanError, OutputError, _core
-from nagle_scan.fleet import cluster, dataset, journal, large, page, run, scanning, sets, task
+from nagle_scan import CaptureError, NagleScanError, OutputError, UnknownConnectionError, _core
+from nagle_scan.fleet import (
+    cluster,
+    dataset,
+    journal,
+    large,
+    originals,
+    page,
+    run,
+    scanning,
+    sets,
+    task,
+)
 from nagle_scan.fleet.cluster import Cluster
+from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.tally import Tally
 from nagle_scan.fleet.work import Job, Settings
 
@@ -410,6 +422,65 @@ def test_on_hosts_each_reads_its_own(
     with pytest.raises(CaptureError, match=r"no file matches$"):
         ran(tmp_path / "none*", tmp_path / "other", workers, on_hosts=True)
     assert not (tmp_path / "other").exists()
+
+
+def test_the_report_of_a_capture_that_another_host_has_is_made_there(
+    workers: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture = CAPTURES / "java-split.pcap"
+    ran(capture, tmp_path / "here", workers)
+    ran(capture, tmp_path / "there", workers, on_hosts=True)
+    here, there = Fleet(tmp_path / "here"), Fleet(tmp_path / "there")
+    (name,) = here.captures["set"]
+    here.report(name, 0, tmp_path / "here.html")
+    monkeypatch.setattr(originals, "is_here", lambda _: False)
+    there.report(name, 0, tmp_path / "there.html", client=workers.client)
+    assert (tmp_path / "there.html").read_bytes() == (tmp_path / "here.html").read_bytes()
+    host = cluster.own_name()
+    with pytest.raises(CaptureError) as told:
+        there.report(name, 0, tmp_path / "none.html")
+    assert str(told.value) == (
+        f"{host}:{capture}: only {host} has it: name a cluster with a worker there (--scheduler)"
+    )
+    with pytest.raises(UnknownConnectionError):
+        there.report(name, 99, tmp_path / "none.html", client=workers.client)
+    monkeypatch.setattr(workers, "name_hosts", dict)
+    monkeypatch.setattr(workers, "hosts", {"another": "127.0.0.1"})
+    monkeypatch.setattr(cluster, "connected", lambda *_, **__: nullcontext(workers))
+    with pytest.raises(CaptureError, match=f"no worker on {host}$"):
+        there.report(name, 0, tmp_path / "none.html", client=workers.client)
+    assert not (tmp_path / "none.html").exists()
+
+
+def test_a_set_that_lost_a_file_meanwhile_keeps_its_old_result(
+    workers: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without that file, what is scanned again would have less than the old result."""
+    ring = cut(tmp_path / "ring", 300)
+    last = max(ring.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    content = last.read_bytes()
+    last.write_bytes(content[: len(content) // 2])
+    for split_above in (1 << 40, 0):
+        folder = tmp_path / f"fleet-{split_above}"
+        shutil.rmtree(tmp_path / "now", ignore_errors=True)
+        shutil.copytree(ring, tmp_path / "now")
+        ran(tmp_path / "now", folder, workers, split_above=split_above)
+        before = rows(folder)
+        (tmp_path / "now" / last.name).write_bytes(content)
+        plan = sets.plan
+
+        def lost(*given: Any, plan: Any = plan) -> sets.Plan:
+            made: sets.Plan = plan(*given)
+            (tmp_path / "now" / "x.pcap").unlink()
+            return made
+
+        with monkeypatch.context() as patch:
+            patch.setattr(sets, "plan", lost)
+            outcome = ran(tmp_path / "now", folder, workers, split_above=split_above)
+        (failure,) = outcome.failures
+        assert failure.path == str(tmp_path / "now" / "x.pcap")
+        assert (outcome.tally.done, outcome.tally.of) == (len(list(ring.iterdir())),) * 2
+        assert rows(folder) == before
 
 
 def test_ctrl_c_keeps_what_is_done_and_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def _report(options: argparse.Namespace) -> int:
     set_id, stream = options.report
     path = os.path.join(options.output, "reports", f"{set_id}-{stream}.html")
     try:
-        Fleet(options.output).report(set_id, stream, path)
+        Fleet(options.output).report(set_id, stream, path, scheduler=options.scheduler)
     except UnknownConnectionError as error:
         raise CaptureError(f"{set_id}: {error}") from None
     terminal.say(f"wrote {printable(path)}")

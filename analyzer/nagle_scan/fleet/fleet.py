@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 import pyarrow.compute as pc
@@ -15,17 +13,21 @@ from markupsafe import escape
 from nagle_scan import certainty, files
 from nagle_scan.compare import Numbers
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.fleet import about, changes, dataset, identity, parquet, streams, sums
+from nagle_scan.fleet import about, changes, dataset, originals, parquet, sums
 from nagle_scan.fleet.changes import Changes
-from nagle_scan.fleet.work import Capture, Failure, on_host
 from nagle_scan.result import CAPTURES_HIDDEN
-from nagle_scan.scan import Scan, scan
 from nagle_scan.wording import count
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from nagle_scan.scan import Scan
 
 Table: TypeAlias = pd.DataFrame | Any
 """Or a Dask DataFrame, which has most of the same methods: a type checker lets both pass."""
-LARGE_BYTES = 1 << 30
-"""Of the Parquet files of a table; from there on it is a Dask DataFrame."""
+LARGE_BYTES = 128 << 20
+"""Of the Parquet files of a table; from there on it is a Dask DataFrame. As pandas, it would take
+some six times as much memory."""
 MOST_SHOWN = 5
 """Services, in a notebook."""
 
@@ -37,7 +39,7 @@ class Fleet:
     units as those of `Scan`, in no certain order. `set` (text) tells the set, `run` (int64) which
     run added it, `day` (category) the day of the row, UTC: `2026-11-23`, or `none` where the
     capture tells no date. Categories are text. Tables are pandas DataFrames; Dask DataFrames from
-    1 GiB of Parquet files on. Raises `CaptureError` for a folder that is no fleet.
+    128 MiB of Parquet files on. Raises `CaptureError` for a folder that is no fleet.
 
     >>> from nagle_scan.fleet import Fleet
     >>> fleet = Fleet("fleet/")
@@ -49,8 +51,8 @@ class Fleet:
     0   127.0.0.1         8888             100         4362.430
     1   127.0.0.1         8080              29         1221.985
     2   127.0.0.1         8000               9          391.557
-    >>> fleet.hosts[["host", "sender", "services", "stalls_certain"]]
-            host  sender  services  stalls_certain
+    >>> fleet.hosts[["addr", "sender", "services", "stalls_certain"]]
+            addr  sender  services  stalls_certain
     0  127.0.0.1  server         2             129
     1  127.0.0.1  client         1               9
     >>> lost = fleet.stalls.merge(fleet.connections, on=["set", "connection"])
@@ -127,7 +129,7 @@ class Fleet:
     def hosts(self) -> pd.DataFrame:
         """One row per host that holds data back, so that there it must change, and its side.
 
-        `host` (text: the address), `sender` (text: `client`, `server`), `services`, `connections`
+        `addr`, `sender` (text: `client`, `server`), `services`, `connections`
         (int64: with stalls), and stalls and lost time by confidence as in `services`.
         """
         return self._sums.hosts.copy()
@@ -175,54 +177,66 @@ class Fleet:
         return changes.of(self._sums.runs, *self._last_runs)
 
     def scan(self, set: str) -> Scan:
-        """Reads the captures of a set again: files, pipes or URLs, as one capture.
+        """Reads the captures of a set again, as one capture.
 
-        `set` may be cut short, as long as only one set begins so. Raises `CaptureError` for an
-        unknown set, and for a capture that is gone, has changed since, or whose name the dataset
-        does not know, as it has a key.
+        `set` may be cut short, as long as only one set begins so. Remote captures are copied to
+        `TMPDIR`, where the copies stay as long as the `Scan`. Raises `CaptureError` for an unknown
+        set, and for a capture that is gone, has changed since, that only another host has, or whose
+        name the dataset does not know, as it has a key.
         """
-        with self._paths(set, streams.opened) as paths:
-            return self._scan(paths)
+        return originals.scan_again(self._originals(set))
 
-    def report(self, set: str, stream: int, path: str | os.PathLike[str]) -> None:
+    def report(
+        self,
+        set: str,
+        stream: int,
+        path: str | os.PathLike[str],
+        client: Client | None = None,
+        scheduler: str | None = None,
+    ) -> None:
         """Writes the report of one connection with stalls, as a page, from the original captures.
 
-        Raises as `scan`, `UnknownConnectionError` for a connection that is not there, and
-        `OutputError`.
+        Of captures that only one host has, a worker of that host makes it: `client` or `scheduler`
+        tell the cluster. Raises as `scan`, `UnknownConnectionError` for a connection that is not
+        there, and `OutputError`.
         """
-        from nagle_scan.report import html
-
         name = files.utf8_name(path, OutputError)
-        with self._paths(set, streams.copied) as paths:
-            found = self._scan(paths)
-            row = found.row_of(stream)
-            if not row.stalls:
-                raise CaptureError(f"stream {stream} of the set {set} has no stall")
-            folder = os.path.dirname(name)
-            try:
-                os.makedirs(folder or ".", exist_ok=True)
-            except OSError as error:
-                raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
-            html.write_connection(found, row, name)
+        wanted = self._originals(set)
+        if originals.is_here(wanted):
+            page = originals.report(wanted, stream)
+        else:
+            page = self._report_there(wanted, stream, client, scheduler)
+        folder = os.path.dirname(name)
+        try:
+            os.makedirs(folder or ".", exist_ok=True)
+        except OSError as error:
+            raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
+        files.replace(name, page)
 
-    @contextmanager
-    def _paths(
-        self, set: str, opened: Callable[[Capture], AbstractContextManager[str]]
-    ) -> Iterator[list[str]]:
-        """Where the engine finds them meanwhile."""
-        originals = self._originals(set)
-        with ExitStack() as stack:
-            yield [stack.enter_context(opened(each)) for each in originals]
+    def _report_there(
+        self, wanted: originals.Set, stream: int, client: Client | None, scheduler: str | None
+    ) -> bytes:
+        if client is None and scheduler is None:
+            file = wanted.files[0]
+            raise CaptureError(
+                f"{file.shown}: only {file.host} has it: name a cluster with a worker there "
+                "(--scheduler)"
+            )
+        from nagle_scan.fleet import cluster
 
-    def _scan(self, paths: list[str]) -> Scan:
-        return scan(paths, self.about["filter"], self.about["min_wait_ms"])
+        with cluster.connected(scheduler, client=client) as workers:
+            return originals.report_there(wanted, stream, workers)
 
-    def _originals(self, set: str) -> list[Capture]:
-        """The captures of a set, after a look whether they are still the same."""
+    def _originals(self, set: str) -> originals.Set:
         rows = self._rows_of(set)
         if self.about["key"] is not None:
             raise CaptureError(f"{self.path}: {CAPTURES_HIDDEN.replace('saved scan', 'fleet')}")
-        return [_as_it_was(row) for row in rows]
+        return originals.Set(
+            rows[0]["set"],
+            [originals.Original(row["path"], row["host"], row["content"]) for row in rows],
+            self.about["filter"],
+            self.about["min_wait_ms"],
+        )
 
     def _rows_of(self, set: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
@@ -313,14 +327,3 @@ INTERNAL = {"about", "compared", "sentence", "total", "verdicts"}
 def _per_exchange(numbers: Numbers | None) -> float:
     has_exchanges = numbers is not None and numbers.exchanges > 0
     return numbers.lost_ms(True) if numbers is not None and has_exchanges else float("nan")
-
-
-def _as_it_was(row: dict[str, Any]) -> Capture:
-    """A capture of the dataset, if there is still the same under its name."""
-    shown = on_host(row["host"], row["path"])
-    now = identity.of(identity.Located(row["path"]))
-    if isinstance(now, Failure):
-        raise CaptureError(f"{shown}: {now.reason}")
-    if now.content != row["content"]:
-        raise CaptureError(f"{shown}: no longer the capture that was scanned")
-    return now

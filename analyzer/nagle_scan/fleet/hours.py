@@ -44,6 +44,7 @@ class Hours:
     """`Fleet.hours` as the page shows them. Without an hour there is no picture."""
 
     height = HEIGHT
+    bar_width = BAR
 
     def __init__(self, hours: pd.DataFrame) -> None:
         self._hours = hours

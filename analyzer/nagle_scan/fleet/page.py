@@ -116,7 +116,7 @@ class Page:
         runs = self._fleet.runs
         sets = count(sum(self._fleet.verdicts.values()), "capture")
         told = f"{sets}, {count(int(self._captures['packets'].sum()), 'packet')}"
-        begin, end = self._captures["first_ns"].min(), self._captures["last_ns"].max()
+        begin, end = self._captures["first"].min(), self._captures["last"].max()
         if not pd.isna(begin):
             told += f", captured {_moment(begin)} to {_moment(end)} UTC"
         if len(runs):
@@ -142,7 +142,7 @@ class Page:
             "file",
         ]
         found: pd.DataFrame = parquet.captures(self._fleet.path, columns).to_pandas()
-        return found.rename(columns={"first": "first_ns", "last": "last_ns"})
+        return found
 
     @property
     def figures(self) -> list[tuple[str, str, str]]:
@@ -213,13 +213,21 @@ class Page:
         if self.is_hidden:
             return ""
         folder = shlex.quote(printable(self._fleet.path))
-        return f"nagle-scan fleet -o {folder} --report {row['set'][:SET_LEN]}/{row['connection']}"
+        place = f"{row['set'][:SET_LEN]}/{row['connection']}"
+        there = " --scheduler ADDRESS" if row["set"] in self._on_hosts else ""
+        return f"nagle-scan fleet -o {folder} --report {place}{there}"
+
+    @cached_property
+    def _on_hosts(self) -> set[str]:
+        """Sets that only a host has: a worker there makes the report."""
+        captures = self._captures
+        return set(captures["set"][captures["host"] != ""])
 
     @property
     def hosts(self) -> list[Row]:
         """Those that hold data back."""
         shown = self.hosts_all.head(MOST_HOSTS).to_dict("records")
-        return [Row(printable(row["host"]), sums.total_of(row), row) for row in shown]
+        return [Row(printable(row["addr"]), sums.total_of(row), row) for row in shown]
 
     @property
     def hosts_more(self) -> int:

@@ -63,7 +63,7 @@ class Sums(NamedTuple):
 def of(path: str, runs: Sequence[int] = ()) -> Sums:
     """Reads all connections and stalls of the dataset in the folder `path`."""
     services = _Total(SERVER, _OF_SERVICE)
-    hosts = _Total(["host", "sender", *SERVER], {"connections": "sum", **_ADDED})
+    hosts = _Total(["addr", "sender", *SERVER], {"connections": "sum", **_ADDED})
     hours = _Total(["hour"], _ADDED)
     by_run = _Total(_RUN, _OF_RUN)
     for rows in replaced(path):
@@ -244,12 +244,12 @@ def _streams(connections: pd.DataFrame, stalls: pd.DataFrame) -> pd.DataFrame:
 
 def _held(stalls: pd.DataFrame) -> pd.DataFrame:
     """The stalls by who held data back: there it must change."""
-    host = stalls["client_addr"].where(stalls["sender"] == "client", stalls["server_addr"])
+    addr = stalls["client_addr"].where(stalls["sender"] == "client", stalls["server_addr"])
     first = ~stalls.duplicated([*STREAM, "sender"])
-    return stalls.assign(host=host, connections=first.astype("int64"))
+    return stalls.assign(addr=addr, connections=first.astype("int64"))
 
 
 def _of_hosts(rows: pd.DataFrame) -> pd.DataFrame:
     how = {"services": ("server_port", "size"), "connections": ("connections", "sum")}
     how |= {name: (name, "sum") for name in SUMS}
-    return rows.groupby(["host", "sender"], as_index=False, observed=True).agg(**how)
+    return rows.groupby(["addr", "sender"], as_index=False, observed=True).agg(**how)

@@ -27,9 +27,9 @@ def write(result: Result, path: str, options: Options) -> None:
     files.replace(path, rendered("report.html", Page(result, options)))
 
 
-def write_connection(result: Result, row: _core.ConnectionRow, path: str) -> None:
-    """Writes the page with this connection, which has stalls, in detail. Raises `OutputError`."""
-    files.replace(path, rendered("report.html", ConnectionPage(result, row)))
+def connection_page(result: Result, row: _core.ConnectionRow) -> bytes:
+    """The page with this connection, which has stalls, in detail."""
+    return rendered("report.html", ConnectionPage(result, row))
 
 
 def rendered(template: str, page: object) -> bytes:
