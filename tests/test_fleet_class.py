@@ -8,6 +8,7 @@ import inspect
 import os
 import shutil
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import nagle_scan
@@ -17,7 +18,8 @@ from conftest import CAPTURES
 from fleets import ALL, HIDDEN, SETTINGS, STALLED, answered, captured, job, made, scanned, shipped
 from nagle_scan import CaptureError, Scan, UnknownConnectionError, certainty
 from nagle_scan.compare import compare
-from nagle_scan.fleet import changes, fleet, sums, tables
+from nagle_scan.fleet import changes, fleet, parts, sums, tables
+from nagle_scan.fleet.dataset import Dataset
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.work import Answer, Job
 
@@ -238,6 +240,70 @@ def test_a_capture_that_grew_is_compared_with_what_it_was(tmp_path: Path) -> Non
 def test_runs_that_added_nothing_are_left_out(tmp_path: Path) -> None:
     path = made(tmp_path / "fleet", [[SPLIT], (), [moved(FIXED, 8000)], ()])
     assert Fleet(path).compared.sentence.startswith("Run 3 compared with run 1")
+
+
+# What is kept of it.
+
+
+def summed(path: str) -> dict[str, pd.DataFrame]:
+    """All that the page adds up."""
+    found = Fleet(path)
+    names = ("services", "hosts", "hours", "worst", "changes")
+    return {name: getattr(found, name) for name in names}
+
+
+def assert_the_same_without(kept: str, path: str) -> None:
+    """As if all had been read again."""
+    with_kept = summed(path)
+    shutil.rmtree(kept)
+    for name, rows in summed(path).items():
+        pd.testing.assert_frame_equal(rows, with_kept[name])
+
+
+def test_a_run_reads_only_parts_that_are_new(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each run of a growing archive would take longer than the one before."""
+    read: list[str] = []
+    rows = parts._rows
+
+    def counted(path: str, of: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+        read.extend(of)
+        return rows(path, of)
+
+    monkeypatch.setattr(parts, "_rows", counted)
+    path = made(tmp_path / "fleet", [[SPLIT], [EPOLL], [FIXED]])
+    assert read == ["00000001", "00000002", "00000003"]
+    summed(path)
+    assert len(read) == 3
+    assert_the_same_without(f"{path}/{parts.KEPT}", path)
+    assert len(read) > 3
+
+
+def test_sums_of_a_part_that_changed_are_not_used(tmp_path: Path) -> None:
+    ring = tmp_path / "ring.pcap"
+    whole = (CAPTURES / EPOLL).read_bytes()
+    ring.write_bytes(whole[: len(whole) // 2])
+    half = original(ring)
+    path = made(tmp_path / "fleet", [[SPLIT, half]])
+    before = Fleet(path).services
+    ring.write_bytes(whole)
+    made(path, [[original(ring, replaces=half[0].id)]])
+    assert Fleet(path).services["stalls_certain"].sum() > before["stalls_certain"].sum()
+    assert_the_same_without(f"{path}/{parts.KEPT}", path)
+
+
+def test_sums_that_are_damaged_or_behind_do_no_harm(tmp_path: Path) -> None:
+    path = made(tmp_path / "fleet", [[SPLIT]])
+    dataset = Dataset(path, SETTINGS)
+    dataset.add(*shipped(EPOLL))
+    dataset.flush()  # and then it is killed
+    assert len(Fleet(path).services) == 2
+    for file in Path(path, parts.KEPT).iterdir():
+        file.write_bytes(file.read_bytes()[:40])
+        assert len(Fleet(path).services) == 2
+    made(path, [()])
+    assert_the_same_without(f"{path}/{parts.KEPT}", path)
 
 
 # The way back.

@@ -3,7 +3,8 @@
     fleet.json                           format, version, settings
     stalls/day=2026-11-23/00000001.parquet   and the other tables; `day=none` without a date
     failures.parquet, runs.parquet
-    replaced.parquet                     what sets that were scanned again had added: see `sums`
+    replaced.parquet                     what sets that were scanned again had added: see `parts`
+    .sums/                               what each part adds up to: see `parts`
 
 A part, `00000001`, holds whole capture sets, in all tables; of a set with many rows
 `00000001-SET.parquet` holds these. Only one process writes: see `journal`.
@@ -25,7 +26,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from nagle_scan.errors import OutputError
-from nagle_scan.fleet import about, parquet, sums, tables
+from nagle_scan.fleet import about, parquet, parts, sums, tables
 from nagle_scan.fleet.journal import Change, Journal
 from nagle_scan.fleet.work import Answer, Capture, Failure, Job, Known, Ledger, Settings
 from nagle_scan.wording import printable
@@ -195,8 +196,14 @@ class Dataset:
                 self._failures = kept
 
     def close(self) -> None:
-        """Writes what still waits, and the run."""
+        """Writes what still waits, the run, and what all parts add up to."""
         self.flush()
+        with parquet.reading(self.path, OutputError):
+            kept = parts.to_keep(self.path)
+        if kept:
+            with self._journal.change() as change:
+                for name, table in kept.items():
+                    parquet.write(change, name, table)
 
     def _named(self, path: str) -> str:
         return printable(path) if self._key is None else tables.hidden(path, self._key)
@@ -228,12 +235,12 @@ class Dataset:
         for old, part in replaced.items():
             of_part[part].add(old)
         with parquet.reading(self.path, OutputError):
-            gone = [sums.of_sets(self.path, part, sets) for part, sets in of_part.items()]
-            gone += sums.replaced(self.path)
+            gone = [parts.of_sets(self.path, part, sets) for part, sets in of_part.items()]
+            gone += parts.replaced(self.path)
         every = [rows[rows["run"] == before] for rows in gone]
         if kept := [rows for rows in every if len(rows)]:
             table = pa.Table.from_pandas(sums.of_runs(kept), preserve_index=False)
-            parquet.write(change, sums.REPLACED, table)
+            parquet.write(change, parts.REPLACED, table)
 
     def _write_parts(
         self, change: Change, added: Sequence[_Added], replaced: Mapping[str, str]
@@ -252,8 +259,8 @@ class Dataset:
     def _write_table(
         self, change: Change, name: str, part: str, members: Sequence[_Added], gone: set[str]
     ) -> None:
-        parts = [tables.from_bytes(each.answer.tables[name]) for each in members]
-        table = tables.with_run(pa.concat_tables(parts), self.run.run)
+        rows = [tables.from_bytes(each.answer.tables[name]) for each in members]
+        table = tables.with_run(pa.concat_tables(rows), self.run.run)
         if name == "captures":
             table = table.append_column("part", pa.array([part] * len(table), pa.string()))
         parquet.add(change, self.path, name, part, table, gone)

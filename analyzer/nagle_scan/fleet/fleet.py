@@ -13,7 +13,7 @@ from markupsafe import escape
 from nagle_scan import certainty, files
 from nagle_scan.compare import Numbers
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.fleet import about, changes, dataset, originals, parquet, sums
+from nagle_scan.fleet import about, changes, dataset, originals, parquet, parts, sums
 from nagle_scan.fleet.changes import Changes
 from nagle_scan.result import CAPTURES_HIDDEN
 from nagle_scan.wording import count
@@ -262,7 +262,7 @@ class Fleet:
     @cached_property
     def _sums(self) -> sums.Sums:
         with parquet.reading(self.path, CaptureError):
-            return sums.of(self.path, [run for run in self._last_runs if run is not None])
+            return parts.of(self.path)
 
     def _table(self, name: str) -> Table:
         folder = os.path.join(self.path, name)

@@ -1,20 +1,16 @@
-"""What a dataset adds up to: by server, by host that must change, by hour; in one reading.
+"""What connections and stalls add up to: by server, by host that must change, by hour, by run.
 
-It is read some parts at a time, as each set is whole in one: no more than these ever take room.
+Rows come some at a time, and sums of sums are the same: no more than some of them ever take room.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from nagle_scan.certainty import Total
-from nagle_scan.fleet.parquet import files_of
 from nagle_scan.gate import CONFIDENCES
 
 SERVER = ["server_addr", "server_port"]
@@ -26,17 +22,11 @@ WORST = 10
 """Connections that are remembered of each server."""
 MOST_ROWS = 1_000_000
 """Of sums that are not added up yet."""
-READ_TOGETHER = 8 << 20
-"""Bytes of parts that are read at once: pandas takes some 30 ms for each time."""
-REPLACED = "replaced.parquet"
-"""By run and server: what sets had added that were scanned again since, as a file of them grew.
-They count for the later run now, which is still compared with all that the run before added."""
+OF_STALLS = [*STREAM, "sender", "confidence", "time", "wait_ms"]
+OF_CONNECTIONS = [*STREAM, "run", "client_addr", "client_port", *SERVER, "exchanges", "conclusive"]
+"""The columns that are read."""
 
-_OF_STALLS = [*STREAM, "sender", "confidence", "time", "wait_ms"]
-_OF_CONNECTIONS = [*STREAM, "run", "client_addr", "client_port", *SERVER, "exchanges", "conclusive"]
 _ADDED = dict.fromkeys(SUMS, "sum")
-_RUN = ["run", *SERVER]
-_OF_RUN = {"exchanges": "sum", "conclusive": "max", **_ADDED}
 _OF_SERVICE = {
     "affected_sets": "sum",
     "connections": "sum",
@@ -46,6 +36,16 @@ _OF_SERVICE = {
     "first_stall": "min",
     "last_stall": "max",
 }
+_KINDS: dict[str, tuple[list[str], dict[str, str]]] = {
+    "services": (SERVER, _OF_SERVICE),
+    "hosts": (["addr", "sender", *SERVER], {"connections": "sum", **_ADDED}),
+    "hours": (["hour"], _ADDED),
+    "runs": (["run", *SERVER], {"exchanges": "sum", "conclusive": "max", **_ADDED}),
+}
+"""By which columns they are added up, and how."""
+NAMES = (*_KINDS, "worst")
+"""Of the tables of `Adding`."""
+_WORST = [*STREAM, "client_addr", "client_port", *SERVER, *SUMS]
 
 
 class Sums(NamedTuple):
@@ -57,59 +57,59 @@ class Sums(NamedTuple):
     worst: pd.DataFrame
     """At most `WORST` connections of each server."""
     runs: pd.DataFrame
-    """By run and server, of the runs that were asked for."""
+    """By run and server."""
 
 
-def of(path: str, runs: Sequence[int] = ()) -> Sums:
-    """Reads all connections and stalls of the dataset in the folder `path`."""
-    services = _Total(SERVER, _OF_SERVICE)
-    hosts = _Total(["addr", "sender", *SERVER], {"connections": "sum", **_ADDED})
-    hours = _Total(["hour"], _ADDED)
-    by_run = _Total(_RUN, _OF_RUN)
-    for rows in replaced(path):
-        by_run.add(rows[rows["run"].isin(runs)])
-    worst = _Worst()
-    for connection_files, stall_files in _parts(path):
-        connections = _read(path, connection_files, _OF_CONNECTIONS)
-        stalls = _stalls(path, stall_files, connections)
+class Adding:
+    """Sums of what was added so far; `by` are columns that keep apart what differs in them."""
+
+    def __init__(self, by: Sequence[str] = ()) -> None:
+        self._totals = {name: _Total([*by, *keys], how) for name, (keys, how) in _KINDS.items()}
+        self._worst = _Worst(by)
+
+    def add(self, connections: pd.DataFrame, stalls: pd.DataFrame) -> None:
+        """All connections of some sets, and all their stalls."""
+        stalls = _counted(stalls, connections)
         streams = _streams(connections, stalls)
-        services.add(streams)
-        by_run.add(streams[streams["run"].isin(runs)])
-        hosts.add(_held(stalls))
-        hours.add(stalls.assign(hour=stalls["time"].dt.floor("h")))
-        worst.add(streams)
-    return Sums(
-        in_order(services.table()),
-        in_order(_of_hosts(hosts.table())),
-        hours.table().dropna(subset="hour").sort_values("hour", ignore_index=True),
-        worst.table(),
-        by_run.table(),
-    )
+        self._totals["services"].add(streams)
+        self._totals["runs"].add(streams)
+        self._totals["hosts"].add(_held(stalls))
+        self._totals["hours"].add(stalls.assign(hour=stalls["time"].dt.floor("h")))
+        self._worst.add(streams[streams["affected_connections"] > 0])
 
+    def add_sums(self, tables: Mapping[str, pd.DataFrame]) -> None:
+        """What `tables` gave."""
+        for name, total in self._totals.items():
+            total.add(tables[name])
+        self._worst.add(tables["worst"])
 
-def of_sets(path: str, part: str, sets: Collection[str]) -> pd.DataFrame:
-    """By run and server, what these sets of a part add up to."""
-    files = files_of(path, "connections").get(part)
-    if files is None:
-        return of_runs([])
-    connections = _read(path, files, _OF_CONNECTIONS)
-    connections = connections[connections["set"].isin(sets)]
-    stalls = _stalls(path, files_of(path, "stalls").get(part, []), connections)
-    return of_runs([_streams(connections, stalls)])
+    def add_runs(self, rows: pd.DataFrame) -> None:
+        """Sums by run and server of sets that are there no more."""
+        self._totals["runs"].add(rows)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """In no order."""
+        totals = {name: total.table() for name, total in self._totals.items()}
+        return {**totals, "worst": self._worst.table()}
+
+    def sums(self) -> Sums:
+        """In order."""
+        tables = self.tables()
+        return Sums(
+            in_order(tables["services"]),
+            in_order(_of_hosts(tables["hosts"])),
+            tables["hours"].dropna(subset="hour").sort_values("hour", ignore_index=True),
+            tables["worst"],
+            tables["runs"],
+        )
 
 
 def of_runs(parts: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """One row by run and server of all."""
-    total = _Total(_RUN, _OF_RUN)
+    total = _Total(*_KINDS["runs"])
     for rows in parts:
         total.add(rows)
     return total.table()
-
-
-def replaced(path: str) -> list[pd.DataFrame]:
-    """What `REPLACED` has, if it is there."""
-    file = os.path.join(path, REPLACED)
-    return [pd.read_parquet(file)] if os.path.exists(file) else []
 
 
 def in_order(rows: pd.DataFrame) -> pd.DataFrame:
@@ -161,59 +161,28 @@ class _Total:
 class _Worst:
     """The worst connections of each server."""
 
-    _COLUMNS = (*STREAM, "client_addr", "client_port", *SERVER, *SUMS)
-
-    def __init__(self) -> None:
+    def __init__(self, by: Sequence[str]) -> None:
+        self._by = list(by)
         self._parts: list[pd.DataFrame] = []
 
     def add(self, streams: pd.DataFrame) -> None:
-        affected = streams[streams["affected_connections"] > 0]
-        self._parts.append(self._chosen(affected[list(self._COLUMNS)]))
+        self._parts.append(self._chosen(streams[[*self._by, *_WORST]]))
         if sum(map(len, self._parts)) > MOST_ROWS:
             self._parts = [self.table()]
 
     def table(self) -> pd.DataFrame:
         if not self._parts:
-            return pd.DataFrame(columns=list(self._COLUMNS))
+            return pd.DataFrame(columns=[*self._by, *_WORST])
         return self._chosen(pd.concat(self._parts, ignore_index=True))
 
     def _chosen(self, rows: pd.DataFrame) -> pd.DataFrame:
-        return in_order(rows).groupby(SERVER, sort=False).head(WORST).reset_index(drop=True)
+        keys = [*self._by, *SERVER]
+        return in_order(rows).groupby(keys, sort=False).head(WORST).reset_index(drop=True)
 
 
-def _parts(path: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Files of the connections of some parts, and of their stalls."""
-    of_stalls = files_of(path, "stalls")
-    connections: list[str] = []
-    stalls: list[str] = []
-    size = 0
-    for part, files in files_of(path, "connections").items():
-        own = [*files, *of_stalls.get(part, [])]
-        more = sum(os.path.getsize(os.path.join(path, file)) for file in own)
-        if connections and size + more > READ_TOGETHER:
-            yield connections, stalls
-            connections, stalls, size = [], [], 0
-        connections += files
-        stalls += of_stalls.get(part, [])
-        size += more
-    if connections:
-        yield connections, stalls
-
-
-def _read(path: str, files: Sequence[str], columns: list[str]) -> pd.DataFrame:
-    tables = [pq.ParquetFile(os.path.join(path, file)).read(columns) for file in files]
-    rows: pd.DataFrame = pa.concat_tables(tables).to_pandas()
-    return rows
-
-
-def _stalls(path: str, files: Sequence[str], connections: pd.DataFrame) -> pd.DataFrame:
-    """The stalls of a part, each with its connection; counted and summed by confidence."""
-    if files:
-        stalls = _read(path, files, _OF_STALLS).merge(connections, on=STREAM)
-    else:
-        stalls = connections.head(0).assign(
-            sender="", confidence="", time=pd.Series(dtype="datetime64[ns, UTC]"), wait_ms=0.0
-        )
+def _counted(stalls: pd.DataFrame, connections: pd.DataFrame) -> pd.DataFrame:
+    """Each with its connection, and with what it adds by confidence."""
+    stalls = stalls[OF_STALLS].merge(connections, on=STREAM)
     for word in CONFIDENCES:
         is_such = stalls["confidence"] == word
         stalls[f"stalls_{word}"] = is_such.astype("int64")
