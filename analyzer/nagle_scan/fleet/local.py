@@ -13,8 +13,13 @@ import sys
 
 from nagle_scan import keys
 
-OPTIONS = ("--no-nanny", "--nthreads", "1", "--memory-limit", "0", "--no-dashboard")
-"""No limit: what a scan takes is bounded, and a worker that pauses at its limit never ends."""
+LOOPBACK = "127.0.0.1"
+OPTIONS = (
+    *("--host", LOOPBACK, "--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"),
+    *("--no-nanny", "--nthreads", "1", "--memory-limit", "0"),
+)
+"""Without a host it listens to all networks. No limit of memory: what a scan takes is bounded, and
+a worker that pauses at its limit never ends."""
 
 
 class Processes:
