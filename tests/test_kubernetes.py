@@ -11,12 +11,15 @@ import re
 import socket
 from collections.abc import Iterator
 from typing import Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import dask
 import kubernetes_validate
 import pytest
 import yaml
 from conftest import ROOT
+from distributed import LocalCluster
 from distributed.cli import dask_scheduler, dask_worker
 from distributed.security import Security
 from nagle_scan.fleet import cluster
@@ -37,7 +40,9 @@ def name_of(document: Document) -> str:
 
 
 def pod_of(document: Document) -> Document | None:
-    """The pod that it makes, with its labels."""
+    """The pod that it is or makes, with its labels."""
+    if document["kind"] == "Pod":
+        return document
     spec = document.get("spec", {})
     if document["kind"] == "CronJob":
         spec = spec["jobTemplate"]["spec"]
@@ -45,18 +50,26 @@ def pod_of(document: Document) -> Document | None:
     return template
 
 
-PODS = [(name_of(document), pod) for document in DOCUMENTS if (pod := pod_of(document))]
+PODS = {name_of(document): pod for document in DOCUMENTS if (pod := pod_of(document))}
+COMPONENT = "app.kubernetes.io/component"
+PARTS = {name: pod for name, pod in PODS.items() if COMPONENT in pod["metadata"].get("labels", {})}
+"""Of the cluster of Dask."""
+each_pod = pytest.mark.parametrize("pod", PODS.values(), ids=PODS)
+each_part = pytest.mark.parametrize("pod", PARTS.values(), ids=PARTS)
 
 
 def container(component: str) -> Document:
     """That of a part of the cluster; workers differ only in where their captures are."""
-    found = next(
-        pod
-        for _, pod in PODS
-        if pod["metadata"]["labels"]["app.kubernetes.io/component"] == component
-    )
-    first: Document = found["spec"]["containers"][0]
-    return first
+    return containers(component)[0]
+
+
+def containers(component: str) -> list[Document]:
+    """Those of all that are this part of the cluster."""
+    return [
+        pod["spec"]["containers"][0]
+        for pod in PARTS.values()
+        if pod["metadata"]["labels"][COMPONENT] == component
+    ]
 
 
 def of_kind(kind: str) -> list[Document]:
@@ -83,9 +96,8 @@ def test_the_page_includes_every_manifest() -> None:
     assert sorted(name for name in included if name.startswith("kubernetes/")) == expected
 
 
-@pytest.mark.parametrize(("name", "pod"), PODS, ids=[name for name, _ in PODS])
-def test_a_pod_may_do_nothing_that_it_does_not_need(name: str, pod: Document) -> None:
-    assert name
+@each_pod
+def test_a_pod_may_do_nothing_that_it_does_not_need(pod: Document) -> None:
     spec = pod["spec"]
     assert spec["automountServiceAccountToken"] is False
     assert spec["securityContext"]["runAsNonRoot"] is True
@@ -101,9 +113,8 @@ def test_a_pod_may_do_nothing_that_it_does_not_need(name: str, pod: Document) ->
         assert {"cpu", "memory"} <= set(one["resources"]["requests"])
 
 
-@pytest.mark.parametrize(("name", "pod"), PODS, ids=[name for name, _ in PODS])
-def test_captures_and_certificates_cannot_be_written(name: str, pod: Document) -> None:
-    assert name
+@each_part
+def test_captures_and_certificates_cannot_be_written(pod: Document) -> None:
     mounts = {mount["name"]: mount for mount in pod["spec"]["containers"][0]["volumeMounts"]}
     for volume in {"captures", "tls"} & set(mounts):
         assert mounts[volume]["readOnly"] is True
@@ -117,7 +128,7 @@ def test_nothing_is_named_that_is_not_there() -> None:
         for kind in ("ConfigMap", "PersistentVolumeClaim", "Service")
     }
     secrets = set(re.findall(r"kubectl create secret generic (\S+)", PAGE))
-    for _, pod in PODS:
+    for pod in PODS.values():
         spec = pod["spec"]
         volumes = {volume["name"]: volume for volume in spec["volumes"]}
         for volume in volumes.values():
@@ -145,11 +156,11 @@ def test_all_are_in_the_namespace() -> None:
 
 def test_all_run_the_same_image() -> None:
     """Workers of another version are refused."""
-    assert len({one["image"] for _, pod in PODS for one in pod["spec"]["containers"]}) == 1
+    assert len({one["image"] for pod in PODS.values() for one in pod["spec"]["containers"]}) == 1
 
 
 def test_services_and_controllers_find_their_pods() -> None:
-    labels = [pod["metadata"]["labels"] for _, pod in PODS]
+    labels = [pod["metadata"]["labels"] for pod in PARTS.values()]
     for service in of_kind("Service"):
         selected = service["spec"]["selector"]
         assert any(selected.items() <= some.items() for some in labels)
@@ -173,10 +184,9 @@ def let_in(labels: dict[str, str]) -> set[int]:
     }
 
 
-@pytest.mark.parametrize(("name", "pod"), PODS, ids=[name for name, _ in PODS])
-def test_the_network_lets_through_what_is_needed_and_no_more(name: str, pod: Document) -> None:
+@each_part
+def test_the_network_lets_through_what_is_needed_and_no_more(pod: Document) -> None:
     """The kubelet's probes are always let through."""
-    assert name
     ports = pod["spec"]["containers"][0].get("ports", [])
     needed = {port["containerPort"] for port in ports if port["name"] != "health"}
     labels = pod["metadata"]["labels"]
@@ -189,6 +199,34 @@ def test_the_network_lets_through_what_is_needed_and_no_more(name: str, pod: Doc
     )
     within = leaving["spec"]["egress"][0]["ports"]
     assert needed <= {port["port"] for port in within}
+
+
+def rules() -> list[Document]:
+    """What may leave a pod."""
+    return [
+        rule for policy in of_kind("NetworkPolicy") for rule in policy["spec"].get("egress", [])
+    ]
+
+
+def test_a_worker_that_is_taken_over_can_send_no_capture_to_the_internet() -> None:
+    peers = [rule["to"] for rule in rules()]
+    assert peers
+    assert not [peer for every in peers for peer in every if "ipBlock" in peer]
+
+
+def test_the_rule_for_an_object_store_can_be_used_as_it_stands() -> None:
+    text = (FOLDER / "network-policy.yaml").read_text()
+    uncommented = re.sub(r"^    # (?=- to:|  )", "    ", text, flags=re.MULTILINE)
+    policy = list(yaml.safe_load_all(uncommented))[-1]
+    for version in VERSIONS:
+        kubernetes_validate.validate(policy, version, strict=True)
+    (peer,) = policy["spec"]["egress"][-1]["to"]
+    assert peer["ipBlock"]["cidr"] != "0.0.0.0/0"
+
+
+def test_no_part_of_the_cluster_lets_the_reader_of_results_in() -> None:
+    (reader,) = (pod for name, pod in PODS.items() if name not in PARTS)
+    assert reader["metadata"].get("labels", {}) == {}
 
 
 def test_who_is_not_named_reaches_nothing() -> None:
@@ -209,19 +247,38 @@ def test_the_network_is_asked_for_at_the_ports_that_are_listened_on() -> None:
     ("component", "command"), [("scheduler", dask_scheduler.main), ("worker", dask_worker.main)]
 )
 def test_dask_takes_the_options(component: str, command: Any) -> None:
-    for _, pod in PODS:
-        if pod["metadata"]["labels"]["app.kubernetes.io/component"] == component:
-            one = pod["spec"]["containers"][0]
-            assert one["command"] == ["dask", component]
-            args = [re.sub(r"\$\(\w+\)", "name", word) for word in one["args"]]
-            command.make_context(component, args)
+    for one in containers(component):
+        assert one["command"] == ["dask", component]
+        command.make_context(component, list(one["args"]))
+
+
+@pytest.mark.parametrize("one", containers("worker"))
+def test_no_worker_pauses_for_ever_at_a_limit(one: Document) -> None:
+    args = one["args"]
+    assert args[args.index("--memory-limit") + 1] == "0"
+
+
+def test_probes_are_answered_and_nobody_learns_more_without_tls() -> None:
+    routes = {path: value for path, value in leaves(config()) if path.endswith("http.routes")}
+    local: Any = LocalCluster
+    on_loopback = {"dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0"}
+    with (
+        dask.config.set(routes),
+        local(n_workers=1, processes=False, **on_loopback) as made,
+    ):
+        for part in (made.scheduler, *made.workers.values()):
+            at = f"http://127.0.0.1:{part.http_server.port}"
+            with urlopen(f"{at}/health") as answer:
+                assert answer.status == 200
+            with pytest.raises(HTTPError, match="404"):
+                urlopen(f"{at}/metrics")
 
 
 def test_captures_are_told_by_the_name_of_the_node(monkeypatch: pytest.MonkeyPatch) -> None:
     """That of a pod is another after each start: what grew would count as new."""
     named = {
         variable["name"]: variable["valueFrom"]["fieldRef"]["fieldPath"]
-        for _, pod in PODS
+        for pod in PARTS.values()
         for variable in pod["spec"]["containers"][0]["env"]
         if "valueFrom" in variable
     }
@@ -269,16 +326,18 @@ def test_dask_knows_every_setting() -> None:
 
 
 def test_hosts_without_kubernetes_have_the_same_settings() -> None:
+    """But for what probes need: there HTTP is on 127.0.0.1 only."""
     text = (ROOT / "docs" / "ssh" / "dask.yaml").read_text()
     moved = {
         path: value.replace("/etc/nagle-scan/", "/etc/nagle-scan/tls/") if "tls" in path else value
         for path, value in leaves(yaml.safe_load(text))
     }
-    assert moved == dict(leaves(config()))
+    same = {path: value for path, value in leaves(config()) if not path.endswith("http.routes")}
+    assert moved == same
 
 
 def test_the_settings_are_where_dask_looks_for_them() -> None:
-    for _, pod in PODS:
+    for pod in PARTS.values():
         one = pod["spec"]["containers"][0]
         named = {variable["name"]: variable.get("value") for variable in one["env"]}
         mount = next(mount for mount in one["volumeMounts"] if mount["name"] == "config")
