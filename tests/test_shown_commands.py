@@ -29,13 +29,19 @@ USED: dict[str, tuple[str, list[str]]] = {
     "dumpcap": ("i:s:b:w:f:D", []),
     "docker run": ("", ["rm", "net="]),
     "dask scheduler": ("", ["port=", "no-dashboard", "dashboard-address="]),
-    "dask worker": ("", ["nworkers=", "nthreads=", "no-dashboard"]),
+    "dask worker": (
+        "",
+        ["nworkers=", "nthreads=", "memory-limit=", "no-dashboard", "dashboard-address="],
+    ),
     "kubectl apply": ("f:", []),
+    "kubectl cp": ("", []),
     "kubectl create": ("", ["namespace=", "from=", "from-file=", "from-env-file="]),
     "kubectl delete": ("", ["namespace="]),
     "kubectl label": ("", ["overwrite"]),
     "kubectl logs": ("", ["namespace=", "follow"]),
+    "kubectl wait": ("", ["namespace=", "for="]),
     "podman build": ("t:", ["build-arg="]),
+    "podman push": ("", []),
     "python": ("", []),
     "kubectl debug": ("i", ["image=", "target="]),
     "kubectl exec": ("c:", []),
@@ -79,6 +85,9 @@ def environment() -> dict[str, str]:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     shown.laid_out(tmp_path)
+    for name in shown.FILES:
+        # As captures that nobody writes to any more.
+        os.utime(tmp_path / name, (0, 0))
     return tmp_path
 
 
