@@ -11,8 +11,9 @@ The way of the data; a worker holds nothing, and one process, the coordinator, w
     tables                  what was found, as Arrow tables
     dataset, about          what was found, and with which settings, in a folder
     parquet, journal        its files, which change together
-    sums                    what all of it adds up to
+    parts, sums             what each part of it adds up to, and all of it
     changes, fleet          what is new; the class `Fleet`
+    originals               the captures of a set, read again for a report
     page, hours             the page
 """
 
