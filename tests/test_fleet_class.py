@@ -9,15 +9,17 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import nagle_scan
 import pandas as pd
+import pyarrow as pa
 import pytest
 from conftest import CAPTURES
 from fleets import ALL, HIDDEN, SETTINGS, STALLED, answered, captured, job, made, scanned, shipped
 from nagle_scan import CaptureError, Scan, UnknownConnectionError, certainty
-from nagle_scan.compare import compare
+from nagle_scan.compare import Numbers, compare
 from nagle_scan.fleet import changes, fleet, parts, sums, tables
 from nagle_scan.fleet.dataset import Dataset
 from nagle_scan.fleet.fleet import Fleet
@@ -145,18 +147,22 @@ def test_a_folder_that_is_no_fleet_is_said_to_be_none(tmp_path: Path) -> None:
 # What changed.
 
 
-def moved(name: str, server_port: int) -> tuple[Job, Answer]:
-    """A capture that ships, as if its server were on this port of 127.0.0.1."""
+def seen(name: str, hour: int = 0, server_port: int = 8000, set_id: str = "") -> tuple[Job, Answer]:
+    """A capture that ships, as if it ended at this hour and its server were 127.0.0.1 here."""
     wanted, answer = shipped(name)
+    wanted = wanted._replace(id=set_id or wanted.id)
+    last = datetime(2026, 11, 23, hour, tzinfo=UTC)
+    of_connections = {"server_addr": "127.0.0.1", "server_port": server_port, "last": last}
     made = {}
     for table, stream in answer.tables.items():
         rows = tables.from_bytes(stream)
-        if table == "connections":
-            for column, value in (("server_addr", "127.0.0.1"), ("server_port", server_port)):
-                at = rows.schema.get_field_index(column)
-                rows = rows.set_column(at, column, [[value] * len(rows)])
+        columns = {"set": wanted.id, **(of_connections if table == "connections" else {})}
+        for column, value in columns.items():
+            at = rows.schema.get_field_index(column)
+            kind = rows.schema.field(column).type
+            rows = rows.set_column(at, column, pa.array([value] * len(rows)).cast(kind))
         made[table] = tables.to_bytes({table: rows})[table]
-    return wanted, answer._replace(tables=made)
+    return wanted, answer._replace(set=wanted.id, tables=made)
 
 
 def test_the_first_run_has_nothing_to_compare_with(tmp_path: Path) -> None:
@@ -173,9 +179,7 @@ def test_the_first_run_has_nothing_to_compare_with(tmp_path: Path) -> None:
 def test_what_changed_is_what_a_comparison_of_the_scans_says(
     before: str, after: str, tmp_path: Path
 ) -> None:
-    compared = Fleet(
-        made(tmp_path / "fleet", [[moved(before, 8000)], [moved(after, 8000)]])
-    ).compared
+    compared = Fleet(made(tmp_path / "fleet", [[seen(before, 1)], [seen(after, 2)]])).compared
     own = compare(nagle_scan.scan(CAPTURES / before), nagle_scan.scan(CAPTURES / after))
     expected = [server.state for server in own.servers if server.state in changes.SHOWN]
     assert [server.state for server in compared.servers] == expected
@@ -186,32 +190,50 @@ def test_what_changed_is_what_a_comparison_of_the_scans_says(
 
 def test_a_longer_day_is_not_worse(tmp_path: Path) -> None:
     """The same twice loses twice the time in twice the exchanges."""
-    copies = []
-    for number in range(3):
-        wanted, answer = shipped(SPLIT)
-        name = f"{number:032x}"
-        made_ = {
-            table: tables.to_bytes({table: renamed(tables.from_bytes(stream), name)})[table]
-            for table, stream in answer.tables.items()
-        }
-        copies.append((wanted._replace(id=name), answer._replace(set=name, tables=made_)))
+    copies = [seen(SPLIT, hour, set_id=f"{hour:032x}") for hour in range(3)]
     compared = Fleet(made(tmp_path / "fleet", [copies[:1], copies[1:]])).changes
     (row,) = compared.to_dict("records")
     assert (row["state"], row["stalls_before"], row["stalls_after"]) == ("remain", 9, 18)
     assert row["lost_ms_per_exchange_after"] == pytest.approx(row["lost_ms_per_exchange_before"])
 
 
-def renamed(rows: object, name: str) -> object:
-    import pyarrow as pa
-
-    assert isinstance(rows, pa.Table)
-    return rows.set_column(0, "set", pa.array([name] * len(rows), pa.string()))
-
-
 def test_a_service_that_was_not_captured_is_unseen_not_gone(tmp_path: Path) -> None:
     compared = Fleet(made(tmp_path / "fleet", [[SPLIT], [EPOLL]])).changes
     states = dict(zip(compared["server_port"], compared["state"], strict=True))
     assert states == {8000: "unseen", 8888: "new"}
+
+
+def test_an_older_capture_that_comes_later_changes_nothing(tmp_path: Path) -> None:
+    """An archive may get its old captures last; then nothing became new, and nothing has gone."""
+    older = Fleet(made(tmp_path / "gone", [[seen(SPLIT, 5)], [seen(FIXED, 4)]]))
+    assert older.compared.sentence == (
+        "What run 2 added was captured no later than what run 1 added: there is nothing to compare."
+    )
+    assert not len(older.changes)
+    other = Fleet(
+        made(tmp_path / "new", [[seen(FIXED, 5)], [seen(SPLIT, 4, 9000), seen(FIXED, 6, 8000)]])
+    )
+    assert not len(other.changes)
+
+
+def test_a_few_exchanges_without_a_stall_do_not_mean_that_it_has_gone() -> None:
+    few = Numbers(0, 0.0, 1)
+    many = Numbers(9, 391.6, 10, stalls_by_confidence=(0, 0, 9))
+    assert changes._is_too_little(many, few)
+    assert changes._is_too_little(many, few._replace(exchanges=3))
+    assert not changes._is_too_little(many, few._replace(exchanges=4))
+    assert not changes._is_too_little(None, few)
+
+
+def test_a_run_that_was_cut_off_is_not_compared_with_its_rest(tmp_path: Path) -> None:
+    """What comes second was there all the time."""
+    path = str(tmp_path / "fleet")
+    cut_off = Dataset(path, SETTINGS)
+    cut_off.add(*seen(FIXED, 1))
+    cut_off.flush()
+    found = Fleet(made(path, [[seen(SPLIT, 2)]]))
+    assert found.compared.sentence.startswith("Only run 1 has added captures")
+    assert found.runs[["run", "sets", "complete"]].values.tolist() == [[1, 2, True]]
 
 
 def test_a_capture_that_grew_is_compared_with_what_it_was(tmp_path: Path) -> None:
@@ -238,7 +260,7 @@ def test_a_capture_that_grew_is_compared_with_what_it_was(tmp_path: Path) -> Non
 
 
 def test_runs_that_added_nothing_are_left_out(tmp_path: Path) -> None:
-    path = made(tmp_path / "fleet", [[SPLIT], (), [moved(FIXED, 8000)], ()])
+    path = made(tmp_path / "fleet", [[SPLIT], (), [seen(FIXED)], ()])
     assert Fleet(path).compared.sentence.startswith("Run 3 compared with run 1")
 
 

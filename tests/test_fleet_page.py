@@ -16,7 +16,7 @@ from nagle_scan.fleet.dataset import Dataset
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.hours import Hours
 from nagle_scan.fleet.work import Failure, Settings
-from test_fleet_class import moved
+from test_fleet_class import seen
 from test_fleet_dataset import everything
 from test_fleet_tables import undated
 
@@ -115,7 +115,7 @@ def test_what_is_worse_is_not_hidden_behind_what_is_new(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(page, "MOST_CHANGED", 1)
-    fleet = Fleet(made(tmp_path / "fleet", [ALL[:1], [moved(LIKELY, 8000), *ALL[1:]]]))
+    fleet = Fleet(made(tmp_path / "fleet", [ALL[:1], [seen(LIKELY, 23), *ALL[1:]]]))
     shown = page.Page(fleet)
     assert [row.words for row in shown.changed] == ["new stalls", "worse"]
     assert shown.changed_more == len(fleet.compared.of("new")) - 1 > 0

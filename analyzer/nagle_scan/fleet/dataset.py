@@ -65,12 +65,16 @@ RUN_COLUMNS = pa.schema(
         "bytes": pa.int64(),
         "packets": pa.int64(),
         "failures": pa.int64(),
+        "complete": pa.bool_(),
     }
 )
 
 
 class Run(NamedTuple):
-    """What one run added; `failures` are what still fails at its end."""
+    """What one run added; `failures` are what still fails at its end.
+
+    One that was cut off is not complete: the next goes on with it, under the same number.
+    """
 
     run: int
     begun: datetime
@@ -80,6 +84,7 @@ class Run(NamedTuple):
     bytes: int = 0
     packets: int = 0
     failures: int = 0
+    complete: bool = False
 
 
 class _Added(NamedTuple):
@@ -101,6 +106,7 @@ class Dataset:
         self._added: list[_Added] = []
         self._bytes = 0
         self._since = 0.0
+        self._is_closing = False
         about.write(path, settings)
         self._journal.recover()
         with parquet.reading(path, OutputError):
@@ -108,7 +114,8 @@ class Dataset:
             self._failures = {row["path"]: row for row in parquet.rows(path, FAILURES)}
             self._runs = [Run(**row) for row in parquet.rows(path, RUNS)]
         now = datetime.now(UTC)
-        self.run = Run(1 + max((run.run for run in self._runs), default=0), now, now)
+        is_cut_off = self._runs and not self._runs[-1].complete
+        self.run = self._runs.pop() if is_cut_off else Run(len(self._runs) + 1, now, now)
         """What this run has added so far, as written."""
 
     def ledger(self, captures: Iterable[Capture] = ()) -> Ledger:
@@ -197,6 +204,7 @@ class Dataset:
 
     def close(self) -> None:
         """Writes what still waits, the run, and what all parts add up to."""
+        self._is_closing = True
         self.flush()
         with parquet.reading(self.path, OutputError):
             kept = parts.to_keep(self.path)
@@ -217,6 +225,7 @@ class Dataset:
             bytes=self.run.bytes + sum(capture.size for capture in captures),
             packets=self.run.packets + sum(each.answer.packets for each in added),
             failures=len(self._failures),
+            complete=self._is_closing,
         )
 
     def _write_lists(self, change: Change, run: Run) -> None:

@@ -23,7 +23,8 @@ WORST = 10
 MOST_ROWS = 1_000_000
 """Of sums that are not added up yet."""
 OF_STALLS = [*STREAM, "sender", "confidence", "time", "wait_ms"]
-OF_CONNECTIONS = [*STREAM, "run", "client_addr", "client_port", *SERVER, "exchanges", "conclusive"]
+OF_CONNECTIONS = [*STREAM, "run", "client_addr", "client_port", *SERVER]
+OF_CONNECTIONS += ["exchanges", "conclusive", "last"]
 """The columns that are read."""
 
 _ADDED = dict.fromkeys(SUMS, "sum")
@@ -40,7 +41,7 @@ _KINDS: dict[str, tuple[list[str], dict[str, str]]] = {
     "services": (SERVER, _OF_SERVICE),
     "hosts": (["addr", "sender", *SERVER], {"connections": "sum", **_ADDED}),
     "hours": (["hour"], _ADDED),
-    "runs": (["run", *SERVER], {"exchanges": "sum", "conclusive": "max", **_ADDED}),
+    "runs": (["run", *SERVER], {"exchanges": "sum", "conclusive": "max", "last": "max", **_ADDED}),
 }
 """By which columns they are added up, and how."""
 NAMES = (*_KINDS, "worst")
