@@ -143,7 +143,7 @@ def test_a_killed_worker_costs_nothing(
     seed = random.randrange(1 << 32)
     chosen = random.Random(seed)
     # One task for each set: so both workers have some whenever one dies.
-    monkeypatch.setattr(scanning, "MOST_SETS", 1)
+    monkeypatch.setattr(scanning, "MOST_SETS_IN_TASK", 1)
     at(chosen.randrange(40), lambda: kill_a_worker(workers, chosen), monkeypatch)
     outcome = ran(captures, tmp_path / "fleet", workers)
     assert outcome.failures == [], f"{number}, seed {seed}"
@@ -373,7 +373,7 @@ def test_a_lost_scheduler(
 ) -> None:
     with scheduler(tmp_path, {}) as (address, pid):
         # One task for each set, so that some are left.
-        monkeypatch.setattr(scanning, "MOST_SETS", 1)
+        monkeypatch.setattr(scanning, "MOST_SETS_IN_TASK", 1)
         at(5, lambda: os.kill(pid, signal.SIGKILL), monkeypatch)
         asked_of = asked(captures, tmp_path / "fleet", scheduler=address)
         with pytest.raises(NagleScanError) as failed:

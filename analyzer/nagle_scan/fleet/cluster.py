@@ -13,6 +13,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import dask
@@ -37,6 +38,8 @@ CLOSE_S = 1
 ALLOWED_FAILURES = {"distributed.scheduler.allowed-failures": 2}
 """A task whose worker died more often on a cluster of our own is given back."""
 VERSION_NAME = "nagle_scan.__version__"
+CARRIERS = ("python", "dask", "distributed")
+"""Their versions should be the same here and there, but for the last part."""
 LOGGERS = ("distributed", "tornado", "asyncio")
 SCRATCH = "nagle-scan-"
 HOST = "NAGLE_SCAN_HOST"
@@ -44,11 +47,7 @@ HOST = "NAGLE_SCAN_HOST"
 
 
 class ClusterError(NagleScanError):
-    """There is no scheduler, no worker, or one that cannot do the work."""
-
-
-class LostError(ClusterError):
-    """What was done stays; the rest cannot be done."""
+    """There is no scheduler, no worker, one that cannot do the work, or no longer one."""
 
 
 class Cluster:
@@ -61,6 +60,8 @@ class Cluster:
         self.hosts: dict[str, str] = {}
         """The addresses of hosts by name, for captures that only one has."""
         self.processes = processes
+        self.notes: list[str] = []
+        """What a user must know of them; printable, without full stops."""
         self._address = client.scheduler.address if client.scheduler else ""
         self._looked_s = -math.inf
         self._seen_s: dict[str, float] = {}
@@ -101,7 +102,7 @@ class Cluster:
     def submit(
         self, function: Callable[..., Any], *given: object, key: str, host: str = ""
     ) -> Future[Any]:
-        """Gives out a task, to a worker of `host` if that is told. Raises `LostError`."""
+        """Gives out a task, to a worker of `host` if that is told. Raises `ClusterError`."""
         where = {"workers": [self.hosts[host]], "allow_other_workers": False} if host else {}
         with self._lost_if_closed():
             return self.client.submit(function, *given, key=key, pure=False, **where)
@@ -113,7 +114,7 @@ class Cluster:
                 self.client.cancel(list(futures), force=True)
 
     def look(self) -> None:
-        """Is everything still there? Raises `LostError`. Asks every few seconds only."""
+        """Is everything still there? Raises `ClusterError`. Asks every few seconds only."""
         if self.client.status != "running":
             raise self.lost()
         if self.processes is not None:
@@ -127,16 +128,32 @@ class Cluster:
         self.threads = max(1, sum(threads.values()))
         self._seen_s |= dict.fromkeys(map(get_address_host, threads), now_s)
         if now_s - max(self._seen_s.values(), default=now_s) > NO_WORKER_S:
-            raise LostError(f"{self.shown}: no worker for {NO_WORKER_S} s")
+            raise ClusterError(f"{self.shown}: no worker for {NO_WORKER_S} s")
 
     def has_gone(self, host: str) -> bool:
         """Has a host had no worker for a while?"""
         seen_s = self._seen_s.get(self.hosts[host], -math.inf)
         return self._looked_s - seen_s > NO_WORKER_S
 
-    def lost(self) -> LostError:
+    def lost(self) -> ClusterError:
         """The scheduler has gone."""
-        return LostError(f"lost the scheduler at {self._address}")
+        return ClusterError(f"lost the scheduler at {self._address}")
+
+    def has_other(self, where: str, version: str | None) -> ClusterError:
+        """A worker or the scheduler has another version of nagle-scan, or none."""
+        has = "lacks nagle-scan" if version is None else f"has nagle-scan {version}"
+        return ClusterError(f"{self.shown}: {where} {has}, this is {_core.VERSION}")
+
+    def lacks_package(self, error: ImportError) -> ClusterError:
+        """A worker cannot begin."""
+        return ClusterError(f"{self.shown}: a worker lacks a package: {error}")
+
+    def wait_for_worker(self) -> None:
+        """Raises `ClusterError` if none comes."""
+        try:
+            self.client.wait_for_workers(1, timeout=NO_WORKER_S)
+        except TimeoutError:
+            raise ClusterError(f"{self.shown}: no worker for {NO_WORKER_S} s") from None
 
     @contextlib.contextmanager
     def _lost_if_closed(self) -> Iterator[None]:
@@ -185,10 +202,9 @@ def _local(workers: int | None) -> Iterator[Cluster]:
     ):
         processes = Processes(cluster.scheduler_address, workers or CPU_COUNT, folder)
         try:
-            client.wait_for_workers(1, timeout=NO_WORKER_S)
-            yield Cluster(client, processes)
-        except TimeoutError:
-            raise ClusterError(f"no worker for {NO_WORKER_S} s") from None
+            own = Cluster(client, processes)
+            own.wait_for_worker()
+            yield own
         finally:
             processes.end()
 
@@ -217,21 +233,33 @@ def _has_pages() -> bool:
 
 def _checked(cluster: Cluster) -> Cluster:
     """Raises `ClusterError` where there is no worker, or another version."""
-    client, shown = cluster.client, cluster.shown
+    client = cluster.client
     try:
-        client.wait_for_workers(1, timeout=NO_WORKER_S)
+        cluster.wait_for_worker()
         # By name: a function of our own could not be sent to whoever lacks it.
         versions = client.run(pydoc.locate, VERSION_NAME, on_error="return")
         versions["scheduler"] = client.run_on_scheduler(pydoc.locate, VERSION_NAME)
-    except TimeoutError:
-        raise ClusterError(f"{shown}: no worker for {NO_WORKER_S} s") from None
+        carriers = client.get_versions()
     except (OSError, RuntimeError) as error:
-        raise ClusterError(f"{shown}: {error}") from None
+        raise ClusterError(f"{cluster.shown}: {error}") from None
     for where, version in versions.items():
         if version != _core.VERSION:
-            has = f"has nagle-scan {version}" if isinstance(version, str) else "lacks nagle-scan"
-            raise ClusterError(f"{shown}: {where} {has}, this is {_core.VERSION}")
+            raise cluster.has_other(where, version if isinstance(version, str) else None)
+    cluster.notes += islice(_differences(carriers), 1)
     return cluster
+
+
+def _differences(told: Any) -> Iterator[str]:  # noqa: ANN401
+    """In what carries tasks, as `Client.get_versions` tells it. They may do no harm.
+
+    Its own check only warns, and of NumPy and pandas, too, which no worker needs.
+    """
+    here = told["client"]
+    for where, there in {"the scheduler": told["scheduler"], **told["workers"]}.items():
+        for name in CARRIERS:
+            own, other = (str(told["packages"].get(name)) for told in (here, there))
+            if own.split(".")[:2] != other.split(".")[:2]:
+                yield f"{where} has {name} {other}, here is {own}: tasks may fail for that"
 
 
 @contextlib.contextmanager

@@ -77,6 +77,7 @@ def run(
     with cluster.connected(asked.scheduler, asked.workers, client) as workers:
         if workers.dashboard is not None:
             notes.append(f"dashboard: {workers.dashboard}")
+        notes += workers.notes
         with ProgressLine(lambda _: "looking for captures", stream):
             if asked.on_hosts:
                 found = finding.on_hosts(asked.named, asked.list_file, workers)

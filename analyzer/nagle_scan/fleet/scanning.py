@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from distributed import CancelledError, KilledWorker, as_completed
 
-from nagle_scan import _core
 from nagle_scan.errors import NagleScanError
 from nagle_scan.fleet.cluster import ClusterError
 from nagle_scan.fleet.large import Judgement, Large, Part
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from nagle_scan.fleet.cluster import Cluster
     from nagle_scan.fleet.large import Submit
 
-MOST_SETS = 32
+MOST_SETS_IN_TASK = 32
 """In one task: the scheduler takes 2 ms for each task, a small capture less than that."""
-MOST_BYTES = 4 << 20
+MOST_BYTES_IN_TASK = 4 << 20
 """In one task of several sets."""
 EACH_WORKER = 8
 """Tasks that each worker should get at least, so that all end at about the same time."""
@@ -175,14 +174,9 @@ class Scanning:
             self._suspects.extend(Suspect(part, total) for part in work.alone())
             return iter(())
         except VersionError as error:
-            shown = self._cluster.shown
-            raise ClusterError(
-                f"{shown}: a worker has nagle-scan {error}, this is {_core.VERSION}"
-            ) from None
+            raise self._cluster.has_other("a worker", str(error)) from None
         except ImportError as error:
-            raise ClusterError(
-                f"{self._cluster.shown}: a worker lacks a package: {error}"
-            ) from None
+            raise self._cluster.lacks_package(error) from None
         except ClusterError:
             raise
         except NagleScanError as error:
@@ -227,7 +221,7 @@ def batches(jobs: Sequence[Job], workers: int) -> Iterator[tuple[Job, ...]]:
 
     Those of different hosts take turns, so that none waits for another.
     """
-    most_sets = min(MOST_SETS, max(1, len(jobs) // (EACH_WORKER * workers)))
+    most_sets = min(MOST_SETS_IN_TASK, max(1, len(jobs) // (EACH_WORKER * workers)))
     of_hosts: dict[str, list[Job]] = {}
     for job in jobs:
         of_hosts.setdefault(job.captures[0].host, []).append(job)
@@ -239,7 +233,8 @@ def _batched(jobs: Sequence[Job], most_sets: int) -> Iterator[tuple[Job, ...]]:
     batch: list[Job] = []
     size = 0
     for job in jobs:
-        if batch and (len(batch) == most_sets or size + job.size > MOST_BYTES):
+        is_full = len(batch) == most_sets or size + job.size > MOST_BYTES_IN_TASK
+        if batch and is_full:
             yield tuple(batch)
             batch, size = [], 0
         batch.append(job)
