@@ -182,12 +182,17 @@ def _accounted(data: Dataset, tally: Tally) -> Iterator[None]:
 @contextlib.contextmanager
 def _alone(folder: str) -> Iterator[None]:
     """No other run writes into the folder meanwhile, not even one on another host."""
-    try:
-        os.makedirs(folder, exist_ok=True)
-        with open(os.path.join(folder, LOCK), "ab") as lock:
+    with contextlib.ExitStack() as held:
+        try:
+            os.makedirs(folder, exist_ok=True)
+            lock = held.enter_context(open(os.path.join(folder, LOCK), "ab"))
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
-    except BlockingIOError:
-        raise OutputError(f"{folder}: another run writes into it") from None
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
+        except BlockingIOError:
+            raise OutputError(f"{folder}: another run writes into it") from None
+        except OSError as error:
+            raise _cannot_write(folder, error) from None
+        yield
+
+
+def _cannot_write(folder: str, error: OSError) -> OutputError:
+    return OutputError(f"{folder}: cannot write: {files.reason_of(error)}")
