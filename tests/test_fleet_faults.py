@@ -231,7 +231,7 @@ def test_of_a_rotated_set_only_the_file_that_cannot_be_read_is_left_out(
     (folder / "x.pcap3").write_bytes(b"no capture at all, but one of the set by its name")
     outcome = ran(folder, tmp_path / "fleet", workers)
     assert [failure.path for failure in outcome.failures] == [str(folder / "x.pcap3")]
-    assert len(rows(tmp_path / "fleet")["captures"]) == outcome.tally.of - 1
+    assert len(rows(tmp_path / "fleet")["captures"]) == outcome.tally.files - 1
 
 
 def cut(folder: Path, frames: int) -> Path:
@@ -265,7 +265,7 @@ def test_a_large_set_that_is_shared_among_workers_gives_the_same(
     monkeypatch.setattr(scanning.Scanning, "_submit", submit)
     outcome = ran(folder, tmp_path / "parts", workers, split_above=0)
     assert outcome.failures == []
-    assert Counter(functions) == {"records_of": outcome.tally.of, "track": 16, "judge": 1}
+    assert Counter(functions) == {"records_of": outcome.tally.files, "track": 16, "judge": 1}
     assert rows(tmp_path / "parts") == rows(tmp_path / "whole")
     assert not (tmp_path / "parts" / run.SCRATCH).exists()
 
@@ -490,11 +490,13 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_nothing_behind(tmp_path: Path) -> 
     content = (CAPTURES / "java-split.pcap").read_bytes()
     for number in range(1500):
         (many / f"{number}x.pcap").write_bytes(content[:24] + number.to_bytes(4) + content[28:])
+    # A large one has a folder for its segments, which tells that it has begun.
+    cut(many / "ring", 300)
     here, temporary = tmp_path / "here", tmp_path / "temporary"
     here.mkdir()
     temporary.mkdir()
     with subprocess.Popen(
-        [COMMAND, "fleet", many, "-o", tmp_path / "fleet"],
+        [COMMAND, "fleet", many, many / "ring", "-o", tmp_path / "fleet", "--split-above", "0MB"],
         cwd=here,
         env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
@@ -507,7 +509,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_nothing_behind(tmp_path: Path) -> 
         output, errors = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, output) == (130, "")
     told = re.fullmatch(
-        r"nagle-scan: interrupted: ([\d,]+) of 1,500 captures are done and stay; "
+        r"nagle-scan: interrupted: ([\d,]+) of 1,501 captures \(1,502 files\) are done and stay; "
         r"the next run goes on\n",
         errors,
     )
@@ -515,8 +517,8 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_nothing_behind(tmp_path: Path) -> 
     assert list(here.iterdir()) == list(temporary.iterdir()) == []
     assert [pid for pid in Path("/proc").glob("[0-9]*") if str(temporary) in _words(pid)] == []
     captured = tmp_path / "fleet" / "captures"
-    there = len(_rows(captured)) if captured.exists() else 0
-    assert there == int(told[1].replace(",", "")) < 1500
+    there = set(_rows(captured)["set"].to_pylist()) if captured.exists() else set()
+    assert len(there) == int(told[1].replace(",", "")) < 1501
 
 
 def _words(process: Path) -> str:

@@ -106,7 +106,7 @@ def test_a_content_under_two_names_counts_once(archive: Archive) -> None:
     assert all(note.endswith("a.pcap again: read once") for note in plan.notes)
     assert all(printable(note) == note for note in plan.notes)
     archive.done(plan.jobs)
-    assert archive.plan() == sets.Plan([], [], 4, [])
+    assert archive.plan() == sets.Plan([], [], 4, 1, [])
 
 
 def test_a_thousand_copies_are_counted_not_listed(archive: Archive) -> None:
@@ -159,11 +159,13 @@ def test_a_file_that_grew_is_done_again_with_its_set_and_what_is_new_of_it(
     (old,) = {archive.known.at[str(archive.folder / "ring.pcap0")].set}
     archive.put("ring.pcap1", capture(1, frames + 1))
     archive.put("ring.pcap2", capture(9000))
-    (job,) = archive.plan().jobs
+    plan = archive.plan()
+    (job,) = plan.jobs
     assert archive.names(job) == ["ring.pcap0", "ring.pcap1", "ring.pcap2"]
     assert job.replaces == old != job.id
+    assert (plan.known_count, plan.known_sets) == (1, 1), "what is scanned again is told once"
     archive.done([job])
-    assert archive.plan() == sets.Plan([], [], 4, [])
+    assert archive.plan() == sets.Plan([], [], 4, 2, [])
 
 
 def test_what_overlaps_a_set_that_grew_is_no_part_of_it(archive: Archive) -> None:
@@ -288,7 +290,7 @@ def test_a_file_that_grew_and_was_renamed_takes_its_own_place(archive: Archive) 
     assert sorted(
         os.path.basename(one.url) for every in archive.known.members.values() for one in every
     ) == ["now.pcap", "old.pcap", "yesterday.pcap"]
-    assert archive.plan() == sets.Plan([], [], 3, [])
+    assert archive.plan() == sets.Plan([], [], 3, 3, [])
 
 
 def test_a_longer_capture_with_the_same_beginning_does_not_take_the_place_of_one_that_is_there(

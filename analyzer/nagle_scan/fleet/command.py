@@ -36,7 +36,8 @@ nagle-scan fleet -o fleet/ --report 5c0f3a9be1d2/7
 EXIT_STATUS = """\
 0 no stall is likely, 1 stalls in what was new, 2 the call was unusable, or
 captures could not be read, 3 a bug, 4 no capture can tell, 130 interrupted
-(Ctrl-C, SIGTERM): what was done until then stays, and the next run goes on
+(Ctrl-C, SIGTERM): what was done until then stays, and the next run goes on;
+with --exit-zero 2 also beside stalls if captures could not be read, else 0
 """
 
 
@@ -73,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
     )
     arguments.add_filter(made, also="")
     arguments.add_min_wait(made)
-    arguments.add_key(made, "; without one the next run could not go on, so it is needed")
+    arguments.add_key(made, "; required: all runs into a folder need the same key")
     made.add_argument(
         "--scheduler",
         metavar="ADDRESS",
@@ -104,9 +105,9 @@ def parser() -> argparse.ArgumentParser:
         "--scratch",
         metavar="DIR",
         type=values.utf8,
-        help="where such a capture has its segments meanwhile, 12 to 24 bytes for each packet: a "
-        "folder that all workers see (default: within DIR/; with --scheduler there is none, and "
-        "one worker reads it)",
+        help="folder for the intermediate segment records of such a capture, 12 to 24 bytes for "
+        "each packet; all workers must see it (default: within DIR/; with --scheduler there is "
+        "none, and one worker reads it)",
     )
     made.add_argument(
         "--report",
@@ -127,7 +128,8 @@ def run(words: Sequence[str] | None = None) -> int:
     Raises `NagleScanError`, and `KeyboardInterrupt` that tells how far it came.
     """
     options = parser().parse_args(words)
-    _check(options)
+    if options.report is not None and (options.capture or options.list is not None):
+        raise CaptureError("--report scans nothing: leave out captures and --list")
     try:
         from nagle_scan.fleet import run
     except ImportError as error:
@@ -135,23 +137,15 @@ def run(words: Sequence[str] | None = None) -> int:
     _end_as_by_interrupt()
     if options.report is not None:
         return _report(options)
-    outcome = run.run(_asked(options), terminal.note, sys.stderr)
+    asked = _asked(options)
+    try:
+        run.check(asked)
+    except ValueError as error:
+        raise CaptureError(f"{error} (see nagle-scan fleet --help)") from None
+    outcome = run.run(asked, terminal.note, sys.stderr)
     if options.quiet < 2:
         terminal.say("\n".join(told(outcome, options.output, bool(options.quiet))))
-    status = _status(outcome)
-    return EXIT_PASSED if options.exit_zero and status != EXIT_UNUSABLE else status
-
-
-def _check(options: argparse.Namespace) -> None:
-    """Refuses what contradicts itself. Raises `CaptureError`."""
-    if options.report is not None:
-        return
-    if not options.capture and options.list is None:
-        raise CaptureError("no capture given (see nagle-scan fleet --help)")
-    if options.workers is not None and options.scheduler is not None:
-        raise CaptureError("--workers: the cluster of --scheduler has its own")
-    if options.on_hosts and options.scheduler is None:
-        raise CaptureError("--on-hosts needs the cluster of these hosts: --scheduler")
+    return _status(outcome, options.exit_zero)
 
 
 def _asked(options: argparse.Namespace) -> Asked:
@@ -178,8 +172,10 @@ def _asked(options: argparse.Namespace) -> Asked:
     )
 
 
-def _status(outcome: Outcome) -> int:
+def _status(outcome: Outcome, exits_zero: bool) -> int:
     verdicts = outcome.tally.verdicts
+    if exits_zero:
+        return EXIT_UNUSABLE if outcome.failures else EXIT_PASSED
     if verdicts["stalls"]:
         return EXIT_STALLS
     if outcome.failures:
@@ -192,11 +188,8 @@ def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
     """What the run did."""
     from nagle_scan.fleet.page import NAME
 
-    verdicts, failures = outcome.tally.verdicts, outcome.failures
-    unusable = len({failure.path for failure in failures})
-    parts = several.counted({**verdicts, several.UNUSABLE: unusable})
-    known = f" ({outcome.known:,} known)" if outcome.known else ""
-    yield f"{count(outcome.tally.of, 'new capture')}{known}: {parts or 'nothing to do'}"
+    failures = outcome.failures
+    yield _headline(outcome)
     if is_brief:
         return
     for failure in failures[:MOST_FAILURES]:
@@ -204,6 +197,23 @@ def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
     if len(failures) > MOST_FAILURES:
         yield f"  ... and {len(failures) - MOST_FAILURES:,} more in failures.parquet"
     yield f"wrote {printable(os.path.join(output, NAME))}, and the tables beside it"
+
+
+def _headline(outcome: Outcome) -> str:
+    """Captures; files where these are not the same."""
+    tally = outcome.tally
+    unusable = len({failure.path for failure in outcome.failures})
+    found = [several.counted(tally.verdicts)] if tally.verdicts else []
+    if unusable:
+        number = count(unusable, "file") if tally.of_files else f"{unusable:,}"
+        found.append(f"{number} {several.UNUSABLE}")
+    details = [tally.of_files] if tally.of_files else []
+    if outcome.known:
+        is_each_one = outcome.known == outcome.known_sets
+        number = f"{outcome.known:,}" if is_each_one else count(outcome.known, "file")
+        details.append(f"{number} known")
+    shown = f" ({'; '.join(details)})" if details else ""
+    return f"{count(tally.of, 'new capture')}{shown}: {', '.join(found) or 'nothing to do'}"
 
 
 def _end_as_by_interrupt() -> None:

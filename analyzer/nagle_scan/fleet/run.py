@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from nagle_scan.fleet.cluster import Cluster
     from nagle_scan.fleet.finding import Found
     from nagle_scan.fleet.sets import Plan
+    from nagle_scan.fleet.work import Job
 
 LOCK = ".lock"
 SCRATCH = ".scratch"
@@ -54,9 +55,24 @@ class Outcome(NamedTuple):
 
     tally: Tally
     known: int
-    """Captures that the dataset had before."""
+    """Files that the dataset had before, and that were not scanned again."""
+    known_sets: int
+    """Captures that they are of."""
     failures: list[Failure]
     """What could not be read."""
+
+
+def check(asked: Asked, client: Client | None = None) -> None:
+    """Refuses what contradicts itself. Raises `ValueError`."""
+    if not asked.named and asked.list_file is None:
+        raise ValueError("no capture given")
+    if client is not None and asked.scheduler is not None:
+        raise ValueError("a scheduler beside a client, which has its own")
+    has_cluster = client is not None or asked.scheduler is not None
+    if has_cluster and asked.workers is not None:
+        raise ValueError("workers of this machine beside a cluster, which has its own")
+    if asked.on_hosts and not has_cluster:
+        raise ValueError("captures on hosts need the scheduler of these hosts")
 
 
 def run(
@@ -70,6 +86,8 @@ def run(
     Raises `NagleScanError`, and `KeyboardInterrupt` with how far it came.
     """
     about.check(asked.output, asked.settings)
+    if asked.scratch is not None:
+        _check_scratch(asked.scratch)
     finding.check_filter(asked.settings.filter)
     notes: list[str] = []
     # What is named wrongly is told before anything starts.
@@ -100,15 +118,15 @@ def _scanned(
     stream: TextIO | None,
 ) -> Outcome:
     failures = [*found.failures, *plan.failures]
-    captures = [capture for job in plan.jobs for capture in job.captures]
-    known = {capture.shown for capture in found.captures} - {each.shown for each in captures}
+    scanned_now = {capture.shown for job in plan.jobs for capture in job.captures}
+    known = {capture.shown for capture in found.captures} - scanned_now
     data.forgive(known - {failure.path for failure in failures})
     for failure in failures:
         data.fail(failure)
-    tally = Tally(captures)
+    tally = Tally(plan.jobs)
     with (
         _accounted(data, tally),
-        _scratch(asked, workers) as scratch,
+        _scratch(asked, workers, plan) as scratch,
         ProgressLine(tally.line, stream),
     ):
         settings = asked.settings._replace(run=data.run.run)
@@ -124,33 +142,47 @@ def _scanned(
         data.close()
     with ProgressLine(lambda _: "writing the page", stream):
         page.write(Fleet(data.path))
-    return Outcome(tally, plan.known_count, failures)
+    return Outcome(tally, plan.known_count, plan.known_sets, failures)
 
 
 def _not_shared(plan: Plan, asked: Asked, workers: Cluster) -> Iterator[str]:
     """Large sets that one worker reads, as there is no folder that all see."""
-    large = [job for job in plan.jobs if is_large(job, asked.split_above)]
+    large = _large(plan, asked)
     if large and asked.scratch is None and not workers.is_local:
         larger = f"{count(len(large), 'capture')} larger than --split-above"
         yield f"{larger}: each is read by one worker, unless --scratch names a folder that all see"
 
 
+def _large(plan: Plan, asked: Asked) -> list[Job]:
+    return [job for job in plan.jobs if is_large(job, asked.split_above)]
+
+
+def _check_scratch(folder: str) -> None:
+    """Raises `OutputError` unless a file can be made there; leaves none."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise _cannot_write(folder, error) from None
+
+
 @contextlib.contextmanager
-def _scratch(asked: Asked, workers: Cluster) -> Iterator[str]:
+def _scratch(asked: Asked, workers: Cluster, plan: Plan) -> Iterator[str]:
     """A folder for records of large sets that all workers see; empty where there may be none."""
-    if asked.scratch is None and not workers.is_local:
+    folder = os.path.join(asked.output, SCRATCH)
+    # A run that was killed may have left it.
+    shutil.rmtree(folder, ignore_errors=True)
+    if not _large(plan, asked) or (asked.scratch is None and not workers.is_local):
         yield ""
         return
-    folder = os.path.abspath(asked.scratch or os.path.join(asked.output, SCRATCH))
     try:
         if asked.scratch is None:
-            # A run that was killed may have left it.
-            shutil.rmtree(folder, ignore_errors=True)
             os.mkdir(folder)
         else:
-            folder = tempfile.mkdtemp(prefix=cluster.SCRATCH, dir=folder)
+            folder = tempfile.mkdtemp(prefix=cluster.SCRATCH, dir=asked.scratch)
     except OSError as error:
-        raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
+        raise _cannot_write(asked.scratch or folder, error) from None
+    folder = os.path.abspath(folder)
     try:
         yield folder
     finally:
@@ -162,10 +194,8 @@ def _accounted(data: Dataset, tally: Tally) -> Iterator[None]:
     """Says how far it came if it has to stop; what was done until then is written."""
 
     def account(why: object) -> str:
-        return (
-            f"{printable(str(why))}: {data.run.files:,} of {count(tally.of, 'capture')} are done "
-            f"and stay; the next run goes on"
-        )
+        done = "is done and stays" if tally.of == 1 else "are done and stay"
+        return f"{printable(str(why))}: {tally.how_far(data.run.sets)} {done}; the next run goes on"
 
     try:
         yield

@@ -25,7 +25,9 @@ class Plan(NamedTuple):
     notes: list[str]
     """What a user must know of the files; printable, without full stops."""
     known_count: int
-    """Files that the dataset has already."""
+    """Files that the dataset has already, and that are not scanned again."""
+    known_sets: int
+    """Sets that they are of."""
     failures: list[Failure]
     """Files that grew, but cannot be scanned again without losing others."""
 
@@ -64,7 +66,9 @@ def plan(captures: Sequence[Capture], known: Ledger) -> Plan:
             new.pop(_rotation(grown[0]), None)
         jobs.append(_job(there, replaces=set_id))
     jobs += (_job(members) for same in new.values() for members in _rotated(same))
-    return Plan(jobs, found.notes, found.known_count, failures)
+    again = {capture.shown for job in jobs for capture in job.captures}
+    sets = [set_id for name, set_id in found.known.items() if name not in again]
+    return Plan(jobs, found.notes, len(sets), len(set(sets)), failures)
 
 
 class _Found:
@@ -85,14 +89,16 @@ class _Found:
         for capture in sorted(captures, key=lambda one: one.shown not in known.at):
             self._by_content.setdefault(capture.content, capture)
         self._copies: list[str] = []
-        self.known_count = 0
+        self.known: dict[str, str] = {}
+        """The set of each that the ledger has, by name."""
         self.fresh = list(self._fresh(captures))
 
     def _fresh(self, captures: Sequence[Capture]) -> Iterator[Capture]:
         for capture in captures:
             first = self._by_content[capture.content]
-            if self._is_known(capture):
-                self.known_count += 1
+            set_id = self._set_with(capture)
+            if set_id is not None:
+                self.known[capture.shown] = set_id
             elif capture is first or capture.first_ns is None:
                 yield capture
             else:
@@ -106,11 +112,12 @@ class _Found:
             told.append(f"{count(more, 'more file')} with the content of another: read once")
         return told
 
-    def _is_known(self, capture: Capture) -> bool:
+    def _set_with(self, capture: Capture) -> str | None:
         if capture.first_ns is not None:
-            return capture.content in self._known.set_of
+            return self._known.set_of.get(capture.content)
         before = self._known.at.get(capture.shown)
-        return before is not None and before.capture.content == capture.content
+        is_same = before is not None and before.capture.content == capture.content
+        return before.set if before is not None and is_same else None
 
     def set_grown(self, capture: Capture) -> str | None:
         """The set of a file that grew to be this capture."""

@@ -11,14 +11,16 @@ from nagle_scan.wording import count
 
 if TYPE_CHECKING:
     from nagle_scan.fleet.task import Scanned
-    from nagle_scan.fleet.work import Capture
+    from nagle_scan.fleet.work import Job
 
 
 class Tally:
-    """Counts of the captures (files) that are to be scanned, and verdicts of their sets."""
+    """Counts of the captures (sets) that are to be scanned, and of their files; verdicts."""
 
-    def __init__(self, captures: Sequence[Capture]) -> None:
-        self.of = len(captures)
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        captures = [capture for job in jobs for capture in job.captures]
+        self.of = len(jobs)
+        self.files = len(captures)
         self.of_bytes = sum(capture.size for capture in captures)
         self.done = self.bytes = self.packets = self.failed = 0
         self.verdicts: Counter[str] = Counter()
@@ -29,21 +31,31 @@ class Tally:
         names = [capture.shown for capture in scanned.job.captures]
         names += [failure.path for failure in scanned.failures]
         self.failed += len(scanned.failures)
-        self.done += len(names)
+        self.done += 1
         self.bytes += sum(self._size_of[name] for name in names)
         if scanned.answer is not None:
             self.packets += scanned.answer.packets
             self.verdicts[scanned.answer.verdict] += 1
 
+    @property
+    def of_files(self) -> str:
+        """How many files, if not each capture is one."""
+        return "" if self.files == self.of else count(self.files, "file")
+
+    def how_far(self, done: int) -> str:
+        """So many of all."""
+        files = f" ({self.of_files})" if self.of_files else ""
+        return f"{done:,} of {count(self.of, 'capture')}{files}"
+
     def line(self, elapsed_s: float) -> str:
         """For a terminal."""
-        failed = f", {self.failed:,} failed" if self.failed else ""
+        failed = f", {count(self.failed, 'file')} failed" if self.failed else ""
         left = ""
         if self.bytes:
             left_s = elapsed_s * (self.of_bytes - self.bytes) / self.bytes
             left = f", {time_left(left_s)} left"
         return (
-            f"{self.done:,} of {count(self.of, 'capture')}, {quantity(self.bytes)}B of "
+            f"{self.how_far(self.done)}, {quantity(self.bytes)}B of "
             f"{quantity(self.of_bytes)}B, {quantity(self.packets / elapsed_s)}packets/s"
             f"{failed}{left}"
         )
