@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fleets
 import nagle_scan
 import pandas as pd
 import pytest
-from conftest import CAPTURES, COMMAND, Run
-from nagle_scan.fleet import cluster, command
+from conftest import CAPTURES, Run
+from nagle_scan.fleet import cluster, command, sets
 from nagle_scan.fleet.cluster import Cluster
 from nagle_scan.fleet.run import Outcome
 from nagle_scan.fleet.tally import Tally
+from nagle_scan.fleet.task import Scanned
 from nagle_scan.fleet.work import Failure, Settings
 
 KEY = bytes(range(32))
@@ -97,6 +100,7 @@ def test_the_command_says_what_it_did(run: Run, tmp_path: Path) -> None:
     assert "java-split" in written.read_text()
 
 
+README = CAPTURES / "README.md"
 BAD = [
     (["none*.pcap"], "none*.pcap: no file matches"),
     (["nowhere.pcap"], "nowhere.pcap: cannot read: no such file or directory"),
@@ -107,13 +111,17 @@ BAD = [
     ([CAPTURES, "--scheduler", "foo://127.0.0.1:1"], "no scheduler at foo://127.0.0.1:1"),
     ([CAPTURES, "-f", "tcp prot 80"], "filter"),
     ([CAPTURES, "--anonymize"], "a fleet needs a key for all runs: --key-file or NAGLE_SCAN_KEY"),
-    ([CAPTURES, "--on-hosts"], "--on-hosts needs the cluster of these hosts: --scheduler"),
+    ([CAPTURES, "--on-hosts"], "captures on hosts need the scheduler of these hosts"),
     (
         [CAPTURES, "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"],
-        "--workers: the cluster of --scheduler has its own",
+        "workers of this machine beside a cluster, which has its own",
     ),
+    ([CAPTURES, "--scratch", "gone"], "gone: cannot write: no such file or directory"),
+    ([CAPTURES, "--scratch", README], f"{README}: cannot write: not a directory"),
     ([CAPTURES, "--split-above", "many"], "expected a size with its unit: 500MB, 8GB or 1TB"),
     (["--report", "x"], "expected SET/STREAM"),
+    (["--report", "abcdef/1", CAPTURES], "--report scans nothing: leave out captures and --list"),
+    (["--report", "abcdef/1", "--list", README], "leave out captures and --list"),
     (["--report", "abcdef/1"], "cannot read: no such file or directory"),
 ]
 
@@ -128,6 +136,177 @@ def test_a_call_that_is_wrong_touches_nothing(
     assert done.stderr.count(b"\n") == 1
     assert reason in done.stderr.decode()
     assert list(tmp_path.iterdir()) == []
+
+
+WRONG = {
+    "negative": ({"min_wait_ms": -1}, ValueError, "min_wait_ms must be more than 0 .*: -1$"),
+    "not a number": ({"min_wait_ms": math.nan}, ValueError, "min_wait_ms must be .*: nan$"),
+    "text": ({"min_wait_ms": "10"}, TypeError, "min_wait_ms is a number, not str$"),
+    "none": ({"min_wait_ms": None}, TypeError, "min_wait_ms is a number, not NoneType$"),
+    "no workers": ({"workers": 0}, ValueError, "workers must be 1 to 1024: 0$"),
+    "half a worker": ({"workers": 0.5}, TypeError, "workers is an integer, not float$"),
+    "less than none": ({"split_above": -1}, ValueError, "split_above must be 0 or more: -1$"),
+    "unknown size": ({"split_above": math.nan}, ValueError, "split_above must be .*: nan$"),
+    "size": ({"split_above": "8GB"}, TypeError, "split_above is a number of bytes, not str$"),
+    "filter": ({"filter": b"tcp"}, TypeError, r"filter is a BPF expression \(str\), not bytes$"),
+    "key": ({"anonymize": "secret"}, TypeError, "anonymize is a key of 32 bytes, not str$"),
+    "short key": ({"anonymize": b"secret"}, ValueError, "the key must have 32 bytes, not 6$"),
+    "client": ({"client": "tcp://a:1"}, TypeError, "client is a Client of Dask, not str$"),
+    "scheduler": ({"scheduler": 8786}, TypeError, "scheduler is the address .*, not int$"),
+    "output": ({"output": 5}, TypeError, "output is a folder .*, not int$"),
+    "scratch": ({"scratch": b"."}, TypeError, "scratch is a folder .*, not bytes$"),
+    "scratch that is gone": ({"scratch": "gone"}, nagle_scan.OutputError, "gone: cannot write"),
+    "path": ({"paths": 5}, TypeError, "a capture is a path .*, not int$"),
+    "no path": ({"paths": []}, ValueError, "no capture given$"),
+    "hosts": ({"on_hosts": True}, ValueError, "on hosts need the scheduler of these hosts$"),
+    "both": ({"workers": 2, "scheduler": "tcp://a:1"}, ValueError, "beside a cluster, which has"),
+}
+
+
+@pytest.mark.parametrize(("options", "error", "reason"), WRONG.values(), ids=WRONG)
+def test_a_wrong_value_is_not_written_into_a_fleet(
+    options: dict[str, Any],
+    error: type[Exception],
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=reason):
+        nagle_scan.scan_fleet(**{"paths": CAPTURES / "java-split.pcap", **options})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_client_leaves_no_doubt_which_cluster_works(workers: Cluster, tmp_path: Path) -> None:
+    path = CAPTURES / "java-split.pcap"
+    with pytest.raises(ValueError, match="beside a client"):
+        nagle_scan.scan_fleet(path, tmp_path / "a", workers.client, scheduler="tcp://a:1")
+    with pytest.raises(ValueError, match="beside a cluster"):
+        nagle_scan.scan_fleet(path, tmp_path / "a", workers.client, workers=2)
+
+
+def test_the_scratch_folder_stays_untouched_if_no_capture_is_large(
+    workers: Cluster, tmp_path: Path
+) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    seen: list[Path] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Tally, "add", lambda *_: seen.extend(scratch.iterdir()))
+        for split_above in (8 * 10**9, 0):
+            out = tmp_path / f"fleet-{split_above:g}"
+            nagle_scan.scan_fleet(
+                ring(tmp_path / "ring"), out, workers.client,
+                split_above=split_above, scratch=scratch,
+            )  # fmt: skip
+            assert bool(seen) == (split_above == 0)
+    assert list(scratch.iterdir()) == []
+
+
+def ring(folder: Path) -> Path:
+    """A rotation of two files."""
+    folder.mkdir(exist_ok=True)
+    for number, name in enumerate(("java-split.pcap", "java-split-nodelay.pcap")):
+        (folder / f"ring.pcap{number}").write_bytes((CAPTURES / name).read_bytes())
+    return folder
+
+
+def test_another_error_does_not_pass_for_a_run_that_writes_into_the_folder(
+    workers: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def planned(*_: object) -> None:
+        raise BlockingIOError("of something else")
+
+    monkeypatch.setattr(sets, "plan", planned)
+    with pytest.raises(BlockingIOError, match="of something else"):
+        nagle_scan.scan_fleet(CAPTURES / "java-split.pcap", tmp_path / "fleet", workers.client)
+
+
+def test_another_error_does_not_pass_for_workers_that_do_not_come() -> None:
+    with pytest.raises(TimeoutError, match="of something else"), cluster.connected(None, 1):
+        raise TimeoutError("of something else")
+
+
+def test_a_rotation_is_one_capture_as_the_page_says(run: Run, tmp_path: Path) -> None:
+    folder, out = ring(tmp_path / "captures"), tmp_path / "fleet"
+    first, again = (run("fleet", folder, "-o", out, "-q").stdout for _ in range(2))
+    assert first == b"1 new capture (2 files): 1 with stalls\n"
+    assert again == b"0 new captures (2 files known): nothing to do\n"
+    assert "1 capture:" in repr(nagle_scan.Fleet(out))
+    (folder / "epoll.pcap").write_bytes((CAPTURES / "epoll-fixed.pcap").read_bytes())
+    third = run("fleet", folder, "-o", out, "-q").stdout
+    assert third == b"1 new capture (2 files known): 1 clean\n"
+    more = ring(tmp_path / "more")
+    for path in more.iterdir():
+        with path.open("r+b") as file:
+            file.seek(24)
+            file.write(bytes(2))
+    fourth = run("fleet", folder, more, "-o", out, "-q").stdout
+    assert fourth == b"1 new capture (2 files; 3 files known): 1 with stalls\n"
+
+
+def test_a_file_of_a_rotation_that_cannot_be_read_does_not_pass_for_a_capture() -> None:
+    one = fleets.job(CAPTURES / "java-split.pcap", CAPTURES / "epoll-fd0.pcap")
+    failure = Failure("java-split.pcap", one.id, "damaged", 1)
+    line, *_ = command.told(Outcome(Tally([one]), 0, 0, [failure]), "fleet", is_brief=True)
+    assert line == "1 new capture (2 files): 1 file unusable"
+
+
+def test_how_far_it_is_counts_captures_as_its_end_does() -> None:
+    jobs = [fleets.job(CAPTURES / "java-split.pcap", CAPTURES / "epoll-fd0.pcap")]
+    tally = Tally(jobs)
+    assert tally.line(1.0).startswith("0 of 1 capture (2 files), 0 B of ")
+    tally.add(Scanned(jobs[0], None))
+    assert tally.line(1.0).startswith("1 of 1 capture (2 files), ")
+    assert tally.line(1.0).endswith(", 0 s left")
+    assert Tally([fleets.job(CAPTURES / "java-split.pcap")]).how_far(0) == "0 of 1 capture"
+
+
+@pytest.mark.parametrize(
+    ("names", "status"),
+    [
+        (["epoll-fd0.pcap"], 0),
+        (["epoll-fixed.pcap"], 0),
+        (["epoll-fixed.pcap", "README.md"], 2),
+        (["epoll-fd0.pcap", "README.md"], 2),
+    ],
+)
+def test_exit_zero_does_not_hide_a_capture_that_could_not_be_read(
+    names: list[str], status: int, run: Run, tmp_path: Path
+) -> None:
+    done = run("fleet", *names, "-o", tmp_path / "fleet", "--exit-zero", cwd=CAPTURES)
+    assert done.returncode == status
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "is_told"),
+    [
+        ("python", f"{sys.version_info[0]}.0.1.final.0", True),
+        ("python", f"{sys.version_info[0]}.{sys.version_info[1]}.99.final.0", False),
+        ("distributed", "2020.1.0", True),
+        ("numpy", "0.1.0", False),
+    ],
+)
+def test_workers_with_other_packages_are_told_as_what_may_fail(
+    name: str,
+    other: str,
+    is_told: bool,
+    workers: Cluster,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    told: Any = workers.client.get_versions()
+    for worker in told["workers"].values():
+        worker["packages"][name] = other
+    monkeypatch.setattr(workers.client, "get_versions", lambda: told)
+    path = CAPTURES / "epoll-fixed.pcap"
+    nagle_scan.scan_fleet(path, tmp_path / "fleet", workers.client, progress=True)
+    worker = next(iter(told["workers"]))
+    expected = f"nagle-scan: {worker} has {name} {other}, here is "
+    errors = capsys.readouterr().err
+    assert errors.startswith(expected) == is_told, errors
+    assert errors.count("\n") == is_told
 
 
 def test_a_folder_that_holds_something_else(run: Run, tmp_path: Path) -> None:
@@ -200,12 +379,12 @@ def test_the_help_tells_of_it(run: Run) -> None:
     assert b"nagle-scan fleet --help" in run("--help").stdout
     told = run("fleet", "--help").stdout.decode()
     assert all(option in told for option in command.parser()._option_string_actions)
-    assert COMMAND.exists()
+    assert "with --exit-zero" in told.partition("exit status")[2]
 
 
 def test_a_reason_that_is_a_long_list_is_cut_on_the_terminal() -> None:
     reason = f"link type 220 is not supported (supported: {'Ethernet, ' * 50})"
-    outcome = Outcome(Tally([]), 0, [Failure("usb.pcap", "", reason, 1)])
+    outcome = Outcome(Tally([]), 0, 0, [Failure("usb.pcap", "", reason, 1)])
     _, line, _ = command.told(outcome, "fleet", is_brief=False)
     assert line.startswith("  usb.pcap: link type 220 is not supported (supported: Ethernet,")
     assert line.endswith(" ...")

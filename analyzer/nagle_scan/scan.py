@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 from nagle_scan import _core, files, keys
 from nagle_scan.errors import CaptureError, OutputError
@@ -23,6 +23,15 @@ if TYPE_CHECKING:
     from nagle_scan.report.formats import BaselineMap
 
 _Path = str | os.PathLike[str]
+
+KINDS: dict[str, tuple[Any, str]] = {
+    "filter": (str | None, "a BPF expression (str)"),
+    "min_wait_ms": (SupportsFloat, "a number"),
+    "threads": (SupportsIndex | None, "an integer"),
+    "anonymize": (bytes | None, f"a key of {keys.KEY_LEN} bytes"),
+    "names": (Mapping | None, "a mapping of addresses to names"),
+}
+"""What each option is, as `isinstance` takes it and in words."""
 
 
 def scan(
@@ -58,12 +67,17 @@ def scan(
     `TypeError` for what is no path and for options of a wrong type, `KeyboardInterrupt` soon after
     Ctrl-C. A truncated capture is not an error: see `Scan.warnings`.
     """
-    _check_kinds(filter, min_wait_ms, threads, anonymize, names)
-    if not 0 < min_wait_ms <= MAX_MIN_WAIT_MS:
-        raise ValueError(f"min_wait_ms must be more than 0 and at most an hour: {min_wait_ms}")
-    if threads is not None and not 0 < threads <= MAX_THREADS:
-        raise ValueError(f"threads must be 1 to {MAX_THREADS}: {threads}")
-    paths = _as_paths(path_or_paths)
+    check_kinds(
+        KINDS,
+        filter=filter,
+        min_wait_ms=min_wait_ms,
+        threads=threads,
+        anonymize=anonymize,
+        names=names,
+    )
+    check_min_wait(min_wait_ms)
+    check_number("threads", threads)
+    paths = as_paths(path_or_paths)
     if not paths:
         raise ValueError("no capture given")
     seen = _core.Progress()
@@ -289,19 +303,24 @@ class Scan(Written):
         return scan_html(self)
 
 
-def _check_kinds(
-    filter: object, min_wait_ms: object, threads: object, anonymize: object, names: object
-) -> None:
+def check_kinds(kinds: Mapping[str, tuple[Any, str]], **given: object) -> None:
     """Raises `TypeError` that says what was expected: the engine's says less."""
-    for name, value, is_right, expected in (
-        ("filter", filter, isinstance(filter, str), "a BPF expression (str)"),
-        ("min_wait_ms", min_wait_ms, hasattr(min_wait_ms, "__float__"), "a number"),
-        ("threads", threads, hasattr(threads, "__index__"), "an integer"),
-        ("anonymize", anonymize, isinstance(anonymize, bytes), f"a key of {keys.KEY_LEN} bytes"),
-        ("names", names, isinstance(names, Mapping), "a mapping of addresses to names"),
-    ):
-        if not is_right and (value is not None or name == "min_wait_ms"):
+    for name, value in given.items():
+        kind, expected = kinds[name]
+        if not isinstance(value, kind):
             raise TypeError(f"{name} is {expected}, not {type(value).__name__}")
+
+
+def check_min_wait(min_wait_ms: float) -> None:
+    """Raises `ValueError`."""
+    if not 0 < min_wait_ms <= MAX_MIN_WAIT_MS:
+        raise ValueError(f"min_wait_ms must be more than 0 and at most an hour: {min_wait_ms}")
+
+
+def check_number(name: str, number: int | None) -> None:
+    """Of threads or processes, if it is told. Raises `ValueError`."""
+    if number is not None and not 0 < number <= MAX_THREADS:
+        raise ValueError(f"{name} must be 1 to {MAX_THREADS}: {number}")
 
 
 INTERNAL = {
@@ -344,7 +363,8 @@ def _named(chosen: Mapping[str, str] | None, is_anonymized: bool) -> dict[str, s
     return names.without_addresses(named) if is_anonymized else named
 
 
-def _as_paths(path_or_paths: _Path | Iterable[_Path]) -> list[str]:
+def as_paths(path_or_paths: _Path | Iterable[_Path]) -> list[str]:
+    """Raises `TypeError` for what is no path, `CaptureError` for a name that is not UTF-8."""
     if isinstance(path_or_paths, (str, os.PathLike)):
         path_or_paths = [path_or_paths]
     if not isinstance(path_or_paths, Iterable) or isinstance(path_or_paths, bytes):

@@ -22,10 +22,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
-from nagle_scan import _core, keys, terminal
+from nagle_scan import _core, files, keys, terminal
+from nagle_scan.errors import OutputError
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
+from nagle_scan.scan import KINDS, as_paths, check_kinds, check_min_wait, check_number
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -38,6 +40,15 @@ EXTRA = "pip install 'nagle-scan[fleet]'"
 PACKAGES = {"dask", "distributed", "fsspec", "pyarrow"}
 SPLIT_ABOVE = 8 * 10**9
 """Bytes of a capture of several files that are shared among all workers."""
+_FOLDER = "a folder (str or os.PathLike)"
+OWN_KINDS = {
+    "output": (str | os.PathLike, _FOLDER),
+    "scheduler": (str | None, "the address of a scheduler (str)"),
+    "workers": (SupportsIndex | None, "an integer"),
+    "split_above": (SupportsFloat, "a number of bytes"),
+    "scratch": (str | os.PathLike | None, _FOLDER),
+}
+"""As `scan.KINDS`."""
 
 
 def missing(error: ImportError) -> str:
@@ -74,32 +85,50 @@ def scan_fleet(
     Captures that cannot be read are in `Fleet.failures`. Raises `CaptureError` where nothing is
     found, `OutputError` for a folder that cannot be written, or holds something else,
     `NagleScanError` without a scheduler or workers, and if they are lost: what was done until then
-    stays, and the next call goes on. `ValueError` for a bad key or limit, `ImportError` without
-    Dask.
+    stays, and the next call goes on. `ValueError` for a bad key or limit and for what contradicts
+    itself, `TypeError` as `scan`, `ImportError` without Dask.
     """
     try:
+        from distributed import Client
+
         from nagle_scan.fleet import run
         from nagle_scan.fleet.fleet import Fleet
     except ImportError as error:
         raise ImportError(missing(error)) from None
     from nagle_scan.fleet.work import Settings
 
-    several = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    check_kinds(
+        {**KINDS, **OWN_KINDS, "client": (Client | None, "a Client of Dask")},
+        output=output,
+        client=client,
+        scheduler=scheduler,
+        workers=workers,
+        filter=filter,
+        min_wait_ms=min_wait_ms,
+        anonymize=anonymize,
+        split_above=split_above,
+        scratch=scratch,
+    )
+    check_min_wait(min_wait_ms)
+    check_number("workers", workers)
+    if not split_above >= 0:
+        raise ValueError(f"split_above must be 0 or more: {split_above}")
     key = None if anonymize is None else keys.checked(anonymize)
     asked = run.Asked(
-        [os.fspath(path) for path in several],
+        as_paths(paths),
         None,
-        os.fspath(output),
-        Settings(_core.VERSION, filter, min_wait_ms, key),
+        files.utf8_name(output, OutputError),
+        Settings(_core.VERSION, filter, float(min_wait_ms), key),
         scheduler,
         workers,
         on_hosts,
         split_above,
-        None if scratch is None else os.fspath(scratch),
+        None if scratch is None else files.utf8_name(scratch, OutputError),
     )
+    run.check(asked, client)
     stream = sys.stderr if progress else None
     run.run(asked, terminal.note if progress else _say_nothing, stream, client)
-    return Fleet(os.fspath(output))
+    return Fleet(asked.output)
 
 
 def _say_nothing(_: str) -> None:
