@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
@@ -27,11 +27,29 @@ class Found(NamedTuple):
     failures: list[Failure]
 
 
+class _Name(NamedTuple):
+    """As a user gave it."""
+
+    text: str
+    is_listed: bool
+
+
+class _Looked(NamedTuple):
+    """What a host has of one name; its files are still to be read."""
+
+    is_there: bool
+    """Is there anything of that name, even if it cannot be read?"""
+    located: list[Located]
+    error: Failure | None = None
+    """Why there are no files."""
+
+
 class _Named(NamedTuple):
     """What a host has of one name."""
 
+    is_there: bool
     found: list[Capture | Failure]
-    error: str
+    error: Failure | None
 
 
 def check_filter(expression: str | None) -> None:
@@ -52,34 +70,56 @@ def identified(located: Sequence[Located]) -> Found:
 def on_hosts(named: Sequence[str], list_file: str | None, cluster: Cluster) -> Found:
     """The same, as each host of the cluster finds them. One worker of each looks.
 
-    Raises `CaptureError` for a name that stands for nothing on any host.
+    A host need not have what another has. If it has it and cannot read it, that is a failure.
+    Raises `CaptureError` for a name that stands for nothing on any host, as `inputs.find` does.
     """
-    names = [*named, *(inputs.listed(list_file) if list_file is not None else ())]
+    names = [_Name(name, is_listed=False) for name in named]
+    if list_file is not None:
+        names += (_Name(name, is_listed=True) for name in inputs.listed(list_file))
     first: dict[str, str] = {}
     for worker, host in cluster.name_hosts().items():
         first.setdefault(host, worker)
     by_worker = cluster.client.run(_look, names, workers=list(first.values()))
-    every: list[Capture | Failure] = []
+    every: dict[str, Capture | Failure] = {}
     for number in range(len(names)):
-        of_name = {host: by_worker[worker][number] for host, worker in first.items()}
-        if all(each.error for each in of_name.values()):
-            host, each = next(iter(of_name.items()))
-            raise CaptureError(f"{host}: {each.error}")
-        for host, each in of_name.items():
-            every += (_of_host(one, host) for one in each.found)
-    return _parted(dict.fromkeys(every))
+        of_hosts = {host: by_worker[worker][number] for host, worker in first.items()}
+        for one in _of_name(of_hosts):
+            every.setdefault(one.path if isinstance(one, Failure) else one.shown, one)
+    return _parted(every.values())
 
 
-def _look(names: Sequence[str]) -> list[_Named]:
-    """Runs on a worker."""
-    return [_look_for(name) for name in names]
+def _of_name(of_hosts: Mapping[str, _Named]) -> Iterator[Capture | Failure]:
+    """What all hosts have of one name."""
+    there = {host: named for host, named in of_hosts.items() if named.is_there}
+    host, named = next(iter((there or of_hosts).items()))
+    if named.error is not None and not any(each.found for each in there.values()):
+        raise CaptureError(f"{on_host(host, named.error.path)}: {named.error.reason}")
+    if not there:
+        # A list names it: one failure is enough, whoever might have it.
+        yield from named.found
+    for host, named in there.items():
+        for one in (*named.found, *filter(None, [named.error])):
+            yield _of_host(one, host)
 
 
-def _look_for(name: str) -> _Named:
+def _look(names: Sequence[_Name]) -> list[_Named]:
+    """Runs on a worker. Reads each file once: it may grow meanwhile."""
+    looked = [_look_for(name) for name in names]
+    every = {one.url: one for each in looked for one in each.located}
+    found = dict(zip(every, identity.of_all(list(every.values())), strict=True))
+    return [
+        _Named(each.is_there, [found[one.url] for one in each.located], each.error)
+        for each in looked
+    ]
+
+
+def _look_for(name: _Name) -> _Looked:
     try:
-        return _Named(list(identity.of_all(inputs.find([name]))), "")
+        located = list(inputs.of_name(name.text, [], name.is_listed))
     except CaptureError as error:
-        return _Named([], str(error))
+        is_there = not isinstance(error, inputs.NothingError)
+        return _Looked(is_there, [], identity.failed(inputs.place(name.text), str(error)))
+    return _Looked(not all(inputs.is_gone(one.url) for one in located), located)
 
 
 def _of_host(one: Capture | Failure, host: str) -> Capture | Failure:

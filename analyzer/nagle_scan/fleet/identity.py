@@ -40,19 +40,13 @@ class _Ends(NamedTuple):
     """At least the first `END_LEN` bytes, if there are so many."""
     end: bytes
     """The last bytes: at most `END_LEN`, none of the first `END_LEN`."""
+    file: tuple[int, int] | None = None
+    """Device and inode of a local file, whatever its name."""
 
 
 def of(located: Located) -> Capture | Failure:
     """Its content and the time of its first frame. A file is opened, never waited for."""
-    try:
-        ends, first_ns = _remote(located) if is_url(located.url) else _local(located.url)
-    except CaptureError as error:
-        return _failed(located, str(error).removeprefix(f"{located.url}: "))
-    except Exception as error:
-        # What a file system raises is its own affair; many other files wait.
-        return _failed(located, reason(error, located.access or located.url))
-    content, head = _ids(ends)
-    return Capture(located.url, "", ends.size, content, head, first_ns, located.access)
+    return _read(located)[0]
 
 
 def holds(before: Capture, now: Capture) -> bool:
@@ -70,13 +64,40 @@ def grew(before: Capture, now: Capture) -> bool:
 
 
 def of_all(located: Sequence[Located]) -> Iterator[Capture | Failure]:
-    """`of` each, in their order, side by side: a file of a network takes some round trips."""
+    """`of` each, in their order, side by side: a file of a network takes some round trips.
+
+    A file that grows meanwhile has one content, whatever names lead to it.
+    """
+    first: dict[tuple[int, int], Capture] = {}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        yield from pool.map(of, located)
+        for one, file in pool.map(_read, located):
+            if isinstance(one, Failure) or file is None:
+                yield one
+                continue
+            other = first.setdefault(file, one)
+            # The number of a file that is gone may be given to another.
+            is_same = holds(one, other) or holds(other, one)
+            yield other._replace(url=one.url) if is_same else one
 
 
-def _failed(located: Located, why: str) -> Failure:
-    return Failure(located.url.encode(errors="backslashreplace").decode(), "", why, 1)
+def failed(place: str, why: str) -> Failure:
+    """The failure of a path or URL, in words that can be written whatever its bytes are."""
+    told = why.removeprefix(f"{place}: ")
+    return Failure(place.encode(errors="backslashreplace").decode(), "", told, 1)
+
+
+def _read(located: Located) -> tuple[Capture | Failure, tuple[int, int] | None]:
+    """What is there, and which local file it is."""
+    try:
+        ends, first_ns = _remote(located) if is_url(located.url) else _local(located.url)
+    except CaptureError as error:
+        return failed(located.url, str(error)), None
+    except Exception as error:
+        # What a file system raises is its own affair; many other files wait.
+        return failed(located.url, reason(error, located.access or located.url)), None
+    content, head = _ids(ends)
+    capture = Capture(located.url, "", ends.size, content, head, first_ns, located.access)
+    return capture, ends.file
 
 
 def _local(path: str) -> tuple[_Ends, int | None]:
@@ -93,7 +114,8 @@ def _local(path: str) -> tuple[_Ends, int | None]:
             end = os.pread(descriptor, END_LEN, max(END_LEN, status.st_size - END_LEN))
     finally:
         os.close(descriptor)
-    return _Ends(status.st_size, start, end), _core.first_time_ns(path)
+    file = status.st_dev, status.st_ino
+    return _Ends(status.st_size, start, end, file), _core.first_time_ns(path)
 
 
 def _remote(located: Located) -> tuple[_Ends, int | None]:

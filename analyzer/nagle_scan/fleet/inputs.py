@@ -10,9 +10,13 @@ from collections.abc import Iterator, Sequence
 from nagle_scan import captures, files
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet.identity import Located
-from nagle_scan.fleet.remote import access, local_path, reason, remote, shown
+from nagle_scan.fleet.remote import access, is_url, local_path, reason, remote, shown
 
 STDIN = "-"
+
+
+class NothingError(CaptureError):
+    """There is nothing of that name; another host may have it."""
 
 
 def find(
@@ -32,30 +36,50 @@ def find(
     told = [] if notes is None else notes
     found: dict[str, Located] = {}
     for name in named:
-        found |= {one.url: one for one in _found(name, told)}
+        found |= {one.url: one for one in of_name(name, told)}
     if list_file is not None:
         for name in listed(list_file):
-            found |= {one.url: one for one in _found(name, told, is_listed=True)}
+            found |= {one.url: one for one in of_name(name, told, is_listed=True)}
     return list(found.values())
 
 
 def listed(path: str) -> Iterator[str]:
     """The names in a list. Raises `CaptureError`."""
+    name = "standard input" if path == STDIN else path
     try:
         with open(
             sys.stdin.fileno() if path == STDIN else path, "rb", closefd=path != STDIN
         ) as file:
             lines = [os.fsdecode(line).strip("\r\n") for line in file]
     except (OSError, ValueError) as error:
-        name = "standard input" if path == STDIN else path
         raise CaptureError(f"{name}: cannot read: {files.reason_of(error)}") from None
     names = [line for line in lines if line.strip() and not line.startswith("#")]
     if not names:
-        raise CaptureError(f"{path}: a list without captures")
+        raise CaptureError(f"{name}: a list without captures")
     yield from names
 
 
-def _found(name: str, notes: list[str], is_listed: bool = False) -> Iterator[Located]:
+def place(name: str) -> str:
+    """As messages have it: an absolute path, or a URL without what gives access to it."""
+    local = local_path(name)
+    return shown(name) if local is None else os.path.abspath(local)
+
+
+def is_gone(path: str) -> bool:
+    """Is nothing of that name there? Not so where nobody can tell, as of a URL."""
+    if is_url(path):
+        return False
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
+
+
+def of_name(name: str, notes: list[str], is_listed: bool = False) -> Iterator[Located]:
+    """What one name of a call or of a list stands for. Raises as `find`."""
     local = local_path(name)
     if local is None:
         yield from _remote(name, notes, is_listed)
@@ -65,6 +89,8 @@ def _found(name: str, notes: list[str], is_listed: bool = False) -> Iterator[Loc
         yield from _matching(path, notes)
         return
     if not is_listed:
+        if is_gone(path):
+            raise NothingError(f"{path}: cannot read: no such file or directory")
         captures.check_there(path)
         if not os.access(path, os.R_OK):
             raise CaptureError(f"{path}: cannot read: permission denied")
@@ -77,7 +103,7 @@ def _found(name: str, notes: list[str], is_listed: bool = False) -> Iterator[Loc
 def _of_folder(path: str, notes: list[str]) -> Iterator[Located]:
     folder = captures.of_folder(path)
     if not folder.captures and not folder.closed:
-        raise CaptureError(f"{path}: a folder without captures")
+        raise NothingError(f"{path}: a folder without captures")
     if folder.others:
         notes.append(captures.left_out(path, folder.others))
     yield from map(Located, folder.captures)
@@ -93,7 +119,7 @@ def _matching(pattern: str, notes: list[str]) -> Iterator[Located]:
     found = [path for path in paths if captures.may_be_capture(path)]
     closed = list(_closed(pattern))
     if not found and not folders and not closed:
-        raise CaptureError(f"{pattern}: {'no capture' if paths else 'no file'} matches")
+        raise NothingError(f"{pattern}: {'no capture' if paths else 'no file'} matches")
     if len(found) < len(paths):
         notes.append(captures.left_out(pattern, len(paths) - len(found)))
     yield from map(Located, found)
@@ -104,10 +130,11 @@ def _matching(pattern: str, notes: list[str]) -> Iterator[Located]:
 
 def _closed(pattern: str) -> Iterator[str]:
     """Folders that the glob had to leave out: they cannot be read."""
-    while glob.has_magic(pattern):
+    while glob.has_magic(pattern) or not os.path.lexists(pattern):
+        needed = os.R_OK | os.X_OK if glob.has_magic(os.path.basename(pattern)) else os.X_OK
         folders = pattern if os.path.basename(pattern) == "**" else os.path.dirname(pattern)
         for path in glob.glob(os.path.join(folders, ""), recursive=True):
-            if not os.access(path, os.R_OK | os.X_OK):
+            if not os.access(path, needed):
                 yield os.path.abspath(path)
         pattern = os.path.dirname(pattern)
 
@@ -130,7 +157,7 @@ def _remote(url: str, notes: list[str], is_listed: bool) -> Iterator[Located]:
     found = [path for path in paths if captures.CAPTURE_NAME.search(path)]
     if not found:
         empty = f"{'no capture' if paths else 'no file'} matches"
-        raise CaptureError(f"{shown(url)}: {empty if is_glob else 'a folder without captures'}")
+        raise NothingError(f"{shown(url)}: {empty if is_glob else 'a folder without captures'}")
     if len(found) < len(paths):
         notes.append(captures.left_out(shown(url), len(paths) - len(found)))
     for path in found:

@@ -120,6 +120,8 @@ def _scanned(
     failures = [*found.failures, *plan.failures]
     scanned_now = {capture.shown for job in plan.jobs for capture in job.captures}
     known = {capture.shown for capture in found.captures} - scanned_now
+    # When no host had it, a failure told of its name alone.
+    known |= {capture.url for capture in found.captures if capture.host}
     data.forgive(known - {failure.path for failure in failures})
     for failure in failures:
         data.fail(failure)
