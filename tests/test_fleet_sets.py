@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from fleets import HIDDEN, answered
 from nagle_scan.fleet import identity, inputs, sets
 from nagle_scan.fleet.dataset import Dataset
-from nagle_scan.fleet.work import Capture, Job, Known, Ledger
+from nagle_scan.fleet.work import Capture, Job, Known, Ledger, Secret
 from nagle_scan.wording import printable
+from web import USER, served
 
 NOTHING = Ledger({}, {}, {})
 
@@ -253,7 +254,7 @@ def test_a_set_that_lost_files_keeps_its_result(is_overwritten: bool, archive: A
     plan = archive.plan()
     (failure,) = plan.failures
     assert failure.path.endswith("ring.pcap1")
-    assert failure.reason == "grew after files of its set were gone"
+    assert failure.reason == "grew, but not all files of its set were found"
     assert failure.set in archive.known.members
     expected = [["new.pcap"], *([["ring.pcap0"]] if is_overwritten else [])]
     assert [archive.names(job) for job in plan.jobs] == expected
@@ -275,6 +276,107 @@ def test_names_that_are_hidden_are_known_all_the_same(
     (job,) = sets.plan(found, Dataset(folder, HIDDEN).ledger(found)).jobs
     assert archive.names(job) == ["ring.pcap0", "ring.pcap1"]
     assert job.replaces == first.id
+
+
+def hidden(archive: Archive, folder: Path, *named: str, host: str = "") -> list[Capture]:
+    """What is in the archive now, which `archive.known` has under names that lead nowhere."""
+    data = Dataset(str(folder), HIDDEN)
+    for job in archive.plan().jobs:
+        captures = tuple(one._replace(host=host) for one in job.captures)
+        whole = job._replace(captures=captures)
+        data.add(whole, answered(whole, HIDDEN))
+    data.close()
+    archive.put("ring.pcap1", capture(1, frames=2))
+    found = [one._replace(host=host) for one in archive.captures(*named)]
+    archive.known = Dataset(str(folder), HIDDEN).ledger(found)
+    return found
+
+
+def test_of_members_with_hidden_names_nobody_says_that_they_are_gone(
+    archive: Archive, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.put("ring.pcap0", capture(0))
+    archive.put("ring.pcap1", capture(1))
+    found = hidden(archive, tmp_path_factory.mktemp("fleet"), "ring.pcap1")
+    (name,) = (
+        one.url for every in archive.known.members.values() for one in every if one not in found
+        if one.url.startswith("capture-")
+    )  # fmt: skip
+    elsewhere = tmp_path_factory.mktemp("here")
+    (elsewhere / name).write_bytes(capture(0))
+    monkeypatch.chdir(elsewhere)
+    plan = sets.plan(found, archive.known)
+    (failure,) = plan.failures
+    assert failure.path == found[0].shown
+    assert failure.reason == "grew, but not all files of its set were found"
+    assert plan.jobs == [], "a file with the name that stands for another is none of them"
+
+
+def test_of_members_that_need_a_password_nobody_says_that_they_are_gone(archive: Archive) -> None:
+    archive.put("open/ring.pcap0", capture(0))
+    archive.put("open/ring.pcap1", capture(1))
+    with served(archive.folder / "open") as web:
+        urls = [web.url("user", f"ring.pcap{number}", USER) for number in range(2)]
+        (job,) = sets.plan(read(*urls), NOTHING).jobs
+        # As a dataset has them.
+        archive.done([job._replace(captures=tuple(c._replace(access=Secret()) for c in job[2]))])
+        archive.put("open/ring.pcap1", capture(1, frames=2))
+        plan = sets.plan(read(urls[1]), archive.known)
+        (failure,) = plan.failures
+        assert failure.reason == "grew, but not all files of its set were found"
+        assert sets.plan(read(*urls), archive.known).failures == []
+
+
+def read(*named: str) -> list[Capture]:
+    return [one for one in identity.of_all(inputs.find(named)) if isinstance(one, Capture)]
+
+
+@pytest.mark.parametrize("host", ["", "web-1"])
+def test_a_file_with_a_hidden_name_that_grew_and_was_renamed_counts_once(
+    host: str, archive: Archive, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    archive.put("ring.pcap1", capture(1))
+    folder = tmp_path_factory.mktemp("fleet")
+    hidden(archive, folder, host=host)
+    (archive.folder / "ring.pcap1").rename(archive.folder / "done.pcap")
+    found = [one._replace(host=host) for one in archive.captures()]
+    (job,) = sets.plan(found, Dataset(str(folder), HIDDEN).ledger(found)).jobs
+    assert job.replaces
+
+
+def test_a_growing_file_that_is_named_through_a_link_next_time_counts_once(
+    archive: Archive,
+) -> None:
+    archive.put("real/live.pcap", capture(0, frames=5))
+    (archive.folder / "link").symlink_to("real")
+    assert archive.run("link/live.pcap") == [["link/live.pcap"]]
+    archive.put("real/live.pcap", capture(0, frames=9))
+    found = archive.captures("real/live.pcap")
+    archive.put("real/live.pcap", capture(0, frames=11))
+    (job,) = sets.plan(found, archive.known).jobs
+    assert job.replaces, "it grows also between two looks"
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link])
+def test_a_file_with_two_names_that_grows_between_two_looks_counts_once(
+    link: Callable[[Path, Path], None], archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive.put("a.pcap", capture(0))
+    link(archive.folder / "a.pcap", archive.folder / "b.pcap")
+    local = identity._local
+
+    def grown(path: str) -> object:
+        told = local(path)
+        with (archive.folder / "a.pcap").open("ab") as file:
+            file.write(capture(5)[24:])
+        return told
+
+    monkeypatch.setattr(identity, "_local", grown)
+    plan = archive.plan("", "*.pcap")
+    assert [archive.names(job) for job in plan.jobs] == [["a.pcap"]]
+    archive.done(plan.jobs)
+    (job,) = archive.plan("b.pcap", "a.pcap").jobs
+    assert job.replaces
 
 
 def test_a_file_that_grew_and_was_renamed_takes_its_own_place(archive: Archive) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from operator import attrgetter
@@ -10,10 +11,11 @@ from typing import NamedTuple
 from nagle_scan import captures as grouping
 from nagle_scan.fleet import identity
 from nagle_scan.fleet.identity import Located
+from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.work import Capture, Failure, Job, Known, Ledger
 from nagle_scan.wording import count, printable
 
-LOST_MEMBERS = "grew after files of its set were gone"
+LOST_MEMBERS = "grew, but not all files of its set were found"
 MOST_COPIES = 3
 """That are named; the others are counted."""
 
@@ -40,7 +42,7 @@ def plan(captures: Sequence[Capture], known: Ledger) -> Plan:
     - A known file that is longer now, with the same first bytes and first frame, grew, also
       if it has another name now and nothing else holds what it was. Its set is scanned again, with
       the new files of its rotation. If a file of that set is neither among `captures` nor where it
-      was, the old result stays, and a failure says so.
+      was, or nobody can look there, the old result stays, and a failure says so.
     - Other new files are grouped as `nagle_scan.captures.rotated` does, ordered by first frame.
     """
     found = _Found(captures, known)
@@ -130,10 +132,15 @@ class _Found:
         return None
 
     def _has_moved(self, before: Capture, capture: Capture) -> bool:
-        """Is it the one that a file became that grew, and got another name?"""
+        """Is it the one that a file became that grew, and has another name this time?"""
         at = before.content
-        if at not in self._moved and before.host == capture.host and not self._still(before):
-            self._moved[at] = capture
+        may_be = before.host == capture.host or _is_hidden(before)
+        if at not in self._moved and may_be:
+            still = self._still(before)
+            # What its old name leads to may be the same file: a link to it, or it to that.
+            is_named = before.shown in self._by_name
+            if still is None or (not is_named and identity.holds(capture, still)):
+                self._moved[at] = capture
         return self._moved.get(at) is capture
 
     def member(self, before: Capture) -> Capture | None:
@@ -147,11 +154,16 @@ class _Found:
             return now
         if before.first_ns is not None and before.content in self._by_content:
             return self._by_content[before.content]
-        if now is not None or before.host:
+        if now is not None or before.host or _is_hidden(before):
             return None
         # Not named this time.
         again = identity.of(Located(before.url))
         return again if isinstance(again, Capture) and identity.holds(before, again) else None
+
+
+def _is_hidden(known: Capture) -> bool:
+    """Is its name one that stands for another, because of a key? It leads to nothing."""
+    return not os.path.isabs(known.url) and not is_url(known.url)
 
 
 def _rotation(capture: Capture) -> str:
