@@ -86,6 +86,21 @@ def test_a_list(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert names(inputs.find([], "-"), archive) == expected
 
 
+def test_a_list_from_windows_loses_no_first_name(archive: Path) -> None:
+    (archive / "list").write_bytes(f"\ufeff{archive}/b/ring\r\n \r\n{archive}/x".encode())
+    assert names(inputs.find([], str(archive / "list")), archive) == ["b/ring", "x"]
+
+
+def test_links_that_lead_round_in_circles_are_not_followed_for_ever(archive: Path) -> None:
+    for name in ("x", "y"):
+        (archive / "a" / name).symlink_to(".")
+    (archive / "a" / "b").symlink_to("../b")
+    for named in ("**", "**/*.pcap", "**/a/**/*.pcap"):
+        found = names(inputs.find([f"{archive}/{named}"]), archive)
+        assert [name for name in found if name.endswith(".pcap")] == ["a/one.pcap"]
+    assert names(inputs.find([f"{archive}/a/**/ring"]), archive) == ["a/b/ring"]
+
+
 def test_what_a_list_names_and_is_gone_is_a_failure_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "list").write_text(f"{tmp_path}/gone.pcap\n{tmp_path}/\0.pcap\n")
     failures = list(identity.of_all(inputs.find([], str(tmp_path / "list"))))
@@ -293,6 +308,29 @@ def test_what_may_not_be_read_among_others_is_a_failure_of_its_own(
 
     names = ["open/a.pcap", "secret", "secret.pcap"]
     assert as_nobody(ask) == " ".join(str(closed / name) for name in names)
+
+
+@pytest.mark.parametrize("named", ["secret/*.pcap", "secret/deep/*.pcap", "sec*/deep/*.pcap"])
+def test_a_glob_below_a_folder_that_may_not_be_read_does_not_say_that_nothing_is_there(
+    named: str, closed: Path
+) -> None:
+    def ask() -> str:
+        (failure,) = identity.of_all(inputs.find([str(closed / named)]))
+        assert isinstance(failure, Failure)
+        return f"{failure.path}: {failure.reason}"
+
+    assert as_nobody(ask) == f"{closed}/secret: permission denied"
+
+
+def test_a_folder_that_may_be_passed_but_not_listed_hides_nothing(closed: Path) -> None:
+    closed.chmod(0o711)
+
+    def ask() -> str:
+        with pytest.raises(CaptureError) as told:
+            inputs.find([f"{closed}/gone/*.pcap"])
+        return f"{told.value} {len(inputs.find([f'{closed}/open/*.pcap']))}"
+
+    assert as_nobody(ask) == f"{closed}/gone/*.pcap: no file matches 1"
 
 
 HOSTILE = [b"new\nline.pcap", b"\x1b]0;title\x07\x1b[2J.pcap", b"\xff\xfe.pcap", b"'\"`$(x).pcap"]

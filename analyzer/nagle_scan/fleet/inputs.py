@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import glob
 import os
 import sys
@@ -50,9 +51,11 @@ def listed(path: str) -> Iterator[str]:
         with open(
             sys.stdin.fileno() if path == STDIN else path, "rb", closefd=path != STDIN
         ) as file:
-            lines = [os.fsdecode(line).strip("\r\n") for line in file]
+            # Windows marks the beginning of a text.
+            content = file.read().removeprefix(codecs.BOM_UTF8)
     except (OSError, ValueError) as error:
         raise CaptureError(f"{name}: cannot read: {files.reason_of(error)}") from None
+    lines = [os.fsdecode(line).strip("\r") for line in content.split(b"\n")]
     names = [line for line in lines if line.strip() and not line.startswith("#")]
     if not names:
         raise CaptureError(f"{name}: a list without captures")
@@ -112,8 +115,8 @@ def _of_folder(path: str, notes: list[str]) -> Iterator[Located]:
 
 def _matching(pattern: str, notes: list[str]) -> Iterator[Located]:
     """What a glob matches; `**` stands for any folders, also none."""
-    every = sorted(glob.glob(pattern, recursive=True))
     has_files = os.path.basename(pattern) == "**"
+    every = sorted(_paths(os.path.join(pattern, "*") if has_files else pattern))
     folders = [] if has_files else [path for path in every if os.path.isdir(path)]
     paths = [path for path in every if not os.path.isdir(path)]
     found = [path for path in paths if captures.may_be_capture(path)]
@@ -133,10 +136,33 @@ def _closed(pattern: str) -> Iterator[str]:
     while glob.has_magic(pattern) or not os.path.lexists(pattern):
         needed = os.R_OK | os.X_OK if glob.has_magic(os.path.basename(pattern)) else os.X_OK
         folders = pattern if os.path.basename(pattern) == "**" else os.path.dirname(pattern)
-        for path in glob.glob(os.path.join(folders, ""), recursive=True):
+        for path in _paths(os.path.join(folders, "")):
             if not os.access(path, needed):
                 yield os.path.abspath(path)
         pattern = os.path.dirname(pattern)
+
+
+def _paths(pattern: str) -> set[str]:
+    """As `glob.glob`, but `**` does not follow links that lead round in circles."""
+    top, stars, rest = pattern.partition("/**/")
+    if not stars:
+        return set(glob.glob(pattern))
+    return {
+        path
+        for start in glob.glob(top or "/")
+        for folder in _folders(start)
+        for path in _paths(os.path.join(glob.escape(folder), rest))
+    }
+
+
+def _folders(top: str, above: tuple[str, ...] = ()) -> Iterator[str]:
+    """A folder and all below it that are not hidden."""
+    real = os.path.realpath(top)
+    if real in above or not os.path.isdir(top):
+        return
+    yield top
+    for path in sorted(glob.glob(os.path.join(glob.escape(top), "*", ""))):
+        yield from _folders(path.rstrip("/"), (*above, real))
 
 
 def _remote(url: str, notes: list[str], is_listed: bool) -> Iterator[Located]:
