@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -418,3 +419,55 @@ def test_a_file_that_grew_and_whose_name_was_given_again_before_it_was_found_cou
         len(capture(500)),
         len(capture(0, frames=9)),
     ]
+
+
+def test_an_older_copy_of_a_file_that_grew_is_not_read_again(archive: Archive) -> None:
+    archive.put("ring.pcap", capture(0, frames=1500))
+    archive.run()
+    archive.put("copy.pcap", capture(0, frames=1500))
+    archive.put("ring.pcap", capture(0, frames=3000))
+    assert archive.run() == [["ring.pcap"]]
+    for _ in range(2):
+        plan = archive.plan()
+        assert (plan.jobs, plan.failures, plan.known_count) == ([], [], 2)
+
+
+def test_a_file_that_was_cut_short_is_known(archive: Archive) -> None:
+    archive.put("ring.pcap", capture(0, frames=3000))
+    archive.run()
+    archive.put("ring.pcap", capture(0, frames=1500))
+    assert archive.run() == []
+
+
+def test_of_a_file_and_what_it_was_before_it_grew_the_longer_is_read(archive: Archive) -> None:
+    archive.put("a.pcap", capture(0, frames=1500))
+    archive.put("b.pcap", capture(0, frames=3000))
+    plan = archive.plan()
+    assert [archive.names(job) for job in plan.jobs] == [["b.pcap"]]
+    assert len(plan.notes) == 1
+
+
+def test_a_file_beside_its_compressed_copy_is_read_once(archive: Archive) -> None:
+    archive.put("a.pcap", capture(0))
+    archive.put("a.pcap.gz", gzip.compress(capture(0)))
+    archive.put("b.pcap.gz", gzip.compress(capture(0, fill=b"b")))
+    plan = archive.plan()
+    assert [archive.names(job) for job in plan.jobs] == [["a.pcap"], ["b.pcap.gz"]]
+    assert [note for note in plan.notes if "a.pcap.gz" in note]
+    archive.done(plan.jobs)
+    assert archive.plan().jobs == []
+
+
+def test_a_file_that_is_compressed_after_its_rotation_counts_once(archive: Archive) -> None:
+    """As `tcpdump -z gzip` and logrotate do; it may have grown before that."""
+    archive.put("ring.pcap0", capture(0))
+    archive.put("ring.pcap1", capture(10))
+    archive.run()
+    (archive.folder / "ring.pcap1").unlink()
+    archive.put("ring.pcap1.gz", gzip.compress(capture(10, frames=3)))
+    plan = archive.plan()
+    (job,) = plan.jobs
+    assert archive.names(job) == ["ring.pcap0", "ring.pcap1.gz"]
+    assert job.replaces
+    archive.done(plan.jobs)
+    assert archive.plan().jobs == []

@@ -88,8 +88,8 @@ def of_name(name: str, notes: list[str], is_listed: bool = False) -> Iterator[Lo
         yield from _remote(name, notes, is_listed)
         return
     path = os.path.abspath(local)
-    if not os.path.lexists(path) and glob.has_magic(path):
-        yield from _matching(path, notes)
+    if not os.path.lexists(path) and glob.has_magic(local):
+        yield from _matching(_pattern(local), notes)
         return
     if not is_listed:
         if is_gone(path):
@@ -111,6 +111,11 @@ def _of_folder(path: str, notes: list[str]) -> Iterator[Located]:
         notes.append(captures.left_out(path, folder.others))
     yield from map(Located, folder.captures)
     yield from (Located(str(error.filename)) for error in folder.closed)
+
+
+def _pattern(local: str) -> str:
+    """Absolute. The working folder is no pattern, whatever its name is."""
+    return os.path.normpath(os.path.join(glob.escape(os.getcwd()), local))
 
 
 def _matching(pattern: str, notes: list[str]) -> Iterator[Located]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from operator import attrgetter
@@ -16,6 +17,7 @@ from nagle_scan.fleet.work import Capture, Failure, Job, Known, Ledger
 from nagle_scan.wording import count, printable
 
 LOST_MEMBERS = "grew, but not all files of its set were found"
+PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
 MOST_COPIES = 3
 """That are named; the others are counted."""
 
@@ -37,8 +39,10 @@ class Plan(NamedTuple):
 def plan(captures: Sequence[Capture], known: Ledger) -> Plan:
     """What is new among the captures that were found.
 
-    - A content that is there twice is read once. Files without frames are alike: each counts.
-    - What the ledger has is known, whatever it is called now.
+    - A content that is there twice is read once: also if one of both is compressed, or is what the
+      other was before it grew. Files without frames are alike: each counts.
+    - What the ledger has is known, whatever it is called now, and what it grew from.
+    - A known file that was compressed since, under its name with a suffix, may have grown before.
     - A known file that is longer now, with the same first bytes and first frame, grew, also
       if it has another name now and nothing else holds what it was. Its set is scanned again, with
       the new files of its rotation. If a file of that set is neither among `captures` nor where it
@@ -90,6 +94,9 @@ class _Found:
         # One that the ledger has by name may have grown; its copy must not come before it.
         for capture in sorted(captures, key=lambda one: one.shown not in known.at):
             self._by_content.setdefault(capture.content, capture)
+        self._found: dict[int | None, list[Capture]] = {}
+        for capture in captures:
+            self._found.setdefault(capture.first_ns, []).append(capture)
         self._copies: list[str] = []
         self.known: dict[str, str] = {}
         """The set of each that the ledger has, by name."""
@@ -97,8 +104,8 @@ class _Found:
 
     def _fresh(self, captures: Sequence[Capture]) -> Iterator[Capture]:
         for capture in captures:
-            first = self._by_content[capture.content]
-            set_id = self._set_with(capture)
+            first = self._read_for(capture)
+            set_id = self._set_with(capture) or self._set_with(first)
             if set_id is not None:
                 self.known[capture.shown] = set_id
             elif capture is first or capture.first_ns is None:
@@ -114,9 +121,24 @@ class _Found:
             told.append(f"{count(more, 'more file')} with the content of another: read once")
         return told
 
+    def _read_for(self, capture: Capture) -> Capture:
+        """That of several which is read: itself, or one that has all that it has."""
+        if capture.first_ns is not None:
+            plain = self._by_name.get(_plain_name(capture))
+            alike = self._found[capture.first_ns]
+            for other in alike:
+                if (other is plain and other is not capture) or _begins(capture, other):
+                    return other
+        return self._by_content[capture.content]
+
     def _set_with(self, capture: Capture) -> str | None:
         if capture.first_ns is not None:
-            return self._known.set_of.get(capture.content)
+            longer = (
+                other.set
+                for other in self._begun.get(capture.first_ns, ())
+                if _begins(capture, other.capture)
+            )
+            return self._known.set_of.get(capture.content) or next(longer, None)
         before = self._known.at.get(capture.shown)
         is_same = before is not None and before.capture.content == capture.content
         return before.set if before is not None and is_same else None
@@ -126,6 +148,10 @@ class _Found:
         before = self._known.at.get(capture.shown)
         if before is not None and identity.grew(before.capture, capture):
             return before.set
+        plain = self._known.at.get(_plain_name(capture))
+        if plain not in (None, before) and plain.capture.first_ns == capture.first_ns:
+            self._moved[plain.capture.content] = capture
+            return plain.set
         for other in self._begun.get(capture.first_ns, ()) if capture.first_ns is not None else ():
             if identity.grew(other.capture, capture) and self._has_moved(other.capture, capture):
                 return other.set
@@ -159,6 +185,16 @@ class _Found:
         # Not named this time.
         again = identity.of(Located(before.url))
         return again if isinstance(again, Capture) and identity.holds(before, again) else None
+
+
+def _begins(capture: Capture, other: Capture) -> bool:
+    """Does the other hold all of it, and more? A file too short to have a head is like any."""
+    return bool(capture.head) and identity.grew(capture, other)
+
+
+def _plain_name(capture: Capture) -> str:
+    """The name before it was compressed, if it was."""
+    return PACKED.sub("", capture.shown)
 
 
 def _is_hidden(known: Capture) -> bool:
