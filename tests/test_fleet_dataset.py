@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -19,10 +20,11 @@ import pytest
 from conftest import CAPTURES, ROOT
 from fleet_victim import DONE, Plan
 from fleets import ALL, HIDDEN, KEY, SETTINGS, answered, captured, job, made, scanned, shipped
-from nagle_scan import OutputError
+from nagle_scan import CaptureError, OutputError
 from nagle_scan.fleet import about, journal, parquet, tables, task
 from nagle_scan.fleet import dataset as datasets
 from nagle_scan.fleet.dataset import Dataset
+from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.work import Answer, Failure, Job, Settings
 
 Rows = dict[str, list[tuple[object, ...]]]
@@ -488,3 +490,36 @@ def test_a_set_that_its_worker_encoded_is_the_same(
     assert runs == {each[0].id: [1 if each in every[2:4] else 2] for each in every}
     again = [(old._replace(replaces=first.id), answered(old))]
     assert rows(made(path, [again])) == rows(made(tmp_path / "new", [[*again, *every[1:]]]))
+
+
+def test_nobody_reads_half_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a writer was killed, and while one writes."""
+    monkeypatch.setattr(parquet, "PATIENCE_S", 0.3)
+    path = made(tmp_path / "fleet", [ALL[:1]])
+    aside = tmp_path / "fleet" / journal.ASIDE
+    aside.mkdir()
+    (aside / journal.COMMIT).write_text('{"moved": [], "removed": []}')
+    for read in (lambda: Fleet(path).stalls, lambda: Fleet(path).sentence):
+        with pytest.raises(CaptureError, match="a run was cut off while it wrote: the next one"):
+            read()
+    waiting = threading.Timer(0.15, (aside / journal.COMMIT).unlink)
+    waiting.start()
+    assert len(Fleet(path).stalls) == 9
+    waiting.join()
+
+
+def test_a_record_of_a_change_that_is_damaged_is_told(tmp_path: Path) -> None:
+    path = made(tmp_path / "fleet", [ALL[:1]])
+    aside = tmp_path / "fleet" / journal.ASIDE
+    aside.mkdir()
+    for content in (b"", b"{", b"[]", b"\xff", b'{"moved": 1, "removed": []}'):
+        (aside / journal.COMMIT).write_bytes(content)
+        with pytest.raises(OutputError, match=r"commit.json: damaged, so nobody can end"):
+            Dataset(path, SETTINGS)
+
+
+def test_a_table_without_rows_has_its_columns(tmp_path: Path) -> None:
+    """A question that works on a fleet with stalls works on one without."""
+    found = Fleet(made(tmp_path / "fleet", [["java-split-nodelay.pcap"]]))
+    assert not len(found.stalls.merge(found.connections, on=["set", "connection"]))
+    assert found.changes.dtypes["server_port"] == "int64"

@@ -193,7 +193,8 @@ def test_it_says_so_where_there_is_no_stall(
         assert shown.text("h1") == words
         assert faults(shown) == []
         assert not shown.page.locator("#services, #hours").count()
-        assert "Nothing: all captures were read." in shown.text("#failures")
+        assert "Nothing." in shown.text("#failures")
+        assert "all could be read" in shown.text("#verdict")
 
 
 def test_any_span_of_time_fits_into_the_picture(tmp_path: Path) -> None:
@@ -216,3 +217,34 @@ def test_any_span_of_time_fits_into_the_picture(tmp_path: Path) -> None:
             assert all(0 <= top <= top + tall <= shown.height + 0.1 for _, top, tall in bar.parts)
         heights = sum(tall for bar in shown.bars for *_, tall in bar.parts)
         assert heights >= shown.height
+
+
+def test_a_capture_that_was_read_in_part_does_not_pass_for_a_whole_one(
+    tmp_path: Path, browser: Browser
+) -> None:
+    cut = tmp_path / "cut.pcap"
+    cut.write_bytes((CAPTURES / ALL[0]).read_bytes()[:-100])
+    wanted = job(cut)
+    answer = answered(wanted)
+    assert answer.incomplete == 1
+    path = made(tmp_path / "fleet", [[(wanted, answer), *ALL[1:]]])
+    with opened(browser, written(path, SETTINGS)) as shown:
+        assert "1 file read in part" in shown.text("#verdict")
+        assert "all could be read" not in shown.text("main")
+        (name,) = shown.column("#warnings", 1)
+        assert name == str(cut)
+        assert "cut off in the middle of a record after frame" in shown.text("#warnings")
+        assert faults(shown) == []
+
+
+def test_what_was_not_looked_for_is_told(tmp_path: Path, browser: Browser) -> None:
+    """No stall in waits of a second and more is no news of waits of 40 ms."""
+    strict = SETTINGS._replace(min_wait_ms=1000.0, filter="tcp port <1>")
+    path = made(tmp_path / "fleet", [[]], strict)
+    with opened(browser, written(path, strict)) as shown:
+        assert "Waits shorter than 1000 ms were ignored (--min-wait)." in shown.text("#verdict")
+        assert "Only what the filter tcp port <1> lets through was analysed." in shown.text()
+    hidden = HIDDEN._replace(filter="host 10.0.0.1")
+    text = written(made(tmp_path / "hidden", [[]], hidden), hidden).read_text()
+    assert "Only what a filter lets through was analysed." in text
+    assert "10.0.0.1" not in text

@@ -192,6 +192,8 @@ def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
     yield _headline(outcome)
     if is_brief:
         return
+    if outcome.tally.incomplete:
+        yield f"  {count(outcome.tally.incomplete, 'file')} read in part: damaged or cut off"
     for failure in failures[:MOST_FAILURES]:
         yield f"  {printable(failure.path)}: {shortened(printable(failure.reason), REASON_LEN)}"
     if len(failures) > MOST_FAILURES:

@@ -31,8 +31,6 @@ from nagle_scan.fleet.journal import Change, Journal
 from nagle_scan.fleet.work import Answer, Capture, Failure, Job, Known, Ledger, Settings
 from nagle_scan.wording import printable
 
-FAILURES = "failures.parquet"
-RUNS = "runs.parquet"
 MOST_SETS = 1000
 MOST_BYTES = 64 << 20
 """Of tables that wait to be written."""
@@ -111,8 +109,8 @@ class Dataset:
         self._journal.recover()
         with parquet.reading(path, OutputError):
             self._part_of = _parts(path)
-            self._failures = {row["path"]: row for row in parquet.rows(path, FAILURES)}
-            self._runs = [Run(**row) for row in parquet.rows(path, RUNS)]
+            self._failures = {row["path"]: row for row in parquet.rows(path, parquet.FAILURES)}
+            self._runs = [Run(**row) for row in parquet.rows(path, parquet.RUNS)]
         now = datetime.now(UTC)
         is_cut_off = self._runs and not self._runs[-1].complete
         self.run = self._runs.pop() if is_cut_off else Run(len(self._runs) + 1, now, now)
@@ -232,8 +230,8 @@ class Dataset:
         runs = [each._asdict() for each in (*self._runs, run)]
         failures = list(self._failures.values())
         for name, rows, columns in (
-            (RUNS, runs, RUN_COLUMNS),
-            (FAILURES, failures, FAILURE_COLUMNS),
+            (parquet.RUNS, runs, RUN_COLUMNS),
+            (parquet.FAILURES, failures, FAILURE_COLUMNS),
         ):
             parquet.write(change, name, pa.Table.from_pylist(rows, columns))
 

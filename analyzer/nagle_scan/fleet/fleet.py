@@ -13,7 +13,7 @@ from markupsafe import escape
 from nagle_scan import certainty, files
 from nagle_scan.compare import Numbers
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.fleet import about, changes, dataset, originals, parquet, parts, sums
+from nagle_scan.fleet import about, changes, originals, parquet, parts, sums
 from nagle_scan.fleet.changes import Changes
 from nagle_scan.result import CAPTURES_HIDDEN
 from nagle_scan.wording import count
@@ -106,13 +106,13 @@ class Fleet:
     def failures(self) -> pd.DataFrame:
         """What could not be read: `path`, `set`, `reason` (text), `attempts` (int64: of all runs),
         `last_tried` (datetime64)."""
-        return self._list(dataset.FAILURES)
+        return self._list(parquet.FAILURES)
 
     @property
     def runs(self) -> pd.DataFrame:
         """One row per run: `run` (int64), `begun`, `ended` (datetime64), then what it added
         (int64): `sets`, `files`, `bytes`, `packets`, and `failures`, as left at its end."""
-        return self._list(dataset.RUNS)
+        return self._list(parquet.RUNS)
 
     @property
     def services(self) -> pd.DataFrame:
@@ -169,7 +169,8 @@ class Fleet:
         ]
         columns = ["server_addr", "server_port", "state", "stalls_before", "stalls_after"]
         columns += ["lost_ms_per_exchange_before", "lost_ms_per_exchange_after"]
-        return pd.DataFrame(rows, columns=columns)
+        kinds = dict.fromkeys(columns[-2:], "float64") | dict.fromkeys(columns[3:5], "int64")
+        return pd.DataFrame(rows, columns=columns).astype({**kinds, "server_port": "int64"})
 
     @cached_property
     def compared(self) -> Changes:
@@ -241,9 +242,10 @@ class Fleet:
     def _rows_of(self, set: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = []
         if set:
-            with parquet.reading(self.path, CaptureError):
-                begins = pc.starts_with(pc.field("set"), set)
-                rows = parquet.captures(self.path, ORIGINALS, begins).to_pylist()
+            begins = pc.starts_with(pc.field("set"), set)
+            rows = parquet.settled(
+                self.path, lambda: parquet.captures(self.path, ORIGINALS, begins).to_pylist()
+            )
         sets = {row["set"] for row in rows}
         if not sets:
             raise CaptureError(f"{self.path}: no set begins with {set!r}")
@@ -261,34 +263,37 @@ class Fleet:
 
     @cached_property
     def _sums(self) -> sums.Sums:
-        with parquet.reading(self.path, CaptureError):
-            return parts.of(self.path)
+        return parquet.settled(self.path, lambda: parts.of(self.path))
 
     def _table(self, name: str) -> Table:
         folder = os.path.join(self.path, name)
-        with parquet.reading(self.path, CaptureError):
-            parts = parquet.files_of(self.path, name).values()
-            if not parts:
-                return pd.DataFrame()
+        if not os.path.isdir(folder):
+            return pd.DataFrame()
+
+        def read() -> Table:
+            files = parquet.files_of(self.path, name).values()
             size = sum(
-                os.path.getsize(os.path.join(self.path, file)) for part in parts for file in part
+                os.path.getsize(os.path.join(self.path, file)) for part in files for file in part
             )
             if size < LARGE_BYTES:
                 return pd.read_parquet(folder)
-        import dask.dataframe as dd
+            import dask.dataframe as dd
 
-        return dd.read_parquet(folder)
+            return dd.read_parquet(folder)
+
+        return parquet.settled(self.path, read)
 
     def _list(self, name: str) -> pd.DataFrame:
         path = os.path.join(self.path, name)
-        with parquet.reading(self.path, CaptureError):
-            return pd.read_parquet(path) if os.path.exists(path) else pd.DataFrame()
+        return parquet.settled(
+            self.path, lambda: pd.read_parquet(path) if os.path.exists(path) else pd.DataFrame()
+        )
 
     @cached_property
     def verdicts(self) -> dict[str, int]:
         """How many capture sets have which verdict."""
-        with parquet.reading(self.path, CaptureError):
-            table = parquet.captures(self.path, ["verdict"], pc.field("file") == 0)
+        first = pc.field("file") == 0
+        table = parquet.settled(self.path, lambda: parquet.captures(self.path, ["verdict"], first))
         told = table["verdict"].value_counts().to_pylist()
         return {each["values"]: each["counts"] for each in told}
 

@@ -23,6 +23,11 @@ COMMIT = "commit.json"
 SYNCED_AT_ONCE = 16
 
 
+def is_changing(folder: str) -> bool:
+    """Has a change happened of which not all files have their names yet?"""
+    return os.path.exists(os.path.join(folder, ASIDE, COMMIT))
+
+
 class Change:
     """What is to appear and to vanish; names are relative to the folder."""
 
@@ -69,11 +74,19 @@ class Journal:
         """
         with self._told():
             if os.path.exists(self._commit):
-                with open(self._commit, encoding="utf-8") as file:
-                    told = json.load(file)
-                self._do(told["moved"], told["removed"])
+                self._do(*self._told_there())
             if os.path.exists(self._aside):
                 shutil.rmtree(self._aside)
+
+    def _told_there(self) -> tuple[list[tuple[str, str]], list[str]]:
+        try:
+            with open(self._commit, encoding="utf-8") as file:
+                told = json.load(file)
+            return [(source, name) for source, name in told["moved"]], [*told["removed"]]
+        except (ValueError, TypeError, LookupError):
+            raise OutputError(
+                f"{self._commit}: damaged, so nobody can end the change that was cut off"
+            ) from None
 
     @contextlib.contextmanager
     def change(self) -> Iterator[Change]:

@@ -19,6 +19,7 @@ from nagle_scan.fleet.hours import Hours
 from nagle_scan.fleet.work import on_host
 from nagle_scan.report import html
 from nagle_scan.report.comparison import STATES
+from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.wording import count, duration, endpoint, printable
 
 if TYPE_CHECKING:
@@ -111,6 +112,17 @@ class Page:
         return "No capture can tell whether there are stalls."
 
     @property
+    def restrictions(self) -> list[str]:
+        """What was not looked for, or not at."""
+        told = []
+        if (min_wait_ms := self._fleet.about["min_wait_ms"]) != DEFAULT_MIN_WAIT_MS:
+            told.append(f"Waits shorter than {min_wait_ms:g} ms were ignored (--min-wait).")
+        if (filter := self._fleet.about["filter"]) is not None:
+            named = "a filter" if self.is_hidden else f"the filter {printable(filter)}"
+            told.append(f"Only what {named} lets through was analysed.")
+        return told
+
+    @property
     def capture_sentence(self) -> str:
         """What was read."""
         runs = self._fleet.runs
@@ -139,6 +151,8 @@ class Page:
             "last",
             "verdict",
             "cannot_tell",
+            "complete",
+            "warnings",
             "file",
         ]
         found: pd.DataFrame = parquet.captures(self._fleet.path, columns).to_pandas()
@@ -159,11 +173,14 @@ class Page:
             told.insert(0, ("Time lost", duration(surest.lost_ms), _and(surest.word, less)))
         cannot = verdicts.get("inconclusive", 0)
         failed = len(self._fleet.failures)
+        in_part = len(self._captures) - int(self._captures["complete"].sum())
+        unread = [f"{count(failed, 'file')} could not be read"] if failed else []
+        unread += [f"{count(in_part, 'file')} read in part"] if in_part else []
         told.append(
             (
                 "Captures that cannot tell",
                 f"{cannot:,}",
-                f"{count(failed, 'file')} could not be read" if failed else "all could be read",
+                "; ".join(unread) or "all could be read",
             )
         )
         return told
@@ -294,6 +311,24 @@ class Page:
     def failures_more(self) -> int:
         """Those that are not shown."""
         return max(0, len(self._fleet.failures) - MOST_LISTED)
+
+    @cached_property
+    def warned(self) -> list[tuple[str, list[str]]]:
+        """Captures that were read in part or with doubts, and what there is to say; those first."""
+        rows = self._captures[self._captures["warnings"] != ""]
+        rows = rows.sort_values(["complete", "path"])
+        return [
+            (
+                printable(on_host(row["host"], row["path"])),
+                [printable(line) for line in row["warnings"].split("\n")],
+            )
+            for row in rows.head(MOST_LISTED).to_dict("records")
+        ]
+
+    @property
+    def warned_more(self) -> int:
+        """Those that are not shown."""
+        return max(0, int((self._captures["warnings"] != "").sum()) - MOST_LISTED)
 
     @cached_property
     def unclear(self) -> list[tuple[str, str]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +17,15 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from nagle_scan import files
-from nagle_scan.errors import NagleScanError, OutputError
+from nagle_scan.errors import CaptureError, NagleScanError, OutputError
 from nagle_scan.fleet import tables
-from nagle_scan.fleet.journal import Change
+from nagle_scan.fleet.journal import Change, is_changing
 
+FAILURES = "failures.parquet"
+RUNS = "runs.parquet"
+PATIENCE_S, PAUSE_S = 10.0, 0.1
+"""With a change that is under way."""
+T = TypeVar("T")
 SCHEMA = "day=none/schema.parquet"
 """In each table, without a row: see `dataset`."""
 ROWS_IN_GROUP = 1 << 14
@@ -34,6 +40,34 @@ def reading(path: str, kind: type[NagleScanError]) -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         told = files.reason_of(error) if isinstance(error, OSError) else str(error)
         raise kind(f"{path}: a damaged dataset: {told.partition(chr(10))[0]}") from None
+
+
+def settled(path: str, read: Callable[[], T]) -> T:
+    """What `read` gives of a folder in which no change is half done, before it or meanwhile.
+
+    Raises `CaptureError`, also if that takes too long: a run was killed then.
+    """
+    for _ in range(round(PATIENCE_S / PAUSE_S)):
+        before = _last_change(path)
+        try:
+            with reading(path, CaptureError):
+                result = read()
+        except CaptureError:
+            if not is_changing(path) and _last_change(path) == before:
+                raise
+        else:
+            if not is_changing(path) and _last_change(path) == before:
+                return result
+        time.sleep(PAUSE_S)
+    raise CaptureError(f"{path}: a run was cut off while it wrote: the next one ends that")
+
+
+def _last_change(path: str) -> int:
+    """Each writes all lists."""
+    try:
+        return os.stat(os.path.join(path, RUNS)).st_mtime_ns
+    except FileNotFoundError:
+        return 0
 
 
 def files_of(path: str, table: str) -> dict[str, list[str]]:

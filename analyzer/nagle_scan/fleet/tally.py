@@ -22,7 +22,7 @@ class Tally:
         self.of = len(jobs)
         self.files = len(captures)
         self.of_bytes = sum(capture.size for capture in captures)
-        self.done = self.bytes = self.packets = self.failed = 0
+        self.done = self.bytes = self.packets = self.failed = self.incomplete = 0
         self.verdicts: Counter[str] = Counter()
         self._size_of = {capture.shown: capture.size for capture in captures}
 
@@ -35,6 +35,7 @@ class Tally:
         self.bytes += sum(self._size_of[name] for name in names)
         if scanned.answer is not None:
             self.packets += scanned.answer.packets
+            self.incomplete += scanned.answer.incomplete
             self.verdicts[scanned.answer.verdict] += 1
 
     @property

@@ -87,7 +87,9 @@ def answer(scan: _core.Scan, job: Job, settings: Settings) -> Answer:
         if found[name].nbytes > LARGE:
             files[name] = parquet.encoded(tables.with_run(found[name], settings.run))
             found[name] = found[name].slice(0, 0)
-    return Answer(job.id, tables.to_bytes(found), summary.packets, summary.verdict, files)
+    incomplete = found["captures"]["complete"].to_pylist().count(False)
+    sent = tables.to_bytes(found)
+    return Answer(job.id, sent, summary.packets, summary.verdict, files, incomplete)
 
 
 def failed(job: Job, reason: str, attempts: int, others: Sequence[Failure] = ()) -> Scanned:

@@ -87,6 +87,8 @@ class Answer(NamedTuple):
     verdict: str
     files: dict[str, dict[str, bytes]]
     """The rows of large tables as Parquet files, by day; their streams have none."""
+    incomplete: int = 0
+    """Files that were not read to their end: they are damaged or cut off."""
 
     @property
     def size(self) -> int:
