@@ -10,15 +10,18 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import fsspec
 import nagle_scan
 import pytest
 from conftest import CAPTURES, generated
+from fleets import SETTINGS
+from fsspec import AbstractFileSystem
+from fsspec.spec import AbstractBufferedFile
 from nagle_scan import CaptureError
-from nagle_scan.fleet import identity, inputs, remote, streams
-from nagle_scan.fleet.work import Capture
+from nagle_scan.fleet import identity, inputs, remote, streams, task
+from nagle_scan.fleet.work import Capture, Job
 from web import USER, Web, served
 
 NAME = "epoll-fd0.pcap"
@@ -45,7 +48,6 @@ def web(tmp_path: Path) -> Iterator[Web]:
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A small capture then takes many requests, as a large one does."""
     monkeypatch.setattr(remote, "BLOCK_LEN", 1 << 19)
-    monkeypatch.setattr(remote, "COPY_LEN", 1 << 16)
 
 
 def located(url: str) -> Capture:
@@ -85,7 +87,7 @@ def stored(folder: Path, how: str) -> Path:
 
 
 @pytest.mark.parametrize("how", ["pcap", "gz", "zst", "pcapng"])
-@pytest.mark.parametrize("server", ["ranges", "whole", "endless"])
+@pytest.mark.parametrize("server", ["ranges", "whole", "endless", "closes"])
 @pytest.mark.usefixtures("small_blocks")
 def test_a_capture_of_a_web_server_is_that_of_the_disk(
     how: str, server: str, web: Web, tmp_path: Path
@@ -110,7 +112,7 @@ def test_nothing_is_written_to_a_disk_and_nothing_read_twice(web: Web, tmp_path:
     global opened_to_write
     path = stored(tmp_path, "pcap")
     there = located(web.url("ranges", path.name))
-    web.sent = 0
+    web.asked.clear()
     opened_to_write = []
     try:
         scanned(there)
@@ -175,6 +177,15 @@ def test_what_is_gone_says_so_and_not_that_it_is_no_capture(web: Web, tmp_path: 
         scanned(capture)
 
 
+def test_a_server_that_says_no_more_is_lost(
+    web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture = located(web.url("stalls", stored(tmp_path, "pcap").name))
+    monkeypatch.setattr(remote, "READ_S", 0.2)
+    with pytest.raises(streams.TransportError, match="no answer in time"):
+        scanned(capture)
+
+
 def test_an_engine_that_stops_early_ends_the_copy(web: Web, tmp_path: Path) -> None:
     path = stored(tmp_path, "pcap")
     capture = located(web.url("ranges", path.name))
@@ -214,6 +225,163 @@ def test_a_file_system_in_memory() -> None:
         assert same(scanned(there), nagle_scan.scan(CAPTURES / NAME))
     finally:
         fsspec.filesystem("memory").rm("/nagle", recursive=True)
+
+
+class Store(AbstractFileSystem):  # type: ignore[misc]
+    """Its files ask for parts, as those of S3, Google and Azure do."""
+
+    protocol = "store"
+    files: ClassVar[dict[str, bytes]] = {}
+    asked: ClassVar[list[tuple[int, int]]] = []
+
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
+        name = self._strip_protocol(path)
+        return {"name": name, "size": len(self.files[name]), "type": "file"}
+
+    def _open(self, path: str, mode: str = "rb", **options: Any) -> Any:
+        return StoredFile(self, path, mode, **options)
+
+
+class StoredFile(AbstractBufferedFile):  # type: ignore[misc]
+    def _fetch_range(self, start: int, end: int) -> bytes:
+        Store.asked.append((start, end))
+        return Store.files[self.path][start:end]
+
+
+@pytest.fixture
+def store() -> Iterator[dict[str, bytes]]:
+    fsspec.register_implementation("store", Store, clobber=True)
+    yield Store.files
+    Store.files.clear()
+
+
+B = remote.BEGIN_LEN
+
+
+@pytest.mark.parametrize("size", [0, 1, B - 1, B, B + 1, 1 << 19, B + (1 << 19), 1 << 20])
+@pytest.mark.parametrize("told", [True, False], ids=["size-known", "size-unknown"])
+@pytest.mark.usefixtures("small_blocks")
+def test_each_byte_of_a_file_of_any_size_comes_once(
+    size: int, told: bool, web: Web, tmp_path: Path, store: dict[str, bytes]
+) -> None:
+    content = os.urandom(size)
+    (tmp_path / "file").write_bytes(content)
+    store["file"] = content
+    fsspec.filesystem("memory").pipe("/nagle/file", content)
+    servers = ["ranges", "whole", "endless", *(["closes"] if told else [])]
+    urls = [web.url(server, "file") for server in servers]
+    for url in (*urls, "memory://nagle/file", "store://file"):
+        parts = list(remote.blocks(remote.remote(url), size if told else None))
+        assert b"".join(parts) == content, url
+    fsspec.filesystem("memory").rm("/nagle", recursive=True)
+
+
+@pytest.mark.parametrize("size", [1, B - 1, B])
+def test_a_small_capture_costs_one_request(
+    size: int, web: Web, tmp_path: Path, store: dict[str, bytes]
+) -> None:
+    for server in ("ranges", "whole"):
+        (tmp_path / "file").write_bytes(os.urandom(size))
+        capture = located(web.url(server, "file"))
+        web.asked.clear()
+        read(capture)
+        assert [one.begin for one in web.asked] == [0], server
+    store["file"] = os.urandom(size)
+    capture = located("store://file")
+    Store.asked.clear()
+    read(capture)
+    assert Store.asked == [(0, size)]
+
+
+def read(capture: Capture) -> bytes:
+    with streams.opened(capture) as pipe, open(pipe, "rb") as source:
+        return source.read()
+
+
+def test_a_large_capture_comes_in_large_parts(store: dict[str, bytes]) -> None:
+    size = B + 2 * remote.BLOCK_LEN
+    store["file"] = bytes(size)
+    capture = located("store://file")
+    Store.asked.clear()
+    read(capture)
+    assert Store.asked == [(0, B), (B, B + remote.BLOCK_LEN), (B + remote.BLOCK_LEN, size)]
+
+
+def test_captures_that_wait_for_their_turn_take_little_memory(web: Web, tmp_path: Path) -> None:
+    """Each would take `BLOCK_LEN` and more: 130 files a GiB."""
+    first = tmp_path / "00.pcap"
+    first.write_bytes((CAPTURES / NAME).read_bytes())
+    # Records of zeros are frames without bytes.
+    os.truncate(first, B + remote.BLOCK_LEN + (1 << 20))
+    names = [f"{number:02}.pcap" for number in range(40)]
+    for name in names[1:]:
+        os.link(first, tmp_path / name)
+    captures = tuple(located(web.url("ranges", name)) for name in names)
+    web.asked.clear()
+    result = task.scan_set(Job("set", "set", captures), SETTINGS)
+    assert not result.failures
+    assert {one.sent for one in web.asked if not one.begin} == {B}
+    of_their_turn = [one.name for one in web.asked if one.begin]
+    assert of_their_turn == sorted(2 * names), "asked for when the one before it was read"
+
+
+def in_child(script: str) -> str:
+    """What it prints; a dead lock must not last for ever."""
+    ran = subprocess.run(
+        [sys.executable, "-c", SCAN_SET + script],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    return ran.stdout
+
+
+SCAN_SET = f"""
+import random, resource, struct, sys
+import fsspec
+from nagle_scan import _core
+from nagle_scan.fleet import identity, task
+from nagle_scan.fleet.work import Job, Settings
+
+files = fsspec.filesystem("memory")
+content = open({str(CAPTURES / NAME)!r}, "rb").read()
+
+def begun_at(seconds, size):
+    made = bytearray(content[:24])
+    at = 24
+    while at < size:
+        made += struct.pack("<I", seconds) + content[at + 4 : at + 16]
+        (length,) = struct.unpack_from("<I", content, at + 8)
+        made += content[at + 16 : at + 16 + length]
+        at += 16 + length
+    return bytes(made)
+
+def scan(names):
+    found = [identity.of(identity.Located("memory://" + name)) for name in names]
+    assert all(isinstance(one, identity.Capture) for one in found), found
+    result = task.scan_set(
+        Job("set", "set", tuple(found)), Settings(_core.VERSION, None, 10.0)
+    )
+    print(result.answer and result.answer.packets, result.failures[:1])
+"""
+
+
+def test_no_order_of_files_stops_a_scan_for_ever() -> None:
+    told = in_child("""
+names = [f"nagle/{number:02}.pcap" for number in range(12)]
+for number, name in enumerate(names):
+    made = begun_at(1_700_000_000 + number, len(content))
+    # More than fits a pipe: each copy waits for its reader.
+    files.pipe("/" + name, made + 4 * made[24:])
+scan(names)
+scan(names[::-1])
+random.Random(1).shuffle(names)
+scan(names)
+""")
+    first, *others = told.splitlines()
+    assert first.endswith(" ()")
+    assert others == [first, first]
 
 
 def test_a_password_opens_and_is_never_told(web: Web, tmp_path: Path) -> None:

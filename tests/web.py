@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import re
 from collections.abc import Iterator
@@ -10,10 +11,19 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 USER = "anna:pass-word"
+
+
+class Asked(NamedTuple):
+    """What a request of a file asked for."""
+
+    name: str
+    begin: int
+    sent: int
+    """Bytes that it got."""
 
 
 class Web(ThreadingHTTPServer):
@@ -24,8 +34,13 @@ class Web(ThreadingHTTPServer):
     def __init__(self, folder: Path) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.folder = folder
-        self.sent = 0
-        """Bytes of files, all in all."""
+        self.asked: list[Asked] = []
+        """In the order of the answers."""
+
+    @property
+    def sent(self) -> int:
+        """Bytes, all in all."""
+        return sum(one.sent for one in self.asked)
 
     def url(self, how: str, name: str = "", user: str = "") -> str:
         at = f"{user}@" if user else ""
@@ -59,44 +74,54 @@ class Handler(BaseHTTPRequestHandler):
         path = self.server.folder / name
         if path.is_dir():
             links = [f'<a href="{one.name}{"/" * one.is_dir()}">x</a>' for one in path.iterdir()]
-            self.say(200, "\n".join(links).encode(), has_body, {"Content-Type": "text/html"})
+            body = "\n".join(links).encode() if has_body else b""
+            self.say(200, body, {"Content-Type": "text/html"})
         elif path.is_file():
-            self.file(how, path.read_bytes(), has_body)
+            self.file(how, path, has_body)
         else:
             self.send_error(404)
 
-    def file(self, how: str, content: bytes, has_body: bool) -> None:
-        begin, end, status = 0, len(content), 200
+    def file(self, how: str, path: Path, has_body: bool) -> None:
+        size = path.stat().st_size
+        begin, end, status = 0, size, 200
         asked = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         if asked and how not in ("whole", "endless"):
             begin, end = int(asked[1]), min(end, int(asked[2] or end) + 1)
             status = 206
-        told = {"Content-Range": f"bytes {begin}-{end - 1}/{len(content)}"} if status == 206 else {}
+        told = {"Content-Range": f"bytes {begin}-{end - 1}/{size}"} if status == 206 else {}
         if how == "packed":
             told["Content-Encoding"] = "gzip"
+        body = part(path, begin, end) if has_body else b""
+        length = end - begin
         if how == "packs" and "gzip" in self.headers.get("Accept-Encoding", ""):
             told["Content-Encoding"] = "gzip"
-            self.say(200, gzip.compress(content), has_body, told)
-            return
-        self.say(status, content[begin:end], has_body, told, how)
+            body = gzip.compress(body)
+            length = len(body)
+        if how != "endless" and not (how == "closes" and has_body):
+            told["Content-Length"] = str(length)
+        breaks_off = how in ("drops", "closes", "stalls") and len(body) > 1 << 18
+        if breaks_off:
+            body = body[: len(body) // 2]
+        self.server.asked.append(Asked(path.name, begin, len(body)))
+        self.say(status, body, told)
+        if breaks_off and how == "stalls":
+            # Until nobody waits any more.
+            self.rfile.read(1)
 
-    def say(
-        self, status: int, body: bytes, has_body: bool, told: dict[str, str], how: str = ""
-    ) -> None:
+    def say(self, status: int, body: bytes, told: dict[str, str]) -> None:
         self.send_response(status)
         for name, value in told.items():
             self.send_header(name, value)
-        if how != "endless":
-            self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if has_body:
-            part = body[: len(body) // 2] if how == "drops" and len(body) > 1 << 18 else body
-            self.server.sent += len(part)
-            try:
-                self.wfile.write(part)
-            except (BrokenPipeError, ConnectionResetError):
-                return
         self.close_connection = True
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.wfile.write(body)
+
+
+def part(path: Path, begin: int, end: int) -> bytes:
+    with path.open("rb") as file:
+        file.seek(begin)
+        return file.read(end - begin)
 
 
 @contextmanager
