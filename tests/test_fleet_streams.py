@@ -186,6 +186,56 @@ def test_a_server_that_says_no_more_is_lost(
         scanned(capture)
 
 
+def another(content: bytes) -> bytes:
+    """The same ends but for a byte, at which no reader stops."""
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+@pytest.mark.parametrize("server", ["ranges", "whole", "endless"])
+def test_another_capture_of_the_same_size_is_not_taken_for_the_one_that_was_found(
+    server: str, web: Web, tmp_path: Path
+) -> None:
+    path = stored(tmp_path, "pcap")
+    capture = located(web.url(server, path.name))
+    path.write_bytes(another(path.read_bytes()))
+    with pytest.raises(CaptureError, match=r"changed while it was read$") as told:
+        scanned(capture)
+    assert not isinstance(told.value, streams.TransportError), "the old one does not come back"
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_frames_of_two_captures_are_not_mixed(web: Web, tmp_path: Path) -> None:
+    path = stored(tmp_path, "pcap")
+    capture = located(web.url("ranges", path.name))
+
+    def overwritten_in_the_middle() -> None:
+        with streams.opened(capture) as pipe, open(pipe, "rb") as source:
+            assert source.read(24) == path.read_bytes()[:24]
+            path.write_bytes(another(path.read_bytes()))
+            source.read()
+
+    with pytest.raises(CaptureError, match="changed while it was read"):
+        overwritten_in_the_middle()
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_what_stops_a_reader_early_is_damage_only_if_it_was_there_before(
+    web: Web, tmp_path: Path
+) -> None:
+    path = stored(tmp_path, "pcap")
+    capture = located(web.url("ranges", path.name))
+    with streams.opened(capture) as pipe:
+        stop_early(pipe)
+    path.write_bytes(another(path.read_bytes()))
+    with pytest.raises(CaptureError, match="changed"), streams.opened(capture) as pipe:
+        stop_early(pipe)
+
+
+def stop_early(pipe: str) -> None:
+    with open(pipe, "rb", buffering=0) as source:
+        source.read(24)
+
+
 def test_an_engine_that_stops_early_ends_the_copy(web: Web, tmp_path: Path) -> None:
     path = stored(tmp_path, "pcap")
     capture = located(web.url("ranges", path.name))

@@ -44,6 +44,25 @@ class _Ends(NamedTuple):
     """Device and inode of a local file, whatever its name."""
 
 
+class Seen:
+    """What passes by, from the first byte of a file to its last."""
+
+    def __init__(self) -> None:
+        self.ends = _Ends(0, b"", b"")
+
+    def add(self, block: bytes) -> None:
+        """The next bytes."""
+        size, start, end = self.ends
+        end += block[max(0, END_LEN - size, len(block) - END_LEN) :]
+        start += block[: FIRST_LEN - len(start)]
+        self.ends = _Ends(size + len(block), start, end[-END_LEN:])
+
+    @property
+    def content(self) -> str:
+        """`Capture.content` of what came."""
+        return _ids(self.ends)[0]
+
+
 def of(located: Located) -> Capture | Failure:
     """Its content and the time of its first frame. A file is opened, never waited for."""
     return _read(located)[0]
@@ -154,13 +173,10 @@ def _exactly(file: IO[bytes], length: int) -> bytes:
 
 
 def _through(place: Remote) -> _Ends:
-    size, start, end = 0, b"", b""
+    seen = Seen()
     for block in blocks(place):
-        start += block[: FIRST_LEN - len(start)]
-        end += block[max(0, END_LEN - size) :]
-        end = end[-END_LEN:]
-        size += len(block)
-    return _Ends(size, start, end)
+        seen.add(block)
+    return seen.ends
 
 
 def _ids(ends: _Ends) -> tuple[str, str]:

@@ -28,6 +28,10 @@ def opened(capture: Capture) -> Iterator[str]:
     A remote capture never gets onto a disk. Raises `TransportError` at the end of the block if it
     did not come whole, also in place of a `CaptureError`: what the engine says then is a
     consequence. An engine that stopped early (a damaged capture) has no need of the rest.
+    Raises `CaptureError` there if the file is no longer the one that was found.
+
+    Each of many waits for its turn with a pipe, a thread and little memory: no copy needs another,
+    so the engine may read them in any order.
     """
     if not is_url(capture.url):
         yield capture.url
@@ -47,6 +51,8 @@ def opened(capture: Capture) -> Iterator[str]:
         copy.check()
         raise
     copy.check()
+    if not copy.is_whole:
+        _check_unchanged(capture)
 
 
 @contextmanager
@@ -76,7 +82,7 @@ def _check_unchanged(capture: Capture) -> None:
     Nor may one that had no frame yet count as empty with those that came. Raises `CaptureError`.
     That it grew otherwise, or is gone by now, is no matter.
     """
-    now = identity.of(Located(capture.url))
+    now = identity.of(Located(capture.url, capture.access))
     if isinstance(now, Capture) and not (
         identity.holds(capture, now) and now.first_ns == capture.first_ns
     ):
@@ -90,36 +96,48 @@ class _Copy(Thread):
         super().__init__(name="capture", daemon=True)
         self._capture = capture
         self._into = into
-        self._error = ""
+        self._failed: CaptureError | None = None
+        self.is_whole = False
+        """Was all of it read?"""
 
     def check(self) -> None:
-        """Raises `TransportError` if it failed."""
-        if self._error:
-            raise TransportError(f"{self._capture.shown}: {self._error}") from None
+        """Raises `TransportError` if it failed, `CaptureError` if it copied another capture."""
+        if self._failed:
+            raise self._failed from None
 
     def run(self) -> None:
         url = self._capture.access or self._capture.url
         try:
             self._copy(url)
         except CaptureError as error:
-            self._error = str(error).removeprefix(f"{self._capture.url}: ")
+            self._fail(TransportError, str(error).removeprefix(f"{self._capture.url}: "))
         except Exception as error:
-            self._error = f"cannot read: {reason(error, url)}"
+            self._fail(TransportError, f"cannot read: {reason(error, url)}")
         finally:
             os.close(self._into)
+
+    def _fail(self, kind: type[CaptureError], why: str) -> None:
+        self._failed = kind(f"{self._capture.shown}: {why}")
 
     def _copy(self, url: str) -> None:
         """What came after its identity was taken is left to the next run."""
         left = self._capture.size
+        seen = identity.Seen()
         with closing(blocks(remote(url), left)) as parts:
             for part in parts:
-                if not _write(self._into, part[:left]):
+                wanted = part[:left]
+                if not _write(self._into, wanted):
                     return
-                left -= min(left, len(part))
+                seen.add(wanted)
+                left -= len(wanted)
                 if not left:
-                    return
+                    break
         if left:
             raise EOFError(f"ends {left:,} of {self._capture.size:,} bytes too early")
+        self.is_whole = True
+        if seen.content != self._capture.content:
+            # Also if it changed on the way: then its end is not that of its beginning.
+            self._fail(CaptureError, "changed while it was read")
 
 
 def _write(into: int, part: bytes) -> bool:
