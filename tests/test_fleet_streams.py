@@ -417,6 +417,19 @@ def scan(names):
 """
 
 
+def test_a_set_has_more_files_than_a_process_may_open_unasked() -> None:
+    told = in_child("""
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 4096))
+names = [f"nagle/{number:03}.pcap" for number in range(600)]
+for number, name in enumerate(names):
+    files.pipe("/" + name, begun_at(1_700_000_000 + number, 200))
+scan(names)
+""")
+    frames = int(told.split()[0])
+    assert told == f"{frames} ()\n"
+    assert frames >= 600
+
+
 def test_no_order_of_files_stops_a_scan_for_ever() -> None:
     told = in_child("""
 names = [f"nagle/{number:02}.pcap" for number in range(12)]

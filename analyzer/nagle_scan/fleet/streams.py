@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from threading import Thread
 
 from nagle_scan import files
@@ -37,7 +37,7 @@ def opened(capture: Capture) -> Iterator[str]:
         yield capture.url
         _check_unchanged(capture)
         return
-    read_end, write_end = os.pipe()
+    read_end, write_end = _pipe()
     copy = _Copy(capture, write_end)
     copy.start()
     try:
@@ -87,6 +87,19 @@ def _check_unchanged(capture: Capture) -> None:
         identity.holds(capture, now) and now.first_ns == capture.first_ns
     ):
         raise CaptureError(f"{capture.shown}: changed its beginning while it was read")
+
+
+def _pipe() -> tuple[int, int]:
+    """Its ends. A process may have some 256 or 1024 open files, unless it asks for more."""
+    import resource  # Windows has none.
+
+    read_end, write_end = os.pipe()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 < soft < 2 * write_end:
+        more = 2 * soft if hard == resource.RLIM_INFINITY else min(2 * soft, hard)
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
+    return read_end, write_end
 
 
 class _Copy(Thread):
