@@ -236,6 +236,19 @@ def stop_early(pipe: str) -> None:
         source.read(24)
 
 
+def test_a_damaged_capture_keeps_no_connection_while_the_others_are_read(
+    web: Web, tmp_path: Path
+) -> None:
+    """fsspec has 100 of them: the next capture would wait for ever."""
+    capture = located(web.url("whole", stored(tmp_path, "pcap").name))
+    with streams.opened(capture) as pipe:
+        with open(pipe, "rb") as source:
+            source.read(B)
+        (copy,) = [thread for thread in threading.enumerate() if thread.name == "capture"]
+        copy.join(30)
+        assert not copy.is_alive()
+
+
 def test_an_engine_that_stops_early_ends_the_copy(web: Web, tmp_path: Path) -> None:
     path = stored(tmp_path, "pcap")
     capture = located(web.url("ranges", path.name))

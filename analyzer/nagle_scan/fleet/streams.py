@@ -37,15 +37,13 @@ def opened(capture: Capture) -> Iterator[str]:
         yield capture.url
         _check_unchanged(capture)
         return
-    read_end, write_end = _pipe()
-    copy = _Copy(capture, write_end)
+    copy = _Copy(capture)
     copy.start()
     try:
         try:
-            yield f"/dev/fd/{read_end}"
+            yield copy.path
         finally:
-            # The copy ends at its next write, if it is still there.
-            os.close(read_end)
+            copy.let_go()
             copy.join()
     except CaptureError:
         copy.check()
@@ -102,16 +100,31 @@ def _pipe() -> tuple[int, int]:
     return read_end, write_end
 
 
+def _held(pipe: int) -> int:
+    """Bytes that a pipe holds: 64 KiB, or 1 MiB where pages have 64 KiB."""
+    import fcntl
+
+    return fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) if hasattr(fcntl, "F_GETPIPE_SZ") else 1 << 16
+
+
 class _Copy(Thread):
     """Copies a capture into a pipe, as far as somebody reads it."""
 
-    def __init__(self, capture: Capture, into: int) -> None:
+    def __init__(self, capture: Capture) -> None:
         super().__init__(name="capture", daemon=True)
         self._capture = capture
-        self._into = into
+        read_end, self._into = _pipe()
+        self.path = f"/dev/fd/{read_end}"
+        self._read_ends = [read_end]
         self._failed: CaptureError | None = None
         self.is_whole = False
         """Was all of it read?"""
+
+    def let_go(self) -> None:
+        """If nobody else has the pipe open, the copy ends at its next write."""
+        # Two threads do so; a list gives to one of them.
+        with suppress(IndexError):
+            os.close(self._read_ends.pop())
 
     def check(self) -> None:
         """Raises `TransportError` if it failed, `CaptureError` if it copied another capture."""
@@ -135,6 +148,7 @@ class _Copy(Thread):
     def _copy(self, url: str) -> None:
         """What came after its identity was taken is left to the next run."""
         left = self._capture.size
+        held = _held(self._into)
         seen = identity.Seen()
         with closing(blocks(remote(url), left)) as parts:
             for part in parts:
@@ -143,6 +157,9 @@ class _Copy(Thread):
                     return
                 seen.add(wanted)
                 left -= len(wanted)
+                if self._capture.size - left > held:
+                    # The engine has opened it. Damaged captures must not wait here for the others.
+                    self.let_go()
                 if not left:
                     break
         if left:
