@@ -21,7 +21,7 @@ from conftest import CAPTURES, ROOT
 from fleet_victim import DONE, Plan
 from fleets import ALL, HIDDEN, KEY, SETTINGS, answered, captured, job, made, scanned, shipped
 from nagle_scan import CaptureError, OutputError
-from nagle_scan.fleet import about, journal, parquet, tables, task
+from nagle_scan.fleet import about, identity, journal, parquet, tables, task
 from nagle_scan.fleet import dataset as datasets
 from nagle_scan.fleet.dataset import Dataset
 from nagle_scan.fleet.fleet import Fleet
@@ -136,6 +136,7 @@ def test_with_a_key_the_ledger_knows_the_names_that_it_is_told(tmp_path: Path) -
     dataset = Dataset(path, HIDDEN)
     assert first.shown not in dataset.ledger().at
     ledger = dataset.ledger([first])
+    first = identity.keyed(first, KEY)
     assert ledger.at[first.shown].capture == first
     assert ledger.members[job(CAPTURES / ALL[0]).id] == (first,)
 
@@ -393,6 +394,20 @@ def test_a_folder_of_another_version_or_other_settings_is_not_touched(tmp_path: 
     assert "written by another version of nagle-scan" in refused(path)
     (path / "fleet.json").write_text("{")
     assert "written by another version of nagle-scan" in refused(path)
+
+
+def test_with_a_key_nobody_else_can_tell_what_a_capture_held(tmp_path: Path) -> None:
+    """A plain hash of its first bytes, which hold addresses, would fit the right ones only."""
+    wanted = job(CAPTURES / ALL[0])
+    (plain,) = wanted.captures
+    told = []
+    for key in (KEY, KEY[::-1]):
+        settings = HIDDEN._replace(key=key)
+        path = made(tmp_path / key.hex()[:4], [[(wanted, answered(wanted, settings))]], settings)
+        (row,) = parquet.captures(path, ("content", "head")).to_pylist()
+        assert len(row["head"]) == len(plain.head)
+        told += [row["content"], row["head"], row["content"][:8], row["head"][:8]]
+    assert len({*told, plain.content, plain.head, plain.content[:8], plain.head[:8]}) == 12
 
 
 def test_with_a_key_neither_it_nor_the_filter_is_kept_or_told(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ from nagle_scan import CaptureError, NagleScanError, OutputError, UnknownConnect
 from nagle_scan.fleet import (
     cluster,
     dataset,
+    identity,
     journal,
     large,
     originals,
@@ -44,7 +45,7 @@ from nagle_scan.fleet import (
 from nagle_scan.fleet.cluster import Cluster
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.tally import Tally
-from nagle_scan.fleet.work import Job, Settings
+from nagle_scan.fleet.work import Capture, Job, Ledger, Settings
 
 KILLS = 50
 SETTINGS = Settings(_core.VERSION, None, 10.0)
@@ -197,7 +198,9 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on(
     shutil.copytree(captures, folder, symlinks=True)
     (folder / "corrupt.pcap").write_bytes(b"no capture at all")
     (folder / "nowhere.pcap").symlink_to(tmp_path / "nothing")
-    (folder / "vanishes.pcap").write_bytes((CAPTURES / "epoll-fd0.pcap").read_bytes()[:999])
+    other = bytearray((CAPTURES / "epoll-fd0.pcap").read_bytes()[:999])
+    other[24] ^= 1  # the time of its first frame
+    (folder / "vanishes.pcap").write_bytes(other)
     plan = sets.plan
 
     def planned(*given: Any) -> sets.Plan:
@@ -480,6 +483,30 @@ def test_a_set_that_lost_a_file_meanwhile_keeps_its_old_result(
         assert failure.path == str(tmp_path / "now" / "x.pcap")
         assert (outcome.tally.done, outcome.tally.of) == (len(list(ring.iterdir())),) * 2
         assert rows(folder) == before
+
+
+def test_with_a_key_the_next_run_knows_what_is_there_and_what_grew(
+    workers: Cluster, tmp_path: Path
+) -> None:
+    capture, grown = CAPTURES / "epoll-fd0.pcap", tmp_path / "ring.pcap"
+    content = capture.read_bytes()
+    grown.write_bytes(content[: len(content) // 2])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(globals(), "SETTINGS", fleets.HIDDEN)
+        ran(grown, tmp_path / "fleet", workers)
+        half = rows(tmp_path / "fleet")["stalls"].num_rows
+        assert ran(grown, tmp_path / "fleet", workers).tally.of == 0
+        grown.write_bytes(content)
+        assert ran(grown, tmp_path / "fleet", workers).tally.of == 1
+        assert ran(grown, tmp_path / "fleet", workers).known == 1
+    there = rows(tmp_path / "fleet")
+    assert (there["captures"].num_rows, there["stalls"].num_rows) == (1, 100)
+    assert half < 100
+    (name,) = there["captures"]["set"].to_pylist()
+    known = identity.of(identity.Located(str(grown)))
+    assert isinstance(known, Capture)
+    (plain,) = sets.plan([known], Ledger({}, {}, {})).jobs
+    assert name != plain.id
 
 
 def test_ctrl_c_keeps_what_is_done_and_leaves_nothing_behind(tmp_path: Path) -> None:

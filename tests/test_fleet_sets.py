@@ -273,10 +273,16 @@ def test_names_that_are_hidden_are_known_all_the_same(
     data.add(first, answered(first, HIDDEN))
     data.close()
     archive.put("ring.pcap1", capture(1, frames=2))
-    found = archive.captures()
+    found = keyed(archive)
     (job,) = sets.plan(found, Dataset(folder, HIDDEN).ledger(found)).jobs
     assert archive.names(job) == ["ring.pcap0", "ring.pcap1"]
     assert job.replaces == first.id
+
+
+def keyed(archive: Archive, *named: str, host: str = "") -> list[Capture]:
+    """As a run with a key finds them."""
+    found = archive.captures(*named)
+    return [identity.keyed(one, HIDDEN.key)._replace(host=host) for one in found]
 
 
 def hidden(archive: Archive, folder: Path, *named: str, host: str = "") -> list[Capture]:
@@ -288,7 +294,7 @@ def hidden(archive: Archive, folder: Path, *named: str, host: str = "") -> list[
         data.add(whole, answered(whole, HIDDEN))
     data.close()
     archive.put("ring.pcap1", capture(1, frames=2))
-    found = [one._replace(host=host) for one in archive.captures(*named)]
+    found = keyed(archive, *named, host=host)
     archive.known = Dataset(str(folder), HIDDEN).ledger(found)
     return found
 
@@ -340,7 +346,7 @@ def test_a_file_with_a_hidden_name_that_grew_and_was_renamed_counts_once(
     folder = tmp_path_factory.mktemp("fleet")
     hidden(archive, folder, host=host)
     (archive.folder / "ring.pcap1").rename(archive.folder / "done.pcap")
-    found = [one._replace(host=host) for one in archive.captures()]
+    found = keyed(archive, host=host)
     (job,) = sets.plan(found, Dataset(str(folder), HIDDEN).ledger(found)).jobs
     assert job.replaces
 

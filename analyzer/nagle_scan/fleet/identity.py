@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from typing import IO, NamedTuple
 
 from nagle_scan import _core, files
@@ -22,6 +22,8 @@ HEAD_LENS = tuple(1 << power for power in range(6, 17))
 """A file that grew has the same first bytes, as far as they went: 64, 128, ... `END_LEN`."""
 DIGITS = 32
 """Of a SHA-256, in hex: 128 bits. Processors of today compute it three times as fast as BLAKE2b."""
+HEAD_DIGITS = 8
+"""Of each hash of a head."""
 AT_ONCE = 32
 
 
@@ -52,7 +54,7 @@ class Seen:
 
     def add(self, block: bytes) -> None:
         """The next bytes."""
-        size, start, end = self.ends
+        size, start, end, _ = self.ends
         end += block[max(0, END_LEN - size, len(block) - END_LEN) :]
         start += block[: FIRST_LEN - len(start)]
         self.ends = _Ends(size + len(block), start, end[-END_LEN:])
@@ -66,6 +68,28 @@ class Seen:
 def of(located: Located) -> Capture | Failure:
     """Its content and the time of its first frame. A file is opened, never waited for."""
     return _read(located)[0]
+
+
+def keyed(capture: Capture, key: bytes | None) -> Capture:
+    """With a key, what tells the content tells it to those only who have the key.
+
+    The first bytes of a capture hold the addresses of its first packet: who tried all addresses
+    would find the one for which a plain hash fits. What is equal, or begins the same, still is so.
+    """
+    if key is None:
+        return capture
+    head = capture.head
+    return capture._replace(
+        content=_under(key, capture.content, DIGITS),
+        head="".join(
+            _under(key, head[at : at + HEAD_DIGITS], HEAD_DIGITS)
+            for at in range(0, len(head), HEAD_DIGITS)
+        ),
+    )
+
+
+def _under(key: bytes, told: str, digits: int) -> str:
+    return blake2b(told.encode(), digest_size=digits // 2, key=key).hexdigest()
 
 
 def holds(before: Capture, now: Capture) -> bool:
@@ -188,7 +212,7 @@ def _ids(ends: _Ends) -> tuple[str, str]:
         if length > len(start):
             break
         told.update(start[done:length])
-        head += told.hexdigest()[:8]
+        head += told.hexdigest()[:HEAD_DIGITS]
         done = length
     told.update(start[done:])
     told.update(ends.end)

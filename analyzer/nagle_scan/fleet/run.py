@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import files
 from nagle_scan.errors import OutputError
-from nagle_scan.fleet import about, cluster, finding, inputs, page, sets
+from nagle_scan.fleet import about, cluster, finding, identity, inputs, page, sets
 from nagle_scan.fleet.cluster import ClusterError
 from nagle_scan.fleet.dataset import Dataset
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.scanning import Scanning, is_large
 from nagle_scan.fleet.tally import Tally
-from nagle_scan.fleet.work import Failure, Settings
+from nagle_scan.fleet.work import Capture, Failure, Settings
 from nagle_scan.progress import ProgressLine
 from nagle_scan.wording import count, printable
 
@@ -103,10 +103,22 @@ def run(
                 found = finding.identified(located)
         with _alone(asked.output):
             data = Dataset(asked.output, asked.settings)
-            plan = sets.plan(found.captures, data.ledger(found.captures))
+            plan = _planned(found.captures, data, asked.settings.key)
             for note in (*notes, *plan.notes, *_not_shared(plan, asked, workers)):
                 tell(note)
             return _scanned(asked, workers, plan, found, data, stream)
+
+
+def _planned(captures: Sequence[Capture], data: Dataset, key: bytes | None) -> Plan:
+    """With a key, the dataset tells contents under it, and so does what a set is called."""
+    keyed = [identity.keyed(capture, key) for capture in captures]
+    plan = sets.plan(keyed, data.ledger(captures))
+    plain = {under.shown: capture for under, capture in zip(keyed, captures, strict=True)}
+    jobs = [
+        job._replace(captures=tuple(plain.get(one.shown, one) for one in job.captures))
+        for job in plan.jobs
+    ]
+    return plan._replace(jobs=jobs)
 
 
 def _scanned(

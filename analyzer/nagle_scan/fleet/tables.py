@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from nagle_scan import _core
+from nagle_scan.fleet import identity
 from nagle_scan.report import verdicts
 from nagle_scan.wording import sentence_start
 
@@ -128,6 +129,7 @@ def _captures(scan: _core.Scan, summary: _core.Summary, job: Job, settings: Sett
     read = _in_order(json.loads(scan.json_head())["captures"])
     files = sorted(job.captures, key=lambda file: (file.first_ns is None, file.first_ns or 0))
     names = [shown(file, settings.key) for file in files]
+    files = [identity.keyed(file, settings.key) for file in files]
     rows = len(files)
     dated = summary.has_dates
     first_ns = [file.first_ns for file in files]
