@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -120,8 +121,10 @@ BAD = [
     ([CAPTURES, "--scratch", README], f"{README}: cannot write: not a directory"),
     ([CAPTURES, "--split-above", "many"], "expected a size with its unit: 500MB, 8GB or 1TB"),
     (["--report", "x"], "expected SET/STREAM"),
-    (["--report", "abcdef/1", CAPTURES], "--report scans nothing: leave out captures and --list"),
-    (["--report", "abcdef/1", "--list", README], "leave out captures and --list"),
+    (["--report", "abcdef/1", "--anonymize"], "only -o and --scheduler go with it"),
+    (["--report", "abcdef/1", "-f", "tcp"], "only -o and --scheduler go with it"),
+    (["--report", "abcdef/1", CAPTURES], "only -o and --scheduler go with it"),
+    (["--report", "abcdef/1", "--list", README], "only -o and --scheduler go with it"),
     (["--report", "abcdef/1"], "cannot read: no such file or directory"),
 ]
 
@@ -421,3 +424,26 @@ def test_a_connection_that_is_not_there_has_no_report(run: Run, tmp_path: Path) 
     (line,) = done.stderr.decode().splitlines()
     assert line.startswith(f"nagle-scan: {set_id}: tcp.stream 999999 is not in this scan")
     assert not (out / "reports").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ("a: [", "the settings of Dask cannot be read: "),
+        (
+            "distributed: {comm: {require-encryption: true, tls: {ca-file: /nowhere.pem, "
+            "scheduler: {cert: /nowhere.pem, key: /nowhere.pem}}}}",
+            "no workers on this machine: ",
+        ),
+    ],
+)
+def test_settings_of_dask_that_are_wrong_are_told(
+    settings: str, reason: str, run: Run, tmp_path: Path
+) -> None:
+    config = tmp_path / "dask.yaml"
+    config.write_text(settings)
+    env = {"DASK_CONFIG": str(config)}
+    done = run("fleet", CAPTURES / "java-split.pcap", "-o", tmp_path / "fleet", env=env)
+    assert done.returncode == 2
+    assert re.fullmatch(f"nagle-scan: {reason}.+\n", done.stderr.decode())
+    assert not (tmp_path / "fleet").exists()

@@ -507,6 +507,20 @@ def test_a_set_that_its_worker_encoded_is_the_same(
     assert rows(made(path, [again])) == rows(made(tmp_path / "new", [[*again, *every[1:]]]))
 
 
+def test_failures_of_what_is_gone_are_forgotten(tmp_path: Path) -> None:
+    """Else a ring of captures would be said to be unreadable for ever."""
+    closed, there = tmp_path / "closed", tmp_path / "there.pcap"
+    closed.mkdir()
+    there.touch()
+    gone, again = tmp_path / "gone.pcap", tmp_path / "again.pcap"
+    dataset = Dataset(str(tmp_path / "fleet"), SETTINGS)
+    paths = [*map(str, (closed, there, gone, again)), "web-1:/gone.pcap", "s3://tap/gone.pcap"]
+    for path in paths:
+        dataset.fail(Failure(path, "", "permission denied", 1))
+    dataset.forgive_gone([str(again)])
+    assert [failure.path for failure in dataset.failures] == [str(there), str(again), *paths[4:]]
+
+
 def test_nobody_reads_half_a_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a writer was killed, and while one writes."""
     monkeypatch.setattr(parquet, "PATIENCE_S", 0.3)

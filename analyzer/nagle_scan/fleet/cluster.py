@@ -23,7 +23,7 @@ from distributed.comm.addressing import get_address_host
 
 from nagle_scan import _core
 from nagle_scan.errors import NagleScanError
-from nagle_scan.fleet.local import Processes
+from nagle_scan.fleet.local import LOOPBACK, Processes
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -191,12 +191,7 @@ def _local(workers: int | None) -> Iterator[Cluster]:
     with (
         tempfile.TemporaryDirectory(prefix=SCRATCH, ignore_cleanup_errors=True) as folder,
         dask.config.set({**ALLOWED_FAILURES, "temporary-directory": folder}),
-        LocalCluster(
-            n_workers=0,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0" if _has_pages() else None,
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
+        _scheduler() as cluster,
         # Results that pass the scheduler are sent twice: measured, a quarter of a run.
         Client(cluster, set_as_default=False, direct_to_workers=True) as client,
     ):
@@ -207,6 +202,20 @@ def _local(workers: int | None) -> Iterator[Cluster]:
             yield own
         finally:
             processes.end()
+
+
+def _scheduler() -> LocalCluster:
+    try:
+        return LocalCluster(
+            n_workers=0,
+            host=LOOPBACK,
+            dashboard_address=f"{LOOPBACK}:0" if _has_pages() else None,
+            silence_logs=logging.CRITICAL,
+        )
+    except (OSError, RuntimeError, ValueError) as error:
+        # As if the settings of Dask name certificates that are not there.
+        told = str(error).partition("\n")[0]
+        raise ClusterError(f"no workers on this machine: {told}") from None
 
 
 @contextlib.contextmanager

@@ -22,6 +22,8 @@ MOST_FAILURES = 10
 """Shown; all are in the dataset."""
 REASON_LEN = 100
 """Some reasons are long lists."""
+OF_REPORT = {"report", "output", "scheduler", "quiet", "exit_zero"}
+"""Options that may stand beside `--report`."""
 DESCRIPTION = f"""\
 Scans thousands of captures, or captures larger than a machine, on Dask. What is found goes
 to a Parquet dataset, with a page that sums it up; the next run does only what is new.
@@ -127,13 +129,18 @@ def run(words: Sequence[str] | None = None) -> int:
 
     Raises `NagleScanError`, and `KeyboardInterrupt` that tells how far it came.
     """
-    options = parser().parse_args(words)
-    if options.report is not None and (options.capture or options.list is not None):
-        raise CaptureError("--report scans nothing: leave out captures and --list")
+    made = parser()
+    options = made.parse_args(words)
+    if options.report is not None:
+        _check_report(options, made)
     try:
         from nagle_scan.fleet import run
     except ImportError as error:
         raise NagleScanError(fleet.missing(error)) from None
+    except ValueError as error:
+        # It reads its settings when it is imported.
+        line = str(error).partition("\n")[0]
+        raise NagleScanError(f"the settings of Dask cannot be read: {line}") from None
     _end_as_by_interrupt()
     if options.report is not None:
         return _report(options)
@@ -146,6 +153,13 @@ def run(words: Sequence[str] | None = None) -> int:
     if options.quiet < 2:
         terminal.say("\n".join(told(outcome, options.output, bool(options.quiet))))
     return _status(outcome, options.exit_zero)
+
+
+def _check_report(options: argparse.Namespace, made: argparse.ArgumentParser) -> None:
+    """Refuses what would change nothing; the dataset says how it was scanned."""
+    for name, value in vars(options).items():
+        if name not in OF_REPORT and (value or None) != (made.get_default(name) or None):
+            raise CaptureError("--report scans nothing new: only -o and --scheduler go with it")
 
 
 def _asked(options: argparse.Namespace) -> Asked:

@@ -37,7 +37,7 @@ MOST_BYTES = 64 << 20
 MOST_WAIT_S = 60.0
 PLAIN_REASON = re.compile(
     r"HTTP \d+: [a-z -]+|ends [\d,]+ (of [\d,]+ )?bytes too early|link type .*|"
-    r"the worker died .*|changed its beginning .*|grew.*|a folder, pipe or device.*|"
+    r"the worker died .*|changed .*while it was read|grew.*|a folder, pipe or device.*|"
     + "|".join(re.escape(os.strerror(number).lower()) for number in errno.errorcode)
 )
 """Nothing in it comes from a name, an address or a library."""
@@ -170,6 +170,16 @@ class Dataset:
         """Forgets failures of captures (`Capture.shown`) that need not be read any more."""
         for path in paths:
             self._failures.pop(self._named(path), None)
+
+    def forgive_gone(self, failing: Iterable[str]) -> None:
+        """Forgets failures of what is not there any more, or can be read now if it is a folder.
+
+        But for those that failed again.
+        """
+        for path in self._failures.keys() - set(map(self._named, failing)):
+            is_open = os.path.isdir(path) and os.access(path, os.R_OK | os.X_OK)
+            if os.path.isabs(path) and (is_open or not os.path.lexists(path)):
+                del self._failures[path]
 
     def flush(self) -> None:
         """Writes all that was added. If it fails, nothing of it is there, and it still waits."""

@@ -47,6 +47,8 @@ def find(
 def listed(path: str) -> Iterator[str]:
     """The names in a list. Raises `CaptureError`."""
     name = "standard input" if path == STDIN else path
+    if path == STDIN and sys.stdin is None:
+        raise CaptureError(f"{name}: cannot read: it is closed")
     try:
         with open(
             sys.stdin.fileno() if path == STDIN else path, "rb", closefd=path != STDIN

@@ -16,10 +16,11 @@ from nagle_scan import keys
 LOOPBACK = "127.0.0.1"
 OPTIONS = (
     *("--host", LOOPBACK, "--no-dashboard", "--dashboard-address", f"{LOOPBACK}:0"),
-    *("--no-nanny", "--nthreads", "1", "--memory-limit", "0"),
+    *("--no-nanny", "--nthreads", "1", "--memory-limit", "0", "--death-timeout", "30"),
 )
 """Without a host it listens to all networks. No limit of memory: what a scan takes is bounded, and
-a worker that pauses at its limit never ends."""
+a worker that pauses at its limit never ends. One whose coordinator was killed before it could
+connect ends after 30 s."""
 
 
 class Processes:

@@ -168,7 +168,8 @@ def reason(error: BaseException, url: str) -> str:
         return "no answer in time"
     text = files.reason_of(error) if isinstance(error, OSError) else str(error)
     line = text.strip().partition("\n")[0]
-    if not line or any(secret in line.lower() for secret in _secrets(url)):
+    # A server may lead to a URL with secrets of its own.
+    if not line or "://" in line or any(secret in line.lower() for secret in _secrets(url)):
         return type(error).__name__
     return line
 

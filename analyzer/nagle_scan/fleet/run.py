@@ -135,6 +135,7 @@ def _scanned(
     # When no host had it, a failure told of its name alone.
     known |= {capture.url for capture in found.captures if capture.host}
     data.forgive(known - {failure.path for failure in failures})
+    data.forgive_gone(failure.path for failure in failures)
     for failure in failures:
         data.fail(failure)
     tally = Tally(plan.jobs)
