@@ -477,3 +477,24 @@ def test_a_file_that_is_compressed_after_its_rotation_counts_once(archive: Archi
     assert job.replaces
     archive.done(plan.jobs)
     assert archive.plan().jobs == []
+
+
+def test_many_captures_with_the_same_first_frame_are_planned_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each is not compared with each."""
+    compared = [0]
+    grew = identity.grew
+
+    def counted(before: Capture, now: Capture) -> bool:
+        compared[0] += 1
+        return grew(before, now)
+
+    monkeypatch.setattr(identity, "grew", counted)
+    many = [Capture(f"/{n}.pcap", "", 100, f"{n}", f"{n:08x}" * 2, 7) for n in range(2000)]
+    first = sets.plan(many[:1000], NOTHING)
+    members = {job.id: job.captures for job in first.jobs}
+    contents = {one.content: name for name, every in members.items() for one in every}
+    at = {one.shown: Known(one, name) for name, every in members.items() for one in every}
+    assert len(sets.plan(many, Ledger(contents, at, members)).jobs) == 1000
+    assert compared[0] < 4 * len(many)

@@ -151,14 +151,15 @@ def _local(path: str) -> tuple[_Ends, int | None]:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise ValueError("a folder, pipe or device, which a fleet does not read")
-        start = os.pread(descriptor, END_LEN, 0)
-        end = b""
-        if status.st_size > END_LEN:
-            end = os.pread(descriptor, END_LEN, max(END_LEN, status.st_size - END_LEN))
+        size = status.st_size
+        # Nothing of what it gets meanwhile.
+        start = os.pread(descriptor, min(END_LEN, size), 0)
+        begin = max(END_LEN, size - END_LEN)
+        end = os.pread(descriptor, size - begin, begin) if size > begin else b""
     finally:
         os.close(descriptor)
     file = status.st_dev, status.st_ino
-    return _Ends(status.st_size, start, end, file), _core.first_time_ns(path)
+    return _Ends(size, start, end, file), _core.first_time_ns(path)
 
 
 def _remote(located: Located) -> tuple[_Ends, int | None]:

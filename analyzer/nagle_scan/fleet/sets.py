@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from nagle_scan import captures as grouping
 from nagle_scan.fleet import identity
@@ -18,6 +18,9 @@ from nagle_scan.wording import count, printable
 
 LOST_MEMBERS = "grew, but not all files of its set were found"
 PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
+Begin: TypeAlias = "tuple[int | None, str]"
+"""First frame, and head."""
+T = TypeVar("T")
 MOST_COPIES = 3
 """That are named; the others are counted."""
 
@@ -84,19 +87,17 @@ class _Found:
         self._known = known
         self._by_name = {capture.shown: capture for capture in captures}
         self._moved: dict[str, Capture] = {}
-        self._begun: dict[int, list[Known]] = {}
         # Their names may have been given to others since, so `known.at` has not all of them.
-        for set_id, members in known.members.items():
-            for before in members:
-                if before.first_ns is not None:
-                    self._begun.setdefault(before.first_ns, []).append(Known(before, set_id))
+        every = [Known(one, set_id) for set_id, members in known.members.items() for one in members]
+        self._known_as: dict[Begin, list[Known]] = {}
+        for before in every:
+            self._known_as.setdefault(_begin_of(before.capture), []).append(before)
+        self._longest_known = _longest((before.capture, before) for before in every)
+        self._longest_found = _longest((capture, capture) for capture in captures)
         self._by_content: dict[str, Capture] = {}
         # One that the ledger has by name may have grown; its copy must not come before it.
         for capture in sorted(captures, key=lambda one: one.shown not in known.at):
             self._by_content.setdefault(capture.content, capture)
-        self._found: dict[int | None, list[Capture]] = {}
-        for capture in captures:
-            self._found.setdefault(capture.first_ns, []).append(capture)
         self._copies: list[str] = []
         self.known: dict[str, str] = {}
         """The set of each that the ledger has, by name."""
@@ -123,22 +124,20 @@ class _Found:
 
     def _read_for(self, capture: Capture) -> Capture:
         """That of several which is read: itself, or one that has all that it has."""
-        if capture.first_ns is not None:
-            plain = self._by_name.get(_plain_name(capture))
-            alike = self._found[capture.first_ns]
-            for other in alike:
-                if (other is plain and other is not capture) or _begins(capture, other):
-                    return other
-        return self._by_content[capture.content]
+        if capture.first_ns is None:
+            return capture
+        plain = self._by_name.get(_plain_name(capture), capture)
+        if plain is not capture and plain.first_ns == capture.first_ns:
+            return plain
+        longest = self._longest_found[_begin_of(capture)]
+        return longest if _begins(capture, longest) else self._by_content[capture.content]
 
     def _set_with(self, capture: Capture) -> str | None:
         if capture.first_ns is not None:
-            longer = (
-                other.set
-                for other in self._begun.get(capture.first_ns, ())
-                if _begins(capture, other.capture)
-            )
-            return self._known.set_of.get(capture.content) or next(longer, None)
+            longest = self._longest_known.get(_begin_of(capture))
+            is_older = longest is not None and _begins(capture, longest.capture)
+            older = longest.set if longest is not None and is_older else None
+            return self._known.set_of.get(capture.content) or older
         before = self._known.at.get(capture.shown)
         is_same = before is not None and before.capture.content == capture.content
         return before.set if before is not None and is_same else None
@@ -152,9 +151,12 @@ class _Found:
         if plain not in (None, before) and plain.capture.first_ns == capture.first_ns:
             self._moved[plain.capture.content] = capture
             return plain.set
-        for other in self._begun.get(capture.first_ns, ()) if capture.first_ns is not None else ():
-            if identity.grew(other.capture, capture) and self._has_moved(other.capture, capture):
-                return other.set
+        for begin in _begins_of(capture):
+            for other in self._known_as.get(begin, ()):
+                if identity.grew(other.capture, capture) and self._has_moved(
+                    other.capture, capture
+                ):
+                    return other.set
         return None
 
     def _has_moved(self, before: Capture, capture: Capture) -> bool:
@@ -185,6 +187,27 @@ class _Found:
         # Not named this time.
         again = identity.of(Located(before.url))
         return again if isinstance(again, Capture) and identity.holds(before, again) else None
+
+
+def _begin_of(capture: Capture) -> Begin:
+    return capture.first_ns, capture.head
+
+
+def _begins_of(capture: Capture) -> Iterator[Begin]:
+    """Those of all files that may have grown to be this one."""
+    if capture.first_ns is not None:
+        for end in range(0, len(capture.head) + 1, identity.HEAD_DIGITS):
+            yield capture.first_ns, capture.head[:end]
+
+
+def _longest(every: Iterable[tuple[Capture, T]]) -> dict[Begin, T]:
+    """By each of its begins the longest. Many captures may have the same first frame."""
+    longest: dict[Begin, tuple[int, T]] = {}
+    for capture, item in every:
+        for begin in _begins_of(capture):
+            if begin not in longest or longest[begin][0] < capture.size:
+                longest[begin] = capture.size, item
+    return {begin: item for begin, (_, item) in longest.items()}
 
 
 def _begins(capture: Capture, other: Capture) -> bool:
