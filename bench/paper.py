@@ -81,7 +81,7 @@ def page(inputs: Inputs) -> str:
         [
             "small captures instead",
             f"{inputs.small_coordinator_ms:.1f} ms of the coordinator each",
-            f"{small_an_hour:,.0f} an hour are its end",
+            f"about {small_an_hour / 1e6:.1f} million an hour saturate it",
         ],
     ]
     return (
