@@ -207,10 +207,13 @@ def _scratch(asked: Asked, workers: Cluster, plan: Plan) -> Iterator[str]:
 @contextlib.contextmanager
 def _accounted(data: Dataset, tally: Tally) -> Iterator[None]:
     """Says how far it came if it has to stop; what was done until then is written."""
+    # A run that was cut off before is gone on with.
+    before = data.run.sets
 
     def account(why: object) -> str:
-        done = "is done and stays" if tally.of == 1 else "are done and stay"
-        return f"{printable(str(why))}: {tally.how_far(data.run.sets)} {done}; the next run goes on"
+        done = tally.how_far(data.run.sets - before)
+        stays = "is done and stays" if tally.of == 1 else "are done and stay"
+        return f"{printable(str(why))}: {done} {stays}; the next run goes on"
 
     try:
         yield
