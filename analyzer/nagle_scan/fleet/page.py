@@ -20,7 +20,7 @@ from nagle_scan.fleet.work import on_host
 from nagle_scan.report import html
 from nagle_scan.report.comparison import STATES
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
-from nagle_scan.wording import count, duration, endpoint, printable
+from nagle_scan.wording import count, duration, endpoint, printable, sentence_start
 
 if TYPE_CHECKING:
     from nagle_scan.compare import Numbers
@@ -313,14 +313,17 @@ class Page:
         return max(0, len(self._fleet.failures) - MOST_LISTED)
 
     @cached_property
-    def warned(self) -> list[tuple[str, list[str]]]:
+    def warned(self) -> list[tuple[str, str]]:
         """Captures that were read in part or with doubts, and what there is to say; those first."""
         rows = self._captures[self._captures["warnings"] != ""]
         rows = rows.sort_values(["complete", "path"])
         return [
             (
                 printable(on_host(row["host"], row["path"])),
-                [printable(line) for line in row["warnings"].split("\n")],
+                " ".join(
+                    f"{sentence_start(line)}."
+                    for line in map(printable, row["warnings"].split("\n"))
+                ),
             )
             for row in rows.head(MOST_LISTED).to_dict("records")
         ]
