@@ -289,8 +289,8 @@ def test_a_run_reads_only_parts_that_are_new(
     read: list[str] = []
     rows = parts._rows
 
-    def counted(path: str, of: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-        read.extend(of)
+    def counted(path: str, of: Sequence[parts.Part]) -> tuple[pd.DataFrame, pd.DataFrame]:
+        read.extend(part.name for part in of)
         return rows(path, of)
 
     monkeypatch.setattr(parts, "_rows", counted)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pandas as pd
 import pyarrow as pa
@@ -30,10 +30,19 @@ READ_TOGETHER = 8 << 20
 Tables: TypeAlias = "dict[str, pd.DataFrame]"
 
 
+class Part(NamedTuple):
+    """Its name and files, relative to the folder."""
+
+    name: str
+    connections: list[str]
+    stalls: list[str]
+
+
 def of(path: str) -> Sums:
     """What all of the dataset in the folder `path` adds up to."""
     adding = Adding()
-    adding.add_sums(_by_part(path, _told(path), _kept(path)))
+    every = _every(path)
+    adding.add_sums(_by_part(path, every, _told(path, every), _kept(path)))
     for rows in replaced(path):
         adding.add_runs(rows)
     return adding.sums()
@@ -41,10 +50,11 @@ def of(path: str) -> Sums:
 
 def to_keep(path: str) -> dict[str, pa.Table]:
     """What all parts add up to, by file; nothing if that is kept already."""
-    told, kept = _told(path), _kept(path)
+    every = _every(path)
+    told, kept = _told(path, every), _kept(path)
     if told == _told_then(kept):
         return {}
-    tables = _by_part(path, told, kept)
+    tables = _by_part(path, every, told, kept)
     tables[PARTS] = pd.DataFrame({"part": list(told), "files": list(told.values())}, dtype="str")
     return {
         _file(name): pa.Table.from_pandas(rows, preserve_index=False)
@@ -55,7 +65,7 @@ def to_keep(path: str) -> dict[str, pa.Table]:
 def of_sets(path: str, part: str, sets: Collection[str]) -> pd.DataFrame:
     """By run and server, what these sets of a part add up to."""
     adding = Adding()
-    connections, stalls = _rows(path, [part])
+    connections, stalls = _rows(path, [one for one in _every(path) if one.name == part])
     adding.add(connections[connections["set"].isin(sets)], stalls)
     return adding.tables()["runs"]
 
@@ -66,29 +76,35 @@ def replaced(path: str) -> list[pd.DataFrame]:
     return [pd.read_parquet(file)] if os.path.exists(file) else []
 
 
-def _by_part(path: str, told: Mapping[str, str], kept: Tables) -> Tables:
+def _every(path: str) -> list[Part]:
+    of_stalls = parquet.files_of(path, "stalls")
+    return [
+        Part(name, files, of_stalls.get(name, []))
+        for name, files in parquet.files_of(path, "connections").items()
+    ]
+
+
+def _by_part(path: str, every: Sequence[Part], told: Mapping[str, str], kept: Tables) -> Tables:
     """Sums of each part; read are those of which no sums are kept."""
     adding = Adding(["part"])
     then = _told_then(kept)
     known = {part for part, files in told.items() if then.get(part) == files}
     if known:
         adding.add_sums({name: kept[name][kept[name]["part"].isin(known)] for name in NAMES})
-    for parts in _together(path, [part for part in told if part not in known]):
+    for parts in _together(path, [part for part in every if part.name not in known]):
         adding.add(*_rows(path, parts))
     return adding.tables()
 
 
-def _told(path: str) -> dict[str, str]:
+def _told(path: str, every: Sequence[Part]) -> dict[str, str]:
     """Of each part, what tells its files: a set that is scanned again changes them."""
-    of_stalls = parquet.files_of(path, "stalls")
     return {
-        part: sha256("\n".join(_stamps(path, files + of_stalls.get(part, []))).encode()).hexdigest()
-        for part, files in parquet.files_of(path, "connections").items()
+        part.name: sha256("\n".join(_stamps(path, part)).encode()).hexdigest() for part in every
     }
 
 
-def _stamps(path: str, files: Sequence[str]) -> Iterator[str]:
-    for file in files:
+def _stamps(path: str, part: Part) -> Iterator[str]:
+    for file in (*part.connections, *part.stalls):
         status = os.stat(os.path.join(path, file))
         yield f"{file} {status.st_size} {status.st_mtime_ns}"
 
@@ -110,13 +126,12 @@ def _file(name: str) -> str:
     return f"{KEPT}/{name}.parquet"
 
 
-def _together(path: str, parts: Sequence[str]) -> Iterator[list[str]]:
+def _together(path: str, parts: Sequence[Part]) -> Iterator[list[Part]]:
     """So many parts as are read at once."""
-    tables = [parquet.files_of(path, name) for name in ("connections", "stalls")]
-    batch: list[str] = []
+    batch: list[Part] = []
     size = 0
     for part in parts:
-        files = [file for table in tables for file in table.get(part, [])]
+        files = (*part.connections, *part.stalls)
         more = sum(os.path.getsize(os.path.join(path, file)) for file in files)
         if batch and size + more > READ_TOGETHER:
             yield batch
@@ -127,19 +142,22 @@ def _together(path: str, parts: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _rows(path: str, parts: Sequence[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Connections and stalls; of connections also the part."""
-    return _read(path, "connections", OF_CONNECTIONS, parts), _read(
-        path, "stalls", OF_STALLS, parts
+def _rows(path: str, parts: Sequence[Part]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Connections and stalls, with their parts."""
+    connections = [(file, part.name) for part in parts for file in part.connections]
+    stalls = [(file, part.name) for part in parts for file in part.stalls]
+    return (
+        _read(path, "connections", OF_CONNECTIONS, connections),
+        _read(path, "stalls", OF_STALLS, stalls),
     )
 
 
-def _read(path: str, name: str, columns: list[str], parts: Sequence[str]) -> pd.DataFrame:
-    files = parquet.files_of(path, name)
-    # The first has no row, but all columns.
-    of_part = [(f"{name}/{parquet.SCHEMA}", ""), *((f, p) for p in parts for f in files.get(p, []))]
+def _read(
+    path: str, name: str, columns: list[str], files: Sequence[tuple[str, str]]
+) -> pd.DataFrame:
     tables = []
-    for file, part in of_part:
+    # The first has no row, but all columns.
+    for file, part in ((f"{name}/{parquet.SCHEMA}", ""), *files):
         table = pq.ParquetFile(os.path.join(path, file)).read(columns)
         tables.append(table.append_column("part", pa.array([part] * len(table), pa.string())))
     rows: pd.DataFrame = pa.concat_tables(tables).to_pandas()
