@@ -1,7 +1,7 @@
 //! What judging needs to know of the scan.
 
-use crate::judge::accidents::Accidents;
-use crate::judge::sisters::Sisters;
+use crate::judge::pooled::false_discoveries::Accidents;
+use crate::judge::pooled::siblings::Sisters;
 use std::sync::LazyLock;
 
 /// What judging needs to know of the scan.

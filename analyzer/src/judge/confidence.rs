@@ -1,9 +1,9 @@
 //! How sure a stall is, and why not more: the confidence follows from the doubts, and the evidence
 //! lists exactly them.
 
-use crate::judge::accidents::Pauses;
-use crate::judge::reaction::MayBeRelay;
-use crate::judge::releases::Releases;
+use crate::judge::path::releases::Releases;
+use crate::judge::pooled::false_discoveries::Pauses;
+use crate::judge::program::reaction::MayBeRelay;
 use crate::judge::thresholds::{
     CHANCE_AMONG_OTHERS, CHANCE_LIKELY, COARSE_CLOCK_NS, FEW_RELEASES, HOLDS_PER_CONTRADICTION,
     INDEPENDENT_HOLDS,

@@ -1,50 +1,30 @@
 //! Judges one connection, when all of it is known.
 
-pub mod accidents;
-mod blurred;
+mod capture;
 pub mod causes;
-mod chance;
 pub mod conditions;
 pub mod confidence;
-mod corked;
-pub mod evidence;
+mod direction;
+pub mod finding;
 pub mod findings;
-mod following;
-pub mod frame;
-mod grid;
-mod half;
-mod hidden;
-pub mod ids;
-pub mod judged;
-mod link;
-pub mod median;
-mod missing;
-pub mod nodelay;
-mod pace;
-mod phases;
-mod prompt;
-mod reaction;
-pub mod relays;
-pub mod releases;
-mod resent;
-pub mod rivals;
-mod ruling;
-mod short;
-pub mod sisters;
+pub mod nagle;
+pub mod path;
+pub mod pooled;
+mod program;
+pub mod statistics;
 pub mod thresholds;
-pub mod timers;
-pub mod variant;
-mod varying;
-pub mod verdict;
-pub mod yardstick;
+pub mod words;
 
 use crate::capture::times::sum_ns;
+use crate::judge::capture::spurious;
 use crate::judge::conditions::Conditions;
+use crate::judge::direction::Judge;
+use crate::judge::finding::judged::{JudgedConnection, JudgedHalf, capture_point};
+use crate::judge::finding::short::Short;
+use crate::judge::finding::{half, hidden, short};
 use crate::judge::findings::{Findings, Ruling};
-use crate::judge::judged::{JudgedConnection, JudgedHalf, capture_point};
-use crate::judge::releases::ReleasesOf;
-use crate::judge::ruling::Judge;
-use crate::judge::short::Short;
+use crate::judge::path::reference;
+use crate::judge::path::releases::ReleasesOf;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
@@ -58,9 +38,9 @@ pub fn judge(
     rulings: &mut Vec<Ruling>,
 ) -> JudgedConnection {
     let first = rulings.len();
-    frame::share_reactions(waits);
+    reference::share_reactions(waits);
     let releases = rule(connection, waits, conditions, rulings);
-    resent::drop_superseded(waits, rulings, first);
+    spurious::drop_superseded(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
     let of = |side: Side| releases.as_ref().map(|both| &both[side as usize]);
     let mut halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));

@@ -3,16 +3,16 @@
 use crate::judge::causes::Cause;
 use crate::judge::conditions::Conditions;
 use crate::judge::confidence::{Confidence, Doubt};
-use crate::judge::evidence::reasons;
+use crate::judge::finding::judged::CapturePoint;
+use crate::judge::finding::judged::JudgedConnection;
+use crate::judge::finding::verdict::Hidden;
 use crate::judge::findings::Findings;
 use crate::judge::findings::Ruling;
 use crate::judge::judge;
-use crate::judge::judged::CapturePoint;
-use crate::judge::judged::JudgedConnection;
-use crate::judge::nodelay::Nagle;
-use crate::judge::rivals::rivals;
-use crate::judge::variant::Variant;
-use crate::judge::verdict::Hidden;
+use crate::judge::nagle::nodelay::Nagle;
+use crate::judge::nagle::variant::Variant;
+use crate::judge::words::evidence::reasons;
+use crate::judge::words::rivals::rivals;
 use crate::track::Side;
 use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Segment, Story, Told, client, server};
 

@@ -3,7 +3,7 @@
 //!
 //! Rows are nearly all of a result, so they do not go through serde.
 
-use crate::judge::evidence::ms;
+use crate::judge::words::evidence::ms;
 use std::io::Write;
 use std::net::IpAddr;
 

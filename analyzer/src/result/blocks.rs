@@ -1,12 +1,12 @@
 //! All connections of a scan, judged block by block on all cores.
 
-use crate::judge::accidents::Accidents;
 use crate::judge::conditions::Conditions;
+use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
 use crate::judge::judge;
-use crate::judge::judged::JudgedConnection;
-use crate::judge::relays::{self, PassedOn};
-use crate::judge::sisters::Sisters;
+use crate::judge::pooled::false_discoveries::Accidents;
+use crate::judge::pooled::relays::{self, PassedOn};
+use crate::judge::pooled::siblings::Sisters;
 use crate::result::cause_totals::CauseTotals;
 use crate::result::clearest::Clearest;
 use crate::result::connections::JudgedBlock;

@@ -2,8 +2,8 @@
 
 use crate::judge::causes::Cause;
 use crate::judge::confidence::Confidence;
+use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::judged::JudgedConnection;
 use crate::result::connections::JudgedConnections;
 use crate::track::Side;
 use std::cmp::Reverse;

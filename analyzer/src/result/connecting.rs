@@ -1,7 +1,7 @@
 //! What slow connecting takes of the time until the first reply.
 
-use crate::judge::judged::JudgedConnection;
-use crate::judge::median;
+use crate::judge::finding::judged::JudgedConnection;
+use crate::judge::statistics;
 use crate::result::scan::Scan;
 
 /// Sums over the connections that took long to come about and had a reply; in ns.
@@ -25,7 +25,7 @@ impl Connecting {
             parts.push((connect as f64 / first_reply as f64 * 1e6).round() as i64);
         }
         let connections = parts.len() as u64;
-        let median_ppm = median::lower(&mut parts)?;
+        let median_ppm = statistics::lower(&mut parts)?;
         Some(Self { connections, connect_ns, first_reply_ns, median_ppm })
     }
 

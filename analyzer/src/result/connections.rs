@@ -1,7 +1,7 @@
 //! All judged connections with their findings, in the memory of the tracked ones.
 
+use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::{Finding, Findings, Ruling};
-use crate::judge::judged::JudgedConnection;
 use crate::track::wait::Wait;
 use crate::track::{BLOCK_LEN, Place, Side};
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! Is `TCP_NODELAY` in effect? What the connections of one party show.
 
-use crate::judge::judged::{JudgedConnection, JudgedHalf};
-use crate::judge::nodelay::NagleTotals;
-use crate::judge::variant::Variant;
+use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
+use crate::judge::nagle::nodelay::NagleTotals;
+use crate::judge::nagle::variant::Variant;
 use crate::result::connections::runs_of_servers;
 use crate::result::cores::in_order;
 use crate::result::scan::Scan;

@@ -3,7 +3,7 @@
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::judge::findings::Findings;
-use crate::judge::relays::PassedOn;
+use crate::judge::pooled::relays::PassedOn;
 use crate::result::blocks::judge_all;
 use crate::result::cause_totals::CauseTotals;
 use crate::result::clearest::Clearest;

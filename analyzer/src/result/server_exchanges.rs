@@ -1,9 +1,9 @@
 //! The exchanges of each server, as they were and as they would have been without the stalls.
 
+use crate::judge::finding::judged::JudgedConnection;
+use crate::judge::finding::verdict::Verdict;
 use crate::judge::findings::Findings;
-use crate::judge::judged::JudgedConnection;
-use crate::judge::nodelay::NagleTotals;
-use crate::judge::verdict::Verdict;
+use crate::judge::nagle::nodelay::NagleTotals;
 use crate::result::connections::JudgedConnections;
 use crate::result::totals::add;
 use crate::track::wait::{Wait, fact};

@@ -1,8 +1,8 @@
 //! Latency by server: as measured, and as it would be without the stalls.
 
-use crate::judge::evidence::ms;
-use crate::judge::nodelay::NagleTotals;
-use crate::judge::verdict::Verdict;
+use crate::judge::finding::verdict::Verdict;
+use crate::judge::nagle::nodelay::NagleTotals;
+use crate::judge::words::evidence::ms;
 use crate::result::scan::Scan;
 use crate::result::server_exchanges::ServerExchanges;
 use crate::track::Latency;

@@ -1,9 +1,9 @@
 //! What the connections of a scan add up to.
 
 use crate::judge::confidence::Confidence;
+use crate::judge::finding::judged::JudgedConnection;
+use crate::judge::finding::verdict::{Hidden, Verdict};
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::judged::JudgedConnection;
-use crate::judge::verdict::{Hidden, Verdict};
 use std::ops::AddAssign;
 
 /// Sums over connections.

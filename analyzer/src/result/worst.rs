@@ -1,8 +1,8 @@
 //! The worst first, and no more than are asked for.
 
 use crate::judge::causes::Cause;
+use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::judge::judged::JudgedConnection;
 use crate::result::scan::Scan;
 use crate::track::Side;
 use crate::track::wait::fact;

@@ -19,13 +19,13 @@
 //! RFC 1122, section 4.2.3.2; RFC 9293, section 3.8.6.3.
 
 use super::{Direction, nagle_delack};
-use crate::judge::resent;
+use crate::judge::capture::spurious;
 use crate::track::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     wait.is(fact::ACK_ONLY)
         || (is_released(wait, direction) && !direction.off_or_paced)
-        || resent::is_second_copy(wait, direction.at_receiver)
+        || spurious::is_second_copy(wait, direction.at_receiver)
 }
 
 fn is_released(wait: &Wait, direction: &Direction) -> bool {

@@ -14,10 +14,10 @@ pub mod stop_and_wait;
 mod unknown;
 mod zero_window;
 
-use crate::judge::corked::Corks;
-use crate::judge::ids::Ids;
-use crate::judge::link::SlowLink;
-use crate::judge::releases::Releases;
+use crate::judge::capture::ip_ids::Ids;
+use crate::judge::capture::link::SlowLink;
+use crate::judge::path::releases::Releases;
+use crate::judge::program::corked::Corks;
 use crate::track::wait::{Wait, fact};
 use serde::{Deserialize, Serialize};
 

@@ -25,7 +25,7 @@
 //! RFC 6298; RFC 8985 (tail-loss probe); RFC 2883 (D-SACK); Linux `TCP_RTO_MIN`.
 
 use super::Direction;
-use crate::judge::resent;
+use crate::judge::capture::spurious;
 use crate::track::thresholds::PROBE_NS;
 use crate::track::wait::{Wait, fact};
 
@@ -34,7 +34,7 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     (repeated || is_probe(wait) || is_unseen(wait, direction))
         && !direction.disordered
         && !wait.has_any(fact::ZERO_WINDOW | fact::NEEDLESS)
-        && !resent::is_second_copy(wait, direction.at_receiver)
+        && !spurious::is_second_copy(wait, direction.at_receiver)
 }
 
 /// New data so long after data that had to be sent again is a tail-loss probe. What comes sooner is

@@ -22,7 +22,7 @@
 //! RFC 1122, section 4.2.3.2; lwIP `TCP_SND_BUF`; uIP's reference manual, on delayed ACKs.
 
 use super::Direction;
-use crate::judge::releases::Releases;
+use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::NEXT_BLOCK_ONE_OF;
 use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};

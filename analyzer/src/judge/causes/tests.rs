@@ -1,10 +1,10 @@
 //! Each cause beside a look-alike that must not get its name.
 
 use super::{Cause, Direction, RULES, explain};
-use crate::judge::corked::Corks;
-use crate::judge::link::SlowLink;
-use crate::judge::releases::Releases;
-use crate::judge::yardstick::Basis;
+use crate::judge::capture::link::SlowLink;
+use crate::judge::path::releases::Releases;
+use crate::judge::path::sender_rtt::Basis;
+use crate::judge::program::corked::Corks;
 use crate::track::band::Band;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};

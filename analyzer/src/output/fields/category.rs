@@ -2,10 +2,10 @@
 
 use crate::judge::causes::Cause;
 use crate::judge::confidence::Confidence;
-use crate::judge::judged::CapturePoint;
-use crate::judge::nodelay::Nagle;
-use crate::judge::variant::Variant;
-use crate::judge::verdict::Verdict;
+use crate::judge::finding::judged::CapturePoint;
+use crate::judge::finding::verdict::Verdict;
+use crate::judge::nagle::nodelay::Nagle;
+use crate::judge::nagle::variant::Variant;
 use crate::track::{Repeat, Side};
 
 /// One of few names: a category in a table, a string elsewhere.

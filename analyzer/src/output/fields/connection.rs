@@ -4,11 +4,11 @@
 
 use super::Output::{Json, Table};
 use super::{Field, Fields, Row, field};
-use crate::judge::judged::{Detail, JudgedConnection, JudgedHalf};
-use crate::judge::nodelay::Nagle;
-use crate::judge::timers::Timer;
-use crate::judge::variant::Variant;
-use crate::judge::verdict::Hidden;
+use crate::judge::finding::judged::{Detail, JudgedConnection, JudgedHalf};
+use crate::judge::finding::verdict::Hidden;
+use crate::judge::nagle::nodelay::Nagle;
+use crate::judge::nagle::timers::Timer;
+use crate::judge::nagle::variant::Variant;
 use crate::output::values;
 use crate::result::names::Names;
 use crate::result::scan::Scan;

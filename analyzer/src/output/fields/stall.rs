@@ -2,9 +2,9 @@
 
 use super::Output::{Csv, Json};
 use super::{Field, Fields, Row, field};
-use crate::judge::evidence::reasons;
+use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::findings::Finding;
-use crate::judge::judged::{JudgedConnection, JudgedHalf};
+use crate::judge::words::evidence::reasons;
 use crate::output::values;
 use crate::result::scan::Scan;
 use crate::track::Side;

@@ -2,8 +2,8 @@
 
 use super::listed::{explained, is_listed};
 use super::members::{object, open_object};
+use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
-use crate::judge::judged::JudgedConnection;
 use crate::output::fields::{Connection, Stall};
 use crate::result::scan::Scan;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! Columns, each made by a function of the row.
 
-use crate::judge::evidence::ms;
+use crate::judge::words::evidence::ms;
 use crate::output::fields::Category;
 use std::borrow::Cow;
 use std::thread;

@@ -1,6 +1,6 @@
 //! Waits by cause as Python sees them.
 
-use crate::judge::evidence::ms;
+use crate::judge::words::evidence::ms;
 use crate::result::cause_totals::CauseTotal;
 use pyo3::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Slow connecting as Python sees it.
 
-use crate::judge::evidence::ms;
+use crate::judge::words::evidence::ms;
 use crate::result::connecting::Connecting;
 use pyo3::prelude::*;
 

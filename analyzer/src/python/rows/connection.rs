@@ -1,8 +1,8 @@
 //! A connection as Python sees it.
 
-use crate::judge::evidence::ms;
+use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
-use crate::judge::judged::JudgedConnection;
+use crate::judge::words::evidence::ms;
 use crate::result::names::Names;
 use crate::result::totals::ByConfidence;
 use crate::track::Side;

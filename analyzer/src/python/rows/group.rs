@@ -1,6 +1,6 @@
 //! Stalls in groups as Python sees them.
 
-use crate::judge::evidence::ms;
+use crate::judge::words::evidence::ms;
 use crate::result::groups::{Pair, ServerGroup};
 use crate::result::names::Names;
 use crate::track::Side;

@@ -1,7 +1,7 @@
 //! A hop as Python sees it.
 
 use crate::capture::times::sum_ns;
-use crate::judge::evidence::ms;
+use crate::judge::words::evidence::ms;
 use crate::result::hops::Hop;
 use crate::result::names::Names;
 use crate::track::Side;

@@ -1,7 +1,7 @@
 //! The totals of a scan as Python sees them.
 
-use crate::judge::evidence::ms;
-use crate::judge::verdict::Hidden;
+use crate::judge::finding::verdict::Hidden;
+use crate::judge::words::evidence::ms;
 use crate::output;
 use crate::result::scan::Scan;
 use crate::result::servers;

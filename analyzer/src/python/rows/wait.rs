@@ -1,10 +1,10 @@
 //! A wait as Python sees it.
 
 use crate::judge::confidence::Doubt;
-use crate::judge::evidence::{ms, reasons};
+use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::judge::judged::JudgedConnection;
-use crate::judge::rivals::rivals;
+use crate::judge::words::evidence::{ms, reasons};
+use crate::judge::words::rivals::rivals;
 use crate::result::names::Names;
 use crate::track::wait::fact;
 use pyo3::prelude::*;

@@ -12,7 +12,7 @@ pub use self::pairs::Pair;
 use self::pairs::pairs;
 
 use crate::judge::causes::Cause;
-use crate::judge::nodelay::{Nagle, NagleTotals};
+use crate::judge::nagle::nodelay::{Nagle, NagleTotals};
 use crate::result::scan::Scan;
 use crate::result::totals::ByConfidence;
 use crate::track::Side;
@@ -114,7 +114,7 @@ impl ServerGroup {
 mod tests {
     use super::*;
     use crate::judge::confidence::Confidence;
-    use crate::judge::timers::Timer;
+    use crate::judge::nagle::timers::Timer;
     use crate::result::groups::pieces::Pieces;
 
     const MS: i64 = 1_000_000;

@@ -3,10 +3,10 @@
 use super::pieces::{PieceCounter, Pieces};
 use crate::judge::causes::Cause;
 use crate::judge::confidence::{Confidence, Doubt};
+use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::judged::JudgedConnection;
-use crate::judge::nodelay::Nagle;
-use crate::judge::timers::Timer;
+use crate::judge::nagle::nodelay::Nagle;
+use crate::judge::nagle::timers::Timer;
 use crate::result::scan::Scan;
 use crate::result::totals::ByConfidence;
 use crate::track::Side;

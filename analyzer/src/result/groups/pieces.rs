@@ -1,7 +1,7 @@
 //! How a sender splits its messages: what its stalls have in common.
 
-use crate::judge::judged::JudgedConnection;
-use crate::judge::median;
+use crate::judge::finding::judged::JudgedConnection;
+use crate::judge::statistics;
 use crate::track::wait::{Wait, fact};
 
 /// How many frames are worth reading again.
@@ -60,8 +60,8 @@ impl PieceCounter {
     pub fn total(mut self) -> Pieces {
         Pieces {
             unacked_full_sized: 2 * self.full_sized > self.held_lens.len(),
-            unacked_len: median::lower(&mut self.unacked_lens).unwrap_or(0),
-            held_len: median::lower(&mut self.held_lens).unwrap_or(0),
+            unacked_len: statistics::lower(&mut self.unacked_lens).unwrap_or(0),
+            held_len: statistics::lower(&mut self.held_lens).unwrap_or(0),
             connection: self.frames.first().map_or(0, |&(_, connection)| connection),
             frames: self.frames.into_iter().map(|(frames, _)| frames).collect(),
             first_reply: self.first_reply,

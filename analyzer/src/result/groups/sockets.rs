@@ -1,7 +1,7 @@
 //! What all connections to a server show of `TCP_NODELAY`, not only those that stall.
 
 use super::ServerGroup;
-use crate::judge::nodelay::NagleTotals;
+use crate::judge::nagle::nodelay::NagleTotals;
 use crate::result::connections::runs_of_servers;
 use crate::result::scan::Scan;
 use crate::track::{Endpoint, Side};

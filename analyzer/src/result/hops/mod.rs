@@ -5,10 +5,10 @@ mod without;
 
 use crate::capture::times::sum_ns;
 use crate::judge::causes::Cause;
+use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
-use crate::judge::judged::JudgedConnection;
-use crate::judge::nodelay::NagleTotals;
-use crate::judge::relays::PassedOn;
+use crate::judge::nagle::nodelay::NagleTotals;
+use crate::judge::pooled::relays::PassedOn;
 use crate::result::scan::Scan;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;

@@ -1,0 +1,180 @@
+//! Retransmissions that were not needed: the receiver had the segment, and kept its ACK back for
+//! longer than the sender's retransmission timer runs (lwIP: up to 250 ms; Linux sends again after
+//! 200 ms). The copy draws the ACK, and the ACK frees what Nagle's algorithm held.
+
+use crate::judge::finding::judged::{CapturePoint, capture_point};
+use crate::judge::findings::{self, Findings, Ruling};
+use crate::judge::thresholds::{NEARLY_RTO_NS, NEEDLESS_ONE_OF, NEEDLESS_RESENDS};
+use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
+use crate::track::wait::{Wait, fact};
+use crate::track::{Connection, Side};
+
+/// Does this sender's retransmission timer run out before the receiver's delayed-ACK timer, with
+/// nothing lost?
+///
+/// At the receiver both copies are seen to arrive. Elsewhere a loss is told by chance: it hits
+/// any segment, and few; a timer hits the one that a held segment waits for, and time and again, or
+/// the receiver is known to delay its ACKs for nearly as long as retransmission timers take.
+pub fn is_needless<'a>(
+    connection: &Connection,
+    side: Side,
+    waits: &[Wait],
+    held: impl Iterator<Item = &'a Wait>,
+) -> bool {
+    let receiver_rtt_ns = connection.half(side.other()).measured_rtt_ns().unwrap_or(0);
+    let (mut all, mut resent, mut longest_ns) = (0, 0, 0);
+    for wait in held {
+        all += 1;
+        match wait.is(fact::RESENT) {
+            true => resent += 1,
+            false => longest_ns = longest_ns.max(wait.ack_ns() - receiver_rtt_ns),
+        }
+    }
+    let often = resent >= NEEDLESS_RESENDS && resent * NEEDLESS_ONE_OF >= all;
+    let counts = |wait: &&Wait| wait.is(fact::RESENT) && !wait.is(fact::LONGEST);
+    let over = waits.iter().filter(|wait| wait.by == side).filter(counts).count();
+    let nearly_all = connection.half(side).repeats().retransmitted as usize * NEEDLESS_ONE_OF
+        <= over * (NEEDLESS_ONE_OF + 1);
+    (nearly_all && (often || longest_ns >= NEARLY_RTO_NS)) || is_at_receiver(connection, side)
+}
+
+/// Was the capture taken where what `side` sends arrives?
+pub fn is_at_receiver(connection: &Connection, side: Side) -> bool {
+    let at_receiver = match side {
+        Side::Client => CapturePoint::Server,
+        Side::Server => CapturePoint::Client,
+    };
+    capture_point(connection) == at_receiver
+}
+
+/// Do these bytes, sent again, come a second time, and did the receiver keep its ACK back till then? A
+/// capture taken there shows both copies, and no ACK of the first that could have been lost.
+pub fn is_second_copy(wait: &Wait, at_receiver: bool) -> bool {
+    at_receiver
+        && wait.is(fact::RETRANSMITTED)
+        && !wait.has_any(fact::LOST_BEFORE | fact::ZERO_WINDOW)
+        && wait.len > 0
+        && wait.unacked_len > 0
+        && wait.span_ns() <= LONGEST_DELAYED_ACK_NS
+}
+
+/// Leaves out the waits before bytes that the receiver then reported to have had: nobody waited for them.
+/// And of a hold that a retransmission ended, and the waits within it, leaves one or the other. They are
+/// the first of `waits`, those of one connection, with their `rulings`, which begin at `first`.
+pub fn drop_superseded(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
+    if waits.iter().any(|wait| wait.is(fact::NEEDLESS)) {
+        findings::retain(waits, rulings, first, |wait, _| {
+            !wait.is(fact::NEEDLESS | fact::RETRANSMITTED)
+        });
+    }
+    if !waits.iter().any(|wait| wait.is(fact::RESENT)) {
+        return;
+    }
+    // In the order of their ends; those of one sender do not overlap.
+    let holds = Side::BOTH.map(|side| {
+        let stalls = Findings::new(waits, &rulings[first..]).stalls().map(|stall| *stall.wait);
+        stalls.filter(|wait| wait.by == side && wait.is(fact::RESENT)).collect::<Vec<Wait>>()
+    });
+    let is_swallowed = |wait: &Wait| {
+        let holds = &holds[wait.by as usize];
+        let next = holds.partition_point(|hold| hold.to.frame < wait.to.frame);
+        holds.get(next).is_some_and(|hold| wait.is_within(hold))
+    };
+    findings::retain(waits, rulings, first, |wait, ruling| match wait.is(fact::RESENT) {
+        true => ruling.cause.is_stall(),
+        false => !is_swallowed(wait),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::causes::Cause;
+    use crate::track::story::{Segment, Story, client, server};
+
+    /// The causes of the waits, by who ended them.
+    fn causes(story: Story) -> Vec<(&'static str, Cause)> {
+        let mut told = story.end();
+        let (_, rulings) = told.judge();
+        let by = told.waits.iter().map(|wait| wait.by.name());
+        by.zip(rulings).map(|(by, ruling)| (by, ruling.cause)).collect()
+    }
+
+    /// A request that the client, where the capture was taken, sends again after 210 ms.
+    fn sent_again() -> Story {
+        Story::new()
+            .handshake(0.02, 1.0)
+            .after_ms(5.0, client(100).ip_id(1))
+            .after_ms(210.0, client(100).again().ip_id(2))
+    }
+
+    /// The server reports that `begin..begin + 100` came twice; the client's numbers wrap after 50 bytes.
+    fn d_sack(ack: Segment, begin: u32) -> Segment {
+        let [begin, end] = [begin, begin + 100].map(|at| at.wrapping_sub(51).to_be_bytes());
+        ack.options(&[&[1, 1, 5, 10], &begin[..], &end[..]].concat())
+    }
+
+    #[test]
+    fn bytes_that_the_receiver_had_were_not_lost_and_the_answer_is_what_took_so_long() {
+        let reported = sent_again().after_ms(1.0, d_sack(server(0), 0));
+        let late = [("server", Cause::SenderApp), ("server", Cause::DelayedAck)];
+        assert_eq!(causes(reported.after_ms(90.0, server(200))), late);
+        let lost = sent_again().after_ms(1.0, server(0));
+        let causes = causes(lost.after_ms(90.0, server(200)));
+        assert_eq!(causes[0], ("client", Cause::Retransmission));
+    }
+
+    #[test]
+    fn a_sack_of_later_bytes_reports_nothing_twice() {
+        let other = sent_again().after_ms(1.0, d_sack(server(0), 700));
+        assert_eq!(causes(other.after_ms(90.0, server(200)))[0].1, Cause::Retransmission);
+    }
+
+    #[test]
+    fn after_a_needless_retransmission_the_program_goes_on_when_it_likes() {
+        let reported = sent_again().after_ms(1.0, d_sack(server(0), 0));
+        let paused = causes(reported.after_ms(60.0, client(50).ip_id(3)));
+        assert_eq!(paused, [("client", Cause::SenderApp)]);
+        let lost = sent_again().after_ms(1.0, server(0)).after_ms(60.0, client(50).ip_id(3));
+        assert_eq!(causes(lost)[1], ("client", Cause::Retransmission));
+    }
+
+    /// It ends with the ACK that the second copy draws: the timer of the ACK is longer than the other.
+    #[test]
+    fn what_a_needless_retransmission_let_go_was_held() {
+        let once = |story: Story| {
+            story
+                .after_ms(5.0, client(100))
+                .after_ms(210.0, client(100).again())
+                .after_ms(1.0, server(0).options(&[1, 1, 5, 10, 0, 0, 0, 0, 0, 0, 0, 0]))
+        };
+        // Without a report of these bytes it is a loss; with one it is a hold.
+        let mut unknown = once(Story::new().handshake(0.02, 1.0)).after_ms(0.02, client(50)).end();
+        assert!(unknown.judge().1.iter().all(|ruling| !ruling.cause.is_stall()));
+        let reported = sent_again().after_ms(1.0, d_sack(server(0), 0));
+        let held = reported.after_ms(0.02, client(50).ip_id(3)).after_ms(1.0, server(200));
+        assert_eq!(causes(held), [("client", Cause::NagleDelack)]);
+    }
+
+    #[test]
+    fn where_both_copies_arrive_without_an_ack_between_them_the_ack_was_late() {
+        let at_server = || Story::new().handshake(30.0, 0.02).after_ms(5.0, client(100).ip_id(1));
+        let twice = at_server().after_ms(210.0, client(100).again().ip_id(2));
+        assert_eq!(causes(twice.after_ms(1.0, server(0)))[0].1, Cause::DelayedAck);
+        let acknowledged = at_server().after_ms(40.0, server(0));
+        let again = acknowledged.after_ms(210.0, client(100).again().ip_id(2));
+        assert!(causes(again).contains(&("client", Cause::Retransmission)));
+    }
+
+    #[test]
+    fn thought_before_a_segment_is_not_its_later_loss() {
+        // The first hundred bytes never came; those behind them did, after 13 ms of thought.
+        let told = |ms: f64| {
+            let asked = Story::new().handshake(0.02, 1.0).after_ms(5.0, client(100).ip_id(1));
+            let story = asked.after_ms(1.0, server(300).ip_id(1)).after_ms(0.02, client(0));
+            let behind = story.after_ms(ms, client(50).seq(200).ip_id(4));
+            causes(behind.after_ms(9.0, client(100).seq(100).ip_id(5)))
+        };
+        assert_eq!(told(13.0), [("client", Cause::SenderApp)]);
+        assert_eq!(told(240.0)[0], ("client", Cause::Retransmission));
+    }
+}

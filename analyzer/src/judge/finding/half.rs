@@ -1,0 +1,112 @@
+//! What is known of one host of a connection, when its waits are judged.
+
+use crate::judge::capture::losses;
+use crate::judge::causes::Cause;
+use crate::judge::finding::judged::{Detail, JudgedHalf};
+use crate::judge::findings::{Finding, Findings};
+use crate::judge::nagle::nodelay::Nagle;
+use crate::judge::nagle::nodelay::nagle;
+use crate::judge::nagle::timers::Timer;
+use crate::judge::nagle::variant::Variant;
+use crate::judge::path::releases::ReleasesOf;
+use crate::track::wait::fact;
+use crate::track::{Connection, Half, Repeats, SHORTEST_DELAYED_ACK_NS, Side};
+
+pub fn judged(
+    connection: &Connection,
+    side: Side,
+    findings: Findings<'_>,
+    releases: Option<&ReleasesOf>,
+) -> JudgedHalf {
+    let half = connection.half(side);
+    let one_sided = connection.half(side.other()).segments() == 0;
+    let (nagle, proof) = match one_sided || connection.is_even() || connection.is_disordered() {
+        // Without the receiver's ACKs, and before they seem to come, everything looks unacknowledged;
+        // made-up times show nothing.
+        true => (Nagle::Unknown, (0, 0)),
+        false => nagle(half, side, findings, releases),
+    };
+    let nagle = match nagle {
+        Nagle::Off if proves_nothing(connection, side, findings, releases) => Nagle::Unknown,
+        _ => nagle,
+    };
+    let proof = if nagle == Nagle::Unknown { (0, 0) } else { proof };
+    let Repeats { retransmitted, duplicated, reordered, fins, .. } = half.repeats();
+    let retransmitted = retransmitted + fins;
+    let unseen_bytes = half.unseen().0;
+    let told = !findings.is_empty()
+        || unseen_bytes > 0
+        || [retransmitted, duplicated, reordered] != [0; 3];
+    // Most ends have nothing to tell.
+    let detail = told.then(|| {
+        let (variant, variant_proof) = Variant::of(nagle, half, side, findings);
+        let delayed_acks = timer(half, side, findings);
+        Box::new(Detail {
+            variant,
+            variant_proof,
+            retransmitted,
+            duplicated,
+            reordered,
+            unseen_bytes,
+            contradictions: half.contradictions(),
+            delayed_acks,
+            releases: releases.copied().unwrap_or_default(),
+            connecting: None,
+        })
+    });
+    JudgedHalf {
+        endpoint: connection.endpoint(side),
+        nagle,
+        proof,
+        segments: half.segments(),
+        bytes: half.bytes(),
+        rtt_ns: half.measured_rtt_ns().unwrap_or(i64::MAX),
+        detail,
+    }
+}
+
+impl JudgedHalf {
+    /// Tells how long the connection of this server took to come about, if that is among its `findings`.
+    pub fn tell_connecting(&mut self, connection: &Connection, findings: Findings<'_>) {
+        let mut causes = findings.iter().map(|finding| finding.cause);
+        if let Some(took) = connection.connecting()
+            && causes.any(|cause| cause == Cause::Connect)
+        {
+            self.detail.get_or_insert_default().connecting = Some(took);
+        }
+    }
+}
+
+/// May ACKs be missing that allowed what looks like `TCP_NODELAY`?
+fn proves_nothing(
+    connection: &Connection,
+    side: Side,
+    findings: Findings<'_>,
+    releases: Option<&ReleasesOf>,
+) -> bool {
+    let may_release =
+        |all: &ReleasesOf| losses::may_release(connection, side, &all.evidence, findings);
+    losses::is_lossy(connection) || releases.is_some_and(may_release)
+}
+
+/// The delays of `side`'s ACKs: those that held something back if there are any, else all that
+/// ended a wait or that nothing followed.
+fn timer(half: &Half, side: Side, findings: Findings<'_>) -> Option<Timer> {
+    let delay_ns = |finding: &Finding| finding.wait.ack_delay_ns(half.measured_rtt_ns());
+    let late = |finding: &Finding| {
+        let wait = &finding.wait;
+        wait.acknowledged_by() == side
+            && wait.is(fact::PURE_ACK)
+            // Cut short: the timer is longer than that. Or picked for its length.
+            && !wait.has_any(fact::RESENT | fact::LONGEST)
+            && delay_ns(finding) >= SHORTEST_DELAYED_ACK_NS
+    };
+    let delays = |stalls_only: bool| {
+        let chosen = findings
+            .iter()
+            .filter(late)
+            .filter(|finding| !stalls_only || finding.cause == Cause::NagleDelack);
+        Timer::of(&mut chosen.map(|finding| delay_ns(&finding)).collect::<Vec<i64>>())
+    };
+    delays(true).or_else(|| delays(false))
+}

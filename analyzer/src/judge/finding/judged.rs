@@ -1,0 +1,180 @@
+//! What a scan says: of a wait, of an end, of a connection.
+
+use crate::judge::finding::short::Short;
+use crate::judge::finding::verdict::{Hidden, Verdict};
+use crate::judge::nagle::nodelay::Nagle;
+use crate::judge::nagle::timers::Timer;
+use crate::judge::nagle::variant::Variant;
+use crate::judge::path::releases::ReleasesOf;
+use crate::judge::thresholds::CAPTURE_POINT_ONE_OF;
+use crate::track::wait::Wait;
+use crate::track::{Connection, Endpoint, Half, Side};
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
+use std::sync::LazyLock;
+
+/// Where the capture was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CapturePoint {
+    Client,
+    Server,
+    Between,
+    Unknown,
+}
+
+impl CapturePoint {
+    pub const NAMES: [&'static str; 4] = ["client", "server", "between", "unknown"];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// What is known of one end of a connection. Kept small: captures hold millions.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct JudgedHalf {
+    pub endpoint: Endpoint,
+    pub nagle: Nagle,
+    pub segments: u32,
+    pub bytes: u64,
+    /// Frames that prove the answer on Nagle: two small segments in flight, or an ACK and what it
+    /// released.
+    pub proof: (u64, u64),
+    /// Round trip between the capture point and this host, in ns; `i64::MAX` where it is not known.
+    pub rtt_ns: i64,
+    pub detail: Option<Box<Detail>>,
+}
+
+/// What there is to tell of few ends only.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Detail {
+    /// Which of Nagle's algorithms, and two frames that show it.
+    pub variant: Variant,
+    pub variant_proof: (u64, u64),
+    pub retransmitted: u32,
+    pub duplicated: u32,
+    pub reordered: u32,
+    pub unseen_bytes: u64,
+    /// Small segments sent while a small one was unacknowledged.
+    pub contradictions: u32,
+    /// How this host, as a receiver, delays its ACKs.
+    pub delayed_acks: Option<Timer>,
+    /// Of the releases of an end with waits.
+    pub releases: ReleasesOf,
+    /// Of a server: from the first SYN until the connection came about, and until the end of the first
+    /// reply, in ns, where that was a wait.
+    pub connecting: Option<(i64, i64)>,
+}
+
+impl JudgedHalf {
+    /// Round trip between the capture point and this host, in ns.
+    pub fn rtt_ns(&self) -> Option<i64> {
+        (self.rtt_ns != i64::MAX).then_some(self.rtt_ns)
+    }
+
+    pub fn detail(&self) -> &Detail {
+        static NONE: LazyLock<Detail> = LazyLock::new(Detail::default);
+        self.detail.as_deref().unwrap_or(&NONE)
+    }
+}
+
+/// One connection, judged.
+///
+/// Aligned as a connection is, so that many judged ones take the memory of the connections.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[repr(align(64))]
+pub struct JudgedConnection {
+    pub id: u32,
+    /// Client, then server.
+    pub halves: [JudgedHalf; 2],
+    pub first_ns: i64,
+    pub last_ns: i64,
+    pub mss: u32,
+    pub mss_inferred: bool,
+    pub handshake: bool,
+    /// What it took, in ns; negative where that is not known.
+    pub handshake_ns: i64,
+    /// Why a connection without a stall cannot be called clean.
+    pub hidden: Hidden,
+    pub short: Short,
+    /// Is it proven that nothing was held, however short?
+    pub nothing_held: bool,
+    pub capture_point: CapturePoint,
+    pub exchanges: u32,
+    /// Sum of the latencies of all exchanges, in ns.
+    pub latency_ns: i64,
+    /// Latency of the first exchange in ns, and the frame in which it ended.
+    pub first_exchange: Option<(i64, NonZeroU64)>,
+    pub stalls: u32,
+    /// Is one of them likely or certain?
+    pub surely_stalls: bool,
+    pub stalled_ns: i64,
+    /// The part of it that lies within exchanges.
+    pub exchanges_stalled_ns: i64,
+}
+
+impl JudgedConnection {
+    pub fn half(&self, side: Side) -> &JudgedHalf {
+        &self.halves[side as usize]
+    }
+
+    /// See [`Connection::handshake_ns`].
+    pub fn handshake_ns(&self) -> Option<i64> {
+        Some(self.handshake_ns).filter(|&took_ns| took_ns >= 0)
+    }
+
+    pub fn rtt_ns(&self) -> Option<i64> {
+        Some(self.halves[0].rtt_ns()? + self.halves[1].rtt_ns()?)
+    }
+
+    /// How long the receiver sat on the ACK of a wait, in ns; 0 where there is none.
+    pub fn ack_delay_ns(&self, wait: &Wait) -> i64 {
+        wait.ack_delay_ns(self.half(wait.acknowledged_by()).rtt_ns())
+    }
+
+    /// Mean latency of the exchanges, as measured.
+    pub fn mean_latency_ns(&self) -> Option<i64> {
+        (self.exchanges > 0).then(|| self.latency_ns / i64::from(self.exchanges))
+    }
+
+    /// Mean latency of the exchanges, had the stalls in them not happened.
+    pub fn mean_latency_without_stalls_ns(&self) -> Option<i64> {
+        let rest_ns = (self.latency_ns - self.exchanges_stalled_ns).max(0);
+        (self.exchanges > 0).then(|| rest_ns / i64::from(self.exchanges))
+    }
+
+    /// From the first SYN until the connection came about, and until the end of the first reply, in ns, if
+    /// its connecting is among its waits.
+    pub fn connecting_ns(&self) -> Option<(i64, i64)> {
+        self.half(Side::Server).detail().connecting
+    }
+
+    pub fn verdict(&self) -> Verdict {
+        match (self.stalls, self.surely_stalls, self.hidden) {
+            (_, true, _) => Verdict::Stalls,
+            (1.., ..) => Verdict::Possible,
+            (.., Hidden::Nothing) => Verdict::Clean,
+            _ => Verdict::Inconclusive,
+        }
+    }
+
+    /// Does the capture tell?
+    pub fn is_conclusive(&self) -> bool {
+        self.verdict() != Verdict::Inconclusive
+    }
+}
+
+/// The end whose share of the round trip is (nearly) nothing is where the capture was taken.
+pub fn capture_point(connection: &Connection) -> CapturePoint {
+    let [client, server] = connection.halves.each_ref().map(Half::measured_rtt_ns);
+    let (Some(client), Some(server)) = (client, server) else {
+        return CapturePoint::Unknown;
+    };
+    let quarter = (client + server) / CAPTURE_POINT_ONE_OF;
+    match (client <= quarter, server <= quarter) {
+        _ if connection.is_loopback() => CapturePoint::Unknown,
+        (true, false) => CapturePoint::Client,
+        (false, true) => CapturePoint::Server,
+        _ => CapturePoint::Between,
+    }
+}

@@ -1,0 +1,7 @@
+//! What was found: judged connections, their ends, and the verdict.
+
+pub mod half;
+pub mod hidden;
+pub mod judged;
+pub mod short;
+pub mod verdict;

@@ -1,0 +1,108 @@
+//! Is `TCP_NODELAY` in effect in a direction? Small segments that leave while a small one is
+//! unacknowledged show that it is, held ones that it is not.
+
+use crate::judge::confidence::{Confidence, Doubt};
+use crate::judge::findings::{Finding, Findings};
+use crate::judge::path::releases::ReleasesOf;
+use crate::judge::thresholds::CHANCE_AMONG_OTHERS;
+use crate::track::{Half, Side};
+use serde::{Deserialize, Serialize};
+use std::ops::AddAssign;
+
+/// Was Nagle's algorithm at work in a direction?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Nagle {
+    On,
+    Off,
+    Unknown,
+}
+
+impl Nagle {
+    pub const NAMES: [&'static str; 3] = ["on", "off", "unknown"];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// Connections by what is known of Nagle's algorithm on one side.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct NagleTotals {
+    pub on: u32,
+    pub off: u32,
+    pub unknown: u32,
+}
+
+impl NagleTotals {
+    /// Of one connection.
+    pub fn of(nagle: Nagle) -> Self {
+        let one = |judged| u32::from(nagle == judged);
+        Self { on: one(Nagle::On), off: one(Nagle::Off), unknown: one(Nagle::Unknown) }
+    }
+
+    /// Of all that are known, if they agree.
+    pub fn name(&self) -> &'static str {
+        match (self.on, self.off) {
+            (0, 0) => Nagle::Unknown.name(),
+            (_, 0) => Nagle::On.name(),
+            (0, _) => Nagle::Off.name(),
+            _ => "mixed",
+        }
+    }
+
+    pub fn connections(&self) -> u32 {
+        self.on + self.off + self.unknown
+    }
+}
+
+impl AddAssign for NagleTotals {
+    fn add_assign(&mut self, more: Self) {
+        self.on += more.on;
+        self.off += more.off;
+        self.unknown += more.unknown;
+    }
+}
+
+/// Is the algorithm on, off, or is it not known? With the frames that prove it.
+///
+/// A stall proves it if no program writes so close to the ACK, and if nothing else left without waiting
+/// where the stall is less than certain.
+pub fn nagle(
+    half: &Half,
+    side: Side,
+    findings: Findings<'_>,
+    releases: Option<&ReleasesOf>,
+) -> (Nagle, (u64, u64)) {
+    let own = || findings.stalls().filter(|finding| finding.wait.by == side);
+    let stalls = || {
+        own()
+            .filter(Finding::is_sure)
+            // What a relay passed on says nothing of its socket.
+            .filter(|finding| !finding.doubts.iter().any(Doubt::is_relay))
+    };
+    let contradictions = half.contradictions();
+    // Set in the middle of a connection, as SSH does after the login, TCP_NODELAY stays set.
+    let switched_off = contradictions as usize > stalls().count()
+        && stalls().all(|stall| stall.wait.contradictions == 0);
+    let proves = |finding: &Finding<'_>| {
+        let of_wait = releases.map(|releases| releases.of(finding.wait));
+        let rare = of_wait.is_some_and(|releases| {
+            releases.chance(finding.wait) < CHANCE_AMONG_OTHERS && releases.are_close(finding.wait)
+        });
+        let doubted = finding.doubts.has(Doubt::Contradicted) || finding.doubts.has(Doubt::Sisters);
+        let sure = finding.confidence() == Confidence::Certain;
+        sure || (rare && !doubted)
+    };
+    // What is written with MSG_MORE waits for the next ACK, too, whatever the option; where no ACK is to
+    // come, it waits for a timer (`tcp_push`), and Nagle's algorithm lets it go at once.
+    let corked = releases.is_some_and(|releases| releases.all.corked);
+    let proof = stalls().find(proves).map(|finding| finding.wait);
+    match (stalls().next(), proof) {
+        (Some(_), _) if corked => (Nagle::Unknown, (0, 0)),
+        (Some(_), Some(wait)) if !switched_off => (Nagle::On, (wait.ack.frame, wait.to.frame)),
+        (Some(_), None) if !switched_off => (Nagle::Unknown, (0, 0)),
+        // What is only possible proves nothing, but as much as as many contradictions.
+        (None, _) if contradictions as usize <= own().count() => (Nagle::Unknown, (0, 0)),
+        _ => (Nagle::Off, half.contradiction()),
+    }
+}

@@ -1,0 +1,299 @@
+//! Holds: does data leave when the ACK arrives, because it arrives?
+//!
+//! A pure ACK is invisible to the application, so data that leaves exactly one round trip (between
+//! the capture point and the sender) after it was let go by the kernel. One such event can be a
+//! coincidence; that they *peak* at the round trip, over all events, cannot.
+
+use crate::judge::path::reference::Frame;
+use crate::judge::path::sender_rtt::{self, Basis};
+use crate::judge::pooled::siblings::shown::Shown;
+use crate::judge::statistics;
+use crate::judge::thresholds::{
+    BLURRED_RTT_NS, CHANCE_LIKELY, CORE_NS, EARLY_NS, FEW_RELEASES, INDEPENDENT_HOLDS,
+    LONGEST_RTT_NS, PEAK_OVER_CHANCE, ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR, SECURE_RELEASES,
+};
+use crate::track::band::Band;
+use crate::track::thresholds::{IN_TRANSIT_ONE_OF, JITTERS, LONGEST_DELAYED_ACK_NS};
+use crate::track::wait::{Wait, fact};
+use crate::track::{Connection, Half, Side};
+use serde::{Deserialize, Serialize};
+
+/// What forbids a hold.
+const EXCLUDED: u32 = fact::FIN
+    | fact::URGENT
+    | fact::RETRANSMITTED
+    | fact::RECOVERY
+    | fact::ZERO_WINDOW
+    | fact::WINDOW_FULL
+    | fact::UNSEEN
+    | fact::ACK_ONLY;
+
+/// What is known of the releases of one direction.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Releases {
+    /// Where releases are expected.
+    pub band: Band,
+    /// What that place is known from.
+    pub basis: Basis,
+    /// What each release is compared with.
+    pub frame: Frame,
+    /// How much sooner than the round trip a release may be: no ACK is answered before it arrives,
+    /// but the shortest round trip measured may not be the shortest there is.
+    pub early_ns: i64,
+    /// Round trip between the capture point and the receiver, in ns; 0 where it is not known.
+    pub receiver_rtt_ns: i64,
+    /// Step of the clock.
+    pub clock_ns: i64,
+    /// Waits whose release lies within the tolerance, and those that lie near it.
+    pub in_band: u32,
+    pub near: u32,
+    /// Full-sized segments that waited for an ACK in the same way, a single one in flight.
+    pub full_sized: u32,
+    /// The same after more than an initial window in flight: small ones and full-sized ones.
+    pub small_after_window: u32,
+    pub full_after_window: u32,
+    /// Does the sender echo the timestamps of pure ACKs?
+    pub echoes: bool,
+    /// Are the times of the frames made up?
+    pub made_up: bool,
+    /// Did a small segment wait as long as the kernel's timer for a cork, with nothing unacknowledged?
+    pub corked: bool,
+    /// Segments as long as this are not held, whatever the MSS.
+    pub as_full: Option<u32>,
+    /// Share of the sender's segments, as they cross the path, that are small.
+    pub small_share: f64,
+    /// Half of the releases in the band lie this close to the round trip, in ns.
+    pub spread_ns: i64,
+    /// Do the releases peak at the round trip?
+    pub peaks: bool,
+    /// What its sister connections show, where that counts.
+    pub sisters: Option<Shown>,
+}
+
+/// The releases of one direction: of waits that are evidence, and of all that were seen.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct ReleasesOf {
+    pub evidence: Releases,
+    pub all: Releases,
+}
+
+impl ReleasesOf {
+    /// No others were seen.
+    pub fn one(releases: Releases) -> Self {
+        Self { evidence: releases, all: releases }
+    }
+
+    /// Those that a wait was judged by.
+    pub fn of(&self, wait: &Wait) -> &Releases {
+        if wait.is_evidence() { &self.evidence } else { &self.all }
+    }
+}
+
+impl Releases {
+    /// Measures the releases of `side` from all its waits that an ACK ended; the clock behind
+    /// them ticks every `clock_ns`.
+    pub fn measure(connection: &Connection, side: Side, waits: &[Wait], clock_ns: i64) -> Self {
+        let freed = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
+        let half = connection.half(side);
+        let found = sender_rtt::find(half, freed().map(Wait::release_ns), clock_ns);
+        let mut releases = Self::around(half, found, clock_ns);
+        releases.receiver_rtt_ns = connection.half(side.other()).rtt_or_zero_ns();
+        releases.as_full = half.as_full();
+        releases.made_up = connection.is_even();
+        releases.echoes = half.echoes_acks();
+        releases.small_share = small_share(half, connection.effective_mss().0);
+        // The answer to a FIN comes soon after it, as what the kernel releases does.
+        let evident = || freed().filter(|wait| !wait.is(fact::ACK_FIN));
+        let fixed = releases.counting(evident()).unless_too_soon(half, evident());
+        if !fixed.is_measured() || fixed.band.center_ns < BLURRED_RTT_NS {
+            return fixed;
+        }
+        let varying = releases.on_varying_path(fixed, half.contradictions(), evident());
+        match releases.waits_follow_ack(side, waits) {
+            true => releases.following(varying, half.contradictions(), side, waits),
+            false => varying,
+        }
+    }
+
+    /// As they are when all that an ACK ended are counted.
+    pub fn counting<'a>(mut self, freed: impl Iterator<Item = &'a Wait> + Clone) -> Self {
+        freed.clone().for_each(|wait| self.count(wait));
+        self.spread_ns = self.median_distance(freed);
+        self.peaks = self.is_peak() && !self.made_up;
+        self
+    }
+
+    /// How late a release is.
+    pub fn off_ns(&self, wait: &Wait) -> i64 {
+        let off_ns = self.frame.off_ns(wait, self.band.off_ns(wait.release_ns()));
+        match self.frame {
+            Frame::Followed => self.followed_off_ns(wait, off_ns),
+            _ => off_ns,
+        }
+    }
+
+    /// Does it lie in the band or in its neighbourhood?
+    pub fn is_near(&self, wait: &Wait) -> bool {
+        self.band.reaches(self.off_ns(wait))
+    }
+
+    /// Can this wait be a hold, whatever the release time says?
+    pub fn is_candidate(&self, wait: &Wait) -> bool {
+        let longest_ns = self.receiver_rtt_ns + LONGEST_DELAYED_ACK_NS;
+        wait.is_freed()
+            && Self::may_hold(wait)
+            && !self.left_before_ack(wait)
+            && self.as_full.is_none_or(|len| wait.len < len)
+            && (0..=longest_ns).contains(&wait.ack_ns())
+            && wait.ack.time_ns - wait.from.time_ns <= longest_ns
+            && (0..=LONGEST_RTT_NS).contains(&wait.release_ns())
+    }
+
+    /// Was it a small segment that waited, and did nothing forbid Nagle's algorithm to hold it?
+    pub fn may_hold(wait: &Wait) -> bool {
+        wait.is(fact::SMALL) && !wait.has_any(EXCLUDED)
+    }
+
+    /// Did it leave before the ACK came, by the timestamp that it echoes? Then the program sent it.
+    pub fn left_before_ack(&self, wait: &Wait) -> bool {
+        self.echoes && wait.is(fact::ECHOES_EARLIER)
+    }
+
+    /// Where the releases should lie, and how far off they may be.
+    fn around(half: &Half, (center_ns, basis): (i64, Basis), clock_ns: i64) -> Self {
+        let center_ns = if center_ns == i64::MAX { 0 } else { center_ns };
+        let band = Band::new(center_ns, half.jitter_ns(), clock_ns);
+        let measured = basis == Basis::Handshake;
+        let quarter_ns = center_ns / IN_TRANSIT_ONE_OF;
+        let early_ns = EARLY_NS + JITTERS * half.jitter_ns() + clock_ns;
+        Self {
+            band,
+            basis,
+            early_ns: match measured && half.rtt_samples() >= ROUND_TRIP_SAMPLES {
+                true => early_ns.min(band.tolerance_ns).min(EARLY_NS + clock_ns + quarter_ns),
+                false => band.tolerance_ns,
+            },
+            clock_ns,
+            ..Self::default()
+        }
+    }
+
+    fn count(&mut self, wait: &Wait) {
+        if !self.is_in_band(wait) || self.left_before_ack(wait) {
+            self.near += u32::from(self.is_near(wait));
+            return;
+        }
+        if wait.is(fact::SMALL) && !self.is_candidate(wait) {
+            return;
+        }
+        let counter = match (wait.is(fact::SMALL), wait.is(fact::LARGE_FLIGHT)) {
+            (true, true) => &mut self.small_after_window,
+            (false, true) => &mut self.full_after_window,
+            (false, false) => &mut self.full_sized,
+            (true, false) => &mut self.in_band,
+        };
+        *counter += 1;
+    }
+
+    fn median_distance<'a>(&self, freed: impl Iterator<Item = &'a Wait>) -> i64 {
+        let distance = |wait: &Wait| self.off_ns(wait).abs();
+        let mut distances: Vec<i64> = freed
+            .filter(|wait| self.is_candidate(wait))
+            .map(distance)
+            .filter(|&off| off <= self.band.tolerance_ns)
+            .collect();
+        statistics::upper(&mut distances).unwrap_or(0)
+    }
+
+    /// Held segments crowd around the round trip; a program's own writes are as dense outside the
+    /// band. Compared are the core, which holds at least half of the releases in the band, and the
+    /// neighbourhood beyond the tolerance, per unit of time.
+    fn is_peak(&self) -> bool {
+        let in_band = self.in_band + self.small_after_window;
+        if in_band == 0 || self.full_sized > in_band || self.basis == Basis::Nothing {
+            return false;
+        }
+        let core_ns = (2 * self.spread_ns).clamp(CORE_NS, self.band.tolerance_ns);
+        let by_chance = f64::from(self.near) * (2 * core_ns) as f64 / self.band.near_ns() as f64;
+        f64::from(in_band) > PEAK_OVER_CHANCE * by_chance
+    }
+
+    pub fn holds(&self, wait: &Wait) -> bool {
+        let window_open = !wait.is(fact::LARGE_FLIGHT) || self.stops_before_small();
+        let may_be = self.peaks && window_open && !self.is_answer(wait);
+        may_be && self.is_candidate(wait) && self.follows_ack(wait)
+    }
+
+    /// Is it as well the answer of a program? To a FIN, unless others are held as well; to data that came
+    /// before the ACK, if the answer falls into the band by accident.
+    fn is_answer(&self, wait: &Wait) -> bool {
+        let share = 2.0 * self.band.tolerance_ns as f64 / wait.span_ns().max(1) as f64;
+        let holds = self.in_band.clamp(1, INDEPENDENT_HOLDS);
+        (wait.is(fact::ACK_FIN) && self.in_band < FEW_RELEASES)
+            || (wait.is(fact::DATA_CAME) && share.powi(holds as i32) >= CHANCE_LIKELY)
+    }
+
+    pub fn is_in_band(&self, wait: &Wait) -> bool {
+        // Sooner than the shortest round trip no ACK was answered, whatever was seen near by.
+        let sooner_ns = self.band.off_ns(wait.release_ns());
+        let off_ns = self.off_ns(wait);
+        sooner_ns >= -self.early_ns && off_ns.abs() <= self.band.tolerance_ns
+    }
+
+    /// Near by, but sooner than any ACK could be answered: the program wrote it.
+    pub fn is_too_soon(&self, wait: &Wait) -> bool {
+        self.band.off_ns(wait.release_ns()) < -self.early_ns && self.is_near(wait)
+    }
+
+    /// Does the segment follow the ACK by the round trip to the sender? Where Nagle's algorithm is at
+    /// work beyond doubt, a late one does, too, unless by accident it would be as late as often as not.
+    pub fn follows_ack(&self, wait: &Wait) -> bool {
+        let late = || self.off_ns(wait) > 0 && self.is_near(wait) && self.chance(wait) < 1.0;
+        self.basis != Basis::Nothing && (self.is_in_band(wait) || (self.is_secure() && late()))
+    }
+
+    /// Was the round trip measured apart from the releases themselves?
+    pub fn is_measured(&self) -> bool {
+        self.basis == Basis::Handshake
+    }
+
+    /// A full congestion window stops a sender anywhere in its stream; only Nagle's algorithm stops
+    /// it, time and again, before the small tail of a message.
+    fn stops_before_small(&self) -> bool {
+        let stops = self.small_after_window + self.full_after_window;
+        let by_chance = f64::from(stops) * self.small_share;
+        f64::from(self.small_after_window) > PEAK_OVER_CHANCE * by_chance
+            || self.small_after_window > self.full_after_window
+    }
+
+    fn is_secure(&self) -> bool {
+        let own = self.in_band >= SECURE_RELEASES && self.in_band > SECURE_OVER_NEAR * self.near;
+        self.peaks && (own || self.sisters.is_some_and(|sisters| sisters.secure))
+    }
+}
+
+fn small_share(half: &Half, mss: u32) -> f64 {
+    let small = f64::from(half.small_segments());
+    small / (small + half.bytes() as f64 / f64::from(mss)).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_spread_around_the_ack_are_no_peak() {
+        let spread = Releases {
+            band: Band { center_ns: 0, tolerance_ns: 2_000_000 },
+            spread_ns: 1_000_000,
+            basis: Basis::Handshake,
+            in_band: 8,
+            near: 24,
+            ..Releases::default()
+        };
+        let peak = Releases { spread_ns: 50_000, ..spread };
+        assert!(!spread.is_peak());
+        assert!(peak.is_peak());
+        assert!(Releases { near: 0, ..spread }.is_peak());
+    }
+}

@@ -1,0 +1,164 @@
+//! Paths that vary by more than a fixed tolerance: which frame explains the releases of a direction best?
+//!
+//! A wider tolerance takes more for a hold. What speaks for holds there is that the releases keep to how
+//! the sender reacts while the waits do not keep to each other, and that nothing comes too soon.
+
+use crate::judge::path::reference;
+use crate::judge::path::releases::Releases;
+use crate::judge::statistics;
+use crate::judge::thresholds::{
+    FEW_RELEASES, HOLDS_PER_CONTRADICTION, ROUND_TRIP_SAMPLES, STEADIER,
+};
+use crate::track::Half;
+use crate::track::band::Band;
+use crate::track::thresholds::NETWORK_RTT_NS;
+use crate::track::wait::Wait;
+
+impl Releases {
+    /// The frame in which most are in the band: `fixed`, unless another one explains more. `self` counts
+    /// nothing yet; the sender contradicted Nagle's algorithm so often.
+    pub fn on_varying_path<'a>(
+        self,
+        fixed: Self,
+        contradictions: u32,
+        freed: impl Iterator<Item = &'a Wait> + Clone,
+    ) -> Self {
+        let candidates = freed.clone().filter(|wait| self.is_candidate(wait));
+        let counted =
+            reference::frames(candidates.clone()).into_iter().map(|(frame, tolerance_ns)| {
+                let tolerance_ns = tolerance_ns.max(self.band.tolerance_ns);
+                let band = Band { tolerance_ns, ..self.band };
+                Self { band, frame, ..self }.counting(freed.clone())
+            });
+        let explains = |counted: &Self| {
+            let against = counted.too_soon(candidates.clone()) + contradictions;
+            counted.peaks
+                && counted.in_band >= FEW_RELEASES
+                && against <= counted.in_band / HOLDS_PER_CONTRADICTION
+                && counted.is_steadier_than_waits(candidates.clone())
+        };
+        counted.filter(explains).fold(fixed, |best, next| match next.in_band > best.in_band {
+            true => next,
+            false => best,
+        })
+    }
+
+    /// Where the round trip is known, an ACK that is to be answered takes it: what comes sooner, time and
+    /// again, is written by the program.
+    pub fn unless_too_soon<'a>(
+        mut self,
+        half: &Half,
+        freed: impl Iterator<Item = &'a Wait> + Clone,
+    ) -> Self {
+        let known = self.is_measured() && half.rtt_samples() >= ROUND_TRIP_SAMPLES;
+        if known && self.band.center_ns >= NETWORK_RTT_NS {
+            let candidates = freed.filter(|wait| self.is_candidate(wait));
+            self.peaks &= self.too_soon(candidates) <= self.in_band / HOLDS_PER_CONTRADICTION;
+        }
+        self
+    }
+
+    /// How many releases are.
+    fn too_soon<'a>(&self, candidates: impl Iterator<Item = &'a Wait>) -> u32 {
+        candidates.filter(|wait| self.is_too_soon(wait)).count() as u32
+    }
+
+    /// What an ACK releases keeps to the path, and the wait is as uneven as the ACK; a program that writes
+    /// after a pause of its own is the reverse.
+    pub fn is_steadier_than_waits<'a>(&self, candidates: impl Iterator<Item = &'a Wait>) -> bool {
+        let (mut off_ns, mut wait_ns): (Vec<i64>, Vec<i64>) =
+            candidates.map(|wait| (self.off_ns(wait), wait.span_ns())).unzip();
+        let of_waits = statistics::deviation(&mut wait_ns).unwrap_or(0) as f64;
+        statistics::deviation(&mut off_ns).unwrap_or(0) as f64 <= STEADIER * of_waits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::causes::Cause;
+    use crate::judge::path::reference::Frame;
+    use crate::track::Side;
+    use crate::track::story::{Story, client, server};
+
+    /// Round trips of a second of a queue that fills and empties, in ms.
+    const QUEUE: [f64; 10] = [21.0, 35.0, 52.0, 66.0, 84.0, 99.0, 80.0, 61.0, 45.0, 30.0];
+
+    /// The server answers in two pieces over a path that takes `rtt_ms` now; the client's ACK of the first
+    /// comes after `ack_ms`, and the second leaves after `release_ms`.
+    fn exchange(story: Story, rtt_ms: f64, ack_ms: f64, release_ms: f64) -> Story {
+        story
+            .after_ms(5.0, client(100))
+            .after_ms(rtt_ms, server(100))
+            .after_ms(ack_ms, client(0))
+            .after_ms(release_ms, server(50))
+            .after_ms(0.02, client(0))
+    }
+
+    fn captured_at_client() -> Story {
+        Story::new().handshake(0.02, 20.0)
+    }
+
+    fn stalls(story: Story) -> (usize, Frame) {
+        let mut told = story.end();
+        let (judged, rulings) = told.judge();
+        let frame = judged.half(Side::Server).detail().releases.evidence.frame;
+        (rulings.iter().filter(|ruling| ruling.cause == Cause::NagleDelack).count(), frame)
+    }
+
+    #[test]
+    fn behind_a_full_queue_releases_are_as_late_as_replies() {
+        let held = |story, rtt_ms: &f64| exchange(story, *rtt_ms, 41.0, rtt_ms + 1.0);
+        let (found, frame) = stalls(QUEUE.iter().fold(captured_at_client(), held));
+        assert_eq!(frame, Frame::Near);
+        assert!(found >= 7, "{found}");
+    }
+
+    #[test]
+    fn a_program_that_pauses_on_such_a_path_keeps_its_pause() {
+        // 130 ms from its first write on, whatever the path does.
+        let pausing = |story, (at, rtt_ms): (usize, &f64)| {
+            let ack_ms = 41.0 + [0.0, 3.0, 1.0, 4.0, 2.0][at % 5];
+            exchange(story, *rtt_ms, ack_ms, 130.0 - ack_ms)
+        };
+        let (found, frame) = stalls(QUEUE.iter().enumerate().fold(captured_at_client(), pausing));
+        assert_eq!((found, frame), (0, Frame::Fixed));
+    }
+
+    /// Each exchange shows the round trip of 20 ms; its program writes 41 to 66 ms after its first piece.
+    #[test]
+    fn what_comes_before_the_round_trip_was_written_by_the_program() {
+        let pausing = |least_ms: f64| {
+            let one = |story: Story, at: usize| {
+                exchange(story, 20.0, 38.0, least_ms + [0.0, 9.0, 4.0, 13.0, 7.0][at % 5])
+                    .after_ms(50.0, client(100))
+                    .after_ms(20.0, server(0))
+            };
+            stalls((0..20).fold(captured_at_client(), one)).0
+        };
+        assert_eq!(pausing(3.0), 0);
+    }
+
+    #[test]
+    fn timestamps_take_the_way_of_the_segment_itself_off_its_release() {
+        // Only the way from the server varies: its program takes its time for most replies, so that nothing
+        // but its timestamps tells when the second piece left.
+        let mut now_ms = 1000.0;
+        let held = |story: Story, (at, way_ms): (usize, &f64)| {
+            let think_ms = [0.0, 47.0, 54.0, 61.0][at % 4];
+            now_ms += 5.0 + 10.0 + think_ms;
+            let first = server(100).tsval(now_ms as u32);
+            now_ms += way_ms + 41.0 + 10.0;
+            let second = server(50).tsval(now_ms as u32);
+            now_ms += way_ms + 0.02;
+            story
+                .after_ms(5.0, client(100))
+                .after_ms(10.0 + think_ms + way_ms, first)
+                .after_ms(41.0, client(0))
+                .after_ms(10.0 + way_ms, second)
+                .after_ms(0.02, client(0))
+        };
+        let (found, frame) = stalls(QUEUE.iter().enumerate().fold(captured_at_client(), held));
+        assert!(matches!(frame, Frame::Stamped(_)), "{frame:?}");
+        assert!(found >= 8, "{found}");
+    }
+}

@@ -1,0 +1,204 @@
+//! How many matches the connections of one server would show by accident.
+//!
+//! A program whose pauses follow no ACK meets one now and then: once in some hundred times on each
+//! connection, so that of a thousand connections ten look as if Nagle's algorithm had held something once.
+//! What one connection with so few matches shows is therefore weighed against all of its server that have
+//! as few: where the matches are no more than so many pauses make likely, they are accidents (the share of
+//! false discoveries, Benjamini and Hochberg, 1995). Connections with more matches speak for themselves.
+//!
+//! Runs before the connections are judged. Leans: doubts true stalls that are few among many other pauses.
+
+use crate::judge::path::releases::Releases;
+use crate::judge::thresholds::{FEW_RELEASES, PEAK_OVER_CHANCE};
+use crate::track::band::Band;
+use crate::track::clock::Clocks;
+use crate::track::tracked::Block;
+use crate::track::wait::Wait;
+use crate::track::{Connection, Endpoint, Pause, Side};
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+
+/// As many matches as a connection may have and still not speak for itself.
+const FEW: usize = FEW_RELEASES as usize - 1;
+
+/// One direction of all connections of a server.
+type Party = (Endpoint, Side);
+
+/// What the connections of each server that have few matches show together.
+#[derive(Debug, Default)]
+pub struct Accidents {
+    parties: HashMap<Party, Pauses, RandomState>,
+}
+
+/// The pauses of one party, on connections with few matches.
+#[derive(Debug, Default)]
+pub struct Pauses {
+    connections: u32,
+    /// How many matches within 1 ns of the round trip they make likely.
+    per_ns: f64,
+    /// How far off the round trip the matches are, in ns, in ascending order.
+    off_ns: Vec<i64>,
+}
+
+/// The pauses of one direction of a connection.
+#[derive(Clone, Copy, Default)]
+struct Own {
+    per_ns: f64,
+    off_ns: [i64; FEW],
+    matches: usize,
+}
+
+impl Accidents {
+    /// Can there be any on the connections of `blocks`?
+    pub fn may_be_on(blocks: &[Block]) -> bool {
+        blocks.iter().any(|block| block.waits.iter().any(is_pause))
+    }
+
+    /// Of the connections of some blocks, to be put together with the others.
+    pub fn of(blocks: &[Block], clocks: &Clocks) -> Self {
+        let mut all = Self::default();
+        let (clock_ns, mut owns) = (clocks.coarsest_ns(), Vec::new());
+        for block in blocks {
+            all.add(block, clock_ns, &mut owns);
+        }
+        all
+    }
+
+    /// Of all connections.
+    pub fn by(parts: Vec<Self>) -> Self {
+        let mut all = Self::default();
+        for (party, more) in parts.into_iter().flat_map(|part| part.parties) {
+            all.parties.entry(party).or_default().add_all(more);
+        }
+        all.parties.retain(|_, pauses| pauses.connections > 1 && !pauses.off_ns.is_empty());
+        for pauses in all.parties.values_mut() {
+            pauses.off_ns.sort_unstable();
+        }
+        all
+    }
+
+    /// What this direction of a connection with few matches is to be weighed against.
+    pub fn around(&self, connection: &Connection, by: Side) -> Option<&Pauses> {
+        self.parties.get(&(connection.ends.server, by))
+    }
+
+    fn add(&mut self, block: &Block, clock_ns: i64, owns: &mut Vec<[Own; 2]>) {
+        owns.clear();
+        owns.resize(block.connections.len(), Default::default());
+        for wait in block.waits.iter().filter(|wait| is_pause(wait)) {
+            let Some(place) = block.place_of(wait) else { continue };
+            owns[place][wait.by as usize].add(wait, &block.connections[place], clock_ns);
+        }
+        for (connection, both) in block.connections.iter().zip(owns) {
+            for (by, own) in Side::BOTH.into_iter().zip(both) {
+                connection.half(by).pauses().iter().for_each(|pause| own.add_pauses(pause));
+                if own.per_ns > 0.0 && own.matches <= FEW {
+                    self.parties.entry((connection.ends.server, by)).or_default().add(own);
+                }
+            }
+        }
+    }
+}
+
+impl Own {
+    /// Those that ended too long after an ACK to match.
+    fn add_pauses(&mut self, pause: &Pause) {
+        let span_ns = i64::midpoint(pause.min_ns, pause.max_ns);
+        self.per_ns += 2.0 * f64::from(pause.count) / span_ns.max(1) as f64;
+    }
+
+    fn add(&mut self, wait: &Wait, connection: &Connection, clock_ns: i64) {
+        let half = connection.half(wait.by);
+        if self.matches > FEW || !half.is_path_measured() {
+            return;
+        }
+        let band = Band::new(half.rtt_or_zero_ns(), half.jitter_ns(), clock_ns);
+        let off_ns = band.off_ns(wait.release_ns()).abs();
+        if off_ns <= band.tolerance_ns {
+            if let Some(next) = self.off_ns.get_mut(self.matches) {
+                *next = off_ns;
+            }
+            self.matches += 1;
+        }
+        self.per_ns += 2.0 / wait.span_ns().max(1) as f64;
+    }
+}
+
+impl Pauses {
+    fn add(&mut self, own: &Own) {
+        self.connections += 1;
+        self.per_ns += own.per_ns;
+        self.off_ns.extend(&own.off_ns[..own.matches]);
+    }
+
+    fn add_all(&mut self, more: Self) {
+        self.connections += more.connections;
+        self.per_ns += more.per_ns;
+        self.off_ns.extend(more.off_ns);
+    }
+
+    /// Of the matches that are no farther off, this share is to be expected by accident; 1 at most.
+    pub fn share(&self, off_ns: i64) -> f64 {
+        let matches = self.off_ns.partition_point(|&other_ns| other_ns <= off_ns);
+        (self.per_ns * off_ns as f64 / matches.max(1) as f64).min(1.0)
+    }
+
+    /// Are there more matches so close than so many pauses make likely?
+    pub fn peak(&self, off_ns: i64) -> bool {
+        PEAK_OVER_CHANCE * self.share(off_ns) < 1.0
+    }
+}
+
+/// May Nagle's algorithm have made this wait, for all that its time says?
+fn is_pause(wait: &Wait) -> bool {
+    wait.is_evidence() && wait.is_freed() && Releases::may_hold(wait)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::conditions::Conditions;
+    use crate::judge::confidence::Confidence;
+    use crate::judge::findings::Findings;
+    use crate::judge::judge;
+    use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, Told, block, client, server};
+
+    /// A server at the capture point; its replies come in two pieces, the second so long after the ACK.
+    fn connection(release_ms: f64) -> Told {
+        let story = Story::new().handshake(0.01, 0.01).after_ms(5.0, client(100));
+        let story = story.after_ms(0.1, server(100)).after_ms(40.0, client(0));
+        story.after_ms(release_ms, server(50)).after_ms(0.02, client(0)).end()
+    }
+
+    /// The confidence of the stalls of connections of one server.
+    fn stalls(releases_ms: &[f64]) -> Vec<Confidence> {
+        let blocks = [block(releases_ms.iter().map(|&release_ms| connection(release_ms)))];
+        let accidents = Accidents::by(vec![Accidents::of(&blocks, &Clocks::default())]);
+        let conditions = Conditions { accidents: &accidents, ..Conditions::alone(MIN_WAIT_NS) };
+        let conditions = Conditions { clock_ns: CLOCK_NS, ..conditions };
+        let mut rulings = Vec::new();
+        let [Block { connections, mut waits, .. }] = blocks;
+        for (own, connection) in
+            waits.chunk_by_mut(|a, b| a.connection == b.connection).zip(&connections)
+        {
+            judge(connection, own, conditions, &mut rulings);
+        }
+        Findings::new(&waits, &rulings).stalls().map(|stall| stall.confidence()).collect()
+    }
+
+    #[test]
+    fn of_many_pauses_some_end_just_after_an_ack_by_accident() {
+        let one_of_many: Vec<f64> = (1..=400).map(|step| 0.05 * f64::from(step)).collect();
+        assert_eq!(stalls(&one_of_many[..1]), [Confidence::Likely]);
+        assert_eq!(stalls(&one_of_many), []);
+    }
+
+    #[test]
+    fn what_many_connections_show_once_each_is_no_accident() {
+        let held = [0.01; 50];
+        assert_eq!(stalls(&held), [Confidence::Likely; 50]);
+        let among_pauses: Vec<f64> =
+            held.into_iter().chain((1..=10).map(|step| 1.5 * f64::from(step))).collect();
+        assert_eq!(stalls(&among_pauses).len(), 50);
+    }
+}

@@ -1,0 +1,5 @@
+//! What other connections show: siblings, false discoveries, relays. Computed before any connection is judged.
+
+pub mod false_discoveries;
+pub mod relays;
+pub mod siblings;

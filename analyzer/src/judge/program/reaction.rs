@@ -1,0 +1,166 @@
+//! How fast a sender reacts to an ACK, where both ends are on one host: a kernel at once, a program not.
+
+use crate::judge::statistics;
+use crate::judge::thresholds::{
+    KERNEL_FRAME_NS, KERNEL_MEDIAN_NS, KERNEL_MEDIAN_RTTS, KERNEL_QUARTILE_NS,
+    KERNEL_QUARTILE_RTTS, KERNEL_RTTS_A_FRAME, ONE_HOST_RTT_NS, SHORTEST_RTT_NS,
+};
+use crate::track::wait::{Wait, fact};
+use crate::track::{Connection, Half, Side};
+
+/// May the holds of a direction be what a relay passed on?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MayBeRelay {
+    No,
+    /// They leave as slowly as a program reacts, and the round trip allows for one host; or the sender
+    /// passes on elsewhere.
+    Perhaps,
+    /// As slowly within one host: of 50 such directions one held.
+    Probably,
+}
+
+impl MayBeRelay {
+    /// Of `held`, the holds of `side` among its `waits`. A relay and a hold look the same where one host
+    /// has both ends, so that the timers of both legs fire at the same time.
+    pub fn of<'a>(
+        connection: &Connection,
+        side: Side,
+        waits: &[Wait],
+        held: impl Iterator<Item = &'a Wait>,
+    ) -> Self {
+        let passes_on = |wait: &Wait| wait.by == side && wait.is(fact::PASSED_ON);
+        let passes_on = waits.iter().any(passes_on);
+        if !passes_on && !is_one_host(connection) {
+            return Self::No;
+        }
+        let kernel = Kernel::of(connection);
+        let mut reactions_ns: Vec<i64> = held.map(|wait| kernel.reaction_ns(wait)).collect();
+        if reactions_ns.is_empty() {
+            Self::No
+        } else if passes_on {
+            Self::Perhaps
+        } else if !kernel.is_slower(&mut reactions_ns) {
+            Self::No
+        } else if connection.is_loopback() {
+            Self::Probably
+        } else {
+            Self::Perhaps
+        }
+    }
+}
+
+/// How fast the kernel of a host is.
+#[expect(clippy::struct_field_names, reason = "units are in names")]
+struct Kernel {
+    quartile_ns: i64,
+    median_ns: i64,
+    frame_ns: i64,
+}
+
+impl Kernel {
+    /// By the round trip within the host, where it is known.
+    fn of(connection: &Connection) -> Self {
+        let rtt_ns = path_ns(connection).map(|rtt_ns| rtt_ns.max(SHORTEST_RTT_NS));
+        let at_most = |most_ns: i64, of: (i64, i64)| {
+            rtt_ns.map_or(most_ns, |ns| most_ns.min(of.0 * ns / of.1))
+        };
+        Self {
+            quartile_ns: at_most(KERNEL_QUARTILE_NS, (KERNEL_QUARTILE_RTTS, 1)),
+            median_ns: at_most(KERNEL_MEDIAN_NS, (KERNEL_MEDIAN_RTTS, 1)),
+            frame_ns: at_most(KERNEL_FRAME_NS, KERNEL_RTTS_A_FRAME),
+        }
+    }
+
+    /// Are these reactions slower than its own?
+    fn is_slower(&self, reactions_ns: &mut [i64]) -> bool {
+        let median_ns = statistics::upper(reactions_ns);
+        median_ns.is_some_and(|ns| ns >= self.median_ns)
+            || statistics::lower_quartile(reactions_ns).is_some_and(|ns| ns >= self.quartile_ns)
+    }
+
+    /// From the ACK to the segment, less what the frames between them kept it busy.
+    fn reaction_ns(&self, wait: &Wait) -> i64 {
+        let between = wait.to.frame.saturating_sub(wait.ack.frame + 1);
+        wait.release_ns() - self.frame_ns.saturating_mul(between.try_into().unwrap_or(i64::MAX))
+    }
+}
+
+fn path_ns(connection: &Connection) -> Option<i64> {
+    connection.halves.iter().map(Half::measured_rtt_ns).sum()
+}
+
+/// May both ends be on one host?
+fn is_one_host(connection: &Connection) -> bool {
+    connection.is_loopback() || path_ns(connection).is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::track::story::Story;
+    use crate::track::{Endpoint, Ends, Mark};
+
+    const US: i64 = 1_000;
+
+    fn connection(client: [u8; 4], server: [u8; 4]) -> Connection {
+        let [client, server] =
+            [client, server].map(|addr| Endpoint { addr: addr.into(), port: 80 });
+        Connection::new(0, Ends { client, server })
+    }
+
+    /// Holds whose segments left so long after their ACKs.
+    fn held(releases_us: &[i64]) -> Vec<Wait> {
+        held_behind(0, releases_us)
+    }
+
+    /// The same, with so many frames between them.
+    fn held_behind(between: u64, releases_us: &[i64]) -> Vec<Wait> {
+        let wait = |us: &i64| Wait {
+            ack: Mark { time_ns: 0, frame: 2 },
+            to: Mark { time_ns: us * US, frame: 3 + between },
+            ..Wait::unknown(0, Side::Server)
+        };
+        releases_us.iter().map(wait).collect()
+    }
+
+    fn may_be_relays(connection: &Connection, waits: &[Wait]) -> bool {
+        MayBeRelay::of(connection, Side::Server, waits, waits.iter()) != MayBeRelay::No
+    }
+
+    #[test]
+    fn a_program_on_the_host_reacts_more_slowly_than_its_kernel() {
+        let loopback = connection([127, 0, 0, 1], [127, 0, 0, 1]);
+        // As measured: a plain relay, and a server that holds; both under load.
+        assert!(may_be_relays(&loopback, &held(&[41, 85, 107, 166, 198])));
+        assert!(!may_be_relays(&loopback, &held(&[7, 8, 11, 17, 120])));
+        assert!(may_be_relays(&loopback, &held_behind(21, &[421, 440, 458, 470])));
+        assert!(!may_be_relays(&loopback, &held_behind(19, &[96, 120, 146, 180])));
+        assert!(!may_be_relays(&loopback, &[]));
+    }
+
+    /// Where a round trip takes 3 us, a relay forwards after 15 us.
+    #[test]
+    fn on_a_fast_machine_programs_are_faster_too() {
+        let story = Story::between([127, 0, 0, 1], [127, 0, 0, 1]).handshake(0.0015, 0.0015);
+        let fast = story.end().connection;
+        assert!(may_be_relays(&fast, &held(&[14, 18, 22, 25, 31])));
+        assert!(!may_be_relays(&fast, &held(&[3, 4, 6, 9, 80])));
+        assert!(!may_be_relays(&fast, &held_behind(10, &[35, 38, 42, 44, 60])));
+    }
+
+    /// Their timers do not fire at the same time.
+    #[test]
+    fn over_a_network_no_relay_looks_like_a_hold() {
+        let network = connection([10, 0, 0, 1], [10, 0, 0, 2]);
+        assert!(!may_be_relays(&network, &held(&[85, 107, 166, 198])));
+    }
+
+    #[test]
+    fn who_passes_on_elsewhere_may_do_so_here() {
+        let network = connection([10, 0, 0, 1], [10, 0, 0, 2]);
+        let mut waits = held(&[7, 8, 9]);
+        waits[2].facts |= fact::PASSED_ON;
+        let relay = MayBeRelay::of(&network, Side::Server, &waits, waits[..2].iter());
+        assert_eq!(relay, MayBeRelay::Perhaps);
+    }
+}

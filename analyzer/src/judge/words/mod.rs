@@ -1,0 +1,4 @@
+//! The case in sentences.
+
+pub mod evidence;
+pub mod rivals;
