@@ -17,8 +17,9 @@ from pathlib import Path
 import schema
 import shown
 import thresholds
-from nagle_scan import _core, explain
+from nagle_scan import _core
 from nagle_scan.advice import programs, unnamed
+from nagle_scan.command import explain
 
 CAUSES = """\
 # Causes of waits

@@ -12,8 +12,8 @@ from types import ModuleType
 
 import shtab
 from argparse_manpage.manpage import Manpage
-from nagle_scan import _core, arguments
-from nagle_scan.fleet import command as fleet
+from nagle_scan import _core
+from nagle_scan.command import arguments, fleet
 
 # maturin installs what is in `data` relative to the prefix.
 SHARE = Path(__file__).parents[1] / "analyzer/installed/data/share"

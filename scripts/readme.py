@@ -6,8 +6,8 @@ What nagle-scan prints for a shipped capture, its causes and formats, and the ta
 import subprocess
 from pathlib import Path
 
-from nagle_scan import causes
 from nagle_scan.report.formats import FORMATS
+from nagle_scan.words import causes
 
 README = Path("README.md")
 LINES_SHOWN = 13

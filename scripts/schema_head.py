@@ -2,8 +2,9 @@
 
 from typing import Any, get_args
 
-from nagle_scan import certainty, compare
-from nagle_scan.wording import PERCENTILES
+from nagle_scan import compare
+from nagle_scan.words import certainty
+from nagle_scan.words.wording import PERCENTILES
 
 Schema = dict[str, Any]
 

@@ -19,8 +19,8 @@ from nagle_scan.advice.setting import Setting
 from nagle_scan.advice.unnamed import SETTINGS as UNNAMED
 from nagle_scan.messages.payloads import PayloadPair
 from nagle_scan.messages.services import SERVICES, Sample
-from nagle_scan.terminal import WIDTH
-from nagle_scan.wording import printable
+from nagle_scan.system.terminal import WIDTH
+from nagle_scan.words.wording import printable
 from scapy.packet import Raw
 
 ALL = SETTINGS + UNNAMED

@@ -15,8 +15,9 @@ import pytest
 from conftest import CAPTURES, written
 from markupsafe import escape
 from matplotlib.figure import Figure
-from nagle_scan import Connection, Scan, progress, timeline
+from nagle_scan import Connection, Scan, timeline
 from nagle_scan.report.formats import FORMATS, Format
+from nagle_scan.system import progress
 from scapy.layers.inet import TCP
 
 LABELLED = CAPTURES / "labelled"

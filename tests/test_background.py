@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from nagle_scan.background import Task
+from nagle_scan.system.background import Task
 
 
 def test_it_runs_in_the_background_and_is_waited_for() -> None:

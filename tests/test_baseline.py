@@ -12,8 +12,8 @@ from conftest import CAPTURES, Run
 from conversation import Conversation, Frame
 from nagle_scan.compare import Numbers, ServerChange, compare
 from nagle_scan.report.comparison import shown
-from nagle_scan.report.formats import Options
-from nagle_scan.wording import PERCENTILES
+from nagle_scan.report.options import Options
+from nagle_scan.words.wording import PERCENTILES
 
 BEFORE = CAPTURES / "jdk-httpserver.pcap"
 AFTER = CAPTURES / "jdk-httpserver-nodelay.pcap"

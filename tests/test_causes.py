@@ -8,7 +8,8 @@ from typing import cast
 
 import pytest
 from conftest import ROOT
-from nagle_scan import _core, causes
+from nagle_scan import _core
+from nagle_scan.words import causes
 
 SIDES = {"client", "server"}
 

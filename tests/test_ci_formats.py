@@ -15,9 +15,9 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, interleaved, stalled, write
-from nagle_scan import causes
+from nagle_scan.api.scan import Scan
 from nagle_scan.report.junit import NOT_JUDGED
-from nagle_scan.scan import Scan
+from nagle_scan.words import causes
 
 SHIPPED = sorted(CAPTURES.glob("*.pcap"))
 LABELLED = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::16]

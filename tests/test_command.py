@@ -17,7 +17,7 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, COMMAND, PUBLIC, Run
 from conversation import pcap, records, stalled
-from nagle_scan.cli import main
+from nagle_scan.command.cli import main
 
 SPLIT = CAPTURES / "java-split.pcap"
 CLEAN = CAPTURES / "java-single-write.pcap"

@@ -16,8 +16,9 @@ import pandas as pd
 import pytest
 from conftest import CAPTURES, generated, written
 from conversation import Conversation, Frame, interleaved, stalled
-from nagle_scan import _core, causes, certainty
-from nagle_scan.scan import Scan
+from nagle_scan import _core
+from nagle_scan.api.scan import Scan
+from nagle_scan.words import causes, certainty
 from scapy.layers.inet import IP, TCP
 from scapy.utils import PcapReader
 

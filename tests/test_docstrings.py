@@ -14,7 +14,7 @@ from conftest import ROOT
 from nagle_scan import Connection, Scan, timeline
 
 FLAGS = doctest.NORMALIZE_WHITESPACE
-MODULES = ("nagle_scan", "nagle_scan.scan", "nagle_scan.connection", "nagle_scan.timeline")
+MODULES = ("nagle_scan", "nagle_scan.api.scan", "nagle_scan.api.connection", "nagle_scan.timeline")
 
 
 def examples() -> Iterator[doctest.DocTest]:
@@ -48,7 +48,7 @@ def test_every_public_name_is_told(kind: type) -> None:
 
 
 def test_the_package_has_an_example_for_each_kind_of_question() -> None:
-    scan = "nagle_scan.scan.Scan"
+    scan = "nagle_scan.api.scan.Scan"
     asked = ("summary", "findings", "advice", "latency", "compare", "connection")
     assert {f"{scan}.{name}" for name in asked} <= EXAMPLES.keys()
     assert nagle_scan.__name__ in EXAMPLES

@@ -12,7 +12,7 @@ from conftest import CAPTURES
 
 CALL = """
 import sys, time
-from nagle_scan import cli
+from nagle_scan.command import cli
 from nagle_scan.report import formats, text
 {before}
 sys.argv = ["nagle-scan", *sys.argv[1:]]

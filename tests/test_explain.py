@@ -7,8 +7,9 @@ import sys
 
 import pytest
 from conftest import ROOT, Run
-from nagle_scan import _core, explain
-from nagle_scan.terminal import PLAIN, WIDTH
+from nagle_scan import _core
+from nagle_scan.command import explain
+from nagle_scan.system.terminal import PLAIN, WIDTH
 from test_command import in_a_terminal
 
 HEADINGS = ["What happens", "How it is recognised", "What it is not", "What to do", "References"]

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from conftest import CAPTURES, COMMAND, Run
-from nagle_scan import files, keys
+from nagle_scan.api import keys
 from nagle_scan.errors import NagleScanError
+from nagle_scan.system import files
 from test_end import CALL
 
 SPLIT = CAPTURES / "java-split.pcap"
@@ -98,7 +99,7 @@ def test_evidence_of_many_long_names(run: Run, tmp_path: Path) -> None:
 # Signals.
 
 WAITING = """
-from nagle_scan import files
+from nagle_scan.system import files
 make = files._temporary
 def wait(target):
     make(target)
@@ -190,7 +191,7 @@ def test_a_pipe_in_a_folder_is_no_capture(run: Run, tmp_path: Path) -> None:
 def test_a_pipe_that_nobody_writes_into_is_given_up(
     read: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nagle_scan import names
+    from nagle_scan.api import names
 
     os.mkfifo(tmp_path / "idle")
     monkeypatch.setattr(files, "PATIENCE_S", 0.01)

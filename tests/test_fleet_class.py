@@ -18,12 +18,13 @@ import pyarrow as pa
 import pytest
 from conftest import CAPTURES
 from fleets import ALL, HIDDEN, SETTINGS, STALLED, answered, captured, job, made, scanned, shipped
-from nagle_scan import CaptureError, Scan, UnknownConnectionError, certainty
+from nagle_scan import CaptureError, Scan, UnknownConnectionError
 from nagle_scan.compare import Numbers, compare
 from nagle_scan.fleet import changes, fleet, parts, sums, tables
 from nagle_scan.fleet.dataset import Dataset
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.work import Answer, Job
+from nagle_scan.words import certainty
 
 SPLIT, EPOLL = STALLED
 FIXED = "java-split-nodelay.pcap"

@@ -15,7 +15,8 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES, Run
-from nagle_scan.fleet import cluster, command, sets
+from nagle_scan.command import fleet as command
+from nagle_scan.fleet import cluster, sets
 from nagle_scan.fleet.cluster import Cluster
 from nagle_scan.fleet.run import Outcome
 from nagle_scan.fleet.tally import Tally

@@ -16,7 +16,7 @@ from nagle_scan import CaptureError
 from nagle_scan.fleet import identity, inputs, remote
 from nagle_scan.fleet.identity import Located
 from nagle_scan.fleet.work import Capture, Failure, Secret
-from nagle_scan.wording import printable
+from nagle_scan.words.wording import printable
 from web import USER, Web, served
 
 CAPTURE = (CAPTURES / "epoll-fd0.pcap").read_bytes()

@@ -12,7 +12,7 @@ from fleets import HIDDEN, answered
 from nagle_scan.fleet import identity, inputs, sets
 from nagle_scan.fleet.dataset import Dataset
 from nagle_scan.fleet.work import Capture, Job, Known, Ledger, Secret
-from nagle_scan.wording import printable
+from nagle_scan.words.wording import printable
 from web import USER, served
 
 NOTHING = Ledger({}, {}, {})

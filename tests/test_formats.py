@@ -9,9 +9,10 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, ROOT, Run
 from nagle_scan import Scan
+from nagle_scan.api.written import Written
 from nagle_scan.report import formats
-from nagle_scan.report.formats import FORMATS, SUFFIXES, Format, Options
-from nagle_scan.written import Written
+from nagle_scan.report.formats import FORMATS, SUFFIXES, Format
+from nagle_scan.report.options import Options
 
 BEFORE, AFTER = CAPTURES / "jdk-httpserver.pcap", CAPTURES / "jdk-httpserver-nodelay.pcap"
 GIVEN: dict[str, list[str | Path]] = {"baseline": ["--baseline", BEFORE], "payload": ["--payload"]}

@@ -8,7 +8,7 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, pcap, records
-from nagle_scan.wording import duration, times
+from nagle_scan.words.wording import duration, times
 
 SPLIT = CAPTURES / "java-split.pcap"
 ONE_WAY = CAPTURES / "labelled" / "formats-rtt100" / "client-one-way.pcap.gz"

@@ -10,9 +10,9 @@ from pathlib import Path
 import nagle_scan
 import pytest
 from conftest import CAPTURES, written
-from nagle_scan.cli import main
+from nagle_scan.command.cli import main
 from nagle_scan.report import hops
-from nagle_scan.report.formats import Options
+from nagle_scan.report.options import Options
 from nagle_scan.report.text import LIMITS
 from nagle_scan.report.view import View
 from test_contract import CONTRACT, violations

@@ -29,7 +29,7 @@ from conversation import Conversation, records, stalled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
-from nagle_scan.cli import main
+from nagle_scan.command.cli import main
 from nagle_scan.report import markup, pictures
 
 STALLING = CAPTURES / "jdk-httpserver.pcap"

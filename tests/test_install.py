@@ -25,7 +25,7 @@ WITHOUT = """
 import sys
 for name in sys.argv.pop(1).split(","):
     sys.modules[name] = None
-from nagle_scan.cli import command
+from nagle_scan.command.cli import command
 command()
 """
 
@@ -115,7 +115,7 @@ def test_an_engine_that_cannot_be_loaded_does_not_mean_stalls(tmp_path: Path) ->
     reason = "libpcap.so.0.8: cannot open shared object file: No such file or directory"
     (package / "_core.py").write_text(f"raise ImportError({reason!r})\n")
     command = tmp_path / "nagle-scan"
-    command.write_text("from nagle_scan.cli import command\ncommand()\n")
+    command.write_text("from nagle_scan.command.cli import command\ncommand()\n")
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, command, CAPTURE],

@@ -67,5 +67,5 @@ def test_a_file_that_is_moved_away_is_built_without(built: Path) -> None:
 
 
 def test_a_change_of_the_python_part_needs_no_build(built: Path) -> None:
-    (built / "analyzer" / "nagle_scan" / "cli.py").touch()
+    (built / "analyzer" / "nagle_scan" / "command" / "cli.py").touch()
     assert not wants_to_build(built)

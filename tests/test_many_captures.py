@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, pcap, records, stalled
-from nagle_scan.captures import MERGE, SEPARATE, grouped
-from nagle_scan.cli import main
+from nagle_scan.api.captures import MERGE, SEPARATE, grouped
+from nagle_scan.command.cli import main
 
 STALLS = CAPTURES / "java-split.pcap"
 CLEAN = CAPTURES / "java-single-write.pcap"

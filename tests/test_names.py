@@ -10,7 +10,7 @@ import nagle_scan
 import pytest
 from conftest import Run
 from conversation import Conversation, interleaved, stalled, write
-from nagle_scan.names import without_addresses
+from nagle_scan.api.names import without_addresses
 from nagle_scan.report.formats import SUFFIXES
 
 CLIENT, SERVER = "10.0.0.1", "10.0.0.2"

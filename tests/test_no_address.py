@@ -19,6 +19,7 @@ import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, Frame, block, interleaved, records, stalled
 from nagle_scan.report import formats
+from nagle_scan.report.options import Options
 from scapy.layers.inet import IP, TCP, IPOption
 from scapy.layers.inet6 import (
     HAO,
@@ -232,7 +233,7 @@ def test_no_address_of_a_generated_capture_is_anywhere(seed: int, tmp_path: Path
     outputs.mkdir()
     for suffix in TEXTS:
         written = outputs / f"x{suffix}"
-        formats.write(scan, str(written), formats.of(str(written)), formats.Options())
+        formats.write(scan, str(written), formats.of(str(written)), Options())
         assert hosts.found(written.read_bytes()) == [], suffix
     evidence = outputs / "x.pcapng"
     assert nagle_scan.scan(evidence).stalls.equals(plain.stalls)
@@ -290,7 +291,7 @@ def test_no_address_of_a_shipped_capture_is_anywhere(path: Path, tmp_path: Path)
     hosts, scan = seen(path), nagle_scan.scan(path, anonymize=KEY)
     for suffix in TEXTS:
         written = tmp_path / f"x{suffix}"
-        formats.write(scan, str(written), formats.of(str(written)), formats.Options())
+        formats.write(scan, str(written), formats.of(str(written)), Options())
         assert hosts.found(written.read_bytes()) == [], suffix
 
 
@@ -300,5 +301,5 @@ def test_the_search_finds_what_was_not_replaced(tmp_path: Path) -> None:
     scan = nagle_scan.scan(generated(hosts, tmp_path))
     for suffix in TEXTS:
         written = tmp_path / f"x{suffix}"
-        formats.write(scan, str(written), formats.of(str(written)), formats.Options())
+        formats.write(scan, str(written), formats.of(str(written)), Options())
         assert hosts.found(written.read_bytes()), suffix

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import CAPTURES, COMMAND, Run
-from nagle_scan.terminal import PLAIN
+from nagle_scan.system.terminal import PLAIN
 
 STALLS = CAPTURES / "java-split.pcap"
 CLEAN = CAPTURES / "java-single-write.pcap"

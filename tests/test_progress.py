@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from conftest import CAPTURES, COMMAND, endless
-from nagle_scan import progress
-from nagle_scan.progress import quantity, time_left
+from nagle_scan.system import progress
+from nagle_scan.system.progress import quantity, time_left
 
 SPLIT = CAPTURES / "java-split.pcap"
 FILE_LINE = re.compile(

@@ -16,7 +16,7 @@ from conftest import CAPTURES
 from conversation import Conversation, pcap, records
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from nagle_scan.cli import main
+from nagle_scan.command.cli import main
 
 SMALL = [
     CAPTURES / f"{name}.pcap" for name in ("java-split", "java-split-nodelay", "jdk-httpserver")

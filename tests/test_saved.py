@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conftest import CAPTURES
-from nagle_scan import CaptureError, OutputError, Scan, saved, timeline
+from nagle_scan import CaptureError, OutputError, Scan, timeline
+from nagle_scan.api import saved
 
 STALLS, CLEAN = CAPTURES / "epoll-fd0.pcap", CAPTURES / "epoll-fixed.pcap"
 KEY = bytes(range(32))

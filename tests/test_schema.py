@@ -13,7 +13,7 @@ import pytest
 from conftest import CAPTURES, ROOT, Run, written
 from jsonschema import Draft202012Validator
 from nagle_scan import _core
-from nagle_scan.scan import Scan
+from nagle_scan.api.scan import Scan
 
 SCHEMA = json.loads((ROOT / "docs" / "nagle-scan-1.schema.json").read_text())
 VALIDATOR = Draft202012Validator(SCHEMA)

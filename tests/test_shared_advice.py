@@ -7,7 +7,7 @@ from pathlib import Path
 import nagle_scan
 from conversation import Conversation, interleaved, stalled, write
 from nagle_scan.report.fixes import Fix
-from nagle_scan.report.formats import Options
+from nagle_scan.report.options import Options
 from nagle_scan.report.page import LIMITS
 from nagle_scan.report.view import View
 

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import shown
 from conftest import COMMAND, ROOT, Run
-from nagle_scan.fleet.command import parser as fleet_parser
+from nagle_scan.command.fleet import parser as fleet_parser
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 

@@ -36,7 +36,7 @@ def imported(*words: str | Path) -> set[str]:
 )
 def test_the_common_runs_import_little(arguments: list[str | Path]) -> None:
     modules = imported(COMMAND, *arguments) - imported("-c", "pass")
-    assert "nagle_scan.cli" in modules
+    assert "nagle_scan.command.cli" in modules
     assert {module.partition(".")[0] for module in modules} & (HEAVY | AVOIDED) == set()
     assert len(modules) <= MOST_MODULES, sorted(modules)
 

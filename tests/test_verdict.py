@@ -10,8 +10,8 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, pcap, records
-from nagle_scan import certainty
 from nagle_scan.report import held
+from nagle_scan.words import certainty
 
 LABELLED = CAPTURES / "labelled"
 STALLS = CAPTURES / "epoll-fd0.pcap"

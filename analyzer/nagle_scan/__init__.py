@@ -14,28 +14,21 @@
 7  client   43.629          47
 8  client   43.571          52
 
-The parts, each of which imports only what stands before it (tests/test_import_order.py):
+The rooms, each of which imports only what stands before it (tests/test_import_order.py):
 
-    _core                          the engine, in Rust
-    errors, wording, colours       errors of the engine; numbers in words; colours of pictures
-    terminal, files                lines on a terminal; result files
-    keys, names, progress          --anonymize; --name; the progress line
-    causes, certainty              one row for each cause of waits; how sure its stalls are
-    dissect                        frames as scapy packets
-    result                         what a scan found, as tables
-    messages, advice, compare      protocols; what to change; two scans, before and after
-    timeline                       pictures
-    report                         one module for each output format, and what they share
-    notebook                       how scans look in a notebook
-    answers                        what they answer, as objects
-    connection, saved, written     one connection; scans as Parquet files; result files of a scan
-    scan                           `scan()`, `load()` and the class `Scan`
-    explain, interrupt, background              --explain; signals; a thread
-    gate, verbose, values          the exit status; -v; what options take
-    captures                       which of many files are one capture
-    arguments, outputs, several    options; where results go; the table of several captures
-    fleet                          thousands of captures, on Dask
-    cli                            the command
+    _core       the engine, in Rust
+    errors      those of the engine, and one of Python
+    words       numbers in words, causes, certainty, colours
+    system      files, the terminal, the progress line, signals, a thread
+    result      what a scan found, as tables and packets
+    messages    protocols
+    advice      what to change
+    compare     two scans, before and after
+    timeline    pictures
+    report      one module for each output format, and what they share
+    api         `scan()`, `load()`, the class `Scan` and what it answers
+    fleet       thousands of captures, on Dask
+    command     `nagle-scan`: options, where results go, the exit status
 """
 
 import os
@@ -51,6 +44,7 @@ except ImportError as error:
     print(f"nagle-scan: the engine cannot be loaded: {error}", file=sys.stderr)
     raise SystemExit(2) from None
 
+from nagle_scan.api.scan import Scan, load, scan
 from nagle_scan.errors import (
     CaptureError,
     FilterError,
@@ -59,12 +53,9 @@ from nagle_scan.errors import (
     UnknownConnectionError,
 )
 
-# Not lazily: importing the module of that name later would hide the function.
-from nagle_scan.scan import Scan, load, scan
-
 if TYPE_CHECKING:
-    from nagle_scan.answers import Advice, Comparison, Summary
-    from nagle_scan.connection import Connection
+    from nagle_scan.api.answers import Advice, Comparison, Summary
+    from nagle_scan.api.connection import Connection
     from nagle_scan.fleet import Fleet, scan_fleet
 
 __version__ = _core.VERSION
@@ -88,11 +79,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Advice": "answers",
-    "Comparison": "answers",
-    "Connection": "connection",
+    "Advice": "api.answers",
+    "Comparison": "api.answers",
+    "Connection": "api.connection",
     "Fleet": "fleet",
-    "Summary": "answers",
+    "Summary": "api.answers",
     "scan_fleet": "fleet",
 }
 

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from nagle_scan import certainty
-from nagle_scan.wording import PERCENTILES, endpoint
+from nagle_scan.words import certainty
+from nagle_scan.words.wording import PERCENTILES, endpoint
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result

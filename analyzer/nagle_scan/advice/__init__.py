@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from nagle_scan import _core, causes
+from nagle_scan import _core
 from nagle_scan.advice.setting import Setting
 from nagle_scan.advice.settings import SNAP_LENGTH, likely
 from nagle_scan.errors import CaptureError
 from nagle_scan.messages import payloads
 from nagle_scan.messages.payloads import Payload, pair_of
 from nagle_scan.messages.services import Sample, ends_http_head, recognised, service_of
+from nagle_scan.words import causes
 
 __all__ = ["Remedy", "Setting", "for_group", "has_quick_acks", "is_stream", "test_well"]
 

@@ -24,10 +24,12 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
-from nagle_scan import _core, files, keys, terminal
+from nagle_scan import _core
+from nagle_scan.api import keys
+from nagle_scan.api.scan import KINDS, as_paths, check_kinds, check_min_wait, check_number
 from nagle_scan.errors import OutputError
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
-from nagle_scan.scan import KINDS, as_paths, check_kinds, check_min_wait, check_number
+from nagle_scan.system import files, terminal
 
 if TYPE_CHECKING:
     from distributed import Client

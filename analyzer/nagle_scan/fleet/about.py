@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-from nagle_scan import files
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet import tables
 from nagle_scan.fleet.work import Settings
-from nagle_scan.wording import printable
+from nagle_scan.system import files
+from nagle_scan.words.wording import printable
 
 FORMAT = 1
 """Of the folder. Another one is refused."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan.compare import Numbers, ServerChange, State
 from nagle_scan.fleet import sums
-from nagle_scan.wording import count
+from nagle_scan.words.wording import count
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -29,7 +29,7 @@ from nagle_scan.errors import OutputError
 from nagle_scan.fleet import about, parquet, parts, sums, tables
 from nagle_scan.fleet.journal import Change, Journal
 from nagle_scan.fleet.work import Answer, Capture, Failure, Job, Known, Ledger, Settings
-from nagle_scan.wording import printable
+from nagle_scan.words.wording import printable
 
 MOST_SETS = 1000
 MOST_BYTES = 64 << 20

@@ -10,18 +10,19 @@ import pandas as pd
 import pyarrow.compute as pc
 from markupsafe import escape
 
-from nagle_scan import certainty, files
 from nagle_scan.compare import Numbers
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import about, changes, originals, parquet, parts, sums
 from nagle_scan.fleet.changes import Changes
 from nagle_scan.result import CAPTURES_HIDDEN
-from nagle_scan.wording import count
+from nagle_scan.system import files
+from nagle_scan.words import certainty
+from nagle_scan.words.wording import count
 
 if TYPE_CHECKING:
     from distributed import Client
 
-    from nagle_scan.scan import Scan
+    from nagle_scan.api.scan import Scan
 
 Table: TypeAlias = pd.DataFrame | Any
 """Or a Dask DataFrame, which has most of the same methods: a type checker lets both pass."""

@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from nagle_scan import certainty
-from nagle_scan.certainty import Total
 from nagle_scan.fleet import sums
-from nagle_scan.gate import CONFIDENCES
-from nagle_scan.wording import duration
+from nagle_scan.words import certainty
+from nagle_scan.words.certainty import CONFIDENCES, Total
+from nagle_scan.words.wording import duration
 
 STEPS = {
     "1h": "1 hour",

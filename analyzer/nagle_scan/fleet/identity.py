@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b, sha256
 from typing import IO, NamedTuple
 
-from nagle_scan import _core, files
+from nagle_scan import _core
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet.remote import Remote, blocks, is_url, reason, remote
 from nagle_scan.fleet.work import Capture, Failure, Secret
+from nagle_scan.system import files
 
 END_LEN = 1 << 16
 """Of each end: usual snap lengths let no record be longer, so it holds the first and the last."""

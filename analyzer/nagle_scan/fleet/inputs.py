@@ -8,10 +8,11 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
-from nagle_scan import captures, files
+from nagle_scan.api import captures
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet.identity import Located
 from nagle_scan.fleet.remote import access, is_url, local_path, reason, remote, shown
+from nagle_scan.system import files
 
 STDIN = "-"
 

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import IO
 
 from nagle_scan.errors import OutputError
-from nagle_scan.files import reason_of
+from nagle_scan.system.files import reason_of
 
 ASIDE = ".new"
 COMMIT = "commit.json"

@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from nagle_scan import keys
+from nagle_scan.api import keys
 
 LOOPBACK = "127.0.0.1"
 OPTIONS = (

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, NamedTuple
 
+from nagle_scan.api.scan import Scan, scan
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet import identity, streams
 from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.work import Capture, Failure, on_host
-from nagle_scan.scan import Scan, scan
 
 if TYPE_CHECKING:
     from nagle_scan.fleet.cluster import Cluster

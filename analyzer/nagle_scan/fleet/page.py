@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
-from nagle_scan import certainty, files
-from nagle_scan.certainty import Total
 from nagle_scan.fleet import parquet, sums
 from nagle_scan.fleet.changes import TOLD
 from nagle_scan.fleet.hours import Hours
@@ -20,7 +18,10 @@ from nagle_scan.fleet.work import on_host
 from nagle_scan.report import html
 from nagle_scan.report.comparison import STATES
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
-from nagle_scan.wording import count, duration, endpoint, printable, sentence_start
+from nagle_scan.system import files
+from nagle_scan.words import certainty
+from nagle_scan.words.certainty import Total
+from nagle_scan.words.wording import count, duration, endpoint, printable, sentence_start
 
 if TYPE_CHECKING:
     from nagle_scan.compare import Numbers

@@ -16,10 +16,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from nagle_scan import files
 from nagle_scan.errors import CaptureError, NagleScanError, OutputError
 from nagle_scan.fleet import tables
 from nagle_scan.fleet.journal import Change, is_changing
+from nagle_scan.system import files
 
 FAILURES = "failures.parquet"
 RUNS = "runs.parquet"

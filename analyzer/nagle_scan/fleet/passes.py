@@ -20,8 +20,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nagle_scan import _core, files
+from nagle_scan import _core
 from nagle_scan.errors import CaptureError
+from nagle_scan.system import files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

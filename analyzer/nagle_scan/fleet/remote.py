@@ -8,9 +8,9 @@ from http import HTTPStatus
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from nagle_scan import files
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet.work import Secret
+from nagle_scan.system import files
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem

@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import files
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet import about, cluster, finding, identity, inputs, page, sets
 from nagle_scan.fleet.cluster import ClusterError
@@ -19,8 +18,9 @@ from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.scanning import Scanning, is_large
 from nagle_scan.fleet.tally import Tally
 from nagle_scan.fleet.work import Capture, Failure, Settings
-from nagle_scan.progress import ProgressLine
-from nagle_scan.wording import count, printable
+from nagle_scan.system import files
+from nagle_scan.system.progress import ProgressLine
+from nagle_scan.words.wording import count, printable
 
 if TYPE_CHECKING:
     from typing import TextIO

@@ -18,7 +18,7 @@ from nagle_scan.fleet.cluster import ClusterError
 from nagle_scan.fleet.large import Judgement, Large, Part
 from nagle_scan.fleet.task import Scanned, VersionError, failed, scan_sets
 from nagle_scan.fleet.work import Job, Settings
-from nagle_scan.wording import times
+from nagle_scan.words.wording import times
 
 if TYPE_CHECKING:
     from distributed import Future

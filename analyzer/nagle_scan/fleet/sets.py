@@ -9,12 +9,12 @@ from hashlib import sha256
 from operator import attrgetter
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from nagle_scan import captures as grouping
+from nagle_scan.api import captures as grouping
 from nagle_scan.fleet import identity
 from nagle_scan.fleet.identity import Located
 from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.work import Capture, Failure, Job, Known, Ledger
-from nagle_scan.wording import count, printable
+from nagle_scan.words.wording import count, printable
 
 LOST_MEMBERS = "grew, but not all files of its set were found"
 PACKED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
@@ -50,7 +50,7 @@ def plan(captures: Sequence[Capture], known: Ledger) -> Plan:
       if it has another name now and nothing else holds what it was. Its set is scanned again, with
       the new files of its rotation. If a file of that set is neither among `captures` nor where it
       was, or nobody can look there, the old result stays, and a failure says so.
-    - Other new files are grouped as `nagle_scan.captures.rotated` does, ordered by first frame.
+    - Other new files are grouped as `api.captures.rotated` does, ordered by first frame.
     """
     found = _Found(captures, known)
     jobs: list[Job] = []

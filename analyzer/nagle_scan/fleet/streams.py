@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from threading import Thread
 
-from nagle_scan import files
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import identity
 from nagle_scan.fleet.identity import Located
 from nagle_scan.fleet.remote import blocks, is_url, reason, remote
 from nagle_scan.fleet.work import Capture
+from nagle_scan.system import files
 
 
 class TransportError(CaptureError):

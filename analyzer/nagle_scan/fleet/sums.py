@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from nagle_scan.certainty import Total
-from nagle_scan.gate import CONFIDENCES
+from nagle_scan.words.certainty import CONFIDENCES, Total
 
 SERVER = ["server_addr", "server_port"]
 STREAM = ["set", "connection"]

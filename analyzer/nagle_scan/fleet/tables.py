@@ -20,7 +20,7 @@ import pyarrow as pa
 from nagle_scan import _core
 from nagle_scan.fleet import identity
 from nagle_scan.report import verdicts
-from nagle_scan.wording import sentence_start
+from nagle_scan.words.wording import sentence_start
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

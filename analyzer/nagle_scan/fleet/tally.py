@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nagle_scan.progress import quantity, time_left
-from nagle_scan.wording import count
+from nagle_scan.system.progress import quantity, time_left
+from nagle_scan.words.wording import count
 
 if TYPE_CHECKING:
     from nagle_scan.fleet.task import Scanned

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nagle_scan import _core, causes
+from nagle_scan import _core
+from nagle_scan.words import causes
 
 WIDTH = 72
 TIME_LEN = 12

@@ -8,11 +8,11 @@ import tempfile
 from typing import TYPE_CHECKING
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
-from nagle_scan import files
 from nagle_scan.report import formats
+from nagle_scan.system import files
 
 if TYPE_CHECKING:
-    from nagle_scan.report.formats import Options
+    from nagle_scan.report.options import Options
     from nagle_scan.result import Result
 
 NAMES = ("evidence.pcapng", "ticket.md", "report.html", "timeline.png")

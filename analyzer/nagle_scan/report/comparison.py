@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import certainty
 from nagle_scan.compare import Comparison, Numbers, Outcome, ServerChange, compare
-from nagle_scan.wording import PERCENTILES, count, duration, file_names
+from nagle_scan.words import certainty
+from nagle_scan.words.wording import PERCENTILES, count, duration, file_names
 
 if TYPE_CHECKING:
-    from nagle_scan.report.formats import Options
+    from nagle_scan.report.options import Options
     from nagle_scan.result import Result
 
 STATES = {

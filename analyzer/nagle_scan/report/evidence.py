@@ -7,12 +7,15 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from nagle_scan import _core, causes, certainty, files
+from nagle_scan import _core
 from nagle_scan.errors import OutputError
 from nagle_scan.report import notices, verdicts
-from nagle_scan.report.formats import CANNOT_READ_AGAIN, Options
+from nagle_scan.report.formats import CANNOT_READ_AGAIN
+from nagle_scan.report.options import Options
 from nagle_scan.result import NO_FRAMES, Result
-from nagle_scan.wording import count, file_names, sentence_start
+from nagle_scan.system import files
+from nagle_scan.words import causes, certainty
+from nagle_scan.words.wording import count, file_names, sentence_start
 
 MAX_CONNECTIONS = 5
 SHOWN_STALLS = 5

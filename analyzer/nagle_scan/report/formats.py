@@ -7,27 +7,14 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import files
 from nagle_scan.errors import OutputError
+from nagle_scan.system import files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from nagle_scan.report.options import Options
     from nagle_scan.result import Result
-
-
-BaselineMap = tuple[tuple[tuple[str, int], tuple[str, int]], ...]
-
-
-class Options(NamedTuple):
-    """What the caller asked for. A format lists those that it uses in `takes`."""
-
-    baseline: "Result | None" = None
-    """The same service before a change."""
-    payload: bool = False
-    """Keep the payload of frames."""
-    baseline_map: BaselineMap = ()
-    """Servers of the baseline, and what they are now."""
 
 
 class Format(NamedTuple):
@@ -175,12 +162,7 @@ def with_option(option: str) -> str:
     return ", ".join(suffix for format in taking for suffix in format.suffixes)
 
 
-def given(options: Options) -> list[str]:
-    """The options that are set."""
-    return [name for name, value in options._asdict().items() if value]
-
-
-def write(result: "Result", path: str, format: Format, options: Options) -> None:
+def write(result: "Result", path: str, format: Format, options: "Options") -> None:
     """Writes `result` to `path`. Raises `OutputError`."""
     if format.needs:
         _check_installed(path, format.needs)
@@ -200,7 +182,7 @@ def _check_installed(path: str, packages: "Sequence[str]") -> None:
         raise OutputError(f"{path}: needs {', '.join(missing)}: pip install {install}")
 
 
-def _members(result: "Result", format: Format, options: Options) -> str | None:
+def _members(result: "Result", format: Format, options: "Options") -> str | None:
     """What the engine adds to what it knows."""
     if format.name != "json":
         return None
@@ -209,7 +191,7 @@ def _members(result: "Result", format: Format, options: Options) -> str | None:
     return json.members(result, options)
 
 
-def content(result: "Result", format: Format, options: Options) -> bytes:
+def content(result: "Result", format: Format, options: "Options") -> bytes:
     """What `write` would write. Raises `OutputError`."""
     import tempfile
 

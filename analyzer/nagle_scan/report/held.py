@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nagle_scan import _core, causes, certainty
-from nagle_scan.wording import count, duration, endpoint, round_trip_counts, times
+from nagle_scan import _core
+from nagle_scan.words import causes, certainty
+from nagle_scan.words.wording import count, duration, endpoint, round_trip_counts, times
 
 HELD = {"certain": "held", "likely": "probably held", "possible": "may have held"}
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.report import held
-from nagle_scan.wording import count, duration, maybe_duration
+from nagle_scan.words.wording import count, duration, maybe_duration
 
 NODELAY = {"on": "no", "off": "yes", "unknown": "cannot tell", "mixed": "in part"}
 """Is `TCP_NODELAY` in effect? By what is known of Nagle's algorithm."""

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from nagle_scan import _core, causes, certainty, colours, files
+from nagle_scan import _core
 from nagle_scan.report import hops, sentences
 from nagle_scan.report.page import ConnectionPage, Page
 from nagle_scan.report.stall_frames import frames
-from nagle_scan.wording import count, duration, endpoint, maybe_duration, sentence_start
+from nagle_scan.system import files
+from nagle_scan.words import causes, certainty, colours
+from nagle_scan.words.wording import count, duration, endpoint, maybe_duration, sentence_start
 
 if TYPE_CHECKING:
-    from nagle_scan.report.formats import Options
+    from nagle_scan.report.options import Options
     from nagle_scan.result import Result
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from nagle_scan import _core
 from nagle_scan.report import verdicts
 from nagle_scan.report.view import Limits, View
-from nagle_scan.wording import PERCENTILES
+from nagle_scan.words.wording import PERCENTILES
 
 if TYPE_CHECKING:
     from nagle_scan.advice import Remedy
     from nagle_scan.compare import Numbers, ServerChange
     from nagle_scan.report.fixes import Fix
-    from nagle_scan.report.formats import Options
+    from nagle_scan.report.options import Options
     from nagle_scan.result import Result
 
 LIMITS = Limits(

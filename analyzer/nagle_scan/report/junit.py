@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from nagle_scan import _core, files
+from nagle_scan import _core
 from nagle_scan.report import held, verdicts
 from nagle_scan.report.view import Limits, View
-from nagle_scan.wording import endpoint, file_names, printable, sentence_start
+from nagle_scan.system import files
+from nagle_scan.words.wording import endpoint, file_names, printable, sentence_start
 
 if TYPE_CHECKING:
-    from nagle_scan.report.formats import Options
+    from nagle_scan.report.options import Options
     from nagle_scan.result import Result
 
 LIMITS = Limits(groups=1000, fixes=5, connections=0, servers=1000, compared=0, waits=0)

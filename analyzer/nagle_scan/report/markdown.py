@@ -5,19 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nagle_scan import _core, certainty, files
+from nagle_scan import _core
 from nagle_scan.advice import Setting
 from nagle_scan.messages import split
 from nagle_scan.report import held, hops, sentences, verdicts, wireshark
 from nagle_scan.report.ascii_ladder import ladder
 from nagle_scan.report.comparison import ShownComparison
 from nagle_scan.report.fixes import Fix
-from nagle_scan.report.formats import Options
 from nagle_scan.report.markup import code, escaped, table
 from nagle_scan.report.nodelay import CANNOT_TELL
+from nagle_scan.report.options import Options
 from nagle_scan.report.view import Limits, View
 from nagle_scan.result import Result
-from nagle_scan.wording import (
+from nagle_scan.system import files
+from nagle_scan.words import certainty
+from nagle_scan.words.wording import (
     PERCENTILES,
     count,
     duration,

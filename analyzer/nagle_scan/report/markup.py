@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from nagle_scan.wording import printable
+from nagle_scan.words.wording import printable
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$@&])")
 

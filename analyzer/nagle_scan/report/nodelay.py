@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from nagle_scan import _core
-from nagle_scan.wording import endpoint
+from nagle_scan.words.wording import endpoint
 
 CANNOT_TELL = "cannot tell"
 NO_PROOF = "nothing it sent shows it; two small pieces in a row would"

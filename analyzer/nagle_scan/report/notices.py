@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan.wording import count, printable
+from nagle_scan.words.wording import count, printable
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result

@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import _core, certainty
+from nagle_scan import _core
 from nagle_scan.messages import split
 from nagle_scan.report import held, pictures, sentences, verdicts, wireshark
-from nagle_scan.report.formats import Options
+from nagle_scan.report.options import Options
 from nagle_scan.report.pictures import Picture
 from nagle_scan.report.view import Limits, View
-from nagle_scan.wording import (
+from nagle_scan.words import certainty
+from nagle_scan.words.wording import (
     PERCENTILES,
     count,
     duration,

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from nagle_scan import _core, causes, certainty, files
+from nagle_scan import _core
 from nagle_scan.report import held
 from nagle_scan.report.view import Limits, View
-from nagle_scan.wording import file_name, sentence_start
+from nagle_scan.system import files
+from nagle_scan.words import causes, certainty
+from nagle_scan.words.wording import file_name, sentence_start
 
 if TYPE_CHECKING:
-    from nagle_scan.report.formats import Options
+    from nagle_scan.report.options import Options
     from nagle_scan.result import Result
 
 LIMITS = Limits(groups=1000, fixes=5, connections=0, servers=0, compared=0, waits=0)

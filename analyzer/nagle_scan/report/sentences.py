@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from nagle_scan import _core, causes, certainty
-from nagle_scan.wording import count, duration, endpoint, sentence_start
+from nagle_scan import _core
+from nagle_scan.words import causes, certainty
+from nagle_scan.words.wording import count, duration, endpoint, sentence_start
 
 WITHOUT_STALLS = "without stalls, at best"
 """Of a prediction: a segment that the program wrote late was held for less."""

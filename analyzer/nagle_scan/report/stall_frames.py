@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from nagle_scan import _core, causes
+from nagle_scan import _core
+from nagle_scan.words import causes
 
 
 class StallFrame(NamedTuple):

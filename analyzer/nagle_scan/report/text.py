@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from nagle_scan import _core, certainty
+from nagle_scan import _core
 from nagle_scan.report import held, hops, sentences, verdicts
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.report.view import Limits, View
-from nagle_scan.terminal import Style
-from nagle_scan.wording import (
+from nagle_scan.system.terminal import Style
+from nagle_scan.words import certainty
+from nagle_scan.words.wording import (
     PERCENTILES,
     count,
     duration,
@@ -23,7 +24,7 @@ from nagle_scan.wording import (
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
     from nagle_scan.report.fixes import Fix
-    from nagle_scan.report.formats import Options
+    from nagle_scan.report.options import Options
     from nagle_scan.result import Result
 
 SPARE_PERCENTILES = ("p75", "p90", "exchanges", "p95", "lost")

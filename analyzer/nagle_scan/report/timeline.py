@@ -7,20 +7,22 @@ from typing import TYPE_CHECKING
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from nagle_scan import _core, colours, files
+from nagle_scan import _core
 from nagle_scan.errors import OutputError
 from nagle_scan.report import formats
 from nagle_scan.report.view import Limits, View
-from nagle_scan.timeline import style, words
+from nagle_scan.system import files
+from nagle_scan.timeline import fit, style
 from nagle_scan.timeline.plots.histogram import histogram
 from nagle_scan.timeline.plots.ladder import ladder
 from nagle_scan.timeline.plots.overview import overview
 from nagle_scan.timeline.plots.sequence import sequence
 from nagle_scan.timeline.subject import worst
-from nagle_scan.wording import file_names
+from nagle_scan.words import colours
+from nagle_scan.words.wording import file_names
 
 if TYPE_CHECKING:
-    from nagle_scan.report.formats import Options
+    from nagle_scan.report.options import Options
     from nagle_scan.result import Result
 
 SIZE_IN = (15.0, 9.2)
@@ -66,12 +68,12 @@ def sheet(result: Result, title: str) -> style.Picture:
 
 def _headline(figure: style.Picture, result: Result, title: str) -> None:
     """The verdict and the capture's name."""
-    width_pt = SIZE_IN[0] * style.POINTS_PER_INCH * 0.96
+    width_pt = SIZE_IN[0] * fit.POINTS_PER_INCH * 0.96
     name = file_names(result.names)
     lines = (
-        (words.shortened(title, width_pt, 15), 15.0, "bold", colours.INK, 0.955),
+        (fit.shortened(title, width_pt, 15), 15.0, "bold", colours.INK, 0.955),
         (
-            words.shortened(f"{name} (nagle-scan {_core.VERSION})", width_pt, 9),
+            fit.shortened(f"{name} (nagle-scan {_core.VERSION})", width_pt, 9),
             9.0,
             "normal",
             colours.FAINT,

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nagle_scan import _core, certainty
-from nagle_scan.wording import count
+from nagle_scan import _core
+from nagle_scan.words import certainty
+from nagle_scan.words.wording import count
 
 NOTHING_HELD = (
     "If something is slow here, it is not because the sender holds data back until an ACK "

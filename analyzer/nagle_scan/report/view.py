@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import _core, causes
+from nagle_scan import _core
 from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshark
 from nagle_scan.report.nodelay import CANNOT_TELL, Answer, answers
 from nagle_scan.result import Result
-from nagle_scan.wording import sentence_start
+from nagle_scan.words import causes
+from nagle_scan.words.wording import sentence_start
 
 if TYPE_CHECKING:
     from nagle_scan.report.comparison import ShownComparison
     from nagle_scan.report.fixes import Fix
-    from nagle_scan.report.formats import Options
+    from nagle_scan.report.options import Options
 
 MOST_WITH_FAST_BEGIN = 10
 """How many connections must have begun with a fast exchange, at most."""

@@ -13,8 +13,8 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from nagle_scan import colours
-from nagle_scan.timeline import style
+from nagle_scan.timeline import fit, style
+from nagle_scan.words import colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,6 +153,6 @@ def _frame(root: ElementTree.Element, title: str, description: str) -> None:
         root.insert(place, element)
     width, height = (float(root.get("viewBox", "").split()[place]) for place in (2, 3))
     root.set("role", "img")
-    root.set("width", f"{width / style.POINTS_PER_INCH * 96:.0f}")
-    root.set("height", f"{height / style.POINTS_PER_INCH * 96:.0f}")
+    root.set("width", f"{width / fit.POINTS_PER_INCH * 96:.0f}")
+    root.set("height", f"{height / fit.POINTS_PER_INCH * 96:.0f}")
     root.set("style", "max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt")

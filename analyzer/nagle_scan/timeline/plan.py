@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan.timeline import words
+from nagle_scan.timeline import fit, words
 from nagle_scan.timeline.arrows import Arrow, Omitted, peer
+from nagle_scan.timeline.fit import text_width_pt
 from nagle_scan.timeline.scale import Label, Scale, scale
-from nagle_scan.timeline.style import text_width_pt
-from nagle_scan.wording import printable
+from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
     from nagle_scan.timeline.subject import Subject
@@ -83,8 +83,8 @@ def plan(
     side_pt = width_pt * 0.325
     client_pt, server_pt = side_pt, width_pt - side_pt
     headline, sentence = words.headline(subject, wait)
-    title = words.wrapped(headline, width_pt, size_pt + 2, bold=True)
-    below = words.wrapped(sentence, width_pt, size_pt)
+    title = fit.wrapped(headline, width_pt, size_pt + 2, bold=True)
+    below = fit.wrapped(sentence, width_pt, size_pt)
     y = (len(title) * (size_pt + 2) + len(below) * size_pt) * LINE + size_pt
     heads, top_pt = _heads(subject, width_pt, client_pt, size_pt, y)
     labels = {
@@ -102,7 +102,7 @@ def plan(
         top_pt,
         labels,
         _scale(wait, arrows, omitted, labels, size_pt, wait_pt),
-        words.wrapped(_foot(arrows, wait), width_pt, size_pt - 1),
+        fit.wrapped(_foot(arrows, wait), width_pt, size_pt - 1),
     )
 
 
@@ -119,7 +119,7 @@ def _heads(
     if max(text_width_pt(text, size_pt, bold=True) for text in texts) <= room_pt:
         heads = {side: (xs[side], y, "center", [roles[side], names[side]]) for side in names}
         return heads, y + 3.2 * line_pt
-    lines = {side: [roles[side], words.shortened(names[side], width_pt, size_pt)] for side in names}
+    lines = {side: [roles[side], fit.shortened(names[side], width_pt, size_pt)] for side in names}
     heads = {
         "client": (0.0, y, "left", lines["client"]),
         "server": (width_pt, y + 2 * line_pt, "right", lines["server"]),
@@ -136,13 +136,13 @@ def _label(arrow: Arrow, wait: Wait | None, width_pt: float, size_pt: float) -> 
     what = f"frame {arrow.frame} · {arrow.kind}".replace(" B", "\N{NO-BREAK SPACE}B")
     when = words.since(arrow.captured_ms)
     if arrow.role and wait is not None:
-        head = words.wrapped(what, width_pt, size_pt, bold=True)
+        head = fit.wrapped(what, width_pt, size_pt, bold=True)
         meant = f"{when} · {words.note(arrow.role, wait)}".replace(" ms", "\N{NO-BREAK SPACE}ms")
-        meaning = words.wrapped(meant, width_pt, size_pt)
+        meaning = fit.wrapped(meant, width_pt, size_pt)
         return [*(Line(line, True) for line in head), *(Line(line, False) for line in meaning)]
     whole = f"{what} · {when}"
     lines = [whole] if text_width_pt(whole, size_pt) <= width_pt else [what, when]
-    return [Line(words.shortened(line, width_pt, size_pt), False) for line in lines]
+    return [Line(fit.shortened(line, width_pt, size_pt), False) for line in lines]
 
 
 def _scale(

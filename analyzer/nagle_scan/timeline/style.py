@@ -1,4 +1,4 @@
-"""What all pictures share: figures without global state, text sizes, and the width of a text."""
+"""What all pictures share: figures without global state and text sizes."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ import io
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, Literal
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, get_font
 
-from nagle_scan import colours
+from nagle_scan.timeline.fit import POINTS_PER_INCH, text_width_pt, wrapped
+from nagle_scan.words import colours
 
 TEXT_PT = 9.0
-POINTS_PER_INCH = 72.0
-EM_PX = 100.0
-"""The size at which characters are measured."""
-LINEAR_UNITS = 65536
-"""FreeType's for such widths: so many make a pixel."""
 
 _SETTINGS = threading.Lock()
 
@@ -86,23 +81,6 @@ def figure(
     made = Picture(figsize=(width_in, height_in), layout=layout)
     FigureCanvasAgg(made)
     return made
-
-
-def text_width_pt(text: str, size_pt: float, bold: bool = False) -> float:
-    """The width of a line of text, in points."""
-    return size_pt * sum(_width_em(character, bold) for character in text)
-
-
-@lru_cache(maxsize=4096)
-def _width_em(character: str, bold: bool) -> float:
-    """The width of a character, as a share of the text's size.
-
-    Not hinted, as browsers place it; hinting a whole line takes matplotlib longer than drawing it.
-    """
-    font = get_font(findfont(FontProperties(weight="bold" if bold else "normal")))
-    font.set_size(EM_PX, POINTS_PER_INCH)
-    glyph = font.load_glyph(font.get_char_index(ord(character)))
-    return float(glyph.linearHoriAdvance) / LINEAR_UNITS / EM_PX
 
 
 def size_pt(ax: Axes) -> tuple[float, float]:
@@ -176,8 +154,6 @@ def legend(ax: Axes) -> None:
 
 
 def _title(ax: Axes, text: str, pad_pt: float) -> None:
-    from nagle_scan.timeline.words import wrapped
-
     lines = wrapped(" ".join(text.split()), size_pt(ax)[0], TEXT_PT + 1, bold=True)
     # With a given height matplotlib does not look for one that avoids ticks on top.
     title = ax.set_title("\n".join(lines), loc="left", pad=pad_pt, y=1.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import causes
 from nagle_scan.timeline.subject import NS_PER_MS, Subject
+from nagle_scan.words import causes
 
 if TYPE_CHECKING:
     from nagle_scan import _core

@@ -1,47 +1,15 @@
-"""Texts in pictures: numbers with units, titles, and lines that fit."""
+"""Texts in pictures: numbers with units and titles."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nagle_scan import causes
-from nagle_scan.timeline.style import text_width_pt
-from nagle_scan.wording import count, duration
+from nagle_scan.words import causes
+from nagle_scan.words.wording import count, duration
 
 if TYPE_CHECKING:
     from nagle_scan.timeline.subject import Subject
     from nagle_scan.timeline.wait import Wait
-
-HINTED = 0.96
-"""Hinting aligns letters to pixels, which makes a line a little longer."""
-
-
-def wrapped(text: str, width_pt: float, size_pt: float, bold: bool = False) -> list[str]:
-    """`text` in lines no wider than `width_pt`; words too long are cut."""
-    width_pt *= HINTED
-    lines: list[str] = []
-    line = ""
-    for word in text.split(" "):
-        longer = f"{line} {word}".strip()
-        if not line or text_width_pt(longer, size_pt, bold) <= width_pt:
-            line = longer
-        else:
-            lines.append(line)
-            line = word
-    return [shortened(one, width_pt, size_pt, bold) for one in [*lines, line] if one]
-
-
-def shortened(text: str, width_pt: float, size_pt: float, bold: bool = False) -> str:
-    """`text` with its middle left out where it is too wide."""
-    if text_width_pt(text, size_pt, bold) <= width_pt:
-        return text
-    keep = len(text) - 1
-    while keep > 2:
-        keep -= 1
-        short = text[: (keep + 1) // 2] + "…" + text[len(text) - keep // 2 :]
-        if text_width_pt(short, size_pt, bold) <= width_pt:
-            return short
-    return "…"
 
 
 def since(milliseconds: float) -> str:

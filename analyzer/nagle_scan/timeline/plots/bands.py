@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from matplotlib.patches import Polygon
 
-from nagle_scan import colours
-from nagle_scan.timeline import style, words
+from nagle_scan.timeline import fit, style
 from nagle_scan.timeline.arrows import Arrow, peer
+from nagle_scan.timeline.fit import text_width_pt
 from nagle_scan.timeline.plan import LINE, Plan
 from nagle_scan.timeline.room import Point, Stroke, freest
-from nagle_scan.timeline.style import text_width_pt
-from nagle_scan.wording import duration
+from nagle_scan.words import colours
+from nagle_scan.words.wording import duration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,7 @@ def _wait_text(
     big = size + 4 if wait is not None else size
     how_long = duration(wait_ms)
     room_pt = (drawn.server_pt - drawn.client_pt) * 0.76
-    below = words.wrapped(wait.words, room_pt, size) if wait is not None else []
+    below = fit.wrapped(wait.words, room_pt, size) if wait is not None else []
     widths = [text_width_pt(how_long, big, bold=True), *(text_width_pt(one, size) for one in below)]
     height = (big + len(below) * size) * LINE
     x, y = freest(corners, lines, max(widths), height)

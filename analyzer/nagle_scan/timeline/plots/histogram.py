@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from nagle_scan import causes, colours
 from nagle_scan.timeline import style
 from nagle_scan.timeline.subject import chosen, findings
-from nagle_scan.wording import duration, round_trip_counts
+from nagle_scan.words import causes, colours
+from nagle_scan.words.wording import duration, round_trip_counts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from nagle_scan import causes, colours
 from nagle_scan.result import flags_text
 from nagle_scan.timeline.arrows import peer
 from nagle_scan.timeline.plots.sequence import sequence
 from nagle_scan.timeline.subject import FIN, NS_PER_MS, RST, SYN, findings, of, rel_acks
-from nagle_scan.wording import printable
+from nagle_scan.words import causes, colours
+from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
     import pandas as pd

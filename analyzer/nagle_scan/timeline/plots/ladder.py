@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from matplotlib.patches import FancyArrowPatch
 
-from nagle_scan import colours
 from nagle_scan.timeline import arrows as arrows_of
-from nagle_scan.timeline import style, words
+from nagle_scan.timeline import fit, style, words
 from nagle_scan.timeline import wait as waits
 from nagle_scan.timeline.arrows import Arrow, Omitted
 from nagle_scan.timeline.plan import GAP_PT, LINE, Plan, plan
 from nagle_scan.timeline.plots.bands import bands
 from nagle_scan.timeline.subject import of
+from nagle_scan.words import colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,7 @@ def ladder(
     wait = waits.stall(subject, stall) or waits.longest_wait(subject)
     arrows, omitted = arrows_of.shown(subject, wait)
     if ax is None:
-        width_pt = width_in * style.POINTS_PER_INCH - 2 * MARGIN_PT
+        width_pt = width_in * fit.POINTS_PER_INCH - 2 * MARGIN_PT
         drawn = plan(subject, wait, arrows, omitted, width_pt, style.TEXT_PT, WAIT_PT)
         ax = _own_axes(drawn)
     else:
@@ -68,7 +68,7 @@ def _own_axes(drawn: Plan) -> Axes:
     """A figure just large enough."""
     width_pt, height_pt = drawn.width_pt + 2 * MARGIN_PT, drawn.height_pt + 2 * MARGIN_PT
     x, y = MARGIN_PT / width_pt, MARGIN_PT / height_pt
-    figure = style.figure(width_pt / style.POINTS_PER_INCH, height_pt / style.POINTS_PER_INCH)
+    figure = style.figure(width_pt / fit.POINTS_PER_INCH, height_pt / fit.POINTS_PER_INCH)
     return figure.add_axes((x, y, 1 - 2 * x, 1 - 2 * y), axes_class=style.PictureAxes)
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.patches import PathPatch
 
-from nagle_scan import certainty, colours
 from nagle_scan.timeline import columns, style
 from nagle_scan.timeline.subject import Subject, of
-from nagle_scan.wording import duration
+from nagle_scan.words import certainty, colours
+from nagle_scan.words.wording import duration
 
 if TYPE_CHECKING:
     import pandas as pd

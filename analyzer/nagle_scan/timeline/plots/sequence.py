@@ -8,11 +8,11 @@ import numpy as np
 from matplotlib.patches import PathPatch
 from matplotlib.ticker import MaxNLocator
 
-from nagle_scan import colours
 from nagle_scan.timeline import columns, style
 from nagle_scan.timeline.stream import Stream, stream
 from nagle_scan.timeline.subject import Subject, of
-from nagle_scan.wording import duration
+from nagle_scan.words import colours
+from nagle_scan.words.wording import duration
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, overload
 
-from nagle_scan import files
 from nagle_scan.errors import OutputError
 from nagle_scan.report import formats
-from nagle_scan.report.formats import Options
+from nagle_scan.report.options import Options
 from nagle_scan.result import Result
+from nagle_scan.system import files
 
 if TYPE_CHECKING:
-    from nagle_scan.report.formats import BaselineMap
+    from nagle_scan.report.options import BaselineMap
 
     Path = str | os.PathLike[str]
 

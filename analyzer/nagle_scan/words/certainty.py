@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from nagle_scan.wording import count, duration
+from nagle_scan.words.wording import count, duration
 
+CONFIDENCES = ("certain", "likely", "possible")
 VERDICTS = ("stalls", "possible", "clean", "inconclusive")
 
 

@@ -12,10 +12,11 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nagle_scan import _core, files
+from nagle_scan import _core
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.report import verdicts
 from nagle_scan.result import NOT_A_FILE, Result, size_of
+from nagle_scan.system import files
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,10 +8,13 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-from nagle_scan import _core, arguments, fleet, keys, several, terminal, values
+from nagle_scan import _core, fleet
+from nagle_scan.api import keys
+from nagle_scan.command import arguments, several, values
+from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
 from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
-from nagle_scan.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
-from nagle_scan.wording import count, printable, shortened
+from nagle_scan.system import terminal
+from nagle_scan.words.wording import count, printable, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

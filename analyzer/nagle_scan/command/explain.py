@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from nagle_scan import _core
-from nagle_scan.terminal import Style
+from nagle_scan.system.terminal import Style
 
 ITEM = re.compile(r"(?:[-*]|\d+\.) ")
 

@@ -8,12 +8,16 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, NoReturn
 
-from nagle_scan import _core, captures, keys, terminal, values
-from nagle_scan.gate import CONFIDENCES, DEFAULT_FAIL_ON, EXIT_UNUSABLE
+from nagle_scan import _core
+from nagle_scan.api import captures, keys
+from nagle_scan.command import values
+from nagle_scan.command.gate import DEFAULT_FAIL_ON, EXIT_UNUSABLE
 from nagle_scan.report import formats
 from nagle_scan.report.formats import FORMATS, PRINTED, SUFFIXES, TEXT
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
-from nagle_scan.wording import printable
+from nagle_scan.system import terminal
+from nagle_scan.words.certainty import CONFIDENCES
+from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,7 +87,7 @@ class _Explain(argparse.Action):
         option: str | None = None,
     ) -> None:
         """Lists the causes if none, or an unknown one, is named."""
-        from nagle_scan import explain
+        from nagle_scan.command import explain
 
         del namespace, option
         if values is not None and values not in _core.CAUSES:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nagle_scan import _core, notebook, timeline
+from nagle_scan import _core, timeline
+from nagle_scan.api import notebook
 from nagle_scan.report import verdicts
 from nagle_scan.result import Result
 from nagle_scan.timeline import wait as waits

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from nagle_scan import terminal
-from nagle_scan.wording import count, printable
+from nagle_scan.system import terminal
+from nagle_scan.words.wording import count, printable
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count as count_from
 from typing import NamedTuple, TypeVar
 
-from nagle_scan import _core, files
+from nagle_scan import _core
 from nagle_scan.errors import CaptureError
-from nagle_scan.wording import count, file_name, printable
+from nagle_scan.system import files
+from nagle_scan.words.wording import count, file_name, printable
 
 MERGE, SEPARATE = "merge", "separate"
 

@@ -6,7 +6,8 @@ How a cause is recognised is documented in its Rust file, and by `nagle-scan --e
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from nagle_scan import _core, colours
+from nagle_scan import _core
+from nagle_scan.words import colours
 
 
 class Cause(NamedTuple):

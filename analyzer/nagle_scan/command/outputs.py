@@ -4,20 +4,20 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import files, terminal
 from nagle_scan.errors import NagleScanError, OutputError
-from nagle_scan.progress import Doing, ProgressLine
 from nagle_scan.report import formats
 from nagle_scan.report.formats import STANDARD_OUTPUT, TEXT
-from nagle_scan.wording import printable
+from nagle_scan.system import files, terminal
+from nagle_scan.system.progress import Doing, ProgressLine
+from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nagle_scan.background import Task
-    from nagle_scan.captures import CaptureSet
-    from nagle_scan.report.formats import Options
+    from nagle_scan.api.captures import CaptureSet
+    from nagle_scan.report.options import Options
     from nagle_scan.result import Result
+    from nagle_scan.system.background import Task
 
 
 FOLDER_SUFFIXES = (".json", ".md", ".html")
@@ -83,7 +83,7 @@ class Outputs(NamedTuple):
 
     def say_what_changes_nothing(self, chosen: "Options") -> None:
         """No format ignores an option silently."""
-        for option in formats.given(chosen):
+        for option in chosen.given():
             same = [path for path in self.paths if option not in formats.of(path).takes]
             if same:
                 names = printable(", ".join(same))
@@ -168,7 +168,7 @@ class _Files:
 
 def _begin(files_of: _Files, paths: "Sequence[str]") -> "Task":
     """Starts to write the results in `paths`."""
-    from nagle_scan.background import Task
+    from nagle_scan.system.background import Task
 
     def write() -> None:
         for path in paths:

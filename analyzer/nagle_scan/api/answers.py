@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nagle_scan import causes, certainty
 from nagle_scan.report import held, json
 from nagle_scan.report.comparison import shown
-from nagle_scan.report.formats import BaselineMap, Options
+from nagle_scan.report.options import BaselineMap, Options
 from nagle_scan.report.view import View
-from nagle_scan.wording import PERCENTILES, endpoint, sentence_start
+from nagle_scan.words import causes, certainty
+from nagle_scan.words.wording import PERCENTILES, endpoint, sentence_start
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,7 +114,7 @@ class Comparison:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from nagle_scan import notebook
+        from nagle_scan.api import notebook
 
         return notebook.comparison_html(self.sentence, self.predictions, self.table)
 

@@ -9,9 +9,11 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from nagle_scan import _core, arguments, captures, files, interrupt, keys, terminal, values
-from nagle_scan.errors import CaptureError, NagleScanError, OutputError
-from nagle_scan.gate import (
+from nagle_scan import _core
+from nagle_scan.api import captures, keys
+from nagle_scan.api.scan import Scan
+from nagle_scan.command import arguments, values
+from nagle_scan.command.gate import (
     EXIT_BUG,
     EXIT_CANNOT_TELL,
     EXIT_INTERRUPTED,
@@ -20,18 +22,20 @@ from nagle_scan.gate import (
     EXIT_UNUSABLE,
     Gate,
 )
-from nagle_scan.outputs import Outputs
-from nagle_scan.progress import ProgressLine, line_of
-from nagle_scan.report.formats import PRINTED, STANDARD_OUTPUT, Options
-from nagle_scan.scan import Scan
-from nagle_scan.wording import count, printable
+from nagle_scan.command.outputs import Outputs
+from nagle_scan.errors import CaptureError, NagleScanError, OutputError
+from nagle_scan.report.formats import PRINTED, STANDARD_OUTPUT
+from nagle_scan.report.options import Options
+from nagle_scan.system import files, interrupt, terminal
+from nagle_scan.system.progress import ProgressLine, line_of
+from nagle_scan.words.wording import count, printable
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
     from typing import NoReturn
 
-    from nagle_scan.captures import CaptureSet
+    from nagle_scan.api.captures import CaptureSet
 
 
 def command() -> NoReturn:
@@ -56,7 +60,7 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
     try:
         words = sys.argv[1:] if words is None else words
         if _is_of_fleet(words):
-            from nagle_scan.fleet import command as fleet
+            from nagle_scan.command import fleet
 
             return fleet.run(words[1:])
         return _run(arguments.parser().parse_args(words), [] if found is None else found)
@@ -109,7 +113,7 @@ def _run(options: argparse.Namespace, found: list[Scan]) -> int:
 
 
 def _check_several(outputs: Outputs, options: argparse.Namespace) -> None:
-    from nagle_scan import several
+    from nagle_scan.command import several
 
     several.check(outputs, bool(options.baseline))
 
@@ -118,7 +122,7 @@ def _names(options: argparse.Namespace) -> dict[str, str]:
     """Those of the command line come before those of a file."""
     if options.names is None and not options.name:
         return {}
-    from nagle_scan import names
+    from nagle_scan.api import names
 
     named = dict(options.name)
     if options.names is not None:
@@ -184,7 +188,7 @@ def _check_map(options: argparse.Namespace) -> None:
 def _run_several(
     sets: Sequence[CaptureSet], options: argparse.Namespace, outputs: Outputs, gate: Gate
 ) -> int:
-    from nagle_scan import several
+    from nagle_scan.command import several
 
     def scan(capture: CaptureSet) -> Scan:
         return _scan(capture.paths, options)
@@ -226,7 +230,7 @@ def _scan(
         key_is_random=options.key_is_random,
     )
     if options.verbose:
-        from nagle_scan import verbose
+        from nagle_scan.command import verbose
 
         verbose.tell(scan, time.monotonic() - began_s)
     return scan

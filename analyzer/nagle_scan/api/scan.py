@@ -8,19 +8,21 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
-from nagle_scan import _core, files, keys
+from nagle_scan import _core
+from nagle_scan.api import keys
+from nagle_scan.api.written import Written
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, MAX_THREADS, Result
-from nagle_scan.written import Written
+from nagle_scan.system import files
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from nagle_scan import saved
-    from nagle_scan.answers import AdviceList, Comparison, Summary
-    from nagle_scan.connection import Connection
-    from nagle_scan.report.formats import BaselineMap
+    from nagle_scan.api import saved
+    from nagle_scan.api.answers import AdviceList, Comparison, Summary
+    from nagle_scan.api.connection import Connection
+    from nagle_scan.report.options import BaselineMap
 
 _Path = str | os.PathLike[str]
 
@@ -102,7 +104,7 @@ def load(path: _Path) -> Scan:
     Raises `CaptureError` for what is no saved scan, is damaged, or was saved by another version;
     `ImportError` without pyarrow.
     """
-    from nagle_scan import saved
+    from nagle_scan.api import saved
 
     name = files.utf8_name(path, CaptureError)
     about, state = saved.read(name)
@@ -152,7 +154,7 @@ class Scan(Written):
         >>> summary.packets, summary.connections, summary.stalls
         (57, 1, 9)
         """
-        from nagle_scan import answers
+        from nagle_scan.api import answers
 
         return answers.summary(self)
 
@@ -172,7 +174,7 @@ class Scan(Written):
                    server  sender         cause confidence  stalls
         0  127.0.0.1:8888  server  nagle_delack    certain     100
         """
-        from nagle_scan import answers
+        from nagle_scan.api import answers
 
         return answers.findings(self)
 
@@ -188,7 +190,7 @@ class Scan(Written):
         the socket on 127.0.0.1 (client of port 8000)
         the other end, 127.0.0.1, as the last resort
         """
-        from nagle_scan import answers
+        from nagle_scan.api import answers
 
         return answers.advice(self)
 
@@ -209,7 +211,7 @@ class Scan(Written):
         server
         127.0.0.1:8888        108            43.8               0.1
         """
-        from nagle_scan import answers
+        from nagle_scan.api import answers
 
         return answers.latency(self, by)
 
@@ -225,7 +227,7 @@ class Scan(Written):
         >>> before.compare(after).sentence
         'Fixed: No stall is left. Before: 9 stalls are certain (391.6 ms lost).'
         """
-        from nagle_scan import answers
+        from nagle_scan.api import answers
 
         if not isinstance(other, Result):
             raise TypeError(f"a scan is compared with a Scan, not {type(other).__name__}")
@@ -255,7 +257,7 @@ class Scan(Written):
         Traceback (most recent call last):
         nagle_scan.UnknownConnectionError: tcp.stream 99 is not in this scan: it has 0 to 4
         """
-        from nagle_scan.connection import Connection
+        from nagle_scan.api.connection import Connection
 
         return Connection(self, self.row_of(connection_id).id)
 
@@ -269,7 +271,7 @@ class Scan(Written):
         the same version opens it. A key is never saved; a scan with replaced addresses holds no
         others. Raises `OutputError` for another suffix, `ImportError` without pyarrow.
         """
-        from nagle_scan import saved
+        from nagle_scan.api import saved
 
         saved.write(self, files.utf8_name(path, OutputError))
 
@@ -279,7 +281,7 @@ class Scan(Written):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As it is saved."""
-        from nagle_scan import saved
+        from nagle_scan.api import saved
 
         return _restored, (saved.about(self), self.core.state())
 
@@ -298,7 +300,7 @@ class Scan(Written):
         )
 
     def _repr_html_(self) -> str:
-        from nagle_scan.notebook import scan_html
+        from nagle_scan.api.notebook import scan_html
 
         return scan_html(self)
 
@@ -349,7 +351,7 @@ def _shown(seen: _core.Progress, progress: bool) -> AbstractContextManager[None]
         return nullcontext()
     from functools import partial
 
-    from nagle_scan.progress import ProgressLine, line_of
+    from nagle_scan.system.progress import ProgressLine, line_of
 
     return ProgressLine(partial(line_of, seen), sys.stderr)
 
@@ -357,7 +359,7 @@ def _shown(seen: _core.Progress, progress: bool) -> AbstractContextManager[None]
 def _named(chosen: Mapping[str, str] | None, is_anonymized: bool) -> dict[str, str]:
     if not chosen:
         return {}
-    from nagle_scan import names
+    from nagle_scan.api import names
 
     named = names.checked(chosen)
     return names.without_addresses(named) if is_anonymized else named

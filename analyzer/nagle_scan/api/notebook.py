@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment
 from markupsafe import Markup
 
-from nagle_scan import _core, certainty
+from nagle_scan import _core
 from nagle_scan.report import notices, verdicts
-from nagle_scan.wording import maybe_duration, printable
+from nagle_scan.words import certainty
+from nagle_scan.words.wording import maybe_duration, printable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ import re
 from nagle_scan.report import formats
 from nagle_scan.report.formats import STANDARD_OUTPUT, SUFFIXES
 from nagle_scan.result import MAX_MIN_WAIT_MS, MAX_THREADS
-from nagle_scan.wording import printable
+from nagle_scan.words.wording import printable
 
 DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|min)")
 SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([MGT]B)")
@@ -75,7 +75,7 @@ def pair(value: str) -> tuple[tuple[str, int], tuple[str, int]]:
 
 def named(value: str) -> tuple[str, str]:
     """An address and what to call it: ADDRESS=NAME."""
-    from nagle_scan import names
+    from nagle_scan.api import names
 
     try:
         return names.parsed(value)

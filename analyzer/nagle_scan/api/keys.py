@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from nagle_scan import _core, files
+from nagle_scan import _core
+from nagle_scan.system import files
 
 KEY_LEN = 32
 VARIABLE = "NAGLE_SCAN_KEY"

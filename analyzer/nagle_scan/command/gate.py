@@ -2,16 +2,16 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import certainty
+from nagle_scan.words import certainty
+from nagle_scan.words.certainty import CONFIDENCES
 
 if TYPE_CHECKING:
-    from nagle_scan.certainty import Counted
     from nagle_scan.result import Result
+    from nagle_scan.words.certainty import Counted
 
 EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE, EXIT_BUG, EXIT_CANNOT_TELL = 0, 1, 2, 3, 4
 EXIT_INTERRUPTED = 130
 
-CONFIDENCES = ("certain", "likely", "possible")
 DEFAULT_FAIL_ON = "likely"
 
 

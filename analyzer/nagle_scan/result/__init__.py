@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from nagle_scan import _core, certainty
+from nagle_scan import _core
 from nagle_scan.errors import CaptureError, UnknownConnectionError
+from nagle_scan.words import certainty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -306,7 +307,7 @@ class Result:
         (standard input) or holds no frames (tcpdump's text), `ValueError` for a number below 1,
         `TypeError` for what is no integer.
         """
-        from nagle_scan import dissect
+        from nagle_scan.result import dissect
 
         self._check_readable()
         if self.core.summary().is_text:

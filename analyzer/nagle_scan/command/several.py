@@ -8,30 +8,31 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nagle_scan import certainty, files, terminal
-from nagle_scan.errors import CaptureError, NagleScanError, OutputError
-from nagle_scan.gate import (
-    CONFIDENCES,
+from nagle_scan.command.gate import (
     EXIT_CANNOT_TELL,
     EXIT_INTERRUPTED,
     EXIT_PASSED,
     EXIT_STALLS,
     EXIT_UNUSABLE,
 )
-from nagle_scan.outputs import SUMMARY
+from nagle_scan.command.outputs import SUMMARY
+from nagle_scan.errors import CaptureError, NagleScanError, OutputError
 from nagle_scan.report import held
 from nagle_scan.report.formats import TEXT
-from nagle_scan.wording import count, printable
+from nagle_scan.system import files, terminal
+from nagle_scan.words import certainty
+from nagle_scan.words.certainty import CONFIDENCES
+from nagle_scan.words.wording import count, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from nagle_scan.captures import CaptureSet
-    from nagle_scan.gate import Gate
-    from nagle_scan.outputs import Outputs
-    from nagle_scan.report.formats import Options
-    from nagle_scan.scan import Scan
-    from nagle_scan.terminal import Style
+    from nagle_scan.api.captures import CaptureSet
+    from nagle_scan.api.scan import Scan
+    from nagle_scan.command.gate import Gate
+    from nagle_scan.command.outputs import Outputs
+    from nagle_scan.report.options import Options
+    from nagle_scan.system.terminal import Style
 
 MOST_ROWS = 100
 LINE_FORMATS = (TEXT, "json")

@@ -6,8 +6,9 @@ import ipaddress
 import re
 from collections.abc import Mapping
 
-from nagle_scan import _core, files
-from nagle_scan.wording import printable
+from nagle_scan import _core
+from nagle_scan.system import files
+from nagle_scan.words.wording import printable
 
 NAME = re.compile(r"[A-Za-z0-9._-]{1,63}")
 """As long as a label of DNS (RFC 1035, 2.3.4); no output has to escape it."""

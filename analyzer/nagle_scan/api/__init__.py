@@ -1,0 +1,1 @@
+"""What Python programs use: `scan()`, `load()`, `Scan` and what it answers."""

@@ -1,0 +1,25 @@
+"""What the caller of a report asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from nagle_scan.result import Result
+
+BaselineMap = tuple[tuple[tuple[str, int], tuple[str, int]], ...]
+
+
+class Options(NamedTuple):
+    """What the caller asked for. A format lists those that it uses in `takes`."""
+
+    baseline: Result | None = None
+    """The same service before a change."""
+    payload: bool = False
+    """Keep the payload of frames."""
+    baseline_map: BaselineMap = ()
+    """Servers of the baseline, and what they are now."""
+
+    def given(self) -> list[str]:
+        """The options that are set."""
+        return [name for name, value in self._asdict().items() if value]

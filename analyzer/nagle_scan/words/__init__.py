@@ -1,0 +1,1 @@
+"""Words, numbers and colours, the same in every report and picture."""
