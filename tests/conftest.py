@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -24,6 +25,15 @@ ROOT = Path(__file__).resolve().parents[1]
 CAPTURES = ROOT / "captures"
 PUBLIC = ROOT.parent / "shared" / "public"
 COMMAND = Path(sys.executable).with_name("nagle-scan")
+CALL = """
+import sys, time
+from nagle_scan.command import cli
+from nagle_scan.report import formats, text
+{before}
+sys.argv = ["nagle-scan", *sys.argv[1:]]
+cli.command()
+"""
+"""The command in a process of its own, after `before`."""
 
 
 class Run(Protocol):
@@ -57,6 +67,26 @@ def run() -> Run:
         )
 
     return run
+
+
+def in_a_terminal(*arguments: str | Path, env: dict[str, str]) -> str:
+    """What the command writes to a terminal."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", **env}
+    process = subprocess.Popen([COMMAND, *arguments], stdout=theirs, env=environment)
+    os.close(theirs)
+    written = b""
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        written += chunk
+    os.close(ours)
+    process.wait(30)
+    return written.decode()
 
 
 Report = Callable[[str], Path]

@@ -14,7 +14,7 @@
 7  client   43.629          47
 8  client   43.571          52
 
-The rooms, each of which imports only what stands before it (tests/test_import_order.py):
+The rooms, each of which imports only what stands before it (tests/project/test_import_order.py):
 
     _core       the engine, in Rust
     errors      those of the engine, and one of Python

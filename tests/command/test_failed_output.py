@@ -9,11 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import CAPTURES, COMMAND, Run
+from conftest import CALL, CAPTURES, COMMAND, Run
 from nagle_scan.api import keys
 from nagle_scan.errors import NagleScanError
 from nagle_scan.system import files
-from test_end import CALL
 
 SPLIT = CAPTURES / "java-split.pcap"
 

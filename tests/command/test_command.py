@@ -7,7 +7,6 @@ import csv
 import io
 import json
 import os
-import pty
 import re
 import subprocess
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, COMMAND, PUBLIC, Run
+from conftest import CAPTURES, COMMAND, PUBLIC, Run, in_a_terminal
 from conversation import pcap, records, stalled
 from nagle_scan.command.cli import main
 
@@ -166,26 +165,6 @@ def test_several_pipes_are_read_as_they_come(tmp_path: Path) -> None:
         os.close(reader)
     assert (done.returncode, done.stderr) == (1, b"")
     assert json.loads(result.read_text())["summary"]["stalls"] == 9 + 29
-
-
-def in_a_terminal(*arguments: str | Path, env: dict[str, str]) -> str:
-    """What the command writes to a terminal."""
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm", **env}
-    process = subprocess.Popen([COMMAND, *arguments], stdout=theirs, env=environment)
-    os.close(theirs)
-    written = b""
-    while True:
-        try:
-            chunk = os.read(ours, 65536)
-        except OSError:
-            break
-        if not chunk:
-            break
-        written += chunk
-    os.close(ours)
-    process.wait(30)
-    return written.decode()
 
 
 def test_colours_are_for_terminals_that_want_them(run: Run) -> None:

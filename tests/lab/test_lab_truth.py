@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-LAB = Path(__file__).resolve().parents[1] / "captures" / "lab"
-sys.path.insert(0, str(LAB))
-
-import pytest  # noqa: E402
-import sender_state  # noqa: E402
-from logs import Peer  # noqa: E402
-from packets import ACK, SYN, Direction, Options, Packet  # noqa: E402
-from truth import Held, held_segments  # noqa: E402
+import pytest
+import sender_state
+from logs import Peer
+from packets import ACK, SYN, Direction, Options, Packet
+from truth import Held, held_segments
 
 MS = 1_000_000
 CLIENT, SERVER = 50_000, 80

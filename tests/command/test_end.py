@@ -8,16 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from conftest import CAPTURES
+from conftest import CALL, CAPTURES
 
-CALL = """
-import sys, time
-from nagle_scan.command import cli
-from nagle_scan.report import formats, text
-{before}
-sys.argv = ["nagle-scan", *sys.argv[1:]]
-cli.command()
-"""
 BUG_WHILE_WRITING = """
 write = formats.write
 def slowly(*arguments):

@@ -9,15 +9,25 @@ import os
 import shutil
 import tempfile
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import nagle_scan
 import pandas as pd
-import pyarrow as pa
 import pytest
 from conftest import CAPTURES
-from fleets import ALL, HIDDEN, SETTINGS, STALLED, answered, captured, job, made, scanned, shipped
+from fleets import (
+    ALL,
+    HIDDEN,
+    SETTINGS,
+    STALLED,
+    answered,
+    captured,
+    job,
+    made,
+    scanned,
+    seen,
+    shipped,
+)
 from nagle_scan import CaptureError, Scan, UnknownConnectionError
 from nagle_scan.compare import Numbers, compare
 from nagle_scan.fleet import changes, fleet, parts, sums, tables
@@ -146,24 +156,6 @@ def test_a_folder_that_is_no_fleet_is_said_to_be_none(tmp_path: Path) -> None:
 
 
 # What changed.
-
-
-def seen(name: str, hour: int = 0, server_port: int = 8000, set_id: str = "") -> tuple[Job, Answer]:
-    """A capture that ships, as if it ended at this hour and its server were 127.0.0.1 here."""
-    wanted, answer = shipped(name)
-    wanted = wanted._replace(id=set_id or wanted.id)
-    last = datetime(2026, 11, 23, hour, tzinfo=UTC)
-    of_connections = {"server_addr": "127.0.0.1", "server_port": server_port, "last": last}
-    made = {}
-    for table, stream in answer.tables.items():
-        rows = tables.from_bytes(stream)
-        columns = {"set": wanted.id, **(of_connections if table == "connections" else {})}
-        for column, value in columns.items():
-            at = rows.schema.get_field_index(column)
-            kind = rows.schema.field(column).type
-            rows = rows.set_column(at, column, pa.array([value] * len(rows)).cast(kind))
-        made[table] = tables.to_bytes({table: rows})[table]
-    return wanted, answer._replace(set=wanted.id, tables=made)
 
 
 def test_the_first_run_has_nothing_to_compare_with(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES
+from conftest import CAPTURES, ROOT
 from conversation import Conversation, records, stalled
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +33,7 @@ from nagle_scan.command.cli import main
 from nagle_scan.report import markup, pictures
 
 STALLING = CAPTURES / "jdk-httpserver.pcap"
-PRINTED = Path(__file__).with_name("printed") / "names.txt"
+PRINTED = ROOT / "tests" / "printed" / "names.txt"
 MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 PLAIN = "plain"
 

@@ -10,9 +10,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from conftest import CAPTURES
-from fleets import ALL, made, shipped
+from fleets import ALL, UNDATED, made, shipped, undated
 from nagle_scan.fleet import parquet, tables
-from test_fleet_tables import UNDATED, undated
 
 LOADED = (*ALL, "labelled/hard-lte-think/client.pcap.gz")
 """Of two days."""

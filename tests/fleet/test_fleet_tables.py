@@ -12,13 +12,10 @@ import pandas as pd
 import pytest
 from conftest import CAPTURES
 from conversation import write
-from fleets import ALL, HIDDEN, SETTINGS, answered, job, scanned, shipped
+from fleets import ALL, HIDDEN, SETTINGS, UNDATED, job, scanned, shipped, undated
 from nagle_scan.fleet import tables
-from nagle_scan.fleet.work import Answer, Job
 
 NUMBERED = ("connections",)
-UNDATED = 2
-"""Packets of `undated`."""
 
 
 def given(name: str) -> dict[str, pd.DataFrame]:
@@ -80,17 +77,6 @@ def test_a_row_is_of_the_day_on_which_it_happened() -> None:
     days = stalls["time"].dt.tz_localize(None).astype("datetime64[s]").astype("int64") // 86_400
     assert (stalls["day"] == days).all()
     assert len(stalls)
-
-
-def undated(path: Path) -> tuple[Job, Answer]:
-    """Text of tcpdump without -tttt, scanned."""
-    path.write_text(
-        "12:00:00.000000 IP 10.0.0.1.40000 > 10.0.0.2.80: Flags [S], seq 1, win 100, length 0\n"
-        "12:00:00.001000 IP 10.0.0.2.80 > 10.0.0.1.40000: Flags [S.], seq 9, ack 2, win 100, "
-        "length 0\n"
-    )
-    wanted = job(path)
-    return wanted, answered(wanted)
 
 
 def test_text_without_a_date_tells_no_day(tmp_path: Path) -> None:

@@ -98,6 +98,6 @@ def test_every_action_is_pinned_by_its_commit() -> None:
 
 def test_every_test_that_a_promise_names_is_there() -> None:
     named = set(re.findall(r"`(test_\w+)`", (ROOT / "SECURITY.md").read_text()))
-    tests = "".join(path.read_text() for path in (ROOT / "tests").glob("test_*.py"))
+    tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     assert len(named) > 10
     assert [name for name in sorted(named) if f"def {name}(" not in tests] == []

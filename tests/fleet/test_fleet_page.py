@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING
 import pytest
 from browser import DESK_PX, PHONE_PX, Scheme, faults, opened
 from conftest import CAPTURES
-from fleets import ALL, HIDDEN, SETTINGS, STALLED, answered, job, made, shipped
+from fleets import (
+    ALL,
+    HIDDEN,
+    SETTINGS,
+    STALLED,
+    answered,
+    everything,
+    job,
+    made,
+    seen,
+    shipped,
+    undated,
+)
 from nagle_scan.fleet import hours, page
 from nagle_scan.fleet.dataset import Dataset
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.hours import Hours
 from nagle_scan.fleet.work import Failure, Settings
-from test_fleet_class import seen
-from test_fleet_dataset import everything
-from test_fleet_tables import undated
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

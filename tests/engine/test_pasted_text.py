@@ -14,11 +14,11 @@ from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, Run, written
+from conftest import CAPTURES, ROOT, Run, written
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-PRINTED = Path(__file__).with_name("printed")
+PRINTED = ROOT / "tests" / "printed"
 SPLIT = CAPTURES / "java-split.pcap"
 FIXTURES = sorted(PRINTED.glob("*.txt"))
 NAMES = (PRINTED / "names.txt").read_text()

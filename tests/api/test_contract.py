@@ -168,6 +168,13 @@ def test_every_field_of_the_json_contract_is_there(scan: Scan, tmp_path: Path) -
     )
 
 
+def test_hops_have_every_field_of_the_contract(tmp_path: Path) -> None:
+    chain = nagle_scan.scan(CAPTURES / "chains" / "client-and-server" / "a.pcap.gz")
+    result = written(chain, tmp_path)
+    assert result["hops"]
+    assert violations(result, CONTRACT, "") == []
+
+
 def test_the_contract_check_itself_finds_what_is_wrong() -> None:
     wrong = {"port": True, "nagle": "yes", "more": 1}
     assert sorted(violations(wrong, END, "end")) == [

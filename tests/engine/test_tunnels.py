@@ -15,44 +15,28 @@ import nagle_scan
 import pytest
 from conftest import found
 from conversation import (
+    TUNNEL,
     Conversation,
     Frame,
-    Side,
     ethernet,
     in_ethernet,
+    in_vxlan,
     interleaved,
     numbered,
+    outer,
+    over_udp,
     pcap,
     stalled,
 )
-from scapy.layers.inet import IP, UDP
+from scapy.layers.inet import IP
 from scapy.layers.l2 import Dot1Q
-from scapy.packet import Packet, Raw
-
-HOSTS = {"client": "192.0.2.1", "server": "192.0.2.2"}
-"""The ends of the tunnel."""
+from scapy.packet import Raw
 
 KEY = bytes(range(32))
 """For `--anonymize`."""
 
 Tunnel = Callable[[Frame, int], bytes]
 """A frame in the tunnel with this number, as its sender sends it."""
-
-
-def outer(sender: Side) -> Packet:
-    other = {"client": "server", "server": "client"}[sender]
-    return ethernet() / IP(src=HOSTS[sender], dst=HOSTS[other])
-
-
-def over_udp(frame: Frame, port: int, payload: bytes) -> bytes:
-    # As with ECMP, the source port follows from the inner addresses.
-    source = 50_000 if frame.sender == "client" else 51_000
-    return bytes(outer(frame.sender) / UDP(sport=source, dport=port) / Raw(payload))
-
-
-def in_vxlan(frame: Frame, number: int) -> bytes:
-    header = struct.pack("!II", 8 << 24, number << 8)
-    return over_udp(frame, 4789, header + in_ethernet(frame.packet))
 
 
 def in_geneve(frame: Frame, number: int) -> bytes:
@@ -103,7 +87,7 @@ def test_evidence_of_a_tunnel_holds_no_address_of_it(tunnel: Tunnel, tmp_path: P
     scan.to_evidence(evidence)
     content = evidence.read_bytes()
     inner = {made.frames[0].packet[IP].src, made.frames[0].packet[IP].dst}
-    for address in [*HOSTS.values(), *inner]:
+    for address in [*TUNNEL.values(), *inner]:
         assert bytes(map(int, address.split("."))) not in content, address
     assert len(nagle_scan.scan(evidence).stalls) == 3
 

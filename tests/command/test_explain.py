@@ -6,11 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, Run
+from conftest import ROOT, Run, in_a_terminal
 from nagle_scan import _core
 from nagle_scan.command import explain
 from nagle_scan.system.terminal import PLAIN, WIDTH
-from test_command import in_a_terminal
 
 HEADINGS = ["What happens", "How it is recognised", "What it is not", "What to do", "References"]
 

@@ -24,6 +24,7 @@ from conversation import (
     Conversation,
     block,
     in_ethernet,
+    in_vxlan,
     interleaved,
     over_ipv6,
     pcap,
@@ -36,7 +37,6 @@ from nagle_scan import _core
 from nagle_scan.errors import CaptureError, FilterError, OutputError
 from nagle_scan.fleet import passes
 from nagle_scan.fleet.passes import FileRecords
-from test_tunnels import in_vxlan
 
 PCAPNG = b"\x0a\x0d\x0d\x0a"
 PACKETS = (3, 6)

@@ -15,8 +15,7 @@ from nagle_scan.report import hops
 from nagle_scan.report.options import Options
 from nagle_scan.report.text import LIMITS
 from nagle_scan.report.view import View
-from test_contract import CONTRACT, violations
-from test_page_contents import section
+from pages import section
 
 CHAINS = CAPTURES / "chains"
 HOLDER = "127.0.0.1:8100"
@@ -76,7 +75,6 @@ def test_relays_get_no_advice(tmp_path: Path) -> None:
 
 def test_json_has_the_hops_in_their_order(tmp_path: Path) -> None:
     result = written(nagle_scan.scan(capture("client-and-server/a.pcap.gz", tmp_path)), tmp_path)
-    assert violations(result, CONTRACT, "") == []
     first, middle, last = result["hops"]
     assert [hop["server_port"] for hop in result["hops"]] == [8102, 8101, 8100]
     assert [hop["number"] for hop in result["hops"]] == [1, 2, 3]

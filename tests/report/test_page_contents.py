@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from collections import Counter
-from html.parser import HTMLParser
 from pathlib import Path
 
 import nagle_scan
@@ -13,38 +11,16 @@ import pytest
 from conftest import CAPTURES, COMMAND, Report, Run, generated
 from conversation import Conversation, Frame, interleaved, stalled, write
 from nagle_scan.report import pictures
+from pages import section, text_of
 
 MAX_BYTES = 2_000_000
 NAMES = sorted(path.name for path in CAPTURES.glob("*.pcap"))
-
-
-class _Texts(HTMLParser):
-    """The texts of a page, one line for each element."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts: list[str] = []
-
-    def handle_data(self, data: str) -> None:
-        self.texts.append(" ".join(data.split()))
-
-
-def text_of(html: str) -> str:
-    parser = _Texts()
-    parser.feed(html[html.index("<body>") :])
-    return " ".join(filter(None, parser.texts))
 
 
 def page_of(frames: list[Frame], folder: Path) -> str:
     path = folder / "report.html"
     nagle_scan.scan(write(folder / "frames.pcap", frames)).to_html(path)
     return path.read_text()
-
-
-def section(html: str, name: str) -> str:
-    found = re.search(rf'<section id="{name}".*?</section>', html, re.DOTALL)
-    assert found, name
-    return text_of(f"<body>{found[0]}")
 
 
 @pytest.mark.parametrize("name", NAMES)

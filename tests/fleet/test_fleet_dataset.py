@@ -19,7 +19,19 @@ import pyarrow.dataset as ds
 import pytest
 from conftest import CAPTURES, ROOT
 from fleet_victim import DONE, Plan
-from fleets import ALL, HIDDEN, KEY, SETTINGS, answered, captured, job, made, scanned, shipped
+from fleets import (
+    ALL,
+    HIDDEN,
+    KEY,
+    SETTINGS,
+    answered,
+    captured,
+    everything,
+    job,
+    made,
+    scanned,
+    shipped,
+)
 from nagle_scan import CaptureError, OutputError
 from nagle_scan.fleet import about, identity, journal, parquet, tables, task
 from nagle_scan.fleet import dataset as datasets
@@ -55,11 +67,6 @@ def rows(path: str | Path) -> Rows:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Rows:
     return rows(made(tmp_path_factory.mktemp("fleet") / "all"))
-
-
-def everything(path: str | Path) -> list[str]:
-    """All files below a folder."""
-    return sorted(os.path.relpath(p, path) for p in Path(path).rglob("*") if p.is_file())
 
 
 def test_what_is_added_is_there(undisturbed: Rows) -> None:

@@ -12,7 +12,7 @@ import matplotlib as mpl
 import nagle_scan
 import numpy as np
 import pytest
-from conftest import CAPTURES, written
+from conftest import CAPTURES, ROOT, written
 from markupsafe import escape
 from matplotlib.figure import Figure
 from nagle_scan import Connection, Scan, timeline
@@ -21,7 +21,7 @@ from nagle_scan.system import progress
 from scapy.layers.inet import TCP
 
 LABELLED = CAPTURES / "labelled"
-PRINTED = Path(__file__).parent / "printed"
+PRINTED = ROOT / "tests" / "printed"
 SCAPY_FLAGS = dict(
     zip("FSRPAUEC", ("FIN", "SYN", "RST", "PSH", "ACK", "URG", "ECE", "CWR"), strict=True)
 )
