@@ -4,24 +4,25 @@
 #     scripts/libpcap.sh TARGET FOLDER     leaves it in FOLDER, for a target triple of Rust
 # $LIBPCAP_SOURCE is a folder or tarball of libpcap (https://www.tcpdump.org/release/). Without it
 # Debian's source package is fetched with apt. $CC is the compiler for the target.
+# Status 3: the sources, or what builds them, are not to be had here.
 set -eu
 
 fail() {
     echo "nagle-scan: $1" >&2
-    exit 1
+    exit "${2:-1}"
 }
 
 target=$1 into=$2
 [ -e "$into/libpcap.so" ] && exit 0
 for tool in flex bison make; do
-    command -v $tool >/dev/null || fail "libpcap is built with flex, bison and make: apt install flex bison make"
+    command -v $tool >/dev/null || fail "libpcap is built with flex, bison and make: apt install flex bison make" 3
 done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # apt's own sources, asked for source packages, in a folder of our own.
 fetch() {
-    command -v apt-get >/dev/null || fail "set LIBPCAP_SOURCE to a folder or tarball of libpcap's sources"
+    command -v apt-get >/dev/null || fail "set LIBPCAP_SOURCE to a folder or tarball of libpcap's sources" 3
     mkdir -p "$work/parts" "$work/lists/partial"
     cat /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list.d/ubuntu.sources 2>/dev/null |
         sed 's/^Types: *deb$/Types: deb-src/' >"$work/parts/source.sources"
@@ -29,7 +30,7 @@ fetch() {
     apt="apt-get -qq -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=$work/parts
         -o Dir::State::Lists=$work/lists -o APT::Sandbox::User="
     (cd "$work" && $apt update && $apt source --download-only libpcap >/dev/null) ||
-        fail "cannot get libpcap's sources with apt: set LIBPCAP_SOURCE"
+        fail "cannot get libpcap's sources with apt: set LIBPCAP_SOURCE" 3
     LIBPCAP_SOURCE=$(find "$work" -name 'libpcap_*.orig.tar.*z')
 }
 

@@ -2,12 +2,13 @@
 # Names what the build needs and is missing, in one line; installs libpcap's headers and Python's
 # venv where that is possible without asking; without libpcap the build has no -f. With 'wheel' also what
 # builds libpcap, with 'developer' also what some tests need: Chromium,
-# in which they open reports, and valgrind. Without them those tests are skipped, and say so.
+# in which they open reports, and valgrind. Without them those tests are skipped, and say so. Status 3:
+# all is there but what a wheel needs.
 set -eu
 
 fail() {
     echo "nagle-scan: $1" >&2
-    exit 1
+    exit "${2:-1}"
 }
 
 install() {
@@ -37,7 +38,7 @@ toolchain=$(dirname "$0")/toolchain.py
 
 if [ "${1:-}" = wheel ]; then
     command -v flex >/dev/null && command -v bison >/dev/null || install flex bison ||
-        fail "a wheel's libpcap is built with flex and bison: apt install flex bison"
+        fail "a wheel's libpcap is built with flex and bison: apt install flex bison" 3
 fi
 [ "${1:-}" = developer ] || exit 0
 command -v valgrind >/dev/null || install valgrind ||

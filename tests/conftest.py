@@ -23,7 +23,6 @@ __all__ = ["browser"]
 
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURES = ROOT / "captures"
-PUBLIC = ROOT.parent / "shared" / "public"
 COMMAND = Path(sys.executable).with_name("nagle-scan")
 CALL = """
 import sys, time

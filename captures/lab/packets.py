@@ -76,14 +76,18 @@ def read_packets(capture: Path) -> list[Packet]:
 
 @lru_cache(maxsize=32)  # written and then checked
 def _read(capture: Path, _written_ns: int) -> tuple[Packet, ...]:
+    return tuple(_packet(line.split("\t")) for line in decoded(capture).splitlines())
+
+
+def decoded(capture: Path) -> str:
+    """What tshark says of its TCP packets, a line each."""
     command = ["tshark", "-n", "-r", str(capture), *OPTIONS]
     for field in FIELDS:
         command += ["-e", field]
     done = subprocess.run(command, capture_output=True, text=True)
-    lines = done.stdout.splitlines()
     if done.returncode and "cut short" not in done.stderr:
         raise RuntimeError(f"tshark: {capture}: {done.stderr.strip()}")
-    return tuple(_packet(line.split("\t")) for line in lines)
+    return done.stdout
 
 
 def _packet(row: list[str]) -> Packet:

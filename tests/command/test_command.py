@@ -9,12 +9,11 @@ import json
 import os
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, COMMAND, PUBLIC, Run, in_a_terminal
+from conftest import CAPTURES, COMMAND, Run, in_a_terminal
 from conversation import pcap, records, stalled
 from nagle_scan.command.cli import main
 
@@ -175,67 +174,6 @@ def test_colours_are_for_terminals_that_want_them(run: Run) -> None:
     assert b"\x1b" not in run(SPLIT).stdout
     without = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
     assert without.split() == run(SPLIT).stdout.decode().split()
-
-
-@dataclass(frozen=True)
-class Truth:
-    """What `shared/public/README.md` says: stalls as (A, ACK, B) frames."""
-
-    stalls: tuple[tuple[int, int, int], ...] = ()
-    count: int | None = None
-    sender: str | None = None
-    silent: str | None = None
-
-
-PUBLIC_TRUTH = {
-    "dnp3-full-exchange.pcap": Truth(((8, 9, 10), (14, 15, 16)), 2),
-    "dnp3-file-read.pcap": Truth(((16, 17, 18),), 1),
-    "dns-axfr.pcapng": Truth(((4, 5, 6),), 1),
-    "telnet-windows10.pcap": Truth(((9, 11, 12),), 5, sender="192.168.56.102"),
-    "pop3-stls.pcap": Truth(((36, 37, 38),)),
-    "imap.pcap": Truth(((7, 8, 9),), 5),
-    "jabber.pcap": Truth(((39, 40, 41),), 5),
-    "http-100-continue.pcap": Truth(((8, 9, 10),)),
-    "two-pmus.pcap": Truth(((18, 23, 24),), 878, sender="192.168.0.60", silent="192.168.0.241"),
-    "ftp-cwd-navigation.pcap": Truth(count=0),
-    "pop3-netem.pcap": Truth(count=0),
-    "msnms.pcap": Truth(count=0),
-    "waze.pcap": Truth(count=0),
-}
-ABOUT = 0.01
-"""The README gives large counts as 'about'."""
-
-
-@pytest.mark.parametrize("name", PUBLIC_TRUTH)
-def test_public_captures_come_out_as_their_table_says(name: str) -> None:
-    path = PUBLIC / name
-    if not path.exists():
-        pytest.skip(f"{path} is absent: it is not part of the repository")
-    truth = PUBLIC_TRUTH[name]
-    scan = nagle_scan.scan(path)
-    delayed = scan.stalls[scan.stalls["cause"] == "nagle_delack"]
-    addresses = [
-        scan.connections.at[row.connection, f"{row.sender}_addr"] for row in delayed.itertuples()
-    ]
-    frames = list(
-        zip(delayed["frame_unacked"], delayed["frame_ack"], delayed["frame_held"], strict=True)
-    )
-    own = [
-        place
-        for place, address in zip(frames, addresses, strict=True)
-        if truth.sender in (None, address)
-    ]
-    assert own[: len(truth.stalls)] == list(truth.stalls)
-    assert truth.silent not in addresses
-    if truth.count is not None:
-        assert len(own) == pytest.approx(truth.count, rel=ABOUT)
-
-
-def test_every_public_capture_has_its_truth_here() -> None:
-    if not PUBLIC.exists():
-        pytest.skip(f"{PUBLIC} is absent: it is not part of the repository")
-    names = {path.name for path in PUBLIC.glob("*.pcap*")}
-    assert names == PUBLIC_TRUTH.keys()
 
 
 def test_a_bug_is_not_mistaken_for_stalls(

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import nagle_scan
 import pytest
 import tshark_answers
-from conftest import CAPTURES, PUBLIC
+from conftest import CAPTURES
 from conversation import (
     START_NS,
     Conversation,
@@ -70,25 +70,6 @@ FILES = sorted(CAPTURES.glob("*.pcap"))
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_shipped_captures_are_numbered_as_wireshark_numbers_them(path: Path) -> None:
     assert our_segments(path) == tshark_segments(path)
-
-
-PUBLIC_NAMES = [
-    "dnp3-full-exchange.pcap",
-    "dns-axfr.pcapng",
-    "jabber.pcap",
-    "telnet-windows10.pcap",
-    "waze.pcap",
-    "pop3-stls.pcap",
-    "msnms.pcap",
-    "http-100-continue.pcap",
-]
-
-
-@pytest.mark.parametrize("name", PUBLIC_NAMES)
-def test_public_captures_are_numbered_as_wireshark_numbers_them(name: str) -> None:
-    if not (PUBLIC / name).exists():
-        pytest.skip(f"{PUBLIC / name} is absent: it is not part of the repository")
-    assert our_segments(PUBLIC / name) == tshark_segments(PUBLIC / name)
 
 
 def test_interleaved_connections_of_both_ip_versions(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from conftest import CAPTURES, PUBLIC, Run
+from conftest import CAPTURES, Run
 from conversation import Conversation, pcap, records, write
 from nagle_scan import _core, advice
 from nagle_scan.advice import settings as known
@@ -371,12 +371,3 @@ def test_a_named_pipe_is_not_opened_twice(run: Run, tmp_path: Path) -> None:
     done = run(pipe)
     writer.join()
     assert (done.returncode, done.stderr) == (1, b"")
-
-
-@pytest.mark.skipif(not PUBLIC.exists(), reason="the public captures are not in the repository")
-def test_the_tail_of_a_windows_sender_is_seen_as_one() -> None:
-    tails = {}
-    for path in sorted(PUBLIC.glob("*.pcap*")):
-        scan = _core.scan_captures([str(path)], None, 10.0, False, _core.Progress())
-        tails[path.name] = [group.worst.unacked_full_sized for group in scan.groups()]
-    assert any(any(found) for found in tails.values()), tails
