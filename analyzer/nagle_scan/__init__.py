@@ -29,6 +29,8 @@ The rooms, each of which imports only what stands before it (tests/project/test_
     api         `scan()`, `load()`, the class `Scan` and what it answers
     fleet       thousands of captures, on Dask
     command     `nagle-scan`: options, where results go, the exit status
+
+What is slow to load, or need not be installed, is imported by the functions that use it.
 """
 
 import os

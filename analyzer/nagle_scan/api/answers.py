@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nagle_scan import compare as pairs
 from nagle_scan.report import held, json
 from nagle_scan.report.comparison import shown
 from nagle_scan.report.options import BaselineMap, Options
@@ -227,8 +228,6 @@ def _setting(fixes: Sequence[Fix], party: str) -> str:
 def compare(before: Result, after: Result, baseline_map: BaselineMap) -> Comparison:
     """What became of the stalls of `before`."""
     import pandas as pd
-
-    from nagle_scan import compare as pairs
 
     options = Options(before, baseline_map=baseline_map)
     told = shown(options, after, sys.maxsize)

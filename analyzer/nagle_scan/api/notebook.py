@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jinja2 import Environment
 from markupsafe import Markup
 
-from nagle_scan import _core
+from nagle_scan import _core, timeline
 from nagle_scan.report import notices, verdicts
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import maybe_duration, printable
@@ -88,8 +88,6 @@ def comparison_html(sentence: str, predictions: Sequence[str], table: pd.DataFra
 
 def connection_html(scan: Result, row: _core.ConnectionRow) -> str:
     """The verdict on a connection, its numbers and its ladder."""
-    from nagle_scan import timeline
-
     facts = [
         ("client", row.client),
         ("server", row.server),

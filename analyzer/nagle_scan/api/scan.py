@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 from nagle_scan import _core
@@ -14,6 +15,7 @@ from nagle_scan.api.written import Written
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, MAX_THREADS, Result
 from nagle_scan.system import files
+from nagle_scan.system.progress import ProgressLine, line_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +46,7 @@ def scan(
     threads: int | None = None,
     exchanges: bool = False,
     names: Mapping[str, str] | None = None,
-    progress: bool = False,
+    progress: bool | _core.Progress = False,
 ) -> Scan:
     """Scans one capture, or several as one logical capture in the order of their first frames.
 
@@ -58,7 +60,7 @@ def scan(
     (`{"10.0.0.5": "payments"}`): reports, pictures and files say them in their place; filters and
     tables keep the addresses. With `anonymize` a name that holds an address is left out. `progress`
     shows how far it is, in a terminal (on standard error) and in a notebook, from the first second
-    on.
+    on; the command gives one that it shows and stops itself.
 
     >>> import nagle_scan
     >>> nagle_scan.scan("captures/java-split.pcap").verdict
@@ -82,8 +84,9 @@ def scan(
     paths = as_paths(path_or_paths)
     if not paths:
         raise ValueError("no capture given")
-    seen = _core.Progress()
-    with _shown(seen, progress):
+    seen = progress if isinstance(progress, _core.Progress) else _core.Progress()
+    shown = ProgressLine(partial(line_of, seen), sys.stderr)
+    with shown if progress and progress is not seen else nullcontext():
         core = _core.scan_captures(
             paths,
             filter,
@@ -344,16 +347,6 @@ INTERNAL = {
     "why_not_again",
 }
 """Names of a scan that its own modules use."""
-
-
-def _shown(seen: _core.Progress, progress: bool) -> AbstractContextManager[None]:
-    if not progress:
-        return nullcontext()
-    from functools import partial
-
-    from nagle_scan.system.progress import ProgressLine, line_of
-
-    return ProgressLine(partial(line_of, seen), sys.stderr)
 
 
 def _named(chosen: Mapping[str, str] | None, is_anonymized: bool) -> dict[str, str]:

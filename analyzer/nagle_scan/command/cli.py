@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.api import captures, keys
-from nagle_scan.api.scan import Scan
+from nagle_scan.api.scan import Scan, scan
 from nagle_scan.command import arguments, values
 from nagle_scan.command.gate import (
     EXIT_BUG,
@@ -26,7 +26,7 @@ from nagle_scan.command.outputs import Outputs
 from nagle_scan.errors import CaptureError, NagleScanError, OutputError
 from nagle_scan.report.formats import PRINTED, STANDARD_OUTPUT
 from nagle_scan.report.options import Options
-from nagle_scan.system import files, interrupt, terminal
+from nagle_scan.system import interrupt, terminal
 from nagle_scan.system.progress import ProgressLine, line_of
 from nagle_scan.words.wording import count, printable
 
@@ -200,40 +200,27 @@ def _scan(
     paths: list[str], options: argparse.Namespace, progress: _core.Progress | None = None
 ) -> Scan:
     """With a `progress`, what was read until Ctrl-C; else half a capture is useless."""
-    keeps_half = progress is not None
-    # Those of a folder were checked by nobody.
-    paths = [files.utf8_name(path, CaptureError) for path in paths]
-    progress = progress or _core.Progress()
+    seen = progress or _core.Progress()
     began_s = time.monotonic()
-    how_far = partial(line_of, progress)
-    with interrupt.StoppedByInterrupt(progress), ProgressLine(how_far, sys.stderr):
-        core = _core.scan_captures(
+    how_far = partial(line_of, seen)
+    with interrupt.StoppedByInterrupt(seen), ProgressLine(how_far, sys.stderr):
+        result = scan(
             paths,
             options.filter,
             options.min_wait,
-            exchanges=False,
-            progress=progress,
-            threads=options.threads,
+            options.key,
+            options.threads,
             names=options.named,
+            progress=seen,
         )
-    if progress.stopped and not keeps_half:
+    if seen.stopped and progress is None:
         raise KeyboardInterrupt
-    if options.key is not None:
-        core = core.anonymized(options.key)
-    scan = Scan(
-        paths,
-        options.filter,
-        core,
-        options.key,
-        options.min_wait,
-        threads=options.threads,
-        key_is_random=options.key_is_random,
-    )
+    result.key_is_random = options.key_is_random
     if options.verbose:
         from nagle_scan.command import verbose
 
-        verbose.tell(scan, time.monotonic() - began_s)
-    return scan
+        verbose.tell(result, time.monotonic() - began_s)
+    return result
 
 
 def _is_comparable(chosen: Options, scan: Scan, path: str) -> bool:

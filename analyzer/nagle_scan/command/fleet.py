@@ -13,6 +13,7 @@ from nagle_scan.api import keys
 from nagle_scan.command import arguments, several, values
 from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
 from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
+from nagle_scan.fleet.work import Settings
 from nagle_scan.system import terminal
 from nagle_scan.words.wording import count, printable, shortened
 
@@ -167,7 +168,6 @@ def _check_report(options: argparse.Namespace, made: argparse.ArgumentParser) ->
 
 def _asked(options: argparse.Namespace) -> Asked:
     from nagle_scan.fleet.run import Asked
-    from nagle_scan.fleet.work import Settings
 
     key = None
     if options.anonymize or options.key_file is not None:

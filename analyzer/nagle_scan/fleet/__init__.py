@@ -28,6 +28,7 @@ from nagle_scan import _core
 from nagle_scan.api import keys
 from nagle_scan.api.scan import KINDS, as_paths, check_kinds, check_min_wait, check_number
 from nagle_scan.errors import OutputError
+from nagle_scan.fleet.work import Settings
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.system import files, terminal
 
@@ -97,8 +98,6 @@ def scan_fleet(
         from nagle_scan.fleet.fleet import Fleet
     except ImportError as error:
         raise ImportError(missing(error)) from None
-    from nagle_scan.fleet.work import Settings
-
     check_kinds(
         {**KINDS, **OWN_KINDS, "client": (Client | None, "a Client of Dask")},
         output=output,

@@ -9,6 +9,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core
+from nagle_scan.compare import compare
 from nagle_scan.report import verdicts
 from nagle_scan.report.view import Limits, View
 from nagle_scan.words.wording import PERCENTILES
@@ -68,8 +69,6 @@ def _advice(fix: Fix, remedy: Remedy) -> dict[str, Any]:
 
 def _compared(baseline: Result, result: Result, options: Options) -> dict[str, Any]:
     """The baseline's captures, summary and servers, and the comparison with it."""
-    from nagle_scan.compare import compare
-
     head = json.loads(baseline.core.json_head())
     comparison = compare(baseline, result, options.baseline_map)
     return {

@@ -1,7 +1,5 @@
 """What the caller of a report asked for."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -13,7 +11,7 @@ BaselineMap = tuple[tuple[tuple[str, int], tuple[str, int]], ...]
 class Options(NamedTuple):
     """What the caller asked for. A format lists those that it uses in `takes`."""
 
-    baseline: Result | None = None
+    baseline: "Result | None" = None
     """The same service before a change."""
     payload: bool = False
     """Keep the payload of frames."""

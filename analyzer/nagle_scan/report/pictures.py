@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from nagle_scan import _core
+from nagle_scan import _core, timeline
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result
@@ -50,8 +50,6 @@ class Picture(NamedTuple):
 
 def at_top(core: _core.Scan, clearest: _core.WaitRow | None) -> Iterator[Wanted]:
     """The clearest stall (else the longest wait), and all waits by their length."""
-    from nagle_scan import timeline
-
     caption = LADDER if clearest else LONGEST_WAIT
     for wait in [clearest] if clearest else core.longest_waits(1):
         yield Wanted(caption, timeline.ladder, wait.connection, at_top=True)
@@ -63,8 +61,6 @@ def in_detail(connections: Sequence[int], clearest: _core.WaitRow | None) -> Ite
 
     All of one kind before the next kind, so that the last connection gets a picture too.
     """
-    from nagle_scan import timeline
-
     for connection in connections:
         # The clearest of all is at the top.
         if clearest is None or connection != clearest.connection:
@@ -89,8 +85,6 @@ def drawn(
 
 def _drawn(result: Result, wanted: Wanted) -> Picture:
     """The picture, and at the top a narrow one."""
-    from nagle_scan import timeline
-
     of = [] if wanted.connection is None else [wanted.connection]
     # The XML writer has escaped the texts in it.
     svg = Markup(timeline.svg(wanted.draw, result, *of))

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from nagle_scan.timeline.subject import ACK, FIN, NS_PER_MS, RST, SEQUENCE_SPACE, SYN, Subject
+from nagle_scan.timeline.wait import Wait
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from nagle_scan.timeline.wait import Wait
 
 MAX_BEFORE, MAX_WITHIN, MAX_AFTER = 4, 6, 4
 FIRST_SEGMENTS = 8
@@ -168,8 +167,6 @@ def _frames_of(subject: Subject, wait: Wait) -> list[Arrow]:
 
 def _beginning(subject: Subject) -> list[Arrow]:
     """The first segments, for a connection that never waited."""
-    from nagle_scan.timeline.wait import Wait
-
     if subject.segments is None:
         return []
     begin = Wait("", "", -1, None, -1, subject.row.first_ns, 0, 0, 0, 0, 0.0, 0.0, 0.0)

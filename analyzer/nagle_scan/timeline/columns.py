@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.path import Path
 
 if TYPE_CHECKING:
-    from matplotlib.path import Path
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.float64]
@@ -49,8 +49,6 @@ def envelope(x: Numbers, y: Numbers, edges: Numbers) -> tuple[Numbers, Numbers, 
 
 def bars(x: Numbers, low: Numbers, high: Numbers) -> Path:
     """Vertical strokes as one path: a picture of a thousand stays small."""
-    from matplotlib.path import Path
-
     vertices = np.empty((2 * len(x), 2))
     vertices[::2, 0] = vertices[1::2, 0] = x
     vertices[::2, 1], vertices[1::2, 1] = low, high
@@ -60,8 +58,6 @@ def bars(x: Numbers, low: Numbers, high: Numbers) -> Path:
 
 def boxes(begins: Numbers, ends: Numbers, low: float, high: float) -> Path:
     """Rectangles of the same height as one path."""
-    from matplotlib.path import Path
-
     vertices = np.zeros((len(begins), 5, 2))
     vertices[:, [0, 1, 4], 0] = begins[:, None]
     vertices[:, [2, 3], 0] = ends[:, None]
@@ -74,8 +70,6 @@ def boxes(begins: Numbers, ends: Numbers, low: float, high: float) -> Path:
 
 def skyline(heights: Numbers, edges: Numbers, floor: float) -> Path:
     """Columns of different height, adjacent ones as one outline; none where the height is 0."""
-    from matplotlib.path import Path
-
     vertices: list[tuple[float, float]] = []
     codes: list[int] = []
     some = np.flatnonzero(heights > 0)

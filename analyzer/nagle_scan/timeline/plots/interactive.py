@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from nagle_scan.result import flags_text
 from nagle_scan.timeline.arrows import peer
@@ -17,7 +18,6 @@ from nagle_scan.words import causes, colours
 from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
     from plotly.graph_objects import Figure
@@ -111,8 +111,6 @@ def _around_the_clearest(subject: Subject) -> pd.DataFrame | None:
 
 def _waits(subject: Subject, segments: pd.DataFrame | None) -> tuple[pd.DataFrame, int]:
     """Stalls and other waits at the time of the segments, and how many there are of them."""
-    import pandas as pd
-
     common = ["cause", "time_ns", "wait_ms"]
     frames = ["frame_unacked", "frame_ack", "frame_held"]
     stalls = findings(
