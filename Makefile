@@ -8,7 +8,7 @@ PACKETS ?= 1000000
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test check check-engine test-engine check-python format accuracy thresholds fuzz snapshots readme page pictures notebooks docs bench bench-fleet wheel test-wheel sdist release audit lock shared clean
+.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy thresholds fuzz snapshots readme page pictures notebooks docs bench bench-fleet wheel test-wheel sdist release audit lock shared clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,14 @@ test: ## Check format, lint and types, then run all tests
 	@sh scripts/prerequisites.sh developer
 	@$(MAKE) --no-print-directory --jobs=2 test-engine check-python test-wheel
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+
+# Not what needs a browser, a wheel, notebooks or tshark, draws pictures, or takes large captures.
+SLOW := accuracy api bad_input baseline docstrings interrupt many_* no_socket passes pasted_text port_scan \
+	progress properties read_once saved shards threads thresholds tshark_answers wireshark
+quick: $(VENV)/.developer ## Run the engine's tests and the quick ones of Python: a minute
+	cargo test --manifest-path analyzer/Cargo.toml --quiet
+	$(BIN)/python -m pytest --numprocesses auto $(addprefix tests/,api command engine lab) \
+		$(SLOW:%=--ignore-glob='*/test_%.py')
 
 check: check-engine check-python
 

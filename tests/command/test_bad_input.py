@@ -214,12 +214,19 @@ def test_a_pcapng_with_several_interfaces_keeps_every_interfaces_stalls(
     assert_noticed(run(path), 1, "2 TCP connections", "(2 of 2)")
 
 
-@pytest.mark.parametrize(
-    "name", [f"no/such/folder/x{suffix}" for suffix in sorted(formats.SUFFIXES)]
+def test_outputs_in_a_folder_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    paths = [f"{tmp_path}/no/folder/x{suffix}" for suffix in formats.SUFFIXES]
+    done = run(SPLIT, *(word for path in paths for word in ("-o", path)))
+    why = "cannot write: no such file or directory"
+    assert b"9 times" in done.stdout
+    told = sorted(done.stderr.decode().splitlines())
+    assert told == sorted(f"nagle-scan: {path}: {why}" for path in paths)
+    assert done.returncode == 2
+
+
+of_each_format = pytest.mark.parametrize(
+    "suffix", [format.suffixes[0] for format in formats.FORMATS]
 )
-def test_an_output_in_a_folder_that_is_not_there(name: str, run: Run, tmp_path: Path) -> None:
-    done = run(SPLIT, "-o", tmp_path / name)
-    assert_not_written(done, name, "cannot write", "no such file or directory")
 
 
 def test_an_output_that_is_a_folder(run: Run, tmp_path: Path) -> None:
@@ -227,7 +234,7 @@ def test_an_output_that_is_a_folder(run: Run, tmp_path: Path) -> None:
     assert_not_written(run(SPLIT, "-o", tmp_path / "x.json"), "x.json", "is a directory")
 
 
-@pytest.mark.parametrize("suffix", sorted(formats.SUFFIXES))
+@of_each_format
 def test_an_output_on_a_full_disk(suffix: str, run: Run, tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
@@ -405,7 +412,7 @@ def test_a_pipe_is_not_opened_a_second_time(run: Run, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
-@pytest.mark.parametrize("suffix", sorted(formats.SUFFIXES))
+@of_each_format
 def test_a_capture_of_which_the_output_is_another_name_survives(
     suffix: str, run: Run, tmp_path: Path
 ) -> None:
