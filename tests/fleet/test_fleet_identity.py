@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from conftest import CAPTURES
 from nagle_scan import _core
@@ -92,10 +92,9 @@ def test_the_first_frame_of_a_remote_file_is_in_its_first_bytes(tmp_path: Path) 
         content += frame[:8] + (40_000).to_bytes(4, "little") * 2
         # Not to be packed well, but packed: a stored block is read as it comes.
         content += bytes(byte & 0x7F for byte in os.urandom(40_000))
-    path = tmp_path / "random.pcap"
-    path.write_bytes(content)
-    subprocess.run(["zstd", "-q", path], check=True)
-    packed = (tmp_path / "random.pcap.zst").read_bytes()
+    packed = pa.compress(bytes(content), "zstd", asbytes=True)
+    path = tmp_path / "random.pcap.zst"
+    path.write_bytes(packed)
     assert len(packed) > 2 * identity.FIRST_LEN
     begin = packed[: identity.FIRST_LEN]
     assert _core.first_time_of_bytes(begin) == of(path).first_ns is not None
