@@ -60,7 +60,7 @@ def test_a_clean_scan_has_neither_findings_nor_advice() -> None:
     assert clean.findings.dtypes["stalls"] == np.dtype("int64")
 
 
-def test_a_program_that_is_recognised_has_its_setting_in_findings_and_advice() -> None:
+def test_a_recognised_program_has_its_setting_everywhere() -> None:
     scans = [nagle_scan.scan(path) for path in sorted(CAPTURES.glob("*.pcap"))]
     known = [scan for scan in scans if any(one.setting for one in scan.advice)]
     assert known
@@ -230,7 +230,7 @@ def test_without_a_path_a_result_is_returned(format: Format, scan: Scan, tmp_pat
     assert path.read_bytes() == (content.encode() if isinstance(content, str) else content)
 
 
-def test_an_error_of_a_result_without_a_file_names_no_temporary_one() -> None:
+def test_an_error_without_a_file_names_no_temporary_one() -> None:
     text = nagle_scan.scan(next(iter(sorted(PRINTED.glob("*.txt")))))
     with pytest.raises(nagle_scan.OutputError, match=r"^evidence\.pcapng: tcpdump's text holds no"):
         text.to_evidence()
@@ -391,7 +391,7 @@ SPREAD = [*sorted(CAPTURES.glob("*.pcap")), *sorted(LABELLED.glob("*/middle.pcap
 
 
 @pytest.mark.parametrize("path", SPREAD, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_every_picture_is_drawn_without_a_warning_on_the_axes_that_are_given(path: Path) -> None:
+def test_every_picture_is_drawn_on_the_axes_without_a_warning(path: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         scan = nagle_scan.scan(path)

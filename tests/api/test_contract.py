@@ -439,7 +439,7 @@ def test_an_unknown_connection_is_a_key_error() -> None:
             scan.segments(number)
 
 
-def test_a_table_that_is_not_there_is_an_error_that_names_those_that_are() -> None:
+def test_a_missing_table_is_an_error_that_names_the_others() -> None:
     core = nagle_scan.scan(CAPTURES / "java-split.pcap").core
     tables = "connections, stalls, waits, servers, exchanges"
     with pytest.raises(ValueError, match=f"no such table: exchange .*{tables}"):
@@ -512,7 +512,7 @@ def test_each_value_has_the_type_the_stub_promises(name: str) -> None:
         assert type(value).__name__.replace("NoneType", "None") in promised, item.target.id
 
 
-def test_a_connection_with_many_stalls_is_written_in_parts_that_fit(
+def test_a_connection_with_many_stalls_is_written_in_parts(
     tmp_path: Path, scan_frames: Callable[[Sequence[Frame]], Scan]
 ) -> None:
     """A connection is serialised in parts, on both cores: no row is lost, no comma too many."""

@@ -349,7 +349,7 @@ PREFIXES: list[Callable[[int], bytes]] = [
 
 @pytest.mark.parametrize("prefix", PREFIXES)
 @pytest.mark.parametrize("fill", [b"\0", b"\1", b"S", b"\x81", b"\xff", b"\2\1\5", b"0\x0c\2\1"])
-def test_what_has_lengths_of_its_own_is_no_protocol_that_is_known(
+def test_what_has_its_own_lengths_is_no_known_protocol(
     prefix: Callable[[int], bytes], fill: bytes
 ) -> None:
     """Most binary protocols begin messages with a length, and programs write that apart."""
@@ -425,7 +425,7 @@ def test_the_ticket_tells_it(tmp_path: Path) -> None:
     assert said[0] in (tmp_path / "ticket.md").read_text()
 
 
-def test_headers_suffice_where_messages_are_longer_than_what_was_captured() -> None:
+def test_headers_suffice_where_messages_were_cut() -> None:
     """Of a capture with 256 bytes of each frame, long messages are told too."""
     first, second = tls(23, 900), tls(23, 400)
     pair = PayloadPair(first[:190], second[:190], 443, False, len(first) - 190, len(second) - 190)

@@ -169,7 +169,7 @@ def test_a_file_of_names_is_not_overwritten(capture: Path, run: Run, tmp_path: P
         "20010db8000000000000000000000005",
     ],
 )
-def test_a_name_that_spells_an_address_is_not_shown_when_addresses_are_hidden(name: str) -> None:
+def test_a_name_that_spells_a_hidden_address_is_not_shown(name: str) -> None:
     assert without_addresses({"10.0.0.5": name}) == {}
 
 

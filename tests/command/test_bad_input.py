@@ -198,9 +198,7 @@ def test_frames_cut_before_the_tcp_header(run: Run, tmp_path: Path) -> None:
     assert_noticed(run(path), 4, f"{count} of {count} frames not used: captured too short")
 
 
-def test_a_pcapng_with_several_interfaces_keeps_every_interfaces_stalls(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_pcapng_keeps_the_stalls_of_every_interface(run: Run, tmp_path: Path) -> None:
     first, second = stalled(), stalled(Conversation(("10.0.0.9", 50000), now_ms=3.0))
     frames = interleaved(first, second)
     mine = {id(frame) for frame in first.frames}
@@ -300,9 +298,7 @@ def test_a_file_name_that_is_not_utf_8(run: Run, tmp_path: Path) -> None:
     assert_refused(run(SPLIT, "-f", b"host \xff"), "UTF-8")
 
 
-def test_a_name_in_a_folder_that_is_not_utf_8_costs_only_its_capture(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_name_that_is_not_utf_8_costs_only_its_capture(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "captures"
     folder.mkdir()
     for name in (b"a.pcap", b"caf\xe9.pcap", b"z.pcap"):

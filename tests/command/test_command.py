@@ -107,9 +107,7 @@ def test_standard_input(run: Run, tmp_path: Path) -> None:
     assert piped["captures"][0]["path"] == "-"
 
 
-def test_a_filter_leaves_out_the_rest_and_keeps_wiresharks_frame_numbers(
-    run: Run, tmp_path: Path
-) -> None:
+def test_a_filter_keeps_wiresharks_frame_numbers(run: Run, tmp_path: Path) -> None:
     path = CAPTURES / "epoll-fd0.pcap"
     everything = nagle_scan.scan(path)
     port = everything.connections["client_port"].tolist()[2]

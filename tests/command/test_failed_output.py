@@ -60,9 +60,7 @@ def test_a_bug_in_one_output_costs_no_other(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.json", "c.csv"]
 
 
-def test_the_table_of_several_captures_is_printed_though_its_file_fails(
-    run: Run, tmp_path: Path
-) -> None:
+def test_the_table_of_captures_is_printed_though_its_file_fails(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / "summary.csv").symlink_to("/dev/full")

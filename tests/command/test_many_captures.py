@@ -56,7 +56,7 @@ def test_other_names_are_captures_of_their_own(names: tuple[str, ...], tmp_path:
     assert [capture.paths for capture in grouped(paths, MERGE).sets] == [paths]
 
 
-def test_the_same_packets_under_a_rotated_name_are_not_one_capture(tmp_path: Path) -> None:
+def test_the_same_packets_under_rotated_names_are_two_captures(tmp_path: Path) -> None:
     """Two hosts' captures, or a copy: read as one, each segment would come twice."""
     for name in ("a.pcap0", "a.pcap1"):
         (tmp_path / name).write_bytes(STALLS.read_bytes())
@@ -218,7 +218,7 @@ def test_what_looks_like_a_capture_does_not_vanish_from_a_folder(run: Run, tmp_p
     assert done.stdout.startswith(b"3 captures: 1 clean, 1 inconclusive, 1 unusable\n")
 
 
-def test_an_output_that_cannot_be_written_does_not_cost_the_table(run: Run, tmp_path: Path) -> None:
+def test_an_unwritable_output_does_not_cost_the_table(run: Run, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     long = tmp_path / ("x" * 252)
     long.write_bytes(STALLS.read_bytes())

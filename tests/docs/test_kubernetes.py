@@ -208,7 +208,7 @@ def rules() -> list[Document]:
     ]
 
 
-def test_a_worker_that_is_taken_over_can_send_no_capture_to_the_internet() -> None:
+def test_a_worker_taken_over_can_send_no_capture_out() -> None:
     peers = [rule["to"] for rule in rules()]
     assert peers
     assert not [peer for every in peers for peer in every if "ipBlock" in peer]
@@ -234,7 +234,7 @@ def test_who_is_not_named_reaches_nothing() -> None:
     assert nothing == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
 
 
-def test_the_network_is_asked_for_at_the_ports_that_are_listened_on() -> None:
+def test_the_network_policy_has_the_ports_that_are_listened_on() -> None:
     for component, option in (("scheduler", "--port"), ("worker", "--worker-port")):
         one = container(component)
         listened = {port["name"]: str(port["containerPort"]) for port in one["ports"]}

@@ -125,9 +125,7 @@ def tools(words: list[str]) -> Iterator[tuple[str, dict[str, str], list[str]]]:
 
 
 @pytest.mark.parametrize("command", AWAY)
-def test_what_runs_elsewhere_has_options_of_the_tool_and_a_filter_that_compiles(
-    command: str, run: Run
-) -> None:
+def test_what_runs_elsewhere_has_valid_options_and_filters(command: str, run: Run) -> None:
     words = words_of(command)
     if words[0] == "make":
         assert f"\n{words[1]}: " in (ROOT / "Makefile").read_text()

@@ -61,7 +61,7 @@ def test_one_wait_is_told_more_exactly_than_all_of_its_kind() -> None:
     )
 
 
-def test_a_loss_before_the_capture_is_said_as_one_and_an_open_one_blames_nobody() -> None:
+def test_a_loss_is_said_as_one_and_an_open_one_blames_nobody() -> None:
     seen = causes.meaning_of(wait("retransmission", "server"))
     before = causes.meaning_of(wait("retransmission", "server", lost=True))
     assert "before the capture point" in before

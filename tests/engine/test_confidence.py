@@ -66,7 +66,7 @@ def test_a_longer_min_wait_only_filters(by_min_wait: dict[float, list[_core.Scan
         assert options(more) == options(fewer), path
 
 
-def test_listing_shorter_waits_changes_nothing_of_the_longer_ones(
+def test_listing_shorter_waits_changes_no_longer_ones(
     by_min_wait: dict[float, list[_core.Scan]],
 ) -> None:
     """Where a wait begins may be seen only with shorter ones, so a few more may be found."""

@@ -285,7 +285,7 @@ def in_pieces(packet: Packet) -> list[Packet]:
     return pieces
 
 
-def test_frames_of_other_protocols_are_counted_and_keep_the_numbers_right(
+def test_frames_of_other_protocols_keep_the_numbers_right(
     scan_frames: Scanned,
 ) -> None:
     made = stalled()
@@ -345,7 +345,7 @@ def test_a_reset_after_the_stall_takes_nothing_back(scan_frames: Scanned) -> Non
     assert found(scan_frames(made.frames)) == numbered(made.holds, made.frames)
 
 
-def test_without_its_handshake_a_connection_is_judged_and_the_doubt_is_told(
+def test_without_its_handshake_a_connection_is_judged_in_doubt(
     scan_frames: Scanned,
 ) -> None:
     made = stalled(rounds=4)

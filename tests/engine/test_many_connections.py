@@ -30,7 +30,7 @@ def result(scan: nagle_scan.Scan, tmp_path_factory: pytest.TempPathFactory) -> d
     return written(scan, tmp_path_factory.mktemp("result"))
 
 
-def test_of_the_later_connections_those_with_something_to_tell_are_listed(
+def test_later_connections_with_something_to_tell_are_listed(
     result: dict[str, Any],
 ) -> None:
     alone = nagle_scan.scan(STALLING)

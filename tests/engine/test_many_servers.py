@@ -33,9 +33,7 @@ def calls(count: int) -> Iterator[tuple[int, bytes]]:
         yield time_ns + 5_000, reply[:27] + address + reply[30:]
 
 
-def test_the_servers_that_lose_most_are_listed_and_the_others_counted(
-    tmp_path: Path, run: Run
-) -> None:
+def test_servers_that_lose_most_are_listed_others_counted(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "servers.pcap"
     path.write_bytes(pcap([*calls(SERVERS), *records(stalled(Conversation(now_ms=9_000)).frames)]))
     scan = nagle_scan.scan(path)

@@ -139,7 +139,7 @@ def test_what_text_does_not_tell_is_said(tmp_path: Path) -> None:
     assert "display filter" not in page.read_text()
 
 
-def test_names_are_listed_with_what_stands_for_them_but_not_when_anonymized(
+def test_names_are_listed_but_not_when_anonymized(
     tmp_path: Path,
 ) -> None:
     text = tmp_path / "names.txt"

@@ -74,7 +74,7 @@ def test_refused_and_unanswered_ports_are_counted_not_listed(
     assert told.encode() in done.stdout
 
 
-def test_a_connection_that_is_answered_late_is_judged_as_without_the_scan(
+def test_a_late_answer_is_judged_as_without_the_scan(
     scan: nagle_scan.Scan,
 ) -> None:
     between = PORTS + PORTS // 2
@@ -122,7 +122,7 @@ def test_a_connection_that_is_not_listed_is_named_so(scan: nagle_scan.Scan) -> N
     assert len(scan.segments(2)) == 2
 
 
-def test_what_is_open_at_the_end_is_told_in_the_order_of_the_connections(tmp_path: Path) -> None:
+def test_what_is_open_at_the_end_is_told_in_order(tmp_path: Path) -> None:
     """Else two scans of one capture would differ, and so would what is listed of many waits."""
     frames = list(to_ports(PORTS))
     for number in range(40):
@@ -184,7 +184,7 @@ def test_half_open_connections_are_counted_and_in_the_totals(
     assert (summary["tcp_packets"], summary["stalls"]) == (len(made) + 2 * PORTS, 3)
 
 
-def test_a_refused_connection_that_carries_data_all_the_same_begins_there(
+def test_a_refused_connection_with_data_begins_there(
     tmp_path: Path, flood: list[tuple[int, bytes]]
 ) -> None:
     """A firewall's RST need not be the end. What was before it is not known any more."""

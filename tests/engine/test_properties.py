@@ -158,7 +158,7 @@ def test_a_cut_after_a_stall_keeps_it(path: Path, data: st.DataObject, tmp_path:
     isn=st.integers(0, 2**32 - 1),
 )
 @example(delays_ms=[40.0], sizes=(1, 1), rtt_ms=0.1, isn=2**32 - 1)
-def test_whatever_the_sizes_delays_and_round_trip_the_stalls_are_found(
+def test_whatever_the_sizes_and_delays_the_stalls_are_found(
     delays_ms: list[float], sizes: tuple[int, int], rtt_ms: float, isn: int, tmp_path: Path
 ) -> None:
     made = Conversation(rtt_ms=rtt_ms, isn={"client": isn, "server": 7})

@@ -59,9 +59,7 @@ def test_a_server_has_the_exchanges_of_all_its_connections(scan: nagle_scan.Scan
         assert server[f"latency_p{share}_ms"] == pytest.approx(measured, rel=0.01)
 
 
-def test_servers_that_shards_saw_in_different_order_are_told_apart(
-    capture: Path, tmp_path: Path
-) -> None:
+def test_servers_seen_in_different_order_are_told_apart(capture: Path, tmp_path: Path) -> None:
     few = generated(tmp_path, "stalls", 5, 500)
     other = tmp_path / "other.pcap"
     other.write_bytes(few.read_bytes().replace(bytes([192, 0, 2, 80]), bytes([192, 0, 2, 81])))

@@ -203,7 +203,7 @@ def differences(path: Path, said: Answer, used: Counter[str]) -> Iterator[str]:
                 yield f"{path}: stream {number}: handshake {own_ns} ns, tshark: {initial_ns}"
 
 
-def test_every_segment_is_told_as_tshark_tells_it_but_for_listed_reasons() -> None:
+def test_every_segment_is_told_as_tshark_tells_it() -> None:
     used: Counter[str] = Counter()
     paths = tshark.captures()
     found = [line for path in paths for line in differences(path, expected(path), used)]

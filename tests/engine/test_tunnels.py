@@ -63,9 +63,7 @@ def captured(path: Path, frames: list[tuple[Frame, bytes]]) -> Path:
 
 
 @pytest.mark.parametrize("tunnel", [in_vxlan, in_geneve, in_gre, in_gtp])
-def test_the_same_addresses_and_ports_in_two_tunnels_are_two_connections(
-    tunnel: Tunnel, tmp_path: Path
-) -> None:
+def test_the_same_ends_in_two_tunnels_are_two_connections(tunnel: Tunnel, tmp_path: Path) -> None:
     one = stalled()
     other = stalled(Conversation(isn={"client": 700_000_000, "server": 900_000_000}, now_ms=3.0))
     frames = interleaved(one, other)
@@ -118,7 +116,7 @@ def test_a_notice_counts_what_a_filter_left_out_only_for_a_tag(
 
 
 @pytest.mark.parametrize("expression", ["tcp port 81", "vlan 8 and tcp port 8000", "not vlan"])
-def test_a_filter_that_leaves_out_more_than_tags_has_no_such_notice(
+def test_a_filter_that_excludes_more_than_tags_has_no_notice(
     expression: str, tmp_path: Path
 ) -> None:
     scan = nagle_scan.scan(tagged(tmp_path / "tagged.pcap", 7), filter=expression)

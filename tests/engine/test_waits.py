@@ -27,7 +27,7 @@ def opened(rtt_ms: float = 26.0) -> Conversation:
     return made
 
 
-def test_a_window_scale_that_the_snap_length_cut_off_is_not_taken_for_none(tmp_path: Path) -> None:
+def test_a_window_scale_that_was_cut_off_is_not_none(tmp_path: Path) -> None:
     """`tcpdump -i any -s 96` cuts the SYN of IPv6 just there: the window would look full."""
     options = [("SAckOK", b""), ("Timestamp", (1, 0)), ("NOP", None), ("WScale", 7)]
     made = stalled(Conversation(window=5, syn_options=options))
@@ -37,7 +37,7 @@ def test_a_window_scale_that_the_snap_length_cut_off_is_not_taken_for_none(tmp_p
     assert found(nagle_scan.scan(path)) == numbered(made.holds, made.frames)
 
 
-def test_an_mss_that_the_snap_length_cut_off_is_not_taken_for_none(tmp_path: Path) -> None:
+def test_an_mss_that_was_cut_off_is_not_none(tmp_path: Path) -> None:
     made = stalled()
     made.stall(first=1460, second=600)
     path = tmp_path / "cut.pcap"
@@ -139,7 +139,7 @@ def resent(made: Conversation) -> Frame:
     return held
 
 
-def test_a_timer_that_draws_the_delayed_ack_time_and_again_ends_a_hold(
+def test_a_timer_that_draws_delayed_acks_ends_a_hold(
     scan_frames: Scanned,
 ) -> None:
     """lwIP acknowledges after up to 250 ms, Linux repeats after 200 ms: nothing is lost."""
@@ -203,7 +203,7 @@ def test_a_timer_that_was_always_cut_short_is_not_named(scan_frames: Scanned) ->
     assert group.consistent_with == ""
 
 
-def test_the_ack_of_a_fin_is_no_delayed_ack_of_the_data_before_it(scan_frames: Scanned) -> None:
+def test_the_ack_of_a_fin_is_no_delayed_ack_of_data_before(scan_frames: Scanned) -> None:
     made = opened(rtt_ms=100.0)
     made.data("client", 50)
     made.wait(made.rtt_ms)

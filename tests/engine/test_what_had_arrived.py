@@ -42,7 +42,7 @@ def released_beside_data(made: Conversation, answers: bool) -> Hold:
 
 
 @pytest.mark.parametrize("rtt_ms", [2.0, 26.0])
-def test_a_segment_that_left_before_the_data_came_is_no_answer_to_it(
+def test_a_segment_that_left_before_the_data_is_no_answer(
     scan_frames: Scanned, rtt_ms: float
 ) -> None:
     made = opened(rtt_ms)
@@ -60,7 +60,7 @@ def test_a_segment_that_acknowledges_the_data_may_be_its_answer(
     assert found(scan_frames(made.frames)) == []
 
 
-def test_data_that_crossed_the_senders_own_is_what_it_answers_late(scan_frames: Scanned) -> None:
+def test_data_that_crossed_the_senders_own_is_answered_late(scan_frames: Scanned) -> None:
     """Both speak first, as in SSH: captured here, the server's data comes after the client's, but
     the client's reached the server after its own had left.
     """

@@ -265,7 +265,7 @@ def after_fin(folder: Path) -> Path:
     return write(folder / "after_fin.pcap", AFTER_FIN)
 
 
-def test_what_is_sent_again_after_fin_has_its_place_in_the_stream(tmp_path: Path) -> None:
+def test_what_is_sent_again_after_fin_keeps_its_place(tmp_path: Path) -> None:
     segments = nagle_scan.scan(after_fin(tmp_path)).segments(0)
     assert segments["rel_seq"].tolist() == REL_SEQ
     assert segments["repeat"].tolist() == REPEATS

@@ -209,7 +209,7 @@ def test_an_older_capture_that_comes_later_changes_nothing(tmp_path: Path) -> No
     assert not len(other.changes)
 
 
-def test_a_few_exchanges_without_a_stall_do_not_mean_that_it_has_gone() -> None:
+def test_a_few_exchanges_without_a_stall_do_not_prove_it_gone() -> None:
     few = Numbers(0, 0.0, 1)
     many = Numbers(9, 391.6, 10, stalls_by_confidence=(0, 0, 9))
     assert changes._is_too_little(many, few)

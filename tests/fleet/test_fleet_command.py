@@ -189,9 +189,7 @@ def test_a_client_leaves_no_doubt_which_cluster_works(workers: Cluster, tmp_path
         nagle_scan.scan_fleet(path, tmp_path / "a", workers.client, workers=2)
 
 
-def test_the_scratch_folder_stays_untouched_if_no_capture_is_large(
-    workers: Cluster, tmp_path: Path
-) -> None:
+def test_the_scratch_folder_is_for_large_captures_only(workers: Cluster, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     seen: list[Path] = []
@@ -215,7 +213,7 @@ def ring(folder: Path) -> Path:
     return folder
 
 
-def test_another_error_does_not_pass_for_a_run_that_writes_into_the_folder(
+def test_another_error_does_not_pass_for_another_run(
     workers: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def planned(*_: object) -> None:
@@ -226,7 +224,7 @@ def test_another_error_does_not_pass_for_a_run_that_writes_into_the_folder(
         nagle_scan.scan_fleet(CAPTURES / "java-split.pcap", tmp_path / "fleet", workers.client)
 
 
-def test_another_error_does_not_pass_for_workers_that_do_not_come() -> None:
+def test_another_error_does_not_pass_for_missing_workers() -> None:
     with pytest.raises(TimeoutError, match="of something else"), cluster.connected(None, 1):
         raise TimeoutError("of something else")
 
@@ -249,7 +247,7 @@ def test_a_rotation_is_one_capture_as_the_page_says(run: Run, tmp_path: Path) ->
     assert fourth == b"1 new capture (2 files; 3 files known): 1 with stalls\n"
 
 
-def test_a_file_of_a_rotation_that_cannot_be_read_does_not_pass_for_a_capture() -> None:
+def test_an_unreadable_file_of_a_rotation_is_no_capture() -> None:
     one = fleets.job(CAPTURES / "java-split.pcap", CAPTURES / "epoll-fd0.pcap")
     failure = Failure("java-split.pcap", one.id, "damaged", 1)
     line, *_ = command.told(Outcome(Tally([one]), 0, 0, [failure]), "fleet", is_brief=True)
@@ -275,7 +273,7 @@ def test_how_far_it_is_counts_captures_as_its_end_does() -> None:
         (["epoll-fd0.pcap", "README.md"], 2),
     ],
 )
-def test_exit_zero_does_not_hide_a_capture_that_could_not_be_read(
+def test_exit_zero_does_not_hide_an_unreadable_capture(
     names: list[str], status: int, run: Run, tmp_path: Path
 ) -> None:
     done = run("fleet", *names, "-o", tmp_path / "fleet", "--exit-zero", cwd=CAPTURES)

@@ -254,7 +254,7 @@ def deaths(
 
 
 @pytest.mark.parametrize("random_deaths", [0, 60])
-def test_a_writer_that_is_killed_loses_nothing_and_counts_nothing_twice(
+def test_a_killed_writer_loses_nothing_and_counts_nothing_twice(
     random_deaths: int, tmp_path: Path, undisturbed: Rows
 ) -> None:
     """Before each call that changes the file system, and at random moments."""
@@ -282,7 +282,7 @@ def test_a_writer_that_is_killed_loses_nothing_and_counts_nothing_twice(
     assert len(seen) > 50
 
 
-def test_a_writer_that_is_killed_while_it_replaces_leaves_the_old_or_the_new(
+def test_a_writer_killed_while_it_replaces_leaves_old_or_new(
     tmp_path: Path,
 ) -> None:
     ring, whole = grown(tmp_path)
@@ -338,7 +338,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, undisturbed: Ro
         assert rows(path) == undisturbed
 
 
-def test_a_change_whose_names_cannot_be_given_happens_when_they_can(
+def test_a_change_that_cannot_be_named_happens_when_it_can(
     tmp_path: Path, undisturbed: Rows
 ) -> None:
     """The commit is the moment, not the last name: what waited must not be added twice."""
@@ -385,7 +385,7 @@ def refused(path: Path, settings: Settings = SETTINGS) -> str:
     return str(caught.value)
 
 
-def test_a_folder_of_another_version_or_other_settings_is_not_touched(tmp_path: Path) -> None:
+def test_a_folder_of_other_version_or_settings_is_not_touched(tmp_path: Path) -> None:
     path = Path(made(tmp_path / "fleet", [ALL[:1]]))
     other = SETTINGS._replace(version="0.0.9")
     assert refused(path, other).endswith(
@@ -468,7 +468,7 @@ def test_with_a_key_a_reason_tells_no_host(reason: str, kept: bool | str, tmp_pa
     assert failure.reason == (reason if kept is True else kept)
 
 
-def test_no_address_and_no_name_that_a_key_replaces_is_in_any_file(tmp_path: Path) -> None:
+def test_nothing_that_a_key_replaces_is_in_any_file(tmp_path: Path) -> None:
     secret = tmp_path / "alice-10.77.66.55" / "bob.pcap"
     secret.parent.mkdir()
     shutil.copy(CAPTURES / ALL[0], secret)

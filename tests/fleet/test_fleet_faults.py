@@ -168,7 +168,7 @@ class DiesOf(WorkerPlugin):
         task.scan_set = scan_set
 
 
-def test_a_capture_that_kills_its_worker_is_a_failure_and_no_other_is(
+def test_only_the_capture_that_kills_its_worker_is_a_failure(
     captures: Path, undisturbed: dict[str, pa.Table], tmp_path: Path
 ) -> None:
     with cluster.connected(None, 2) as workers:
@@ -226,7 +226,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on(
     assert again.tally.of == 1, "only what failed, and is still there, is tried again"
 
 
-def test_of_a_rotated_set_only_the_file_that_cannot_be_read_is_left_out(
+def test_of_a_rotated_set_only_the_unreadable_file_is_left_out(
     workers: Cluster, tmp_path: Path
 ) -> None:
     folder = cut(tmp_path / "captures", 10)
@@ -413,7 +413,7 @@ def fleet(*words: str | Path, **others: Any) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_the_report_of_a_capture_that_another_host_has_is_made_there(
+def test_the_report_of_another_hosts_capture_is_made_there(
     workers: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     capture = CAPTURES / "java-split.pcap"
@@ -472,9 +472,7 @@ def test_a_set_that_lost_a_file_meanwhile_keeps_its_old_result(
         assert rows(folder) == before
 
 
-def test_with_a_key_the_next_run_knows_what_is_there_and_what_grew(
-    workers: Cluster, tmp_path: Path
-) -> None:
+def test_with_a_key_the_next_run_knows_what_is_there(workers: Cluster, tmp_path: Path) -> None:
     capture, grown = CAPTURES / "epoll-fd0.pcap", tmp_path / "ring.pcap"
     content = capture.read_bytes()
     grown.write_bytes(content[: len(content) // 2])

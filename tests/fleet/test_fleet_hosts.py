@@ -143,9 +143,7 @@ def test_a_host_that_has_nothing_of_a_name_needs_not(hosts: Hosts, tmp_path: Pat
     assert (outcome.tally.done, outcome.failures) == (2, [])
 
 
-def test_a_host_that_cannot_read_what_another_can_is_a_failure_of_that_host(
-    hosts: Hosts, tmp_path: Path
-) -> None:
+def test_what_only_one_host_cannot_read_is_its_failure(hosts: Hosts, tmp_path: Path) -> None:
     hosts.put("web-1", "a.pcap", CAPTURE)
     hosts.loop("web-2", "a.pcap")
     outcome = hosts.ran(tmp_path / "fleet", "a.pcap")
@@ -179,7 +177,7 @@ def test_a_listed_file_that_vanished_does_not_cost_the_others(hosts: Hosts, tmp_
     assert len(Fleet(tmp_path / "fleet").failures) == 0, "it is there now"
 
 
-def test_a_listed_file_that_one_host_cannot_read_is_a_failure_of_that_host(
+def test_a_listed_file_that_one_host_cannot_read_is_its_failure(
     hosts: Hosts, tmp_path: Path
 ) -> None:
     hosts.put("web-1", "a.pcap", CAPTURE)

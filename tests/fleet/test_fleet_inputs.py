@@ -91,7 +91,7 @@ def test_a_list_from_windows_loses_no_first_name(archive: Path) -> None:
     assert names(inputs.find([], str(archive / "list")), archive) == ["b/ring", "x"]
 
 
-def test_links_that_lead_round_in_circles_are_not_followed_for_ever(archive: Path) -> None:
+def test_links_in_circles_are_not_followed_for_ever(archive: Path) -> None:
     for name in ("x", "y"):
         (archive / "a" / name).symlink_to(".")
     (archive / "a" / "b").symlink_to("../b")
@@ -121,7 +121,7 @@ def test_folders_of_a_web_server(web: Web) -> None:
 
 
 @pytest.mark.usefixtures("archive")
-def test_files_that_are_listed_with_a_password_keep_it_to_themselves(web: Web) -> None:
+def test_files_listed_with_a_password_keep_it_to_themselves(web: Web) -> None:
     (found,) = inputs.find([web.url("user", "a/*.pcap", USER)])
     assert found.url == web.url("user", "a/one.pcap")
     assert found.access == web.url("user", "a/one.pcap", USER)
@@ -296,9 +296,7 @@ def test_what_is_named_and_may_not_be_read(name: str, closed: Path) -> None:
 
 
 @pytest.mark.parametrize("named", ["", "**", "**/*.pcap", "*"])
-def test_what_may_not_be_read_among_others_is_a_failure_of_its_own(
-    named: str, closed: Path
-) -> None:
+def test_what_may_not_be_read_among_others_is_its_own_failure(named: str, closed: Path) -> None:
     def ask() -> str:
         every = list(identity.of_all(inputs.find([str(closed / named)])))
         failures = [one for one in every if isinstance(one, Failure)]
@@ -311,9 +309,7 @@ def test_what_may_not_be_read_among_others_is_a_failure_of_its_own(
 
 
 @pytest.mark.parametrize("named", ["secret/*.pcap", "secret/deep/*.pcap", "sec*/deep/*.pcap"])
-def test_a_glob_below_a_folder_that_may_not_be_read_does_not_say_that_nothing_is_there(
-    named: str, closed: Path
-) -> None:
+def test_a_glob_below_an_unreadable_folder_says_so(named: str, closed: Path) -> None:
     def ask() -> str:
         (failure,) = identity.of_all(inputs.find([str(closed / named)]))
         assert isinstance(failure, Failure)
@@ -322,7 +318,7 @@ def test_a_glob_below_a_folder_that_may_not_be_read_does_not_say_that_nothing_is
     assert as_nobody(ask) == f"{closed}/secret: permission denied"
 
 
-def test_a_folder_that_may_be_passed_but_not_listed_hides_nothing(closed: Path) -> None:
+def test_a_folder_that_cannot_be_listed_hides_nothing(closed: Path) -> None:
     closed.chmod(0o711)
 
     def ask() -> str:

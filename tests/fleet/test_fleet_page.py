@@ -67,7 +67,7 @@ def test_it_is_accessible_and_needs_no_sideways_scrolling(
         assert shown.requests == [summary.absolute().as_uri()]
 
 
-def test_services_lead_to_their_worst_connections_and_these_to_a_report(
+def test_services_lead_to_their_worst_connections_and_reports(
     summary: Path, browser: Browser
 ) -> None:
     fleet = Fleet(summary.parent)
@@ -228,7 +228,7 @@ def test_any_span_of_time_fits_into_the_picture(tmp_path: Path) -> None:
         assert heights >= shown.height
 
 
-def test_a_capture_that_was_read_in_part_does_not_pass_for_a_whole_one(
+def test_a_capture_read_in_part_does_not_pass_for_a_whole_one(
     tmp_path: Path, browser: Browser
 ) -> None:
     cut = tmp_path / "cut.pcap"

@@ -151,9 +151,7 @@ def test_a_file_that_was_renamed_is_known(archive: Archive) -> None:
 
 
 @pytest.mark.parametrize("frames", [1, 100, 2000])
-def test_a_file_that_grew_is_done_again_with_its_set_and_what_is_new_of_it(
-    frames: int, archive: Archive
-) -> None:
+def test_a_file_that_grew_is_done_again_with_its_set(frames: int, archive: Archive) -> None:
     archive.put("ring.pcap0", capture(0))
     archive.put("ring.pcap1", capture(1, frames))
     archive.put("other.pcap", capture(5))
@@ -299,7 +297,7 @@ def hidden(archive: Archive, folder: Path, *named: str, host: str = "") -> list[
     return found
 
 
-def test_of_members_with_hidden_names_nobody_says_that_they_are_gone(
+def test_members_with_hidden_names_are_not_said_to_be_gone(
     archive: Archive, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive.put("ring.pcap0", capture(0))
@@ -319,7 +317,7 @@ def test_of_members_with_hidden_names_nobody_says_that_they_are_gone(
     assert plan.jobs == [], "a file with the name that stands for another is none of them"
 
 
-def test_of_members_that_need_a_password_nobody_says_that_they_are_gone(archive: Archive) -> None:
+def test_members_that_need_a_password_are_not_said_to_be_gone(archive: Archive) -> None:
     archive.put("open/ring.pcap0", capture(0))
     archive.put("open/ring.pcap1", capture(1))
     with served(archive.folder / "open") as web:
@@ -339,7 +337,7 @@ def read(*named: str) -> list[Capture]:
 
 
 @pytest.mark.parametrize("host", ["", "web-1"])
-def test_a_file_with_a_hidden_name_that_grew_and_was_renamed_counts_once(
+def test_a_hidden_file_that_grew_and_was_renamed_counts_once(
     host: str, archive: Archive, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     archive.put("ring.pcap1", capture(1))
@@ -351,7 +349,7 @@ def test_a_file_with_a_hidden_name_that_grew_and_was_renamed_counts_once(
     assert job.replaces
 
 
-def test_a_growing_file_that_is_named_through_a_link_next_time_counts_once(
+def test_a_growing_file_named_through_a_link_counts_once(
     archive: Archive,
 ) -> None:
     archive.put("real/live.pcap", capture(0, frames=5))
@@ -365,7 +363,7 @@ def test_a_growing_file_that_is_named_through_a_link_next_time_counts_once(
 
 
 @pytest.mark.parametrize("link", [os.symlink, os.link])
-def test_a_file_with_two_names_that_grows_between_two_looks_counts_once(
+def test_a_file_with_two_names_that_grows_counts_once(
     link: Callable[[Path, Path], None], archive: Archive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive.put("a.pcap", capture(0))
@@ -402,7 +400,7 @@ def test_a_file_that_grew_and_was_renamed_takes_its_own_place(archive: Archive) 
     assert archive.plan() == sets.Plan([], [], 3, 3, [])
 
 
-def test_a_longer_capture_with_the_same_beginning_does_not_take_the_place_of_one_that_is_there(
+def test_a_longer_capture_does_not_replace_one_that_is_there(
     archive: Archive,
 ) -> None:
     archive.put("short.pcap", capture(0, frames=5))
@@ -412,7 +410,7 @@ def test_a_longer_capture_with_the_same_beginning_does_not_take_the_place_of_one
     assert len(archive.known.members) == 2
 
 
-def test_a_file_that_grew_and_whose_name_was_given_again_before_it_was_found_counts_once(
+def test_a_file_that_grew_and_lost_its_name_counts_once(
     archive: Archive,
 ) -> None:
     archive.put("live.pcap", capture(0, frames=5))
@@ -445,7 +443,7 @@ def test_a_file_that_was_cut_short_is_known(archive: Archive) -> None:
     assert archive.run() == []
 
 
-def test_of_a_file_and_what_it_was_before_it_grew_the_longer_is_read(archive: Archive) -> None:
+def test_of_a_file_and_what_it_was_the_longer_is_read(archive: Archive) -> None:
     archive.put("a.pcap", capture(0, frames=1500))
     archive.put("b.pcap", capture(0, frames=3000))
     plan = archive.plan()
@@ -464,7 +462,7 @@ def test_a_file_beside_its_compressed_copy_is_read_once(archive: Archive) -> Non
     assert archive.plan().jobs == []
 
 
-def test_a_file_that_is_compressed_after_its_rotation_counts_once(archive: Archive) -> None:
+def test_a_file_compressed_after_its_rotation_counts_once(archive: Archive) -> None:
     """As `tcpdump -z gzip` and logrotate do; it may have grown before that."""
     archive.put("ring.pcap0", capture(0))
     archive.put("ring.pcap1", capture(10))
@@ -479,7 +477,7 @@ def test_a_file_that_is_compressed_after_its_rotation_counts_once(archive: Archi
     assert archive.plan().jobs == []
 
 
-def test_many_captures_with_the_same_first_frame_are_planned_at_once(
+def test_captures_with_the_same_first_frame_are_planned_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each is not compared with each."""

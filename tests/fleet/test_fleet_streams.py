@@ -193,9 +193,7 @@ def another(content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("server", ["ranges", "whole", "endless"])
-def test_another_capture_of_the_same_size_is_not_taken_for_the_one_that_was_found(
-    server: str, web: Web, tmp_path: Path
-) -> None:
+def test_another_capture_of_the_same_size_is_another(server: str, web: Web, tmp_path: Path) -> None:
     path = stored(tmp_path, "pcap")
     capture = located(web.url(server, path.name))
     path.write_bytes(another(path.read_bytes()))
@@ -220,9 +218,7 @@ def test_frames_of_two_captures_are_not_mixed(web: Web, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_what_stops_a_reader_early_is_damage_only_if_it_was_there_before(
-    web: Web, tmp_path: Path
-) -> None:
+def test_what_stops_a_reader_is_damage_only_if_it_was_there(web: Web, tmp_path: Path) -> None:
     path = stored(tmp_path, "pcap")
     capture = located(web.url("ranges", path.name))
     with streams.opened(capture) as pipe:
@@ -237,9 +233,7 @@ def stop_early(pipe: str) -> None:
         source.read(24)
 
 
-def test_a_damaged_capture_keeps_no_connection_while_the_others_are_read(
-    web: Web, tmp_path: Path
-) -> None:
+def test_a_damaged_capture_keeps_no_connection_open(web: Web, tmp_path: Path) -> None:
     """fsspec has 100 of them: the next capture would wait for ever."""
     capture = located(web.url("whole", stored(tmp_path, "pcap").name))
     with streams.opened(capture) as pipe:
@@ -485,7 +479,7 @@ def test_a_signed_url_opens_and_its_signature_is_never_told(web: Web, tmp_path: 
 BEGAN_ANEW = r"ring\.pcap: changed its beginning while it was read$"
 
 
-def test_a_ring_that_goes_round_while_it_is_read_is_not_the_old_capture(tmp_path: Path) -> None:
+def test_a_ring_that_goes_round_is_not_the_old_capture(tmp_path: Path) -> None:
     ring = tmp_path / "ring.pcap"
     shutil.copy(CAPTURES / NAME, ring)
     capture = located(str(ring))
@@ -504,7 +498,7 @@ def test_a_ring_that_goes_round_while_it_is_read_is_not_the_old_capture(tmp_path
     assert len(alone.stalls), "what is gone after it was read was read"
 
 
-def test_a_file_that_gets_its_first_frame_while_it_is_read_is_not_empty(tmp_path: Path) -> None:
+def test_a_file_that_gets_its_first_frame_now_is_not_empty(tmp_path: Path) -> None:
     ring = tmp_path / "ring.pcap"
     content = (CAPTURES / NAME).read_bytes()
     ring.write_bytes(content[:24])

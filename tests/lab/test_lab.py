@@ -62,7 +62,7 @@ def test_what_cannot_be_compared_is_left_out() -> None:
     assert not is_comparable(truth_of("server-think0-80-rtt2", 40, 0, 1), exchanges=4)
 
 
-def test_a_prediction_is_a_bound_only_where_many_writes_were_merged() -> None:
+def test_a_prediction_is_a_bound_only_where_writes_were_merged() -> None:
     assert has_merged_writes(truth_of("websocket-before", 40, 0, 7))
     assert not has_merged_writes(truth_of("redis-client-before", 40, 0, 2))
     assert Pair("near", 90, 0.6, 1.0, is_bound=False).is_met
@@ -72,7 +72,7 @@ def test_a_prediction_is_a_bound_only_where_many_writes_were_merged() -> None:
     assert not Pair("too bad, and a bound", 90, 2.4, 1.4, is_bound=True).is_met
 
 
-def test_silence_is_counted_from_data_of_either_side_to_the_first_copy() -> None:
+def test_silence_counts_from_data_of_either_side_to_a_copy() -> None:
     segments = [
         ("client", 0, 10, 0),
         ("server", 0, 0, 30 * MS),  # a pure ACK breaks no silence

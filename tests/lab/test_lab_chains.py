@@ -28,7 +28,7 @@ def noted(*lines: str) -> bytes:
     return len(rows).to_bytes(8, "little").ljust(LINE, b"\0") + b"".join(rows) + bytes(3 * LINE)
 
 
-def test_what_programs_wrote_becomes_a_log_for_each_side_of_each_leg(tmp_path: Path) -> None:
+def test_what_programs_wrote_becomes_a_log_of_each_leg(tmp_path: Path) -> None:
     (tmp_path / "noted").write_bytes(
         noted(
             f"10 {CLIENT} {RELAY} 80 1 0",
@@ -58,13 +58,13 @@ def test_a_leg_alone_has_the_stream_numbers_of_its_own_capture() -> None:
     assert [p.stream for p in alone[fourth]] == [1, 1]
 
 
-def test_what_the_kernel_says_after_the_release_is_no_longer_the_wait() -> None:
+def test_what_the_kernel_says_after_the_release_is_not_the_wait() -> None:
     held, sending = (12, 1, 10, 65536, 90, 1448), (0, 1, 10, 65536, 12, 1448)
     peer = Peer(infos=[(1 * MS, held), (41 * MS, sending)])
     assert states(peer, 0, 42 * MS, released=40 * MS) == [("nagle", 42.0)]
 
 
-def test_every_case_has_its_own_name_and_a_chain_of_one_to_five_relays() -> None:
+def test_every_case_has_its_name_and_one_to_five_relays() -> None:
     names = [case.id for case in all_chains()] + [case.id for case in all_real()]
     assert len(set(names)) == len(names)
     hops = {len(chain.hops) for case in all_chains() for chain in case.chains}

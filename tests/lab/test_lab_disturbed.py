@@ -45,7 +45,7 @@ def test_a_coarse_clock_shows_its_last_tick(tmp_path: Path) -> None:
     assert times_after("coarse:4", source) == [5 * SECOND, 5 * SECOND + 4_000, 6 * SECOND]
 
 
-def test_an_uneven_clock_shows_whole_milliseconds_never_of_the_future(tmp_path: Path) -> None:
+def test_an_uneven_clock_never_shows_the_future(tmp_path: Path) -> None:
     real = [7 * SECOND + 137 * n for n in range(300)]
     shown = times_after("uneven:2", capture(tmp_path, real))
     assert shown == sorted(shown)
@@ -73,7 +73,7 @@ def packet(time_ms: float, offset: int, length: int = 100) -> Packet:
     return Packet(0, time_ns, 0, CLIENT, SERVER, seq, 1, length, ACK, 500, NO_OPTIONS)
 
 
-def test_a_copy_lost_before_the_capture_is_told_from_one_lost_behind_it() -> None:
+def test_copies_lost_before_and_behind_the_capture_differ() -> None:
     at_sender = Direction([packet(0, 0), packet(5, 100), packet(240, 100)], CLIENT, SERVER)
     beyond = Direction([packet(10, 0), packet(250, 100)], CLIENT, SERVER)
     before = Direction([packet(10, 0), packet(15, 100), packet(250, 100)], CLIENT, SERVER)
@@ -91,7 +91,7 @@ def test_a_loss_belongs_to_the_connection_whose_ports_it_names(tmp_path: Path) -
     assert read_drops(log, "client", 41_000) == [9]
 
 
-def test_a_program_that_waits_for_each_ack_is_told_from_one_that_sleeps(tmp_path: Path) -> None:
+def test_a_program_that_waits_for_acks_is_not_one_that_sleeps(tmp_path: Path) -> None:
     log = tmp_path / "client.log"
     log.write_text("1 9 write 0 100\n2 9 wait-ack\n8 9 acked\n9 9 pause 5\n10 9 resume\n")
     (peer,) = read_log(log).values()
@@ -124,7 +124,7 @@ def test_descriptors_are_told_apart_by_when_their_bytes_left(tmp_path: Path) -> 
     assert (logged[41_000].nagle, logged[42_000].nagle) == ("off", "on")
 
 
-def test_the_truth_of_recordings_comes_again_from_their_strace_logs(
+def test_the_truth_of_recordings_comes_again_from_their_logs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recording = next(r for r in recorded.RECORDINGS if r.id == "swoole-greeter-before")

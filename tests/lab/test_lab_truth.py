@@ -75,7 +75,7 @@ def holds_ms(peer: Peer, wire: Wire) -> list[tuple[int, float]]:
     return [(h.offset, round(h.nagle_ms, 2)) for h in held if h.nagle_ms > 0]
 
 
-def test_a_small_write_behind_data_in_flight_is_held_until_it_is_sent() -> None:
+def test_a_small_write_behind_data_in_flight_is_held() -> None:
     peer = writes((1.99, 0, 120), (2.01, 120, 30))
     assert holds_ms(peer, split_request()) == [(120, 40.04)]
 
@@ -85,7 +85,7 @@ def test_a_write_after_the_acknowledgment_is_not_held() -> None:
     assert holds_ms(peer, split_request()) == []
 
 
-def test_a_write_while_the_released_segment_leaves_changes_nothing() -> None:
+def test_a_write_while_the_held_segment_leaves_changes_nothing() -> None:
     wire = Wire()
     wire.data(2, 0, 120)
     wire.ack(42, 120)
@@ -130,7 +130,7 @@ def test_a_full_segment_waits_for_something_else() -> None:
     assert holds_ms(writes((1.99, 0, 120), (2.01, 120, 1448)), wire) == []
 
 
-def test_segment_size_and_window_come_from_both_handshake_packets() -> None:
+def test_segment_size_and_window_come_from_both_handshakes() -> None:
     peer = writes((2, 0, 10))
     for client, server, size, window in (
         (NEWER, NEWER, 1448, 512 << 7),

@@ -59,7 +59,7 @@ def programs(role: str, port: int = 7001, *messages: bytes) -> list[str]:
     return [setting.program for setting in known.likely(sample(role, port, *messages)).settings]
 
 
-def test_every_setting_is_complete_has_a_source_and_is_there_once() -> None:
+def test_every_setting_is_complete_and_there_once() -> None:
     assert len(ALL) >= 50
     for setting in ALL:
         assert setting.program
@@ -84,7 +84,7 @@ def test_those_are_apart_that_nothing_in_a_capture_points_to() -> None:
     assert not any(map(shows, UNNAMED))
 
 
-def test_every_service_is_there_once_and_has_settings_for_both_roles_or_one() -> None:
+def test_every_service_is_there_once_and_has_settings() -> None:
     ports = [port for service in SERVICES for port in service.ports]
     assert len(set(ports)) == len(ports)
     for service in SERVICES:
@@ -182,14 +182,14 @@ def test_what_tls_hides_the_port_may_tell() -> None:
     assert hints.known_by == "It speaks TLS. Port 6379 is Redis (IANA). If this is"
 
 
-def test_the_servers_reply_to_the_upgrade_names_the_protocol_of_the_client_too() -> None:
+def test_the_reply_to_an_upgrade_names_the_clients_protocol() -> None:
     reply = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nServer: nginx\r\n\r\n"
     hints = known.likely(Sample(7001, True, [], reply))
     assert hints.known_by == "It speaks WebSocket. If this is"
     assert "nginx" not in {setting.program for setting in hints.settings}
 
 
-def test_frames_that_were_cut_too_short_are_told_with_what_would_be_enough() -> None:
+def test_frames_cut_too_short_are_told_with_what_is_enough() -> None:
     cut = "Frames were cut at 96 bytes: capture with 'tcpdump -s 256' to name the message and its "
     assert known.likely(sample("server", cut_at=96)) == known.Hints(cut + "program.")
     by_port = known.likely(sample("client", 6379, cut_at=96))
@@ -198,7 +198,7 @@ def test_frames_that_were_cut_too_short_are_told_with_what_would_be_enough() -> 
     assert known.likely(sample("server", 7001, half, cut_at=96)).known_by.startswith(cut)
 
 
-def test_frames_that_were_cut_behind_what_names_the_program_are_not_told() -> None:
+def test_frames_cut_behind_the_programs_name_are_not_told() -> None:
     nginx = REPLY % b"Server: nginx/1.25"
     assert "cut" not in known.likely(sample("server", 7001, nginx, cut_at=96)).known_by
     redis = b"*1\r\n$4\r\nPING\r\n"
@@ -206,7 +206,7 @@ def test_frames_that_were_cut_behind_what_names_the_program_are_not_told() -> No
 
 
 @pytest.mark.parametrize(("snap_length", "told"), [(54, True), (57, True), (256, False)])
-def test_a_report_tells_where_messages_were_split_or_that_frames_were_cut(
+def test_a_report_tells_where_messages_were_split_or_cut(
     snap_length: int, told: bool, tmp_path: Path, run: Run
 ) -> None:
     made = Conversation(server=("10.0.0.2", 7001))
@@ -253,7 +253,7 @@ def test_the_tail_of_one_large_write_is_not_said_to_need_merging() -> None:
     assert all("send the whole message in one write" not in remedy.what for remedy in remedies)
 
 
-def test_messages_that_nobody_answers_one_by_one_are_not_said_to_be_pieces_of_one() -> None:
+def test_messages_without_answers_are_not_pieces_of_one() -> None:
     remedies = advice.for_group(group(stalls=90, exchanges=1))
     assert "TCP_NODELAY" in remedies[0].what
     assert all("pieces of" not in remedy.what for remedy in remedies)

@@ -316,7 +316,7 @@ def test_its_rules_are_the_causes_that_are_stalls(tmp_path: Path) -> None:
     assert [rule["id"] for rule in rules] == [row.name for row in causes.CAUSES if row.is_stall]
 
 
-def test_of_several_captures_it_names_the_one_that_holds_the_frames(tmp_path: Path) -> None:
+def test_of_several_captures_it_names_that_of_the_frames(tmp_path: Path) -> None:
     paths = sorted(
         (CAPTURES / "java-single-write.pcap", CAPTURES / "java-split.pcap"),
         key=lambda path: nagle_scan.scan(path).connections["first_ns"].min(),

@@ -56,7 +56,7 @@ def test_a_prediction_is_at_best_and_says_where_it_was_measured() -> None:
     assert "on average (as seen at the capture point); without" in cost
 
 
-def test_a_chain_without_a_stall_names_the_server_that_stalls_elsewhere() -> None:
+def test_a_chain_without_a_stall_names_who_stalls_elsewhere() -> None:
     numbers = {"number": 1, "chain": 1, "stalled_ms": 0.0, "mean_latency_ms": None}
     hop: Any = SimpleNamespace(server="10.0.0.9:80", client_stalls=0, server_stalls=0, **numbers)
     (apart,) = hops.chains([hop], 9, [group(2)])

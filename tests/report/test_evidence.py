@@ -188,7 +188,7 @@ def test_frames_cut_within_the_options_are_taken_as_they_are(tmp_path: Path) -> 
     assert stalls(tmp_path / "evidence.pcapng") == stalls(path)
 
 
-def test_times_before_1970_are_taken_for_1970_and_nothing_is_told_from_them(tmp_path: Path) -> None:
+def test_times_before_1970_are_1970_and_tell_nothing(tmp_path: Path) -> None:
     # pcapng counts from the epoch, without a sign; an interface's offset can go below it.
     rows = [(0, time_ns, data) for time_ns, data in records(stalled().frames)]
     content = pcapng([ETHERNET], rows)

@@ -80,7 +80,7 @@ def test_the_tail_of_a_large_write_is_not_called_several_pieces(
     assert "in several pieces" in shown(report("java-split.pcap"))
 
 
-def test_a_clean_page_speaks_of_waits_and_stalls_only_where_there_are_any(report: Report) -> None:
+def test_a_clean_page_speaks_of_waits_only_where_there_are_any(report: Report) -> None:
     names = "epoll-fixed.pcap", "labelled/rpc-threads-overloaded/loopback.pcap.gz"
     pages = [report(name).read_text() for name in names]
     assert ["are listed below" in page for page in pages] == [False, True]
@@ -96,7 +96,7 @@ def page_of(path: Path, tmp_path: Path) -> str:
     return shown(tmp_path / "page.html")
 
 
-def test_a_page_says_where_its_tables_end_and_how_they_are_sorted(
+def test_a_page_says_where_tables_end_and_how_they_are_sorted(
     crowd: Path, report: Report, tmp_path: Path
 ) -> None:
     assert "of sockets: see" in page_of(crowd, tmp_path)

@@ -51,7 +51,7 @@ def reports(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     }
 
 
-def test_every_format_names_the_holder_once_and_those_that_pass_on(
+def test_every_format_names_the_holder_and_those_that_pass_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = reports(capture("server-2-relays/a.pcap.gz", tmp_path), capsys)
@@ -86,7 +86,7 @@ def test_json_has_the_hops_in_their_order(tmp_path: Path) -> None:
     assert middle["first_hop_without_ms"] is None
 
 
-def test_what_is_left_without_the_stalls_of_one_hop_is_what_its_fix_left(tmp_path: Path) -> None:
+def test_what_a_hop_is_predicted_to_leave_is_what_its_fix_left(tmp_path: Path) -> None:
     before = nagle_scan.scan(capture("client-and-server/a.pcap.gz", tmp_path)).core.hops()
     after = nagle_scan.scan(capture("client-and-server-fixed/a.pcap.gz", tmp_path)).core.hops()
     predicted_ms = before[-1].first_hop_without_ms or 0.0
@@ -94,7 +94,7 @@ def test_what_is_left_without_the_stalls_of_one_hop_is_what_its_fix_left(tmp_pat
     assert predicted_ms < 0.6 * (before[0].mean_latency_ms or 0.0)
 
 
-def test_a_relay_that_holds_once_the_server_is_fixed_is_named_before(tmp_path: Path) -> None:
+def test_a_relay_that_holds_after_the_fix_is_named_before(tmp_path: Path) -> None:
     # In the second capture the server has TCP_NODELAY, and the relay 8102 holds what it passed on.
     before = nagle_scan.scan(capture("server-and-front/a.pcap.gz", tmp_path)).core.hops()
     after = nagle_scan.scan(capture("server-and-front-fixed/a.pcap.gz", tmp_path)).core.groups()

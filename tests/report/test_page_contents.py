@@ -112,16 +112,14 @@ def test_a_capture_of_nothing_gets_a_page(tmp_path: Path) -> None:
     assert "No wait was longer than 10 ms" in section(html, "waits")
 
 
-def test_standard_input_gets_a_page_with_what_need_not_be_read_again(
-    run: Run, tmp_path: Path
-) -> None:
+def test_standard_input_gets_a_page_of_what_was_read_once(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     done = run("-", "-o", path, stdin=(CAPTURES / "java-split.pcap").read_bytes())
     assert (done.returncode, done.stderr) == (1, b"")
     assert "standard input : " in text_of(path.read_text())
 
 
-def test_the_same_capture_gives_the_same_page_by_command_and_call(
+def test_the_same_capture_gives_the_same_page_either_way(
     run: Run, report: Report, tmp_path: Path
 ) -> None:
     run(CAPTURES / "java-split.pcap", "-o", tmp_path / "command.html")
@@ -179,7 +177,7 @@ def test_a_page_is_written_whole_or_not_at_all(existing: bytes | None, tmp_path:
     assert [file.read_bytes() for file in folder.iterdir()] == ([existing] if existing else [])
 
 
-def test_a_page_has_the_permissions_of_any_new_file_and_keeps_those_of_an_old_one(
+def test_a_page_has_the_permissions_of_any_file(
     tmp_path: Path,
 ) -> None:
     scan = nagle_scan.scan(CAPTURES / "java-split.pcap")

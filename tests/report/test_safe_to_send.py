@@ -424,7 +424,7 @@ def test_tcp_options_that_hold_addresses_do_not_leave(tmp_path: Path) -> None:
     assert plain.connections["mss"].equals(hidden.connections["mss"])
 
 
-def test_a_routing_header_is_left_out_and_its_stalls_are_found_again(tmp_path: Path) -> None:
+def test_a_routing_header_is_left_out_and_its_stalls_stay(tmp_path: Path) -> None:
     def routed(source: str, destination: str) -> Packet:
         return IPv6(src=source, dst=destination) / IPv6ExtHdrRouting(addresses=[ADDRESSES[3]])
 

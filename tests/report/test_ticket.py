@@ -63,7 +63,7 @@ def test_links_are_addresses_as_they_are() -> None:
 @pytest.mark.skipif(shutil.which("tshark") is None, reason="no tshark")
 @pytest.mark.parametrize("key", [None, bytes(range(32))])
 @pytest.mark.parametrize("make", [Conversation, over_ipv6])
-def test_its_filters_find_the_stall_in_the_capture_and_in_the_evidence(
+def test_its_filters_find_the_stall_in_capture_and_evidence(
     make: Callable[[], Conversation], key: bytes | None, tmp_path: Path
 ) -> None:
     """The evidence counts its frames anew: the capture's numbers show other frames there."""

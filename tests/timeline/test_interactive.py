@@ -118,7 +118,7 @@ def test_the_staircase_is_what_was_acknowledged() -> None:
     assert stairs.line.shape == "hv"
 
 
-def test_too_many_are_cut_around_the_clearest_stall_and_the_title_says_so(
+def test_too_many_are_cut_around_the_clearest_stall_and_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "MOST_SEGMENTS", 20)
@@ -193,7 +193,7 @@ def test_every_shipped_capture_can_be_shown(path: Path) -> None:
     assert {frame for frame, *_ in told(figure)} == set(scan.segments(number)["frame"])
 
 
-def test_a_browser_shows_what_is_under_the_pointer_and_hides_what_is_clicked(
+def test_a_browser_shows_what_is_hovered_and_hides_the_clicked(
     browser: Browser, tmp_path: Path
 ) -> None:
     scan = nagle_scan.scan(BOTH)

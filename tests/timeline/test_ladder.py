@@ -63,7 +63,7 @@ def test_request_stall_and_reply_are_its_arrows(scan_frames: ScanFrames) -> None
     assert len(arrow_lines(ax)) == len(shown)
 
 
-def test_each_segment_leaves_and_arrives_half_a_round_trip_from_the_capture(
+def test_each_segment_is_half_a_round_trip_from_the_capture(
     scan_frames: ScanFrames,
 ) -> None:
     scan = scan_frames(stalled(Conversation(rtt_ms=20.0), rounds=2).frames)
@@ -99,7 +99,7 @@ def test_segments_arrive_in_the_order_in_which_they_left() -> None:
         assert arrivals == sorted(arrivals)
 
 
-def test_the_band_reaches_from_the_first_departure_to_the_held_one(
+def test_the_band_reaches_from_first_to_held_departure(
     scan_frames: ScanFrames,
 ) -> None:
     scan = scan_frames(stalled(rounds=1).frames)
@@ -128,7 +128,7 @@ def test_its_milliseconds_stand_inside_the_band(scan_frames: ScanFrames) -> None
     assert inside.y0 < box.y0 < box.y1 < inside.y1
 
 
-def test_held_acknowledging_and_other_segments_differ_in_more_than_colour(
+def test_kinds_of_segments_differ_in_more_than_colour(
     scan_frames: ScanFrames,
 ) -> None:
     ax = timeline.ladder(scan_frames(stalled(rounds=1).frames))
@@ -138,7 +138,7 @@ def test_held_acknowledging_and_other_segments_differ_in_more_than_colour(
     assert {"1", "2", "3"} <= {text for text, _ in texts(ax)}
 
 
-def test_what_was_released_leaves_after_its_ack_came_even_by_a_coarse_clock(
+def test_what_was_released_leaves_after_its_ack_by_any_clock(
     scan_frames: ScanFrames,
 ) -> None:
     frames = stalled(Conversation(rtt_ms=0.5), rounds=3).frames
@@ -195,7 +195,7 @@ def test_a_pause_of_a_program_says_whose() -> None:
     assert "the server had nothing to send" in said
 
 
-def test_what_cannot_be_read_again_shows_the_three_frames_of_the_stall() -> None:
+def test_what_cannot_be_read_again_shows_the_stalls_frames() -> None:
     scan = nagle_scan.scan(CAPTURES / "java-split.pcap")
     ax = timeline.ladder(unreadable(scan))
     assert len(arrow_lines(ax)) == 3

@@ -109,7 +109,7 @@ def test_text_takes_the_colour_of_the_page() -> None:
     assert svg("ladder", scan) != svg("ladder", scan, dark=True)
 
 
-def test_a_connection_of_a_hundred_thousand_segments_is_a_small_picture(tmp_path: Path) -> None:
+def test_a_hundred_thousand_segments_are_a_small_picture(tmp_path: Path) -> None:
     scan = nagle_scan.scan(large(tmp_path / "large.pcap", 20_000))
     assert len(scan.stalls) > 19_000
     for kind in KINDS:

@@ -57,7 +57,7 @@ def test_the_histogram_counts_every_wait() -> None:
     assert sum(heights) == len(scan.stalls) + len(scan.waits)
 
 
-def test_the_sequence_is_that_of_the_side_whose_stall_is_the_clearest() -> None:
+def test_the_sequence_is_of_the_side_with_the_clearest_stall() -> None:
     scan = nagle_scan.scan(LABELLED / "both-split-rtt100/client.pcap.gz")
     clearest = scan.core.clearest()
     assert clearest is not None
@@ -83,7 +83,7 @@ def test_the_histogram_tells_the_timer_from_the_round_trip() -> None:
     assert "late" not in near.get_xlabel()
 
 
-def test_without_a_wait_the_sheet_shows_the_connection_with_the_most_data() -> None:
+def test_without_a_wait_the_sheet_shows_the_busiest_connection() -> None:
     scan = nagle_scan.scan(CAPTURES / "epoll-fixed.pcap")
     number = subject.worst(scan)
     sent = scan.connections["client_bytes"] + scan.connections["server_bytes"]
@@ -110,7 +110,7 @@ def test_the_sheet_names_the_capture_without_its_folders(tmp_path: Path) -> None
     assert any(text.startswith("copy.pcap (") for text in said)
 
 
-def test_the_overview_and_the_sequence_say_so_where_nothing_can_be_read_again() -> None:
+def test_overview_and_sequence_say_what_cannot_be_read_again() -> None:
     scan = unreadable(nagle_scan.scan(CAPTURES / "java-split.pcap"))
     assert any("not read" in text for text, _ in texts(timeline.overview(scan, 0)))
     assert any("second time" in text for text, _ in texts(timeline.sequence(scan, 0)))
@@ -205,7 +205,7 @@ def test_a_file_written_before_hides_no_function(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_matplotlib_is_loaded_for_a_picture_only_and_pyplot_never() -> None:
+def test_matplotlib_is_loaded_for_pictures_and_pyplot_never() -> None:
     script = (
         "import sys, nagle_scan; from nagle_scan import timeline\n"
         f"scan = nagle_scan.scan({str(CAPTURES / 'java-split.pcap')!r})\n"
