@@ -2,8 +2,7 @@
 
 docs/causes.md comes from the causes' doc comments, docs/settings.md from the advice's data,
 docs/fields.md and the JSON Schema from the fields that the engine declares, docs/thresholds.md from
-the constants of the rules. In the pages that are written by hand, what commands print is kept, and
-in docs/sure.md the README's table of the accuracy.
+the constants of the rules. In the pages that are written by hand, what commands print is kept.
 """
 
 import os
@@ -65,7 +64,6 @@ the comments in [analyzer/src](../analyzer/src).
 |---|---:|---|---|
 """
 UNITS = (("_NS", 1e-6, " ms"), ("_US", 1e-3, " ms"))
-ACCURACY = ("<!-- accuracy: make readme -->\n", "<!-- end -->")
 
 
 def causes() -> str:
@@ -124,17 +122,11 @@ def measure(name: str, value: str) -> str:
 
 
 def written(path: Path) -> str:
-    """A page written by hand, with what its commands print now and the README's accuracy."""
-    page = path.read_text()
-    begin, end = ACCURACY
-    if begin in page:
-        table = Path("README.md").read_text().split(begin)[1].split(end)[0]
-        before, _, after = page.partition(begin)
-        page = f"{before}{begin}{table}{end}{after.partition(end)[2]}"
+    """A page written by hand, with what its commands print now."""
     with tempfile.TemporaryDirectory() as folder:
         shown.laid_out(Path(folder))
         environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-        return shown.filled(page, Path(folder), environment)
+        return shown.filled(path.read_text(), Path(folder), environment)
 
 
 WRITTEN = ("capture", "ci", "contract", "faq", "fleet", "json", "report", "start", "sure")

@@ -1,6 +1,7 @@
 """Puts real output into the README: `make readme`.
 
-What nagle-scan prints for a shipped capture, its causes and formats, and the table of its accuracy.
+What nagle-scan prints for a shipped capture, its causes and formats, and how accurate it is; the
+whole table of accuracy goes into docs/sure.md.
 """
 
 import subprocess
@@ -10,7 +11,10 @@ from nagle_scan.report.formats import FORMATS
 from nagle_scan.words import causes
 
 README = Path("README.md")
-LINES_SHOWN = 13
+FULL = Path("docs/sure.md")
+LINES_SHOWN = 7
+ACCURACY = ("recall", "precision", "wrong cause", "TCP_NODELAY verdicts wrong")
+"""The rows of the accuracy that the README shows."""
 
 
 def printed(*words: str) -> list[str]:
@@ -26,12 +30,6 @@ def between(text: str, begin: str, end: str, new: str) -> str:
     return f"{before}{begin}{new}{end}{after}"
 
 
-def cause_rows() -> str:
-    """What happened, by cause; stalls first."""
-    rows = (f"| `{cause.name}` | {cause.happened} |\n" for cause in causes.stalls_first())
-    return "".join(rows)
-
-
 def with_report(readme: str, lines: list[str]) -> str:
     """The README with the first of these lines as what a scan prints."""
     begin = "$ nagle-scan captures/epoll-fd0.pcap\n"
@@ -39,26 +37,33 @@ def with_report(readme: str, lines: list[str]) -> str:
 
 
 def with_lists(readme: str) -> str:
-    """The README with the causes and the formats that there are."""
-    head = "| cause | what happened |\n|---|---|\n"
-    readme = between(readme, head, "\nAn application cannot see", cause_rows())
-    examples = " -o ".join(format.example for format in FORMATS)
-    return between(readme, "\nnagle-scan traffic.pcap -o ", "\n", examples)
+    """The README with the causes, stalls first, and the formats."""
+    rows = (f"| `{cause.name}` | {cause.happened} |" for cause in causes.stalls_first())
+    readme = between(readme, "| cause | what happened |\n|---|---|\n", "\n\n", "\n".join(rows))
+    rows = (f"| `-o {format.example}` | {format.about} |" for format in FORMATS)
+    return between(readme, "| option | writes |\n|---|---|\n", "\n\n", "\n".join(rows))
 
 
-def with_accuracy(readme: str, lines: list[str]) -> str:
-    """The README with what `accuracy.py --markdown` prints."""
+def with_accuracy(page: str, lines: list[str]) -> str:
+    """The page with these lines of `accuracy.py --markdown`."""
     table = "".join(line for line in lines if not line.startswith("A prediction"))
-    return between(readme, "<!-- accuracy: make readme -->\n", "<!-- end -->", table)
+    return between(page, "<!-- accuracy: make readme -->\n", "<!-- end -->", table)
+
+
+def headlines(lines: list[str]) -> list[str]:
+    """What `accuracy.py --markdown` prints, up to its heading, and the rows of `ACCURACY`."""
+    shown = tuple(f"| {row} |" for row in ACCURACY)
+    head = lines.index("|---|---:|---:|\n") + 1
+    return [*lines[:head], *(line for line in lines if line.startswith(shown)), "\n"]
 
 
 def main() -> None:
     """Writes what the commands print now."""
-    readme = README.read_text()
-    readme = with_lists(readme)
+    readme = with_lists(README.read_text())
     readme = with_report(readme, printed(".venv/bin/nagle-scan", "captures/epoll-fd0.pcap"))
     accuracy = printed(".venv/bin/python", "captures/lab/accuracy.py", "--markdown")
-    README.write_text(with_accuracy(readme, accuracy))
+    README.write_text(with_accuracy(readme, headlines(accuracy)))
+    FULL.write_text(with_accuracy(FULL.read_text(), accuracy))
 
 
 if __name__ == "__main__":

@@ -30,8 +30,8 @@ BOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 QUESTIONS = re.findall(r"^### (.*)$", (ROOT / "docs" / "faq.md").read_text(), re.MULTILINE)
 ASKED = {
     "why is the first request fast": "why-is-the-first-request-fast",
-    "I set TCP_NODELAY and still see 40ms": "i-set-tcp-nodelay-and-still-have-40-ms-why",
-    "I set TCP_NODELAY and still ...": "i-set-tcp-nodelay-and-still-have-40-ms-why",
+    "I set TCP_NODELAY and still see 40ms": "i-set-tcp-nodelay-and-still-see-40-ms-why",
+    "I set TCP_NODELAY and still ...": "i-set-tcp-nodelay-and-still-see-40-ms-why",
     "why 200ms on windows?": "why-200-ms-on-windows",
     "network problem?": "is-it-the-network",
     "my proxy or my service?": "is-it-my-proxy-or-my-service",

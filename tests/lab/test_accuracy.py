@@ -43,11 +43,15 @@ def test_the_table_for_the_readme_is_markdown(of_all: subprocess.CompletedProces
     assert sum(line.startswith("| ") for line in lines) >= 8
 
 
-def test_the_readme_shows_this_table(of_all: subprocess.CompletedProcess[str]) -> None:
-    readme = (ROOT / "README.md").read_text()
-    with_accuracy = runpy.run_path(str(ROOT / "scripts" / "readme.py"))["with_accuracy"]
+def test_the_site_shows_this_table_and_the_readme_its_first_rows(
+    of_all: subprocess.CompletedProcess[str],
+) -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "readme.py"))
     lines = of_all.stdout.splitlines(keepends=True)
-    assert with_accuracy(readme, lines) == readme, "run `make readme`"
+    shown = {"docs/sure.md": lines, "README.md": script["headlines"](lines)}
+    for name, rows in shown.items():
+        page = (ROOT / name).read_text()
+        assert script["with_accuracy"](page, rows) == page, "run `make readme`"
 
 
 def test_chains_of_relays_meet_every_limit() -> None:

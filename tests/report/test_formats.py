@@ -76,7 +76,7 @@ def test_help_and_readme_name_it(format: Format, run: Run) -> None:
     assert f"{' '.join(format.suffixes)} " in told
     assert format.about in told
     assert formats.of(format.example) == format
-    assert f" -o {format.example}" in readme
+    assert f"| `-o {format.example}` | {format.about} |" in readme
 
 
 def test_a_picture_of_no_known_kind_is_refused(tmp_path: Path) -> None:
