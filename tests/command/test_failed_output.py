@@ -149,7 +149,7 @@ def test_sigterm_ends_a_scan_too(tmp_path: Path) -> None:
 
 
 def test_nohup_keeps_its_meaning() -> None:
-    asks = "import signal; from nagle_scan import interrupt; interrupt.watch(); "
+    asks = "import signal; from nagle_scan.system import interrupt; interrupt.watch(); "
     ends = "signal.raise_signal(signal.SIGHUP); print('still here')"
     done = subprocess.run(
         [sys.executable, "-c", asks + ends],

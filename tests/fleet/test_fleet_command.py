@@ -323,7 +323,7 @@ def test_a_folder_that_holds_something_else(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("package", ["dask", "distributed", "pyarrow"])
 def test_without_the_extra_one_line_tells_what_to_install(package: str, tmp_path: Path) -> None:
-    script = f"import sys; sys.modules[{package!r}] = None; from nagle_scan import cli; "
+    script = f"import sys; sys.modules[{package!r}] = None; from nagle_scan.command import cli; "
     script += f"sys.exit(cli.main(['fleet', {str(CAPTURES)!r}, '-o', 'fleet']))"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
