@@ -7,6 +7,8 @@ use super::rows::{
     CauseRow, ConnectingRow, ConnectionRow, HopRow, NagleRow, PyServerGroup, PyServerRow, Summary,
     WaitRow,
 };
+use crate::judge::finding::judged::JudgedConnection;
+use crate::judge::findings::Finding;
 use crate::output::table::column::{Column, Table};
 use crate::output::{self, table};
 use crate::result::anonymize::KEY_LEN;
@@ -27,6 +29,9 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+/// Rows of one kind.
+type Rows<'py, R> = PyResult<Vec<Bound<'py, R>>>;
+
 const TABLES: &str = "connections, stalls, waits, servers, exchanges";
 
 /// The result of a scan; it lives on the Rust side and gives out rows, columns and files.
@@ -40,9 +45,12 @@ impl PyScan {
         Self { scan: Arc::new(scan) }
     }
 
-    fn row(&self, index: usize) -> ConnectionRow {
-        let scan = &self.scan;
-        ConnectionRow::new(&scan.connections[index], scan.findings_of(index), &scan.names)
+    fn wait<'py>(
+        &self,
+        py: Python<'py>,
+        (judged, finding): (&JudgedConnection, Finding<'_>),
+    ) -> PyResult<Bound<'py, WaitRow>> {
+        WaitRow::new(py, finding, judged, &self.scan.names)
     }
 }
 
@@ -72,33 +80,39 @@ impl PyScan {
     }
 
     /// Servers with exchanges, those that lose most to stalls first.
-    fn servers(&self, limit: usize) -> Vec<PyServerRow> {
-        servers::servers(&self.scan, limit).into_iter().map(PyServerRow::new).collect()
+    fn servers<'py>(&self, py: Python<'py>, limit: usize) -> Rows<'py, PyServerRow> {
+        let servers = servers::servers(&self.scan, limit);
+        servers.iter().map(|server| PyServerRow::new(py, server)).collect()
     }
 
-    fn affected(&self, limit: usize) -> Vec<ConnectionRow> {
-        worst::affected(&self.scan, limit).into_iter().map(|index| self.row(index)).collect()
+    fn affected<'py>(&self, py: Python<'py>, limit: usize) -> Rows<'py, ConnectionRow> {
+        let affected = worst::affected(&self.scan, limit).into_iter();
+        affected.map(|index| ConnectionRow::new(py, &self.scan, index)).collect()
     }
 
     /// One connection; `None` if there is no such id.
-    fn connection(&self, id: u32) -> Option<ConnectionRow> {
-        let index = self.scan.connections.index_of(id)?;
-        Some(self.row(index))
+    fn connection<'py>(
+        &self,
+        py: Python<'py>,
+        id: u32,
+    ) -> PyResult<Option<Bound<'py, ConnectionRow>>> {
+        let index = self.scan.connections.index_of(id);
+        index.map(|index| ConnectionRow::new(py, &self.scan, index)).transpose()
     }
 
     /// The stalls of one connection, the clearest first; none if there is no such id.
-    fn stalls_of(&self, id: u32, limit: usize) -> Vec<WaitRow> {
+    fn stalls_of<'py>(&self, py: Python<'py>, id: u32, limit: usize) -> Rows<'py, WaitRow> {
         let Some(index) = self.scan.connections.index_of(id) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let judged = &self.scan.connections[index];
         let stalls = clearest::clearest_of(judged, self.scan.findings_of(index), limit);
-        stalls.into_iter().map(|finding| WaitRow::new(finding, judged, &self.scan.names)).collect()
+        stalls.into_iter().map(|finding| self.wait(py, (judged, finding))).collect()
     }
 
     /// The hops of paths over a host that is called and calls others; none if there is no such host.
-    fn hops(&self) -> Vec<HopRow> {
-        hops::hops(&self.scan).iter().map(|hop| HopRow::new(hop, &self.scan.names)).collect()
+    fn hops<'py>(&self, py: Python<'py>) -> Rows<'py, HopRow> {
+        hops::hops(&self.scan).iter().map(|hop| HopRow::new(py, hop, &self.scan.names)).collect()
     }
 
     /// Listed waits, stalls too, by cause and by who ended them.
@@ -111,18 +125,14 @@ impl PyScan {
         connecting::connecting(&self.scan).as_ref().map(ConnectingRow::new)
     }
 
-    fn clearest(&self) -> Option<WaitRow> {
-        self.scan
-            .clearest
-            .among(&self.scan.connections)
-            .map(|(judged, finding)| WaitRow::new(finding, judged, &self.scan.names))
+    fn clearest<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, WaitRow>>> {
+        let clearest = self.scan.clearest.among(&self.scan.connections);
+        clearest.map(|wait| self.wait(py, wait)).transpose()
     }
 
-    fn longest_waits(&self, limit: usize) -> Vec<WaitRow> {
-        worst::longest_waits(&self.scan, limit)
-            .into_iter()
-            .map(|(judged, finding)| WaitRow::new(finding, judged, &self.scan.names))
-            .collect()
+    fn longest_waits<'py>(&self, py: Python<'py>, limit: usize) -> Rows<'py, WaitRow> {
+        let longest = worst::longest_waits(&self.scan, limit).into_iter();
+        longest.map(|wait| self.wait(py, wait)).collect()
     }
 
     /// Number of the connection with the most bytes; `None` if there is none.

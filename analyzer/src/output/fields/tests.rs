@@ -19,7 +19,7 @@ fn every_field_says_what_it_is_and_in_which_unit() {
 #[test]
 fn no_output_has_two_fields_of_one_name() {
     for (row, fields) in everything() {
-        for output in [Output::Table, Output::Json, Output::Csv] {
+        for output in [Output::Table, Output::Json, Output::Csv, Output::Python] {
             let shown = fields.iter().filter(|row| row.field.is_in(output));
             let names: Vec<&str> = shown.map(|row| row.field.name).collect();
             assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{row}");
