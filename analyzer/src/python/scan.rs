@@ -13,7 +13,7 @@ use crate::output::table::column::{Column, Table};
 use crate::output::{self, table};
 use crate::result::anonymize::KEY_LEN;
 use crate::result::names::Names;
-use crate::result::scan::{Options, Scan, scan};
+use crate::result::scan::{Scan, ScanOptions, scan};
 use crate::result::segments::Excerpt;
 use crate::result::{
     clearest, connecting, groups, hops, nagle_counts, segments, servers, state, worst,
@@ -208,10 +208,9 @@ impl PyScan {
     }
 }
 
-/// Scans captures; the interpreter lock is released meanwhile. `progress` tells how far it is, and
-/// can stop it. There are as many `threads` as processors, unless told otherwise; no result depends on
-/// it. `labels` by path are what captures are called instead. For tests, `trial` are the bytes that a
-/// thread reads at once and the number of shards.
+/// Scans captures without the interpreter lock. `progress` reports how far it is and can stop it. `threads`
+/// defaults to the number of processors and does not change results. `labels` name captures by path.
+/// `trial` (tests only): bytes per range and number of shards.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "most are given by name")]
 #[pyo3(signature = (
@@ -235,7 +234,7 @@ fn scan_captures(
     let shards = shards.clamp(1, SHARDS).next_power_of_two();
     let names = checked(names)?;
     let labels = Labels::new(labels.unwrap_or_default());
-    let options = Options {
+    let options = ScanOptions {
         labels,
         filter,
         min_wait_ns: in_ns(min_wait_ms),
@@ -284,7 +283,7 @@ fn segment_columns(
 ) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let reading = Reading::by_some(threads);
     let excerpts = excerpts.unwrap_or_default().into_iter();
-    let excerpts = excerpts.map(|(number, (most, around))| (number, Excerpt { most, around }));
+    let excerpts = excerpts.map(|(number, (limit, center))| (number, Excerpt { limit, center }));
     let excerpts = excerpts.collect();
     let progress = Arc::default();
     let rows = interruptible(py, &progress, || {

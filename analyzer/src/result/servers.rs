@@ -41,7 +41,7 @@ impl Percentiles {
     }
 }
 
-/// A result lists so many servers: about 50 MB as JSON. The others are in the totals only.
+/// Servers that a result lists: about 50 MB as JSON. The others are in the totals only.
 pub const MOST_LISTED: usize = 1 << 16;
 
 /// All servers with complete exchanges: those that lose most to stalls first, then the busiest.

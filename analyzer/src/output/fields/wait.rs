@@ -1,4 +1,4 @@
-//! The fields of a wait that is no stall.
+//! The fields of a wait that is not a stall.
 
 use super::Output::{Json, Python, Table};
 use super::{Field, Fields, Row, field};

@@ -35,7 +35,7 @@ pub fn stalls(scan: &Scan) -> Table {
     })
 }
 
-/// One row per wait that is no stall.
+/// One row per wait that is not a stall.
 pub fn waits(scan: &Scan) -> Table {
     of_findings(scan, false, &scan.connections.chunks(ROWS_AT_ONCE), columns)
 }
