@@ -108,7 +108,7 @@ impl Segment {
 
     /// Options as on the wire.
     pub fn options(self, bytes: &[u8]) -> Self {
-        Self { options: Options::read(bytes, false), ..self }
+        Self { options: Options::read(bytes, false, self.flags), ..self }
     }
 
     pub fn fin(self) -> Self {
