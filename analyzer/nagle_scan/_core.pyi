@@ -105,6 +105,9 @@ class NagleRow:
 
 class ConnectionRow:
     id: int
+    handshake_rtt_ms: float | None
+    connect_ms: float | None
+    first_reply_ms: float | None
     client: str
     server: str
     client_nagle: str
@@ -180,6 +183,7 @@ class WaitRow:
     to_ns: int
     len_unacked: int
     len: int
+    rel_seq: int
     wait_ms: float
     ack_delay_ms: float
     release_ms: float

@@ -49,7 +49,7 @@ pub use frames::{Excerpt, Policy, read as read_frames};
 pub use output::write;
 pub use result::anonymize::Anonymizer;
 pub use result::names::Names;
-pub use result::scan::{Options, Scan, scan};
+pub use result::scan::{Scan, ScanOptions, scan};
 pub use track::CaptureSummary;
 pub use track::reader::Reading;
 pub use track::reader::labels::Labels;

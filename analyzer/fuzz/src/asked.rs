@@ -2,7 +2,7 @@
 
 use super::properties::usual;
 use arbitrary::Arbitrary;
-use nagle_scan_core::{Labels, Names, Options, Reading, SHARDS, Wanted};
+use nagle_scan_core::{Labels, Names, Reading, SHARDS, ScanOptions, Wanted};
 use std::collections::HashMap;
 use std::net::IpAddr;
 
@@ -89,12 +89,12 @@ impl Word {
 }
 
 impl Asked {
-    pub fn options(&self) -> Options {
+    pub fn options(&self) -> ScanOptions {
         let words =
             |words: &Vec<Word>| words.iter().take(40).map(Word::text).collect::<Vec<_>>().join(" ");
         let named = self.name.iter().map(|(addr, name)| (IpAddr::from(*addr), name.clone()));
         let reading = Reading::by(usize::from(self.threads % 4));
-        Options {
+        ScanOptions {
             labels: Labels::default(),
             filter: self.filter.as_ref().map(words),
             min_wait_ns: match self.min_wait {

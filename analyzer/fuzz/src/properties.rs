@@ -2,15 +2,15 @@
 
 use super::conversation::Conversation;
 use super::memory::InMemory;
-use nagle_scan_core::{Labels, Options, Reading, Scan, scan, write};
+use nagle_scan_core::{Labels, Reading, Scan, ScanOptions, scan, write};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
 pub const DEFAULT_MIN_WAIT_NS: i64 = 10_000_000;
 
 /// As the command does, but by one thread.
-pub fn usual() -> Options {
-    Options {
+pub fn usual() -> ScanOptions {
+    ScanOptions {
         labels: Labels::default(),
         filter: None,
         min_wait_ns: DEFAULT_MIN_WAIT_NS,
@@ -22,7 +22,7 @@ pub fn usual() -> Options {
 }
 
 /// The JSON of captures; `None` if they are refused.
-pub fn report(captures: &[&[u8]], options: &Options) -> Option<Value> {
+pub fn report(captures: &[&[u8]], options: &ScanOptions) -> Option<Value> {
     let files: Vec<InMemory> = captures.iter().map(|bytes| InMemory::new(bytes)).collect();
     let paths: Vec<String> = files.iter().map(|file| file.path.clone()).collect();
     let scan = scan(&paths, options, &<_>::default()).ok()?;
@@ -48,7 +48,7 @@ pub fn written(scan: &Scan, format: &str) -> Vec<u8> {
 }
 
 /// What holds of each scan.
-pub fn holds(scan: &Scan, report: &Value, options: &Options) {
+pub fn holds(scan: &Scan, report: &Value, options: &ScanOptions) {
     every_frame_is_used_or_counted_as_skipped(scan, report);
     no_listed_wait_is_below_the_limit(report, options.min_wait_ns);
     sums_are_those_of_the_rows(report);
@@ -117,14 +117,14 @@ pub fn a_limit_holds_for_the_shortest_wait(capture: &[u8], whole: &Value) {
     let waits_ms = listed.map(|wait| wait["wait_ms"].as_f64().unwrap());
     let Some(shortest_ms) = waits_ms.min_by(f64::total_cmp) else { return };
     let min_wait_ns = (shortest_ms * 1e6) as i64 + 2_000;
-    report(&[capture], &Options { min_wait_ns, ..usual() }).unwrap();
+    report(&[capture], &ScanOptions { min_wait_ns, ..usual() }).unwrap();
 }
 
 /// No result depends on how many threads read how much at once.
 pub fn one_thread_is_as_many(capture: &[u8], whole: Option<&Value>) {
     for (threads, range_len) in [(3, 200), (2, 1)] {
         let reading = Reading { threads, range_len };
-        let by_many = report(&[capture], &Options { reading, ..usual() });
+        let by_many = report(&[capture], &ScanOptions { reading, ..usual() });
         assert_same(whole, by_many.as_ref(), "by many threads");
     }
 }
@@ -166,7 +166,7 @@ pub fn a_filter_changes_nothing(capture: &[u8], whole: &Value) {
     for ends in all_ends {
         let (between, others): (Vec<&Value>, Vec<&Value>) =
             connections.iter().partition(|row| self::ends(row) == ends);
-        let options = Options { filter: Some(filter_for(between[0])), ..usual() };
+        let options = ScanOptions { filter: Some(filter_for(between[0])), ..usual() };
         let filtered = report(&[capture], &options).unwrap();
         let filtered = rows(&filtered, "connections");
         assert_eq!(filtered.len(), between.len(), "{:?}", options.filter);

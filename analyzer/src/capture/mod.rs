@@ -77,7 +77,7 @@ impl From<std::io::Error> for InputEnd {
 
 /// Where in a capture reading goes on: at a byte, with what was told so far of the frames to come.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     pub at: u64,
     pub format: Format,
 }
@@ -164,8 +164,8 @@ impl Capture {
     }
 
     /// Where it goes on.
-    pub fn place(&self) -> Place {
-        Place { at: self.buffer.at(), format: self.format.clone() }
+    pub fn place(&self) -> Position {
+        Position { at: self.buffer.at(), format: self.format.clone() }
     }
 
     /// What there is to say of a text that was read; `None` for a capture file.

@@ -75,7 +75,7 @@ impl Records {
     /// Reads the file header.
     ///
     /// # Errors
-    /// It is no pcap header, or of a link type that is not supported.
+    /// Not a pcap header, or an unsupported link type.
     pub fn open(buffer: &mut Buffer, path: &str) -> Result<Self, ScanError> {
         let start = buffer
             .at_least(FILE_HEADER_LEN)

@@ -4,7 +4,7 @@
 //! those that follow, and what a pcapng file told before of its interfaces by how it begins; whoever reads
 //! ranges must compare that with where, and with what, the range before ended.
 
-use super::{Capture, Format, Place, buffer::Buffer, pcapng};
+use super::{Capture, Format, Position, buffer::Buffer, pcapng};
 use crate::capture::progress::{Progress, Stopped};
 use crate::capture::system;
 use std::fs::File;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 const BEYOND: usize = 16 << 10;
 /// As many bytes are enough to find where a record begins.
 const LOOKED_AT: usize = 256 << 10;
-/// So many records in a row look right by chance only in a capture of captures.
+/// This many records in a row look right by chance only in a capture of captures.
 const IN_A_ROW: usize = 6;
 /// Fewer bytes do not show whether a record begins.
 const HEADER_LEN: usize = 16;
@@ -25,9 +25,9 @@ pub struct RangedFile {
     file: Arc<File>,
     len: u64,
     /// Where its first record begins.
-    pub begin: Place,
+    pub begin: Position,
     /// With all that is told before its first frame: hardly ever is more told later.
-    pub guess: Place,
+    pub guess: Position,
     /// Time of its first frame.
     first_s: u32,
 }
@@ -41,14 +41,15 @@ impl RangedFile {
             return None;
         }
         let file = Arc::new(File::open(path).ok()?);
-        let part = Part { of: Arc::clone(&file), at: 0, until: 0, progress: Arc::clone(progress) };
+        let part =
+            FileReader { of: Arc::clone(&file), at: 0, until: 0, progress: Arc::clone(progress) };
         let mut capture = Capture::unpacked(Buffer::new(Box::new(part)), path).ok()?;
         if matches!(capture.format, Format::Text(_)) {
             return None;
         }
         let begin = capture.place();
         let first_s = (capture.next_frame()?.time_ns / 1_000_000_000) as u32;
-        let guess = Place { at: begin.at, ..capture.place() };
+        let guess = Position { at: begin.at, ..capture.place() };
         Some(Self { len: file.metadata().ok()?.len(), file, begin, guess, first_s })
     }
 
@@ -59,14 +60,14 @@ impl RangedFile {
 }
 
 /// A range of a file that is being read.
-struct Part {
+struct FileReader {
     of: Arc<File>,
     at: u64,
     until: u64,
     progress: Arc<Progress>,
 }
 
-impl Read for Part {
+impl Read for FileReader {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.progress.is_stopped() {
             return Err(io::Error::other(Stopped::at(&self.progress)));
@@ -84,12 +85,12 @@ impl Capture {
     pub fn reopened(
         before: Option<Self>,
         file: &RangedFile,
-        Place { at, format }: Place,
+        Position { at, format }: Position,
         until: u64,
         progress: &Arc<Progress>,
     ) -> Self {
         let (of, progress) = (Arc::clone(&file.file), Arc::clone(progress));
-        let part = Box::new(Part { of, at, until, progress });
+        let part = Box::new(FileReader { of, at, until, progress });
         let buffer = match before {
             Some(before) => before.buffer,
             None => Buffer::new(Box::new(io::empty())),
@@ -97,8 +98,8 @@ impl Capture {
         Self { buffer: buffer.restarted(part, at), format, end: None }
     }
 
-    /// Goes to where a record seems to begin; `None` if that cannot be told.
-    pub fn find_record(&mut self, file: &RangedFile) -> Option<Place> {
+    /// Goes to where a record seems to begin; `None` if none is found.
+    pub fn find_record(&mut self, file: &RangedFile) -> Option<Position> {
         let at = self.buffer.at();
         let ahead = self.buffer.at_least(LOOKED_AT).ok()?;
         let is_begin = |&skipped: &usize| match &self.format {

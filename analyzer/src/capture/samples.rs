@@ -2,34 +2,34 @@
 
 /// The byte order of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
+pub enum ByteOrder {
     Little,
     Big,
 }
 
-pub const ORDERS: [Order; 2] = [Order::Little, Order::Big];
+pub const ORDERS: [ByteOrder; 2] = [ByteOrder::Little, ByteOrder::Big];
 pub const MICROSECONDS: u32 = 0xa1b2_c3d4;
 pub const NANOSECONDS: u32 = 0xa1b2_3c4d;
 
-impl Order {
+impl ByteOrder {
     pub fn u16(self, value: u16) -> [u8; 2] {
         match self {
-            Order::Little => value.to_le_bytes(),
-            Order::Big => value.to_be_bytes(),
+            ByteOrder::Little => value.to_le_bytes(),
+            ByteOrder::Big => value.to_be_bytes(),
         }
     }
 
     pub fn u32(self, value: u32) -> [u8; 4] {
         match self {
-            Order::Little => value.to_le_bytes(),
-            Order::Big => value.to_be_bytes(),
+            ByteOrder::Little => value.to_le_bytes(),
+            ByteOrder::Big => value.to_be_bytes(),
         }
     }
 
     pub fn i64(self, value: i64) -> [u8; 8] {
         match self {
-            Order::Little => value.to_le_bytes(),
-            Order::Big => value.to_be_bytes(),
+            ByteOrder::Little => value.to_le_bytes(),
+            ByteOrder::Big => value.to_be_bytes(),
         }
     }
 
@@ -38,11 +38,11 @@ impl Order {
     }
 }
 
-pub fn pcap_header(order: Order, magic: u32, link_type: u32) -> Vec<u8> {
+pub fn pcap_header(order: ByteOrder, magic: u32, link_type: u32) -> Vec<u8> {
     order.all(&[magic, 2 | 4 << 16, 0, 0, 262_144, link_type])
 }
 
-pub fn record(order: Order, seconds: u32, fraction: u32, data: &[u8]) -> Vec<u8> {
+pub fn record(order: ByteOrder, seconds: u32, fraction: u32, data: &[u8]) -> Vec<u8> {
     let len = data.len() as u32;
     let mut bytes = order.all(&[seconds, fraction, len, len + 7]);
     bytes.extend(data);
@@ -50,7 +50,7 @@ pub fn record(order: Order, seconds: u32, fraction: u32, data: &[u8]) -> Vec<u8>
 }
 
 /// A pcapng block: type, length, body filled up to four bytes, length.
-pub fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
+pub fn block(order: ByteOrder, kind: u32, body: &[u8]) -> Vec<u8> {
     let padded = body.len().next_multiple_of(4);
     let len = order.u32(padded as u32 + 12);
     let mut bytes = [order.u32(kind), len].concat();
@@ -60,7 +60,7 @@ pub fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-pub fn section(order: Order) -> Vec<u8> {
+pub fn section(order: ByteOrder) -> Vec<u8> {
     let mut body = order.u32(0x1a2b_3c4d).to_vec();
     body.extend(order.u16(1));
     body.extend(order.u16(0));
@@ -69,7 +69,12 @@ pub fn section(order: Order) -> Vec<u8> {
 }
 
 /// Options are (code, value).
-pub fn interface(order: Order, link_type: u16, snap_len: u32, options: &[(u16, &[u8])]) -> Vec<u8> {
+pub fn interface(
+    order: ByteOrder,
+    link_type: u16,
+    snap_len: u32,
+    options: &[(u16, &[u8])],
+) -> Vec<u8> {
     let mut body = order.u16(link_type).to_vec();
     body.extend([0, 0]);
     body.extend(order.u32(snap_len));
@@ -77,12 +82,12 @@ pub fn interface(order: Order, link_type: u16, snap_len: u32, options: &[(u16, &
     block(order, 1, &body)
 }
 
-pub fn packet(order: Order, interface: u32, timestamp: u64, data: &[u8]) -> Vec<u8> {
+pub fn packet(order: ByteOrder, interface: u32, timestamp: u64, data: &[u8]) -> Vec<u8> {
     packet_with(order, interface, timestamp, data, &[])
 }
 
 pub fn packet_with(
-    order: Order,
+    order: ByteOrder,
     interface: u32,
     timestamp: u64,
     data: &[u8],
@@ -98,7 +103,7 @@ pub fn packet_with(
 }
 
 /// Each as code, length and value, filled up to four bytes.
-fn of_options(order: Order, options: &[(u16, &[u8])]) -> Vec<u8> {
+fn of_options(order: ByteOrder, options: &[(u16, &[u8])]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (code, value) in options {
         bytes.extend(order.u16(*code));
@@ -112,7 +117,7 @@ fn of_options(order: Order, options: &[(u16, &[u8])]) -> Vec<u8> {
     bytes
 }
 
-pub fn simple_packet(order: Order, wire_len: u32, data: &[u8]) -> Vec<u8> {
+pub fn simple_packet(order: ByteOrder, wire_len: u32, data: &[u8]) -> Vec<u8> {
     let mut body = order.u32(wire_len).to_vec();
     body.extend(data);
     block(order, 3, &body)

@@ -1,8 +1,8 @@
 //! The reader, fed from memory, and compared with libpcap.
 
 use super::samples::{
-    BINARY, MICROSECONDS, NANOSECONDS, ORDERS, Order, TSOFFSET, TSRESOL, block, interface, packet,
-    packet_with, pcap_header, random, record, section, simple_packet,
+    BINARY, ByteOrder, MICROSECONDS, NANOSECONDS, ORDERS, TSOFFSET, TSRESOL, block, interface,
+    packet, packet_with, pcap_header, random, record, section, simple_packet,
 };
 use super::{Capture, InputEnd, MAX_RECORD};
 use crate::capture::error::ScanError;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const UNDEFINED_LINK: u32 = 147;
 
-fn pcap(order: Order, magic: u32, sizes: &[usize]) -> Vec<u8> {
+fn pcap(order: ByteOrder, magic: u32, sizes: &[usize]) -> Vec<u8> {
     let mut bytes = pcap_header(order, magic, link::ETHERNET);
     for (index, &size) in sizes.iter().enumerate() {
         bytes.extend(record(order, index as u32, 5, &vec![index as u8; size]));
@@ -23,7 +23,7 @@ fn pcap(order: Order, magic: u32, sizes: &[usize]) -> Vec<u8> {
 }
 
 /// A section with one Ethernet interface in microseconds, packets and a block of statistics.
-fn pcapng(order: Order, sizes: &[usize]) -> Vec<Vec<u8>> {
+fn pcapng(order: ByteOrder, sizes: &[usize]) -> Vec<Vec<u8>> {
     let mut blocks = vec![section(order), interface(order, 1, 0, &[])];
     for (index, &size) in sizes.iter().enumerate() {
         blocks.push(packet(order, 0, index as u64, &vec![index as u8; size]));
@@ -143,7 +143,7 @@ fn old_versions_have_their_lengths_in_another_order() {
 
 #[test]
 fn a_frame_check_sequence_in_the_link_type_field_is_ignored() {
-    let bytes = pcap_header(Order::Little, MICROSECONDS, 0x2400_0000 | link::ETHERNET);
+    let bytes = pcap_header(ByteOrder::Little, MICROSECONDS, 0x2400_0000 | link::ETHERNET);
     assert_eq!(read_bytes(&bytes), (vec![], InputEnd::Complete));
 }
 
@@ -189,12 +189,12 @@ fn the_seconds_an_interface_adds_are_added_in_both_byte_orders() {
 #[test]
 fn a_new_section_may_change_the_byte_order_and_numbers_interfaces_anew() {
     let bytes = [
-        section(Order::Little),
-        interface(Order::Little, 1, 0, &[]),
-        packet(Order::Little, 0, 1, b"a"),
-        section(Order::Big),
-        interface(Order::Big, 101, 0, &[]),
-        packet(Order::Big, 0, 2, b"b"),
+        section(ByteOrder::Little),
+        interface(ByteOrder::Little, 1, 0, &[]),
+        packet(ByteOrder::Little, 0, 1, b"a"),
+        section(ByteOrder::Big),
+        interface(ByteOrder::Big, 101, 0, &[]),
+        packet(ByteOrder::Big, 0, 2, b"b"),
     ]
     .concat();
     let seen: Vec<_> =
@@ -233,15 +233,15 @@ fn blocks_that_hold_no_packet_are_skipped() {
 
 #[test]
 fn no_section_makes_a_list_of_interfaces_outgrow_its_bound() {
-    let described = interface(Order::Little, 1, 0, &[]);
-    let of = |count| [section(Order::Little), described.repeat(count)].concat();
+    let described = interface(ByteOrder::Little, 1, 0, &[]);
+    let of = |count| [section(ByteOrder::Little), described.repeat(count)].concat();
     assert_eq!(read_bytes(&of(1 << 16)).1, InputEnd::Complete);
     assert!(matches!(read_bytes(&of((1 << 16) + 1)).1, InputEnd::Damaged(_)));
 }
 
 #[test]
 fn an_impossible_time_resolution_matters_only_to_packets_that_use_it() {
-    let order = Order::Little;
+    let order = ByteOrder::Little;
     for resolution in [20, BINARY + 64] {
         let bytes = [
             section(order),
@@ -333,7 +333,7 @@ fn an_impossible_pcap_length_is_damage_after_the_good_frames() {
 
 #[test]
 fn impossible_pcapng_blocks_are_damage_after_the_good_frames() {
-    let order = Order::Little;
+    let order = ByteOrder::Little;
     let good = pcapng(order, &[10, 20]).concat();
     let length = |length: u32| order.all(&[6, length, 0, 0]);
     let mut lengths_differ = packet(order, 0, 1, b"abcd");
@@ -364,8 +364,8 @@ fn impossible_pcapng_blocks_are_damage_after_the_good_frames() {
 #[test]
 fn frames_larger_than_the_buffer_come_whole() {
     let sizes = [300_000, 10, 262_128, 1_000_000, 300_000];
-    let together = pcapng(Order::Big, &sizes).concat();
-    for bytes in [pcap(Order::Little, MICROSECONDS, &sizes), together] {
+    let together = pcapng(ByteOrder::Big, &sizes).concat();
+    for bytes in [pcap(ByteOrder::Little, MICROSECONDS, &sizes), together] {
         for chunk in [usize::MAX, 65_536, 4_099] {
             let pipe = Pipe::new(&bytes, chunk);
             let (frames, end) = read(Capture::new(Box::new(pipe), "memory").unwrap());
@@ -382,8 +382,8 @@ fn frames_larger_than_the_buffer_come_whole() {
 #[test]
 fn a_pipe_that_trickles_gives_what_a_file_gives() {
     let sizes = [0, 5, 90, 1];
-    let ng = pcapng(Order::Little, &sizes).concat();
-    for bytes in [pcap(Order::Big, NANOSECONDS, &sizes), ng] {
+    let ng = pcapng(ByteOrder::Little, &sizes).concat();
+    for bytes in [pcap(ByteOrder::Big, NANOSECONDS, &sizes), ng] {
         for chunk in 1..20 {
             let pipe = Pipe::new(&bytes, chunk);
             assert_eq!(read(Capture::new(Box::new(pipe), "-").unwrap()), read_bytes(&bytes));
@@ -393,7 +393,7 @@ fn a_pipe_that_trickles_gives_what_a_file_gives() {
 
 #[test]
 fn a_read_error_is_told_and_keeps_what_came_before() {
-    let bytes = pcap(Order::Little, MICROSECONDS, &[5, 6]);
+    let bytes = pcap(ByteOrder::Little, MICROSECONDS, &[5, 6]);
     let pipe = Pipe { fails_at_end: true, ..Pipe::new(&bytes, 1000) };
     let (frames, end) = read(Capture::new(Box::new(pipe), "-").unwrap());
     assert_eq!((frames.len(), end), (2, InputEnd::Failed("the disk is on fire".to_owned())));
@@ -420,7 +420,7 @@ impl Read for Endless {
 
 #[test]
 fn no_claimed_length_makes_the_buffer_outgrow_its_bound() {
-    let order = Order::Little;
+    let order = ByteOrder::Little;
     let largest = MAX_RECORD as u32;
     let mut in_pcap = pcap(order, MICROSECONDS, &[1]);
     in_pcap.extend(order.all(&[1, 1, largest, largest]));
@@ -438,8 +438,8 @@ fn no_claimed_length_makes_the_buffer_outgrow_its_bound() {
 
 #[test]
 fn what_is_no_capture_is_refused_with_the_reason() {
-    let unknown = pcap_header(Order::Big, MICROSECONDS, UNDEFINED_LINK);
-    let cut_header = &pcap_header(Order::Little, MICROSECONDS, 1)[..20];
+    let unknown = pcap_header(ByteOrder::Big, MICROSECONDS, UNDEFINED_LINK);
+    let cut_header = &pcap_header(ByteOrder::Little, MICROSECONDS, 1)[..20];
     for (bytes, reason) in [
         (&b""[..], "empty"),
         (b"ab", "not a capture"),
@@ -468,7 +468,7 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 /// RFC 8878, section 3.1.2: `pzstd` and others keep what they like in such frames.
 #[test]
 fn zstd_frames_to_be_skipped_are_skipped() {
-    let plain = pcap(Order::Little, MICROSECONDS, &[60, 1500, 0]);
+    let plain = pcap(ByteOrder::Little, MICROSECONDS, &[60, 1500, 0]);
     let (first, second) = plain.split_at(50);
     let skipped = |kind| [&[kind, 0x2a, 0x4d, 0x18, 3, 0, 0, 0][..], b"abc"].concat();
     let packed = [skipped(0x50), zstd(first), skipped(0x5f), zstd(second), skipped(0x57)].concat();
@@ -480,8 +480,8 @@ fn zstd_frames_to_be_skipped_are_skipped() {
 #[test]
 fn packed_captures_read_as_the_plain_ones() {
     let sizes = [0, 5, 90, 300_000, 1];
-    let ng = pcapng(Order::Big, &sizes).concat();
-    for plain in [pcap(Order::Little, NANOSECONDS, &sizes), ng] {
+    let ng = pcapng(ByteOrder::Big, &sizes).concat();
+    for plain in [pcap(ByteOrder::Little, NANOSECONDS, &sizes), ng] {
         let (first, second) = plain.split_at(200);
         let in_two_members = [gzip(first), gzip(second)].concat();
         let in_two_frames = [zstd(first), zstd(second)].concat();
@@ -495,7 +495,7 @@ fn packed_captures_read_as_the_plain_ones() {
 
 #[test]
 fn a_packed_capture_cut_anywhere_is_told_to_be_cut() {
-    let plain = pcap(Order::Little, MICROSECONDS, &[60; 50]);
+    let plain = pcap(ByteOrder::Little, MICROSECONDS, &[60; 50]);
     let all = read_bytes(&plain).0;
     for packed in [gzip(&plain), zstd(&plain)] {
         for cut in 4..packed.len() {
@@ -510,16 +510,16 @@ fn a_packed_capture_cut_anywhere_is_told_to_be_cut() {
 
 #[test]
 fn damaged_bytes_never_panic_loop_or_invent_frames() {
-    let order = Order::Little;
+    let order = ByteOrder::Little;
     let extra = [
         interface(order, 113, 4, &[(TSRESOL, &[BINARY + 20]), (TSOFFSET, &[1; 8])]),
         simple_packet(order, 5, b"abcde"),
         packet(order, 1, u64::MAX, &[7; 40]),
     ];
     let samples = [
-        pcap(Order::Little, MICROSECONDS, &[0, 60, 7]),
-        pcap(Order::Big, NANOSECONDS, &[0, 60, 7]),
-        pcapng(Order::Big, &[0, 60, 7]).concat(),
+        pcap(ByteOrder::Little, MICROSECONDS, &[0, 60, 7]),
+        pcap(ByteOrder::Big, NANOSECONDS, &[0, 60, 7]),
+        pcapng(ByteOrder::Big, &[0, 60, 7]).concat(),
         [pcapng(order, &[0, 60, 7]).concat(), extra.concat()].concat(),
     ];
     let mut random = random(1);

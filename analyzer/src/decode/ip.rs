@@ -89,7 +89,7 @@ fn tcp<'a>(
     }
     let options_end = header_len.min(captured.len());
     let options = &captured[TCP_HEADER_LEN..options_end];
-    let options = Options::read(options, options_end < header_len);
+    let options = Options::read(options, options_end < header_len, header[13]);
     let (tcp, len, tunnel) = (header, len as u32, Tunnel::default());
     Ok(Content::Segment(Segment { addresses, tcp, options, len, ip_id, tunnel }))
 }

@@ -73,7 +73,7 @@ impl Layout {
     }
 }
 
-/// The innermost IP packet of a frame alone, without what follows it.
+/// The innermost IP packet of a frame, without trailing bytes.
 pub fn bare<'a>(frame: &Frame<'a>, layout: &Layout) -> Frame<'a> {
     let Range { start, .. } = layout.ip_header;
     let data = &frame.data[start..layout.end().min(frame.data.len())];

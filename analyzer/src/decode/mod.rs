@@ -223,26 +223,27 @@ pub mod tests {
     #[test]
     fn options_are_read_and_nonsense_stops_quietly() {
         let syn = [2, 4, 0x05, 0xb4, 4, 2, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0, 1, 3, 3, 7];
-        let read = Options::read(&syn, false);
+        let read = Options::read(&syn, false, SYN);
         assert_eq!((read.mss(), read.window_scale()), (1460, Some(7)));
         assert_eq!(read.tsval(), Some(0));
-        assert_eq!(Options::read(&[2, 40, 1], false), Options::default());
-        assert_eq!(Options::read(&[2, 0, 1, 1], false), Options::default());
+        assert_eq!(Options::read(&[2, 40, 1], false, SYN), Options::default());
+        assert_eq!(Options::read(&[2, 0, 1, 1], false, SYN), Options::default());
         let after_sack = [1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 2, 8, 10, 0, 0, 0, 3, 0, 0, 0, 4];
-        let read = Options::read(&after_sack, false);
+        let read = Options::read(&after_sack, false, ACK);
         assert_eq!((read.tsval(), read.echo(), read.mss()), (Some(3), None, 0));
         assert!(read.is_sack_from(1));
         let stamps = [8, 10, 0, 0, 0, 3, 9, 9, 0x12, 0x34];
         for options in [&[&[1, 1][..], &stamps].concat(), &[&stamps[..], &[1, 1]].concat()] {
-            let read = Options::read(options, false);
+            let read = Options::read(options, false, ACK);
             assert_eq!((read.echo(), read.tsval_end(), read.mss()), (Some(0x1234), 3, 0));
-            assert_eq!(Options::plain(options).unwrap_or(read), read);
+            assert_eq!(Options::plain(options, ACK).unwrap_or(read), read);
         }
     }
 
     #[test]
     fn options_that_the_snap_length_cut_are_marked() {
-        let whole = packet(60, &[2, 4, 0x05, 0xb4, 4, 2, 1, 3, 3, 7, 0, 0], 0);
+        let mut whole = packet(60, &[2, 4, 0x05, 0xb4, 4, 2, 1, 3, 3, 7, 0, 0], 0);
+        whole[33] = SYN;
         let read = segment(RAW, &whole, 52).unwrap().header().options;
         assert_eq!((read.window_scale(), read.is_cut()), (Some(7), false));
         let read = segment(RAW, &whole[..47], 52).unwrap().header().options;

@@ -1,5 +1,7 @@
 //! The TCP options of a segment.
 
+use super::SYN;
+
 /// The TCP options the analysis uses. Bytes need no alignment: with the flags they take eight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options {
@@ -8,8 +10,8 @@ pub struct Options {
     /// As on the wire. Of a SYN, its maximum segment size in bytes; with SACK, which no SYN has, the end of
     /// where the first block begins; else the end of the timestamp echo.
     detail: [u8; 2],
-    /// Which of those that the analysis asks for are there, and above these bits the window scale's shift
-    /// count plus 1; 0 for none.
+    /// Which options are present. The upper four bits: of a SYN, the window scale's shift count plus 1, 0 for
+    /// none; of any other segment, free for four more facts.
     present: u8,
 }
 
@@ -31,22 +33,29 @@ const SACK_TIMESTAMPS: [u8; 4] = [4, 2, 8, 10];
 const MAX_SHIFT: u8 = 14;
 
 impl Options {
-    /// Reads up to the end of the list or the first malformed option (RFC 9293, section 3.1).
-    pub fn read(bytes: &[u8], cut: bool) -> Self {
+    /// Reads the options of a segment with these flags, up to the end of the list or the first malformed one
+    /// (RFC 9293, section 3.1).
+    pub fn read(bytes: &[u8], cut: bool, flags: u8) -> Self {
         let mut found = all_options(bytes);
+        if flags & SYN == 0 {
+            // Only a SYN scales windows (RFC 7323, section 2.2).
+            found.present &= (1 << SCALE_AT) - 1;
+        }
         found.present |= if cut { CUT } else { 0 };
         found
     }
 
-    /// Reads the three usual layouts: none, timestamps alone, a Linux SYN.
+    /// Reads the three usual layouts: none, only timestamps, a Linux SYN.
     #[inline]
-    pub fn plain(bytes: &[u8]) -> Option<Self> {
+    pub fn plain(bytes: &[u8], flags: u8) -> Option<Self> {
         match *bytes.as_chunks().0 {
             [] => Some(Self::default()),
             [kinds, tsval, [_, _, high, low]] if kinds == TIMESTAMPS => {
                 Some(Self { tsval, detail: [high, low], present: TSVAL | ECHO })
             }
-            [[2, 4, high, low], SACK_TIMESTAMPS, tsval, _tsecr, [1, 3, 3, shift]] => {
+            [[2, 4, high, low], SACK_TIMESTAMPS, tsval, _tsecr, [1, 3, 3, shift]]
+                if flags & SYN != 0 =>
+            {
                 Some(Self { tsval, detail: [high, low], present: TSVAL | scale(shift) })
             }
             _ => None,

@@ -22,13 +22,13 @@ const HEADERS_LEN: usize = ETHERNET_HEADER_LEN + IPV4_HEADER_LEN + TCP_HEADER_LE
 #[inline]
 pub fn plain_segment(link_type: u32, frame: &[u8]) -> Option<Segment<'_>> {
     let (segment, options) = without_options(link_type, frame)?;
-    Some(Segment { options: Options::plain(options)?, ..segment })
+    Some(Segment { options: Options::plain(options, segment.tcp[13])?, ..segment })
 }
 
 /// The fast path, with any options.
 pub fn segment(link_type: u32, frame: &[u8]) -> Option<Segment<'_>> {
     let (segment, options) = without_options(link_type, frame)?;
-    Some(Segment { options: Options::read(options, false), ..segment })
+    Some(Segment { options: Options::read(options, false, segment.tcp[13]), ..segment })
 }
 
 /// A segment without its options, and these.
@@ -59,7 +59,7 @@ fn without_options(link_type: u32, frame: &[u8]) -> Option<(Segment<'_>, &[u8])>
 
 #[cfg(test)]
 mod tests {
-    use super::super::{any_segment, tests::packet};
+    use super::super::{ACK, SYN, any_segment, tests::packet};
     use super::*;
 
     /// The fast path decodes as the general one does.
@@ -68,8 +68,11 @@ mod tests {
         let stamps = [1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2];
         let syn = [2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
         let ethernet = [[0; 12].as_slice(), &[0x08, 0x00]].concat();
-        let frames = [packet(60, &stamps, 8), packet(60, &syn, 10)]
-            .map(|packet| [ethernet.as_slice(), &packet].concat());
+        let frames = [(packet(60, &stamps, 8), ACK), (packet(60, &syn, 10), SYN)];
+        let frames = frames.map(|(mut packet, flags)| {
+            packet[33] = flags;
+            [ethernet.as_slice(), &packet].concat()
+        });
         let mut state = 1_u32;
         let mut random = move || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);

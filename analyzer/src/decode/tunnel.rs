@@ -21,7 +21,7 @@ impl Tunnel {
     }
 
     /// Enters one more, of this kind and with this identifier.
-    pub fn enter(&mut self, kind: Kind, id: u32) {
+    pub fn enter(&mut self, kind: TunnelKind, id: u32) {
         /// An odd number: no two identifiers of a kind become one.
         const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
         self.0 = self.0.wrapping_mul(FACTOR) ^ (kind as u64) << 32 ^ u64::from(id);
@@ -30,14 +30,14 @@ impl Tunnel {
     #[cfg(test)]
     pub fn of_test(id: u32) -> Self {
         let mut tunnel = Self::default();
-        tunnel.enter(Kind::Network, id);
+        tunnel.enter(TunnelKind::Network, id);
         tunnel
     }
 }
 
 /// What an identifier is one of.
 #[derive(Debug, Clone, Copy)]
-pub enum Kind {
+pub enum TunnelKind {
     Network = 1,
     Gre,
     Erspan,

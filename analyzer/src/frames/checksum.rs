@@ -4,7 +4,7 @@ const TCP: u8 = 6;
 
 /// The checksum of a captured segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ChecksumState {
     Right,
     Wrong,
     /// The pseudo-header's only: checksum offload does the rest in the network card.

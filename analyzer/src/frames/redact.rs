@@ -8,13 +8,13 @@
 use crate::decode::layout::Layout;
 use crate::frames::Policy;
 use crate::frames::anew::{self, Packet};
-use crate::frames::checksum::{self, State, right};
+use crate::frames::checksum::{self, ChecksumState, right};
 
 /// What of `frame` may leave, and where its headers are then.
 pub fn redacted(frame: &[u8], layout: &Layout, policy: Policy<'_>) -> Option<Packet> {
     let payload_lost =
         !policy.payload && (frame.len() > layout.payload_at() || layout.payload_len > 0);
-    let before = Segment { data: frame, layout };
+    let before = RawSegment { data: frame, layout };
     let mut packet = match policy.anonymizer {
         Some(anonymizer) => anew::packet(frame, layout, anonymizer)?,
         None => Packet { data: frame.to_vec(), layout: layout.clone() },
@@ -25,14 +25,14 @@ pub fn redacted(frame: &[u8], layout: &Layout, policy: Policy<'_>) -> Option<Pac
     if !policy.payload {
         packet.data.truncate(packet.layout.payload_at());
     }
-    let after = Segment { data: &packet.data, layout: &packet.layout };
+    let after = RawSegment { data: &packet.data, layout: &packet.layout };
     let checksum = match before.state() {
-        State::Partial => after.partial(),
-        State::Right => after.right(),
-        State::Wrong => checksum::wrong(after.right()),
+        ChecksumState::Partial => after.partial(),
+        ChecksumState::Right => after.right(),
+        ChecksumState::Wrong => checksum::wrong(after.right()),
         // What is missing counts as zeros.
-        State::Unknown if payload_lost => after.right(),
-        State::Unknown => {
+        ChecksumState::Unknown if payload_lost => after.right(),
+        ChecksumState::Unknown => {
             checksum::updated(before.checksum(), &before.replaceable(), &after.replaceable())
         }
     };
@@ -41,12 +41,12 @@ pub fn redacted(frame: &[u8], layout: &Layout, policy: Policy<'_>) -> Option<Pac
 }
 
 /// A segment and where its headers lie.
-struct Segment<'a> {
+struct RawSegment<'a> {
     data: &'a [u8],
     layout: &'a Layout,
 }
 
-impl Segment<'_> {
+impl RawSegment<'_> {
     fn addresses(&self) -> &[u8] {
         &self.data[self.layout.ip_addresses.clone()]
     }
@@ -77,13 +77,13 @@ impl Segment<'_> {
         right(self.pseudo_header(), segment, checksum_at)
     }
 
-    fn state(&self) -> State {
+    fn state(&self) -> ChecksumState {
         let whole = self.layout.end() <= self.data.len();
         match self.checksum() {
-            right if whole && right == self.right() => State::Right,
-            partial if partial == self.partial() => State::Partial,
-            _ if whole => State::Wrong,
-            _ => State::Unknown,
+            right if whole && right == self.right() => ChecksumState::Right,
+            partial if partial == self.partial() => ChecksumState::Partial,
+            _ if whole => ChecksumState::Wrong,
+            _ => ChecksumState::Unknown,
         }
     }
 }
@@ -115,7 +115,7 @@ mod tests {
         write(&mut data, 10, checksum);
         data.extend([0x1f, 0x90, 0, 80, 0, 0, 0, 7, 0, 0, 0, 9, 0x50, 0x18, 1, 0, 0, 0, 0, 0]);
         data.extend(payload);
-        set_checksum(&mut data, State::Right);
+        set_checksum(&mut data, ChecksumState::Right);
         data
     }
 
@@ -123,10 +123,10 @@ mod tests {
         right(0, header, 10)
     }
 
-    fn set_checksum(data: &mut [u8], state: State) {
+    fn set_checksum(data: &mut [u8], state: ChecksumState) {
         let layout = layout(data);
-        let segment = Segment { data, layout: &layout };
-        let value = if state == State::Right { segment.right() } else { segment.partial() };
+        let segment = RawSegment { data, layout: &layout };
+        let value = if state == ChecksumState::Right { segment.right() } else { segment.partial() };
         write(data, 20 + TCP_CHECKSUM_AT, value);
     }
 
@@ -139,8 +139,8 @@ mod tests {
         Layout::of(&frame(data)).unwrap()
     }
 
-    fn state(data: &[u8]) -> State {
-        Segment { data, layout: &layout(data) }.state()
+    fn state(data: &[u8]) -> ChecksumState {
+        RawSegment { data, layout: &layout(data) }.state()
     }
 
     fn anonymizer() -> Anonymizer {
@@ -173,10 +173,12 @@ mod tests {
         let mut broken = packet(b"abc");
         broken[20 + TCP_CHECKSUM_AT] ^= 0x55;
         let mut unfinished = packet(b"abc");
-        set_checksum(&mut unfinished, State::Partial);
-        for (data, expected) in
-            [(packet(b"abc"), State::Right), (broken, State::Wrong), (unfinished, State::Partial)]
-        {
+        set_checksum(&mut unfinished, ChecksumState::Partial);
+        for (data, expected) in [
+            (packet(b"abc"), ChecksumState::Right),
+            (broken, ChecksumState::Wrong),
+            (unfinished, ChecksumState::Partial),
+        ] {
             assert_eq!(state(&data), expected);
             let kept = redact(&data, true, Some(&anonymizer));
             assert_eq!(state(&kept), expected);
@@ -195,10 +197,10 @@ mod tests {
         let anonymizer = anonymizer();
         let data = packet(b"abcdef");
         let cut = &data[..43];
-        assert_eq!(state(cut), State::Unknown);
+        assert_eq!(state(cut), ChecksumState::Unknown);
         let mut kept = redact(cut, true, Some(&anonymizer));
         kept.extend_from_slice(b"def");
-        assert_eq!(state(&kept), State::Right);
+        assert_eq!(state(&kept), ChecksumState::Right);
     }
 
     fn holds(out: &[u8], bytes: &[u8]) -> bool {
@@ -215,7 +217,7 @@ mod tests {
         let out = redact(&data, true, Some(&anonymizer()));
         assert_eq!((out[0], out[3], &out[40..]), (0x45, 43, &b"abc"[..]));
         assert_ne!(ipv4_checksum(&out[..20]).to_be_bytes(), out[10..12]);
-        assert_eq!(state(&out), State::Right);
+        assert_eq!(state(&out), ChecksumState::Right);
         assert!(!holds(&out, &ADDRESSES[..4]) && !holds(&out, &ADDRESSES[4..]));
     }
 
@@ -296,7 +298,7 @@ mod tests {
         data[32] = 0xa0;
         let checksum = ipv4_checksum(&data[..20]);
         write(&mut data, 10, checksum);
-        set_checksum(&mut data, State::Right);
+        set_checksum(&mut data, ChecksumState::Right);
         data
     }
 
@@ -307,7 +309,7 @@ mod tests {
         let out = redact(&data, false, Some(&anonymizer()));
         assert_eq!(out[40..48], [1; 8]);
         assert_eq!(out[48..], data[48..]);
-        assert_eq!(state(&out), State::Right);
+        assert_eq!(state(&out), ChecksumState::Right);
     }
 
     #[test]
@@ -315,11 +317,11 @@ mod tests {
         let mut data = with_tcp_options();
         data.extend(b"abcdef");
         data[3] += 6;
-        set_checksum(&mut data, State::Right);
+        set_checksum(&mut data, ChecksumState::Right);
         let cut = &data[..63];
-        assert_eq!(state(cut), State::Unknown);
+        assert_eq!(state(cut), ChecksumState::Unknown);
         let mut kept = redact(cut, true, Some(&anonymizer()));
         kept.extend(b"def");
-        assert_eq!(state(&kept), State::Right);
+        assert_eq!(state(&kept), ChecksumState::Right);
     }
 }

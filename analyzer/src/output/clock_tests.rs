@@ -1,12 +1,12 @@
 //! Shipped captures with clocks that nobody set right: whatever they show, nothing overflows (tests run with
 //! overflow checks), no listed wait is shorter than asked for, and captures cut anywhere tell the same.
 
-use crate::capture::samples::{Order, interface, packet, section};
+use crate::capture::samples::{ByteOrder, interface, packet, section};
 use crate::capture::{Capture, progress::Progress};
 use crate::judge::findings::Finding;
 use crate::output::write;
 use crate::result::names::Names;
-use crate::result::scan::{Options, Scan, scan};
+use crate::result::scan::{Scan, ScanOptions, scan};
 use crate::track::reader::Reading;
 use crate::track::reader::labels::Labels;
 use crate::track::reader::range::SHARDS;
@@ -58,7 +58,7 @@ impl Drop for File {
 
 /// These frames as pcapng in ns, which takes any time.
 fn file(name: &str, link_type: u32, frames: &[Frame]) -> File {
-    let order = Order::Little;
+    let order = ByteOrder::Little;
     let mut bytes = section(order);
     bytes.extend(interface(order, link_type as u16, 0, &[(9, &[9])]));
     for frame in frames {
@@ -70,7 +70,7 @@ fn file(name: &str, link_type: u32, frames: &[Frame]) -> File {
 }
 
 fn scanned(files: &[File], min_wait_ns: i64) -> Scan {
-    let options = Options {
+    let options = ScanOptions {
         labels: Labels::default(),
         filter: None,
         min_wait_ns,

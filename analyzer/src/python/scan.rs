@@ -7,11 +7,13 @@ use super::rows::{
     CauseRow, ConnectingRow, ConnectionRow, HopRow, NagleRow, PyServerGroup, PyServerRow, Summary,
     WaitRow,
 };
+use crate::judge::finding::judged::JudgedConnection;
+use crate::judge::findings::Finding;
 use crate::output::table::column::{Column, Table};
 use crate::output::{self, table};
 use crate::result::anonymize::KEY_LEN;
 use crate::result::names::Names;
-use crate::result::scan::{Options, Scan, scan};
+use crate::result::scan::{Scan, ScanOptions, scan};
 use crate::result::segments::Excerpt;
 use crate::result::{
     clearest, connecting, groups, hops, nagle_counts, segments, servers, state, worst,
@@ -27,6 +29,9 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+/// Rows of one kind.
+type Rows<'py, R> = PyResult<Vec<Bound<'py, R>>>;
+
 const TABLES: &str = "connections, stalls, waits, servers, exchanges";
 
 /// The result of a scan; it lives on the Rust side and gives out rows, columns and files.
@@ -40,9 +45,12 @@ impl PyScan {
         Self { scan: Arc::new(scan) }
     }
 
-    fn row(&self, index: usize) -> ConnectionRow {
-        let scan = &self.scan;
-        ConnectionRow::new(&scan.connections[index], scan.findings_of(index), &scan.names)
+    fn wait<'py>(
+        &self,
+        py: Python<'py>,
+        (judged, finding): (&JudgedConnection, Finding<'_>),
+    ) -> PyResult<Bound<'py, WaitRow>> {
+        WaitRow::new(py, finding, judged, &self.scan.names)
     }
 }
 
@@ -72,33 +80,39 @@ impl PyScan {
     }
 
     /// Servers with exchanges, those that lose most to stalls first.
-    fn servers(&self, limit: usize) -> Vec<PyServerRow> {
-        servers::servers(&self.scan, limit).into_iter().map(PyServerRow::new).collect()
+    fn servers<'py>(&self, py: Python<'py>, limit: usize) -> Rows<'py, PyServerRow> {
+        let servers = servers::servers(&self.scan, limit);
+        servers.iter().map(|server| PyServerRow::new(py, server)).collect()
     }
 
-    fn affected(&self, limit: usize) -> Vec<ConnectionRow> {
-        worst::affected(&self.scan, limit).into_iter().map(|index| self.row(index)).collect()
+    fn affected<'py>(&self, py: Python<'py>, limit: usize) -> Rows<'py, ConnectionRow> {
+        let affected = worst::affected(&self.scan, limit).into_iter();
+        affected.map(|index| ConnectionRow::new(py, &self.scan, index)).collect()
     }
 
     /// One connection; `None` if there is no such id.
-    fn connection(&self, id: u32) -> Option<ConnectionRow> {
-        let index = self.scan.connections.index_of(id)?;
-        Some(self.row(index))
+    fn connection<'py>(
+        &self,
+        py: Python<'py>,
+        id: u32,
+    ) -> PyResult<Option<Bound<'py, ConnectionRow>>> {
+        let index = self.scan.connections.index_of(id);
+        index.map(|index| ConnectionRow::new(py, &self.scan, index)).transpose()
     }
 
     /// The stalls of one connection, the clearest first; none if there is no such id.
-    fn stalls_of(&self, id: u32, limit: usize) -> Vec<WaitRow> {
+    fn stalls_of<'py>(&self, py: Python<'py>, id: u32, limit: usize) -> Rows<'py, WaitRow> {
         let Some(index) = self.scan.connections.index_of(id) else {
-            return Vec::new();
+            return Ok(Vec::new());
         };
         let judged = &self.scan.connections[index];
         let stalls = clearest::clearest_of(judged, self.scan.findings_of(index), limit);
-        stalls.into_iter().map(|finding| WaitRow::new(finding, judged, &self.scan.names)).collect()
+        stalls.into_iter().map(|finding| self.wait(py, (judged, finding))).collect()
     }
 
     /// The hops of paths over a host that is called and calls others; none if there is no such host.
-    fn hops(&self) -> Vec<HopRow> {
-        hops::hops(&self.scan).iter().map(|hop| HopRow::new(hop, &self.scan.names)).collect()
+    fn hops<'py>(&self, py: Python<'py>) -> Rows<'py, HopRow> {
+        hops::hops(&self.scan).iter().map(|hop| HopRow::new(py, hop, &self.scan.names)).collect()
     }
 
     /// Listed waits, stalls too, by cause and by who ended them.
@@ -111,18 +125,14 @@ impl PyScan {
         connecting::connecting(&self.scan).as_ref().map(ConnectingRow::new)
     }
 
-    fn clearest(&self) -> Option<WaitRow> {
-        self.scan
-            .clearest
-            .among(&self.scan.connections)
-            .map(|(judged, finding)| WaitRow::new(finding, judged, &self.scan.names))
+    fn clearest<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, WaitRow>>> {
+        let clearest = self.scan.clearest.among(&self.scan.connections);
+        clearest.map(|wait| self.wait(py, wait)).transpose()
     }
 
-    fn longest_waits(&self, limit: usize) -> Vec<WaitRow> {
-        worst::longest_waits(&self.scan, limit)
-            .into_iter()
-            .map(|(judged, finding)| WaitRow::new(finding, judged, &self.scan.names))
-            .collect()
+    fn longest_waits<'py>(&self, py: Python<'py>, limit: usize) -> Rows<'py, WaitRow> {
+        let longest = worst::longest_waits(&self.scan, limit).into_iter();
+        longest.map(|wait| self.wait(py, wait)).collect()
     }
 
     /// Number of the connection with the most bytes; `None` if there is none.
@@ -198,10 +208,9 @@ impl PyScan {
     }
 }
 
-/// Scans captures; the interpreter lock is released meanwhile. `progress` tells how far it is, and
-/// can stop it. There are as many `threads` as processors, unless told otherwise; no result depends on
-/// it. `labels` by path are what captures are called instead. For tests, `trial` are the bytes that a
-/// thread reads at once and the number of shards.
+/// Scans captures without the interpreter lock. `progress` reports how far it is and can stop it. `threads`
+/// defaults to the number of processors and does not change results. `labels` name captures by path.
+/// `trial` (tests only): bytes per range and number of shards.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "most are given by name")]
 #[pyo3(signature = (
@@ -225,7 +234,7 @@ fn scan_captures(
     let shards = shards.clamp(1, SHARDS).next_power_of_two();
     let names = checked(names)?;
     let labels = Labels::new(labels.unwrap_or_default());
-    let options = Options {
+    let options = ScanOptions {
         labels,
         filter,
         min_wait_ns: in_ns(min_wait_ms),
@@ -274,7 +283,7 @@ fn segment_columns(
 ) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let reading = Reading::by_some(threads);
     let excerpts = excerpts.unwrap_or_default().into_iter();
-    let excerpts = excerpts.map(|(number, (most, around))| (number, Excerpt { most, around }));
+    let excerpts = excerpts.map(|(number, (limit, center))| (number, Excerpt { limit, center }));
     let excerpts = excerpts.collect();
     let progress = Arc::default();
     let rows = interruptible(py, &progress, || {

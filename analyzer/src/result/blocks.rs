@@ -32,7 +32,7 @@ const _: () = assert!(
     "a block of connections must hold whole judged ones, aligned alike, or they need memory of their own"
 );
 
-/// So many blocks are judged at once: to hand over each of them takes long.
+/// Blocks judged at once: handing over each one separately is slow.
 const AT_ONCE: usize = 16;
 
 /// The hosts of servers.

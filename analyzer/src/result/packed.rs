@@ -19,7 +19,7 @@ pub const SOME_UNPACKED: usize = 1 << 24;
 
 /// What is packed.
 #[derive(Debug, Clone, Copy)]
-pub struct Kind {
+pub struct FileKind {
     /// It begins with this, then comes the version.
     pub name: &'static str,
     /// As errors call it.
@@ -46,7 +46,7 @@ pub fn this() -> String {
 ///
 /// # Errors
 /// zstd's own.
-pub fn pack<T: Serialize>(kind: Kind, value: &T) -> io::Result<Vec<u8>> {
+pub fn pack<T: Serialize>(kind: FileKind, value: &T) -> io::Result<Vec<u8>> {
     let unpacked = postcard::to_stdvec(value).map_err(io::Error::other)?;
     let mut bytes = format!("{}{}\n", kind.name, this()).into_bytes();
     let least = bytes.len() + unpacked.len().saturating_sub(SOME_UNPACKED).div_ceil(MOST_UNPACKED);
@@ -62,8 +62,8 @@ pub fn pack<T: Serialize>(kind: Kind, value: &T) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// They are something else, another version's, or damaged.
-pub fn unpack<T: DeserializeOwned>(kind: Kind, bytes: &[u8]) -> Result<T, PackedError> {
-    let Kind { name, what } = kind;
+pub fn unpack<T: DeserializeOwned>(kind: FileKind, bytes: &[u8]) -> Result<T, PackedError> {
+    let FileKind { name, what } = kind;
     let rest = bytes.strip_prefix(name.as_bytes()).ok_or(PackedError::Other { what })?;
     let end = rest.iter().take(64).position(|&byte| byte == b'\n');
     let end = end.ok_or(PackedError::Other { what })?;

@@ -4,8 +4,8 @@
 
 use crate::capture::error::ScanError;
 use crate::result::names::Names;
-use crate::result::packed::{Kind, PackedError, pack, unpack};
-use crate::result::scan::{Options, Scan};
+use crate::result::packed::{FileKind, PackedError, pack, unpack};
+use crate::result::scan::{Scan, ScanOptions};
 use crate::track::Lengths;
 use crate::track::reader::Reading;
 use crate::track::reader::columns::Columns;
@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use thiserror::Error;
 
-const CAPTURE: Kind = Kind { name: "nagle-scan-capture ", what: "summary of records" };
-const SHARD: Kind = Kind { name: "nagle-scan-shard ", what: "tracked shard" };
+const CAPTURE: FileKind = FileKind { name: "nagle-scan-capture ", what: "summary of records" };
+const SHARD: FileKind = FileKind { name: "nagle-scan-shard ", what: "tracked shard" };
 
 /// What there is to know of the records of a capture.
 #[derive(Serialize, Deserialize)]
@@ -38,7 +38,7 @@ pub struct Settings {
 
 /// What one shard saw.
 #[derive(Serialize, Deserialize)]
-struct Part {
+struct ShardPart {
     shard: usize,
     settings: Settings,
     /// Frames of all captures.
@@ -136,7 +136,7 @@ impl ShardTracker {
     /// zstd's own.
     pub fn end(self) -> io::Result<Vec<u8>> {
         let Self { replay, shard, settings, frames, .. } = self;
-        pack(SHARD, &Part { shard, settings, frames, ended: replay.end() })
+        pack(SHARD, &ShardPart { shard, settings, frames, ended: replay.end() })
     }
 }
 
@@ -155,10 +155,10 @@ pub fn combine(
         series.append(capture);
     }
     let parts = shards.iter().map(|bytes| unpack(SHARD, bytes.as_ref()));
-    let mut parts = parts.collect::<Result<Vec<Part>, _>>()?;
+    let mut parts = parts.collect::<Result<Vec<ShardPart>, _>>()?;
     parts.sort_by_key(|part| part.shard);
     let settings = parts.first().map(|part| part.settings).ok_or(PassError::Mixed)?;
-    let fit = |part: &Part| part.settings == settings && part.frames == series.frames();
+    let fit = |part: &ShardPart| part.settings == settings && part.frames == series.frames();
     if !parts.iter().map(|part| part.shard).eq(0..SHARDS) || !parts.iter().all(fit) {
         return Err(PassError::Mixed);
     }
@@ -168,13 +168,13 @@ pub fn combine(
     let Settings { min_wait_ns, exchanges } = settings;
     let (labels, names) = (Labels::default(), Names::default());
     let options =
-        Options { labels, filter, min_wait_ns, exchanges, names, reading, shards: SHARDS };
+        ScanOptions { labels, filter, min_wait_ns, exchanges, names, reading, shards: SHARDS };
     let ended = parts.into_iter().map(|part| part.ended).collect();
     Ok(Scan::new(series.into_summaries()?, Tracked::by(ended), &options))
 }
 
 /// Has each connection a first frame of its own, in ascending order in its shard?
-fn begin_apart(parts: &[Part]) -> bool {
+fn begin_apart(parts: &[ShardPart]) -> bool {
     let shards = parts.iter().map(|part| part.ended.first_frames.as_slice());
     let mut all = shards.clone().collect::<Vec<_>>().concat();
     all.sort_unstable();

@@ -30,7 +30,7 @@ const SCHEME: &str = "ipcrypt-pfx";
 
 /// What to read and how.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct ScanOptions {
     /// What the captures are called.
     pub labels: Labels,
     pub filter: Option<String>,
@@ -79,7 +79,7 @@ pub struct Scan {
 
 impl Scan {
     /// Judges what was tracked.
-    pub fn new(mut captures: Vec<CaptureSummary>, tracked: Tracked, options: &Options) -> Self {
+    pub fn new(mut captures: Vec<CaptureSummary>, tracked: Tracked, options: &ScanOptions) -> Self {
         for capture in &mut captures {
             capture.filter.clone_from(&options.filter);
         }
@@ -139,7 +139,7 @@ impl Scan {
 /// error: what came before it is analysed, and the capture's summary says so.
 pub fn scan(
     paths: &[String],
-    options: &Options,
+    options: &ScanOptions,
     progress: &Arc<Progress>,
 ) -> Result<Scan, ScanError> {
     let lengths = Lengths::listing(options.min_wait_ns);
@@ -183,7 +183,7 @@ pub mod tests {
     /// With stalls and other waits.
     pub fn example() -> Scan {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/jdk-httpserver.pcap");
-        let options = Options {
+        let options = ScanOptions {
             labels: Labels::default(),
             filter: None,
             min_wait_ns: 10_000_000,

@@ -14,10 +14,10 @@ pub use crate::track::TrackedSegment;
 /// A part of a connection's segments.
 #[derive(Debug, Clone, Copy)]
 pub struct Excerpt {
-    /// So many at most.
-    pub most: usize,
-    /// Those around this frame.
-    pub around: u64,
+    /// The maximum number of segments.
+    pub limit: usize,
+    /// The frame in their middle.
+    pub center: u64,
 }
 
 /// Reads the captures again for the segments of each of some connections: all, or those of an excerpt.
@@ -46,14 +46,14 @@ pub fn segments(
 impl Excerpt {
     /// Adds the next row, if it belongs to the excerpt. Half of the room is for what comes after the frame.
     fn add<T>(&self, rows: &mut VecDeque<T>, frame: u64, row: T) {
-        if frame > self.around {
-            if rows.len() < self.most {
+        if frame > self.center {
+            if rows.len() < self.limit {
                 rows.push_back(row);
             }
             return;
         }
         rows.push_back(row);
-        if rows.len() > self.most.div_ceil(2) {
+        if rows.len() > self.limit.div_ceil(2) {
             rows.pop_front();
         }
     }
@@ -82,9 +82,9 @@ pub fn each_segment(
 mod tests {
     use super::*;
 
-    fn excerpt(most: usize, around: u64) -> Vec<u64> {
+    fn excerpt(limit: usize, center: u64) -> Vec<u64> {
         let mut rows = VecDeque::new();
-        (1..=9).for_each(|frame| Excerpt { most, around }.add(&mut rows, frame, frame));
+        (1..=9).for_each(|frame| Excerpt { limit, center }.add(&mut rows, frame, frame));
         rows.into()
     }
 

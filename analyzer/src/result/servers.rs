@@ -2,21 +2,16 @@
 
 use crate::judge::finding::verdict::Verdict;
 use crate::judge::nagle::nodelay::NagleTotals;
-use crate::judge::words::evidence::ms;
 use crate::result::scan::Scan;
 use crate::result::server_exchanges::ServerExchanges;
-use crate::track::Latency;
-use serde::Serialize;
+use crate::track::{Endpoint, Latency};
 
-/// One server endpoint; durations in ms. Percentiles of more than 128 exchanges
-/// are within 0.5 %.
-#[derive(Debug, Clone, Serialize)]
+/// One server endpoint. Percentiles of more than 128 exchanges are within 0.5 %.
+#[derive(Debug, Clone)]
 pub struct ServerRow {
-    pub addr: String,
+    pub endpoint: Endpoint,
     /// What the user calls the address.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    pub port: u16,
     pub verdict: Verdict,
     pub connections: u64,
     pub affected_connections: u64,
@@ -24,10 +19,10 @@ pub struct ServerRow {
     /// Exchanges with at least one stall.
     pub stalled_exchanges: u64,
     pub stalls: u64,
-    pub stalled_ms: f64,
+    pub stalled_ns: i64,
     /// Sum of all latencies, and what the stalls took of it.
-    pub latency_sum_ms: f64,
-    pub latency_stalled_ms: f64,
+    pub latency_sum_ns: i64,
+    pub latency_stalled_ns: i64,
     pub latency: Percentiles,
     pub predicted: Percentiles,
     /// What the wire shows of Nagle's algorithm on either side of its connections.
@@ -35,28 +30,18 @@ pub struct ServerRow {
     pub server_nagle: NagleTotals,
 }
 
-/// Percentiles of the latency of exchanges, in ms.
-#[expect(clippy::struct_field_names, reason = "the unit")]
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Percentiles {
-    pub p50_ms: f64,
-    pub p75_ms: f64,
-    pub p90_ms: f64,
-    pub p95_ms: f64,
-    pub p99_ms: f64,
-    pub max_ms: f64,
-}
+/// Percentiles of the latency of exchanges, in ns: p50, p75, p90, p95, p99 and the maximum.
+#[derive(Debug, Clone, Copy)]
+pub struct Percentiles(pub [i64; 6]);
 
 impl Percentiles {
     fn of(latency: &Latency) -> Self {
         let shares = [0.5, 0.75, 0.9, 0.95, 0.99, 1.0];
-        let [p50_ms, p75_ms, p90_ms, p95_ms, p99_ms, max_ms] =
-            latency.quantiles(shares).map(|latency_ns| ms(latency_ns as i64));
-        Self { p50_ms, p75_ms, p90_ms, p95_ms, p99_ms, max_ms }
+        Self(latency.quantiles(shares).map(|latency_ns| latency_ns as i64))
     }
 }
 
-/// A result lists so many servers: about 50 MB as JSON. The others are in the totals only.
+/// Servers that a result lists: about 50 MB as JSON. The others are in the totals only.
 pub const MOST_LISTED: usize = 1 << 16;
 
 /// All servers with complete exchanges: those that lose most to stalls first, then the busiest.
@@ -79,18 +64,17 @@ fn row(scan: &Scan, server: &ServerExchanges) -> ServerRow {
     let totals = &server.totals;
     let predicted = server.predicted.as_ref().unwrap_or(&server.latency);
     ServerRow {
-        addr: server.server.addr.to_string(),
+        endpoint: server.server,
         name: scan.names.get(server.server.addr).map(str::to_owned),
-        port: server.server.port,
         verdict: totals.verdict(),
         connections: totals.connections,
         affected_connections: totals.affected,
         exchanges: server.latency.len(),
         stalled_exchanges: server.stalled,
         stalls: totals.stalls,
-        stalled_ms: ms(totals.stalled_ns),
-        latency_sum_ms: ms(totals.latency_ns),
-        latency_stalled_ms: ms(totals.latency_stalled_ns),
+        stalled_ns: totals.stalled_ns,
+        latency_sum_ns: totals.latency_ns,
+        latency_stalled_ns: totals.latency_stalled_ns,
         latency: Percentiles::of(&server.latency),
         predicted: Percentiles::of(predicted),
         client_nagle: totals.client_nagle,

@@ -4,14 +4,14 @@
 //! them, they give a scan whose parts fit together, or an error.
 
 use crate::capture::InputEnd;
-use crate::result::packed::{Kind, PackedError, pack, unpack};
+use crate::result::packed::{FileKind, PackedError, pack, unpack};
 use crate::result::scan::Scan;
 use crate::result::totals::Totals;
 use crate::track::CaptureSummary;
 use crate::track::reader::Reading;
 use std::io;
 
-const SCAN: Kind = Kind { name: "nagle-scan ", what: "saved scan" };
+const SCAN: FileKind = FileKind { name: "nagle-scan ", what: "saved scan" };
 
 /// The scan as bytes.
 ///

@@ -169,7 +169,7 @@ mod tests {
         assert_eq!(verdict(2, Hidden::OneDirection, 1), Verdict::Clean);
         assert_eq!(verdict(2, Hidden::Blurred, 2), Verdict::Inconclusive);
         assert_eq!(verdict(0, Hidden::Nothing, 0), Verdict::Inconclusive);
-        // Where there is no data there is nothing to hold.
+        // Without data there is nothing to hold.
         assert_eq!(verdict(1, Hidden::NoData, 9), Verdict::Clean);
     }
 }

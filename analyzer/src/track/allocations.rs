@@ -3,7 +3,7 @@
 use crate::capture::Capture;
 use crate::capture::link;
 use crate::capture::progress::Progress;
-use crate::capture::samples::{Order, interface, packet_with, section};
+use crate::capture::samples::{ByteOrder, interface, packet_with, section};
 use crate::decode;
 use crate::track::Lengths;
 use crate::track::reader::labels::Labels;
@@ -80,9 +80,10 @@ fn reading_and_decoding_allocate_nothing_per_packet() {
 #[test]
 fn reading_pcapng_allocates_nothing_per_packet() {
     let [few, many] = [300, 3000].map(|packets| {
-        let described = [section(Order::Little), interface(Order::Little, 1, 0, &[])].concat();
+        let described =
+            [section(ByteOrder::Little), interface(ByteOrder::Little, 1, 0, &[])].concat();
         let commented = packet_with(
-            Order::Little,
+            ByteOrder::Little,
             0,
             1,
             &frame(true, 0, 1),

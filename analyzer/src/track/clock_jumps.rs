@@ -6,10 +6,10 @@
 use crate::capture::times::DAY_NS;
 use serde::{Deserialize, Serialize};
 
-/// So many jumps are told one by one.
+/// The first jumps are listed one by one.
 const TOLD: usize = 3;
 
-/// From a frame to the next one, which is so much later; negative for earlier.
+/// From a frame to the next; negative if that is earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockJump {
     /// The number of the frame before it in its capture, from 1.

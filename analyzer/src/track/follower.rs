@@ -3,7 +3,7 @@
 use crate::decode::Header;
 use crate::track::reader::range::{Range, Row};
 use crate::track::waits::Waits;
-use crate::track::{Connection, Exchanged, Lengths, Mark, Repeats, Side, Sinks, Table};
+use crate::track::{Connection, Exchanged, Lengths, Mark, Recorder, Repeats, Side, Table};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
@@ -100,7 +100,7 @@ impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
         let (waits, exchanged) = (&mut self.waits, &mut self.exchanged);
         let (lengths, clock_ns) = (Lengths::NONE, range.placed.clock_ns);
         let before = connection.half(by).repeats();
-        connection.take(by, &header, mark, &mut Sinks { waits, exchanged, lengths, clock_ns });
+        connection.take(by, &header, mark, &mut Recorder { waits, exchanged, lengths, clock_ns });
         let repeat = Repeat::between(before, connection.half(by).repeats());
         (self.see)(number, TrackedSegment { mark, by, header, rel_seq, repeat, window });
     }

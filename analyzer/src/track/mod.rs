@@ -29,7 +29,7 @@ mod waits;
 
 pub use by_block::{BLOCK_LEN, ByBlock};
 pub use clock_jumps::ClockJumps;
-pub use connection::{Connection, Lengths, Opening, Sinks};
+pub use connection::{Connection, Lengths, Opening, Recorder};
 pub use connections::Connections;
 pub use ends::{Endpoint, Ends, Side};
 pub use exchange::Exchange;

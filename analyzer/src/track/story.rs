@@ -17,7 +17,7 @@ use crate::track::tracked::Block;
 use crate::track::wait::Wait;
 use crate::track::waits::Waits;
 use crate::track::{
-    Connection, Endpoint, Ends, Exchange, Exchanged, Half, Lengths, Mark, Side, Sinks,
+    Connection, Endpoint, Ends, Exchange, Exchanged, Half, Lengths, Mark, Recorder, Side,
 };
 
 /// Waits from here on are told.
@@ -108,7 +108,7 @@ impl Segment {
 
     /// Options as on the wire.
     pub fn options(self, bytes: &[u8]) -> Self {
-        Self { options: Options::read(bytes, false), ..self }
+        Self { options: Options::read(bytes, false, self.flags), ..self }
     }
 
     pub fn fin(self) -> Self {
@@ -202,8 +202,8 @@ impl Story {
         let fin = i64::from(header.has(FIN));
         self.sent[by] = self.sent[by].max(begin + i64::from(segment.len) + fin);
         let Self { connection, waits, exchanged, now, .. } = &mut self;
-        let mut sinks = sinks(waits, exchanged);
-        connection.take(segment.by, &header, *now, &mut sinks);
+        let mut recorder = recorder(waits, exchanged);
+        connection.take(segment.by, &header, *now, &mut recorder);
         self
     }
 
@@ -234,7 +234,7 @@ impl Story {
     /// The capture ends.
     pub fn end(mut self) -> Told {
         let Self { connection, waits, exchanged, .. } = &mut self;
-        connection.finish(&mut sinks(waits, exchanged));
+        connection.finish(&mut recorder(waits, exchanged));
         waits.end();
         Told {
             waits: self.waits.kept.of(0).clone(),
@@ -244,8 +244,8 @@ impl Story {
     }
 }
 
-fn sinks<'a>(waits: &'a mut Waits, exchanged: &'a mut Exchanged) -> Sinks<'a> {
-    Sinks { waits, exchanged, lengths: Lengths::listing(MIN_WAIT_NS), clock_ns: CLOCK_NS }
+fn recorder<'a>(waits: &'a mut Waits, exchanged: &'a mut Exchanged) -> Recorder<'a> {
+    Recorder { waits, exchanged, lengths: Lengths::listing(MIN_WAIT_NS), clock_ns: CLOCK_NS }
 }
 
 impl Told {

@@ -26,7 +26,7 @@ pub mod fact {
 
     /// The frame before the wait is the sender's own data (else the peer's).
     pub const OWN_DATA_BEFORE: u32 = 1 << 8;
-    /// A small segment was unacked: its length is no whole number of effective MSS. It is the last
+    /// A small segment was unacked: its length is not a multiple of the effective MSS. It is the last
     /// one before the wait, or one before it that the same ACK covers first.
     pub const UNACKED_SMALL: u32 = 1 << 9;
     /// The segment after the wait is shorter than the effective MSS.
@@ -64,7 +64,7 @@ pub mod fact {
     pub const RESENT: u32 = 1 << 24;
     /// The whole wait lies within an exchange: the other end waited for what came after it.
     pub const IN_EXCHANGE: u32 = 1 << 25;
-    /// It is listed for its length, where others like it are only counted: it says nothing of them.
+    /// Kept as one of the longest after the list was full: not a sample of the rest.
     pub const LONGEST: u32 = 1 << 26;
     /// It ended long after the ACK that came during it: the program paused of its own.
     pub const OWN_PAUSE: u32 = 1 << 27;
@@ -80,7 +80,7 @@ pub mod fact {
     /// What was sent again had arrived: the receiver said so, or both copies were seen to arrive.
     pub const NEEDLESS: u32 = 1 << 30;
 
-    /// For the connection to come about: the same SYN again, or its answer.
+    /// Handshake wait: a SYN retransmission, or a late SYN-ACK.
     pub const CONNECTING: u32 = 1 << 31;
 
     /// Something but the sender's program may have made it wait.
@@ -111,8 +111,8 @@ pub struct Wait {
     pub unacked_len: u32,
     /// When the segment was sent whose ACK freed the sender: `from`, or a small one before it.
     pub unacked_ns: i64,
-    /// When the sender's turn began after `from`, in the sender's time at the capture point: with what it
-    /// has received since. [`Self::NO_TURN`] for `from` itself.
+    /// When the peer data this sender may be answering reached it, shifted to the capture point;
+    /// [`Self::NO_TURN`] if the wait began with `from` itself.
     pub turn_ns: i64,
     /// Small segments this sender had sent, up to here, while a small one was unacknowledged.
     pub contradictions: u32,
@@ -147,6 +147,27 @@ impl Reaction {
 impl Wait {
     pub const NO_TURN: i64 = i64::MIN;
 
+    /// A wait without an ACK, of which no more is known.
+    pub fn between(connection: u32, by: Side, from: Mark, to: Mark) -> Self {
+        Self {
+            connection,
+            by,
+            facts: 0,
+            from,
+            to,
+            ack: Mark::NONE,
+            rel_seq: 0,
+            len: 0,
+            unacked_len: 0,
+            unacked_ns: from.time_ns,
+            turn_ns: Self::NO_TURN,
+            contradictions: 0,
+            skipped_ids: 0,
+            tsval: 0,
+            reaction: Reaction::NONE,
+        }
+    }
+
     pub fn is(&self, facts: u32) -> bool {
         self.facts & facts == facts
     }
@@ -155,7 +176,7 @@ impl Wait {
         self.facts & facts != 0
     }
 
-    /// How long it was, at most: since the last data that its sender sent or, in its turn, had received.
+    /// Upper bound: since the sender last sent data or received data it may be answering.
     pub fn wait_ns(&self) -> i64 {
         self.to.time_ns - self.from.time_ns.max(self.turn_ns)
     }
@@ -222,23 +243,7 @@ mod tests {
     impl Wait {
         /// A wait of which nothing is known.
         pub fn unknown(connection: u32, by: Side) -> Self {
-            Self {
-                connection,
-                by,
-                facts: 0,
-                from: Mark::NONE,
-                to: Mark::NONE,
-                ack: Mark::NONE,
-                rel_seq: 0,
-                len: 0,
-                unacked_len: 0,
-                unacked_ns: 0,
-                turn_ns: Wait::NO_TURN,
-                contradictions: 0,
-                skipped_ids: 0,
-                tsval: 0,
-                reaction: Reaction::NONE,
-            }
+            Self::between(connection, by, Mark::NONE, Mark::NONE)
         }
     }
 

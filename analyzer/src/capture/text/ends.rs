@@ -79,13 +79,13 @@ const SERVICES: [(&str, u16); 61] = [
 
 /// What names stand for.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Names {
+pub struct EndNames {
     /// IPv4 and IPv6.
     hosts: [HashMap<String, IpAddr>; 2],
     ports: HashMap<String, u16>,
 }
 
-impl Names {
+impl EndNames {
     /// The two ends of a segment; `None` for what is no address.
     pub fn ends(&mut self, from: &str, to: &str, is_v6: bool) -> Option<[SocketAddr; 2]> {
         let ends = [from.rsplit_once('.')?, to.rsplit_once('.')?];

@@ -1,9 +1,9 @@
 //! A printed packet as the frame that it may have been: headers, and no payload.
 
-use super::ends::Names;
-use super::line::{Packet, Segment};
+use super::ends::EndNames;
+use super::line::{Packet, PrintedSegment};
 use super::numbers::{Numbers, Sent};
-use super::options::Options;
+use super::options::PrintedOptions;
 use super::time::{Course, Stamp};
 use crate::capture::{Frame, link};
 use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader};
@@ -19,7 +19,7 @@ const NOT_IP: [u8; 14] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x06];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frames {
     course: Course,
-    pub names: Names,
+    pub names: EndNames,
     numbers: Numbers,
     bytes: Vec<u8>,
     /// Times tell the day, too.
@@ -33,7 +33,7 @@ impl Frames {
     pub fn new(is_relative: bool) -> Self {
         Self {
             course: Course::new(is_relative),
-            names: Names::default(),
+            names: EndNames::default(),
             numbers: Numbers::default(),
             bytes: Vec::new(),
             has_dates: false,
@@ -66,7 +66,7 @@ impl Frames {
     }
 
     /// Length on the wire; `None` where an end or the sequence number cannot be told.
-    fn segment(&mut self, printed: &Segment<'_>) -> Option<u32> {
+    fn segment(&mut self, printed: &PrintedSegment<'_>) -> Option<u32> {
         self.has_ip_ids |= printed.ip_id != 0;
         let ends = self.names.ends(printed.from, printed.to, printed.is_v6)?;
         let sent = self.numbers.sent(ends, printed)?;
@@ -90,7 +90,12 @@ fn other(is_fragment: bool, into: &mut Vec<u8>) {
 }
 
 /// The headers of a segment; returns its length on the wire.
-fn segment(ends: [SocketAddr; 2], printed: &Segment<'_>, sent: &Sent, into: &mut Vec<u8>) -> u32 {
+fn segment(
+    ends: [SocketAddr; 2],
+    printed: &PrintedSegment<'_>,
+    sent: &Sent,
+    into: &mut Vec<u8>,
+) -> u32 {
     let tcp = tcp(ends, printed, sent);
     let tcp_len = (u32::from(tcp[DATA_OFFSET] >> 4) * 4).saturating_add(printed.len);
     let ip_len = ip(ends.map(|end| end.ip()), printed.ip_id, tcp_len, into);
@@ -131,13 +136,13 @@ fn ip(ends: [IpAddr; 2], ip_id: u16, tcp_len: u32, into: &mut Vec<u8>) -> u32 {
 
 fn tcp(
     [from, to]: [SocketAddr; 2],
-    printed: &Segment<'_>,
+    printed: &PrintedSegment<'_>,
     sent: &Sent,
 ) -> impl Deref<Target = [u8]> {
     let mut header = TcpHeader::new(from.port(), to.port(), sent.seq, printed.window);
     header.acknowledgment_number = sent.ack;
     // They are at most as long as there is room.
-    let _ = header.set_options_raw(Options::read(printed.options, sent).bytes());
+    let _ = header.set_options_raw(PrintedOptions::read(printed.options, sent).bytes());
     let mut bytes = header.to_bytes();
     bytes[FLAGS] = printed.flags;
     if printed.is_cut {

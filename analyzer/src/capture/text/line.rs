@@ -4,7 +4,7 @@
 /// A packet as printed.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Packet<'a> {
-    Tcp(Segment<'a>),
+    Tcp(PrintedSegment<'a>),
     /// TCP, printed without its numbers (`-q`).
     Quiet,
     /// TCP that cannot be read.
@@ -16,7 +16,7 @@ pub enum Packet<'a> {
 
 /// A TCP segment as printed: addresses may be names, numbers may be relative.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Segment<'a> {
+pub struct PrintedSegment<'a> {
     /// Host and port.
     pub from: &'a str,
     pub to: &'a str,
@@ -113,9 +113,9 @@ fn other(text: &str) -> Reading<'_> {
 }
 
 /// The fields after `Flags [`; `None` where one is missing or makes no sense.
-fn segment<'a>(pair: &Pair<'a>, fields: &'a str) -> Option<Segment<'a>> {
+fn segment<'a>(pair: &Pair<'a>, fields: &'a str) -> Option<PrintedSegment<'a>> {
     let (flag_letters, mut rest) = fields.split_once(']')?;
-    let mut segment = Segment {
+    let mut segment = PrintedSegment {
         from: pair.from,
         to: pair.to,
         is_v6: pair.before.contains("IP6") || pair.before.contains("IPv6"),

@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use time::{Stamp, Survey};
 
-/// A text without a packet in its first bytes is no capture.
+/// A text without a packet in its first bytes is not a capture.
 const LOOKED_AT: usize = 256 << 10;
 const LOOKED_AT_FIRST: usize = 4 << 10;
-/// So many packets show in which form the text was printed.
+/// Packets from which the form of the text is inferred.
 const ENOUGH_PACKETS: u32 = 200;
 
 const QUIET: &str = "text that tcpdump printed with -q, so without sequence numbers and ACKs: \

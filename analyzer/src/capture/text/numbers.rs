@@ -2,7 +2,7 @@
 //! and again those of a SYN with ACK; later ones count from there (unless `-S`). What has no ACK is
 //! printed as it is. Of a pure ACK only the acknowledged number is printed (unless `-vv`).
 
-use super::line::Segment;
+use super::line::PrintedSegment;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
@@ -38,14 +38,18 @@ struct Connection {
 
 impl Numbers {
     /// The numbers of the next segment of the text; `None` where nothing tells its sequence number.
-    pub fn sent(&mut self, [from, to]: [SocketAddr; 2], printed: &Segment<'_>) -> Option<Sent> {
+    pub fn sent(
+        &mut self,
+        [from, to]: [SocketAddr; 2],
+        printed: &PrintedSegment<'_>,
+    ) -> Option<Sent> {
         let (key, sender) = if from <= to { ((from, to), 0) } else { ((to, from), 1) };
         self.connections.entry(key).or_default().sent(sender, printed)
     }
 }
 
 impl Connection {
-    fn sent(&mut self, sender: usize, printed: &Segment<'_>) -> Option<Sent> {
+    fn sent(&mut self, sender: usize, printed: &PrintedSegment<'_>) -> Option<Sent> {
         let is_syn = printed.flags & SYN != 0;
         if is_syn && printed.ack.is_none() {
             self.next = [None; 2];

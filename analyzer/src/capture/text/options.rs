@@ -7,12 +7,12 @@ const MOST: usize = 40;
 
 /// The options of a segment, as far as they can be made from what is printed.
 #[derive(Debug)]
-pub struct Options {
+pub struct PrintedOptions {
     bytes: [u8; MOST],
     len: usize,
 }
 
-impl Options {
+impl PrintedOptions {
     /// Leaves out what the analysis does not know: tcpdump does not print all of it.
     pub fn read(printed: &str, sent: &Sent) -> Self {
         let mut options = Self { bytes: [0; MOST], len: 0 };

@@ -1,6 +1,6 @@
 //! GRE (RFC 2784, RFC 2890; version 1 is PPTP's, RFC 2637) and ERSPAN in it.
 
-use super::{ETHERNET, Kind, Layer, Step, Tunnel, ether, skip, take};
+use super::{ETHERNET, Layer, Step, Tunnel, TunnelKind, ether, skip, take};
 use crate::decode::Skip;
 
 /// Bits of the first two bytes. Routing is of RFC 1701 only.
@@ -28,7 +28,7 @@ pub fn payload<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
         let (key, after) = take(rest)?;
         // Version 1 has the payload's length in its first half.
         let key = u32::from_be_bytes(*key);
-        tunnel.enter(Kind::Gre, if is_pptp { key & 0xffff } else { key });
+        tunnel.enter(TunnelKind::Gre, if is_pptp { key & 0xffff } else { key });
         rest = after;
     }
     if has(SEQUENCE) {
@@ -63,7 +63,7 @@ fn after_routes(mut rest: &[u8]) -> Result<&[u8], Skip> {
 /// ERSPAN type II (GRE's protocol 0x88be) or III (draft-foschiano-erspan).
 fn erspan<'a>(kind: u16, rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
     let ([_, _, high, low, _, _, _, _], mut rest) = take(rest)?;
-    tunnel.enter(Kind::Erspan, u32::from(u16::from_be_bytes([*high, *low]) & 0x03ff));
+    tunnel.enter(TunnelKind::Erspan, u32::from(u16::from_be_bytes([*high, *low]) & 0x03ff));
     if kind == ERSPAN_III {
         let ([_, _, _, optional], after) = take(rest)?;
         rest = if optional & 1 != 0 { skip(after, 8)? } else { after };

@@ -16,7 +16,7 @@ mod tests;
 pub use ether::ETHERTYPE_IPV4;
 
 use crate::decode::ip::{self, Content};
-use crate::decode::tunnel::{Kind, Tunnel};
+use crate::decode::tunnel::{Tunnel, TunnelKind};
 use crate::decode::{Segment, Skip};
 use etherparse::IpNumber;
 

@@ -1,6 +1,6 @@
 //! Tunnels over UDP: VXLAN (RFC 7348), Geneve (RFC 8926) and GTP-U (3GPP TS 29.281).
 
-use super::{ETHERNET, Kind, Layer, Step, Tunnel, ether, skip, take};
+use super::{ETHERNET, Layer, Step, Tunnel, TunnelKind, ether, skip, take};
 use crate::decode::Skip;
 
 const VXLAN: u16 = 4789;
@@ -26,13 +26,13 @@ pub fn payload<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
 
 fn vxlan<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
     let ([_, _, _, _, vni @ .., _], rest) = take::<8>(rest)?;
-    tunnel.enter(Kind::Network, of_24_bits(*vni));
+    tunnel.enter(TunnelKind::Network, of_24_bits(*vni));
     Ok((ETHERNET, rest))
 }
 
 fn geneve<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
     let ([start, _, k0, k1, vni @ .., _], rest) = take::<8>(rest)?;
-    tunnel.enter(Kind::Network, of_24_bits(*vni));
+    tunnel.enter(TunnelKind::Network, of_24_bits(*vni));
     // In units of four bytes.
     let options_len = usize::from(start & 0x3f) * 4;
     ether::announced(u16::from_be_bytes([*k0, *k1]), skip(rest, options_len)?)
@@ -50,7 +50,7 @@ fn gtp<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
     if flags >> 4 != 0b0011 || *kind != G_PDU {
         return Err(Skip::NotTcp);
     }
-    tunnel.enter(Kind::Gtp, u32::from_be_bytes(*teid));
+    tunnel.enter(TunnelKind::Gtp, u32::from_be_bytes(*teid));
     // Any of extension header, sequence number and N-PDU number brings all three fields.
     if flags & 0b111 != 0 {
         let ([_, _, _, next], after) = take(rest)?;

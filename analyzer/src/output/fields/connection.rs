@@ -2,7 +2,7 @@
 //!
 //! Captures hold millions of connections, so JSON leaves out what is nothing or not known of one.
 
-use super::Output::{Json, Table};
+use super::Output::{Json, Python, Table};
 use super::{Field, Fields, Row, field};
 use crate::judge::finding::judged::{Detail, JudgedConnection, JudgedHalf};
 use crate::judge::finding::verdict::Hidden;
@@ -74,7 +74,7 @@ impl Deref for Connection<'_> {
 impl Row for Connection<'_> {
     fn fields(to: &mut impl Fields<Self>) {
         to.integer(CONNECTION.only(Table), |row| row.id);
-        to.integer(ID.only(Json), |row| row.id);
+        to.integer(ID.except(Table), |row| row.id);
         to.nested(CLIENT, |row| row.end(Side::Client));
         to.nested(SERVER, |row| row.end(Side::Server));
         to.time(field!("first_ns", "Its first frame."), |row| row.first_ns);
@@ -90,15 +90,15 @@ impl Row for Connection<'_> {
         to.maybe_duration(field!("rtt_ms", "Round trip of the path."), |row| row.rtt_ns());
         to.maybe_duration(HANDSHAKE_RTT.sparse(), |row| row.handshake_ns());
         to.integer(field!("mss", "Effective MSS, in bytes."), |row| row.mss);
-        to.flag(MSS_INFERRED.only(Json).sparse(), |row| row.mss_inferred);
+        to.flag(MSS_INFERRED.except(Table).sparse(), |row| row.mss_inferred);
         to.category(field!("capture_point", "Where it was captured."), |row| row.capture_point);
-        to.integer(STALLS.only(Table), |row| row.stalls);
+        to.integer(STALLS.except(Json), |row| row.stalls);
         to.maybe_duration(CONNECT.sparse(), |row| row.connecting_ns().map(|(took, _)| took));
         to.maybe_duration(FIRST_REPLY.sparse(), |row| row.connecting_ns().map(|(_, took)| took));
         to.duration(STALLED.late().sparse(), |row| row.stalled_ns);
         to.integer(field!("exchanges", "Requests with responses."), |row| row.exchanges);
         to.maybe_duration(MEAN_LATENCY.sparse(), |row| row.mean_latency_ns());
-        to.maybe_duration(PREDICTED.only(Table), |row| row.mean_latency_without_stalls_ns());
+        to.maybe_duration(PREDICTED.except(Json), |row| row.mean_latency_without_stalls_ns());
         to.maybe_duration(WITHOUT_STALLS.only(Json).sparse(), |row| {
             row.mean_latency_without_stalls_ns().filter(|_| row.stalls > 0)
         });
@@ -113,6 +113,10 @@ pub struct End<'a> {
     name: Option<&'a str>,
 }
 
+const ADDR: Field = field!("addr", "IP address.");
+const PORT: Field = field!("port", "TCP port.");
+const SEGMENTS: Field = field!("segments", "Segments sent.");
+const BYTES: Field = field!("bytes", "Payload sent, in bytes.");
 const NAGLE: Field = field!("nagle", "Was Nagle's algorithm at work: `on`, `off` or `unknown`?");
 const NAGLE_FRAMES: Field = field!("nagle_frames", "Two frames that show whether it was.");
 const VARIANT: Field = field!("nagle_variant", "`classic` (RFC 896), `minshall` or `unknown`.");
@@ -131,17 +135,17 @@ const NAME: Field = field!("name", "What `--name` calls the address.").only(Json
 
 impl Row for End<'_> {
     fn fields(to: &mut impl Fields<Self>) {
-        to.address(field!("addr", "IP address."), |end| end.half.endpoint.addr);
+        to.address(ADDR.except(Python), |end| end.half.endpoint.addr);
         to.name(NAME, |end| end.name);
-        to.integer(field!("port", "TCP port."), |end| end.half.endpoint.port);
+        to.integer(PORT.except(Python), |end| end.half.endpoint.port);
         to.category(NAGLE, |end| end.half.nagle);
-        to.category(VARIANT.late().sparse(), |end| end.detail.variant);
+        to.category(VARIANT.except(Python).late().sparse(), |end| end.detail.variant);
         to.maybe_duration(RTT.sparse(), |end| end.half.rtt_ns());
-        to.integer(field!("segments", "Segments sent."), |end| end.half.segments);
-        to.integer(field!("bytes", "Payload sent, in bytes."), |end| end.half.bytes);
+        to.integer(SEGMENTS.except(Python), |end| end.half.segments);
+        to.integer(BYTES.except(Python), |end| end.half.bytes);
         to.json(NAGLE_FRAMES, |end| proof(end.half), frames);
         to.json(VARIANT_FRAMES.late(), |end| variant_proof(end.detail), frames);
-        to.integer(RETRANSMITTED.late().sparse(), |end| end.detail.retransmitted);
+        to.integer(RETRANSMITTED.except(Python).late().sparse(), |end| end.detail.retransmitted);
         to.integer(DUPLICATED.only(Json).late().sparse(), |end| end.detail.duplicated);
         to.integer(REORDERED.only(Json).late().sparse(), |end| end.detail.reordered);
         to.integer(UNSEEN.only(Json).late().sparse(), |end| end.detail.unseen_bytes);

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 #[derive(Debug)]
 pub struct Declared {
     pub field: Field,
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// May it be `null` in JSON?
     is_nullable: bool,
     /// All that a category can be.
@@ -20,7 +20,7 @@ pub struct Declared {
 impl Declared {
     /// Is it in each JSON row, or left out where there is nothing to tell?
     pub fn presence(&self) -> &'static str {
-        match (self.field.is_sparse || self.kind == Kind::Json, self.is_nullable) {
+        match (self.field.is_sparse || self.kind == ValueKind::Json, self.is_nullable) {
             (true, _) => "optional",
             (_, true) => "nullable",
             _ => "always",
@@ -38,7 +38,7 @@ impl Declared {
 
 /// What the values of a field are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ValueKind {
     Integer,
     Time,
     Duration,
@@ -52,7 +52,7 @@ pub enum Kind {
     Json,
 }
 
-impl Kind {
+impl ValueKind {
     /// With its unit.
     pub fn name(self) -> &'static str {
         match self {
@@ -100,58 +100,63 @@ pub fn declared<R: Row>() -> Vec<Declared> {
 struct Collected(Vec<Declared>);
 
 impl Collected {
-    fn add(&mut self, field: Field, kind: Kind) {
+    fn add(&mut self, field: Field, kind: ValueKind) {
         self.0.push(Declared { field, kind, is_nullable: false, words: Vec::new() });
     }
 }
 
 impl<R> Fields<R> for Collected {
     fn integer<I: Integer>(&mut self, field: Field, _: impl Fn(&R) -> I) {
-        self.add(field, Kind::Integer);
+        self.add(field, ValueKind::Integer);
     }
 
     fn time(&mut self, field: Field, _: impl Fn(&R) -> i64) {
-        self.add(field, Kind::Time);
+        self.add(field, ValueKind::Time);
     }
 
     fn duration(&mut self, field: Field, _: impl Fn(&R) -> i64) {
-        self.add(field, Kind::Duration);
+        self.add(field, ValueKind::Duration);
     }
 
     fn maybe_duration(&mut self, field: Field, _: impl Fn(&R) -> Option<i64>) {
-        self.0.push(Declared { field, kind: Kind::Duration, is_nullable: true, words: Vec::new() });
+        self.0.push(Declared {
+            field,
+            kind: ValueKind::Duration,
+            is_nullable: true,
+            words: Vec::new(),
+        });
     }
 
     fn flag(&mut self, field: Field, _: impl Fn(&R) -> bool) {
-        self.add(field, Kind::Flag);
+        self.add(field, ValueKind::Flag);
     }
 
     fn category<C: Category>(&mut self, field: Field, _: impl Fn(&R) -> C) {
         self.0.push(Declared {
             field,
-            kind: Kind::Category,
+            kind: ValueKind::Category,
             is_nullable: false,
             words: C::names(),
         });
     }
 
     fn text(&mut self, field: Field, _: impl Fn(&R) -> &'static str) {
-        self.add(field, Kind::Text);
+        self.add(field, ValueKind::Text);
     }
 
     fn address(&mut self, field: Field, _: impl Fn(&R) -> IpAddr) {
-        self.add(field, Kind::Address);
+        self.add(field, ValueKind::Address);
     }
 
     fn name(&mut self, field: Field, _: impl Fn(&R) -> Option<&str>) {
-        self.add(field.only(Output::Json), Kind::Text);
+        self.add(field.only(Output::Json), ValueKind::Text);
     }
 
     fn nested<S: Row>(&mut self, field: Field, _: impl Fn(&R) -> S) {
-        self.add(field, Kind::Nested);
+        self.add(field, ValueKind::Nested);
     }
 
     fn json<T>(&mut self, field: Field, _: impl Fn(&R) -> Option<T>, _: impl Fn(&mut Vec<u8>, T)) {
-        self.add(field.only(Output::Json), Kind::Json);
+        self.add(field.only(Output::Json), ValueKind::Json);
     }
 }

@@ -1,6 +1,6 @@
 //! The fields of a hop of a path over relays, or over a host between.
 
-use super::Output::Json;
+use super::Output::{Json, Python};
 use super::{Field, Fields, Row, field};
 use crate::capture::times::sum_ns;
 use crate::output::values::enclosed;
@@ -20,12 +20,14 @@ impl Row for &Hop {
             hop.number
         });
         to.integer(field!("clients", "How many hosts call."), |hop| hop.clients.len() as u64);
-        to.address(field!("client_addr", "Address of one of them."), |hop| {
+        to.address(field!("client_addr", "Address of one of them.").except(Python), |hop| {
             hop.clients.first().copied().unwrap_or(hop.server)
         });
         to.json(CALLED_BY.only(Json), |hop| Some(*hop), called_by);
-        to.address(field!("server_addr", "Address of the server."), |hop| hop.server);
-        to.integer(field!("server_port", "Port of the server."), |hop| hop.port);
+        to.address(field!("server_addr", "Address of the server.").except(Python), |hop| {
+            hop.server
+        });
+        to.integer(field!("server_port", "Port of the server.").except(Python), |hop| hop.port);
         to.integer(field!("connections", "How many connections."), |hop| hop.connections);
         to.integer(field!("exchanges", "How many exchanges."), |hop| hop.exchanges);
         sockets(to);

@@ -1,5 +1,5 @@
-//! The fields of stalls, waits, connections and hops. Each is declared once, in the file of its row, and is
-//! then a column of a table, a JSON member and a CSV column.
+//! The fields of stalls, waits, connections, servers and hops. Each is declared once, in the file of its row,
+//! and is then a column of a table, a JSON member, a CSV column and an attribute in Python.
 //!
 //! A row shows its fields to an output, one after the other; the output writes those that are meant for
 //! it. All of this is resolved when the program is compiled.
@@ -8,6 +8,7 @@ mod category;
 mod connection;
 mod declared;
 mod hop;
+mod server;
 mod stall;
 mod wait;
 
@@ -24,9 +25,11 @@ pub enum Output {
     Table = 1,
     Json = 2,
     Csv = 4,
+    /// The rows that reports read.
+    Python = 8,
 }
 
-const EVERYWHERE: u8 = Output::Table as u8 | Output::Json as u8 | Output::Csv as u8;
+const EVERYWHERE: u8 = 15;
 
 /// The name of a field, what it says, and where it is shown. Names carry their unit: `_ns` is an
 /// integer, ns since the epoch; `_ms` a float, a duration in ms.

@@ -1,6 +1,6 @@
 //! The fields of a stall.
 
-use super::Output::{Csv, Json};
+use super::Output::{Csv, Json, Python};
 use super::{Field, Fields, Row, field};
 use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::findings::Finding;
@@ -39,6 +39,10 @@ const CLIENT_ADDR: Field = field!("client_addr", "IP address of the client.");
 const CLIENT_PORT: Field = field!("client_port", "TCP port of the client.");
 const SERVER_ADDR: Field = field!("server_addr", "IP address of the server.");
 const SERVER_PORT: Field = field!("server_port", "TCP port of the server.");
+const SENDER: Field = field!("sender", "Who held data back.");
+const FRAME_UNACKED: Field = field!("frame_unacked", "Frame of the unacknowledged segment.");
+const FRAME_HELD: Field = field!("frame_held", "Frame of the held segment.");
+const TIME: Field = field!("time_ns", "When the held segment left.");
 const LEN_UNACKED: Field =
     field!("len_unacked", "Payload of the unacknowledged segment, in bytes.");
 const CONFIDENCE: Field = field!("confidence", "`possible`, `likely` or `certain`.");
@@ -52,7 +56,7 @@ impl Row for Stall<'_> {
         to.address(SERVER_ADDR.only(Csv), |row| row.server().endpoint.addr);
         to.integer(SERVER_PORT.only(Csv), |row| row.server().endpoint.port);
         to.category(field!("cause", "`nagle_delack` or `nagle_rtt`."), |row| row.finding.cause);
-        to.category(field!("sender", "Who held data back."), |row| row.finding.wait.by);
+        to.category(SENDER.except(Python), |row| row.finding.wait.by);
         to.category(CONFIDENCE.late(), |row| row.finding.confidence());
         to.integer(field!("rel_seq", "Stream offset of the held segment's first byte."), |row| {
             row.finding.wait.rel_seq
@@ -61,18 +65,12 @@ impl Row for Stall<'_> {
             row.finding.wait.len
         });
         to.integer(LEN_UNACKED.except(Csv), |row| row.finding.wait.unacked_len);
-        to.integer(field!("frame_unacked", "Frame of the unacknowledged segment."), |row| {
-            row.finding.wait.from.frame
-        });
+        to.integer(FRAME_UNACKED.except(Python), |row| row.finding.wait.from.frame);
         to.integer(field!("frame_ack", "Frame of its ACK, which freed the sender."), |row| {
             row.finding.wait.ack.frame
         });
-        to.integer(field!("frame_held", "Frame of the held segment."), |row| {
-            row.finding.wait.to.frame
-        });
-        to.time(field!("time_ns", "When the held segment left."), |row| {
-            row.finding.wait.to.time_ns
-        });
+        to.integer(FRAME_HELD.except(Python), |row| row.finding.wait.to.frame);
+        to.time(TIME.except(Python), |row| row.finding.wait.to.time_ns);
         to.duration(
             field!(
                 "wait_ms",

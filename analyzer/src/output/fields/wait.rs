@@ -1,6 +1,6 @@
-//! The fields of a wait that is no stall.
+//! The fields of a wait that is not a stall.
 
-use super::Output::{Json, Table};
+use super::Output::{Json, Python, Table};
 use super::{Field, Fields, Row, field};
 use crate::judge::findings::Finding;
 
@@ -19,8 +19,8 @@ impl Row for Finding<'_> {
         to.integer(field!("frame_from", "Last frame before the wait."), |row| row.wait.from.frame);
         to.integer(field!("frame_to", "Frame that ended the wait."), |row| row.wait.to.frame);
         to.integer(REL_SEQ.only(Json), |row| row.wait.rel_seq);
-        to.time(field!("time_ns", "When it ended."), |row| row.wait.to.time_ns);
-        to.flag(LOST, |row| row.lost_before_capture() == Some(true));
+        to.time(field!("time_ns", "When it ended.").except(Python), |row| row.wait.to.time_ns);
+        to.flag(LOST.except(Python), |row| row.lost_before_capture() == Some(true));
         to.duration(field!("wait_ms", "How long it was."), |row| row.wait.wait_ns());
     }
 }

@@ -10,6 +10,15 @@ pub fn object<R: Row>(out: &mut Vec<u8>, row: &R) {
     whole(out, row);
 }
 
+/// Writes `rows` as an array.
+pub fn array<R: Row>(out: &mut Vec<u8>, rows: &[R]) {
+    out.push(b'[');
+    for row in rows {
+        object(out, row);
+    }
+    out.push(b']');
+}
+
 /// As `object`, but it stays open for more members.
 pub fn open_object<R: Row>(out: &mut Vec<u8>, row: &R) {
     separate(out);

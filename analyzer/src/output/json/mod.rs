@@ -11,7 +11,7 @@ mod members;
 mod parts;
 
 pub use self::listed::{not_explained, not_listed};
-use self::members::object;
+use self::members::array;
 use self::parts::parts;
 use super::{create, written};
 use crate::capture::error::ScanError;
@@ -22,7 +22,7 @@ use crate::result::connecting::{Connecting, connecting};
 use crate::result::cores::in_order;
 use crate::result::hops::hops;
 use crate::result::scan::Scan;
-use crate::result::servers::{self, MOST_LISTED, ServerRow};
+use crate::result::servers::{self, MOST_LISTED};
 use crate::result::warnings::warnings;
 use crate::track::CaptureSummary;
 use serde::Serialize;
@@ -30,7 +30,18 @@ use std::io::{self, Write};
 
 /// Everything but the connections, as one JSON object.
 pub fn json_head(scan: &Scan) -> String {
-    serde_json::to_string(&Head::new(scan)).unwrap_or_default()
+    let mut head = open_head(scan);
+    head.push(b'}');
+    String::from_utf8(head).unwrap_or_default()
+}
+
+/// Everything but the connections and hops; the object stays open for more members.
+fn open_head(scan: &Scan) -> Vec<u8> {
+    let mut out = serde_json::to_vec(&Head::new(scan)).unwrap_or_default();
+    out.pop();
+    out.extend_from_slice(b",\"servers\":");
+    array(&mut out, &servers::servers(scan, MOST_LISTED));
+    out
 }
 
 /// Writes `scan` to `path` as JSON, with the members of `extra`, a JSON object, before the
@@ -44,27 +55,17 @@ pub fn write(scan: &Scan, path: &str, extra: Option<&str>) -> Result<(), ScanErr
 }
 
 fn write_document(scan: &Scan, extra: Option<&str>, writer: &mut impl Write) -> io::Result<()> {
-    let head = serde_json::to_string(&Head::new(scan))?;
-    // The object stays open for more members.
-    writer.write_all(head.strip_suffix('}').unwrap_or(&head).as_bytes())?;
+    writer.write_all(&open_head(scan))?;
     if let Some(members) = extra.and_then(|object| object.strip_prefix('{')?.strip_suffix('}')) {
         write!(writer, ",{members}")?;
     }
-    writer.write_all(&hops_member(scan))?;
+    let mut chains = b",\"hops\":".to_vec();
+    array(&mut chains, &hops(scan).iter().collect::<Vec<_>>());
+    writer.write_all(&chains)?;
     writer.write_all(b",\"connections\":[")?;
     write_connections(scan, writer)?;
     writer.write_all(b"]}\n")?;
     writer.flush()
-}
-
-/// Hop by hop, the way of a chain of relays; empty where there is none.
-fn hops_member(scan: &Scan) -> Vec<u8> {
-    let mut out = b",\"hops\":[".to_vec();
-    for hop in &hops(scan) {
-        object(&mut out, &hop);
-    }
-    out.push(b']');
-    out
 }
 
 /// Writes the connections in their order, separated by commas.
@@ -91,7 +92,6 @@ struct Head<'a> {
     anonymized: Option<&'static str>,
     captures: Vec<JsonCapture<'a>>,
     summary: JsonSummary,
-    servers: Vec<ServerRow>,
 }
 
 #[derive(Serialize)]
@@ -158,7 +158,6 @@ impl<'a> Head<'a> {
             anonymized: scan.anonymized(),
             captures: scan.captures.iter().map(JsonCapture::new).collect(),
             summary: JsonSummary::new(scan),
-            servers: servers::servers(scan, MOST_LISTED),
         }
     }
 }

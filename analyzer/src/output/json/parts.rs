@@ -14,12 +14,12 @@ const MOST: usize = 1024;
 const ROW_LEN: usize = 768;
 
 /// What one core serialises at once.
-pub enum Part {
+pub enum JsonPart {
     /// Whole connections, as far as they are listed.
     Connections(Range<usize>),
     /// A connection with many rows: what comes before them,
     Open(usize),
-    /// the stalls among some of its findings; so many of all its findings are explained,
+    /// the stalls among some of its findings, and how many of all its findings are explained,
     Stalls(usize, Range<usize>, usize),
     /// what comes between stalls and waits,
     Between,
@@ -30,13 +30,13 @@ pub enum Part {
 }
 
 /// All listed connections of `scan`, in order.
-pub fn parts(scan: &Scan) -> Vec<Part> {
+pub fn parts(scan: &Scan) -> Vec<JsonPart> {
     let mut parts = Vec::new();
     let (mut begin, mut size) = (0, 0);
     for index in 0..scan.connections.len() {
         let rows = scan.findings_of(index).len();
         if size + rows >= MOST {
-            parts.push(Part::Connections(begin..index));
+            parts.push(JsonPart::Connections(begin..index));
             (begin, size) = (index, 0);
         }
         if rows >= MOST {
@@ -46,20 +46,20 @@ pub fn parts(scan: &Scan) -> Vec<Part> {
             size += usize::from(is_listed(scan, index)) + rows;
         }
     }
-    parts.push(Part::Connections(begin..scan.connections.len()));
+    parts.push(JsonPart::Connections(begin..scan.connections.len()));
     parts
 }
 
 /// A connection with many rows.
-fn of_one(index: usize, rows: usize, explained: usize) -> impl Iterator<Item = Part> {
+fn of_one(index: usize, rows: usize, explained: usize) -> impl Iterator<Item = JsonPart> {
     let blocks = move || (0..rows).step_by(MOST).map(move |at| at..(at + MOST).min(rows));
-    let stalls = blocks().map(move |block| Part::Stalls(index, block, explained));
-    let waits = blocks().map(move |block| Part::Waits(index, block));
-    let open = std::iter::once(Part::Open(index));
-    open.chain(stalls).chain([Part::Between]).chain(waits).chain([Part::Close])
+    let stalls = blocks().map(move |block| JsonPart::Stalls(index, block, explained));
+    let waits = blocks().map(move |block| JsonPart::Waits(index, block));
+    let open = std::iter::once(JsonPart::Open(index));
+    open.chain(stalls).chain([JsonPart::Between]).chain(waits).chain([JsonPart::Close])
 }
 
-impl Part {
+impl JsonPart {
     /// As JSON; a comma comes before what is a member of an array, even the first.
     pub fn serialized(&self, scan: &Scan) -> Vec<u8> {
         let mut out = Vec::with_capacity(MOST * ROW_LEN);

@@ -71,7 +71,7 @@ enum Rows<'a> {
 }
 
 impl Column {
-    /// A column of the same kind, with so many rows that are still to be written.
+    /// A column of the same kind with `len` rows still to be written.
     fn zeros(&self, rows: usize) -> Self {
         match self {
             Self::Integers(_) => Self::Integers(vec![0; rows]),

@@ -3,7 +3,7 @@
 pub mod column;
 mod columns;
 
-use self::column::{Halves, Table, categories, durations, floats, integers, named, texts, times};
+use self::column::{Halves, Table, categories, durations, floats, integers, named, times};
 use self::columns::{columns, some_columns};
 use crate::judge::findings::Finding;
 use crate::output::fields::{Connection, Stall};
@@ -11,7 +11,7 @@ use crate::result::connections::Chunk;
 use crate::result::scan::Scan;
 use crate::result::segments::TrackedSegment;
 use crate::result::server_exchanges::stalls_of_each;
-use crate::result::servers::{Percentiles, servers as server_rows};
+use crate::result::servers::servers as server_rows;
 use crate::track::{BLOCK_LEN, Exchange};
 
 /// Rows whose columns are worked out at once: they are read once for each column, and stay in cache.
@@ -35,7 +35,7 @@ pub fn stalls(scan: &Scan) -> Table {
     })
 }
 
-/// One row per wait that is no stall.
+/// One row per wait that is not a stall.
 pub fn waits(scan: &Scan) -> Table {
     of_findings(scan, false, &scan.connections.chunks(ROWS_AT_ONCE), columns)
 }
@@ -103,38 +103,8 @@ fn some_exchanges(rows: &[Exchange], stalls: &[(u64, i64)]) -> Table {
 
 /// One row per server with exchanges, those that lose most first.
 pub fn servers(scan: &Scan) -> Table {
-    let rows = server_rows(scan, usize::MAX);
-    let rows = rows.as_slice();
-    let mut table = named([
-        ("addr", texts(rows, |row| row.addr.clone())),
-        ("port", integers(rows, |row| u64::from(row.port))),
-        ("connections", integers(rows, |row| row.connections)),
-        ("affected_connections", integers(rows, |row| row.affected_connections)),
-        ("exchanges", integers(rows, |row| row.exchanges)),
-        ("stalled_exchanges", integers(rows, |row| row.stalled_exchanges)),
-        ("stalls", integers(rows, |row| row.stalls)),
-        ("stalled_ms", floats(rows, |row| row.stalled_ms)),
-    ]);
-    table.extend(named(
-        PERCENTILES.map(|(name, _, value)| (name, floats(rows, |row| value(&row.latency)))),
-    ));
-    table.extend(named(
-        PERCENTILES.map(|(_, name, value)| (name, floats(rows, |row| value(&row.predicted)))),
-    ));
-    table
+    columns(&server_rows(scan, usize::MAX))
 }
-
-/// Names of the measured and of the predicted column, and the value.
-type PercentileColumn = (&'static str, &'static str, fn(&Percentiles) -> f64);
-
-const PERCENTILES: [PercentileColumn; 6] = [
-    ("latency_p50_ms", "predicted_p50_ms", |row| row.p50_ms),
-    ("latency_p75_ms", "predicted_p75_ms", |row| row.p75_ms),
-    ("latency_p90_ms", "predicted_p90_ms", |row| row.p90_ms),
-    ("latency_p95_ms", "predicted_p95_ms", |row| row.p95_ms),
-    ("latency_p99_ms", "predicted_p99_ms", |row| row.p99_ms),
-    ("latency_max_ms", "predicted_max_ms", |row| row.max_ms),
-];
 
 /// The segments of one connection, as read again.
 pub fn segments(rows: &[TrackedSegment]) -> Table {

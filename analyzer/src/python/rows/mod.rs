@@ -4,6 +4,7 @@
 mod cause;
 mod connecting;
 mod connection;
+mod fields;
 mod group;
 mod hop;
 mod nagle;

@@ -1,48 +1,34 @@
 //! A server as Python sees it.
 
-use crate::result::servers::{Percentiles, ServerRow};
+use super::fields::set_fields;
+use crate::judge::words::evidence::ms;
+use crate::result::servers::ServerRow;
 use pyo3::prelude::*;
 
-/// A server endpoint; percentiles are p50, p75, p90, p95, p99, max, in ms.
-#[pyclass(frozen, get_all, name = "ServerRow")]
+/// A server endpoint: the fields of a [`ServerRow`] and these; percentiles are p50, p75, p90, p95, p99,
+/// max, in ms.
+#[pyclass(frozen, get_all, dict, name = "ServerRow")]
 pub struct PyServerRow {
     /// As the user calls it.
     pub addr: String,
     pub ip: String,
-    pub port: u16,
-    pub verdict: &'static str,
-    pub connections: u64,
-    pub affected_connections: u64,
-    pub exchanges: u64,
-    pub stalled_exchanges: u64,
-    pub stalls: u64,
-    pub stalled_ms: f64,
-    pub latency_sum_ms: f64,
-    pub latency_stalled_ms: f64,
     pub latency_ms: [f64; 6],
     pub predicted_ms: [f64; 6],
 }
 
 impl PyServerRow {
-    pub fn new(row: ServerRow) -> Self {
-        let milliseconds = |row: Percentiles| {
-            [row.p50_ms, row.p75_ms, row.p90_ms, row.p95_ms, row.p99_ms, row.max_ms]
+    /// # Errors
+    /// Python's own.
+    pub fn new<'py>(py: Python<'py>, server: &ServerRow) -> PyResult<Bound<'py, Self>> {
+        let ip = server.endpoint.addr.to_string();
+        let row = Self {
+            addr: server.name.clone().unwrap_or_else(|| ip.clone()),
+            ip,
+            latency_ms: server.latency.0.map(ms),
+            predicted_ms: server.predicted.0.map(ms),
         };
-        Self {
-            addr: row.name.unwrap_or_else(|| row.addr.clone()),
-            ip: row.addr,
-            port: row.port,
-            verdict: row.verdict.name(),
-            connections: row.connections,
-            affected_connections: row.affected_connections,
-            exchanges: row.exchanges,
-            stalled_exchanges: row.stalled_exchanges,
-            stalls: row.stalls,
-            stalled_ms: row.stalled_ms,
-            latency_sum_ms: row.latency_sum_ms,
-            latency_stalled_ms: row.latency_stalled_ms,
-            latency_ms: milliseconds(row.latency),
-            predicted_ms: milliseconds(row.predicted),
-        }
+        let row = Bound::new(py, row)?;
+        set_fields(&row, server)?;
+        Ok(row)
     }
 }

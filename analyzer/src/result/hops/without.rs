@@ -4,7 +4,7 @@ use super::Hop;
 use crate::capture::times::sum_ns;
 use crate::track::Side;
 
-/// The first hop must have passed on all but one of so many stalls of the hops behind it, or nothing is said:
+/// The first hop must have passed on all but this fraction of the stalls behind it, or nothing is said:
 /// a relay that waits for the whole reply, or that was busy anyway, passes on nothing by itself, and what an
 /// exchange would take without the stalls is not known.
 /// Leans: larger, fewer predictions.

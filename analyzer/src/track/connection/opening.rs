@@ -1,7 +1,7 @@
 //! A connection that has only opened, or not even that, as the segments that it consists of.
 
 use crate::decode::{ACK, Header};
-use crate::track::connection::{Connection, Lengths, Sinks};
+use crate::track::connection::{Connection, Lengths, Recorder};
 use crate::track::exchange::exchanged::Exchanged;
 use crate::track::half::Half;
 use crate::track::waits::Waits;
@@ -21,12 +21,12 @@ impl Connection {
     pub fn opened_by(id: u32, ends: Ends, segments: impl Iterator<Item = Opening>) -> Self {
         let mut connection = Self::new(id, ends);
         let (waits, exchanged) = (&mut Waits::default(), &mut Exchanged::default());
-        let mut sinks = Sinks { waits, exchanged, lengths: Lengths::NONE, clock_ns: 0 };
+        let mut recorder = Recorder { waits, exchanged, lengths: Lengths::NONE, clock_ns: 0 };
         for Opening { by, mark, mut header } in segments {
             if header.has(ACK) {
                 header.ack = connection.half(by.other()).snd_nxt();
             }
-            connection.take(by, &header, mark, &mut sinks);
+            connection.take(by, &header, mark, &mut recorder);
         }
         connection
     }

@@ -1,10 +1,10 @@
 //! Data and SYNs that come again.
 
 use crate::decode::{Header, SYN};
-use crate::track::connection::{Connection, Sinks};
+use crate::track::connection::{Connection, Recorder};
 use crate::track::half::Half;
 use crate::track::thresholds::PROBE_NS;
-use crate::track::wait::{Reaction, Wait, fact, when};
+use crate::track::wait::{Wait, fact, when};
 use crate::track::{Mark, Side};
 
 /// Two segments that come after their ACKs may have been sent again while those were on the way.
@@ -27,7 +27,7 @@ impl Connection {
         side: Side,
         segment: &Header,
         now: Mark,
-        sinks: &mut Sinks<'_>,
+        recorder: &mut Recorder<'_>,
     ) {
         let half = &mut self.halves[side as usize];
         let last = half.last_data();
@@ -49,7 +49,7 @@ impl Connection {
             half.take_after_ack();
         }
         if fills {
-            sinks.waits.mark(self.id, side, last.frame, fact::LOST_BEFORE);
+            recorder.waits.mark(self.id, side, last.frame, fact::LOST_BEFORE);
         }
         if !was_missed && half.is_copy(segment, now) {
             half.take_copy();
@@ -58,24 +58,24 @@ impl Connection {
         let before_last = half.repeats_before_last(segment);
         half.set_recovering();
         if before_last {
-            sinks.waits.mark(self.id, side, last.frame, fact::LOST_BEFORE);
+            recorder.waits.mark(self.id, side, last.frame, fact::LOST_BEFORE);
         }
         let from = half.repeat(segment.seq, now);
         let unseen = when(fills, fact::LOST_BEFORE);
-        self.push_repeat(side, segment, from, now, unseen, sinks);
+        self.push_repeat(side, segment, from, now, unseen, recorder);
     }
 
     /// A SACK block below the acknowledged number is a D-SACK (RFC 2883): those bytes arrived twice.
     #[cold]
-    pub(super) fn take_sack(&mut self, side: Side, segment: &Header, sinks: &mut Sinks<'_>) {
+    pub(super) fn take_sack(&mut self, side: Side, segment: &Header, recorder: &mut Recorder<'_>) {
         let sender = side.other();
         let half = &mut self.halves[sender as usize];
         if let Some(frame) = half.take_duplicate(segment) {
             let last = half.last_data().frame;
-            sinks.waits.mark(self.id, sender, frame, fact::NEEDLESS);
+            recorder.waits.mark(self.id, sender, frame, fact::NEEDLESS);
             if last > frame {
                 // It left before the report came.
-                sinks.waits.mark(self.id, sender, last, fact::NEEDLESS);
+                recorder.waits.mark(self.id, sender, last, fact::NEEDLESS);
             }
         }
     }
@@ -87,63 +87,39 @@ impl Connection {
         from: Mark,
         now: Mark,
         facts: u32,
-        sinks: &mut Sinks<'_>,
+        recorder: &mut Recorder<'_>,
     ) {
         let (half, peer) = (self.half(side), self.half(side.other()));
-        if !from.is_set() || now.time_ns - from.time_ns < sinks.lengths.listed_ns {
+        if !from.is_set() || now.time_ns - from.time_ns < recorder.lengths.listed_ns {
             return;
         }
         let zero_window = peer.zero_window_frame() > 0 && peer.window() == 0;
-        sinks.waits.push_other(
+        recorder.waits.push_other(
             Wait {
-                connection: self.id,
-                by: side,
                 facts: facts
                     | fact::RETRANSMITTED
                     | fact::OWN_DATA_BEFORE
                     | when(segment.has(SYN), fact::CONNECTING)
                     | when(zero_window, fact::ZERO_WINDOW),
-                from,
-                to: now,
-                ack: Mark::default(),
                 rel_seq: half.offset_of(segment.seq),
                 len: segment.len,
                 unacked_len: half.in_flight(),
-                unacked_ns: from.time_ns,
-                turn_ns: Wait::NO_TURN,
                 contradictions: half.contradictions(),
-                skipped_ids: 0,
-                tsval: 0,
-                reaction: Reaction::NONE,
+                ..Wait::between(self.id, side, from, now)
             },
-            sinks.lengths.listed_ns,
+            recorder.lengths.listed_ns,
         );
     }
 
     /// The server answers a SYN `now`. Kept if no way is that long, or hardly any.
     #[cold]
-    pub(super) fn push_late_answer(&self, now: Mark, sinks: &mut Sinks<'_>) {
+    pub(super) fn push_late_answer(&self, now: Mark, recorder: &mut Recorder<'_>) {
         let from = self.half(Side::Client).last_data();
-        if !from.is_set() || now.time_ns - from.time_ns < sinks.lengths.listed_ns.max(PROBE_NS) {
+        if !from.is_set() || now.time_ns - from.time_ns < recorder.lengths.listed_ns.max(PROBE_NS) {
             return;
         }
-        let wait = Wait {
-            connection: self.id,
-            by: Side::Server,
-            facts: fact::CONNECTING,
-            from,
-            to: now,
-            ack: Mark::default(),
-            rel_seq: 0,
-            len: 0,
-            unacked_len: 0,
-            unacked_ns: from.time_ns,
-            turn_ns: Wait::NO_TURN,
-            contradictions: 0,
-            skipped_ids: 0,
-            reaction: Reaction::NONE,
-            tsval: 0,
-        };
-        sinks.waits.push_other(wait, sinks.lengths.listed_ns);
+        let wait = Wait::between(self.id, Side::Server, from, now);
+        let wait = Wait { facts: fact::CONNECTING, ..wait };
+        recorder.waits.push_other(wait, recorder.lengths.listed_ns);
     }
 }

@@ -282,7 +282,7 @@ fn a_handshake_takes_from_the_last_syn_to_its_ack() {
     assert_eq!(took(Story::new().handshake(-2000.0, 3.0)), None);
 }
 
-/// The clock was set: that is no round trip.
+/// The clock was set: that is not a round trip.
 #[test]
 fn no_round_trip_takes_more_than_a_day() {
     let far_ms = 25.0 * 3_600_000.0;

@@ -142,10 +142,10 @@ mod tests {
     use super::*;
     use crate::decode::{ACK, Options, SYN};
     use crate::track::waits::Waits;
-    use crate::track::{Endpoint, Exchanged, Lengths, Mark, Side, Sinks};
+    use crate::track::{Endpoint, Exchanged, Lengths, Mark, Recorder, Side};
 
     impl Connections {
-        /// So many of which nothing is known.
+        /// `count` connections without any state.
         pub fn unknown(count: usize) -> Self {
             let mut connections = Self::default();
             (0..count).for_each(|_| connections.open(ends()));
@@ -176,8 +176,8 @@ mod tests {
         let mark = Mark { time_ns: place as i64, frame: place as u64 + 1 };
         let Some(connection) = connections.get_mut(place, &header, ends) else { return false };
         let (waits, exchanged) = (&mut Waits::default(), &mut Exchanged::default());
-        let mut sinks = Sinks { waits, exchanged, lengths: Lengths::NONE, clock_ns: 0 };
-        connection.take(Side::Client, &header, mark, &mut sinks);
+        let mut recorder = Recorder { waits, exchanged, lengths: Lengths::NONE, clock_ns: 0 };
+        connection.take(Side::Client, &header, mark, &mut recorder);
         true
     }
 

@@ -4,7 +4,7 @@ use crate::capture::times::DAY_NS;
 use crate::decode::Header;
 use crate::decode::seq;
 use crate::track::Mark;
-use crate::track::half::release::Says;
+use crate::track::half::release::AckFacts;
 use crate::track::half::state;
 use crate::track::half::{Half, Release};
 
@@ -20,8 +20,8 @@ impl Half {
     pub(super) fn settle_timing(&mut self) {
         if self.state.is(state::TIMED_LAST) {
             let timed = (self.snd_nxt, self.last_new().time_ns);
-            let rare = self.rare_mut();
-            (rare.timed_end, rare.timed_ns) = timed;
+            let cold = self.cold_mut();
+            (cold.timed_end, cold.timed_ns) = timed;
             self.state.clear(state::TIMED_LAST);
             self.state.set(state::TIMED_APART);
         }
@@ -31,8 +31,8 @@ impl Half {
     pub(super) fn settle_small(&mut self) {
         if self.state.is(state::SMALL_IS_NEW) {
             let small_sent = self.small_sent();
-            let rarest = self.rarest_mut();
-            (rarest.small_sent, rarest.small_len) = small_sent;
+            let frozen = self.frozen_mut();
+            (frozen.small_sent, frozen.small_len) = small_sent;
             self.state.clear(state::SMALL_IS_NEW);
         }
     }
@@ -80,7 +80,7 @@ impl Half {
             self.part_from_small();
         }
         self.small_acked = now;
-        self.small_ack_says = Says::of(segment, self.snd_sml);
+        self.small_ack_facts = AckFacts::of(segment, self.snd_sml);
         self.small_ack_tsval = segment.options.tsval_end();
     }
 
@@ -88,11 +88,11 @@ impl Half {
     #[cold]
     fn part_from_small(&mut self) {
         if self.state.is(state::ALL_WITH_SMALL) {
-            self.rarest_mut().all_acked = self.small_acked();
+            self.frozen_mut().all_acked = self.small_acked();
             self.state.set(state::ALL_APART);
         }
         if self.state.is(state::ADVANCED_WITH_SMALL) {
-            self.rarest_mut().advanced = self.small_acked;
+            self.frozen_mut().advanced = self.small_acked;
             self.state.set(state::ADVANCED_APART);
         }
         self.state.clear(state::ALL_WITH_SMALL | state::ADVANCED_WITH_SMALL);
@@ -100,13 +100,13 @@ impl Half {
 
     fn take_other_ack(&mut self, segment: &Header, now: Mark, all: bool, advances: bool) {
         if all {
-            let says = Says::of(segment, self.snd_sml);
-            self.rarest_mut().all_acked = Release { mark: now, says };
+            let facts = AckFacts::of(segment, self.snd_sml);
+            self.frozen_mut().all_acked = Release { mark: now, facts };
             self.state.clear(state::ALL_WITH_SMALL);
             self.state.set(state::ALL_APART);
         }
         if advances {
-            self.rarest_mut().advanced = now;
+            self.frozen_mut().advanced = now;
             self.state.set(state::ADVANCED_APART);
         }
     }
@@ -129,7 +129,7 @@ impl Half {
         let (timed_end, timed_ns) = match self.state.is(state::TIMED_LAST) {
             true => (self.snd_nxt, self.last_new().time_ns),
             false if self.state.is(state::TIMED_APART) => {
-                (self.rare().timed_end, self.rare().timed_ns)
+                (self.cold().timed_end, self.cold().timed_ns)
             }
             false => return None,
         };

@@ -6,11 +6,11 @@ use crate::track::Mark;
 use crate::track::half::{Half, state};
 use serde::{Deserialize, Serialize};
 
-/// The newest bursts are told apart, so many of them: more than one is seldom on its way.
+/// Bursts in flight that are distinguished, the newest: more than one is seldom on its way.
 /// Leans: larger knows what was answered in the middle of longer streams, for 20 bytes each.
 const MOST: usize = 4;
 
-/// Data that follows this soon belongs to the same burst: it could not be told apart as the reason for
+/// Data that follows this soon belongs to the same burst: it could not be distinguished as the reason for
 /// an answer.
 /// Leans: larger takes more for the answer to the first segment of a burst.
 const BURST_NS: i64 = 1_000_000;
@@ -73,7 +73,7 @@ impl Half {
         let last = (begin.wrapping_sub(self.last_len), before);
         let again = !self.state.is(state::BURSTS);
         self.state.set(state::BURSTS | state::PIPELINED);
-        let bursts = &mut self.rare_mut().bursts;
+        let bursts = &mut self.cold_mut().bursts;
         if again {
             bursts.begin(last.0, last.1);
         }
@@ -87,14 +87,14 @@ impl Half {
     pub fn cross(&mut self, last_ack: Option<u32>) {
         if let Some(last_ack) = last_ack {
             self.state.set(state::CROSSED);
-            self.rare_mut().last_ack = last_ack;
+            self.cold_mut().last_ack = last_ack;
         }
     }
 
     /// Did the last data leave before all that `ack` acknowledges of the peer had come? Asked of what
     /// was captured before it.
     pub fn crossed(&self, ack: u32) -> bool {
-        self.state.is(state::CROSSED) && seq::lt(self.rare().last_ack, ack)
+        self.state.is(state::CROSSED) && seq::lt(self.cold().last_ack, ack)
     }
 
     /// The newest data that `ack` acknowledges, or the first segment of its burst; `None` where that is
@@ -104,7 +104,7 @@ impl Half {
         let missing = seq::distance(ack, self.snd_nxt) - fin;
         match missing <= 0 || (missing as u32) < self.last_len {
             true => Some(self.last_new()),
-            false if self.state.is(state::BURSTS) => self.rare().bursts.acknowledged(ack),
+            false if self.state.is(state::BURSTS) => self.cold().bursts.acknowledged(ack),
             false => None,
         }
     }

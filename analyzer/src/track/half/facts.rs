@@ -117,7 +117,7 @@ impl Half {
         self.state.is(state::RECOVERING)
     }
 
-    /// Are the segments of the connection, of which it is the client, not equally far apart?
+    /// Client half only: do inter-frame gaps vary, so that the timestamps are real?
     #[inline]
     pub fn is_uneven(&self) -> bool {
         self.state.is(state::UNEVEN)
@@ -131,7 +131,7 @@ impl Half {
     /// Segments of this length or longer are not held: they left while others as long were
     /// unacknowledged.
     pub fn as_full(&self) -> Option<u32> {
-        Some(self.rarest().as_full).filter(|&len| len != u32::MAX)
+        Some(self.frozen().as_full).filter(|&len| len != u32::MAX)
     }
 
     /// Was urgent data unacknowledged when the last data had left? It switches Nagle's algorithm off
@@ -158,24 +158,24 @@ impl Half {
     /// Payload bytes captured, each once.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        match self.state.is(state::JUMPED) {
-            true => self.offset - self.rarest().jumped,
+        match self.state.is(state::FROZEN_COUNTS) {
+            true => self.offset - self.frozen().jumped,
             false => self.offset,
         }
     }
 
     /// Payload bytes that were never captured, and the last frame at which some went missing.
     pub fn unseen(&self) -> (u64, u64) {
-        match self.state.is(state::JUMPED) {
-            true => (self.rarest().unseen_bytes, self.rarest().unseen_frame),
+        match self.state.is(state::FROZEN_COUNTS) {
+            true => (self.frozen().unseen_bytes, self.frozen().unseen_frame),
             false => (0, 0),
         }
     }
 
     /// Last frame in which this host advertised a window of zero; 0 for none.
     pub fn zero_window_frame(&self) -> u64 {
-        match self.state.is(state::ZERO_WINDOW) {
-            true => self.rarest().zero_window_frame,
+        match self.state.is(state::FROZEN_COUNTS) {
+            true => self.frozen().zero_window_frame,
             false => 0,
         }
     }
@@ -189,42 +189,42 @@ impl Half {
     /// Small segments sent while a small one was unacknowledged.
     pub fn contradictions(&self) -> u32 {
         match self.state.is(state::CONTRADICTED) {
-            true => self.rare().contradictions,
+            true => self.cold().contradictions,
             false => 0,
         }
     }
 
-    /// Are most of them as late as a delayed ACK comes? One that the capture lacks may have allowed them.
+    /// Were most at least 10 ms late? Then an uncaptured delayed ACK may have allowed them.
     pub fn contradicts_late(&self) -> bool {
-        2 * self.rare().late_contradictions > self.contradictions()
+        2 * self.cold().late_contradictions > self.contradictions()
     }
 
-    /// The same, of which those between the same two segments of the receiver count once.
+    /// As `contradictions`, but a burst between two receiver segments counts once.
     pub fn contradicting_moments(&self) -> u32 {
         match self.state.is(state::CONTRADICTED) {
-            true => self.rare().moments,
+            true => self.cold().moments,
             false => 0,
         }
     }
 
     /// Frames of the last two such segments.
     pub fn contradiction(&self) -> (u64, u64) {
-        self.rare().contradiction
+        self.cold().contradiction
     }
 
     /// Frames of a full-sized segment and a small one that left while only full-sized ones were
     /// unacknowledged; 0 for none.
     pub fn passed_full_ones(&self) -> (u64, u64) {
-        self.rarest().tail
+        self.frozen().tail
     }
 
     pub fn repeats(&self) -> Repeats {
-        self.rarest().repeats
+        self.frozen().repeats
     }
 
     /// The pauses of its program.
     pub fn pauses(&self) -> &Pauses {
-        &self.rarest().pauses
+        &self.frozen().pauses
     }
 
     pub fn last_ns(&self) -> i64 {
@@ -239,7 +239,7 @@ impl Half {
     #[inline]
     pub fn last_new(&self) -> Mark {
         match self.state.is(state::NEW_APART) {
-            true => self.rarest().last_new,
+            true => self.frozen().last_new,
             false => self.last_data,
         }
     }
@@ -248,13 +248,13 @@ impl Half {
     pub fn small_sent(&self) -> (Mark, u32) {
         match self.state.is(state::SMALL_IS_NEW) {
             true => (self.last_new(), self.last_len),
-            false => (self.rarest().small_sent, self.rarest().small_len),
+            false => (self.frozen().small_sent, self.frozen().small_len),
         }
     }
 
     /// The ACK that covered the last small segment.
     pub fn small_acked(&self) -> Release {
-        Release { mark: self.small_acked, says: self.small_ack_says }
+        Release { mark: self.small_acked, facts: self.small_ack_facts }
     }
 
     /// The end of that ACK's timestamp.
@@ -274,20 +274,20 @@ impl Half {
 
     /// It echoed the timestamp of a pure ACK.
     pub fn note_echo(&mut self) {
-        let echoes = &mut self.rare_mut().echoes;
+        let echoes = &mut self.cold_mut().echoes;
         *echoes = echoes.saturating_add(1);
     }
 
-    /// Does it echo the timestamps of pure ACKs, as stacks do but those after RFC 1323 to the letter?
+    /// Does it echo the timestamps of pure ACKs, as RFC 7323 stacks do and strict RFC 1323 stacks do not?
     pub fn echoes_acks(&self) -> bool {
-        self.rare().echoes >= ECHOES
+        self.cold().echoes >= ECHOES
     }
 
     /// The ACK that covered everything.
     pub fn all_acked(&self) -> Release {
         match (self.state.is(state::ALL_WITH_SMALL), self.state.is(state::ALL_APART)) {
             (true, _) => self.small_acked(),
-            (_, true) => self.rarest().all_acked,
+            (_, true) => self.frozen().all_acked,
             _ => Release::default(),
         }
     }
@@ -296,7 +296,7 @@ impl Half {
     pub fn advanced(&self) -> Mark {
         match (self.state.is(state::ADVANCED_WITH_SMALL), self.state.is(state::ADVANCED_APART)) {
             (true, _) => self.small_acked,
-            (_, true) => self.rarest().advanced,
+            (_, true) => self.frozen().advanced,
             _ => Mark::default(),
         }
     }

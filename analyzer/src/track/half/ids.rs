@@ -7,8 +7,9 @@ use crate::track::half::Half;
 use crate::track::half::repeated::COPY_IDS;
 use crate::track::half::state;
 
-/// A host counts the packets of this connection alone if at most one of so many segments leaves out numbers:
-/// Linux does (`inet_id`); a counter for all connections leaves out most, a random one all. No capture that is of use lacks a quarter.
+/// A host numbers the packets of each connection separately if at most a quarter of the segments leave out
+/// numbers: Linux does (`inet_id`); a counter for all connections leaves out most, a random one all. No capture
+/// that is of use lacks a quarter.
 /// Leans: larger knows less of captures that lack many frames.
 const SKIPS_ONE_OF: u32 = 4;
 

@@ -2,12 +2,12 @@
 
 mod acks;
 mod bursts;
+mod cold;
 mod facts;
 mod ids;
 mod opening;
 mod path;
 pub mod pauses;
-mod rare;
 mod reactions;
 mod release;
 pub mod repeated;
@@ -26,9 +26,9 @@ pub use syn::{Connecting, MSS_CUT};
 use crate::decode::Header;
 use crate::decode::seq;
 use crate::track::Mark;
-use crate::track::half::rare::{Rare, Rarest};
-use crate::track::half::release::Says;
-use crate::track::half::state::State;
+use crate::track::half::cold::{Cold, Frozen};
+use crate::track::half::release::AckFacts;
+use crate::track::half::state::Flags;
 use crate::track::prefetch::prefetch;
 use crate::track::thresholds::{MAX_TOLERANCE_NS, SHORTEST_DELAYED_ACK_NS};
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ use std::mem::offset_of;
 /// One direction of a connection, named after its sender.
 ///
 /// Laid out by hand: one cache line that every segment of both directions needs, one that the sender's
-/// segments need, and a [boxed part](Rare). In the compiler's order of fields, RPC on 10,000 connections
+/// segments need, and a [boxed part](Cold). In the compiler's order of fields, RPC on 10,000 connections
 /// takes 8 % more CPU time.
 ///
 /// What mostly equals something else is stored on its own only while it does not: see [`state`]. Without
@@ -58,7 +58,7 @@ pub struct Half {
     snd_sml: u32,
     /// Receive window this host advertised last, in bytes.
     window: u32,
-    state: State,
+    state: Flags,
     /// Packets in flight, each of an MSS at most, as the congestion window counts them; saturates.
     packets: u16,
     /// The end of the timestamp of the ACK that covered the last small segment; 0 for none.
@@ -70,7 +70,7 @@ pub struct Half {
     burst: u8,
     /// How often the largest payload was sent; saturates.
     largest_count: u8,
-    small_ack_says: Says,
+    small_ack_facts: AckFacts,
 
     /// Stream offset of `snd_nxt`: payload bytes before it.
     offset: u64,
@@ -78,7 +78,7 @@ pub struct Half {
     rtt_ns: i64,
     /// Latest segment of this host.
     last_ns: i64,
-    rare: Option<Box<Rare>>,
+    cold: Option<Box<Cold>>,
     /// Sum in µs and count of how far round trips to this host lie over the shortest one, for those
     /// close to it: the jitter of the path. No more are counted once the count is full.
     rtt_over_us: u32,
@@ -120,35 +120,35 @@ impl Half {
         Self { rtt_ns: i64::MAX, ..Self::default() }
     }
 
-    /// What is seldom needed.
+    /// Cold state, boxed on first use.
     #[inline]
-    fn rare(&self) -> &Rare {
-        static NONE: Rare = Rare::NONE;
-        self.rare.as_deref().unwrap_or(&NONE)
+    fn cold(&self) -> &Cold {
+        static NONE: Cold = Cold::NONE;
+        self.cold.as_deref().unwrap_or(&NONE)
     }
 
-    /// As `rare`, to write to.
+    /// As `cold`, to write to.
     #[inline]
-    fn rare_mut(&mut self) -> &mut Rare {
-        self.rare.get_or_insert_with(|| Box::new(Rare::NONE))
+    fn cold_mut(&mut self) -> &mut Cold {
+        self.cold.get_or_insert_with(|| Box::new(Cold::NONE))
     }
 
-    /// What is needed even less.
-    fn rarest(&self) -> &Rarest {
-        self.rare().rarest()
+    /// Colder still.
+    fn frozen(&self) -> &Frozen {
+        self.cold().frozen()
     }
 
-    /// As `rarest`, to write to.
-    fn rarest_mut(&mut self) -> &mut Rarest {
-        self.rare_mut().rarest_mut()
+    /// As `frozen`, to write to.
+    fn frozen_mut(&mut self) -> &mut Frozen {
+        self.cold_mut().frozen_mut()
     }
 
     /// Is nothing boxed?
     pub fn is_plain(&self) -> bool {
-        self.rare.is_none()
+        self.cold.is_none()
     }
 
-    /// The segments of the connection, of which it is the client, are not equally far apart.
+    /// Client half only: inter-frame gaps vary, so the timestamps are real.
     pub fn set_uneven(&mut self) {
         self.state.set(state::UNEVEN);
     }
@@ -178,52 +178,52 @@ impl Half {
 
     /// Prefetches the boxed part, if there is one.
     #[inline]
-    pub fn fetch_rare(&self) {
-        // Prefetching another place costs less than a branch.
-        prefetch(self.rare.as_deref().map_or(&self.candidates, |rare| &rare.echoes));
+    pub fn fetch_cold(&self) {
+        // A redundant prefetch is cheaper than a branch.
+        prefetch(self.cold.as_deref().map_or(&self.candidates, |cold| &cold.echoes));
     }
 
-    /// A small segment left `now` while a small one was unacknowledged; of the receiver so many segments
-    /// were captured before it.
+    /// A small segment left `now` while a small one was unacknowledged. `received`: receiver segments
+    /// captured so far.
     pub fn contradict(&mut self, now: Mark, received: u32) {
         let last = self.last_data;
         let is_late = now.time_ns - last.time_ns >= SHORTEST_DELAYED_ACK_NS;
-        let rare = self.rare_mut();
-        if rare.received != received || rare.fresh == 0 {
-            (rare.received, rare.fresh, rare.before) = (received, 0, rare.contradiction);
-            rare.moments += 1;
+        let cold = self.cold_mut();
+        if cold.received != received || cold.fresh == 0 {
+            (cold.received, cold.fresh, cold.before) = (received, 0, cold.contradiction);
+            cold.moments += 1;
         }
-        rare.fresh += 1;
-        rare.contradictions += 1;
-        rare.late_contradictions += u32::from(is_late);
-        rare.contradiction = (last.frame, now.frame);
+        cold.fresh += 1;
+        cold.contradictions += 1;
+        cold.late_contradictions += u32::from(is_late);
+        cold.contradiction = (last.frame, now.frame);
         self.state.set_once(state::CONTRADICTED);
     }
 
-    /// A segment of the receiver, of which `received` were captured before, is missing from the capture:
-    /// it may have been the ACK that allowed what was sent since the last one.
+    /// The capture lost the receiver's segment number `received`. It may have been the ACK that freed the
+    /// data sent since, so those contradictions are withdrawn.
     pub(super) fn excuse(&mut self, received: u32) {
-        if !self.state.is(state::CONTRADICTED) || self.rare().received != received {
+        if !self.state.is(state::CONTRADICTED) || self.cold().received != received {
             return;
         }
-        let rare = self.rare_mut();
-        rare.contradictions -= rare.fresh;
-        rare.moments -= u32::from(rare.fresh > 0);
-        rare.fresh = 0;
-        rare.contradiction = rare.before;
-        let none = rare.contradictions == 0;
+        let cold = self.cold_mut();
+        cold.contradictions -= cold.fresh;
+        cold.moments -= u32::from(cold.fresh > 0);
+        cold.fresh = 0;
+        cold.contradiction = cold.before;
+        let none = cold.contradictions == 0;
         self.state.put(state::CONTRADICTED, !none);
     }
 
     /// A segment of `len` bytes, as long as any before, left while another one was unacknowledged.
     pub fn pass_as_full(&mut self, len: u32) {
-        let rarest = self.rarest_mut();
-        rarest.as_full = rarest.as_full.min(len);
+        let frozen = self.frozen_mut();
+        frozen.as_full = frozen.as_full.min(len);
     }
 
     /// A small segment left in `frame` while only full-sized ones were unacknowledged.
     pub fn pass_full_ones(&mut self, frame: u64) {
-        self.rarest_mut().tail = (self.last_data.frame, frame);
+        self.frozen_mut().tail = (self.last_data.frame, frame);
     }
 
     /// Forgets the ACK that covered everything: later data is not its doing.
@@ -260,12 +260,12 @@ impl Half {
         self.largest == largest && self.largest_count >= OFTEN
     }
 
-    /// Can the stream have come as far as `seq`? A number far ahead (a forged or damaged segment)
+    /// Is `seq` within reach of SND.NXT? A number far ahead (a forged or damaged segment)
     /// is believed only when another one goes on from there.
     #[inline]
     pub fn is_plausible(&mut self, seq: u32) -> bool {
         if seq::distance(self.snd_nxt, seq) <= MAX_JUMP {
-            // As in `State::set_once`.
+            // As in `Flags::set_once`.
             if self.state.is(state::STRAY) {
                 self.state.clear(state::STRAY);
             }
@@ -277,8 +277,8 @@ impl Half {
     #[cold]
     fn is_stray_believed(&mut self, seq: u32) -> bool {
         let goes_on = |stray| (0..=MAX_JUMP).contains(&seq::distance(stray, seq));
-        let believed = self.state.is(state::STRAY) && goes_on(self.rarest().stray);
-        self.rarest_mut().stray = seq;
+        let believed = self.state.is(state::STRAY) && goes_on(self.frozen().stray);
+        self.frozen_mut().stray = seq;
         self.state.put(state::STRAY, !believed);
         if believed {
             // What was acknowledged of the missing bytes is not known: begin anew.
@@ -302,12 +302,12 @@ impl Half {
         let from = self.snd_nxt;
         let missing = seq::distance(from, seq).max(0) as u64;
         self.offset += missing;
-        self.state.set(state::JUMPED);
-        let rarest = self.rarest_mut();
-        rarest.jumped += missing;
-        rarest.unseen_bytes += missing;
-        rarest.unseen_frame = frame;
-        rarest.hole = (from, seq);
+        self.state.set(state::FROZEN_COUNTS);
+        let frozen = self.frozen_mut();
+        frozen.jumped += missing;
+        frozen.unseen_bytes += missing;
+        frozen.unseen_frame = frame;
+        frozen.hole = (from, seq);
         self.snd_nxt = seq;
         self.stop_timing();
     }
@@ -326,8 +326,8 @@ impl Half {
     /// A pure ACK came late: the round trip to this host is no longer than that.
     #[cold]
     pub fn bound_round_trip(&mut self, sample_ns: i64) {
-        if sample_ns < self.rarest().soonest_late_ack_ns {
-            self.rarest_mut().soonest_late_ack_ns = sample_ns;
+        if sample_ns < self.frozen().soonest_late_ack_ns {
+            self.frozen_mut().soonest_late_ack_ns = sample_ns;
         }
     }
 

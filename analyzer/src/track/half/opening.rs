@@ -34,7 +34,7 @@ impl Half {
         Options::of_syn(mss, is_scaled.then_some(self.window_scale), tsval, cut)
     }
 
-    /// The ACK that followed its SYN, of which nothing is left but that it came.
+    /// The ACK that followed its SYN; only the fact that it came is kept.
     pub fn sent_ack(&self) -> (Mark, Header) {
         let header = Header {
             seq: self.snd_nxt,

@@ -6,7 +6,7 @@ use crate::track::half::pauses::Pause;
 use crate::track::thresholds::NETWORK_RTT_NS;
 use crate::track::wait::Wait;
 
-/// So many waits of a direction are kept that may be holds on a path of which nothing is known. A
+/// Waits of a direction that are kept as possible holds on a path of unknown round trip. A
 /// program's rhythm looks like them, and memory must not follow it.
 /// Leans: larger finds more holds of long captures without a handshake, for 48 bytes each.
 const MOST_UNKNOWN: u8 = 64;
@@ -52,10 +52,10 @@ impl Half {
         if self.is_path_measured() {
             return self.rtt_ns;
         }
-        // Clocks may step back: a negative time is no measurement.
-        let shortest_ns = wait.release_ns().max(0).min(self.rarest().shortest_release_ns);
+        // Clocks may step back: a negative time is not a measurement.
+        let shortest_ns = wait.release_ns().max(0).min(self.frozen().shortest_release_ns);
         if wait.is_evidence() {
-            self.rarest_mut().shortest_release_ns = shortest_ns;
+            self.frozen_mut().shortest_release_ns = shortest_ns;
         }
         match self.rtt_ns.min(shortest_ns) {
             i64::MAX => 0,
@@ -78,7 +78,7 @@ impl Half {
     /// Adds a pause of the program, if it is evidence.
     pub fn add_pause(&mut self, wait: &Wait) {
         if wait.is_evidence() {
-            self.rarest_mut().pauses.add(Pause::new(wait));
+            self.frozen_mut().pauses.add(Pause::new(wait));
         }
     }
 
@@ -89,7 +89,7 @@ impl Half {
 
     /// No round trip to this host is longer, in ns: its fastest reply or ACK; `i64::MAX` for none.
     pub fn rtt_bound_ns(&self) -> i64 {
-        self.rtt_ns.min(self.rarest().soonest_late_ack_ns)
+        self.rtt_ns.min(self.frozen().soonest_late_ack_ns)
     }
 
     /// That, if anything is known of it.

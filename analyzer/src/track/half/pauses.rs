@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Kinds per direction: 8 KB.
 const MOST: usize = 256;
-/// An ACK in the first of so many parts of a pause did not end it: the program chose its length.
+/// An ACK in the first half of a pause did not end it: the program chose its length.
 /// Leans: larger explains fewer waits by the program.
 const EARLY_ACK_ONE_OF: i64 = 2;
 
@@ -25,7 +25,7 @@ pub struct Pause {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pauses {
     kinds: Vec<Pause>,
-    /// There were more kinds than are told apart.
+    /// There were more kinds than are kept.
     pub is_partial: bool,
 }
 

@@ -8,11 +8,11 @@ use crate::track::half::state;
 use crate::track::wait::{Reaction, Wait};
 use serde::{Deserialize, Serialize};
 
-/// So many are remembered. Every second ACK may be a delayed one: of two that follow one another one is
+/// Reactions that are remembered. Every second ACK may be a delayed one: of two in a row one is
 /// prompt, mostly.
 const MOST: usize = 2;
 
-/// So many waits of a direction are kept whose release is late even for the path's jitter, but no later
+/// Waits of a direction that are kept although their release is late even for the path's jitter, but no later
 /// than this host reacted just before.
 /// Leans: larger finds more holds of long captures on bad paths.
 const MOST_LATE: u8 = 64;
@@ -53,7 +53,7 @@ impl Half {
 
     #[cold]
     fn note_reaction(&mut self, took_ns: i64, tsval: u32, at_ns: i64) {
-        let last = &mut self.rarest_mut().reactions.last;
+        let last = &mut self.frozen_mut().reactions.last;
         last.rotate_left(1);
         last[MOST - 1] = Answer { took_ns, at_ns, tsval };
     }
@@ -68,7 +68,7 @@ impl Half {
         if !self.state.is(state::REACTIONS) {
             return Reaction::NONE;
         }
-        let earlier = self.rarest().reactions.seen().filter(|answer| answer.at_ns < at_ns);
+        let earlier = self.frozen().reactions.seen().filter(|answer| answer.at_ns < at_ns);
         let prompt = earlier.min_by_key(|answer| answer.took_ns);
         prompt.map_or(Reaction::NONE, |answer| Reaction {
             took_us: (answer.took_ns / 1000).clamp(0, i64::from(u32::MAX) - 1) as u32,
@@ -79,12 +79,12 @@ impl Half {
 
     /// Did this host react as late as that just before? Then the wait may be a hold on a bad path.
     pub fn reacts_as_late(&mut self, wait: &Wait, beyond: impl Fn(i64) -> bool) -> bool {
-        let longest_ns = self.rarest().reactions.seen().map(|answer| answer.took_ns).max();
+        let longest_ns = self.frozen().reactions.seen().map(|answer| answer.took_ns).max();
         let late = longest_ns.is_some_and(|took_ns| !beyond(took_ns)) && wait.is_evidence();
-        if !late || self.rarest().reactions.late >= MOST_LATE {
+        if !late || self.frozen().reactions.late >= MOST_LATE {
             return false;
         }
-        self.rarest_mut().reactions.late += 1;
+        self.frozen_mut().reactions.late += 1;
         true
     }
 }

@@ -9,21 +9,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Release {
     pub mark: Mark,
-    pub says: Says,
+    pub facts: AckFacts,
 }
 
 /// What an ACK says, as those bits of [`Wait::facts`](crate::track::wait::Wait::facts) that are
 /// [`fact::OF_ACK`]: they take one byte.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Says(u8);
+pub struct AckFacts(u8);
 
 const _: () = assert!(fact::OF_ACK < 256 && fact::ACK_EXACT < 256, "they take one byte");
 
 impl Release {
-    pub const NONE: Self = Self { mark: Mark::NONE, says: Says(0) };
+    pub const NONE: Self = Self { mark: Mark::NONE, facts: AckFacts(0) };
 }
 
-impl Says {
+impl AckFacts {
     /// Of an ACK in `segment`, when the last small segment ends at `snd_sml`.
     #[inline]
     pub fn of(segment: &Header, snd_sml: u32) -> Self {

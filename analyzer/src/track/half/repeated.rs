@@ -49,7 +49,7 @@ impl Repeats {
 impl Half {
     /// A frame was captured a second time.
     pub fn take_copy(&mut self) {
-        self.rarest_mut().repeats.duplicated += 1;
+        self.frozen_mut().repeats.duplicated += 1;
     }
 
     /// FIN comes again, without data.
@@ -57,7 +57,7 @@ impl Half {
     pub(super) fn take_fin_again(&mut self, segment: &Header, now: Mark) {
         match self.is_copy(segment, now) {
             true => self.take_copy(),
-            false => self.rarest_mut().repeats.fins += 1,
+            false => self.frozen_mut().repeats.fins += 1,
         }
     }
 
@@ -69,12 +69,12 @@ impl Half {
 
     /// A segment was overtaken by others in the network.
     pub fn take_reordered(&mut self) {
-        self.rarest_mut().repeats.reordered += 1;
+        self.frozen_mut().repeats.reordered += 1;
     }
 
     /// A segment was captured long after its ACK: two clocks, or two queues, stamped the two directions.
     pub fn take_after_ack(&mut self) {
-        self.rarest_mut().repeats.after_ack += 1;
+        self.frozen_mut().repeats.after_ack += 1;
     }
 
     /// Were all these bytes acknowledged?
@@ -84,7 +84,7 @@ impl Half {
 
     /// Some of the unseen bytes arrived after all.
     pub fn fill(&mut self, bytes: u64) {
-        self.rarest_mut().unseen_bytes -= bytes;
+        self.frozen_mut().unseen_bytes -= bytes;
     }
 
     /// Does this segment repeat what was sent before the last data, which was new?
@@ -96,11 +96,11 @@ impl Half {
     /// The receiver reports bytes that arrived twice: if they are those that were sent again last, that was
     /// needless; returns its frame. If nothing was sent since, it is as if it had not happened.
     pub fn take_duplicate(&mut self, report: &Header) -> Option<u64> {
-        let (begin, frame) = self.rarest().repeated;
+        let (begin, frame) = self.frozen().repeated;
         if frame == 0 || !seq::lt(begin, report.ack) || !report.options.is_sack_from(begin) {
             return None;
         }
-        self.rarest_mut().repeated = (0, 0);
+        self.frozen_mut().repeated = (0, 0);
         if self.last_data.frame == frame && self.state.is(state::NEW_APART) {
             self.last_data = self.last_new();
             self.state.clear(state::NEW_APART | state::RECOVERING);
@@ -112,10 +112,10 @@ impl Half {
     pub fn repeat(&mut self, seq: u32, now: Mark) -> Mark {
         self.stop_timing();
         let (before, last_new) = (self.last_data, self.last_new());
-        let rarest = self.rarest_mut();
-        rarest.repeats.retransmitted += 1;
-        rarest.repeated = (seq, now.frame);
-        rarest.last_new = last_new;
+        let frozen = self.frozen_mut();
+        frozen.repeats.retransmitted += 1;
+        frozen.repeated = (seq, now.frame);
+        frozen.last_new = last_new;
         self.state.set(state::NEW_APART);
         self.last_data = now;
         before
@@ -128,7 +128,7 @@ impl Half {
 
     /// How many of this segment's bytes are of those that went missing last, and have not come since?
     pub fn missing(&self, segment: &Header) -> u64 {
-        let (begin, end) = self.rarest().hole;
+        let (begin, end) = self.frozen().hole;
         let skipped = seq::distance(segment.seq, begin).max(0);
         let behind = seq::distance(end, segment.seq.wrapping_add(segment.len)).max(0);
         let inside = i64::from(segment.len) - i64::from(skipped) - i64::from(behind);

@@ -3,7 +3,7 @@
 use crate::decode::seq;
 use crate::decode::{Header, URG};
 use crate::track::half::Half;
-use crate::track::half::release::Says;
+use crate::track::half::release::AckFacts;
 use crate::track::half::state;
 use crate::track::{Mark, NETWORK_RTT_NS};
 use std::cmp::Ordering;
@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 /// Leans: larger takes more full congestion windows for holds.
 const INITIAL_WINDOW_SEGMENTS: u32 = 10;
 
-/// Packets without a pause of one of so many parts of the round trip left in one burst.
+/// Packets without a pause of half a round trip left in one burst.
 /// Leans: larger sees smaller flights far from the sender, and takes full windows for holds.
 const BURST_ONE_OF: i64 = 2;
 
@@ -58,7 +58,7 @@ impl Half {
             self.small_segments = self.small_segments.saturating_add(1);
             self.state.set(state::LAST_SMALL | state::SMALL_IS_NEW);
             self.small_acked = Mark::NONE;
-            self.small_ack_says = Says::default();
+            self.small_ack_facts = AckFacts::default();
         }
         self.time_last(now.time_ns);
     }
@@ -67,9 +67,9 @@ impl Half {
     #[cold]
     fn note_urgent(&mut self, segment: &Header) {
         if segment.has(URG) {
-            self.rarest_mut().urgent_end = self.snd_nxt;
+            self.frozen_mut().urgent_end = self.snd_nxt;
         }
-        let unacked = seq::lt(self.snd_una, self.rarest().urgent_end);
+        let unacked = seq::lt(self.snd_una, self.frozen().urgent_end);
         self.state.put(state::URGENT, unacked);
     }
 

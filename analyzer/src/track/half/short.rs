@@ -21,7 +21,7 @@ impl ShortHolds {
 impl Half {
     /// What was counted of its short holds.
     pub fn short_holds(&self) -> ShortHolds {
-        self.rarest().short
+        self.frozen().short
     }
 
     /// When its own data was acknowledged last, in ns; 0 for not since the last of it.
@@ -29,7 +29,7 @@ impl Half {
     pub fn last_acked_ns(&self) -> i64 {
         // Mostly the ACK of everything is that of the last small segment.
         match self.state.is(state::ALL_APART) {
-            true => self.small_acked.time_ns.max(self.rarest().all_acked.mark.time_ns),
+            true => self.small_acked.time_ns.max(self.frozen().all_acked.mark.time_ns),
             false => self.small_acked.time_ns,
         }
     }
@@ -51,7 +51,7 @@ impl Half {
         if !in_band && !band.reaches(band.off_ns(wait.release_ns())) {
             return;
         }
-        let short = &mut self.rarest_mut().short;
+        let short = &mut self.frozen_mut().short;
         if !in_band {
             short.near = short.near.saturating_add(1);
             return;

@@ -22,10 +22,10 @@ pub const LARGE_FLIGHT: u32 = 1 << 7;
 pub const SEVERAL_IN_FLIGHT: u32 = 1 << 8;
 /// The last data carried a timestamp.
 pub const TSVAL: u32 = 1 << 9;
-/// These counts in [`Rare`](crate::track::half::rare::Rare) are not 0. To look there each time takes 6 %
-/// more CPU time for RPC on 10,000 connections.
-pub const JUMPED: u32 = 1 << 10;
-pub const ZERO_WINDOW: u32 = 1 << 11;
+/// The counts of missing bytes and closed windows in [`Frozen`](crate::track::half::cold::Frozen) are not all 0;
+/// contradictions in [`Cold`](crate::track::half::cold::Cold) are not. To look there each time takes 6 % more
+/// CPU time for RPC on 10,000 connections.
+pub const FROZEN_COUNTS: u32 = 1 << 10;
 pub const CONTRADICTED: u32 = 1 << 12;
 
 /// The last new data is not the last data: it is stored on its own.
@@ -71,7 +71,7 @@ pub const REACTIONS: u32 = 1 << 28;
 /// It has sent something new while something was unacknowledged.
 pub const PIPELINED: u32 = 1 << 29;
 
-/// The segments of the connection, kept for its client, are not equally far apart.
+/// Client half only: inter-frame gaps vary, so the timestamps are real.
 pub const UNEVEN: u32 = 1 << 30;
 
 /// An ACK came so shortly before a small segment that it may have let it go.
@@ -90,9 +90,9 @@ pub const OF_LAST_DATA: u32 = ALL_WITH_SMALL
 
 /// A set of the bits above.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State(u32);
+pub struct Flags(u32);
 
-impl State {
+impl Flags {
     /// Is one of `bits` set?
     #[inline]
     pub fn is(self, bits: u32) -> bool {

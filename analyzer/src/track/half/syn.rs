@@ -46,8 +46,8 @@ impl Half {
 
     #[cold]
     fn close_window(&mut self, frame: u64) {
-        self.rarest_mut().zero_window_frame = frame;
-        self.state.set(state::ZERO_WINDOW);
+        self.frozen_mut().zero_window_frame = frame;
+        self.state.set(state::FROZEN_COUNTS);
     }
 
     /// Takes the options of a SYN; those that the capture cut off stay unknown.
@@ -60,12 +60,12 @@ impl Half {
 
     /// Of the connection, if this is its server and it took long to come about.
     pub fn connecting(&self) -> Connecting {
-        self.rare().rarest().connecting
+        self.cold().frozen().connecting
     }
 
     #[cold]
     pub fn connecting_mut(&mut self) -> &mut Connecting {
-        &mut self.rarest_mut().connecting
+        &mut self.frozen_mut().connecting
     }
 
     pub fn set_window_scale(&mut self, scale: Option<u8>) {

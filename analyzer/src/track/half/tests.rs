@@ -64,7 +64,7 @@ fn a_full_sized_segment_does_not_hide_the_small_one_before_it() {
     assert_eq!((sent.frame, len), (4, 100));
     let acked = story.after_ms(30.0, server(0).ack(100));
     assert!(!sender(&acked).small_unacked());
-    assert!(sender(&acked).small_acked().says.is(fact::ACK_EXACT));
+    assert!(sender(&acked).small_acked().facts.is(fact::ACK_EXACT));
     assert_eq!(sender(&acked).in_flight(), 1460);
 }
 
@@ -93,7 +93,7 @@ fn new_data_forgets_the_acks_before_it() {
 fn an_ack_with_data_is_no_pure_one() {
     for (len, pure) in [(0, true), (10, false)] {
         let story = connected().after_ms(0.0, client(100)).after_ms(30.0, server(len));
-        assert_eq!(sender(&story).all_acked().says.is(fact::PURE_ACK), pure);
+        assert_eq!(sender(&story).all_acked().facts.is(fact::PURE_ACK), pure);
     }
 }
 

@@ -4,16 +4,16 @@ use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
 use crate::capture::ranges::RangedFile;
 use crate::capture::text::AboutText;
-use crate::capture::{Capture, Frame, InputEnd, Place};
+use crate::capture::{Capture, Frame, InputEnd, Position};
 use crate::decode::filter::Filter;
 use crate::decode::{self, Skip};
 use crate::track::reader::range::{MOST_FRAMES, Range};
 use std::sync::Arc;
 
-/// So many first frames of a capture tell the step of its clock while it is tracked.
+/// The first frames of a capture, from which the step of its clock is inferred while it is tracked.
 /// Leans: smaller takes times that happen to be round for those of a coarse clock.
 const FRAMES_FOR_A_CLOCK: u32 = 64;
-/// Frames of a stream after which its progress is told.
+/// Frames of a stream after which its progress is reported.
 const TELL_AFTER: u32 = 256;
 
 /// What a thread needs to decode.
@@ -28,7 +28,7 @@ pub struct Decoder {
 #[derive(Clone)]
 pub struct Part {
     pub file: Arc<RangedFile>,
-    pub begin: Place,
+    pub begin: Position,
     pub until: u64,
 }
 
@@ -37,7 +37,7 @@ pub struct Decoded {
     pub range: Box<Range>,
     /// Of a part of a file: where its first record begins, or seems to begin, if that can be told, and
     /// where the next record begins.
-    pub places: Option<(Place, Place)>,
+    pub places: Option<(Position, Position)>,
     /// How the capture ended in it.
     pub end: Option<InputEnd>,
     /// Of a text that ended in it.
@@ -99,7 +99,7 @@ impl Decoder {
         self.frames(capture, decoded, until, MOST_FRAMES);
     }
 
-    /// Decodes up to a place in the file, and up to so many frames.
+    /// Decodes up to a position in the file, or a number of frames.
     // A function of its own, so that all it needs stays in registers.
     #[inline(never)]
     fn frames(&mut self, capture: &mut Capture, decoded: &mut Decoded, until: u64, most: u32) {

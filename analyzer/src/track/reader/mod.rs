@@ -44,7 +44,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// By so many threads, one at least.
+    /// With `threads` threads, at least one.
     pub fn by(threads: usize) -> Self {
         Self { threads: threads.clamp(1, MOST_THREADS), range_len: RANGE_LEN }
     }
@@ -54,7 +54,7 @@ impl Reading {
         Self::by(thread::available_parallelism().map_or(1, usize::from))
     }
 
-    /// By so many threads, or by all where nobody said.
+    /// With `threads` threads; by default, one per processor.
     pub fn by_some(threads: Option<usize>) -> Self {
         threads.map_or_else(Self::by_all, Self::by)
     }

@@ -3,7 +3,7 @@
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::{Progress, Stopped};
-use crate::capture::{InputEnd, Place};
+use crate::capture::{InputEnd, Position};
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::decoder::{Decoded, Part};
 use crate::track::reader::range::Range;
@@ -15,7 +15,7 @@ pub struct Order {
     progress: Arc<Progress>,
     series: Series,
     /// Where the next range of the current capture begins.
-    pub next: Option<Place>,
+    pub next: Option<Position>,
     /// The current capture has ended.
     pub ended: bool,
     /// The user stopped it: nothing else is read.
@@ -79,7 +79,7 @@ impl Order {
     }
 
     /// The next ranges are of another capture; if it is read in parts, its first record is at `begin`.
-    fn open(&mut self, path: &str, begin: Option<Place>) {
+    fn open(&mut self, path: &str, begin: Option<Position>) {
         self.series.open(path);
         self.next = None;
         if let Some(begin) = begin {
@@ -88,7 +88,7 @@ impl Order {
         self.ended = false;
     }
 
-    fn go_on(&mut self, next: Place) {
+    fn go_on(&mut self, next: Position) {
         let before = self.next.as_ref().map_or(0, |place| place.at);
         self.progress.add_read_bytes((next.at - before) as usize);
         self.next = Some(next);

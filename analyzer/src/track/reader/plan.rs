@@ -3,7 +3,7 @@
 
 use crate::capture::error::ScanError;
 use crate::capture::ranges::RangedFile;
-use crate::capture::{Capture, Place};
+use crate::capture::{Capture, Position};
 use crate::track::reader::decoder::{Decoded, Part};
 use crate::track::reader::job::{Job, Opened};
 use crate::track::reader::order::Order;
@@ -20,7 +20,7 @@ enum Source {
     /// A file, from here on, as far as that is known.
     Ranged {
         file: Arc<RangedFile>,
-        next: Place,
+        next: Position,
     },
     Stream(Box<Capture>),
 }
@@ -32,10 +32,10 @@ struct Slot<'a> {
     /// Of the first range of a capture, its path.
     opens: Option<&'a str>,
     part: Option<Part>,
-    state: State,
+    state: SlotState,
 }
 
-enum State {
+enum SlotState {
     Reading,
     Read(Decoded),
     /// It began elsewhere: it is to be read again.
@@ -121,12 +121,12 @@ impl<'a> Plan<'a> {
     /// The range that is the next in order, if it was read from the wrong place.
     fn read_again(&mut self) -> Option<Job<'a>> {
         let slot = self.slots.get_mut((self.ready - self.oldest) as usize)?;
-        if !matches!(slot.state, State::Misread(_)) {
+        if !matches!(slot.state, SlotState::Misread(_)) {
             return None;
         }
         let part = Part { begin: self.order.next.clone()?, ..slot.part.clone()? };
-        match std::mem::replace(&mut slot.state, State::Reading) {
-            State::Misread(range) => {
+        match std::mem::replace(&mut slot.state, SlotState::Reading) {
+            SlotState::Misread(range) => {
                 let number = self.ready;
                 Some(Job::Read { number, part, known: true, first: false, range })
             }
@@ -154,7 +154,7 @@ impl<'a> Plan<'a> {
         let shards = self.shards.iter().enumerate();
         let behind = shards.filter(|(_, shard)| !shard.is_running && shard.next < self.ready);
         let (shard, &Shard { next, .. }) = behind.min_by_key(|(_, shard)| shard.next)?;
-        let State::Ready(range) = &self.slots[(next - self.oldest) as usize].state else {
+        let SlotState::Ready(range) = &self.slots[(next - self.oldest) as usize].state else {
             return None;
         };
         self.shards[shard].is_running = true;
@@ -195,7 +195,12 @@ impl<'a> Plan<'a> {
         let number = self.oldest + self.slots.len() as u64;
         let opens = self.opens.take();
         let first = opens.is_some();
-        self.slots.push_back(Slot { capture: self.captures, opens, part, state: State::Reading });
+        self.slots.push_back(Slot {
+            capture: self.captures,
+            opens,
+            part,
+            state: SlotState::Reading,
+        });
         let shards = self.shards.len();
         (number, first, Box::new(self.spare.pop().unwrap_or_else(|| Range::new(shards))))
     }
@@ -229,17 +234,18 @@ impl<'a> Plan<'a> {
 
     /// The range with this number was read: it comes when all before it came.
     pub fn read_was(&mut self, number: u64, decoded: Decoded) {
-        self.slots[(number - self.oldest) as usize].state = State::Read(decoded);
+        self.slots[(number - self.oldest) as usize].state = SlotState::Read(decoded);
         while let Some(slot) = self.slots.get_mut((self.ready - self.oldest) as usize)
-            && matches!(slot.state, State::Read(_))
+            && matches!(slot.state, SlotState::Read(_))
         {
-            let State::Read(decoded) = std::mem::replace(&mut slot.state, State::Reading) else {
+            let SlotState::Read(decoded) = std::mem::replace(&mut slot.state, SlotState::Reading)
+            else {
                 return;
             };
             match self.order.take(slot.opens, slot.part.as_ref(), decoded) {
-                Ok(range) => slot.state = State::Ready(Arc::new(*range)),
+                Ok(range) => slot.state = SlotState::Ready(Arc::new(*range)),
                 Err(range) => {
-                    slot.state = State::Misread(range);
+                    slot.state = SlotState::Misread(range);
                     break;
                 }
             }
@@ -248,7 +254,7 @@ impl<'a> Plan<'a> {
                 && let (Source::Ranged { next, .. }, Some(told)) =
                     (&mut self.source, &self.order.next)
             {
-                *next = Place { at: next.at, ..told.clone() };
+                *next = Position { at: next.at, ..told.clone() };
             }
             let is_last = slot.capture == self.captures && self.order.ended;
             if (is_last || self.order.stopped) && !matches!(self.source, Source::Busy) {
@@ -273,7 +279,8 @@ impl<'a> Plan<'a> {
         for (at, shard) in self.shards.iter_mut().enumerate().filter(|(_, shard)| !shard.is_running)
         {
             while shard.next < self.ready
-                && let State::Ready(range) = &self.slots[(shard.next - self.oldest) as usize].state
+                && let SlotState::Ready(range) =
+                    &self.slots[(shard.next - self.oldest) as usize].state
                 && !range.placed.parts
                 && !range.has(at)
             {
@@ -285,7 +292,7 @@ impl<'a> Plan<'a> {
             && let Some(slot) = self.slots.pop_front()
         {
             self.oldest += 1;
-            if let State::Ready(range) = slot.state
+            if let SlotState::Ready(range) = slot.state
                 && let Some(mut range) = Arc::into_inner(range)
             {
                 range.reset();

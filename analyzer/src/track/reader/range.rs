@@ -15,8 +15,8 @@ use crate::track::{Ends, Mark, Side};
 const MOST_ROWS: usize = 512;
 /// Frames are counted in 30 bits.
 pub const MOST_FRAMES: u32 = 1 << 30;
-/// Connections of a scan are spread over so many shards: results would depend on it, so it never follows
-/// the number of processors.
+/// Number of shards that the connections of a scan are spread over. Results would depend on it, so it never
+/// follows the number of processors.
 pub const SHARDS: usize = 16;
 const NONE: u32 = u32::MAX;
 
@@ -125,7 +125,7 @@ impl Found {
 }
 
 impl Range {
-    /// An empty one, for so many shards.
+    /// An empty range for `shards` shards.
     pub fn new(shards: usize) -> Self {
         debug_assert!(shards.is_power_of_two() && shards <= SHARDS);
         Self {

@@ -20,7 +20,7 @@ const BATCH: usize = 1 << 15;
 /// A capture that is being decoded.
 pub struct Records {
     decoder: Decoder,
-    state: State,
+    state: Stage,
     series: Series,
     /// Of the first range.
     first_clock: Option<ClockStep>,
@@ -29,7 +29,7 @@ pub struct Records {
     shards: Vec<Columns>,
 }
 
-enum State {
+enum Stage {
     Reading(Box<Capture>),
     Ended,
     NoHeader(NoHeader),
@@ -50,8 +50,8 @@ impl Records {
         let mut series = Series::default();
         let opened = Capture::open(path, progress).map_err(|error| error.called(label));
         let state = match opened {
-            Ok(capture) => State::Reading(Box::new(capture)),
-            Err(ScanError::NoHeader { path, reason }) => State::NoHeader(NoHeader { path, reason }),
+            Ok(capture) => Stage::Reading(Box::new(capture)),
+            Err(ScanError::NoHeader { path, reason }) => Stage::NoHeader(NoHeader { path, reason }),
             Err(error) => return Err(error),
         };
         series.open(label);
@@ -72,7 +72,7 @@ impl Records {
     /// The filter failed.
     pub fn next_batch(&mut self) -> Result<Option<(usize, Columns)>, ScanError> {
         loop {
-            let is_reading = matches!(self.state, State::Reading(_));
+            let is_reading = matches!(self.state, Stage::Reading(_));
             let least = if is_reading { BATCH } else { 1 };
             if let Some(shard) = self.shards.iter().position(|records| records.len() >= least) {
                 return Ok(Some((shard, mem::take(&mut self.shards[shard]))));
@@ -86,7 +86,7 @@ impl Records {
 
     /// Reads the next range.
     fn read(&mut self) -> Result<(), ScanError> {
-        let State::Reading(capture) = &mut self.state else { return Ok(()) };
+        let Stage::Reading(capture) = &mut self.state else { return Ok(()) };
         let range = self.spare.take().unwrap_or_else(|| Box::new(Range::new(SHARDS)));
         let (is_first, frames) = (self.first_clock.is_none(), self.series.frames());
         let decoded = self.decoder.stream(capture, RANGE_LEN, is_first, frames, range);
@@ -108,7 +108,7 @@ impl Records {
         if let (Some(end), Some(summary)) = (decoded.end, self.series.current()) {
             summary.end = end;
             summary.about_text = decoded.about_text;
-            self.state = State::Ended;
+            self.state = Stage::Ended;
         }
         Ok(())
     }
@@ -116,9 +116,9 @@ impl Records {
     /// What there is to say of the capture, once all records were given out.
     pub fn capture(&mut self) -> Option<Alone> {
         match &self.state {
-            State::Reading(_) => None,
-            State::NoHeader(capture) => Some(Alone::NoHeader(capture.clone())),
-            State::Ended => Some(Alone::Read {
+            Stage::Reading(_) => None,
+            Stage::NoHeader(capture) => Some(Alone::NoHeader(capture.clone())),
+            Stage::Ended => Some(Alone::Read {
                 summary: Box::new(self.series.current()?.clone()),
                 first_clock: self.first_clock?,
             }),

@@ -30,7 +30,7 @@ pub enum Alone {
     NoHeader(NoHeader),
 }
 
-/// A capture without a header: of a rotated set it is cut off, alone it is no capture.
+/// A file without a capture header: a cut-off part of a rotated set; by itself, not a capture.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct NoHeader {
     pub path: String,

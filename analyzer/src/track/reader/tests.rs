@@ -30,7 +30,7 @@ fn takes(rows: &mut Rows) -> impl Iterator<Item = impl FnMut(&Range, usize) + Se
     })
 }
 
-/// Reads a file with so many threads in ranges of so many bytes.
+/// Reads a file with N threads, in ranges of a given length.
 fn read(path: &Path, count: usize, range_len: u64) -> (Rows, CaptureSummary) {
     let mut rows: Rows = vec![Vec::new(); SHARDS];
     let (paths, progress) = ([path.to_str().unwrap().to_owned()], Arc::new(Progress::default()));

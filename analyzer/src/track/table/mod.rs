@@ -14,12 +14,12 @@ use foldhash::quality::RandomState;
 
 /// The connection of a segment, and who sent it.
 #[derive(Debug, Clone, Copy)]
-pub struct Found {
+pub struct Located {
     pub connection: u32,
     pub by: Side,
 }
 
-impl Found {
+impl Located {
     pub const NOTHING: Self = Self { connection: u32::MAX, by: Side::Client };
 }
 
@@ -74,7 +74,7 @@ impl Table {
         match key {
             AnyKey::V4(key) => self.v4.fetch(key.hash(&self.flows.seed)),
             AnyKey::Long(LongKey::V6(key)) => self.v6.fetch(key.hash(&self.flows.seed)),
-            // Where it is can be told only once those before it were found.
+            // Its place depends on the lookups before it.
             AnyKey::Long(LongKey::Inside(..)) => 0,
         }
     }
@@ -86,7 +86,7 @@ impl Table {
         reason = "not inlined, a look-up takes 20 to 30 instructions more"
     )]
     #[inline(always)]
-    pub fn find(&mut self, key: AnyKey<'_>, hash: u64, from_low: bool, header: &Header) -> Found {
+    pub fn find(&mut self, key: AnyKey<'_>, hash: u64, from_low: bool, header: &Header) -> Located {
         match key {
             AnyKey::V4(key) => {
                 self.flows.find(&mut self.v4, Lookup { key, hash, from_low }, header)
@@ -109,7 +109,7 @@ impl Table {
         tunnel: Tunnel,
         from_low: bool,
         header: &Header,
-    ) -> Found {
+    ) -> Located {
         let key = key.at(self.tunnels.place(key, tunnel, from_low, header));
         let hash = key.hash(&self.flows.seed);
         self.flows.find(&mut self.inside, Lookup { key, hash, from_low }, header)
@@ -138,7 +138,7 @@ impl Flows {
         slots: &mut Slots<Key<A>>,
         lookup: Lookup<Key<A>>,
         header: &Header,
-    ) -> Found {
+    ) -> Located {
         let flow = slots.find(lookup.hash, lookup.key).map(Flow);
         match flow.filter(|flow| flow.is_settled() && !header.is_opening()) {
             Some(flow) => flow.found(lookup.from_low),
@@ -154,7 +154,7 @@ impl Flows {
         flow: Option<Flow>,
         lookup: Lookup<Key<A>>,
         header: &Header,
-    ) -> Found {
+    ) -> Located {
         let from_low = lookup.from_low;
         let going_on = flow.filter(|flow| {
             let base = self.bases[flow.connection() as usize];
@@ -221,8 +221,8 @@ impl Flow {
     }
 
     #[inline]
-    fn found(self, from_low: bool) -> Found {
-        Found { connection: self.connection(), by: self.side(from_low) }
+    fn found(self, from_low: bool) -> Located {
+        Located { connection: self.connection(), by: self.side(from_low) }
     }
 }
 
@@ -273,7 +273,7 @@ mod tests {
     const SERVER_PORTS: Ports = Ports { src: 80, dst: 40_000 };
 
     /// The connection of a segment between two hosts, with these flags and this sequence number.
-    fn find(table: &mut Table, ports: Ports, flags: u8, seq: u32) -> Found {
+    fn find(table: &mut Table, ports: Ports, flags: u8, seq: u32) -> Located {
         let from_client = ports == CLIENT_PORTS;
         let addresses =
             if from_client { [10, 0, 0, 1, 10, 0, 0, 2] } else { [10, 0, 0, 2, 10, 0, 0, 1] };

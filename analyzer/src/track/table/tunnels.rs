@@ -20,12 +20,12 @@ const MOST_PLACES: usize = 64;
 /// The connections of all ends that have some in tunnels.
 #[derive(Default)]
 pub struct Tunnels {
-    places: HashMap<KeyInside, Vec<Place>, RandomState>,
+    places: HashMap<KeyInside, Vec<TunnelledPair>, RandomState>,
 }
 
 /// Both directions of a connection, that of the higher endpoint first.
 #[derive(Default)]
-struct Place {
+struct TunnelledPair {
     tunnels: [Option<Tunnel>; 2],
     /// What each side will send next.
     next_seq: [u32; 2],
@@ -45,7 +45,7 @@ impl Tunnels {
         let known = places.iter().position(|place| place.tunnels[own] == Some(tunnel));
         let at = known.or_else(|| joined(places, tunnel, own, header)).unwrap_or_else(|| {
             if places.len() < MOST_PLACES {
-                places.push(Place::default());
+                places.push(TunnelledPair::default());
             }
             places.len() - 1
         });
@@ -58,11 +58,13 @@ impl Tunnels {
 }
 
 /// The connection of which this is the first segment of its direction.
-fn joined(places: &[Place], tunnel: Tunnel, own: usize, header: &Header) -> Option<usize> {
+fn joined(places: &[TunnelledPair], tunnel: Tunnel, own: usize, header: &Header) -> Option<usize> {
     let other = 1 - own;
-    let far = |place: &Place| seq::distance(place.next_seq[other], header.ack).unsigned_abs();
-    let is_same = |place: &Place| place.tunnels[other] == Some(tunnel);
-    let fits = |place: &Place| is_same(place) || (!header.is_opening() && far(place) < NEAR);
+    let far =
+        |place: &TunnelledPair| seq::distance(place.next_seq[other], header.ack).unsigned_abs();
+    let is_same = |place: &TunnelledPair| place.tunnels[other] == Some(tunnel);
+    let fits =
+        |place: &TunnelledPair| is_same(place) || (!header.is_opening() && far(place) < NEAR);
     let free = places.iter().enumerate().filter(|(_, place)| place.tunnels[own].is_none());
     let fitting = free.filter(|(_, place)| fits(place));
     fitting.min_by_key(|(_, place)| (!is_same(place), far(place))).map(|(at, _)| at)

@@ -18,7 +18,7 @@ impl Longest {
         self.waits.len() < MOST || self.waits[0].wait_ns() < wait_ns
     }
 
-    /// Adds a wait; returns the one that there is no room for any more.
+    /// Adds a wait; returns the one that it displaces.
     pub fn push(&mut self, wait: Wait) -> Option<Wait> {
         if !self.has_room_for(wait.wait_ns()) {
             return Some(wait);

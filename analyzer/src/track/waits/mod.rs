@@ -17,7 +17,7 @@ const MAX_PAUSES: usize = (1 << 15) / SHARDS;
 
 /// What was before a wait, and after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WaitKind {
     /// The client had its answer, and nothing kept it from asking more.
     Pause,
     /// The other end waited for an answer.
@@ -26,7 +26,7 @@ enum Kind {
     AckOnly,
 }
 
-impl Kind {
+impl WaitKind {
     const COUNT: usize = 4;
 
     fn of(by: Side, facts: u32) -> Self {
@@ -51,7 +51,7 @@ pub struct Waits {
     /// Judged in place at the end of the capture.
     pub kept: ByBlock<Wait>,
     /// How many were kept, by who ended them, and by their kind.
-    others: [[usize; Kind::COUNT]; 2],
+    others: [[usize; WaitKind::COUNT]; 2],
     /// By who ended them.
     longest: [Longest; 2],
     pub unlisted: u64,
@@ -77,14 +77,14 @@ impl Waits {
 
     /// Is there room for a wait that `by` ended, with these facts?
     pub fn has_room_for(&self, by: Side, facts: u32, wait_ns: i64) -> bool {
-        let (kind, by) = (Kind::of(by, facts), by as usize);
-        let is_long = || kind != Kind::Pause && self.longest[by].has_room_for(wait_ns);
+        let (kind, by) = (WaitKind::of(by, facts), by as usize);
+        let is_long = || kind != WaitKind::Pause && self.longest[by].has_room_for(wait_ns);
         self.others[by][kind as usize] < kind.most() || is_long()
     }
 
     /// Keeps any other wait; for want of room counts it, if it is long enough to be listed.
     pub fn push_other(&mut self, wait: Wait, listed_ns: i64) {
-        let (kind, by) = (Kind::of(wait.by, wait.facts), wait.by as usize);
+        let (kind, by) = (WaitKind::of(wait.by, wait.facts), wait.by as usize);
         let kept = &mut self.others[by][kind as usize];
         if *kept < kind.most() {
             *kept += 1;
@@ -92,7 +92,7 @@ impl Waits {
             return;
         }
         let left = match kind {
-            Kind::Pause => Some(wait),
+            WaitKind::Pause => Some(wait),
             _ => self.longest[by].push(wait),
         };
         if let Some(left) = left.filter(|left| left.wait_ns() >= listed_ns) {

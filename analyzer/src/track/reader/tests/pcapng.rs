@@ -3,7 +3,7 @@
 use super::{assert_same_however_it_is_read, read};
 use crate::capture::InputEnd;
 use crate::capture::samples::{
-    BINARY, ORDERS, Order, TSRESOL, block, interface, packet, random, section, simple_packet,
+    BINARY, ByteOrder, ORDERS, TSRESOL, block, interface, packet, random, section, simple_packet,
 };
 use crate::track::CaptureSummary;
 use crate::track::allocations::{frame, saved};
@@ -15,7 +15,7 @@ const STATISTICS: u32 = 5;
 
 /// A file that grows, and what is to be read from it.
 struct Sample {
-    order: Order,
+    order: ByteOrder,
     bytes: Vec<u8>,
     /// Units per second of the section's interfaces.
     units: Vec<i64>,
@@ -23,13 +23,13 @@ struct Sample {
 }
 
 impl Sample {
-    fn new(order: Order) -> Self {
+    fn new(order: ByteOrder) -> Self {
         let mut sample = Self { order, bytes: Vec::new(), units: Vec::new(), times_ns: Vec::new() };
         sample.section(order);
         sample
     }
 
-    fn section(&mut self, order: Order) {
+    fn section(&mut self, order: ByteOrder) {
         self.order = order;
         self.units.clear();
         self.bytes.extend(section(order));
@@ -96,7 +96,7 @@ fn interfaces_of_the_beginning_are_those_of_every_range() {
 /// A range that was read ahead takes it for unknown, and must not end the capture.
 #[test]
 fn an_interface_that_comes_late_is_known_from_there_on() {
-    let mut sample = Sample::new(Order::Little);
+    let mut sample = Sample::new(ByteOrder::Little);
     sample.interface(6);
     sample.packets(0, MANY);
     sample.interface(9);
@@ -111,7 +111,7 @@ fn an_interface_that_comes_late_is_known_from_there_on() {
 #[test]
 fn a_section_numbers_its_interfaces_anew_for_all_ranges_after_it() {
     for order in ORDERS {
-        let mut sample = Sample::new(Order::Little);
+        let mut sample = Sample::new(ByteOrder::Little);
         sample.interface(6);
         sample.packets(0, MANY);
         sample.section(order);
@@ -123,7 +123,7 @@ fn a_section_numbers_its_interfaces_anew_for_all_ranges_after_it() {
 
 #[test]
 fn blocks_without_packets_fill_whole_ranges() {
-    let mut sample = Sample::new(Order::Big);
+    let mut sample = Sample::new(ByteOrder::Big);
     sample.aside(NAME_RESOLUTION, 5000);
     sample.interface(6);
     sample.packets(0, MANY);
@@ -137,12 +137,12 @@ fn blocks_without_packets_fill_whole_ranges() {
 
 #[test]
 fn a_pcapng_in_a_pcapng_is_not_taken_for_its_blocks() {
-    let mut inner = Sample::new(Order::Little);
+    let mut inner = Sample::new(ByteOrder::Little);
     inner.interface(6);
     inner.packets(0, 10);
-    let mut bytes = [section(Order::Little), interface(Order::Little, 1, 0, &[])].concat();
+    let mut bytes = [section(ByteOrder::Little), interface(ByteOrder::Little, 1, 0, &[])].concat();
     for at in 0..100 {
-        bytes.extend(packet(Order::Little, 0, at, &inner.bytes));
+        bytes.extend(packet(ByteOrder::Little, 0, at, &inner.bytes));
     }
     let summary = read_bytes(&bytes);
     assert_eq!((summary.packets, summary.end), (100, InputEnd::Complete));
@@ -150,7 +150,7 @@ fn a_pcapng_in_a_pcapng_is_not_taken_for_its_blocks() {
 
 #[test]
 fn a_pcapng_that_ends_early_ends_there_whoever_reads_on() {
-    let mut sample = Sample::new(Order::Little);
+    let mut sample = Sample::new(ByteOrder::Little);
     sample.interface(6);
     sample.packets(0, 100);
     let at = sample.bytes.len();

@@ -1,4 +1,4 @@
-//! The part of a direction that most directions never need: it is boxed.
+//! Cold state of a direction, boxed: most directions never need it.
 
 use crate::track::Mark;
 use crate::track::half::bursts::Bursts;
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 
 /// What a direction needs that sends more while something small is unacknowledged.
 ///
-/// Apart from [`Rarest`], which few of these directions need: in one box they take 140 bytes more per
+/// Apart from [`Frozen`], which few of these directions need: in one box they take 140 bytes more per
 /// connection, and a tenth more CPU time with 400,000 connections alive. What is needed most comes first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(C)]
-pub struct Rare {
+pub struct Cold {
     /// Pure ACKs whose timestamps it was seen to echo; saturates. Each stall adds one.
     pub echoes: u8,
     /// Small segments sent while a small one was unacknowledged.
     pub contradictions: u32,
     /// Those after which a delayed ACK may have come that the capture lacks.
     pub late_contradictions: u32,
-    /// How many of them left after the same segment of the receiver, of which so many were captured.
+    /// Contradictions since the receiver's latest segment, and its segments captured up to then.
     pub fresh: u32,
     pub received: u32,
     /// After how many segments of the receiver there were any.
@@ -36,12 +36,12 @@ pub struct Rare {
     pub bursts: Bursts,
     /// What the last data acknowledged, if that was not all.
     pub last_ack: u32,
-    rarest: Option<Box<Rarest>>,
+    frozen: Option<Box<Frozen>>,
 }
 
 /// Counts, and what is kept apart where it is not what it mostly is: see [`super::state`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rarest {
+pub struct Frozen {
     /// A full-sized segment and a small one that left while only full-sized ones were
     /// unacknowledged; frames, 0 for none.
     pub tail: (u64, u64),
@@ -83,7 +83,7 @@ pub struct Rarest {
     pub connecting: Connecting,
 }
 
-impl Rare {
+impl Cold {
     /// Nothing of it has happened.
     pub const NONE: Self = Self {
         echoes: 0,
@@ -98,21 +98,21 @@ impl Rare {
         timed_ns: 0,
         bursts: Bursts::NONE,
         last_ack: 0,
-        rarest: None,
+        frozen: None,
     };
 
-    pub fn rarest(&self) -> &Rarest {
-        static NONE: Rarest = Rarest::NONE;
-        self.rarest.as_deref().unwrap_or(&NONE)
+    pub fn frozen(&self) -> &Frozen {
+        static NONE: Frozen = Frozen::NONE;
+        self.frozen.as_deref().unwrap_or(&NONE)
     }
 
-    /// As `rarest`, to write to.
-    pub fn rarest_mut(&mut self) -> &mut Rarest {
-        self.rarest.get_or_insert_with(|| Box::new(Rarest::NONE))
+    /// As `frozen`, to write to.
+    pub fn frozen_mut(&mut self) -> &mut Frozen {
+        self.frozen.get_or_insert_with(|| Box::new(Frozen::NONE))
     }
 }
 
-impl Rarest {
+impl Frozen {
     const NONE: Self = Self {
         tail: (0, 0),
         as_full: u32::MAX,

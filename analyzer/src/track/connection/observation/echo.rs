@@ -2,13 +2,13 @@
 //! segment that it took (RFC 7323, section 4.3; Linux `tcp_replace_ts_recent`), pure ACKs too, as far as
 //! they follow what it had acknowledged by then.
 
-use super::{Passed, Sending};
+use super::{Observation, Unheld};
 use crate::track::Mark;
 use crate::track::half::Release;
 use crate::track::thresholds::EVIDENCE_NS;
 use crate::track::wait::fact;
 
-impl Sending<'_> {
+impl Observation<'_> {
     /// What this segment echoes, as facts of the wait since `from` that `release` ended. Of a wait that is
     /// evidence only: which shorter ones are seen depends on what is to be listed.
     pub(super) fn echoed(&self, release: Option<Release>, from: Mark) -> u32 {
@@ -17,7 +17,7 @@ impl Sending<'_> {
             return 0;
         }
         let freed = release.filter(|ack| ack.mark == half.small_acked().mark);
-        let pure = freed.is_some_and(|ack| ack.says.is(fact::PURE_ACK));
+        let pure = freed.is_some_and(|ack| ack.facts.is(fact::PURE_ACK));
         let (ack_tsval, echo) = match (half.small_ack_tsval(), self.segment.options.echo()) {
             (Some(ack_tsval), Some(echo)) if pure && self.takes_timestamps() => (ack_tsval, echo),
             _ => return 0,
@@ -37,33 +37,33 @@ impl Sending<'_> {
         !half.has_crossed() && !half.is_recovering() && !peer.last_data().after(half.last_data())
     }
 
-    /// What it shows that this segment left, after a wait of which `facts` tell, when time alone has `shown`
-    /// so much.
+    /// What it proves that this segment left, where the time of the ACK alone proves `by_time` and the wait
+    /// before it has these facts of [`fact::ECHOES`].
     #[cold]
-    pub fn shown_by_echo(&self, facts: u32, shown: Passed) -> Passed {
+    pub(super) fn unheld_by_echo(&self, echoes: u32, by_time: Unheld) -> Unheld {
         let half = self.half;
-        match shown {
-            Passed::Nothing if facts & fact::ECHOES_EARLIER != 0 && half.echoes_acks() => {
+        match by_time {
+            Unheld::No if echoes & fact::ECHOES_EARLIER != 0 && half.echoes_acks() => {
                 self.left_before_ack()
             }
-            Passed::Contradiction | Passed::AsFull
-                if facts & fact::ECHOES_ACK != 0 && !half.small_unacked() =>
+            Unheld::Contradiction | Unheld::AsFull
+                if echoes & fact::ECHOES_ACK != 0 && !half.small_unacked() =>
             {
-                Passed::Nothing
+                Unheld::No
             }
-            _ => shown,
+            _ => by_time,
         }
     }
 
     /// It left while what was sent before it was unacknowledged: was that small?
-    fn left_before_ack(&self) -> Passed {
+    fn left_before_ack(&self) -> Unheld {
         let half = self.half;
         let small = half.is_last_small()
             && self.is_surely_small(half.last_len())
             && self.is_surely_small(self.len);
-        match small && !self.passes_nagle() {
-            true => Passed::Contradiction,
-            false => Passed::Nothing,
+        match small && !self.is_exempt() {
+            true => Unheld::Contradiction,
+            false => Unheld::No,
         }
     }
 }

@@ -1,0 +1,57 @@
+//! The fields of a server.
+
+use super::Output::{Json, Python, Table};
+use super::{Field, Fields, Row, field};
+use crate::judge::nagle::nodelay::NagleTotals;
+use crate::result::servers::{Percentiles, ServerRow};
+
+const ADDR: Field = field!("addr", "IP address.");
+const NAME: Field = field!("name", "What `--name` calls the address.").only(Json);
+const VERDICT: Field = field!("verdict", "The worst of its connections.");
+const AFFECTED: Field = field!("affected_connections", "Those with stalls.");
+const LATENCY_SUM: Field = field!("latency_sum_ms", "Latency of all exchanges together.");
+const LATENCY_STALLED: Field = field!("latency_stalled_ms", "What stalls took of it.");
+const LATENCY: Field = field!("latency", "Percentiles as measured.");
+const PREDICTED: Field = field!("predicted", "Percentiles without the stalls.");
+const CLIENT_NAGLE: Field = field!("client_nagle", "Nagle on the clients' sockets.").only(Json);
+const SERVER_NAGLE: Field = field!("server_nagle", "Nagle on the server's sockets.").only(Json);
+
+impl Row for ServerRow {
+    fn fields(to: &mut impl Fields<Self>) {
+        to.address(ADDR.except(Python), |row| row.endpoint.addr);
+        to.name(NAME, |row| row.name.as_deref());
+        to.integer(field!("port", "TCP port."), |row| row.endpoint.port);
+        to.category(VERDICT.except(Table), |row| row.verdict);
+        to.integer(field!("connections", "Those with exchanges."), |row| row.connections);
+        to.integer(AFFECTED, |row| row.affected_connections);
+        to.integer(field!("exchanges", "Requests with responses."), |row| row.exchanges);
+        to.integer(field!("stalled_exchanges", "Those with a stall."), |row| row.stalled_exchanges);
+        to.integer(field!("stalls", "How many stalls."), |row| row.stalls);
+        to.duration(field!("stalled_ms", "Total wait of its stalls."), |row| row.stalled_ns);
+        to.duration(LATENCY_SUM.except(Table), |row| row.latency_sum_ns);
+        to.duration(LATENCY_STALLED.except(Table), |row| row.latency_stalled_ns);
+        to.nested(LATENCY.except(Python), |row| row.latency);
+        to.nested(PREDICTED.except(Python), |row| row.predicted);
+        to.nested(CLIENT_NAGLE, |row| row.client_nagle);
+        to.nested(SERVER_NAGLE, |row| row.server_nagle);
+    }
+}
+
+impl Row for Percentiles {
+    fn fields(to: &mut impl Fields<Self>) {
+        to.duration(field!("p50_ms", "Median."), |row| row.0[0]);
+        to.duration(field!("p75_ms", "75th percentile."), |row| row.0[1]);
+        to.duration(field!("p90_ms", "90th percentile."), |row| row.0[2]);
+        to.duration(field!("p95_ms", "95th percentile."), |row| row.0[3]);
+        to.duration(field!("p99_ms", "99th percentile."), |row| row.0[4]);
+        to.duration(field!("max_ms", "Longest."), |row| row.0[5]);
+    }
+}
+
+impl Row for NagleTotals {
+    fn fields(to: &mut impl Fields<Self>) {
+        to.integer(field!("on", "Connections on which it is on."), |row| row.on);
+        to.integer(field!("off", "Connections on which it is off."), |row| row.off);
+        to.integer(field!("unknown", "Connections that do not show it."), |row| row.unknown);
+    }
+}

@@ -1,0 +1,104 @@
+//! New data: observe, classify, apply.
+
+use super::observation::{Observation, Outcome, Unheld};
+use super::{Connection, Recorder};
+use crate::decode::Header;
+use crate::track::half::{EndedBy, Half};
+use crate::track::wait::{Wait, fact, when};
+use crate::track::{Mark, Side};
+
+impl Connection {
+    /// Takes new data, of which the last `len` bytes are new.
+    pub(super) fn take_new_data(
+        &mut self,
+        side: Side,
+        segment: &Header,
+        len: u32,
+        now: Mark,
+        recorder: &mut Recorder<'_>,
+    ) {
+        let mss = self.current_mss();
+        let (half, peer) = (self.half(side), self.half(side.other()));
+        let seen =
+            Observation { connection: self.id, by: side, half, peer, segment, len, mss, now };
+        let received = peer.segments();
+        let (acked_part, peer_window) = (peer.acked_part(), peer.window());
+        let outcome = seen.classify(recorder);
+        self.keep(side, &outcome, recorder);
+        if self.exchanges.is_ended_by(side) {
+            self.end_exchange(recorder);
+        }
+        self.exchanges.data(side, now);
+        let half = &mut self.halves[side as usize];
+        note_unheld(half, &outcome, len, now, received);
+        half.send(segment, len, now, mss);
+        half.cross(acked_part);
+        half.set_room(peer_window);
+    }
+
+    /// Keeps the waits that new data of `side` ended.
+    fn keep(&mut self, side: Side, outcome: &Outcome, recorder: &mut Recorder<'_>) {
+        if let Some(short) = &outcome.short {
+            let in_exchange = self.exchanges.covers(short.from);
+            self.halves[side as usize].count_short(short, in_exchange, recorder.clock_ns);
+        }
+        if let Some(ended) = outcome.ended {
+            self.push(ended, recorder);
+        }
+        if let Some(over) = outcome.over_retransmission {
+            self.push(over, recorder);
+        }
+    }
+
+    fn push(&mut self, mut wait: Wait, recorder: &mut Recorder<'_>) {
+        let in_exchange =
+            self.exchanges.covers(wait.from) || self.exchanges.covers_turn(wait.turn_ns);
+        wait.facts |= when(in_exchange, fact::IN_EXCHANGE);
+        let half = &mut self.halves[wait.by as usize];
+        if wait.is(fact::ECHOES_ACK) {
+            half.note_echo();
+        }
+        if wait.is_freed() {
+            match half.ended_by(&wait, recorder.clock_ns) {
+                EndedBy::Ack => {
+                    let listed = wait.span_ns() >= recorder.lengths.listed_ns;
+                    if listed && wait.is(fact::IN_EXCHANGE) {
+                        self.exchanges.suspect();
+                    }
+                    recorder.waits.keep(wait);
+                    return;
+                }
+                EndedBy::Program => {
+                    wait.facts |= fact::OWN_PAUSE;
+                    half.add_pause(&wait);
+                }
+                EndedBy::Either => {
+                    recorder.waits.push_other(wait, recorder.lengths.listed_ns);
+                    return;
+                }
+            }
+        }
+        let reply_ns = wait.span_ns() - half.rtt_or_zero_ns();
+        let length_ns = if wait.is(fact::OWN_DATA_BEFORE) { wait.span_ns() } else { reply_ns };
+        let delayed = wait.is(fact::OWN_PAUSE) && wait.ack_ns() >= recorder.lengths.seen_ns;
+        if length_ns >= recorder.lengths.listed_ns || delayed {
+            recorder.waits.push_other(wait, recorder.lengths.listed_ns);
+        }
+    }
+}
+
+/// Notes what `outcome` proves of the segment's sender.
+#[inline]
+fn note_unheld(half: &mut Half, outcome: &Outcome, len: u32, now: Mark, received: u32) {
+    match outcome.unheld {
+        Unheld::Contradiction => half.contradict(now, received),
+        Unheld::AsFull => half.pass_as_full(len),
+        Unheld::No => {}
+    }
+    if outcome.passes_full {
+        half.pass_full_ones(now.frame);
+    }
+    if outcome.may_be_held {
+        half.note_may_be_held();
+    }
+}

@@ -1,0 +1,106 @@
+//! The wait that a new data segment ended, with its facts.
+
+use super::Observation;
+use super::idle::Idle;
+use crate::decode::{FIN, URG};
+use crate::track::Mark;
+use crate::track::half::Release;
+use crate::track::wait::{Wait, fact, when};
+
+impl Observation<'_> {
+    /// All that is known of a wait.
+    #[inline(never)]
+    pub(super) fn wait(&self, idle: &Idle) -> Wait {
+        let half = self.half;
+        let Idle { release, own_before, from, data_arrived, answered } = *idle;
+        let advanced = self.advancing_ack(release, from);
+        let facts = self.facts(release, from)
+            | self.echoed(release, from)
+            | when(own_before, fact::OWN_DATA_BEFORE)
+            | when(data_arrived && release.is_some(), fact::DATA_CAME)
+            | when(advanced.is_some(), fact::ADVANCING_ACK);
+        let ack = advanced.or(release.map(|release| release.mark)).unwrap_or_default();
+        // Far from the sender its last data may be captured after the ACK that freed it: then the
+        // small segment that the ACK covers is the one before the wait.
+        let (from, unacked_len) = match release {
+            Some(release) if !release.mark.after(from) => half.small_sent(),
+            _ => (from, half.last_len()),
+        };
+        Wait {
+            connection: self.connection,
+            by: self.by,
+            facts,
+            from,
+            to: self.now,
+            ack,
+            rel_seq: half.offset(),
+            len: self.len,
+            unacked_len,
+            unacked_ns: match release {
+                Some(release) if release.facts.is(fact::ACK_EXACT) => half.small_sent().0.time_ns,
+                // An ACK before the last data was prompted by what came between.
+                Some(release) => half.last_data().time_ns.min(release.mark.time_ns),
+                None => from.time_ns,
+            },
+            turn_ns: match own_before {
+                true if data_arrived => {
+                    (answered.time_ns + half.rtt_or_zero_ns()).min(self.now.time_ns)
+                }
+                _ => Wait::NO_TURN,
+            },
+            contradictions: half.contradictions(),
+            skipped_ids: half.skipped_ids(self.segment.ip_id, self.mss).min(u8::MAX.into()) as u8,
+            tsval: self.segment.options.tsval().unwrap_or(0),
+            reaction: half.reaction(self.now.time_ns),
+        }
+    }
+
+    /// Where no ACK of everything came, the one that made room for more.
+    fn advancing_ack(&self, release: Option<Release>, from: Mark) -> Option<Mark> {
+        let advanced = self.half.advanced();
+        let partial = release.is_none() && advanced != self.half.all_acked().mark;
+        (partial && advanced.is_set() && advanced.after(from) && from == self.half.last_data())
+            .then_some(advanced)
+    }
+
+    fn facts(&self, release: Option<Release>, from: Mark) -> u32 {
+        let half = self.half;
+        let partial = release.is_some_and(|release| release.mark != half.all_acked().mark);
+        // Before the last data, full-sized, an unacknowledged small segment may have left. Its ACK
+        // and that of everything, close together, cannot be distinguished as the reason.
+        let small_acked = half.small_acked().mark;
+        let frees_small = small_acked.is_set()
+            && release.is_some_and(|release| {
+                (release.mark.time_ns - small_acked.time_ns).abs() < self.distinct_ns()
+            });
+        self.hindrances(from)
+            | release.map_or(0, |release| release.facts.facts())
+            | when(partial, fact::PARTIAL_ACK)
+            | when(half.is_last_small() || frees_small, fact::UNACKED_SMALL)
+            | when(self.len < self.mss, fact::SMALL)
+            | when(self.segment.has(FIN), fact::FIN)
+            | when(self.segment.has(URG) || half.is_urgent(), fact::URGENT)
+            | when(half.is_flight_large(), fact::LARGE_FLIGHT)
+            | when(half.small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
+    }
+
+    /// Those facts of [`fact::HINDERED`] that hold since `from`.
+    pub(super) fn hindrances(&self, from: Mark) -> u32 {
+        let (half, peer) = (self.half, self.peer);
+        let has_sent = half.bytes() > 0;
+        let window_full =
+            peer.is_window_scale_known() && i64::from(half.room()) < i64::from(self.len);
+        let closed_frame = peer.zero_window_frame();
+        let closed_before = closed_frame > 0 && closed_frame >= from.frame && half.room() <= 0;
+        let zero_window = closed_frame > from.frame || (has_sent && closed_before);
+        let (unseen_bytes, unseen_frame) = half.unseen();
+        // Data of the peer that only its acknowledgment shows: this segment may be the answer.
+        let (peer_bytes, peer_frame) = peer.unseen();
+        let unseen = (unseen_frame > from.frame && unseen_bytes > 0)
+            || (peer_frame > from.frame && peer_bytes > 0);
+        when(half.is_recovering(), fact::RECOVERY)
+            | when(zero_window, fact::ZERO_WINDOW)
+            | when(has_sent && window_full, fact::WINDOW_FULL)
+            | when(unseen, fact::UNSEEN)
+    }
+}

@@ -1,0 +1,127 @@
+//! How the sender came to wait: since which segment, and which ACK may have released it.
+
+use super::Observation;
+use crate::decode::ACK;
+use crate::track::half::Release;
+use crate::track::thresholds::IN_TRANSIT_ONE_OF;
+use crate::track::{Mark, NETWORK_RTT_NS};
+
+/// Two events this far apart can be distinguished as the reason for a third: at the sender itself, where a
+/// program wakes up within a millisecond, and over a network, with its jitter.
+/// Leans: larger takes more releases for answers to data.
+const LOCAL_DISTINCT_NS: i64 = 1_000_000;
+const DISTINCT_NS: i64 = 5_000_000;
+
+/// What came before a wait, and during it.
+pub struct Idle {
+    /// The ACK that may have released the sender.
+    pub release: Option<Release>,
+    /// It began with the sender's own data.
+    pub own_before: bool,
+    /// The segment before the wait.
+    pub from: Mark,
+    /// Data of the peer came that the program may have answered.
+    pub data_arrived: bool,
+    /// When that was, at the capture point.
+    pub answered: Mark,
+}
+
+impl Idle {
+    /// The sender kept the other end waiting for a reply: no ACK can have held it.
+    pub fn is_reply(&self) -> bool {
+        !self.own_before
+    }
+}
+
+impl Observation<'_> {
+    /// How the sender came to wait before this segment, if for `min_wait_ns` or longer.
+    #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
+    #[inline(always)]
+    pub(super) fn idle(&self, min_wait_ns: i64) -> Option<Idle> {
+        let (half, peer) = (self.half, self.peer);
+        let answered = self.answered();
+        let data_arrived = answered.is_some_and(|data| self.arrived_since_last(data));
+        let release = self.releasing_ack(answered.filter(|_| data_arrived));
+        let peers = answered.unwrap_or_else(|| peer.last_new());
+        // What the peer sends again is nothing that a program could answer. With everything
+        // acknowledged, its data may be the last that the sender saw, if not that this capture did.
+        let crossed = data_arrived && half.in_flight() == 0;
+        let own_before = release.is_some() || (half.last_data().after(peers) && !crossed);
+        let from = if own_before { half.last_data() } else { peers };
+        let wait_ns = self.now.time_ns - from.time_ns;
+        let idle = Idle { release, own_before, from, data_arrived, answered: peers };
+        (from.is_set() && wait_ns >= min_wait_ns).then_some(idle)
+    }
+
+    /// The ACK that may have let the sender go on: the first to cover its last small segment
+    /// (Minshall's rule) or everything (the classic rule), if it reached the sender after its last
+    /// data had left.
+    ///
+    /// Data from the peer that reached the sender shortly before such an ACK explains what follows as
+    /// well as the ACK does: the program may answer it.
+    #[inline]
+    fn releasing_ack(&self, arrived: Option<Mark>) -> Option<Release> {
+        let half = self.half;
+        // Only an ACK well after the data is a reason of its own: earlier, the program may answer the data.
+        let answered_ns = arrived.map_or(i64::MIN, |data| data.time_ns + self.distinct_ns());
+        let answers = |ack: Mark| ack.time_ns < answered_ns;
+        if half.bytes() == 0 || (answers(half.small_acked().mark) && answers(half.all_acked().mark))
+        {
+            // The common case: only its SYN was acknowledged, or its program answers.
+            return None;
+        }
+        self.nearest_ack(answered_ns)
+    }
+
+    /// The ACK since `answered_ns` that explains best when this segment left.
+    #[inline(never)]
+    fn nearest_ack(&self, answered_ns: i64) -> Option<Release> {
+        let (half, now) = (self.half, self.now);
+        let rtt_ns = half.rtt_or_zero_ns();
+        let frees = |ack: &Release| {
+            ack.mark.is_set()
+                && reached_after(ack.mark, half.last_data(), rtt_ns)
+                && ack.mark.time_ns >= answered_ns
+        };
+        let distance = |ack: &Release| (now.time_ns - ack.mark.time_ns - rtt_ns).abs();
+        [half.small_acked(), half.all_acked()].into_iter().filter(frees).min_by_key(distance)
+    }
+
+    /// The data of the peer that this segment may answer: the newest that it acknowledges, as a segment
+    /// acknowledges what its sender has when it leaves.
+    fn answered(&self) -> Option<Mark> {
+        match self.segment.has(ACK) {
+            true => self.peer.acknowledged_data(self.segment.ack),
+            false => Some(self.peer.last_new()),
+        }
+    }
+
+    /// Had this data of the peer, which this segment acknowledges, not yet reached the sender when that
+    /// sent its last data? Then those do not acknowledge it.
+    fn arrived_since_last(&self, data: Mark) -> bool {
+        let (half, now) = (self.half, self.now);
+        if self.segment.has(ACK) {
+            return data.after(half.last_new()) || half.crossed(self.segment.ack);
+        }
+        let rtt_ns = half.rtt_or_zero_ns();
+        reached_after(data, half.last_data(), rtt_ns)
+            && now.time_ns - data.time_ns >= rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF
+    }
+
+    pub(super) fn distinct_ns(&self) -> i64 {
+        match self.half.rtt_or_zero_ns() {
+            ..NETWORK_RTT_NS => LOCAL_DISTINCT_NS,
+            _ => DISTINCT_NS,
+        }
+    }
+}
+
+/// Did `incoming` reach the sender after `sent` had left it? Judged in the sender's time: what
+/// passes the capture point on its way to the sender arrives half a round trip later, and what
+/// passes it on its way out left half a round trip earlier. A quarter is left to jitter.
+fn reached_after(incoming: Mark, sent: Mark, rtt_ns: i64) -> bool {
+    match rtt_ns {
+        ..NETWORK_RTT_NS => incoming.after(sent),
+        _ => incoming.time_ns + rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF > sent.time_ns,
+    }
+}

@@ -1,0 +1,121 @@
+//! Small segments that Nagle's algorithm would have held: they left while an earlier one was
+//! unacknowledged.
+
+use super::Observation;
+use crate::decode::{FIN, URG};
+use crate::track::half::Half;
+use crate::track::thresholds::{BEFORE_PROBE_NS, IN_TRANSIT_ONE_OF};
+use crate::track::{DEFAULT_MSS, NETWORK_RTT_NS};
+
+/// Shorter than this, a payload is below any MSS that hosts fall back to (RFC 9293, section 3.7.1).
+const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
+
+/// Round trips of which the shortest is near the shortest there is, and the part of it within which an
+/// ACK was under way then.
+/// Leans: larger sees less `TCP_NODELAY` from afar.
+const KNOWN_ROUND_TRIPS: u16 = 3;
+const HALF_WAY_ONE_OF: i64 = 2;
+
+/// What a small segment sent while another was in flight proves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unheld {
+    /// `TCP_NODELAY` is set.
+    Contradiction,
+    /// Nagle is off, or the path MTU is lower than the handshake said and both were full-sized.
+    AsFull,
+    /// Nothing, or there was none.
+    No,
+}
+
+impl Observation<'_> {
+    /// After a small segment: is this one small, too, and left while that was unacknowledged?
+    pub(super) fn passes_small_one(&self) -> Unheld {
+        let half = self.half;
+        // Few do.
+        let passed =
+            self.left_unacked() && self.len < self.mss && !self.is_exempt() && self.acks_are_seen();
+        let last_len = half.last_len();
+        match passed {
+            true if self.is_surely_small(last_len) && self.is_surely_small(self.len) => {
+                Unheld::Contradiction
+            }
+            // Both as long as the path carries, if that is less than the handshake said.
+            true if self.len == last_len && self.len >= MIN_CERTAIN_MSS => Unheld::AsFull,
+            _ => Unheld::No,
+        }
+    }
+
+    /// Is this segment exempt from Nagle? FIN, urgent data, what follows unacknowledged urgent data, and a
+    /// tail-loss probe are; after bytes that were never captured it is not known what was unacknowledged.
+    pub(super) fn is_exempt(&self) -> bool {
+        let half = self.half;
+        self.segment.has(FIN | URG)
+            || half.is_urgent()
+            || half.is_recovering()
+            || self.is_after_hole()
+            || self.now.time_ns - half.last_data().time_ns >= BEFORE_PROBE_NS
+    }
+
+    /// Captures are filtered and exported without pure ACKs, and then everything looks unacknowledged.
+    /// Has the capture shown one of this receiver, or has the segment left before any ACK of the last
+    /// one could have come? Only pure ACKs tell how soon (data comes when a program likes), and only over a
+    /// network: within a host a SYN takes longer than an ACK.
+    fn acks_are_seen(&self) -> bool {
+        let (half, peer) = (self.half, self.peer);
+        if peer.has_pure_acks() {
+            return true;
+        }
+        let known_ns = |half: &Half| match half.is_path_measured() && half.rtt_samples() > 0 {
+            true => half.rtt_or_zero_ns(),
+            false => 0,
+        };
+        let rtt_ns = known_ns(half) + known_ns(peer);
+        rtt_ns >= NETWORK_RTT_NS && self.now.time_ns - half.last_data().time_ns < rtt_ns
+    }
+
+    /// Bytes before this segment were never captured: what of theirs was acknowledged is not known.
+    fn is_after_hole(&self) -> bool {
+        self.half.unseen().1 == self.now.frame
+    }
+
+    /// After a full-sized segment: is this one small, and left while only full-sized ones were
+    /// unacknowledged? The classic algorithm would have held it.
+    pub(super) fn passes_full_ones(&self) -> bool {
+        let half = self.half;
+        half.in_flight() > 0
+            && !half.small_unacked()
+            && !self.is_exempt()
+            && self.acks_are_seen()
+            && self.is_surely_small(self.len)
+    }
+
+    /// Below the MSS beyond doubt: shorter than any fallback MSS, or shorter than something larger
+    /// that this sender sent (the path may carry less than the SYN announced).
+    pub(super) fn is_surely_small(&self, len: u32) -> bool {
+        len < self.mss && (len < MIN_CERTAIN_MSS || len < self.half.largest())
+    }
+
+    /// Had the sender, when it sent this, an unacknowledged small segment?
+    ///
+    /// Judged in the sender's time: an ACK that passed the capture point less than a round trip to the
+    /// sender ago had not reached it when this segment left. Half of it is left to jitter, more while
+    /// few round trips tell how short they can be.
+    fn left_unacked(&self) -> bool {
+        let half = self.half;
+        if half.small_unacked() {
+            return true;
+        }
+        let acked = half.small_acked().mark;
+        if !acked.is_set() {
+            return false;
+        }
+        let since = self.now.time_ns - acked.time_ns;
+        let one_of = match half.rtt_samples() {
+            ..KNOWN_ROUND_TRIPS => IN_TRANSIT_ONE_OF,
+            _ => HALF_WAY_ONE_OF,
+        };
+        // Without a handshake the round trip is only known to be no longer than this.
+        let measured = half.is_path_measured() && half.rtt_or_zero_ns() >= NETWORK_RTT_NS;
+        measured && since.saturating_mul(one_of) < half.rtt_or_zero_ns()
+    }
+}
