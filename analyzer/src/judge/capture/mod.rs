@@ -2,6 +2,5 @@
 
 pub mod ip_ids;
 pub mod jitter;
-pub mod link;
 pub mod losses;
 pub mod spurious;

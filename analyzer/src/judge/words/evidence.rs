@@ -1,13 +1,12 @@
 //! Why a stall is believed: sentences with frame numbers, for JSON, tables and reports.
 
+use crate::judge::case::{Confidence, Line};
 use crate::judge::causes::Cause;
-use crate::judge::confidence::{Confidence, Doubt};
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::path::reference::{Frame, near_ns};
-use crate::judge::path::releases::Releases;
+use crate::judge::path::releases::{Releases, SiblingReleases};
 use crate::judge::path::sender_rtt::Basis;
-use crate::judge::pooled::siblings::shown::Shown;
 use crate::track::wait::fact;
 use crate::track::{SHORTEST_DELAYED_ACK_NS, Side};
 use std::fmt::{self, Display, Formatter};
@@ -26,7 +25,7 @@ enum Kind {
     Ack,
     Release,
     Peak,
-    Doubt(Doubt),
+    Doubt(Line),
 }
 
 /// The reasons for a stall, strongest facts first, then the doubts that lower its confidence.
@@ -203,51 +202,51 @@ impl Reason<'_> {
         }
     }
 
-    fn doubt(&self, doubt: Doubt, out: &mut Vec<u8>) {
+    fn doubt(&self, doubt: Line, out: &mut Vec<u8>) {
         let wait = self.finding.wait;
         match doubt {
-            Doubt::FullSized => text(
+            Line::FullSized => text(
                 out,
                 "the unacknowledged segment is full-sized: only the classic rule (RFC 1122) holds \
                  data behind it, Linux does not",
             ),
-            Doubt::RoundTripEstimated => text(
+            Line::RoundTripEstimated => text(
                 out,
                 "no handshake was captured, and too few holds show the round trip to the sender: \
                  it is an estimate",
             ),
-            Doubt::DelayUnknown => {
+            Line::DelayUnknown => {
                 text(out, "the round trip to the ");
                 text(out, wait.by.other().name());
                 text(out, " is unknown, so part of the wait may be the network");
             }
-            Doubt::MssInferred => {
+            Line::MssInferred => {
                 number(out, "no SYN was captured, so the MSS is inferred: frame ", wait.to.frame);
                 text(out, " may be full-sized");
             }
-            Doubt::Answerable => self.answerable(out),
-            Doubt::LargeFlight => text(
+            Line::Answerable => self.answerable(out),
+            Line::LargeFlight => text(
                 out,
                 "ten segments or more were in flight: a full congestion window would look the same",
             ),
-            Doubt::Resent => {
+            Line::Resent => {
                 number(out, "frame ", wait.from.frame);
                 text(out, " or its ACK may have been lost");
             }
-            Doubt::Relay | Doubt::DistantRelay => text(
+            Line::Relay | Line::DistantRelay => text(
                 out,
                 "a proxy on this host that passes on what arrives on another connection would look \
                  the same: a capture of all its connections tells",
             ),
-            Doubt::Single => text(
+            Line::Single => text(
                 out,
                 "one match with the round trip of a network may be chance: nothing else in this \
                  direction shows it",
             ),
-            Doubt::Sisters => self.sisters(out),
-            Doubt::Contradicted => self.contradictions(out),
-            Doubt::Coincidence | Doubt::LikelyCoincidence => self.coincidence(out),
-            Doubt::OtherPauses => text(
+            Line::Siblings => self.siblings(out),
+            Line::Contradicted => self.contradictions(out),
+            Line::Coincidence | Line::LikelyCoincidence => self.coincidence(out),
+            _ => text(
                 out,
                 "on the connections of this server so many pauses end at other times that a few \
                  end this close to an ACK by accident",
@@ -255,10 +254,10 @@ impl Reason<'_> {
         }
     }
 
-    fn sisters(&self, out: &mut Vec<u8>) {
+    fn siblings(&self, out: &mut Vec<u8>) {
         let releases =
             self.judged.half(self.finding.wait.by).detail().releases.of(self.finding.wait);
-        let Some(Shown { connections, frame, .. }) = releases.sisters else { return };
+        let Some(SiblingReleases { connections, frame, .. }) = releases.siblings else { return };
         number(out, "so few waits show little by themselves, but ", connections);
         text(out, " other connections of this client to this server show the same, as frame ");
         number(out, "", frame);

@@ -1,8 +1,8 @@
 //! What else could have made a sender wait, and what speaks against it: for people who must be
 //! convinced that a stall is one.
 
+use crate::judge::case::Confidence;
 use crate::judge::causes::Cause;
-use crate::judge::confidence::Confidence;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::words::evidence::Ms;

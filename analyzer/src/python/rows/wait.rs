@@ -1,6 +1,6 @@
 //! A wait as Python sees it.
 
-use crate::judge::confidence::Doubt;
+use crate::judge::case::Line;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::words::evidence::{ms, reasons};
@@ -69,7 +69,7 @@ impl WaitRow {
             release_ms: ms(wait.release_ns()),
             own_data_before: wait.is(fact::OWN_DATA_BEFORE),
             lost_before_capture: finding.lost_before_capture(),
-            doubts: finding.doubts.iter().map(Doubt::name).collect(),
+            doubts: finding.doubts.iter().map(Line::name).collect(),
             evidence: match stall {
                 true => reasons(finding, judged).map(|reason| reason.to_string()).collect(),
                 false => Vec::new(),
