@@ -32,7 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("report",),
     ("notebook",),
     ("answers",),
-    ("connection", "saved", "written"),
+    ("connection", "saved", "written", "why"),
     ("scan",),
     ("explain", "interrupt", "background", "gate", "verbose", "values", "captures"),
     ("arguments", "outputs"),

@@ -28,7 +28,7 @@ The parts, each of which imports only what stands before it (tests/test_import_o
     report                         one module for each output format, and what they share
     notebook                       how scans look in a notebook
     answers                        what they answer, as objects
-    connection, saved, written     one connection; scans as Parquet files; result files of a scan
+    connection, saved, written, why    one connection; Parquet files; result files; --why
     scan                           `scan()`, `load()` and the class `Scan`
     explain, interrupt, background              --explain; signals; a thread
     gate, verbose, values          the exit status; -v; what options take
