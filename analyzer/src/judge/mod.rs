@@ -1,6 +1,6 @@
 //! Judges one connection, when all of it is known.
 
-mod capture;
+pub mod capture;
 pub mod case;
 pub mod causes;
 pub mod conditions;
@@ -17,11 +17,11 @@ pub mod thresholds;
 pub mod words;
 
 use crate::capture::times::sum_ns;
-use crate::judge::capture::spurious;
+use crate::judge::capture::point::capture_point;
 use crate::judge::conditions::Conditions;
-use crate::judge::finding::judged::{JudgedConnection, JudgedHalf, capture_point};
+use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::finding::short::Short;
-use crate::judge::finding::{half, hidden, short};
+use crate::judge::finding::{half, hidden, short, superseded};
 use crate::judge::findings::{Findings, Ruling};
 use crate::judge::judges::Judges;
 use crate::judge::path::reference;
@@ -44,7 +44,7 @@ pub fn judge(
         rulings.extend(waits.iter().map(|wait| judges.rule(wait)));
         judges.releases()
     });
-    spurious::drop_superseded(waits, rulings, first);
+    superseded::drop_superseded(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
     let of = |side: Side| releases.as_ref().map(|both| &both[side as usize]);
     let mut halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));

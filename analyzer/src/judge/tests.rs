@@ -1,9 +1,9 @@
 //! What is ruled on a story: judging as a whole, one behaviour per test.
 
+use crate::judge::capture::point::CapturePoint;
 use crate::judge::case::{Confidence, Line};
 use crate::judge::causes::Cause;
 use crate::judge::conditions::Conditions;
-use crate::judge::finding::judged::CapturePoint;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::finding::verdict::Hidden;
 use crate::judge::findings::Findings;
