@@ -89,16 +89,16 @@ impl<'a> Judge<'a> {
 
     /// Rules on the next wait.
     pub fn rule(&mut self, wait: &Wait) -> Ruling {
-        let case = self.case(wait);
-        self.ruling(wait, case)
+        let lines = self.case(wait);
+        self.ruling(wait, lines)
     }
 
     /// What follows from the case of a wait.
-    pub fn ruling(&mut self, wait: &Wait, case: Lines) -> Ruling {
-        self.direction.held = case.is_hold();
+    pub fn ruling(&mut self, wait: &Wait, lines: Lines) -> Ruling {
+        self.direction.held = lines.is_hold();
         let cause = Cause::of(wait, &self.direction);
-        debug_assert_eq!(cause.is_stall(), case.is_hold(), "{case:?}");
-        let doubts = if case.is_hold() { case.doubts() } else { Lines::default().doubts() };
+        debug_assert_eq!(cause.is_stall(), lines.is_hold(), "{lines:?}");
+        let doubts = if lines.is_hold() { lines.doubts() } else { Lines::default().doubts() };
         Ruling { cause, doubts }
     }
 

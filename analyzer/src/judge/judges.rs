@@ -85,7 +85,7 @@ pub fn explain(
     }
     let wait = waits[index];
     let judge = judges.of(&wait);
-    let case = judge.case(&wait);
-    let cause = judge.ruling(&wait, case).cause;
-    Explained { wait, cause, case, releases: judge.direction.releases }
+    let lines = judge.case(&wait);
+    let cause = judge.ruling(&wait, lines).cause;
+    Explained { wait, cause, case: lines, releases: judge.direction.releases }
 }

@@ -99,6 +99,7 @@ impl View<'_> {
     }
 
     /// What was compared, true on either side.
+    #[expect(clippy::too_many_lines, reason = "one sentence for each line of the table")]
     fn text(&self, line: Line) -> String {
         let Explained { wait, releases, .. } = self.explained;
         let (mss, by) = (self.judged.mss, wait.by.name());

@@ -78,12 +78,11 @@ impl Reason<'_> {
         let (wait, mss) = (self.wait(), self.judged.mss);
         let (from, to) = (wait.from.frame, wait.to.frame);
         let last_is_full = wait.unacked_len.is_multiple_of(mss);
-        match wait.is(fact::UNACKED_SMALL) && last_is_full {
-            true => write!(out, "a small segment before frame {from}")?,
-            false => {
-                let size = if last_is_full { "full-sized" } else { "small" };
-                write!(out, "frame {from} ({} bytes, {size})", wait.unacked_len)?;
-            }
+        if wait.is(fact::UNACKED_SMALL) && last_is_full {
+            write!(out, "a small segment before frame {from}")?;
+        } else {
+            let size = if last_is_full { "full-sized" } else { "small" };
+            write!(out, "frame {from} ({} bytes, {size})", wait.unacked_len)?;
         }
         let had_to = match self.finding.confidence() {
             Confidence::Possible => "would have had to wait",
