@@ -296,6 +296,26 @@ class ShardTracker:
 def combine_shards(
     captures: list[bytes], shards: list[bytes], threads: int | None = None
 ) -> Scan: ...
+
+class WhyRow:
+    connection: int
+    by: str
+    frame_from: int
+    frame_ack: int
+    frame_to: int
+    wait_ms: float
+    cause: str
+    verdict: str
+    confidence: str
+    lines: list[tuple[str, str, str, str, str, list[int]]]
+
+def why(
+    paths: list[str],
+    filter: str | None,
+    min_wait_ms: float,
+    frame: int,
+    threads: int | None = None,
+) -> WhyRow | None: ...
 def explain(cause: str) -> str | None: ...
 def fields() -> list[tuple[str, str, str, str, list[str], list[str], str]]: ...
 def segments(

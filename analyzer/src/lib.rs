@@ -17,6 +17,7 @@
 //! - **hold**: a small segment that Nagle's algorithm kept back: its release lies in the band, releases
 //!   peak there, and nothing else stood in the way. A hold that is listed is a **stall**.
 //! - **contradiction**: a small segment sent while a small one was unacknowledged; Nagle was off.
+//! - **case**: all that speaks for and against a wait's being a hold, a **line** each.
 //! - **ruling**: the cause of a wait and the doubts about it. **finding**: a wait with its ruling.
 //! - **doubt**: another explanation that is not excluded; the confidence follows from their weights.
 //! - **range**: a piece of a capture that one thread reads and decodes.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nagle_scan.api import saved
     from nagle_scan.api.answers import AdviceList, Comparison, Summary
     from nagle_scan.api.connection import Connection
+    from nagle_scan.api.why import Case
     from nagle_scan.report.options import BaselineMap
 
 _Path = str | os.PathLike[str]
@@ -238,6 +239,25 @@ class Scan(Written):
             kind = type(baseline_map).__name__
             raise TypeError(f"baseline_map is pairs of (addr, port), not {kind}")
         return answers.compare(self, other, baseline_map)
+
+    def why(self, frame: int) -> Case:
+        """Why a wait counts as held or not: all that speaks for and against it; `print` shows it.
+
+        `frame` is the one that ended the wait, or else its ACK, or the one before it. The captures
+        are read again. Raises `CaptureError` if they cannot be, `NagleScanError` for a frame of no
+        wait.
+
+        >>> import nagle_scan
+        >>> case = nagle_scan.scan("captures/epoll-fd0.pcap").why(58)
+        >>> case.verdict, case.confidence, case.cause
+        ('held', 'certain', 'nagle_delack')
+        >>> [line.name for line in case.lines if line.side == "against"]
+        []
+        """
+        from nagle_scan.api.why import case_of
+
+        self._check_readable()
+        return case_of(self.paths, self.filter, self.min_wait_ms, frame, self.threads)
 
     def wait_histogram(
         self, connection: int | None = None, ax: Axes | None = None, width_in: float = 7.2

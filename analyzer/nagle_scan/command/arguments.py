@@ -231,6 +231,13 @@ def parser() -> argparse.ArgumentParser:
         action=_Explain,
         help="say what a cause is, how it is recognised and what to do; without CAUSE list them",
     )
+    made.add_argument(
+        "--why",
+        metavar="FRAME",
+        type=values.frame,
+        help="print only why the wait that this frame ended counts as held or not: all that speaks "
+        "for and against it, with the numbers compared",
+    )
     made.set_defaults(key=None, key_is_random=False)
     add_version(made)
     return made

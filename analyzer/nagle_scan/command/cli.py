@@ -103,6 +103,8 @@ def _run(options: argparse.Namespace, found: list[Scan]) -> int:
         key = keys.find(options.key_file)
         options.key, options.key_is_random = key or keys.random(), key is None
     options.named = _names(options)
+    if options.why is not None:
+        return _why(sets, options)
     gate = Gate(options.fail_on, options.max_lost)
     if len(sets) == 1:
         status = _run_one(sets[0], options, outputs, gate, found)
@@ -110,6 +112,16 @@ def _run(options: argparse.Namespace, found: list[Scan]) -> int:
         status = _run_several(sets, options, outputs, gate)
     is_verdict = status in (EXIT_STALLS, EXIT_CANNOT_TELL)
     return EXIT_PASSED if options.exit_zero and is_verdict else status
+
+
+def _why(sets: Sequence[CaptureSet], options: argparse.Namespace) -> int:
+    from nagle_scan.api.why import case_of
+
+    if len(sets) > 1:
+        raise CaptureError("--why: frames are counted in one capture (see --merge)")
+    case = case_of(sets[0].paths, options.filter, options.min_wait, options.why, options.threads)
+    terminal.say(str(case))
+    return EXIT_PASSED
 
 
 def _check_several(outputs: Outputs, options: argparse.Namespace) -> None:

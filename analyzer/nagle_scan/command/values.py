@@ -54,6 +54,14 @@ def threads(value: str) -> int:
     return threads
 
 
+def frame(value: str) -> int:
+    """The number of a frame."""
+    number = int(value) if value.isascii() and value.isdigit() and len(value) < 19 else 0
+    if number == 0:
+        raise argparse.ArgumentTypeError("expected the number of a frame")
+    return number
+
+
 def milliseconds(value: str) -> float:
     """A wait, at most an hour."""
     try:

@@ -1,7 +1,7 @@
 //! What judging needs to know of the scan.
 
 use crate::judge::pooled::false_discoveries::Accidents;
-use crate::judge::pooled::siblings::Sisters;
+use crate::judge::pooled::siblings::Siblings;
 use std::sync::LazyLock;
 
 /// What judging needs to know of the scan.
@@ -12,7 +12,7 @@ pub struct Conditions<'a> {
     /// Shorter waits are evidence, and no finding.
     pub min_wait_ns: i64,
     /// What connections of the same programs say of each other.
-    pub sisters: &'a Sisters,
+    pub siblings: &'a Siblings,
     /// What the connections of each server make likely by accident.
     pub accidents: &'a Accidents,
 }
@@ -20,8 +20,8 @@ pub struct Conditions<'a> {
 impl Conditions<'_> {
     /// No connection says anything of another; the clock is fine.
     pub fn alone(min_wait_ns: i64) -> Self {
-        static SISTERS: LazyLock<Sisters> = LazyLock::new(Sisters::default);
+        static SIBLINGS: LazyLock<Siblings> = LazyLock::new(Siblings::default);
         static ACCIDENTS: LazyLock<Accidents> = LazyLock::new(Accidents::default);
-        Self { clock_ns: 0, min_wait_ns, sisters: &SISTERS, accidents: &ACCIDENTS }
+        Self { clock_ns: 0, min_wait_ns, siblings: &SIBLINGS, accidents: &ACCIDENTS }
     }
 }

@@ -1,38 +1,40 @@
-//! Rules on the waits of one direction, one after the other.
+//! Rules on the waits of one direction, one after the other: gathers the case of each.
 
 use crate::judge::capture::ip_ids::Ids;
-use crate::judge::capture::link::SlowLink;
 use crate::judge::capture::spurious;
-use crate::judge::causes::{Cause, Direction, stop_and_wait};
+use crate::judge::case::{Line, Lines};
+use crate::judge::causes::cork::Corks;
+use crate::judge::causes::slow_link::SlowLink;
+use crate::judge::causes::{Cause, Direction, nagle_delack, retransmission, stop_and_wait};
 use crate::judge::conditions::Conditions;
-use crate::judge::confidence::{Case, Doubts};
 use crate::judge::findings::Ruling;
 use crate::judge::nagle::phases::{self, Candidate, Contradictions, Phase};
 use crate::judge::path::releases::Releases;
 use crate::judge::pooled::false_discoveries::Pauses;
-use crate::judge::program::corked::Corks;
 use crate::judge::program::pace::{self, Pace};
 use crate::judge::program::reaction::MayBeRelay;
 use crate::judge::program::ticks;
-use crate::judge::thresholds::FEW_RELEASES;
+use crate::judge::thresholds::{
+    CHANCE_AMONG_OTHERS, CHANCE_LIKELY, FEW_RELEASES, HOLDS_PER_CONTRADICTION,
+};
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, NETWORK_RTT_NS, Side};
+use crate::track::{Connection, DEFAULT_MSS, Half, NETWORK_RTT_NS, Side};
 
 /// What judges the waits of one direction, one after the other.
 pub struct Judge<'a> {
     pub direction: Direction,
     /// Of each hold candidate, in order; nothing speaks against it once exhausted.
     phases: std::vec::IntoIter<Phase>,
-    /// Does the program's own pace explain the waits of this direction?
-    paced: bool,
     /// Small segments this sender sent while a small one was unacknowledged.
     contradictions: u32,
+    /// Where the sender repeats a segment before its ACK comes: has the receiver had it all the time?
+    resends_needlessly: bool,
     mss_inferred: bool,
     receiver_rtt_known: bool,
     /// May its holds be what a relay passed on?
     relay: MayBeRelay,
-    /// What its matches are weighed against, if they are few.
-    around: Option<&'a Pauses>,
+    /// The pauses on all connections of the server, if this direction has few matches.
+    pauses: Option<&'a Pauses>,
 }
 
 impl<'a> Judge<'a> {
@@ -45,7 +47,7 @@ impl<'a> Judge<'a> {
         // Mostly one side has all of them: nothing is to be looked for among those of the other.
         let waits = if waits.iter().any(|wait| wait.by == side) { waits } else { &[] };
         let corks = Corks::of(connection, side, waits);
-        let (releases, around) = weighed(connection, side, waits, conditions, &corks);
+        let (releases, pauses) = weighed(connection, side, waits, conditions, &corks);
         let is_held = |wait: &&Wait| wait.by == side && releases.holds(wait);
         let held: Vec<&Wait> = waits.iter().filter(is_held).collect();
         let held = || held.iter().copied();
@@ -60,11 +62,12 @@ impl<'a> Judge<'a> {
         Self {
             direction: Direction {
                 releases,
-                released: false,
-                off_or_paced: false,
-                resends_needlessly: spurious::is_needless(connection, side, waits, held()),
+                held: false,
+                paced: pace::is_periodic(held())
+                    || Pace::of(side, waits, &releases, connection.half(side).pauses())
+                        .explains_most(held()),
                 at_receiver: spurious::is_at_receiver(connection, side),
-                one_at_a_time: one_at_a_time(connection.half(side), &releases, own),
+                one_at_a_time: stop_and_wait::is_throughout(connection.half(side), &releases, own),
                 corks,
                 link: SlowLink::of(connection.half(side), side, waits),
                 ids: Ids::of(connection, side, waits),
@@ -75,45 +78,90 @@ impl<'a> Judge<'a> {
                 syn_took_ns: syn_took_ns(side, waits),
             },
             phases: phases::phases(&candidates, against).into_iter(),
-            paced: pace::is_periodic(held())
-                || Pace::of(side, waits, &releases, connection.half(side).pauses())
-                    .explains_most(held()),
             contradictions: against.count,
+            resends_needlessly: spurious::is_needless(connection, side, waits, held()),
             mss_inferred: connection.effective_mss().1,
             receiver_rtt_known: receiver.measured_rtt_ns().is_some(),
             relay: MayBeRelay::of(connection, side, waits, held()),
-            around,
+            pauses,
         }
     }
 
+    /// Rules on the next wait.
     pub fn rule(&mut self, wait: &Wait) -> Ruling {
-        let held = self.direction.releases.holds(wait);
-        let phase = held.then(|| self.phases.next()).flatten().unwrap_or_default();
-        self.direction.released = held;
-        self.direction.off_or_paced = phase.is_off || self.paced;
+        let lines = self.case(wait);
+        self.ruling(wait, lines)
+    }
+
+    /// What follows from the case of a wait.
+    pub fn ruling(&mut self, wait: &Wait, lines: Lines) -> Ruling {
+        self.direction.held = lines.is_hold();
         let cause = Cause::of(wait, &self.direction);
-        let doubts = match cause.is_stall() {
-            true => Doubts::about(&self.case(wait, phase)),
-            false => Doubts::default(),
-        };
+        debug_assert_eq!(cause.is_stall(), lines.is_hold(), "{lines:?}");
+        let doubts = if lines.is_hold() { lines.doubts() } else { Lines::default().doubts() };
         Ruling { cause, doubts }
     }
 
-    fn case<'c>(&'c self, wait: &'c Wait, phase: Phase) -> Case<'c> {
-        Case {
-            wait,
-            releases: &self.direction.releases,
-            receiver_rtt_known: self.receiver_rtt_known,
-            mss_inferred: self.mss_inferred,
-            relay: self.relay,
-            around: self.around,
-            contradictions: if phase.is_apart { 0 } else { self.contradictions },
+    /// All that speaks for and against the next wait.
+    pub fn case(&mut self, wait: &Wait) -> Lines {
+        let lines = self.direction.releases.lines_of(wait);
+        if !wait.is_freed() {
+            return lines;
         }
+        let phase = lines.is_hold().then(|| self.phases.next()).flatten().unwrap_or_default();
+        let lines = lines.and(self.against(wait, phase));
+        if lines.is_hold() { lines.and(self.doubts(wait, phase)) } else { lines }
+    }
+
+    /// What else may exclude a hold.
+    fn against(&self, wait: &Wait, phase: Phase) -> Lines {
+        let direction = &self.direction;
+        let may_be_lost =
+            wait.is(fact::RESENT) && !self.resends_needlessly && !wait.is(fact::NEEDLESS);
+        let link = direction.link.explains(wait) && !nagle_delack::is_delayed(wait, direction);
+        Lines::of([
+            (Line::OwnPause, direction.paced),
+            (Line::NoDelay, phase.is_off),
+            (Line::MayBeLost, may_be_lost),
+            (Line::Lost, retransmission::is_seen(wait, direction)),
+            (Line::SlowLink, link),
+        ])
+    }
+
+    /// The doubts about a hold.
+    fn doubts(&self, wait: &Wait, phase: Phase) -> Lines {
+        let releases = &self.direction.releases;
+        let few = releases.in_band < FEW_RELEASES;
+        let contradictions = if phase.is_apart { 0 } else { self.contradictions };
+        // A sender that often sends without waiting waits once by accident.
+        let likely_by_accident = releases.is_likely_by_accident(wait)
+            || (contradictions >= FEW_RELEASES && releases.in_band <= 1);
+        let share = self.pauses.map_or(0.0, |pauses| pauses.share(releases.blurred_off_ns(wait)));
+        let rare = releases.is_rare(wait) && share < CHANCE_AMONG_OTHERS;
+        let single = releases.matches() <= 1 && releases.siblings.is_none();
+        let contradicted = contradictions > releases.in_band / HOLDS_PER_CONTRADICTION;
+        Lines::of([
+            (Line::FullSized, !wait.is(fact::UNACKED_SMALL) && few),
+            (Line::RoundTripEstimated, !releases.is_measured() && few),
+            (Line::DelayUnknown, !self.receiver_rtt_known),
+            (Line::MssInferred, self.mss_inferred && wait.len >= DEFAULT_MSS),
+            (Line::Answerable, wait.has_any(fact::ANSWERABLE)),
+            (Line::LargeFlight, wait.is(fact::LARGE_FLIGHT)),
+            (Line::Resent, wait.is(fact::RESENT)),
+            (Line::Contradicted, contradicted),
+            (Line::Relay, self.relay == MayBeRelay::Probably),
+            (Line::DistantRelay, self.relay == MayBeRelay::Perhaps),
+            (Line::Single, single && releases.band.center_ns >= NETWORK_RTT_NS),
+            (Line::Siblings, releases.siblings.is_some()),
+            (Line::Coincidence, !likely_by_accident && !rare),
+            (Line::LikelyCoincidence, likely_by_accident),
+            (Line::OtherPauses, share >= CHANCE_LIKELY),
+        ])
     }
 }
 
-/// The releases of `side` with all that speaks for them and against them, and what they are weighed against,
-/// if they are few.
+/// The releases of `side` with all that speaks for and against them, and the pauses of the server that they
+/// are weighed against if they are few.
 fn weighed<'a>(
     connection: &Connection,
     side: Side,
@@ -124,20 +172,20 @@ fn weighed<'a>(
     let mut releases = Releases::measure(connection, side, waits, conditions.clock_ns);
     // What a program writes at ticks only is told no more exactly than by a clock that ticks so.
     releases.clock_ns = releases.clock_ns.max(ticks::grid_ns(side, waits));
-    releases.add_sisters(conditions.sisters, connection, side, waits);
-    let around = match releases.in_band {
-        1..FEW_RELEASES => conditions.accidents.around(connection, side),
+    releases.add_siblings(conditions.siblings, connection, side, waits);
+    let pauses = match releases.in_band {
+        1..FEW_RELEASES => conditions.accidents.on_server_of(connection, side),
         _ => None,
     };
-    releases.peaks &= around.is_none_or(|pauses| pauses.peak(releases.closest_ns()));
-    // What was sent again may be what came so late.
+    let accidents = pauses.is_some_and(|pauses| !pauses.peak(releases.closest_ns()));
+    releases.lines = releases.lines.with(Line::FalseDiscovery, accidents);
+    // The late segment may be the retransmission.
     releases.corked = connection.half(side).repeats().retransmitted == 0
         && waits.iter().any(|wait| wait.by == side && corks.is_left_behind(wait));
-    (releases, around)
+    (releases, pauses)
 }
 
-/// What varies of the round trip to this receiver is its path. Near by it cannot be that: there its ACKs
-/// take their time.
+/// RTT jitter is blamed on the path, except on a local network, where it must be the receiver's ACK delay.
 fn path_jitter_ns(receiver: &Half) -> i64 {
     match receiver.rtt_or_zero_ns() {
         rtt_ns @ ..NETWORK_RTT_NS => receiver.jitter_ns().min(rtt_ns),
@@ -153,17 +201,72 @@ fn syn_took_ns(side: Side, waits: &[Wait]) -> Option<i64> {
     waits.iter().find(late).map(Wait::span_ns)
 }
 
-/// Did this sender, all the time, wait for the ACK of each segment before the next?
-fn one_at_a_time<'a>(
-    sender: &Half,
-    releases: &Releases,
-    own: impl Iterator<Item = &'a Wait> + Clone,
-) -> bool {
-    let late = |wait: &&Wait| stop_and_wait::is_late_block(wait);
-    let soon = |wait: &&Wait| late(wait) && stop_and_wait::is_next_block(wait, releases);
-    let blocks = || {
-        let soon = own.clone().filter(soon).count();
-        soon >= FEW_RELEASES as usize && 2 * soon > own.clone().filter(late).count()
-    };
-    !sender.has_pipelined() && (releases.full_sized >= FEW_RELEASES || blocks())
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::case::Confidence;
+    use crate::track::Mark;
+    use crate::track::band::Band;
+
+    const MS: i64 = 1_000_000;
+
+    /// The doubts about a hold of 44 ms, among others like it, whose segment left so long after the ACK.
+    fn doubts(release_ns: i64, releases: Releases) -> Lines {
+        let at = |time_ns, frame| Mark { time_ns, frame };
+        let wait = Wait {
+            facts: fact::UNACKED_SMALL,
+            from: at(0, 1),
+            ack: at(44 * MS - release_ns, 2),
+            to: at(44 * MS, 3),
+            ..Wait::unknown(0, Side::Server)
+        };
+        let judge = Judge {
+            direction: Direction { releases, ..Direction::default() },
+            phases: Vec::new().into_iter(),
+            contradictions: 0,
+            resends_needlessly: false,
+            mss_inferred: false,
+            receiver_rtt_known: true,
+            relay: MayBeRelay::No,
+            pauses: None,
+        };
+        judge.doubts(&wait, Phase::default())
+    }
+
+    fn confidence(release_ns: i64, releases: Releases) -> Confidence {
+        doubts(release_ns, releases).doubts().confidence()
+    }
+
+    fn releases(center_ns: i64, in_band: u32, clock_ns: i64) -> Releases {
+        let band = Band { center_ns, tolerance_ns: 2 * MS };
+        Releases { band, clock_ns, in_band, ..Releases::default() }
+    }
+
+    #[test]
+    fn one_match_with_a_long_round_trip_is_possible_and_several_are_more() {
+        let far = |in_band| doubts(20 * MS, releases(20 * MS, in_band, 1_000));
+        assert!(far(1).has(Line::Single) && !far(2).has(Line::Single));
+        assert_eq!(far(1).doubts().confidence(), Confidence::Possible);
+        // At the sender nothing but its kernel lies between.
+        assert!(!doubts(20_000, releases(20_000, 1, 1_000)).has(Line::Single));
+    }
+
+    /// Of writes at any time in a wide band, one comes as close as what the kernel releases.
+    #[test]
+    fn the_closest_of_many_that_are_far_off_is_not_certain() {
+        let among = |spread_ns| {
+            let releases = Releases { spread_ns, ..releases(10 * MS, 20, 1_000) };
+            confidence(10 * MS + 100_000, releases)
+        };
+        assert_eq!([100_000, 2 * MS].map(among), [Confidence::Certain, Confidence::Likely]);
+    }
+
+    /// A program that answers after 50 ms looks the same in steps of 10 ms, each time.
+    #[test]
+    fn what_a_coarse_clock_shows_often_is_no_surer() {
+        let often = |clock_ns| confidence(0, releases(0, 40, clock_ns));
+        assert_eq!(often(1_000), often(100_000));
+        assert_eq!([often(4 * MS), often(10 * MS)], [Confidence::Possible; 2]);
+        assert!(often(MS) > Confidence::Possible);
+    }
 }

@@ -1,7 +1,7 @@
 //! Findings: waits, and what was ruled on each of them.
 
+use crate::judge::case::{Confidence, Doubts};
 use crate::judge::causes::Cause;
-use crate::judge::confidence::{Confidence, Doubts};
 use crate::track::wait::{Wait, fact};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;

@@ -1,12 +1,13 @@
 //! Judges one connection, when all of it is known.
 
-mod capture;
+pub mod capture;
+pub mod case;
 pub mod causes;
 pub mod conditions;
-pub mod confidence;
 mod direction;
 pub mod finding;
 pub mod findings;
+pub mod judges;
 pub mod nagle;
 pub mod path;
 pub mod pooled;
@@ -16,15 +17,14 @@ pub mod thresholds;
 pub mod words;
 
 use crate::capture::times::sum_ns;
-use crate::judge::capture::spurious;
+use crate::judge::capture::point::capture_point;
 use crate::judge::conditions::Conditions;
-use crate::judge::direction::Judge;
-use crate::judge::finding::judged::{JudgedConnection, JudgedHalf, capture_point};
+use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::finding::short::Short;
-use crate::judge::finding::{half, hidden, short};
+use crate::judge::finding::{half, hidden, short, superseded};
 use crate::judge::findings::{Findings, Ruling};
+use crate::judge::judges::Judges;
 use crate::judge::path::reference;
-use crate::judge::path::releases::ReleasesOf;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
@@ -39,8 +39,12 @@ pub fn judge(
 ) -> JudgedConnection {
     let first = rulings.len();
     reference::share_reactions(waits);
-    let releases = rule(connection, waits, conditions, rulings);
-    spurious::drop_superseded(waits, rulings, first);
+    let releases = (!waits.is_empty()).then(|| {
+        let mut judges = Judges::new(connection, waits, conditions);
+        rulings.extend(waits.iter().map(|wait| judges.rule(wait)));
+        judges.releases()
+    });
+    superseded::drop_superseded(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
     let of = |side: Side| releases.as_ref().map(|both| &both[side as usize]);
     let mut halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));
@@ -79,44 +83,6 @@ pub fn judge(
                 .map(|stall| stall.wait.wait_ns()),
         ),
     }
-}
-
-/// Adds a ruling for each of `waits`, if there are any; returns the releases of each side. Waits that
-/// are evidence are judged by each other alone; shorter ones, which are there if they are to be listed,
-/// by all.
-fn rule(
-    connection: &Connection,
-    waits: &[Wait],
-    conditions: Conditions<'_>,
-    rulings: &mut Vec<Ruling>,
-) -> Option<[ReleasesOf; 2]> {
-    if waits.is_empty() {
-        return None;
-    }
-    let judges = |waits: &[Wait], conditions| {
-        Side::BOTH.map(|side| Judge::new(connection, side, waits, conditions))
-    };
-    if waits.iter().all(Wait::is_evidence) {
-        let mut judges = judges(waits, conditions);
-        rulings.extend(waits.iter().map(|wait| judges[wait.by as usize].rule(wait)));
-        return Some(judges.map(|judge| ReleasesOf::one(judge.direction.releases)));
-    }
-    let evidence: Vec<Wait> = waits.iter().filter(|wait| wait.is_evidence()).copied().collect();
-    // Sisters tell of their evidence.
-    let alone = Conditions { clock_ns: conditions.clock_ns, ..Conditions::alone(0) };
-    let (mut by_evidence, mut by_all) = (judges(&evidence, conditions), judges(waits, alone));
-    rulings.extend(waits.iter().map(|wait| {
-        let side = wait.by as usize;
-        // Asked about each wait: a judge takes its candidates in order.
-        let ruling = by_all[side].rule(wait);
-        if wait.is_evidence() { by_evidence[side].rule(wait) } else { ruling }
-    }));
-    let [client, server] = by_evidence.map(|judge| judge.direction.releases);
-    let [all_client, all_server] = by_all.map(|judge| judge.direction.releases);
-    Some([
-        ReleasesOf { evidence: client, all: all_client },
-        ReleasesOf { evidence: server, all: all_server },
-    ])
 }
 
 /// Is a wait long enough to be listed? Of an ACK that nothing followed, its delay counts, and of the

@@ -1,9 +1,9 @@
 //! What is ruled on a story: judging as a whole, one behaviour per test.
 
+use crate::judge::capture::point::CapturePoint;
+use crate::judge::case::{Confidence, Line};
 use crate::judge::causes::Cause;
 use crate::judge::conditions::Conditions;
-use crate::judge::confidence::{Confidence, Doubt};
-use crate::judge::finding::judged::CapturePoint;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::finding::verdict::Hidden;
 use crate::judge::findings::Findings;
@@ -50,7 +50,7 @@ fn causes(rulings: &[Ruling]) -> Vec<Cause> {
 }
 
 /// The doubts about the first finding.
-fn doubts(rulings: &[Ruling]) -> Vec<Doubt> {
+fn doubts(rulings: &[Ruling]) -> Vec<Line> {
     rulings[0].doubts.iter().collect()
 }
 
@@ -144,7 +144,7 @@ fn what_repeats_without_a_doubt_is_certain() {
 fn a_single_hold_that_a_program_may_have_hit_by_accident_is_doubted() {
     let mut told = opened().times(1, |story| held_for(story, 12.0, client(50))).end();
     let (_, rulings) = told.judge();
-    assert_eq!(doubts(&rulings), [Doubt::Coincidence]);
+    assert_eq!(doubts(&rulings), [Line::Coincidence]);
     assert_eq!(rulings[0].doubts.confidence(), Confidence::Likely);
 }
 
@@ -159,7 +159,7 @@ fn a_tail_behind_a_full_segment_is_held_by_the_classic_rule_only() {
     };
     let mut told = opened().times(2, tail).end();
     let (judged, rulings) = told.judge();
-    assert_eq!(doubts(&rulings), [Doubt::FullSized]);
+    assert_eq!(doubts(&rulings), [Line::FullSized]);
     assert_eq!(judged.half(Side::Client).detail().variant, Variant::Classic);
     let mut told = opened().times(3, tail).end();
     assert_eq!(doubts(&told.judge().1), []);
@@ -169,12 +169,12 @@ fn a_tail_behind_a_full_segment_is_held_by_the_classic_rule_only() {
 fn without_a_handshake_the_first_holds_show_no_round_trip() {
     let mut told = Story::new().times(2, held).end();
     let (_, rulings) = told.judge();
-    assert!(doubts(&rulings).contains(&Doubt::RoundTripEstimated));
+    assert!(doubts(&rulings).contains(&Line::RoundTripEstimated));
     assert_eq!(rulings[0].doubts.confidence(), Confidence::Likely);
 }
 
 /// `then` is released once alone, and once where the kernel was seen to hold three others.
-fn alone_and_among_holds(then: impl Fn(Story) -> Story) -> [(Cause, Vec<Doubt>); 2] {
+fn alone_and_among_holds(then: impl Fn(Story) -> Story) -> [(Cause, Vec<Line>); 2] {
     [0, 3].map(|holds| {
         let (_, rulings) = then(opened().times(holds, held)).end().judge();
         let last = rulings.last().unwrap();
@@ -191,7 +191,7 @@ fn what_follows_a_fin_may_be_the_answer_of_the_program() {
     };
     let [alone, among_holds] = closing(server(0).fin());
     assert_eq!(alone.0, Cause::SenderApp);
-    assert_eq!(among_holds, (Cause::NagleDelack, vec![Doubt::Answerable]));
+    assert_eq!(among_holds, (Cause::NagleDelack, vec![Line::Answerable]));
     let pure = closing(server(0)).map(|(cause, _)| cause);
     assert_eq!(pure, [Cause::NagleDelack; 2]);
 }
@@ -209,7 +209,7 @@ fn what_acknowledges_new_data_of_the_peer_may_be_the_answer_to_it() {
     };
     let [alone, among_holds] = alone_and_among_holds(|story| crossing(story, 12.0));
     assert_eq!(alone.0, Cause::SenderApp);
-    assert_eq!(among_holds, (Cause::NagleDelack, vec![Doubt::Answerable]));
+    assert_eq!(among_holds, (Cause::NagleDelack, vec![Line::Answerable]));
     // An answer that takes its time seldom comes within half a millisecond of the ACK.
     let [late, _] = alone_and_among_holds(|story| crossing(story, 40.0));
     assert_eq!(late.0, Cause::NagleDelack);
@@ -256,7 +256,7 @@ fn a_contradiction_after_a_single_hold_leaves_it_likely() {
         .after_ms(5.0, client(10))
         .end();
     let (judged, rulings) = told.judge();
-    assert_eq!(doubts(&rulings), [Doubt::Contradicted, Doubt::Coincidence]);
+    assert_eq!(doubts(&rulings), [Line::Contradicted, Line::Coincidence]);
     assert_eq!(rulings[0].doubts.confidence(), Confidence::Likely);
     assert_eq!(judged.half(Side::Client).detail().contradictions, 1);
 }
@@ -298,7 +298,7 @@ fn a_segment_sent_again_while_its_ack_was_delayed_is_not_counted_as_lost() {
     let mut told = Story::new().handshake(1.0, 0.02).times(3, resent).end();
     let (_, rulings) = told.judge();
     assert_eq!(causes(&rulings), [Cause::NagleDelack; 3]);
-    assert_eq!(doubts(&rulings), [Doubt::Resent]);
+    assert_eq!(doubts(&rulings), [Line::Resent]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod passes;
 mod progress;
 mod rows;
 mod scan;
+mod why;
 
 use crate::capture::Capture;
 use crate::capture::error::ScanError;
@@ -113,5 +114,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(declared_fields, module)?)?;
     frame_rows::add_to(module)?;
     passes::add_to(module)?;
+    why::add_to(module)?;
     Ok(())
 }

@@ -6,7 +6,7 @@ use crate::judge::findings::Findings;
 use crate::judge::judge;
 use crate::judge::pooled::false_discoveries::Accidents;
 use crate::judge::pooled::relays::{self, PassedOn};
-use crate::judge::pooled::siblings::Sisters;
+use crate::judge::pooled::siblings::Siblings;
 use crate::result::cause_totals::CauseTotals;
 use crate::result::clearest::Clearest;
 use crate::result::connections::JudgedBlock;
@@ -65,6 +65,29 @@ struct Sums {
     has_host_between: bool,
 }
 
+/// What all connections say of each other.
+pub struct Pooled {
+    passed_on: Vec<PassedOn>,
+    siblings: Siblings,
+    accidents: Accidents,
+}
+
+impl Pooled {
+    /// Marks the waits that a relay made, too.
+    pub fn of(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Self {
+        Self {
+            passed_on: relays::mark(blocks),
+            siblings: Siblings::of(blocks, clocks),
+            accidents: accidents(blocks, clocks, threads),
+        }
+    }
+
+    pub fn conditions(&self, min_wait_ns: i64) -> Conditions<'_> {
+        let Self { siblings, accidents, .. } = self;
+        Conditions { siblings, accidents, ..Conditions::alone(min_wait_ns) }
+    }
+}
+
 /// Judges all connections by their waits, and works out what stalls cost the exchanges of each of the
 /// `servers`. `clocks` are those that stamped the frames. Shorter waits than `min_wait_ns` are evidence
 /// only.
@@ -75,11 +98,8 @@ pub fn judge_all(
     min_wait_ns: i64,
     threads: usize,
 ) -> Judged {
-    let passed_on = relays::mark(&mut blocks);
-    let sisters = Sisters::of(&blocks, clocks);
-    let accidents = accidents(&blocks, clocks, threads);
-    let among =
-        Conditions { sisters: &sisters, accidents: &accidents, ..Conditions::alone(min_wait_ns) };
+    let pooled = Pooled::of(&mut blocks, clocks, threads);
+    let among = pooled.conditions(min_wait_ns);
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Vec<Block>>> = in_pieces(blocks).map(Mutex::new).collect();
     let sorter = Sorter::default();
@@ -92,7 +112,7 @@ pub fn judge_all(
         }
         sums
     };
-    let mut judged = Judged { passed_on, ..Judged::default() };
+    let mut judged = Judged::default();
     judged.servers.resize_with(servers.len(), ServerJudged::default);
     let Ok(()) = in_order(threads, pieces.len(), work, |sums| {
         judged.blocks.extend(sums.blocks);
@@ -105,6 +125,7 @@ pub fn judge_all(
         }
         Ok::<(), Infallible>(())
     });
+    judged.passed_on = pooled.passed_on;
     judged
 }
 

@@ -1,7 +1,7 @@
 //! The stalls to show: those in which the pattern is clearest.
 
+use crate::judge::case::Confidence;
 use crate::judge::causes::Cause;
-use crate::judge::confidence::Confidence;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::{Finding, Findings};
 use crate::result::connections::JudgedConnections;

@@ -22,4 +22,5 @@ mod sorter;
 pub mod state;
 pub mod totals;
 pub mod warnings;
+pub mod why;
 pub mod worst;

@@ -142,6 +142,19 @@ pub fn scan(
     options: &ScanOptions,
     progress: &Arc<Progress>,
 ) -> Result<Scan, ScanError> {
+    let (captures, tracked) = track(paths, options, progress)?;
+    Ok(Scan::new(captures, tracked, options))
+}
+
+/// Reads `paths` and tracks their connections.
+///
+/// # Errors
+/// As [`scan`].
+pub fn track(
+    paths: &[String],
+    options: &Options,
+    progress: &Arc<Progress>,
+) -> Result<(Vec<CaptureSummary>, Tracked), ScanError> {
     let lengths = Lengths::listing(options.min_wait_ns);
     let mut trackers: Vec<Tracker> =
         (0..options.shards).map(|_| Tracker::new(lengths, options.exchanges)).collect();
@@ -157,7 +170,7 @@ pub fn scan(
         takes.collect(),
     )?;
     let shards = ended(trackers, options.reading.threads);
-    Ok(Scan::new(captures, Tracked::by(shards), options))
+    Ok((captures, Tracked::by(shards)))
 }
 
 /// Lets all shards end.

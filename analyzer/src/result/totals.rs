@@ -1,6 +1,6 @@
 //! What the connections of a scan add up to.
 
-use crate::judge::confidence::Confidence;
+use crate::judge::case::Confidence;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::finding::verdict::{Hidden, Verdict};
 use crate::judge::findings::{Finding, Findings};

@@ -1,7 +1,5 @@
-//! May the capture hide a hold, or fake one? Lost frames, jitter, IP IDs, spurious retransmissions.
+//! May the capture fake a hold, or hide one? Where it was taken, IP IDs, spurious retransmissions.
 
 pub mod ip_ids;
-pub mod jitter;
-pub mod link;
-pub mod losses;
+pub mod point;
 pub mod spurious;

@@ -19,8 +19,144 @@
 //! tcp(7), send(2); Linux `tcp_check_probe_timer`, `TCP_RTO_MIN`.
 
 use super::Direction;
-use crate::track::wait::Wait;
+use crate::judge::statistics;
+use crate::judge::thresholds::{
+    CORK_EARLY_NS, CORK_LATE_NS, CORK_SPREAD_NS, FEW_RELEASES, SHORTEST_RTO_NS,
+};
+use crate::track::thresholds::JIFFY_NS;
+use crate::track::wait::{Wait, fact};
+use crate::track::{Connection, Half, Side};
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
-    direction.corks.is_repeated && direction.corks.looks_corked(wait) && !direction.holds(wait)
+    direction.corks.is_repeated && direction.corks.looks_corked(wait)
+}
+
+/// How waits for the kernel's timer look in one direction.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Corks {
+    pub shortest_ns: i64,
+    pub longest_ns: i64,
+    /// Round trip between the capture point and the sender, in ns: what it answers takes that longer.
+    pub sender_rtt_ns: i64,
+    /// Are there several, all of one length, as no program writes by accident?
+    pub is_repeated: bool,
+}
+
+impl Corks {
+    pub fn of(connection: &Connection, side: Side, waits: &[Wait]) -> Self {
+        let rtt_ns: i64 = connection.halves.iter().map(Half::rtt_or_zero_ns).sum();
+        let mut corks = Self {
+            // The timer starts at the smoothed round trip and `TCP_RTO_MIN`.
+            shortest_ns: SHORTEST_RTO_NS + rtt_ns + CORK_EARLY_NS,
+            longest_ns: SHORTEST_RTO_NS + rtt_ns + CORK_LATE_NS,
+            sender_rtt_ns: connection.half(side).rtt_or_zero_ns(),
+            is_repeated: false,
+        };
+        let small = || waits.iter().filter(|wait| wait.by == side && may_be_corked(wait));
+        let own = small().filter(|wait| corks.is_as_long(wait));
+        let mut lengths: Vec<i64> = own.map(|wait| corks.length_ns(wait)).collect();
+        // The kernel's timer is never early; a program that sleeps for 200 ms is, beside it.
+        let early = |wait: &&Wait| {
+            (SHORTEST_RTO_NS - JIFFY_NS..corks.shortest_ns).contains(&corks.length_ns(wait))
+        };
+        let middle_ns =
+            statistics::upper(&mut lengths).filter(|_| !small().any(|wait| early(&wait)));
+        if let Some(middle_ns) = middle_ns {
+            let alike = |length_ns: &&i64| (*length_ns - middle_ns).abs() <= CORK_SPREAD_NS;
+            let count = lengths.iter().filter(alike).count();
+            corks.is_repeated = count >= FEW_RELEASES as usize && 4 * count >= 3 * lengths.len();
+        }
+        corks
+    }
+
+    pub fn looks_corked(&self, wait: &Wait) -> bool {
+        self.is_as_long(wait) && may_be_corked(wait)
+    }
+
+    /// Did it wait for the timer though all before it was acknowledged early? Nagle's algorithm holds nothing
+    /// then.
+    pub fn is_left_behind(&self, wait: &Wait) -> bool {
+        let early_ack = wait.has_pure_ack() && 2 * wait.release_ns() > wait.span_ns();
+        early_ack && self.looks_corked(wait)
+    }
+
+    fn is_as_long(&self, wait: &Wait) -> bool {
+        (self.shortest_ns..=self.longest_ns).contains(&self.length_ns(wait))
+    }
+
+    fn length_ns(&self, wait: &Wait) -> i64 {
+        match wait.is(fact::OWN_DATA_BEFORE) {
+            true => wait.span_ns(),
+            false => wait.span_ns() - self.sender_rtt_ns,
+        }
+    }
+}
+
+/// A small segment that nothing else let go, or kept.
+fn may_be_corked(wait: &Wait) -> bool {
+    const OTHER: u32 = fact::FIN
+        | fact::URGENT
+        | fact::HINDERED
+        | fact::RETRANSMITTED
+        | fact::UNACKED_AT_SEND
+        | fact::ACK_ONLY;
+    wait.is(fact::SMALL) && !wait.has_any(OTHER)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::judge::causes::Cause;
+    use crate::judge::nagle::nodelay::Nagle;
+    use crate::track::story::{Story, client, server};
+
+    /// Requests that leave so long after the answer to the last one, captured at the client.
+    fn asked_after(lengths_ms: &[f64]) -> Vec<Cause> {
+        let opened = Story::new().handshake(0.02, 2.0);
+        let story = lengths_ms.iter().fold(opened, |story, &ms| {
+            story.after_ms(ms, client(150)).after_ms(2.1, server(90)).after_ms(0.02, client(0))
+        });
+        let (_, rulings) = story.end().judge();
+        rulings.iter().map(|ruling| ruling.cause).collect()
+    }
+
+    #[test]
+    fn small_segments_that_a_timer_of_the_kernel_sends_were_corked() {
+        let causes = asked_after(&[30.0, 205.9, 206.0, 205.8, 206.1]);
+        assert_eq!(causes[causes.len() - 4..], [Cause::Cork; 4]);
+    }
+
+    #[test]
+    fn a_program_that_sleeps_is_no_cork() {
+        for lengths_ms in [
+            [200.1; 5],
+            [230.0; 5],
+            [204.0, 209.0, 214.0, 203.0, 218.0],
+            [205.0, 205.1, 201.0, 205.2, 205.3],
+        ] {
+            assert!(asked_after(&lengths_ms).iter().all(|&cause| cause == Cause::SenderApp));
+        }
+    }
+
+    /// The server's first reply left a piece to the kernel's timer: nothing was unacknowledged. Is Nagle's
+    /// algorithm what holds the pieces of the others?
+    #[test]
+    fn what_a_write_with_msg_more_left_behind_says_nothing_of_tcp_nodelay() {
+        let nagle = |first_ms: f64| {
+            let story = Story::new().handshake(0.01, 0.01).after_ms(5.0, client(100));
+            let story = story.after_ms(0.1, server(100)).after_ms(0.02, client(0));
+            let story = story.after_ms(first_ms, server(50)).after_ms(0.02, client(0));
+            let told = story.times(5, |story| {
+                let story = story.after_ms(5.0, client(100)).after_ms(0.1, server(100));
+                story.after_ms(42.0, client(0)).after_ms(0.02, server(50)).after_ms(0.02, client(0))
+            });
+            told.end().judge().0.halves[1].nagle
+        };
+        assert_eq!([nagle(0.1), nagle(205.0)], [Nagle::On, Nagle::Unknown]);
+    }
+
+    #[test]
+    fn what_happens_twice_may_be_the_programs_doing() {
+        let causes = asked_after(&[30.0, 206.0, 206.0, 90.0]);
+        assert!(causes.iter().all(|&cause| cause == Cause::SenderApp));
+    }
 }

@@ -24,7 +24,7 @@ use crate::track::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     wait.is(fact::ACK_ONLY)
-        || (is_released(wait, direction) && !direction.off_or_paced)
+        || (is_released(wait, direction) && !direction.paced)
         || spurious::is_second_copy(wait, direction.at_receiver)
 }
 

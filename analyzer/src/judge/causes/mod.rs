@@ -2,35 +2,33 @@
 
 mod congestion_window;
 mod connect;
-mod cork;
+pub mod cork;
 mod delayed_ack;
-mod nagle_delack;
+pub mod nagle_delack;
 mod nagle_rtt;
 mod passed_on;
-mod retransmission;
+pub mod retransmission;
 mod sender_app;
-mod slow_link;
+pub mod slow_link;
 pub mod stop_and_wait;
 mod unknown;
 mod zero_window;
 
 use crate::judge::capture::ip_ids::Ids;
-use crate::judge::capture::link::SlowLink;
+use crate::judge::causes::cork::Corks;
+use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::path::releases::Releases;
-use crate::judge::program::corked::Corks;
-use crate::track::wait::{Wait, fact};
+use crate::track::wait::Wait;
 use serde::{Deserialize, Serialize};
 
 /// What a cause may ask about the direction of a wait, in ns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Direction {
     pub releases: Releases,
-    /// Is this wait released as a hold is?
-    pub released: bool,
-    /// Was Nagle off around this wait, or is it the program's own pause?
-    pub off_or_paced: bool,
-    /// Where the sender repeats a segment before its ACK comes: has the receiver had it all the time?
-    pub resends_needlessly: bool,
+    /// Was this wait a hold, by its case?
+    pub held: bool,
+    /// Does the program's own pace explain the waits?
+    pub paced: bool,
     /// Was the capture taken at the receiver?
     pub at_receiver: bool,
     /// Did the sender never have more than one segment in flight, full-sized ones too?
@@ -58,12 +56,6 @@ impl Direction {
     /// How long the receiver sat on its ACK; never negative.
     pub fn ack_delay_ns(&self, wait: &Wait) -> i64 {
         wait.ack_delay_ns(self.receiver_rtt_ns)
-    }
-
-    /// Was this wait a hold by Nagle's algorithm?
-    pub fn holds(&self, wait: &Wait) -> bool {
-        let needless = self.resends_needlessly || !wait.is(fact::RESENT) || wait.is(fact::NEEDLESS);
-        self.released && !self.off_or_paced && needless
     }
 }
 

@@ -33,11 +33,11 @@ use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::Wait;
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
-    direction.holds(wait) && is_delayed(wait, direction)
+    direction.held && is_delayed(wait, direction)
 }
 
 /// Did the receiver delay its ACK, beyond what the round trip and the jitter of the path explain?
-pub(super) fn is_delayed(wait: &Wait, direction: &Direction) -> bool {
+pub fn is_delayed(wait: &Wait, direction: &Direction) -> bool {
     let blur_ns = DELAY_JITTERS * direction.receiver_jitter_ns + direction.releases.clock_ns;
     let is_late = direction.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS + blur_ns;
     is_late && direction.receiver_rtt_ns.is_some() && !is_path_slow(wait, direction)

@@ -20,5 +20,5 @@ use super::{Direction, nagle_delack};
 use crate::track::wait::Wait;
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
-    direction.holds(wait) && !nagle_delack::is_delayed(wait, direction)
+    direction.held && !nagle_delack::is_delayed(wait, direction)
 }

@@ -30,9 +30,18 @@ use crate::track::thresholds::PROBE_NS;
 use crate::track::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+    let unseen = direction.ids.show_loss(wait) && !direction.held;
+    is_seen(wait, direction) || (unseen && may_be_loss(wait, direction))
+}
+
+/// Did the capture see that something was sent again?
+pub fn is_seen(wait: &Wait, direction: &Direction) -> bool {
     let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY);
-    (repeated || is_probe(wait) || is_unseen(wait, direction))
-        && !direction.disordered
+    (repeated || is_probe(wait)) && may_be_loss(wait, direction)
+}
+
+fn may_be_loss(wait: &Wait, direction: &Direction) -> bool {
+    !direction.disordered
         && !wait.has_any(fact::ZERO_WINDOW | fact::NEEDLESS)
         && !spurious::is_second_copy(wait, direction.at_receiver)
 }
@@ -41,9 +50,4 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
 /// what the program wrote when it wrote it.
 fn is_probe(wait: &Wait) -> bool {
     wait.is(fact::LOST_BEFORE) && wait.span_ns() >= PROBE_NS
-}
-
-/// Packets were lost on their way to the capture, and the wait is as long as the timer makes it.
-fn is_unseen(wait: &Wait, direction: &Direction) -> bool {
-    direction.ids.show_loss(wait) && !direction.holds(wait)
 }

@@ -23,9 +23,9 @@
 
 use super::Direction;
 use crate::judge::path::releases::Releases;
-use crate::judge::thresholds::NEXT_BLOCK_ONE_OF;
-use crate::track::SHORTEST_DELAYED_ACK_NS;
+use crate::judge::thresholds::{FEW_RELEASES, NEXT_BLOCK_ONE_OF};
 use crate::track::wait::{Wait, fact};
+use crate::track::{Half, SHORTEST_DELAYED_ACK_NS};
 
 pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
     let releases = &direction.releases;
@@ -36,14 +36,28 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
         && (releases.follows_ack(wait) || next())
 }
 
+/// Did this sender, all the time, wait for the ACK of each segment before the next?
+pub fn is_throughout<'a>(
+    sender: &Half,
+    releases: &Releases,
+    own: impl Iterator<Item = &'a Wait> + Clone,
+) -> bool {
+    let late = || own.clone().filter(|wait| is_late_block(wait));
+    let blocks = || {
+        let soon = late().filter(|wait| is_next_block(wait, releases)).count();
+        soon >= FEW_RELEASES as usize && 2 * soon > late().count()
+    };
+    !sender.has_pipelined() && (releases.full_sized >= FEW_RELEASES || blocks())
+}
+
 /// Full-sized data after an ACK that came late.
-pub fn is_late_block(wait: &Wait) -> bool {
+fn is_late_block(wait: &Wait) -> bool {
     const OTHER: u32 = fact::SMALL | fact::HINDERED | fact::RETRANSMITTED | fact::ANSWERABLE;
     wait.has_pure_ack() && !wait.has_any(OTHER) && wait.ack_ns() >= SHORTEST_DELAYED_ACK_NS
 }
 
 /// Did it leave just after that ACK had reached the sender?
-pub fn is_next_block(wait: &Wait, releases: &Releases) -> bool {
+fn is_next_block(wait: &Wait, releases: &Releases) -> bool {
     let since_ns = releases.band.off_ns(wait.release_ns());
     let soon_ns = wait.span_ns() / NEXT_BLOCK_ONE_OF;
     releases.is_measured() && (-releases.early_ns..=soon_ns).contains(&since_ns)

@@ -1,10 +1,10 @@
 //! Each cause beside a look-alike that must not get its name.
 
 use super::{Cause, Direction, RULES, explain};
-use crate::judge::capture::link::SlowLink;
+use crate::judge::causes::cork::Corks;
+use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::path::releases::Releases;
 use crate::judge::path::sender_rtt::Basis;
-use crate::judge::program::corked::Corks;
 use crate::track::band::Band;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};
@@ -32,7 +32,6 @@ fn direction() -> Direction {
         band: Band { center_ns: 20_000, tolerance_ns: 500_000 },
         basis: Basis::Handshake,
         in_band: 9,
-        peaks: true,
         ..Releases::default()
     };
     Direction {
@@ -44,8 +43,8 @@ fn direction() -> Direction {
 }
 
 fn cause_of(wait: &Wait, direction: &Direction) -> Cause {
-    let released = direction.releases.holds(wait);
-    Cause::of(wait, &Direction { released, ..*direction })
+    let held = direction.releases.holds(wait) && !direction.paced;
+    Cause::of(wait, &Direction { held, ..*direction })
 }
 
 fn cause(wait: Wait) -> Cause {
@@ -118,7 +117,7 @@ fn data_that_comes_late_after_the_ack_is_the_programs_doing() {
 
 #[test]
 fn where_nagle_is_off_nothing_is_held() {
-    let off = Direction { off_or_paced: true, ..direction() };
+    let off = Direction { paced: true, ..direction() };
     assert_eq!(cause_of(&held(), &off), Cause::SenderApp);
 }
 

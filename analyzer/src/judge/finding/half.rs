@@ -1,8 +1,8 @@
 //! What is known of one host of a connection, when its waits are judged.
 
-use crate::judge::capture::losses;
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::{Detail, JudgedHalf};
+use crate::judge::finding::losses;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::nodelay::nagle;

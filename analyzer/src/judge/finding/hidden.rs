@@ -1,8 +1,8 @@
 //! Does a connection without a stall show that it has none?
 
-use crate::judge::capture::jitter;
-use crate::judge::capture::losses;
+use crate::judge::finding::jitter;
 use crate::judge::finding::judged::JudgedHalf;
+use crate::judge::finding::losses;
 use crate::judge::finding::verdict::Hidden;
 use crate::judge::findings::Findings;
 use crate::judge::thresholds::BLINDING_CLOCK_NS;

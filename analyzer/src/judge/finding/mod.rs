@@ -2,6 +2,9 @@
 
 pub mod half;
 pub mod hidden;
+pub mod jitter;
 pub mod judged;
+pub mod losses;
 pub mod short;
+pub mod superseded;
 pub mod verdict;

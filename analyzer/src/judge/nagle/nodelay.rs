@@ -1,7 +1,7 @@
 //! Is `TCP_NODELAY` in effect in a direction? Small segments that leave while a small one is
 //! unacknowledged show that it is, held ones that it is not.
 
-use crate::judge::confidence::{Confidence, Doubt};
+use crate::judge::case::{Confidence, Line};
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::path::releases::ReleasesOf;
 use crate::judge::thresholds::CHANCE_AMONG_OTHERS;
@@ -78,7 +78,7 @@ pub fn nagle(
         own()
             .filter(Finding::is_sure)
             // What a relay passed on says nothing of its socket.
-            .filter(|finding| !finding.doubts.iter().any(Doubt::is_relay))
+            .filter(|finding| !finding.doubts.iter().any(Line::is_relay))
     };
     let contradictions = half.contradictions();
     // Set in the middle of a connection, as SSH does after the login, TCP_NODELAY stays set.
@@ -89,7 +89,7 @@ pub fn nagle(
         let rare = of_wait.is_some_and(|releases| {
             releases.chance(finding.wait) < CHANCE_AMONG_OTHERS && releases.are_close(finding.wait)
         });
-        let doubted = finding.doubts.has(Doubt::Contradicted) || finding.doubts.has(Doubt::Sisters);
+        let doubted = finding.doubts.has(Line::Contradicted) || finding.doubts.has(Line::Siblings);
         let sure = finding.confidence() == Confidence::Certain;
         sure || (rare && !doubted)
     };

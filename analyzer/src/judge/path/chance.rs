@@ -2,7 +2,10 @@
 
 use crate::judge::path::reference::Frame;
 use crate::judge::path::releases::Releases;
-use crate::judge::thresholds::{CHANCE_ALONE, CHANCE_AMONG_OTHERS, CHANCE_LIKELY, RESOLUTION_NS};
+use crate::judge::thresholds::{
+    CHANCE_ALONE, CHANCE_AMONG_OTHERS, CHANCE_LIKELY, COARSE_CLOCK_NS, INDEPENDENT_HOLDS,
+    RESOLUTION_NS,
+};
 use crate::track::wait::Wait;
 
 impl Releases {
@@ -31,6 +34,14 @@ impl Releases {
     pub fn is_rare(&self, wait: &Wait) -> bool {
         let others = self.in_band > 1 && self.are_close(wait);
         self.chance(wait) < if others { CHANCE_AMONG_OTHERS } else { CHANCE_ALONE }
+    }
+
+    /// Is it likely enough by accident, as often as it happened?
+    pub fn is_likely_by_accident(&self, wait: &Wait) -> bool {
+        // Steady pauses of a program fall into the same step of a coarse clock each time.
+        let independent = self.clock_ns < COARSE_CLOCK_NS;
+        let holds = if independent { self.in_band.clamp(1, INDEPENDENT_HOLDS) } else { 1 };
+        self.chance(wait).powi(holds as i32) >= CHANCE_LIKELY
     }
 
     /// Are others like it unlikely by accident, too? Of many accidents the closest is always close.

@@ -3,6 +3,7 @@
 //! It takes more for a hold than a tolerance around the round trip, so that such a stall is likely at most,
 //! unless it is as close as on a steady path.
 
+use crate::judge::case::Line;
 use crate::judge::path::reference::{Frame, near_ns};
 use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::{FOLLOWING_ONE_OF, NEAR_PATH_ONE_OF};
@@ -23,9 +24,10 @@ impl Releases {
         let paused = |wait: &&Wait| wait.by == side && wait.is(fact::OWN_PAUSE);
         let against = evident.filter(outside).count() + waits.iter().filter(paused).count();
         let against = against as u32 + contradictions;
-        let explains = FOLLOWING_ONE_OF * against <= counted.in_band && !self.made_up;
+        let explains =
+            FOLLOWING_ONE_OF * against <= counted.in_band && !self.lines.has(Line::MadeUpTimes);
         match explains && counted.in_band > varying.in_band {
-            true => Self { peaks: true, ..counted },
+            true => Self { lines: counted.lines.with(Line::FollowsAcks, true), ..counted },
             false => varying,
         }
     }
@@ -56,8 +58,8 @@ impl Releases {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::case::Confidence;
     use crate::judge::causes::Cause;
-    use crate::judge::confidence::Confidence;
     use crate::track::story::{Story, client, server};
 
     /// Releases on a grid of a radio link, in ms after the ACK.

@@ -4,9 +4,9 @@
 //! the capture point and the sender) after it was let go by the kernel. One such event can be a
 //! coincidence; that they *peak* at the round trip, over all events, cannot.
 
+use crate::judge::case::{Line, Lines};
 use crate::judge::path::reference::Frame;
 use crate::judge::path::sender_rtt::{self, Basis};
-use crate::judge::pooled::siblings::shown::Shown;
 use crate::judge::statistics;
 use crate::judge::thresholds::{
     BLURRED_RTT_NS, CHANCE_LIKELY, CORE_NS, EARLY_NS, FEW_RELEASES, INDEPENDENT_HOLDS,
@@ -18,15 +18,10 @@ use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
 use serde::{Deserialize, Serialize};
 
-/// What forbids a hold.
-const EXCLUDED: u32 = fact::FIN
-    | fact::URGENT
-    | fact::RETRANSMITTED
-    | fact::RECOVERY
-    | fact::ZERO_WINDOW
-    | fact::WINDOW_FULL
-    | fact::UNSEEN
-    | fact::ACK_ONLY;
+const EXEMPT: u32 = fact::FIN | fact::URGENT;
+const REPEATED: u32 = fact::RETRANSMITTED | fact::RECOVERY;
+const NO_WINDOW: u32 = fact::ZERO_WINDOW | fact::WINDOW_FULL;
+const EXCLUDED: u32 = EXEMPT | REPEATED | NO_WINDOW | fact::UNSEEN | fact::ACK_ONLY;
 
 /// What is known of the releases of one direction.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
@@ -54,8 +49,6 @@ pub struct Releases {
     pub full_after_window: u32,
     /// Does the sender echo the timestamps of pure ACKs?
     pub echoes: bool,
-    /// Are the times of the frames made up?
-    pub made_up: bool,
     /// Did a small segment wait as long as the kernel's timer for a cork, with nothing unacknowledged?
     pub corked: bool,
     /// Segments as long as this are not held, whatever the MSS.
@@ -64,10 +57,20 @@ pub struct Releases {
     pub small_share: f64,
     /// Half of the releases in the band lie this close to the round trip, in ns.
     pub spread_ns: i64,
-    /// Do the releases peak at the round trip?
-    pub peaks: bool,
-    /// What its sister connections show, where that counts.
-    pub sisters: Option<Shown>,
+    /// What speaks for and against their being holds.
+    pub lines: Lines,
+    /// What its sibling connections show, where that counts.
+    pub siblings: Option<SiblingReleases>,
+}
+
+/// What the sibling connections of a direction show, where its own releases are too few.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiblingReleases {
+    /// How many of them have such releases, and one of the segments released.
+    pub connections: u32,
+    pub frame: u64,
+    /// Is Nagle's algorithm at work there beyond doubt?
+    pub secure: bool,
 }
 
 /// The releases of one direction: of waits that are evidence, and of all that were seen.
@@ -99,7 +102,7 @@ impl Releases {
         let mut releases = Self::around(half, found, clock_ns);
         releases.receiver_rtt_ns = connection.half(side.other()).rtt_or_zero_ns();
         releases.as_full = half.as_full();
-        releases.made_up = connection.is_even();
+        releases.lines = Lines::default().with(Line::MadeUpTimes, connection.is_even());
         releases.echoes = half.echoes_acks();
         releases.small_share = small_share(half, connection.effective_mss().0);
         // The answer to a FIN comes soon after it, as what the kernel releases does.
@@ -119,7 +122,7 @@ impl Releases {
     pub fn counting<'a>(mut self, freed: impl Iterator<Item = &'a Wait> + Clone) -> Self {
         freed.clone().for_each(|wait| self.count(wait));
         self.spread_ns = self.median_distance(freed);
-        self.peaks = self.is_peak() && !self.made_up;
+        self.lines = self.lines.and(self.of_peak());
         self
     }
 
@@ -139,14 +142,50 @@ impl Releases {
 
     /// Can this wait be a hold, whatever the release time says?
     pub fn is_candidate(&self, wait: &Wait) -> bool {
-        let longest_ns = self.receiver_rtt_ns + LONGEST_DELAYED_ACK_NS;
-        wait.is_freed()
-            && Self::may_hold(wait)
-            && !self.left_before_ack(wait)
-            && self.as_full.is_none_or(|len| wait.len < len)
-            && (0..=longest_ns).contains(&wait.ack_ns())
-            && wait.ack.time_ns - wait.from.time_ns <= longest_ns
-            && (0..=LONGEST_RTT_NS).contains(&wait.release_ns())
+        wait.is_freed() && self.before_release(wait).is_empty()
+    }
+
+    /// What the path, and the segments themselves, say of a wait.
+    pub fn lines_of(&self, wait: &Wait) -> Lines {
+        let freed = wait.is_freed();
+        let window = wait.is(fact::LARGE_FLIGHT) && !self.stops_before_small();
+        self.lines.and(self.before_release(wait)).and(Lines::of([
+            (Line::OffTheAck, freed && !self.follows_ack(wait)),
+            (Line::CongestionWindow, freed && window),
+            (Line::Reply, freed && self.is_reply(wait)),
+        ]))
+    }
+
+    /// The same, without what the time of the release says.
+    fn before_release(&self, wait: &Wait) -> Lines {
+        let freed = wait.is_freed();
+        let as_full = self.as_full.is_some_and(|len| wait.len >= len);
+        Lines::of([
+            (Line::NoPureAck, !wait.has_pure_ack()),
+            (Line::NothingFollowed, wait.is(fact::ACK_ONLY)),
+            (Line::NotSmall, !wait.is(fact::SMALL) || as_full),
+            (Line::Exempt, wait.has_any(EXEMPT)),
+            (Line::Retransmitted, wait.has_any(REPEATED)),
+            (Line::WindowClosed, wait.has_any(NO_WINDOW)),
+            (Line::BytesMissing, wait.is(fact::UNSEEN)),
+            (Line::PassedOn, wait.is(fact::PASSED_ON)),
+            (Line::OwnPause, wait.is(fact::OWN_PAUSE)),
+            (Line::LeftBeforeAck, freed && self.left_before_ack(wait)),
+            (Line::TooLong, freed && self.is_too_long(wait)),
+        ])
+    }
+
+    /// Was its ACK later than receivers delay any, or the release longer than round trips take?
+    fn is_too_long(&self, wait: &Wait) -> bool {
+        let longest_ns = self.longest_ack_ns();
+        !(0..=longest_ns).contains(&wait.ack_ns())
+            || wait.ack.time_ns - wait.from.time_ns > longest_ns
+            || !(0..=LONGEST_RTT_NS).contains(&wait.release_ns())
+    }
+
+    /// The longest that an ACK can take.
+    pub fn longest_ack_ns(&self) -> i64 {
+        self.receiver_rtt_ns + LONGEST_DELAYED_ACK_NS
     }
 
     /// Was it a small segment that waited, and did nothing forbid Nagle's algorithm to hold it?
@@ -206,27 +245,41 @@ impl Releases {
     }
 
     /// Held segments crowd around the round trip; a program's own writes are as dense outside the
-    /// band. Compared are the core, which holds at least half of the releases in the band, and the
-    /// neighbourhood beyond the tolerance, per unit of time.
-    fn is_peak(&self) -> bool {
-        let in_band = self.in_band + self.small_after_window;
-        if in_band == 0 || self.full_sized > in_band || self.basis == Basis::Nothing {
-            return false;
-        }
-        let core_ns = (2 * self.spread_ns).clamp(CORE_NS, self.band.tolerance_ns);
-        let by_chance = f64::from(self.near) * (2 * core_ns) as f64 / self.band.near_ns() as f64;
-        f64::from(in_band) > PEAK_OVER_CHANCE * by_chance
+    /// band.
+    fn of_peak(&self) -> Lines {
+        let matches = self.matches();
+        Lines::of([
+            (Line::NoRelease, matches == 0),
+            (Line::FullSizedToo, self.full_sized > matches),
+            (Line::RoundTripUnknown, self.basis == Basis::Nothing),
+            (Line::Crowded, f64::from(matches) <= PEAK_OVER_CHANCE * self.by_chance()),
+        ])
+    }
+
+    /// Small segments that left where an ACK would release them.
+    pub fn matches(&self) -> u32 {
+        self.in_band + self.small_after_window
+    }
+
+    /// How many the neighbourhood beyond the tolerance makes likely in the core, which has at least half of
+    /// the releases in the band.
+    pub fn by_chance(&self) -> f64 {
+        let core_ns = (2 * self.spread_ns).clamp(CORE_NS, self.band.tolerance_ns.max(CORE_NS));
+        f64::from(self.near) * (2 * core_ns) as f64 / self.band.near_ns() as f64
+    }
+
+    /// Do the releases of this direction show holds?
+    pub fn show_holds(&self) -> bool {
+        self.lines.is_hold()
     }
 
     pub fn holds(&self, wait: &Wait) -> bool {
-        let window_open = !wait.is(fact::LARGE_FLIGHT) || self.stops_before_small();
-        let may_be = self.peaks && window_open && !self.is_answer(wait);
-        may_be && self.is_candidate(wait) && self.follows_ack(wait)
+        self.show_holds() && wait.is_freed() && self.lines_of(wait).is_hold()
     }
 
-    /// Is it as well the answer of a program? To a FIN, unless others are held as well; to data that came
-    /// before the ACK, if the answer falls into the band by accident.
-    fn is_answer(&self, wait: &Wait) -> bool {
+    /// Is it as likely the reply of a program? To a FIN, unless others are held as well; to data that came
+    /// before the ACK, if the reply falls into the band by accident.
+    fn is_reply(&self, wait: &Wait) -> bool {
         let share = 2.0 * self.band.tolerance_ns as f64 / wait.span_ns().max(1) as f64;
         let holds = self.in_band.clamp(1, INDEPENDENT_HOLDS);
         (wait.is(fact::ACK_FIN) && self.in_band < FEW_RELEASES)
@@ -268,7 +321,7 @@ impl Releases {
 
     fn is_secure(&self) -> bool {
         let own = self.in_band >= SECURE_RELEASES && self.in_band > SECURE_OVER_NEAR * self.near;
-        self.peaks && (own || self.sisters.is_some_and(|sisters| sisters.secure))
+        self.show_holds() && (own || self.siblings.is_some_and(|siblings| siblings.secure))
     }
 }
 
@@ -292,8 +345,8 @@ mod tests {
             ..Releases::default()
         };
         let peak = Releases { spread_ns: 50_000, ..spread };
-        assert!(!spread.is_peak());
-        assert!(peak.is_peak());
-        assert!(Releases { near: 0, ..spread }.is_peak());
+        assert!(!spread.of_peak().is_hold());
+        assert!(peak.of_peak().is_hold());
+        assert!(Releases { near: 0, ..spread }.of_peak().is_hold());
     }
 }

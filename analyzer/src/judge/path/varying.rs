@@ -3,6 +3,7 @@
 //! A wider tolerance takes more for a hold. What speaks for holds there is that the releases keep to how
 //! the sender reacts while the waits do not keep to each other, and that nothing comes too soon.
 
+use crate::judge::case::Line;
 use crate::judge::path::reference;
 use crate::judge::path::releases::Releases;
 use crate::judge::statistics;
@@ -32,7 +33,7 @@ impl Releases {
             });
         let explains = |counted: &Self| {
             let against = counted.too_soon(candidates.clone()) + contradictions;
-            counted.peaks
+            counted.show_holds()
                 && counted.in_band >= FEW_RELEASES
                 && against <= counted.in_band / HOLDS_PER_CONTRADICTION
                 && counted.is_steadier_than_waits(candidates.clone())
@@ -53,7 +54,8 @@ impl Releases {
         let known = self.is_measured() && half.rtt_samples() >= ROUND_TRIP_SAMPLES;
         if known && self.band.center_ns >= NETWORK_RTT_NS {
             let candidates = freed.filter(|wait| self.is_candidate(wait));
-            self.peaks &= self.too_soon(candidates) <= self.in_band / HOLDS_PER_CONTRADICTION;
+            let too_soon = self.too_soon(candidates) > self.in_band / HOLDS_PER_CONTRADICTION;
+            self.lines = self.lines.with(Line::TooSoon, too_soon);
         }
         self
     }

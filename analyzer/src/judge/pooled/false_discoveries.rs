@@ -78,7 +78,7 @@ impl Accidents {
     }
 
     /// What this direction of a connection with few matches is to be weighed against.
-    pub fn around(&self, connection: &Connection, by: Side) -> Option<&Pauses> {
+    pub fn on_server_of(&self, connection: &Connection, by: Side) -> Option<&Pauses> {
         self.parties.get(&(connection.ends.server, by))
     }
 
@@ -157,8 +157,8 @@ fn is_pause(wait: &Wait) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::case::Confidence;
     use crate::judge::conditions::Conditions;
-    use crate::judge::confidence::Confidence;
     use crate::judge::findings::Findings;
     use crate::judge::judge;
     use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, Told, block, client, server};

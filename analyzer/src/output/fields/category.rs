@@ -1,8 +1,8 @@
 //! Words that a field can take.
 
+use crate::judge::capture::point::CapturePoint;
+use crate::judge::case::Confidence;
 use crate::judge::causes::Cause;
-use crate::judge::confidence::Confidence;
-use crate::judge::finding::judged::CapturePoint;
 use crate::judge::finding::verdict::Verdict;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::variant::Variant;

@@ -8,6 +8,7 @@ use crate::judge::words::evidence::reasons;
 use crate::output::values;
 use crate::result::scan::Scan;
 use crate::track::Side;
+use std::io::Write;
 
 /// A stall, with its connection.
 #[derive(Debug, Clone, Copy)]
@@ -96,9 +97,7 @@ fn evidence(out: &mut Vec<u8>, stall: Stall<'_>) {
         if stall.is_explained {
             for reason in reasons(stall.finding, stall.judged) {
                 // Sentences of this program, with numbers in them: nothing to escape.
-                out.extend_from_slice(b",\"");
-                reason.write(out);
-                out.push(b'"');
+                let Ok(()) = write!(out, ",\"{reason}\"") else { return };
             }
         }
     });

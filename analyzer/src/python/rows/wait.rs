@@ -1,7 +1,7 @@
 //! A wait as Python sees it.
 
 use super::fields::set_fields;
-use crate::judge::confidence::Doubt;
+use crate::judge::case::Line;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::words::evidence::reasons;
@@ -64,7 +64,7 @@ impl WaitRow {
             to_ns: wait.to.time_ns,
             own_data_before: wait.is(fact::OWN_DATA_BEFORE),
             lost_before_capture: finding.lost_before_capture(),
-            doubts: finding.doubts.iter().map(Doubt::name).collect(),
+            doubts: finding.doubts.iter().map(Line::name).collect(),
             evidence,
             rivals,
         };

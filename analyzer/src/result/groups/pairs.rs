@@ -1,8 +1,8 @@
 //! Stalls of one kind between the same two hosts.
 
 use super::pieces::{PieceCounter, Pieces};
+use crate::judge::case::{Confidence, Line};
 use crate::judge::causes::Cause;
-use crate::judge::confidence::{Confidence, Doubt};
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
@@ -142,7 +142,7 @@ impl Members {
         }
         for stall in stalls.iter() {
             pair.stalled_ns = pair.stalled_ns.saturating_add(stall.wait.wait_ns());
-            pair.as_of_relay += u64::from(stall.doubts.has(Doubt::Relay));
+            pair.as_of_relay += u64::from(stall.doubts.has(Line::Relay));
             pair.confidence = pair.confidence.max(stall.confidence());
             pair.confidence = pair.confidence.max(pair.by_confidence.add(&stall));
             // A retransmission cuts the delay short.

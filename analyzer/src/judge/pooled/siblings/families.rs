@@ -10,9 +10,9 @@ use crate::track::{Connection, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-/// So many families at most, sisters of each, and waits of each of these: 36 MB of waits in all.
+/// So many families at most, siblings of each, and waits of each of these: 36 MB of waits in all.
 const MOST_FAMILIES: usize = 1 << 10;
-const MOST_SISTERS: usize = 8;
+const MOST_SIBLINGS: usize = 8;
 const MOST_WAITS: usize = 32;
 
 /// A connection that is asked, and its waits of one direction in the order of their ends.
@@ -34,7 +34,7 @@ impl Member {
 
 type Families = HashMap<Family, Vec<Member>, RandomState>;
 
-/// Those with enough sisters to tell something of each other.
+/// Those with enough siblings to tell something of each other.
 pub fn families(blocks: &[Block]) -> Families {
     let mut families = found(blocks);
     families.retain(|_, members| members.len() >= FEW_RELEASES as usize);
@@ -56,7 +56,7 @@ fn is_suspect(wait: &Wait) -> bool {
         && wait.is_evidence()
 }
 
-/// The first sisters that have such waits, of the first families.
+/// The first siblings that have such waits, of the first families.
 fn found(blocks: &[Block]) -> Families {
     let mut families = Families::default();
     for (at, block) in blocks.iter().enumerate() {
@@ -74,10 +74,10 @@ fn found(blocks: &[Block]) -> Families {
             let members = families.entry(family).or_default();
             let since = wait.to.frame;
             let next = members.partition_point(|known| known.since < since);
-            if next < MOST_SISTERS && members.iter().all(|known| known.number != number) {
+            if next < MOST_SIBLINGS && members.iter().all(|known| known.number != number) {
                 let (block, place) = (at as u32, place as u32);
                 members.insert(next, Member { number, since, block, place, waits: Vec::new() });
-                members.truncate(MOST_SISTERS);
+                members.truncate(MOST_SIBLINGS);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Sister connections: of the same client's host to the same server. The same two programs are at work
+//! Sibling connections: of the same client's host to the same server. The same two programs are at work
 //! there, so what few releases of one connection leave open the others may tell.
 //!
 //! Each release is compared with its own connection's round trip, and what is shared is how far off it
@@ -6,16 +6,15 @@
 //! however many there are.
 
 mod families;
-mod pooled;
-pub mod shown;
-mod testimony;
+mod pool;
+mod releases;
 #[cfg(test)]
 mod tests;
 
 use crate::judge::path::reference;
 use crate::judge::path::releases::Releases;
 use crate::judge::pooled::siblings::families::{Member, families};
-use crate::judge::pooled::siblings::testimony::Testimony;
+use crate::judge::pooled::siblings::pool::Pool;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
 use crate::track::{Connection, Endpoint, Side};
@@ -39,19 +38,19 @@ impl Family {
 
 /// What connections of the same two programs say of each other.
 #[derive(Debug, Default)]
-pub struct Sisters {
-    families: HashMap<Family, Vec<(u32, Testimony)>, RandomState>,
+pub struct Siblings {
+    families: HashMap<Family, Vec<(u32, Pool)>, RandomState>,
 }
 
-impl Sisters {
+impl Siblings {
     /// Asks the connections of `blocks`.
     pub fn of(blocks: &[Block], clocks: &Clocks) -> Self {
-        let mut sisters = Self::default();
+        let mut siblings = Self::default();
         for (family, members) in families(blocks) {
             let ask = |member: Member| member.ask(blocks, clocks, family.by);
-            sisters.families.insert(family, members.into_iter().map(ask).collect());
+            siblings.families.insert(family, members.into_iter().map(ask).collect());
         }
-        sisters
+        siblings
     }
 
     pub fn is_empty(&self) -> bool {
@@ -59,19 +58,19 @@ impl Sisters {
     }
 
     /// What the others say of this direction of `connection`; `None` without any.
-    pub fn others(&self, connection: &Connection, by: Side) -> Option<Testimony> {
+    pub fn others(&self, connection: &Connection, by: Side) -> Option<Pool> {
         let family = self.families.get(&Family::of(connection, by))?;
-        let others = family.iter().filter(|(sister, _)| *sister != connection.id);
-        Some(others.fold(Testimony::default(), |all, (_, one)| all.and(one)))
+        let others = family.iter().filter(|(sibling, _)| *sibling != connection.id);
+        Some(others.fold(Pool::default(), |all, (_, one)| all.and(one)))
     }
 }
 
 impl Member {
-    fn ask(mut self, blocks: &[Block], clocks: &Clocks, by: Side) -> (u32, Testimony) {
+    fn ask(mut self, blocks: &[Block], clocks: &Clocks, by: Side) -> (u32, Pool) {
         let connection = self.connection(blocks);
         reference::share_reactions(&mut self.waits);
         let clock_ns = clocks.behind_ns(&self.waits);
         let releases = Releases::measure(connection, by, &self.waits, clock_ns);
-        (self.number, Testimony::of(connection, by, &self.waits, &releases))
+        (self.number, Pool::of(connection, by, &self.waits, &releases))
     }
 }

@@ -1,10 +1,10 @@
+use crate::judge::case::{Confidence, Line};
 use crate::judge::causes::Cause;
 use crate::judge::conditions::Conditions;
-use crate::judge::confidence::{Confidence, Doubt};
 use crate::judge::findings::{Findings, Ruling};
 use crate::judge::judge;
 use crate::judge::nagle::nodelay::Nagle;
-use crate::judge::pooled::siblings::Sisters;
+use crate::judge::pooled::siblings::Siblings;
 use crate::judge::words::evidence::reasons;
 use crate::track::Side;
 use crate::track::clock::Clocks;
@@ -40,14 +40,14 @@ fn small_peak() -> Story {
 }
 
 /// One hold each.
-fn sisters() -> Vec<Story> {
+fn siblings() -> Vec<Story> {
     [(41.0, 30.1), (95.0, 30.3), (62.0, 30.0)]
         .map(|(ack_ms, release_ms)| exchange(opened(), ack_ms, release_ms))
         .into()
 }
 
 /// What is ruled on the last of these connections: how many stalls, and the doubts of the first.
-fn ruled(stories: Vec<Story>) -> (usize, Vec<Doubt>) {
+fn ruled(stories: Vec<Story>) -> (usize, Vec<Line>) {
     let (_, rulings, _) = judged(stories);
     let mut stalls = rulings.iter().filter(|ruling| ruling.cause.is_stall());
     let count = stalls.clone().count();
@@ -68,9 +68,9 @@ fn judged_by(
         told
     });
     let blocks = [block(told)];
-    let sisters = Sisters::of(&blocks, &Clocks::default());
+    let siblings = Siblings::of(&blocks, &Clocks::default());
     let conditions =
-        Conditions { clock_ns: CLOCK_NS, sisters: &sisters, ..Conditions::alone(MIN_WAIT_NS) };
+        Conditions { clock_ns: CLOCK_NS, siblings: &siblings, ..Conditions::alone(MIN_WAIT_NS) };
     let connection = blocks[0].connections.last().unwrap();
     let own = blocks[0].waits.iter().filter(|wait| wait.connection == connection.id);
     let (mut own, mut rulings) = (own.copied().collect::<Vec<_>>(), Vec::new());
@@ -81,18 +81,18 @@ fn judged_by(
     (judged.half(Side::Server).nagle, rulings, sentences)
 }
 
-fn with(mut sisters: Vec<Story>, last: Story) -> Vec<Story> {
-    sisters.push(last);
-    sisters
+fn with(mut siblings: Vec<Story>, last: Story) -> Vec<Story> {
+    siblings.push(last);
+    siblings
 }
 
 #[test]
-fn one_neighbour_does_not_kill_a_peak_that_sisters_have() {
+fn one_neighbour_does_not_kill_a_peak_that_siblings_have() {
     assert_eq!(ruled(vec![small_peak()]), (0, vec![]));
-    let (nagle, rulings, sentences) = judged(with(sisters(), small_peak()));
+    let (nagle, rulings, sentences) = judged(with(siblings(), small_peak()));
     let stall = rulings.iter().find(|ruling| ruling.cause == Cause::NagleDelack).unwrap();
     assert_eq!(stall.doubts.confidence(), Confidence::Likely);
-    assert!(stall.doubts.has(Doubt::Sisters));
+    assert!(stall.doubts.has(Line::Siblings));
     // What another connection shows is no proof of this socket's options.
     assert_eq!(nagle, Nagle::Unknown);
     let told = sentences.iter().find(|sentence| sentence.contains("other connections")).unwrap();
@@ -100,66 +100,66 @@ fn one_neighbour_does_not_kill_a_peak_that_sisters_have() {
 }
 
 #[test]
-fn a_single_match_is_more_than_possible_if_sisters_show_the_same() {
+fn a_single_match_is_more_than_possible_if_siblings_show_the_same() {
     let single = || exchange(opened(), 77.0, 30.4);
-    assert_eq!(ruled(vec![single()]).1, [Doubt::Single, Doubt::Coincidence]);
-    assert_eq!(ruled(with(sisters(), single())).1, [Doubt::Sisters, Doubt::Coincidence]);
+    assert_eq!(ruled(vec![single()]).1, [Line::Single, Line::Coincidence]);
+    assert_eq!(ruled(with(siblings(), single())).1, [Line::Siblings, Line::Coincidence]);
 }
 
 #[test]
-fn where_sisters_hold_beyond_doubt_a_late_release_is_one() {
+fn where_siblings_hold_beyond_doubt_a_late_release_is_one() {
     let late = || exchange(opened(), 170.0, 34.0);
-    let mut many = sisters();
-    assert_eq!(ruled(with(sisters(), late())).0, 0);
-    many.extend(sisters());
+    let mut many = siblings();
+    assert_eq!(ruled(with(siblings(), late())).0, 0);
+    many.extend(siblings());
     assert_eq!(ruled(with(many, late())).0, 1);
 }
 
 #[test]
-fn one_sister_is_not_enough() {
-    let mut one = sisters();
+fn one_sibling_is_not_enough() {
+    let mut one = siblings();
     one.truncate(1);
     assert_eq!(ruled(with(one, small_peak())).0, 0);
 }
 
 /// The program sends its second piece 75 ms after the first, whatever the ACK does.
 #[test]
-fn a_pause_that_all_sisters_share_is_no_hold() {
+fn a_pause_that_all_siblings_share_is_no_hold() {
     let pause = |ack_ms| exchange(opened(), ack_ms, 75.0 - ack_ms);
-    let sisters = [44.0, 45.5, 44.7, 46.0].map(pause).into();
+    let siblings = [44.0, 45.5, 44.7, 46.0].map(pause).into();
     let last = || exchange(pause(45.2), 39.0, 36.0);
-    assert_eq!(ruled(with(sisters, last())), ruled(vec![last()]));
+    assert_eq!(ruled(with(siblings, last())), ruled(vec![last()]));
 }
 
 /// On a grid of 10 ms: 30 ms after each prompt ACK, as others come 20 or 40 ms after it.
 #[test]
-fn a_grid_that_all_sisters_share_is_no_hold() {
+fn a_grid_that_all_siblings_share_is_no_hold() {
     let pause = |steps| exchange(opened(), 0.1, f64::from(steps) * 10.0 - 0.1);
-    let sisters = [3, 3, 3, 3].map(pause).into();
+    let siblings = [3, 3, 3, 3].map(pause).into();
     let last = || exchange(pause(3), 0.1, 36.0);
-    assert_eq!(ruled(with(sisters, last())), ruled(vec![last()]));
+    assert_eq!(ruled(with(siblings, last())), ruled(vec![last()]));
 }
 
 #[test]
-fn a_sister_that_does_not_wait_speaks_against_it() {
-    let mut sisters = sisters();
-    sisters[1] = at_once(exchange(opened(), 95.0, 30.3));
-    assert_eq!(ruled(with(sisters, small_peak())).0, 0);
+fn a_sibling_that_does_not_wait_speaks_against_it() {
+    let mut siblings = siblings();
+    siblings[1] = at_once(exchange(opened(), 95.0, 30.3));
+    assert_eq!(ruled(with(siblings, small_peak())).0, 0);
 }
 
 #[test]
-fn what_a_sister_pauses_of_its_own_speaks_against_it() {
-    let mut sisters = sisters();
-    for sister in &mut sisters {
-        let paused = std::mem::replace(sister, opened());
-        *sister = exchange(exchange(paused, 0.1, 90.0), 0.1, 90.0);
+fn what_a_sibling_pauses_of_its_own_speaks_against_it() {
+    let mut siblings = siblings();
+    for sibling in &mut siblings {
+        let paused = std::mem::replace(sibling, opened());
+        *sibling = exchange(exchange(paused, 0.1, 90.0), 0.1, 90.0);
     }
-    assert_eq!(ruled(with(sisters, small_peak())).0, 0);
+    assert_eq!(ruled(with(siblings, small_peak())).0, 0);
 }
 
 #[test]
-fn another_server_or_another_client_is_no_sister() {
-    let all = || with(sisters(), small_peak());
+fn another_server_or_another_client_is_no_sibling() {
+    let all = || with(siblings(), small_peak());
     let stalls = |change: fn(usize, &mut Told)| {
         let (_, rulings, _) = judged_by(all(), change);
         rulings.iter().filter(|ruling| ruling.cause.is_stall()).count()
@@ -175,7 +175,7 @@ fn another_server_or_another_client_is_no_sister() {
 
 /// A relay on the host of the capture would look the same on each of its connections.
 #[test]
-fn on_one_host_sisters_tell_nothing() {
+fn on_one_host_siblings_tell_nothing() {
     let local = |ack_ms, release_ms| {
         let story = Story::new().handshake(0.02, 0.05).after_ms(5.0, client(100));
         story
@@ -191,6 +191,7 @@ fn on_one_host_sisters_tell_nothing() {
             .after_ms(0.7, server(50))
     };
     let alone = ruled(vec![last()]);
-    let sisters = [(41.0, 0.07), (95.0, 0.06), (62.0, 0.08)].map(|(ack, ms)| local(ack, ms)).into();
-    assert_eq!(ruled(with(sisters, last())), alone);
+    let siblings =
+        [(41.0, 0.07), (95.0, 0.06), (62.0, 0.08)].map(|(ack, ms)| local(ack, ms)).into();
+    assert_eq!(ruled(with(siblings, last())), alone);
 }

@@ -1,5 +1,6 @@
 //! What one connection, or several, show of the holds of a direction: how often, and what speaks against.
 
+use crate::judge::case::Line;
 use crate::judge::path::releases::Releases;
 use crate::judge::statistics;
 use crate::judge::thresholds::{FEW_RELEASES, HOLDS_PER_CONTRADICTION, PEAK_OVER_CHANCE, STEADIER};
@@ -9,7 +10,7 @@ use crate::track::{Connection, Pause, Side};
 
 /// Releases of one direction, of one connection or of several.
 #[derive(Debug, Clone, Default)]
-pub struct Testimony {
+pub struct Pool {
     /// How many have releases in the band.
     pub connections: u32,
     /// Releases in the band, and those near it.
@@ -32,13 +33,13 @@ struct Match {
     wait_ns: i64,
 }
 
-impl Testimony {
+impl Pool {
     /// Of one direction with so many `waits`.
     pub fn of(connection: &Connection, by: Side, waits: &[Wait], releases: &Releases) -> Self {
         let half = connection.half(by);
         let pauses = half.pauses().iter().map(|pause: &Pause| pause.count).sum();
         let mut one = Self { against: half.contradictions(), elsewhere: pauses, ..Self::default() };
-        if !releases.is_measured() || releases.made_up {
+        if !releases.is_measured() || releases.lines.has(Line::MadeUpTimes) {
             return one;
         }
         let freed = |wait: &&Wait| wait.by == by && wait.is_freed();

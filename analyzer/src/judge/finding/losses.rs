@@ -26,7 +26,7 @@ pub fn may_release(
 ) -> bool {
     let stalls = findings.stalls().filter(|stall| stall.is_sure() && stall.wait.by == side);
     let others = releases.in_band.saturating_sub(stalls.count() as u32);
-    let follows = releases.peaks && others >= FEW_RELEASES;
+    let follows = releases.show_holds() && others >= FEW_RELEASES;
     let complete = connection.half(side.other()).is_complete_by_ids();
     follows && !complete && connection.half(side).contradicts_late()
 }

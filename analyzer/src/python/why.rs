@@ -1,0 +1,98 @@
+//! The case of a wait as Python sees it.
+
+use super::progress::interruptible;
+use super::scan::in_ns;
+use crate::judge::case::Outcome;
+use crate::result::names::Names;
+use crate::result::scan::Options;
+use crate::result::why::{Why, why};
+use crate::track::reader::Reading;
+use crate::track::reader::labels::Labels;
+use crate::track::reader::range::SHARDS;
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+/// One line: room, name, side, weight, text, frames.
+type Line = (&'static str, &'static str, &'static str, String, String, Vec<u64>);
+
+/// A wait, what was decided on it, and its whole case; durations in ms.
+#[pyclass(frozen, get_all)]
+pub struct WhyRow {
+    pub connection: u32,
+    pub by: &'static str,
+    pub frame_from: u64,
+    pub frame_ack: u64,
+    pub frame_to: u64,
+    pub wait_ms: f64,
+    pub cause: &'static str,
+    /// `held`, `not held` or `cannot tell`.
+    pub verdict: &'static str,
+    /// Of what was held; else empty.
+    pub confidence: &'static str,
+    pub lines: Vec<Line>,
+}
+
+impl WhyRow {
+    fn new(why: Why) -> Self {
+        let wait = &why.explained.wait;
+        let (verdict, confidence) = match why.explained.case.decide() {
+            Outcome::Held(confidence) => ("held", confidence.name()),
+            Outcome::NotHeld => ("not held", ""),
+            Outcome::CannotTell => ("cannot tell", ""),
+        };
+        Self {
+            connection: why.connection,
+            by: wait.by.name(),
+            frame_from: wait.from.frame,
+            frame_ack: wait.ack.frame,
+            frame_to: wait.to.frame,
+            wait_ms: wait.wait_ns() as f64 / 1e6,
+            cause: why.explained.cause.name(),
+            verdict,
+            confidence,
+            lines: why
+                .rows
+                .into_iter()
+                .map(|row| {
+                    let side = if row.is_for { "for" } else { "against" };
+                    (row.room, row.name, side, row.weight, row.text, row.frames)
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Reads the captures again for the case of the wait that a frame is of; `None` if it is of none.
+#[pyfunction(name = "why")]
+#[pyo3(signature = (paths, filter, min_wait_ms, frame, threads=None))]
+fn why_row(
+    py: Python<'_>,
+    paths: Vec<String>,
+    filter: Option<String>,
+    min_wait_ms: f64,
+    frame: u64,
+    threads: Option<usize>,
+) -> PyResult<Option<WhyRow>> {
+    let options = Options {
+        labels: Labels::default(),
+        filter,
+        min_wait_ns: in_ns(min_wait_ms),
+        exchanges: false,
+        names: Names::default(),
+        reading: Reading::by_some(threads),
+        shards: SHARDS,
+    };
+    let progress = Arc::default();
+    let found = interruptible(py, &progress, || why(&paths, &options, frame, &progress))??;
+    Ok(found.map(WhyRow::new))
+}
+
+/// Adds what this file defines to the Python module.
+///
+/// # Errors
+/// Python's own.
+pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<WhyRow>()?;
+    module.add_function(wrap_pyfunction!(why_row, module)?)?;
+    Ok(())
+}

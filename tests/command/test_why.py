@@ -1,0 +1,72 @@
+"""`--why FRAME` and `Scan.why`: the whole case of a wait, for and against."""
+
+from __future__ import annotations
+
+import nagle_scan
+import pytest
+from conftest import CAPTURES, Run
+from nagle_scan.api.why import ROOMS
+
+HOLDS = CAPTURES / "epoll-fd0.pcap"
+
+
+def test_the_case_of_a_stall_is_the_same_from_each_of_its_frames() -> None:
+    scan = nagle_scan.scan(HOLDS)
+    stall = scan.stalls.iloc[0]
+    case = scan.why(int(stall["frame_held"]))
+    assert (case.verdict, case.cause) == ("held", stall["cause"])
+    assert case.confidence == stall["confidence"]
+    assert (case.frame_from, case.frame_ack) == (stall["frame_unacked"], stall["frame_ack"])
+    assert scan.why(int(stall["frame_ack"])) == case
+
+
+def test_verdict_and_confidence_are_those_of_every_listed_wait() -> None:
+    for name in ("epoll-fd0.pcap", "java-split.pcap"):
+        scan = nagle_scan.scan(CAPTURES / name)
+        stalls, waits = scan.stalls.head(5), scan.waits.head(5)
+        for frame, confidence in zip(stalls["frame_held"], stalls["confidence"], strict=True):
+            case = scan.why(frame)
+            assert (case.verdict, case.confidence) == ("held", confidence)
+        for frame, cause in zip(waits["frame_to"], waits["cause"], strict=True):
+            case = scan.why(frame)
+            assert (case.verdict != "held", case.cause) == (True, cause)
+            assert any(line.side == "against" for line in case.lines)
+
+
+def test_a_doubt_names_its_points_and_its_numbers() -> None:
+    scan = nagle_scan.scan(HOLDS)
+    lines = {line.name: line for line in scan.why(int(scan.stalls["frame_held"].iloc[0])).lines}
+    assert {line.room for line in lines.values()} == set(ROOMS)
+    assert lines["release"].side == "for"
+    assert "tolerance" in lines["release"].text
+    assert lines["release"].frames == [
+        scan.stalls["frame_ack"].iloc[0],
+        scan.stalls["frame_held"].iloc[0],
+    ]
+
+
+def test_the_command_prints_the_case_room_by_room(run: Run) -> None:
+    stall = nagle_scan.scan(HOLDS).stalls.iloc[0]
+    done = run("--why", str(stall["frame_held"]), str(HOLDS))
+    text = done.stdout.decode()
+    assert done.returncode == 0
+    assert text.startswith(f"tcp.stream {stall['connection']}: the {stall['sender']} waited")
+    assert all(f"\n{room}: {question}\n" in text for room, question in ROOMS.items())
+
+
+def test_a_frame_of_no_wait_is_one_line(run: Run) -> None:
+    done = run("--why", "999999", str(HOLDS))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode() == (
+        "nagle-scan: frame 999999 ends no wait of 10 ms or more, nor is it the start or the ACK "
+        "of one\n"
+    )
+    with pytest.raises(nagle_scan.NagleScanError, match="frame 999999 ends no wait"):
+        nagle_scan.scan(HOLDS).why(999_999)
+
+
+@pytest.mark.parametrize("frame", ["0", "x", "-3"])
+def test_what_is_no_frame_is_refused(run: Run, frame: str) -> None:
+    done = run(f"--why={frame}", str(HOLDS))
+    assert done.returncode == 2
+    assert b"expected the number of a frame" in done.stderr
