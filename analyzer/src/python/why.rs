@@ -4,7 +4,7 @@ use super::progress::interruptible;
 use super::scan::in_ns;
 use crate::judge::case::Outcome;
 use crate::result::names::Names;
-use crate::result::scan::Options;
+use crate::result::scan::ScanOptions;
 use crate::result::why::{Why, why};
 use crate::track::reader::Reading;
 use crate::track::reader::labels::Labels;
@@ -73,7 +73,7 @@ fn why_row(
     frame: u64,
     threads: Option<usize>,
 ) -> PyResult<Option<WhyRow>> {
-    let options = Options {
+    let options = ScanOptions {
         labels: Labels::default(),
         filter,
         min_wait_ns: in_ns(min_wait_ms),

@@ -152,7 +152,7 @@ pub fn scan(
 /// As [`scan`].
 pub fn track(
     paths: &[String],
-    options: &Options,
+    options: &ScanOptions,
     progress: &Arc<Progress>,
 ) -> Result<(Vec<CaptureSummary>, Tracked), ScanError> {
     let lengths = Lengths::listing(options.min_wait_ns);

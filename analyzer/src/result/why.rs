@@ -7,7 +7,7 @@ use crate::judge::judge;
 use crate::judge::judges::{self, Explained};
 use crate::judge::words::case::{CaseRow, rows};
 use crate::result::blocks::Pooled;
-use crate::result::scan::{Options, track};
+use crate::result::scan::{ScanOptions, track};
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
@@ -27,7 +27,7 @@ pub struct Why {
 /// As [`crate::result::scan::scan`].
 pub fn why(
     paths: &[String],
-    options: &Options,
+    options: &ScanOptions,
     frame: u64,
     progress: &Arc<Progress>,
 ) -> Result<Option<Why>, ScanError> {
