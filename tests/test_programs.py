@@ -13,14 +13,15 @@ from typing import Any
 import nagle_scan
 import pytest
 from accuracy import as_json
+from chain_real import build_library
 from conftest import CAPTURES
 from logs import Peer, read_log
-from real_programs.__main__ import build_library, settle
+from real_programs.__main__ import settle
 from real_programs.accuracy import contradictions, false_clean
 from real_programs.ship import EVERY_POINT, ONE_POINT
 from real_programs.table import SUBSCRIBER, all_cases
-from real_programs.watch_log import LINE, convert, read
 from scoring import Score
+from write_log import LINE, logs, read
 
 PROGRAMS = CAPTURES / "programs"
 MOST_BYTES = 1_500_000
@@ -40,7 +41,7 @@ print(client.getsockopt(IPPROTO_TCP, TCP_NODELAY))
 
 
 def noted(*lines: str) -> bytes:
-    """A file as watch.c leaves it, with room for more."""
+    """A file as write_log.c leaves it, with room for more."""
     rows = [line.encode().ljust(LINE, b"\0") for line in lines]
     return len(rows).to_bytes(8, "little").ljust(LINE, b"\0") + b"".join(rows) + bytes(3 * LINE)
 
@@ -54,7 +55,8 @@ def test_what_was_noted_becomes_a_log_for_each_side(tmp_path: Path) -> None:
             "20 21 50000 53 5 0 0 0 5 1 10 65000 1448",  # of another server
         )
     )
-    convert(tmp_path / "noted", tmp_path, SERVER)
+    for side, log in logs(read(tmp_path / "noted"), SERVER).items():
+        (tmp_path / f"{side}.log").write_text(log)
     server = read_log(tmp_path / "server.log")[CLIENT]
     assert server.writes == [(10, 0, 12), (30, 12, 8)]
     assert server.infos == [(12, (0, 1, 10, 65000, 12, 1448)), (31, (8, 1, 10, 65000, 12, 1448))]
@@ -74,7 +76,7 @@ def test_the_kernel_says_what_it_held_and_setting_nodelay_may_be_refused(
 ) -> None:
     log = tmp_path / "noted"
     log.touch()
-    watching = {"LD_PRELOAD": str(build_library(tmp_path)), "WATCH_LOG": str(log)}
+    watching = {"LD_PRELOAD": str(build_library(tmp_path)), "WRITE_LOG": str(log)}
     refusing = {"REFUSE_NODELAY": "1"} if refuse else {}
     done = subprocess.run(
         [sys.executable, "-c", TWO_WRITES],

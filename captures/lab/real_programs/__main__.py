@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Make captures of programs as they are shipped: python -m real_programs [--out DIR] [WORD...]
 
-Run in captures/lab. As real.py, but watch.c, loaded into all programs, notes each write and what
-the kernel had not sent right after it, and may refuse TCP_NODELAY to one side.
+Run in captures/lab. As real.py, but programs/write_log.c, loaded into all programs, notes each
+write and what the kernel had not sent right after it, and may refuse TCP_NODELAY to one side.
 A case is left out, with a line that says so, when its server is not installed.
 """
 
@@ -21,6 +21,8 @@ from pathlib import Path
 
 import check
 import truth_files
+import write_log
+from chain_real import build_library
 from logs import Peer, read_log
 from network import Network
 from packets import Direction, read_packets
@@ -30,7 +32,6 @@ from run import HERE, build, read_arguments
 from truth_files import SIDES, place
 from truth_rows import Row
 
-from real_programs import watch_log
 from real_programs.table import ProgramCase, all_cases
 
 OWN = HERE / "real_programs"
@@ -39,14 +40,6 @@ BUFFER = ("-B", "16384")  # KiB: a busy machine must not lose frames
 NOT_THE_PROGRAM = ("congestion_window", "zero_window", "retransmission", "kernel")
 HOLDS = ("stalls", "short_holds")
 PROBE = "joins a small segment in flight"  # a tail loss probe sends new data past Nagle
-
-
-def build_library(scratch: Path) -> Path:
-    """Compile watch.c where every user can read it."""
-    library = scratch / "watch.so"
-    flags = ["-O2", "-Wall", "-Wextra", "-shared", "-fPIC"]
-    subprocess.run(["gcc", *flags, "-o", library, OWN / "watch.c"], check=True)
-    return library
 
 
 class Run:
@@ -59,7 +52,7 @@ class Run:
         self.noted.touch()
         self.noted.chmod(0o666)
         library = build_library(scratch)
-        self.watching = ("env", f"LD_PRELOAD={library}", f"WATCH_LOG={self.noted}")
+        self.watching = ("env", f"LD_PRELOAD={library}", f"WRITE_LOG={self.noted}")
 
     def start(self, side: str, words: tuple[str, ...], seed: str) -> subprocess.Popen[str]:
         """Start a program that is watched."""
@@ -118,7 +111,8 @@ def run_case(case: ProgramCase, folder: Path, wire: Path) -> None:
             network.finish(captures)
         finally:
             end(server)
-        watch_log.convert(run.noted, folder, PORT)
+        for side, text in write_log.logs(write_log.read(run.noted), PORT).items():
+            (folder / f"{side}.log").write_text(text)
     for extra in case.extras:
         port = subscriber(folder)
         whole, one = (folder / f"{name}.pcap" for name in (extra.point, extra.name))

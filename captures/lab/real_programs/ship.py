@@ -32,6 +32,7 @@ ONE_POINT = (
     "postgres-fanout-shipped-w20",
     "postgres-fanout-server-refused-w20",
     "tornado-fanout-server-refused-l1",
+    "tornado-pages-shipped-w20",
     "node-pages-server-refused-lo",
     "mariadb-queries-client-refused-w20",
     "memcached-shipped-w20",
