@@ -1,0 +1,1 @@
+"""Programs as packages ship them, watched from inside."""
