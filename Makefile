@@ -49,6 +49,7 @@ format: $(VENV)/.developer ## Format all code
 accuracy: setup ## Compare what is found with what is true, on every labelled capture
 	@$(BIN)/python captures/lab/accuracy.py
 	@$(BIN)/python captures/lab/chain_accuracy.py
+	@$(BIN)/python captures/lab/metamorphic.py
 
 thresholds: setup ## Double and halve each threshold, and tell what that decides (an hour)
 	@$(BIN)/python scripts/thresholds.py
