@@ -60,6 +60,7 @@ shared: $(VENV)/.developer ## Check the public captures in ../shared/public, whi
 accuracy: setup ## Compare what is found with what is true, on every labelled capture
 	@$(BIN)/python captures/lab/accuracy.py
 	@$(BIN)/python captures/lab/chain_accuracy.py
+	@$(BIN)/python captures/lab/metamorphic.py
 
 thresholds: setup ## Double and halve each threshold, and tell what that decides (an hour)
 	@$(BIN)/python scripts/thresholds.py

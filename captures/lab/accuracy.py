@@ -84,8 +84,6 @@ def main() -> int:
     if not scores:
         parser.error(f"no truth files below {', '.join(map(str, arguments.folders))}")
     total, missed = known.parted(scores, arguments.folders == [LABELLED])
-    # Calibration leaves nothing out: a confidence is worth what it is worth where we err, too.
-    total.events = [event for score in scores.values() for event in score.events]
     if arguments.markdown:
         counted = len(scores.keys() - known.KNOWN)
         text = accuracy_report.markdown(total, counted, measured)

@@ -60,6 +60,17 @@ def cut(source: Path, target: Path) -> None:
     target.write_bytes(data[: at + RECORD_HEADER + 20])
 
 
+def joined(source: Path, target: Path, share: float) -> None:
+    """This share of the frames missing at the beginning: the connections were open by then."""
+    data = source.read_bytes()
+    frames = list(records(data))
+    kept = frames[round(len(frames) * share) :]
+    target.write_bytes(
+        data[:FILE_HEADER]
+        + b"".join(struct.pack("<II", seconds, us) + rest for seconds, us, rest in kept)
+    )
+
+
 def step_1ms(source: Path, target: Path) -> None:
     """A clock that ticks every millisecond."""
     coarse(source, target, 1)

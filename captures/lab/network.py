@@ -169,7 +169,8 @@ class Network:
         for after_ms, extra_ms in net.changes:
             options += f" --change {after_ms}:{extra_ms / 4 * 1000}"  # two wires, two ways
         ends = (self.prefix + left, self.prefix + right)
-        command = [str(self.wire_program), *options.split(), *ends]
+        # What keeps it off the processor would be a delay of the network.
+        command = ["chrt", "--fifo", "5", str(self.wire_program), *options.split(), *ends]
         wire = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.wires.append(wire)
         if wire.stdout is None or wire.stdout.readline() != "ready\n":

@@ -17,6 +17,7 @@
  *     quickack:0|1    TCP_QUICKACK                  N( ... )    repeat N times
  *     cork:0|1        TCP_CORK                   delack-max:US  TCP_DELACK_MAX_US
  *     urgent:N     send N bytes with MSG_OOB     acked       wait until all is acknowledged
+ *     after:US     as the first word: connect that much later
  * The connection is closed at the end of the script.
  *
  * The log has one line per event, 'TIME_NS CLIENT_PORT KIND VALUE...', times
@@ -212,6 +213,7 @@ static void do_word(struct connection *c, char *word)
     else if (!strcmp(word, "cork")) do_option(c, word, TCP_CORK, atoi(value));
     else if (!strcmp(word, "delack-max")) do_option(c, word, DELACK_MAX_US, atoi(value));
     else if (!strcmp(word, "end")) { note(c, now_ns(), "end"); shutdown(c->fd, SHUT_WR); }
+    else if (!strcmp(word, "after")) {}     /* done before it connected */
     else if (!strcmp(word, "background-read")) { c->reading = 1; start(read_always, c, NULL); }
     else { errno = EINVAL; die(word); }
 }
@@ -287,6 +289,8 @@ static void *run_connection(void *connection)
 {
     struct connection *c = connection;
     pthread_t watcher;
+    long after = 0;
+    if (sscanf(c->script, " after:%ld", &after) == 1) sleep_ns(after * 1000);
     open_connection(c);
     if (!no_watch) start(watch, c, &watcher);
     run_words(c, c->script, 1);

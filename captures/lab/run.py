@@ -94,7 +94,8 @@ def start_peer(
         network.server_address,
     ]
     for i, scripts in enumerate(case.flows):
-        command += [str(FIRST_PORT + i), scripts[side == "server"]]
+        port = FIRST_PORT if case.one_port else FIRST_PORT + i
+        command += [str(port), scripts[side == "server"]]
     peer = network.start(side[0], *command, stdout=subprocess.PIPE)
     if peer.stdout is None or peer.stdout.readline() != "ready\n":
         raise RuntimeError(f"the {side} did not start")

@@ -6,8 +6,10 @@ DIR is captures/labelled, if not another.
 The rule looks at names and truth, never at what an analyzer finds. Of each case one capture, at
 the point that a checksum of the case's name picks (the same for a case before and after its fix);
 all of them with --all, or if the case has captures in other formats, or if its truth differs from
-point to point. Of a chain of relays, one capture of all legs and one of a single leg. Of the hard
-cases (--kinds), a checksum picks one of each kind that stalls and one that does not.
+point to point. Of a chain of relays, one capture of all legs and one of a single leg. Of a run
+joined midway, one capture that began late and one that lost its beginning. Of the hard
+cases (--kinds), a checksum picks one of each kind that stalls and one that does not; what jitter
+shows depends on the point, so of those with jitter of 5 to 20 ms all points are shipped.
 Frames are cut to their first 96 bytes, files compressed; a capture that came compressed stays so.
 """
 
@@ -31,6 +33,7 @@ from truth_files import KINDS
 
 LABELLED = Path(__file__).resolve().parents[1] / "labelled"
 POINTS = {"client", "middle", "server", "loopback"}
+JITTERED = ("hard-jitter-", "hard-radio-")
 SNAP = 96  # all headers, but for the last options of an IPv6 SYN with the -i any header
 LITTLE_ENDIAN = {bytes.fromhex("d4c3b2a1"), bytes.fromhex("4d3cb2a1")}  # us, ns
 
@@ -40,11 +43,15 @@ def chosen(files: list[Path]) -> list[Path]:
     truths = [json.loads(file.read_text()) for file in files]
     if "legs" in truths[0]:
         return chosen_of_chain(truths, files)
+    pick = crc32(base_name(truths[0]["case"]).encode())
+    late, joined = (sorted(f for f in files if word in f.name) for word in ("-late", "-joined"))
+    if joined:
+        return [late[pick % len(late)], joined[pick % len(joined)]]
     alike = len({tuple(len(truth[kind]) for kind in KINDS) for truth in truths}) == 1
     names = {file.name.removesuffix(".truth.json") for file in files}
-    if not alike or not names <= POINTS:
+    if not alike or not names <= POINTS or truths[0]["case"].startswith(JITTERED):
         return files
-    return [sorted(files)[crc32(base_name(truths[0]["case"]).encode()) % len(files)]]
+    return [sorted(files)[pick % len(files)]]
 
 
 def chosen_of_chain(truths: list[Row], files: list[Path]) -> list[Path]:

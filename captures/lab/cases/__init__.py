@@ -5,6 +5,7 @@ Every case is captured at all points of its network; an Extra is one more captur
 
 from cases.case import COUNTRY, FIRST_PORT, LOOPBACK, WIRE, Case, Extra
 from cases.conversations import conversations, protocols
+from cases.field import joined, radio, siblings
 from cases.hard import hard_cases
 from cases.paths import formats, paths, receivers
 from cases.patterns import basic, look_alikes, pieces_and_think, sizes
@@ -28,7 +29,10 @@ def all_cases(seed: int = 1) -> list[Case]:
         random_cases,
         formats,
         receivers,
+        siblings,
+        joined,
     )
-    cases = [case for group in groups for case in group()] + hard_cases(seed) + troubles(seed)
+    cases = [case for group in groups for case in group()]
+    cases += hard_cases(seed) + troubles(seed) + radio(seed)
     assert len({c.id for c in cases}) == len(cases), "case ids must differ"
     return cases

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from net import Net
 
-FIRST_PORT = 7001  # of the server; one port for each connection
+FIRST_PORT = 7001  # of the server
 LOOPBACK, VETH = Net("loopback"), Net("veth")
 WIRE, COUNTRY, OCEAN = Net(rtt_ms=1.9), Net(rtt_ms=26), Net(rtt_ms=100)
 
@@ -47,6 +47,7 @@ class Case:
     server_rcvbuf: int = 0
     snaplen: int = 0  # of the captures at the network's points
     only: str = "tcp"  # tcpdump filter of these captures
+    one_port: bool = False  # of the server, for all connections; else one for each
 
     @property
     def flows(self) -> tuple[tuple[str, str], ...]:

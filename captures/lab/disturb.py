@@ -1,0 +1,207 @@
+"""What may happen to a capture: its frames cut, lost, doubled, swapped, retimed, snapped, mixed.
+
+Each function takes the frames of a capture and a Random and gives the frames of the disturbed one.
+Every frame keeps the number that it had, so that what is found can be traced back to its truth.
+Classic pcap files only, plain or gzipped.
+"""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+
+FILE_HEADER, RECORD_HEADER = 24, 16
+MAGIC_US, MAGIC_NS = 0xA1B2C3D4, 0xA1B23C4D
+US, MS, HOUR = 1_000, 1_000_000, 3_600_000_000_000  # in ns
+STRANGERS = 50
+SWAP_NS = 20 * US
+BURST_CHANCE, BURST = 0.005, (3, 20)
+# What stands before an IPv4 packet, by link type.
+LINK_HEADERS = {
+    1: bytes.fromhex("020000000001 020000000002 0800"),
+    101: b"",
+    113: bytes.fromhex("0000 0001 0006 020000000001 0000 0800"),
+    276: bytes.fromhex("0800 0000 00000002 0001 00 06 020000000001 0000"),
+}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A frame, and which one of which capture it was; number 0 is a stranger."""
+
+    time_ns: int
+    data: bytes
+    length: int
+    number: int
+    source: int = 0
+    is_pure_ack: bool = False
+
+
+Frames = list[Frame]
+Disturbance = Callable[[Sequence[Frame], Random], Frames]
+
+
+class Capture(NamedTuple):
+    """The frames of a file."""
+
+    link: int
+    is_ns: bool
+    frames: Frames
+
+
+def read(path: Path, source: int = 0) -> Capture:
+    """A pcap file of either byte order; one that ends within a frame ends before it."""
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    magic = struct.unpack_from("<I", data)[0]
+    order = "<" if magic in (MAGIC_US, MAGIC_NS) else ">"
+    is_ns = struct.unpack_from(f"{order}I", data)[0] == MAGIC_NS
+    unit, at = 1 if is_ns else US, FILE_HEADER
+    frames: Frames = []
+    while at + RECORD_HEADER <= len(data):
+        seconds, fraction, captured, length = struct.unpack_from(f"{order}4I", data, at)
+        body = data[at + RECORD_HEADER : at + RECORD_HEADER + captured]
+        if len(body) < captured:
+            break
+        time_ns = seconds * 1_000_000_000 + fraction * unit
+        frames.append(Frame(time_ns, body, length, len(frames) + 1, source))
+        at += RECORD_HEADER + captured
+    return Capture(struct.unpack_from(f"{order}I", data, 20)[0], is_ns, frames)
+
+
+def write(path: Path, capture: Capture, frames: Sequence[Frame]) -> None:
+    """These frames with the link type and the unit of time of a capture."""
+    magic, unit = (MAGIC_NS, 1) if capture.is_ns else (MAGIC_US, US)
+    parts = [struct.pack("<IHHiIII", magic, 2, 4, 0, 0, 262_144, capture.link)]
+    for frame in frames:
+        seconds, ns = divmod(frame.time_ns, 1_000_000_000)
+        parts += [
+            struct.pack("<4I", seconds, ns // unit, len(frame.data), frame.length),
+            frame.data,
+        ]
+    path.write_bytes(b"".join(parts))
+
+
+def unchanged(frames: Sequence[Frame], _: Random) -> Frames:
+    """As it is."""
+    return list(frames)
+
+
+def without(frames: Sequence[Frame], _: Random, first: float, last: float) -> Frames:
+    """The frames between two shares of the capture missing."""
+    count = len(frames)
+    return [*frames[: round(first * count)], *frames[round(last * count) :]]
+
+
+def thinned(frames: Sequence[Frame], dice: Random, share: float, pure_acks: bool = False) -> Frames:
+    """This share of the frames missing, or of the pure ACKs only."""
+    return [f for f in frames if (pure_acks and not f.is_pure_ack) or dice.random() >= share]
+
+
+def in_bursts(frames: Sequence[Frame], dice: Random) -> Frames:
+    """Now and then several frames missing in a row."""
+    kept, missing = [], 0
+    for frame in frames:
+        if not missing and dice.random() < BURST_CHANCE:
+            missing = dice.randint(*BURST)
+        if missing:
+            missing -= 1
+        else:
+            kept.append(frame)
+    return kept
+
+
+def doubled(frames: Sequence[Frame], dice: Random, share: float) -> Frames:
+    """This share of the frames twice, 2 us apart."""
+    return in_order(
+        copy
+        for frame in frames
+        for copy in (frame, replace(frame, time_ns=frame.time_ns + 2 * US))[
+            : 1 + (dice.random() < share)
+        ]
+    )
+
+
+def swapped(frames: Sequence[Frame], dice: Random) -> Frames:
+    """In an order, and with times, that are right within 20 us only, as of two ports merged."""
+    return in_order(
+        replace(f, time_ns=f.time_ns + dice.randint(-SWAP_NS // US, SWAP_NS // US) * US)
+        for f in frames
+    )
+
+
+def stepped(frames: Sequence[Frame], _: Random, back_ns: int) -> Frames:
+    """A clock that is set back once, in the middle."""
+    half = len(frames) // 2
+    return [
+        replace(f, time_ns=f.time_ns - back_ns) if at >= half else f for at, f in enumerate(frames)
+    ]
+
+
+def coarse(frames: Sequence[Frame], _: Random, tick_ns: int) -> Frames:
+    """A clock that ticks only so often."""
+    return [replace(f, time_ns=f.time_ns // tick_ns * tick_ns) for f in frames]
+
+
+def snapped(frames: Sequence[Frame], _: Random, most: int) -> Frames:
+    """Frames cut to so many bytes."""
+    return [replace(f, data=f.data[:most]) for f in frames]
+
+
+def among_strangers(frames: Sequence[Frame], dice: Random, link: int) -> Frames:
+    """Fifty SYNs between other hosts, each just behind a frame."""
+    places = sorted(dice.randrange(len(frames)) for _ in range(STRANGERS))
+    return in_order(
+        [
+            *frames,
+            *(stranger(number, frames[at].time_ns + US, link) for number, at in enumerate(places)),
+        ]
+    )
+
+
+def stranger(number: int, time_ns: int, link: int) -> Frame:
+    """The SYN of hosts that have nothing to do with the rest."""
+    ip = struct.pack(">BBHHHBBH4B4B", 69, 0, 40, 0, 0, 64, 6, 0, 192, 0, 2, 1, 192, 0, 2, 2)
+    tcp = struct.pack(">HHIIBBHHH", 20_000 + number, 9, number, 0, 0x50, 2, 1024, 0, 0)
+    data = LINK_HEADERS[link] + ip + tcp
+    return Frame(time_ns, data, len(data), 0)
+
+
+def merged(frames: Sequence[Frame], other: Sequence[Frame], tick_ns: int = 1) -> Frames:
+    """With another capture that began at the same time; these by a clock that ticks so often."""
+    early = other[0].time_ns - frames[0].time_ns
+    moved = (replace(f, time_ns=f.time_ns - early) for f in other)
+    return in_order([*coarse(frames, Random(), tick_ns), *moved])
+
+
+def in_order(frames: Iterable[Frame]) -> Frames:
+    """By time; at the same time as they were."""
+    return sorted(frames, key=lambda f: f.time_ns)
+
+
+DISTURBANCES: dict[str, Disturbance] = {
+    "as it is": unchanged,
+    "first 15 % missing": partial(without, first=0.0, last=0.15),
+    "first 40 % missing": partial(without, first=0.0, last=0.40),
+    "last 15 % missing": partial(without, first=0.85, last=1.0),
+    "last 40 % missing": partial(without, first=0.60, last=1.0),
+    "middle 20 % missing": partial(without, first=0.40, last=0.60),
+    "30 % of pure ACKs lost": partial(thinned, share=0.30, pure_acks=True),
+    "3 % of frames lost": partial(thinned, share=0.03),
+    "bursts of frames lost": in_bursts,
+    "5 % of frames doubled": partial(doubled, share=0.05),
+    "all frames doubled": partial(doubled, share=1.0),
+    "swapped within 20 us": swapped,
+    "clock back by 1 h": partial(stepped, back_ns=HOUR),
+    "clock back by 30 ms": partial(stepped, back_ns=30 * MS),
+    "clock of 1 ms": partial(coarse, tick_ns=MS),
+    "clock of 10 ms": partial(coarse, tick_ns=10 * MS),
+    "snap length 54": partial(snapped, most=54),
+    "snap length 64": partial(snapped, most=64),
+    "snap length 80": partial(snapped, most=80),
+}

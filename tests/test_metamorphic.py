@@ -1,0 +1,119 @@
+"""Disturbed captures: what is drawn is always the same, faults are noticed, a sample has no new."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import disturb
+import metamorphic
+import nagle_scan
+import pytest
+import traced
+from conftest import CAPTURES
+from disturb import DISTURBANCES, Capture, Frame
+from metamorphic import Finding
+from traced import Known, Labelled
+
+SCRIPT = CAPTURES / "lab" / "metamorphic.py"
+STALLED = CAPTURES / "labelled" / "request-split-rtt26"
+HELD: Known = (0, (0, "client", 120))
+PAUSED: Known = (0, (0, "client", 999))
+
+
+@pytest.fixture(scope="module")
+def stalled() -> Labelled:
+    """A capture in which the client's second piece is held in every request."""
+    return traced.labelled(next(STALLED.glob("*.truth.json")))
+
+
+@pytest.mark.parametrize("name", DISTURBANCES)
+def test_a_disturbance_is_the_same_every_time(name: str, stalled: Labelled) -> None:
+    frames = stalled.capture.frames
+    first, second = (DISTURBANCES[name](frames, Random(name)) for _ in range(2))
+    assert first == second
+    assert {f.number for f in first} <= {f.number for f in frames}
+
+
+def test_frames_are_written_as_they_were_read(tmp_path: Path, stalled: Labelled) -> None:
+    path = tmp_path / "again.pcap"
+    disturb.write(path, stalled.capture, stalled.capture.frames)
+    again = disturb.read(path)
+    assert [(f.time_ns, f.data) for f in again.frames] == [
+        (f.time_ns, f.data) for f in stalled.capture.frames
+    ]
+
+
+@pytest.mark.parametrize("link", disturb.LINK_HEADERS)
+def test_strangers_are_connections_of_their_own(tmp_path: Path, link: int) -> None:
+    path, frames = tmp_path / "strangers.pcap", [Frame(0, b"", 0, 1)]
+    disturb.write(
+        path, Capture(link, False, frames), disturb.among_strangers(frames, Random(1), link)[1:]
+    )
+    assert len(nagle_scan.scan(path).connections) == disturb.STRANGERS
+
+
+def test_of_the_pure_acks_some_are_lost_and_nothing_else(stalled: Labelled) -> None:
+    frames = stalled.capture.frames
+    kept = DISTURBANCES["30 % of pure ACKs lost"](frames, Random(1))
+    lost = {f.number for f in frames} - {f.number for f in kept}
+    assert lost
+    assert lost <= stalled.traced.pure_acks
+
+
+def test_a_hold_whose_ack_is_missing_is_not_left(stalled: Labelled) -> None:
+    frames = stalled.capture.frames
+    _, ack, held = stalled.traced.needs[HELD[1]]
+    assert HELD in traced.left(frames, [stalled])
+    for number in (ack, held):
+        rest = [f for f in frames if f.number != number]
+        assert HELD not in traced.left(rest, [stalled])
+
+
+def faults(stalled: Labelled, now: Finding, was: Finding) -> dict[str, int]:
+    counts = metamorphic.count(now, was, {HELD}, [stalled])
+    return {fault: counts[fault] for fault in metamorphic.FAULTS if counts[fault]}
+
+
+def test_what_must_not_happen_is_counted_and_what_may_is_not(stalled: Labelled) -> None:
+    likely, sure = Finding({HELD: "likely"}), Finding({HELD: "certain"})
+    assert faults(stalled, likely, sure) == {}
+    assert faults(stalled, Finding(), sure) == {}
+    assert faults(stalled, sure, likely) == {"raised": 1}
+    assert faults(stalled, Finding(verdict="clean"), sure) == {"clean": 1}
+    assert faults(stalled, Finding({PAUSED: "likely"}), sure) == {"false": 1}
+    assert faults(stalled, Finding({PAUSED: "certain"}), sure) == {"false": 1, "certain": 1}
+    assert faults(stalled, Finding({PAUSED: "likely"}), Finding({PAUSED: "possible"})) == {}
+    wrong = Finding(wrong_options={(frozenset({1, 2}), 1)})
+    assert faults(stalled, wrong, sure) == {"nodelay": 1}
+    assert faults(stalled, wrong, wrong) == {}
+
+
+def test_a_wrong_answer_about_the_option_is_noticed(tmp_path: Path, stalled: Labelled) -> None:
+    ports = next(iter(stalled.options))
+    other = {port: {"off"} for port in ports}
+    lying = replace(stalled, options={ports: other})
+    frames = stalled.capture.frames
+    assert not metamorphic.look(stalled.capture, frames, [stalled], tmp_path).wrong_options
+    assert metamorphic.look(stalled.capture, frames, [lying], tmp_path).wrong_options
+
+
+def test_more_faults_than_known_are_told() -> None:
+    known = {"clock of 1 ms": Counter({"captures": 9, "true": 50, "found": 48, "false": 2})}
+    assert metamorphic.read_table(metamorphic.table(known)) == {
+        "clock of 1 ms": Counter(dict.fromkeys(metamorphic.COLUMNS, 0) | known["clock of 1 ms"])
+    }
+    more = {"clock of 1 ms": Counter({"found": 40, "false": 3})}
+    assert metamorphic.more_faults(more, known) == ["clock of 1 ms: 3 false, known are 2"]
+    assert metamorphic.more_faults(known, known) == []
+
+
+def test_a_sample_has_no_more_faults_than_all_are_known_to_have() -> None:
+    done = subprocess.run(
+        [sys.executable, SCRIPT, "--sample", "30"], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
