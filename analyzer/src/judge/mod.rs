@@ -16,12 +16,12 @@ pub mod thresholds;
 pub mod words;
 
 use crate::capture::times::sum_ns;
-use crate::judge::capture::spurious;
+use crate::judge::capture::point::capture_point;
 use crate::judge::conditions::Conditions;
 use crate::judge::direction::Judge;
-use crate::judge::finding::judged::{JudgedConnection, JudgedHalf, capture_point};
+use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::finding::short::Short;
-use crate::judge::finding::{half, hidden, short};
+use crate::judge::finding::{half, hidden, short, superseded};
 use crate::judge::findings::{Findings, Ruling};
 use crate::judge::path::reference;
 use crate::judge::path::releases::ReleasesOf;
@@ -40,7 +40,7 @@ pub fn judge(
     let first = rulings.len();
     reference::share_reactions(waits);
     let releases = rule(connection, waits, conditions, rulings);
-    spurious::drop_superseded(waits, rulings, first);
+    superseded::drop(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
     let of = |side: Side| releases.as_ref().map(|both| &both[side as usize]);
     let mut halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));

@@ -1,5 +1,6 @@
 //! The Python module `_core`: everything that knows Python.
 
+mod errors;
 mod frame_rows;
 mod passes;
 mod progress;
@@ -7,40 +8,18 @@ mod rows;
 mod scan;
 
 use crate::capture::Capture;
-use crate::capture::error::ScanError;
 use crate::judge::causes;
 use crate::output::fields::{self, Declared};
+use errors::{CaptureError, FilterError, NagleScanError, OutputError};
 use progress::PyProgress;
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
-use pyo3::{create_exception, exceptions::PyException};
 use rows::{
     CauseRow, ConnectingRow, ConnectionRow, Group, HopRow, NagleRow, PyServerGroup, PyServerRow,
     Summary, WaitRow,
 };
 use std::io::Cursor;
-
-create_exception!(nagle_scan, NagleScanError, PyException, "A capture could not be analysed.");
-create_exception!(nagle_scan, CaptureError, NagleScanError, "The input cannot be read.");
-create_exception!(nagle_scan, FilterError, NagleScanError, "The filter cannot be compiled.");
-create_exception!(nagle_scan, OutputError, NagleScanError, "A result cannot be written.");
-
-impl From<ScanError> for PyErr {
-    fn from(error: ScanError) -> Self {
-        let message = error.to_string();
-        match error {
-            ScanError::BadFilter { .. } => FilterError::new_err(message),
-            ScanError::Unwritable { .. } => OutputError::new_err(message),
-            ScanError::Stopped { .. } => PyKeyboardInterrupt::new_err(message),
-            ScanError::Unreadable { .. }
-            | ScanError::NotACapture { .. }
-            | ScanError::NoHeader { .. }
-            | ScanError::UnknownLinkType { .. } => CaptureError::new_err(message),
-        }
-    }
-}
 
 /// The documentation of a cause; `None` if there is no such cause.
 #[pyfunction]

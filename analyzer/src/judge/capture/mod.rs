@@ -4,4 +4,5 @@ pub mod ip_ids;
 pub mod jitter;
 pub mod link;
 pub mod losses;
+pub mod point;
 pub mod spurious;

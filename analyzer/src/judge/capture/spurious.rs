@@ -2,8 +2,7 @@
 //! longer than the sender's retransmission timer runs (lwIP: up to 250 ms; Linux sends again after
 //! 200 ms). The copy draws the ACK, and the ACK frees what Nagle's algorithm held.
 
-use crate::judge::finding::judged::{CapturePoint, capture_point};
-use crate::judge::findings::{self, Findings, Ruling};
+use crate::judge::capture::point::{CapturePoint, capture_point};
 use crate::judge::thresholds::{NEARLY_RTO_NS, NEEDLESS_ONE_OF, NEEDLESS_RESENDS};
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
@@ -56,34 +55,6 @@ pub fn is_second_copy(wait: &Wait, at_receiver: bool) -> bool {
         && wait.len > 0
         && wait.unacked_len > 0
         && wait.span_ns() <= LONGEST_DELAYED_ACK_NS
-}
-
-/// Leaves out the waits before bytes that the receiver then reported to have had: nobody waited for them.
-/// And of a hold that a retransmission ended, and the waits within it, leaves one or the other. They are
-/// the first of `waits`, those of one connection, with their `rulings`, which begin at `first`.
-pub fn drop_superseded(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
-    if waits.iter().any(|wait| wait.is(fact::NEEDLESS)) {
-        findings::retain(waits, rulings, first, |wait, _| {
-            !wait.is(fact::NEEDLESS | fact::RETRANSMITTED)
-        });
-    }
-    if !waits.iter().any(|wait| wait.is(fact::RESENT)) {
-        return;
-    }
-    // In the order of their ends; those of one sender do not overlap.
-    let holds = Side::BOTH.map(|side| {
-        let stalls = Findings::new(waits, &rulings[first..]).stalls().map(|stall| *stall.wait);
-        stalls.filter(|wait| wait.by == side && wait.is(fact::RESENT)).collect::<Vec<Wait>>()
-    });
-    let is_swallowed = |wait: &Wait| {
-        let holds = &holds[wait.by as usize];
-        let next = holds.partition_point(|hold| hold.to.frame < wait.to.frame);
-        holds.get(next).is_some_and(|hold| wait.is_within(hold))
-    };
-    findings::retain(waits, rulings, first, |wait, ruling| match wait.is(fact::RESENT) {
-        true => ruling.cause.is_stall(),
-        false => !is_swallowed(wait),
-    });
 }
 
 #[cfg(test)]

@@ -1,34 +1,17 @@
 //! What a scan says: of a wait, of an end, of a connection.
 
+pub use crate::judge::capture::point::CapturePoint;
 use crate::judge::finding::short::Short;
 use crate::judge::finding::verdict::{Hidden, Verdict};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::timers::Timer;
 use crate::judge::nagle::variant::Variant;
 use crate::judge::path::releases::ReleasesOf;
-use crate::judge::thresholds::CAPTURE_POINT_ONE_OF;
 use crate::track::wait::Wait;
-use crate::track::{Connection, Endpoint, Half, Side};
+use crate::track::{Endpoint, Side};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 use std::sync::LazyLock;
-
-/// Where the capture was taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum CapturePoint {
-    Client,
-    Server,
-    Between,
-    Unknown,
-}
-
-impl CapturePoint {
-    pub const NAMES: [&'static str; 4] = ["client", "server", "between", "unknown"];
-
-    pub fn name(self) -> &'static str {
-        Self::NAMES[self as usize]
-    }
-}
 
 /// What is known of one end of a connection. Kept small: captures hold millions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -161,20 +144,5 @@ impl JudgedConnection {
     /// Does the capture tell?
     pub fn is_conclusive(&self) -> bool {
         self.verdict() != Verdict::Inconclusive
-    }
-}
-
-/// The end whose share of the round trip is (nearly) nothing is where the capture was taken.
-pub fn capture_point(connection: &Connection) -> CapturePoint {
-    let [client, server] = connection.halves.each_ref().map(Half::measured_rtt_ns);
-    let (Some(client), Some(server)) = (client, server) else {
-        return CapturePoint::Unknown;
-    };
-    let quarter = (client + server) / CAPTURE_POINT_ONE_OF;
-    match (client <= quarter, server <= quarter) {
-        _ if connection.is_loopback() => CapturePoint::Unknown,
-        (true, false) => CapturePoint::Client,
-        (false, true) => CapturePoint::Server,
-        _ => CapturePoint::Between,
     }
 }

@@ -4,4 +4,5 @@ pub mod half;
 pub mod hidden;
 pub mod judged;
 pub mod short;
+pub mod superseded;
 pub mod verdict;

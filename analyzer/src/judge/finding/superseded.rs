@@ -1,0 +1,33 @@
+//! Waits that another finding makes pointless.
+
+use crate::judge::findings::{self, Findings, Ruling};
+use crate::track::Side;
+use crate::track::wait::{Wait, fact};
+
+/// Leaves out the waits before bytes that the receiver then reported to have had: nobody waited for them.
+/// And of a hold that a retransmission ended, and the waits within it, leaves one or the other. They are
+/// the first of `waits`, those of one connection, with their `rulings`, which begin at `first`.
+pub fn drop(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
+    if waits.iter().any(|wait| wait.is(fact::NEEDLESS)) {
+        findings::retain(waits, rulings, first, |wait, _| {
+            !wait.is(fact::NEEDLESS | fact::RETRANSMITTED)
+        });
+    }
+    if !waits.iter().any(|wait| wait.is(fact::RESENT)) {
+        return;
+    }
+    // In the order of their ends; those of one sender do not overlap.
+    let holds = Side::BOTH.map(|side| {
+        let stalls = Findings::new(waits, &rulings[first..]).stalls().map(|stall| *stall.wait);
+        stalls.filter(|wait| wait.by == side && wait.is(fact::RESENT)).collect::<Vec<Wait>>()
+    });
+    let is_swallowed = |wait: &Wait| {
+        let holds = &holds[wait.by as usize];
+        let next = holds.partition_point(|hold| hold.to.frame < wait.to.frame);
+        holds.get(next).is_some_and(|hold| wait.is_within(hold))
+    };
+    findings::retain(waits, rulings, first, |wait, ruling| match wait.is(fact::RESENT) {
+        true => ruling.cause.is_stall(),
+        false => !is_swallowed(wait),
+    });
+}
