@@ -38,6 +38,7 @@ mod output;
 #[cfg(feature = "python")]
 mod python;
 mod result;
+mod thresholds;
 mod track;
 
 // What programs in Rust may use, and the fuzz targets do.

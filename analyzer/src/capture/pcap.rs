@@ -16,7 +16,6 @@ const MODIFIED_RECORD_HEADER_LEN: usize = 24;
 const LINK_TYPE_MASK: u32 = 0xffff;
 
 /// A record that follows others was hardly captured so long before or after the first one.
-/// Leans: smaller finds no record in captures with a gap, and reads them by one thread.
 const FARTHEST_S: u32 = 10 * 366 * 86_400;
 
 /// How the numbers of a record's header lie, where it is not as most write them today.

@@ -8,8 +8,10 @@ mod rows;
 mod scan;
 
 use crate::capture::Capture;
-use crate::judge::causes;
+use crate::judge::{self, causes};
 use crate::output::fields::{self, Declared};
+use crate::result::hops::without;
+use crate::track;
 use errors::{CaptureError, FilterError, NagleScanError, OutputError};
 use progress::PyProgress;
 use pyo3::prelude::*;
@@ -51,6 +53,16 @@ type DeclaredField = (
     &'static str,
 );
 
+/// The numbers that verdicts depend on: name, value, unit, reason, source and what a larger value does.
+#[pyfunction]
+fn thresholds() -> Vec<(&'static str, String, &'static str, String, &'static str, &'static str)> {
+    [judge::thresholds::declared(), track::thresholds::declared(), without::declared()]
+        .into_iter()
+        .flatten()
+        .map(|t| (t.name, t.value, t.unit, t.reason, t.source, t.larger))
+        .collect()
+}
+
 /// The fields of stalls, waits, connections and their ends.
 #[pyfunction(name = "fields")]
 fn declared_fields() -> Vec<DeclaredField> {
@@ -90,6 +102,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(first_time_ns, module)?)?;
     module.add_function(wrap_pyfunction!(first_time_of_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(declared_fields, module)?)?;
+    module.add_function(wrap_pyfunction!(thresholds, module)?)?;
     frame_rows::add_to(module)?;
     passes::add_to(module)?;
     Ok(())

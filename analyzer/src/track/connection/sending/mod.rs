@@ -7,24 +7,15 @@ mod tests;
 
 use crate::decode::{ACK, FIN, Header, URG};
 use crate::track::half::{Half, Release};
-use crate::track::thresholds::{BEFORE_PROBE_NS, IN_TRANSIT_ONE_OF};
+use crate::track::thresholds::{
+    BEFORE_PROBE_NS, DISTINCT_NS, HALF_WAY_ONE_OF, IN_TRANSIT_ONE_OF, KNOWN_ROUND_TRIPS,
+    LOCAL_DISTINCT_NS,
+};
 use crate::track::wait::{Wait, fact, when};
 use crate::track::{DEFAULT_MSS, Mark, NETWORK_RTT_NS, Side};
 
 /// Shorter than this, a payload is below any MSS that hosts fall back to (RFC 9293, section 3.7.1).
 const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
-
-/// Round trips of which the shortest is near the shortest there is, and the part of it within which an
-/// ACK was under way then.
-/// Leans: larger sees less `TCP_NODELAY` from afar.
-const KNOWN_ROUND_TRIPS: u16 = 3;
-const HALF_WAY_ONE_OF: i64 = 2;
-
-/// Two events this far apart can be told apart as the reason for a third: at the sender itself, where a
-/// program wakes up within a millisecond, and over a network, with its jitter.
-/// Leans: larger takes more releases for answers to data.
-const LOCAL_DISTINCT_NS: i64 = 1_000_000;
-const DISTINCT_NS: i64 = 5_000_000;
 
 /// New data, before its direction takes it.
 #[derive(Clone, Copy)]
