@@ -44,10 +44,10 @@ impl Connection {
     fn inferred_mss(&self) -> u32 {
         let largest = self.halves[0].largest().max(self.halves[1].largest());
         let repeated = self.halves.iter().any(|half| half.repeats_largest(largest));
+        let least = if largest >= DEFAULT_MSS && repeated { 0 } else { LEAST_INFERRED_MSS };
         match self.is_loopback() {
             true => largest.max(LOOPBACK_MSS),
-            false if largest >= DEFAULT_MSS && repeated => largest.min(MOST_INFERRED_MSS),
-            false => largest.clamp(LEAST_INFERRED_MSS, MOST_INFERRED_MSS),
+            false => largest.min(MOST_INFERRED_MSS).max(least),
         }
     }
 }
