@@ -8,7 +8,7 @@ PACKETS ?= 1000000
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy thresholds fuzz snapshots readme page pictures notebooks docs bench bench-fleet wheel test-wheel sdist release audit lock shared clean
+.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy rules fuzz snapshots readme page pictures notebooks docs bench bench-fleet wheel test-wheel sdist release audit lock shared clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,8 +62,8 @@ accuracy: setup ## Compare what is found with what is true, on every labelled ca
 	@$(BIN)/python captures/lab/chain_accuracy.py
 	@$(BIN)/python captures/lab/metamorphic.py
 
-thresholds: setup ## Double and halve each threshold, and tell what that decides (an hour)
-	@$(BIN)/python scripts/thresholds.py
+rules: setup ## Measure what each threshold decides on the labelled captures (20 minutes): docs/rules.tsv
+	@$(BIN)/python scripts/rules.py
 
 fuzz: ## Look for inputs that break the engine: make fuzz [MINUTES=60], shared by all targets
 	@$(PYTHON) scripts/fuzz.py --minutes $(MINUTES)

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The stages in the order in which data passes them.
-const STAGES: [&str; 8] =
-    ["capture", "decode", "track", "judge", "result", "output", "frames", "python"];
+const STAGES: [&str; 9] =
+    ["thresholds", "capture", "decode", "track", "judge", "result", "output", "frames", "python"];
 
 /// A file as the path of its module: `["track", "half", "acks"]`.
 type Module = Vec<String>;
@@ -39,9 +39,20 @@ fn uses(
     modules: &BTreeSet<Module>,
     exports: &Exports,
 ) -> BTreeSet<Module> {
+    let above = &of[..of.len().saturating_sub(1)];
+    let inside =
+        modules.iter().filter(|&module| module.len() == of.len() + 1 && module.starts_with(of));
+    let starts = inside.map(|child| (format!("{}::", child[of.len()]), child.as_slice()));
+    let starts = starts.chain([("crate::".to_owned(), &[][..]), ("super::".to_owned(), above)]);
     let mut found = BTreeSet::new();
-    for (start, from) in [("crate::", &[][..]), ("super::", &of[..of.len().saturating_sub(1)])] {
-        for (at, _) in code.match_indices(start) {
+    for (start, from) in starts {
+        for (at, _) in code.match_indices(&start) {
+            let before = code[..at].trim_end_matches("self::");
+            let goes_on = before.ends_with(|c: char| c.is_alphanumeric() || c == '_' || c == ':');
+            let handed_on = from.starts_with(of) && before.ends_with("pub use ");
+            if goes_on || handed_on {
+                continue;
+            }
             for path in paths(&code[at + start.len()..]) {
                 let full: Module = from.iter().cloned().chain(path).collect();
                 found.extend(home(&full, modules, exports));
@@ -120,6 +131,15 @@ fn graph() -> BTreeMap<Module, BTreeSet<Module>> {
     let modules: BTreeSet<Module> = files.iter().map(|(of, _)| of.clone()).collect();
     let exports = files.iter().flat_map(|(of, code)| exports(code, of, &modules)).collect();
     files.iter().map(|(of, code)| (of.clone(), uses(code, of, &modules, &exports))).collect()
+}
+
+#[test]
+fn calls_into_child_modules_are_uses_and_what_is_handed_on_is_none() {
+    let module = |path: &str| path.split("::").map(str::to_owned).collect::<Module>();
+    let modules = ["judge", "judge::pace", "judge::link", "judge::words"].map(module).into();
+    let code = "mod pace;\nmod link;\nmod words;\npub use words::Said;\nx(pace::is_even(), self::link::of())";
+    let found = uses(code, &module("judge"), &modules, &Exports::new());
+    assert_eq!(found, ["judge::pace", "judge::link"].map(module).into());
 }
 
 fn stage(module: &Module) -> usize {

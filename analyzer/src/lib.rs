@@ -39,6 +39,7 @@ mod output;
 #[cfg(feature = "python")]
 mod python;
 mod result;
+mod thresholds;
 mod track;
 
 // What programs in Rust may use, and the fuzz targets do.

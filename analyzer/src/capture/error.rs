@@ -29,6 +29,14 @@ pub enum ScanError {
 }
 
 impl ScanError {
+    pub(super) fn not_a_capture(path: &str, reason: &str) -> Self {
+        Self::NotACapture { path: path.to_owned(), reason: reason.to_owned() }
+    }
+
+    pub(super) fn no_header(path: &str, reason: &'static str) -> Self {
+        Self::NoHeader { path: path.to_owned(), reason: reason.into() }
+    }
+
     /// An I/O error on `path`, in the operating system's words.
     pub fn unreadable(path: &str, error: &std::io::Error) -> Self {
         let path = path.to_owned();

@@ -9,6 +9,7 @@ pub mod progress;
 
 mod ahead;
 mod buffer;
+mod frame;
 mod input;
 mod pcap;
 mod pcapng;
@@ -18,62 +19,16 @@ pub mod text;
 pub mod times;
 
 use crate::capture::error::ScanError;
-use crate::capture::progress::{Progress, Stopped};
+use crate::capture::progress::Progress;
 use ahead::Ahead;
 use buffer::Buffer;
 use flate2::read::MultiGzDecoder;
 use input::Input;
-use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::io::Read;
 use std::sync::Arc;
 use text::{AboutText, Text};
-use times::clamped;
 
-/// A frame as it was captured.
-#[derive(Debug, Clone, Copy)]
-pub struct Frame<'a> {
-    /// Nanoseconds since the epoch, as [`times`] has them.
-    pub time_ns: i64,
-    /// Bytes on the wire; `data` may hold fewer.
-    pub wire_len: u32,
-    /// A `LINKTYPE_` number.
-    pub link_type: u32,
-    pub data: &'a [u8],
-}
-
-/// How the frames of a capture ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum InputEnd {
-    /// At the end of the file.
-    Complete,
-    /// In the middle of a record: the file is truncated or still being written.
-    Cut,
-    /// At a record that makes no sense.
-    Damaged(Cow<'static, str>),
-    /// With a read error.
-    Failed(String),
-    /// Where the user stopped it.
-    Stopped(Stopped),
-}
-
-impl InputEnd {
-    pub const fn damaged(what: &'static str) -> Self {
-        Self::Damaged(Cow::Borrowed(what))
-    }
-}
-
-impl From<std::io::Error> for InputEnd {
-    /// Truncated compressed data counts as a truncated file.
-    fn from(error: std::io::Error) -> Self {
-        let stopped = error.get_ref().and_then(|inner| inner.downcast_ref::<Stopped>());
-        match (error.kind(), stopped) {
-            (_, Some(stopped)) => InputEnd::Stopped(stopped.clone()),
-            (std::io::ErrorKind::UnexpectedEof, _) => InputEnd::Cut,
-            _ => InputEnd::Failed(error.to_string()),
-        }
-    }
-}
+pub use frame::{Frame, InputEnd};
 
 /// Where in a capture reading goes on: at a byte, with what was told so far of the frames to come.
 #[derive(Clone, PartialEq, Eq)]
@@ -81,10 +36,6 @@ pub struct Position {
     pub at: u64,
     pub format: Format,
 }
-
-/// A larger record is damage. libpcap allows 128 MiB for D-Bus and 256 KiB for everything else; no
-/// network frame comes near 16 MiB.
-const MAX_RECORD: usize = 16 << 20;
 
 // With a tag of its own: one hidden in a field takes longer to read for each frame.
 #[repr(u8)]
@@ -126,7 +77,7 @@ impl Capture {
     /// Begins a capture that needs no decompressor.
     fn unpacked(mut buffer: Buffer, path: &str) -> Result<Self, ScanError> {
         let format = match *start(&mut buffer, path)? {
-            [] => return Err(no_header(path, "the file is empty")),
+            [] => return Err(ScanError::no_header(path, "the file is empty")),
             [0x0a, 0x0d, 0x0d, 0x0a, ..] => Format::PcapNg(pcapng::Blocks::default()),
             _ => match pcap::Records::open(&mut buffer, path) {
                 Ok(records) => Format::Pcap(records),
@@ -233,62 +184,7 @@ fn unpacker(buffer: &mut Buffer, path: &str) -> Result<Option<Box<dyn Read + Sen
 
 /// A capture that must be unpacked first.
 fn packed(path: &str, how: &str, tool: &str) -> ScanError {
-    not_a_capture(path, &format!("it is packed with {how}: unpack it first ({tool} -k)"))
-}
-
-fn not_a_capture(path: &str, reason: &str) -> ScanError {
-    ScanError::NotACapture { path: path.to_owned(), reason: reason.to_owned() }
-}
-
-fn no_header(path: &str, reason: &'static str) -> ScanError {
-    ScanError::NoHeader { path: path.to_owned(), reason: reason.into() }
-}
-
-/// The first words of `bytes`; `None` if they are not all there.
-#[inline]
-fn words<const COUNT: usize>(bytes: &[u8], big_endian: bool) -> Option<[u32; COUNT]> {
-    let words = bytes.as_chunks().0.first_chunk::<COUNT>()?;
-    let words = words.map(u32::from_le_bytes);
-    Some(if big_endian { swapped(words) } else { words })
-}
-
-/// Rare: kept out of the hot loop.
-#[cold]
-fn swapped<const COUNT: usize>(words: [u32; COUNT]) -> [u32; COUNT] {
-    words.map(u32::swap_bytes)
-}
-
-/// How a capture counts fractions of a second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fraction {
-    /// In units of this many ns.
-    Whole(i64),
-    /// This many units per second, none of them a whole number of ns.
-    PerSecond(u64),
-}
-
-impl Fraction {
-    fn new(units_per_second: u64) -> Self {
-        match 1_000_000_000 % units_per_second {
-            0 => Self::Whole((1_000_000_000 / units_per_second) as i64),
-            _ => Self::PerSecond(units_per_second),
-        }
-    }
-
-    /// An offset and a fraction as ns since the epoch; impossible times saturate.
-    #[inline]
-    fn to_ns(self, offset_ns: i64, fraction: u64) -> i64 {
-        let fraction_ns = match self {
-            Self::Whole(unit_ns) => {
-                i64::try_from(fraction).unwrap_or(i64::MAX).saturating_mul(unit_ns)
-            }
-            Self::PerSecond(units) => {
-                let ns = u128::from(fraction) * 1_000_000_000 / u128::from(units);
-                i64::try_from(ns).unwrap_or(i64::MAX)
-            }
-        };
-        clamped(offset_ns.saturating_add(fraction_ns))
-    }
+    ScanError::not_a_capture(path, &format!("it is packed with {how}: unpack it first ({tool} -k)"))
 }
 
 #[cfg(test)]

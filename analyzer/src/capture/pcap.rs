@@ -3,7 +3,8 @@
 //! `pcap-parser` parses the file header. Record headers are parsed here: its parser of them takes
 //! as long as the rest of reading a record.
 
-use super::{Frame, InputEnd, MAX_RECORD, buffer::Buffer, no_header, not_a_capture, words};
+use super::buffer::Buffer;
+use super::frame::{Frame, InputEnd, MAX_RECORD, words};
 use crate::capture::error::ScanError;
 use crate::capture::link;
 use pcap_parser::{PcapHeader, parse_pcap_header};
@@ -15,7 +16,6 @@ const MODIFIED_RECORD_HEADER_LEN: usize = 24;
 const LINK_TYPE_MASK: u32 = 0xffff;
 
 /// A record that follows others was hardly captured so long before or after the first one.
-/// Leans: smaller finds no record in captures with a gap, and reads them by one thread.
 const FARTHEST_S: u32 = 10 * 366 * 86_400;
 
 /// How the numbers of a record's header lie, where it is not as most write them today.
@@ -83,10 +83,10 @@ impl Records {
         let header = match parse_pcap_header(start) {
             Ok((_, header)) => header,
             Err(pcap_parser::nom::Err::Incomplete(_)) => {
-                return Err(no_header(path, "it ends inside the file header"));
+                return Err(ScanError::no_header(path, "it ends inside the file header"));
             }
             Err(_) => {
-                return Err(not_a_capture(
+                return Err(ScanError::not_a_capture(
                     path,
                     "neither pcap nor pcapng, nor text that tcpdump printed",
                 ));

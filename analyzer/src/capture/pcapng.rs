@@ -3,7 +3,8 @@
 //! `pcap-parser` parses the blocks, but those of packets: it makes a list of their options, and takes
 //! longer than the rest of reading them.
 
-use super::{Fraction, Frame, InputEnd, MAX_RECORD, buffer::Buffer, words};
+use super::buffer::Buffer;
+use super::frame::{Fraction, Frame, InputEnd, MAX_RECORD, words};
 use pcap_parser::pcapng::{Block, parse_block_be, parse_block_le};
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{InterfaceDescriptionBlock, SimplePacketBlock};

@@ -1,10 +1,11 @@
 //! The reader, fed from memory, and compared with libpcap.
 
+use super::frame::MAX_RECORD;
 use super::samples::{
     BINARY, ByteOrder, MICROSECONDS, NANOSECONDS, ORDERS, TSOFFSET, TSRESOL, block, interface,
     packet, packet_with, pcap_header, random, record, section, simple_packet,
 };
-use super::{Capture, InputEnd, MAX_RECORD};
+use super::{Capture, InputEnd};
 use crate::capture::error::ScanError;
 use crate::capture::link;
 use std::io::{self, Cursor, ErrorKind, Read, Write};

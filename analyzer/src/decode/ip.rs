@@ -1,7 +1,8 @@
 //! IP and TCP headers of any length.
 
+use super::Options;
+use super::tcp::{Addresses, IPV4_HEADER_LEN, IPV6_HEADER_LEN, Segment, Skip, TCP_HEADER_LEN};
 use super::tunnel::Tunnel;
-use super::{Addresses, IPV4_HEADER_LEN, IPV6_HEADER_LEN, Options, Segment, Skip, TCP_HEADER_LEN};
 use etherparse::{IpNumber, Ipv4HeaderSlice, Ipv6ExtensionsSlice, Ipv6HeaderSlice};
 
 /// What an IP packet carries.

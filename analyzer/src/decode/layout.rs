@@ -2,7 +2,8 @@
 
 use crate::capture::Frame;
 use crate::capture::link;
-use crate::decode::{IPV6_HEADER_LEN, TCP_HEADER_LEN, layers};
+use crate::decode::layers;
+use crate::decode::tcp::{IPV6_HEADER_LEN, TCP_HEADER_LEN};
 use etherparse::{IpNumber, Ipv6ExtensionsSlice};
 use std::ops::Range;
 

@@ -1,8 +1,9 @@
 //! The fast path: TCP in IPv4 without options in untagged Ethernet.
 
+use super::Options;
 use super::layers::ETHERTYPE_IPV4;
+use super::tcp::{Addresses, IPV4_HEADER_LEN, Segment, TCP_HEADER_LEN};
 use super::tunnel::Tunnel;
-use super::{Addresses, IPV4_HEADER_LEN, Options, Segment, TCP_HEADER_LEN};
 use crate::capture::link;
 use etherparse::IpNumber;
 

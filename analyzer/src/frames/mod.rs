@@ -8,13 +8,14 @@ mod anew;
 mod checksum;
 mod redact;
 
+pub use redact::Policy;
+
 use crate::capture::error::ScanError;
 use crate::capture::link::RAW;
 use crate::capture::progress::Progress;
 use crate::capture::{Capture, Frame};
 use crate::decode::layout::{self, Layout};
 use crate::frames::anew::Packet;
-use crate::result::anonymize::Anonymizer;
 use crate::track::reader;
 use std::sync::Arc;
 
@@ -32,13 +33,6 @@ pub struct Excerpt {
     pub payload_at: usize,
     /// Payload bytes on the wire.
     pub payload_len: u32,
-}
-
-/// What may leave.
-#[derive(Clone, Copy)]
-pub struct Policy<'a> {
-    pub payload: bool,
-    pub anonymizer: Option<&'a Anonymizer>,
 }
 
 /// Reads the frames with these `numbers`, in ascending order and each once. A frame that is not
@@ -105,6 +99,7 @@ fn excerpt(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Option<Excerpt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::result::anonymize::Anonymizer;
 
     fn numbers_read(copies: usize, wanted: &[u64]) -> Vec<u64> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/java-split.pcap");

@@ -6,9 +6,16 @@
 //! much: it becomes a fixed wrong one.
 
 use crate::decode::layout::Layout;
-use crate::frames::Policy;
 use crate::frames::anew::{self, Packet};
 use crate::frames::checksum::{self, ChecksumState, right};
+use crate::result::anonymize::Anonymizer;
+
+/// What may leave.
+#[derive(Clone, Copy)]
+pub struct Policy<'a> {
+    pub payload: bool,
+    pub anonymizer: Option<&'a Anonymizer>,
+}
 
 /// What of `frame` may leave, and where its headers are then.
 pub fn redacted(frame: &[u8], layout: &Layout, policy: Policy<'_>) -> Option<Packet> {

@@ -44,7 +44,7 @@ pub fn judge(
         rulings.extend(waits.iter().map(|wait| judges.rule(wait)));
         judges.releases()
     });
-    superseded::drop_superseded(waits, rulings, first);
+    superseded::drop(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
     let of = |side: Side| releases.as_ref().map(|both| &both[side as usize]);
     let mut halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));

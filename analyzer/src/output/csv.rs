@@ -2,8 +2,8 @@
 //! program.
 
 use super::fields::{Category, Field, Fields, Integer, Output, Row, Stall, declared};
+use super::file::{create, written};
 use super::values;
-use super::{create, written};
 use crate::capture::error::ScanError;
 use crate::judge::findings::Finding;
 use crate::result::connections::Chunk;

@@ -1,7 +1,8 @@
 //! The outputs of a shipped capture against the declared fields.
 
 use super::fields::{Connection, Field, Output, Row, Stall, declared};
-use super::{create, table, write};
+use super::file::create;
+use super::{table, write};
 use crate::judge::findings::Finding;
 use crate::result::scan::tests::example;
 use serde_json::Value;

@@ -1,5 +1,6 @@
 //! The Python module `_core`: everything that knows Python.
 
+mod errors;
 mod frame_rows;
 mod passes;
 mod progress;
@@ -8,40 +9,20 @@ mod scan;
 mod why;
 
 use crate::capture::Capture;
-use crate::capture::error::ScanError;
-use crate::judge::causes;
+use crate::judge::{self, causes};
 use crate::output::fields::{self, Declared};
+use crate::result::hops::without;
+use crate::track;
+use errors::{CaptureError, FilterError, NagleScanError, OutputError};
 use progress::PyProgress;
-use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyTuple;
-use pyo3::{create_exception, exceptions::PyException};
 use rows::{
     CauseRow, ConnectingRow, ConnectionRow, Group, HopRow, NagleRow, PyServerGroup, PyServerRow,
     Summary, WaitRow,
 };
 use std::io::Cursor;
-
-create_exception!(nagle_scan, NagleScanError, PyException, "A capture could not be analysed.");
-create_exception!(nagle_scan, CaptureError, NagleScanError, "The input cannot be read.");
-create_exception!(nagle_scan, FilterError, NagleScanError, "The filter cannot be compiled.");
-create_exception!(nagle_scan, OutputError, NagleScanError, "A result cannot be written.");
-
-impl From<ScanError> for PyErr {
-    fn from(error: ScanError) -> Self {
-        let message = error.to_string();
-        match error {
-            ScanError::BadFilter { .. } => FilterError::new_err(message),
-            ScanError::Unwritable { .. } => OutputError::new_err(message),
-            ScanError::Stopped { .. } => PyKeyboardInterrupt::new_err(message),
-            ScanError::Unreadable { .. }
-            | ScanError::NotACapture { .. }
-            | ScanError::NoHeader { .. }
-            | ScanError::UnknownLinkType { .. } => CaptureError::new_err(message),
-        }
-    }
-}
 
 /// The documentation of a cause; `None` if there is no such cause.
 #[pyfunction]
@@ -72,6 +53,16 @@ type DeclaredField = (
     Vec<&'static str>,
     &'static str,
 );
+
+/// The numbers that verdicts depend on: name, value, unit, reason, source and what a larger value does.
+#[pyfunction]
+fn thresholds() -> Vec<(&'static str, String, &'static str, String, &'static str, &'static str)> {
+    [judge::thresholds::declared(), track::thresholds::declared(), without::declared()]
+        .into_iter()
+        .flatten()
+        .map(|t| (t.name, t.value, t.unit, t.reason, t.source, t.larger))
+        .collect()
+}
 
 /// The fields of stalls, waits, connections and their ends.
 #[pyfunction(name = "fields")]
@@ -112,6 +103,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(first_time_ns, module)?)?;
     module.add_function(wrap_pyfunction!(first_time_of_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(declared_fields, module)?)?;
+    module.add_function(wrap_pyfunction!(thresholds, module)?)?;
     frame_rows::add_to(module)?;
     passes::add_to(module)?;
     why::add_to(module)?;

@@ -1,6 +1,6 @@
 //! A scan in passes, as Python sees it: records of a capture, a shard of them, and all shards together.
 
-use super::CaptureError;
+use super::errors::CaptureError;
 use super::progress::interruptible;
 use super::scan::{PyScan, in_ns};
 use crate::capture::progress::Progress;

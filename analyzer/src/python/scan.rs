@@ -1,6 +1,6 @@
 //! A scan as Python sees it.
 
-use super::CaptureError;
+use super::errors::CaptureError;
 use super::frame_rows::anonymizer;
 use super::progress::{PyProgress, interruptible};
 use super::rows::{

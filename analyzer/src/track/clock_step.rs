@@ -1,16 +1,10 @@
 //! How coarse a clock is: the largest step in which all its times lie.
 
+use crate::track::thresholds::{COARSEST_NS, TIMES_FOR_A_CLOCK};
 use serde::{Deserialize, Serialize};
 
-/// Clocks that tick more slowly than this are not looked for (captures with 10 ms steps exist).
-/// Leans: larger blurs captures whose times happen to be round.
-pub const COARSEST_NS: i64 = 100_000_000;
 /// Clocks as fine as this need no allowance.
 pub const FINE_NS: i64 = 1_000;
-
-/// Fewer times may have a step in common by chance.
-/// Leans: larger trusts coarse clocks of short captures.
-const TIMES_FOR_A_CLOCK: u64 = 16;
 
 /// The ticks of 1, 4 and 10 ms (Linux: `CONFIG_HZ` of 1000, 250 and 100) and of 15.625 ms (Windows: 64 in a
 /// second) all fit into a second.

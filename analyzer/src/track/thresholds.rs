@@ -1,67 +1,245 @@
-//! The numbers that move verdicts and that the tracker needs as well: see `judge::thresholds`.
+//! The numbers that verdicts depend on and the tracker needs: those of the judge are in `judge::thresholds`.
 
-/// From this round trip on there is a network between the capture point and a host: within one host
-/// and its virtual interfaces ACKs take 0.01-0.3 ms.
-/// Leans: larger judges near networks as strictly as a local path, and loses their holds.
-pub const NETWORK_RTT_NS: i64 = 1_000_000;
+use crate::thresholds::thresholds;
 
-/// What passed the capture point less than a round trip ago is on its way to the sender or has just been
-/// answered; one of so many parts of the round trip is left to jitter, since the shortest one measured
-/// may not be the shortest there is.
-/// Leans: larger takes more data for data sent before an ACK arrived, and so for `TCP_NODELAY`.
-pub const IN_TRANSIT_ONE_OF: i64 = 4;
+thresholds! {
+    /// From this round trip on there is a network between the capture point and a host: ACKs take
+    /// 0.01-0.3 ms within a host and its virtual interfaces.
+    NETWORK_RTT_NS: i64 = 1_000_000 ns,
+        from "measured on Linux 6.18",
+        larger "judges near networks as strictly as a local path, and misses their holds";
 
-/// At the sender's own capture point only the kernel lies between ACK and release: 3-140 us measured on
-/// Linux 6.18, idle and overloaded. 0.5 ms leaves room for slower machines, and is short enough to tell
-/// an application that wakes up 0.2-4 ms after the ACK.
-/// Leans: larger takes programs that wake up soon after an ACK for holds.
-pub const LOCAL_TOLERANCE_NS: i64 = 500_000;
+    /// Part of the round trip that a packet is on its way for certain; or that it may be off, since the shortest
+    /// round trip measured may not be the shortest there is.
+    IN_TRANSIT_ONE_OF: i64 = 4 one_of,
+        from "judgement",
+        larger "sees less `TCP_NODELAY` from afar, and fewer early releases";
 
-/// What scheduling on two hosts adds to the path's own jitter.
-/// Leans: larger takes more program writes for holds, on every path over a network.
-pub const NETWORK_TOLERANCE_NS: i64 = 2_000_000;
+    /// At the sender only the kernel lies between ACK and release: 3-140 us, idle and overloaded. This
+    /// leaves room for slower machines, but not for a program that wakes up 0.2-4 ms after the ACK.
+    LOCAL_TOLERANCE_NS: i64 = 500_000 ns,
+        from "measured on Linux 6.18",
+        larger "takes programs that wake up soon after an ACK for holds";
 
-/// Beyond this, 'the path's jitter' would explain anything. Round trips that are longer than the
-/// shortest by more than this are no jitter either, but a delayed ACK or a queue.
-/// Leans: larger finds more on bad paths, and takes more program writes for holds.
-pub const MAX_TOLERANCE_NS: i64 = 8_000_000;
+    /// Scheduling on two hosts, on top of the path's own jitter.
+    NETWORK_TOLERANCE_NS: i64 = 2_000_000 ns,
+        from "judgement",
+        larger "takes more program writes for holds, on every path over a network";
 
-/// Mean deviations that a release may be off: RFC 6298 allows four for a retransmission timer, which
-/// has to be safe; three cover 98 % of a normal distribution.
-/// Leans: larger finds more on jittery paths, and takes more program writes for holds.
-pub const JITTERS: i64 = 3;
+    /// Beyond this, jitter would explain any release. A round trip longer than the shortest by more than this
+    /// is a delayed ACK or a queue.
+    MAX_TOLERANCE_NS: i64 = 8_000_000 ns,
+        from "judgement: below the shortest delayed ACK",
+        larger "finds more on bad paths, and takes more program writes for holds";
 
-/// The neighbourhood in which releases that were *not* due to the ACK are counted, as a multiple of the
-/// tolerance on either side.
-/// Leans: larger estimates chance better, and counts other habits of the program as chance.
-pub const NEAR: i64 = 3;
+    /// Mean deviations that a release may be off. Retransmission timers allow four, to be safe; three cover
+    /// 98 % of a normal distribution.
+    JITTERS: i64 = 3 deviations,
+        from "RFC 6298, section 2",
+        larger "finds more on jittery paths, and takes more program writes for holds";
 
-/// No delayed ACK comes sooner: quick ACKs take 0.03-0.13 ms on Linux 6.18, and the shortest
-/// delayed-ACK timer a user can set there (`TCP_DELACK_MAX_US` = 10 ms) fires after 13.9 ms.
-/// Nothing was measured in between.
-/// Leans: larger takes short delayed ACKs for prompt ones.
-pub const SHORTEST_DELAYED_ACK_NS: i64 = 10_000_000;
+    /// Width of the neighbourhood on either side, in tolerances: releases in it were not due to the ACK, and
+    /// estimate chance.
+    NEAR: i64 = 3 tolerances,
+        from "judgement",
+        larger "estimates chance better, but counts other habits of the program as chance";
 
-/// No ACK is delayed for longer: RFC 1122, section 4.2.3.2, says less than 0.5 s; a slow host allowed
-/// for.
-/// Leans: larger takes coincidences after long pauses for holds.
-pub const LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000;
+    /// The shortest delayed ACK. Quick ACKs take 0.03-0.13 ms; the shortest delayed-ACK timer that can be set
+    /// (`TCP_DELACK_MAX_US` = 10 ms) fires after 13.9 ms. Nothing was measured in between.
+    SHORTEST_DELAYED_ACK_NS: i64 = 10_000_000 ns,
+        from "measured on Linux 6.18",
+        larger "takes short delayed ACKs for prompt ones";
 
-/// Linux sends a tail-loss probe, new data that no algorithm holds, 2 SRTT + 200 ms after a lone segment
-/// (`tcp_schedule_loss_probe`, `TCP_RTO_MIN`). Timers may fire a jiffy early, 10 ms at HZ=100: what
-/// follows unacknowledged data later than that proves nothing about Nagle's algorithm.
-/// Leans: larger takes probes for `TCP_NODELAY`, and for pauses of the program.
-pub const PROBE_NS: i64 = 200_000_000;
-pub const JIFFY_NS: i64 = 10_000_000;
-/// Sooner than this, new data is no probe.
-pub const BEFORE_PROBE_NS: i64 = PROBE_NS - JIFFY_NS;
+    /// The longest delayed ACK: at most 0.5 s is allowed, and a slow host may take twice that.
+    LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000 ns,
+        from "RFC 1122, section 4.2.3.2",
+        larger "takes coincidences after long pauses for holds";
 
-/// A hold shorter than this costs nothing that anybody notices, and is not even counted: programs write
-/// again, and kernels acknowledge, several times in a millisecond.
-/// Leans: larger calls more paths free of short holds.
-pub const SHORT_HOLD_NS: i64 = 1_000_000;
+    /// A tail-loss probe is new data that no algorithm holds. Linux sends it 2 SRTT + 200 ms after a lone
+    /// segment (`TCP_RTO_MIN`).
+    PROBE_NS: i64 = 200_000_000 ns,
+        from "Linux, tcp_schedule_loss_probe",
+        larger "takes fewer pauses for corks and losses, and notes fewer slow handshakes";
 
-/// Waits at least this long are judged by each other alone, whatever `--min-wait` lists: as long as the
-/// shortest delayed ACK. A program writes every few milliseconds, and would outvote them.
-/// Leans: larger knows less of connections with short round trips.
-pub const EVIDENCE_NS: i64 = SHORTEST_DELAYED_ACK_NS;
+    /// New data that follows unacknowledged data sooner than this is not a tail-loss probe: its timer, less a
+    /// jiffy.
+    BEFORE_PROBE_NS: i64 = 190_000_000 ns,
+        from "Linux, tcp_schedule_loss_probe",
+        larger "takes probes for `TCP_NODELAY`, and for pauses of the program";
+
+    /// How early a timer may fire: a jiffy at HZ=100.
+    JIFFY_NS: i64 = 10_000_000 ns,
+        from "Linux, CONFIG_HZ",
+        larger "takes more timers of programs for corks";
+
+    /// A shorter hold costs nothing noticeable and is not counted: programs write again, and kernels
+    /// acknowledge, several times in a millisecond.
+    SHORT_HOLD_NS: i64 = 1_000_000 ns,
+        from "judgement",
+        larger "calls more paths free of short holds";
+
+    /// Clocks that tick more slowly are not looked for; captures with steps of 10 ms exist.
+    COARSEST_NS: i64 = 100_000_000 ns,
+        from "ten times the coarsest clock seen",
+        larger "blurs captures whose times happen to be round";
+
+    /// Fewer times may have a step in common by chance.
+    TIMES_FOR_A_CLOCK: u64 = 16 times,
+        from "statistics: chance of 1 in 10^15",
+        larger "trusts coarse clocks of short captures";
+
+    /// First frames of a capture, from which the step of its clock is inferred while it is tracked.
+    FRAMES_FOR_A_CLOCK: u32 = 64 frames,
+        from "judgement",
+        larger "takes fewer round times for those of a coarse clock, and starts later";
+
+    /// Deviation from equal steps at which times still count as made up: timestamps cut to microseconds
+    /// differ by one, and one more is rounding. Real hosts vary far more.
+    EVEN_NS: i64 = 2_000 ns,
+        from "resolution of pcap timestamps",
+        larger "takes more true times for made-up ones";
+
+    /// Fewer segments may be equally far apart by accident; a handshake and one exchange have more.
+    EVEN_SEGMENTS: u32 = 5 segments,
+        from "judgement",
+        larger "believes more short scripts";
+
+    /// The shortest largest payload that looks like an MSS, without a SYN; a shorter one must recur. IPv6's
+    /// minimum MTU of 1,280 bytes less 60 bytes of headers.
+    LEAST_INFERRED_MSS: u32 = 1220 bytes,
+        from "RFC 8200, section 5",
+        larger "takes more small segments for full-sized ones";
+
+    /// The largest MSS inferred without a SYN: Ethernet's 1,500 bytes less 40 bytes of headers.
+    MOST_INFERRED_MSS: u32 = 1460 bytes,
+        from "RFC 894",
+        larger "takes more full-sized segments for small ones";
+
+    /// MSS on loopback without a SYN: the kernel works with half the largest window, 32 kB at first.
+    LOOPBACK_MSS: u32 = 16_384 bytes,
+        from "Linux, tcp_bound_to_half_wnd",
+        larger "takes more full-sized segments for small ones";
+
+    /// Segments captured after their own ACKs, from which two clocks stamped the capture: two may have been sent
+    /// again while their ACKs were on the way.
+    DISORDERED: u32 = 3 segments,
+        from "judgement",
+        larger "takes the clocks of more captures for one";
+
+    /// How near an acknowledgment is to the data it acknowledges, window and loss in between; one in 128 is by
+    /// chance. Matches the directions of tunnelled connections.
+    NEAR_SEQUENCE: u32 = 16_777_216 bytes,
+        from "statistics",
+        larger "joins the directions of two connections; smaller separates those of one";
+
+    /// Round trips after which the shortest measured is near the shortest there is.
+    KNOWN_ROUND_TRIPS: u16 = 3 samples,
+        from "judgement",
+        larger "sees less `TCP_NODELAY` from afar";
+
+    /// As `IN_TRANSIT_ONE_OF`, once `KNOWN_ROUND_TRIPS` were measured.
+    HALF_WAY_ONE_OF: i64 = 2 one_of,
+        from "judgement",
+        larger "sees less `TCP_NODELAY` from afar";
+
+    /// How far apart two events must be to tell which of them caused a third, at the sender: a program wakes up
+    /// within a millisecond.
+    LOCAL_DISTINCT_NS: i64 = 1_000_000 ns,
+        from "measured on Linux 6.18",
+        larger "takes more releases for answers to data";
+
+    /// As `LOCAL_DISTINCT_NS`, over a network with its jitter.
+    DISTINCT_NS: i64 = 5_000_000 ns,
+        from "judgement",
+        larger "takes more releases for answers to data";
+
+    /// Data that follows this soon belongs to the same burst: its answer cannot be told from the burst's.
+    BURST_NS: i64 = 1_000_000 ns,
+        from "judgement",
+        larger "takes more for the answer to the first segment of a burst";
+
+    /// Echoed timestamps of pure ACKs that make a habit: the low bits agree by accident once in 65,536 times.
+    ECHOES: u8 = 2 ACKs,
+        from "statistics",
+        larger "knows less of what left before an ACK";
+
+    /// Segments that may skip IP IDs where a host counts this connection alone, as Linux does. A counter shared by
+    /// all connections skips in most, a random one in all; no useful capture lacks a quarter.
+    SKIPS_ONE_OF: u32 = 4 one_of,
+        from "Linux, inet_id",
+        larger "knows less of captures that lack many frames";
+
+    /// A larger jump of the sequence number is a forged or damaged segment rather than a gap in the capture: more
+    /// than any window in use.
+    MAX_JUMP: i32 = 67_108_864 bytes,
+        from "largest windows in use: 64 MiB",
+        larger "believes damaged segments, and loses what follows them";
+
+    /// Segments as long as the largest that make this the MSS: one message may be the longest by chance.
+    OFTEN: u8 = 4 segments,
+        from "judgement",
+        larger "knows the MSS of fewer connections without a handshake";
+
+    /// Waits kept per direction that may be holds on an unknown path. A program's rhythm looks like them, and
+    /// memory must not grow with it.
+    MOST_UNKNOWN: u8 = 64 waits,
+        from "memory: 48 bytes each",
+        larger "finds more holds of long captures without a handshake";
+
+    /// Waits kept per direction that are late even for the path's jitter, but no later than this host reacted
+    /// just before.
+    MOST_LATE: u8 = 64 waits,
+        from "memory",
+        larger "finds more holds of long captures on bad paths";
+
+    /// Part of a pause in which an ACK did not end it: the program chose the length.
+    EARLY_ACK_ONE_OF: i64 = 2 one_of,
+        from "judgement",
+        larger "explains fewer waits by the program";
+
+    /// The longest that packets overtake each other.
+    REORDER_NS: i64 = 3_000_000 ns,
+        from "Wireshark's limit for out-of-order segments",
+        larger "takes fast retransmissions for reordering";
+
+    /// The longest that packets overtake each other however short the round trip.
+    LEAST_REORDER_NS: i64 = 200_000 ns,
+        from "judgement",
+        larger "takes fast retransmissions on short paths for reordering";
+
+    /// Newer packets of its sender after which a copy may come: mirror ports and queues hold a few dozen.
+    COPY_IDS: u16 = 64 packets,
+        from "judgement",
+        larger "takes retransmissions of hosts that count IDs slowly for copies";
+
+    /// Without a timestamp or an IP ID: a copy follows its frame this fast, and no retransmission does.
+    COPY_NS: i64 = 500_000 ns,
+        from "judgement",
+        larger "takes fast retransmissions for copies";
+
+    /// The first retransmission timeout, before a round trip was measured: 1 s, less what clocks and timers are
+    /// off.
+    FIRST_RTO_NS: i64 = 900_000_000 ns,
+        from "RFC 6298, section 2.1",
+        larger "takes SYNs that were sent again for copies";
+
+    /// The initial window. More in flight proves that the congestion window has grown.
+    INITIAL_WINDOW_SEGMENTS: u32 = 10 segments,
+        from "RFC 6928",
+        larger "takes more full congestion windows for holds";
+
+    /// Packets without a pause longer than this part of the round trip left in one burst.
+    BURST_ONE_OF: i64 = 2 one_of,
+        from "judgement",
+        larger "sees smaller flights far from the sender, and takes full windows for holds";
+
+    /// Several queues and interfaces write their frames slightly out of order, so a rotated file may begin before
+    /// the last frame of its predecessor.
+    OUT_OF_ORDER_NS: i64 = 10_000_000 ns,
+        from "judgement",
+        larger "takes overlapping captures for a rotated set";
+}
+
+/// Waits of at least this length are judged by each other alone, whatever `--min-wait` lists: a program that
+/// writes every few milliseconds would outvote them.
+pub use SHORTEST_DELAYED_ACK_NS as EVIDENCE_NS;

@@ -11,7 +11,7 @@ mod time;
 
 use crate::capture::buffer::Buffer;
 use crate::capture::error::ScanError;
-use crate::capture::{Frame, InputEnd, not_a_capture};
+use crate::capture::{Frame, InputEnd};
 use frame::Frames;
 use line::{Packet, Reading};
 use lines::{Joiner, Step};
@@ -61,8 +61,8 @@ impl Text {
                 let frames = Frames::new(survey.is_relative());
                 Ok(Self { joiner: Joiner::default(), frames, lines_without_packet: 0 })
             }
-            Beginning { quiet: 1.., .. } => Err(not_a_capture(path, QUIET)),
-            Beginning { timeless: 1.., .. } => Err(not_a_capture(path, TIMELESS)),
+            Beginning { quiet: 1.., .. } => Err(ScanError::not_a_capture(path, QUIET)),
+            Beginning { timeless: 1.., .. } => Err(ScanError::not_a_capture(path, TIMELESS)),
             _ => Err(otherwise),
         }
     }

@@ -21,7 +21,6 @@ use crate::decode::{Segment, Skip};
 use etherparse::IpNumber;
 
 /// Headers that are walked through: some eight tunnels in each other. Wireshark goes on to 500.
-/// Leans: smaller leaves out segments that are there.
 const MOST_LAYERS: usize = 32;
 
 /// What the bytes that are left begin with.

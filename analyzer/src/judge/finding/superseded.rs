@@ -7,7 +7,7 @@ use crate::track::wait::{Wait, fact};
 /// Leaves out the waits before bytes that the receiver then reported to have had: nobody waited for them.
 /// And of a hold that a retransmission ended, and the waits within it, leaves one or the other. They are
 /// the first of `waits`, those of one connection, with their `rulings`, which begin at `first`.
-pub fn drop_superseded(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
+pub fn drop(waits: &mut [Wait], rulings: &mut Vec<Ruling>, first: usize) {
     if waits.iter().any(|wait| wait.is(fact::NEEDLESS)) {
         findings::retain(waits, rulings, first, |wait, _| {
             !wait.is(fact::NEEDLESS | fact::RETRANSMITTED)

@@ -9,7 +9,7 @@
 //! Runs before the connections are judged. Leans: doubts true stalls that are few among many other pauses.
 
 use crate::judge::path::releases::Releases;
-use crate::judge::thresholds::{FEW_RELEASES, PEAK_OVER_CHANCE};
+use crate::judge::thresholds::PEAK_OVER_CHANCE;
 use crate::track::band::Band;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
@@ -18,8 +18,8 @@ use crate::track::{Connection, Endpoint, Pause, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-/// As many matches as a connection may have and still not speak for itself.
-const FEW: usize = FEW_RELEASES as usize - 1;
+/// Up to this many matches, less than `FEW_RELEASES`, a connection is not evidence on its own.
+const FEW: usize = 2;
 
 /// One direction of all connections of a server.
 type Party = (Endpoint, Side);
@@ -161,7 +161,14 @@ mod tests {
     use crate::judge::conditions::Conditions;
     use crate::judge::findings::Findings;
     use crate::judge::judge;
+    use crate::judge::thresholds::FEW_RELEASES;
     use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, Told, block, client, server};
+
+    /// It sizes an array, and `make rules` makes variables of thresholds.
+    #[test]
+    fn few_matches_are_those_below_few_releases() {
+        assert_eq!(FEW, FEW_RELEASES as usize - 1);
+    }
 
     /// A server at the capture point; its replies come in two pieces, the second so long after the ACK.
     fn connection(release_ms: f64) -> Told {

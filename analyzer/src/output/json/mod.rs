@@ -13,7 +13,7 @@ mod parts;
 pub use self::listed::{not_explained, not_listed};
 use self::members::array;
 use self::parts::parts;
-use super::{create, written};
+use super::file::{create, written};
 use crate::capture::error::ScanError;
 use crate::capture::link;
 use crate::judge::finding::verdict::Verdict;

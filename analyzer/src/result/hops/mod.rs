@@ -1,7 +1,7 @@
 //! Hops. A relay, or a host that is called and calls others, lies on a path from a first client to a last
 //! server: what each hop of such a path loses.
 
-mod without;
+pub mod without;
 
 use crate::capture::times::sum_ns;
 use crate::judge::causes::Cause;

@@ -2,13 +2,17 @@
 
 use super::Hop;
 use crate::capture::times::sum_ns;
+use crate::thresholds::thresholds;
 use crate::track::Side;
 
-/// The first hop must have passed on all but this fraction of the stalls behind it, or nothing is said:
-/// a relay that waits for the whole reply, or that was busy anyway, passes on nothing by itself, and what an
-/// exchange would take without the stalls is not known.
-/// Leans: larger, fewer predictions.
-const UNMATCHED_ONE_OF: u64 = 20;
+thresholds! {
+    /// Stalls of the hops behind the first that it may not have passed on where a prediction is made. A relay that
+    /// waits for the whole reply, or was busy anyway, passes on nothing by itself: what an exchange would take
+    /// without the stalls is then unknown.
+    UNMATCHED_ONE_OF: u64 = 20 one_of,
+        from "judgement",
+        larger "makes fewer predictions";
+}
 
 /// Predicts it, at best, for each hop of one chain with stalls. Only where one hop follows the other: behind
 /// a relay with several servers it is not known which of them an exchange waited for.

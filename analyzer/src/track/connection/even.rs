@@ -3,16 +3,7 @@
 use crate::track::Mark;
 use crate::track::connection::Connection;
 use crate::track::half::Half;
-
-/// Times are cut to microseconds, and so differ by one from equal steps; one is left to rounding. What
-/// two hosts and their programs do varies by far more.
-/// Leans: larger takes more true times for made-up ones.
-const EVEN_NS: i64 = 2_000;
-
-/// Segments from which their times are not equally far apart by accident: a handshake and an exchange
-/// have more.
-/// Leans: larger believes more short scripts.
-const EVEN_SEGMENTS: u32 = 5;
+use crate::track::thresholds::{EVEN_NS, EVEN_SEGMENTS};
 
 impl Connection {
     /// Compares the time since the last segment with that between those before it; notes the first one's.

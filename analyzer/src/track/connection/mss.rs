@@ -3,18 +3,10 @@
 use crate::track::DEFAULT_MSS;
 use crate::track::connection::Connection;
 use crate::track::half::{Half, MSS_CUT};
+use crate::track::thresholds::{LEAST_INFERRED_MSS, LOOPBACK_MSS, MOST_INFERRED_MSS};
 
 /// The timestamp option with its padding, in every segment once agreed (RFC 7323, section 3.2).
 const TIMESTAMP_OPTION_LEN: u32 = 12;
-/// No SYN was captured: a largest payload between these looks like an MSS (IPv6's minimum MTU of
-/// 1,280 bytes less 60 bytes of headers; Ethernet's 1,500 less 40). A shorter one must recur.
-/// Leans: a wider range takes more full-sized segments for small ones.
-const INFERRED_MSS: std::ops::RangeInclusive<u32> = 1220..=1460;
-
-/// On loopback without a SYN: the kernel works with half the largest window, 32 kB at first.
-/// Leans: larger takes more full-sized segments for small ones.
-const LOOPBACK_MSS: u32 = 16_384;
-
 impl Connection {
     /// The effective MSS in bytes (RFC 9293, section 3.7.1: what the options take is not payload)
     /// and whether it had to be inferred, for want of a SYN.
@@ -52,10 +44,10 @@ impl Connection {
     fn inferred_mss(&self) -> u32 {
         let largest = self.halves[0].largest().max(self.halves[1].largest());
         let repeated = self.halves.iter().any(|half| half.repeats_largest(largest));
+        let least = if largest >= DEFAULT_MSS && repeated { 0 } else { LEAST_INFERRED_MSS };
         match self.is_loopback() {
             true => largest.max(LOOPBACK_MSS),
-            false if largest >= DEFAULT_MSS && repeated => largest.min(*INFERRED_MSS.end()),
-            false => largest.clamp(*INFERRED_MSS.start(), *INFERRED_MSS.end()),
+            false => largest.min(MOST_INFERRED_MSS).max(least),
         }
     }
 }

@@ -3,13 +3,9 @@
 use crate::decode::{Header, SYN};
 use crate::track::connection::{Connection, Recorder};
 use crate::track::half::Half;
-use crate::track::thresholds::PROBE_NS;
+use crate::track::thresholds::{DISORDERED, PROBE_NS};
 use crate::track::wait::{Wait, fact, when};
 use crate::track::{Mark, Side};
-
-/// Two segments that come after their ACKs may have been sent again while those were on the way.
-/// Leans: larger takes the clocks of more captures for one.
-const DISORDERED: u32 = 3;
 
 impl Connection {
     /// Do segments come after their ACKs, and hardly any again for another reason? Then the directions were

@@ -4,16 +4,11 @@
 use crate::decode::seq;
 use crate::track::Mark;
 use crate::track::half::{Half, state};
+use crate::track::thresholds::BURST_NS;
 use serde::{Deserialize, Serialize};
 
 /// Bursts in flight that are distinguished, the newest: more than one is seldom on its way.
-/// Leans: larger knows what was answered in the middle of longer streams, for 20 bytes each.
 const MOST: usize = 4;
-
-/// Data that follows this soon belongs to the same burst: it could not be distinguished as the reason for
-/// an answer.
-/// Leans: larger takes more for the answer to the first segment of a burst.
-const BURST_NS: i64 = 1_000_000;
 
 /// The bursts in flight: where in the sequence space each began, and with which frame. Oldest first;
 /// the frame is 0 where there are fewer.

@@ -6,11 +6,7 @@ use crate::track::half::pauses::Pauses;
 use crate::track::half::repeated::Repeats;
 use crate::track::half::state;
 use crate::track::half::{Half, Release};
-
-/// Echoes of pure ACKs from which they are a habit: the end of a timestamp is the same by accident once in
-/// 65,536 times.
-/// Leans: larger knows less of what left before an ACK.
-const ECHOES: u8 = 2;
+use crate::track::thresholds::ECHOES;
 
 impl Half {
     /// Round trip between the capture point and this host, in ns.

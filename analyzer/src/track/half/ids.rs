@@ -4,14 +4,8 @@
 use crate::decode::Header;
 use crate::track::DEFAULT_MSS;
 use crate::track::half::Half;
-use crate::track::half::repeated::COPY_IDS;
 use crate::track::half::state;
-
-/// A host numbers the packets of each connection separately if at most a quarter of the segments leave out
-/// numbers: Linux does (`inet_id`); a counter for all connections leaves out most, a random one all. No capture
-/// that is of use lacks a quarter.
-/// Leans: larger knows less of captures that lack many frames.
-const SKIPS_ONE_OF: u32 = 4;
+use crate::track::thresholds::{COPY_IDS, SKIPS_ONE_OF};
 
 impl Half {
     /// Takes the identification of a segment, after everything else in it; tells whether some before it

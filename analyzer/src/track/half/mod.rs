@@ -30,7 +30,7 @@ use crate::track::half::cold::{Cold, Frozen};
 use crate::track::half::release::AckFacts;
 use crate::track::half::state::Flags;
 use crate::track::prefetch::prefetch;
-use crate::track::thresholds::{MAX_TOLERANCE_NS, SHORTEST_DELAYED_ACK_NS};
+use crate::track::thresholds::{MAX_JUMP, MAX_TOLERANCE_NS, OFTEN, SHORTEST_DELAYED_ACK_NS};
 use serde::{Deserialize, Serialize};
 use std::mem::offset_of;
 
@@ -105,15 +105,6 @@ pub struct Half {
 
 const _: () = assert!(size_of::<Half>() == 2 * 64, "a direction takes two cache lines");
 const _: () = assert!(offset_of!(Half, offset) == 64, "the second cache line");
-
-/// A larger jump of the sequence number is not a gap in the capture but a forged or damaged segment:
-/// 64 MiB, more than any window in use.
-/// Leans: larger believes damaged segments, and loses what follows them.
-const MAX_JUMP: i32 = 67_108_864;
-
-/// Segments as long as the largest from which that is the MSS: a message may be the longest by chance.
-/// Leans: larger knows the MSS of fewer connections without a handshake.
-const OFTEN: u8 = 4;
 
 impl Half {
     pub fn new() -> Self {

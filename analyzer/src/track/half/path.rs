@@ -3,13 +3,8 @@
 use crate::track::band::Band;
 use crate::track::half::Half;
 use crate::track::half::pauses::Pause;
-use crate::track::thresholds::NETWORK_RTT_NS;
+use crate::track::thresholds::{MOST_UNKNOWN, NETWORK_RTT_NS};
 use crate::track::wait::Wait;
-
-/// Waits of a direction that are kept as possible holds on a path of unknown round trip. A
-/// program's rhythm looks like them, and memory must not follow it.
-/// Leans: larger finds more holds of long captures without a handshake, for 48 bytes each.
-const MOST_UNKNOWN: u8 = 64;
 
 /// What may have ended a wait during which a pure ACK came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

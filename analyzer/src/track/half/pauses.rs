@@ -1,14 +1,11 @@
 //! The pauses of a program: waits between data of its own that ended long after an ACK.
 
+use crate::track::thresholds::EARLY_ACK_ONE_OF;
 use crate::track::wait::Wait;
 use serde::{Deserialize, Serialize};
 
 /// Kinds per direction: 8 KB.
 const MOST: usize = 256;
-/// An ACK in the first half of a pause did not end it: the program chose its length.
-/// Leans: larger explains fewer waits by the program.
-const EARLY_ACK_ONE_OF: i64 = 2;
-
 /// Pauses between writes of the same lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pause {

@@ -5,17 +5,13 @@ use crate::decode::Header;
 use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state;
+use crate::track::thresholds::MOST_LATE;
 use crate::track::wait::{Reaction, Wait};
 use serde::{Deserialize, Serialize};
 
 /// Reactions that are remembered. Every second ACK may be a delayed one: of two in a row one is
 /// prompt, mostly.
 const MOST: usize = 2;
-
-/// Waits of a direction that are kept although their release is late even for the path's jitter, but no later
-/// than this host reacted just before.
-/// Leans: larger finds more holds of long captures on bad paths.
-const MOST_LATE: u8 = 64;
 
 /// An answer to data: from the data to what acknowledged it first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,28 +5,10 @@ use crate::decode::{ACK, FIN, Header, RST, SYN};
 use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state;
-use crate::track::thresholds::IN_TRANSIT_ONE_OF;
+use crate::track::thresholds::{
+    COPY_IDS, COPY_NS, FIRST_RTO_NS, IN_TRANSIT_ONE_OF, LEAST_REORDER_NS, REORDER_NS,
+};
 use serde::{Deserialize, Serialize};
-
-/// The longest that packets overtake each other (Wireshark's limit is 3 ms, too), and the shortest that
-/// is not yet a round trip.
-/// Leans: larger takes fast retransmissions for reordering.
-const REORDER_NS: i64 = 3_000_000;
-const LEAST_REORDER_NS: i64 = 200_000;
-
-/// A copy may come after a few newer packets of its sender: mirror ports and queues hold some dozen.
-/// Leans: larger takes retransmissions of hosts that count IDs slowly for copies.
-pub const COPY_IDS: u16 = 64;
-
-/// Without a timestamp or an identification: a copy follows the frame this fast, and a retransmission
-/// cannot.
-/// Leans: larger takes fast retransmissions for copies.
-const COPY_NS: i64 = 500_000;
-
-/// The first timeout, before a round trip was measured (RFC 6298, section 2.1); less what clocks and timers
-/// are off.
-/// Leans: larger takes SYNs that were sent again for copies.
-const FIRST_RTO_NS: i64 = 900_000_000;
 
 /// Segments that brought nothing new, or brought it late.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,16 +5,9 @@ use crate::decode::{Header, URG};
 use crate::track::half::Half;
 use crate::track::half::release::AckFacts;
 use crate::track::half::state;
+use crate::track::thresholds::{BURST_ONE_OF, INITIAL_WINDOW_SEGMENTS};
 use crate::track::{Mark, NETWORK_RTT_NS};
 use std::cmp::Ordering;
-
-/// An initial window (RFC 6928); more in flight tells that the congestion window has grown.
-/// Leans: larger takes more full congestion windows for holds.
-const INITIAL_WINDOW_SEGMENTS: u32 = 10;
-
-/// Packets without a pause of half a round trip left in one burst.
-/// Leans: larger sees smaller flights far from the sender, and takes full windows for holds.
-const BURST_ONE_OF: i64 = 2;
 
 impl Half {
     /// Remembers the last data sent, also to tell a copy of the frame from a retransmission.

@@ -6,6 +6,7 @@ use crate::decode::Skip;
 use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;
 use crate::track::reader::range::Found;
+use crate::track::thresholds::OUT_OF_ORDER_NS;
 use serde::{Deserialize, Serialize};
 
 /// One input file. Times are ns since the epoch.
@@ -36,11 +37,6 @@ pub struct CaptureSummary {
     /// The filter, where it may be told.
     pub filter: Option<String>,
 }
-
-/// Several queues and interfaces write their frames a little out of order, so a rotated file may
-/// begin before the last frame of its predecessor.
-/// Leans: larger takes overlapping captures for a rotated set.
-const OUT_OF_ORDER_NS: i64 = 10_000_000;
 
 impl CaptureSummary {
     pub(super) fn new(path: &str, first_frame: u64) -> Self {

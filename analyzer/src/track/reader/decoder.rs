@@ -8,11 +8,9 @@ use crate::capture::{Capture, Frame, InputEnd, Position};
 use crate::decode::filter::Filter;
 use crate::decode::{self, Skip};
 use crate::track::reader::range::{MOST_FRAMES, Range};
+use crate::track::thresholds::FRAMES_FOR_A_CLOCK;
 use std::sync::Arc;
 
-/// The first frames of a capture, from which the step of its clock is inferred while it is tracked.
-/// Leans: smaller takes times that happen to be round for those of a coarse clock.
-const FRAMES_FOR_A_CLOCK: u32 = 64;
 /// Frames of a stream after which its progress is reported.
 const TELL_AFTER: u32 = 256;
 

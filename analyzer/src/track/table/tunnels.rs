@@ -7,13 +7,10 @@
 use crate::decode::tunnel::Tunnel;
 use crate::decode::{FIN, Header, SYN, seq};
 use crate::track::table::key::KeyInside;
+use crate::track::thresholds::NEAR_SEQUENCE;
 use foldhash::quality::RandomState;
 use std::collections::HashMap;
 
-/// A segment acknowledges what is that near to what was sent: window and loss in between. By chance
-/// one of 128 does.
-/// Leans: smaller takes the directions of a connection for two, larger joins those of two.
-const NEAR: u32 = 1 << 24;
 /// More connections between the same ends are one: each segment looks at all of them.
 const MOST_PLACES: usize = 64;
 
@@ -63,8 +60,9 @@ fn joined(places: &[TunnelledPair], tunnel: Tunnel, own: usize, header: &Header)
     let far =
         |place: &TunnelledPair| seq::distance(place.next_seq[other], header.ack).unsigned_abs();
     let is_same = |place: &TunnelledPair| place.tunnels[other] == Some(tunnel);
-    let fits =
-        |place: &TunnelledPair| is_same(place) || (!header.is_opening() && far(place) < NEAR);
+    let fits = |place: &TunnelledPair| {
+        is_same(place) || (!header.is_opening() && far(place) < NEAR_SEQUENCE)
+    };
     let free = places.iter().enumerate().filter(|(_, place)| place.tunnels[own].is_none());
     let fitting = free.filter(|(_, place)| fits(place));
     fitting.min_by_key(|(_, place)| (!is_same(place), far(place))).map(|(at, _)| at)

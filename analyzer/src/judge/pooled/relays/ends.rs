@@ -12,8 +12,8 @@ use std::net::IpAddr;
 const SAMPLE: usize = 1 << 14;
 /// However many lie in these slices, no more are looked at first.
 const MOST_SAMPLED: usize = 4 * SAMPLE;
-/// A slice is long against [`PASS_ON_NS`], so that few pairs lie on both sides of its edge.
-const SLICE_NS: i64 = 50 * PASS_ON_NS;
+/// The length of a slice, in [`PASS_ON_NS`]: so long that few pairs lie on both sides of its edge.
+const SLICE: i64 = 50;
 /// Ends looked at on either side of one: on a busy host they say little anyway.
 const MOST_NEAR: usize = 64;
 
@@ -107,7 +107,8 @@ pub fn sample(blocks: &[Block]) -> Option<Sample> {
     let count: usize = blocks.iter().map(|block| block.waits.len()).sum();
     let one_of = (count / SAMPLE) as i64 + 1;
     let is_whole = one_of == 1;
-    let in_slice = |wait: &Wait| is_whole || (wait.to.time_ns / SLICE_NS).rem_euclid(one_of) == 0;
+    let in_slice =
+        |wait: &Wait| is_whole || (wait.to.time_ns / (SLICE * PASS_ON_NS)).rem_euclid(one_of) == 0;
     let looks_held =
         |wait: &Wait| wait.has_pure_ack() && (0..PASS_ON_NS).contains(&wait.release_ns());
     let has_holds = || blocks.iter().flat_map(|block| &block.waits).any(looks_held);

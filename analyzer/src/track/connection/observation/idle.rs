@@ -3,14 +3,8 @@
 use super::Observation;
 use crate::decode::ACK;
 use crate::track::half::Release;
-use crate::track::thresholds::IN_TRANSIT_ONE_OF;
+use crate::track::thresholds::{DISTINCT_NS, IN_TRANSIT_ONE_OF, LOCAL_DISTINCT_NS};
 use crate::track::{Mark, NETWORK_RTT_NS};
-
-/// Two events this far apart can be distinguished as the reason for a third: at the sender itself, where a
-/// program wakes up within a millisecond, and over a network, with its jitter.
-/// Leans: larger takes more releases for answers to data.
-const LOCAL_DISTINCT_NS: i64 = 1_000_000;
-const DISTINCT_NS: i64 = 5_000_000;
 
 /// What came before a wait, and during it.
 pub struct Idle {

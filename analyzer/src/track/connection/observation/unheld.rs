@@ -4,17 +4,13 @@
 use super::Observation;
 use crate::decode::{FIN, URG};
 use crate::track::half::Half;
-use crate::track::thresholds::{BEFORE_PROBE_NS, IN_TRANSIT_ONE_OF};
+use crate::track::thresholds::{
+    BEFORE_PROBE_NS, HALF_WAY_ONE_OF, IN_TRANSIT_ONE_OF, KNOWN_ROUND_TRIPS,
+};
 use crate::track::{DEFAULT_MSS, NETWORK_RTT_NS};
 
 /// Shorter than this, a payload is below any MSS that hosts fall back to (RFC 9293, section 3.7.1).
 const MIN_CERTAIN_MSS: u32 = DEFAULT_MSS;
-
-/// Round trips of which the shortest is near the shortest there is, and the part of it within which an
-/// ACK was under way then.
-/// Leans: larger sees less `TCP_NODELAY` from afar.
-const KNOWN_ROUND_TRIPS: u16 = 3;
-const HALF_WAY_ONE_OF: i64 = 2;
 
 /// What a small segment sent while another was in flight proves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,156 @@
+//! A decoded TCP segment, and why a frame is none.
+
+use crate::decode::Options;
+use crate::decode::tunnel::Tunnel;
+
+pub const FIN: u8 = 0x01;
+pub const SYN: u8 = 0x02;
+pub const RST: u8 = 0x04;
+pub const ACK: u8 = 0x10;
+pub const URG: u8 = 0x20;
+
+/// Headers without options, in bytes (RFC 791, RFC 8200 and RFC 9293).
+pub(super) const IPV4_HEADER_LEN: usize = 20;
+pub(super) const IPV6_HEADER_LEN: usize = 40;
+pub(super) const TCP_HEADER_LEN: usize = 20;
+
+/// Source and destination address, adjacent as in the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Addresses<'a> {
+    V4(&'a [u8; 8]),
+    V6(&'a [u8; 32]),
+}
+
+/// One TCP segment. It borrows the captured header: a copy here would be copied once more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment<'a> {
+    pub addresses: Addresses<'a>,
+    pub(super) tcp: &'a [u8; TCP_HEADER_LEN],
+    pub(super) options: Options,
+    /// Payload bytes on the wire.
+    pub(super) len: u32,
+    /// IPv4 identification; 0 where there is none.
+    pub(super) ip_id: u16,
+    pub tunnel: Tunnel,
+}
+
+/// Source and destination port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ports {
+    pub src: u16,
+    pub dst: u16,
+}
+
+/// What a connection needs of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    pub seq: u32,
+    pub ack: u32,
+    /// Payload bytes on the wire.
+    pub len: u32,
+    /// As on the wire, not scaled.
+    pub window: u16,
+    /// IPv4 identification; 0 where there is none.
+    pub ip_id: u16,
+    pub options: Options,
+    pub flags: u8,
+}
+
+impl Header {
+    /// A SYN without ACK.
+    pub fn is_opening(&self) -> bool {
+        self.flags & (SYN | ACK) == SYN
+    }
+
+    /// An ACK without anything else.
+    pub fn is_pure_ack(&self) -> bool {
+        self.len == 0 && self.flags & (ACK | SYN | FIN | RST) == ACK
+    }
+
+    pub fn has(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+}
+
+impl Segment<'_> {
+    #[inline]
+    pub fn ports(&self) -> Ports {
+        let [s0, s1, d0, d1, ..] = *self.tcp;
+        Ports { src: u16::from_be_bytes([s0, s1]), dst: u16::from_be_bytes([d0, d1]) }
+    }
+
+    #[inline]
+    pub fn header(&self) -> Header {
+        let tcp = self.tcp;
+        Header {
+            seq: u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]),
+            ack: u32::from_be_bytes([tcp[8], tcp[9], tcp[10], tcp[11]]),
+            len: self.len,
+            window: u16::from_be_bytes([tcp[14], tcp[15]]),
+            ip_id: self.ip_id,
+            options: self.options,
+            flags: tcp[13],
+        }
+    }
+}
+
+/// Why a frame is not analysed. Every frame is a segment or one of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Skip {
+    Filtered,
+    UnknownLink,
+    NotIp,
+    NotTcp,
+    Fragment,
+    Cut,
+    Malformed,
+    Mpls,
+    Esp,
+    Ah,
+    Macsec,
+    WlanNoData,
+    WlanEncrypted,
+    WlanPiece,
+    TooDeep,
+}
+
+impl Skip {
+    pub const ALL: [Skip; 15] = [
+        Skip::Filtered,
+        Skip::UnknownLink,
+        Skip::NotIp,
+        Skip::NotTcp,
+        Skip::Fragment,
+        Skip::Cut,
+        Skip::Malformed,
+        Skip::Mpls,
+        Skip::Esp,
+        Skip::Ah,
+        Skip::Macsec,
+        Skip::WlanNoData,
+        Skip::WlanEncrypted,
+        Skip::WlanPiece,
+        Skip::TooDeep,
+    ];
+
+    /// The notice, after the count.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Skip::Filtered => "left out by the filter",
+            Skip::UnknownLink => "of a link type that is not supported",
+            Skip::NotIp => "not IP (ARP and the like)",
+            Skip::NotTcp => "IP but not TCP (UDP, ICMP, tunnels ...)",
+            Skip::Fragment => "IP fragments, not reassembled",
+            Skip::Cut => "captured too short to hold a TCP header",
+            Skip::Malformed => "with a malformed IP or TCP header",
+            Skip::Mpls => "MPLS without IP or Ethernet in it",
+            Skip::Esp => "encrypted (IPsec ESP)",
+            Skip::Ah => "authenticated (IPsec AH over IPv4)",
+            Skip::Macsec => "encrypted or signed (MACsec)",
+            Skip::WlanNoData => "802.11 without data (beacons, acknowledgements ...)",
+            Skip::WlanEncrypted => "encrypted (802.11)",
+            Skip::WlanPiece => "802.11 fragments or aggregates, not reassembled or taken apart",
+            Skip::TooDeep => "in more tunnels than are followed",
+        }
+    }
+}
