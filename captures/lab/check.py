@@ -19,7 +19,7 @@ def complaints(truth_file: Path) -> list[str]:
     """What in a truth file its capture contradicts."""
     truth = json.loads(truth_file.read_text())
     packets = read_packets(truth_file.with_name(truth["capture"]))
-    found = []
+    found = [] if packets else ["no packets"]
     for connection in truth["connections"]:
         inside = [p for p in packets if p.stream == connection["connection"]]
         for sender in ("client", "server"):

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import cases
 import derive
+import disturb
+import metamorphic
 import pytest
 import ship
 from truth_files import KINDS
@@ -50,6 +52,12 @@ def test_what_jitter_blurs_is_shipped_from_every_point(
     tmp_path: Path, case: str, captures: int
 ) -> None:
     assert len(shipped(tmp_path, case, ["client", "middle", "server"])) == captures
+
+
+def test_no_labelled_capture_is_empty() -> None:
+    files = metamorphic.labelled_files(metamorphic.LABELLED)
+    captures = (file.with_name(json.loads(file.read_text())["capture"]) for file in files)
+    assert [c for c in captures if not disturb.read(c).frames] == []
 
 
 def test_siblings_share_a_port_and_come_one_after_the_other() -> None:

@@ -101,7 +101,7 @@ def joined() -> list[Case]:
     programs = {
         "split": exchanges(40, SPLIT, "170 400", think="0-30000"),
         "head900": exchanges(40, "900 300", "90", think="0-30000"),
-        "head1460": exchanges(40, "60", "1448 300", server_think="0-30000"),
+        "head1460": exchanges(100, "60", "1448 300", server_think="0-30000"),
         "messages": ("120( write:80 pause:5000-40000 )", "read:eof"),
         "whole": exchanges(60, WHOLE, "570", think="0-60000", **BOTH_OFF),
         "paced": exchanges(40, "120 +45000 30", "90", **BOTH_OFF),
