@@ -11,6 +11,7 @@ pub mod tunnel;
 
 #[cfg(feature = "filter")]
 mod bpf;
+mod flags;
 mod ip;
 mod names;
 #[cfg(any(test, not(feature = "filter")))]
@@ -19,11 +20,12 @@ mod options;
 mod plain;
 mod tcp;
 
+pub use flags::{ACK, FIN, RST, SYN, URG};
 #[cfg(not(feature = "filter"))]
 use no_bpf as bpf;
 pub use options::{Options, blank_addresses};
 pub use plain::plain_segment;
-pub use tcp::{ACK, Addresses, FIN, Header, Ports, RST, SYN, Segment, Skip, URG};
+pub use tcp::{Addresses, Header, Ports, Segment, Skip};
 
 /// Decodes one captured frame.
 ///

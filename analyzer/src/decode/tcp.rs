@@ -1,13 +1,8 @@
 //! A decoded TCP segment, and why a frame is none.
 
 use crate::decode::Options;
+use crate::decode::flags::{ACK, FIN, RST, SYN};
 use crate::decode::tunnel::Tunnel;
-
-pub const FIN: u8 = 0x01;
-pub const SYN: u8 = 0x02;
-pub const RST: u8 = 0x04;
-pub const ACK: u8 = 0x10;
-pub const URG: u8 = 0x20;
 
 /// Headers without options, in bytes (RFC 791, RFC 8200 and RFC 9293).
 pub(super) const IPV4_HEADER_LEN: usize = 20;
