@@ -79,6 +79,9 @@ lines! {
     FullSized "full_sized" Nagle Doubt(2);
     /// No handshake was captured, and few holds show the round trip to the sender.
     RoundTripEstimated "round_trip_estimated" Path Doubt(2);
+    /// Only its releases show the round trip, and they keep to their ACKs no better than to the data before:
+    /// a program with a period looks the same.
+    OwnYardstick "own_yardstick" Path Doubt(Weight::POSSIBLE);
     /// The round trip to the receiver is not known.
     DelayUnknown "delay_unknown" Path Doubt(2);
     /// The MSS is inferred, and the held segment may be full-sized.

@@ -10,6 +10,7 @@ use crate::judge::conditions::Conditions;
 use crate::judge::findings::Ruling;
 use crate::judge::nagle::phases::{self, Candidate, Contradictions, Phase};
 use crate::judge::path::releases::Releases;
+use crate::judge::path::sender_rtt::Basis;
 use crate::judge::pooled::false_discoveries::Pauses;
 use crate::judge::program::pace::{self, Pace};
 use crate::judge::program::reaction::MayBeRelay;
@@ -30,6 +31,8 @@ pub struct Judge<'a> {
     /// Where the sender repeats a segment before its ACK comes: has the receiver had it all the time?
     resends_needlessly: bool,
     mss_inferred: bool,
+    /// Do only its releases show the round trip, without following their ACKs?
+    own_yardstick: bool,
     receiver_rtt_known: bool,
     /// May its holds be what a relay passed on?
     relay: MayBeRelay,
@@ -81,6 +84,9 @@ impl<'a> Judge<'a> {
             contradictions: against.count,
             resends_needlessly: spurious::is_needless(connection, side, waits, held()),
             mss_inferred: connection.effective_mss().1,
+            own_yardstick: releases.basis == Basis::Releases
+                && releases.siblings.is_none()
+                && !releases.is_steadier_than_waits(held()),
             receiver_rtt_known: receiver.measured_rtt_ns().is_some(),
             relay: MayBeRelay::of(connection, side, waits, held()),
             pauses,
@@ -143,6 +149,7 @@ impl<'a> Judge<'a> {
         Lines::of([
             (Line::FullSized, !wait.is(fact::UNACKED_SMALL) && few),
             (Line::RoundTripEstimated, !releases.is_measured() && few),
+            (Line::OwnYardstick, self.own_yardstick),
             (Line::DelayUnknown, !self.receiver_rtt_known),
             (Line::MssInferred, self.mss_inferred && wait.len >= DEFAULT_MSS),
             (Line::Answerable, wait.has_any(fact::ANSWERABLE)),
@@ -226,6 +233,7 @@ mod tests {
             contradictions: 0,
             resends_needlessly: false,
             mss_inferred: false,
+            own_yardstick: false,
             receiver_rtt_known: true,
             relay: MayBeRelay::No,
             pauses: None,

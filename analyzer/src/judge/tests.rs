@@ -173,6 +173,28 @@ fn without_a_handshake_the_first_holds_show_no_round_trip() {
     assert_eq!(rulings[0].doubts.confidence(), Confidence::Likely);
 }
 
+/// A sender joined midway: each of its small segments is acknowledged after `acks_ms`, and the next leaves
+/// as long after that as `released_ms` says.
+fn joined_midway(acks_ms: [f64; 4], released_ms: impl Fn(f64) -> f64) -> Vec<Ruling> {
+    let sent = |story: Story, ack_ms: f64| {
+        story.after_ms(ack_ms, server(0)).after_ms(released_ms(ack_ms), client(50))
+    };
+    let begun = Story::new().after_ms(0.0, client(100));
+    let rulings = acks_ms.into_iter().fold(begun, sent).end().judge().1;
+    rulings.into_iter().filter(|ruling| ruling.cause.is_stall()).collect()
+}
+
+#[test]
+fn joined_midway_a_steady_pace_is_no_round_trip() {
+    let heartbeat = joined_midway([0.5, 0.6, 0.5, 0.4], |ack_ms| 999.2 - ack_ms);
+    assert!(!heartbeat.is_empty());
+    assert!(heartbeat.iter().all(|ruling| ruling.doubts.has(Line::OwnYardstick)));
+    // Where each wait is as long as its ACK was late, the releases follow the ACKs.
+    let held = joined_midway([40.0, 43.0, 36.0, 41.5], |_| 20.0);
+    assert!(!held.is_empty());
+    assert!(held.iter().all(|ruling| !ruling.doubts.has(Line::OwnYardstick)));
+}
+
 /// `then` is released once alone, and once where the kernel was seen to hold three others.
 fn alone_and_among_holds(then: impl Fn(Story) -> Story) -> [(Cause, Vec<Line>); 2] {
     [0, 3].map(|holds| {

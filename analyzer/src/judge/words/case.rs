@@ -119,6 +119,11 @@ impl View<'_> {
                 "round trip to the {by} known from {}; {holds} holds, {FEW_RELEASES} suffice",
                 basis(releases.basis)
             ),
+            Line::OwnYardstick => format!(
+                "round trip to the {by} known from {}; a program's period would show the same unless \
+                 the waits vary more than the time from ACK to release",
+                basis(releases.basis)
+            ),
             Line::DelayUnknown => match self.judged.half(wait.by.other()).rtt_ns() {
                 Some(rtt_ns) => format!("round trip to the {receiver}: {}", Ms(rtt_ns)),
                 None => format!("round trip to the {receiver}: not known"),

@@ -187,6 +187,10 @@ impl Reason<'_> {
                 "no handshake was captured, and too few holds show the round trip to the sender: \
                  it is an estimate"
             }
+            Line::OwnYardstick => {
+                "no handshake was captured, and only these waits show the round trip to the sender: a \
+                 program that sends at a steady pace would look the same"
+            }
             Line::DelayUnknown => {
                 let receiver = wait.by.other().name();
                 return write!(
