@@ -152,6 +152,19 @@ fn a_closed_window_is_remembered() {
 }
 
 #[test]
+fn across_a_step_of_the_clock_backwards_nothing_contradicts() {
+    let stepped = |ms: f64| {
+        // The client is 20 ms away: what leaves within that time had not seen the ACK.
+        let far = Story::new().handshake(20.0, 0.02);
+        let story = far.after_ms(0.0, client(100)).after_ms(40.0, server(0));
+        sender(&story.after_ms(ms, client(50))).contradictions()
+    };
+    assert_eq!([20.0, 1.0, -30.0, -3_600_000.0].map(stepped), [0, 1, 0, 0]);
+    let unacked = connected().after_ms(0.0, client(100)).after_ms(-30.0, client(50));
+    assert_eq!(sender(&unacked).contradictions(), 0);
+}
+
+#[test]
 fn two_small_segments_in_flight_contradict_nagle() {
     let story = connected().after_ms(0.0, client(100)).after_ms(1.0, client(50));
     assert_eq!(sender(&story).contradictions(), 1);

@@ -42,14 +42,15 @@ impl Observation<'_> {
     }
 
     /// Is this segment exempt from Nagle? FIN, urgent data, what follows unacknowledged urgent data, and a
-    /// tail-loss probe are; after bytes that were never captured it is not known what was unacknowledged.
+    /// tail-loss probe are. After bytes that were never captured it is not known what was unacknowledged, and
+    /// after a step of the clock backwards not how long ago anything was.
     pub(super) fn is_exempt(&self) -> bool {
         let half = self.half;
         self.segment.has(FIN | URG)
             || half.is_urgent()
             || half.is_recovering()
             || self.is_after_hole()
-            || self.now.time_ns - half.last_data().time_ns >= BEFORE_PROBE_NS
+            || !(0..BEFORE_PROBE_NS).contains(&(self.now.time_ns - half.last_data().time_ns))
     }
 
     /// Captures are filtered and exported without pure ACKs, and then everything looks unacknowledged.
@@ -112,6 +113,6 @@ impl Observation<'_> {
         };
         // Without a handshake the round trip is only known to be no longer than this.
         let measured = half.is_path_measured() && half.rtt_or_zero_ns() >= NETWORK_RTT_NS;
-        measured && since.saturating_mul(one_of) < half.rtt_or_zero_ns()
+        measured && (0..half.rtt_or_zero_ns()).contains(&since.saturating_mul(one_of))
     }
 }
