@@ -60,7 +60,7 @@ use Weight::{Doubt, Excludes, Hides, NoPeak, Peak};
 
 macro_rules! lines {
     ($($(#[$doc:meta])* $line:ident $name:literal $room:ident $weight:expr;)*) => {
-        /// A line of a case. The doubts come first: a ruling keeps them in 16 bits.
+        /// A line of a case. The doubts come first: a ruling keeps them in 24 bits.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Line { $($(#[$doc])* $line,)* }
 
@@ -86,6 +86,10 @@ lines! {
     DelayUnknown "delay_unknown" Path Doubt(2);
     /// The MSS is inferred, and the held segment may be full-sized.
     MssInferred "mss_inferred" Capture Doubt(2);
+    /// The capture lacks packets that the sender sent between the two segments, by its IP IDs.
+    MissingPackets "missing_packets" Capture Doubt(2);
+    /// The snap length cut the options of a SYN: MSS, window scale and timestamps may be other ones.
+    CutOptions "cut_options" Capture Doubt(2);
     /// The program saw a FIN, or data that came before the ACK: it may have answered.
     Answerable "answerable" Program Doubt(2);
     LargeFlight "large_flight" Path Doubt(2);
@@ -272,7 +276,8 @@ impl Lines {
     }
 
     pub fn doubts(self) -> Doubts {
-        Doubts((self.0 & Self::DOUBTS.0) as u16)
+        let [low, middle, high, ..] = (self.0 & Self::DOUBTS.0).to_le_bytes();
+        Doubts([low, middle, high])
     }
 
     fn has_any(self, others: Self) -> bool {
@@ -300,10 +305,9 @@ impl Lines {
 
 /// The doubts about a stall: all that a ruling keeps of its case.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Doubts(u16);
+pub struct Doubts([u8; 3]);
 
-const _: () =
-    assert!(Lines::DOUBTS.0 <= u16::MAX as u64, "a ruling has no room for so many doubts");
+const _: () = assert!(Lines::DOUBTS.0 < 1 << 24, "a ruling has no room for so many doubts");
 
 impl Doubts {
     pub fn has(self, line: Line) -> bool {
@@ -311,7 +315,7 @@ impl Doubts {
     }
 
     pub fn iter(self) -> impl Iterator<Item = Line> {
-        Line::ALL.iter().copied().take(u16::BITS as usize).filter(move |line| self.has(*line))
+        Line::ALL.iter().copied().take(24).filter(move |line| self.has(*line))
     }
 
     /// Of a stall.
@@ -327,7 +331,8 @@ impl Doubts {
 
 impl From<Doubts> for Lines {
     fn from(doubts: Doubts) -> Self {
-        Self(doubts.0.into())
+        let [low, middle, high] = doubts.0;
+        Self(u32::from_le_bytes([low, middle, high, 0]).into())
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Judge<'a> {
     /// Where the sender repeats a segment before its ACK comes: has the receiver had it all the time?
     resends_needlessly: bool,
     mss_inferred: bool,
+    /// Did the snap length cut the options of a SYN?
+    options_cut: bool,
     /// Do only its releases show the round trip, without following their ACKs?
     own_yardstick: bool,
     receiver_rtt_known: bool,
@@ -84,6 +86,7 @@ impl<'a> Judge<'a> {
             contradictions: against.count,
             resends_needlessly: spurious::is_needless(connection, side, waits, held()),
             mss_inferred: connection.effective_mss().1,
+            options_cut: connection.halves.iter().any(Half::are_syn_options_cut),
             own_yardstick: releases.basis == Basis::Releases
                 && releases.siblings.is_none()
                 && !releases.is_steadier_than_waits(held()),
@@ -152,6 +155,8 @@ impl<'a> Judge<'a> {
             (Line::OwnYardstick, self.own_yardstick),
             (Line::DelayUnknown, !self.receiver_rtt_known),
             (Line::MssInferred, self.mss_inferred && wait.len >= DEFAULT_MSS),
+            (Line::MissingPackets, self.direction.ids.show_missing(wait)),
+            (Line::CutOptions, self.options_cut),
             (Line::Answerable, wait.has_any(fact::ANSWERABLE)),
             (Line::LargeFlight, wait.is(fact::LARGE_FLIGHT)),
             (Line::Resent, wait.is(fact::RESENT)),
@@ -233,6 +238,7 @@ mod tests {
             contradictions: 0,
             resends_needlessly: false,
             mss_inferred: false,
+            options_cut: false,
             own_yardstick: false,
             receiver_rtt_known: true,
             relay: MayBeRelay::No,

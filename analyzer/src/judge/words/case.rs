@@ -133,6 +133,13 @@ impl View<'_> {
                 if self.judged.mss_inferred { "inferred" } else { "of the SYN" },
                 wait.len
             ),
+            Line::MissingPackets => {
+                format!("the IP IDs of the {by} skip {} before frame {to}", wait.skipped_ids)
+            }
+            Line::CutOptions => {
+                let state = if self.explained.case.has(line) { "cut" } else { "whole" };
+                format!("the options of the SYNs are {state}")
+            }
             Line::Answerable => {
                 format!("FIN or data of the {receiver} before frame {to}: {answer}")
             }

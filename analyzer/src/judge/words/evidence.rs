@@ -206,6 +206,14 @@ impl Reason<'_> {
                     wait.to.frame
                 );
             }
+            Line::MissingPackets => {
+                "by the sender's IP IDs the capture lacks packets that it sent during the wait: one of them \
+                 may have ended it"
+            }
+            Line::CutOptions => {
+                "the snap length cut the options of the SYN: the MSS may be smaller, and no timestamp can \
+                 confirm the order"
+            }
             Line::Answerable => return self.answerable(out),
             Line::LargeFlight => {
                 "ten segments or more were in flight: a full congestion window would look the same"
