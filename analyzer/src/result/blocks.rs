@@ -5,6 +5,7 @@ use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
 use crate::judge::judge;
 use crate::judge::pooled::false_discoveries::Accidents;
+use crate::judge::pooled::fan_out;
 use crate::judge::pooled::relays::{self, PassedOn};
 use crate::judge::pooled::siblings::Siblings;
 use crate::result::cause_totals::CauseTotals;
@@ -75,6 +76,7 @@ pub struct Pooled {
 impl Pooled {
     /// Marks the waits that a relay made, too.
     pub fn of(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Self {
+        fan_out::mark(blocks);
         Self {
             passed_on: relays::mark(blocks),
             siblings: Siblings::of(blocks, clocks),
@@ -165,7 +167,7 @@ impl Sums {
         among: Conditions<'_>,
         hosts: &Hosts,
     ) {
-        let Block { connections, mut waits, mut suspects, numbers, servers } = block;
+        let Block { connections, mut waits, mut suspects, numbers, servers, .. } = block;
         sorter.sort_waits(&mut waits);
         sorter.sort_suspects(&mut suspects);
         let mut suspects = suspects.as_slice();
