@@ -14,7 +14,7 @@ mod reaction;
 mod tests;
 
 use crate::judge::pooled::fan_out::arrivals::Arrived;
-use crate::judge::pooled::fan_out::reaction::{Sends, Service};
+use crate::judge::pooled::fan_out::reaction::Service;
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Endpoint, Side};
@@ -37,22 +37,17 @@ pub fn mark(blocks: &mut [Block]) {
     }
 }
 
-/// What each server sent after ACKs and waits of its own, where other connections had something for it.
-fn services(
-    blocks: &[Block],
-    arrived: &Arrived,
-) -> HashMap<Endpoint, Service, RandomState> {
+/// What each server sent after ACKs, where something looks held.
+fn services(blocks: &[Block], arrived: &Arrived) -> HashMap<Endpoint, Service, RandomState> {
     let mut services: HashMap<Endpoint, Service, RandomState> = HashMap::default();
     for (number, block) in blocks.iter().enumerate() {
         for (index, wait) in block.waits.iter().enumerate().filter(|(_, wait)| may_pass_on(wait)) {
             let Some(at) = block.place_of(wait) else { continue };
-            let connection = &block.connections[at];
-            let server = connection.ends.server;
-            let id = block.numbers[wait.connection as usize];
-            let rtt_ns = connection.half(wait.by).rtt_or_zero_ns();
-            let Some(near) = arrived.near(server, id, wait.to.time_ns - rtt_ns) else { continue };
-            let sends: &mut Sends = services.entry(server).or_default().of(id);
-            sends.add(Place { block: number, wait: index }, wait.release_ns() - rtt_ns, near);
+            let (connection, id) = (&block.connections[at], block.numbers[wait.connection as usize]);
+            if let Some(before) = arrived.before(wait, connection, id) {
+                let service = services.entry(connection.ends.server).or_default();
+                service.add(id, Place { block: number, wait: index }, before);
+            }
         }
     }
     services
