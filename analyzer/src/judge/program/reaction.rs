@@ -30,12 +30,10 @@ impl MayBeRelay {
     ) -> Self {
         let passes_on = |wait: &Wait| wait.by == side && wait.is(fact::PASSED_ON);
         let passes_on = waits.iter().any(passes_on);
-        if !passes_on && !is_one_host(connection) {
-            return Self::No;
-        }
         let kernel = Kernel::of(connection);
         let mut reactions_ns: Vec<i64> = held.map(|wait| kernel.reaction_ns(wait)).collect();
-        if reactions_ns.is_empty() {
+        let pushes = side == Side::Server && (connection.exchanges.count as usize) < reactions_ns.len();
+        if reactions_ns.is_empty() || !(passes_on || pushes || is_one_host(connection)) {
             Self::No
         } else if passes_on {
             Self::Perhaps

@@ -51,7 +51,7 @@ impl Sends {
         let soon: Vec<&Before> =
             self.0.iter().map(|(_, before)| before).filter(|b| b.follows(reaction)).collect();
         let others: u32 = self.0.iter().map(|(_, before)| before.others).sum();
-        let share = (reaction.end() - reaction.start()) as f64 / (2 * PASS_ON_NS) as f64;
+        let share = *reaction.end() as f64 / (2 * PASS_ON_NS) as f64;
         let often = soon.len() >= PASSED_ON_TIMES as usize
             && soon.len() as f64 >= PEAK_OVER_CHANCE * share * f64::from(others);
         let mut ahead_ns: Vec<i64> = soon.iter().filter_map(|before| before.ahead_ns).collect();
@@ -61,12 +61,14 @@ impl Sends {
 }
 
 impl Before {
+    /// Did something arrive as long before as it takes to pass it on, or sooner, if after the ACK?
     fn follows(&self, reaction: &Reaction) -> bool {
-        self.ahead_ns.is_some_and(|ns| reaction.contains(&ns))
+        self.ahead_ns.is_some_and(|ns| {
+            ns <= *reaction.end() && (ns >= *reaction.start() || ns < self.acked_ns)
+        })
     }
 
-    /// Did something arrive as long before as it takes to pass it on; or before that, when the ACK had
-    /// freed nothing for longer?
+    /// Is it passed on, as soon as usual, or later, when the ACK had freed nothing for as long?
     fn explains(&self, reaction: &Reaction) -> bool {
         self.follows(reaction) || (self.ahead_ns.is_some() && self.acked_ns > *reaction.end())
     }
