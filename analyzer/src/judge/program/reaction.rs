@@ -21,7 +21,8 @@ pub enum MayBeRelay {
 
 impl MayBeRelay {
     /// Of `held`, the holds of `side` among its `waits`. A relay and a hold look the same where one host
-    /// has both ends, so that the timers of both legs fire at the same time.
+    /// has both ends, so that the timers of both legs fire at the same time; a broker and a hold over any
+    /// network, where the server sends more than it is asked for.
     pub fn of<'a>(
         connection: &Connection,
         side: Side,
@@ -32,8 +33,9 @@ impl MayBeRelay {
         let passes_on = waits.iter().any(passes_on);
         let kernel = Kernel::of(connection);
         let mut reactions_ns: Vec<i64> = held.map(|wait| kernel.reaction_ns(wait)).collect();
-        let pushes = side == Side::Server && (connection.exchanges.count as usize) < reactions_ns.len();
-        if reactions_ns.is_empty() || !(passes_on || pushes || is_one_host(connection)) {
+        let answers = connection.exchanges.count as usize >= reactions_ns.len();
+        let is_asked = side == Side::Client || answers;
+        if reactions_ns.is_empty() || !passes_on && is_asked && !is_one_host(connection) {
             Self::No
         } else if passes_on {
             Self::Perhaps
@@ -146,10 +148,20 @@ mod tests {
         assert!(!may_be_relays(&fast, &held_behind(10, &[35, 38, 42, 44, 60])));
     }
 
-    /// Their timers do not fire at the same time.
+    /// Far from its sender a release shows how long the way is, not how fast the sender.
     #[test]
-    fn over_a_network_no_relay_looks_like_a_hold() {
+    fn what_a_server_sends_unasked_over_a_network_may_come_from_elsewhere() {
         let network = connection([10, 0, 0, 1], [10, 0, 0, 2]);
+        let relay = |held: &[Wait]| MayBeRelay::of(&network, Side::Server, held, held.iter());
+        assert_eq!(relay(&held(&[85, 107, 166, 198])), MayBeRelay::Perhaps);
+        // At the sender, where its kernel is seen to release.
+        assert_eq!(relay(&held(&[7, 8, 9, 30])), MayBeRelay::No);
+    }
+
+    #[test]
+    fn what_a_server_answers_over_a_network_comes_from_itself() {
+        let mut network = connection([10, 0, 0, 1], [10, 0, 0, 2]);
+        network.exchanges.count = 4;
         assert!(!may_be_relays(&network, &held(&[85, 107, 166, 198])));
     }
 

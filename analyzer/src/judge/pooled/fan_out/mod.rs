@@ -43,7 +43,8 @@ fn services(blocks: &[Block], arrived: &Arrived) -> HashMap<Endpoint, Service, R
     for (number, block) in blocks.iter().enumerate() {
         for (index, wait) in block.waits.iter().enumerate().filter(|(_, wait)| may_pass_on(wait)) {
             let Some(at) = block.place_of(wait) else { continue };
-            let (connection, id) = (&block.connections[at], block.numbers[wait.connection as usize]);
+            let (connection, id) =
+                (&block.connections[at], block.numbers[wait.connection as usize]);
             if let Some(before) = arrived.before(wait, connection, id) {
                 let service = services.entry(connection.ends.server).or_default();
                 service.add(id, Place { block: number, wait: index }, before);
