@@ -82,7 +82,7 @@ impl<'a> Judge<'a> {
             resends_needlessly: spurious::is_needless(connection, side, waits, held()),
             mss_inferred: connection.effective_mss().1,
             receiver_rtt_known: receiver.measured_rtt_ns().is_some(),
-            relay: MayBeRelay::of(connection, side, waits, held()),
+            relay: MayBeRelay::of(connection, side, waits, held(), conditions.frames),
             pauses,
         }
     }

@@ -6,6 +6,7 @@ use crate::judge::findings::Findings;
 use crate::judge::judge;
 use crate::judge::pooled::false_discoveries::Accidents;
 use crate::judge::pooled::fan_out;
+use crate::judge::pooled::host_frames::HostFrames;
 use crate::judge::pooled::relays::{self, PassedOn};
 use crate::judge::pooled::siblings::Siblings;
 use crate::result::cause_totals::CauseTotals;
@@ -71,6 +72,7 @@ pub struct Pooled {
     passed_on: Vec<PassedOn>,
     siblings: Siblings,
     accidents: Accidents,
+    frames: HostFrames,
 }
 
 impl Pooled {
@@ -81,12 +83,13 @@ impl Pooled {
             passed_on: relays::mark(blocks),
             siblings: Siblings::of(blocks, clocks),
             accidents: accidents(blocks, clocks, threads),
+            frames: HostFrames::of(blocks),
         }
     }
 
     pub fn conditions(&self, min_wait_ns: i64) -> Conditions<'_> {
-        let Self { siblings, accidents, .. } = self;
-        Conditions { siblings, accidents, ..Conditions::alone(min_wait_ns) }
+        let Self { siblings, accidents, frames, .. } = self;
+        Conditions { siblings, accidents, frames, ..Conditions::alone(min_wait_ns) }
     }
 }
 

@@ -2,5 +2,6 @@
 
 pub mod false_discoveries;
 pub mod fan_out;
+pub mod host_frames;
 pub mod relays;
 pub mod siblings;
