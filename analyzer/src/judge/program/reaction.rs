@@ -13,8 +13,8 @@ use crate::track::{Connection, Half, Side};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MayBeRelay {
     No,
-    /// They leave as slowly as a program reacts, and the round trip allows for one host; or the sender
-    /// passes on elsewhere.
+    /// They leave as slowly as a program reacts, and the round trip allows for one host, or the server sends
+    /// more than it is asked for; or the sender passes on elsewhere.
     Perhaps,
     /// As slowly within one host: of 50 such directions one held.
     Probably,
@@ -35,8 +35,8 @@ impl MayBeRelay {
         let passes_on = waits.iter().any(passes_on);
         let kernel = Kernel::of(connection);
         let host = connection.endpoint(side).addr;
-        let reaction_ns = |wait| kernel.reaction_ns(wait, frames.between(host, wait));
-        let mut reactions_ns: Vec<i64> = held.map(reaction_ns).collect();
+        let reaction = |wait| kernel.reaction_ns(wait, frames.between(host, wait));
+        let mut reactions_ns: Vec<i64> = held.map(reaction).collect();
         let answers = connection.exchanges.count as usize >= reactions_ns.len();
         let is_asked = side == Side::Client || answers;
         if reactions_ns.is_empty() || !passes_on && is_asked && !is_one_host(connection) {

@@ -45,7 +45,9 @@ impl Arrived {
             }
         }
         let mut arrived = Self(servers);
-        blocks.iter().for_each(|block| arrived.add(block));
+        for block in blocks {
+            arrived.add(block);
+        }
         arrived.0.values_mut().for_each(|server| server.data.sort_unstable());
         arrived
     }
