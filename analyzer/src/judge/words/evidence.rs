@@ -210,7 +210,7 @@ impl Reason<'_> {
                 return write!(out, "frame {} or its ACK may have been lost", wait.from.frame);
             }
             Line::Relay | Line::DistantRelay => {
-                "a proxy on this host that passes on what arrives on another connection would look \
+                "a proxy on this host, or a broker, that passes on what arrives on another connection would look \
                  the same: a capture of all its connections tells"
             }
             Line::Single => {
