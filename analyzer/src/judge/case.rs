@@ -99,7 +99,7 @@ lines! {
     Contradicted "contradicted" Nagle Doubt(2);
     /// A relay would look the same, and within one host this sender reacts as slowly as one.
     Relay "relay" Program Doubt(Weight::POSSIBLE);
-    /// The same, but the ends may be on two hosts; or it is a relay, which may hold as well.
+    /// The same, but the ends may be on two hosts; or it is a relay or a broker, which may hold as well.
     DistantRelay "distant_relay" Program Doubt(2);
     /// It happened once in this direction, and the sender is a network away.
     Single "single" Path Doubt(Weight::POSSIBLE);

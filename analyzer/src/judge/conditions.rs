@@ -1,6 +1,7 @@
 //! What judging needs to know of the scan.
 
 use crate::judge::pooled::false_discoveries::Accidents;
+use crate::judge::pooled::host_frames::HostFrames;
 use crate::judge::pooled::siblings::Siblings;
 use std::sync::LazyLock;
 
@@ -15,6 +16,8 @@ pub struct Conditions<'a> {
     pub siblings: &'a Siblings,
     /// What the connections of each server make likely by accident.
     pub accidents: &'a Accidents,
+    /// What kept each host busy.
+    pub frames: &'a HostFrames,
 }
 
 impl Conditions<'_> {
@@ -22,6 +25,8 @@ impl Conditions<'_> {
     pub fn alone(min_wait_ns: i64) -> Self {
         static SIBLINGS: LazyLock<Siblings> = LazyLock::new(Siblings::default);
         static ACCIDENTS: LazyLock<Accidents> = LazyLock::new(Accidents::default);
-        Self { clock_ns: 0, min_wait_ns, siblings: &SIBLINGS, accidents: &ACCIDENTS }
+        static FRAMES: LazyLock<HostFrames> = LazyLock::new(HostFrames::default);
+        let (siblings, accidents, frames) = (&*SIBLINGS, &*ACCIDENTS, &*FRAMES);
+        Self { clock_ns: 0, min_wait_ns, siblings, accidents, frames }
     }
 }

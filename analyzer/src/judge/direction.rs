@@ -91,7 +91,7 @@ impl<'a> Judge<'a> {
                 && releases.siblings.is_none()
                 && !releases.is_steadier_than_waits(held()),
             receiver_rtt_known: receiver.measured_rtt_ns().is_some(),
-            relay: MayBeRelay::of(connection, side, waits, held()),
+            relay: MayBeRelay::of(connection, side, waits, held(), conditions.frames),
             pauses,
         }
     }

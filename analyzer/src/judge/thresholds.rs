@@ -304,6 +304,12 @@ thresholds! {
         from "judgement",
         larger "takes more senders for relays";
 
+    /// The same of a relay with two addresses, where nothing but equal bytes says that both are one host's: of
+    /// 97 such relays 95 sent as much so, and no copy behind a translation of addresses did.
+    PASSED_ON_APART: (u32, u32) = (4, 5) ratio,
+        from "measured on Linux 6.18",
+        larger "takes fewer hosts with two addresses for relays";
+
     /// How rare sends just before an arrival must be, against those just after one.
     PASSED_ON_UNLESS_ONE_OF: u32 = 4 one_of,
         from "judgement",

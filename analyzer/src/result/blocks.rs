@@ -5,6 +5,8 @@ use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
 use crate::judge::judge;
 use crate::judge::pooled::false_discoveries::Accidents;
+use crate::judge::pooled::fan_out;
+use crate::judge::pooled::host_frames::HostFrames;
 use crate::judge::pooled::relays::{self, PassedOn};
 use crate::judge::pooled::siblings::Siblings;
 use crate::result::cause_totals::CauseTotals;
@@ -70,21 +72,24 @@ pub struct Pooled {
     passed_on: Vec<PassedOn>,
     siblings: Siblings,
     accidents: Accidents,
+    frames: HostFrames,
 }
 
 impl Pooled {
     /// Marks the waits that a relay made, too.
     pub fn of(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Self {
+        fan_out::mark(blocks);
         Self {
             passed_on: relays::mark(blocks),
             siblings: Siblings::of(blocks, clocks),
             accidents: accidents(blocks, clocks, threads),
+            frames: HostFrames::of(blocks),
         }
     }
 
     pub fn conditions(&self, min_wait_ns: i64) -> Conditions<'_> {
-        let Self { siblings, accidents, .. } = self;
-        Conditions { siblings, accidents, ..Conditions::alone(min_wait_ns) }
+        let Self { siblings, accidents, frames, .. } = self;
+        Conditions { siblings, accidents, frames, ..Conditions::alone(min_wait_ns) }
     }
 }
 
@@ -165,7 +170,7 @@ impl Sums {
         among: Conditions<'_>,
         hosts: &Hosts,
     ) {
-        let Block { connections, mut waits, mut suspects, numbers, servers } = block;
+        let Block { connections, mut waits, mut suspects, numbers, servers, .. } = block;
         sorter.sort_waits(&mut waits);
         sorter.sort_suspects(&mut suspects);
         let mut suspects = suspects.as_slice();

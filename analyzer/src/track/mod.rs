@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 pub mod allocations;
+mod arrivals;
 pub mod band;
 mod by_block;
 pub mod clock;
@@ -27,6 +28,7 @@ pub mod tracker;
 pub mod wait;
 mod waits;
 
+pub use arrivals::{Arrival, Arrivals};
 pub use by_block::{BLOCK_LEN, ByBlock};
 pub use clock_jumps::ClockJumps;
 pub use connection::{Connection, Lengths, Opening, Recorder};

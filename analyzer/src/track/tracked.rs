@@ -2,7 +2,7 @@
 
 use crate::track::numbers::{Place, number};
 use crate::track::wait::Wait;
-use crate::track::{Connection, Exchange, Exchanged, ServerLatency, Suspect};
+use crate::track::{Arrival, Connection, Exchange, Exchanged, ServerLatency, Suspect};
 use serde::{Deserialize, Serialize};
 use std::mem;
 use std::sync::Arc;
@@ -13,6 +13,8 @@ use std::sync::Arc;
 pub struct Block {
     pub connections: Vec<Connection>,
     pub waits: Vec<Wait>,
+    /// In the order of their times, but where a clock steps back.
+    pub arrivals: Vec<Arrival>,
     pub suspects: Vec<Suspect>,
     /// Numbers of the connections of the shard, by their places.
     pub numbers: Arc<[u32]>,
@@ -23,7 +25,11 @@ pub struct Block {
 impl Block {
     /// Where the connection of a wait is among those of the block, if it is listed.
     pub fn place_of(&self, wait: &Wait) -> Option<usize> {
-        let id = wait.connection;
+        self.place(wait.connection)
+    }
+
+    /// Where the connection of this number in its shard is among those of the block, if it is listed.
+    pub fn place(&self, id: u32) -> Option<usize> {
         // Mostly none is missing.
         let place = id.wrapping_sub(self.connections.first()?.id) as usize;
         match self.connections.get(place).is_some_and(|connection| connection.id == id) {
@@ -55,6 +61,7 @@ pub struct Ended {
     pub first_frames: Vec<u64>,
     pub connections: Vec<Vec<Connection>>,
     pub waits: Vec<Vec<Wait>>,
+    pub arrivals: Vec<Vec<Arrival>>,
     pub suspects: Vec<Vec<Suspect>>,
     pub servers: Vec<ServerLatency>,
     pub exchanges: Option<Vec<Exchange>>,
@@ -106,10 +113,12 @@ impl Ended {
     fn into_blocks(self, numbers: Vec<u32>, all: &mut Exchanged, blocks: &mut Vec<Block>) {
         let numbers: Arc<[u32]> = numbers.into();
         let servers: Arc<[u32]> = all.add_servers(self.servers).into();
-        let rows = self.connections.into_iter().zip(self.waits).zip(self.suspects);
-        blocks.extend(rows.map(|((connections, waits), suspects)| Block {
+        let rows = self.connections.into_iter().zip(self.waits).zip(self.arrivals);
+        let rows = rows.zip(self.suspects);
+        blocks.extend(rows.map(|(((connections, waits), arrivals), suspects)| Block {
             connections,
             waits,
+            arrivals,
             suspects,
             numbers: Arc::clone(&numbers),
             servers: Arc::clone(&servers),

@@ -1,5 +1,6 @@
 //! How fast a sender reacts to an ACK, where both ends are on one host: a kernel at once, a program not.
 
+use crate::judge::pooled::host_frames::HostFrames;
 use crate::judge::statistics;
 use crate::judge::thresholds::{
     KERNEL_FRAME_NS, KERNEL_MEDIAN_NS, KERNEL_MEDIAN_RTTS, KERNEL_QUARTILE_NS,
@@ -12,8 +13,8 @@ use crate::track::{Connection, Half, Side};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MayBeRelay {
     No,
-    /// They leave as slowly as a program reacts, and the round trip allows for one host; or the sender
-    /// passes on elsewhere.
+    /// They leave as slowly as a program reacts, and the round trip allows for one host, or the server sends
+    /// more than it is asked for; or the sender passes on elsewhere.
     Perhaps,
     /// As slowly within one host: of 50 such directions one held.
     Probably,
@@ -21,21 +22,24 @@ pub enum MayBeRelay {
 
 impl MayBeRelay {
     /// Of `held`, the holds of `side` among its `waits`. A relay and a hold look the same where one host
-    /// has both ends, so that the timers of both legs fire at the same time.
+    /// has both ends, so that the timers of both legs fire at the same time; a broker and a hold over any
+    /// network, where the server sends more than it is asked for.
     pub fn of<'a>(
         connection: &Connection,
         side: Side,
         waits: &[Wait],
         held: impl Iterator<Item = &'a Wait>,
+        frames: &HostFrames,
     ) -> Self {
         let passes_on = |wait: &Wait| wait.by == side && wait.is(fact::PASSED_ON);
         let passes_on = waits.iter().any(passes_on);
-        if !passes_on && !is_one_host(connection) {
-            return Self::No;
-        }
         let kernel = Kernel::of(connection);
-        let mut reactions_ns: Vec<i64> = held.map(|wait| kernel.reaction_ns(wait)).collect();
-        if reactions_ns.is_empty() {
+        let host = connection.endpoint(side).addr;
+        let reaction = |wait| kernel.reaction_ns(wait, frames.between(host, wait));
+        let mut reactions_ns: Vec<i64> = held.map(reaction).collect();
+        let answers = connection.exchanges.count as usize >= reactions_ns.len();
+        let is_asked = side == Side::Client || answers;
+        if reactions_ns.is_empty() || !passes_on && is_asked && !is_one_host(connection) {
             Self::No
         } else if passes_on {
             Self::Perhaps
@@ -78,9 +82,8 @@ impl Kernel {
             || statistics::lower_quartile(reactions_ns).is_some_and(|ns| ns >= self.quartile_ns)
     }
 
-    /// From the ACK to the segment, less what the frames between them kept it busy.
-    fn reaction_ns(&self, wait: &Wait) -> i64 {
-        let between = wait.to.frame.saturating_sub(wait.ack.frame + 1);
+    /// From the ACK to the segment, less what so many frames between them kept it busy.
+    fn reaction_ns(&self, wait: &Wait, between: usize) -> i64 {
         wait.release_ns() - self.frame_ns.saturating_mul(between.try_into().unwrap_or(i64::MAX))
     }
 }
@@ -99,6 +102,7 @@ mod tests {
     use super::*;
     use crate::track::story::Story;
     use crate::track::{Endpoint, Ends, Mark};
+    use std::ops::Range;
 
     const US: i64 = 1_000;
 
@@ -108,12 +112,7 @@ mod tests {
         Connection::new(0, Ends { client, server })
     }
 
-    /// Holds whose segments left so long after their ACKs.
-    fn held(releases_us: &[i64]) -> Vec<Wait> {
-        held_behind(0, releases_us)
-    }
-
-    /// The same, with so many frames between them.
+    /// Holds whose segments left so long after their ACKs, with so many frames between them.
     fn held_behind(between: u64, releases_us: &[i64]) -> Vec<Wait> {
         let wait = |us: &i64| Wait {
             ack: Mark { time_ns: 0, frame: 2 },
@@ -123,18 +122,33 @@ mod tests {
         releases_us.iter().map(wait).collect()
     }
 
-    fn may_be_relays(connection: &Connection, waits: &[Wait]) -> bool {
-        MayBeRelay::of(connection, Side::Server, waits, waits.iter()) != MayBeRelay::No
+    /// What the holds of the server are that are among its waits. These frames are its host's.
+    fn relay(
+        connection: &Connection,
+        (waits, held): (&[Wait], &[Wait]),
+        frames: Range<u64>,
+    ) -> MayBeRelay {
+        let frames = HostFrames::with(connection.ends.server.addr, frames.collect());
+        MayBeRelay::of(connection, Side::Server, waits, held.iter(), &frames)
+    }
+
+    fn may_be_relays(connection: &Connection, releases_us: &[i64]) -> bool {
+        may_be_relays_behind(0, connection, releases_us)
+    }
+
+    fn may_be_relays_behind(between: u64, connection: &Connection, releases_us: &[i64]) -> bool {
+        let held = held_behind(between, releases_us);
+        relay(connection, (&held, &held), 3..3 + between) != MayBeRelay::No
     }
 
     #[test]
     fn a_program_on_the_host_reacts_more_slowly_than_its_kernel() {
         let loopback = connection([127, 0, 0, 1], [127, 0, 0, 1]);
         // As measured: a plain relay, and a server that holds; both under load.
-        assert!(may_be_relays(&loopback, &held(&[41, 85, 107, 166, 198])));
-        assert!(!may_be_relays(&loopback, &held(&[7, 8, 11, 17, 120])));
-        assert!(may_be_relays(&loopback, &held_behind(21, &[421, 440, 458, 470])));
-        assert!(!may_be_relays(&loopback, &held_behind(19, &[96, 120, 146, 180])));
+        assert!(may_be_relays(&loopback, &[41, 85, 107, 166, 198]));
+        assert!(!may_be_relays(&loopback, &[7, 8, 11, 17, 120]));
+        assert!(may_be_relays_behind(21, &loopback, &[421, 440, 458, 470]));
+        assert!(!may_be_relays_behind(19, &loopback, &[96, 120, 146, 180]));
         assert!(!may_be_relays(&loopback, &[]));
     }
 
@@ -143,24 +157,39 @@ mod tests {
     fn on_a_fast_machine_programs_are_faster_too() {
         let story = Story::between([127, 0, 0, 1], [127, 0, 0, 1]).handshake(0.0015, 0.0015);
         let fast = story.end().connection;
-        assert!(may_be_relays(&fast, &held(&[14, 18, 22, 25, 31])));
-        assert!(!may_be_relays(&fast, &held(&[3, 4, 6, 9, 80])));
-        assert!(!may_be_relays(&fast, &held_behind(10, &[35, 38, 42, 44, 60])));
+        assert!(may_be_relays(&fast, &[14, 18, 22, 25, 31]));
+        assert!(!may_be_relays(&fast, &[3, 4, 6, 9, 80]));
+        assert!(!may_be_relays_behind(10, &fast, &[35, 38, 42, 44, 60]));
     }
 
-    /// Their timers do not fire at the same time.
     #[test]
-    fn over_a_network_no_relay_looks_like_a_hold() {
+    fn frames_of_strangers_do_not_keep_its_kernel_busy() {
+        let loopback = connection([127, 0, 0, 1], [127, 0, 0, 1]);
+        let held = held_behind(19, &[96, 120, 146, 180]);
+        assert_eq!(relay(&loopback, (&held, &held), 0..0), MayBeRelay::Probably);
+    }
+
+    /// Far from its sender a release shows how long the way is, not how fast the sender.
+    #[test]
+    fn what_a_server_sends_unasked_over_a_network_may_come_from_elsewhere() {
         let network = connection([10, 0, 0, 1], [10, 0, 0, 2]);
-        assert!(!may_be_relays(&network, &held(&[85, 107, 166, 198])));
+        assert!(may_be_relays(&network, &[85, 107, 166, 198]));
+        // At the sender, where its kernel is seen to release.
+        assert!(!may_be_relays(&network, &[7, 8, 9, 30]));
+    }
+
+    #[test]
+    fn what_a_server_answers_over_a_network_comes_from_itself() {
+        let mut network = connection([10, 0, 0, 1], [10, 0, 0, 2]);
+        network.exchanges.count = 4;
+        assert!(!may_be_relays(&network, &[85, 107, 166, 198]));
     }
 
     #[test]
     fn who_passes_on_elsewhere_may_do_so_here() {
         let network = connection([10, 0, 0, 1], [10, 0, 0, 2]);
-        let mut waits = held(&[7, 8, 9]);
+        let mut waits = held_behind(0, &[7, 8, 9]);
         waits[2].facts |= fact::PASSED_ON;
-        let relay = MayBeRelay::of(&network, Side::Server, &waits, waits[..2].iter());
-        assert_eq!(relay, MayBeRelay::Perhaps);
+        assert_eq!(relay(&network, (&waits, &waits[..2]), 0..0), MayBeRelay::Perhaps);
     }
 }

@@ -222,8 +222,8 @@ impl Reason<'_> {
                 return write!(out, "frame {} or its ACK may have been lost", wait.from.frame);
             }
             Line::Relay | Line::DistantRelay => {
-                "a proxy on this host that passes on what arrives on another connection would look \
-                 the same: a capture of all its connections tells"
+                "a proxy on this host, or a broker, that passes on what arrives on another connection \
+                 would look the same: a capture of all its connections tells"
             }
             Line::Single => {
                 "one match with the round trip of a network may be chance: nothing else in this \

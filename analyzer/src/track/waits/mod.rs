@@ -5,7 +5,7 @@ mod longest;
 use crate::track::reader::range::SHARDS;
 use crate::track::wait::{Wait, fact};
 use crate::track::waits::longest::Longest;
-use crate::track::{ByBlock, Side};
+use crate::track::{Arrivals, ByBlock, Side};
 use std::mem;
 
 /// All waits that look like stalls while streaming are kept. Of the others a shard keeps up to this
@@ -54,6 +54,8 @@ pub struct Waits {
     others: [[usize; WaitKind::COUNT]; 2],
     /// By who ended them.
     longest: [Longest; 2],
+    /// What may have ended waits on other connections.
+    pub arrivals: Arrivals,
     pub unlisted: u64,
     pub unlisted_ns: i64,
 }

@@ -2,7 +2,7 @@
 
 use crate::judge::pooled::relays::ends::End;
 use crate::track::tracked::Block;
-use crate::track::wait::fact;
+use crate::track::wait::{Wait, fact};
 use crate::track::{Endpoint, Side};
 
 /// One kind of wait of one direction: between its own data, or before an answer.
@@ -56,24 +56,44 @@ pub struct Link {
     pub ahead_ns: i64,
     /// As many bytes at the same place in the stream.
     pub same_bytes: bool,
+    /// Did it arrive at another address than that which sends? Then the bytes alone say that both are one
+    /// host's.
+    pub is_apart: bool,
 }
 
 /// Did `arrived` bring something to who `sent`? A relay is the server of one connection and the client
-/// of the other, and passes on in the same direction. Two connections to the same server are two of
-/// its clients.
+/// of the other, and passes on in the same direction. Of two connections to the same server see
+/// [`fan_out`](crate::judge::pooled::fan_out).
 pub fn links(blocks: &[Block], sent: &End, arrived: &End) -> Option<Link> {
     let passes = sent.connection != arrived.connection
         && sent.by == arrived.by
-        && sent.server != arrived.server
-        && sent.sender.is(arrived.receiver);
+        && sent.server != arrived.server;
     if !passes {
         return None;
     }
     let (out, into) = (sent.wait(blocks), arrived.wait(blocks));
+    let same_bytes = (out.len, out.rel_seq) == (into.len, into.rel_seq);
+    let is_apart = !sent.sender.is(arrived.receiver);
+    if is_apart && !(same_bytes && may_be_one_host(sent, arrived) && !is_copy(out, into)) {
+        return None;
+    }
     Some(Link {
         connection: arrived.connection,
         server: arrived.connection(blocks).ends.server,
         ahead_ns: sent.time_ns - arrived.time_ns,
-        same_bytes: (out.len, out.rel_seq) == (into.len, into.rel_seq),
+        same_bytes,
+        is_apart,
     })
+}
+
+/// May a host that has two addresses be in the middle? What shares a client or a server with the other
+/// connection is its twin: the replicas under one load, or the clients of one server.
+fn may_be_one_host(sent: &End, arrived: &End) -> bool {
+    !sent.sender.is(arrived.sender) && !sent.receiver.is(arrived.receiver)
+}
+
+/// May it be the same segment, captured again behind a translation of addresses? That leaves the timestamp as
+/// it is.
+fn is_copy(out: &Wait, into: &Wait) -> bool {
+    out.tsval == 0 || out.tsval == into.tsval
 }

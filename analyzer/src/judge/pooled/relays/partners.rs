@@ -2,7 +2,9 @@
 
 use crate::judge::pooled::relays::ends::{self, End};
 use crate::judge::pooled::relays::links::{Link, Upstream, links};
-use crate::judge::thresholds::{PASSED_ON_ONE_OF, PASSED_ON_TIMES, PASSED_ON_UNLESS_ONE_OF};
+use crate::judge::thresholds::{
+    PASSED_ON_APART, PASSED_ON_ONE_OF, PASSED_ON_TIMES, PASSED_ON_UNLESS_ONE_OF,
+};
 use crate::track::Endpoint;
 use crate::track::tracked::Block;
 use std::cmp::Reverse;
@@ -33,6 +35,8 @@ pub struct Flow {
     after: Count,
     beside: Count,
     ahead_ns: i64,
+    /// Did any of it arrive at another address?
+    is_apart: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -107,6 +111,7 @@ impl Flow {
         self.beside.add(others.iter().filter(|link| own(link)));
         let nearest = arrived.iter().find(|link| own(link));
         self.ahead_ns += nearest.map_or(0, |link| link.ahead_ns);
+        self.is_apart |= nearest.is_some_and(|link| link.is_apart);
     }
 
     /// The best has the highest. Of a chain the next leg comes before those behind it.
@@ -128,7 +133,13 @@ impl Flow {
         let one_way = beside * PASSED_ON_UNLESS_ONE_OF <= after;
         let mostly = after * PASSED_ON_ONE_OF >= sends;
         let often = after >= PASSED_ON_TIMES;
-        after > 0 && one_way && if plain { mostly || often } else { mostly && often }
+        let enough = match (self.is_apart, plain) {
+            // Nothing but the bytes says that they are passed on.
+            (true, _) => after * PASSED_ON_APART.1 >= sends * PASSED_ON_APART.0 && often,
+            (false, true) => mostly || often,
+            (false, false) => mostly && often,
+        };
+        after > 0 && one_way && enough
     }
 
     /// Of two servers in step, which passes on to which? The sends of the one that does come after the
@@ -162,5 +173,6 @@ impl AddAssign for Flow {
         self.after += more.after;
         self.beside += more.beside;
         self.ahead_ns = self.ahead_ns.saturating_add(more.ahead_ns);
+        self.is_apart |= more.is_apart;
     }
 }

@@ -149,6 +149,40 @@ fn another_host_passes_nothing_on() {
     assert_eq!(host.passed_on(), []);
 }
 
+/// A relay in a container is called at the address of its host, and calls from its own.
+fn two_addresses(client: [u8; 4], tsval: u32) -> Vec<(u32, u16, u32)> {
+    let mut host = Host::with(&[8101, 8100]);
+    let ends = host.block.connections.iter_mut().map(|connection| &mut connection.ends);
+    let addrs = [(client, [10, 7, 1, 254]), ([10, 7, 2, 254], [10, 7, 2, 2])];
+    for (ends, (client, server)) in ends.zip(addrs) {
+        (ends.client.addr, ends.server.addr) = (client.into(), server.into());
+    }
+    for turn in 1..=5 {
+        host.sends(1, turn * 50 * MS, 12);
+        host.sends(0, turn * 50 * MS + 80 * US, 12);
+    }
+    for (wait, turn) in host.block.waits.iter_mut().zip(0..) {
+        wait.tsval = if turn % 2 == 0 { 700 + turn } else { tsval + turn - 1 };
+    }
+    host.passed_on()
+}
+
+#[test]
+fn a_relay_may_have_two_addresses() {
+    assert_eq!(two_addresses([10, 7, 1, 1], 90_000), [(0, 8100, 5)]);
+}
+
+#[test]
+fn replicas_under_one_load_are_no_relays() {
+    assert_eq!(two_addresses([10, 7, 2, 254], 90_000), []);
+}
+
+/// The same segments, before and after their addresses were translated.
+#[test]
+fn a_segment_captured_twice_was_not_passed_on() {
+    assert_eq!(two_addresses([10, 7, 1, 1], 700), []);
+}
+
 #[test]
 fn a_pool_of_connections_is_one_upstream() {
     let mut host = Host::with(&[8101, 8100, 8100, 8100]);

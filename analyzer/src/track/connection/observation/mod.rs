@@ -92,6 +92,11 @@ impl Observation<'_> {
         if now.time_ns - earliest_ns < recorder.lengths.seen_ns {
             return None;
         }
+        if self.by == Side::Client
+            && now.time_ns - half.last_data().time_ns >= recorder.lengths.seen_ns
+        {
+            recorder.waits.arrivals.note(self.connection, now.time_ns);
+        }
         let idle = self.idle(recorder.lengths.seen_ns)?;
         if idle.is_reply() {
             // The common case, a server reply: no evidence either way.
