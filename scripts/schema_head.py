@@ -51,6 +51,13 @@ def nullable(schema: Schema) -> Schema:
     return {"anyOf": [schema, {"type": "null"}]}
 
 
+def named(properties: dict[str, Schema]) -> Schema:
+    """An object with an address, and what the user calls it, if anything."""
+    made = record(properties)
+    made["properties"]["name"] = said("What `--name` calls the address.", TEXT)
+    return made
+
+
 def part(name: str) -> Schema:
     """One of the definitions."""
     return {"$ref": f"#/$defs/{name}"}
@@ -173,7 +180,7 @@ def _servers() -> dict[str, Schema]:
     }
     delayed = {"count": COUNT, "median_ms": MS, "min_ms": MS, "max_ms": MS, "consistent_with": TEXT}
     return {
-        "server_row": record(row),
+        "server_row": named(row),
         "percentiles": record({f"{name}_ms": MS for name in PERCENTILES}),
         "delayed_ack": record(delayed),
     }
@@ -233,6 +240,6 @@ def _compared() -> dict[str, Schema]:
             "With --baseline: that capture.", record({**head, "servers": several("server_row")})
         ),
         "comparison": said("With --baseline: what became of its stalls.", record(comparison)),
-        "server_change": record(change),
+        "server_change": named(change),
         "numbers": record(numbers),
     }

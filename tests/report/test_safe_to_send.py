@@ -193,6 +193,10 @@ def capture(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return path
 
 
+ONE_LINK = pytest.mark.parametrize("capture", ["ethernet"], indirect=True, scope="module")
+"""What is no matter of the link layer: all outputs of a capture take seconds."""
+
+
 @pytest.fixture(scope="module")
 def plain(capture: Path, run: Run) -> dict[str, bytes]:
     """Its outputs with the addresses as they are."""
@@ -241,6 +245,7 @@ TITLES = {
 }
 
 
+@ONE_LINK
 @pytest.mark.parametrize("kind", TITLES)
 def test_the_title_says_that_addresses_were_replaced(
     kind: str, plain: dict[str, bytes], hidden: dict[str, bytes]
@@ -250,6 +255,7 @@ def test_the_title_says_that_addresses_were_replaced(
     assert b"nonymized" not in plain[kind]
 
 
+@ONE_LINK
 def test_a_random_key_is_called_that(
     capture: Path, hidden: dict[str, bytes], run: Run, tmp_path: Path
 ) -> None:
@@ -270,6 +276,7 @@ def test_all_outputs_agree(hidden: dict[str, bytes], tmp_path: Path) -> None:
             assert address.encode() in hidden[kind], kind
 
 
+@ONE_LINK
 def test_the_same_key_gives_the_same_addresses(
     capture: Path,
     hidden: dict[str, bytes],

@@ -49,6 +49,16 @@ def test_a_comparison_is_too(before: Path, tmp_path: Path) -> None:
     assert problems(result) == []
 
 
+def test_named_servers_are_too(tmp_path: Path) -> None:
+    before, after = (nagle_scan.scan(path, names={"127.0.0.1": "web"}) for path in (BEFORE, AFTER))
+    after.to_json(tmp_path / "result.json", baseline=before)
+    result = json.loads((tmp_path / "result.json").read_text())
+    for servers in (result["servers"], result["baseline"]["servers"]):
+        assert [server["name"] for server in servers] == ["web"]
+    assert [server["name"] for server in result["comparison"]["servers"]] == ["web"]
+    assert problems(result) == []
+
+
 def test_the_labelled_captures_show_what_is_rare() -> None:
     assert len(LABELLED) > 20
 

@@ -51,7 +51,7 @@ function _shtab_nagle_scan_using
 end
 
 set -g _shtab_nagle_scan_commands 
-set -g _shtab_nagle_scan_opts_with_value --baseline --baseline-map --color --explain --fail-on --filter --format --key-file --max-lost --min-wait --name --names --output --threads -f -o
+set -g _shtab_nagle_scan_opts_with_value --baseline --baseline-map --color --explain --fail-on --filter --format --key-file --max-lost --min-wait --name --names --output --threads --why -f -o
 
 complete -c nagle-scan -e
 complete -c nagle-scan -f
@@ -78,5 +78,6 @@ complete -c nagle-scan -n _shtab_nagle_scan_using -l fail-on -xka "certain likel
 complete -c nagle-scan -n _shtab_nagle_scan_using -l max-lost -x -d 'exit with 1 only if these lost more than this in all, in one capture: 500ms, 1s'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l exit-zero -d 'exit with 0 whatever the verdict is'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l explain -xka "connect retransmission zero_window passed_on nagle_delack slow_link nagle_rtt stop_and_wait congestion_window delayed_ack cork sender_app unknown" -d 'say what a cause is, how it is recognised and what to do; without CAUSE list them'
+complete -c nagle-scan -n _shtab_nagle_scan_using -l why -x -d 'print only why the wait that this frame ended counts as held or not: all that speaks for and against it, with the numbers compared'
 complete -c nagle-scan -n _shtab_nagle_scan_using -s V -l version -d 'show program'"'"'s version number and exit'
 complete -c nagle-scan -n '_shtab_nagle_scan_using; and test $_shtab_nagle_scan_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'pcap, pcapng, or tcpdump'"'"'s text, or a folder of captures; '"'"'-'"'"' reads standard input'
