@@ -164,6 +164,8 @@ lines! {
     MadeUpTimes "made_up_times" Capture Hides;
     /// Next segments come promptly after prompt ACKs, and late after delayed ones.
     FollowsAcks "quick_acks" Path Peak;
+    /// By the sender's own clock its pauses follow the ACK.
+    OwnClock "sender_clock" Path Peak;
     /// The releases of sibling connections peak.
     SiblingPeak "sibling_releases" Pooled Peak;
     /// So many pauses on the connections of this server make so few matches likely.

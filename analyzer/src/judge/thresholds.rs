@@ -116,8 +116,36 @@ thresholds! {
         from "judgement",
         larger "finds less on bad paths";
 
+    /// Waits from which a sender's clock tells whether its pauses follow the ACK: of as many without any relation
+    /// one in fourteen correlates by `FOLLOWS_ACK`.
+    CLOCK_EVENTS: usize = 12 waits,
+        from "statistics",
+        larger "finds less on bad paths";
+
+    /// Correlation of a sender's pauses with the times of their ACKs from which they follow those: nothing but
+    /// the way of the ACK to the sender differs.
+    FOLLOWS_ACK: f64 = 0.45 correlation,
+        from "measured on paths with jitter, radio grids and loss",
+        larger "finds less on bad paths";
+
+    /// The most by which what is left of the pause after the ACK may shrink as that comes later, in correlation:
+    /// of a program's own pause all the less is left.
+    SHRINKS_WITH_ACK: f64 = 0.35 correlation,
+        from "measured on paths with jitter, radio grids and loss",
+        larger "takes more pauses of programs for holds on bad paths";
+
+    /// How far off a release may be by the sender's own clock, in median deviations of all: two standard deviations.
+    CLOCK_SPREADS: i64 = 3 medians,
+        from "statistics",
+        larger "takes more pauses of programs for holds on bad paths";
+
+    /// By what part the clocks of two hosts run apart at most: crystals are within 100 ppm each.
+    CLOCK_DRIFT: f64 = 2e-4 share,
+        from "data sheets of crystals",
+        larger "blurs the releases of short connections";
+
     /// How far off a timestamp clock may be and still show its step: queues fill meanwhile.
-    TICK_OFF_ONE_OF: i64 = 5 one_of,
+    TICK_OFF_ONE_OF: f64 = 5.0 one_of,
         from "judgement",
         larger "knows the step of fewer timestamps";
 
@@ -404,7 +432,7 @@ pub use crate::track::thresholds::PROBE_NS as SHORTEST_RTO_NS;
 
 /// Steps of timestamps: 1 ms on Linux since 4.13 (`TCP_TS_HZ`), macOS, FreeBSD and Windows; 4 and 10 ms, the
 /// jiffies of Linux before that; 10 ms on older Windows.
-pub const TICKS_NS: [i64; 3] = [1_000_000, 4_000_000, 10_000_000];
+pub const TICKS_NS: [f64; 3] = [1e6, 4e6, 1e7];
 
 /// Ticks at which programs write: `select` and sleeps at HZ=100, Windows' 64 in a second.
 pub const GRIDS_NS: [i64; 2] = [10_000_000, 15_625_000];

@@ -121,6 +121,8 @@ pub struct Wait {
     pub skipped_ids: u8,
     /// Timestamp value (RFC 7323) of the segment that ended it; 0 for none.
     pub tsval: u32,
+    /// The same of the last data before it, where that is `from`.
+    pub from_tsval: u32,
     /// How its sender reacted near by in time.
     pub reaction: Reaction,
 }
@@ -132,14 +134,12 @@ pub struct Reaction {
     pub took_us: u32,
     /// From the reaction to the end of the wait, in us; negative for a later one.
     pub since_us: i32,
-    /// Its timestamp value; 0 for none.
-    pub tsval: u32,
 }
 
 impl Reaction {
-    pub const NONE: Self = Self { took_us: u32::MAX, since_us: 0, tsval: 0 };
+    pub const NONE: Self = Self { took_us: u32::MAX, since_us: 0 };
 
-    pub fn took_ns(&self) -> Option<i64> {
+    pub fn took_ns(self) -> Option<i64> {
         (self.took_us != u32::MAX).then(|| i64::from(self.took_us) * 1000)
     }
 }
@@ -164,6 +164,7 @@ impl Wait {
             contradictions: 0,
             skipped_ids: 0,
             tsval: 0,
+            from_tsval: 0,
             reaction: Reaction::NONE,
         }
     }

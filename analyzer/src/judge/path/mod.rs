@@ -5,5 +5,6 @@ mod following;
 mod quick_acks;
 pub mod reference;
 pub mod releases;
+pub mod sender_clock;
 pub mod sender_rtt;
 mod varying;

@@ -4,72 +4,27 @@
 //! What varies on the way to the sender shows in its reactions of the same second. What varies on the way
 //! from it, a full queue say, shows in the capture's time less the timestamp, which ticks at the sender.
 
+use crate::judge::path::sender_clock::SenderClock;
 use crate::judge::statistics;
-use crate::judge::thresholds::{
-    NEAR_IN_TIME_NS, NEAR_PATH_ONE_OF, REACTION_SPREADS, TICK_OFF_ONE_OF, TICKS_NS,
-};
+use crate::judge::thresholds::{NEAR_IN_TIME_NS, NEAR_PATH_ONE_OF, REACTION_SPREADS};
 use crate::track::Side;
 use crate::track::thresholds::{MAX_TOLERANCE_NS, NETWORK_TOLERANCE_NS};
 use crate::track::wait::{Reaction, Wait};
 use serde::{Deserialize, Serialize};
 
 /// What releases are compared with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub enum Frame {
     /// The round trip.
     #[default]
     Fixed,
     /// The reaction near by in time, or the round trip.
     Near,
-    /// The same in the sender's own time.
-    Stamped(Stamps),
+    /// When the ACK came, in the sender's own time.
+    Stamped(SenderClock),
     /// Anything from the round trip on that the path allows: other waits show that only the ACK was
     /// waited for.
     Followed,
-}
-
-/// The timestamps of a direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stamps {
-    tick_ns: i64,
-    /// A segment's time and timestamp.
-    origin: (i64, u32),
-    /// The promptest reaction, in the sender's time from `origin` on.
-    prompt_ns: i64,
-}
-
-impl Stamps {
-    /// Of `waits` of one direction, if its timestamps tick evenly.
-    fn of<'a>(waits: impl Iterator<Item = &'a Wait> + Clone) -> Option<Self> {
-        let mut stamped = waits.filter(|wait| wait.tsval != 0);
-        let first = stamped.next()?;
-        let last = stamped.clone().last()?;
-        let origin = (first.to.time_ns, first.tsval);
-        let tick_ns = tick_ns(last.to.time_ns - origin.0, last.tsval.wrapping_sub(origin.1))?;
-        let stamps = Self { tick_ns, origin, prompt_ns: 0 };
-        let reactions = std::iter::once(first).chain(stamped);
-        let prompt_ns = reactions.filter_map(|wait| stamps.reacted_ns(wait)).min()?;
-        Some(Self { prompt_ns, ..stamps })
-    }
-
-    /// How much longer than the first segment one took from the sender to the capture point.
-    fn way_ns(&self, time_ns: i64, tsval: u32) -> i64 {
-        let ticks = i64::from(tsval.wrapping_sub(self.origin.1).cast_signed());
-        (time_ns - self.origin.0) - ticks * self.tick_ns
-    }
-
-    /// The release in the sender's time.
-    fn released_ns(&self, wait: &Wait) -> Option<i64> {
-        (wait.tsval != 0).then(|| wait.release_ns() - self.way_ns(wait.to.time_ns, wait.tsval))
-    }
-
-    /// The reaction near by in the sender's time.
-    fn reacted_ns(&self, wait: &Wait) -> Option<i64> {
-        let Reaction { tsval, .. } = wait.reaction;
-        let took_ns = near_ns(wait).filter(|_| tsval != 0)?;
-        let at_ns = wait.to.time_ns - i64::from(wait.reaction.since_us) * 1000;
-        Some(took_ns - self.way_ns(at_ns, tsval))
-    }
 }
 
 impl Frame {
@@ -87,33 +42,17 @@ impl Frame {
         match self {
             Self::Fixed | Self::Followed => fixed_ns,
             Self::Near => nearest([Some(fixed_ns), near()]),
-            Self::Stamped(stamps) => match stamps.released_ns(wait) {
-                Some(released_ns) => nearest([
-                    stamps.reacted_ns(wait).map(|reacted_ns| released_ns - reacted_ns),
-                    Some(released_ns - stamps.prompt_ns),
-                ]),
-                None => nearest([Some(fixed_ns), near()]),
-            },
+            Self::Stamped(clock) => clock.off_ns(wait).unwrap_or(fixed_ns),
         }
     }
 }
 
-/// Frames that may explain the releases of one direction, each with its tolerance.
-pub fn frames<'a>(waits: impl Iterator<Item = &'a Wait> + Clone) -> Vec<(Frame, i64)> {
-    let near: Vec<i64> = waits.clone().filter_map(near_ns).collect();
-    let stamps = Stamps::of(waits.clone());
-    let stamped = stamps.and_then(|stamps| {
-        let reacted: Vec<i64> = waits.filter_map(|wait| stamps.reacted_ns(wait)).collect();
-        Some((Frame::Stamped(stamps), tolerance_ns(&reacted, &near)? + stamps.tick_ns))
-    });
-    let near = tolerance_ns(&near, &near).map(|tolerance_ns| (Frame::Near, tolerance_ns));
-    stamped.into_iter().chain(near).collect()
-}
-
-/// As far as successive reactions differ, but no more than a part of how long they take.
-fn tolerance_ns(reactions_ns: &[i64], took_ns: &[i64]) -> Option<i64> {
-    let mut steps: Vec<i64> = reactions_ns.windows(2).map(|two| (two[1] - two[0]).abs()).collect();
-    let most_ns = statistics::lower(&mut took_ns.to_vec())? / NEAR_PATH_ONE_OF;
+/// How far a release of `waits` may be off the reaction near by: as far as successive reactions differ, but
+/// no more than a part of how long they take.
+pub fn near_tolerance_ns<'a>(waits: impl Iterator<Item = &'a Wait>) -> Option<i64> {
+    let mut near: Vec<i64> = waits.filter_map(near_ns).collect();
+    let mut steps: Vec<i64> = near.windows(2).map(|two| (two[1] - two[0]).abs()).collect();
+    let most_ns = statistics::lower(&mut near)? / NEAR_PATH_ONE_OF;
     let spread_ns = REACTION_SPREADS * statistics::upper(&mut steps)?;
     Some((NETWORK_TOLERANCE_NS + spread_ns).min(most_ns.max(MAX_TOLERANCE_NS)))
 }
@@ -126,15 +65,6 @@ fn nearest<const N: usize>(off_ns: [Option<i64>; N]) -> i64 {
 pub fn near_ns(wait: &Wait) -> Option<i64> {
     let since_ns = i64::from(wait.reaction.since_us).abs() * 1000;
     wait.reaction.took_ns().filter(|_| since_ns <= NEAR_IN_TIME_NS)
-}
-
-/// The step of timestamps that tell `ticks` of them in so long a time.
-fn tick_ns(elapsed_ns: i64, ticks: u32) -> Option<i64> {
-    let is_it = |tick_ns: &i64| {
-        let told_ns = i64::from(ticks) * tick_ns;
-        ticks > 0 && (told_ns - elapsed_ns).abs() <= elapsed_ns / TICK_OFF_ONE_OF
-    };
-    TICKS_NS.into_iter().find(is_it)
 }
 
 /// Each wait knows how its sender reacted before it; the next one of the same sender, how it reacted

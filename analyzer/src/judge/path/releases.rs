@@ -111,9 +111,12 @@ impl Releases {
         if !fixed.is_measured() || fixed.band.center_ns < BLURRED_RTT_NS {
             return fixed;
         }
-        let varying = releases.on_varying_path(fixed, half.contradictions(), evident());
+        let against = half.contradictions();
+        let own = waits.iter().filter(|wait| wait.by == side);
+        let varying = releases.on_varying_path(fixed, against, evident());
+        let varying = releases.by_sender_clock(varying, against, own, evident());
         match releases.waits_follow_ack(side, waits) {
-            true => releases.following(varying, half.contradictions(), side, waits),
+            true => releases.following(varying, against, side, waits),
             false => varying,
         }
     }

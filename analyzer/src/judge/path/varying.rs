@@ -4,20 +4,21 @@
 //! the sender reacts while the waits do not keep to each other, and that nothing comes too soon.
 
 use crate::judge::case::Line;
-use crate::judge::path::reference;
+use crate::judge::path::reference::{self, Frame};
 use crate::judge::path::releases::Releases;
+use crate::judge::path::sender_clock::SenderClock;
 use crate::judge::statistics;
 use crate::judge::thresholds::{
     FEW_RELEASES, HOLDS_PER_CONTRADICTION, ROUND_TRIP_SAMPLES, STEADIER,
 };
 use crate::track::Half;
 use crate::track::band::Band;
-use crate::track::thresholds::NETWORK_RTT_NS;
+use crate::track::thresholds::{IN_TRANSIT_ONE_OF, NETWORK_RTT_NS};
 use crate::track::wait::Wait;
 
 impl Releases {
-    /// The frame in which most are in the band: `fixed`, unless another one explains more. `self` counts
-    /// nothing yet; the sender contradicted Nagle's algorithm so often.
+    /// Compared with the reaction near by, if that explains more than `fixed`. `self` counts nothing yet; the
+    /// sender contradicted Nagle's algorithm so often.
     pub fn on_varying_path<'a>(
         self,
         fixed: Self,
@@ -25,23 +26,44 @@ impl Releases {
         freed: impl Iterator<Item = &'a Wait> + Clone,
     ) -> Self {
         let candidates = freed.clone().filter(|wait| self.is_candidate(wait));
-        let counted =
-            reference::frames(candidates.clone()).into_iter().map(|(frame, tolerance_ns)| {
-                let tolerance_ns = tolerance_ns.max(self.band.tolerance_ns);
-                let band = Band { tolerance_ns, ..self.band };
-                Self { band, frame, ..self }.counting(freed.clone())
-            });
-        let explains = |counted: &Self| {
-            let against = counted.too_soon(candidates.clone()) + contradictions;
-            counted.show_holds()
-                && counted.in_band >= FEW_RELEASES
-                && against <= counted.in_band / HOLDS_PER_CONTRADICTION
-                && counted.is_steadier_than_waits(candidates.clone())
+        let Some(tolerance_ns) = reference::near_tolerance_ns(candidates.clone()) else {
+            return fixed;
         };
-        counted.filter(explains).fold(fixed, |best, next| match next.in_band > best.in_band {
-            true => next,
-            false => best,
-        })
+        let band = Band { tolerance_ns: tolerance_ns.max(self.band.tolerance_ns), ..self.band };
+        let counted = Self { band, frame: Frame::Near, ..self }.counting(freed);
+        let against = counted.too_soon(candidates.clone()) + contradictions;
+        let explains = counted.show_holds()
+            && counted.in_band >= FEW_RELEASES
+            && against <= counted.in_band / HOLDS_PER_CONTRADICTION
+            && counted.is_steadier_than_waits(candidates);
+        if explains && counted.in_band > fixed.in_band { counted } else { fixed }
+    }
+
+    /// By the sender's own clock, if that shows that its segments wait for the ACK, and explains more than
+    /// `other`. `self` counts nothing yet; the sender contradicted Nagle's algorithm so often.
+    pub fn by_sender_clock<'a>(
+        self,
+        other: Self,
+        contradictions: u32,
+        own: impl Iterator<Item = &'a Wait> + Clone,
+        freed: impl Iterator<Item = &'a Wait> + Clone,
+    ) -> Self {
+        // Its pauses count as well: of those alone that end soon after the ACK, any follow it.
+        let candidates = own.filter(|wait| wait.has_pure_ack() && Self::may_hold(wait));
+        let Some((clock, tolerance_ns)) = SenderClock::that_follows(candidates) else {
+            return other;
+        };
+        let tolerance_ns = tolerance_ns.max(self.band.tolerance_ns);
+        let band = Band { tolerance_ns, ..self.band };
+        let early_ns = self.early_ns.max(self.band.center_ns / IN_TRANSIT_ONE_OF);
+        let counted = Self { band, frame: Frame::Stamped(clock), early_ns, ..self }.counting(freed);
+        let explains = counted.in_band >= FEW_RELEASES
+            && contradictions <= counted.in_band / HOLDS_PER_CONTRADICTION
+            && !self.lines.has(Line::MadeUpTimes);
+        match explains && counted.in_band > other.in_band {
+            true => Self { lines: counted.lines.with(Line::OwnClock, true), ..counted },
+            false => other,
+        }
     }
 
     /// Where the round trip is known, an ACK that is to be answered takes it: what comes sooner, time and
@@ -138,29 +160,5 @@ mod tests {
             stalls((0..20).fold(captured_at_client(), one)).0
         };
         assert_eq!(pausing(3.0), 0);
-    }
-
-    #[test]
-    fn timestamps_take_the_way_of_the_segment_itself_off_its_release() {
-        // Only the way from the server varies: its program takes its time for most replies, so that nothing
-        // but its timestamps tells when the second piece left.
-        let mut now_ms = 1000.0;
-        let held = |story: Story, (at, way_ms): (usize, &f64)| {
-            let think_ms = [0.0, 47.0, 54.0, 61.0][at % 4];
-            now_ms += 5.0 + 10.0 + think_ms;
-            let first = server(100).tsval(now_ms as u32);
-            now_ms += way_ms + 41.0 + 10.0;
-            let second = server(50).tsval(now_ms as u32);
-            now_ms += way_ms + 0.02;
-            story
-                .after_ms(5.0, client(100))
-                .after_ms(10.0 + think_ms + way_ms, first)
-                .after_ms(41.0, client(0))
-                .after_ms(10.0 + way_ms, second)
-                .after_ms(0.02, client(0))
-        };
-        let (found, frame) = stalls(QUEUE.iter().enumerate().fold(captured_at_client(), held));
-        assert!(matches!(frame, Frame::Stamped(_)), "{frame:?}");
-        assert!(found >= 8, "{found}");
     }
 }

@@ -1,6 +1,7 @@
 //! The program's own pace: waits that look like holds and are the program's doing.
 
 use crate::judge::path::releases::Releases;
+use crate::judge::statistics;
 use crate::judge::thresholds::{
     COARSE_CLOCK_NS, LEAST_HOLD_NS, PACE_DISTANCE_NS, PACE_SPREAD_NS, PACE_SPREAD_SHARE,
     RHYTHM_EVENTS, RHYTHM_MANY, RHYTHM_RATIO, RHYTHM_RATIO_OF_MANY, SECURE_RELEASES,
@@ -13,18 +14,13 @@ use hashbrown::HashMap;
 /// Do these waits keep a period of their own? A held segment follows its ACK, so its wait varies
 /// with the ACK and its release does not; a program that writes periodically is the reverse.
 pub fn is_periodic<'a>(waits: impl Iterator<Item = &'a Wait>) -> bool {
-    let (lengths, releases): (Vec<f64>, Vec<f64>) =
-        waits.map(|wait| (wait.span_ns() as f64, wait.release_ns() as f64)).unzip();
+    let (lengths, releases): (Vec<i64>, Vec<i64>) =
+        waits.map(|wait| (wait.span_ns(), wait.release_ns())).unzip();
     let many = lengths.len() >= RHYTHM_MANY;
     let ratio = if many { RHYTHM_RATIO_OF_MANY } else { RHYTHM_RATIO };
-    lengths.len() >= RHYTHM_EVENTS && deviation(&lengths) < ratio * deviation(&releases)
-}
-
-/// Standard deviation.
-fn deviation(values: &[f64]) -> f64 {
-    let count = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt()
+    lengths.len() >= RHYTHM_EVENTS
+        && statistics::standard_deviation(&lengths)
+            < ratio * statistics::standard_deviation(&releases)
 }
 
 /// The application's own pace: how long it pauses between two writes of given lengths where no

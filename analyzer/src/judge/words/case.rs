@@ -252,6 +252,9 @@ impl View<'_> {
             Line::FollowsAcks => {
                 "waits are short after prompt ACKs and long after delayed ones".to_owned()
             }
+            Line::OwnClock => {
+                format!("by its own clock the {by} pauses for as long as the ACK takes")
+            }
             Line::FalseDiscovery => {
                 format!("{matches} matches, accidents among the pauses of this server: {answer}")
             }

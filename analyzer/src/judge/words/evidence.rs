@@ -159,7 +159,8 @@ impl Reason<'_> {
             )?,
             (Frame::Stamped(_), _) => write!(
                 out,
-                "; its timestamp says that it left within {} of when the {by} can react to it",
+                "; by its timestamps the {by} pauses for as long as the ACK takes, and then for as long \
+                 as here, give or take {}",
                 Ms(releases.off_ns(wait).abs())
             )?,
         }

@@ -263,9 +263,14 @@ impl Half {
         (self.small_ack_tsval != 0).then_some(self.small_ack_tsval)
     }
 
-    /// Did its last data have a timestamp that ends so?
+    /// The timestamp of its last data.
+    pub fn last_tsval(&self) -> Option<u32> {
+        self.state.is(state::TSVAL).then_some(self.last_tsval)
+    }
+
+    /// Does it end so?
     pub fn is_last_tsval(&self, end: u16) -> bool {
-        self.state.is(state::TSVAL) && self.last_tsval as u16 == end
+        self.last_tsval().is_some_and(|tsval| tsval as u16 == end)
     }
 
     /// Did its last data leave before all of the peer's had come?

@@ -2,7 +2,6 @@
 
 use crate::decode::{ACK, Header, Options, SYN};
 use crate::track::Mark;
-use crate::track::half::state;
 use crate::track::half::{Half, MSS_CUT};
 
 /// A step of its IP identification that leaves out some.
@@ -30,7 +29,7 @@ impl Half {
         let is_scaled = self.window_scale > 0 || peer.window_scale > 0;
         let cut = !self.is_window_scale_known() || self.mss_option == MSS_CUT;
         let mss = if self.mss_option == MSS_CUT { 0 } else { self.mss_option };
-        let tsval = self.state.is(state::TSVAL).then_some(self.last_tsval);
+        let tsval = self.last_tsval();
         Options::of_syn(mss, is_scaled.then_some(self.window_scale), tsval, cut)
     }
 

@@ -1,7 +1,6 @@
 //! How soon a host reacted of late: what a release near by in time is compared with, where the path
 //! varies.
 
-use crate::decode::Header;
 use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state;
@@ -18,8 +17,6 @@ const MOST: usize = 2;
 struct Answer {
     took_ns: i64,
     at_ns: i64,
-    /// Timestamp value; 0 for none.
-    tsval: u32,
 }
 
 /// The last ones of a direction.
@@ -30,8 +27,7 @@ pub struct Reactions {
 }
 
 impl Reactions {
-    pub const NONE: Self =
-        Self { last: [Answer { took_ns: 0, at_ns: 0, tsval: 0 }; MOST], late: 0 };
+    pub const NONE: Self = Self { last: [Answer { took_ns: 0, at_ns: 0 }; MOST], late: 0 };
 
     fn seen(&self) -> impl Iterator<Item = &Answer> {
         self.last.iter().filter(|answer| answer.at_ns != 0)
@@ -41,17 +37,17 @@ impl Reactions {
 impl Half {
     /// This host reacted to data after `took_ns`.
     #[inline]
-    pub fn react(&mut self, took_ns: i64, segment: &Header, now: Mark) {
+    pub fn react(&mut self, took_ns: i64, now: Mark) {
         if self.state.is(state::REACTIONS) {
-            self.note_reaction(took_ns, segment.options.tsval().unwrap_or(0), now.time_ns);
+            self.note_reaction(took_ns, now.time_ns);
         }
     }
 
     #[cold]
-    fn note_reaction(&mut self, took_ns: i64, tsval: u32, at_ns: i64) {
+    fn note_reaction(&mut self, took_ns: i64, at_ns: i64) {
         let last = &mut self.frozen_mut().reactions.last;
         last.rotate_left(1);
-        last[MOST - 1] = Answer { took_ns, at_ns, tsval };
+        last[MOST - 1] = Answer { took_ns, at_ns };
     }
 
     /// A wait of this host may have been a hold: from now on its reactions count.
@@ -69,7 +65,6 @@ impl Half {
         prompt.map_or(Reaction::NONE, |answer| Reaction {
             took_us: (answer.took_ns / 1000).clamp(0, i64::from(u32::MAX) - 1) as u32,
             since_us: i32::try_from((at_ns - answer.at_ns) / 1000).unwrap_or(i32::MAX),
-            tsval: answer.tsval,
         })
     }
 
@@ -93,7 +88,7 @@ mod tests {
     fn held(story: Story, reaction_ms: f64) -> Story {
         story
             .after_ms(5.0, client(100))
-            .after_ms(reaction_ms, server(100).tsval(7))
+            .after_ms(reaction_ms, server(100))
             .after_ms(40.0, client(0))
             .after_ms(30.0, server(50))
             .after_ms(0.0, client(0))
@@ -105,7 +100,7 @@ mod tests {
         let waits = story.end().waits;
         let took_us: Vec<u32> = waits.iter().map(|wait| wait.reaction.took_us).collect();
         assert_eq!(took_us, [u32::MAX, u32::MAX, 70_000, 32_000]);
-        assert_eq!((waits[3].reaction.since_us, waits[3].reaction.tsval), (70_000, 7));
+        assert_eq!(waits[3].reaction.since_us, 70_000);
     }
 
     #[test]
