@@ -25,7 +25,6 @@ KNOWN: dict[str, str] = {
     "hard-jitter-tail-late-messages-nots": "jitter: missed in the middle and at the receiver",
     "hard-jitter-tail-prompt-reply-nots": "jitter: missed at the receiver, prompt ACKs called late",
     "hard-jitter-uniform-prompt-reply-nots": "jitter: missed in the middle and at the receiver",
-    "hard-radio-tail-late-reply": "jitter on a radio link: some missed away from the sender",
     "hard-radio-tail-prompt-request-nots": "jitter on a radio link: prompt ACKs called late",
     "hard-radio-uniform-prompt-messages": "radio grid: missed in the middle and at the receiver",
     "joined-asks200-radio": "joined midway: pauses of 200 ms of a program called cork",
