@@ -4,10 +4,11 @@ use crate::thresholds::thresholds;
 
 thresholds! {
     /// How much faster than the round trip a release may look: incoming and outgoing frames are stamped at
-    /// different points of the stack.
+    /// different points of the stack. The narrowest core of a peak, too: kernels release within 140 us (p99,
+    /// idle and loaded).
     EARLY_NS: i64 = 200_000 ns,
         from "measured at senders on Linux 6.18",
-        larger "takes more program writes for holds";
+        larger "takes more program writes for holds, but rejects peaks that have neighbours";
 
     /// Round trips from which a path's jitter is known: two give no spread.
     ROUND_TRIP_SAMPLES: u16 = 3 samples,
@@ -28,11 +29,6 @@ thresholds! {
     SECURE_OVER_NEAR: u32 = 10 times,
         from "judgement",
         larger "loses late releases of a loaded host";
-
-    /// The narrowest core of a peak: kernels release within 140 us (p99, idle and loaded).
-    CORE_NS: i64 = 200_000 ns,
-        from "measured on Linux 6.18",
-        larger "rejects peaks that have neighbours";
 
     /// How many times a peak must exceed what chance makes of its neighbourhood: four times the mean of Poisson
     /// counts is beyond 99.9 % from three events on.
@@ -72,7 +68,7 @@ thresholds! {
         from "judgement",
         larger "calls more stalls of coarse captures likely";
 
-    /// Fewer events may share one accident.
+    /// Fewer events may share one accident; fewer releases may agree on a round trip by accident.
     FEW_RELEASES: u32 = 3 releases,
         from "judgement",
         larger "doubts more stalls of short connections";
@@ -81,12 +77,6 @@ thresholds! {
     HOLDS_PER_CONTRADICTION: u32 = 10 holds,
         from "judgement",
         larger "doubts more stalls of senders that switch `TCP_NODELAY`";
-
-    /// Releases that must agree on the round trip where no handshake, reply or prompt ACK shows it: two may agree
-    /// by accident.
-    AGREEING_RELEASES: usize = 3 releases,
-        from "judgement",
-        larger "loses holds of captures that began late";
 
     /// How long ago a host's reaction may be compared with a release: queues fill and radio cells change within
     /// seconds.
@@ -143,12 +133,6 @@ thresholds! {
         from "Wald-Wolfowitz runs test",
         larger "loses phases with Nagle on between others";
 
-    /// Holds of a phase of their own must be less likely by accident than a program that switches `TCP_NODELAY`
-    /// off and on again, each once in a thousand connections.
-    SWITCHED_TWICE: f64 = 1e-6 chance,
-        from "judgement: most programs set it once",
-        larger "keeps accidental releases of senders with `TCP_NODELAY`";
-
     /// Waits from which their spread can be told from that of their releases.
     RHYTHM_EVENTS: usize = 8 waits,
         from "judgement",
@@ -195,11 +179,6 @@ thresholds! {
     NEEDLESS_ONE_OF: usize = 4 one_of,
         from "judgement",
         larger "accepts rarer habits, but more of what was sent again must be needless";
-
-    /// The longest first retransmission timeout, beside the round trip; it doubles with each loss.
-    LONGEST_RTO_NS: i64 = 1_000_000_000 ns,
-        from "RFC 6298, section 2.1",
-        larger "takes more pauses of the program for losses";
 
     /// How much later than its timer a cork lets go at the earliest: it is rounded up to ticks. Programs that sleep
     /// for 200 ms are up to 1.5 ms late.
@@ -274,12 +253,6 @@ thresholds! {
     BLURRED_WITHIN: i64 = 2 times,
         from "judgement",
         larger "says 'clean' of fewer connections";
-
-    /// Data that follows an ACK later than this is not released by it, even on an unknown path: hosts expect
-    /// shorter round trips.
-    UNKNOWN_RTT_NS: i64 = 1_000_000_000 ns,
-        from "RFC 6298, section 2.1",
-        larger "says 'clean' of fewer connections without a handshake";
 
     /// Share of bytes missing from the capture that makes it lossy: a stall shows in three frames, and more than
     /// a quarter then lacks one. A single hold may leave no trace.
@@ -395,6 +368,10 @@ pub use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS as BLINDING_CLOCK_NS;
 
 /// The shortest retransmission timer of Linux (`TCP_RTO_MIN`), beside the round trip.
 pub use crate::track::thresholds::PROBE_NS as SHORTEST_RTO_NS;
+
+/// The longest first retransmission timeout, beside the round trip (RFC 6298, section 2.1): it doubles with each
+/// loss.
+pub use crate::track::thresholds::LONGEST_DELAYED_ACK_NS as LONGEST_RTO_NS;
 
 /// Steps of timestamps: 1 ms on Linux since 4.13 (`TCP_TS_HZ`), macOS, FreeBSD and Windows; 4 and 10 ms, the
 /// jiffies of Linux before that; 10 ms on older Windows.

@@ -31,7 +31,7 @@ impl ClockStep {
     /// whole seconds only.
     pub fn shown_ns(&self, times: u64) -> Option<i64> {
         let stands = self.step_ns == FIT_NS && times > 1;
-        (stands || times >= TIMES_FOR_A_CLOCK).then(|| self.step_ns())
+        (stands || times >= TIMES_FOR_A_CLOCK.into()).then(|| self.step_ns())
     }
 
     #[inline]

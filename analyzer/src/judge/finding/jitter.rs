@@ -6,7 +6,8 @@ use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::path::releases::Releases;
 use crate::judge::path::sender_rtt::Basis;
-use crate::judge::thresholds::{BLURRED_RELEASES, BLURRED_RTT_NS, BLURRED_WITHIN, UNKNOWN_RTT_NS};
+use crate::judge::thresholds::{BLURRED_RELEASES, BLURRED_RTT_NS, BLURRED_WITHIN};
+use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use crate::track::{SHORTEST_DELAYED_ACK_NS, Side};
 
@@ -27,7 +28,7 @@ fn may_be_hold(wait: &Wait, side: Side) -> bool {
     wait.by == side
         && wait.is_freed()
         && Releases::may_hold(wait)
-        && (0..=UNKNOWN_RTT_NS).contains(&wait.release_ns())
+        && (0..=LONGEST_DELAYED_ACK_NS).contains(&wait.release_ns())
 }
 
 /// May jitter hide holds of `side`? Its small segments follow late ACKs by about a round trip, but not
