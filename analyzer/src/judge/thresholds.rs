@@ -15,11 +15,6 @@ thresholds! {
         from "statistics",
         larger "allows early releases on more paths";
 
-    /// No round trip takes longer: the least upper bound of a retransmission timeout.
-    LONGEST_RTT_NS: i64 = 60_000_000_000 ns,
-        from "RFC 6298, section 2.5",
-        larger "takes damaged times for slow paths";
-
     /// Releases in the band that prove Nagle's algorithm: then one in the neighbourhood is a late release.
     SECURE_RELEASES: u32 = 5 releases,
         from "judgement",

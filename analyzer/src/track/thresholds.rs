@@ -79,11 +79,6 @@ thresholds! {
         from "judgement",
         larger "calls more paths free of short holds";
 
-    /// Clocks that tick more slowly are not looked for; captures with steps of 10 ms exist.
-    COARSEST_NS: i64 = 100_000_000 ns,
-        from "ten times the coarsest clock seen",
-        larger "blurs captures whose times happen to be round";
-
     /// Fewer times may have a step in common by chance.
     TIMES_FOR_A_CLOCK: u32 = 16 times,
         from "statistics: chance of 1 in 10^15",
@@ -160,12 +155,6 @@ thresholds! {
         from "Linux, inet_id",
         larger "knows less of captures that lack many frames";
 
-    /// A larger jump of the sequence number is a forged or damaged segment rather than a gap in the capture: more
-    /// than any window in use.
-    MAX_JUMP: i32 = 67_108_864 bytes,
-        from "largest windows in use: 64 MiB",
-        larger "believes damaged segments, and loses what follows them";
-
     /// Segments as long as the largest that make this the MSS: one message may be the longest by chance.
     OFTEN: u8 = 4 segments,
         from "judgement",
@@ -214,12 +203,6 @@ thresholds! {
     BURST_ONE_OF: i64 = 2 one_of,
         from "judgement",
         larger "sees smaller flights far from the sender, and takes full windows for holds";
-
-    /// Several queues and interfaces write their frames slightly out of order, so a rotated file may begin before
-    /// the last frame of its predecessor.
-    OUT_OF_ORDER_NS: i64 = 10_000_000 ns,
-        from "judgement",
-        larger "takes overlapping captures for a rotated set";
 }
 
 /// Waits of at least this length are judged by each other alone, whatever `--min-wait` lists: a program that

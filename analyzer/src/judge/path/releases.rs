@@ -9,14 +9,17 @@ use crate::judge::path::reference::Frame;
 use crate::judge::path::sender_rtt::{self, Basis};
 use crate::judge::statistics;
 use crate::judge::thresholds::{
-    BLURRED_RTT_NS, CHANCE_LIKELY, EARLY_NS, FEW_RELEASES, INDEPENDENT_HOLDS, LONGEST_RTT_NS,
-    PEAK_OVER_CHANCE, ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR, SECURE_RELEASES,
+    BLURRED_RTT_NS, CHANCE_LIKELY, EARLY_NS, FEW_RELEASES, INDEPENDENT_HOLDS, PEAK_OVER_CHANCE,
+    ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR, SECURE_RELEASES,
 };
 use crate::track::band::Band;
 use crate::track::thresholds::{IN_TRANSIT_ONE_OF, JITTERS, LONGEST_DELAYED_ACK_NS};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
 use serde::{Deserialize, Serialize};
+
+/// No round trip takes longer: the least upper bound of a retransmission timeout (RFC 6298, section 2.5).
+const LONGEST_RTT_NS: i64 = 60_000_000_000;
 
 const EXEMPT: u32 = fact::FIN | fact::URGENT;
 const REPEATED: u32 = fact::RETRANSMITTED | fact::RECOVERY;
