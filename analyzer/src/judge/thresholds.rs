@@ -10,11 +10,6 @@ thresholds! {
         from "measured at senders on Linux 6.18",
         larger "takes more program writes for holds, but rejects peaks that have neighbours";
 
-    /// Round trips from which a path's jitter is known: two give no spread.
-    ROUND_TRIP_SAMPLES: u16 = 3 samples,
-        from "statistics",
-        larger "allows early releases on more paths";
-
     /// Releases in the band that prove Nagle's algorithm: then one in the neighbourhood is a late release.
     SECURE_RELEASES: u32 = 5 releases,
         from "judgement",
@@ -117,11 +112,6 @@ thresholds! {
         from "twice the share that artefacts cause",
         larger "keeps accidental releases of senders with `TCP_NODELAY`";
 
-    /// Candidates on either side without a contradiction between them, from which Nagle was on here.
-    QUIET_NEIGHBOURS: usize = 2 candidates,
-        from "judgement",
-        larger "loses short phases with Nagle on";
-
     /// How many fewer runs of holds and contradictions than if they mixed, in standard deviations, make phases:
     /// by chance once in a thousand times.
     PHASES_DEVIATIONS: f64 = 3.0 deviations,
@@ -165,11 +155,6 @@ thresholds! {
         from "Linux, CONFIG_HZ",
         larger "explains more waits by the program";
 
-    /// Needless retransmissions that make a habit.
-    NEEDLESS_RESENDS: usize = 3 segments,
-        from "judgement",
-        larger "takes more late ACKs for losses";
-
     /// Holds that must show needless retransmissions: no network in use loses a quarter.
     NEEDLESS_ONE_OF: usize = 4 one_of,
         from "judgement",
@@ -180,11 +165,6 @@ thresholds! {
     CORK_EARLY_NS: i64 = 2_000_000 ns,
         from "measured on Linux 6.18",
         larger "takes fewer timers of programs for corks";
-
-    /// How much later than its timer a cork lets go at the latest: two ticks at HZ=100.
-    CORK_LATE_NS: i64 = 20_000_000 ns,
-        from "Linux, CONFIG_HZ",
-        larger "takes more timers of programs for corks";
 
     /// How far corked waits of one direction differ: less than a tick at HZ=250.
     CORK_SPREAD_NS: i64 = 4_000_000 ns,
@@ -233,11 +213,6 @@ thresholds! {
     CAPTURE_POINT_ONE_OF: i64 = 4 one_of,
         from "judgement",
         larger "says 'between' more often";
-
-    /// Late, uneven releases from which jitter may hide holds.
-    BLURRED_RELEASES: usize = 3 releases,
-        from "judgement",
-        larger "says 'clean' of more blurred connections";
 
     /// The shortest round trip whose jitter may hide holds: on shorter paths, a program's own pauses look the same.
     BLURRED_RTT_NS: i64 = 4_000_000 ns,
@@ -360,6 +335,9 @@ pub use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS as LEAST_HOLD_NS;
 
 /// A clock that ticks this slowly hides the shortest waits that are evidence.
 pub use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS as BLINDING_CLOCK_NS;
+
+/// Round trips from which a path's jitter is known: two give no spread.
+pub use crate::track::thresholds::KNOWN_ROUND_TRIPS as ROUND_TRIP_SAMPLES;
 
 /// The shortest retransmission timer of Linux (`TCP_RTO_MIN`), beside the round trip.
 pub use crate::track::thresholds::PROBE_NS as SHORTEST_RTO_NS;

@@ -62,13 +62,7 @@ thresholds! {
         from "Linux, tcp_schedule_loss_probe",
         larger "takes fewer pauses for corks and losses, and notes fewer slow handshakes";
 
-    /// New data that follows unacknowledged data sooner than this is not a tail-loss probe: its timer, less a
-    /// jiffy.
-    BEFORE_PROBE_NS: i64 = 190_000_000 ns,
-        from "Linux, tcp_schedule_loss_probe",
-        larger "takes probes for `TCP_NODELAY`, and for pauses of the program";
-
-    /// How early a timer may fire: a jiffy at HZ=100.
+    /// How early a timer may fire: a jiffy at HZ=100. A cork lets go two ticks after its timer at the latest.
     JIFFY_NS: i64 = 10_000_000 ns,
         from "Linux, CONFIG_HZ",
         larger "takes more timers of programs for corks";

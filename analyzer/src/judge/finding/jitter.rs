@@ -6,7 +6,7 @@ use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::path::releases::Releases;
 use crate::judge::path::sender_rtt::Basis;
-use crate::judge::thresholds::{BLURRED_RELEASES, BLURRED_RTT_NS, BLURRED_WITHIN};
+use crate::judge::thresholds::{BLURRED_RTT_NS, BLURRED_WITHIN, FEW_RELEASES};
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use crate::track::{SHORTEST_DELAYED_ACK_NS, Side};
@@ -47,5 +47,5 @@ fn jitter_hides(halves: &[JudgedHalf; 2], side: Side, findings: Findings<'_>) ->
     let releases = || findings.iter().filter(late).map(|finding| finding.wait.release_ns());
     let about = (rtt_ns / BLURRED_WITHIN)..=(rtt_ns * BLURRED_WITHIN);
     let near = releases().filter(|release_ns| about.contains(release_ns)).count();
-    near >= BLURRED_RELEASES && 2 * near > releases().count()
+    near >= FEW_RELEASES as usize && 2 * near > releases().count()
 }

@@ -2,8 +2,8 @@
 
 use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::{
-    CHANCE_ALONE, CHANCE_AMONG_OTHERS, CONTRADICTED, HOLDS_PER_CONTRADICTION, INDEPENDENT_HOLDS,
-    NEIGHBOURS, PHASES_DEVIATIONS, QUIET_NEIGHBOURS,
+    CHANCE_ALONE, CHANCE_AMONG_OTHERS, CONTRADICTED, FEW_RELEASES, HOLDS_PER_CONTRADICTION,
+    INDEPENDENT_HOLDS, NEIGHBOURS, PHASES_DEVIATIONS,
 };
 use crate::track::Half;
 use crate::track::wait::{Wait, fact};
@@ -86,7 +86,7 @@ fn of_run(
     run: Range<usize>,
 ) -> impl Iterator<Item = Phase> {
     let mostly_off = total as usize > candidates.len();
-    let quiet = run.len() > QUIET_NEIGHBOURS;
+    let quiet = run.len() >= FEW_RELEASES as usize;
     let own = switched && quiet && are_no_accidents(&candidates[run.clone()]);
     let is_apart = own && run.len() >= HOLDS_PER_CONTRADICTION as usize;
     run.map(move |index| {
