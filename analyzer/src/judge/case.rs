@@ -143,9 +143,7 @@ lines! {
     SlowLink "slow_link" Capture Excludes;
 
     // For and against the releases of its direction.
-    /// None lies where an ACK would make it.
-    NoRelease "releases" Path NoPeak;
-    /// As many lie beside the round trip as at it.
+    /// None lies where an ACK would make it, or as many beside the round trip as at it.
     Crowded "peak" Path NoPeak;
     /// More full-sized segments than small ones left after ACKs in the same way.
     FullSizedToo "full_sized_releases" Path NoPeak;

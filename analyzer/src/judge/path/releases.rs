@@ -252,7 +252,6 @@ impl Releases {
     fn of_peak(&self) -> Lines {
         let matches = self.matches();
         Lines::of([
-            (Line::NoRelease, matches == 0),
             (Line::FullSizedToo, self.full_sized > matches),
             (Line::RoundTripUnknown, self.basis == Basis::Nothing),
             (Line::Crowded, f64::from(matches) <= PEAK_OVER_CHANCE * self.by_chance()),
