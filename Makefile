@@ -62,7 +62,7 @@ accuracy: setup ## Compare what is found with what is true, on every labelled ca
 	@$(BIN)/python captures/lab/chain_accuracy.py
 	@$(BIN)/python captures/lab/metamorphic.py
 
-rules: setup ## Measure what each threshold decides on the labelled captures (20 minutes): docs/rules.tsv
+rules: setup ## Measure what each threshold and line of a case decides on the labelled captures (20 minutes): docs/rules.tsv
 	@$(BIN)/python scripts/rules.py
 
 fuzz: ## Look for inputs that break the engine: make fuzz [MINUTES=60], shared by all targets

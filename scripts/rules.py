@@ -1,6 +1,6 @@
-"""What each threshold decides: halves and doubles it, and measures what that changes.
+"""What each threshold decides, halved and doubled, and each line of a case, left out.
 
-`make rules` writes docs/rules.tsv, or the rows of the thresholds that are named:
+`make rules` writes docs/rules.tsv, or the rows of those that are named:
 
     python scripts/rules.py [NAME ...]
 

@@ -1,4 +1,4 @@
-"""Measures, for rules.py, what the labelled captures lose and gain with other thresholds.
+"""Measures, for rules.py, what the captures lose and gain by other thresholds or without a line.
 
 Runs with the engine for trials, whose thresholds are variables.
 """
@@ -62,7 +62,7 @@ class Trial:
         )
         rows = (line.split() for line in symbols.stdout.splitlines())
         self.sizes = {row[3]: int(row[1], 16) for row in rows if len(row) == 4}
-        folders = (ROOT / "captures" / name for name in ("labelled", "chains"))
+        folders = (ROOT / "captures" / name for name in ("labelled", "chains", "programs"))
         files = sorted(file for folder in folders for file in folder.glob("*/*.truth.json"))
         self.captures = [(file, json.loads(file.read_text())) for file in files]
         self.before: list[Seen] = [("", Counter())] * len(files)
@@ -137,13 +137,16 @@ def measure(names: list[str]) -> None:
         with TABLE.open(newline="") as file:
             rows = {(row[0], row[1]): row for row in list(csv.reader(file, "excel-tab"))[1:]}
     variants = [
-        (name, tried, (name, f"{tried:.10g}"))
+        (name, name, tried, (name, f"{tried:.10g}"))
         for name, value, *_ in _core.thresholds()
         for tried in values(value)
     ]
-    for name, tried, key in variants:
+    variants += [
+        (line, "LEFT_OUT", 1 << bit, (line, "left out")) for bit, line in enumerate(_core.lines())
+    ]
+    for name, variable, tried, key in variants:
         if not names or name in names:
-            rows[key] = [*key, *map(str, trial.changes(name, tried))]
+            rows[key] = [*key, *map(str, trial.changes(variable, tried))]
             print(*rows[key], flush=True)
             write([rows[key] for *_, key in variants if key in rows])
 
@@ -152,7 +155,7 @@ def write(rows: list[list[str]]) -> None:
     """Writes the table."""
     with TABLE.open("w", newline="") as file:
         table = csv.writer(file, "excel-tab", lineterminator="\n")
-        table.writerow(("threshold", "value", "captures that change", *COLUMNS))
+        table.writerow(("threshold or line", "value", "captures that change", *COLUMNS))
         table.writerows(rows)
 
 

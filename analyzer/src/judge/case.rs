@@ -3,7 +3,14 @@
 //! The rooms add lines; [`Lines::decide`] weighs them. Evidence, doubts, rivals and `--why` are views of the
 //! case: nothing else decides whether data was held, or how sure that is.
 
+use crate::thresholds::number;
 use serde::{Deserialize, Serialize};
+use std::ops::BitOr;
+
+number! {
+    /// Lines that never apply: none, but those that `make rules` tries to do without.
+    LEFT_OUT: u64 = 0
+}
 
 /// Which expert's question a line answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,9 +157,7 @@ lines! {
     SlowLink "slow_link" Capture Excludes;
 
     // For and against the releases of its direction.
-    /// None lies where an ACK would make it.
-    NoRelease "releases" Path NoPeak;
-    /// As many lie beside the round trip as at it.
+    /// None lies where an ACK would make it, or as many beside the round trip as at it.
     Crowded "peak" Path NoPeak;
     /// More full-sized segments than small ones left after ACKs in the same way.
     FullSizedToo "full_sized_releases" Path NoPeak;
@@ -254,10 +259,8 @@ impl Lines {
 
     /// Those of `each` that apply.
     pub fn of<const N: usize>(each: [(Line, bool); N]) -> Self {
-        Self(
-            each.into_iter()
-                .fold(0, |bits, (line, applies)| bits | (u64::from(applies) << line as u64)),
-        )
+        let bit = |(line, applies)| u64::from(applies) << line as u64;
+        Self(each.into_iter().map(bit).fold(0, BitOr::bitor) & !LEFT_OUT)
     }
 
     /// The same with `line`, if that applies.

@@ -89,7 +89,7 @@ impl<'a> Judge<'a> {
             options_cut: connection.halves.iter().any(Half::are_syn_options_cut),
             own_yardstick: releases.basis == Basis::Releases
                 && releases.siblings.is_none()
-                && !releases.is_steadier_than_waits(held()),
+                && !releases.follow_acks(held()),
             receiver_rtt_known: receiver.measured_rtt_ns().is_some(),
             relay: MayBeRelay::of(connection, side, waits, held(), conditions.frames),
             pauses,

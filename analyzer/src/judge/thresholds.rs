@@ -4,20 +4,11 @@ use crate::thresholds::thresholds;
 
 thresholds! {
     /// How much faster than the round trip a release may look: incoming and outgoing frames are stamped at
-    /// different points of the stack.
+    /// different points of the stack. The narrowest core of a peak, too: kernels release within 140 us (p99,
+    /// idle and loaded).
     EARLY_NS: i64 = 200_000 ns,
         from "measured at senders on Linux 6.18",
-        larger "takes more program writes for holds";
-
-    /// Round trips from which a path's jitter is known: two give no spread.
-    ROUND_TRIP_SAMPLES: u16 = 3 samples,
-        from "statistics",
-        larger "allows early releases on more paths";
-
-    /// No round trip takes longer: the least upper bound of a retransmission timeout.
-    LONGEST_RTT_NS: i64 = 60_000_000_000 ns,
-        from "RFC 6298, section 2.5",
-        larger "takes damaged times for slow paths";
+        larger "takes more program writes for holds, but rejects peaks that have neighbours";
 
     /// Releases in the band that prove Nagle's algorithm: then one in the neighbourhood is a late release.
     SECURE_RELEASES: u32 = 5 releases,
@@ -28,11 +19,6 @@ thresholds! {
     SECURE_OVER_NEAR: u32 = 10 times,
         from "judgement",
         larger "loses late releases of a loaded host";
-
-    /// The narrowest core of a peak: kernels release within 140 us (p99, idle and loaded).
-    CORE_NS: i64 = 200_000 ns,
-        from "measured on Linux 6.18",
-        larger "rejects peaks that have neighbours";
 
     /// How many times a peak must exceed what chance makes of its neighbourhood: four times the mean of Poisson
     /// counts is beyond 99.9 % from three events on.
@@ -72,7 +58,7 @@ thresholds! {
         from "judgement",
         larger "calls more stalls of coarse captures likely";
 
-    /// Fewer events may share one accident.
+    /// Fewer events may share one accident; fewer releases may agree on a round trip by accident.
     FEW_RELEASES: u32 = 3 releases,
         from "judgement",
         larger "doubts more stalls of short connections";
@@ -81,12 +67,6 @@ thresholds! {
     HOLDS_PER_CONTRADICTION: u32 = 10 holds,
         from "judgement",
         larger "doubts more stalls of senders that switch `TCP_NODELAY`";
-
-    /// Releases that must agree on the round trip where no handshake, reply or prompt ACK shows it: two may agree
-    /// by accident.
-    AGREEING_RELEASES: usize = 3 releases,
-        from "judgement",
-        larger "loses holds of captures that began late";
 
     /// How long ago a host's reaction may be compared with a release: queues fill and radio cells change within
     /// seconds.
@@ -160,22 +140,11 @@ thresholds! {
         from "twice the share that artefacts cause",
         larger "keeps accidental releases of senders with `TCP_NODELAY`";
 
-    /// Candidates on either side without a contradiction between them, from which Nagle was on here.
-    QUIET_NEIGHBOURS: usize = 2 candidates,
-        from "judgement",
-        larger "loses short phases with Nagle on";
-
     /// How many fewer runs of holds and contradictions than if they mixed, in standard deviations, make phases:
     /// by chance once in a thousand times.
     PHASES_DEVIATIONS: f64 = 3.0 deviations,
         from "Wald-Wolfowitz runs test",
         larger "loses phases with Nagle on between others";
-
-    /// Holds of a phase of their own must be less likely by accident than a program that switches `TCP_NODELAY`
-    /// off and on again, each once in a thousand connections.
-    SWITCHED_TWICE: f64 = 1e-6 chance,
-        from "judgement: most programs set it once",
-        larger "keeps accidental releases of senders with `TCP_NODELAY`";
 
     /// Waits from which their spread can be told from that of their releases.
     RHYTHM_EVENTS: usize = 8 waits,
@@ -214,31 +183,16 @@ thresholds! {
         from "Linux, CONFIG_HZ",
         larger "explains more waits by the program";
 
-    /// Needless retransmissions that make a habit.
-    NEEDLESS_RESENDS: usize = 3 segments,
-        from "judgement",
-        larger "takes more late ACKs for losses";
-
     /// Holds that must show needless retransmissions: no network in use loses a quarter.
     NEEDLESS_ONE_OF: usize = 4 one_of,
         from "judgement",
         larger "accepts rarer habits, but more of what was sent again must be needless";
-
-    /// The longest first retransmission timeout, beside the round trip; it doubles with each loss.
-    LONGEST_RTO_NS: i64 = 1_000_000_000 ns,
-        from "RFC 6298, section 2.1",
-        larger "takes more pauses of the program for losses";
 
     /// How much later than its timer a cork lets go at the earliest: it is rounded up to ticks. Programs that sleep
     /// for 200 ms are up to 1.5 ms late.
     CORK_EARLY_NS: i64 = 2_000_000 ns,
         from "measured on Linux 6.18",
         larger "takes fewer timers of programs for corks";
-
-    /// How much later than its timer a cork lets go at the latest: two ticks at HZ=100.
-    CORK_LATE_NS: i64 = 20_000_000 ns,
-        from "Linux, CONFIG_HZ",
-        larger "takes more timers of programs for corks";
 
     /// How far corked waits of one direction differ: less than a tick at HZ=250.
     CORK_SPREAD_NS: i64 = 4_000_000 ns,
@@ -288,11 +242,6 @@ thresholds! {
         from "judgement",
         larger "says 'between' more often";
 
-    /// Late, uneven releases from which jitter may hide holds.
-    BLURRED_RELEASES: usize = 3 releases,
-        from "judgement",
-        larger "says 'clean' of more blurred connections";
-
     /// The shortest round trip whose jitter may hide holds: on shorter paths, a program's own pauses look the same.
     BLURRED_RTT_NS: i64 = 4_000_000 ns,
         from "judgement",
@@ -302,12 +251,6 @@ thresholds! {
     BLURRED_WITHIN: i64 = 2 times,
         from "judgement",
         larger "says 'clean' of fewer connections";
-
-    /// Data that follows an ACK later than this is not released by it, even on an unknown path: hosts expect
-    /// shorter round trips.
-    UNKNOWN_RTT_NS: i64 = 1_000_000_000 ns,
-        from "RFC 6298, section 2.1",
-        larger "says 'clean' of fewer connections without a handshake";
 
     /// Share of bytes missing from the capture that makes it lossy: a stall shows in three frames, and more than
     /// a quarter then lacks one. A single hold may leave no trace.
@@ -427,8 +370,15 @@ pub use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS as LEAST_HOLD_NS;
 /// A clock that ticks this slowly hides the shortest waits that are evidence.
 pub use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS as BLINDING_CLOCK_NS;
 
+/// Round trips from which a path's jitter is known: two give no spread.
+pub use crate::track::thresholds::KNOWN_ROUND_TRIPS as ROUND_TRIP_SAMPLES;
+
 /// The shortest retransmission timer of Linux (`TCP_RTO_MIN`), beside the round trip.
 pub use crate::track::thresholds::PROBE_NS as SHORTEST_RTO_NS;
+
+/// The longest first retransmission timeout, beside the round trip (RFC 6298, section 2.1): it doubles with each
+/// loss.
+pub use crate::track::thresholds::LONGEST_DELAYED_ACK_NS as LONGEST_RTO_NS;
 
 /// Steps of timestamps: 1 ms on Linux since 4.13 (`TCP_TS_HZ`), macOS, FreeBSD and Windows; 4 and 10 ms, the
 /// jiffies of Linux before that; 10 ms on older Windows.

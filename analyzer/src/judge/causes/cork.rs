@@ -20,9 +20,7 @@
 
 use super::Direction;
 use crate::judge::statistics;
-use crate::judge::thresholds::{
-    CORK_EARLY_NS, CORK_LATE_NS, CORK_SPREAD_NS, FEW_RELEASES, SHORTEST_RTO_NS,
-};
+use crate::judge::thresholds::{CORK_EARLY_NS, CORK_SPREAD_NS, FEW_RELEASES, SHORTEST_RTO_NS};
 use crate::track::thresholds::JIFFY_NS;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
@@ -48,7 +46,7 @@ impl Corks {
         let mut corks = Self {
             // The timer starts at the smoothed round trip and `TCP_RTO_MIN`.
             shortest_ns: SHORTEST_RTO_NS + rtt_ns + CORK_EARLY_NS,
-            longest_ns: SHORTEST_RTO_NS + rtt_ns + CORK_LATE_NS,
+            longest_ns: SHORTEST_RTO_NS + rtt_ns + 2 * JIFFY_NS,
             sender_rtt_ns: connection.half(side).rtt_or_zero_ns(),
             is_repeated: false,
         };

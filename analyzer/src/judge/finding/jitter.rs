@@ -6,7 +6,8 @@ use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::path::releases::Releases;
 use crate::judge::path::sender_rtt::Basis;
-use crate::judge::thresholds::{BLURRED_RELEASES, BLURRED_RTT_NS, BLURRED_WITHIN, UNKNOWN_RTT_NS};
+use crate::judge::thresholds::{BLURRED_RTT_NS, BLURRED_WITHIN, FEW_RELEASES};
+use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use crate::track::{SHORTEST_DELAYED_ACK_NS, Side};
 
@@ -27,7 +28,7 @@ fn may_be_hold(wait: &Wait, side: Side) -> bool {
     wait.by == side
         && wait.is_freed()
         && Releases::may_hold(wait)
-        && (0..=UNKNOWN_RTT_NS).contains(&wait.release_ns())
+        && (0..=LONGEST_DELAYED_ACK_NS).contains(&wait.release_ns())
 }
 
 /// May jitter hide holds of `side`? Its small segments follow late ACKs by about a round trip, but not
@@ -46,5 +47,5 @@ fn jitter_hides(halves: &[JudgedHalf; 2], side: Side, findings: Findings<'_>) ->
     let releases = || findings.iter().filter(late).map(|finding| finding.wait.release_ns());
     let about = (rtt_ns / BLURRED_WITHIN)..=(rtt_ns * BLURRED_WITHIN);
     let near = releases().filter(|release_ns| about.contains(release_ns)).count();
-    near >= BLURRED_RELEASES && 2 * near > releases().count()
+    near >= FEW_RELEASES as usize && 2 * near > releases().count()
 }

@@ -2,8 +2,8 @@
 
 use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::{
-    CHANCE_AMONG_OTHERS, CONTRADICTED, HOLDS_PER_CONTRADICTION, INDEPENDENT_HOLDS, NEIGHBOURS,
-    PHASES_DEVIATIONS, QUIET_NEIGHBOURS, SWITCHED_TWICE,
+    CHANCE_ALONE, CHANCE_AMONG_OTHERS, CONTRADICTED, FEW_RELEASES, HOLDS_PER_CONTRADICTION,
+    INDEPENDENT_HOLDS, NEIGHBOURS, PHASES_DEVIATIONS,
 };
 use crate::track::Half;
 use crate::track::wait::{Wait, fact};
@@ -86,7 +86,7 @@ fn of_run(
     run: Range<usize>,
 ) -> impl Iterator<Item = Phase> {
     let mostly_off = total as usize > candidates.len();
-    let quiet = run.len() > QUIET_NEIGHBOURS;
+    let quiet = run.len() >= FEW_RELEASES as usize;
     let own = switched && quiet && are_no_accidents(&candidates[run.clone()]);
     let is_apart = own && run.len() >= HOLDS_PER_CONTRADICTION as usize;
     run.map(move |index| {
@@ -111,11 +111,12 @@ fn is_switched(candidates: &[Candidate], all: Contradictions, runs: usize) -> bo
     variance > 0.0 && mixed - runs > PHASES_DEVIATIONS * variance.sqrt()
 }
 
-/// Holds in a row: are they too unlikely for accidents, be it that the option was switched for them?
+/// Holds in a row: are they too unlikely for accidents, be it that the option was switched on and off for them,
+/// as one in a thousand programs does?
 fn are_no_accidents(run: &[Candidate]) -> bool {
     let independent = &run[..run.len().min(INDEPENDENT_HOLDS as usize)];
     let chance: f64 = independent.iter().map(|candidate| candidate.chance).product();
-    chance < SWITCHED_TWICE
+    chance < CHANCE_ALONE * CHANCE_ALONE
 }
 
 /// Do contradictions come before the candidate and after it, among its neighbours?

@@ -9,14 +9,17 @@ use crate::judge::path::reference::Frame;
 use crate::judge::path::sender_rtt::{self, Basis};
 use crate::judge::statistics;
 use crate::judge::thresholds::{
-    BLURRED_RTT_NS, CHANCE_LIKELY, CORE_NS, EARLY_NS, FEW_RELEASES, INDEPENDENT_HOLDS,
-    LONGEST_RTT_NS, PEAK_OVER_CHANCE, ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR, SECURE_RELEASES,
+    BLURRED_RTT_NS, CHANCE_LIKELY, EARLY_NS, FEW_RELEASES, INDEPENDENT_HOLDS, PEAK_OVER_CHANCE,
+    ROUND_TRIP_SAMPLES, SECURE_OVER_NEAR, SECURE_RELEASES,
 };
 use crate::track::band::Band;
 use crate::track::thresholds::{IN_TRANSIT_ONE_OF, JITTERS, LONGEST_DELAYED_ACK_NS};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
 use serde::{Deserialize, Serialize};
+
+/// No round trip takes longer: the least upper bound of a retransmission timeout (RFC 6298, section 2.5).
+const LONGEST_RTT_NS: i64 = 60_000_000_000;
 
 const EXEMPT: u32 = fact::FIN | fact::URGENT;
 const REPEATED: u32 = fact::RETRANSMITTED | fact::RECOVERY;
@@ -252,7 +255,6 @@ impl Releases {
     fn of_peak(&self) -> Lines {
         let matches = self.matches();
         Lines::of([
-            (Line::NoRelease, matches == 0),
             (Line::FullSizedToo, self.full_sized > matches),
             (Line::RoundTripUnknown, self.basis == Basis::Nothing),
             (Line::Crowded, f64::from(matches) <= PEAK_OVER_CHANCE * self.by_chance()),
@@ -267,7 +269,7 @@ impl Releases {
     /// How many the neighbourhood beyond the tolerance makes likely in the core, which has at least half of
     /// the releases in the band.
     pub fn by_chance(&self) -> f64 {
-        let core_ns = (2 * self.spread_ns).clamp(CORE_NS, self.band.tolerance_ns.max(CORE_NS));
+        let core_ns = (2 * self.spread_ns).clamp(EARLY_NS, self.band.tolerance_ns.max(EARLY_NS));
         f64::from(self.near) * (2 * core_ns) as f64 / self.band.near_ns() as f64
     }
 

@@ -5,7 +5,7 @@
 //! after its ACK needs no round trip but that within the sender's own host; and several releases that
 //! agree show one that none of them could.
 
-use crate::judge::thresholds::AGREEING_RELEASES;
+use crate::judge::thresholds::FEW_RELEASES;
 use crate::track::Half;
 use crate::track::band::Band;
 use crate::track::thresholds::LOCAL_TOLERANCE_NS;
@@ -23,7 +23,7 @@ pub enum Basis {
     AtSender,
     /// The fastest replies and ACKs after the handshake: they may have been slow.
     Replies,
-    /// At least [`AGREEING_RELEASES`] that agree.
+    /// At least [`FEW_RELEASES`] that agree.
     Releases,
 }
 
@@ -39,7 +39,7 @@ pub fn find(half: &Half, releases_ns: impl Iterator<Item = i64>, clock_ns: i64) 
         releases_ns.filter(|release_ns| (0..=longest_ns).contains(release_ns)).collect();
     releases_ns.sort_unstable();
     let (first_ns, agreeing) = densest(&releases_ns, clock_ns);
-    if agreeing >= AGREEING_RELEASES {
+    if agreeing >= FEW_RELEASES as usize {
         return (first_ns, Basis::Releases);
     }
     let shortest_ns = releases_ns.first().copied().unwrap_or(i64::MAX);

@@ -87,6 +87,13 @@ impl Releases {
         candidates.filter(|wait| self.is_too_soon(wait)).count() as u32
     }
 
+    /// Do the waits vary, by more than the clock's step, where the time from ACK to release does not?
+    pub fn follow_acks<'a>(&self, held: impl Iterator<Item = &'a Wait> + Clone) -> bool {
+        let mut wait_ns: Vec<i64> = held.clone().map(Wait::span_ns).collect();
+        statistics::deviation(&mut wait_ns).is_some_and(|spread_ns| spread_ns > self.clock_ns)
+            && self.is_steadier_than_waits(held)
+    }
+
     /// What an ACK releases keeps to the path, and the wait is as uneven as the ACK; a program that writes
     /// after a pause of its own is the reverse.
     pub fn is_steadier_than_waits<'a>(&self, candidates: impl Iterator<Item = &'a Wait>) -> bool {

@@ -230,7 +230,6 @@ impl View<'_> {
                 "a prompt ACK, and a slow link that takes {} for frame {to}: {answer}",
                 Ms(wait.span_ns())
             ),
-            Line::NoRelease => format!("{matches} releases within the tolerance of an ACK"),
             Line::Crowded => format!(
                 "{matches} releases, {:.2} by chance ({} beside the tolerance); more than {PEAK_OVER_CHANCE} \
                  times as many are needed",

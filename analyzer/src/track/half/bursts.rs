@@ -4,7 +4,7 @@
 use crate::decode::seq;
 use crate::track::Mark;
 use crate::track::half::{Half, state};
-use crate::track::thresholds::BURST_NS;
+use crate::track::thresholds::LOCAL_DISTINCT_NS;
 use serde::{Deserialize, Serialize};
 
 /// Bursts in flight that are distinguished, the newest: more than one is seldom on its way.
@@ -72,7 +72,7 @@ impl Half {
         if again {
             bursts.begin(last.0, last.1);
         }
-        if now.time_ns - bursts.newest().time_ns >= BURST_NS {
+        if now.time_ns - bursts.newest().time_ns >= LOCAL_DISTINCT_NS {
             bursts.push(begin, now);
         }
     }

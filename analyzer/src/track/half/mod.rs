@@ -30,7 +30,7 @@ use crate::track::half::cold::{Cold, Frozen};
 use crate::track::half::release::AckFacts;
 use crate::track::half::state::Flags;
 use crate::track::prefetch::prefetch;
-use crate::track::thresholds::{MAX_JUMP, MAX_TOLERANCE_NS, OFTEN, SHORTEST_DELAYED_ACK_NS};
+use crate::track::thresholds::{MAX_TOLERANCE_NS, OFTEN, SHORTEST_DELAYED_ACK_NS};
 use serde::{Deserialize, Serialize};
 use std::mem::offset_of;
 
@@ -102,6 +102,10 @@ pub struct Half {
     /// How often its IP identification left out numbers; no more are counted once the count is full.
     id_skips: u8,
 }
+
+/// A larger jump of the sequence number is a forged or damaged segment rather than a gap in the capture: the
+/// largest windows in use have 64 MiB.
+const MAX_JUMP: i32 = 1 << 26;
 
 const _: () = assert!(size_of::<Half>() == 2 * 64, "a direction takes two cache lines");
 const _: () = assert!(offset_of!(Half, offset) == 64, "the second cache line");

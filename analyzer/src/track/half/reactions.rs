@@ -4,7 +4,7 @@
 use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state;
-use crate::track::thresholds::MOST_LATE;
+use crate::track::thresholds::MOST_UNKNOWN;
 use crate::track::wait::{Reaction, Wait};
 use serde::{Deserialize, Serialize};
 
@@ -72,7 +72,7 @@ impl Half {
     pub fn reacts_as_late(&mut self, wait: &Wait, beyond: impl Fn(i64) -> bool) -> bool {
         let longest_ns = self.frozen().reactions.seen().map(|answer| answer.took_ns).max();
         let late = longest_ns.is_some_and(|took_ns| !beyond(took_ns)) && wait.is_evidence();
-        if !late || self.frozen().reactions.late >= MOST_LATE {
+        if !late || self.frozen().reactions.late >= MOST_UNKNOWN {
             return false;
         }
         self.frozen_mut().reactions.late += 1;

@@ -6,7 +6,7 @@ use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state;
 use crate::track::thresholds::{
-    COPY_IDS, COPY_NS, FIRST_RTO_NS, IN_TRANSIT_ONE_OF, LEAST_REORDER_NS, REORDER_NS,
+    COPY_IDS, FIRST_RTO_NS, IN_TRANSIT_ONE_OF, LEAST_REORDER_NS, REORDER_NS,
 };
 use serde::{Deserialize, Serialize};
 
@@ -140,7 +140,10 @@ impl Half {
             _ if segment.ip_id != 0 && self.last_ip_id != 0 => {
                 self.last_ip_id.wrapping_sub(segment.ip_id) < COPY_IDS
             }
-            _ => now.time_ns - self.last_data.time_ns < COPY_NS && segment.len == self.last_len,
+            _ => {
+                now.time_ns - self.last_data.time_ns < LEAST_REORDER_NS
+                    && segment.len == self.last_len
+            }
         }
     }
 

@@ -6,8 +6,11 @@ use crate::decode::Skip;
 use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;
 use crate::track::reader::range::Found;
-use crate::track::thresholds::OUT_OF_ORDER_NS;
 use serde::{Deserialize, Serialize};
+
+/// Several queues and interfaces write their frames slightly out of order, so a rotated file may begin before the
+/// last frame of its predecessor.
+const OUT_OF_ORDER_NS: i64 = 10_000_000;
 
 /// One input file. Times are ns since the epoch.
 #[derive(Debug, Clone, Serialize, Deserialize)]

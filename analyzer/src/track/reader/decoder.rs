@@ -8,11 +8,17 @@ use crate::capture::{Capture, Frame, InputEnd, Position};
 use crate::decode::filter::Filter;
 use crate::decode::{self, Skip};
 use crate::track::reader::range::{MOST_FRAMES, Range};
-use crate::track::thresholds::FRAMES_FOR_A_CLOCK;
+use crate::track::thresholds::TIMES_FOR_A_CLOCK;
 use std::sync::Arc;
 
 /// Frames of a stream after which its progress is reported.
 const TELL_AFTER: u32 = 256;
+
+/// First frames of a capture, from which the step of its clock is inferred while it is tracked: not all have times
+/// of their own.
+fn frames_for_a_clock() -> u32 {
+    4 * TIMES_FOR_A_CLOCK
+}
 
 /// What a thread needs to decode.
 pub struct Decoder {
@@ -74,7 +80,7 @@ impl Decoder {
     ) -> Decoded {
         let mut decoded = Decoded::new(range);
         let until = capture.at() + len;
-        let mut most = FRAMES_FOR_A_CLOCK;
+        let mut most = frames_for_a_clock();
         if first {
             self.decode(capture, &mut decoded, 0, first);
         }
@@ -90,7 +96,7 @@ impl Decoder {
     /// Decodes the frames up to `until`, and enough of the `first` ones of a capture.
     fn decode(&mut self, capture: &mut Capture, decoded: &mut Decoded, until: u64, first: bool) {
         if first {
-            self.frames(capture, decoded, u64::MAX, FRAMES_FOR_A_CLOCK);
+            self.frames(capture, decoded, u64::MAX, frames_for_a_clock());
             let found = &mut decoded.range.found;
             found.first_clock = found.clock;
         }

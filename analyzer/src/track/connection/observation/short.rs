@@ -3,7 +3,7 @@
 
 use super::Observation;
 use crate::decode::{FIN, URG};
-use crate::track::thresholds::{BEFORE_PROBE_NS, EVIDENCE_NS, SHORT_HOLD_NS};
+use crate::track::thresholds::{EVIDENCE_NS, JIFFY_NS, PROBE_NS, SHORT_HOLD_NS};
 use crate::track::wait::{Wait, fact};
 
 /// What speaks against a hold, whatever its length.
@@ -29,7 +29,7 @@ impl Observation<'_> {
             && limit_ns.is_none_or(|limit_ns| self.now.time_ns - acked_ns <= limit_ns);
         // A tail-loss probe may be a held segment, too: it leaves while all is unacknowledged.
         let since_ns = self.now.time_ns - half.last_data().time_ns;
-        let probes = half.in_flight() > 0 && since_ns >= BEFORE_PROBE_NS;
+        let probes = half.in_flight() > 0 && since_ns >= PROBE_NS - JIFFY_NS;
         small && half.bytes() > 0 && (probes || lately)
     }
 

@@ -5,7 +5,7 @@ use super::Observation;
 use crate::decode::{FIN, URG};
 use crate::track::half::Half;
 use crate::track::thresholds::{
-    BEFORE_PROBE_NS, HALF_WAY_ONE_OF, IN_TRANSIT_ONE_OF, KNOWN_ROUND_TRIPS,
+    HALF_WAY_ONE_OF, IN_TRANSIT_ONE_OF, JIFFY_NS, KNOWN_ROUND_TRIPS, PROBE_NS,
 };
 use crate::track::{DEFAULT_MSS, NETWORK_RTT_NS};
 
@@ -50,7 +50,7 @@ impl Observation<'_> {
             || half.is_urgent()
             || half.is_recovering()
             || self.is_after_hole()
-            || !(0..BEFORE_PROBE_NS).contains(&(self.now.time_ns - half.last_data().time_ns))
+            || !(0..PROBE_NS - JIFFY_NS).contains(&(self.now.time_ns - half.last_data().time_ns))
     }
 
     /// Captures are filtered and exported without pure ACKs, and then everything looks unacknowledged.
