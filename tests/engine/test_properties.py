@@ -132,7 +132,7 @@ def test_a_filter_for_one_connection_finds_there_what_all_found(name: str) -> No
             (alone.waits, everything.waits, WAITED),
         ):
             own = theirs[theirs["connection"] == number]
-            # What other connections of its hosts say, which the filter hides, can change how sure it is.
+            # Other connections of its hosts, which the filter hides, can change how sure it is.
             measured = [column for column in columns[1:] if column != "confidence"]
             assert rows(ours, measured) == rows(own, measured)
 
