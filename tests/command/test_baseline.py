@@ -53,7 +53,7 @@ def test_a_fix_passes_and_its_prediction_holds(before: str, after: str, run: Run
 def test_the_prediction_is_told_beside_what_was_measured(run: Run) -> None:
     report = " ".join(run(AFTER, "--baseline", BEFORE).stdout.decode().split())
     assert "predicted 0.9 ms at best, measured 0.8 ms." in report
-    assert "Before: 29 stalls are certain (1.2 s lost)." in report
+    assert "Before: 29 certain stalls, 1.2 s lost." in report
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_where_exchanges_stay_slow_nothing_is_called_fixed(
     assert (before.verdict, after.verdict) == ("stalls", "clean")
     told = shown(Options(before), after, 1)
     assert told.head == "CANNOT TELL"
-    assert "No stall is left, but the median latency" in told.text
+    assert "No stalls left, but the median latency" in told.text
     assert compare(before, after).outcome == "inconclusive"
 
 
@@ -214,7 +214,7 @@ def test_what_is_no_pair_of_servers_is_one_line(value: str, run: Run) -> None:
 def test_the_picture_says_what_became_of_the_stalls(run: Run, tmp_path: Path) -> None:
     picture = tmp_path / "x.svg"
     run(AFTER, "--baseline", BEFORE, "-o", picture)
-    assert "Fixed: No stall is left." in picture.read_text()
+    assert "Fixed: No stalls left." in picture.read_text()
 
 
 def test_the_filter_and_the_shortest_wait_hold_for_both(run: Run) -> None:
@@ -274,10 +274,10 @@ def test_the_page_and_the_ticket_set_both_side_by_side(run: Run, tmp_path: Path)
     page, ticket = tmp_path / "x.html", tmp_path / "x.md"
     run(AFTER, "--baseline", BEFORE, "-o", page, "-o", ticket)
     assert "Before and after" in page.read_text()
-    assert ticket.read_text().startswith("# FIXED: No stall is left")
+    assert ticket.read_text().startswith("# FIXED: No stalls left")
     for text in (page.read_text(), ticket.read_text()):
         assert "predicted 0.9 ms at best, measured 0.8 ms" in text
-        assert "no stall any more" in text
+        assert "no stalls left" in text
     run(BEFORE, "--baseline", BEFORE, "-o", ticket)
     assert len(ticket.read_text().splitlines()) < 60
 

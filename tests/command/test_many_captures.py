@@ -68,14 +68,14 @@ def test_a_file_named_twice_is_read_once(run: Run) -> None:
     assert (
         done.stderr == b"nagle-scan: note: java-split.pcap is ./java-split.pcap again: read once\n"
     )
-    assert done.stdout.startswith(b"Stalls: 9 stalls")
+    assert done.stdout.startswith(b"Stalls: 9 certain stalls")
 
 
 def test_the_table_begins_with_what_loses_most(run: Run) -> None:
     done = run("java-single-write.pcap", "java-split.pcap", "epoll-fd0.pcap", cwd=CAPTURES)
     assert (done.returncode, done.stderr) == (1, b"")
     head, _, heads, *rows = done.stdout.decode().splitlines()
-    assert head == "3 captures: 2 with stalls, 1 clean; 109 stalls are certain (4.8 s lost)"
+    assert head == "3 captures: 2 with stalls, 1 clean; 109 certain stalls, 4.8 s lost"
     assert heads.split() == ["capture", "verdict", "stalls", "lost", "worst", "server"]
     assert [row.split()[:2] for row in rows] == [
         ["epoll-fd0.pcap", "stalls"],
@@ -85,7 +85,7 @@ def test_the_table_begins_with_what_loses_most(run: Run) -> None:
     assert rows[0].endswith("100 certain     4.4 s  127.0.0.1:8888")
     quiet = run("java-single-write.pcap", "java-split.pcap", "-q", cwd=CAPTURES)
     assert quiet.stdout.decode() == (
-        "2 captures: 1 with stalls, 1 clean; 9 stalls are certain (391.6 ms lost)\n"
+        "2 captures: 1 with stalls, 1 clean; 9 certain stalls, 391.6 ms lost\n"
     )
 
 
@@ -104,7 +104,7 @@ def test_a_server_without_an_exchange_is_named_too(run: Run, tmp_path: Path) -> 
 
 def test_a_folder_gets_the_reports_of_each(run: Run, tmp_path: Path) -> None:
     done = run(STALLS, CLEAN, "-o", f"{tmp_path}/new/reports/")
-    assert done.stdout.decode().endswith("summary.csv, reports of each beside it\n")
+    assert done.stdout.decode().endswith("summary.csv and a report of each capture\n")
     folder = tmp_path / "new" / "reports"
     assert {path.name for path in folder.iterdir()} == {
         "summary.csv",

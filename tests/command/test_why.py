@@ -69,4 +69,4 @@ def test_a_frame_of_no_wait_is_one_line(run: Run) -> None:
 def test_what_is_no_frame_is_refused(run: Run, frame: str) -> None:
     done = run(f"--why={frame}", str(HOLDS))
     assert done.returncode == 2
-    assert b"expected the number of a frame" in done.stderr
+    assert b"expected a frame number" in done.stderr

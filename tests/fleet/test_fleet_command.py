@@ -112,7 +112,7 @@ BAD = [
     ([], "no capture given (see nagle-scan fleet --help)"),
     ([CAPTURES, "--scheduler", "foo://127.0.0.1:1"], "no scheduler at foo://127.0.0.1:1"),
     ([CAPTURES, "-f", "tcp prot 80"], "filter"),
-    ([CAPTURES, "--anonymize"], "a fleet needs a key for all runs: --key-file or NAGLE_SCAN_KEY"),
+    ([CAPTURES, "--anonymize"], "a fleet needs one key for all runs: --key-file or NAGLE_SCAN_KEY"),
     ([CAPTURES, "--on-hosts"], "captures on hosts need the scheduler of these hosts"),
     (
         [CAPTURES, "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"],
@@ -122,10 +122,10 @@ BAD = [
     ([CAPTURES, "--scratch", README], f"{README}: cannot write: not a directory"),
     ([CAPTURES, "--split-above", "many"], "expected a size with its unit: 500MB, 8GB or 1TB"),
     (["--report", "x"], "expected SET/STREAM"),
-    (["--report", "abcdef/1", "--anonymize"], "only -o and --scheduler go with it"),
-    (["--report", "abcdef/1", "-f", "tcp"], "only -o and --scheduler go with it"),
-    (["--report", "abcdef/1", CAPTURES], "only -o and --scheduler go with it"),
-    (["--report", "abcdef/1", "--list", README], "only -o and --scheduler go with it"),
+    (["--report", "abcdef/1", "--anonymize"], "it takes only -o and --scheduler"),
+    (["--report", "abcdef/1", "-f", "tcp"], "it takes only -o and --scheduler"),
+    (["--report", "abcdef/1", CAPTURES], "it takes only -o and --scheduler"),
+    (["--report", "abcdef/1", "--list", README], "it takes only -o and --scheduler"),
     (["--report", "abcdef/1"], "cannot read: no such file or directory"),
 ]
 
@@ -428,7 +428,7 @@ def test_a_connection_that_is_not_there_has_no_report(run: Run, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ("a: [", "the settings of Dask cannot be read: "),
+        ("a: [", "cannot read Dask's settings: "),
         (
             "distributed: {comm: {require-encryption: true, tls: {ca-file: /nowhere.pem, "
             "scheduler: {cert: /nowhere.pem, key: /nowhere.pem}}}}",

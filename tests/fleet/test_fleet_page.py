@@ -183,7 +183,7 @@ def test_nothing_that_a_key_replaces_is_on_the_page(tmp_path: Path) -> None:
     assert "index.html" in everything(path)
     for word in ("alice", "10.77.66.55", "127.0.0.1", "--report"):
         assert word not in text
-    assert "Addresses and names of captures are replaced" in text
+    assert "Addresses and capture names are replaced" in text
     assert "have a command each" not in text
 
 

@@ -129,7 +129,7 @@ def test_a_long_connection_is_cut_down_and_says_so(tmp_path: Path) -> None:
     found = frames(tmp_path / "evidence.pcapng")
     assert len(found) < 250 < len(made.frames)
     assert any(time == stalled_frame.time_ns for _, time, *_ in found)
-    notes = [note for *_, comments, _ in found for note in comments if "left out" in note]
+    notes = [note for *_, comments, _ in found for note in comments if "not in this file" in note]
     assert len(notes) == 1
     assert f"{len(found)} of its {len(made.frames):,} frames" in found[0][3][0]
 

@@ -20,8 +20,8 @@ from pages import section
 CHAINS = CAPTURES / "chains"
 HOLDER = "127.0.0.1:8100"
 RELAYS = ("127.0.0.1:8101", "127.0.0.1:8102")
-LEAD = rf"{HOLDER} holds back part of its reply; 2 relays pass it on; [\d.,]+ m?s lost, once\."
-PROXY = "A proxy on 127.0.0.1 that only passes on would look the same"
+LEAD = rf"{HOLDER} holds part of its reply; 2 relays forward it; [\d.,]+ m?s lost, once\."
+PROXY = "A proxy on 127.0.0.1 that only forwards would look the same"
 
 
 def capture(name: str, folder: Path) -> Path:
@@ -59,7 +59,7 @@ def test_every_format_names_the_holder_and_those_that_pass_on(
     for text in (*said.values(), re.sub("\N{NO-BREAK SPACE}", " ", shown)):
         assert len(re.findall(LEAD, text)) == 1, text
         assert "an exchange of the first client would take" in text
-    assert "2 relays pass it on: count this time once." in said["terminal"]
+    assert "2 relays forward it: the same time, counted once." in said["terminal"]
     assert "| 3 | 127.0.0.1:8101 |" in said["ticket"]
     assert "relay 127.0.0.1:8101: TCP_NODELAY" in shown
     assert "Hop 3 127.0.0.1:8101 → calls 127.0.0.1:8100" in shown
@@ -100,8 +100,8 @@ def test_a_relay_that_holds_after_the_fix_is_named_before(tmp_path: Path) -> Non
     after = nagle_scan.scan(capture("server-and-front-fixed/a.pcap.gz", tmp_path)).core.groups()
     assert after[0].worst.server_port == 8102
     [prediction] = hops.chains(before, 9)[0].predictions
-    assert "the relay may become the one that stalls" in prediction
-    assert "127.0.0.1:8102" in prediction.partition("the one that stalls")[2]
+    assert "the relay may stall instead" in prediction
+    assert "127.0.0.1:8102" in prediction.partition("stall instead")[2]
 
 
 @pytest.mark.parametrize("name", ["server-2-relays/a--leg-8100", "nodelay-everywhere/a--leg-8102"])

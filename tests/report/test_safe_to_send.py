@@ -260,7 +260,7 @@ def test_a_random_key_is_called_that(
     capture: Path, hidden: dict[str, bytes], run: Run, tmp_path: Path
 ) -> None:
     """Two tickets with different addresses for one host would contradict each other."""
-    said = b"with a random key: two runs do not agree"
+    said = b"random key: addresses differ between runs"
     for kind in ("report", ".md", ".pcapng"):
         assert said in b" ".join(hidden[kind].split()), kind
     (tmp_path / "key").write_text(KEY.hex())

@@ -219,7 +219,7 @@ def test_a_browser_shows_what_is_hovered_and_hides_the_clicked(
         assert count == len(scan.stalls) + len(scan.waits)
         _point_at(seen.page, bars.nth(2), 0.05)
         waiting = seen.page.locator(".hovertext", has_text="wait_ms")
-        assert "nagle_delack: held until a delayed ACK came" in (waiting.text_content() or "")
+        assert "nagle_delack: held until a delayed ACK arrived" in (waiting.text_content() or "")
         seen.page.locator(".legendtoggle").first.click()
         fewer = f"document.querySelectorAll('.barlayer .point').length < {count}"
         seen.page.wait_for_function(fewer)

@@ -192,7 +192,7 @@ def test_one_byte_is_one() -> None:
 def test_a_pause_of_a_program_says_whose() -> None:
     scan = nagle_scan.scan(LABELLED / "rpc-threads-overloaded/loopback.pcap.gz")
     said = " ".join(text for text, _ in texts(timeline.ladder(scan)))
-    assert "the server had nothing to send" in said
+    assert "the server had no data ready" in said
 
 
 def test_what_cannot_be_read_again_shows_the_stalls_frames() -> None:

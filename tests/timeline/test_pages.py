@@ -132,11 +132,10 @@ def test_a_hostile_file_name_stays_text(tmp_path: Path) -> None:
 
 def test_a_scan_and_a_connection_show_what_they_found() -> None:
     scan = nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap")
-    assert "29 stalls are certain" in scan._repr_html_()
+    assert "29 certain stalls" in scan._repr_html_()
     shown = scan.connection(0)
     assert repr(shown) == (
-        "<Connection 0: 127.0.0.1:51360 to 127.0.0.1:8080: "
-        "Stalls: 29 stalls are certain (1.2 s lost)>"
+        "<Connection 0: 127.0.0.1:51360 to 127.0.0.1:8080: Stalls: 29 certain stalls, 1.2 s lost>"
     )
     assert "<svg" in shown._repr_html_()
     assert len(shown.stalls) == 29

@@ -1,4 +1,4 @@
-"""What to change, on which side, and at what price. Remedies are data, one entry each."""
+"""What to change, where, and what it costs. Remedies are data, one entry each."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -15,16 +15,16 @@ from nagle_scan.words import causes
 __all__ = ["Remedy", "Setting", "for_group", "has_quick_acks", "is_stream", "test_well"]
 
 MAX_FRAME = 500_000
-"""Later frames are not looked up: a program's name is not worth reading that much again."""
+"""Later frames are not looked up: a program's name is not worth re-reading that much."""
 MAX_STALLS_PER_EXCHANGE = 4
-"""With more, the messages are a stream: they are not answered one by one."""
+"""With more, the messages are a stream, not answered one by one."""
 
 
 class Remedy(NamedTuple):
-    """One way to get rid of a stall, with its price.
+    """One way to remove a stall, with its price.
 
-    `where` has the places `{sender}` and `{receiver}`. `known_by` says what in the capture points
-    to the `settings`, the likeliest first.
+    `where` has placeholders `{sender}` and `{receiver}`. `known_by` says what in the capture
+    points to the `settings`, the likeliest first.
     """
 
     where: str
@@ -33,7 +33,7 @@ class Remedy(NamedTuple):
     known_by: str = ""
     settings: tuple[Setting, ...] = ()
     in_general: str = ""
-    """`what` without what only one side was seen to do; empty where that is nothing."""
+    """`what` without side-specific detail; empty if there is none."""
 
 
 MERGE = Remedy(
@@ -46,31 +46,30 @@ NODELAY = Remedy(
     "the socket on {sender}",
     "set TCP_NODELAY on the connected socket itself (the one from accept() or connect()), "
     "then scan again: this report proves whether it took effect.",
-    "Cost: every small write becomes a packet of its own, so leave Nagle on where many small "
-    "writes follow one another and nobody waits for an answer.",
+    "Cost: every small write becomes a packet, so leave Nagle on where many small writes follow "
+    "one another and nobody waits for an answer.",
 )
 TAIL = Remedy(
     "the program on {sender}",
-    "one write helps only if this was several: here the unacknowledged segment is full-sized, so "
-    "the held one may be the tail of a single large write, which merging does not change "
-    "(Windows, BSD and other senders after RFC 896 hold such a tail, Linux does not).",
+    "merging helps only if these were several writes: the unacknowledged segment is full-sized, so "
+    "the held one may be the tail of one large write (RFC 896 senders such as Windows and BSD hold "
+    "it, Linux does not).",
     "Cost: a change in the program.",
 )
 STREAM = Remedy(
     "the program on {sender}",
-    "a message that it writes in pieces belongs in one write, and so do messages that are due at "
-    "the same time.",
+    "write each message in one call, and messages due at the same time together.",
     "Cost: a change in the program. Messages that follow one another still wait.",
 )
-TYPED = "this looks like interactive input, a few bytes at a time: there is no message to merge, so"
+TYPED = "these are tiny messages: there is nothing to merge, so"
 TERMINAL_PORTS = (22, 23)
 """SSH and Telnet (IANA)."""
 MOST_OF_A_KEY = 4
-"""Bytes of a character (RFC 3629); the halves of a message are mostly longer."""
+"""Bytes of a character (RFC 3629); parts of a message are usually longer."""
 MOST_OF_A_CIPHERED_KEY = 100
 """Bytes of an SSH packet with a key: 36 to 100, by cipher and MAC (RFC 4253, 6)."""
 QUICKACK = Remedy(
-    "the other end, {receiver}, as the last resort",
+    "the other end, {receiver}, as a last resort",
     "acknowledge at once (Linux: TCP_QUICKACK after each read, or 'ip route change ... quickack "
     "1'; Windows: TcpAckFrequency = 1; macOS: net.inet.tcp.delayed_ack = 0).",
     "Cost: more ACKs; TCP_QUICKACK is not permanent, and each message still waits one round trip.",
@@ -78,9 +77,9 @@ QUICKACK = Remedy(
 
 
 def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
-    """What to change for the stalls of `group`, in the order in which to try it.
+    """Remedies for the stalls of `group`, in the order to try them.
 
-    With the `paths` of the captures, the first bytes of what the sender sent may name its program.
+    With the `paths` of the captures, the sender's first bytes may reveal its program.
     """
     return for_groups([group], paths)[0]
 
@@ -114,12 +113,12 @@ def is_typed(group: _core.Group) -> bool:
 
 
 def is_stream(exchanges: int, stalls: int) -> bool:
-    """Does the sender push message after message, rather than parts of one that is answered?"""
+    """Does the sender push message after message, not parts of one that gets a reply?"""
     return exchanges * MAX_STALLS_PER_EXCHANGE < stalls
 
 
 def has_quick_acks(group: _core.Group) -> bool:
-    """Is the receiver one that acknowledges at once when a connection begins, as Linux does?"""
+    """Does the receiver start connections with quick ACKs, as Linux does?"""
     return causes.of(group.cause).ack_was_delayed and group.quick_acks
 
 
@@ -129,24 +128,26 @@ def test_well(
     first_told: bool = False,  # noqa: PT028
     timer: bool = True,  # noqa: PT028
 ) -> str:
-    """What hides this stall from a test, in a sentence; empty if nothing is known to.
+    """What hides this stall from a test, in a sentence; empty if nothing known does.
 
-    With `first_told`, it does not repeat that the first exchange is fast; without `timer`, it does
-    not say how late the ACKs came here.
+    `first_told`: do not repeat that the first exchange is fast. Without `timer`, omit how late
+    the ACKs were.
     """
     delayed = causes.of(group.cause).ack_was_delayed
     if not delayed or group.unacked_full_sized or is_stream(group.exchanges, group.stalls):
         return ""
     sentences = []
     if has_quick_acks(group) and not first_told:
-        sentences.append("The first exchange of a connection is fast: it begins with quick ACKs.")
+        sentences.append(
+            "The first exchange of a connection is fast: Linux begins with quick ACKs."
+        )
     if group.sender == "client":
         sentences.append("Test with several requests on one connection.")
     else:
         here = f" (~{group.ack_delay_ms:.0f} ms here)" if timer and group.ack_delay_ms else ""
         sentences.append(
-            f"A client that thinks for longer than the ACK timer{here} before its next request "
-            "acknowledges at once. Test with several requests on one connection, back to back."
+            f"Clients that pause longer than the ACK timer{here} between requests will not "
+            "reproduce this. Test with several requests on one connection, back to back."
         )
     return " ".join(sentences)
 
@@ -155,9 +156,9 @@ def _pieces(group: _core.Group, sample: Sample) -> str:
     """How the sender cuts its messages."""
     typically = "typically " if group.stalls > 1 else ""
     first, second = f"{typically}{group.len_unacked:,}", f"{group.len:,}"
-    # A segment that ends with an empty line ends an HTTP head, if it was captured as a whole.
+    # A whole segment that ends with an empty line ends an HTTP head.
     if any(ends_http_head(pair.unacked) for pair in sample.pairs if not pair.unacked_cut):
-        return f"it sends an HTTP head ({first} bytes) and its body ({second} bytes) apart"
+        return f"it sends an HTTP head ({first} bytes) and its body ({second} bytes) separately"
     unseen = not any(pair.unacked for pair in sample.pairs)
     guess = unseen and service_of(Sample(group.server_port, sample.by_client)).name == "HTTP"
     told = ", perhaps an HTTP head and its body" if guess else _told(sample)
@@ -165,20 +166,20 @@ def _pieces(group: _core.Group, sample: Sample) -> str:
 
 
 def _told(sample: Sample) -> str:
-    """Where it cuts them, if it is the same place each time."""
+    """Where it cuts them, if always in the same place."""
     told = set(recognised(sample))
     (only,) = told if len(told) == 1 else (None,)
     return f" ({only.sentence('the first', 'the second')})" if only else ""
 
 
 def _frames(group: _core.Group) -> list[int]:
-    """Those that may tell what its sender is."""
+    """Frames that may reveal the sending program."""
     frames = [frame for pair in group.frames_split for frame in pair]
     return [*frames, group.frame_first_reply or 0]
 
 
 def _sample(group: _core.Group, payloads_read: Mapping[int, Payload]) -> Sample:
-    """What a few of its stalls carried, as far as it was read again."""
+    """Payload of a few of its stalls, as far as it was read again."""
     by_client = group.sender == "client"
     found = {frame: payloads_read[frame] for frame in _frames(group) if frame in payloads_read}
     pairs = [

@@ -1,17 +1,17 @@
-"""What is known of one setting."""
+"""A program's setting."""
 
 import re
 from typing import NamedTuple
 
 
 class Setting(NamedTuple):
-    """What sets TCP_NODELAY in one program, and what shows in a capture that it may be this one.
+    """What sets TCP_NODELAY in a program, and what in a capture points to that program.
 
-    One of `service`, `server`, `agent` and `head` is enough for that.
+    One of `service`, `server`, `agent` and `head` suffices.
     """
 
     program: str
-    """As a person calls it."""
+    """Its usual name."""
     knob: str
     """The setting or call, as it is written."""
     source: str
@@ -19,7 +19,7 @@ class Setting(NamedTuple):
     note: str = ""
     """When it is not needed, or what to look for instead."""
     role: str = ""
-    """Only if this end holds data back: "client" or "server"."""
+    """Only if this end holds data: "client" or "server"."""
     service: str = ""
     """Only where this is spoken, by the messages or the port: the name of a `Service`."""
     server: tuple[str, ...] = ()

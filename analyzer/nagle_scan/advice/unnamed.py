@@ -1,6 +1,6 @@
-"""What sets TCP_NODELAY in programs and libraries that nothing in a capture points to.
+"""TCP_NODELAY settings of programs and libraries that a capture does not reveal.
 
-They are listed in docs/settings.md, and no report names them.
+Listed in docs/settings.md only.
 """
 
 from nagle_scan.advice.setting import Setting

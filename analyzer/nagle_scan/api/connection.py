@@ -26,7 +26,7 @@ class Connection:
     >>> import nagle_scan
     >>> connection = nagle_scan.scan("captures/epoll-fd0.pcap").connection(2)
     >>> connection
-    <Connection 2: 127.0.0.1:55696 to 127.0.0.1:8888: Stalls: 25 stalls are certain (1.1 s lost)>
+    <Connection 2: 127.0.0.1:55696 to 127.0.0.1:8888: Stalls: 25 certain stalls, 1.1 s lost>
     >>> connection.client, connection.server, connection.verdict
     ('127.0.0.1:55696', '127.0.0.1:8888', 'stalls')
     >>> len(connection.stalls), len(connection.waits), len(connection.segments())

@@ -154,7 +154,7 @@ class Scan(Written):
         >>> import nagle_scan
         >>> summary = nagle_scan.scan("captures/java-split.pcap").summary
         >>> summary.sentence
-        'Stalls: 9 stalls are certain (391.6 ms lost), on 1 of 1 connection'
+        'Stalls: 9 certain stalls, 391.6 ms lost, on 1 of 1 connection'
         >>> summary.packets, summary.connections, summary.stalls
         (57, 1, 9)
         """
@@ -192,7 +192,7 @@ class Scan(Written):
         ...     print(one.where)
         the program on 127.0.0.1 (client of port 8000)
         the socket on 127.0.0.1 (client of port 8000)
-        the other end, 127.0.0.1, as the last resort
+        the other end, 127.0.0.1, as a last resort
         """
         from nagle_scan.api import answers
 
@@ -229,7 +229,7 @@ class Scan(Written):
         >>> before = nagle_scan.scan("captures/java-split.pcap")
         >>> after = nagle_scan.scan("captures/java-split-nodelay.pcap")
         >>> before.compare(after).sentence
-        'Fixed: No stall is left. Before: 9 stalls are certain (391.6 ms lost).'
+        'Fixed: No stalls left. Before: 9 certain stalls, 391.6 ms lost.'
         """
         from nagle_scan.api import answers
 

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 def file_formats() -> str:
-    """The formats, one a line."""
+    """The formats, one per line."""
     suffixes = [" ".join(format.suffixes) for format in FORMATS]
     width = max(map(len, suffixes))
     lines = zip(suffixes, FORMATS, strict=True)
     return "\n".join(f"  {suffix:<{width}}  {format.about}" for suffix, format in lines)
 
 
-FLEET = "nagle-scan fleet --help tells of thousands of captures, and of clusters"
+FLEET = "thousands of captures, or a cluster: nagle-scan fleet --help"
 EXAMPLES = """\
 tcpdump -i eth0 -s 256 -w traffic.pcap tcp port 8888
 nagle-scan traffic.pcap
@@ -40,15 +40,14 @@ nagle-scan traffic.pcap -o - --format json
 nagle-scan fleet 'captures/**/*.pcap*' -o fleet/
 """
 EXIT_STATUS = """\
-0 no stall is likely (verdict clean or possible), 1 stalls, 2 the input or the call was unusable,
-3 a bug, 4 the capture cannot tell (verdict inconclusive), 130 interrupted (Ctrl-C): the report
-covers what was read until then; of several captures: 1 if any fails, else 2 if any is unusable,
-4 if none can tell
+0 clean or possible, 1 stalls, 2 unusable input or call, 3 a bug, 4 inconclusive, 130 interrupted
+(Ctrl-C): reports what was read so far; of several captures: 1 if any fails, else 2 if any is
+unusable, 4 if all are inconclusive
 """
 
 
 def epilog() -> str:
-    """What stands below the options."""
+    """The text below the options."""
     examples = textwrap.indent(EXAMPLES, "  ")
     return (
         f"formats of -o, by suffix:\n{file_formats()}\n\nexample:\n{examples}\n"
@@ -104,17 +103,18 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(
         prog="nagle-scan",
         description="Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, "
-        "proves them frame by frame, and says which side must change what.",
+        "proves them frame by frame, and tells you what to change, and on which side.",
         epilog=epilog(),
         formatter_class=HelpFormatter,
-        # A script must not break when an option is added.
+        # Adding an option must not break a script.
         allow_abbrev=False,
     )
     made.add_argument(
         "capture",
         nargs="+",
         type=values.utf8,
-        help="pcap, pcapng, or tcpdump's text, or a folder of captures; '-' reads standard input",
+        help="pcap, pcapng, tcpdump's printed output, or a folder of captures; '-' reads standard "
+        "input",
     )
     sets = made.add_mutually_exclusive_group()
     sets.add_argument(
@@ -122,14 +122,14 @@ def parser() -> argparse.ArgumentParser:
         action="store_const",
         const=captures.MERGE,
         dest="sets",
-        help="read all files as one capture (default: only those of one rotation, known by name)",
+        help="read all files as one capture (default: merge only files named like one rotation)",
     )
     sets.add_argument(
         "--separate",
         action="store_const",
         const=captures.SEPARATE,
         dest="sets",
-        help="read each file as a capture of its own",
+        help="treat each file as a separate capture",
     )
     add_filter(made)
     made.add_argument(
@@ -139,7 +139,7 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         type=values.output,
-        help=f"also write the result; the suffix tells the format: {', '.join(SUFFIXES)} "
+        help=f"also write the result; the suffix selects the format: {', '.join(SUFFIXES)} "
         "(may be repeated); DIR/ gets .json, .md and .html of each capture; '-' is standard "
         "output, in the format of --format",
     )
@@ -147,12 +147,15 @@ def parser() -> argparse.ArgumentParser:
         "--format",
         choices=tuple(PRINTED),
         default=TEXT,
-        help="what goes to standard output: the report, or a result "
+        help="format on standard output: the report, or a result "
         f"({', '.join(dict.fromkeys(PRINTED.values()))})",
     )
     add_quiet(made)
     made.add_argument(
-        "-v", "--verbose", action="store_true", help="say what was read, and how long it took"
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="also print what was read, and how long it took",
     )
     made.add_argument(
         "--color",
@@ -165,8 +168,7 @@ def parser() -> argparse.ArgumentParser:
         "--threads",
         metavar="N",
         type=values.threads,
-        help="use so many threads (default: one for each processor, at most 16); no result depends "
-        "on it",
+        help="number of threads (default: one per core, at most 16); does not change results",
     )
     made.add_argument(
         "--baseline",
@@ -174,9 +176,9 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         type=values.utf8,
-        help="compare with a capture of the same service before a change (may be repeated for a "
-        "rotated set); then 1 means that stalls remain or got worse, 0 that none is left, and 4 "
-        "also that the servers which stalled before have no data now; shown by the report and "
+        help="compare with a capture of the same service from before a change (may be repeated for "
+        "a rotated set); exit status: 1 stalls remain or got worse, 0 none left, 4 cannot tell, or "
+        "the servers that stalled carry no data now; included in the report and "
         f"{formats.with_option('baseline')}",
     )
     made.add_argument(
@@ -185,14 +187,14 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         type=values.pair,
-        help="the server OLD of the baseline is NEW now: 10.0.0.5:8901=10.0.0.7:8902 (may be "
-        "repeated; same ports are paired without)",
+        help="server OLD of the baseline is now NEW: 10.0.0.5:8901=10.0.0.7:8902 (may be "
+        "repeated; servers on the same port are paired automatically)",
     )
     made.add_argument(
         "--payload",
         action="store_true",
         help=f"keep the payload of the frames in {formats.with_option('payload')} "
-        "(default: cut it)",
+        "(default: removed)",
     )
     add_key(made)
     made.add_argument(
@@ -201,27 +203,27 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         type=values.named,
-        help="say NAME in place of an IP address in every output: 10.0.0.5=payments (may be "
+        help="show NAME instead of an IP address in every output: 10.0.0.5=payments (may be "
         "repeated)",
     )
     made.add_argument(
         "--names",
         metavar="FILE",
         type=values.utf8,
-        help="the same for all addresses in this file, with lines like those of /etc/hosts",
+        help="the same for a file in the format of /etc/hosts",
     )
     made.add_argument(
         "--fail-on",
         choices=CONFIDENCES,
         default=DEFAULT_FAIL_ON,
-        help=f"exit with 1 for stalls as sure as this (default {DEFAULT_FAIL_ON})",
+        help=f"exit 1 for stalls of at least this confidence (default {DEFAULT_FAIL_ON})",
     )
     made.add_argument(
         "--max-lost",
         metavar="TIME",
         type=values.duration,
         default=0.0,
-        help="exit with 1 only if these lost more than this in all, in one capture: 500ms, 1s",
+        help="exit 1 only if these cost more than TIME in one capture: 500ms, 1s",
     )
     add_exit_zero(made)
     made.add_argument(
@@ -229,39 +231,40 @@ def parser() -> argparse.ArgumentParser:
         metavar="CAUSE",
         nargs="?",
         action=_Explain,
-        help="say what a cause is, how it is recognised and what to do; without CAUSE list them",
+        help="explain a cause: what it is, how it is recognised, what to do; without CAUSE list "
+        "them all",
     )
     made.add_argument(
         "--why",
         metavar="FRAME",
         type=values.frame,
-        help="print only why the wait that this frame ended counts as held or not: all that speaks "
-        "for and against it, with the numbers compared",
+        help="print only the case of the wait that this frame ended: everything for and against a "
+        "hold, with the numbers compared",
     )
     made.set_defaults(key=None, key_is_random=False)
     add_version(made)
     return made
 
 
-def add_filter(made: argparse.ArgumentParser, also: str = ", of a baseline, too") -> None:
+def add_filter(made: argparse.ArgumentParser, also: str = " (also in --baseline)") -> None:
     """`-f`."""
     made.add_argument(
         "-f",
         "--filter",
         metavar="BPF",
         type=values.utf8,
-        help=f"analyse only what this capture filter lets through{also}",
+        help=f"only packets matching this capture filter{also}",
     )
 
 
 def add_quiet(made: argparse.ArgumentParser) -> None:
-    """`-q`, which counts."""
+    """`-q`, repeatable."""
     made.add_argument(
         "-q",
         "--quiet",
         action="count",
         default=0,
-        help="print the verdict in one line only; -qq: print nothing",
+        help="print only the verdict, in one line; -qq: print nothing",
     )
 
 
@@ -272,17 +275,18 @@ def add_min_wait(made: argparse.ArgumentParser) -> None:
         metavar="MS",
         type=values.milliseconds,
         default=DEFAULT_MIN_WAIT_MS,
-        help=f"ignore waits shorter than this (default {DEFAULT_MIN_WAIT_MS:g})",
+        help=f"list no wait shorter than this (default {DEFAULT_MIN_WAIT_MS:g}); below "
+        f"{DEFAULT_MIN_WAIT_MS:g} it also searches for shorter stalls",
     )
 
 
 def add_key(made: argparse.ArgumentParser, without_key: str = ", else it is random") -> None:
-    """`--anonymize` and `--key-file`; `without_key` tells what happens without one."""
+    """`--anonymize` and `--key-file`; `without_key` says what happens without a key."""
     made.add_argument(
         "--anonymize",
         action="store_true",
-        help="replace IP addresses in every output, prefix-preserving (ipcrypt-pfx), and leave out "
-        "what else may hold an address; the key comes from --key-file or "
+        help="replace IP addresses in every output, prefix-preserving (ipcrypt-pfx), and remove "
+        "anything else that may contain one; the key comes from --key-file or "
         f"{keys.VARIABLE}{without_key}",
     )
     made.add_argument(
@@ -295,9 +299,7 @@ def add_key(made: argparse.ArgumentParser, without_key: str = ", else it is rand
 
 def add_exit_zero(made: argparse.ArgumentParser) -> None:
     """`--exit-zero`."""
-    made.add_argument(
-        "--exit-zero", action="store_true", help="exit with 0 whatever the verdict is"
-    )
+    made.add_argument("--exit-zero", action="store_true", help="exit 0 whatever the verdict")
 
 
 def add_version(made: argparse.ArgumentParser) -> None:

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from nagle_scan.fleet.run import Asked, Outcome
 
 MOST_FAILURES = 10
-"""Shown; all are in the dataset."""
+"""Printed; the dataset has them all."""
 REASON_LEN = 100
 """Some reasons are long lists."""
 OF_REPORT = {"report", "output", "scheduler", "quiet", "exit_zero"}
-"""Options that may stand beside `--report`."""
+"""Options allowed with `--report`."""
 DESCRIPTION = f"""\
-Scans thousands of captures, or captures larger than a machine, on Dask. What is found goes
-to a Parquet dataset, with a page that sums it up; the next run does only what is new.
-Needs {fleet.EXTRA}. A capture that is called fleet is ./fleet.
+Scans thousands of captures, or captures larger than a machine, on Dask. Findings go into a
+Parquet dataset with a summary page; the next run scans only what is new.
+Needs {fleet.EXTRA}. To scan a file named fleet, write ./fleet.
 """
 EXAMPLES = """\
 nagle-scan fleet 'captures/**/*.pcap*' -o fleet/
@@ -40,10 +40,10 @@ nagle-scan fleet '/var/captures/*.pcap*' -o fleet/ --on-hosts --scheduler tcp://
 nagle-scan fleet -o fleet/ --report 5c0f3a9be1d2/7
 """
 EXIT_STATUS = """\
-0 no stall is likely, 1 stalls in what was new, 2 the call was unusable, or
-captures could not be read, 3 a bug, 4 no capture can tell, 130 interrupted
-(Ctrl-C, SIGTERM): what was done until then stays, and the next run goes on;
-with --exit-zero 2 also beside stalls if captures could not be read, else 0
+0 clean or possible, 1 stalls in new captures, 2 unusable call or unreadable
+captures, 3 a bug, 4 all inconclusive, 130 interrupted (Ctrl-C, SIGTERM):
+results so far are kept, and the next run continues; with --exit-zero 2 if
+captures could not be read, stalls or not, else 0
 """
 
 
@@ -62,13 +62,13 @@ def parser() -> argparse.ArgumentParser:
         nargs="*",
         type=values.utf8,
         help="file, folder, pattern ('captures/**/*.pcap*') or URL that fsspec opens (s3://, "
-        "ssh://, https://); files of one rotation, known by name, are one capture",
+        "ssh://, https://); files named like one rotation are one capture",
     )
     made.add_argument(
         "--list",
         metavar="FILE",
         type=values.utf8,
-        help="also the captures in this file, one a line; '-' is standard input",
+        help="also the captures listed in this file, one per line; '-' is standard input",
     )
     made.add_argument(
         "-o",
@@ -76,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR/",
         required=True,
         type=values.utf8,
-        help="the folder of the dataset; another run adds to it",
+        help="folder of the dataset; later runs add to it",
     )
     arguments.add_filter(made, also="")
     arguments.add_min_wait(made)
@@ -91,13 +91,12 @@ def parser() -> argparse.ArgumentParser:
         "--workers",
         metavar="N",
         type=values.threads,
-        help="use so many processes of this machine (default: one for each processor)",
+        help="number of processes on this machine (default: one per core)",
     )
     made.add_argument(
         "--on-hosts",
         action="store_true",
-        help="the captures are files of the hosts of the cluster: each host looks for them, and "
-        "reads its own",
+        help="captures are on the cluster's hosts: each host finds and reads its own",
     )
     made.add_argument(
         "--split-above",
@@ -111,16 +110,16 @@ def parser() -> argparse.ArgumentParser:
         "--scratch",
         metavar="DIR",
         type=values.utf8,
-        help="folder for the intermediate segment records of such a capture, 12 to 24 bytes for "
-        "each packet; all workers must see it (default: within DIR/; with --scheduler there is "
-        "none, and one worker reads it)",
+        help="folder for the intermediate segment records of such a capture, 12 to 24 bytes per "
+        "packet; all workers must have access (default: within DIR/; with --scheduler none, so one "
+        "worker reads the capture)",
     )
     made.add_argument(
         "--report",
         metavar="SET/STREAM",
         type=values.stream,
-        help="scan nothing new: write the report of one connection of the dataset, from its "
-        "captures, to DIR/reports/",
+        help="do not scan: write the report of one connection of the dataset, from its captures, "
+        "to DIR/reports/",
     )
     arguments.add_quiet(made)
     arguments.add_exit_zero(made)
@@ -131,7 +130,7 @@ def parser() -> argparse.ArgumentParser:
 def run(words: Sequence[str] | None = None) -> int:
     """Runs the command and returns its exit status.
 
-    Raises `NagleScanError`, and `KeyboardInterrupt` that tells how far it came.
+    Raises `NagleScanError`, and `KeyboardInterrupt` with the progress made.
     """
     made = parser()
     options = made.parse_args(words)
@@ -142,9 +141,9 @@ def run(words: Sequence[str] | None = None) -> int:
     except ImportError as error:
         raise NagleScanError(fleet.missing(error)) from None
     except ValueError as error:
-        # It reads its settings when it is imported.
+        # Dask reads its settings on import.
         line = str(error).partition("\n")[0]
-        raise NagleScanError(f"the settings of Dask cannot be read: {line}") from None
+        raise NagleScanError(f"cannot read Dask's settings: {line}") from None
     _end_as_by_interrupt()
     if options.report is not None:
         return _report(options)
@@ -160,10 +159,10 @@ def run(words: Sequence[str] | None = None) -> int:
 
 
 def _check_report(options: argparse.Namespace, made: argparse.ArgumentParser) -> None:
-    """Refuses what would change nothing; the dataset says how it was scanned."""
+    """Refuses options without effect: the dataset records how it was scanned."""
     for name, value in vars(options).items():
         if name not in OF_REPORT and (value or None) != (made.get_default(name) or None):
-            raise CaptureError("--report scans nothing new: only -o and --scheduler go with it")
+            raise CaptureError("--report does not scan: it takes only -o and --scheduler")
 
 
 def _asked(options: argparse.Namespace) -> Asked:
@@ -174,7 +173,7 @@ def _asked(options: argparse.Namespace) -> Asked:
         key = keys.find(options.key_file)
         if key is None:
             raise NagleScanError(
-                f"--anonymize: a fleet needs a key for all runs: --key-file or {keys.VARIABLE}"
+                f"--anonymize: a fleet needs one key for all runs: --key-file or {keys.VARIABLE}"
             )
     return Asked(
         options.capture,
@@ -202,7 +201,7 @@ def _status(outcome: Outcome, exits_zero: bool) -> int:
 
 
 def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
-    """What the run did."""
+    """The run's results."""
     from nagle_scan.fleet.page import NAME
 
     failures = outcome.failures
@@ -219,7 +218,7 @@ def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
 
 
 def _headline(outcome: Outcome) -> str:
-    """Captures; files where these are not the same."""
+    """Counts captures, and files where the numbers differ."""
     tally = outcome.tally
     unusable = len({failure.path for failure in outcome.failures})
     found = [several.counted(tally.verdicts)] if tally.verdicts else []
@@ -236,10 +235,10 @@ def _headline(outcome: Outcome) -> str:
 
 
 def _end_as_by_interrupt() -> None:
-    """Other signals, too, keep what is done and leave no workers or temporary files behind."""
+    """Other signals also keep results and leave no workers or temporary files behind."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
-        # nohup has SIGHUP ignored, and that must stay.
+        # nohup ignores SIGHUP, and must keep doing so.
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
 

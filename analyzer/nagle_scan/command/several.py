@@ -1,4 +1,4 @@
-"""Several captures in one call: each has its own results, and a table sums them up."""
+"""Several captures in one call: results for each, and a table of them all."""
 
 import csv
 import io
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 100
 LINE_FORMATS = (TEXT, "json")
-"""Of several captures, standard output holds the table, or one JSON document in each line."""
+"""For several captures, standard output gets the table, or one JSON document per line."""
 UNUSABLE = "unusable"
 WORDS = {"stalls": "with stalls"}
 NAME_ROOM = 60
-"""Columns that a name gets at least; longer ones lose their middle."""
+"""Longer names lose their middle."""
 
 
 class Row(NamedTuple):
@@ -53,11 +53,11 @@ class Row(NamedTuple):
     """`possible` ones first."""
     stalled_ms_by_confidence: tuple[float, ...] = (0.0, 0.0, 0.0)
     worst: str = ""
-    """The server that loses most."""
+    """The server losing the most time."""
 
 
 def check(outputs: "Outputs", has_baseline: bool) -> None:
-    """Refuses what only one capture can have. Raises `OutputError`, `CaptureError`."""
+    """Refuses options for a single capture. Raises `OutputError`, `CaptureError`."""
     if outputs.paths:
         raise OutputError(
             f"{outputs.paths[0]}: several captures need a folder (-o DIR/), or --merge"
@@ -110,7 +110,7 @@ def _write_summary(rows: Sequence[Row], outputs: "Outputs") -> bool:
 def _row(
     capture: "CaptureSet", scan: "Scan", outputs: "Outputs", chosen: "Options", gate: "Gate"
 ) -> Row:
-    """What was found, once its results are written. A result that cannot be is no verdict's end."""
+    """The row, once results are written. A failed write does not lose the verdict."""
     summary = scan.core.summary()
     groups = scan.core.groups() if summary.stalls else []
     status = gate.status(scan)
@@ -128,7 +128,7 @@ def _row(
 
 
 def _status(rows: Sequence[Row]) -> int:
-    """Any failure; else any file that is unusable; else 'cannot tell' if no capture can."""
+    """Any failure; else any unusable file; else inconclusive if all captures are."""
     states = {row.status for row in rows}
     for status in (EXIT_STALLS, EXIT_UNUSABLE):
         if status in states:
@@ -144,7 +144,7 @@ def _csv(rows: Sequence[Row]) -> bytes:
     for row in rows:
         pairs = zip(row.stalls_by_confidence[::-1], row.stalled_ms_by_confidence[::-1], strict=True)
         cells = [cell for stalls, lost_ms in pairs for cell in (stalls, f"{lost_ms:.3f}")]
-        # A spreadsheet takes a name that begins so for a formula.
+        # A spreadsheet would read such a name as a formula.
         name = os.path.join(".", row.name) if row.name[:1] in "=+-@" else row.name
         writer.writerow((name, row.verdict, *cells, row.worst))
     return written.getvalue().encode()
@@ -154,7 +154,7 @@ def _print(rows: Sequence[Row], outputs: "Outputs") -> None:
     wrote = ""
     if outputs.folder is not None and not outputs.quiet:
         wrote = (
-            f"wrote {printable(os.path.join(outputs.folder, SUMMARY))}, reports of each beside it"
+            f"wrote {printable(os.path.join(outputs.folder, SUMMARY))} and a report of each capture"
         )
     if outputs.printed != TEXT:
         if wrote:
@@ -185,7 +185,7 @@ def counted(verdicts: "Mapping[str, int]") -> str:
 
 
 def _table(rows: Sequence[Row], style: "Style") -> "Iterator[str]":
-    """The captures that lose most come first; those with the same loss stay in their order."""
+    """The captures losing the most time first; equals keep their order."""
     heads = ("capture", "verdict", "stalls", "lost", "worst server")
     shown = sorted(rows, key=lambda row: (-sum(row.stalled_ms_by_confidence), _rank(row)))[
         :MOST_ROWS
@@ -206,5 +206,5 @@ def _short(name: str) -> str:
 
 
 def _rank(row: Row) -> int:
-    """What went wrong must not be behind what is well."""
+    """Problems come before clean captures."""
     return (*certainty.VERDICTS[:2], UNUSABLE, "inconclusive", "clean").index(row.verdict)

@@ -1,4 +1,4 @@
-"""The values of the command line's options, checked; errors in one line."""
+"""Parsers of option values; errors in one line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNIT_MS = {"ms": 1.0, "s": 1000.0, "min": 60_000.0}
 
 
 def output(path: str) -> str:
-    """A file whose suffix tells its format, a folder, or standard output."""
+    """A file whose suffix selects the format, a folder, or standard output."""
     if path == STANDARD_OUTPUT or is_folder(path):
         return utf8(path)
     if formats.suffix(path) not in SUFFIXES:
@@ -47,7 +47,7 @@ def utf8(argument: str) -> str:
 
 
 def threads(value: str) -> int:
-    """How many threads."""
+    """A number of threads."""
     threads = int(value) if value.isascii() and value.isdigit() and len(value) < 9 else 0
     if not 0 < threads <= MAX_THREADS:
         raise argparse.ArgumentTypeError(f"expected a number of threads, 1 to {MAX_THREADS}")
@@ -58,7 +58,7 @@ def frame(value: str) -> int:
     """The number of a frame."""
     number = int(value) if value.isascii() and value.isdigit() and len(value) < 19 else 0
     if number == 0:
-        raise argparse.ArgumentTypeError("expected the number of a frame")
+        raise argparse.ArgumentTypeError("expected a frame number")
     return number
 
 
@@ -101,7 +101,8 @@ def _server(text: str) -> tuple[str, int]:
         known = None
     if known is None or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
         raise argparse.ArgumentTypeError(
-            f"{printable(text)!r} is no server: expected an IP address and a port, as 10.0.0.5:8901"
+            f"{printable(text)!r} is not a server: expected an IP address and a port, such as "
+            "10.0.0.5:8901"
         )
     return str(known), int(port)
 

@@ -45,7 +45,7 @@ class Fleet:
     >>> from nagle_scan.fleet import Fleet
     >>> fleet = Fleet("fleet/")
     >>> fleet
-    <Fleet fleet/: 7 captures: 138 stalls are certain (6.0 s lost)>
+    <Fleet fleet/: 7 captures: 138 certain stalls, 6.0 s lost>
     >>> services = fleet.services
     >>> services[["server_addr", "server_port", "stalls_certain", "lost_ms_certain"]].head(3)
       server_addr  server_port  stalls_certain  lost_ms_certain

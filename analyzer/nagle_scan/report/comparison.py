@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 STATES = {
     "none": "no stall",
-    "gone": "no stall any more",
+    "gone": "no stalls left",
     "slow": "no stall, but slow",
     "hidden": "cannot be judged",
     "remain": "stalls remain",
     "worse": "worse",
     "new": "new stalls",
-    "possible": "only possible ones",
+    "possible": "possible stalls only",
     "unseen": "not in this capture",
 }
 
@@ -35,13 +35,13 @@ class ShownComparison(NamedTuple):
     head: str
     text: str
     table: list[tuple[str, ...]]
-    """A line of heads, then for each server before, prediction and now."""
+    """The heads, then before, prediction and now for each server."""
     more: int
     predictions: list[str]
 
 
 def shown(options: Options, result: Result, limit: int) -> ShownComparison:
-    """`result` compared with the baseline, which there is, at most `limit` servers."""
+    """`result` compared with the baseline of `options`, at most `limit` servers."""
     baseline = options.baseline
     assert baseline is not None
     comparison = compare(baseline, result, options.baseline_map)
@@ -65,7 +65,7 @@ def _outcome(comparison: Comparison) -> tuple[str, str]:
     now = certainty.told(after) if after.stalls else "no stall"
     head, text = {
         "clean": ("CLEAN", "No stall before, none now."),
-        "fixed": ("FIXED", f"No stall is left. Before: {was}."),
+        "fixed": ("FIXED", f"No stalls left. Before: {was}."),
         "remain": ("STALLS REMAIN", f"Before: {was}. Now: {now}."),
         "worse": ("WORSE", f"Before: {was}. Now: {now}."),
         "possible": ("POSSIBLE", f"Before: {was}. Now: {now}."),
@@ -74,33 +74,33 @@ def _outcome(comparison: Comparison) -> tuple[str, str]:
     unknown = [server for server in comparison.servers if server.before is None and server.after]
     if before.stalls and any(server.state == "new" for server in unknown):
         name = unknown[0].shown
-        text += f" {name} is not in the capture before (if it moved: --baseline-map OLD=NEW)."
+        text += f" {name} is not in the baseline (if it moved: --baseline-map OLD=NEW)."
     unseen = sum(server.state == "unseen" for server in comparison.servers)
     if unseen:
         are = "is" if unseen == 1 else "are"
-        text += f" {count(unseen, 'server')} that stalled before {are} not in this capture."
+        text += f" {count(unseen, 'server')} that stalled before {are} missing now."
     return head, text
 
 
 def _unclear(comparison: Comparison) -> str:
-    """Why it is not known whether the stalls are gone."""
+    """Why it is unknown whether the stalls are gone."""
     for server in comparison.servers:
         missed = server.missed
         if server.state not in {"slow", "hidden"} or missed is None:
             continue
         which, predicted_ms, now_ms = missed
         latency = "median" if which == "p50" else which
-        seen = "No stall is left" if server.state == "slow" else "No stall shows"
+        seen = "No stalls left" if server.state == "slow" else "No stalls visible"
         return (
-            f"{seen}, but the {latency} latency of {server.shown} is "
-            f"{_precise(now_ms)}, {_precise(predicted_ms)} at best was predicted: the time is "
-            "lost to something else, or the capture does not show the stalls."
+            f"{seen}, but the {latency} latency of {server.shown} is {_precise(now_ms)} instead of "
+            f"the predicted {_precise(predicted_ms)}: the time is lost elsewhere, or the stalls "
+            "are not visible."
         )
     if any(server.state == "hidden" for server in comparison.servers):
-        return "Where there were stalls, the capture does not tell now."
+        return "The servers that stalled cannot be judged now."
     if not comparison.before.stalls:
-        return "The capture before, or the one now, does not tell."
-    return "No server that can be compared has data now."
+        return "One of the captures is inconclusive."
+    return "No server of the baseline carries data now."
 
 
 def _table(servers: Sequence[ServerChange]) -> Iterator[tuple[str, ...]]:

@@ -19,9 +19,9 @@ from nagle_scan.words.wording import count, file_names, sentence_start
 
 MAX_CONNECTIONS = 5
 SHOWN_STALLS = 5
-"""Stalls shown with their neighbours, in a connection that is too long to show whole."""
+"""Stalls shown with their neighbours, in a connection too long to show whole."""
 MAX_STALLS = 2000
-"""The frames shown of one connection cannot hold more."""
+"""More do not fit the frames shown of one connection."""
 MOST_NAMES = 40_000
 """Bytes of capture names in the file's comment, which holds 65,535; more names are abbreviated."""
 FEW_NAMES = 20
@@ -92,8 +92,7 @@ def _comment_connection(
     for (_, before), (frame, place) in pairwise(present):
         if place > before + 1:
             comments[frame].append(
-                f"{count(place - before - 1, 'frame')} of this connection before this one "
-                "left out of this file"
+                f"{count(place - before - 1, 'earlier frame')} of this connection not in this file"
             )
 
 
@@ -133,24 +132,23 @@ def _about(result: Result, payload: bool) -> Iterator[str]:
         f"({count(summary.packets, 'packet')})"
     )
     if not summary.stalls:
-        yield "No stall was found: this file holds no frames"
+        yield "No stall was found: this file contains no frames"
     yield "Frame and stream numbers in comments are those of the capture, 'here' those of this file"
     if result.filter is not None:
-        yield "A capture filter was used: streams count only what it let through"
+        yield "A capture filter was used: stream numbers count only connections that pass it"
     yield "Display filter for the commented frames: frame.comment"
     if not payload:
         yield (
             "Frames are cut after the TCP header; where payload was cut, the TCP checksum is "
-            "computed over zeros in its place, since the real one would give the payload away"
+            "computed over zeros, since the original would reveal it"
         )
     elif summary.anonymized:
-        yield "Payload was kept: it may name hosts and addresses that were replaced elsewhere"
+        yield "Payload is included: it may name hosts and addresses that were replaced elsewhere"
     if summary.anonymized:
         yield sentence_start(notices.anonymized(result))
         yield (
-            "Packets are written anew, with IP and TCP headers only: link layers, tunnels, IP "
-            "options and extension headers are left out, TCP options that could hold an address "
-            "are NOPs"
+            "Packets are rewritten with IP and TCP headers only: no link layers, tunnels, IP "
+            "options or extension headers; TCP options that could contain an address are NOPs"
         )
 
 

@@ -1,4 +1,4 @@
-"""What to change, for each side that holds something back; sides with the same advice share it."""
+"""What to change, for each side that holds data; sides with the same advice share it."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -8,26 +8,26 @@ from nagle_scan.report import held
 
 WORDS = {2: "two", 3: "three"}
 MOST_PARTIES = 20
-"""Whose messages are looked at."""
+"""Only these have their messages read."""
 MOST_NAMED = 3
 
 
 class Fix(NamedTuple):
-    """What to change where data is held back, the best first."""
+    """What to change where data is held, best remedy first."""
 
     senders: Sequence[str]
-    """All that need it, the one that loses most first."""
+    """Those that need it, the one losing the most time first."""
     receiver: str
     remedies: Sequence[advice.Remedy]
     test_well: str
     condition: str
-    """Of what is only possible: ', if it stalls'."""
+    """', if it stalls' for possible stalls."""
     first: str = ""
-    """What to find out before any of it."""
+    """What to find out first."""
 
     @property
     def choice(self) -> str:
-        """How many ways there are, for a heading; empty where none is known."""
+        """The number of remedies, for a heading; empty without any."""
         ways = {0: "", 1: "one way to fix it"}
         number = len(self.remedies)
         return ways.get(number, f"{WORDS.get(number, number)} ways to fix it, best first")
@@ -40,7 +40,7 @@ class Fix(NamedTuple):
     def named(self, mark: Callable[[str], str]) -> str:
         """The senders, each marked up."""
         more = max(len(self.senders) - MOST_NAMED, 0)
-        # Another name takes no more room than '1 more'.
+        # A name takes no more room than '1 more'.
         more = more if more > 1 else 0
         shown = [mark(sender) for sender in self.senders[: len(self.senders) - more]]
         last = f"{more} more" if more else shown.pop()
@@ -52,7 +52,7 @@ class Fix(NamedTuple):
 
 
 class _Party(NamedTuple):
-    """A side that holds data back, with the group that costs it most."""
+    """A side that holds data, with the group that costs it most."""
 
     name: str
     group: _core.ServerGroup
@@ -60,7 +60,7 @@ class _Party(NamedTuple):
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """The same for all that get the same advice."""
+        """Equal for parties with the same advice."""
         general = [(one.where, one.in_general or one.what, one.settings) for one in self.remedies]
         worst = self.group.worst
         well = advice.test_well(worst, timer=False)
@@ -70,9 +70,9 @@ class _Party(NamedTuple):
 def fixes(
     groups: Sequence[_core.ServerGroup], limit: int, paths: Sequence[str], first_told: bool
 ) -> list[Fix]:
-    """One fix for each kind of advice, for the cause that costs a side most.
+    """One fix per kind of advice, for the cause that costs a side most.
 
-    `first_told`: the report says elsewhere why the first exchange was fast.
+    `first_told`: the report explains the fast first exchange elsewhere.
     """
     kinds: dict[tuple[object, ...], list[_Party]] = {}
     for party in _parties(groups, paths):
@@ -108,7 +108,7 @@ def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
 
 
 def _shared(alike: Sequence[_Party]) -> list[advice.Remedy]:
-    """The remedies of all; what was seen of one side only is left out."""
+    """The remedies common to all, without details of a single side."""
     first, *others = (party.remedies for party in alike)
     return [
         remedy
@@ -123,7 +123,7 @@ def _condition(group: _core.ServerGroup) -> str:
 
 
 def _only_passes_on(group: _core.ServerGroup) -> bool:
-    """Nothing helps what may only pass on, with TCP_NODELAY in effect."""
+    """Is there no remedy: a relay with TCP_NODELAY in effect?"""
     return group.may_be_relay and group.nagle == "off"
 
 
@@ -132,5 +132,5 @@ def _find_out_first(group: _core.ServerGroup) -> str:
         return ""
     return (
         f"First capture the other connections of {group.worst.sender_addr}: if it is a proxy that "
-        "only passes on, change its upstream instead."
+        "only forwards, fix its upstream instead."
     )

@@ -1,4 +1,4 @@
-"""Sentences on one group of stalls: who held what, how often, for how long, and why.
+"""Sentences about a group of stalls: who held what, how often, for how long, and why.
 
 Plain text; addresses come from the engine and hold nothing that needs escaping.
 """
@@ -15,7 +15,7 @@ HELD = {"certain": "held", "likely": "probably held", "possible": "may have held
 
 
 def sentence(group: _core.ServerGroup) -> str:
-    """Who held what, how often, for how long and why; the surest stalls are counted first."""
+    """Who held what, how often, for how long and why; the surest stalls first."""
     surest = certainty.shares(group)[0]
     part = f"{party(group)} {HELD[surest.word]} part of {_whose_message(group)}"
     total = duration(surest.lost_ms)
@@ -27,7 +27,7 @@ def sentence(group: _core.ServerGroup) -> str:
 
 
 def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str | None:
-    """What several servers that stall alike add up to; None if it is only one."""
+    """The total of several servers that stall alike; None for a single one."""
     first = groups[0].worst
     alike = [
         group
@@ -49,7 +49,8 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str | None:
                 f"{first.sender_addr}, client of {len(servers):,} servers,",
                 "parts of its requests",
             )
-    acks = "delayed ACKs" if causes.of(first.cause).ack_was_delayed else "ACKs, one round trip each"
+    delayed = causes.of(first.cause).ack_was_delayed
+    acks = "delayed ACKs" if delayed else "prompt ACKs, a network round trip each"
     return (
         f"{who} {HELD[surest.word]} {what} {times(surest.stalls)} for "
         f"~{surest.lost_ms / surest.stalls:.1f} ms each, {duration(surest.lost_ms)} in all"
@@ -63,25 +64,25 @@ def word(group: _core.ServerGroup) -> str:
 
 
 def option(group: _core.ServerGroup) -> str:
-    """What follows for `TCP_NODELAY` on the side that holds."""
+    """Whether `TCP_NODELAY` is in effect on the side that holds."""
     worst = group.worst
     where = party(group)
     if worst.sender == "client":
         where = f"{worst.sender_addr}'s sockets to port {worst.server_port}"
         if group.clients > 1:
             where = f"the clients' sockets to {server(worst)}"
-    # A stall that is only likely is no proof for a socket.
+    # A likely stall proves nothing about a socket.
     certain = certainty.shares(group)[0].word == "certain"
     if group.nagle == "on" and certain:
         return _not_in_effect(group, where)
     if group.may_be_relay and group.nagle != "on":
-        # Whether it is in effect cannot be told from what may have been passed on.
+        # Forwarded data does not reveal the option.
         return (
-            f"A proxy on {worst.sender_addr} that only passes on would look the same: a capture of "
-            "its other connections tells."
+            f"A proxy on {worst.sender_addr} that only forwards would look the same: capture its "
+            "other connections to find out."
         )
     if group.nagle == "off":
-        return f"TCP_NODELAY was set on {where} only later."
+        return f"TCP_NODELAY was set on {where} only after the stalls."
     on, off, unknown = group.sockets
     if on and certain:
         return _not_in_effect(group, where)
@@ -93,56 +94,51 @@ def option(group: _core.ServerGroup) -> str:
 
 
 def _not_in_effect(group: _core.ServerGroup, where: str) -> str:
-    """On how many connections that is shown, unless all of them show it."""
+    """`TCP_NODELAY` is proven off on some or all connections."""
     on, off, unknown = group.sockets
     said = f"TCP_NODELAY is not in effect on {where}"
     if not off + unknown:
         return f"{said}."
     others = [f"on {off:,} it is"] if off else []
-    others += [f"on {unknown:,} it cannot be told"] if unknown else []
+    others += [f"no evidence on {unknown:,}"] if unknown else []
     which = f"{on:,} of {count(on + off + unknown, 'connection')}"
     return f"On {which} {said}; {', '.join(others)}."
 
 
 def in_plain_words(group: _core.ServerGroup) -> str:
-    """What happens, for someone who never saw a packet."""
+    """What happens, for a reader who has never seen a packet."""
     message = "reply" if group.worst.sender == "server" else "request"
     unless = ", unless it is a proxy" if group.may_be_relay and group.nagle != "on" else ""
     if word(group) == "possible" and not unless:
         unless = ", if so"
     begin = f"In plain words{unless}: {_in_pieces(group, message)}"
-    begin += " until the other end has confirmed what came before (Nagle's algorithm)"
+    begin += " until what came before is acknowledged (Nagle's algorithm)"
     if not causes.of(group.worst.cause).ack_was_delayed:
-        return (
-            f"{begin}. That confirmation takes a network round trip, so each {message} costs one "
-            "round trip more than it needs. The network is as fast as it can be, and no program is "
-            "computing meanwhile."
-        )
+        return f"{begin}: each such {message} costs an extra network round trip."
     return (
-        f"{begin}, while the other end delays its confirmation so that it can ride on a reply "
-        "(delayed ACK). Until a timer runs out nothing is computed and nothing is sent: neither a "
-        "program nor the network is slow."
+        f"{begin}. The receiver, meanwhile, delays that ACK, hoping to send it along with a reply "
+        "(delayed ACK). Both sides wait until the receiver's ACK timer fires."
     )
 
 
 def _in_pieces(group: _core.ServerGroup, message: str) -> str:
-    """What the sender's operating system sends, and what it holds."""
+    """What the sender's kernel sends, and what it holds."""
     each = "each of " if _several_hold(group) else ""
     program = f"the program on {each}{party(group)}"
     if group.worst.unacked_full_sized:
         # It may be the tail of a single write.
         return (
-            f"the {message} of {program} does not fill its last packet. "
-            "The operating system sends the full ones and holds the small rest"
+            f"the {message} of {program} is not a multiple of the MSS. "
+            "The kernel sends the full segments and holds the small last one"
         )
     return (
-        f"{program} writes its {message} in several pieces. Its operating "
-        "system sends the first and holds a small one"
+        f"{program} writes its {message} in several pieces. "
+        "The kernel sends the first and holds a small one"
     )
 
 
 def party(group: _core.ServerGroup) -> str:
-    """The sender as its owner knows it: a server by its port, a client by the server it called."""
+    """The sender: a server by its port, a client by the server it called."""
     worst = group.worst
     if worst.sender == "server":
         return server(worst)
@@ -177,14 +173,14 @@ def _reason(group: _core.ServerGroup) -> str:
     other = receiver(group)
     if not causes.of(group.worst.cause).ack_was_delayed:
         acks, were = ("an ACK", "was") if group.stalls == 1 else ("ACKs", "were")
-        return f"waiting one round trip for {acks} from {other}, which {were} not delayed."
+        return f"waiting a network round trip for {acks} from {other}, which {were} not delayed."
     acks = "a delayed ACK" if group.stalls == 1 else "delayed ACKs"
     timer = f" ({_timer(group)})" if group.consistent_with else f" ({_no_timer(group.worst)})"
     return f"waiting for {acks} from {other}{timer}."
 
 
 def _timer(group: _core.ServerGroup) -> str:
-    """What the delay of the ACKs is consistent with, and whether it is only a part of the wait."""
+    """What the ACK delay is consistent with, and what share of the wait it explains."""
     named = f"consistent with {group.consistent_with}"
     worst = group.worst
     if not round_trip_counts(worst.stalled_ms / worst.stalls, worst.ack_delay_ms):
@@ -193,7 +189,7 @@ def _timer(group: _core.ServerGroup) -> str:
 
 
 def _no_timer(worst: _core.Group) -> str:
-    """How late the ACKs were, where no system's default is."""
+    """How late the ACKs were, if no default timer fits."""
     least, most = f"{worst.ack_delay_min_ms:.0f}", f"{worst.ack_delay_max_ms:.0f}"
     late = f"{least} ms" if least == most else f"{least}-{most} ms"
     return f"{late} late: no common default"

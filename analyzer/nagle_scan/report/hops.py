@@ -1,4 +1,4 @@
-"""Chains of relays, hop by hop: who holds back, who passes on, what is left without the stalls.
+"""Chains of relays, hop by hop: who holds, who forwards, what remains without the stalls.
 
 Plain text; addresses come from the engine and hold nothing that needs escaping.
 """
@@ -11,8 +11,8 @@ from nagle_scan import _core
 from nagle_scan.report import held
 from nagle_scan.words.wording import count, duration, maybe_duration
 
-NODELAY = {"on": "no", "off": "yes", "unknown": "cannot tell", "mixed": "in part"}
-"""Is `TCP_NODELAY` in effect? By what is known of Nagle's algorithm."""
+NODELAY = {"on": "no", "off": "yes", "unknown": "no evidence", "mixed": "in part"}
+"""Is `TCP_NODELAY` in effect? By the state of Nagle's algorithm."""
 HEADS = (
     "hop",
     "client",
@@ -36,15 +36,15 @@ class Chain(NamedTuple):
 
     hops: Sequence[_core.HopRow]
     leads: list[str]
-    """Who holds what, who passes it on, and what it costs the whole chain."""
+    """Who holds what, who forwards it, and what it costs the whole chain."""
     predictions: Sequence[str]
-    """What remains for the first client when one hop is fixed."""
+    """The first client's latency once a hop is fixed."""
 
 
 def chains(
     rows: Sequence[_core.HopRow], limit: int, groups: Sequence[_core.ServerGroup] = ()
 ) -> list[Chain]:
-    """Those that lose most first; `limit` hops of all of them. `groups` are those of stalls."""
+    """The chains losing the most time first; `limit` hops in total, `groups` of stalls."""
     found = [list(hops) for _, hops in groupby(rows, lambda row: row.chain)]
     found.sort(key=lambda hops: -sum(hop.stalled_ms for hop in hops))
     shown, left = [], limit
@@ -59,7 +59,7 @@ def chains(
 
 
 def _apart(rows: Sequence[_core.HopRow], groups: Sequence[_core.ServerGroup]) -> str:
-    """Servers that stall, but are in no chain; empty if there are none."""
+    """Stalling servers outside any chain; empty if there are none."""
     servers = dict.fromkeys(held.server(group.worst) for group in groups)
     apart = [server for server in servers if server not in {row.server for row in rows}]
     if not apart:
@@ -69,10 +69,10 @@ def _apart(rows: Sequence[_core.HopRow], groups: Sequence[_core.ServerGroup]) ->
 
 
 def passed_on(group: _core.ServerGroup, rows: Sequence[_core.HopRow]) -> str:
-    """How many relays pass on what this group holds, as a sentence; empty if none was seen."""
+    """How many relays forward what this group holds, as a sentence; empty if none."""
     hop = next((hop for hop in rows if hop.server == held.server(group.worst)), None)
     relays = _relays(hop, rows, group.worst.sender) if hop else []
-    return f"{_pass_it_on(relays)}: count this time once." if relays else ""
+    return f"{_forward_it(relays)}: the same time, counted once." if relays else ""
 
 
 def cells(hop: _core.HopRow, name: Callable[[str], str] = str) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def cells(hop: _core.HopRow, name: Callable[[str], str] = str) -> tuple[str, ...
 
 
 def caller(hop: _core.HopRow) -> str:
-    """Who calls: a client, or the relay as it is called itself."""
+    """Who calls: a client, or a relay by its own server address."""
     if hop.called_by:
         return _names(hop.called_by, " or ")
     return hop.client if hop.clients == 1 else count(hop.clients, "client")
@@ -129,7 +129,7 @@ def _of(nagle: str) -> str:
     return {
         "on": "is not in effect",
         "off": "is in effect",
-        "unknown": "cannot be told",
+        "unknown": "is unknown",
         "mixed": "is in effect on some sockets",
     }[nagle]
 
@@ -141,21 +141,21 @@ def _holds(hop: _core.HopRow) -> bool:
 def _lead(hop: _core.HopRow, chain: Sequence[_core.HopRow]) -> str:
     parts = []
     if hop.server_stalls:
-        parts.append(f"{hop.server} holds back part of its reply")
+        parts.append(f"{hop.server} holds part of its reply")
     if hop.client_stalls:
         several = not hop.called_by and hop.clients > 1
         verb, whose = ("hold", "their requests") if several else ("holds", "its request")
-        parts.append(f"{_as_client(hop)} {verb} back part of {whose}")
+        parts.append(f"{_as_client(hop)} {verb} part of {whose}")
     sides = [side for side in ("server", "client") if getattr(hop, f"{side}_stalls")]
     relays = {relay for side in sides for relay in _relays(hop, chain, side)}
     lost = f"{duration(hop.stalled_ms)} lost"
     if relays:
-        lost = f"{_pass_it_on(relays)}; {lost}, once"
+        lost = f"{_forward_it(relays)}; {lost}, once"
     return f"{' and '.join(parts)}; {lost}."
 
 
-def _pass_it_on(relays: Collection[str]) -> str:
-    return f"{count(len(relays), 'relay')} {'passes' if len(relays) == 1 else 'pass'} it on"
+def _forward_it(relays: Collection[str]) -> str:
+    return f"{count(len(relays), 'relay')} {'forwards' if len(relays) == 1 else 'forward'} it"
 
 
 def _as_client(hop: _core.HopRow) -> str:
@@ -163,7 +163,7 @@ def _as_client(hop: _core.HopRow) -> str:
 
 
 def _relays(hop: _core.HopRow, chain: Sequence[_core.HopRow], side: str) -> list[str]:
-    """Those that passed on what this side of a hop holds: replies outwards, requests inwards."""
+    """Those that forwarded what this side of a hop holds: replies outwards, requests inwards."""
     chain = [row for row in chain if row.chain == hop.chain]
     if side == "server":
         return [row.server for row in chain if row.number < hop.number and row.server_passed_on]
@@ -186,7 +186,7 @@ def _predictions(chain: Sequence[_core.HopRow]) -> Iterator[str]:
 
 
 def _unless(hop: _core.HopRow, chain: Sequence[_core.HopRow]) -> str:
-    """Relays that may hold what they pass on today."""
+    """Relays that may hold what they forward today."""
     outwards = [row for row in chain if row.number < hop.number and row.server_nagle != "off"]
     inwards = [row for row in chain if row.number > hop.number and row.client_nagle != "off"]
     told = []
@@ -198,8 +198,8 @@ def _unless(hop: _core.HopRow, chain: Sequence[_core.HopRow]) -> str:
     if not told:
         return ""
     return (
-        " Once this is fixed, the relay may become the one that stalls: TCP_NODELAY is not shown "
-        f"on {', '.join(told)}."
+        " Once this is fixed, the relay may stall instead: no evidence of TCP_NODELAY on "
+        f"{', '.join(told)}."
     )
 
 

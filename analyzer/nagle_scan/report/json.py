@@ -41,7 +41,7 @@ def members(result: Result, options: Options) -> str:
 
 
 def report(result: Result, options: Options) -> dict[str, Any]:
-    """What all reports say, in their words."""
+    """The sentences shared by all reports."""
     view = View(result, LIMITS, options)
     return {
         "sentence": verdicts.in_one_line(view.summary),

@@ -1,6 +1,6 @@
-"""`-o junit.xml`: a test for each server. It fails where a stall is likely.
+"""`-o junit.xml`: a test per server. It fails where a stall is likely.
 
-The form is what the schemas of Ant and of Jenkins both allow.
+The form satisfies the schemas of both Ant and Jenkins.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 LIMITS = Limits(groups=1000, fixes=5, connections=0, servers=1000, compared=0, waits=0)
-NOT_JUDGED = "No stall shows, and most connections of this server cannot be judged."
+NOT_JUDGED = "No stall found, but most of this server's connections cannot be judged."
 FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 cannot hold, not even escaped."""
+"""Not allowed in XML 1.0, not even escaped."""
 
 Groups = Sequence[_core.ServerGroup]
 
@@ -81,7 +81,7 @@ def _attributes(view: View, suite: Element) -> dict[str, str]:
 
 
 def _add_cases(suite: Element, view: View) -> None:
-    """The servers that stall, the other servers, and the capture as a whole if it does not tell."""
+    """The stalling servers, the others, and the capture as a whole if it is inconclusive."""
     stalling: dict[str, list[_core.ServerGroup]] = {}
     for group in view.shown_groups:
         stalling.setdefault(held.server(group.worst), []).append(group)
@@ -104,7 +104,7 @@ def _case(suite: Element, name: str, lost_ms: float = 0.0) -> Element:
 
 
 def _judge(case: Element, groups: Groups, view: View) -> None:
-    """What is only possible fails no test."""
+    """Possible stalls do not fail a test."""
     surely = [group for group in groups if held.word(group) == "stalls"]
     if not surely:
         return
@@ -115,14 +115,14 @@ def _judge(case: Element, groups: Groups, view: View) -> None:
 
 
 def _told(view: View) -> list[str]:
-    """What belongs to no single test, and what is only possible."""
+    """What belongs to no single test, and possible stalls."""
     possible = [group for group in view.shown_groups if held.word(group) == "possible"]
     hidden = view.groups_more + view.servers_more
     return [
         f"{verdicts.in_one_line(view.summary)}.",
         *(view.told(group) for group in possible),
         *(f"{sentence_start(printable(note))}." for note in (*view.urgent, *view.notes)),
-        *([f"{hidden:,} more servers have no test here."] if hidden else []),
+        *([f"{hidden:,} more servers are not listed."] if hidden else []),
     ]
 
 

@@ -1,4 +1,4 @@
-"""`-o ticket.md`: what was found in under 60 lines of Markdown, for GitHub, GitLab and Jira."""
+"""`-o ticket.md`: the findings in under 60 lines of Markdown, for GitHub, GitLab and Jira."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nagle_scan.report.ascii_ladder import ladder
 from nagle_scan.report.comparison import ShownComparison
 from nagle_scan.report.fixes import Fix
 from nagle_scan.report.markup import code, escaped, table
-from nagle_scan.report.nodelay import CANNOT_TELL
+from nagle_scan.report.nodelay import NO_EVIDENCE
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import Limits, View
 from nagle_scan.result import Result
@@ -95,7 +95,7 @@ def _sentence(view: View, group: _core.ServerGroup) -> str:
     ends = (worst.sender_addr, worst.receiver_addr)
     servers = [endpoint(addr, worst.server_port) for addr in ends]
     for address in dict.fromkeys((*servers, *ends)):
-        # Not within an address that is code already.
+        # Skip addresses that are code already.
         whole = rf"(?<![\w.:`\[]){re.escape(escaped(address))}(?![\w:`])(?!\.\d)"
         sentence = re.sub(whole, code(address), sentence)
     return sentence
@@ -103,7 +103,7 @@ def _sentence(view: View, group: _core.ServerGroup) -> str:
 
 def _hops(view: View) -> Iterator[str]:
     for chain in view.chains:
-        yield "### Hop by hop (each hop waits for those behind it)"
+        yield "### Hop by hop (each hop waits for its upstream)"
         yield from (f"- {escaped(said)}" for said in (*chain.leads, *chain.predictions))
         yield ""
         rows = [hops.cells(hop, code) for hop in chain.hops]
@@ -186,8 +186,8 @@ def _setting(setting: Setting) -> str:
 
 
 def _nodelay(view: View) -> Iterator[str]:
-    """What is known comes first; the heads tell what the table is about, to save a line."""
-    rows = sorted(view.nodelay, key=lambda row: row.answer == CANNOT_TELL)[:MAX_ANSWERS]
+    """Proven answers come first; the heads name the subject, to save a line."""
+    rows = sorted(view.nodelay, key=lambda row: row.answer == NO_EVIDENCE)[:MAX_ANSWERS]
     if not rows:
         return
     stream = "stream" if view.is_filtered else "tcp.stream"
@@ -200,7 +200,7 @@ def _nodelay(view: View) -> Iterator[str]:
         )
         for row in rows
     ]
-    heads = ("TCP_NODELAY in effect", "sockets", "connections", "how the capture shows it")
+    heads = ("TCP_NODELAY in effect", "sockets", "connections", "evidence")
     yield from table(heads, "llrl", cells)
 
 
@@ -210,10 +210,10 @@ def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
     yield f"- in the capture: {code(wireshark.display_filter(stall, view.is_filtered))}"
     if view.result.can_be_read_again:
         evidence = code(wireshark.evidence_filter(stall))
-        yield f"- in `evidence.pcapng`, where frames have other numbers: {evidence}"
+        yield f"- in `evidence.pcapng`, which numbers frames anew: {evidence}"
     merged = ""
     if len(view.result.names) > 1:
-        merged = "Frame and stream numbers run through all files: merge them first (`mergecap`). "
+        merged = "Frame and stream numbers count across all files: merge them first (`mergecap`). "
     yield (
         f"- {merged}Frame {first} is not acknowledged before frame {stall.frame_ack}, a pure ACK "
         f"(`tcp.len` is 0); frame {last} leaves {stall.release_ms:.3f} ms later. Useful columns: "

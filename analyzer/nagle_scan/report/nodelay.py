@@ -1,4 +1,4 @@
-"""Is `TCP_NODELAY` in effect? What the wire shows, whatever the source code says."""
+"""Is `TCP_NODELAY` in effect on the wire, whatever the source code says?"""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -6,8 +6,8 @@ from typing import NamedTuple
 from nagle_scan import _core
 from nagle_scan.words.wording import endpoint
 
-CANNOT_TELL = "cannot tell"
-NO_PROOF = "nothing it sent shows it; two small pieces in a row would"
+NO_EVIDENCE = "no evidence"
+NO_PROOF = "two small segments in a row would prove it"
 
 
 class Answer(NamedTuple):
@@ -28,7 +28,7 @@ def answers(parties: Sequence[_core.NagleRow]) -> Iterator[Answer]:
         for answer, connections, proof in (
             ("no", row.on, row.on_proof),
             ("yes", row.off, row.off_proof),
-            (CANNOT_TELL, row.unknown, None),
+            (NO_EVIDENCE, row.unknown, None),
         ):
             if connections:
                 variant = _variant(row.variant) if answer == "no" else ""
@@ -36,7 +36,7 @@ def answers(parties: Sequence[_core.NagleRow]) -> Iterator[Answer]:
 
 
 def _variant(proof: tuple[str, int, int, int] | None) -> str:
-    """Which variant of Nagle's algorithm the sender runs, and where it shows."""
+    """Which variant of Nagle's algorithm the sender runs, with the frames that prove it."""
     if proof is None:
         return ""
     variant, connection, full, small = proof
@@ -56,5 +56,5 @@ def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
         return NO_PROOF
     connection, first, second = proof
     held = answer == "no"
-    seen = "data left as soon as the ACK arrived" if held else "two small segments in flight"
+    seen = "held data left the moment the ACK arrived" if held else "two small segments in flight"
     return f"{seen}: frames {first}, {second} (tcp.stream {connection})"

@@ -1,4 +1,4 @@
-"""What a reader must know of the capture before believing a report."""
+"""What a reader must know about the capture before trusting a report."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 COARSE_CLOCK_MS = 10.0
-"""A coarser clock hides the shortest waits that are reported by default."""
+"""A coarser clock hides the shortest waits listed by default."""
 
 
 class Notice(NamedTuple):
-    """Something to know of the capture, without a full stop."""
+    """A fact about the capture, without a full stop."""
 
     text: str
     is_urgent: bool = False
@@ -22,18 +22,17 @@ class Notice(NamedTuple):
 
 def anonymized(result: "Result") -> str:
     """How its addresses were replaced, without a full stop."""
-    key = "with a random key: two runs do not agree" if result.key_is_random else "keyed"
+    key = "random key: addresses differ between runs" if result.key_is_random else "keyed"
     return f"addresses anonymized: {result.core.summary().anonymized}, {key}"
 
 
 WITHOUT_CAPTURES = (
-    "a saved scan without its captures: frames cannot be shown, nor programs and protocols "
-    "recognised by their payload"
+    "saved scan without its captures: no frames, and no programs or protocols recognised by payload"
 )
 
 
 def of(result: "Result") -> Iterator[Notice]:
-    """What the capture does not show, and what was done to it."""
+    """What the capture lacks, and what was done to it."""
     summary, names = result.core.summary(), result.names
     if result.lacks_captures:
         yield Notice(WITHOUT_CAPTURES)
@@ -54,22 +53,22 @@ def of(result: "Result") -> Iterator[Notice]:
         their = "its" if summary.without_handshake == 1 else "their"
         yield Notice(
             f"{count(summary.without_handshake, 'connection')} without {their} handshake: "
-            "round trips, windows and the MSS are estimates there"
+            "round trips, windows and MSS are estimates"
         )
     if summary.connections_not_listed:
         yield Notice(
-            f"{count(summary.connections_not_listed, 'connection')} without data, as of a port "
-            "scan or a SYN flood, counted but not listed"
+            f"{count(summary.connections_not_listed, 'connection')} without data (port scan, SYN "
+            "flood?), counted but not listed"
         )
     if summary.servers_not_listed:
         yield Notice(
-            f"{count(summary.servers_not_listed, 'server')} that lost least in the totals of the "
-            "JSON, not among its servers"
+            f"{count(summary.servers_not_listed, 'server')} losing the least time only in the "
+            "JSON's totals"
         )
     if summary.quiet_not_listed:
         yield Notice(
-            f"{count(summary.quiet_not_listed, 'connection')} without a stall or another wait in "
-            "the totals of the JSON, not among its connections"
+            f"{count(summary.quiet_not_listed, 'connection')} without a stall or another wait only "
+            "in the JSON's totals"
         )
     if summary.evidence_not_listed:
         yield Notice(

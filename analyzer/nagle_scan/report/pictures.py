@@ -17,14 +17,14 @@ ROOM_BYTES = 1_200_000
 
 PHONE_IN = 4.6
 IN_FULL = 3
-"""So many connections get all pictures, and a page opens them; the others get a ladder."""
+"""Connections with all pictures, opened on the page; the others get a ladder."""
 
 LADDER = "The clearest stall. Time runs downwards; each arrow is a packet. Throughout the shaded \
 band the sender sends no data."
 LONGEST_WAIT = "The longest wait. Time runs downwards; each arrow is a packet."
 ALL_WAITS = "All waits by length. Stalls caused by one timer form a narrow peak; a program's own \
 pauses spread out."
-WHOLE = "The whole connection: where the stalls fall, and what was sent."
+WHOLE = "The whole connection: stalls and data sent."
 SEQUENCE = "Bytes sent against time. Where the line is flat, the sender sent nothing new."
 
 
@@ -36,7 +36,7 @@ class Wanted(NamedTuple):
     connection: int | None
     """None: all of them."""
     at_top: bool = False
-    """For all readers, so that there is one for a phone, too."""
+    """For all readers, so drawn for phones, too."""
 
 
 class Picture(NamedTuple):

@@ -1,4 +1,4 @@
-"""`-o result.sarif`: a finding for each server and side that stalls, as SARIF 2.1.0."""
+"""`-o result.sarif`: a finding per server and side that stalls, as SARIF 2.1.0."""
 
 from __future__ import annotations
 
@@ -99,11 +99,11 @@ def _result(view: View, group: _core.ServerGroup, artifact: dict[str, Any]) -> d
 
 
 def _notifications(view: View) -> list[dict[str, Any]]:
-    """What a reader must know of the capture; without findings, why there are none."""
+    """What a reader must know about the capture; without findings, why there are none."""
     told = [("note", f"{sentence_start(note)}.") for note in (*view.urgent, *view.notes)]
     if not view.summary.stalls:
         level = "note" if view.summary.verdict == "clean" else "warning"
         told[:0] = [(level, sentence) for sentence in view.verdict_at_length]
     if view.groups_more:
-        told.append(("warning", f"{view.groups_more:,} more groups of stalls are left out."))
+        told.append(("warning", f"{view.groups_more:,} more groups of stalls are not listed."))
     return [{"level": level, "message": {"text": text}} for level, text in told]

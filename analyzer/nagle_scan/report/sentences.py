@@ -1,4 +1,4 @@
-"""What all reports say of a scan, in the same words.
+"""Sentences about a scan, shared by all reports.
 
 Plain text; addresses come from the engine and hold nothing that needs escaping.
 """
@@ -12,24 +12,24 @@ from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import count, duration, endpoint, sentence_start
 
 WITHOUT_STALLS = "without stalls, at best"
-"""Of a prediction: a segment that the program wrote late was held for less."""
+"""A prediction is a best case: a segment that the program wrote late was held for less."""
 LEAST_GAIN = 0.05
-"""A smaller part of the latency is none that anybody would notice."""
-WAITS_BELOW = "The waits that there were are listed below."
+"""A smaller share of the latency is not worth reporting."""
+WAITS_BELOW = "The waits are listed below."
 
 
 def cost(
     summary: _core.Summary, servers: Sequence[_core.ServerRow], *, elsewhere: bool = False
 ) -> str | None:
-    """Latency of an exchange now and without stalls; None where that tells nothing.
+    """Latency of an exchange now and without stalls; None where meaningless.
 
-    `servers` are those with stalls. `elsewhere`: it was not captured where the client is.
+    `servers` are those with stalls. `elsewhere`: not captured at the client.
     """
-    # A clean capture has no use for what it imports.
+    # Imported here: a clean capture does not need it.
     from nagle_scan import advice
 
     exchanges = summary.affected_exchanges
-    # The 'latency' of a stream of messages says nothing.
+    # The 'latency' of a stream of messages is meaningless.
     if exchanges == 0 or advice.is_stream(exchanges, summary.stalls):
         return None
     now_ms = summary.affected_latency_ms / exchanges
@@ -38,8 +38,8 @@ def cost(
         return _median_cost(summary, servers)
     seen = " (as seen at the capture point)" if elsewhere else ""
     return (
-        f"On {_affected(summary)} an exchange takes {duration(now_ms)} on average{seen}; "
-        f"{_without(summary)} it would take {duration(then_ms)} at best."
+        f"On {_affected(summary)} an exchange takes {duration(now_ms)} on average{seen}; at best "
+        f"{duration(then_ms)} {_without(summary)}."
         f"{_over_all(exchanges, servers)}"
     )
 
@@ -53,15 +53,15 @@ def _affected(summary: _core.Summary) -> str:
 
 def _without(summary: _core.Summary) -> str:
     if certainty.is_only_possible(summary):
-        return "if these are stalls, without them"
+        return "without these stalls, if they are stalls"
     if certainty.more(summary):
         less_sure = " and ".join(share.word for share in certainty.shares(summary)[1:])
-        return f"without these stalls, including the {less_sure} ones,"
+        return f"without these stalls, including the {less_sure} ones"
     return "without the stalls"
 
 
 def _over_all(affected: int, servers: Sequence[_core.ServerRow]) -> str:
-    """The same of all exchanges of these servers, if there are others than the affected ones."""
+    """The same for all exchanges of these servers, if some are unaffected."""
     exchanges = sum(server.exchanges for server in servers)
     if exchanges <= affected:
         return ""
@@ -75,7 +75,7 @@ def _over_all(affected: int, servers: Sequence[_core.ServerRow]) -> str:
 
 
 def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> str | None:
-    """The medians of the worst server, where long pauses tear the means."""
+    """The medians of the worst server, where long pauses skew the means."""
     if not servers or not servers[0].latency_ms:
         return None
     now_ms, then_ms = servers[0].latency_ms[0], servers[0].predicted_ms[0]
@@ -83,17 +83,17 @@ def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> 
         return None
     return (
         f"The median exchange of {endpoint(servers[0].addr, servers[0].port)} takes "
-        f"{duration(now_ms)}; {_without(summary)} it would take {duration(then_ms)} at best."
+        f"{duration(now_ms)}; at best {duration(then_ms)} {_without(summary)}."
     )
 
 
 def connecting(row: _core.ConnectingRow | None) -> str | None:
-    """What it took of the time that users wait for the first reply, where it was slow."""
+    """How much of the time to the first reply was spent connecting, if that was slow."""
     if row is None:
         return None
     took = (
-        f"connecting took {duration(row.connect_ms)} of the {duration(row.first_reply_ms)} until "
-        "the end of the first reply"
+        f"connecting took {duration(row.connect_ms)} of the {duration(row.first_reply_ms)} to the "
+        "end of the first reply"
     )
     if row.connections == 1:
         return sentence_start(f"{took} ({row.median_share:.0%}).")
@@ -101,16 +101,17 @@ def connecting(row: _core.ConnectingRow | None) -> str | None:
 
 
 def glossary(cause: str) -> tuple[str, str]:
-    """The two words that a reader needs most, one line each."""
+    """The two terms a reader needs most, one line each."""
     ack = (
-        "Delayed ACK: the receiver's system waits 40 ms (Linux) to 200 ms (others) before it "
-        "confirms, so that the ACK can ride on a reply."
+        "Delayed ACK: the receiver waits before it acknowledges (Linux 40 ms, macOS and BSD "
+        "100 ms, Windows 40 to 50 ms since Windows 8, 200 ms before), hoping to send the ACK along "
+        "with a reply."
     )
     if not causes.of(cause).ack_was_delayed:
-        ack = "ACK: the receiver's confirmation that bytes have arrived, a round trip later."
+        ack = "ACK: the receiver's acknowledgement that bytes have arrived."
     return (
-        "Nagle's algorithm: the sender's system holds a small segment back while earlier data is "
-        "not yet confirmed; TCP_NODELAY turns it off.",
+        "Nagle's algorithm: the sender's kernel holds a small segment while earlier data is "
+        "unacknowledged; TCP_NODELAY turns it off.",
         ack,
     )
 
@@ -123,7 +124,7 @@ def holder(row: _core.ConnectionRow) -> str:
 
 
 def _is_fast_by_chance(group: _core.ServerGroup) -> bool:
-    """Need quick ACKs not be the reason why a first exchange of these was fast?"""
+    """May a first exchange be fast for another reason than quick ACKs?"""
     quick = causes.of(group.worst.cause).ack_was_delayed and group.quick_acks
     return not quick or group.some_full_sized
 
@@ -131,7 +132,7 @@ def _is_fast_by_chance(group: _core.ServerGroup) -> bool:
 def first_exchange(
     rows: Sequence[_core.ConnectionRow], groups: Sequence[_core.ServerGroup]
 ) -> str | None:
-    """Why the first exchange was fast, if it was and quick ACKs explain it."""
+    """Why the first exchange was fast, if quick ACKs explain it."""
     # Only Linux has quick ACKs, and the first exchange may not have had a tail to hold.
     if any(_is_fast_by_chance(group) for group in groups):
         return None
@@ -143,9 +144,9 @@ def first_exchange(
     if len(rows) == 1:
         was_fast = f"was fast ({slowest_ms:.1f} ms)"
     return (
-        f"The first exchange {was_fast}: a connection begins "
-        "with quick ACKs, and the receiver delays its ACKs only once it has answered. "
-        "So a test with one request per connection looks healthy."
+        f"The first exchange {was_fast}: Linux starts a connection with quick ACKs (up to 16 "
+        "segments), and delays its ACKs once it has answered. A test with one request per "
+        "connection therefore looks healthy."
     )
 
 

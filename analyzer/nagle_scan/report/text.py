@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 SPARE_PERCENTILES = ("p75", "p90", "exchanges", "p95", "lost")
-"""Columns that a narrow terminal can do without, in this order."""
+"""Columns to drop on a narrow terminal, in this order."""
 LIMITS = Limits(
     groups=5, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=6, hops=12
 )  # fmt: skip
@@ -53,7 +53,7 @@ def render(result: Result, style: Style, options: Options) -> str:
 
 
 def in_one_line(result: Result, options: Options) -> str:
-    """The verdict, or what became of the stalls of the baseline."""
+    """The verdict, or the comparison with the baseline."""
     return View(result, LIMITS, options).in_one_line
 
 
@@ -121,7 +121,7 @@ def _clean(view: View, style: Style) -> Iterator[str]:
 def _hops(view: View, style: Style) -> Iterator[str]:
     """Chains of relays."""
     for chain in view.chains:
-        yield f"\n{style.bold}Hop by hop{style.end} (each hop waits for those behind it)\n"
+        yield f"\n{style.bold}Hop by hop{style.end} (each hop waits for its upstream)\n"
         yield from (style.wrapped(f"  {lead}", "  ") for lead in chain.leads)
         rows = [hops.HEADS, *(hops.cells(hop) for hop in chain.hops)]
         yield from style.table(rows)
@@ -219,7 +219,7 @@ def _latencies(view: View, style: Style) -> Iterator[str]:
 
 
 def _nodelay(view: View, style: Style) -> Iterator[str]:
-    """What the wire shows of TCP_NODELAY, whatever the source code says."""
+    """Is TCP_NODELAY in effect on the wire, whatever the source code says?"""
     if not view.nodelay:
         return
     yield f"\n{style.bold}Is TCP_NODELAY in effect?{style.end}\n"

@@ -53,7 +53,7 @@ def sheet(result: Result, title: str) -> style.Picture:
     _headline(figure, result, title)
     number = worst(result)
     if number is None:
-        style.say(figure.add_subplot(), "The capture holds no TCP connection.")
+        style.say(figure.add_subplot(), "No TCP connection in this capture.")
         return figure
     left = figure.add_gridspec(1, 1, left=0.02, right=0.49, top=0.9, bottom=0.02)
     ladder(result, number, ax=figure.add_subplot(left[0]))

@@ -1,4 +1,4 @@
-"""The verdict in words, the same in every report: what it covers, and what cannot be judged.
+"""The verdict in words, shared by all reports: what it covers, and what cannot be judged.
 
 Plain text; nothing in it comes from a capture.
 """
@@ -11,21 +11,15 @@ from nagle_scan import _core
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import count
 
-NOTHING_HELD = (
-    "If something is slow here, it is not because the sender holds data back until an ACK "
-    "arrives: setting TCP_NODELAY will not help."
-)
-NOTHING_LONG = (
-    "Whether something shorter was held, or something until the other end's data came, the "
-    "capture cannot tell."
-)
-SHORT_HELD = "Setting TCP_NODELAY may save those; nothing longer waited for an ACK alone."
+NOTHING_HELD = "If something is slow here, it is not Nagle's algorithm: TCP_NODELAY will not help."
+NOTHING_LONG = "Shorter stalls, or ones ended by the other end's data, would not show here."
+SHORT_HELD = "TCP_NODELAY may remove those; nothing longer waited for an ACK alone."
 SHORT_LISTED_MS = 1.0
 """`--min-wait` that lists every hold that is counted."""
 
 
 def word(verdict: str) -> str:
-    """As a title; the terminal has it in capitals, JSON and Python as it is."""
+    """As a title."""
     return verdict.capitalize()
 
 
@@ -35,7 +29,7 @@ def in_one_line(summary: _core.Summary) -> str:
 
 
 def mark(summary: _core.Summary) -> str:
-    """What a title says of the addresses, after the verdict."""
+    """The mark of anonymized addresses, after the verdict in a title."""
     return " (anonymized)" if summary.anonymized else ""
 
 
@@ -46,7 +40,18 @@ def _in_one_line(summary: _core.Summary) -> str:
         return f"{word(summary.verdict)}: {certainty.told(summary)}, on {affected}"
     if summary.verdict == "clean":
         return f"Clean: no Nagle stall on {connections}"
-    return "Inconclusive: the capture does not tell"
+    return f"Inconclusive: {_why_inconclusive(summary)}"
+
+
+def _why_inconclusive(summary: _core.Summary) -> str:
+    """The reason in a few words."""
+    if summary.tcp_packets == 0:
+        return "no usable TCP segment in this capture"
+    if not summary.not_judged:
+        return "no connection carries data"
+    if summary.one_sided == summary.not_judged and not summary.clean:
+        return "only one direction was captured"
+    return f"{summary.not_judged:,} of {count(summary.connections, 'connection')} cannot be judged"
 
 
 def of_connection(row: _core.ConnectionRow) -> str:
@@ -55,20 +60,20 @@ def of_connection(row: _core.ConnectionRow) -> str:
         return f"{word(row.verdict)}: {certainty.told(row)}"
     if row.verdict == "clean":
         return "Clean: no Nagle stall"
-    return "Inconclusive: the capture does not tell"
+    return "Inconclusive: this connection cannot be judged"
 
 
 def clean(summary: _core.Summary, min_wait_ms: float) -> str:
-    """What a clean capture is free of, and what it may not be free of."""
+    """What a clean capture is free of, and what it may still contain."""
     which = count(summary.connections, "connection")
     if summary.not_judged:
-        # The rest has a sentence of its own.
+        # The rest gets its own sentence.
         which = f"{summary.clean:,} of {which}"
     said = f"No Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more in {which}"
     if summary.short_holds:
         said += f"; there may be {_short(summary)}"
         if min_wait_ms > SHORT_LISTED_MS:
-            said += f" (--min-wait {SHORT_LISTED_MS:g} judges them)"
+            said += f" (--min-wait {SHORT_LISTED_MS:g} lists them)"
     return " ".join(filter(None, (f"{said}.", not_judged(summary))))
 
 
@@ -81,7 +86,7 @@ def _short(summary: _core.Summary) -> str:
 
 
 def clean_means(summary: _core.Summary) -> str:
-    """What follows for TCP_NODELAY: 'will not help' only where nothing can have been held."""
+    """Whether TCP_NODELAY can help: 'will not' only where nothing can have been held."""
     if summary.short_holds:
         return SHORT_HELD
     if summary.unproven or summary.not_judged:
@@ -94,7 +99,7 @@ def not_judged(summary: _core.Summary) -> str:
     if not summary.not_judged:
         return ""
     reasons = list(_reasons(summary))
-    # A number of its own where there are several reasons.
+    # With several reasons, each gets its number.
     why = ", ".join(f"{number:,} {why}" for number, why in reasons)
     if len(reasons) == 1:
         why = reasons[0][1]
@@ -107,13 +112,13 @@ def not_judged(summary: _core.Summary) -> str:
 def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
     kinds = (
         (summary.one_sided, "captured in one direction only"),
-        (summary.blurred, "round trips vary too much to tell a hold from a pause"),
-        (summary.coarse, "timestamps are too coarse to show a hold"),
+        (summary.blurred, "round trips vary too much to distinguish a hold from a pause"),
+        (summary.coarse, "timestamps are too coarse to reveal a hold"),
         (summary.lossy, "too many frames are missing"),
-        (summary.disordered, "segments come after their ACKs, as if by two clocks"),
+        (summary.disordered, "segments appear after their ACKs: two clocks"),
         (
             summary.without_acks,
-            "pure ACKs, in which a stall shows, seem to be missing, as after a filter for data",
+            "pure ACKs seem to be missing, as with a capture filter for data only",
         ),
     )
     return ((number, why) for number, why in kinds if number)
@@ -122,11 +127,11 @@ def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
 def cannot_tell(summary: _core.Summary) -> str:
     """Why there is no verdict, and what would help."""
     if summary.tcp_packets == 0:
-        return "the capture holds no TCP segment that could be used."
+        return "the capture contains no usable TCP segment."
     if not summary.not_judged:
         return "no connection in the capture carries data."
     if summary.one_sided == summary.not_judged:
-        why = "only one direction was captured, and a stall shows in the ACKs of the other."
+        why = "only one direction was captured; stalls show in the other's ACKs."
         if summary.clean:
             why = not_judged(summary)
         both = "no 'src' or 'dst' in the tcpdump filter; both links of a mirror port"
@@ -139,9 +144,9 @@ def _remedies(summary: _core.Summary) -> Iterator[str]:
     if summary.one_sided:
         yield "Capture both directions."
     if summary.blurred:
-        yield "Capture on the host that sends: there the path's jitter plays no part."
+        yield "Capture on the sending host, where path jitter does not matter."
     if summary.coarse:
-        yield "Let the capture have timestamps in microseconds."
+        yield "Capture with microsecond timestamps."
     if summary.lossy:
         yield "Capture with a larger buffer (tcpdump -B) or a filter."
     if summary.disordered:

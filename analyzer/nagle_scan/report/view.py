@@ -1,6 +1,6 @@
-"""What every report shows of a scan, and how much of it: text, ticket and page only lay it out.
+"""The content of every report; text, ticket and page only lay it out.
 
-Everything is computed on demand, so that no format pays for what it does not show.
+Everything is computed on demand: no format pays for what it does not show.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshark
-from nagle_scan.report.nodelay import CANNOT_TELL, Answer, answers
+from nagle_scan.report.nodelay import NO_EVIDENCE, Answer, answers
 from nagle_scan.result import Result
 from nagle_scan.words import causes
 from nagle_scan.words.wording import sentence_start
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from nagle_scan.report.options import Options
 
 MOST_WITH_FAST_BEGIN = 10
-"""How many connections must have begun with a fast exchange, at most."""
+"""Connections checked for a fast first exchange."""
 
 
 MOST_URGENT = 2
-"""The verdict must not stand behind more."""
+"""More notices than this would push the verdict off the screen."""
 MOST_STALLING_SERVERS = 1000
-"""Whose exchanges are summed up."""
+"""Their exchanges are summed."""
 
 
 class Limits(NamedTuple):
-    """How many of each a format has room for."""
+    """How many of each fit a format."""
 
     groups: int
     fixes: int
@@ -43,7 +43,7 @@ class Limits(NamedTuple):
 
 
 class View:
-    """What a report shows; the worst comes first everywhere."""
+    """What a report shows, the worst first everywhere."""
 
     def __init__(self, result: Result, limits: Limits, options: "Options") -> None:
         self.result = result
@@ -55,7 +55,7 @@ class View:
 
     @cached_property
     def groups(self) -> list[_core.ServerGroup]:
-        """All groups of stalls, those that are only possible last; `limits.groups` are shown."""
+        """All groups of stalls, possible ones last; `limits.groups` are shown."""
         return sorted(self.core.groups(), key=lambda group: held.word(group) == "possible")
 
     @property
@@ -70,20 +70,20 @@ class View:
 
     @property
     def sum_sentence(self) -> str | None:
-        """What servers that stall alike add up to."""
+        """The total of servers that stall alike."""
         return held.sum_sentence(self.groups) if self.groups else None
 
     def sentence(self, group: _core.ServerGroup) -> str:
-        """Who held what, and whether relays pass it on."""
+        """Who held what, and whether relays forward it."""
         return f"{held.sentence(group)} {hops.passed_on(group, self._hops)}".rstrip()
 
     def told(self, group: _core.ServerGroup) -> str:
-        """The whole of it: who held what, and what follows for TCP_NODELAY."""
+        """Who held what, and whether TCP_NODELAY is in effect."""
         return f"{self.sentence(group)} {held.option(group)}"
 
     @property
     def verdict_at_length(self) -> list[str]:
-        """What was found, one text for each shown group; or why nothing was."""
+        """One text per shown group; or why there is none."""
         if self.summary.stalls:
             return [self.told(group) for group in self.shown_groups]
         if self.summary.verdict == "clean":
@@ -108,7 +108,7 @@ class View:
 
     @property
     def cost(self) -> str | None:
-        """What an exchange costs; `None` where exchanges mean nothing."""
+        """What an exchange costs; `None` where exchanges are meaningless."""
         points = {row.capture_point for row in self.connections}
         elsewhere = not points.isdisjoint({"server", "between"})
         return sentences.cost(self.summary, self._stalling_servers, elsewhere=elsewhere)
@@ -120,7 +120,7 @@ class View:
 
     @property
     def in_one_line(self) -> str:
-        """The verdict for a title; what became of the stalls of the baseline, if there is one."""
+        """The verdict for a title; with a baseline, the comparison."""
         if self.comparison is None:
             return verdicts.in_one_line(self.summary)
         said = f"{self.comparison.head.capitalize()}: {self.comparison.text}".removesuffix(".")
@@ -128,12 +128,12 @@ class View:
 
     @property
     def plain_words(self) -> str | None:
-        """What the first group means, for someone who never saw a packet."""
+        """What the first group means, for a reader who has never seen a packet."""
         return held.in_plain_words(self.groups[0]) if self.groups else None
 
     @property
     def glossary(self) -> tuple[str, ...]:
-        """The words that the verdict needs."""
+        """The terms in the verdict."""
         return sentences.glossary(self.groups[0].worst.cause) if self.groups else ()
 
     @property
@@ -189,14 +189,14 @@ class View:
 
     @cached_property
     def fixes(self) -> "list[Fix]":
-        """What to change, for each side that holds something back."""
+        """What to change, for each side that holds data."""
         from nagle_scan.report.fixes import fixes
 
         told = self.first_exchange is not None
         return fixes(self.groups, self.limits.fixes, self.result.files, told)
 
     def first_remedy(self, group: _core.ServerGroup) -> str:
-        """The best that can be changed about a group, with its price; empty where none is known."""
+        """The best remedy for a group, with its price; empty without any."""
         sender = held.party(group)
         fix = next((fix for fix in self.fixes if fix.sender == sender and fix.remedies), None)
         if fix is None:
@@ -207,10 +207,10 @@ class View:
 
     @cached_property
     def nodelay(self) -> list[Answer]:
-        """Is TCP_NODELAY in effect? Nothing where the capture tells nothing."""
+        """Is TCP_NODELAY in effect? Empty for an inconclusive capture without evidence."""
         told = list(answers(self._sockets[0]))
         if self.summary.verdict == "inconclusive" and all(
-            row.answer == CANNOT_TELL for row in told
+            row.answer == NO_EVIDENCE for row in told
         ):
             return []
         return told
@@ -244,12 +244,12 @@ class View:
     def _meaning(self, wait: _core.WaitRow) -> str:
         row = self.core.connection(wait.connection)
         if row is not None and row.hidden == "one_direction":
-            return "only one direction was captured: a stall would look the same"
+            return "only one direction captured: a stall would look the same"
         return causes.meaning_of(wait)
 
     @cached_property
     def notices(self) -> list[notices.Notice]:
-        """What a reader must know of the capture."""
+        """What a reader must know about the capture."""
         return list(notices.of(self.result))
 
     @cached_property
@@ -275,7 +275,7 @@ class View:
 
     @cached_property
     def comparison(self) -> "ShownComparison | None":
-        """What became of the stalls of the baseline."""
+        """The comparison with the baseline, if any."""
         if self.options.baseline is None:
             return None
         from nagle_scan.report.comparison import shown

@@ -1,4 +1,4 @@
-"""Where to look in Wireshark, and where its numbers differ from those of a report."""
+"""Where to look in Wireshark, and where its numbering differs from a report's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NS_PER_US = 1000
 
 
 def display_filter(stall: _core.WaitRow, filtered: bool) -> str:
-    """Wireshark's filter for the frames of a stall and what lies between.
+    """Wireshark's filter for the frames of a stall and those between.
 
     With a capture filter, stream numbers differ from Wireshark's, which sees all connections.
     """
@@ -44,11 +44,11 @@ def _seconds(us: int) -> str:
 
 
 def numbering(filtered: bool, files: int) -> Iterator[str]:
-    """Where stream and frame numbers differ from Wireshark's; without a full stop."""
+    """Where stream and frame numbers differ from Wireshark's; without full stops."""
     if filtered:
         yield (
-            "connections that the filter drops are not counted: tcp.stream is smaller than in "
-            "Wireshark for the whole capture, frame numbers are the same"
+            "stream numbers count only connections that pass the filter; frame numbers are "
+            "Wireshark's"
         )
     if files > 1:
-        yield "frame and stream numbers run through all files, as after mergecap"
+        yield "frame and stream numbers count across all files, as with mergecap"

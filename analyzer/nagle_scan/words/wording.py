@@ -1,4 +1,4 @@
-"""Numbers and names as every report writes them, in plain text."""
+"""Numbers and names in plain text, shared by all reports."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import os
 from collections.abc import Iterable
 
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
-"""Of the latency of a server, as tables head them."""
+"""Heads of a server's latency columns."""
 
 ROUND_TRIP_COUNTS = 1.1
-"""A wait so many times longer than the delay of its ACK owes the rest to the network."""
+"""Above this ratio of wait to ACK delay, the network's share is worth mentioning."""
 
 
 def file_name(path: str) -> str:
-    """The name alone: folders tell more about a machine than a ticket needs."""
+    """The name alone: folders reveal more about a machine than a ticket needs."""
     return os.path.basename(path)
 
 
@@ -66,7 +66,7 @@ def maybe_duration(milliseconds: float | None) -> str:
 
 
 def round_trip_counts(wait_ms: float, ack_delay_ms: float) -> bool:
-    """Must a reader be told of the round trip, to find the timer in the length of a wait?"""
+    """Is the round trip a noticeable part of the wait?"""
     return ack_delay_ms * ROUND_TRIP_COUNTS < wait_ms
 
 

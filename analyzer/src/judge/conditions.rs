@@ -1,27 +1,27 @@
-//! What judging needs to know of the scan.
+//! Properties of the whole scan that judging depends on.
 
 use crate::judge::pooled::false_discoveries::Accidents;
 use crate::judge::pooled::host_frames::HostFrames;
 use crate::judge::pooled::siblings::Siblings;
 use std::sync::LazyLock;
 
-/// What judging needs to know of the scan.
+/// Properties of the whole scan that judging depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct Conditions<'a> {
-    /// Step of the clock behind the waits.
+    /// Resolution of the timestamps.
     pub clock_ns: i64,
-    /// Shorter waits are evidence, and no finding.
+    /// Shorter waits count as evidence, but are not findings.
     pub min_wait_ns: i64,
-    /// What connections of the same programs say of each other.
+    /// Evidence from connections of the same programs.
     pub siblings: &'a Siblings,
-    /// What the connections of each server make likely by accident.
+    /// The accidental matches to expect on each server's connections.
     pub accidents: &'a Accidents,
     /// What kept each host busy.
     pub frames: &'a HostFrames,
 }
 
 impl Conditions<'_> {
-    /// No connection says anything of another; the clock is fine.
+    /// A connection judged on its own, with exact timestamps.
     pub fn alone(min_wait_ns: i64) -> Self {
         static SIBLINGS: LazyLock<Siblings> = LazyLock::new(Siblings::default);
         static ACCIDENTS: LazyLock<Accidents> = LazyLock::new(Accidents::default);

@@ -1,4 +1,4 @@
-//! Findings: waits, and what was ruled on each of them.
+//! Findings: waits with their rulings.
 
 use crate::judge::case::{Confidence, Doubts};
 use crate::judge::causes::Cause;
@@ -6,11 +6,11 @@ use crate::track::wait::{Wait, fact};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What was ruled on a wait. Kept apart from it: a wait is what the capture shows.
+/// The cause of a wait. Kept apart from the wait, which holds only what the capture shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ruling {
     pub cause: Cause,
-    /// About a stall; none about another wait.
+    /// Empty unless the wait is a stall.
     pub doubts: Doubts,
 }
 
@@ -27,7 +27,7 @@ impl Finding<'_> {
         self.cause.is_stall()
     }
 
-    /// Was something lost on its way to the capture? `None` where that is open.
+    /// Was something lost before the capture point? `None` if unknown.
     pub fn lost_before_capture(&self) -> Option<bool> {
         let after = self.wait.has_any(fact::RETRANSMITTED | fact::RECOVERY);
         let missing = self.wait.skipped_ids > 0 && !self.wait.is(fact::UNSEEN);
@@ -38,18 +38,18 @@ impl Finding<'_> {
         }
     }
 
-    /// Is it a stall that is more than possible?
+    /// Is it a certain or likely stall?
     pub fn is_sure(&self) -> bool {
         self.is_stall() && self.confidence() > Confidence::Possible
     }
 
-    /// Of a stall.
+    /// Meaningful for stalls only.
     pub fn confidence(&self) -> Confidence {
         self.doubts.confidence()
     }
 }
 
-/// Findings side by side: each wait has its ruling.
+/// Waits and their rulings, in parallel slices.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Findings<'a> {
     waits: &'a [Wait],
@@ -57,7 +57,7 @@ pub struct Findings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    /// As many of `waits` as there are `rulings`, in the same order.
+    /// Pairs `rulings` with the first of `waits`, in order.
     pub fn new(waits: &'a [Wait], rulings: &'a [Ruling]) -> Self {
         Self { waits: &waits[..rulings.len()], rulings }
     }
@@ -84,12 +84,12 @@ impl<'a> Findings<'a> {
         Self { waits: &self.waits[range.clone()], rulings: &self.rulings[range] }
     }
 
-    /// From the first finding on whose wait is not `before`; it lies just ahead.
+    /// Skips findings while their wait is `before`. Scans linearly: callers advance in small steps.
     pub fn skip_past(self, before: impl Fn(&Wait) -> bool) -> Self {
         self.slice(self.waits.iter().take_while(|wait| before(wait)).count()..self.len())
     }
 
-    /// Runs of neighbours for which `key` gives the same.
+    /// Runs of neighbours with the same `key`.
     pub fn runs<K: PartialEq>(self, key: impl Fn(Finding<'a>) -> K) -> impl Iterator<Item = Self> {
         let mut rest = self;
         std::iter::from_fn(move || {
@@ -102,8 +102,8 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// Leaves only those of `waits`, and of their `rulings`, which begin at `first`, that `stays` accepts:
-/// they come first among `waits` then.
+/// Keeps the pairs that `stays` accepts, compacted in place. `rulings[first..]` belong to `waits`, whose
+/// first elements match them afterwards.
 pub fn retain(
     waits: &mut [Wait],
     rulings: &mut Vec<Ruling>,

@@ -1,16 +1,16 @@
 //! Medians without sorting.
 
-/// The lower of the two in the middle of an even count; `None` of nothing.
+/// The lower median; `None` without values.
 pub fn lower<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
     nth(values, values.len().saturating_sub(1) / 2)
 }
 
-/// The upper of the two in the middle of an even count; `None` of nothing.
+/// The upper median; `None` without values.
 pub fn upper<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
     nth(values, values.len() / 2)
 }
 
-/// The median distance from the median; `None` of nothing.
+/// The median absolute deviation; `None` without values.
 pub fn deviation(values: &mut [i64]) -> Option<i64> {
     let middle = upper(values)?;
     for value in &mut *values {
@@ -59,7 +59,7 @@ pub fn slope(pairs: &[(f64, f64)]) -> f64 {
     if alone > 0.0 { both / alone } else { 0.0 }
 }
 
-/// A quarter of the values lie before it; `None` of nothing.
+/// `None` without values.
 pub fn lower_quartile<T: Ord + Copy>(values: &mut [T]) -> Option<T> {
     nth(values, values.len() / 4)
 }

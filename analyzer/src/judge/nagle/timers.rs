@@ -1,11 +1,11 @@
-//! Delayed-ACK timers: what was measured, and what stack that is consistent with.
+//! Delayed-ACK timers: the measured delays, and the stacks they are consistent with.
 //!
-//! Nothing here decides whether there is a stall: a name is given to what was measured.
+//! Nothing here decides whether there is a stall.
 
 use crate::judge::statistics;
 use serde::{Deserialize, Serialize};
 
-/// Delays of one receiver's ACKs, in ns, with the round trip to it taken off.
+/// Delays of one receiver's ACKs, in ns, less the round trip to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timer {
     pub count: u64,
@@ -15,44 +15,49 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// From single delays; `None` without any.
+    /// `None` without delays.
     pub fn of(delays_ns: &mut [i64]) -> Option<Self> {
         let (min_ns, max_ns) = (*delays_ns.iter().min()?, *delays_ns.iter().max()?);
         let median_ns = statistics::upper(delays_ns)?;
         Some(Self { count: delays_ns.len() as u64, median_ns, min_ns, max_ns })
     }
 
-    /// Does the host acknowledge at once while a connection is young, as Linux does (quick ACKs)?
+    /// May the receiver be Linux, which starts a connection with quick ACKs?
     pub fn has_quick_acks(&self) -> bool {
-        self.consistent_with().contains("Linux")
+        self.stack().1
     }
 
-    /// Names a stack whose timer looks like this.
+    /// The stacks whose timer fits.
+    pub fn consistent_with(&self) -> &'static str {
+        self.stack().0
+    }
+
+    /// The stacks whose timer fits; may it be Linux?
     ///
     /// Sources: Linux `TCP_DELACK_MIN` (40 ms, one 4 ms jiffy more at HZ=250) and
-    /// `TCP_DELACK_MAX` (200 ms); Microsoft KB 328890 (200 ms from 100 ms ticks); XNU and older
+    /// `TCP_DELACK_MAX` (200 ms); Windows since 8 (40 to 50 ms), before that Microsoft KB 328890 (200 ms
+    /// from 100 ms ticks); XNU and older
     /// FreeBSD (100 ms); lwIP `TCP_TMR_INTERVAL` (250 ms heartbeat); RFC 1122, section 4.2.3.2
     /// (at most 500 ms).
-    pub fn consistent_with(&self) -> &'static str {
+    fn stack(&self) -> (&'static str, bool) {
         let ms = |ns: i64| ns / 1_000_000;
         let (median, min, max) = (ms(self.median_ns), ms(self.min_ns), ms(self.max_ns));
-        // Its ticks come as soon as any time after the data; with a fixed timer on a path that varies no ACK
-        // comes before the timer.
+        // A heartbeat may tick right after the data; a fixed timer never fires early, however the path varies.
         if self.count >= 5 && min < 35 && (140..=255).contains(&max) && median > 60 {
-            return "a 200-250 ms heartbeat timer (lwIP, old BSD)";
+            return ("a 200-250 ms heartbeat timer (lwIP, old BSD)", false);
         }
         match median {
-            0..=9 => "no delay",
-            10..=34 if max > 2 * min => "no fixed timer",
-            10..=34 => "a shortened delayed-ACK timer",
-            35..=48 => "Linux, 40 ms",
-            49..=60 => "recent Windows or Solaris, 50 ms",
-            61..=88 => "a timer that adapts (Linux, recent Windows)",
-            89..=112 => "macOS, BSD or one tick of Windows, 100 ms",
-            113..=179 => "a timer that adapts (Linux up to 200 ms) or Windows ticks",
-            180..=225 => "Windows, 200 ms",
-            226..=500 => "an unusually long timer",
-            _ => "no known timer",
+            0..=9 => ("no delay", false),
+            10..=34 if max > 2 * min => ("no fixed timer", false),
+            10..=34 => ("a shortened delayed-ACK timer", false),
+            35..=48 => ("Linux, or Windows since 8, 40 ms", true),
+            49..=60 => ("Windows since 8 or Solaris, 50 ms", false),
+            61..=88 => ("an adaptive timer (Linux, Windows since 8)", true),
+            89..=112 => ("macOS, BSD or one tick of Windows, 100 ms", false),
+            113..=179 => ("an adaptive timer (Linux, up to 200 ms) or Windows ticks", true),
+            180..=225 => ("Windows up to 7, 200 ms", false),
+            226..=500 => ("an unusually long timer", false),
+            _ => ("no known timer", false),
         }
     }
 }
@@ -68,19 +73,19 @@ mod tests {
 
     #[test]
     fn well_known_timers_are_named() {
-        assert_eq!(named(&[41, 43, 44]), "Linux, 40 ms");
-        assert_eq!(named(&[190, 201, 218]), "Windows, 200 ms");
+        assert_eq!(named(&[41, 43, 44]), "Linux, or Windows since 8, 40 ms");
+        assert_eq!(named(&[190, 201, 218]), "Windows up to 7, 200 ms");
         assert!(named(&[20, 60, 110, 170, 240]).contains("heartbeat"));
     }
 
     #[test]
-    fn a_full_queue_or_a_program_that_writes_makes_no_timer() {
+    fn full_queues_and_program_writes_are_no_timer() {
         assert!(!named(&[41, 42, 42, 45, 132, 142, 145, 150, 160, 163]).contains("heartbeat"));
         assert_eq!(named(&[12, 14, 22, 31, 42]), "no fixed timer");
         assert_eq!(named(&[20, 21, 22]), "a shortened delayed-ACK timer");
     }
 
-    /// Elsewhere the first exchange of a connection may stall, too.
+    /// With other stacks the first exchange may stall, too.
     #[test]
     fn only_linux_has_quick_acks() {
         let quick = |delays_ms: &[i64]| {

@@ -1,9 +1,9 @@
-//! Which of Nagle's algorithms a sender runs: may a small segment follow full ones that are still
-//! unacknowledged?
+//! Which variant of Nagle's algorithm a sender runs: is a small segment held behind unacknowledged
+//! full-sized ones?
 //!
-//! RFC 896 and RFC 1122 (section 4.2.3.4) hold it (Windows, BSD, smoltcp, lwIP); Minshall's variant,
-//! Linux' `tcp_minshall_check`, holds it only behind a small one. gVisor lets the tail of one large
-//! write go as well, though it holds a small write of its own.
+//! By RFC 896 and RFC 1122, section 4.2.3.4, it is (Windows, BSD, smoltcp, lwIP). Minshall's variant
+//! (Linux's `tcp_minshall_check`) holds it only behind a small one. gVisor also sends the tail of one
+//! large write at once, but holds a separate small write.
 
 use crate::judge::findings::Findings;
 use crate::judge::nagle::nodelay::Nagle;
@@ -11,7 +11,7 @@ use crate::track::wait::fact;
 use crate::track::{Half, Side};
 use serde::{Deserialize, Serialize};
 
-/// What a sender in whose direction the algorithm is at work shows of it.
+/// The variant of a sender with Nagle's algorithm on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Variant {
     Classic,
@@ -27,8 +27,8 @@ impl Variant {
         Self::NAMES[self as usize]
     }
 
-    /// The variant of `side` and two frames that show it: full-sized data and the small segment that
-    /// was held behind it, or that went at once.
+    /// The variant of `side`, with two frames as proof: full-sized data, and the small segment held behind
+    /// it or sent at once.
     pub fn of(nagle: Nagle, half: &Half, side: Side, findings: Findings<'_>) -> (Self, (u64, u64)) {
         if nagle != Nagle::On {
             return (Variant::Unknown, (0, 0));
