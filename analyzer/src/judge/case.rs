@@ -229,7 +229,12 @@ impl Confidence {
 }
 
 impl Lines {
-    const DOUBTS: Self = Self::weighing(Doubt(0));
+    /// Those of 1, of 2 and of [`Weight::POSSIBLE`] points.
+    const DOUBTS: [Self; 3] = [
+        Self::weighing(Doubt(1)),
+        Self::weighing(Doubt(2)),
+        Self::weighing(Doubt(Weight::POSSIBLE)),
+    ];
     const EXCLUDING: Self = Self::weighing(Excludes);
     const HIDING: Self = Self::weighing(Hides);
     const AGAINST_PEAK: Self = Self::weighing(NoPeak);
@@ -281,7 +286,8 @@ impl Lines {
     }
 
     pub fn doubts(self) -> Doubts {
-        let [low, middle, high, ..] = (self.0 & Self::DOUBTS.0).to_le_bytes();
+        let all = Self::DOUBTS.iter().fold(0, |all, some| all | some.0);
+        let [low, middle, high, ..] = (self.0 & all).to_le_bytes();
         Doubts([low, middle, high])
     }
 
@@ -293,14 +299,11 @@ impl Lines {
     const fn weighing(weight: Weight) -> Self {
         let (mut bits, mut at) = (0, 0);
         while at < Line::ALL.len() {
-            let same = matches!(
-                (weight, Line::WEIGHTS[at]),
-                (Doubt(_), Doubt(_))
-                    | (Excludes, Excludes)
-                    | (Hides, Hides)
-                    | (NoPeak, NoPeak)
-                    | (Peak, Peak)
-            );
+            let same = match (weight, Line::WEIGHTS[at]) {
+                (Doubt(points), Doubt(other)) => points == other,
+                (Excludes, Excludes) | (Hides, Hides) | (NoPeak, NoPeak) | (Peak, Peak) => true,
+                _ => false,
+            };
             bits |= (same as u64) << at;
             at += 1;
         }
@@ -312,7 +315,10 @@ impl Lines {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Doubts([u8; 3]);
 
-const _: () = assert!(Lines::DOUBTS.0 < 1 << 24, "a ruling has no room for so many doubts");
+const _: () = {
+    let [ones, twos, most] = Lines::DOUBTS;
+    assert!((ones.0 | twos.0 | most.0) < 1 << 24, "a ruling has no room for so many doubts");
+};
 
 impl Doubts {
     pub fn has(self, line: Line) -> bool {
@@ -325,8 +331,9 @@ impl Doubts {
 
     /// Of a stall.
     pub fn confidence(self) -> Confidence {
-        let points = |line: Line| if let Doubt(points) = line.weight() { points } else { 0 };
-        match self.iter().map(points).sum::<u32>() {
+        let count = |of: Lines| (Lines::from(self).0 & of.0).count_ones();
+        let [ones, twos, most] = Lines::DOUBTS;
+        match count(ones) + 2 * count(twos) + Weight::POSSIBLE * count(most) {
             0 => Confidence::Certain,
             Weight::POSSIBLE.. => Confidence::Possible,
             _ => Confidence::Likely,
@@ -378,6 +385,7 @@ mod tests {
         for line in Line::ALL.iter().filter(|line| matches!(line.weight(), Doubt(_))) {
             let doubts = Lines::of([(*line, true)]).doubts();
             assert!(doubts.has(*line) && doubts.iter().eq([*line]), "{}", line.name());
+            assert_ne!(doubts.confidence(), Confidence::Certain, "{}", line.name());
         }
         assert_eq!(Doubts::default().iter().next(), None);
     }

@@ -8,7 +8,7 @@ use crate::judge::words::evidence::reasons;
 use crate::output::values;
 use crate::result::scan::Scan;
 use crate::track::Side;
-use std::io::Write;
+use std::fmt::Write;
 
 /// A stall, with its connection.
 #[derive(Debug, Clone, Copy)]
@@ -95,10 +95,12 @@ impl Row for Stall<'_> {
 fn evidence(out: &mut Vec<u8>, stall: Stall<'_>) {
     values::enclosed(out, *b"[]", |out| {
         if stall.is_explained {
+            // Sentences of this program, with numbers in them: nothing to escape.
+            let mut sentences = String::with_capacity(1024);
             for reason in reasons(stall.finding, stall.judged) {
-                // Sentences of this program, with numbers in them: nothing to escape.
-                let Ok(()) = write!(out, ",\"{reason}\"") else { return };
+                let Ok(()) = write!(sentences, ",\"{reason}\"") else { return };
             }
+            out.extend_from_slice(sentences.as_bytes());
         }
     });
 }
