@@ -16,7 +16,7 @@ KINDS: dict[str, Schema] = {
     "integer, ns since the epoch": {"type": "integer"},
     "float, ms": {"type": "number"},
     "true or false": {"type": "boolean"},
-    "one of few words": {"type": "string"},
+    "enum": {"type": "string"},
     "text": {"type": "string"},
     "IP address": {"type": "string"},
     "object": {"$ref": "#/$defs/end"},

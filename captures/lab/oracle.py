@@ -13,7 +13,7 @@ result.write_text(
             "summary": {"verdict": "inconclusive"},
             "connections": [
                 {
-                    "id": c["connection"],
+                    "connection": c["connection"],
                     "client": c["client"],
                     "server": c["server"],
                     "stalls": [

@@ -55,7 +55,7 @@ def score_capture(truth: Row, result: Row) -> Score:
 def score_stalls(truth: Row, result: Row, score: Score) -> None:
     """Every stall of the truth, and every one reported."""
     holds = {place(s, s["connection"]): s for s in truth["stalls"] + truth["short_holds"]}
-    reported = {place(s, c["id"]): s for c in result["connections"] for s in c["stalls"]}
+    reported = {place(s, c["connection"]): s for c in result["connections"] for s in c["stalls"]}
     for where, hold in holds.items():
         by_data = hold["release"] not in BY_ACK
         score_blur(hold, where in reported, score)
@@ -139,7 +139,7 @@ def score_nagle(truth: Row, result: Row, score: Score) -> None:
 
     A program that waits for each ACK itself looks as if Nagle were on.
     """
-    verdicts = {c["id"]: c for c in result["connections"]}
+    verdicts = {c["connection"]: c for c in result["connections"]}
     for connection in truth["connections"]:
         for side in ("client", "server"):
             option = connection[side]["nagle"]

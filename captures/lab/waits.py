@@ -48,7 +48,9 @@ def score_waits(truth: Row, result: Row, segments: Segments, score: Score) -> No
 def score_connects(truth: Row, result: Row, score: Score) -> None:
     """Connections whose SYN comes again; of slow ones with a single SYN, either is right."""
     told = {
-        c["id"] for c in result["connections"] if any(w["cause"] == "connect" for w in c["waits"])
+        c["connection"]
+        for c in result["connections"]
+        if any(w["cause"] == "connect" for w in c["waits"])
     }
     for connection in truth["connections"]:
         number, syns = connection["connection"], connection.get("syns", 0)
@@ -87,9 +89,9 @@ def reported_causes(result: Row) -> dict[Place, str]:
     causes: dict[Place, str] = {}
     for connection in result["connections"]:
         for wait in connection["waits"]:
-            causes[connection["id"], wait["by"], wait["rel_seq"]] = wait["cause"]
+            causes[connection["connection"], wait["by"], wait["rel_seq"]] = wait["cause"]
         for stall in connection["stalls"]:
-            causes[place(stall, connection["id"])] = stall["cause"]
+            causes[place(stall, connection["connection"])] = stall["cause"]
     return causes
 
 

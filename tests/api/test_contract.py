@@ -67,7 +67,7 @@ HOP = {
     "server_passed_on": int,
     "passed_on_ms": float,
     "mean_latency_ms": (float, type(None)),
-    "first_hop_without_ms": (float, type(None)),
+    "first_hop_predicted_latency_ms": (float, type(None)),
 }
 ADVICE = {
     "sender": str,
@@ -114,7 +114,7 @@ CONTRACT = {
     "hops": [HOP],
     "connections": [
         {
-            "id": int,
+            "connection": int,
             "client": END,
             "server": END,
             "rtt_ms": (float, type(None)),
@@ -163,7 +163,7 @@ def scan(request: pytest.FixtureRequest) -> Scan:
 def test_every_field_of_the_json_contract_is_there(scan: Scan, tmp_path: Path) -> None:
     result = written(scan, tmp_path)
     assert violations(result, CONTRACT, "") == []
-    assert [connection["id"] for connection in result["connections"]] == list(
+    assert [connection["connection"] for connection in result["connections"]] == list(
         range(result["summary"]["connections"])
     )
 
@@ -190,7 +190,7 @@ def test_json_csv_and_tables_tell_the_same_stalls(scan: Scan, tmp_path: Path) ->
     with (tmp_path / "stalls.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     stalls = [
-        {"connection": connection["id"], **stall}
+        {"connection": connection["connection"], **stall}
         for connection in result["connections"]
         for stall in connection["stalls"]
     ]
@@ -208,8 +208,8 @@ def test_the_tables_of_many_connections_are_whole(tmp_path: Path) -> None:
     """They are written by two threads, in blocks."""
     scan = nagle_scan.scan(generated(tmp_path, "rpc", 3_000, 300_000))
     result = written(scan, tmp_path)["connections"]
-    stalls = [(row["id"], stall["frame_held"]) for row in result for stall in row["stalls"]]
-    waits = [(row["id"], wait["frame_to"]) for row in result for wait in row["waits"]]
+    stalls = [(row["connection"], stall["frame_held"]) for row in result for stall in row["stalls"]]
+    waits = [(row["connection"], wait["frame_to"]) for row in result for wait in row["waits"]]
     # More than one thread takes at once.
     assert len(result) > 2_048
     assert len(stalls) + len(waits) > 8_192
@@ -220,7 +220,11 @@ def test_the_tables_of_many_connections_are_whole(tmp_path: Path) -> None:
         assert list(table[["connection", frame]].itertuples(index=False, name=None)) == rows
     ends = scan.connections[["client_addr", "client_port", "client_nagle", "handshake"]]
     assert list(ends.itertuples(name=None)) == [
-        (row["id"], *(row["client"][name] for name in ("addr", "port", "nagle")), row["handshake"])
+        (
+            row["connection"],
+            *(row["client"][name] for name in ("addr", "port", "nagle")),
+            row["handshake"],
+        )
         for row in result
     ]
 

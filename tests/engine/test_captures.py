@@ -34,7 +34,7 @@ def by_place(stalls: list[dict[str, Any]]) -> dict[tuple[Any, ...], dict[str, An
 
 def stalls_of(result: dict[str, Any]) -> list[dict[str, Any]]:
     return [
-        {"connection": connection["id"], **stall}
+        {"connection": connection["connection"], **stall}
         for connection in result["connections"]
         for stall in connection["stalls"]
     ]
@@ -64,9 +64,9 @@ def test_the_nagle_verdict_never_contradicts_the_programs(
     _, result = reported(name, run, tmp_path)
     for connection in result["connections"]:
         for side in ("client", "server"):
-            truth = expected[str(connection["id"])][side]
+            truth = expected[str(connection["connection"])][side]
             claim = connection[side]["nagle"]
-            assert claim in (truth or "unknown", "unknown"), (connection["id"], side)
+            assert claim in (truth or "unknown", "unknown"), (connection["connection"], side)
             holds = any(stall["sender"] == side for stall in connection["stalls"])
             assert claim == "on" or not holds, "held segments prove that Nagle is on"
             assert len(connection[side].get("nagle_frames", [])) == (0 if claim == "unknown" else 2)

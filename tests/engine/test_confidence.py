@@ -28,7 +28,7 @@ def by_min_wait() -> dict[float, list[_core.Scan]]:
 
 def stalls(scan: _core.Scan) -> Iterator[_core.WaitRow]:
     for row in scan.affected(sys.maxsize):
-        yield from scan.stalls_of(row.id, sys.maxsize)
+        yield from scan.stalls_of(row.connection, sys.maxsize)
 
 
 def test_each_doubt_lowers_the_confidence_and_has_its_sentence(

@@ -36,7 +36,7 @@ def test_later_connections_with_something_to_tell_are_listed(
     alone = nagle_scan.scan(STALLING)
     told = {*alone.stalls["connection"], *alone.waits["connection"]}
     assert 0 < len(told) < len(alone.connections)
-    listed = [connection["id"] for connection in result["connections"]]
+    listed = [connection["connection"] for connection in result["connections"]]
     assert listed == [*range(LISTED), *sorted(QUIET + int(row) for row in told)]
     stalls = [stall for connection in result["connections"] for stall in connection["stalls"]]
     assert len(stalls) == result["summary"]["stalls"] == len(alone.stalls)

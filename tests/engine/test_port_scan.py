@@ -117,7 +117,7 @@ def test_a_connection_that_is_not_listed_is_named_so(scan: nagle_scan.Scan) -> N
     for number in scan.connections.index[::997]:
         row = scan.core.connection(number)
         assert row is not None
-        assert row.id == number
+        assert row.connection == number
     assert len(scan.segments(1)) == 1
     assert len(scan.segments(2)) == 2
 

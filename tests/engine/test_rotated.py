@@ -92,7 +92,7 @@ def test_a_last_file_that_was_cut_off_keeps_the_rest(kept: int, run: Run, tmp_pa
     captures = {file["path"]: file for file in found["captures"]}
     assert [file["complete"] for file in captures.values()] == [True, True, False]
     assert "cut off" in captures[str(paths[-1])]["warnings"][0]
-    assert [connection["id"] for connection in found["connections"]] == [0]
+    assert [connection["connection"] for connection in found["connections"]] == [0]
     assert found["summary"]["tcp_packets"] == (202 if kept < 0 else 200)
 
 

@@ -133,7 +133,7 @@ def connection(verdict: str, nagle: str, *confidences: str) -> dict[str, Any]:
     """What a scan says of one."""
     side = {"port": CLIENT, "nagle": nagle}
     stalls = [{"confidence": c} for c in confidences]
-    known = {"id": 0, "conclusive": True, "verdict": verdict}
+    known = {"connection": 0, "conclusive": True, "verdict": verdict}
     return known | {"client": side, "server": {"nagle": "unknown"}, "stalls": stalls}
 
 
@@ -183,6 +183,6 @@ def test_every_shipped_capture_is_read_as_its_truth_counts_it() -> None:
     for file in sorted(PROGRAMS.glob("*/*.truth.json")):
         truth = json.loads(file.read_text())
         result = as_json(nagle_scan.scan(file.with_name(truth["capture"])))
-        ports = {c["id"]: c["client"]["port"] for c in result["connections"]}
+        ports = {c["connection"]: c["client"]["port"] for c in result["connections"]}
         known = {c["connection"]: c["client"]["port"] for c in truth["connections"]}
         assert ports == known, truth["name"]

@@ -38,7 +38,7 @@ def test_only_a_certain_stall_says_what_a_socket_is_set_to(surest: int, begin: s
 
 def test_a_possible_stall_may_have_been_held() -> None:
     (row,) = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").core.affected(1)
-    certain = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").core.stalls_of(row.id, 1)[0]
+    certain = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap").core.stalls_of(row.connection, 1)[0]
     names = [name for name in dir(certain) if not name.startswith("_")]
     possible: Any = SimpleNamespace(**{name: getattr(certain, name) for name in names})
     assert "are held" in "\n".join(ladder(possible))

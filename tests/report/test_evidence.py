@@ -264,7 +264,7 @@ def test_wireshark_shows_the_comments_and_the_right_lengths(name: str, tmp_path:
     scan.to_evidence(evidence)
     comments = fields(evidence, "frame.comment", "frame.comment")
     assert sum("by Nagle" in comment for comment in comments) == len(scan.stalls)
-    streams = " || ".join(f"tcp.stream == {row.id}" for row in scan.core.affected(5))
+    streams = " || ".join(f"tcp.stream == {row.connection}" for row in scan.core.affected(5))
     names = ("frame.time_epoch", "tcp.len", "tcp.seq_raw", "tcp.ack_raw", "frame.len")
     assert fields(evidence, "tcp", *names) == fields(path, streams, *names)
 

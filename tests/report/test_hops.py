@@ -83,13 +83,13 @@ def test_json_has_the_hops_in_their_order(tmp_path: Path) -> None:
     assert last["server_stalls"] > 0 == last["client_stalls"]
     assert middle["client_stalls"] == middle["server_stalls"] == 0 < middle["passed_on_ms"]
     assert (first["client_nagle"], last["server_nagle"]) == ("on", "on")
-    assert middle["first_hop_without_ms"] is None
+    assert middle["first_hop_predicted_latency_ms"] is None
 
 
 def test_what_a_hop_is_predicted_to_leave_is_what_its_fix_left(tmp_path: Path) -> None:
     before = nagle_scan.scan(capture("client-and-server/a.pcap.gz", tmp_path)).core.hops()
     after = nagle_scan.scan(capture("client-and-server-fixed/a.pcap.gz", tmp_path)).core.hops()
-    predicted_ms = before[-1].first_hop_without_ms or 0.0
+    predicted_ms = before[-1].first_hop_predicted_latency_ms or 0.0
     assert predicted_ms == pytest.approx(after[0].mean_latency_ms, rel=0.1)
     assert predicted_ms < 0.6 * (before[0].mean_latency_ms or 0.0)
 

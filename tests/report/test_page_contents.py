@@ -31,8 +31,8 @@ def test_it_tells_what_the_scan_found(name: str, report: Report) -> None:
         counts = f"{server.exchanges} {server.stalled_exchanges}"
         assert f"{server.addr}:{server.port} {counts} measured" in text
     for row in scan.core.affected(10):
-        assert f"Stream {row.id}: {row.client}" in text
-        clearest = scan.core.stalls_of(row.id, 1)[0]
+        assert f"Stream {row.connection}: {row.client}" in text
+        clearest = scan.core.stalls_of(row.connection, 1)[0]
         for frame in (clearest.frame_from, clearest.frame_ack, clearest.frame_to):
             assert f" {frame} " in text
         for reason in clearest.evidence:
@@ -128,7 +128,7 @@ def test_the_same_capture_gives_the_same_page_either_way(
 
 def test_pictures_leave_room_for_the_rest() -> None:
     scan = nagle_scan.scan(CAPTURES / "epoll-fd0.pcap")
-    wanted = [*pictures.in_detail([row.id for row in scan.core.affected(10)], None)]
+    wanted = [*pictures.in_detail([row.connection for row in scan.core.affected(10)], None)]
     whole = [*pictures.drawn(scan, wanted)]
     assert [picture.wanted for picture in whole] == wanted
     counts = Counter(picture.wanted.connection for picture in whole)

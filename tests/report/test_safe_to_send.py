@@ -448,7 +448,7 @@ def test_a_routing_header_is_left_out_and_its_stalls_stay(tmp_path: Path) -> Non
 def test_the_library_names_no_file_of_an_anonymised_scan(capture: Path) -> None:
     scan = nagle_scan.scan(capture, anonymize=KEY)
     assert ADDRESSES[0] not in repr(scan)
-    assert scan.names == ["capture-1"]
+    assert scan.captures == ["capture-1"]
     assert KEY.hex() not in repr(scan)
     assert str(KEY) not in repr(scan)
 

@@ -243,7 +243,10 @@ def test_a_hostile_name_stays_a_name(
     """plotly would make HTML of it, should the engine ever let one pass."""
     scan = nagle_scan.scan(BOTH)
     subject = of(scan, 0)
-    row = {name: getattr(subject.row, name) for name in ("id", "server", "segments", "first_ns")}
+    row = {
+        name: getattr(subject.row, name)
+        for name in ("connection", "server", "segments", "first_ns")
+    }
     hostile = SimpleNamespace(client=HOSTILE, **row)
     monkeypatch.setattr(module, "of", lambda *_: replace(subject, row=cast(Any, hostile)))
     page = tmp_path / "page.html"

@@ -34,13 +34,13 @@ class Connection:
     """
 
     scan: Result
-    id: int
+    number: int
     """Its number, as Wireshark's `tcp.stream`."""
 
     @property
     def row(self) -> _core.ConnectionRow:
         """Its numbers: `row.rtt_ms`, `row.mss`, `row.stalls`, `row.mean_latency_ms` and others."""
-        return self.scan.row_of(self.id)
+        return self.scan.row_of(self.number)
 
     @property
     def client(self) -> str:
@@ -87,7 +87,7 @@ class Connection:
 
     def segments(self) -> pd.DataFrame:
         """Its segments, read again from the capture: see `Scan.segments`."""
-        return self.scan.segments(self.id)
+        return self.scan.segments(self.number)
 
     def packets(self) -> list[Packet]:
         """Its frames as scapy packets, read again from the capture: see `Scan.packets`."""
@@ -116,7 +116,7 @@ class Connection:
         return timeline.interactive(self)
 
     def _rows_of(self, table: pd.DataFrame) -> pd.DataFrame:
-        return table[table["connection"] == self.id]
+        return table[table["connection"] == self.number]
 
     def __dir__(self) -> list[str]:
         """The public names."""
@@ -126,7 +126,7 @@ class Connection:
         """Its two ends and its verdict."""
         row = self.row
         ends = f"{row.client} to {row.server}"
-        return f"<Connection {self.id}: {ends}: {verdicts.of_connection(row)}>"
+        return f"<Connection {self.number}: {ends}: {verdicts.of_connection(row)}>"
 
     def _repr_html_(self) -> str:
         return notebook.connection_html(self.scan, self.row)

@@ -52,7 +52,7 @@ _SCAN = _PAGES.from_string(
 _CONNECTION = _PAGES.from_string(
     """\
 <div>
-<p><strong>{{ verdict }}</strong> (tcp.stream {{ id }})</p>
+<p><strong>{{ verdict }}</strong> (tcp.stream {{ number }})</p>
 <table>
 <tbody>
 {% for name, value in facts %}
@@ -99,9 +99,9 @@ def connection_html(scan: Result, row: _core.ConnectionRow) -> str:
         ("Nagle at the server", row.server_nagle),
     ]
     # The timeline has already escaped the texts in the SVG.
-    picture = Markup(timeline.svg(timeline.ladder, scan, row.id))
+    picture = Markup(timeline.svg(timeline.ladder, scan, row.connection))
     return _CONNECTION.render(
-        verdict=verdicts.of_connection(row), id=row.id, facts=facts, picture=picture
+        verdict=verdicts.of_connection(row), number=row.connection, facts=facts, picture=picture
     )
 
 
@@ -111,7 +111,7 @@ def scan_html(scan: Result) -> str:
     affected = scan.core.affected(MAX_CONNECTIONS)
     rows = [
         (
-            row.id,
+            row.connection,
             row.client,
             row.server,
             certainty.counts(row),
@@ -123,7 +123,7 @@ def scan_html(scan: Result) -> str:
     ]
     return _SCAN.render(
         verdict=verdicts.in_one_line(summary),
-        paths=", ".join(scan.names),
+        paths=", ".join(scan.captures),
         packets=summary.packets,
         notices=[notice.text for notice in notices.of(scan)],
         rows=rows,

@@ -46,7 +46,7 @@ def about(result: Result) -> About:
     hidden = result.is_anonymized
     sizes = result.sizes or [NOT_A_FILE if hidden else size_of(path) for path in result.paths]
     return About(
-        result.names,
+        result.captures,
         list(sizes),
         "" if hidden and result.filter is not None else result.filter,
         float(result.min_wait_ms),

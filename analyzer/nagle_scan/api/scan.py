@@ -267,7 +267,7 @@ class Scan(Written):
 
         return timeline.histogram(self, connection, ax=ax, width_in=width_in)
 
-    def connection(self, connection_id: int) -> Connection:
+    def connection(self, connection: int) -> Connection:
         """One connection, by its number as in Wireshark's `tcp.stream`.
 
         Raises `KeyError` for a number that is not there, `TypeError` for what is none.
@@ -282,7 +282,7 @@ class Scan(Written):
         """
         from nagle_scan.api.connection import Connection
 
-        return Connection(self, self.row_of(connection_id).id)
+        return Connection(self, self.row_of(connection).connection)
 
     def save(self, path: _Path) -> None:
         """Saves the scan, to be opened by `nagle_scan.load` without the captures.

@@ -48,7 +48,7 @@ def shown(options: Options, result: Result, limit: int) -> ShownComparison:
     servers = comparison.servers[:limit]
     head, text = _outcome(comparison)
     return ShownComparison(
-        file_names(baseline.names),
+        file_names(baseline.captures),
         [f"before: {warning}" for _, warning in baseline.warnings],
         comparison.outcome,
         head,

@@ -42,7 +42,7 @@ def write(result: Result, path: str, options: Options) -> None:
     names, used = result.core.names(), dict[str, str]()
     for row, connection in zip(rows, shown, strict=True):
         _comment_connection(row, connection, here, comments)
-        for stall in result.core.stalls_of(row.id, MAX_STALLS):
+        for stall in result.core.stalls_of(row.connection, MAX_STALLS):
             _comment_stall(stall, here, comments)
             used |= _names_of(names, stall)
     about = "\n".join(_about(result, options.payload))
@@ -66,15 +66,15 @@ def _connections(result: Result) -> list[_core.ConnectionRow]:
     """The worst, and that of the clearest stall, which the reports show."""
     rows = result.core.affected(MAX_CONNECTIONS)
     clearest = result.core.clearest()
-    if clearest is None or clearest.connection in {row.id for row in rows}:
+    if clearest is None or clearest.connection in {row.connection for row in rows}:
         return rows
     row = result.core.connection(clearest.connection)
     return [*rows[:-1], row] if row is not None else rows
 
 
 def _wanted(result: Result, row: _core.ConnectionRow) -> tuple[int, list[tuple[int, int]]]:
-    stalls = result.core.stalls_of(row.id, SHOWN_STALLS)
-    return row.id, [(stall.frame_from, stall.frame_to) for stall in stalls]
+    stalls = result.core.stalls_of(row.connection, SHOWN_STALLS)
+    return row.connection, [(stall.frame_from, stall.frame_to) for stall in stalls]
 
 
 def _comment_connection(
@@ -85,7 +85,7 @@ def _comment_connection(
     if not present:
         return
     comments[present[0][0]].append(
-        f"tcp.stream {row.id} of the capture: client {row.client}, server {row.server}: "
+        f"tcp.stream {row.connection} of the capture: client {row.client}, server {row.server}: "
         f"{certainty.told(row)}; "
         f"{len(present):,} of its {count(shown.of, 'frame')} are in this file"
     )
@@ -128,7 +128,7 @@ def _about(result: Result, payload: bool) -> Iterator[str]:
     summary = result.core.summary()
     stalls = f"Evidence of Nagle stalls{verdicts.mark(summary)}"
     yield (
-        f"{stalls} found by nagle-scan {_core.VERSION} in {_names(result.names)} "
+        f"{stalls} found by nagle-scan {_core.VERSION} in {_names(result.captures)} "
         f"({count(summary.packets, 'packet')})"
     )
     if not summary.stalls:

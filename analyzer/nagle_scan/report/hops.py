@@ -175,7 +175,7 @@ def _predictions(chain: Sequence[_core.HopRow]) -> Iterator[str]:
     holders = [hop for hop in chain if _holds(hop)]
     now_ms = chain[0].mean_latency_ms
     for hop in holders:
-        then_ms = hop.first_hop_without_ms
+        then_ms = hop.first_hop_predicted_latency_ms
         if then_ms is None or now_ms is None:
             continue
         which = f" of hop {hop.number} alone" if len(holders) > 1 else ""

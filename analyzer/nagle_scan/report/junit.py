@@ -64,7 +64,7 @@ def _properties(view: View) -> list[tuple[str, str]]:
 
 def _attributes(view: View, suite: Element) -> dict[str, str]:
     """Names are tokens: their spaces stand alone."""
-    name = " ".join(_allowed(file_names(view.result.names)).split()) or "capture"
+    name = " ".join(_allowed(file_names(view.result.captures)).split()) or "capture"
     begin = datetime(1970, 1, 1) + timedelta(microseconds=view.summary.first_ns // 1000)
     return {
         "name": name,

@@ -124,7 +124,7 @@ def _connections(view: View) -> Iterator[str]:
     )
     cells = [
         (
-            str(row.id),
+            str(row.connection),
             code(row.client),
             code(row.server),
             sentences.holder(row),
@@ -212,7 +212,7 @@ def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
         evidence = code(wireshark.evidence_filter(stall))
         yield f"- in `evidence.pcapng`, which numbers frames anew: {evidence}"
     merged = ""
-    if len(view.result.names) > 1:
+    if len(view.result.captures) > 1:
         merged = "Frame and stream numbers count across all files: merge them first (`mergecap`). "
     yield (
         f"- {merged}Frame {first} is not acknowledged before frame {stall.frame_ack}, a pure ACK "
@@ -271,8 +271,8 @@ def _notes(notes: Sequence[str]) -> Iterator[str]:
 
 
 def _versions(result: Result, summary: _core.Summary) -> str:
-    names = ", ".join(code(file_name(name)) for name in result.names[:MAX_NAMES])
-    more = f" and {len(result.names) - MAX_NAMES} more" * (len(result.names) > MAX_NAMES)
+    names = ", ".join(code(file_name(name)) for name in result.captures[:MAX_NAMES])
+    more = f" and {len(result.captures) - MAX_NAMES} more" * (len(result.captures) > MAX_NAMES)
     if result.filter is not None:
         # It may name addresses.
         shown = "of this scan" if result.is_anonymized else code(result.filter)

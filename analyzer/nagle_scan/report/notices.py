@@ -33,7 +33,7 @@ WITHOUT_CAPTURES = (
 
 def of(result: "Result") -> Iterator[Notice]:
     """What the capture lacks, and what was done to it."""
-    summary, names = result.core.summary(), result.names
+    summary, names = result.core.summary(), result.captures
     if result.lacks_captures:
         yield Notice(WITHOUT_CAPTURES)
     if summary.anonymized:

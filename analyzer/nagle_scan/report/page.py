@@ -72,8 +72,8 @@ class Page(View):
         self.title = self.in_one_line
         self.mark = verdicts.mark(self.summary)
         self.word = verdicts.word(self.summary.verdict)
-        self.captures = [_name(path) for path in result.names[:MAX_CAPTURES]]
-        self.captures_more = max(len(result.names) - MAX_CAPTURES, 0)
+        self.captures = [_name(path) for path in result.captures[:MAX_CAPTURES]]
+        self.captures_more = max(len(result.captures) - MAX_CAPTURES, 0)
         self.begin = _time(self.summary.first_ns, self.summary.has_dates)
         self.end = _time(self.summary.last_ns, self.summary.has_dates)
         # Text tells times of an unknown zone.
@@ -83,7 +83,7 @@ class Page(View):
     def _drawn(self) -> list[Picture]:
         """All pictures, the most important first, since space is limited."""
         in_detail = self.connections[:MAX_IN_DETAIL]
-        wanted = [*pictures.in_detail([row.id for row in in_detail], self.clearest)]
+        wanted = [*pictures.in_detail([row.connection for row in in_detail], self.clearest)]
         if self.summary.verdict != "inconclusive":
             wanted = [*pictures.at_top(self.core, self.clearest), *wanted]
         self.result.keep_segments(self._in_pictures(in_detail))
@@ -99,8 +99,11 @@ class Page(View):
         core = self.result.core
         first = [self.clearest] if self.clearest else core.longest_waits(1)
         rows = [core.connection(wait.connection) for wait in first]
-        known = {row.id for row in in_detail}
-        return [*(row for row in rows if row is not None and row.id not in known), *in_detail]
+        known = {row.connection for row in in_detail}
+        return [
+            *(row for row in rows if row is not None and row.connection not in known),
+            *in_detail,
+        ]
 
     @property
     def notes_of_capture(self) -> list[str]:
@@ -159,10 +162,10 @@ class Page(View):
     def details(self) -> list[Detail]:
         """The worst connections, told in full."""
         rows = self.connections[:MAX_IN_DETAIL]
-        stalls = [self.core.stalls_of(row.id, MAX_STALLS) for row in rows]
+        stalls = [self.core.stalls_of(row.connection, MAX_STALLS) for row in rows]
         told = split.describe_all(self.result.files, [clearest[0] for clearest in stalls])
         return [
-            Detail(row, stalls_of, kinds, self._pictures_of(row.id))
+            Detail(row, stalls_of, kinds, self._pictures_of(row.connection))
             for row, stalls_of, kinds in zip(rows, stalls, told, strict=True)
         ]
 
@@ -176,7 +179,7 @@ class Page(View):
     @property
     def detailed(self) -> frozenset[int]:
         """The connections among `details`."""
-        return frozenset(detail.row.id for detail in self.details)
+        return frozenset(detail.row.connection for detail in self.details)
 
     @property
     def idle_last(self) -> bool:

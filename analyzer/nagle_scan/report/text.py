@@ -37,7 +37,7 @@ LIMITS = Limits(
 def render(result: Result, style: Style, options: Options) -> str:
     """The whole report, without a final newline."""
     view = View(result, LIMITS, options)
-    parts = [_header(view.summary, result.names, style)]
+    parts = [_header(view.summary, result.captures, style)]
     parts += _notices(view.urgent, style)
     if view.comparison is not None:
         parts += _comparison(view.comparison, style)
@@ -147,7 +147,7 @@ def _connections(view: View, style: Style) -> Iterator[str]:
     rows = [(*heads, sentences.WITHOUT_STALLS)]
     rows += [
         (
-            str(row.id),
+            str(row.connection),
             row.client,
             row.server,
             sentences.holder(row),

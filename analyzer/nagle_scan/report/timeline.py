@@ -69,7 +69,7 @@ def sheet(result: Result, title: str) -> style.Picture:
 def _headline(figure: style.Picture, result: Result, title: str) -> None:
     """The verdict and the capture's name."""
     width_pt = SIZE_IN[0] * fit.POINTS_PER_INCH * 0.96
-    name = file_names(result.names)
+    name = file_names(result.captures)
     lines = (
         (fit.shortened(title, width_pt, 15), 15.0, "bold", colours.INK, 0.955),
         (

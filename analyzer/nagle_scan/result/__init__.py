@@ -88,7 +88,7 @@ class Result:
         return [(path, warning) for path, warning, _ in self.core.summary().warnings]
 
     @property
-    def names(self) -> list[str]:
+    def captures(self) -> list[str]:
         """The captures as outputs name them: by path, or by number if anonymised."""
         return self.core.captures() if self.is_anonymized else self.paths
 
@@ -209,7 +209,7 @@ class Result:
         """
         return self._table("servers")
 
-    def segments(self, connection_id: int) -> pd.DataFrame:
+    def segments(self, connection: int) -> pd.DataFrame:
         """The segments of one connection, read again from the capture.
 
         `frame`, `time_ns` (int64), `time` (the same), `sender` (category), `rel_seq`, `len`, `seq`,
@@ -220,7 +220,7 @@ class Result:
         number behind the last one. Raises `CaptureError` if the capture cannot be read again
         (standard input), `KeyError` for an unknown connection, `TypeError` for what is no integer.
         """
-        number = self.number_of(connection_id)
+        number = self.number_of(connection)
         self._check_readable()
         table = self._segments_of([number])[number]
         place = table.columns.get_loc("flags")
@@ -228,12 +228,12 @@ class Result:
         table.insert(place + 1, "flags_text", flags_text(table["flags"]))
         return table
 
-    def number_of(self, connection_id: int) -> int:
+    def number_of(self, connection: int) -> int:
         """The number of a connection that the scan may hold. Raises `KeyError`, `TypeError`."""
         try:
-            number = operator.index(connection_id)
+            number = operator.index(connection)
         except TypeError:
-            kind = type(connection_id).__name__
+            kind = type(connection).__name__
             raise TypeError(f"a connection is a number, as tcp.stream, not {kind}") from None
         count = self.core.summary().connections
         if not 0 <= number < count:
@@ -241,9 +241,9 @@ class Result:
             raise UnknownConnectionError(f"tcp.stream {number} is not in this scan: {has}")
         return number
 
-    def row_of(self, connection_id: int) -> _core.ConnectionRow:
+    def row_of(self, connection: int) -> _core.ConnectionRow:
         """What is known of a connection. Raises `KeyError`, `TypeError`."""
-        number = self.number_of(connection_id)
+        number = self.number_of(connection)
         row = self.core.connection(number)
         if row is None:
             raise UnknownConnectionError(
@@ -260,34 +260,34 @@ class Result:
             self.doing("reading again what is drawn")
             self._kept = self._kept_of(rows)
 
-    def kept_segments(self, connection_id: int) -> pd.DataFrame:
+    def kept_segments(self, connection: int) -> pd.DataFrame:
         """As `segments`, but read once only while the same connection is asked for; not a copy.
 
         Of more than `MOST_KEPT` segments, only an excerpt.
         """
         kept = self._kept
-        if connection_id not in kept:
-            if connection_id not in self._last:
-                row = self.core.connection(connection_id)
+        if connection not in kept:
+            if connection not in self._last:
+                row = self.core.connection(connection)
                 self._last = self._kept_of([] if row is None else [row])
             kept = self._last
-        return kept[connection_id]
+        return kept[connection]
 
     def _kept_of(self, rows: Iterable[_core.ConnectionRow]) -> dict[int, pd.DataFrame]:
         wanted, excerpts, room = [], {}, MOST_KEPT
         for row in rows:
-            wanted.append(row.id)
+            wanted.append(row.connection)
             if row.segments > room:
-                excerpts[row.id] = (MOST_EXCERPT, self._most_telling(row.id))
+                excerpts[row.connection] = (MOST_EXCERPT, self._most_telling(row.connection))
             else:
                 room -= row.segments
         # Nothing is worth a second reading.
         return self._segments_of(wanted, excerpts) if wanted else {}
 
-    def _most_telling(self, connection_id: int) -> int:
+    def _most_telling(self, connection: int) -> int:
         """The frame that ends its clearest stall, else the scan's longest wait; 0 if neither."""
-        waits = self.core.stalls_of(connection_id, 1) or self.core.longest_waits(1)
-        return next((wait.frame_to for wait in waits if wait.connection == connection_id), 0)
+        waits = self.core.stalls_of(connection, 1) or self.core.longest_waits(1)
+        return next((wait.frame_to for wait in waits if wait.connection == connection), 0)
 
     def _segments_of(
         self, connections: Sequence[int], excerpts: Mapping[int, tuple[int, int]] | None = None
@@ -325,7 +325,7 @@ class Result:
 
     def __repr__(self) -> str:
         """The verdict and its counts."""
-        summary, names = self.core.summary(), ", ".join(self.names)
+        summary, names = self.core.summary(), ", ".join(self.captures)
         stalls = f": {certainty.told(summary)}" if summary.stalls else ""
         alone = "; saved, without its captures" if self.lacks_captures else ""
         return (

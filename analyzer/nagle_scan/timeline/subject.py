@@ -36,7 +36,7 @@ class Subject:
         """All segments; None where the capture cannot be read a second time."""
         if not self.scan.can_be_read_again:
             return None
-        return self.scan.kept_segments(self.row.id)
+        return self.scan.kept_segments(self.row.connection)
 
     @property
     def why_no_segments(self) -> str:
@@ -52,24 +52,24 @@ class Subject:
     def stalls(self) -> pd.DataFrame:
         """When the stalls were and who held what, in the order of time."""
         columns = ["sender", "time_ns", "wait_ms", "frame_held"]
-        return findings(self.scan, True, columns, self.row.id)
+        return findings(self.scan, True, columns, self.row.connection)
 
     def stalls_in(self, frames: Collection[int]) -> pd.DataFrame:
         """The frames of the stalls whose ACK or held segment is among `frames`."""
         columns = ["frame_unacked", "frame_ack", "frame_held", "wait_ms"]
-        stalls = findings(self.scan, True, columns, self.row.id)
+        stalls = findings(self.scan, True, columns, self.row.connection)
         return stalls[stalls["frame_held"].isin(frames) | stalls["frame_ack"].isin(frames)]
 
     @cached_property
     def waits(self) -> pd.DataFrame:
         """The waits that are no stalls."""
         columns = ["cause", "by", "frame_from", "frame_to", "time_ns", "wait_ms"]
-        return findings(self.scan, False, columns, self.row.id)
+        return findings(self.scan, False, columns, self.row.connection)
 
     @cached_property
     def clearest(self) -> _core.WaitRow | None:
         """The clearest stall."""
-        return next(iter(self.scan.core.stalls_of(self.row.id, 1)), None)
+        return next(iter(self.scan.core.stalls_of(self.row.connection, 1)), None)
 
     def since_begin_ms(self, time_ns: pd.Series[int]) -> np.ndarray:
         """Times as milliseconds since the connection's first segment."""
@@ -93,7 +93,7 @@ class OneConnection(Protocol):
         """What it is from."""
 
     @property
-    def id(self) -> int:
+    def number(self) -> int:
         """Its number."""
 
 
@@ -111,7 +111,7 @@ def chosen(shown: Result | OneConnection, connection: int | None) -> tuple[Resul
         raise TypeError(f"a Scan or a Connection (scan.connection(3)) is drawn, not {kind}")
     if connection is not None:
         raise TypeError("a Connection is drawn by itself: no other can be chosen")
-    return scan, shown.id
+    return scan, shown.number
 
 
 def of(shown: Result | OneConnection, connection: int | None) -> Subject:

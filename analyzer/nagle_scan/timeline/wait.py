@@ -47,8 +47,8 @@ def row_of_stall(subject: Subject, number: int) -> _core.WaitRow | None:
         return None
     if not 0 <= number < count:
         has = f"0 to {count - 1}" if count else "none"
-        raise IndexError(f"stall {number}: tcp.stream {subject.row.id} has {has}")
-    return subject.scan.core.stalls_of(subject.row.id, number + 1)[number]
+        raise IndexError(f"stall {number}: tcp.stream {subject.row.connection} has {has}")
+    return subject.scan.core.stalls_of(subject.row.connection, number + 1)[number]
 
 
 def stall(subject: Subject, number: int) -> Wait | None:
@@ -80,7 +80,7 @@ def longest_wait(subject: Subject) -> Wait | None:
     if subject.waits.empty:
         return None
     for longest in subject.scan.core.longest_waits(1):
-        if longest.connection == subject.row.id:
+        if longest.connection == subject.row.connection:
             return _of_stall(longest)._replace(frame_ack=None, ack_ns=longest.to_ns)
     # A client that is idle between two requests keeps nobody waiting.
     idle = (subject.waits["cause"] == "sender_app") & (subject.waits["by"] == "client")

@@ -24,7 +24,7 @@ def since(milliseconds: float) -> str:
 
 def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
     """The headline of a ladder and the sentence below it."""
-    stream = f"tcp.stream {subject.row.id}"
+    stream = f"tcp.stream {subject.row.connection}"
     if wait is None:
         return "No wait on this connection", f"{stream}: its first segments"
     frames = f"frames {wait.frame_from} to {wait.frame_to}"

@@ -30,19 +30,19 @@ const YEAR_NS: i64 = 365 * 86_400_000_000_000;
 /// Waits that are asked for: as by default, and shorter and longer ones.
 const MIN_WAITS_NS: [i64; 4] = [10_000_000, 1, 1_000_000, 150_000_000];
 
-struct Frame {
+struct StampedFrame {
     time_ns: i64,
     data: Vec<u8>,
 }
 
 /// The frames of a shipped capture, and their link type.
-fn frames(name: &str) -> (u32, Vec<Frame>) {
+fn frames(name: &str) -> (u32, Vec<StampedFrame>) {
     let path = format!("{}/../captures/{name}", env!("CARGO_MANIFEST_DIR"));
     let mut capture = Capture::open(&path, &Arc::<Progress>::default()).unwrap();
     let (mut link_type, mut all) = (0, Vec::new());
     while let Some(frame) = capture.next_frame() {
         link_type = frame.link_type;
-        all.push(Frame { time_ns: frame.time_ns, data: frame.data.to_vec() });
+        all.push(StampedFrame { time_ns: frame.time_ns, data: frame.data.to_vec() });
     }
     (link_type, all)
 }
@@ -57,7 +57,7 @@ impl Drop for File {
 }
 
 /// These frames as pcapng in ns, which takes any time.
-fn file(name: &str, link_type: u32, frames: &[Frame]) -> File {
+fn file(name: &str, link_type: u32, frames: &[StampedFrame]) -> File {
     let order = ByteOrder::Little;
     let mut bytes = section(order);
     bytes.extend(interface(order, link_type as u16, 0, &[(9, &[9])]));
@@ -90,9 +90,9 @@ fn json(scan: &Scan, name: &str) -> String {
 }
 
 /// A generator of numbers that look random: the same in each run.
-struct Numbers(u64);
+struct Random(u64);
 
-impl Numbers {
+impl Random {
     fn next(&mut self) -> i64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -102,7 +102,7 @@ impl Numbers {
 }
 
 /// What a clock shows, from the right time on; the last number is how far it is off by now.
-type Clock = fn(&mut Numbers, &mut i64, i64) -> i64;
+type Clock = fn(&mut Random, &mut i64, i64) -> i64;
 
 /// Clocks that nobody set right.
 const CLOCKS: [(&str, Clock); 6] = [
@@ -134,14 +134,14 @@ fn clocks_that_nobody_set_right_overflow_nothing_and_make_no_short_wait_a_long_o
         let (link_type, right) = frames(name);
         for seed in 1..=20 {
             for (clock, shown) in CLOCKS {
-                let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
+                let mut numbers = Random(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(seed));
                 let mut off_ns = 0;
                 let which = format!("{}-{clock}-{seed}", name.replace('/', "-"));
-                let mut show = |frame: &Frame| Frame {
+                let mut show = |frame: &StampedFrame| StampedFrame {
                     time_ns: shown(&mut numbers, &mut off_ns, frame.time_ns),
                     data: frame.data.clone(),
                 };
-                let frames: Vec<Frame> = right.iter().map(&mut show).collect();
+                let frames: Vec<StampedFrame> = right.iter().map(&mut show).collect();
                 let file = file(&which, link_type, &frames);
                 let min_wait_ns = MIN_WAITS_NS[seed as usize % MIN_WAITS_NS.len()];
                 let scan = scanned(&[file], min_wait_ns);

@@ -1,7 +1,7 @@
 //! `-o stalls.csv`: one row per stall. What it holds needs no quotes: numbers, addresses, names of this
 //! program.
 
-use super::fields::{Category, Field, Fields, Integer, Output, Row, Stall, declared};
+use super::fields::{Category, Field, Fields, Integer, Output, Row, StallRow, declared};
 use super::file::{create, written};
 use super::values;
 use crate::capture::error::ScanError;
@@ -27,7 +27,7 @@ pub fn write(scan: &Scan, path: &str) -> Result<(), ScanError> {
 }
 
 fn write_rows(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
-    writer.write_all(header::<Stall<'_>>().as_bytes())?;
+    writer.write_all(header::<StallRow<'_>>().as_bytes())?;
     let chunks = scan.connections.chunks(ROWS_AT_ONCE);
     in_order(
         scan.threads,
@@ -42,7 +42,7 @@ fn write_rows(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
 fn lines(scan: &Scan, chunk: Chunk) -> Vec<u8> {
     let stalls = scan.connections.of_chunk(chunk).filter(Finding::is_stall);
     let mut out = Vec::with_capacity(ROWS_AT_ONCE * LINE_LEN);
-    stalls.filter_map(|stall| Stall::of(scan, stall)).for_each(|stall| line(&mut out, &stall));
+    stalls.filter_map(|stall| StallRow::of(scan, stall)).for_each(|stall| line(&mut out, &stall));
     out
 }
 

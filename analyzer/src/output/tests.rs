@@ -1,6 +1,6 @@
 //! The outputs of a shipped capture against the declared fields.
 
-use super::fields::{Connection, Field, Output, Row, Stall, declared};
+use super::fields::{Field, NamedConnection, Output, Row, StallRow, declared};
 use super::file::create;
 use super::{table, write};
 use crate::judge::findings::Finding;
@@ -44,7 +44,7 @@ fn json_holds_every_declared_field_and_no_other() {
     let connections = array(&document, "connections");
     let rows = |name| connections.iter().flat_map(move |row| array(row, name));
     for (name, declared) in [
-        ("stalls", names_of::<Stall<'_>>(Output::Json)),
+        ("stalls", names_of::<StallRow<'_>>(Output::Json)),
         ("waits", names_of::<Finding<'_>>(Output::Json)),
     ] {
         assert!(rows(name).count() > 0);
@@ -59,7 +59,7 @@ fn json_leaves_out_of_a_connection_only_what_may_be() {
     let scan = example();
     let text = written("connections", |path| write(&scan, "json", path, None).unwrap().unwrap());
     let document: Value = serde_json::from_str(&text).unwrap();
-    let fields = fields_of::<Connection<'_>>(Output::Json);
+    let fields = fields_of::<NamedConnection<'_>>(Output::Json);
     let rows = BTreeSet::from(["stalls", "waits"]);
     for connection in array(&document, "connections") {
         let found: BTreeSet<&str> = &members(connection) - &rows;
@@ -74,7 +74,7 @@ fn json_leaves_out_of_a_connection_only_what_may_be() {
 fn csv_has_a_column_for_every_declared_field_and_a_row_for_every_stall() {
     let scan = example();
     let text = written("csv", |path| write(&scan, "csv", path, None).unwrap().unwrap());
-    let names = names_of::<Stall<'_>>(Output::Csv);
+    let names = names_of::<StallRow<'_>>(Output::Csv);
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some(names.join(",").as_str()));
     assert!(lines.clone().all(|line| line.split(',').count() == names.len()));
@@ -85,14 +85,14 @@ fn csv_has_a_column_for_every_declared_field_and_a_row_for_every_stall() {
 fn tables_have_a_column_for_every_declared_field() {
     let scan = example();
     for (table, declared) in [
-        (table::stalls(&scan), names_of::<Stall<'_>>(Output::Table)),
+        (table::stalls(&scan), names_of::<StallRow<'_>>(Output::Table)),
         (table::waits(&scan), names_of::<Finding<'_>>(Output::Table)),
     ] {
         assert!(table.iter().map(|(name, _)| name.as_ref()).eq(declared));
     }
     let connections = table::connections(&scan);
     let names: Vec<&str> = connections.iter().map(|(name, _)| name.as_ref()).collect();
-    for name in names_of::<Connection<'_>>(Output::Table) {
+    for name in names_of::<NamedConnection<'_>>(Output::Table) {
         let ends = names.iter().filter(|column| column.starts_with(&format!("{name}_")));
         assert!(names.contains(&name) || ends.count() > 5, "{name}");
     }

@@ -88,7 +88,7 @@ fn read_frames(
     Ok(excerpts.into_iter().map(|excerpt| FrameRow { excerpt }).collect())
 }
 
-/// Reads the captures a second time for the frames to show of connections: (id, first and last
+/// Reads the captures a second time for the frames to show of connections: (connection, first and last
 /// frame of each stall).
 #[pyfunction]
 #[pyo3(signature = (paths, filter, wanted, threads=None))]

@@ -9,12 +9,12 @@ use super::rows::{
 };
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::output::table::column::{Column, Table};
+use crate::output::table::column::{Column, DataTable};
 use crate::output::{self, table};
 use crate::result::anonymize::KEY_LEN;
 use crate::result::names::Names;
 use crate::result::scan::{Scan, ScanOptions, scan};
-use crate::result::segments::Excerpt;
+use crate::result::segments::SegmentExcerpt;
 use crate::result::{
     clearest, connecting, groups, hops, nagle_counts, segments, servers, state, worst,
 };
@@ -30,7 +30,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 /// Rows of one kind.
-type Rows<'py, R> = PyResult<Vec<Bound<'py, R>>>;
+type PyRows<'py, R> = PyResult<Vec<Bound<'py, R>>>;
 
 const TABLES: &str = "connections, stalls, waits, servers, exchanges";
 
@@ -80,29 +80,29 @@ impl PyScan {
     }
 
     /// Servers with exchanges, those that lose most to stalls first.
-    fn servers<'py>(&self, py: Python<'py>, limit: usize) -> Rows<'py, PyServerRow> {
+    fn servers<'py>(&self, py: Python<'py>, limit: usize) -> PyRows<'py, PyServerRow> {
         let servers = servers::servers(&self.scan, limit);
         servers.iter().map(|server| PyServerRow::new(py, server)).collect()
     }
 
-    fn affected<'py>(&self, py: Python<'py>, limit: usize) -> Rows<'py, ConnectionRow> {
+    fn affected<'py>(&self, py: Python<'py>, limit: usize) -> PyRows<'py, ConnectionRow> {
         let affected = worst::affected(&self.scan, limit).into_iter();
         affected.map(|index| ConnectionRow::new(py, &self.scan, index)).collect()
     }
 
-    /// One connection; `None` if there is no such id.
+    /// One connection; `None` if there is no such number.
     fn connection<'py>(
         &self,
         py: Python<'py>,
-        id: u32,
+        number: u32,
     ) -> PyResult<Option<Bound<'py, ConnectionRow>>> {
-        let index = self.scan.connections.index_of(id);
+        let index = self.scan.connections.index_of(number);
         index.map(|index| ConnectionRow::new(py, &self.scan, index)).transpose()
     }
 
-    /// The stalls of one connection, the clearest first; none if there is no such id.
-    fn stalls_of<'py>(&self, py: Python<'py>, id: u32, limit: usize) -> Rows<'py, WaitRow> {
-        let Some(index) = self.scan.connections.index_of(id) else {
+    /// The stalls of one connection, the clearest first; none if there is no such number.
+    fn stalls_of<'py>(&self, py: Python<'py>, number: u32, limit: usize) -> PyRows<'py, WaitRow> {
+        let Some(index) = self.scan.connections.index_of(number) else {
             return Ok(Vec::new());
         };
         let judged = &self.scan.connections[index];
@@ -111,7 +111,7 @@ impl PyScan {
     }
 
     /// The hops of paths over a host that is called and calls others; none if there is no such host.
-    fn hops<'py>(&self, py: Python<'py>) -> Rows<'py, HopRow> {
+    fn hops<'py>(&self, py: Python<'py>) -> PyRows<'py, HopRow> {
         hops::hops(&self.scan).iter().map(|hop| HopRow::new(py, hop, &self.scan.names)).collect()
     }
 
@@ -130,7 +130,7 @@ impl PyScan {
         clearest.map(|wait| self.wait(py, wait)).transpose()
     }
 
-    fn longest_waits<'py>(&self, py: Python<'py>, limit: usize) -> Rows<'py, WaitRow> {
+    fn longest_waits<'py>(&self, py: Python<'py>, limit: usize) -> PyRows<'py, WaitRow> {
         let longest = worst::longest_waits(&self.scan, limit).into_iter();
         longest.map(|wait| self.wait(py, wait)).collect()
     }
@@ -283,7 +283,8 @@ fn segment_columns(
 ) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let reading = Reading::by_some(threads);
     let excerpts = excerpts.unwrap_or_default().into_iter();
-    let excerpts = excerpts.map(|(number, (limit, center))| (number, Excerpt { limit, center }));
+    let excerpts =
+        excerpts.map(|(number, (limit, center))| (number, SegmentExcerpt { limit, center }));
     let excerpts = excerpts.collect();
     let progress = Arc::default();
     let rows = interruptible(py, &progress, || {
@@ -294,7 +295,7 @@ fn segment_columns(
 }
 
 /// `NumPy` arrays by column name; texts as a list, categories as (codes, names).
-fn into_dict(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
+fn into_dict(py: Python<'_>, table: DataTable) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     for (name, column) in table {
         match column {

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 
 /// One line: room, name, side, weight, text, frames.
-type Line = (&'static str, &'static str, &'static str, String, String, Vec<u64>);
+type WhyLine = (&'static str, &'static str, &'static str, String, String, Vec<u64>);
 
 /// A wait, what was decided on it, and its whole case; durations in ms.
 #[pyclass(frozen, get_all)]
@@ -29,7 +29,7 @@ pub struct WhyRow {
     pub verdict: &'static str,
     /// Of what was held; else empty.
     pub confidence: &'static str,
-    pub lines: Vec<Line>,
+    pub lines: Vec<WhyLine>,
 }
 
 impl WhyRow {

@@ -6,7 +6,7 @@ use crate::result::scan::Scan;
 
 /// Sums over the connections that took long to come about and had a reply; in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Connecting {
+pub struct ConnectingSums {
     pub connections: u64,
     /// From the first SYN until the connection came about, and until the end of the first reply.
     pub connect_ns: i64,
@@ -15,7 +15,7 @@ pub struct Connecting {
     median_ppm: i64,
 }
 
-impl Connecting {
+impl ConnectingSums {
     fn of<'a>(connections: impl Iterator<Item = &'a JudgedConnection>) -> Option<Self> {
         let (mut connect_ns, mut first_reply_ns) = (0_i64, 0_i64);
         let mut parts = Vec::new();
@@ -36,6 +36,6 @@ impl Connecting {
 }
 
 /// `None` where no connection is like that.
-pub fn connecting(scan: &Scan) -> Option<Connecting> {
-    Connecting::of(scan.connections.with_findings().map(|index| &scan.connections[index]))
+pub fn connecting(scan: &Scan) -> Option<ConnectingSums> {
+    ConnectingSums::of(scan.connections.with_findings().map(|index| &scan.connections[index]))
 }

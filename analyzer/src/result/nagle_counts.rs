@@ -16,7 +16,7 @@ use std::net::IpAddr;
 
 /// A server's sockets, or those of a client host to one server port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Party {
+pub struct NagleParty {
     is_server: bool,
     pub addr: IpAddr,
     pub server_port: u16,
@@ -35,17 +35,17 @@ pub struct NagleCount {
     variant: Variant,
 }
 
-impl Party {
+impl NagleParty {
     pub fn side(&self) -> Side {
         Side::BOTH[usize::from(self.is_server)]
     }
 }
 
-type Counts = HashMap<Party, NagleCount, RandomState>;
+type Counts = HashMap<NagleParty, NagleCount, RandomState>;
 
 /// The parties that sent data, the one with most connections first, and how many there are in all.
-pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(Party, NagleCount)>, usize) {
-    let order = |(party, count): &(Party, NagleCount)| {
+pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(NagleParty, NagleCount)>, usize) {
+    let order = |(party, count): &(NagleParty, NagleCount)| {
         let known = count.totals.on + count.totals.off > 0;
         (
             !known,
@@ -90,7 +90,7 @@ fn counts(blocks: &[&[JudgedConnection]]) -> Counts {
         for judged in run {
             if judged.half(Side::Client).bytes > 0 {
                 let addr = judged.half(Side::Client).endpoint.addr;
-                let client = Party { is_server: false, addr, server_port };
+                let client = NagleParty { is_server: false, addr, server_port };
                 let one = NagleCount::of(judged, Side::Client);
                 counts.entry(client).or_default().add(&one);
             }
@@ -99,7 +99,7 @@ fn counts(blocks: &[&[JudgedConnection]]) -> Counts {
             }
         }
         if server.totals.connections() > 0 {
-            let party = Party { is_server: true, addr, server_port };
+            let party = NagleParty { is_server: true, addr, server_port };
             counts.entry(party).or_default().add(&server);
         }
     }

@@ -13,7 +13,7 @@ pub use crate::track::TrackedSegment;
 
 /// A part of a connection's segments.
 #[derive(Debug, Clone, Copy)]
-pub struct Excerpt {
+pub struct SegmentExcerpt {
     /// The maximum number of segments.
     pub limit: usize,
     /// The frame in their middle.
@@ -28,7 +28,7 @@ pub fn segments(
     paths: &[String],
     filter: Option<&str>,
     connections: &[u32],
-    excerpts: &HashMap<u32, Excerpt>,
+    excerpts: &HashMap<u32, SegmentExcerpt>,
     reading: Reading,
     progress: &Arc<Progress>,
 ) -> Result<Vec<Vec<TrackedSegment>>, ScanError> {
@@ -43,7 +43,7 @@ pub fn segments(
     Ok(found.into_iter().map(Vec::from).collect())
 }
 
-impl Excerpt {
+impl SegmentExcerpt {
     /// Adds the next row, if it belongs to the excerpt. Half of the room is for what comes after the frame.
     fn add<T>(&self, rows: &mut VecDeque<T>, frame: u64, row: T) {
         if frame > self.center {
@@ -84,7 +84,7 @@ mod tests {
 
     fn excerpt(limit: usize, center: u64) -> Vec<u64> {
         let mut rows = VecDeque::new();
-        (1..=9).for_each(|frame| Excerpt { limit, center }.add(&mut rows, frame, frame));
+        (1..=9).for_each(|frame| SegmentExcerpt { limit, center }.add(&mut rows, frame, frame));
         rows.into()
     }
 

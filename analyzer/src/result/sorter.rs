@@ -81,16 +81,16 @@ mod tests {
     use crate::track::{Exchange, Mark, Side};
 
     /// Connection, frame and side, none of them in order.
-    type Key = (u32, u64, u8);
+    type RowKey = (u32, u64, u8);
 
-    fn keys(count: u64) -> Vec<Key> {
+    fn keys(count: u64) -> Vec<RowKey> {
         let number = |row: u64| row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         let connection = |row| 5 * BLOCK_LEN as u32 + (number(row) % 300) as u32;
         (0..count).map(|row| (connection(row), number(row + count) % 50, row as u8 % 2)).collect()
     }
 
-    fn waits(keys: &[Key]) -> Vec<Wait> {
-        let wait = |&(connection, frame, by): &Key| {
+    fn waits(keys: &[RowKey]) -> Vec<Wait> {
+        let wait = |&(connection, frame, by): &RowKey| {
             let mut wait = Wait::unknown(connection, Side::BOTH[usize::from(by)]);
             wait.to.frame = frame;
             wait
@@ -107,13 +107,13 @@ mod tests {
             sorter.sort_waits(&mut rows);
             expected.sort_unstable();
             let key = |row: &Wait| (row.connection, row.to.frame, row.by as u8);
-            assert_eq!(rows.iter().map(key).collect::<Vec<Key>>(), expected);
+            assert_eq!(rows.iter().map(key).collect::<Vec<RowKey>>(), expected);
         }
     }
 
     /// In the order of time, as they are found.
     fn suspects(count: u64) -> Vec<Suspect> {
-        let suspect = |(frame, (connection, ..)): (u64, Key)| {
+        let suspect = |(frame, (connection, ..)): (u64, RowKey)| {
             let begin = Mark { time_ns: 0, frame };
             let (request_bytes, response_bytes) = (0, 0);
             Suspect::new(&Exchange { connection, begin, end: begin, request_bytes, response_bytes })

@@ -38,7 +38,7 @@ def false_clean(truth: Row, result: Row, score: Score) -> None:
         held = [
             s
             for s in truth["stalls"]
-            if s["connection"] == connection["id"]
+            if s["connection"] == connection["connection"]
             and s["hold_ms"] >= SURE_MS
             and s["release"] in BY_ACK
         ]

@@ -37,7 +37,7 @@ def histogram(
     """
     scan, connection = chosen(scan, connection)
     if connection is not None:
-        connection = scan.row_of(connection).id
+        connection = scan.row_of(connection).connection
     ax = style.axes(ax, width_in, 3.0)
     waits = _by_cause(scan, connection)
     count = sum(len(values) for values in waits.values())

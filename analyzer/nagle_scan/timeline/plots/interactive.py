@@ -63,7 +63,7 @@ def interactive(scan: Result | OneConnection, connection: int | None = None) -> 
         from plotly.subplots import make_subplots
     except ImportError:
         warnings.warn(NO_PLOTLY, stacklevel=2)
-        return sequence(subject.scan, subject.row.id)
+        return sequence(subject.scan, subject.row.connection)
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=GAP)
     _fill(figure, subject)
     return figure
@@ -114,10 +114,10 @@ def _waits(subject: Subject, segments: pd.DataFrame | None) -> tuple[pd.DataFram
     common = ["cause", "time_ns", "wait_ms"]
     frames = ["frame_unacked", "frame_ack", "frame_held"]
     stalls = findings(
-        subject.scan, True, [*common, *frames, "sender", "confidence"], subject.row.id
+        subject.scan, True, [*common, *frames, "sender", "confidence"], subject.row.connection
     )
     others = findings(
-        subject.scan, False, [*common, "frame_from", "frame_to", "by"], subject.row.id
+        subject.scan, False, [*common, "frame_from", "frame_to", "by"], subject.row.connection
     )
     stalls, others = stalls.astype({"cause": str}), others.astype({"cause": str})
     stalls["frames"] = _joined(stalls, frames)
@@ -268,7 +268,7 @@ def _bars(
 
 def _title(subject: Subject) -> str:
     ends = f"{subject.row.client} to {subject.row.server}"
-    return f"tcp.stream {subject.row.id}: {_plain(ends)}"
+    return f"tcp.stream {subject.row.connection}: {_plain(ends)}"
 
 
 def _notes(subject: Subject, segments: pd.DataFrame | None, waits: int) -> str:

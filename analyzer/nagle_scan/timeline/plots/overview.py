@@ -39,7 +39,7 @@ def overview(
     ax = style.axes(ax, width_in, 2.3)
     unit, per_ms = ("s", 1e-3) if subject.span_ms >= 2000 else ("ms", 1.0)
     span = subject.span_ms * per_ms
-    style.plain(ax, f"The whole connection (tcp.stream {subject.row.id})")
+    style.plain(ax, f"The whole connection (tcp.stream {subject.row.connection})")
     edges = np.linspace(0, span, COLUMNS + 1)
     _lane(ax, _intervals(subject, subject.stalls, per_ms), edges, 3.0, colours.HELD)
     _lane(ax, _intervals(subject, subject.waits, per_ms), edges, 2.0, colours.OTHER)
@@ -131,7 +131,7 @@ def _mark_clearest(ax: Axes, subject: Subject, per_ms: float) -> None:
 
 def _in_words(subject: Subject) -> tuple[str, str]:
     row = subject.row
-    headline = f"Overview of tcp.stream {row.id}: {certainty.counts(row) or 'no'} stalls"
+    headline = f"Overview of tcp.stream {row.connection}: {certainty.counts(row) or 'no'} stalls"
     lost = f"{certainty.lost(row) or 'nothing'} of {duration(subject.span_ms)} lost to stalls"
     left_out = f"; its {row.segments:,} segments are too many to draw" if subject.is_excerpt else ""
     return headline, f"{lost}; {len(subject.waits):,} other waits{left_out}"

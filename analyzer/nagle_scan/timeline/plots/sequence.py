@@ -69,7 +69,7 @@ def sequence(
 
 
 def _nothing(ax: Axes, subject: Subject, why: str) -> Axes:
-    style.plain(ax, f"Bytes against time (tcp.stream {subject.row.id})")
+    style.plain(ax, f"Bytes against time (tcp.stream {subject.row.connection})")
     ax.set_label(f"No time-sequence graph\n{why}")
     style.say(ax, why)
     return ax
@@ -177,11 +177,11 @@ def _title(subject: Subject, side: str, begin_ms: float, end_ms: float) -> str:
     whole = end_ms - begin_ms >= subject.span_ms * 0.999
     place = "around the clearest stall" if subject.clearest else "an excerpt"
     part = "" if whole else f", {place}"
-    return f"What the {side} sent (tcp.stream {subject.row.id}{part})"
+    return f"What the {side} sent (tcp.stream {subject.row.connection}{part})"
 
 
 def _in_words(subject: Subject, side: str, begin_ms: float, end_ms: float) -> tuple[str, str]:
-    headline = f"Time-sequence graph of what the {side} sent on tcp.stream {subject.row.id}"
+    headline = f"Time-sequence graph of what the {side} sent on tcp.stream {subject.row.connection}"
     held = subject.stalls[subject.stalls["sender"] == side]
     extent = f"from {duration(begin_ms)} to {duration(end_ms)} after the first segment"
     return headline, f"{extent}; {len(held):,} segments were held on the whole connection"

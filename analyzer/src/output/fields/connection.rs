@@ -16,54 +16,54 @@ use crate::track::Side;
 use std::ops::Deref;
 
 const CONNECTION: Field = field!("connection", "Its number: Wireshark's `tcp.stream`.");
-const ID: Field = field!("id", "Its number: Wireshark's `tcp.stream`.");
 const CLIENT: Field = field!("client", "The end that opened the connection.");
 const SERVER: Field = field!("server", "The other end.");
-const MSS_INFERRED: Field = field!("mss_inferred", "The handshake does not tell the MSS.");
+const MSS_INFERRED: Field = field!("mss_inferred", "MSS is an estimate (no handshake).");
 const VERDICT: Field =
     field!("verdict", "`stalls`, `possible` (none is likely), `clean` or `inconclusive`.");
 const NOTICES: Field = field!(
     "notices",
-    "What hides stalls: `no_data`, `one_direction`, `blurred`, `coarse_clock`, `lossy`, \
+    "Why it cannot be judged: `no_data`, `one_direction`, `blurred`, `coarse_clock`, `lossy`, \
      `disordered`, `no_acks`."
 );
-const STALLS: Field = field!("stalls", "How many stalls it has.");
+const STALLS: Field = field!("stalls", "Number of stalls.");
 const STALLED: Field = field!("stalled_ms", "Total wait of its stalls.");
 const MEAN_LATENCY: Field = field!("mean_latency_ms", "Mean latency of its exchanges.");
-const WITHOUT_STALLS: Field =
-    field!("mean_latency_without_stalls_ms", "The same without the stalls, where it has any.");
 const HANDSHAKE_RTT: Field = field!(
     "handshake_rtt_ms",
     "From the client's last SYN to its ACK of the server's: Wireshark's `tcp.analysis.initial_rtt`."
 );
 const CONNECT: Field = field!(
     "connect_ms",
-    "From the first SYN until it came about, if a wait of the cause `connect` is listed and a reply came."
+    "From the first SYN to the established connection, if a `connect` wait is listed and a reply came."
 );
-const FIRST_REPLY: Field =
-    field!("first_reply_ms", "Then, too: from the first SYN to the end of the first reply.");
-const PREDICTED: Field = field!("predicted_latency_ms", "Mean latency without the stalls.");
+const FIRST_REPLY: Field = field!(
+    "first_reply_ms",
+    "From the first SYN to the end of the first reply, under the same condition."
+);
+const PREDICTED: Field =
+    field!("predicted_latency_ms", "The same without the stalls; in JSON, where it has any.");
 
 /// A connection, and what the user calls its ends.
 #[derive(Debug, Clone, Copy)]
-pub struct Connection<'a> {
+pub struct NamedConnection<'a> {
     judged: &'a JudgedConnection,
     names: &'a Names,
 }
 
-impl<'a> Connection<'a> {
+impl<'a> NamedConnection<'a> {
     /// The connection of `scan` with this index.
     pub fn of(scan: &'a Scan, index: usize) -> Self {
         Self { judged: &scan.connections[index], names: &scan.names }
     }
 
-    fn end(&self, side: Side) -> End<'a> {
+    fn end(&self, side: Side) -> NamedEnd<'a> {
         let half = self.judged.half(side);
-        End { half, detail: half.detail(), name: self.names.get(half.endpoint.addr) }
+        NamedEnd { half, detail: half.detail(), name: self.names.get(half.endpoint.addr) }
     }
 }
 
-impl Deref for Connection<'_> {
+impl Deref for NamedConnection<'_> {
     type Target = JudgedConnection;
 
     fn deref(&self) -> &JudgedConnection {
@@ -71,17 +71,16 @@ impl Deref for Connection<'_> {
     }
 }
 
-impl Row for Connection<'_> {
+impl Row for NamedConnection<'_> {
     fn fields(to: &mut impl Fields<Self>) {
-        to.integer(CONNECTION.only(Table), |row| row.id);
-        to.integer(ID.except(Table), |row| row.id);
+        to.integer(CONNECTION, |row| row.id);
         to.nested(CLIENT, |row| row.end(Side::Client));
         to.nested(SERVER, |row| row.end(Side::Server));
         to.time(field!("first_ns", "Its first frame."), |row| row.first_ns);
         to.time(field!("last_ns", "Its last frame."), |row| row.last_ns);
-        to.flag(field!("handshake", "Was its handshake captured?"), |row| row.handshake);
+        to.flag(field!("handshake", "Handshake captured."), |row| row.handshake);
         to.category(VERDICT, |row| row.verdict());
-        to.flag(field!("conclusive", "Does the capture tell?"), |row| row.is_conclusive());
+        to.flag(field!("conclusive", "The verdict is conclusive."), |row| row.is_conclusive());
         to.json(
             NOTICES.sparse(),
             |row| Some(row.hidden).filter(|&why| why != Hidden::Nothing),
@@ -91,7 +90,7 @@ impl Row for Connection<'_> {
         to.maybe_duration(HANDSHAKE_RTT.sparse(), |row| row.handshake_ns());
         to.integer(field!("mss", "Effective MSS, in bytes."), |row| row.mss);
         to.flag(MSS_INFERRED.except(Table).sparse(), |row| row.mss_inferred);
-        to.category(field!("capture_point", "Where it was captured."), |row| row.capture_point);
+        to.category(field!("capture_point", "Capture point."), |row| row.capture_point);
         to.integer(STALLS.except(Json), |row| row.stalls);
         to.maybe_duration(CONNECT.sparse(), |row| row.connecting_ns().map(|(took, _)| took));
         to.maybe_duration(FIRST_REPLY.sparse(), |row| row.connecting_ns().map(|(_, took)| took));
@@ -99,7 +98,7 @@ impl Row for Connection<'_> {
         to.integer(field!("exchanges", "Requests with responses."), |row| row.exchanges);
         to.maybe_duration(MEAN_LATENCY.sparse(), |row| row.mean_latency_ns());
         to.maybe_duration(PREDICTED.except(Json), |row| row.mean_latency_without_stalls_ns());
-        to.maybe_duration(WITHOUT_STALLS.only(Json).sparse(), |row| {
+        to.maybe_duration(PREDICTED.only(Json).sparse(), |row| {
             row.mean_latency_without_stalls_ns().filter(|_| row.stalls > 0)
         });
     }
@@ -107,7 +106,7 @@ impl Row for Connection<'_> {
 
 /// One end of a connection.
 #[derive(Debug, Clone, Copy)]
-pub struct End<'a> {
+pub struct NamedEnd<'a> {
     half: &'a JudgedHalf,
     detail: &'a Detail,
     name: Option<&'a str>,
@@ -117,23 +116,23 @@ const ADDR: Field = field!("addr", "IP address.");
 const PORT: Field = field!("port", "TCP port.");
 const SEGMENTS: Field = field!("segments", "Segments sent.");
 const BYTES: Field = field!("bytes", "Payload sent, in bytes.");
-const NAGLE: Field = field!("nagle", "Was Nagle's algorithm at work: `on`, `off` or `unknown`?");
-const NAGLE_FRAMES: Field = field!("nagle_frames", "Two frames that show whether it was.");
+const NAGLE: Field = field!("nagle", "Nagle's algorithm: `on`, `off` or `unknown`.");
+const NAGLE_FRAMES: Field = field!("nagle_frames", "Two frames that prove it.");
 const VARIANT: Field = field!("nagle_variant", "`classic` (RFC 896), `minshall` or `unknown`.");
-const VARIANT_FRAMES: Field = field!("nagle_variant_frames", "Two frames that show which.");
+const VARIANT_FRAMES: Field = field!("nagle_variant_frames", "Two frames that prove which.");
 const RTT: Field = field!("rtt_ms", "Round trip between the capture point and this end.");
-const RETRANSMITTED: Field = field!("retransmitted", "Segments sent again.");
+const RETRANSMITTED: Field = field!("retransmitted", "Retransmitted segments.");
 const DUPLICATED: Field = field!("duplicated", "Segments captured twice.");
 const REORDERED: Field = field!("reordered", "Segments captured out of order.");
-const UNSEEN: Field = field!("unseen_bytes", "Bytes that were not captured.");
-const DELAYED_ACK: Field = field!("delayed_ack", "How it delays its ACKs, as a receiver.");
+const UNSEEN: Field = field!("unseen_bytes", "Bytes not captured.");
+const DELAYED_ACK: Field = field!("delayed_ack", "Its delayed ACKs, as a receiver.");
 const DELAYED_ACK_MS: Field = field!("delayed_ack_ms", "Median delay of its delayed ACKs.");
 const CONSISTENT_WITH: Field =
-    field!("delayed_ack_consistent_with", "Whose delayed-ACK timer looks like that.");
+    field!("delayed_ack_consistent_with", "Stack whose delayed-ACK timer fits.");
 
 const NAME: Field = field!("name", "What `--name` calls the address.").only(Json).sparse();
 
-impl Row for End<'_> {
+impl Row for NamedEnd<'_> {
     fn fields(to: &mut impl Fields<Self>) {
         to.address(ADDR.except(Python), |end| end.half.endpoint.addr);
         to.name(NAME, |end| end.name);

@@ -1,7 +1,7 @@
 //! The fields of a row without any row.
 
-use super::connection::{Connection, End};
-use super::{Category, Field, Fields, Integer, Output, Row, Stall};
+use super::connection::{NamedConnection, NamedEnd};
+use super::{Category, Field, Fields, Integer, Output, Row, StallRow};
 use crate::judge::findings::Finding;
 use crate::result::hops::Hop;
 use std::net::IpAddr;
@@ -60,7 +60,7 @@ impl ValueKind {
             Self::Time => "integer, ns since the epoch",
             Self::Duration => "float, ms",
             Self::Flag => "true or false",
-            Self::Category => "one of few words",
+            Self::Category => "enum",
             Self::Text => "text",
             Self::Address => "IP address",
             Self::Nested => "object",
@@ -72,9 +72,9 @@ impl ValueKind {
 /// All fields: what they are fields of, and of each row in their order.
 pub fn everything() -> [(&'static str, Vec<Declared>); 5] {
     [
-        ("connection", without_csv(declared::<Connection<'_>>())),
-        ("end", without_csv(declared::<End<'_>>())),
-        ("stall", declared::<Stall<'_>>()),
+        ("connection", without_csv(declared::<NamedConnection<'_>>())),
+        ("end", without_csv(declared::<NamedEnd<'_>>())),
+        ("stall", declared::<StallRow<'_>>()),
         ("wait", without_csv(declared::<Finding<'_>>())),
         ("hop", only_json(declared::<&Hop>())),
     ]

@@ -9,11 +9,11 @@ use crate::track::Side;
 use std::io::Write;
 
 const CALLED_BY: Field =
-    field!("called_by", "The relays that were seen to be its clients: their own `addr:port`.");
+    field!("called_by", "Listening `addr:port` of the relays that are its clients.");
 
 impl Row for &Hop {
     fn fields(to: &mut impl Fields<Self>) {
-        to.integer(field!("chain", "Its chain: from 1, those with no server in common."), |hop| {
+        to.integer(field!("chain", "Number of its chain; chains share no server."), |hop| {
             hop.chain
         });
         to.integer(field!("number", "Its place there: 1 is what the first client calls."), |hop| {
@@ -54,7 +54,10 @@ fn losses<'a>(to: &mut impl Fields<&'a Hop>) {
         hop.passed_on[Side::Server as usize]
     });
     to.duration(
-        field!("passed_on_ms", "What those waits took, idle clients too: not at this hop."),
+        field!(
+            "passed_on_ms",
+            "Their total time, client idle time included; not lost at this hop."
+        ),
         |hop| sum_ns(hop.passed_on_ns),
     );
     to.maybe_duration(field!("mean_latency_ms", "Mean latency of its exchanges."), |hop| {
@@ -62,7 +65,7 @@ fn losses<'a>(to: &mut impl Fields<&'a Hop>) {
     });
     to.maybe_duration(
         field!(
-            "first_hop_without_ms",
+            "first_hop_predicted_latency_ms",
             "What is left of the first hop's mean latency, about, without the stalls of this hop."
         ),
         |hop| hop.first_hop_without_ns,

@@ -13,9 +13,9 @@ mod stall;
 mod wait;
 
 pub use self::category::Category;
-pub use self::connection::Connection;
+pub use self::connection::NamedConnection;
 pub use self::declared::{Declared, declared, everything};
-pub use self::stall::Stall;
+pub use self::stall::StallRow;
 
 use std::net::IpAddr;
 

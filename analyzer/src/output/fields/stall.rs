@@ -12,14 +12,14 @@ use std::fmt::Write;
 
 /// A stall, with its connection.
 #[derive(Debug, Clone, Copy)]
-pub struct Stall<'a> {
+pub struct StallRow<'a> {
     pub finding: Finding<'a>,
     pub judged: &'a JudgedConnection,
     /// Does its evidence stand in sentences too?
     pub is_explained: bool,
 }
 
-impl<'a> Stall<'a> {
+impl<'a> StallRow<'a> {
     /// A finding of `scan`, not explained.
     pub fn of(scan: &'a Scan, finding: Finding<'a>) -> Option<Self> {
         let index = scan.connections.index_of(finding.wait.connection)?;
@@ -47,9 +47,9 @@ const TIME: Field = field!("time_ns", "When the held segment left.");
 const LEN_UNACKED: Field =
     field!("len_unacked", "Payload of the unacknowledged segment, in bytes.");
 const CONFIDENCE: Field = field!("confidence", "`possible`, `likely` or `certain`.");
-const EVIDENCE: Field = field!("evidence", "Why it is believed, in sentences.");
+const EVIDENCE: Field = field!("evidence", "The evidence, in sentences.");
 
-impl Row for Stall<'_> {
+impl Row for StallRow<'_> {
     fn fields(to: &mut impl Fields<Self>) {
         to.integer(CONNECTION.except(Json), |row| row.judged.id);
         to.address(CLIENT_ADDR.only(Csv), |row| row.client().endpoint.addr);
@@ -67,22 +67,19 @@ impl Row for Stall<'_> {
         });
         to.integer(LEN_UNACKED.except(Csv), |row| row.finding.wait.unacked_len);
         to.integer(FRAME_UNACKED.except(Python), |row| row.finding.wait.from.frame);
-        to.integer(field!("frame_ack", "Frame of its ACK, which freed the sender."), |row| {
-            row.finding.wait.ack.frame
-        });
+        to.integer(
+            field!("frame_ack", "Frame of the ACK that released the held segment."),
+            |row| row.finding.wait.ack.frame,
+        );
         to.integer(FRAME_HELD.except(Python), |row| row.finding.wait.to.frame);
         to.time(TIME.except(Python), |row| row.finding.wait.to.time_ns);
         to.duration(
-            field!(
-                "wait_ms",
-                "From the last data that its sender had sent or received: the most it waited."
-            ),
+            field!("wait_ms", "Upper bound: since its sender last sent or received data."),
             |row| row.finding.wait.wait_ns(),
         );
-        to.duration(
-            field!("ack_delay_ms", "How long the receiver sat on its ACK, round trip taken off."),
-            |row| row.judged.ack_delay_ns(row.finding.wait),
-        );
+        to.duration(field!("ack_delay_ms", "ACK delay, less the round trip."), |row| {
+            row.judged.ack_delay_ns(row.finding.wait)
+        });
         to.duration(
             field!("release_ms", "From the ACK to the held segment, at the capture point."),
             |row| row.finding.wait.release_ns(),
@@ -92,7 +89,7 @@ impl Row for Stall<'_> {
 }
 
 /// The sentences why a stall is believed, if it is to say so.
-fn evidence(out: &mut Vec<u8>, stall: Stall<'_>) {
+fn evidence(out: &mut Vec<u8>, stall: StallRow<'_>) {
     values::enclosed(out, *b"[]", |out| {
         if stall.is_explained {
             // Sentences of this program, with numbers in them: nothing to escape.

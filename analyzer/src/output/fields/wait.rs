@@ -5,10 +5,8 @@ use super::{Field, Fields, Row, field};
 use crate::judge::findings::Finding;
 
 const CONNECTION: Field = field!("connection", "Its connection: Wireshark's `tcp.stream`.");
-const LOST: Field = field!(
-    "lost_before_capture",
-    "Was something lost between its sender and the capture point, and sent again?"
-);
+const LOST: Field =
+    field!("lost_before_capture", "Lost upstream of the capture point and retransmitted.");
 const REL_SEQ: Field = field!("rel_seq", "Stream offset of the first byte after the wait.");
 
 impl Row for Finding<'_> {

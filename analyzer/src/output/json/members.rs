@@ -38,24 +38,24 @@ fn whole<R: Row>(out: &mut Vec<u8>, row: &R) {
 }
 
 fn members<R: Row>(out: &mut Vec<u8>, row: &R) {
-    R::fields(&mut Members::<R, false> { out, row });
-    R::fields(&mut Members::<R, true> { out, row });
+    R::fields(&mut MemberWriter::<R, false> { out, row });
+    R::fields(&mut MemberWriter::<R, true> { out, row });
 }
 
 /// Writes the members that are late, or the others; each after a comma.
-struct Members<'a, R, const LATE: bool> {
+struct MemberWriter<'a, R, const LATE: bool> {
     out: &'a mut Vec<u8>,
     row: &'a R,
 }
 
-impl<R, const LATE: bool> Members<'_, R, LATE> {
+impl<R, const LATE: bool> MemberWriter<'_, R, LATE> {
     #[inline]
     const fn is_due(field: Field) -> bool {
         field.is_in(Output::Json) && field.is_late == LATE
     }
 }
 
-impl<R, const LATE: bool> Fields<R> for Members<'_, R, LATE> {
+impl<R, const LATE: bool> Fields<R> for MemberWriter<'_, R, LATE> {
     #[inline]
     fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I) {
         if !Self::is_due(field) {

@@ -18,7 +18,7 @@ use crate::capture::error::ScanError;
 use crate::capture::link;
 use crate::judge::finding::verdict::Verdict;
 use crate::judge::words::evidence::ms;
-use crate::result::connecting::{Connecting, connecting};
+use crate::result::connecting::{ConnectingSums, connecting};
 use crate::result::cores::in_order;
 use crate::result::hops::hops;
 use crate::result::scan::Scan;
@@ -116,8 +116,8 @@ struct JsonSummary {
     affected_connections: u64,
     stalls: u64,
     stalled_ms: f64,
-    stalls_by_confidence: ByConfidence<u64>,
-    stalled_ms_by_confidence: ByConfidence<f64>,
+    stalls_by_confidence: JsonByConfidence<u64>,
+    stalled_ms_by_confidence: JsonByConfidence<f64>,
     evidence_not_listed: u64,
     verdict: Verdict,
     not_judged: u64,
@@ -139,13 +139,13 @@ struct JsonConnecting {
 }
 
 #[derive(Serialize)]
-struct ByConfidence<T> {
+struct JsonByConfidence<T> {
     certain: T,
     likely: T,
     possible: T,
 }
 
-impl<T> ByConfidence<T> {
+impl<T> JsonByConfidence<T> {
     fn new([possible, likely, certain]: [T; 3]) -> Self {
         Self { certain, likely, possible }
     }
@@ -179,7 +179,7 @@ impl<'a> JsonCapture<'a> {
 }
 
 impl JsonConnecting {
-    fn new(sums: &Connecting) -> Self {
+    fn new(sums: &ConnectingSums) -> Self {
         Self {
             connections: sums.connections,
             connect_ms: ms(sums.connect_ns),
@@ -200,8 +200,10 @@ impl JsonSummary {
             affected_connections: totals.affected_connections,
             stalls: totals.stalls,
             stalled_ms: ms(totals.stalled_ns),
-            stalls_by_confidence: ByConfidence::new(totals.by_confidence.stalls),
-            stalled_ms_by_confidence: ByConfidence::new(totals.by_confidence.stalled_ns.map(ms)),
+            stalls_by_confidence: JsonByConfidence::new(totals.by_confidence.stalls),
+            stalled_ms_by_confidence: JsonByConfidence::new(
+                totals.by_confidence.stalled_ns.map(ms),
+            ),
             evidence_not_listed: not_explained(scan),
             verdict: totals.verdict(),
             not_judged: totals.not_judged(),

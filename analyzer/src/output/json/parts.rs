@@ -4,7 +4,7 @@ use super::listed::{explained, is_listed};
 use super::members::{object, open_object};
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
-use crate::output::fields::{Connection, Stall};
+use crate::output::fields::{NamedConnection, StallRow};
 use crate::result::scan::Scan;
 use std::ops::Range;
 
@@ -69,7 +69,7 @@ impl JsonPart {
                     connection(&mut out, scan, index);
                 }
             }
-            Self::Open(index) => open(&mut out, Connection::of(scan, *index)),
+            Self::Open(index) => open(&mut out, NamedConnection::of(scan, *index)),
             Self::Stalls(index, block, explained) => {
                 let findings = scan.findings_of(*index).slice(block.clone());
                 let explained = explained.saturating_sub(block.start);
@@ -92,7 +92,7 @@ const CLOSE: &[u8] = b"]}";
 /// All of a connection.
 fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) {
     let (findings, judged) = (scan.findings_of(index), &scan.connections[index]);
-    open(out, Connection::of(scan, index));
+    open(out, NamedConnection::of(scan, index));
     stalls(out, findings, explained(scan, index), judged);
     out.extend_from_slice(BETWEEN);
     waits(out, findings);
@@ -100,7 +100,7 @@ fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) {
 }
 
 /// What comes before the rows.
-fn open(out: &mut Vec<u8>, connection: Connection<'_>) {
+fn open(out: &mut Vec<u8>, connection: NamedConnection<'_>) {
     open_object(out, &connection);
     out.extend_from_slice(STALLS);
 }
@@ -109,7 +109,7 @@ fn open(out: &mut Vec<u8>, connection: Connection<'_>) {
 /// are believed.
 fn stalls(out: &mut Vec<u8>, findings: Findings<'_>, explained: usize, judged: &JudgedConnection) {
     for (at, finding) in findings.iter().enumerate().filter(|(_, row)| row.is_stall()) {
-        object(out, &Stall { finding, judged, is_explained: at < explained });
+        object(out, &StallRow { finding, judged, is_explained: at < explained });
     }
 }
 

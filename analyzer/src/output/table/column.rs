@@ -15,10 +15,10 @@ pub enum Column {
 }
 
 /// Columns in their order, by name.
-pub type Table = Vec<(Cow<'static, str>, Column)>;
+pub type DataTable = Vec<(Cow<'static, str>, Column)>;
 
 /// The table of these columns.
-pub fn named<const COLUMNS: usize>(columns: [(&'static str, Column); COLUMNS]) -> Table {
+pub fn named<const COLUMNS: usize>(columns: [(&'static str, Column); COLUMNS]) -> DataTable {
     columns.map(|(name, column)| (name.into(), column)).into()
 }
 
@@ -32,7 +32,7 @@ pub struct Halves<B> {
 impl<B: Copy + Default + Sync> Halves<B> {
     /// The table of all rows, each half of it written by a thread of its own: most of the time goes
     /// into memory that is touched for the first time.
-    pub fn table(&self, of_block: impl Fn(B) -> Table + Sync) -> Table {
+    pub fn table(&self, of_block: impl Fn(B) -> DataTable + Sync) -> DataTable {
         if let [block] = self.blocks[..] {
             return of_block(block);
         }
@@ -53,7 +53,11 @@ impl<B: Copy + Default + Sync> Halves<B> {
 }
 
 /// Writes the rows of `blocks` into `columns`.
-fn write<B: Copy>(mut columns: Vec<Rows<'_>>, blocks: &[B], of_block: &impl Fn(B) -> Table) {
+fn write<B: Copy>(
+    mut columns: Vec<Unwritten<'_>>,
+    blocks: &[B],
+    of_block: &impl Fn(B) -> DataTable,
+) {
     for block in blocks {
         for (rows, (_, column)) in columns.iter_mut().zip(of_block(*block)) {
             rows.write(column);
@@ -62,7 +66,7 @@ fn write<B: Copy>(mut columns: Vec<Rows<'_>>, blocks: &[B], of_block: &impl Fn(B
 }
 
 /// Rows of a column that are not written yet.
-enum Rows<'a> {
+enum Unwritten<'a> {
     Integers(&'a mut [i64]),
     Floats(&'a mut [f64]),
     Flags(&'a mut [bool]),
@@ -82,26 +86,26 @@ impl Column {
         }
     }
 
-    fn split_at_mut(&mut self, at: usize) -> (Rows<'_>, Rows<'_>) {
+    fn split_at_mut(&mut self, at: usize) -> (Unwritten<'_>, Unwritten<'_>) {
         fn parts<'a, T>(
             values: &'a mut [T],
             at: usize,
-            rows: fn(&'a mut [T]) -> Rows<'a>,
-        ) -> (Rows<'a>, Rows<'a>) {
+            rows: fn(&'a mut [T]) -> Unwritten<'a>,
+        ) -> (Unwritten<'a>, Unwritten<'a>) {
             let (first, second) = values.split_at_mut(at);
             (rows(first), rows(second))
         }
         match self {
-            Self::Integers(values) => parts(values, at, Rows::Integers),
-            Self::Floats(values) => parts(values, at, Rows::Floats),
-            Self::Flags(values) => parts(values, at, Rows::Flags),
-            Self::Texts(values) => parts(values, at, Rows::Texts),
-            Self::Categories(values, _) => parts(values, at, Rows::Categories),
+            Self::Integers(values) => parts(values, at, Unwritten::Integers),
+            Self::Floats(values) => parts(values, at, Unwritten::Floats),
+            Self::Flags(values) => parts(values, at, Unwritten::Flags),
+            Self::Texts(values) => parts(values, at, Unwritten::Texts),
+            Self::Categories(values, _) => parts(values, at, Unwritten::Categories),
         }
     }
 }
 
-impl Rows<'_> {
+impl Unwritten<'_> {
     /// Writes the next rows, those of a column of the same kind.
     fn write(&mut self, next: Column) {
         match (self, next) {
@@ -163,7 +167,7 @@ pub fn categories<T, C: Category>(rows: &[T], value: impl Fn(&T) -> C) -> Column
 mod tests {
     use super::*;
 
-    fn table(rows: &[u32]) -> Table {
+    fn table(rows: &[u32]) -> DataTable {
         let kept: Vec<u32> = rows.iter().copied().filter(|row| row.is_multiple_of(3)).collect();
         let name = |row: &u32| row.to_string();
         named([("row", integers(&kept, |row| u64::from(*row))), ("name", texts(&kept, name))])

@@ -1,32 +1,32 @@
 //! The fields of rows as columns.
 
 use super::column::{
-    Column, Table, categories, durations, flags, integers, maybe_durations, texts, times,
+    Column, DataTable, categories, durations, flags, integers, maybe_durations, texts, times,
 };
 use crate::output::fields::{Category, Field, Fields, Integer, Output, Row};
 use std::borrow::Cow;
 use std::net::IpAddr;
 
 /// The table of `rows`.
-pub fn columns<R: Row>(rows: &[R]) -> Table {
+pub fn columns<R: Row>(rows: &[R]) -> DataTable {
     some_columns(rows, None)
 }
 
 /// As `columns`, only those of these names.
-pub fn some_columns<R: Row>(rows: &[R], names: Option<&[String]>) -> Table {
-    let mut columns = Columns { rows, names, table: Table::new() };
+pub fn some_columns<R: Row>(rows: &[R], names: Option<&[String]>) -> DataTable {
+    let mut columns = ColumnWriter { rows, names, table: DataTable::new() };
     R::fields(&mut columns);
     columns.table
 }
 
-struct Columns<'a, R> {
+struct ColumnWriter<'a, R> {
     rows: &'a [R],
     /// `None`: all of them.
     names: Option<&'a [String]>,
-    table: Table,
+    table: DataTable,
 }
 
-impl<R> Columns<'_, R> {
+impl<R> ColumnWriter<'_, R> {
     fn push(&mut self, field: Field, column: impl FnOnce(&[R]) -> Column) {
         let is_wanted = self.names.is_none_or(|names| names.iter().any(|name| name == field.name));
         if is_wanted && field.is_in(Output::Table) {
@@ -35,7 +35,7 @@ impl<R> Columns<'_, R> {
     }
 }
 
-impl<R> Fields<R> for Columns<'_, R> {
+impl<R> Fields<R> for ColumnWriter<'_, R> {
     fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I) {
         self.push(field, |rows| integers(rows, |row| value(row).into()));
     }

@@ -3,10 +3,10 @@
 pub mod column;
 mod columns;
 
-use self::column::{Halves, Table, categories, durations, floats, integers, named, times};
+use self::column::{DataTable, Halves, categories, durations, floats, integers, named, times};
 use self::columns::{columns, some_columns};
 use crate::judge::findings::Finding;
-use crate::output::fields::{Connection, Stall};
+use crate::output::fields::{NamedConnection, StallRow};
 use crate::result::connections::Chunk;
 use crate::result::scan::Scan;
 use crate::result::segments::TrackedSegment;
@@ -18,31 +18,31 @@ use crate::track::{BLOCK_LEN, Exchange};
 const ROWS_AT_ONCE: usize = 4096;
 
 /// One row per connection, in the order of their ids.
-pub fn connections(scan: &Scan) -> Table {
+pub fn connections(scan: &Scan) -> DataTable {
     let len = scan.connections.len();
     let blocks = (0..len).step_by(BLOCK_LEN).map(|begin| (begin, len.min(begin + BLOCK_LEN)));
     let blocks: Vec<(usize, usize)> = blocks.collect();
     let first = blocks.len() / 2 * BLOCK_LEN;
     Halves { blocks, kept: [first, len - first] }.table(|(begin, end)| {
-        columns(&(begin..end).map(|index| Connection::of(scan, index)).collect::<Vec<_>>())
+        columns(&(begin..end).map(|index| NamedConnection::of(scan, index)).collect::<Vec<_>>())
     })
 }
 
 /// One row per stall, grouped by connection, in the order of time.
-pub fn stalls(scan: &Scan) -> Table {
+pub fn stalls(scan: &Scan) -> DataTable {
     of_findings(scan, true, &scan.connections.chunks(ROWS_AT_ONCE), |rows| {
         columns(&rows_of_stalls(scan, rows))
     })
 }
 
 /// One row per wait that is not a stall.
-pub fn waits(scan: &Scan) -> Table {
+pub fn waits(scan: &Scan) -> DataTable {
     of_findings(scan, false, &scan.connections.chunks(ROWS_AT_ONCE), columns)
 }
 
 /// Columns of these names, of the stalls or of the other waits; of all connections or of one. A table of
 /// millions takes as much memory as the scan, so pictures take what they draw.
-pub fn findings(scan: &Scan, stalls: bool, names: &[String], connection: Option<u32>) -> Table {
+pub fn findings(scan: &Scan, stalls: bool, names: &[String], connection: Option<u32>) -> DataTable {
     let chunks = match connection {
         None => scan.connections.chunks(ROWS_AT_ONCE),
         Some(number) => scan.connections.chunks_of(number, ROWS_AT_ONCE),
@@ -53,8 +53,8 @@ pub fn findings(scan: &Scan, stalls: bool, names: &[String], connection: Option<
     })
 }
 
-fn rows_of_stalls<'a>(scan: &'a Scan, rows: &[Finding<'a>]) -> Vec<Stall<'a>> {
-    rows.iter().filter_map(|&row| Stall::of(scan, row)).collect()
+fn rows_of_stalls<'a>(scan: &'a Scan, rows: &[Finding<'a>]) -> Vec<StallRow<'a>> {
+    rows.iter().filter_map(|&row| StallRow::of(scan, row)).collect()
 }
 
 /// Of the findings of some chunks the stalls, or the others.
@@ -62,8 +62,8 @@ fn of_findings<'a>(
     scan: &'a Scan,
     stalls: bool,
     chunks: &[Chunk],
-    columns: impl Fn(&[Finding<'a>]) -> Table + Sync,
-) -> Table {
+    columns: impl Fn(&[Finding<'a>]) -> DataTable + Sync,
+) -> DataTable {
     let kept = |chunk| scan.connections.of_chunk(chunk).filter(move |row| row.is_stall() == stalls);
     let count = |chunks: &[Chunk]| chunks.iter().map(|&chunk| kept(chunk).count()).sum();
     let (first, second) = chunks.split_at(chunks.len() / 2);
@@ -72,7 +72,7 @@ fn of_findings<'a>(
 }
 
 /// One row per exchange, in the order of their ends, with what its stalls cost it.
-pub fn exchanges(scan: &Scan) -> Table {
+pub fn exchanges(scan: &Scan) -> DataTable {
     let rows = scan.exchanges.as_deref().unwrap_or_default();
     let stalls = stalls_of_each(&scan.connections, rows);
     let blocks: Vec<_> = rows.chunks(ROWS_AT_ONCE).zip(stalls.chunks(ROWS_AT_ONCE)).collect();
@@ -81,7 +81,7 @@ pub fn exchanges(scan: &Scan) -> Table {
     Halves { blocks, kept }.table(|(rows, stalls)| some_exchanges(rows, stalls))
 }
 
-fn some_exchanges(rows: &[Exchange], stalls: &[(u64, i64)]) -> Table {
+fn some_exchanges(rows: &[Exchange], stalls: &[(u64, i64)]) -> DataTable {
     let both: Vec<(&Exchange, (u64, i64))> = rows.iter().zip(stalls.iter().copied()).collect();
     let both = both.as_slice();
     named([
@@ -102,12 +102,12 @@ fn some_exchanges(rows: &[Exchange], stalls: &[(u64, i64)]) -> Table {
 }
 
 /// One row per server with exchanges, those that lose most first.
-pub fn servers(scan: &Scan) -> Table {
+pub fn servers(scan: &Scan) -> DataTable {
     columns(&server_rows(scan, usize::MAX))
 }
 
 /// The segments of one connection, as read again.
-pub fn segments(rows: &[TrackedSegment]) -> Table {
+pub fn segments(rows: &[TrackedSegment]) -> DataTable {
     named([
         ("frame", integers(rows, |row| row.mark.frame)),
         ("time_ns", times(rows, |row| row.mark.time_ns)),

@@ -1,7 +1,7 @@
 //! Slow connecting as Python sees it.
 
 use crate::judge::words::evidence::ms;
-use crate::result::connecting::Connecting;
+use crate::result::connecting::ConnectingSums;
 use pyo3::prelude::*;
 
 /// Connections that took long to come about and had a reply; sums in ms, the share of 1.
@@ -14,7 +14,7 @@ pub struct ConnectingRow {
 }
 
 impl ConnectingRow {
-    pub fn new(sums: &Connecting) -> Self {
+    pub fn new(sums: &ConnectingSums) -> Self {
         Self {
             connections: sums.connections,
             connect_ms: ms(sums.connect_ns),

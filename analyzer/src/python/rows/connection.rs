@@ -2,13 +2,13 @@
 
 use super::fields::set_fields;
 use crate::judge::words::evidence::ms;
-use crate::output::fields::Connection;
+use crate::output::fields::NamedConnection;
 use crate::result::scan::Scan;
 use crate::result::totals::ByConfidence;
 use crate::track::Side;
 use pyo3::prelude::*;
 
-/// A connection as reports name it: the fields of [`Connection`] and these; durations in ms.
+/// A connection as reports name it: the fields of [`NamedConnection`] and these; durations in ms.
 #[pyclass(frozen, get_all, dict)]
 pub struct ConnectionRow {
     pub client: String,
@@ -51,7 +51,7 @@ impl ConnectionRow {
             hidden: judged.hidden.name(),
         };
         let row = Bound::new(py, row)?;
-        set_fields(&row, &Connection::of(scan, index))?;
+        set_fields(&row, &NamedConnection::of(scan, index))?;
         Ok(row)
     }
 }

@@ -1,7 +1,7 @@
 //! Stalls in groups as Python sees them.
 
 use crate::judge::words::evidence::ms;
-use crate::result::groups::{Pair, ServerGroup};
+use crate::result::groups::{HostPair, ServerGroup};
 use crate::result::names::Names;
 use crate::track::Side;
 use pyo3::prelude::*;
@@ -42,7 +42,7 @@ pub struct Group {
 }
 
 impl Group {
-    pub fn new(pair: &Pair, names: &Names) -> Self {
+    pub fn new(pair: &HostPair, names: &Names) -> Self {
         let by_server = pair.sender == Side::Server;
         let server = if by_server { pair.sender_addr } else { pair.receiver_addr };
         let delays = pair.ack_delays.as_ref();

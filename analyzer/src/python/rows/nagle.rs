@@ -1,6 +1,6 @@
 //! What is known of `TCP_NODELAY` as Python sees it.
 
-use crate::result::nagle_counts::{NagleCount, Party};
+use crate::result::nagle_counts::{NagleCount, NagleParty};
 use crate::result::scan::Scan;
 use pyo3::prelude::*;
 
@@ -20,7 +20,7 @@ pub struct NagleRow {
 }
 
 impl NagleRow {
-    pub fn new(scan: &Scan, party: Party, count: &NagleCount) -> Self {
+    pub fn new(scan: &Scan, party: NagleParty, count: &NagleCount) -> Self {
         let side = party.side();
         Self {
             side: side.name(),
@@ -31,9 +31,9 @@ impl NagleRow {
             unknown: count.totals.unknown,
             on_proof: count.on_proof(scan, side),
             off_proof: count.off_proof(scan, side),
-            variant: count
-                .variant(scan, side)
-                .map(|(variant, id, full, small)| (variant.name(), id, full, small)),
+            variant: count.variant(scan, side).map(|(variant, connection, full, small)| {
+                (variant.name(), connection, full, small)
+            }),
         }
     }
 }

@@ -6,12 +6,12 @@ use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::words::evidence::reasons;
 use crate::judge::words::rivals::rivals;
-use crate::output::fields::Stall;
+use crate::output::fields::StallRow;
 use crate::result::names::Names;
 use crate::track::wait::fact;
 use pyo3::prelude::*;
 
-/// A wait as reports describe it: the fields of a [`Finding`], those of a [`Stall`] whatever it is, and
+/// A wait as reports describe it: the fields of a [`Finding`], those of a [`StallRow`] whatever it is, and
 /// these. from / ack / to are frames.
 #[pyclass(frozen, get_all, dict)]
 pub struct WaitRow {
@@ -70,7 +70,7 @@ impl WaitRow {
         };
         let row = Bound::new(py, row)?;
         set_fields(&row, &finding)?;
-        set_fields(&row, &Stall { finding, judged, is_explained: false })?;
+        set_fields(&row, &StallRow { finding, judged, is_explained: false })?;
         Ok(row)
     }
 }

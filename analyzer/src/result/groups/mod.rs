@@ -7,7 +7,7 @@ mod pairs;
 mod pieces;
 mod sockets;
 
-pub use self::pairs::Pair;
+pub use self::pairs::HostPair;
 
 use self::pairs::pairs;
 
@@ -24,7 +24,7 @@ use std::net::IpAddr;
 #[derive(Debug, Clone)]
 pub struct ServerGroup {
     /// The pair of hosts that loses most.
-    pub worst: Pair,
+    pub worst: HostPair,
     pub stalls: u64,
     pub stalled_ns: i64,
     /// Stalls that would look the same if a relay passed them on.
@@ -52,11 +52,11 @@ pub fn server_groups(scan: &Scan) -> Vec<ServerGroup> {
 }
 
 /// Cause, whether the server is the one that holds, and the server.
-type Key = (Cause, bool, IpAddr, u16);
+type GroupKey = (Cause, bool, IpAddr, u16);
 
 /// `pairs` come with those first that lose most.
-fn merged(pairs: Vec<Pair>) -> Vec<ServerGroup> {
-    let mut places: HashMap<Key, usize, RandomState> = HashMap::default();
+fn merged(pairs: Vec<HostPair>) -> Vec<ServerGroup> {
+    let mut places: HashMap<GroupKey, usize, RandomState> = HashMap::default();
     let mut groups: Vec<ServerGroup> = Vec::new();
     for pair in pairs {
         let key = (pair.cause, pair.sender == Side::Server, pair.server_addr(), pair.server_port);
@@ -71,7 +71,7 @@ fn merged(pairs: Vec<Pair>) -> Vec<ServerGroup> {
 }
 
 impl ServerGroup {
-    fn new(worst: Pair) -> Self {
+    fn new(worst: HostPair) -> Self {
         Self {
             stalls: worst.stalls,
             stalled_ns: worst.stalled_ns,
@@ -93,7 +93,7 @@ impl ServerGroup {
     }
 
     /// Adds a pair that loses no more than the worst.
-    fn add(&mut self, pair: &Pair) {
+    fn add(&mut self, pair: &HostPair) {
         self.stalls += pair.stalls;
         self.stalled_ns = self.stalled_ns.saturating_add(pair.stalled_ns);
         self.as_of_relay += pair.as_of_relay;
@@ -120,8 +120,8 @@ mod tests {
     const MS: i64 = 1_000_000;
 
     /// A client of 10.0.0.9:443 that holds two segments.
-    fn pair(client: u8, stalled_ms: i64) -> Pair {
-        Pair {
+    fn pair(client: u8, stalled_ms: i64) -> HostPair {
+        HostPair {
             cause: Cause::NagleDelack,
             sender: Side::Client,
             sender_addr: [10, 0, 0, client].into(),
@@ -159,9 +159,9 @@ mod tests {
 
     #[test]
     fn what_pairs_do_not_share_is_not_said_of_the_group() {
-        let slow = Pair { ack_delays: timer(200), nagle: Nagle::Off, ..pair(2, 70) };
+        let slow = HostPair { ack_delays: timer(200), nagle: Nagle::Off, ..pair(2, 70) };
         let tail = Pieces { unacked_full_sized: true, ..Pieces::default() };
-        let unmeasured = Pair { ack_delays: None, pieces: tail, ..pair(3, 60) };
+        let unmeasured = HostPair { ack_delays: None, pieces: tail, ..pair(3, 60) };
         for other in [slow, unmeasured] {
             let full_sized = other.pieces.unacked_full_sized;
             let nagle = if other.nagle == Nagle::On { Nagle::On } else { Nagle::Unknown };
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_group_may_be_a_relay_if_most_of_its_stalls_may_be() {
-        let maybe = Pair { as_of_relay: 2, ..pair(2, 70) };
+        let maybe = HostPair { as_of_relay: 2, ..pair(2, 70) };
         let may_be_relay = |pairs| merged(pairs)[0].may_be_relay();
         assert!(may_be_relay(vec![pair(1, 80), maybe.clone(), maybe.clone()]));
         assert!(!may_be_relay(vec![pair(1, 80), maybe]));
@@ -184,10 +184,10 @@ mod tests {
     fn another_server_port_side_or_cause_is_another_group() {
         let pairs = vec![
             pair(1, 80),
-            Pair { cause: Cause::NagleRtt, ..pair(1, 70) },
-            Pair { receiver_addr: [10, 0, 0, 8].into(), ..pair(1, 60) },
-            Pair { server_port: 80, ..pair(1, 50) },
-            Pair { sender: Side::Server, sender_addr: [10, 0, 0, 9].into(), ..pair(1, 40) },
+            HostPair { cause: Cause::NagleRtt, ..pair(1, 70) },
+            HostPair { receiver_addr: [10, 0, 0, 8].into(), ..pair(1, 60) },
+            HostPair { server_port: 80, ..pair(1, 50) },
+            HostPair { sender: Side::Server, sender_addr: [10, 0, 0, 9].into(), ..pair(1, 40) },
         ];
         let groups = merged(pairs);
         assert!(groups.iter().all(|group| group.clients == 1));
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn the_group_that_loses_most_comes_first() {
-        let one = Pair { server_port: 80, ..pair(1, 50) };
+        let one = HostPair { server_port: 80, ..pair(1, 50) };
         let groups = merged(vec![one, pair(1, 40), pair(2, 30)]);
         let lost: Vec<i64> = groups.iter().map(|group| group.stalled_ns / MS).collect();
         assert_eq!(lost, [70, 50]);

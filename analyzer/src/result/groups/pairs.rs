@@ -17,7 +17,7 @@ use std::net::IpAddr;
 
 /// Stalls of one cause that one of two hosts held, on connections to one port.
 #[derive(Debug, Clone)]
-pub struct Pair {
+pub struct HostPair {
     pub cause: Cause,
     pub sender: Side,
     pub sender_addr: IpAddr,
@@ -39,7 +39,7 @@ pub struct Pair {
     pub pieces: Pieces,
 }
 
-impl Pair {
+impl HostPair {
     pub fn server_addr(&self) -> IpAddr {
         match self.sender {
             Side::Server => self.sender_addr,
@@ -61,8 +61,8 @@ impl Pair {
 type Parties = (Cause, bool, IpAddr, IpAddr, u16);
 
 /// All stalls by pair, those that lose most first.
-pub fn pairs(scan: &Scan) -> Vec<Pair> {
-    let mut members: HashMap<Parties, Members, RandomState> = HashMap::default();
+pub fn pairs(scan: &Scan) -> Vec<HostPair> {
+    let mut members: HashMap<Parties, PairSums, RandomState> = HashMap::default();
     for index in scan.affected() {
         let (judged, findings) = (&scan.connections[index], scan.findings_of(index));
         // A connection's stalls are mostly alike: look their pair up once for a run of them.
@@ -70,11 +70,11 @@ pub fn pairs(scan: &Scan) -> Vec<Pair> {
             let Some(first) = run.stalls().next() else { continue };
             members
                 .entry(parties(judged, first))
-                .or_insert_with(|| Members::new(judged, first))
+                .or_insert_with(|| PairSums::new(judged, first))
                 .add(judged, run);
         }
     }
-    let mut pairs: Vec<Pair> = members.into_values().map(Members::pair).collect();
+    let mut pairs: Vec<HostPair> = members.into_values().map(PairSums::pair).collect();
     pairs.sort_by_key(|pair| {
         let parties = (pair.sender_addr, pair.receiver_addr, pair.server_port);
         (-pair.stalled_ns, parties, pair.sender as u8, pair.cause as u8)
@@ -94,17 +94,17 @@ fn parties(judged: &JudgedConnection, finding: Finding<'_>) -> Parties {
 }
 
 /// A pair while its stalls come in.
-struct Members {
-    pair: Pair,
+struct PairSums {
+    pair: HostPair,
     last_connection: Option<u32>,
     ack_delays_ns: Vec<i64>,
     pieces: PieceCounter,
 }
 
-impl Members {
+impl PairSums {
     fn new(judged: &JudgedConnection, first: Finding<'_>) -> Self {
         let sender = first.wait.by;
-        let pair = Pair {
+        let pair = HostPair {
             cause: first.cause,
             sender,
             sender_addr: judged.half(sender).endpoint.addr,
@@ -153,8 +153,8 @@ impl Members {
         }
     }
 
-    fn pair(mut self) -> Pair {
-        Pair {
+    fn pair(mut self) -> HostPair {
+        HostPair {
             ack_delays: Timer::of(&mut self.ack_delays_ns),
             pieces: self.pieces.total(),
             ..self.pair
