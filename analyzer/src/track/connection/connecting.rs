@@ -11,7 +11,8 @@ impl Connection {
     #[cold]
     pub(super) fn note_connecting(&mut self, now: Mark) {
         let [client, server] = &mut self.halves;
-        let acknowledged = server.has_syn() && (server.in_flight() == 0 || server.bytes() > 0);
+        let acknowledged =
+            server.has_syn() && (server.sequence.in_flight() == 0 || server.bytes() > 0);
         if client.has_syn() && !acknowledged && now.time_ns - self.first_ns >= PROBE_NS {
             server.connecting_mut().connected_ns = now.time_ns;
         }

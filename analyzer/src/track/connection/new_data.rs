@@ -22,7 +22,7 @@ impl Connection {
         let seen =
             Observation { connection: self.id, by: side, half, peer, segment, len, mss, now };
         let received = peer.segments();
-        let (acked_part, peer_window) = (peer.acked_part(), peer.window());
+        let (acked_part, peer_window) = (peer.sequence.acked_part(), peer.sequence.window);
         let outcome = seen.classify(recorder);
         self.keep(side, &outcome, recorder);
         if self.exchanges.is_ended_by(side) {

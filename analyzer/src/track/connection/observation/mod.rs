@@ -64,7 +64,7 @@ impl Observation<'_> {
             !half.is_last_small() && self.passes_full_ones() && half.passed_full_ones().0 == 0;
         let may_have_waited = self.may_have_waited();
         // Once one small segment went out unheld, later ones prove nothing.
-        let is_open = may_have_waited && !half.may_be_held() && !half.has_contradicted();
+        let is_open = may_have_waited && !half.may_be_held() && half.contradictions() == 0;
         let may_be_held = is_open && self.may_have_been_held(recorder.clock_ns);
         let is_short = may_have_waited && self.is_short(recorder.lengths.listed_ns);
         let ended = self.ended(recorder);
