@@ -16,9 +16,7 @@ pub struct Release {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AckFacts(u8);
 
-/// What an ACK tells a wait that it ends.
-const OF_WAIT: u8 = (fact::PURE_ACK | fact::ACK_FIN) as u8;
-/// It covers the last small segment and nothing after it.
+/// Of no wait: it covers the last small segment and nothing after it.
 const EXACT: u8 = 1 << 7;
 
 impl Release {
@@ -35,7 +33,7 @@ impl AckFacts {
 
     /// Those of the wait that the ACK ends.
     pub fn facts(self) -> u32 {
-        (self.0 & OF_WAIT).into()
+        (self.0 & !EXACT).into()
     }
 
     pub fn is(self, fact: u32) -> bool {
