@@ -6,7 +6,7 @@ use crate::track::half::contradictions::Contradictions;
 use crate::track::half::pauses::Pauses;
 use crate::track::half::reactions::Reactions;
 use crate::track::half::repeated::Repeats;
-use crate::track::half::syn::Connecting;
+use crate::track::half::syn::ConnectTimes;
 use crate::track::half::timing::Timed;
 use crate::track::half::unseen::Unseen;
 use crate::track::half::{Release, ShortHolds};
@@ -67,7 +67,7 @@ pub struct Frozen {
     pub reactions: Reactions,
     pub short: ShortHolds,
     /// Of the connection, if this is its server.
-    pub connecting: Connecting,
+    pub connecting: ConnectTimes,
 }
 
 impl Cold {
@@ -113,6 +113,6 @@ impl Frozen {
         pauses: Pauses::NONE,
         reactions: Reactions::NONE,
         short: ShortHolds::NONE,
-        connecting: Connecting::NONE,
+        connecting: ConnectTimes::NONE,
     };
 }

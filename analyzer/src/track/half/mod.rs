@@ -25,7 +25,7 @@ mod unseen;
 pub use path::EndedBy;
 pub use release::Release;
 pub use short::ShortHolds;
-pub use syn::{Connecting, MSS_CUT};
+pub use syn::{ConnectTimes, MSS_CUT};
 
 use crate::decode::Header;
 use crate::decode::seq;

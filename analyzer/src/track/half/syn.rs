@@ -11,14 +11,14 @@ pub const MSS_CUT: u16 = u16::MAX;
 
 /// A connection that took long to come about. Times are ns since the epoch; 0 is 'not seen'.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Connecting {
+pub struct ConnectTimes {
     /// The last SYN, or answer to one, before the client acknowledged an answer.
     pub connected_ns: i64,
     /// The end of the first reply.
     pub replied_ns: i64,
 }
 
-impl Connecting {
+impl ConnectTimes {
     pub const NONE: Self = Self { connected_ns: 0, replied_ns: 0 };
 }
 
@@ -59,12 +59,12 @@ impl Half {
     }
 
     /// Of the connection, if this is its server and it took long to come about.
-    pub fn connecting(&self) -> Connecting {
+    pub fn connecting(&self) -> ConnectTimes {
         self.cold().frozen().connecting
     }
 
     #[cold]
-    pub fn connecting_mut(&mut self) -> &mut Connecting {
+    pub fn connecting_mut(&mut self) -> &mut ConnectTimes {
         &mut self.frozen_mut().connecting
     }
 
