@@ -41,7 +41,7 @@ pub struct Position {
 #[repr(u8)]
 #[derive(Clone, PartialEq, Eq)]
 pub enum Format {
-    Pcap(pcap::Records),
+    Pcap(pcap::RecordFormat),
     PcapNg(pcapng::Blocks),
     Text(Box<Text>),
 }
@@ -79,7 +79,7 @@ impl Capture {
         let format = match *start(&mut buffer, path)? {
             [] => return Err(ScanError::no_header(path, "the file is empty")),
             [0x0a, 0x0d, 0x0d, 0x0a, ..] => Format::PcapNg(pcapng::Blocks::default()),
-            _ => match pcap::Records::open(&mut buffer, path) {
+            _ => match pcap::RecordFormat::open(&mut buffer, path) {
                 Ok(records) => Format::Pcap(records),
                 Err(error @ (ScanError::NotACapture { .. } | ScanError::NoHeader { .. })) => {
                     Format::Text(Box::new(Text::open(&mut buffer, path, error)?))

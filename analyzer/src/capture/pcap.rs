@@ -22,12 +22,12 @@ const FARTHEST_S: u32 = 10 * 366 * 86_400;
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Unusual {
     big_endian: bool,
-    lengths: Lengths,
+    lengths: LengthOrder,
 }
 
 /// In which order the two lengths come (libpcap's `pcap_check_header`).
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lengths {
+enum LengthOrder {
     /// The captured one first.
     Usual,
     /// The one on the wire first: before version 2.3.
@@ -40,12 +40,12 @@ impl Unusual {
     fn of(header: &PcapHeader) -> Option<Self> {
         let big_endian = !header.is_modified_format() && header.is_bigendian();
         let lengths = match (header.version_major, header.version_minor) {
-            (2, ..3) => Lengths::Swapped,
+            (2, ..3) => LengthOrder::Swapped,
             // 543.0 is AIX' (libpcap, sf-pcap.c).
-            (2, 3) | (543, _) => Lengths::Either,
-            _ => Lengths::Usual,
+            (2, 3) | (543, _) => LengthOrder::Either,
+            _ => LengthOrder::Usual,
         };
-        (big_endian || lengths != Lengths::Usual).then_some(Self { big_endian, lengths })
+        (big_endian || lengths != LengthOrder::Usual).then_some(Self { big_endian, lengths })
     }
 
     /// The numbers of a header, as those of a usual one.
@@ -53,16 +53,16 @@ impl Unusual {
         let header = if self.big_endian { header.map(u32::swap_bytes) } else { header };
         let [seconds, fraction, first, second] = header;
         let is_swapped = match self.lengths {
-            Lengths::Usual => false,
-            Lengths::Swapped => true,
-            Lengths::Either => first > second,
+            LengthOrder::Usual => false,
+            LengthOrder::Swapped => true,
+            LengthOrder::Either => first > second,
         };
         if is_swapped { [seconds, fraction, second, first] } else { header }
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Records {
+pub struct RecordFormat {
     unusual: Option<Unusual>,
     /// Kuznetzov's 'modified' pcap has eight bytes more per record.
     header_len: usize,
@@ -71,7 +71,7 @@ pub struct Records {
     link_type: u32,
 }
 
-impl Records {
+impl RecordFormat {
     /// Reads the file header.
     ///
     /// # Errors

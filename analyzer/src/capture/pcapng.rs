@@ -42,7 +42,7 @@ pub struct Blocks {
 }
 
 /// A block with a frame.
-struct Packet {
+struct FrameBlock {
     block_len: usize,
     interface: usize,
     timestamp: u64,
@@ -73,7 +73,7 @@ impl Blocks {
     }
 
     #[inline]
-    fn frame<'a>(&self, buffer: &'a mut Buffer, packet: Packet) -> Result<Frame<'a>, InputEnd> {
+    fn frame<'a>(&self, buffer: &'a mut Buffer, packet: FrameBlock) -> Result<Frame<'a>, InputEnd> {
         let Some(interface) = self.interfaces.get(packet.interface) else {
             return Err(InputEnd::damaged("a packet names an interface that is not described"));
         };
@@ -92,7 +92,7 @@ impl Blocks {
     /// obsolete Packet Block has a 16-bit interface and a 16-bit drop count; Wireshark numbers it as a
     /// frame, so it counts as one here.
     #[inline]
-    fn packet(&self, bytes: &[u8]) -> Option<Packet> {
+    fn packet(&self, bytes: &[u8]) -> Option<FrameBlock> {
         let [kind, _, interface, ts_high, ts_low, captured_len, wire_len] =
             words(bytes, self.big_endian)?;
         let interface = match kind {
@@ -103,7 +103,7 @@ impl Blocks {
         };
         let block_len = self.plausible_len(bytes)?;
         let needed = PACKET_START_LEN + captured_len as usize + WORD_LEN;
-        (needed <= block_len && block_len <= bytes.len()).then_some(Packet {
+        (needed <= block_len && block_len <= bytes.len()).then_some(FrameBlock {
             block_len,
             interface: interface as usize,
             timestamp: u64::from(ts_high) << 32 | u64::from(ts_low),
@@ -124,7 +124,11 @@ impl Blocks {
 
     /// The next packet that begins before `until`, after blocks of any kind.
     #[cold]
-    fn next_packet(&mut self, buffer: &mut Buffer, until: u64) -> Result<Option<Packet>, InputEnd> {
+    fn next_packet(
+        &mut self,
+        buffer: &mut Buffer,
+        until: u64,
+    ) -> Result<Option<FrameBlock>, InputEnd> {
         while buffer.at() < until {
             let len = self.block_len(buffer)?;
             match self.block(&buffer.available()[..len])? {
@@ -158,7 +162,7 @@ impl Blocks {
         }
     }
 
-    fn block(&mut self, bytes: &[u8]) -> Result<Option<Packet>, InputEnd> {
+    fn block(&mut self, bytes: &[u8]) -> Result<Option<FrameBlock>, InputEnd> {
         let parse = match self.big_endian {
             true => parse_block_be,
             false => parse_block_le,
@@ -185,12 +189,12 @@ impl Blocks {
 
     /// A simple packet has no timestamp and no captured length: it is the first interface's, cut at
     /// its snap length.
-    fn simple_packet(&self, block: &SimplePacketBlock<'_>) -> Packet {
+    fn simple_packet(&self, block: &SimplePacketBlock<'_>) -> FrameBlock {
         let snap_len = match self.interfaces.first() {
             Some(interface) if interface.snap_len > 0 => interface.snap_len,
             _ => u32::MAX,
         };
-        Packet {
+        FrameBlock {
             block_len: block.block_len1 as usize,
             interface: 0,
             timestamp: 0,

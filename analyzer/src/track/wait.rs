@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 /// Facts about a wait, as bits of [`Wait::facts`].
 pub mod fact {
-    // What an ACK says comes first: one byte of it is kept for each direction.
     /// The ACK that covers the unacked segment carries no payload.
     pub const PURE_ACK: u32 = 1 << 0;
     /// It also carries FIN.
@@ -19,10 +18,7 @@ pub mod fact {
     pub const ECHOES_ACK: u32 = 1 << 2;
     pub const ECHOES_EARLIER: u32 = 1 << 3;
     pub const ECHOES: u32 = ECHOES_ACK | ECHOES_EARLIER;
-    /// Of an ACK, never of a wait: it covers the last small segment and nothing after it.
-    pub const ACK_EXACT: u32 = 1 << 7;
-    /// What an ACK tells a wait that it ends.
-    pub const OF_ACK: u32 = PURE_ACK | ACK_FIN;
+    // 4 to 7 are free.
 
     /// The frame before the wait is the sender's own data (else the peer's).
     pub const OWN_DATA_BEFORE: u32 = 1 << 8;

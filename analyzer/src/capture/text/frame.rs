@@ -1,7 +1,7 @@
 //! A printed packet as the frame that it may have been: headers, and no payload.
 
 use super::ends::EndNames;
-use super::line::{Packet, PrintedSegment};
+use super::line::{PrintedPacket, PrintedSegment};
 use super::numbers::{Numbers, Sent};
 use super::options::PrintedOptions;
 use super::time::{Course, Stamp};
@@ -43,24 +43,28 @@ impl Frames {
 
     /// The frame of the next packet. What is no readable TCP segment becomes one that is skipped for the
     /// same reason.
-    pub fn frame(&mut self, stamp: Stamp, packet: &Packet<'_>) -> Frame<'_> {
+    pub fn frame(&mut self, stamp: Stamp, packet: &PrintedPacket<'_>) -> Frame<'_> {
         self.has_dates |= matches!(stamp, Stamp::At(_));
         self.bytes.clear();
         let wire_len = match packet {
-            Packet::Tcp(printed) => self.segment(printed),
+            PrintedPacket::Tcp(printed) => self.segment(printed),
             _ => None,
         };
         match packet {
-            Packet::NotTcp => other(false, &mut self.bytes),
-            Packet::Fragment => other(true, &mut self.bytes),
-            Packet::NotIp => self.bytes.extend(NOT_IP),
+            PrintedPacket::NotTcp => other(false, &mut self.bytes),
+            PrintedPacket::Fragment => other(true, &mut self.bytes),
+            PrintedPacket::NotIp => self.bytes.extend(NOT_IP),
             _ if wire_len.is_none() => self.bytes.extend(CUT),
             _ => {}
         }
         Frame {
             time_ns: self.course.time_ns(stamp),
             wire_len: wire_len.unwrap_or(self.bytes.len() as u32),
-            link_type: if matches!(packet, Packet::NotIp) { link::ETHERNET } else { link::RAW },
+            link_type: if matches!(packet, PrintedPacket::NotIp) {
+                link::ETHERNET
+            } else {
+                link::RAW
+            },
             data: &self.bytes,
         }
     }

@@ -3,7 +3,7 @@
 
 /// A packet as printed.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Packet<'a> {
+pub enum PrintedPacket<'a> {
     Tcp(PrintedSegment<'a>),
     /// TCP, printed without its numbers (`-q`).
     Quiet,
@@ -36,8 +36,8 @@ pub struct PrintedSegment<'a> {
 
 /// What a line turned out to be.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Reading<'a> {
-    Packet(Packet<'a>),
+pub enum ParsedLine<'a> {
+    Packet(PrintedPacket<'a>),
     /// The packet goes on in the next line.
     Unfinished,
     NoPacket,
@@ -46,13 +46,13 @@ pub enum Reading<'a> {
 const CUT: &str = "[|tcp]";
 
 /// Reads what follows the time.
-pub fn read(text: &str) -> Reading<'_> {
+pub fn read(text: &str) -> ParsedLine<'_> {
     if is_fragment(text) {
-        return Reading::Packet(Packet::Fragment);
+        return ParsedLine::Packet(PrintedPacket::Fragment);
     }
     match pair(text) {
         Some(pair) => after_pair(&pair),
-        None if text.contains(", proto TCP (6)") => Reading::Unfinished,
+        None if text.contains(", proto TCP (6)") => ParsedLine::Unfinished,
         None => other(text),
     }
 }
@@ -66,7 +66,7 @@ fn is_fragment(text: &str) -> bool {
 }
 
 /// `from > to:` and what is around it.
-struct Pair<'a> {
+struct FromTo<'a> {
     before: &'a str,
     from: &'a str,
     to: &'a str,
@@ -74,46 +74,46 @@ struct Pair<'a> {
 }
 
 /// The first pair of IP addresses: hardware addresses have no colon after them.
-fn pair(text: &str) -> Option<Pair<'_>> {
+fn pair(text: &str) -> Option<FromTo<'_>> {
     text.match_indices(" > ").find_map(|(at, arrow)| {
         let (before, from) = text[..at].rsplit_once(' ').unwrap_or(("", &text[..at]));
         let right = &text[at + arrow.len()..];
         let (to, after) = right.split_once(' ').unwrap_or((right, ""));
-        Some(Pair { before, from, to: to.strip_suffix(':')?, after: after.trim_start() })
+        Some(FromTo { before, from, to: to.strip_suffix(':')?, after: after.trim_start() })
     })
 }
 
-fn after_pair<'a>(pair: &Pair<'a>) -> Reading<'a> {
+fn after_pair<'a>(pair: &FromTo<'a>) -> ParsedLine<'a> {
     if let Some(fields) = pair.after.strip_prefix("Flags [") {
         return match segment(pair, fields) {
-            Some(segment) => Reading::Packet(Packet::Tcp(segment)),
-            None => Reading::Unfinished,
+            Some(segment) => ParsedLine::Packet(PrintedPacket::Tcp(segment)),
+            None => ParsedLine::Unfinished,
         };
     }
-    Reading::Packet(match pair.after {
-        "" => return Reading::Unfinished,
-        "tcp" | "ip-proto-6" => Packet::Fragment,
-        CUT => Packet::Unreadable,
+    ParsedLine::Packet(match pair.after {
+        "" => return ParsedLine::Unfinished,
+        "tcp" | "ip-proto-6" => PrintedPacket::Fragment,
+        CUT => PrintedPacket::Unreadable,
         after => match after.strip_prefix("tcp ") {
-            Some(len) if len.parse::<u32>().is_ok() => Packet::Quiet,
-            Some(_) => Packet::Unreadable,
-            None => Packet::NotTcp,
+            Some(len) if len.parse::<u32>().is_ok() => PrintedPacket::Quiet,
+            Some(_) => PrintedPacket::Unreadable,
+            None => PrintedPacket::NotTcp,
         },
     })
 }
 
 /// Is it another packet? Programs print times of this form, too.
-fn other(text: &str) -> Reading<'_> {
+fn other(text: &str) -> ParsedLine<'_> {
     if !text.contains(" > ") && !text.contains(", length ") {
-        return Reading::NoPacket;
+        return ParsedLine::NoPacket;
     }
     let mut first = text.split_whitespace().take(3);
     let is_ip = first.any(|word| word == "IP" || word == "IP6") || text.contains("ethertype IPv");
-    Reading::Packet(if is_ip { Packet::NotTcp } else { Packet::NotIp })
+    ParsedLine::Packet(if is_ip { PrintedPacket::NotTcp } else { PrintedPacket::NotIp })
 }
 
 /// The fields after `Flags [`; `None` where one is missing or makes no sense.
-fn segment<'a>(pair: &Pair<'a>, fields: &'a str) -> Option<PrintedSegment<'a>> {
+fn segment<'a>(pair: &FromTo<'a>, fields: &'a str) -> Option<PrintedSegment<'a>> {
     let (flag_letters, mut rest) = fields.split_once(']')?;
     let mut segment = PrintedSegment {
         from: pair.from,

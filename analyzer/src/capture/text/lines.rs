@@ -1,6 +1,6 @@
 //! The lines of a text, and those of one packet put together.
 
-use super::line::{self, Packet, Reading};
+use super::line::{self, ParsedLine, PrintedPacket};
 use super::time::{self, Stamp};
 use crate::capture::buffer::Buffer;
 use std::io;
@@ -38,8 +38,8 @@ pub fn bare(line: &[u8]) -> &str {
 
 /// What a line added.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Step<'a> {
-    Packet(Stamp, Packet<'a>),
+pub enum Joined<'a> {
+    Packet(Stamp, PrintedPacket<'a>),
     /// The packet before cannot be read; this line is to be given once more.
     Before(Stamp),
     /// The packet goes on in the next line.
@@ -57,32 +57,32 @@ pub struct Joiner {
 
 impl Joiner {
     /// Takes the next line.
-    pub fn take<'a>(&'a mut self, line: &'a str) -> Step<'a> {
+    pub fn take<'a>(&'a mut self, line: &'a str) -> Joined<'a> {
         let stamp = time::stamp(line);
         if self.lines == 0 {
             return match stamp.map(|(stamp, rest)| (stamp, line::read(rest))) {
-                None | Some((_, Reading::NoPacket)) => Step::NoPacket,
-                Some((stamp, Reading::Packet(packet))) => Step::Packet(stamp, packet),
-                Some((_, Reading::Unfinished)) => {
+                None | Some((_, ParsedLine::NoPacket)) => Joined::NoPacket,
+                Some((stamp, ParsedLine::Packet(packet))) => Joined::Packet(stamp, packet),
+                Some((_, ParsedLine::Unfinished)) => {
                     self.begun.clear();
                     self.begun.push_str(line);
                     self.lines = 1;
-                    Step::More
+                    Joined::More
                 }
             };
         }
         if stamp.is_some() || self.lines == MOST_LINES {
-            return self.give_up().map_or(Step::More, Step::Before);
+            return self.give_up().map_or(Joined::More, Joined::Before);
         }
         self.begun.push(' ');
         self.begun.push_str(line);
         let lines = mem::take(&mut self.lines) + 1;
         let begun = time::stamp(&self.begun).map(|(stamp, rest)| (stamp, line::read(rest)));
-        if let Some((stamp, Reading::Packet(packet))) = begun {
-            return Step::Packet(stamp, packet);
+        if let Some((stamp, ParsedLine::Packet(packet))) = begun {
+            return Joined::Packet(stamp, packet);
         }
         self.lines = lines;
-        Step::More
+        Joined::More
     }
 
     /// The time of a packet that was begun and cannot be read; `None` if there is none.

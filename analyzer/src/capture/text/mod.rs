@@ -13,8 +13,8 @@ use crate::capture::buffer::Buffer;
 use crate::capture::error::ScanError;
 use crate::capture::{Frame, InputEnd};
 use frame::Frames;
-use line::{Packet, Reading};
-use lines::{Joiner, Step};
+use line::{ParsedLine, PrintedPacket};
+use lines::{Joined, Joiner};
 use serde::{Deserialize, Serialize};
 use std::io;
 use time::{Stamp, Survey};
@@ -94,17 +94,19 @@ impl Text {
             let line = &buffer.available()[..len];
             if line.is_empty() {
                 let stamp = self.joiner.give_up().ok_or(InputEnd::Complete)?;
-                return Ok(self.frames.frame(stamp, &Packet::Unreadable));
+                return Ok(self.frames.frame(stamp, &PrintedPacket::Unreadable));
             }
             match self.joiner.take(lines::bare(line)) {
-                Step::Packet(stamp, packet) => {
+                Joined::Packet(stamp, packet) => {
                     let frame = self.frames.frame(stamp, &packet);
                     buffer.consume(len);
                     return Ok(frame);
                 }
-                Step::Before(stamp) => return Ok(self.frames.frame(stamp, &Packet::Unreadable)),
-                Step::More => {}
-                Step::NoPacket => self.lines_without_packet += u64::from(is_foreign(line)),
+                Joined::Before(stamp) => {
+                    return Ok(self.frames.frame(stamp, &PrintedPacket::Unreadable));
+                }
+                Joined::More => {}
+                Joined::NoPacket => self.lines_without_packet += u64::from(is_foreign(line)),
             }
             buffer.consume(len);
         }
@@ -157,10 +159,10 @@ impl Beginning {
             // A line that ends a packet before is taken once more.
             for _ in 0..2 {
                 match joiner.take(line) {
-                    Step::Before(_) => continue,
-                    Step::Packet(stamp, packet) => found.see(stamp, &packet),
-                    Step::More => {}
-                    Step::NoPacket => found.timeless += u32::from(is_timeless(line)),
+                    Joined::Before(_) => continue,
+                    Joined::Packet(stamp, packet) => found.see(stamp, &packet),
+                    Joined::More => {}
+                    Joined::NoPacket => found.timeless += u32::from(is_timeless(line)),
                 }
                 break;
             }
@@ -168,11 +170,11 @@ impl Beginning {
         found
     }
 
-    fn see(&mut self, stamp: Stamp, packet: &Packet<'_>) {
+    fn see(&mut self, stamp: Stamp, packet: &PrintedPacket<'_>) {
         self.survey.see(stamp);
         match packet {
-            Packet::Tcp(_) => self.packets += 1,
-            Packet::Quiet => self.quiet += 1,
+            PrintedPacket::Tcp(_) => self.packets += 1,
+            PrintedPacket::Quiet => self.quiet += 1,
             _ => {}
         }
     }
@@ -180,7 +182,7 @@ impl Beginning {
 
 /// Is it a packet but for its time?
 fn is_timeless(line: &str) -> bool {
-    matches!(line::read(line), Reading::Packet(Packet::Tcp(_) | Packet::Quiet))
+    matches!(line::read(line), ParsedLine::Packet(PrintedPacket::Tcp(_) | PrintedPacket::Quiet))
 }
 
 #[cfg(test)]

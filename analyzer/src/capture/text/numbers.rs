@@ -22,12 +22,12 @@ pub struct Sent {
 /// All connections of a text.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Numbers {
-    connections: HashMap<(SocketAddr, SocketAddr), Connection>,
+    connections: HashMap<(SocketAddr, SocketAddr), Directions>,
 }
 
 /// The two directions of a connection.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-struct Connection {
+struct Directions {
     /// From which the numbers of each direction count, if they do.
     bases: Option<[u32; 2]>,
     /// Do they? Unknown until both readings differ.
@@ -48,7 +48,7 @@ impl Numbers {
     }
 }
 
-impl Connection {
+impl Directions {
     fn sent(&mut self, sender: usize, printed: &PrintedSegment<'_>) -> Option<Sent> {
         let is_syn = printed.flags & SYN != 0;
         if is_syn && printed.ack.is_none() {

@@ -9,7 +9,7 @@ impl Connection {
     /// Compares the time since the last segment with that between those before it; notes the first one's.
     #[inline]
     pub(super) fn compare_gap(&mut self, now: Mark) {
-        if !self.halves[0].is_uneven() {
+        if !self.is_uneven {
             self.compare_even_gap(now);
         }
     }
@@ -27,7 +27,7 @@ impl Connection {
         let mean_ns = last_ns.saturating_sub(self.first_ns) / gaps;
         let off_ns = now.time_ns.saturating_sub(last_ns).saturating_sub(mean_ns);
         if mean_ns <= 0 || off_ns.saturating_abs() > EVEN_NS {
-            self.halves[0].set_uneven();
+            self.is_uneven = true;
         }
     }
 
@@ -38,7 +38,7 @@ impl Connection {
 
     /// Are all segments equally far apart? Then their times tell nothing.
     pub fn is_even(&self) -> bool {
-        !self.halves[0].is_uneven() && self.captured() >= EVEN_SEGMENTS
+        !self.is_uneven && self.captured() >= EVEN_SEGMENTS
     }
 }
 

@@ -34,7 +34,7 @@ impl Connection {
         }
         // Captured in one direction, only an ACK without data is surely the one of the SYN.
         let is_first = match server.has_syn() {
-            true => server.in_flight() == 1 && segment.ack == server.snd_nxt(),
+            true => server.sequence.in_flight() == 1 && segment.ack == server.sequence.nxt,
             false => server.segments() == 0 && segment.len == 0,
         };
         let took_ns = now.time_ns - client.last_data().time_ns;

@@ -39,7 +39,9 @@ pub struct Connection {
     handshake_ns: i64,
     pub id: u32,
     /// Effective MSS, once both SYNs were captured; else 0.
-    mss: u32,
+    mss: u16,
+    /// The times between segments vary: nobody made them up.
+    is_uneven: bool,
     pub first_ns: i64,
     /// Latency of the first exchange in ns, and the frame in which it ended; 0 for none.
     first_exchange: (i64, u64),
@@ -86,6 +88,7 @@ impl Connection {
             id,
             ends,
             mss: 0,
+            is_uneven: false,
             halves: [Half::new(), Half::new()],
             first_ns: 0,
             exchanges: Exchanges::default(),
@@ -168,7 +171,7 @@ impl Connection {
             self.halves[side as usize].take_fin(segment, now);
             self.finish(recorder);
         }
-        let mss = self.mss;
+        let mss = self.mss.into();
         let half = &mut self.halves[side as usize];
         if half.note_id(segment, mss) {
             let received = half.segments() - 1;
@@ -232,9 +235,9 @@ impl Connection {
         if half.is_keep_alive(segment) || !half.is_plausible(segment.seq) {
             return;
         }
-        let ahead = seq::distance(half.snd_nxt(), segment.seq);
+        let ahead = seq::distance(half.sequence.nxt, segment.seq);
         let end = segment.seq.wrapping_add(segment.len);
-        if !seq::lt(half.snd_nxt(), end) {
+        if !seq::lt(half.sequence.nxt, end) {
             self.take_old_data(side, segment, now, recorder);
             return;
         }
@@ -242,7 +245,7 @@ impl Connection {
             half.jump_to(segment.seq, now.frame);
         }
         // A segment that begins with old bytes: only the rest is new.
-        let new_len = seq::distance(half.snd_nxt(), end) as u32;
+        let new_len = seq::distance(half.sequence.nxt, end) as u32;
         self.take_new_data(side, segment, new_len, now, recorder);
     }
 }

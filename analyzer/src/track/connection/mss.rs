@@ -32,11 +32,12 @@ impl Connection {
     #[inline]
     pub(super) fn current_mss(&mut self) -> u32 {
         if self.mss != 0 {
-            return self.mss;
+            return self.mss.into();
         }
         let (mss, inferred) = self.effective_mss();
         if !inferred && self.halves.iter().all(|half| half.segments() > 1) {
-            self.mss = mss;
+            // No SYN announces more.
+            self.mss = mss as u16;
         }
         mss
     }

@@ -1,6 +1,6 @@
 //! New data: observe, classify, apply.
 
-use super::observation::{Observation, Outcome, Unheld};
+use super::observation::{Conclusion, Observation, Unheld};
 use super::{Connection, Recorder};
 use crate::decode::Header;
 use crate::track::half::{EndedBy, Half};
@@ -22,30 +22,30 @@ impl Connection {
         let seen =
             Observation { connection: self.id, by: side, half, peer, segment, len, mss, now };
         let received = peer.segments();
-        let (acked_part, peer_window) = (peer.acked_part(), peer.window());
-        let outcome = seen.classify(recorder);
-        self.keep(side, &outcome, recorder);
+        let (acked_part, peer_window) = (peer.sequence.acked_part(), peer.sequence.window);
+        let conclusion = seen.classify(recorder);
+        self.keep(side, &conclusion, recorder);
         if self.exchanges.is_ended_by(side) {
             self.end_exchange(recorder);
         }
         self.exchanges.data(side, now);
         let half = &mut self.halves[side as usize];
-        note_unheld(half, &outcome, len, now, received);
+        note_unheld(half, &conclusion, len, now, received);
         half.send(segment, len, now, mss);
         half.cross(acked_part);
         half.set_room(peer_window);
     }
 
     /// Keeps the waits that new data of `side` ended.
-    fn keep(&mut self, side: Side, outcome: &Outcome, recorder: &mut Recorder<'_>) {
-        if let Some(short) = &outcome.short {
+    fn keep(&mut self, side: Side, conclusion: &Conclusion, recorder: &mut Recorder<'_>) {
+        if let Some(short) = &conclusion.short {
             let in_exchange = self.exchanges.covers(short.from);
             self.halves[side as usize].count_short(short, in_exchange, recorder.clock_ns);
         }
-        if let Some(ended) = outcome.ended {
+        if let Some(ended) = conclusion.ended {
             self.push(ended, recorder);
         }
-        if let Some(over) = outcome.over_retransmission {
+        if let Some(over) = conclusion.over_retransmission {
             self.push(over, recorder);
         }
     }
@@ -87,18 +87,18 @@ impl Connection {
     }
 }
 
-/// Notes what `outcome` proves of the segment's sender.
+/// Notes what `conclusion` proves of the segment's sender.
 #[inline]
-fn note_unheld(half: &mut Half, outcome: &Outcome, len: u32, now: Mark, received: u32) {
-    match outcome.unheld {
+fn note_unheld(half: &mut Half, conclusion: &Conclusion, len: u32, now: Mark, received: u32) {
+    match conclusion.unheld {
         Unheld::Contradiction => half.contradict(now, received),
         Unheld::AsFull => half.pass_as_full(len),
         Unheld::No => {}
     }
-    if outcome.passes_full {
+    if conclusion.passes_full {
         half.pass_full_ones(now.frame);
     }
-    if outcome.may_be_held {
+    if conclusion.may_be_held {
         half.note_may_be_held();
     }
 }

@@ -24,7 +24,7 @@ impl Connection {
         let mut recorder = Recorder { waits, exchanged, lengths: Lengths::NONE, clock_ns: 0 };
         for Opening { by, mark, mut header } in segments {
             if header.has(ACK) {
-                header.ack = connection.half(by.other()).snd_nxt();
+                header.ack = connection.half(by.other()).sequence.nxt;
             }
             connection.take(by, &header, mark, &mut recorder);
         }

@@ -89,7 +89,7 @@ impl Connection {
         if !from.is_set() || now.time_ns - from.time_ns < recorder.lengths.listed_ns {
             return;
         }
-        let zero_window = peer.zero_window_frame() > 0 && peer.window() == 0;
+        let zero_window = peer.zero_window_frame() > 0 && peer.sequence.window == 0;
         recorder.waits.push_other(
             Wait {
                 facts: facts
@@ -99,7 +99,7 @@ impl Connection {
                     | when(zero_window, fact::ZERO_WINDOW),
                 rel_seq: half.offset_of(segment.seq),
                 len: segment.len,
-                unacked_len: half.in_flight(),
+                unacked_len: half.sequence.in_flight(),
                 contradictions: half.contradictions(),
                 ..Wait::between(self.id, side, from, now)
             },

@@ -108,7 +108,7 @@ fn the_ack_of_a_fin_shows_no_missing_byte() {
         .after_ms(1.0, server(0))
         .end();
     assert_eq!(told.half(Side::Client).unseen(), (0, 0));
-    assert_eq!(told.half(Side::Client).in_flight(), 0);
+    assert_eq!(told.half(Side::Client).sequence.in_flight(), 0);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn what_comes_after_fin_keeps_its_place_in_the_stream() {
         .after_ms(0.0, client(100).ip_id(1))
         .after_ms(0.0, client(0).fin().ip_id(2));
     let half = story.half(Side::Client);
-    let place = |ahead: u32| half.offset_of(half.snd_nxt().wrapping_add(ahead));
+    let place = |ahead: u32| half.offset_of(half.sequence.nxt.wrapping_add(ahead));
     assert_eq!(
         [place(0), place(0_u32.wrapping_sub(1)), place(0_u32.wrapping_sub(101))],
         [101, 100, 0]

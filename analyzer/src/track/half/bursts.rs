@@ -21,6 +21,11 @@ pub struct Bursts {
 impl Bursts {
     pub const NONE: Self = Self { begins: [0; MOST], firsts: [Mark::NONE; MOST] };
 
+    /// Was there ever more than one segment in flight?
+    pub fn is_used(&self) -> bool {
+        self.newest().is_set()
+    }
+
     fn newest(&self) -> Mark {
         self.firsts[MOST - 1]
     }
@@ -48,26 +53,20 @@ impl Bursts {
 }
 
 impl Half {
-    /// Up to where it was acknowledged, unless that is all.
-    #[inline]
-    pub fn acked_part(&self) -> Option<u32> {
-        (self.snd_una != self.snd_nxt).then_some(self.snd_una)
-    }
-
     /// New data leaves `now`: with what is in flight it makes bursts.
     #[inline]
     pub(super) fn note_burst(&mut self, now: Mark) {
-        match seq::lt(self.snd_una, self.snd_nxt) && self.offset > 0 {
+        match seq::lt(self.sequence.una, self.sequence.nxt) && self.offset > 0 {
             true => self.add_to_bursts(now),
             false => self.state.clear(state::BURSTS),
         }
     }
 
     fn add_to_bursts(&mut self, now: Mark) {
-        let (begin, before) = (self.snd_nxt, self.last_new());
+        let (begin, before) = (self.sequence.nxt, self.last_new());
         let last = (begin.wrapping_sub(self.last_len), before);
         let again = !self.state.is(state::BURSTS);
-        self.state.set(state::BURSTS | state::PIPELINED);
+        self.state.set(state::BURSTS);
         let bursts = &mut self.cold_mut().bursts;
         if again {
             bursts.begin(last.0, last.1);
@@ -96,7 +95,7 @@ impl Half {
     /// not known any more.
     pub fn acknowledged_data(&self, ack: u32) -> Option<Mark> {
         let fin = i32::from(self.state.is(state::FIN_SENT));
-        let missing = seq::distance(ack, self.snd_nxt) - fin;
+        let missing = seq::distance(ack, self.sequence.nxt) - fin;
         match missing <= 0 || (missing as u32) < self.last_len {
             true => Some(self.last_new()),
             false if self.state.is(state::BURSTS) => self.cold().bursts.acknowledged(ack),
@@ -119,7 +118,7 @@ mod tests {
 
     fn frame(story: &Story, acknowledged: u32) -> Option<u64> {
         let half = story.half(Side::Client);
-        let ack = half.snd_nxt.wrapping_sub(half.offset as u32).wrapping_add(acknowledged);
+        let ack = half.sequence.nxt.wrapping_sub(half.offset as u32).wrapping_add(acknowledged);
         half.acknowledged_data(ack).map(|mark| mark.frame)
     }
 

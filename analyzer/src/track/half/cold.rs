@@ -2,10 +2,13 @@
 
 use crate::track::Mark;
 use crate::track::half::bursts::Bursts;
+use crate::track::half::contradictions::Contradictions;
 use crate::track::half::pauses::Pauses;
 use crate::track::half::reactions::Reactions;
 use crate::track::half::repeated::Repeats;
-use crate::track::half::syn::Connecting;
+use crate::track::half::syn::ConnectTimes;
+use crate::track::half::timing::Timed;
+use crate::track::half::unseen::Unseen;
 use crate::track::half::{Release, ShortHolds};
 use serde::{Deserialize, Serialize};
 
@@ -18,21 +21,9 @@ use serde::{Deserialize, Serialize};
 pub struct Cold {
     /// Pure ACKs whose timestamps it was seen to echo; saturates. Each stall adds one.
     pub echoes: u8,
-    /// Small segments sent while a small one was unacknowledged.
-    pub contradictions: u32,
-    /// Those after which a delayed ACK may have come that the capture lacks.
-    pub late_contradictions: u32,
-    /// Contradictions since the receiver's latest segment, and its segments captured up to then.
-    pub fresh: u32,
-    pub received: u32,
-    /// After how many segments of the receiver there were any.
-    pub moments: u32,
-    /// Frames of the last contradiction, and of the last one before the fresh ones.
-    pub contradiction: (u64, u64),
-    pub before: (u64, u64),
-    /// Time and end of the segment whose ACK gives the next round-trip sample.
-    pub timed_end: u32,
-    pub timed_ns: i64,
+    pub contradictions: Contradictions,
+    /// The segment whose ACK gives the next round-trip sample.
+    pub timed: Timed,
     pub bursts: Bursts,
     /// What the last data acknowledged, if that was not all.
     pub last_ack: u32,
@@ -56,13 +47,7 @@ pub struct Frozen {
     pub small_len: u32,
     /// Sequence number that was too far ahead to be believed at once, if there is one.
     pub stray: u32,
-    /// Payload bytes that were acknowledged or jumped over, and those of them that never came.
-    pub jumped: u64,
-    pub unseen_bytes: u64,
-    /// Last frame before or in which bytes went missing.
-    pub unseen_frame: u64,
-    /// Where the bytes that went missing last begin and end.
-    pub hole: (u32, u32),
+    pub unseen: Unseen,
     /// End of the last segment that was marked urgent.
     pub urgent_end: u32,
     /// Last frame in which this host advertised a window of zero.
@@ -76,26 +61,21 @@ pub struct Frozen {
     /// The soonest of its late pure ACKs, which may have been delayed, where the handshake tells no round
     /// trip, in ns; `i64::MAX` for none.
     pub soonest_late_ack_ns: i64,
+    /// Waits that were kept as possible holds though nothing is known of the path.
+    pub candidates: u8,
     pub pauses: Pauses,
     pub reactions: Reactions,
     pub short: ShortHolds,
     /// Of the connection, if this is its server.
-    pub connecting: Connecting,
+    pub connecting: ConnectTimes,
 }
 
 impl Cold {
     /// Nothing of it has happened.
     pub const NONE: Self = Self {
         echoes: 0,
-        contradictions: 0,
-        late_contradictions: 0,
-        fresh: 0,
-        received: 0,
-        moments: 0,
-        contradiction: (0, 0),
-        before: (0, 0),
-        timed_end: 0,
-        timed_ns: 0,
+        contradictions: Contradictions::NONE,
+        timed: Timed { end: 0, time_ns: 0 },
         bursts: Bursts::NONE,
         last_ack: 0,
         frozen: None,
@@ -122,19 +102,17 @@ impl Frozen {
         small_sent: Mark::NONE,
         small_len: 0,
         stray: 0,
-        jumped: 0,
-        unseen_bytes: 0,
-        unseen_frame: 0,
-        hole: (0, 0),
+        unseen: Unseen::NONE,
         urgent_end: 0,
         zero_window_frame: 0,
         repeats: Repeats::NONE,
         repeated: (0, 0),
         shortest_release_ns: i64::MAX,
         soonest_late_ack_ns: i64::MAX,
+        candidates: 0,
         pauses: Pauses::NONE,
         reactions: Reactions::NONE,
         short: ShortHolds::NONE,
-        connecting: Connecting::NONE,
+        connecting: ConnectTimes::NONE,
     };
 }

@@ -9,17 +9,6 @@ use crate::track::half::{Half, Release};
 use crate::track::thresholds::ECHOES;
 
 impl Half {
-    /// Round trip between the capture point and this host, in ns.
-    pub fn measured_rtt_ns(&self) -> Option<i64> {
-        (self.rtt_ns != i64::MAX).then_some(self.rtt_ns)
-    }
-
-    /// That round trip in ns; 0 while it was not measured.
-    #[inline]
-    pub fn rtt_or_zero_ns(&self) -> i64 {
-        if self.rtt_ns == i64::MAX { 0 } else { self.rtt_ns }
-    }
-
     /// Segments captured; saturates.
     pub fn segments(&self) -> u32 {
         self.segments
@@ -30,20 +19,9 @@ impl Half {
         self.small_segments
     }
 
-    /// Number of round trips behind the jitter.
-    pub fn rtt_samples(&self) -> u16 {
-        self.rtt_samples
-    }
-
     /// The MSS its SYN announced, in bytes: 0 for none, [`MSS_CUT`](super::MSS_CUT) if it is not known.
     pub fn mss_option(&self) -> u16 {
-        self.mss_option
-    }
-
-    /// SND.NXT: the next sequence number it will use, as seen here.
-    #[inline]
-    pub fn snd_nxt(&self) -> u32 {
-        self.snd_nxt
+        self.path.mss_option
     }
 
     /// Stream offset of SND.NXT.
@@ -55,7 +33,7 @@ impl Half {
     /// Stream offset of the byte with this sequence number. FIN takes a number behind the last byte.
     pub fn offset_of(&self, seq: u32) -> u64 {
         let fin = i64::from(self.state.is(state::FIN_SENT));
-        let ahead = i64::from(seq::distance(self.snd_nxt, seq));
+        let ahead = i64::from(seq::distance(self.sequence.nxt, seq));
         self.offset.saturating_add_signed(ahead + fin)
     }
 
@@ -67,12 +45,6 @@ impl Half {
     /// Largest payload, in bytes.
     pub fn largest(&self) -> u32 {
         self.largest
-    }
-
-    /// Receive window it advertised last, in bytes.
-    #[inline]
-    pub fn window(&self) -> u32 {
-        self.window
     }
 
     /// Room left in the peer's window after the last data, in bytes.
@@ -118,12 +90,6 @@ impl Half {
         self.state.is(state::RECOVERING)
     }
 
-    /// Client half only: do inter-frame gaps vary, so that the timestamps are real?
-    #[inline]
-    pub fn is_uneven(&self) -> bool {
-        self.state.is(state::UNEVEN)
-    }
-
     /// Has the capture shown an ACK of it without anything else?
     pub fn has_pure_acks(&self) -> bool {
         self.state.is(state::PURE_ACKS)
@@ -153,24 +119,7 @@ impl Half {
 
     /// Has it ever sent something new while something was unacknowledged?
     pub fn has_pipelined(&self) -> bool {
-        self.state.is(state::PIPELINED)
-    }
-
-    /// Payload bytes captured, each once.
-    #[inline]
-    pub fn bytes(&self) -> u64 {
-        match self.state.is(state::FROZEN_COUNTS) {
-            true => self.offset - self.frozen().jumped,
-            false => self.offset,
-        }
-    }
-
-    /// Payload bytes that were never captured, and the last frame at which some went missing.
-    pub fn unseen(&self) -> (u64, u64) {
-        match self.state.is(state::FROZEN_COUNTS) {
-            true => (self.frozen().unseen_bytes, self.frozen().unseen_frame),
-            false => (0, 0),
-        }
+        self.cold().bursts.is_used()
     }
 
     /// Last frame in which this host advertised a window of zero; 0 for none.
@@ -179,38 +128,6 @@ impl Half {
             true => self.frozen().zero_window_frame,
             false => 0,
         }
-    }
-
-    /// Has it sent a small segment while a small one was unacknowledged?
-    #[inline]
-    pub fn has_contradicted(&self) -> bool {
-        self.state.is(state::CONTRADICTED)
-    }
-
-    /// Small segments sent while a small one was unacknowledged.
-    pub fn contradictions(&self) -> u32 {
-        match self.state.is(state::CONTRADICTED) {
-            true => self.cold().contradictions,
-            false => 0,
-        }
-    }
-
-    /// Were most at least 10 ms late? Then an uncaptured delayed ACK may have allowed them.
-    pub fn contradicts_late(&self) -> bool {
-        2 * self.cold().late_contradictions > self.contradictions()
-    }
-
-    /// As `contradictions`, but a burst between two receiver segments counts once.
-    pub fn contradicting_moments(&self) -> u32 {
-        match self.state.is(state::CONTRADICTED) {
-            true => self.cold().moments,
-            false => 0,
-        }
-    }
-
-    /// Frames of the last two such segments.
-    pub fn contradiction(&self) -> (u64, u64) {
-        self.cold().contradiction
     }
 
     /// Frames of a full-sized segment and a small one that left while only full-sized ones were
@@ -247,7 +164,7 @@ impl Half {
 
     /// The last small segment, and its length.
     pub fn small_sent(&self) -> (Mark, u32) {
-        match self.state.is(state::SMALL_IS_NEW) {
+        match self.is_last_small() {
             true => (self.last_new(), self.last_len),
             false => (self.frozen().small_sent, self.frozen().small_len),
         }

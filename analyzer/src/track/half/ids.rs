@@ -6,33 +6,54 @@ use crate::track::DEFAULT_MSS;
 use crate::track::half::Half;
 use crate::track::half::state;
 use crate::track::thresholds::{COPY_IDS, SKIPS_ONE_OF};
+use serde::{Deserialize, Serialize};
+
+/// The IP identifications of a host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IpIds {
+    /// That of the latest segment; copies that come late aside.
+    pub last: u16,
+    /// How often numbers were left out; no more are counted once the count is full.
+    pub skips: u8,
+}
+
+impl IpIds {
+    /// How far this one lies before the last, if both are told: Linux answers a SYN without one.
+    pub fn behind(&self, ip_id: u16) -> Option<u16> {
+        (ip_id != 0 && self.last != 0).then(|| self.last.wrapping_sub(ip_id))
+    }
+
+    /// Is this one so little before the last that it is a copy that comes late?
+    fn is_late(&self, ip_id: u16) -> bool {
+        self.last != 0 && ip_id.wrapping_sub(self.last) > u16::MAX - COPY_IDS
+    }
+}
 
 impl Half {
     /// Takes the identification of a segment, after everything else in it; tells whether some before it
     /// are missing. Data may be several packets of `mss` bytes: offloading merges them.
     #[inline]
     pub fn note_id(&mut self, segment: &Header, mss: u32) -> bool {
-        let step = segment.ip_id.wrapping_sub(self.last_ip_id);
+        let step = segment.ip_id.wrapping_sub(self.ids.last);
         if step <= 1 {
-            self.last_ip_id = segment.ip_id;
+            self.ids.last = segment.ip_id;
             return false;
         }
-        self.take_skip(segment, step, mss)
+        self.take_skip(segment, mss)
     }
 
     #[cold]
-    fn take_skip(&mut self, segment: &Header, step: u16, mss: u32) -> bool {
-        let late_copy = step > u16::MAX - COPY_IDS && self.last_ip_id != 0;
-        if late_copy {
+    fn take_skip(&mut self, segment: &Header, mss: u32) -> bool {
+        if self.ids.is_late(segment.ip_id) {
             return false;
         }
         let skipped = self.skipped_ids(segment.ip_id, mss) > 0;
-        self.last_ip_id = segment.ip_id;
+        self.ids.last = segment.ip_id;
         if !skipped {
             return false;
         }
-        self.id_skips = self.id_skips.saturating_add(1);
-        if self.id_skips < u8::MAX {
+        self.ids.skips = self.ids.skips.saturating_add(1);
+        if self.ids.skips < u8::MAX {
             self.state.put(state::COUNTS_IDS, self.skips_few());
         }
         self.state.is(state::COUNTS_IDS)
@@ -45,24 +66,22 @@ impl Half {
 
     /// Do its identifications show that (nearly) all of its packets were captured?
     pub fn is_complete_by_ids(&self) -> bool {
-        self.last_ip_id != 0 && (self.id_skips == 0 || self.counts_ids())
+        self.ids.last != 0 && (self.ids.skips == 0 || self.counts_ids())
     }
 
     fn skips_few(&self) -> bool {
-        u32::from(self.id_skips) * SKIPS_ONE_OF <= self.segments
+        u32::from(self.ids.skips) * SKIPS_ONE_OF <= self.segments
     }
 
     /// How many identifications are left out before this one, which is newer than the last.
     pub fn skipped_ids(&self, ip_id: u16, mss: u32) -> u16 {
-        // Linux answers a SYN without one.
-        let step = ip_id.wrapping_sub(self.last_ip_id);
-        let is_older = step > u16::MAX - COPY_IDS;
-        if ip_id == 0 || self.last_ip_id == 0 || self.segments <= 1 || is_older {
+        let Some(behind) = self.ids.behind(ip_id) else { return 0 };
+        if self.segments <= 1 || self.ids.is_late(ip_id) {
             return 0;
         }
         let mss = if mss == 0 { DEFAULT_MSS } else { mss };
         let packets = self.last_len().div_ceil(mss).clamp(1, u16::MAX.into()) as u16;
-        step.saturating_sub(packets)
+        behind.wrapping_neg().saturating_sub(packets)
     }
 }
 

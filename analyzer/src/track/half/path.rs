@@ -3,8 +3,64 @@
 use crate::track::band::Band;
 use crate::track::half::Half;
 use crate::track::half::pauses::Pause;
-use crate::track::thresholds::{MOST_UNKNOWN, NETWORK_RTT_NS};
+use crate::track::thresholds::{
+    IN_TRANSIT_ONE_OF, LEAST_REORDER_NS, MAX_TOLERANCE_NS, MOST_UNKNOWN, NETWORK_RTT_NS, REORDER_NS,
+};
 use crate::track::wait::Wait;
+use serde::{Deserialize, Serialize};
+
+/// What is known of the path between the capture point and a host.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Path {
+    /// Shortest round trip in ns; `i64::MAX` unknown.
+    pub(super) rtt_ns: i64,
+    /// Sum in µs and count of how far round trips lie over the shortest one, for those close to it. No more
+    /// are counted once the count is full.
+    over_us: u32,
+    pub(super) samples: u16,
+    /// The MSS its SYN announced, in bytes; 0 is 'not seen'.
+    pub(super) mss_option: u16,
+}
+
+impl Path {
+    pub const UNKNOWN: Self = Self { rtt_ns: i64::MAX, over_us: 0, samples: 0, mss_option: 0 };
+
+    /// A round trip was measured. Only pure ACKs count for the jitter: data also takes the time in which the
+    /// program answers.
+    fn add(&mut self, sample_ns: i64, pure: bool) {
+        self.rtt_ns = self.rtt_ns.min(sample_ns);
+        let over_ns = sample_ns - self.rtt_ns;
+        if pure && over_ns < MAX_TOLERANCE_NS && self.samples < u16::MAX {
+            self.over_us += (over_ns / 1000) as u32;
+            self.samples += 1;
+        }
+    }
+
+    #[inline]
+    pub fn measured_ns(&self) -> Option<i64> {
+        (self.rtt_ns != i64::MAX).then_some(self.rtt_ns)
+    }
+
+    /// Mean distance of the round trips from the shortest one, in ns.
+    fn jitter_ns(&self) -> i64 {
+        i64::from(self.over_us) * 1000 / i64::from(self.samples.max(1))
+    }
+
+    /// Is the host known to be across a network?
+    #[inline]
+    pub(super) fn is_far(&self) -> bool {
+        self.rtt_ns != i64::MAX && self.rtt_ns >= NETWORK_RTT_NS
+    }
+
+    /// Missing bytes that come sooner than this were reordered by the network: too soon for the
+    /// sender to have heard of a loss.
+    fn reorder_ns(&self) -> i64 {
+        match self.rtt_ns {
+            i64::MAX => REORDER_NS,
+            rtt_ns => (rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF).clamp(LEAST_REORDER_NS, REORDER_NS),
+        }
+    }
+}
 
 /// What may have ended a wait during which a pure ACK came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +74,45 @@ pub enum EndedBy {
 }
 
 impl Half {
+    /// A round trip between the capture point and this host was measured.
+    pub fn add_round_trip(&mut self, sample_ns: i64, pure: bool) {
+        self.path.add(sample_ns, pure);
+    }
+
+    /// A pure ACK came late: the round trip to this host is no longer than that.
+    #[cold]
+    pub fn bound_round_trip(&mut self, sample_ns: i64) {
+        if sample_ns < self.frozen().soonest_late_ack_ns {
+            self.frozen_mut().soonest_late_ack_ns = sample_ns;
+        }
+    }
+
+    /// Round trip between the capture point and this host, in ns.
+    pub fn measured_rtt_ns(&self) -> Option<i64> {
+        self.path.measured_ns()
+    }
+
+    /// That round trip in ns; 0 while it was not measured.
+    #[inline]
+    pub fn rtt_or_zero_ns(&self) -> i64 {
+        self.path.measured_ns().unwrap_or(0)
+    }
+
+    /// Mean distance of this host's round trips from the shortest one, in ns.
+    pub fn jitter_ns(&self) -> i64 {
+        self.path.jitter_ns()
+    }
+
+    /// Number of round trips behind the jitter.
+    pub fn rtt_samples(&self) -> u16 {
+        self.path.samples
+    }
+
+    /// Missing bytes that come sooner than this were reordered by the network.
+    pub fn reorder_ns(&self) -> i64 {
+        self.path.reorder_ns()
+    }
+
     /// What may have ended this wait, by the round trip known so far; the clock ticks every `clock_ns`.
     /// The round trip can only become shorter, so `Program` is final.
     pub fn ended_by(&mut self, wait: &Wait, clock_ns: i64) -> EndedBy {
@@ -31,10 +126,10 @@ impl Half {
                 true => EndedBy::Ack,
                 false => EndedBy::Program,
             }
-        } else if self.rtt_ns != i64::MAX {
+        } else if self.path.measured_ns().is_some() {
             EndedBy::Ack
-        } else if self.candidates < MOST_UNKNOWN && wait.is_evidence() {
-            self.candidates += 1;
+        } else if wait.is_evidence() && self.frozen().candidates < MOST_UNKNOWN {
+            self.frozen_mut().candidates += 1;
             EndedBy::Ack
         } else {
             EndedBy::Either
@@ -45,14 +140,14 @@ impl Half {
     /// and so does the shortest time in which data followed an ACK, as in this wait; 0 if there is neither.
     fn path_ns(&mut self, wait: &Wait) -> i64 {
         if self.is_path_measured() {
-            return self.rtt_ns;
+            return self.path.rtt_ns;
         }
         // Clocks may step back: a negative time is not a measurement.
         let shortest_ns = wait.release_ns().max(0).min(self.frozen().shortest_release_ns);
         if wait.is_evidence() {
             self.frozen_mut().shortest_release_ns = shortest_ns;
         }
-        match self.rtt_ns.min(shortest_ns) {
+        match self.path.rtt_ns.min(shortest_ns) {
             i64::MAX => 0,
             bound_ns => bound_ns,
         }
@@ -66,7 +161,7 @@ impl Half {
     /// No ACK explains data that follows it later than this, in ns; `None` if the path is not known.
     #[inline]
     pub fn latest_release_ns(&self, clock_ns: i64) -> Option<i64> {
-        let band = Band::widest(self.rtt_ns, clock_ns);
+        let band = Band::widest(self.path.rtt_ns, clock_ns);
         self.is_path_measured().then(|| band.center_ns + band.tolerance_ns)
     }
 
@@ -79,12 +174,12 @@ impl Half {
 
     /// Was the round trip between the capture point and this host measured, from the handshake on?
     pub fn is_path_measured(&self) -> bool {
-        self.has_syn() && self.rtt_ns != i64::MAX
+        self.has_syn() && self.path.measured_ns().is_some()
     }
 
     /// No round trip to this host is longer, in ns: its fastest reply or ACK; `i64::MAX` for none.
     pub fn rtt_bound_ns(&self) -> i64 {
-        self.rtt_ns.min(self.frozen().soonest_late_ack_ns)
+        self.path.rtt_ns.min(self.frozen().soonest_late_ack_ns)
     }
 
     /// That, if anything is known of it.

@@ -12,12 +12,12 @@ pub struct Release {
     pub facts: AckFacts,
 }
 
-/// What an ACK says, as those bits of [`Wait::facts`](crate::track::wait::Wait::facts) that are
-/// [`fact::OF_ACK`]: they take one byte.
+/// What an ACK says: its facts of the wait that it ends, and one of its own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AckFacts(u8);
 
-const _: () = assert!(fact::OF_ACK < 256 && fact::ACK_EXACT < 256, "they take one byte");
+/// Of no wait: it covers the last small segment and nothing after it.
+const EXACT: u8 = 1 << 7;
 
 impl Release {
     pub const NONE: Self = Self { mark: Mark::NONE, facts: AckFacts(0) };
@@ -27,18 +27,20 @@ impl AckFacts {
     /// Of an ACK in `segment`, when the last small segment ends at `snd_sml`.
     #[inline]
     pub fn of(segment: &Header, snd_sml: u32) -> Self {
-        let facts = when(segment.len == 0, fact::PURE_ACK)
-            | when(segment.has(FIN), fact::ACK_FIN)
-            | when(segment.ack == snd_sml, fact::ACK_EXACT);
-        Self(facts as u8)
+        let facts = when(segment.len == 0, fact::PURE_ACK) | when(segment.has(FIN), fact::ACK_FIN);
+        Self(facts as u8 | if segment.ack == snd_sml { EXACT } else { 0 })
     }
 
     /// Those of the wait that the ACK ends.
     pub fn facts(self) -> u32 {
-        u32::from(self.0) & fact::OF_ACK
+        (self.0 & !EXACT).into()
     }
 
     pub fn is(self, fact: u32) -> bool {
-        u32::from(self.0) & fact != 0
+        self.facts() & fact != 0
+    }
+
+    pub fn is_exact(self) -> bool {
+        self.0 & EXACT != 0
     }
 }

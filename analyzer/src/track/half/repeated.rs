@@ -5,9 +5,7 @@ use crate::decode::{ACK, FIN, Header, RST, SYN};
 use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state;
-use crate::track::thresholds::{
-    COPY_IDS, FIRST_RTO_NS, IN_TRANSIT_ONE_OF, LEAST_REORDER_NS, REORDER_NS,
-};
+use crate::track::thresholds::{COPY_IDS, FIRST_RTO_NS, LEAST_REORDER_NS};
 use serde::{Deserialize, Serialize};
 
 /// Segments that brought nothing new, or brought it late.
@@ -61,17 +59,12 @@ impl Half {
 
     /// Were all these bytes acknowledged?
     pub fn is_acked(&self, segment: &Header) -> bool {
-        seq::le(segment.seq.wrapping_add(segment.len), self.snd_una)
-    }
-
-    /// Some of the unseen bytes arrived after all.
-    pub fn fill(&mut self, bytes: u64) {
-        self.frozen_mut().unseen_bytes -= bytes;
+        seq::le(segment.seq.wrapping_add(segment.len), self.sequence.una)
     }
 
     /// Does this segment repeat what was sent before the last data, which was new?
     pub fn repeats_before_last(&self, segment: &Header) -> bool {
-        let last_begins = self.snd_nxt.wrapping_sub(self.last_len);
+        let last_begins = self.sequence.nxt.wrapping_sub(self.last_len);
         !self.state.is(state::NEW_APART) && seq::lt(segment.seq, last_begins)
     }
 
@@ -108,15 +101,6 @@ impl Half {
         self.state.set(state::RECOVERING);
     }
 
-    /// How many of this segment's bytes are of those that went missing last, and have not come since?
-    pub fn missing(&self, segment: &Header) -> u64 {
-        let (begin, end) = self.frozen().hole;
-        let skipped = seq::distance(segment.seq, begin).max(0);
-        let behind = seq::distance(end, segment.seq.wrapping_add(segment.len)).max(0);
-        let inside = i64::from(segment.len) - i64::from(skipped) - i64::from(behind);
-        self.unseen().0.min(inside.max(0) as u64)
-    }
-
     /// Was this segment sent before the last one that was captured? Its timestamp or its IP identification
     /// is older.
     pub fn is_older(&self, segment: &Header) -> bool {
@@ -125,8 +109,7 @@ impl Half {
                 seq::lt(tsval, self.last_tsval)
             }
             _ => {
-                let behind = self.last_ip_id.wrapping_sub(segment.ip_id);
-                segment.ip_id != 0 && self.last_ip_id != 0 && (1..COPY_IDS).contains(&behind)
+                self.ids.behind(segment.ip_id).is_some_and(|behind| (1..COPY_IDS).contains(&behind))
             }
         }
     }
@@ -135,11 +118,9 @@ impl Half {
     /// `-i any`, two taps in one file) and not a retransmission? A retransmission is a packet of
     /// its own: its timestamp and its IP identification are newer.
     pub fn is_copy(&self, segment: &Header, now: Mark) -> bool {
-        match segment.options.tsval() {
-            Some(tsval) if self.state.is(state::TSVAL) => !seq::lt(self.last_tsval, tsval),
-            _ if segment.ip_id != 0 && self.last_ip_id != 0 => {
-                self.last_ip_id.wrapping_sub(segment.ip_id) < COPY_IDS
-            }
+        match (segment.options.tsval(), self.ids.behind(segment.ip_id)) {
+            (Some(tsval), _) if self.state.is(state::TSVAL) => !seq::lt(self.last_tsval, tsval),
+            (_, Some(behind)) => behind < COPY_IDS,
             _ => {
                 now.time_ns - self.last_data.time_ns < LEAST_REORDER_NS
                     && segment.len == self.last_len
@@ -147,19 +128,10 @@ impl Half {
         }
     }
 
-    /// Missing bytes that come sooner than this were reordered by the network: too soon for the
-    /// sender to have heard of a loss.
-    pub fn reorder_ns(&self) -> i64 {
-        match self.rtt_ns {
-            i64::MAX => REORDER_NS,
-            rtt_ns => (rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF).clamp(LEAST_REORDER_NS, REORDER_NS),
-        }
-    }
-
     /// A keep-alive repeats the byte before `snd_nxt`, or none (RFC 9293, section 3.8.4).
     pub fn is_keep_alive(&self, segment: &Header) -> bool {
         segment.len <= 1
-            && segment.seq == self.snd_nxt.wrapping_sub(1)
+            && segment.seq == self.sequence.nxt.wrapping_sub(1)
             && segment.has(ACK)
             && !segment.has(SYN | FIN | RST)
     }

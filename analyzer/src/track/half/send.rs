@@ -2,11 +2,11 @@
 
 use crate::decode::seq;
 use crate::decode::{Header, URG};
+use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::release::AckFacts;
 use crate::track::half::state;
 use crate::track::thresholds::{BURST_ONE_OF, INITIAL_WINDOW_SEGMENTS};
-use crate::track::{Mark, NETWORK_RTT_NS};
 use std::cmp::Ordering;
 
 impl Half {
@@ -25,14 +25,17 @@ impl Half {
         // One division does for both.
         let (full, rest) = if len < mss { (0, len) } else { (len / mss, len % mss) };
         let small = rest > 0;
-        let flight = self.count_packets(full + u32::from(small), now);
+        // Far from the sender, an ACK seen here has not reached it yet: a burst is in flight still.
+        let paused = !self.path.is_far()
+            || now.time_ns - self.last_new().time_ns >= self.path.rtt_ns / BURST_ONE_OF;
+        let flight = self.sequence.count_packets(full + u32::from(small), paused);
         self.note_burst(now);
         self.settle_timing();
         if !small {
             self.settle_small();
         }
         self.note_sent(segment, now);
-        self.snd_nxt = self.snd_nxt.wrapping_add(len);
+        self.sequence.nxt = self.sequence.nxt.wrapping_add(len);
         self.offset += u64::from(len);
         self.last_len = len;
         if segment.has(URG) || self.state.is(state::URGENT) {
@@ -47,9 +50,9 @@ impl Half {
         self.state.set_if(flight >= INITIAL_WINDOW_SEGMENTS, state::LARGE_FLIGHT);
         self.state.set_if(flight > 1, state::SEVERAL_IN_FLIGHT);
         if small {
-            self.snd_sml = self.snd_nxt;
+            self.sequence.sml = self.sequence.nxt;
             self.small_segments = self.small_segments.saturating_add(1);
-            self.state.set(state::LAST_SMALL | state::SMALL_IS_NEW);
+            self.state.set(state::LAST_SMALL);
             self.small_acked = Mark::NONE;
             self.small_ack_facts = AckFacts::default();
         }
@@ -60,9 +63,9 @@ impl Half {
     #[cold]
     fn note_urgent(&mut self, segment: &Header) {
         if segment.has(URG) {
-            self.frozen_mut().urgent_end = self.snd_nxt;
+            self.frozen_mut().urgent_end = self.sequence.nxt;
         }
-        let unacked = seq::lt(self.snd_una, self.frozen().urgent_end);
+        let unacked = seq::lt(self.sequence.una, self.frozen().urgent_end);
         self.state.put(state::URGENT, unacked);
     }
 
@@ -70,27 +73,15 @@ impl Half {
     #[inline]
     pub fn set_room(&mut self, peer_window: u32) {
         // Windows take 30 bits (RFC 7323, section 2.3), what is in flight 31.
-        self.room = peer_window as i32 - self.in_flight() as i32;
-    }
-
-    /// Far from the sender, an ACK seen here has not reached it yet: a burst counts as in flight
-    /// whatever was acknowledged meanwhile. Returns how many there are.
-    fn count_packets(&mut self, packets: u32, now: Mark) -> u32 {
-        let far = self.rtt_ns != i64::MAX && self.rtt_ns >= NETWORK_RTT_NS;
-        if !far || now.time_ns - self.last_new().time_ns >= self.rtt_ns / BURST_ONE_OF {
-            self.burst = 0;
-        }
-        self.burst = self.burst.saturating_add(packets.min(u8::MAX.into()) as u8);
-        self.packets = self.packets.saturating_add(packets.min(u16::MAX.into()) as u16);
-        u32::from(self.packets.max(self.burst.into()))
+        self.room = peer_window as i32 - self.sequence.in_flight() as i32;
     }
 
     /// Takes a segment with FIN, which takes the sequence number behind the data.
     pub fn take_fin(&mut self, segment: &Header, now: Mark) {
         let seq = segment.seq.wrapping_add(segment.len);
-        if seq == self.snd_nxt {
+        if seq == self.sequence.nxt {
             self.settle_timing();
-            self.snd_nxt = seq.wrapping_add(1);
+            self.sequence.nxt = seq.wrapping_add(1);
             self.state.set(state::FIN_SENT);
             self.last_tsval = segment.options.tsval().unwrap_or(self.last_tsval);
         } else if segment.len == 0 && self.state.is(state::FIN_SENT) {

@@ -11,14 +11,14 @@ pub const MSS_CUT: u16 = u16::MAX;
 
 /// A connection that took long to come about. Times are ns since the epoch; 0 is 'not seen'.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Connecting {
+pub struct ConnectTimes {
     /// The last SYN, or answer to one, before the client acknowledged an answer.
     pub connected_ns: i64,
     /// The end of the first reply.
     pub replied_ns: i64,
 }
 
-impl Connecting {
+impl ConnectTimes {
     pub const NONE: Self = Self { connected_ns: 0, replied_ns: 0 };
 }
 
@@ -30,16 +30,16 @@ impl Half {
         if segment.has(SYN) {
             return Some(window);
         }
-        self.is_window_scale_known().then(|| window << self.window_scale)
+        self.is_window_scale_known().then(|| window << self.sequence.window_scale)
     }
 
     /// The window this segment advertises, in bytes. The window of a SYN is never scaled
     /// (RFC 7323, section 2.2).
     #[inline]
     pub fn advertise(&mut self, segment: &Header, frame: u64, scaled: bool) {
-        let shift = if scaled { self.window_scale } else { 0 };
-        self.window = u32::from(segment.window) << shift;
-        if self.window == 0 {
+        let shift = if scaled { self.sequence.window_scale } else { 0 };
+        self.sequence.window = u32::from(segment.window) << shift;
+        if self.sequence.window == 0 {
             self.close_window(frame);
         }
     }
@@ -52,24 +52,24 @@ impl Half {
 
     /// Takes the options of a SYN; those that the capture cut off stay unknown.
     pub fn take_options(&mut self, options: Options) {
-        self.mss_option =
+        self.path.mss_option =
             if options.is_cut() && options.mss() == 0 { MSS_CUT } else { options.mss() };
         self.set_window_scale(options.window_scale());
         self.state.put(state::SCALE_KNOWN, options.window_scale().is_some() || !options.is_cut());
     }
 
     /// Of the connection, if this is its server and it took long to come about.
-    pub fn connecting(&self) -> Connecting {
+    pub fn connecting(&self) -> ConnectTimes {
         self.cold().frozen().connecting
     }
 
     #[cold]
-    pub fn connecting_mut(&mut self) -> &mut Connecting {
+    pub fn connecting_mut(&mut self) -> &mut ConnectTimes {
         &mut self.frozen_mut().connecting
     }
 
     pub fn set_window_scale(&mut self, scale: Option<u8>) {
-        self.window_scale = scale.unwrap_or(0);
+        self.sequence.window_scale = scale.unwrap_or(0);
         self.state.set(state::SCALE_KNOWN);
     }
 
@@ -82,7 +82,7 @@ impl Half {
         self.note_sent(segment, now);
         self.time_last(now.time_ns);
         // The SYN itself is unacknowledged.
-        self.snd_una = segment.seq;
-        self.snd_sml = segment.seq;
+        self.sequence.una = segment.seq;
+        self.sequence.sml = segment.seq;
     }
 }

@@ -19,19 +19,19 @@ fn sender(story: &Story) -> &Half {
 #[test]
 fn what_was_sent_is_in_flight_until_its_ack() {
     let story = connected().after_ms(0.0, client(100)).after_ms(0.0, client(60));
-    assert_eq!(sender(&story).in_flight(), 160);
+    assert_eq!(sender(&story).sequence.in_flight(), 160);
     let story = story.after_ms(30.0, server(0).ack(100));
-    assert_eq!(sender(&story).in_flight(), 60);
+    assert_eq!(sender(&story).sequence.in_flight(), 60);
     let story = story.after_ms(1.0, server(0));
-    assert_eq!(sender(&story).in_flight(), 0);
-    assert_eq!(sender(&story).snd_una, sender(&story).snd_nxt);
+    assert_eq!(sender(&story).sequence.in_flight(), 0);
+    assert_eq!(sender(&story).sequence.una, sender(&story).sequence.nxt);
 }
 
 #[test]
 fn an_old_ack_takes_nothing_back() {
     let story = connected().after_ms(0.0, client(100)).after_ms(30.0, server(0));
     let story = story.after_ms(0.1, server(0).ack(40));
-    assert_eq!(sender(&story).in_flight(), 0);
+    assert_eq!(sender(&story).sequence.in_flight(), 0);
 }
 
 #[test]
@@ -52,20 +52,20 @@ fn a_segment_is_small_unless_its_length_is_a_whole_number_of_mss() {
     for (len, small) in [(1, true), (1459, true), (1460, false), (2920, false), (2921, true)] {
         let story = connected().after_ms(0.0, client(len));
         assert_eq!(sender(&story).is_last_small(), small, "{len}");
-        assert_eq!(sender(&story).small_unacked(), small, "{len}");
+        assert_eq!(sender(&story).sequence.is_small_unacked(), small, "{len}");
     }
 }
 
 #[test]
 fn a_full_sized_segment_does_not_hide_the_small_one_before_it() {
     let story = connected().after_ms(0.0, client(100)).after_ms(0.0, client(1460));
-    assert!(sender(&story).small_unacked());
+    assert!(sender(&story).sequence.is_small_unacked());
     let (sent, len) = sender(&story).small_sent();
     assert_eq!((sent.frame, len), (4, 100));
     let acked = story.after_ms(30.0, server(0).ack(100));
-    assert!(!sender(&acked).small_unacked());
-    assert!(sender(&acked).small_acked().facts.is(fact::ACK_EXACT));
-    assert_eq!(sender(&acked).in_flight(), 1460);
+    assert!(!sender(&acked).sequence.is_small_unacked());
+    assert!(sender(&acked).small_acked().facts.is_exact());
+    assert_eq!(sender(&acked).sequence.in_flight(), 1460);
 }
 
 #[test]
@@ -130,9 +130,9 @@ fn without_a_handshake_a_delayed_ack_is_not_taken_for_the_round_trip() {
 #[test]
 fn a_window_is_scaled_except_that_of_a_syn() {
     let syn = Story::new().after_ms(0.0, client(0).syn().window(1000));
-    assert_eq!(syn.half(Side::Client).window, 1000);
+    assert_eq!(syn.half(Side::Client).sequence.window, 1000);
     let story = connected().after_ms(0.0, server(0).window(3));
-    assert_eq!(story.half(Side::Server).window, 3 << 7);
+    assert_eq!(story.half(Side::Server).sequence.window, 3 << 7);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_window_is_scaled_only_if_both_offer_it() {
         .after_ms(0.0, client(0).syn())
         .after_ms(1.0, server(0).syn().options(&[2, 4, 5, 180]))
         .after_ms(1.0, client(0).window(3));
-    assert_eq!(story.half(Side::Client).window, 3);
+    assert_eq!(story.half(Side::Client).sequence.window, 3);
 }
 
 #[test]

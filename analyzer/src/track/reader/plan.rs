@@ -26,16 +26,16 @@ enum Source {
 }
 
 /// A range on its way.
-struct Slot<'a> {
+struct PendingRange<'a> {
     /// Counts the captures.
     capture: usize,
     /// Of the first range of a capture, its path.
     opens: Option<&'a str>,
     part: Option<Part>,
-    state: SlotState,
+    state: RangeState,
 }
 
-enum SlotState {
+enum RangeState {
     Reading,
     Read(Decoded),
     /// It began elsewhere: it is to be read again.
@@ -61,7 +61,7 @@ pub struct Plan<'a> {
     range_len: u64,
     /// No more ranges than this are on their way.
     most: usize,
-    slots: VecDeque<Slot<'a>>,
+    slots: VecDeque<PendingRange<'a>>,
     /// The number of the first slot.
     oldest: u64,
     /// The number of the first range that is not ready.
@@ -121,12 +121,12 @@ impl<'a> Plan<'a> {
     /// The range that is the next in order, if it was read from the wrong place.
     fn read_again(&mut self) -> Option<Job<'a>> {
         let slot = self.slots.get_mut((self.ready - self.oldest) as usize)?;
-        if !matches!(slot.state, SlotState::Misread(_)) {
+        if !matches!(slot.state, RangeState::Misread(_)) {
             return None;
         }
         let part = Part { begin: self.order.next.clone()?, ..slot.part.clone()? };
-        match std::mem::replace(&mut slot.state, SlotState::Reading) {
-            SlotState::Misread(range) => {
+        match std::mem::replace(&mut slot.state, RangeState::Reading) {
+            RangeState::Misread(range) => {
                 let number = self.ready;
                 Some(Job::Read { number, part, known: true, first: false, range })
             }
@@ -154,7 +154,7 @@ impl<'a> Plan<'a> {
         let shards = self.shards.iter().enumerate();
         let behind = shards.filter(|(_, shard)| !shard.is_running && shard.next < self.ready);
         let (shard, &Shard { next, .. }) = behind.min_by_key(|(_, shard)| shard.next)?;
-        let SlotState::Ready(range) = &self.slots[(next - self.oldest) as usize].state else {
+        let RangeState::Ready(range) = &self.slots[(next - self.oldest) as usize].state else {
             return None;
         };
         self.shards[shard].is_running = true;
@@ -195,11 +195,11 @@ impl<'a> Plan<'a> {
         let number = self.oldest + self.slots.len() as u64;
         let opens = self.opens.take();
         let first = opens.is_some();
-        self.slots.push_back(Slot {
+        self.slots.push_back(PendingRange {
             capture: self.captures,
             opens,
             part,
-            state: SlotState::Reading,
+            state: RangeState::Reading,
         });
         let shards = self.shards.len();
         (number, first, Box::new(self.spare.pop().unwrap_or_else(|| Range::new(shards))))
@@ -234,18 +234,18 @@ impl<'a> Plan<'a> {
 
     /// The range with this number was read: it comes when all before it came.
     pub fn read_was(&mut self, number: u64, decoded: Decoded) {
-        self.slots[(number - self.oldest) as usize].state = SlotState::Read(decoded);
+        self.slots[(number - self.oldest) as usize].state = RangeState::Read(decoded);
         while let Some(slot) = self.slots.get_mut((self.ready - self.oldest) as usize)
-            && matches!(slot.state, SlotState::Read(_))
+            && matches!(slot.state, RangeState::Read(_))
         {
-            let SlotState::Read(decoded) = std::mem::replace(&mut slot.state, SlotState::Reading)
+            let RangeState::Read(decoded) = std::mem::replace(&mut slot.state, RangeState::Reading)
             else {
                 return;
             };
             match self.order.take(slot.opens, slot.part.as_ref(), decoded) {
-                Ok(range) => slot.state = SlotState::Ready(Arc::new(*range)),
+                Ok(range) => slot.state = RangeState::Ready(Arc::new(*range)),
                 Err(range) => {
-                    slot.state = SlotState::Misread(range);
+                    slot.state = RangeState::Misread(range);
                     break;
                 }
             }
@@ -279,7 +279,7 @@ impl<'a> Plan<'a> {
         for (at, shard) in self.shards.iter_mut().enumerate().filter(|(_, shard)| !shard.is_running)
         {
             while shard.next < self.ready
-                && let SlotState::Ready(range) =
+                && let RangeState::Ready(range) =
                     &self.slots[(shard.next - self.oldest) as usize].state
                 && !range.placed.parts
                 && !range.has(at)
@@ -292,7 +292,7 @@ impl<'a> Plan<'a> {
             && let Some(slot) = self.slots.pop_front()
         {
             self.oldest += 1;
-            if let SlotState::Ready(range) = slot.state
+            if let RangeState::Ready(range) = slot.state
                 && let Some(mut range) = Arc::into_inner(range)
             {
                 range.reset();

@@ -47,7 +47,7 @@ impl Observation<'_> {
                 self.left_before_ack()
             }
             Unheld::Contradiction | Unheld::AsFull
-                if echoes & fact::ECHOES_ACK != 0 && !half.small_unacked() =>
+                if echoes & fact::ECHOES_ACK != 0 && !half.sequence.is_small_unacked() =>
             {
                 Unheld::No
             }

@@ -37,7 +37,7 @@ impl Observation<'_> {
             len: self.len,
             unacked_len,
             unacked_ns: match release {
-                Some(release) if release.facts.is(fact::ACK_EXACT) => half.small_sent().0.time_ns,
+                Some(release) if release.facts.is_exact() => half.small_sent().0.time_ns,
                 // An ACK before the last data was prompted by what came between.
                 Some(release) => half.last_data().time_ns.min(release.mark.time_ns),
                 None => from.time_ns,
@@ -82,7 +82,7 @@ impl Observation<'_> {
             | when(self.segment.has(FIN), fact::FIN)
             | when(self.segment.has(URG) || half.is_urgent(), fact::URGENT)
             | when(half.is_flight_large(), fact::LARGE_FLIGHT)
-            | when(half.small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
+            | when(half.sequence.is_small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
     }
 
     /// Those facts of [`fact::HINDERED`] that hold since `from`.

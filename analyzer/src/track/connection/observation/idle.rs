@@ -39,7 +39,7 @@ impl Observation<'_> {
         let peers = answered.unwrap_or_else(|| peer.last_new());
         // What the peer sends again is nothing that a program could answer. With everything
         // acknowledged, its data may be the last that the sender saw, if not that this capture did.
-        let crossed = data_arrived && half.in_flight() == 0;
+        let crossed = data_arrived && half.sequence.in_flight() == 0;
         let own_before = release.is_some() || (half.last_data().after(peers) && !crossed);
         let from = if own_before { half.last_data() } else { peers };
         let wait_ns = self.now.time_ns - from.time_ns;

@@ -37,7 +37,7 @@ pub struct Observation<'a> {
 }
 
 /// What a new data segment means for its connection.
-pub struct Outcome {
+pub struct Conclusion {
     /// The wait that it ended, if that is to be kept.
     pub ended: Option<Wait>,
     /// A hold too short to be kept, to be counted.
@@ -54,7 +54,7 @@ pub struct Outcome {
 impl Observation<'_> {
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    pub fn classify(&self, recorder: &mut Recorder<'_>) -> Outcome {
+    pub fn classify(&self, recorder: &mut Recorder<'_>) -> Conclusion {
         let half = self.half;
         let unheld = match half.is_last_small() {
             true => self.passes_small_one(),
@@ -64,12 +64,12 @@ impl Observation<'_> {
             !half.is_last_small() && self.passes_full_ones() && half.passed_full_ones().0 == 0;
         let may_have_waited = self.may_have_waited();
         // Once one small segment went out unheld, later ones prove nothing.
-        let is_open = may_have_waited && !half.may_be_held() && !half.has_contradicted();
+        let is_open = may_have_waited && !half.may_be_held() && half.contradictions() == 0;
         let may_be_held = is_open && self.may_have_been_held(recorder.clock_ns);
         let is_short = may_have_waited && self.is_short(recorder.lengths.listed_ns);
         let ended = self.ended(recorder);
         let echoes = ended.as_ref().map_or(0, |ended| ended.facts & fact::ECHOES);
-        Outcome {
+        Conclusion {
             ended,
             short: if is_short { self.short_wait() } else { None },
             over_retransmission: match half.is_recovering() {

@@ -29,7 +29,7 @@ impl Observation<'_> {
             && limit_ns.is_none_or(|limit_ns| self.now.time_ns - acked_ns <= limit_ns);
         // A tail-loss probe may be a held segment, too: it leaves while all is unacknowledged.
         let since_ns = self.now.time_ns - half.last_data().time_ns;
-        let probes = half.in_flight() > 0 && since_ns >= PROBE_NS - JIFFY_NS;
+        let probes = half.sequence.in_flight() > 0 && since_ns >= PROBE_NS - JIFFY_NS;
         small && half.bytes() > 0 && (probes || lately)
     }
 

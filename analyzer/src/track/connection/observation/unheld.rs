@@ -79,8 +79,8 @@ impl Observation<'_> {
     /// unacknowledged? The classic algorithm would have held it.
     pub(super) fn passes_full_ones(&self) -> bool {
         let half = self.half;
-        half.in_flight() > 0
-            && !half.small_unacked()
+        half.sequence.in_flight() > 0
+            && !half.sequence.is_small_unacked()
             && !self.is_exempt()
             && self.acks_are_seen()
             && self.is_surely_small(self.len)
@@ -99,7 +99,7 @@ impl Observation<'_> {
     /// few round trips tell how short they can be.
     fn left_unacked(&self) -> bool {
         let half = self.half;
-        if half.small_unacked() {
+        if half.sequence.is_small_unacked() {
             return true;
         }
         let acked = half.small_acked().mark;

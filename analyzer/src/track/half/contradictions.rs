@@ -1,0 +1,117 @@
+//! Small segments that left while a small one was unacknowledged: they contradict Nagle's algorithm.
+
+use crate::track::Mark;
+use crate::track::half::Half;
+use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS;
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contradictions {
+    count: u32,
+    /// Those after which a delayed ACK may have come that the capture lacks.
+    late: u32,
+    /// Those since the receiver's latest segment, and its segments captured up to then.
+    fresh: u32,
+    received: u32,
+    /// After how many segments of the receiver there were any.
+    moments: u32,
+    /// Frames of the last one, and of the last one before the fresh ones.
+    last: (u64, u64),
+    before: (u64, u64),
+}
+
+impl Contradictions {
+    pub const NONE: Self =
+        Self { count: 0, late: 0, fresh: 0, received: 0, moments: 0, last: (0, 0), before: (0, 0) };
+
+    /// A segment left `now` while the one of `last` was unacknowledged; `received` segments of the receiver
+    /// were captured so far.
+    fn add(&mut self, last: Mark, now: Mark, received: u32) {
+        if self.received != received || self.fresh == 0 {
+            (self.received, self.fresh, self.before) = (received, 0, self.last);
+            self.moments += 1;
+        }
+        self.fresh += 1;
+        self.count += 1;
+        self.late += u32::from(now.time_ns - last.time_ns >= SHORTEST_DELAYED_ACK_NS);
+        self.last = (last.frame, now.frame);
+    }
+
+    /// Takes back those since the receiver's segment number `received`.
+    fn excuse(&mut self, received: u32) {
+        if self.fresh > 0 && self.received == received {
+            self.count -= self.fresh;
+            self.moments -= 1;
+            (self.fresh, self.last) = (0, self.before);
+        }
+    }
+}
+
+impl Half {
+    /// A small segment left `now` while a small one was unacknowledged. `received`: receiver segments
+    /// captured so far.
+    pub fn contradict(&mut self, now: Mark, received: u32) {
+        let last = self.last_data;
+        self.cold_mut().contradictions.add(last, now, received);
+    }
+
+    /// The capture lost the receiver's segment number `received`. It may have been the ACK that freed the
+    /// data sent since, so those contradictions are withdrawn.
+    pub fn excuse(&mut self, received: u32) {
+        if self.contradictions() > 0 {
+            self.cold_mut().contradictions.excuse(received);
+        }
+    }
+
+    /// Small segments sent while a small one was unacknowledged.
+    pub fn contradictions(&self) -> u32 {
+        self.cold().contradictions.count
+    }
+
+    /// As `contradictions`, but a burst between two receiver segments counts once.
+    pub fn contradicting_moments(&self) -> u32 {
+        self.cold().contradictions.moments
+    }
+
+    /// Were most at least 10 ms late? Then an uncaptured delayed ACK may have allowed them.
+    pub fn contradicts_late(&self) -> bool {
+        let Contradictions { late, count, .. } = self.cold().contradictions;
+        2 * late > count
+    }
+
+    /// Frames of the last two such segments.
+    pub fn contradiction(&self) -> (u64, u64) {
+        self.cold().contradictions.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: i64) -> Mark {
+        Mark { time_ns: ms * 1_000_000, frame: ms as u64 }
+    }
+
+    #[test]
+    fn those_since_the_segment_that_was_lost_are_taken_back() {
+        let mut all = Contradictions::NONE;
+        all.add(at(1), at(2), 7);
+        let before = Contradictions { fresh: 0, received: 8, before: (1, 2), ..all.clone() };
+        all.add(at(3), at(4), 8);
+        all.add(at(4), at(5), 8);
+        assert_eq!((all.count, all.moments, all.last), (3, 2, (4, 5)));
+        all.excuse(7);
+        assert_eq!(all.count, 3);
+        all.excuse(8);
+        assert_eq!(all, before);
+    }
+
+    #[test]
+    fn what_a_delayed_ack_may_have_let_go_is_late() {
+        let mut all = Contradictions::NONE;
+        all.add(at(1), at(10), 1);
+        all.add(at(10), at(20), 1);
+        assert_eq!((all.count, all.late), (2, 1));
+    }
+}

@@ -1,0 +1,119 @@
+//! The sequence variables of a sender (RFC 9293, section 3.3.1), as far as the capture point sees them.
+
+use crate::decode::seq;
+use serde::{Deserialize, Serialize};
+
+/// A larger jump of the sequence number is a forged or damaged segment rather than a gap in the capture: the
+/// largest windows in use have 64 MiB.
+pub(super) const MAX_JUMP: i32 = 1 << 26;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sequence {
+    /// Next sequence number the sender will use: SND.NXT.
+    pub nxt: u32,
+    /// Oldest unacknowledged sequence number: SND.UNA.
+    pub una: u32,
+    /// End of the last small segment sent (Linux `snd_sml`, Minshall's variant of Nagle).
+    pub sml: u32,
+    /// Receive window the sender advertised last, in bytes.
+    pub window: u32,
+    pub(super) window_scale: u8,
+    /// Packets sent without a pause of half the round trip; saturates.
+    burst: u8,
+    /// Packets in flight, each of an MSS at most, as the congestion window counts them; saturates.
+    packets: u16,
+}
+
+impl Sequence {
+    /// `seq` comes next, and nothing before it is known.
+    pub(super) fn begin(&mut self, seq: u32) {
+        (self.nxt, self.una, self.sml) = (seq, seq, seq);
+    }
+
+    /// Is `seq` no farther ahead than any window reaches?
+    #[inline]
+    pub(super) fn reaches(&self, seq: u32) -> bool {
+        seq::distance(self.nxt, seq) <= MAX_JUMP
+    }
+
+    /// Bytes sent and not yet acknowledged.
+    pub fn in_flight(&self) -> u32 {
+        seq::distance(self.una, self.nxt).max(0) as u32
+    }
+
+    pub fn is_small_unacked(&self) -> bool {
+        seq::lt(self.una, self.sml)
+    }
+
+    /// Up to where it was acknowledged, unless that is all.
+    #[inline]
+    pub fn acked_part(&self) -> Option<u32> {
+        (self.una != self.nxt).then_some(self.una)
+    }
+
+    /// Counts packets that leave, with or without a pause before them. Returns how many are in flight: a
+    /// burst is, whatever was acknowledged meanwhile.
+    pub(super) fn count_packets(&mut self, packets: u32, paused: bool) -> u32 {
+        if paused {
+            self.burst = 0;
+        }
+        self.burst = self.burst.saturating_add(packets.min(u8::MAX.into()) as u8);
+        self.packets = self.packets.saturating_add(packets.min(u16::MAX.into()) as u16);
+        u32::from(self.packets.max(self.burst.into()))
+    }
+
+    /// Moves SND.UNA; packets in flight shrink in proportion to the bytes.
+    pub(super) fn acknowledge(&mut self, ack: u32) {
+        if ack == self.nxt {
+            (self.una, self.packets) = (ack, 0);
+            return;
+        }
+        let before = u64::from(self.in_flight().max(1));
+        self.una = ack;
+        let rest = u64::from(self.in_flight()) * u64::from(self.packets);
+        // No more than before: the rest in flight is a part of it.
+        self.packets = rest.div_ceil(before) as u16;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 100 bytes sent in four packets, across the wrap of the numbers.
+    fn four_packets() -> Sequence {
+        let mut sequence = Sequence::default();
+        sequence.begin(u32::MAX - 49);
+        sequence.nxt = sequence.nxt.wrapping_add(100);
+        assert_eq!(sequence.count_packets(4, true), 4);
+        sequence
+    }
+
+    #[test]
+    fn packets_in_flight_shrink_with_the_bytes() {
+        let mut sequence = four_packets();
+        sequence.acknowledge(10);
+        assert_eq!((sequence.in_flight(), sequence.packets), (40, 2));
+        assert_eq!(sequence.acked_part(), Some(10));
+        sequence.acknowledge(50);
+        assert_eq!((sequence.in_flight(), sequence.packets), (0, 0));
+        assert_eq!(sequence.acked_part(), None);
+    }
+
+    #[test]
+    fn a_burst_counts_until_the_sender_pauses() {
+        let mut sequence = four_packets();
+        sequence.acknowledge(50);
+        assert_eq!(
+            [(1, false), (1, true)].map(|(more, paused)| sequence.count_packets(more, paused)),
+            [5, 2]
+        );
+    }
+
+    #[test]
+    fn no_window_reaches_farther_than_the_largest_in_use() {
+        let sequence = four_packets();
+        assert!(sequence.reaches(50 + MAX_JUMP as u32));
+        assert!(!sequence.reaches(51 + MAX_JUMP as u32));
+    }
+}
