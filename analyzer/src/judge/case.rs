@@ -66,7 +66,7 @@ impl Weight {
 use Weight::{Doubt, Excludes, Hides, NoPeak, Peak};
 
 macro_rules! lines {
-    ($($(#[$doc:meta])* $line:ident $name:literal $room:ident $weight:expr;)*) => {
+    ($($(#[$doc:meta])* $line:ident $name:literal $room:ident $weight:expr, $sentence:literal;)*) => {
         /// A line of a case. The doubts come first: a ruling keeps them in 24 bits.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Line { $($(#[$doc])* $line,)* }
@@ -76,105 +76,124 @@ macro_rules! lines {
             const WEIGHTS: &[Weight] = &[$($weight),*];
             const ROOMS: &[Room] = &[$(Room::$room),*];
             const NAMES: &[&str] = &[$($name),*];
+            const SENTENCES: &[&str] = &[$($sentence),*];
         }
     };
 }
 
+// Each with what was compared, true whether it applies or not; `words::case` fills in the numbers.
 lines! {
-    // Doubts about a hold, in the order in which the evidence tells them.
-    /// The unacknowledged segment is full-sized, and few holds were like that.
-    FullSized "full_sized" Nagle Doubt(2);
-    /// No handshake was captured, and few holds show the round trip to the sender.
-    RoundTripEstimated "round_trip_estimated" Path Doubt(2);
-    /// Only its releases show the round trip, and they keep to their ACKs no better than to the data before:
-    /// a program with a period looks the same.
-    OwnYardstick "own_yardstick" Path Doubt(Weight::POSSIBLE);
-    /// The round trip to the receiver is not known.
-    DelayUnknown "delay_unknown" Path Doubt(2);
-    /// The MSS is inferred, and the held segment may be full-sized.
-    MssInferred "mss_inferred" Capture Doubt(2);
-    /// The capture lacks packets that the sender sent between the two segments, by its IP IDs.
-    MissingPackets "missing_packets" Capture Doubt(2);
-    /// The snap length cut the options of a SYN: MSS, window scale and timestamps may be other ones.
-    CutOptions "cut_options" Capture Doubt(2);
-    /// The program saw a FIN, or data that came before the ACK: it may have answered.
-    Answerable "answerable" Program Doubt(2);
-    LargeFlight "large_flight" Path Doubt(2);
-    /// The unacknowledged segment was sent again.
-    Resent "resent" Capture Doubt(2);
-    /// This sender also sent small segments without waiting.
-    Contradicted "contradicted" Nagle Doubt(2);
-    /// A relay would look the same, and within one host this sender reacts as slowly as one.
-    Relay "relay" Program Doubt(Weight::POSSIBLE);
-    /// The same, but the ends may be on two hosts; or it is a relay or a broker, which may hold as well.
-    DistantRelay "distant_relay" Program Doubt(2);
-    /// It happened once in this direction, and the sender is a network away.
-    Single "single" Path Doubt(Weight::POSSIBLE);
+    // Doubts about a hold, in the order of the evidence.
+    /// Only classic stacks hold data behind a full-sized segment.
+    FullSized "full_sized" Nagle Doubt(2),
+        "{unacked} bytes of frame {from} were unacknowledged (MSS {mss}); {holds} such holds, \
+         {few} suffice";
+    /// No handshake was captured.
+    RoundTripEstimated "round_trip_estimated" Path Doubt(2),
+        "round trip to the {by} known from {basis}; {holds} holds, {few} suffice";
+    /// Its releases keep to their ACKs no better than to the data before: a periodic program looks the same.
+    OwnYardstick "own_yardstick" Path Doubt(Weight::POSSIBLE),
+        "round trip to the {by} known from {basis}; a program's period would show the same unless \
+         the waits vary more than the time from ACK to release";
+    DelayUnknown "delay_unknown" Path Doubt(2), "round trip to the {receiver}: {receiver_rtt}";
+    /// Any MSS is at least 536: only longer segments may be full-sized.
+    MssInferred "mss_inferred" Capture Doubt(2),
+        "MSS {mss}, {mss_from}; frame {to} has {len} bytes (any MSS is at least 536)";
+    MissingPackets "missing_packets" Capture Doubt(2),
+        "packets of the {by} missing before frame {to}, by its IP IDs: {skipped}";
+    /// MSS, window scale and timestamps may be other ones.
+    CutOptions "cut_options" Capture Doubt(2), "options of a SYN cut by the snap length: {answer}";
+    /// The program may have answered.
+    Answerable "answerable" Program Doubt(2),
+        "FIN or data of the {receiver} before frame {to}: {answer}";
+    LargeFlight "large_flight" Path Doubt(2), "ten segments or more in flight: {answer}";
+    Resent "resent" Capture Doubt(2), "frame {from} sent again before its ACK: {answer}";
+    Contradicted "contradicted" Nagle Doubt(2),
+        "{contradictions} small segments sent unheld, {holds} holds; one for each {per} holds is \
+         allowed";
+    Relay "relay" Program Doubt(Weight::POSSIBLE),
+        "the {by} reacts as slowly as a relay on one host: {answer}";
+    /// The ends may be on two hosts; or it is a relay or a broker, which may hold as well.
+    DistantRelay "distant_relay" Program Doubt(2),
+        "the {by} passes on elsewhere, or may be such a relay: {answer}";
+    Single "single" Path Doubt(Weight::POSSIBLE),
+        "{matches} releases at the round trip of {center}; one may be chance from {network}";
     /// Too few of its own releases show the round trip; those of sibling connections do.
-    Siblings "siblings" Pooled Doubt(2);
-    /// By accident a program writes this close to an ACK once in some hundred times.
-    Coincidence "coincidence" Program Doubt(1);
-    /// By accident it does so more than once in twenty times.
-    LikelyCoincidence "likely_coincidence" Program Doubt(Weight::POSSIBLE);
-    /// The connections of this server pause so often that some pauses end this close to an ACK.
-    OtherPauses "other_pauses" Pooled Doubt(Weight::POSSIBLE);
+    Siblings "siblings" Pooled Doubt(2), "sibling connections that are needed and peak: {siblings}";
+    Coincidence "coincidence" Program Doubt(1),
+        "chance of a write this close to the ACK: {chance} (certain: less than {alone}, among \
+         others {among})";
+    LikelyCoincidence "likely_coincidence" Program Doubt(Weight::POSSIBLE),
+        "chance of {holds} such writes {likely} or more, or a single hold among many segments sent \
+         unheld: {answer}";
+    OtherPauses "other_pauses" Pooled Doubt(Weight::POSSIBLE),
+        "share of accidents on this server {likely} or more: {answer}";
 
     // Against this wait.
-    /// No pure ACK of everything outstanding came during it.
-    NoPureAck "pure_ack" Path Excludes;
-    /// No data followed the ACK.
-    NothingFollowed "data_after_ack" Path Excludes;
-    /// The segment after it is full-sized: Nagle's algorithm holds small ones only.
-    NotSmall "small" Nagle Excludes;
-    /// That segment carries FIN or urgent data, which leave at once.
-    Exempt "exempt" Nagle Excludes;
-    Retransmitted "retransmission" Capture Excludes;
-    /// The receiver's window was closed or full.
-    WindowClosed "window" Path Excludes;
-    /// Bytes are missing from the capture.
-    BytesMissing "missing_bytes" Capture Hides;
-    /// The segment echoes an older timestamp than the ACK's: it left before the ACK came.
-    LeftBeforeAck "echo" Capture Excludes;
+    NoPureAck "pure_ack" Path Excludes,
+        "no pure ACK of everything outstanding, up to frame {from}: {answer}";
+    NothingFollowed "data_after_ack" Path Excludes, "no data followed frame {ack}: {answer}";
+    /// Nagle's algorithm holds small segments only; some stacks count shorter ones than the MSS as full-sized.
+    NotSmall "small" Nagle Excludes, "frame {to} has {len} bytes; less than {full} is held";
+    /// These leave at once on all stacks.
+    Exempt "exempt" Nagle Excludes, "FIN or urgent data in frame {to}: {answer}";
+    Retransmitted "retransmission" Capture Excludes,
+        "bytes sent twice from frame {from} to {to}: {answer}";
+    WindowClosed "window" Path Excludes,
+        "window of the {receiver} closed or full before frame {to}: {answer}";
+    BytesMissing "missing_bytes" Capture Hides, "bytes missing from frame {from} to {to}: {answer}";
+    /// It left before the ACK came.
+    LeftBeforeAck "echo" Capture Excludes,
+        "frame {to} echoes a timestamp older than that of frame {ack}: {answer}";
     /// No receiver delays an ACK for so long, and no round trip takes so long.
-    TooLong "delay_limit" Path Excludes;
-    /// The segment does not follow the ACK by the round trip to its sender.
-    OffTheAck "release" Path Excludes;
-    /// A congestion window stops this sender as often.
-    CongestionWindow "congestion_window" Path Excludes;
-    /// It is as likely the reply to data, or to a FIN.
-    Reply "reply" Program Excludes;
-    /// Its program passed on what had just arrived on another connection.
-    PassedOn "passed_on" Pooled Excludes;
-    /// The program pauses for as long by itself.
-    OwnPause "own_pause" Program Excludes;
-    /// `TCP_NODELAY` was in effect around it.
-    NoDelay "nodelay" Nagle Excludes;
-    /// The unacknowledged segment was sent again, and may have been lost.
-    MayBeLost "resent_after_loss" Capture Excludes;
-    /// It ended with the probe that follows a lost segment.
-    Lost "tail_loss" Capture Excludes;
-    /// A slow link takes as long for the segment, and the ACK was not delayed.
-    SlowLink "slow_link" Capture Excludes;
+    TooLong "delay_limit" Path Excludes,
+        "frame {ack} came after {ack_ms} ({longest} at most), and frame {to} {release} later";
+    OffTheAck "release" Path Excludes,
+        "frame {to} left {release} after frame {ack}; expected {center}, off {off} (tolerance \
+         {tolerance})";
+    /// Where a congestion window stops this sender as often. Its tails look like holds that a prompt ACK ends.
+    CongestionWindow "congestion_window" Path Excludes,
+        "with an initial window in flight {small_after} small and {full_after} full-sized segments \
+         followed ACKs";
+    /// Programs answer a FIN, or what comes just before an ACK, as soon as a kernel releases.
+    Reply "reply" Program Excludes,
+        "frame {to} as likely the reply to a FIN, or to data before frame {ack}: {answer}";
+    PassedOn "passed_on" Pooled Excludes, "frame {to} passed on from another connection: {answer}";
+    OwnPause "own_pause" Program Excludes,
+        "the program pauses for as long without an ACK to wait for: {answer}";
+    NoDelay "nodelay" Nagle Excludes,
+        "{contradictions} small segments sent unheld; TCP_NODELAY in effect near this wait: \
+         {answer}";
+    MayBeLost "resent_after_loss" Capture Excludes,
+        "frame {from} sent again, and it may have been lost: {answer}";
+    Lost "tail_loss" Capture Excludes,
+        "frame {to} is a retransmission or a tail-loss probe: {answer}";
+    /// Such a frame comes late after a prompt ACK, by accident as late as a round trip.
+    SlowLink "slow_link" Capture Excludes,
+        "a prompt ACK, and a slow link that takes {span} for frame {to}: {answer}";
 
     // For and against the releases of its direction.
-    /// None lies where an ACK would make it, or as many beside the round trip as at it.
-    Crowded "peak" Path NoPeak;
-    /// More full-sized segments than small ones left after ACKs in the same way.
-    FullSizedToo "full_sized_releases" Path NoPeak;
-    /// Several come sooner than the round trip allows.
-    TooSoon "too_soon" Path NoPeak;
-    /// Nothing shows the round trip to the sender.
-    RoundTripUnknown "round_trip" Path Hides;
-    /// All frames are equally far apart: their times are made up.
-    MadeUpTimes "made_up_times" Capture Hides;
-    /// Next segments come promptly after prompt ACKs, and late after delayed ones.
-    FollowsAcks "quick_acks" Path Peak;
-    /// By the sender's own clock its pauses follow the ACK.
-    OwnClock "sender_clock" Path Peak;
-    /// The releases of sibling connections peak.
-    SiblingPeak "sibling_releases" Pooled Peak;
+    /// As many releases beside the round trip as at it.
+    Crowded "peak" Path NoPeak,
+        "{matches} releases, {by_chance} by chance ({near} beside the tolerance); more than {peak} \
+         times as many are needed";
+    /// A sender that never has two segments in flight does so.
+    FullSizedToo "full_sized_releases" Path NoPeak,
+        "{full_sized} full-sized segments followed ACKs in the same way, {matches} small ones";
+    TooSoon "too_soon" Path NoPeak,
+        "more than one in {per} releases sooner than the round trip of {center}: {answer}";
+    RoundTripUnknown "round_trip" Path Hides, "round trip to the {by} known from {basis}: {center}";
+    /// A capture tool, not a clock, made the times.
+    MadeUpTimes "made_up_times" Capture Hides, "all frames equally far apart: {answer}";
+    FollowsAcks "quick_acks" Path Peak,
+        "waits are short after prompt ACKs and long after delayed ones";
+    OwnClock "sender_clock" Path Peak,
+        "by its own clock the {by} pauses for as long as the ACK takes";
+    SiblingPeak "sibling_releases" Pooled Peak,
+        "sibling connections that are needed and peak: {siblings}";
     /// So many pauses on the connections of this server make so few matches likely.
-    FalseDiscovery "false_discovery" Pooled Excludes;
+    FalseDiscovery "false_discovery" Pooled Excludes,
+        "{matches} matches, accidents among the pauses of this server: {answer}";
 }
 
 impl Line {
@@ -188,6 +207,10 @@ impl Line {
 
     pub fn weight(self) -> Weight {
         Self::WEIGHTS[self as usize]
+    }
+
+    pub fn sentence(self) -> &'static str {
+        Self::SENTENCES[self as usize]
     }
 
     /// May a relay be behind it?

@@ -5,7 +5,7 @@ use crate::judge::capture::spurious;
 use crate::judge::case::{Line, Lines};
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
-use crate::judge::causes::{Cause, Direction, nagle_delack, retransmission, stop_and_wait};
+use crate::judge::causes::{Cause, DirectionFacts, nagle_delack, retransmission, stop_and_wait};
 use crate::judge::conditions::Conditions;
 use crate::judge::findings::Ruling;
 use crate::judge::nagle::phases::{self, Candidate, Contradictions, Phase};
@@ -23,7 +23,7 @@ use crate::track::{Connection, DEFAULT_MSS, Half, NETWORK_RTT_NS, Side};
 
 /// What judges the waits of one direction, one after the other.
 pub struct Judge<'a> {
-    pub direction: Direction,
+    pub direction: DirectionFacts,
     /// Of each hold candidate, in order; nothing speaks against it once exhausted.
     phases: std::vec::IntoIter<Phase>,
     /// Small segments this sender sent while a small one was unacknowledged.
@@ -31,13 +31,8 @@ pub struct Judge<'a> {
     /// Where the sender repeats a segment before its ACK comes: has the receiver had it all the time?
     resends_needlessly: bool,
     mss_inferred: bool,
-    /// Did the snap length cut the options of a SYN?
-    options_cut: bool,
-    /// Do only its releases show the round trip, without following their ACKs?
-    own_yardstick: bool,
-    receiver_rtt_known: bool,
-    /// May its holds be what a relay passed on?
-    relay: MayBeRelay,
+    /// The doubts that all its holds share.
+    doubts: Lines,
     /// The pauses on all connections of the server, if this direction has few matches.
     pauses: Option<&'a Pauses>,
 }
@@ -64,8 +59,10 @@ impl<'a> Judge<'a> {
             0 => Vec::new(),
             _ => held().map(|wait| Candidate::new(wait, &releases)).collect(),
         };
+        let relay = MayBeRelay::of(connection, side, waits, held(), conditions.frames);
+        let own_yardstick = releases.basis == Basis::Releases && releases.siblings.is_none();
         Self {
-            direction: Direction {
+            direction: DirectionFacts {
                 releases,
                 held: false,
                 paced: pace::is_periodic(held())
@@ -86,12 +83,14 @@ impl<'a> Judge<'a> {
             contradictions: against.count,
             resends_needlessly: spurious::is_needless(connection, side, waits, held()),
             mss_inferred: connection.effective_mss().1,
-            options_cut: connection.halves.iter().any(Half::are_syn_options_cut),
-            own_yardstick: releases.basis == Basis::Releases
-                && releases.siblings.is_none()
-                && !releases.follow_acks(held()),
-            receiver_rtt_known: receiver.measured_rtt_ns().is_some(),
-            relay: MayBeRelay::of(connection, side, waits, held(), conditions.frames),
+            doubts: Lines::of([
+                (Line::OwnYardstick, own_yardstick && !releases.follow_acks(held())),
+                (Line::DelayUnknown, receiver.measured_rtt_ns().is_none()),
+                (Line::CutOptions, connection.halves.iter().any(Half::are_syn_options_cut)),
+                (Line::Relay, relay == MayBeRelay::Probably),
+                (Line::DistantRelay, relay == MayBeRelay::Perhaps),
+                (Line::Siblings, releases.siblings.is_some()),
+            ]),
             pauses,
         }
     }
@@ -149,26 +148,20 @@ impl<'a> Judge<'a> {
         let rare = releases.is_rare(wait) && share < CHANCE_AMONG_OTHERS;
         let single = releases.matches() <= 1 && releases.siblings.is_none();
         let contradicted = contradictions > releases.in_band / HOLDS_PER_CONTRADICTION;
-        Lines::of([
+        self.doubts.and(Lines::of([
             (Line::FullSized, !wait.is(fact::UNACKED_SMALL) && few),
             (Line::RoundTripEstimated, !releases.is_measured() && few),
-            (Line::OwnYardstick, self.own_yardstick),
-            (Line::DelayUnknown, !self.receiver_rtt_known),
             (Line::MssInferred, self.mss_inferred && wait.len >= DEFAULT_MSS),
             (Line::MissingPackets, self.direction.ids.show_missing(wait)),
-            (Line::CutOptions, self.options_cut),
             (Line::Answerable, wait.has_any(fact::ANSWERABLE)),
             (Line::LargeFlight, wait.is(fact::LARGE_FLIGHT)),
             (Line::Resent, wait.is(fact::RESENT)),
             (Line::Contradicted, contradicted),
-            (Line::Relay, self.relay == MayBeRelay::Probably),
-            (Line::DistantRelay, self.relay == MayBeRelay::Perhaps),
             (Line::Single, single && releases.band.center_ns >= NETWORK_RTT_NS),
-            (Line::Siblings, releases.siblings.is_some()),
             (Line::Coincidence, !likely_by_accident && !rare),
             (Line::LikelyCoincidence, likely_by_accident),
             (Line::OtherPauses, share >= CHANCE_LIKELY),
-        ])
+        ]))
     }
 }
 
@@ -233,15 +226,12 @@ mod tests {
             ..Wait::unknown(0, Side::Server)
         };
         let judge = Judge {
-            direction: Direction { releases, ..Direction::default() },
+            direction: DirectionFacts { releases, ..DirectionFacts::default() },
             phases: Vec::new().into_iter(),
             contradictions: 0,
             resends_needlessly: false,
             mss_inferred: false,
-            options_cut: false,
-            own_yardstick: false,
-            receiver_rtt_known: true,
-            relay: MayBeRelay::No,
+            doubts: Lines::default(),
             pauses: None,
         };
         judge.doubts(&wait, Phase::default())

@@ -55,7 +55,7 @@ pub fn judge(
     let nothing_held = short == Short::default() && short::nothing_was_held(connection);
     findings::retain(waits, rulings, first, |wait, _| listed(wait));
     let findings = Findings::new(waits, &rulings[first..]);
-    halves[Side::Server as usize].tell_connecting(connection, findings);
+    halves[Side::Server as usize].add_connecting(connection, findings);
     let stalls = findings.stalls();
     let (mss, mss_inferred) = connection.effective_mss();
     JudgedConnection {

@@ -344,7 +344,7 @@ fn the_evidence_names_the_frames_and_exactly_the_doubts() {
         let mut told = story.end();
         let (judged, rulings) = told.judge();
         for finding in Findings::new(&told.waits, &rulings).stalls() {
-            let told: Vec<String> = reasons(finding, &judged).map(|one| one.to_string()).collect();
+            let told = reasons(finding, &judged);
             let facts = if judged.half(Side::Client).detail().releases.evidence.in_band > 1 {
                 4
             } else {
@@ -402,7 +402,7 @@ fn releases_that_agree_show_the_round_trip_without_a_handshake() {
     let (judged, rulings) = told.judge();
     assert_eq!(causes(&rulings).iter().filter(|&&cause| cause == Cause::NagleDelack).count(), 4);
     let finding = Findings::new(&told.waits, &rulings).stalls().next().unwrap();
-    let sentences: Vec<String> = reasons(finding, &judged).map(|row| row.to_string()).collect();
+    let sentences = reasons(finding, &judged);
     assert!(sentences.iter().any(|text| text.contains("on which such waits agree, is 49.400 ms")));
 }
 

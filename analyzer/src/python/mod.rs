@@ -93,7 +93,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("FilterError", py.get_type::<FilterError>())?;
     module.add("OutputError", py.get_type::<OutputError>())?;
     module.add("VERSION", env!("CARGO_PKG_VERSION"))?;
-    module.add("CAUSES", PyTuple::new(py, causes::Cause::names())?)?;
+    module.add("CAUSES", PyTuple::new(py, causes::Cause::NAMES)?)?;
     scan::add_to(module)?;
     module.add_class::<PyProgress>()?;
     module.add_class::<Summary>()?;

@@ -20,10 +20,10 @@
 //! # References
 //! RFC 5681, sections 3.1 and 4.1; RFC 6928.
 
-use super::Direction;
+use super::DirectionFacts;
 use crate::track::wait::{Wait, fact};
 
-pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let full_sized = !wait.is(fact::UNACKED_SMALL);
     let freed = wait.has_ack()
         && (wait.is(fact::LARGE_FLIGHT) || (wait.is(fact::ADVANCING_ACK) && full_sized))
@@ -33,7 +33,7 @@ pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
 
 /// Far from the sender, the ACK that made room may pass before the last data of the window before.
 /// Then full-sized data goes on sooner than any ACK of that last data can have arrived.
-fn is_outrun(wait: &Wait, direction: &Direction) -> bool {
+fn is_outrun(wait: &Wait, direction: &DirectionFacts) -> bool {
     let releases = &direction.releases;
     let since_ns = if wait.has_ack() { wait.release_ns() } else { wait.span_ns() };
     let stream = wait.is(fact::LARGE_FLIGHT) && !wait.has_any(fact::SMALL | fact::UNACKED_SMALL);

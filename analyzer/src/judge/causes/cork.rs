@@ -18,14 +18,14 @@
 //! # References
 //! tcp(7), send(2); Linux `tcp_check_probe_timer`, `TCP_RTO_MIN`.
 
-use super::Direction;
+use super::DirectionFacts;
 use crate::judge::statistics;
 use crate::judge::thresholds::{CORK_EARLY_NS, CORK_SPREAD_NS, FEW_RELEASES, SHORTEST_RTO_NS};
 use crate::track::thresholds::JIFFY_NS;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
 
-pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     direction.corks.is_repeated && direction.corks.looks_corked(wait)
 }
 

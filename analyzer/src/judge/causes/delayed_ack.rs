@@ -18,17 +18,17 @@
 //! # References
 //! RFC 1122, section 4.2.3.2; RFC 9293, section 3.8.6.3.
 
-use super::{Direction, nagle_delack};
+use super::{DirectionFacts, nagle_delack};
 use crate::judge::capture::spurious;
 use crate::track::wait::{Wait, fact};
 
-pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     wait.is(fact::ACK_ONLY)
         || (is_released(wait, direction) && !direction.paced)
         || spurious::is_second_copy(wait, direction.at_receiver)
 }
 
-fn is_released(wait: &Wait, direction: &Direction) -> bool {
+fn is_released(wait: &Wait, direction: &DirectionFacts) -> bool {
     wait.has_ack()
         && wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK)
         && !wait.is(fact::SMALL)

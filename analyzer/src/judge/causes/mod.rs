@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a cause may ask about the direction of a wait, in ns.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Direction {
+pub struct DirectionFacts {
     pub releases: Releases,
     /// Was this wait a hold, by its case?
     pub held: bool,
@@ -52,66 +52,44 @@ pub struct Direction {
     pub syn_took_ns: Option<i64>,
 }
 
-impl Direction {
+impl DirectionFacts {
     /// How long the receiver sat on its ACK; never negative.
     pub fn ack_delay_ns(&self, wait: &Wait) -> i64 {
         wait.ack_delay_ns(self.receiver_rtt_ns)
     }
 }
 
-/// The causes, by the names that code, columns, JSON and documentation share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Cause {
-    NagleDelack,
-    SlowLink,
-    NagleRtt,
-    Connect,
-    Retransmission,
-    ZeroWindow,
-    PassedOn,
-    StopAndWait,
-    CongestionWindow,
-    DelayedAck,
-    Cork,
-    SenderApp,
-    Unknown,
+macro_rules! causes {
+    ($($cause:ident $name:literal $recognises:path;)*) => {
+        /// The causes, by the names that code, columns, JSON and documentation share.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum Cause { $($cause,)* }
+
+        impl Cause {
+            pub const ALL: &[Self] = &[$(Self::$cause),*];
+            pub const NAMES: &[&str] = &[$($name),*];
+        }
+
+        const RULES: &[fn(&Wait, &DirectionFacts) -> bool] = &[$($recognises),*];
+    };
 }
 
-/// A cause, its name and the function that recognises it.
-struct Rule {
-    cause: Cause,
-    name: &'static str,
-    recognises: fn(&Wait, &Direction) -> bool,
+// In the order in which they are asked: what is seen directly first, what is inferred later.
+causes! {
+    Connect "connect" connect::recognises;
+    Retransmission "retransmission" retransmission::recognises;
+    ZeroWindow "zero_window" zero_window::recognises;
+    PassedOn "passed_on" passed_on::recognises;
+    NagleDelack "nagle_delack" nagle_delack::recognises;
+    SlowLink "slow_link" slow_link::recognises;
+    NagleRtt "nagle_rtt" nagle_rtt::recognises;
+    StopAndWait "stop_and_wait" stop_and_wait::recognises;
+    CongestionWindow "congestion_window" congestion_window::recognises;
+    DelayedAck "delayed_ack" delayed_ack::recognises;
+    Cork "cork" cork::recognises;
+    SenderApp "sender_app" sender_app::recognises;
+    Unknown "unknown" unknown::recognises;
 }
-
-/// In the order in which they are asked: what is seen directly first, what is inferred later.
-const RULES: [Rule; 13] = [
-    Rule { cause: Cause::Connect, name: "connect", recognises: connect::recognises },
-    Rule {
-        cause: Cause::Retransmission,
-        name: "retransmission",
-        recognises: retransmission::recognises,
-    },
-    Rule { cause: Cause::ZeroWindow, name: "zero_window", recognises: zero_window::recognises },
-    Rule { cause: Cause::PassedOn, name: "passed_on", recognises: passed_on::recognises },
-    Rule { cause: Cause::NagleDelack, name: "nagle_delack", recognises: nagle_delack::recognises },
-    Rule { cause: Cause::SlowLink, name: "slow_link", recognises: slow_link::recognises },
-    Rule { cause: Cause::NagleRtt, name: "nagle_rtt", recognises: nagle_rtt::recognises },
-    Rule {
-        cause: Cause::StopAndWait,
-        name: "stop_and_wait",
-        recognises: stop_and_wait::recognises,
-    },
-    Rule {
-        cause: Cause::CongestionWindow,
-        name: "congestion_window",
-        recognises: congestion_window::recognises,
-    },
-    Rule { cause: Cause::DelayedAck, name: "delayed_ack", recognises: delayed_ack::recognises },
-    Rule { cause: Cause::Cork, name: "cork", recognises: cork::recognises },
-    Rule { cause: Cause::SenderApp, name: "sender_app", recognises: sender_app::recognises },
-    Rule { cause: Cause::Unknown, name: "unknown", recognises: unknown::recognises },
-];
 
 /// Name of each file beside this one, and the doc comment at its top.
 const DOCUMENTATION: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/documentation.rs"));
@@ -119,30 +97,18 @@ const DOCUMENTATION: &[(&str, &str)] = &include!(concat!(env!("OUT_DIR"), "/docu
 /// What a user should know of the cause of this name, under fixed headings; `None` if there is no
 /// such cause.
 pub fn explain(name: &str) -> Option<&'static str> {
-    let rule = RULES.iter().find(|rule| rule.name == name)?;
-    DOCUMENTATION.iter().find(|(file, _)| *file == rule.name).map(|(_, text)| *text)
+    let name = Cause::NAMES.iter().find(|known| **known == name)?;
+    DOCUMENTATION.iter().find(|(file, _)| file == name).map(|(_, text)| *text)
 }
 
 impl Cause {
-    pub fn of(wait: &Wait, direction: &Direction) -> Self {
-        RULES
-            .iter()
-            .find(|rule| (rule.recognises)(wait, direction))
-            .map_or(Cause::Unknown, |rule| rule.cause)
+    pub fn of(wait: &Wait, direction: &DirectionFacts) -> Self {
+        let first = RULES.iter().position(|recognises| recognises(wait, direction));
+        first.map_or(Self::Unknown, |place| Self::ALL[place])
     }
 
     pub fn name(self) -> &'static str {
-        RULES.iter().find(|rule| rule.cause == self).map_or("unknown", |rule| rule.name)
-    }
-
-    /// All names, in the order in which the causes are asked.
-    pub fn names() -> Vec<&'static str> {
-        RULES.iter().map(|rule| rule.name).collect()
-    }
-
-    /// Its place among the names.
-    pub fn index(self) -> u8 {
-        RULES.iter().position(|rule| rule.cause == self).unwrap_or(0) as u8
+        Self::NAMES[self as usize]
     }
 
     pub fn is_stall(self) -> bool {

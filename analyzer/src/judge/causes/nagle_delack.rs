@@ -27,24 +27,24 @@
 //! RFC 896; RFC 1122, sections 4.2.3.2 and 4.2.3.4; RFC 9293, section 3.7.4; Linux
 //! `tcp_nagle_check`, `tcp_send_delayed_ack`.
 
-use super::Direction;
+use super::DirectionFacts;
 use crate::judge::thresholds::DELAY_JITTERS;
 use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::Wait;
 
-pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     direction.held && is_delayed(wait, direction)
 }
 
 /// Did the receiver delay its ACK, beyond what the round trip and the jitter of the path explain?
-pub fn is_delayed(wait: &Wait, direction: &Direction) -> bool {
+pub fn is_delayed(wait: &Wait, direction: &DirectionFacts) -> bool {
     let blur_ns = DELAY_JITTERS * direction.receiver_jitter_ns + direction.releases.clock_ns;
     let is_late = direction.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS + blur_ns;
     is_late && direction.receiver_rtt_ns.is_some() && !is_path_slow(wait, direction)
 }
 
 /// Is it the first data, and took the answer to the SYN before as long? No timer delays that.
-fn is_path_slow(wait: &Wait, direction: &Direction) -> bool {
+fn is_path_slow(wait: &Wait, direction: &DirectionFacts) -> bool {
     let is_first = wait.rel_seq == u64::from(wait.unacked_len);
     let took_ns = direction.syn_took_ns.filter(|_| is_first);
     took_ns.is_some_and(|took_ns| wait.ack_ns() <= took_ns + SHORTEST_DELAYED_ACK_NS)

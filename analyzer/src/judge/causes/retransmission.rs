@@ -24,23 +24,23 @@
 //! # References
 //! RFC 6298; RFC 8985 (tail-loss probe); RFC 2883 (D-SACK); Linux `TCP_RTO_MIN`.
 
-use super::Direction;
+use super::DirectionFacts;
 use crate::judge::capture::spurious;
 use crate::track::thresholds::PROBE_NS;
 use crate::track::wait::{Wait, fact};
 
-pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let unseen = direction.ids.show_loss(wait) && !direction.held;
     is_seen(wait, direction) || (unseen && may_be_loss(wait, direction))
 }
 
 /// Did the capture see that something was sent again?
-pub fn is_seen(wait: &Wait, direction: &Direction) -> bool {
+pub fn is_seen(wait: &Wait, direction: &DirectionFacts) -> bool {
     let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY);
     (repeated || is_probe(wait)) && may_be_loss(wait, direction)
 }
 
-fn may_be_loss(wait: &Wait, direction: &Direction) -> bool {
+fn may_be_loss(wait: &Wait, direction: &DirectionFacts) -> bool {
     !direction.disordered
         && !wait.has_any(fact::ZERO_WINDOW | fact::NEEDLESS)
         && !spurious::is_second_copy(wait, direction.at_receiver)

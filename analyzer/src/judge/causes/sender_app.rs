@@ -17,10 +17,10 @@
 //! # References
 //! RFC 9293, section 3.8.
 
-use super::Direction;
+use super::DirectionFacts;
 use crate::track::wait::{Wait, fact};
 
-pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let answered = !wait.is(fact::OWN_DATA_BEFORE);
     let not_held = answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
     let unseen = wait.is(fact::UNSEEN) && !wait.is(fact::LOST_BEFORE);

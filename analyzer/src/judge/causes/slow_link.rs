@@ -19,14 +19,14 @@
 //! # References
 //! RFC 7323, section 3; RFC 5136, section 2.3; Linux `tcp_mstamp_refresh`.
 
-use super::Direction;
+use super::DirectionFacts;
 use crate::judge::thresholds::{
     FEW_RELEASES, FRAME_OVERHEAD_BYTES, LINK_LENGTHS_RATIO, LINK_SPREAD_ONE_OF,
 };
 use crate::track::wait::{Wait, fact};
 use crate::track::{DEFAULT_MSS, Half, Side};
 
-pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     direction.link.explains(wait)
 }
 

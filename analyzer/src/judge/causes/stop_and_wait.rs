@@ -21,13 +21,13 @@
 //! # References
 //! RFC 1122, section 4.2.3.2; lwIP `TCP_SND_BUF`; uIP's reference manual, on delayed ACKs.
 
-use super::Direction;
+use super::DirectionFacts;
 use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::{FEW_RELEASES, NEXT_BLOCK_ONE_OF};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Half, SHORTEST_DELAYED_ACK_NS};
 
-pub(super) fn recognises(wait: &Wait, direction: &Direction) -> bool {
+pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let releases = &direction.releases;
     let next = || is_late_block(wait) && is_next_block(wait, releases);
     direction.one_at_a_time

@@ -1,6 +1,6 @@
 //! Each cause beside a look-alike that must not get its name.
 
-use super::{Cause, Direction, RULES, explain};
+use super::{Cause, DirectionFacts, explain};
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::path::releases::Releases;
@@ -27,24 +27,24 @@ fn held() -> Wait {
     }
 }
 
-fn direction() -> Direction {
+fn direction() -> DirectionFacts {
     let releases = Releases {
         band: Band { center_ns: 20_000, tolerance_ns: 500_000 },
         basis: Basis::Handshake,
         in_band: 9,
         ..Releases::default()
     };
-    Direction {
+    DirectionFacts {
         releases,
         receiver_seen: true,
         receiver_rtt_ns: Some(2_000_000),
-        ..Direction::default()
+        ..DirectionFacts::default()
     }
 }
 
-fn cause_of(wait: &Wait, direction: &Direction) -> Cause {
+fn cause_of(wait: &Wait, direction: &DirectionFacts) -> Cause {
     let held = direction.releases.holds(wait) && !direction.paced;
-    Cause::of(wait, &Direction { held, ..*direction })
+    Cause::of(wait, &DirectionFacts { held, ..*direction })
 }
 
 fn cause(wait: Wait) -> Cause {
@@ -52,25 +52,25 @@ fn cause(wait: Wait) -> Cause {
 }
 
 /// What each cause looks like: a new one needs an example.
-fn example(cause: Cause) -> (Wait, Direction) {
+fn example(cause: Cause) -> (Wait, DirectionFacts) {
     let own = |facts| Wait { facts: fact::OWN_DATA_BEFORE | facts, ..held() };
-    let prompt = Direction { receiver_rtt_ns: Some(43_900_000), ..direction() };
+    let prompt = DirectionFacts { receiver_rtt_ns: Some(43_900_000), ..direction() };
     match cause {
         Cause::NagleDelack => (held(), direction()),
         Cause::NagleRtt => (held(), prompt),
         Cause::Retransmission => (own(fact::RETRANSMITTED), direction()),
         Cause::Connect => (own(fact::RETRANSMITTED | fact::CONNECTING), direction()),
         Cause::StopAndWait => {
-            (own(fact::PURE_ACK), Direction { one_at_a_time: true, ..direction() })
+            (own(fact::PURE_ACK), DirectionFacts { one_at_a_time: true, ..direction() })
         }
         Cause::Cork => {
             let corks = Corks { longest_ns: i64::MAX, is_repeated: true, ..Corks::default() };
             let alone = Wait { ack: Mark::NONE, ..own(fact::SMALL) };
-            (alone, Direction { corks, ..direction() })
+            (alone, DirectionFacts { corks, ..direction() })
         }
         Cause::SlowLink => {
             let link = SlowLink { byte_ns: 44_030_000 / (6 + 66) };
-            (Wait { ack: Mark::NONE, ..own(0) }, Direction { link, ..direction() })
+            (Wait { ack: Mark::NONE, ..own(0) }, DirectionFacts { link, ..direction() })
         }
         Cause::ZeroWindow => (own(fact::ZERO_WINDOW), direction()),
         Cause::PassedOn => (own(HELD | fact::PASSED_ON), direction()),
@@ -83,9 +83,9 @@ fn example(cause: Cause) -> (Wait, Direction) {
 
 #[test]
 fn each_cause_is_recognised() {
-    for rule in RULES {
-        let (wait, direction) = example(rule.cause);
-        assert_eq!(cause_of(&wait, &direction), rule.cause, "{}", rule.name);
+    for &cause in Cause::ALL {
+        let (wait, direction) = example(cause);
+        assert_eq!(cause_of(&wait, &direction), cause);
     }
 }
 
@@ -96,13 +96,13 @@ fn a_late_ack_that_releases_a_small_segment_is_a_stall() {
 
 #[test]
 fn a_prompt_ack_that_releases_one_costs_a_round_trip_only() {
-    let direction = Direction { receiver_rtt_ns: Some(43_900_000), ..direction() };
+    let direction = DirectionFacts { receiver_rtt_ns: Some(43_900_000), ..direction() };
     assert_eq!(cause_of(&held(), &direction), Cause::NagleRtt);
 }
 
 #[test]
 fn where_the_answer_to_the_syn_took_as_long_the_first_ack_is_not_late() {
-    let slow = Direction { syn_took_ns: Some(230_000_000), ..direction() };
+    let slow = DirectionFacts { syn_took_ns: Some(230_000_000), ..direction() };
     let first = Wait { rel_seq: 143, ..held() };
     assert_eq!(cause_of(&first, &slow), Cause::NagleRtt);
     assert_eq!(cause_of(&Wait { rel_seq: 500, ..held() }, &slow), Cause::NagleDelack);
@@ -117,7 +117,7 @@ fn data_that_comes_late_after_the_ack_is_the_programs_doing() {
 
 #[test]
 fn where_nagle_is_off_nothing_is_held() {
-    let off = Direction { paced: true, ..direction() };
+    let off = DirectionFacts { paced: true, ..direction() };
     assert_eq!(cause_of(&held(), &off), Cause::SenderApp);
 }
 
@@ -162,7 +162,7 @@ fn without_the_receivers_acks_neither_the_program_nor_a_loss_is_blamed() {
     let facts = fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND;
     let no_ack = Mark { time_ns: 0, frame: 0 };
     let wait = Wait { facts, ack: no_ack, ..held() };
-    let one_way = Direction { receiver_seen: false, ..direction() };
+    let one_way = DirectionFacts { receiver_seen: false, ..direction() };
     assert_eq!(cause(wait), Cause::SenderApp);
     assert_eq!(cause_of(&wait, &one_way), Cause::Unknown);
 }
@@ -183,16 +183,15 @@ fn new_data_after_200_ms_is_a_probe_if_the_bytes_before_it_come_again() {
 fn every_cause_has_its_name_its_file_and_its_documentation() {
     let headings =
         ["What happens", "How it is recognised", "What it is not", "What to do", "References"];
-    for rule in &RULES {
-        assert_eq!(rule.cause.name(), rule.name);
-        let sections: Vec<_> = explain(rule.name)
+    for name in Cause::NAMES {
+        let sections: Vec<_> = explain(name)
             .unwrap_or_default()
             .split("# ")
             .skip(1)
             .map(|section| section.split_once('\n').unwrap_or((section, "")))
             .collect();
-        assert!(sections.iter().map(|(heading, _)| *heading).eq(headings), "{}", rule.name);
-        assert!(sections.iter().all(|(_, text)| !text.trim().is_empty()), "{}", rule.name);
+        assert!(sections.iter().map(|(heading, _)| *heading).eq(headings), "{name}");
+        assert!(sections.iter().all(|(_, text)| !text.trim().is_empty()), "{name}");
     }
 }
 
@@ -205,7 +204,7 @@ fn nothing_else_is_explained() {
 fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have_freed() {
     let band = Band { center_ns: 26_000_000, ..direction().releases.band };
     let releases = Releases { band, early_ns: 300_000, ..direction().releases };
-    let afar = Direction { releases, ..direction() };
+    let afar = DirectionFacts { releases, ..direction() };
     let stream = Wait {
         facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::LARGE_FLIGHT,
         to: Mark { time_ns: 15_000_000, frame: 12 },

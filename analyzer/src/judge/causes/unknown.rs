@@ -16,9 +16,9 @@
 //! # References
 //! None.
 
-use super::Direction;
+use super::DirectionFacts;
 use crate::track::wait::Wait;
 
-pub(super) fn recognises(_: &Wait, _: &Direction) -> bool {
+pub(super) fn recognises(_: &Wait, _: &DirectionFacts) -> bool {
     true
 }

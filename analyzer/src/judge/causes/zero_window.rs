@@ -16,9 +16,9 @@
 //! # References
 //! RFC 9293, sections 3.8.6.1 and 3.8.6.2.
 
-use super::Direction;
+use super::DirectionFacts;
 use crate::track::wait::{Wait, fact};
 
-pub(super) fn recognises(wait: &Wait, _: &Direction) -> bool {
+pub(super) fn recognises(wait: &Wait, _: &DirectionFacts) -> bool {
     wait.has_any(fact::ZERO_WINDOW | fact::WINDOW_FULL)
 }

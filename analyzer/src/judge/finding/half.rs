@@ -67,7 +67,7 @@ pub fn judged(
 
 impl JudgedHalf {
     /// Tells how long the connection of this server took to come about, if that is among its `findings`.
-    pub fn tell_connecting(&mut self, connection: &Connection, findings: Findings<'_>) {
+    pub fn add_connecting(&mut self, connection: &Connection, findings: Findings<'_>) {
         let mut causes = findings.iter().map(|finding| finding.cause);
         if let Some(took) = connection.connecting()
             && causes.any(|cause| cause == Cause::Connect)

@@ -1,6 +1,6 @@
 //! How likely a program writes as close to an ACK as its kernel would: by accident.
 
-use crate::judge::path::reference::Frame;
+use crate::judge::path::reference::Reference;
 use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::{
     CHANCE_ALONE, CHANCE_AMONG_OTHERS, CHANCE_LIKELY, COARSE_CLOCK_NS, INDEPENDENT_HOLDS,
@@ -16,11 +16,11 @@ impl Releases {
 
     /// How far off a release is, as exactly as that can be told.
     pub fn blurred_off_ns(&self, wait: &Wait) -> i64 {
-        let blur_ns = match self.frame {
-            Frame::Fixed => RESOLUTION_NS + self.clock_ns,
+        let blur_ns = match self.reference {
+            Reference::RoundTrip => RESOLUTION_NS + self.clock_ns,
             // A place that is looked for is never as exact as that.
-            Frame::Near | Frame::Stamped(_) => self.closest_ns(),
-            Frame::Followed => self.followed_blur_ns(wait),
+            Reference::Reaction | Reference::Timestamps(_) => self.closest_ns(),
+            Reference::Ack => self.followed_blur_ns(wait),
         };
         self.off_ns(wait).abs().max(blur_ns)
     }

@@ -4,7 +4,7 @@
 //! unless it is as close as on a steady path.
 
 use crate::judge::case::Line;
-use crate::judge::path::reference::{Frame, near_ns};
+use crate::judge::path::reference::{Reference, near_ns};
 use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::{FOLLOWING_ONE_OF, NEAR_PATH_ONE_OF};
 use crate::track::Side;
@@ -19,7 +19,8 @@ impl Releases {
         let early_ns = self.early_ns.max(self.band.center_ns / IN_TRANSIT_ONE_OF);
         let freed = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
         let evident = freed().filter(|wait| !wait.is(fact::ACK_FIN));
-        let counted = Self { frame: Frame::Followed, early_ns, ..self }.counting(evident.clone());
+        let counted =
+            Self { reference: Reference::Ack, early_ns, ..self }.counting(evident.clone());
         let outside = |wait: &&Wait| self.is_candidate(wait) && !counted.follows_ack(wait);
         let paused = |wait: &&Wait| wait.by == side && wait.is(fact::OWN_PAUSE);
         let against = evident.filter(outside).count() + waits.iter().filter(paused).count();
@@ -77,23 +78,23 @@ mod tests {
 
     /// How many stalls there are, all of them no more than likely; the first ACK comes at once, and the
     /// segment after it so much later.
-    fn stalls(first_release_ms: f64) -> (usize, Frame) {
+    fn stalls(first_release_ms: f64) -> (usize, Reference) {
         let begun = exchange(Story::new().handshake(0.02, 20.0), 0.02, first_release_ms);
         let late = GRID.iter().fold(begun, |story, release_ms| exchange(story, 41.0, *release_ms));
         let mut told = late.end();
         let (judged, rulings) = told.judge();
         let held = rulings.iter().filter(|ruling| ruling.cause == Cause::NagleDelack);
         assert!(held.clone().all(|ruling| ruling.doubts.confidence() < Confidence::Certain));
-        (held.count(), judged.half(Side::Server).detail().releases.evidence.frame)
+        (held.count(), judged.half(Side::Server).detail().releases.evidence.reference)
     }
 
     #[test]
     fn after_a_prompt_ack_it_came_at_once_so_the_late_ones_were_held() {
-        assert_eq!(stalls(20.5), (GRID.len(), Frame::Followed));
+        assert_eq!(stalls(20.5), (GRID.len(), Reference::Ack));
     }
 
     #[test]
     fn a_program_that_pauses_after_a_prompt_ack_does_so_after_a_late_one() {
-        assert_eq!(stalls(66.0), (0, Frame::Fixed));
+        assert_eq!(stalls(66.0), (0, Reference::RoundTrip));
     }
 }

@@ -14,35 +14,35 @@ use serde::{Deserialize, Serialize};
 
 /// What releases are compared with.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub enum Frame {
+pub enum Reference {
     /// The round trip.
     #[default]
-    Fixed,
+    RoundTrip,
     /// The reaction near by in time, or the round trip.
-    Near,
+    Reaction,
     /// When the ACK came, in the sender's own time.
-    Stamped(SenderClock),
+    Timestamps(SenderClock),
     /// Anything from the round trip on that the path allows: other waits show that only the ACK was
     /// waited for.
-    Followed,
+    Ack,
 }
 
-impl Frame {
+impl Reference {
     /// How late a release is that is so late after the round trip.
     #[inline]
-    pub fn off_ns(&self, wait: &Wait, fixed_ns: i64) -> i64 {
+    pub fn off_ns(&self, wait: &Wait, round_trip_off_ns: i64) -> i64 {
         match self {
-            Self::Fixed => fixed_ns,
-            _ => self.varying_off_ns(wait, fixed_ns),
+            Self::RoundTrip => round_trip_off_ns,
+            _ => self.varying_off_ns(wait, round_trip_off_ns),
         }
     }
 
-    fn varying_off_ns(&self, wait: &Wait, fixed_ns: i64) -> i64 {
+    fn varying_off_ns(&self, wait: &Wait, round_trip_off_ns: i64) -> i64 {
         let near = || near_ns(wait).map(|took_ns| wait.release_ns() - took_ns);
         match self {
-            Self::Fixed | Self::Followed => fixed_ns,
-            Self::Near => nearest([Some(fixed_ns), near()]),
-            Self::Stamped(clock) => clock.off_ns(wait).unwrap_or(fixed_ns),
+            Self::RoundTrip | Self::Ack => round_trip_off_ns,
+            Self::Reaction => nearest([Some(round_trip_off_ns), near()]),
+            Self::Timestamps(clock) => clock.off_ns(wait).unwrap_or(round_trip_off_ns),
         }
     }
 }

@@ -5,7 +5,7 @@
 //! coincidence; that they *peak* at the round trip, over all events, cannot.
 
 use crate::judge::case::{Line, Lines};
-use crate::judge::path::reference::Frame;
+use crate::judge::path::reference::Reference;
 use crate::judge::path::sender_rtt::{self, Basis};
 use crate::judge::statistics;
 use crate::judge::thresholds::{
@@ -34,7 +34,7 @@ pub struct Releases {
     /// What that place is known from.
     pub basis: Basis,
     /// What each release is compared with.
-    pub frame: Frame,
+    pub reference: Reference,
     /// How much sooner than the round trip a release may be: no ACK is answered before it arrives,
     /// but the shortest round trip measured may not be the shortest there is.
     pub early_ns: i64,
@@ -102,7 +102,7 @@ impl Releases {
         let freed = || waits.iter().filter(|wait| wait.by == side && wait.is_freed());
         let half = connection.half(side);
         let found = sender_rtt::find(half, freed().map(Wait::release_ns), clock_ns);
-        let mut releases = Self::around(half, found, clock_ns);
+        let mut releases = Self::due(half, found, clock_ns);
         releases.receiver_rtt_ns = connection.half(side.other()).rtt_or_zero_ns();
         releases.as_full = half.as_full();
         releases.lines = Lines::default().with(Line::MadeUpTimes, connection.is_even());
@@ -134,9 +134,9 @@ impl Releases {
 
     /// How late a release is.
     pub fn off_ns(&self, wait: &Wait) -> i64 {
-        let off_ns = self.frame.off_ns(wait, self.band.off_ns(wait.release_ns()));
-        match self.frame {
-            Frame::Followed => self.followed_off_ns(wait, off_ns),
+        let off_ns = self.reference.off_ns(wait, self.band.off_ns(wait.release_ns()));
+        match self.reference {
+            Reference::Ack => self.followed_off_ns(wait, off_ns),
             _ => off_ns,
         }
     }
@@ -205,7 +205,7 @@ impl Releases {
     }
 
     /// Where the releases should lie, and how far off they may be.
-    fn around(half: &Half, (center_ns, basis): (i64, Basis), clock_ns: i64) -> Self {
+    fn due(half: &Half, (center_ns, basis): (i64, Basis), clock_ns: i64) -> Self {
         let center_ns = if center_ns == i64::MAX { 0 } else { center_ns };
         let band = Band::new(center_ns, half.jitter_ns(), clock_ns);
         let measured = basis == Basis::Handshake;

@@ -22,8 +22,8 @@ pub struct SenderClock {
     release_ns: i64,
 }
 
-/// What that clock tells of a wait, in ns.
-struct Told {
+/// A wait by that clock, in ns.
+struct Intervals {
     /// From A to B.
     pause: i64,
     /// From A to K.
@@ -34,15 +34,15 @@ struct Told {
 
 impl SenderClock {
     /// Of `candidates` of one direction, if their pauses follow the ACK; and how far their releases spread.
-    pub fn that_follows<'a>(
+    pub fn following_acks<'a>(
         candidates: impl Iterator<Item = &'a Wait> + Clone,
     ) -> Option<(Self, i64)> {
         let clock = Self::of(candidates.clone())?;
         let saw_ack = candidates.filter(|wait| wait.is(fact::ECHOES_ACK));
-        let told: Vec<Told> = saw_ack.filter_map(|wait| clock.tells(wait)).collect();
-        let each = |of: fn(&Told) -> i64| told.iter().map(of).collect::<Vec<i64>>();
+        let waits: Vec<Intervals> = saw_ack.filter_map(|wait| clock.intervals(wait)).collect();
+        let each = |of: fn(&Intervals) -> i64| waits.iter().map(of).collect::<Vec<i64>>();
         let [pauses, acks, mut releases] =
-            [each(|told| told.pause), each(|told| told.ack), each(|told| told.release)];
+            [each(|wait| wait.pause), each(|wait| wait.ack), each(|wait| wait.release)];
         let spread_ns = |values: &[i64]| statistics::deviation(&mut values.to_vec()).unwrap_or(0);
         let fine = (spread_ns(&acks) as f64) >= clock.tick_ns;
         let tolerance_ns = CLOCK_SPREADS * spread_ns(&releases) + clock.tick_ns as i64;
@@ -51,7 +51,7 @@ impl SenderClock {
             && statistics::standard_deviation(&releases) < statistics::standard_deviation(&pauses);
         let steadier = spread_ns(&releases) as f64 <= STEADIER * spread_ns(&pauses) as f64;
         let release_ns = statistics::upper(&mut releases)?;
-        (told.len() >= CLOCK_EVENTS && fine && (follows || steadier))
+        (waits.len() >= CLOCK_EVENTS && fine && (follows || steadier))
             .then_some((Self { release_ns, ..clock }, tolerance_ns))
     }
 
@@ -85,12 +85,16 @@ impl SenderClock {
         self.origin.0 + (f64::from(ticks) * self.tick_ns) as i64 - wait.ack.time_ns
     }
 
-    fn tells(&self, wait: &Wait) -> Option<Told> {
+    fn intervals(&self, wait: &Wait) -> Option<Intervals> {
         let ticks = wait.tsval.wrapping_sub(wait.from_tsval).cast_signed();
         let pause_ns = (f64::from(ticks) * self.tick_ns) as i64;
         let release_ns = self.released_ns(wait);
-        let is_told = wait.tsval != 0 && wait.from_tsval != 0 && !wait.is(fact::RESENT);
-        is_told.then(|| Told { pause: pause_ns, ack: pause_ns - release_ns, release: release_ns })
+        let is_known = wait.tsval != 0 && wait.from_tsval != 0 && !wait.is(fact::RESENT);
+        is_known.then(|| Intervals {
+            pause: pause_ns,
+            ack: pause_ns - release_ns,
+            release: release_ns,
+        })
     }
 }
 
@@ -105,7 +109,7 @@ fn step_ns(elapsed_ns: f64, ticks: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use crate::judge::case::Confidence;
-    use crate::judge::path::reference::Frame;
+    use crate::judge::path::reference::Reference;
     use crate::track::Side;
     use crate::track::story::{Story, client, server};
 
@@ -140,10 +144,10 @@ mod tests {
             })
             .end();
         let (judged, rulings) = told.judge();
-        let frame = judged.half(Side::Server).detail().releases.evidence.frame;
+        let reference = judged.half(Side::Server).detail().releases.evidence.reference;
         let held = rulings.iter().filter(|ruling| ruling.cause.is_stall());
         assert!(held.clone().all(|ruling| ruling.doubts.confidence() < Confidence::Certain));
-        matches!(frame, Frame::Stamped(_)).then(|| held.count())
+        matches!(reference, Reference::Timestamps(_)).then(|| held.count())
     }
 
     fn held(first_ms: u32, ack_ms: u32, _: u32) -> u32 {

@@ -4,7 +4,7 @@
 //! the sender reacts while the waits do not keep to each other, and that nothing comes too soon.
 
 use crate::judge::case::Line;
-use crate::judge::path::reference::{self, Frame};
+use crate::judge::path::reference::{self, Reference};
 use crate::judge::path::releases::Releases;
 use crate::judge::path::sender_clock::SenderClock;
 use crate::judge::statistics;
@@ -30,7 +30,7 @@ impl Releases {
             return fixed;
         };
         let band = Band { tolerance_ns: tolerance_ns.max(self.band.tolerance_ns), ..self.band };
-        let counted = Self { band, frame: Frame::Near, ..self }.counting(freed);
+        let counted = Self { band, reference: Reference::Reaction, ..self }.counting(freed);
         let against = counted.too_soon(candidates.clone()) + contradictions;
         let explains = counted.show_holds()
             && counted.in_band >= FEW_RELEASES
@@ -50,13 +50,14 @@ impl Releases {
     ) -> Self {
         // Its pauses count as well: of those alone that end soon after the ACK, any follow it.
         let candidates = own.filter(|wait| wait.has_pure_ack() && Self::may_hold(wait));
-        let Some((clock, tolerance_ns)) = SenderClock::that_follows(candidates) else {
+        let Some((clock, tolerance_ns)) = SenderClock::following_acks(candidates) else {
             return other;
         };
         let tolerance_ns = tolerance_ns.max(self.band.tolerance_ns);
         let band = Band { tolerance_ns, ..self.band };
         let early_ns = self.early_ns.max(self.band.center_ns / IN_TRANSIT_ONE_OF);
-        let counted = Self { band, frame: Frame::Stamped(clock), early_ns, ..self }.counting(freed);
+        let counted = Self { band, reference: Reference::Timestamps(clock), early_ns, ..self }
+            .counting(freed);
         let explains = counted.in_band >= FEW_RELEASES
             && contradictions <= counted.in_band / HOLDS_PER_CONTRADICTION
             && !self.lines.has(Line::MadeUpTimes);
@@ -107,7 +108,7 @@ impl Releases {
 #[cfg(test)]
 mod tests {
     use crate::judge::causes::Cause;
-    use crate::judge::path::reference::Frame;
+    use crate::judge::path::reference::Reference;
     use crate::track::Side;
     use crate::track::story::{Story, client, server};
 
@@ -129,18 +130,18 @@ mod tests {
         Story::new().handshake(0.02, 20.0)
     }
 
-    fn stalls(story: Story) -> (usize, Frame) {
+    fn stalls(story: Story) -> (usize, Reference) {
         let mut told = story.end();
         let (judged, rulings) = told.judge();
-        let frame = judged.half(Side::Server).detail().releases.evidence.frame;
-        (rulings.iter().filter(|ruling| ruling.cause == Cause::NagleDelack).count(), frame)
+        let reference = judged.half(Side::Server).detail().releases.evidence.reference;
+        (rulings.iter().filter(|ruling| ruling.cause == Cause::NagleDelack).count(), reference)
     }
 
     #[test]
     fn behind_a_full_queue_releases_are_as_late_as_replies() {
         let held = |story, rtt_ms: &f64| exchange(story, *rtt_ms, 41.0, rtt_ms + 1.0);
-        let (found, frame) = stalls(QUEUE.iter().fold(captured_at_client(), held));
-        assert_eq!(frame, Frame::Near);
+        let (found, reference) = stalls(QUEUE.iter().fold(captured_at_client(), held));
+        assert_eq!(reference, Reference::Reaction);
         assert!(found >= 7, "{found}");
     }
 
@@ -151,8 +152,9 @@ mod tests {
             let ack_ms = 41.0 + [0.0, 3.0, 1.0, 4.0, 2.0][at % 5];
             exchange(story, *rtt_ms, ack_ms, 130.0 - ack_ms)
         };
-        let (found, frame) = stalls(QUEUE.iter().enumerate().fold(captured_at_client(), pausing));
-        assert_eq!((found, frame), (0, Frame::Fixed));
+        let (found, reference) =
+            stalls(QUEUE.iter().enumerate().fold(captured_at_client(), pausing));
+        assert_eq!((found, reference), (0, Reference::RoundTrip));
     }
 
     /// Each exchange shows the round trip of 20 ms; its program writes 41 to 66 ms after its first piece.

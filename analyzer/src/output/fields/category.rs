@@ -24,11 +24,11 @@ pub trait Category: Copy {
 
 impl Category for Cause {
     fn names() -> Vec<&'static str> {
-        Cause::names()
+        Cause::NAMES.to_vec()
     }
 
     fn index(self) -> u8 {
-        self.index()
+        self as u8
     }
 
     fn name(self) -> &'static str {

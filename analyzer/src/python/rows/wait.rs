@@ -46,7 +46,7 @@ impl WaitRow {
         let [by, other] = [wait.by, wait.by.other()].map(|side| judged.half(side).endpoint);
         let (evidence, rivals) = match finding.is_stall() {
             true => (
-                reasons(finding, judged).map(|reason| reason.to_string()).collect(),
+                reasons(finding, judged),
                 rivals(finding, judged)
                     .into_iter()
                     .map(|rival| (rival.name, rival.ruled_out, rival.why))

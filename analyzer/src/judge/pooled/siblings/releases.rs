@@ -1,7 +1,7 @@
 //! Releases of one direction, seen with those of its sibling connections.
 
 use crate::judge::case::Line;
-use crate::judge::path::reference::Frame;
+use crate::judge::path::reference::Reference;
 use crate::judge::path::releases::{Releases, SiblingReleases};
 use crate::judge::pooled::siblings::Siblings;
 use crate::judge::pooled::siblings::pool::Pool;
@@ -41,7 +41,7 @@ impl Releases {
         (few || !self.show_holds())
             && self.full_sized <= self.in_band
             && self.is_measured()
-            && self.frame == Frame::Fixed
+            && self.reference == Reference::RoundTrip
             && !self.lines.has(Line::MadeUpTimes)
             && self.band.center_ns >= NETWORK_RTT_NS
     }

@@ -76,7 +76,7 @@ fn judged_by(
     let (mut own, mut rulings) = (own.copied().collect::<Vec<_>>(), Vec::new());
     let judged = judge(connection, &mut own, conditions, &mut rulings);
     let first = Findings::new(&own, &rulings).stalls().next();
-    let sentences = first.map(|stall| reasons(stall, &judged).map(|one| one.to_string()).collect());
+    let sentences = first.map(|stall| reasons(stall, &judged));
     let sentences = sentences.unwrap_or_default();
     (judged.half(Side::Server).nagle, rulings, sentences)
 }
