@@ -15,7 +15,7 @@ impl Connection {
         for side in Side::BOTH {
             let half = &self.halves[side as usize];
             let release = half.all_acked();
-            let (from, to) = (half.last_data(), release.mark);
+            let (from, to) = (half.last_data, release.mark);
             let receiver = self.half(side.other());
             let delay_ns = to.time_ns - from.time_ns - receiver.rtt_or_zero_ns();
             let late = (recorder.lengths.seen_ns..=LONGEST_DELAYED_ACK_NS).contains(&delay_ns);
@@ -28,8 +28,8 @@ impl Connection {
                     Wait {
                         facts: fact::ACK_ONLY | fact::PURE_ACK,
                         ack: to,
-                        rel_seq: half.offset(),
-                        unacked_len: half.last_len(),
+                        rel_seq: half.offset,
+                        unacked_len: half.last_len,
                         contradictions: half.contradictions(),
                         ..Wait::between(self.id, side.other(), from, to)
                     },

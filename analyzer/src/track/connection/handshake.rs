@@ -37,7 +37,7 @@ impl Connection {
             true => server.sequence.in_flight() == 1 && segment.ack == server.sequence.nxt,
             false => server.segments() == 0 && segment.len == 0,
         };
-        let took_ns = now.time_ns - client.last_data().time_ns;
+        let took_ns = now.time_ns - client.last_data.time_ns;
         self.handshake_ns = match is_first && client.has_syn() && client.bytes() == 0 {
             true if (0..=DAY_NS).contains(&took_ns) => took_ns,
             _ => UNKNOWN,

@@ -224,7 +224,7 @@ impl Connection {
         let pure = segment.len == 0;
         self.halves[side as usize].react(sample_ns, now);
         if !pure || sample_ns < SHORTEST_DELAYED_ACK_NS || self.has_handshake() {
-            self.halves[side as usize].add_round_trip(sample_ns, pure);
+            self.halves[side as usize].path.add(sample_ns, pure);
         } else {
             self.halves[side as usize].bound_round_trip(sample_ns);
         }

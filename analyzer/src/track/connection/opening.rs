@@ -33,9 +33,9 @@ impl Connection {
 
     /// Has it carried no data and had no wait?
     fn is_bare(&self) -> bool {
-        let is_bare = |half: &Half| half.is_plain() && half.offset() == 0;
+        let is_bare = |half: &Half| half.is_plain() && half.offset == 0;
         // Where the clock steps back a late answer is a wait that leaves no other trace.
-        let is_timed = |half: &Half| !half.has_syn() || half.last_data().time_ns >= self.first_ns;
+        let is_timed = |half: &Half| !half.has_syn() || half.last_data.time_ns >= self.first_ns;
         self.halves.iter().all(|half| is_bare(half) && is_timed(half))
     }
 

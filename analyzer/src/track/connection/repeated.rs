@@ -26,7 +26,7 @@ impl Connection {
         recorder: &mut Recorder<'_>,
     ) {
         let half = &mut self.halves[side as usize];
-        let last = half.last_data();
+        let last = half.last_data;
         let since = now.time_ns - last.time_ns;
         let (missing, unseen_frame) = (half.missing(segment), half.unseen().1);
         let fills = missing > 0 && unseen_frame == last.frame;
@@ -35,7 +35,8 @@ impl Connection {
         if was_missed {
             half.fill(missing);
         }
-        let overtaken = fills && since < half.reorder_ns() || was_missed && half.is_older(segment);
+        let overtaken =
+            fills && since < half.path.reorder_ns() || was_missed && half.is_older(segment);
         if overtaken {
             half.take_reordered();
             return;
@@ -67,7 +68,7 @@ impl Connection {
         let sender = side.other();
         let half = &mut self.halves[sender as usize];
         if let Some(frame) = half.take_duplicate(segment) {
-            let last = half.last_data().frame;
+            let last = half.last_data.frame;
             recorder.waits.mark(self.id, sender, frame, fact::NEEDLESS);
             if last > frame {
                 // It left before the report came.
@@ -110,7 +111,7 @@ impl Connection {
     /// The server answers a SYN `now`. Kept if no way is that long, or hardly any.
     #[cold]
     pub(super) fn push_late_answer(&self, now: Mark, recorder: &mut Recorder<'_>) {
-        let from = self.half(Side::Client).last_data();
+        let from = self.half(Side::Client).last_data;
         if !from.is_set() || now.time_ns - from.time_ns < recorder.lengths.listed_ns.max(PROBE_NS) {
             return;
         }

@@ -24,12 +24,6 @@ impl Half {
         self.path.mss_option
     }
 
-    /// Stream offset of SND.NXT.
-    #[inline]
-    pub fn offset(&self) -> u64 {
-        self.offset
-    }
-
     /// Stream offset of the byte with this sequence number. FIN takes a number behind the last byte.
     pub fn offset_of(&self, seq: u32) -> u64 {
         let fin = i64::from(self.state.is(state::FIN_SENT));
@@ -37,19 +31,9 @@ impl Half {
         self.offset.saturating_add_signed(ahead + fin)
     }
 
-    /// Length of the last new data, in bytes.
-    pub fn last_len(&self) -> u32 {
-        self.last_len
-    }
-
     /// Largest payload, in bytes.
     pub fn largest(&self) -> u32 {
         self.largest
-    }
-
-    /// Room left in the peer's window after the last data, in bytes.
-    pub fn room(&self) -> i32 {
-        self.room
     }
 
     /// Is its next sequence number known?
@@ -147,10 +131,6 @@ impl Half {
 
     pub fn last_ns(&self) -> i64 {
         self.last_ns
-    }
-
-    pub fn last_data(&self) -> Mark {
-        self.last_data
     }
 
     /// The last data that was new.

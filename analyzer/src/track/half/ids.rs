@@ -80,7 +80,7 @@ impl Half {
             return 0;
         }
         let mss = if mss == 0 { DEFAULT_MSS } else { mss };
-        let packets = self.last_len().div_ceil(mss).clamp(1, u16::MAX.into()) as u16;
+        let packets = self.last_len.div_ceil(mss).clamp(1, u16::MAX.into()) as u16;
         behind.wrapping_neg().saturating_sub(packets)
     }
 }

@@ -54,7 +54,7 @@ use std::mem::offset_of;
 #[repr(C, align(64))]
 pub struct Half {
     /// Last data sent, retransmissions included.
-    last_data: Mark,
+    pub last_data: Mark,
     /// The ACK that covered the last small segment.
     small_acked: Mark,
     pub sequence: Sequence,
@@ -68,15 +68,15 @@ pub struct Half {
     small_ack_facts: AckFacts,
 
     /// Stream offset of SND.NXT: payload bytes before it.
-    offset: u64,
-    path: Path,
+    pub offset: u64,
+    pub path: Path,
     /// Latest segment of this host.
     last_ns: i64,
     cold: Option<Box<Cold>>,
     /// Length of the last data that was new, in bytes.
-    last_len: u32,
+    pub last_len: u32,
     /// Room left in the peer's window after the last data, in bytes.
-    room: i32,
+    pub room: i32,
     /// Largest payload seen, in bytes.
     largest: u32,
     /// Timestamp value of the last data, if it has one.

@@ -27,7 +27,7 @@ impl Path {
 
     /// A round trip was measured. Only pure ACKs count for the jitter: data also takes the time in which the
     /// program answers.
-    fn add(&mut self, sample_ns: i64, pure: bool) {
+    pub fn add(&mut self, sample_ns: i64, pure: bool) {
         self.rtt_ns = self.rtt_ns.min(sample_ns);
         let over_ns = sample_ns - self.rtt_ns;
         if pure && over_ns < MAX_TOLERANCE_NS && self.samples < u16::MAX {
@@ -54,7 +54,7 @@ impl Path {
 
     /// Missing bytes that come sooner than this were reordered by the network: too soon for the
     /// sender to have heard of a loss.
-    fn reorder_ns(&self) -> i64 {
+    pub fn reorder_ns(&self) -> i64 {
         match self.rtt_ns {
             i64::MAX => REORDER_NS,
             rtt_ns => (rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF).clamp(LEAST_REORDER_NS, REORDER_NS),
@@ -74,11 +74,6 @@ pub enum EndedBy {
 }
 
 impl Half {
-    /// A round trip between the capture point and this host was measured.
-    pub fn add_round_trip(&mut self, sample_ns: i64, pure: bool) {
-        self.path.add(sample_ns, pure);
-    }
-
     /// A pure ACK came late: the round trip to this host is no longer than that.
     #[cold]
     pub fn bound_round_trip(&mut self, sample_ns: i64) {
@@ -106,11 +101,6 @@ impl Half {
     /// Number of round trips behind the jitter.
     pub fn rtt_samples(&self) -> u16 {
         self.path.samples
-    }
-
-    /// Missing bytes that come sooner than this were reordered by the network.
-    pub fn reorder_ns(&self) -> i64 {
-        self.path.reorder_ns()
     }
 
     /// What may have ended this wait, by the round trip known so far; the clock ticks every `clock_ns`.

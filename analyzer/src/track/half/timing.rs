@@ -39,7 +39,8 @@ impl Half {
         self.state.clear(state::TIMED_LAST | state::TIMED_APART);
     }
 
-    /// The round trip that an ACK up to `ack` measures. If it is negative or longer than a day, the clock was set.
+    /// The round trip that an ACK up to `ack` measures. If it is negative or longer than a day, the clock was
+    /// set.
     pub(super) fn round_trip(&mut self, ack: u32, now: Mark) -> Option<i64> {
         let timed = match self.state.is(state::TIMED_LAST) {
             true => self.timed_last(),

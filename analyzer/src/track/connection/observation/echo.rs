@@ -34,7 +34,7 @@ impl Observation<'_> {
     /// that the peer had sent before.
     fn takes_timestamps(&self) -> bool {
         let (half, peer) = (self.half, self.peer);
-        !half.has_crossed() && !half.is_recovering() && !peer.last_data().after(half.last_data())
+        !half.has_crossed() && !half.is_recovering() && !peer.last_data.after(half.last_data)
     }
 
     /// What it proves that this segment left, where the time of the ACK alone proves `by_time` and the wait
@@ -59,7 +59,7 @@ impl Observation<'_> {
     fn left_before_ack(&self) -> Unheld {
         let half = self.half;
         let small = half.is_last_small()
-            && self.is_surely_small(half.last_len())
+            && self.is_surely_small(half.last_len)
             && self.is_surely_small(self.len);
         match small && !self.is_exempt() {
             true => Unheld::Contradiction,

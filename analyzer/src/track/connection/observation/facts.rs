@@ -24,7 +24,7 @@ impl Observation<'_> {
         // small segment that the ACK covers is the one before the wait.
         let (from, unacked_len) = match release {
             Some(release) if !release.mark.after(from) => half.small_sent(),
-            _ => (from, half.last_len()),
+            _ => (from, half.last_len),
         };
         Wait {
             connection: self.connection,
@@ -33,13 +33,13 @@ impl Observation<'_> {
             from,
             to: self.now,
             ack,
-            rel_seq: half.offset(),
+            rel_seq: half.offset,
             len: self.len,
             unacked_len,
             unacked_ns: match release {
                 Some(release) if release.facts.is_exact() => half.small_sent().0.time_ns,
                 // An ACK before the last data was prompted by what came between.
-                Some(release) => half.last_data().time_ns.min(release.mark.time_ns),
+                Some(release) => half.last_data.time_ns.min(release.mark.time_ns),
                 None => from.time_ns,
             },
             turn_ns: match own_before {
@@ -51,7 +51,7 @@ impl Observation<'_> {
             contradictions: half.contradictions(),
             skipped_ids: half.skipped_ids(self.segment.ip_id, self.mss).min(u8::MAX.into()) as u8,
             tsval: self.segment.options.tsval().unwrap_or(0),
-            from_tsval: if from == half.last_data() { half.last_tsval().unwrap_or(0) } else { 0 },
+            from_tsval: if from == half.last_data { half.last_tsval().unwrap_or(0) } else { 0 },
             reaction: half.reaction(self.now.time_ns),
         }
     }
@@ -60,7 +60,7 @@ impl Observation<'_> {
     fn advancing_ack(&self, release: Option<Release>, from: Mark) -> Option<Mark> {
         let advanced = self.half.advanced();
         let partial = release.is_none() && advanced != self.half.all_acked().mark;
-        (partial && advanced.is_set() && advanced.after(from) && from == self.half.last_data())
+        (partial && advanced.is_set() && advanced.after(from) && from == self.half.last_data)
             .then_some(advanced)
     }
 
@@ -90,9 +90,9 @@ impl Observation<'_> {
         let (half, peer) = (self.half, self.peer);
         let has_sent = half.bytes() > 0;
         let window_full =
-            peer.is_window_scale_known() && i64::from(half.room()) < i64::from(self.len);
+            peer.is_window_scale_known() && i64::from(half.room) < i64::from(self.len);
         let closed_frame = peer.zero_window_frame();
-        let closed_before = closed_frame > 0 && closed_frame >= from.frame && half.room() <= 0;
+        let closed_before = closed_frame > 0 && closed_frame >= from.frame && half.room <= 0;
         let zero_window = closed_frame > from.frame || (has_sent && closed_before);
         let (unseen_bytes, unseen_frame) = half.unseen();
         // Data of the peer that only its acknowledgment shows: this segment may be the answer.

@@ -40,8 +40,8 @@ impl Observation<'_> {
         // What the peer sends again is nothing that a program could answer. With everything
         // acknowledged, its data may be the last that the sender saw, if not that this capture did.
         let crossed = data_arrived && half.sequence.in_flight() == 0;
-        let own_before = release.is_some() || (half.last_data().after(peers) && !crossed);
-        let from = if own_before { half.last_data() } else { peers };
+        let own_before = release.is_some() || (half.last_data.after(peers) && !crossed);
+        let from = if own_before { half.last_data } else { peers };
         let wait_ns = self.now.time_ns - from.time_ns;
         let idle = Idle { release, own_before, from, data_arrived, answered: peers };
         (from.is_set() && wait_ns >= min_wait_ns).then_some(idle)
@@ -74,7 +74,7 @@ impl Observation<'_> {
         let rtt_ns = half.rtt_or_zero_ns();
         let frees = |ack: &Release| {
             ack.mark.is_set()
-                && reached_after(ack.mark, half.last_data(), rtt_ns)
+                && reached_after(ack.mark, half.last_data, rtt_ns)
                 && ack.mark.time_ns >= answered_ns
         };
         let distance = |ack: &Release| (now.time_ns - ack.mark.time_ns - rtt_ns).abs();
@@ -98,7 +98,7 @@ impl Observation<'_> {
             return data.after(half.last_new()) || half.crossed(self.segment.ack);
         }
         let rtt_ns = half.rtt_or_zero_ns();
-        reached_after(data, half.last_data(), rtt_ns)
+        reached_after(data, half.last_data, rtt_ns)
             && now.time_ns - data.time_ns >= rtt_ns - rtt_ns / IN_TRANSIT_ONE_OF
     }
 

@@ -88,12 +88,12 @@ impl Observation<'_> {
     fn ended(&self, recorder: &mut Recorder<'_>) -> Option<Wait> {
         let Self { half, peer, now, .. } = *self;
         // A wait begins with the last data of one of both. Most data comes soon after the two.
-        let earliest_ns = half.last_data().time_ns.min(peer.last_new().time_ns);
+        let earliest_ns = half.last_data.time_ns.min(peer.last_new().time_ns);
         if now.time_ns - earliest_ns < recorder.lengths.seen_ns {
             return None;
         }
         if self.by == Side::Client
-            && now.time_ns - half.last_data().time_ns >= recorder.lengths.seen_ns
+            && now.time_ns - half.last_data.time_ns >= recorder.lengths.seen_ns
         {
             recorder.waits.arrivals.note(self.connection, now.time_ns);
         }

@@ -14,7 +14,7 @@ impl Observation<'_> {
     /// Is its sender's last data long enough ago that holding this segment would have cost anything?
     #[inline]
     pub(super) fn may_have_waited(&self) -> bool {
-        self.now.time_ns - self.half.last_data().time_ns >= SHORT_HOLD_NS
+        self.now.time_ns - self.half.last_data.time_ns >= SHORT_HOLD_NS
     }
 
     /// Had the ACK of the sender's own data, of whatever kind, come so lately that it may have let this
@@ -28,7 +28,7 @@ impl Observation<'_> {
         let lately = acked_ns != 0
             && limit_ns.is_none_or(|limit_ns| self.now.time_ns - acked_ns <= limit_ns);
         // A tail-loss probe may be a held segment, too: it leaves while all is unacknowledged.
-        let since_ns = self.now.time_ns - half.last_data().time_ns;
+        let since_ns = self.now.time_ns - half.last_data.time_ns;
         let probes = half.sequence.in_flight() > 0 && since_ns >= PROBE_NS - JIFFY_NS;
         small && half.bytes() > 0 && (probes || lately)
     }
@@ -39,7 +39,7 @@ impl Observation<'_> {
         let half = self.half;
         let freed = half.small_acked().facts.is(fact::PURE_ACK) && half.measured_rtt_ns().is_some();
         let short_ns = SHORT_HOLD_NS..EVIDENCE_NS.min(listed_ns);
-        freed && short_ns.contains(&(self.now.time_ns - half.last_data().time_ns))
+        freed && short_ns.contains(&(self.now.time_ns - half.last_data.time_ns))
     }
 
     /// The wait that ends with this segment, a short one, if that may have been held.

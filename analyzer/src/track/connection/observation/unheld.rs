@@ -30,7 +30,7 @@ impl Observation<'_> {
         // Few do.
         let passed =
             self.left_unacked() && self.len < self.mss && !self.is_exempt() && self.acks_are_seen();
-        let last_len = half.last_len();
+        let last_len = half.last_len;
         match passed {
             true if self.is_surely_small(last_len) && self.is_surely_small(self.len) => {
                 Unheld::Contradiction
@@ -50,7 +50,7 @@ impl Observation<'_> {
             || half.is_urgent()
             || half.is_recovering()
             || self.is_after_hole()
-            || !(0..PROBE_NS - JIFFY_NS).contains(&(self.now.time_ns - half.last_data().time_ns))
+            || !(0..PROBE_NS - JIFFY_NS).contains(&(self.now.time_ns - half.last_data.time_ns))
     }
 
     /// Captures are filtered and exported without pure ACKs, and then everything looks unacknowledged.
@@ -67,7 +67,7 @@ impl Observation<'_> {
             false => 0,
         };
         let rtt_ns = known_ns(half) + known_ns(peer);
-        rtt_ns >= NETWORK_RTT_NS && self.now.time_ns - half.last_data().time_ns < rtt_ns
+        rtt_ns >= NETWORK_RTT_NS && self.now.time_ns - half.last_data.time_ns < rtt_ns
     }
 
     /// Bytes before this segment were never captured: what of theirs was acknowledged is not known.
