@@ -180,15 +180,11 @@ lines! {
     /// A sender that never has two segments in flight does so.
     FullSizedToo "full_sized_releases" Path NoPeak,
         "{full_sized} full-sized segments followed ACKs in the same way, {matches} small ones";
-    TooSoon "too_soon" Path NoPeak,
-        "more than one in {per} releases sooner than the round trip of {center}: {answer}";
     RoundTripUnknown "round_trip" Path Hides, "round trip to the {by} known from {basis}: {center}";
     /// A capture tool, not a clock, made the times.
     MadeUpTimes "made_up_times" Capture Hides, "all frames equally far apart: {answer}";
     FollowsAcks "quick_acks" Path Peak,
         "waits are short after prompt ACKs and long after delayed ones";
-    OwnClock "sender_clock" Path Peak,
-        "by its own clock the {by} pauses for as long as the ACK takes";
     SiblingPeak "sibling_releases" Pooled Peak,
         "sibling connections that are needed and peak: {siblings}";
     /// So many pauses on the connections of this server make so few matches likely.

@@ -68,12 +68,6 @@ thresholds! {
         from "judgement",
         larger "doubts more stalls of senders that switch `TCP_NODELAY`";
 
-    /// How long ago a host's reaction may be compared with a release: queues fill and radio cells change within
-    /// seconds.
-    NEAR_IN_TIME_NS: i64 = 5_000_000_000 ns,
-        from "judgement",
-        larger "compares releases with what the path was like before";
-
     /// How far a release may be off a reaction near by, in median differences from one reaction to the next.
     REACTION_SPREADS: i64 = 2 medians,
         from "judgement",
@@ -107,12 +101,6 @@ thresholds! {
     FOLLOWS_ACK: f64 = 0.45 correlation,
         from "measured on paths with jitter, radio grids and loss",
         larger "finds less on bad paths";
-
-    /// The most by which what is left of the pause after the ACK may shrink as that comes later, in correlation:
-    /// of a program's own pause all the less is left.
-    SHRINKS_WITH_ACK: f64 = 0.35 correlation,
-        from "measured on paths with jitter, radio grids and loss",
-        larger "takes more pauses of programs for holds on bad paths";
 
     /// How far off a release may be by the sender's own clock, in median deviations of all: two standard deviations.
     CLOCK_SPREADS: i64 = 3 medians,
@@ -203,12 +191,6 @@ thresholds! {
     LINK_SPREAD_ONE_OF: i64 = 16 one_of,
         from "judgement",
         larger "misses slow links with jitter";
-
-    /// By how much lengths of frames must differ, so that equal distances never fit both: more than twice the
-    /// tolerance.
-    LINK_LENGTHS_RATIO: (i64, i64) = (5, 4) ratio,
-        from "LINK_SPREAD_ONE_OF",
-        larger "misses slow links with frames of similar lengths";
 
     /// Part of a wait within which a program that waits for each ACK sends its next block: 0.3-3 ms after ACKs
     /// that were 50 ms late, on a phone.

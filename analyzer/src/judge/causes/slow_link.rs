@@ -20,9 +20,7 @@
 //! RFC 7323, section 3; RFC 5136, section 2.3; Linux `tcp_mstamp_refresh`.
 
 use super::DirectionFacts;
-use crate::judge::thresholds::{
-    FEW_RELEASES, FRAME_OVERHEAD_BYTES, LINK_LENGTHS_RATIO, LINK_SPREAD_ONE_OF,
-};
+use crate::judge::thresholds::{FEW_RELEASES, FRAME_OVERHEAD_BYTES, LINK_SPREAD_ONE_OF};
 use crate::track::wait::{Wait, fact};
 use crate::track::{DEFAULT_MSS, Half, Side};
 
@@ -130,10 +128,9 @@ fn frame_bytes(len: u32) -> i64 {
     i64::from(len) + FRAME_OVERHEAD_BYTES
 }
 
-/// Are frames of these lengths so unlike that no equal distance fits both?
+/// Are frames of these lengths so unlike, by more than twice the tolerance, that no equal distance fits both?
 fn differ(short: u32, long: u32) -> bool {
-    let (numerator, denominator) = LINK_LENGTHS_RATIO;
-    frame_bytes(short) * numerator <= frame_bytes(long) * denominator
+    frame_bytes(long) - frame_bytes(short) >= 2 * frame_bytes(long) / LINK_SPREAD_ONE_OF
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use crate::judge::path::sender_clock::SenderClock;
 use crate::judge::statistics;
-use crate::judge::thresholds::{NEAR_IN_TIME_NS, NEAR_PATH_ONE_OF, REACTION_SPREADS};
+use crate::judge::thresholds::{NEAR_PATH_ONE_OF, REACTION_SPREADS};
 use crate::track::Side;
 use crate::track::thresholds::{MAX_TOLERANCE_NS, NETWORK_TOLERANCE_NS};
 use crate::track::wait::{Reaction, Wait};
@@ -63,8 +63,7 @@ fn nearest<const N: usize>(off_ns: [Option<i64>; N]) -> i64 {
 
 /// How soon the sender of a wait reacted near by in time.
 pub fn near_ns(wait: &Wait) -> Option<i64> {
-    let since_ns = i64::from(wait.reaction.since_us).abs() * 1000;
-    wait.reaction.took_ns().filter(|_| since_ns <= NEAR_IN_TIME_NS)
+    wait.reaction.took_ns()
 }
 
 /// Each wait knows how its sender reacted before it; the next one of the same sender, how it reacted

@@ -110,7 +110,7 @@ impl Releases {
         releases.small_share = small_share(half, connection.effective_mss().0);
         // The answer to a FIN comes soon after it, as what the kernel releases does.
         let evident = || freed().filter(|wait| !wait.is(fact::ACK_FIN));
-        let fixed = releases.counting(evident()).unless_too_soon(half, evident());
+        let fixed = releases.counting(evident());
         if !fixed.is_measured() || fixed.band.center_ns < BLURRED_RTT_NS {
             return fixed;
         }

@@ -6,8 +6,7 @@
 
 use crate::judge::statistics;
 use crate::judge::thresholds::{
-    CLOCK_DRIFT, CLOCK_EVENTS, CLOCK_SPREADS, FOLLOWS_ACK, SHRINKS_WITH_ACK, STEADIER,
-    TICK_OFF_ONE_OF, TICKS_NS,
+    CLOCK_DRIFT, CLOCK_EVENTS, CLOCK_SPREADS, FOLLOWS_ACK, STEADIER, TICK_OFF_ONE_OF, TICKS_NS,
 };
 use crate::track::wait::{Wait, fact};
 use serde::{Deserialize, Serialize};
@@ -47,7 +46,6 @@ impl SenderClock {
         let fine = (spread_ns(&acks) as f64) >= clock.tick_ns;
         let tolerance_ns = CLOCK_SPREADS * spread_ns(&releases) + clock.tick_ns as i64;
         let follows = statistics::correlation(&acks, &pauses) >= FOLLOWS_ACK
-            && statistics::correlation(&acks, &releases) >= -SHRINKS_WITH_ACK
             && statistics::standard_deviation(&releases) < statistics::standard_deviation(&pauses);
         let steadier = spread_ns(&releases) as f64 <= STEADIER * spread_ns(&pauses) as f64;
         let release_ns = statistics::upper(&mut releases)?;

@@ -8,12 +8,9 @@ use crate::judge::path::reference::{self, Reference};
 use crate::judge::path::releases::Releases;
 use crate::judge::path::sender_clock::SenderClock;
 use crate::judge::statistics;
-use crate::judge::thresholds::{
-    FEW_RELEASES, HOLDS_PER_CONTRADICTION, ROUND_TRIP_SAMPLES, STEADIER,
-};
-use crate::track::Half;
+use crate::judge::thresholds::{FEW_RELEASES, HOLDS_PER_CONTRADICTION, STEADIER};
 use crate::track::band::Band;
-use crate::track::thresholds::{IN_TRANSIT_ONE_OF, NETWORK_RTT_NS};
+use crate::track::thresholds::IN_TRANSIT_ONE_OF;
 use crate::track::wait::Wait;
 
 impl Releases {
@@ -61,29 +58,10 @@ impl Releases {
         let explains = counted.in_band >= FEW_RELEASES
             && contradictions <= counted.in_band / HOLDS_PER_CONTRADICTION
             && !self.lines.has(Line::MadeUpTimes);
-        match explains && counted.in_band > other.in_band {
-            true => Self { lines: counted.lines.with(Line::OwnClock, true), ..counted },
-            false => other,
-        }
+        if explains && counted.in_band > other.in_band { counted } else { other }
     }
 
-    /// Where the round trip is known, an ACK that is to be answered takes it: what comes sooner, time and
-    /// again, is written by the program.
-    pub fn unless_too_soon<'a>(
-        mut self,
-        half: &Half,
-        freed: impl Iterator<Item = &'a Wait> + Clone,
-    ) -> Self {
-        let known = self.is_measured() && half.rtt_samples() >= ROUND_TRIP_SAMPLES;
-        if known && self.band.center_ns >= NETWORK_RTT_NS {
-            let candidates = freed.filter(|wait| self.is_candidate(wait));
-            let too_soon = self.too_soon(candidates) > self.in_band / HOLDS_PER_CONTRADICTION;
-            self.lines = self.lines.with(Line::TooSoon, too_soon);
-        }
-        self
-    }
-
-    /// How many releases are.
+    /// How many releases come sooner than any ACK could be answered.
     fn too_soon<'a>(&self, candidates: impl Iterator<Item = &'a Wait>) -> u32 {
         candidates.filter(|wait| self.is_too_soon(wait)).count() as u32
     }
