@@ -89,7 +89,7 @@ def test_without_the_capture_all_but_frames_is_there(alone: tuple[Scan, Scan]) -
 def test_without_the_capture_it_says_so_wherever_it_is_shown(alone: tuple[Scan, Scan]) -> None:
     """Programs that only payload tells are missing from its advice."""
     scan, opened = alone
-    told = "a saved scan without its captures"
+    told = "saved scan without its captures"
     shown = (str(opened.summary), opened._repr_html_(), opened.to_markdown(), opened.to_html())
     assert all(told in text.lower() for text in shown)
     assert repr(opened) == repr(scan)[:-1] + "; saved, without its captures>"

@@ -45,7 +45,8 @@ def false_clean(truth: Row, result: Row, score: Score) -> None:
         is_clean = connection["verdict"] == "clean" and connection["conclusive"]
         if is_clean and len(held) >= FEW:
             score.counts["false clean"] += 1
-            score.lines.append(f"CLEAN   {truth['name']} {connection['id']}: {len(held)} stalls")
+            number = connection["connection"]
+            score.lines.append(f"CLEAN   {truth['name']} {number}: {len(held)} stalls")
 
 
 def contradictions(results: dict[str, Row], score: Score) -> None:
