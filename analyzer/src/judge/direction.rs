@@ -11,7 +11,7 @@ use crate::judge::findings::Ruling;
 use crate::judge::nagle::phases::{self, Candidate, Contradictions, Phase};
 use crate::judge::path::releases::Releases;
 use crate::judge::path::sender_rtt::Basis;
-use crate::judge::pooled::false_discoveries::Pauses;
+use crate::judge::pooled::false_discoveries::ServerPauses;
 use crate::judge::program::pace::{self, Pace};
 use crate::judge::program::reaction::MayBeRelay;
 use crate::judge::program::ticks;
@@ -34,7 +34,7 @@ pub struct Judge<'a> {
     /// The doubts that all its holds share.
     doubts: Lines,
     /// The pauses on all connections of the server, if this direction has few matches.
-    pauses: Option<&'a Pauses>,
+    pauses: Option<&'a ServerPauses>,
 }
 
 impl<'a> Judge<'a> {
@@ -173,7 +173,7 @@ fn weighed<'a>(
     waits: &[Wait],
     conditions: Conditions<'a>,
     corks: &Corks,
-) -> (Releases, Option<&'a Pauses>) {
+) -> (Releases, Option<&'a ServerPauses>) {
     let mut releases = Releases::measure(connection, side, waits, conditions.clock_ns);
     // What a program writes at ticks only is told no more exactly than by a clock that ticks so.
     releases.clock_ns = releases.clock_ns.max(ticks::grid_ns(side, waits));

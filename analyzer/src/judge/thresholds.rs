@@ -79,7 +79,8 @@ thresholds! {
         larger "finds less on bad paths";
 
     /// Spread of releases against that of the waits themselves, in median deviations, below which they follow the
-    /// path: programs with pauses of their own have 0.67-1.4, held segments on varying paths 0-0.6.
+    /// path: programs with pauses of their own have 0.67-1.4, held segments on varying paths 0-0.6. The reverse, in
+    /// standard deviations, is a program's period: held segments have 0.85 at least.
     STEADIER: f64 = 0.65 times,
         from "measured in the lab",
         larger "takes more periodic programs for holds on bad paths";
@@ -134,26 +135,11 @@ thresholds! {
         from "Wald-Wolfowitz runs test",
         larger "loses phases with Nagle on between others";
 
-    /// Waits from which their spread can be told from that of their releases.
+    /// Waits from which their spread can be told from that of their releases, and pauses that show a program's tick:
+    /// each of their steps lies on it by chance one time in ten.
     RHYTHM_EVENTS: usize = 8 waits,
         from "judgement",
         larger "takes more periodic programs for holds";
-
-    /// Waits from which chance alone no longer lowers the ratio of spreads much.
-    RHYTHM_MANY: usize = 20 waits,
-        from "judgement",
-        larger "takes more periodic programs for holds";
-
-    /// Spread of the waits against that of their releases, of few waits, below which the program keeps the period:
-    /// a sum of independent delays spreads more than either.
-    RHYTHM_RATIO: f64 = 0.5 times,
-        from "true holds measured 0.85 at least",
-        larger "takes more holds for a program's period";
-
-    /// As `RHYTHM_RATIO`, of many waits.
-    RHYTHM_RATIO_OF_MANY: f64 = 0.8 times,
-        from "true holds measured 0.85 at least",
-        larger "takes more holds for a program's period";
 
     /// How exact timers of programs are.
     PACE_SPREAD_NS: i64 = 2_000_000 ns,
@@ -164,12 +150,6 @@ thresholds! {
     PACE_SPREAD_SHARE: i64 = 20 one_of,
         from "judgement",
         larger "explains fewer waits by the program";
-
-    /// How close before the shortest wait a single pause must end to count: one jiffy at HZ=250, by which a
-    /// delayed ACK is early or late, and scheduling.
-    PACE_DISTANCE_NS: i64 = 5_000_000 ns,
-        from "Linux, CONFIG_HZ",
-        larger "explains more waits by the program";
 
     /// Holds that must show needless retransmissions: no network in use loses a quarter.
     NEEDLESS_ONE_OF: usize = 4 one_of,
@@ -252,33 +232,6 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "loses relays of fast hosts, and so reports them as senders that hold";
 
-    /// Sends of a relay that must follow something of its upstream.
-    PASSED_ON_ONE_OF: u32 = 2 one_of,
-        from "judgement",
-        larger "takes more senders for relays";
-
-    /// The same of a relay with two addresses, where nothing but equal bytes says that both are one host's: of
-    /// 97 such relays 95 sent as much so, and no copy behind a translation of addresses did.
-    PASSED_ON_APART: (u32, u32) = (4, 5) ratio,
-        from "measured on Linux 6.18",
-        larger "takes fewer hosts with two addresses for relays";
-
-    /// How rare sends just before an arrival must be, against those just after one.
-    PASSED_ON_UNLESS_ONE_OF: u32 = 4 one_of,
-        from "judgement",
-        larger "takes fewer busy relays for such";
-
-    /// Sends after an arrival that are no accident: of independent connections that wait for 40 ms, one in eight
-    /// ends within `PASS_ON_NS` after another.
-    PASSED_ON_TIMES: u32 = 3 sends,
-        from "statistics: 1 in 512",
-        larger "needs more of the same before a relay is known";
-
-    /// Other connections to a server that must prove an upstream by themselves, so that a direction has it, too.
-    PASSED_ON_KNOWN_ONE_OF: u32 = 5 one_of,
-        from "judgement",
-        larger "takes more connections beside a relay for its own";
-
     /// The longest round trip of a host that calls itself, over loopback or virtual interfaces: 5-30 us. A network
     /// card alone takes as long.
     ONE_HOST_RTT_NS: i64 = 100_000 ns,
@@ -289,11 +242,6 @@ thresholds! {
     /// connections on two cores, less `KERNEL_FRAME_NS`: 98 % of 1,655 directions of senders that hold lie below
     /// 44 us (half of them below 0), 98 % of 591 of relays (plain, nginx, haproxy, socat, stunnel) above 45 us.
     KERNEL_QUARTILE_NS: i64 = 40_000 ns,
-        from "measured on Linux 6.18",
-        larger "calls more holds certain where a relay may be hidden";
-
-    /// As `KERNEL_QUARTILE_NS`, for the median: 98 % of those that hold lie below 64 us, of relays above 70 us.
-    KERNEL_MEDIAN_NS: i64 = 50_000 ns,
         from "measured on Linux 6.18",
         larger "calls more holds certain where a relay may be hidden";
 
@@ -309,11 +257,6 @@ thresholds! {
         from "measured on a host with 3 us, against 12 us above",
         larger "calls more holds certain where a relay may be hidden";
 
-    /// As `KERNEL_QUARTILE_RTTS`, for the median.
-    KERNEL_MEDIAN_RTTS: i64 = 6 round_trips,
-        from "measured on a host with 3 us, against 12 us above",
-        larger "calls more holds certain where a relay may be hidden";
-
     /// As `KERNEL_FRAME_NS`, in round trips within the host.
     KERNEL_RTTS_A_FRAME: (i64, i64) = (4, 3) ratio,
         from "measured on a host with 3 us, against 12 us above",
@@ -324,24 +267,8 @@ thresholds! {
         from "resolution of pcap timestamps",
         larger "calls more holds certain where a relay may be hidden";
 
-    /// Pauses that show a program's tick. Each of their steps lies on it by chance one time in ten, so that of
-    /// eight none does in a hundred million.
-    GRID_PAUSES: usize = 8 pauses,
-        from "statistics",
-        larger "takes fewer programs for ticking";
-
     /// Different lengths of pauses that make a tick: those of one length are a rhythm.
     GRID_MULTIPLES: usize = 4 lengths,
-        from "judgement",
-        larger "takes fewer programs for ticking";
-
-    /// Part of a tick by which the steps may be off.
-    GRID_OFF_ONE_OF: i64 = 20 one_of,
-        from "judgement",
-        larger "takes fewer programs for ticking";
-
-    /// Pauses that may lie beside the tick: a timer that was set anew.
-    GRID_BESIDE_ONE_OF: usize = 8 one_of,
         from "judgement",
         larger "takes fewer programs for ticking";
 }

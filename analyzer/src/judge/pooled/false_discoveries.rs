@@ -9,43 +9,28 @@
 //! Runs before the connections are judged. Leans: doubts true stalls that are few among many other pauses.
 
 use crate::judge::path::releases::Releases;
-use crate::judge::thresholds::PEAK_OVER_CHANCE;
+use crate::judge::pooled::ServerDirection;
+use crate::judge::thresholds::{FEW_RELEASES, PEAK_OVER_CHANCE};
 use crate::track::band::Band;
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
-use crate::track::{Connection, Endpoint, Pause, Side};
+use crate::track::{Connection, Pause, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-/// Up to this many matches, less than `FEW_RELEASES`, a connection is not evidence on its own.
-const FEW: usize = 2;
-
-/// One direction of all connections of a server.
-type Party = (Endpoint, Side);
-
 /// What the connections of each server that have few matches show together.
 #[derive(Debug, Default)]
-pub struct Accidents {
-    parties: HashMap<Party, Pauses, RandomState>,
-}
+pub struct Accidents(HashMap<ServerDirection, ServerPauses, RandomState>);
 
-/// The pauses of one party, on connections with few matches.
-#[derive(Debug, Default)]
-pub struct Pauses {
+/// The pauses of one direction of a server, on connections with few matches.
+#[derive(Debug, Clone, Default)]
+pub struct ServerPauses {
     connections: u32,
     /// How many matches within 1 ns of the round trip they make likely.
     per_ns: f64,
     /// How far off the round trip the matches are, in ns, in ascending order.
     off_ns: Vec<i64>,
-}
-
-/// The pauses of one direction of a connection.
-#[derive(Clone, Copy, Default)]
-struct Own {
-    per_ns: f64,
-    off_ns: [i64; FEW],
-    matches: usize,
 }
 
 impl Accidents {
@@ -57,9 +42,8 @@ impl Accidents {
     /// Of the connections of some blocks, to be put together with the others.
     pub fn of(blocks: &[Block], clocks: &Clocks) -> Self {
         let mut all = Self::default();
-        let (clock_ns, mut owns) = (clocks.coarsest_ns(), Vec::new());
         for block in blocks {
-            all.add(block, clock_ns, &mut owns);
+            all.add(block, clocks.coarsest_ns());
         }
         all
     }
@@ -67,71 +51,67 @@ impl Accidents {
     /// Of all connections.
     pub fn by(parts: Vec<Self>) -> Self {
         let mut all = Self::default();
-        for (party, more) in parts.into_iter().flat_map(|part| part.parties) {
-            all.parties.entry(party).or_default().add_all(more);
+        for (of, more) in parts.into_iter().flat_map(|part| part.0) {
+            all.0.entry(of).or_default().add(more);
         }
-        all.parties.retain(|_, pauses| pauses.connections > 1 && !pauses.off_ns.is_empty());
-        for pauses in all.parties.values_mut() {
+        all.0.retain(|_, pauses| pauses.connections > 1 && !pauses.off_ns.is_empty());
+        for pauses in all.0.values_mut() {
             pauses.off_ns.sort_unstable();
         }
         all
     }
 
     /// What this direction of a connection with few matches is to be weighed against.
-    pub fn on_server_of(&self, connection: &Connection, by: Side) -> Option<&Pauses> {
-        self.parties.get(&(connection.ends.server, by))
+    pub fn on_server_of(&self, connection: &Connection, by: Side) -> Option<&ServerPauses> {
+        self.0.get(&(connection.ends.server, by))
     }
 
-    fn add(&mut self, block: &Block, clock_ns: i64, owns: &mut Vec<[Own; 2]>) {
-        owns.clear();
-        owns.resize(block.connections.len(), Default::default());
+    fn add(&mut self, block: &Block, clock_ns: i64) {
+        let one = ServerPauses { connections: 1, ..ServerPauses::default() };
+        let mut directions = vec![[one.clone(), one]; block.connections.len()];
         for wait in block.waits.iter().filter(|wait| is_pause(wait)) {
             let Some(place) = block.place_of(wait) else { continue };
-            owns[place][wait.by as usize].add(wait, &block.connections[place], clock_ns);
+            directions[place][wait.by as usize].add_wait(wait, &block.connections[place], clock_ns);
         }
-        for (connection, both) in block.connections.iter().zip(owns) {
-            for (by, own) in Side::BOTH.into_iter().zip(both) {
-                connection.half(by).pauses().iter().for_each(|pause| own.add_pauses(pause));
-                if own.per_ns > 0.0 && own.matches <= FEW {
-                    self.parties.entry((connection.ends.server, by)).or_default().add(own);
+        for (connection, both) in block.connections.iter().zip(directions) {
+            for (by, mut own) in Side::BOTH.into_iter().zip(both) {
+                own.add_pauses(connection.half(by).pauses().iter());
+                if own.per_ns > 0.0 && own.has_few_matches() {
+                    self.0.entry((connection.ends.server, by)).or_default().add(own);
                 }
             }
         }
     }
 }
 
-impl Own {
-    /// Those that ended too long after an ACK to match.
-    fn add_pauses(&mut self, pause: &Pause) {
-        let span_ns = i64::midpoint(pause.min_ns, pause.max_ns);
-        self.per_ns += 2.0 * f64::from(pause.count) / span_ns.max(1) as f64;
+impl ServerPauses {
+    /// With more a connection is evidence on its own.
+    fn has_few_matches(&self) -> bool {
+        self.off_ns.len() < FEW_RELEASES as usize
     }
 
-    fn add(&mut self, wait: &Wait, connection: &Connection, clock_ns: i64) {
+    /// Adds the pauses of a connection that ended too long after an ACK to match.
+    fn add_pauses<'a>(&mut self, pauses: impl Iterator<Item = &'a Pause>) {
+        for pause in pauses {
+            let span_ns = i64::midpoint(pause.min_ns, pause.max_ns);
+            self.per_ns += 2.0 * f64::from(pause.count) / span_ns.max(1) as f64;
+        }
+    }
+
+    fn add_wait(&mut self, wait: &Wait, connection: &Connection, clock_ns: i64) {
         let half = connection.half(wait.by);
-        if self.matches > FEW || !half.is_path_measured() {
+        if !self.has_few_matches() || !half.is_path_measured() {
             return;
         }
         let band = Band::new(half.rtt_or_zero_ns(), half.jitter_ns(), clock_ns);
         let off_ns = band.off_ns(wait.release_ns()).abs();
         if off_ns <= band.tolerance_ns {
-            if let Some(next) = self.off_ns.get_mut(self.matches) {
-                *next = off_ns;
-            }
-            self.matches += 1;
+            self.off_ns.push(off_ns);
         }
         self.per_ns += 2.0 / wait.span_ns().max(1) as f64;
     }
-}
 
-impl Pauses {
-    fn add(&mut self, own: &Own) {
-        self.connections += 1;
-        self.per_ns += own.per_ns;
-        self.off_ns.extend(&own.off_ns[..own.matches]);
-    }
-
-    fn add_all(&mut self, more: Self) {
+    fn add(&mut self, more: Self) {
         self.connections += more.connections;
         self.per_ns += more.per_ns;
         self.off_ns.extend(more.off_ns);
@@ -161,14 +141,7 @@ mod tests {
     use crate::judge::conditions::Conditions;
     use crate::judge::findings::Findings;
     use crate::judge::judge;
-    use crate::judge::thresholds::FEW_RELEASES;
     use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, Told, block, client, server};
-
-    /// It sizes an array, and `make rules` makes variables of thresholds.
-    #[test]
-    fn few_matches_are_those_below_few_releases() {
-        assert_eq!(FEW, FEW_RELEASES as usize - 1);
-    }
 
     /// A server at the capture point; its replies come in two pieces, the second so long after the ACK.
     fn connection(release_ms: f64) -> Told {

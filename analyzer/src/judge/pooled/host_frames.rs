@@ -3,6 +3,7 @@
 //! Where many delayed-ACK timers fire in one tick, a kernel handles the ACKs and the releases of all
 //! connections one after the other. Other frames of the capture may be strangers', and count for nothing.
 
+use crate::judge::pooled::listed::{self, ListedWait};
 use crate::judge::thresholds::PASS_ON_NS;
 use crate::track::tracked::Block;
 use crate::track::wait::Wait;
@@ -17,13 +18,10 @@ pub struct HostFrames(HashMap<IpAddr, Vec<u64>, RandomState>);
 impl HostFrames {
     pub fn of(blocks: &[Block]) -> Self {
         let mut hosts: HashMap<IpAddr, Vec<u64>, RandomState> = HashMap::default();
-        let is_soon = |wait: &&Wait| wait.is_freed() && wait.release_ns() <= PASS_ON_NS;
-        for block in blocks {
-            for wait in block.waits.iter().filter(is_soon) {
-                let Some(place) = block.place_of(wait) else { continue };
-                let host = block.connections[place].endpoint(wait.by).addr;
-                hosts.entry(host).or_default().extend([wait.ack.frame, wait.to.frame]);
-            }
+        let is_soon = |wait: &Wait| wait.is_freed() && wait.release_ns() <= PASS_ON_NS;
+        for ListedWait { wait, connection, .. } in listed::waits(blocks, is_soon) {
+            let host = connection.endpoint(wait.by).addr;
+            hosts.entry(host).or_default().extend([wait.ack.frame, wait.to.frame]);
         }
         for frames in hosts.values_mut() {
             frames.sort_unstable();
@@ -57,7 +55,7 @@ mod tests {
     /// in every second frame.
     #[test]
     fn frames_of_strangers_do_not_keep_a_host_busy() {
-        let mut block = Block::default();
+        let mut block = Block { numbers: (0..10).collect(), ..Block::default() };
         for id in 0..10 {
             let [client, server] =
                 [1, 2].map(|host| Endpoint { addr: [10, 0, 0, host].into(), port: 80 });

@@ -3,5 +3,11 @@
 pub mod false_discoveries;
 pub mod fan_out;
 pub mod host_frames;
+mod listed;
 pub mod relays;
 pub mod siblings;
+
+use crate::track::{Endpoint, Side};
+
+/// One direction of all connections of a server.
+type ServerDirection = (Endpoint, Side);

@@ -3,8 +3,8 @@
 use crate::judge::path::releases::Releases;
 use crate::judge::statistics;
 use crate::judge::thresholds::{
-    COARSE_CLOCK_NS, LEAST_HOLD_NS, PACE_DISTANCE_NS, PACE_SPREAD_NS, PACE_SPREAD_SHARE,
-    RHYTHM_EVENTS, RHYTHM_MANY, RHYTHM_RATIO, RHYTHM_RATIO_OF_MANY, SECURE_RELEASES,
+    COARSE_CLOCK_NS, LEAST_HOLD_NS, PACE_SPREAD_NS, PACE_SPREAD_SHARE, RHYTHM_EVENTS,
+    SECURE_RELEASES, STEADIER,
 };
 use crate::track::wait::Wait;
 use crate::track::{NETWORK_RTT_NS, Pause, Pauses, Side};
@@ -16,11 +16,9 @@ use hashbrown::HashMap;
 pub fn is_periodic<'a>(waits: impl Iterator<Item = &'a Wait>) -> bool {
     let (lengths, releases): (Vec<i64>, Vec<i64>) =
         waits.map(|wait| (wait.span_ns(), wait.release_ns())).unzip();
-    let many = lengths.len() >= RHYTHM_MANY;
-    let ratio = if many { RHYTHM_RATIO_OF_MANY } else { RHYTHM_RATIO };
     lengths.len() >= RHYTHM_EVENTS
         && statistics::standard_deviation(&lengths)
-            < ratio * statistics::standard_deviation(&releases)
+            < STEADIER * statistics::standard_deviation(&releases)
 }
 
 /// The application's own pace: how long it pauses between two writes of given lengths where no
@@ -112,7 +110,7 @@ impl Pace {
         let reliable = match pause.count {
             1 => {
                 let left_ns = min_held_ns - pause.min_ns;
-                pause.early_ack && (-PACE_SPREAD_NS..PACE_DISTANCE_NS).contains(&left_ns)
+                pause.early_ack && (-PACE_SPREAD_NS..LEAST_HOLD_NS).contains(&left_ns)
             }
             // Whoever once wrote much sooner does not always pause.
             _ => steady && pause.min_ns - min_held_ns < LEAST_HOLD_NS,

@@ -3,8 +3,8 @@
 use crate::judge::pooled::host_frames::HostFrames;
 use crate::judge::statistics;
 use crate::judge::thresholds::{
-    KERNEL_FRAME_NS, KERNEL_MEDIAN_NS, KERNEL_MEDIAN_RTTS, KERNEL_QUARTILE_NS,
-    KERNEL_QUARTILE_RTTS, KERNEL_RTTS_A_FRAME, ONE_HOST_RTT_NS, SHORTEST_RTT_NS,
+    KERNEL_FRAME_NS, KERNEL_QUARTILE_NS, KERNEL_QUARTILE_RTTS, KERNEL_RTTS_A_FRAME,
+    ONE_HOST_RTT_NS, SHORTEST_RTT_NS,
 };
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
@@ -31,19 +31,14 @@ impl MayBeRelay {
         held: impl Iterator<Item = &'a Wait>,
         frames: &HostFrames,
     ) -> Self {
-        let passes_on = |wait: &Wait| wait.by == side && wait.is(fact::PASSED_ON);
-        let passes_on = waits.iter().any(passes_on);
-        let kernel = Kernel::of(connection);
-        let host = connection.endpoint(side).addr;
-        let reaction = |wait| kernel.reaction_ns(wait, frames.between(host, wait));
-        let mut reactions_ns: Vec<i64> = held.map(reaction).collect();
-        let answers = connection.exchanges.count as usize >= reactions_ns.len();
-        let is_asked = side == Side::Client || answers;
-        if reactions_ns.is_empty() || !passes_on && is_asked && !is_one_host(connection) {
+        let held: Vec<&Wait> = held.collect();
+        let passes_on = waits.iter().any(|wait| wait.by == side && wait.is(fact::PASSED_ON));
+        let is_asked = side == Side::Client || connection.exchanges.count as usize >= held.len();
+        if held.is_empty() || !passes_on && is_asked && !is_one_host(connection) {
             Self::No
         } else if passes_on {
             Self::Perhaps
-        } else if !kernel.is_slower(&mut reactions_ns) {
+        } else if !is_slower_than_kernel(connection, side, &held, frames) {
             Self::No
         } else if connection.is_loopback() {
             Self::Probably
@@ -53,39 +48,24 @@ impl MayBeRelay {
     }
 }
 
-/// How fast the kernel of a host is.
-#[expect(clippy::struct_field_names, reason = "units are in names")]
-struct Kernel {
-    quartile_ns: i64,
-    median_ns: i64,
-    frame_ns: i64,
-}
-
-impl Kernel {
-    /// By the round trip within the host, where it is known.
-    fn of(connection: &Connection) -> Self {
-        let rtt_ns = path_ns(connection).map(|rtt_ns| rtt_ns.max(SHORTEST_RTT_NS));
-        let at_most = |most_ns: i64, of: (i64, i64)| {
-            rtt_ns.map_or(most_ns, |ns| most_ns.min(of.0 * ns / of.1))
-        };
-        Self {
-            quartile_ns: at_most(KERNEL_QUARTILE_NS, (KERNEL_QUARTILE_RTTS, 1)),
-            median_ns: at_most(KERNEL_MEDIAN_NS, (KERNEL_MEDIAN_RTTS, 1)),
-            frame_ns: at_most(KERNEL_FRAME_NS, KERNEL_RTTS_A_FRAME),
-        }
-    }
-
-    /// Are these reactions slower than its own?
-    fn is_slower(&self, reactions_ns: &mut [i64]) -> bool {
-        let median_ns = statistics::upper(reactions_ns);
-        median_ns.is_some_and(|ns| ns >= self.median_ns)
-            || statistics::lower_quartile(reactions_ns).is_some_and(|ns| ns >= self.quartile_ns)
-    }
-
-    /// From the ACK to the segment, less what so many frames between them kept it busy.
-    fn reaction_ns(&self, wait: &Wait, between: usize) -> i64 {
-        wait.release_ns() - self.frame_ns.saturating_mul(between.try_into().unwrap_or(i64::MAX))
-    }
+/// Are the reactions to ACKs slower than the kernel's own? Frames between ACK and segment keep it busy.
+fn is_slower_than_kernel(
+    connection: &Connection,
+    side: Side,
+    held: &[&Wait],
+    frames: &HostFrames,
+) -> bool {
+    let rtt_ns = path_ns(connection).map(|rtt_ns| rtt_ns.max(SHORTEST_RTT_NS));
+    let at_most = |most_ns: i64, (rtts, of): (i64, i64)| {
+        rtt_ns.map_or(most_ns, |rtt_ns| most_ns.min(rtts * rtt_ns / of))
+    };
+    let frame_ns = at_most(KERNEL_FRAME_NS, KERNEL_RTTS_A_FRAME);
+    let host = connection.endpoint(side).addr;
+    let busy_ns = |wait: &Wait| frame_ns * frames.between(host, wait) as i64;
+    let mut reactions_ns: Vec<i64> =
+        held.iter().map(|wait| wait.release_ns() - busy_ns(wait)).collect();
+    let quartile_ns = at_most(KERNEL_QUARTILE_NS, (KERNEL_QUARTILE_RTTS, 1));
+    statistics::lower_quartile(&mut reactions_ns).is_some_and(|ns| ns >= quartile_ns)
 }
 
 fn path_ns(connection: &Connection) -> Option<i64> {

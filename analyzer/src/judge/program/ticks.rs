@@ -4,7 +4,7 @@
 //! meets a round trip of 30 ms now and then, and by a whole tick or not at all.
 
 use crate::judge::thresholds::{
-    GRID_BESIDE_ONE_OF, GRID_MULTIPLES, GRID_OFF_ONE_OF, GRID_PAUSES, GRIDS_NS,
+    GRID_MULTIPLES, GRIDS_NS, HOLDS_PER_CONTRADICTION, PACE_SPREAD_SHARE, RHYTHM_EVENTS,
 };
 use crate::track::Side;
 use crate::track::wait::{Wait, fact};
@@ -18,7 +18,7 @@ pub fn grid_ns(side: Side, waits: &[Wait]) -> i64 {
     let is_own = |wait: &&Wait| wait.by == side && !wait.is_freed() && !wait.has_any(NO_PAUSE);
     let own = waits.iter().filter(is_own);
     let ends_ns: Vec<i64> = own.map(|wait| wait.to.time_ns).collect();
-    if ends_ns.len() < GRID_PAUSES {
+    if ends_ns.len() < RHYTHM_EVENTS {
         return 0;
     }
     GRIDS_NS.into_iter().find(|&grid_ns| lie_on(&ends_ns, grid_ns)).unwrap_or(0)
@@ -32,8 +32,9 @@ fn lie_on(ends_ns: &[i64], grid_ns: i64) -> bool {
         steps().map(|step_ns| (step_ns + grid_ns / 2) / grid_ns).collect();
     multiples.sort_unstable();
     multiples.dedup();
-    let beside = steps().filter(|&step_ns| off_ns(step_ns).abs() > grid_ns / GRID_OFF_ONE_OF);
-    multiples.len() >= GRID_MULTIPLES && GRID_BESIDE_ONE_OF * beside.count() <= ends_ns.len()
+    let beside = steps().filter(|&step_ns| off_ns(step_ns).abs() > grid_ns / PACE_SPREAD_SHARE);
+    multiples.len() >= GRID_MULTIPLES
+        && HOLDS_PER_CONTRADICTION as usize * beside.count() <= ends_ns.len()
 }
 
 #[cfg(test)]

@@ -1,60 +1,178 @@
 //! Fan-out: servers that pass on to some clients what arrives from others, as brokers do.
 //!
 //! A subscriber's ACK and the publisher's next message take the same round trip, so that a broker sends
-//! just after an ACK what Nagle's algorithm never held, over any network. What tells the two apart is the
-//! other connection: something for the server arrived there after the ACK, or so shortly before the
-//! release as this program takes to pass something on, release after release and more often than chance.
+//! just after an ACK what Nagle's algorithm never held, over any network. The other connection tells the two
+//! apart: data for the server arrived there after the ACK, or as long before the release as this program
+//! takes to pass something on, release after release and more often than chance.
 //!
 //! All times are those at the server: what arrives passes the capture point one half of the round trip
 //! before, what leaves the other half after.
 
-mod arrivals;
-mod reaction;
 #[cfg(test)]
 mod tests;
 
-use crate::judge::pooled::fan_out::arrivals::Arrived;
-use crate::judge::pooled::fan_out::reaction::Service;
+use crate::judge::pooled::listed::{self, WaitIndex};
+use crate::judge::statistics;
+use crate::judge::thresholds::{FEW_RELEASES, PASS_ON_NS, PEAK_OVER_CHANCE, WAKE_NS};
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
 
-/// Where a wait is among those of all blocks.
-#[derive(Debug, Clone, Copy)]
-struct Place {
-    block: usize,
-    wait: usize,
+/// Arrivals examined around one send: on a busy server more would prove nothing.
+const MOST_NEAR: usize = 64;
+
+/// A server that may be a broker.
+#[derive(Default)]
+struct Broker {
+    /// What it sent after ACKs, by the number of the connection.
+    sends: HashMap<u32, Vec<WaitIndex>, RandomState>,
+    looks_held: bool,
+    /// When data arrived, and on which connection.
+    arrivals: Vec<(i64, u32)>,
+    /// Its round trip from the capture point, on the way from each client.
+    rtts_ns: HashMap<IpAddr, i64, RandomState>,
 }
+
+/// A send, and what came shortly before it.
+struct BrokerSend {
+    at: WaitIndex,
+    /// How long before it the ACK came.
+    acked_ns: i64,
+    /// How long before it something arrived on another connection, the last that its program may have
+    /// woken up for; `None` for nothing.
+    ahead_ns: Option<i64>,
+    /// How many others arrived up to [`PASS_ON_NS`] before and after.
+    others: u32,
+}
+
+/// How long a broker takes to pass something on, in ns.
+type Forwarding = RangeInclusive<i64>;
 
 /// Marks the waits of servers that ended because something arrived on another connection, with
 /// [`fact::PASSED_ON`].
 pub fn mark(blocks: &mut [Block]) {
-    let services = services(blocks, &Arrived::of(blocks));
-    for place in services.values().flat_map(Service::passed_on) {
-        blocks[place.block].waits[place.wait].facts |= fact::PASSED_ON;
+    let mut brokers = brokers(blocks);
+    if brokers.is_empty() {
+        return;
+    }
+    for block in blocks.iter() {
+        add_arrivals(&mut brokers, block);
+    }
+    for mut broker in brokers.into_values() {
+        // Each block has them in order: a stable sort merges those.
+        broker.arrivals.sort_by_key(|&(time_ns, _)| time_ns);
+        for at in broker.passed_on(blocks) {
+            at.wait_mut(blocks).facts |= fact::PASSED_ON;
+        }
     }
 }
 
-/// What each server sent after ACKs, where something looks held.
-fn services(blocks: &[Block], arrived: &Arrived) -> HashMap<Endpoint, Service, RandomState> {
-    let mut services: HashMap<Endpoint, Service, RandomState> = HashMap::default();
-    for (number, block) in blocks.iter().enumerate() {
-        for (index, wait) in block.waits.iter().enumerate().filter(|(_, wait)| may_pass_on(wait)) {
-            let Some(at) = block.place_of(wait) else { continue };
-            let (connection, id) =
-                (&block.connections[at], block.numbers[wait.connection as usize]);
-            if let Some(before) = arrived.before(wait, connection, id) {
-                let service = services.entry(connection.ends.server).or_default();
-                service.add(id, Place { block: number, wait: index }, before);
-            }
-        }
+/// The servers that may have held something, and sent often enough to be judged.
+fn brokers(blocks: &[Block]) -> HashMap<Endpoint, Broker, RandomState> {
+    let mut brokers: HashMap<Endpoint, Broker, RandomState> = HashMap::default();
+    for row in listed::waits(blocks, may_pass_on) {
+        let broker = brokers.entry(row.connection.ends.server).or_default();
+        broker.sends.entry(row.number).or_default().push(row.at);
+        broker.looks_held |= row.wait.is_freed();
     }
-    services
+    let often = |sends: &Vec<WaitIndex>| sends.len() >= FEW_RELEASES as usize;
+    brokers.retain(|_, broker| broker.looks_held && broker.sends.values().any(often));
+    brokers
 }
 
 /// Did a server wait for an ACK, or for something else, since its own last data?
 fn may_pass_on(wait: &Wait) -> bool {
     wait.by == Side::Server && wait.has_pure_ack() && !wait.is(fact::ACK_ONLY)
+}
+
+fn add_arrivals(brokers: &mut HashMap<Endpoint, Broker, RandomState>, block: &Block) {
+    for connection in &block.connections {
+        let rtt_ns = connection.half(Side::Server).measured_rtt_ns();
+        let broker = brokers.get_mut(&connection.ends.server);
+        if let (Some(broker), Some(rtt_ns)) = (broker, rtt_ns) {
+            let shortest_ns = broker.rtts_ns.entry(connection.ends.client.addr);
+            shortest_ns.and_modify(|ns| *ns = rtt_ns.min(*ns)).or_insert(rtt_ns);
+        }
+    }
+    for arrival in &block.arrivals {
+        let Some(place) = block.place(arrival.connection) else { continue };
+        if let Some(broker) = brokers.get_mut(&block.connections[place].ends.server) {
+            broker.arrivals.push((arrival.time_ns, block.numbers[arrival.connection as usize]));
+        }
+    }
+}
+
+impl Broker {
+    /// Where the waits are that ended because something arrived.
+    fn passed_on(&self, blocks: &[Block]) -> Vec<WaitIndex> {
+        let sends = |(&number, sends): (&u32, &Vec<WaitIndex>)| {
+            sends.iter().map(|&at| self.send(blocks, at, number)).collect()
+        };
+        let connections: Vec<Vec<BrokerSend>> = self.sends.iter().map(sends).collect();
+        let Some(forwarding) = forwarding(connections.iter().flatten()) else { return Vec::new() };
+        let brokers = connections.iter().filter(|sends| follow_arrivals(sends, &forwarding));
+        brokers
+            .flatten()
+            .filter(|send| send.is_passed_on(&forwarding))
+            .map(|send| send.at)
+            .collect()
+    }
+
+    /// What came before the end of this wait, of the connection of this number.
+    fn send(&self, blocks: &[Block], at: WaitIndex, number: u32) -> BrokerSend {
+        let wait = at.wait(blocks);
+        let client = at.connection(blocks).ends.client.addr;
+        let rtt_ns = self.rtts_ns.get(&client).copied().unwrap_or(0);
+        let sent_ns = wait.to.time_ns - rtt_ns;
+        let first = self.arrivals.partition_point(|&(time_ns, _)| time_ns < sent_ns - PASS_ON_NS);
+        let near = self.arrivals[first..].iter().take(MOST_NEAR);
+        let near = near.take_while(|&&(time_ns, _)| time_ns <= sent_ns + PASS_ON_NS);
+        let (mut ahead_ns, mut all) = (None, 0);
+        for &(time_ns, _) in near.filter(|&&(_, on)| on != number) {
+            ahead_ns = Some(sent_ns - time_ns).filter(|&ns| ns >= WAKE_NS).or(ahead_ns);
+            all += 1;
+        }
+        let others = all - u32::from(ahead_ns.is_some());
+        BrokerSend { at, acked_ns: wait.release_ns() - rtt_ns, ahead_ns, others }
+    }
+}
+
+/// Half to twice the median, by what arrived after the ACK, when nothing was held.
+fn forwarding<'a>(sends: impl Iterator<Item = &'a BrokerSend>) -> Option<Forwarding> {
+    let after_ack = |send: &BrokerSend| send.ahead_ns.filter(|&ahead_ns| ahead_ns < send.acked_ns);
+    let mut ahead_ns: Vec<i64> = sends.filter_map(after_ack).collect();
+    let often = ahead_ns.len() >= FEW_RELEASES as usize;
+    let median_ns = statistics::upper(&mut ahead_ns).filter(|_| often)?;
+    Some(median_ns / 2..=PASS_ON_NS.min(2 * median_ns))
+}
+
+/// Do the sends of one connection follow arrivals so soon more often than chance, and more closely than they
+/// follow ACKs?
+fn follow_arrivals(sends: &[BrokerSend], forwarding: &Forwarding) -> bool {
+    let soon = || sends.iter().filter(|send| send.follows(forwarding));
+    let others: u32 = sends.iter().map(|send| send.others).sum();
+    let share = *forwarding.end() as f64 / (2 * PASS_ON_NS) as f64;
+    let mut ahead_ns: Vec<i64> = soon().filter_map(|send| send.ahead_ns).collect();
+    let mut acked_ns: Vec<i64> = soon().map(|send| send.acked_ns).collect();
+    ahead_ns.len() >= FEW_RELEASES as usize
+        && ahead_ns.len() as f64 >= PEAK_OVER_CHANCE * share * f64::from(others)
+        && statistics::deviation(&mut ahead_ns) < statistics::deviation(&mut acked_ns)
+}
+
+impl BrokerSend {
+    /// Did something arrive as long before as it takes to pass it on, or sooner, if after the ACK?
+    fn follows(&self, forwarding: &Forwarding) -> bool {
+        self.ahead_ns.is_some_and(|ns| {
+            ns <= *forwarding.end() && (ns >= *forwarding.start() || ns < self.acked_ns)
+        })
+    }
+
+    /// Is it passed on, as soon as usual, or later, when the ACK had freed nothing for as long?
+    fn is_passed_on(&self, forwarding: &Forwarding) -> bool {
+        self.follows(forwarding) || (self.ahead_ns.is_some() && self.acked_ns > *forwarding.end())
+    }
 }

@@ -2,27 +2,22 @@
 //!
 //! Behind an upstream that stalls, a relay looks like a hold. The delayed-ACK timers of both its legs
 //! fire in the same jiffy of the host, the upstream's piece is released, and the relay, whatever its
-//! socket options, sends it on some 70 us after the ACK of its own client. What tells the two apart is
-//! the other leg: the piece arrived there just before, release after release.
-//!
-//! Runs before the connections are judged, over all their waits, as it is the only rule that looks at
-//! several connections at once.
+//! socket options, sends it on some 70 us after the ACK of its own client. The other leg tells the two
+//! apart: the piece arrived there just before, release after release.
 
+mod deliveries;
 mod ends;
-mod links;
 mod partners;
 #[cfg(test)]
 mod tests;
 mod upstreams;
 
-use crate::judge::pooled::relays::ends::End;
-use crate::judge::pooled::relays::links::{Direction, Upstream, links};
-use crate::judge::pooled::relays::upstreams::Upstreams;
+use crate::judge::pooled::relays::deliveries::{Upstream, delivery};
+use crate::judge::pooled::relays::ends::WaitEnd;
+use crate::judge::pooled::relays::upstreams::{RelayLeg, upstreams};
 use crate::track::Side;
 use crate::track::tracked::Block;
 use crate::track::wait::fact;
-use foldhash::fast::RandomState;
-use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -38,25 +33,17 @@ pub struct PassedOn {
 /// Marks the waits that ended because something arrived on another connection, with
 /// [`fact::PASSED_ON`]; returns the directions that have some, in the order of their connections.
 pub fn mark(blocks: &mut [Block]) -> Vec<PassedOn> {
-    let Some(sample) = ends::sample(blocks) else {
-        return Vec::new();
-    };
-    let upstreams = upstreams::upstreams(blocks, &sample.ends);
-    if upstreams.is_empty() {
+    if !ends::may_be_of_relays(blocks) {
         return Vec::new();
     }
-    let ends = match sample.is_whole {
-        true => sample.ends,
-        false => all_of(blocks, &upstreams),
-    };
+    let ends = ends::ends(blocks);
+    let upstreams = upstreams(blocks, &ends);
     let mut found: BTreeMap<(u32, u8), PassedOn> = BTreeMap::new();
-    for at in 0..ends.len() {
-        let end = &ends[at];
-        let direction = Direction::of(blocks, end);
-        let Some(&upstream) = upstreams.get(&direction) else { continue };
-        if let Some(upstream) = passes_on(blocks, &ends, at, upstream) {
+    for (at, end) in ends.iter().enumerate() {
+        let upstream = upstreams.get(&RelayLeg::of(blocks, end));
+        if let Some(upstream) = upstream.and_then(|&from| passed_on_from(blocks, &ends, at, from)) {
             let (connection, by) = (end.connection, end.by);
-            end.wait_mut(blocks).facts |= fact::PASSED_ON;
+            end.at.wait_mut(blocks).facts |= fact::PASSED_ON;
             let one = PassedOn { connection, by, upstream };
             found.entry((connection, by as u8)).or_insert(one);
         }
@@ -64,18 +51,14 @@ pub fn mark(blocks: &mut [Block]) -> Vec<PassedOn> {
     found.into_values().collect()
 }
 
-/// All ends of directions that have an upstream, and of what may be it.
-fn all_of(blocks: &[Block], upstreams: &Upstreams) -> Vec<End> {
-    let known: HashSet<Upstream, RandomState> = upstreams.values().copied().collect();
-    ends::all(blocks, |end| {
-        upstreams.contains_key(&Direction::of(blocks, end))
-            || Upstream::of(blocks, end).iter().any(|upstream| known.contains(upstream))
-    })
-}
-
 /// The upstream connection, if something of it arrived just before this end.
-fn passes_on(blocks: &[Block], ends: &[End], at: usize, upstream: Upstream) -> Option<u32> {
-    let arrivals = ends::before(ends, at);
-    let linked = arrivals.filter_map(|earlier| links(blocks, &ends[at], earlier));
-    linked.filter(|link| upstream.is(link)).map(|link| link.connection).next()
+fn passed_on_from(
+    blocks: &[Block],
+    ends: &[WaitEnd],
+    at: usize,
+    upstream: Upstream,
+) -> Option<u32> {
+    let deliveries =
+        ends::before(ends, at).filter_map(|earlier| delivery(blocks, &ends[at], earlier));
+    deliveries.filter(|from| upstream.is(from)).map(|from| from.connection).next()
 }

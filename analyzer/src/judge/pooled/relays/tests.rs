@@ -1,6 +1,7 @@
 use super::*;
 use crate::track::wait::Wait;
 use crate::track::{Connection, Endpoint, Ends, Mark};
+use std::ops::RangeInclusive;
 
 const MS: i64 = 1_000_000;
 const US: i64 = 1_000;
@@ -40,6 +41,14 @@ impl Host {
         });
     }
 
+    /// Connection 1 receives 12 bytes every 50 ms, and connection 0 passes on `len` 80 us later.
+    fn relays(&mut self, turns: RangeInclusive<i64>, len: u32) {
+        for turn in turns {
+            self.sends(1, turn * 50 * MS, 12);
+            self.sends(0, turn * 50 * MS + 80 * US, len);
+        }
+    }
+
     /// Connections that pass on, with the server they do it from, and how often.
     fn passed_on(self) -> Vec<(u32, u16, u32)> {
         let mut blocks = [self.block];
@@ -58,11 +67,8 @@ impl Host {
 #[test]
 fn what_arrived_on_the_other_leg_was_passed_on() {
     let mut host = Host::with(&[8101, 8100]);
-    for turn in 1..=3 {
-        host.sends(1, turn * 50 * MS, 12);
-        // A proxy may add something.
-        host.sends(0, turn * 50 * MS + 80 * US, 90);
-    }
+    // A proxy may add something.
+    host.relays(1..=3, 90);
     assert_eq!(host.passed_on(), [(0, 8100, 3)]);
 }
 
@@ -82,8 +88,7 @@ fn a_chain_is_followed_hop_by_hop() {
 fn once_may_be_chance_unless_the_bytes_are_the_same() {
     for (len, known) in [(12, true), (90, false)] {
         let mut host = Host::with(&[8101, 8100]);
-        host.sends(1, 50 * MS, 12);
-        host.sends(0, 50 * MS + 80 * US, len);
+        host.relays(1..=1, len);
         assert_eq!(host.passed_on().len() == 1, known);
     }
 }
@@ -92,10 +97,7 @@ fn once_may_be_chance_unless_the_bytes_are_the_same() {
 #[test]
 fn a_relay_may_hold_too() {
     let mut host = Host::with(&[8101, 8100]);
-    for turn in 1..=3 {
-        host.sends(1, turn * 50 * MS, 12);
-        host.sends(0, turn * 50 * MS + 80 * US, 12);
-    }
+    host.relays(1..=3, 12);
     for turn in 4..=12 {
         // Released in the same tick as the next piece upstream.
         host.sends(1, turn * 50 * MS, 12);
@@ -142,10 +144,7 @@ fn clients_of_one_server_pass_nothing_on_to_each_other() {
 fn another_host_passes_nothing_on() {
     let mut host = Host::with(&[8101, 8100]);
     host.block.connections[1].ends.client.addr = [10, 0, 0, 7].into();
-    for turn in 1..=5 {
-        host.sends(1, turn * 50 * MS, 12);
-        host.sends(0, turn * 50 * MS + 80 * US, 12);
-    }
+    host.relays(1..=5, 12);
     assert_eq!(host.passed_on(), []);
 }
 
@@ -157,10 +156,7 @@ fn two_addresses(client: [u8; 4], tsval: u32) -> Vec<(u32, u16, u32)> {
     for (ends, (client, server)) in ends.zip(addrs) {
         (ends.client.addr, ends.server.addr) = (client.into(), server.into());
     }
-    for turn in 1..=5 {
-        host.sends(1, turn * 50 * MS, 12);
-        host.sends(0, turn * 50 * MS + 80 * US, 12);
-    }
+    host.relays(1..=5, 12);
     for (wait, turn) in host.block.waits.iter_mut().zip(0..) {
         wait.tsval = if turn % 2 == 0 { 700 + turn } else { tsval + turn - 1 };
     }

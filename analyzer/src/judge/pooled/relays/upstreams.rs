@@ -1,99 +1,81 @@
-//! Which connection does a direction pass on from? The one that has something for it before each of
-//! its own sends.
+//! The upstream of each direction: the connection that delivers data before each of its sends.
 
-use crate::judge::pooled::relays::ends::End;
-use crate::judge::pooled::relays::links::{Direction, Upstream};
-use crate::judge::pooled::relays::partners::{Flow, Tally};
-use crate::judge::thresholds::PASSED_ON_KNOWN_ONE_OF;
+use crate::judge::pooled::ServerDirection;
+use crate::judge::pooled::relays::deliveries::Upstream;
+use crate::judge::pooled::relays::ends::WaitEnd;
+use crate::judge::pooled::relays::partners::{Coupling, Partners};
+use crate::judge::thresholds::PASS_ON_NS;
 use crate::track::tracked::Block;
+use crate::track::wait::fact;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-pub type Upstreams = HashMap<Direction, Upstream, RandomState>;
+/// This many ends reveal whether there are relays; of more, only slices of the time are examined.
+const ENOUGH: usize = 1 << 14;
+/// The length of a slice, in [`PASS_ON_NS`].
+const SLICE: i64 = 50;
 
-/// The connections to one server that send in one direction.
+/// One kind of wait of one direction of a connection: between its own data, or before an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Service {
-    server: Endpoint,
+pub struct RelayLeg {
+    connection: u32,
     by: Side,
+    own: bool,
 }
 
-type Tallies = HashMap<Direction, (Service, Tally), RandomState>;
+impl RelayLeg {
+    pub fn of(blocks: &[Block], end: &WaitEnd) -> Self {
+        let own = end.at.wait(blocks).is(fact::OWN_DATA_BEFORE);
+        Self { connection: end.connection, by: end.by, own }
+    }
+}
+
+pub type Upstreams = HashMap<RelayLeg, Upstream, RandomState>;
+type PartnersOf = HashMap<RelayLeg, (ServerDirection, Partners), RandomState>;
 
 /// The directions that pass on.
-pub fn upstreams(blocks: &[Block], ends: &[End]) -> Upstreams {
-    let mut tallies = Tallies::default();
-    for (at, end) in ends.iter().enumerate() {
-        let direction = Direction::of(blocks, end);
-        let service = Service { server: end.connection(blocks).ends.server, by: direction.by };
-        let (_, tally) = tallies.entry(direction).or_insert_with(|| (service, Tally::default()));
-        tally.add(blocks, ends, at);
+pub fn upstreams(blocks: &[Block], ends: &[WaitEnd]) -> Upstreams {
+    let mut legs = PartnersOf::default();
+    let one_of = (ends.len() / ENOUGH) as i64 + 1;
+    let slice = |end: &WaitEnd| end.time_ns / (SLICE * PASS_ON_NS);
+    let looked_at = |(_, end): &(usize, &WaitEnd)| slice(end).rem_euclid(one_of) == 0;
+    for (at, end) in ends.iter().enumerate().filter(looked_at) {
+        let to = (end.server, end.by);
+        let (_, partners) =
+            legs.entry(RelayLeg::of(blocks, end)).or_insert_with(|| (to, Partners::default()));
+        partners.add(blocks, ends, at);
     }
-    let ways = Ways::of(&tallies);
-    tallies.retain(|_, (service, tally)| {
-        tally.likely_server().is_some_and(|upstream| ways.leads(*service, upstream))
-    });
-    let mut upstreams = Upstreams::default();
-    for (direction, (service, tally)) in &tallies {
-        let plain = tally.likely_server().is_some_and(|server| ways.is_plain(*service, server));
-        if let Some(upstream) = tally.upstream(plain) {
-            upstreams.insert(*direction, upstream);
-        }
-    }
-    adopt(&tallies, &ways, &mut upstreams);
-    upstreams
+    let ways = Ways::of(&legs);
+    let upstream = |(leg, (to, partners)): (RelayLeg, (ServerDirection, Partners))| {
+        let from = partners.likely_server().filter(|&from| ways.leads(from, to))?;
+        Some((leg, partners.upstream(ways.is_plain(from, to))?))
+    };
+    legs.into_iter().filter_map(upstream).collect()
 }
 
-/// From which server to which something is passed on.
-struct Ways(HashMap<(Service, Endpoint), Flow, RandomState>);
+/// How closely what one server sends follows what another one does.
+struct Ways(HashMap<(Endpoint, ServerDirection), Coupling, RandomState>);
 
 impl Ways {
-    fn of(tallies: &Tallies) -> Self {
+    fn of(legs: &PartnersOf) -> Self {
         let mut ways = Self(HashMap::default());
-        for (service, tally) in tallies.values() {
-            for (upstream, flow) in tally.flows() {
-                *ways.0.entry((*service, upstream)).or_default() += flow;
+        for (to, partners) in legs.values() {
+            for (from, coupling) in partners.servers() {
+                *ways.0.entry((from, *to)).or_default() += coupling;
             }
         }
         ways
     }
 
-    /// Does it lead from `upstream` to this service, and not back?
-    fn leads(&self, service: Service, upstream: Endpoint) -> bool {
-        let back = (Service { server: upstream, ..service }, service.server);
-        let here = &self.0[&(service, upstream)];
+    /// Is data relayed this way more often than the reverse?
+    fn leads(&self, from: Endpoint, to: ServerDirection) -> bool {
+        let back = (to.0, (from, to.1));
+        let here = &self.0[&(from, to)];
         self.0.get(&back).is_none_or(|back| here.is_stronger_than(back))
     }
 
-    fn is_plain(&self, service: Service, upstream: Endpoint) -> bool {
-        self.0[&(service, upstream)].is_plain()
-    }
-}
-
-/// Of many connections through one relay, in step with each other, some do not prove it by themselves:
-/// they have the upstream of the others.
-fn adopt(tallies: &Tallies, ways: &Ways, upstreams: &mut Upstreams) {
-    let mut services: HashMap<(Service, Endpoint, bool), (u32, u32), RandomState> =
-        HashMap::default();
-    let key = |direction: &Direction, service: &Service, tally: &Tally| {
-        tally.likely_server().map(|server| (*service, server, direction.own))
-    };
-    for (direction, (service, tally)) in tallies {
-        let Some(key) = key(direction, service, tally) else { continue };
-        let (all, proven) = services.entry(key).or_default();
-        *all += 1;
-        *proven += u32::from(upstreams.contains_key(direction));
-    }
-    for (direction, (service, tally)) in tallies {
-        let Some(key) = key(direction, service, tally) else { continue };
-        let (all, proven) = services[&key];
-        if proven > 0 && proven * PASSED_ON_KNOWN_ONE_OF >= all {
-            let server = key.1;
-            upstreams.entry(*direction).or_insert(match ways.is_plain(*service, server) {
-                true => Upstream::Stream(server),
-                false => Upstream::Server(server),
-            });
-        }
+    fn is_plain(&self, from: Endpoint, to: ServerDirection) -> bool {
+        self.0[&(from, to)].is_plain()
     }
 }

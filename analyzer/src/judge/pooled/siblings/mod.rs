@@ -1,23 +1,23 @@
 //! Sibling connections: of the same client's host to the same server. The same two programs are at work
 //! there, so what few releases of one connection leave open the others may tell.
 //!
-//! Each release is compared with its own connection's round trip, and what is shared is how far off it
-//! was. Runs before the connections are judged; only so many connections of so many programs are asked,
-//! however many there are.
+//! Each release is compared with its own connection's round trip; shared is how far off it was.
 
 mod families;
 mod pool;
-mod releases;
 #[cfg(test)]
 mod tests;
 
-use crate::judge::path::reference;
-use crate::judge::path::releases::Releases;
+use crate::judge::case::Line;
+use crate::judge::path::reference::{self, Reference};
+use crate::judge::path::releases::{Releases, SiblingReleases};
 use crate::judge::pooled::siblings::families::{Member, families};
 use crate::judge::pooled::siblings::pool::Pool;
+use crate::judge::thresholds::{SECURE_OVER_NEAR, SECURE_RELEASES};
 use crate::track::clock::Clocks;
 use crate::track::tracked::Block;
-use crate::track::{Connection, Endpoint, Side};
+use crate::track::wait::Wait;
+use crate::track::{Connection, Endpoint, NETWORK_RTT_NS, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::net::IpAddr;
@@ -72,5 +72,42 @@ impl Member {
         let clock_ns = clocks.behind_ns(&self.waits);
         let releases = Releases::measure(connection, by, &self.waits, clock_ns);
         (self.number, Pool::of(connection, by, &self.waits, &releases))
+    }
+}
+
+impl Releases {
+    /// Adds what sibling connections show, where these releases are too few to show anything by themselves.
+    pub fn add_siblings(
+        &mut self,
+        siblings: &Siblings,
+        connection: &Connection,
+        by: Side,
+        waits: &[Wait],
+    ) {
+        if waits.is_empty() || siblings.is_empty() || !self.needs_siblings() {
+            return;
+        }
+        let Some(others) = siblings.others(connection, by) else { return };
+        let own = Pool::of(connection, by, waits, self);
+        let secure = others.in_band() >= SECURE_RELEASES
+            && others.in_band() > SECURE_OVER_NEAR * others.near
+            && others.shows_holds(self.clock_ns);
+        let Pool { connections, frame, .. } = others;
+        let with_own = own.in_band() > 0 && others.and(&own).shows_holds(self.clock_ns);
+        if with_own || (secure && own.near > 0) {
+            self.lines = self.lines.with(Line::SiblingPeak, true);
+            self.siblings = Some(SiblingReleases { connections, frame, secure });
+        }
+    }
+
+    /// On one host a relay of all these connections would look the same.
+    fn needs_siblings(&self) -> bool {
+        let few = self.matches() <= 1;
+        (few || !self.show_holds())
+            && self.full_sized <= self.in_band
+            && self.is_measured()
+            && self.reference == Reference::RoundTrip
+            && !self.lines.has(Line::MadeUpTimes)
+            && self.band.center_ns >= NETWORK_RTT_NS
     }
 }

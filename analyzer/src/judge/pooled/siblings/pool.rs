@@ -1,4 +1,4 @@
-//! What one connection, or several, show of the holds of a direction: how often, and what speaks against.
+//! Evidence for and against holds in one direction, of one connection or of several.
 
 use crate::judge::case::Line;
 use crate::judge::path::releases::Releases;
@@ -13,8 +13,7 @@ use crate::track::{Connection, Pause, Side};
 pub struct Pool {
     /// How many have releases in the band.
     pub connections: u32,
-    /// Releases in the band, and those near it.
-    pub in_band: u32,
+    /// Releases near the band, but not in it.
     pub near: u32,
     /// Waits of small segments that no ACK explains.
     pub elsewhere: u32,
@@ -44,7 +43,7 @@ impl Pool {
         }
         let freed = |wait: &&Wait| wait.by == by && wait.is_freed();
         waits.iter().filter(freed).for_each(|wait| one.add(wait, releases));
-        one.connections = u32::from(one.in_band > 0);
+        one.connections = u32::from(!one.matches.is_empty());
         one
     }
 
@@ -54,7 +53,6 @@ impl Pool {
         }
         match (releases.is_in_band(wait), releases.is_near(wait)) {
             (true, _) if releases.is_candidate(wait) => {
-                self.in_band += 1;
                 self.matches.push(Match {
                     lens: (wait.unacked_len, wait.len),
                     off_ns: releases.off_ns(wait),
@@ -71,10 +69,14 @@ impl Pool {
         }
     }
 
+    /// How many releases are in the band.
+    pub fn in_band(&self) -> u32 {
+        self.matches.len() as u32
+    }
+
     /// Both together.
     pub fn and(mut self, more: &Self) -> Self {
         self.connections += more.connections;
-        self.in_band += more.in_band;
         self.near += more.near;
         self.elsewhere += more.elsewhere;
         self.against += more.against;
@@ -86,11 +88,12 @@ impl Pool {
     /// Do so many connections have releases that peak at the round trip, and do these keep to the ACK, not
     /// to a timer that the programs share?
     pub fn shows_holds(&self, clock_ns: i64) -> bool {
+        let in_band = self.in_band();
         let by_chance = f64::from(self.near) * 2.0 / NEAR as f64;
         self.connections >= FEW_RELEASES
-            && f64::from(self.in_band) > PEAK_OVER_CHANCE * by_chance
-            && self.elsewhere < self.in_band
-            && self.against <= self.in_band / HOLDS_PER_CONTRADICTION
+            && f64::from(in_band) > PEAK_OVER_CHANCE * by_chance
+            && self.elsewhere < in_band
+            && self.against <= in_band / HOLDS_PER_CONTRADICTION
             && self.follows_acks(clock_ns)
     }
 

@@ -1,0 +1,53 @@
+//! The waits of all connections that are listed.
+
+use crate::track::Connection;
+use crate::track::tracked::Block;
+use crate::track::wait::Wait;
+
+/// A wait, with its connection and the number of that in the capture.
+pub struct ListedWait<'a> {
+    pub at: WaitIndex,
+    pub wait: &'a Wait,
+    pub connection: &'a Connection,
+    pub number: u32,
+}
+
+/// Where a wait and its connection are among those of all blocks.
+#[derive(Debug, Clone, Copy)]
+pub struct WaitIndex {
+    block: u32,
+    wait: u32,
+    connection: u32,
+}
+
+impl WaitIndex {
+    pub fn wait(self, blocks: &[Block]) -> &Wait {
+        &blocks[self.block as usize].waits[self.wait as usize]
+    }
+
+    pub fn wait_mut(self, blocks: &mut [Block]) -> &mut Wait {
+        &mut blocks[self.block as usize].waits[self.wait as usize]
+    }
+
+    pub fn connection(self, blocks: &[Block]) -> &Connection {
+        &blocks[self.block as usize].connections[self.connection as usize]
+    }
+}
+
+/// The waits that `picks` accepts, block by block in the order of their ends.
+pub fn waits<'a>(
+    blocks: &'a [Block],
+    picks: impl Fn(&Wait) -> bool + Copy + 'a,
+) -> impl Iterator<Item = ListedWait<'a>> {
+    let of_block = move |(number, block): (usize, &'a Block)| {
+        let waits = block.waits.iter().enumerate().filter(move |(_, wait)| picks(wait));
+        waits.filter_map(move |(index, wait)| {
+            let place = block.place_of(wait)?;
+            let at =
+                WaitIndex { block: number as u32, wait: index as u32, connection: place as u32 };
+            let number = block.numbers[wait.connection as usize];
+            Some(ListedWait { at, wait, connection: &block.connections[place], number })
+        })
+    };
+    blocks.iter().enumerate().flat_map(of_block)
+}
