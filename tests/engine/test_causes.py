@@ -67,7 +67,7 @@ def test_a_loss_is_said_as_one_and_an_open_one_blames_nobody() -> None:
     assert "before the capture point" in before
     assert "before" not in seen
     perhaps = causes.meaning_of(wait("unknown", "server", lost=None))
-    assert perhaps.startswith("lost before the capture, or the program")
+    assert perhaps.startswith("either a loss before the capture point or the program")
     assert causes.meaning_of(wait("unknown", "server")) != perhaps
 
 

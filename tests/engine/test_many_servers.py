@@ -42,4 +42,4 @@ def test_servers_that_lose_most_are_listed_others_counted(tmp_path: Path, run: R
     assert result["summary"]["servers_not_listed"] == SERVERS + 1 - LISTED
     assert result["summary"]["exchanges"] == SERVERS + 3
     assert (result["servers"][0]["addr"], result["servers"][0]["stalls"]) == ("10.0.0.2", 3)
-    assert f"{SERVERS + 1 - LISTED} servers that lost least".encode() in run(path).stdout
+    assert f"{SERVERS + 1 - LISTED} servers losing the least time".encode() in run(path).stdout

@@ -40,7 +40,7 @@ def test_what_was_held_before_the_option_was_set_is_found(scan_frames: Scanned) 
 def test_the_report_says_that_the_option_came_late(run: Run, tmp_path: Path) -> None:
     done = run(write(tmp_path / "late.pcap", logged_in(release_ms=0.02).frames))
     report = " ".join(done.stdout.decode().split())
-    assert "TCP_NODELAY was set on 10.0.0.1's sockets to port 8000 only later." in report
+    assert "TCP_NODELAY was set on 10.0.0.1's sockets to port 8000 only after the stalls." in report
 
 
 def test_one_coincidence_is_none_where_the_option_is_set(scan_frames: Scanned) -> None:

@@ -390,7 +390,7 @@ def test_the_report_of_a_connection_has_it_in_detail(tmp_path: Path) -> None:
     text = page.read_text()
     assert 'id="stream-3"' in text
     assert 'id="stream-2"' not in text
-    assert "Stream 3, as asked for. The verdict above is on the whole capture." in text
+    assert "Stream 3, as requested. The verdict above covers the whole capture." in text
     with pytest.raises(UnknownConnectionError, match=r"tcp\.stream 99 is not in this scan"):
         back.report(wanted.id, 99, page)
     with pytest.raises(CaptureError, match=r"stream 0 of the set .* has no stall"):
