@@ -4,7 +4,7 @@
 //! unless it is as close as on a steady path.
 
 use crate::judge::case::Line;
-use crate::judge::path::reference::{Reference, near_ns};
+use crate::judge::path::reference::Reference;
 use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::{FOLLOWING_ONE_OF, NEAR_PATH_ONE_OF};
 use crate::track::Side;
@@ -52,7 +52,7 @@ impl Releases {
     /// How much later than the round trip a release may be, by how late the sender reacted near by.
     fn latest_ns(&self, wait: &Wait) -> i64 {
         let as_near = |took_ns: i64| took_ns - self.band.center_ns + took_ns / NEAR_PATH_ONE_OF;
-        near_ns(wait).map_or(0, as_near).max(MAX_TOLERANCE_NS)
+        wait.reaction.took_ns().map_or(0, as_near).max(MAX_TOLERANCE_NS)
     }
 }
 

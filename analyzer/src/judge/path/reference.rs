@@ -38,7 +38,7 @@ impl Reference {
     }
 
     fn varying_off_ns(&self, wait: &Wait, round_trip_off_ns: i64) -> i64 {
-        let near = || near_ns(wait).map(|took_ns| wait.release_ns() - took_ns);
+        let near = || wait.reaction.took_ns().map(|took_ns| wait.release_ns() - took_ns);
         match self {
             Self::RoundTrip | Self::Ack => round_trip_off_ns,
             Self::Reaction => nearest([Some(round_trip_off_ns), near()]),
@@ -50,7 +50,7 @@ impl Reference {
 /// How far a release of `waits` may be off the reaction near by: as far as successive reactions differ, but
 /// no more than a part of how long they take.
 pub fn near_tolerance_ns<'a>(waits: impl Iterator<Item = &'a Wait>) -> Option<i64> {
-    let mut near: Vec<i64> = waits.filter_map(near_ns).collect();
+    let mut near: Vec<i64> = waits.filter_map(|wait| wait.reaction.took_ns()).collect();
     let mut steps: Vec<i64> = near.windows(2).map(|two| (two[1] - two[0]).abs()).collect();
     let most_ns = statistics::lower(&mut near)? / NEAR_PATH_ONE_OF;
     let spread_ns = REACTION_SPREADS * statistics::upper(&mut steps)?;
@@ -59,11 +59,6 @@ pub fn near_tolerance_ns<'a>(waits: impl Iterator<Item = &'a Wait>) -> Option<i6
 
 fn nearest<const N: usize>(off_ns: [Option<i64>; N]) -> i64 {
     off_ns.into_iter().flatten().min_by_key(|off_ns| off_ns.abs()).unwrap_or(i64::MAX / 4)
-}
-
-/// How soon the sender of a wait reacted near by in time.
-pub fn near_ns(wait: &Wait) -> Option<i64> {
-    wait.reaction.took_ns()
 }
 
 /// Each wait knows how its sender reacted before it; the next one of the same sender, how it reacted
@@ -86,11 +81,10 @@ pub fn share_reactions(waits: &mut [Wait]) {
 /// How the sender reacted after `wait`, as `next` knows it, if that is more like the release.
 fn after(wait: &Wait, next: &Wait) -> Option<Reaction> {
     // Mostly none was noted.
-    next.reaction.took_ns()?;
+    let took_ns = next.reaction.took_ns()?;
     let at_ns = next.to.time_ns - i64::from(next.reaction.since_us) * 1000;
     let since_us = i32::try_from((wait.to.time_ns - at_ns) / 1000).ok()?;
-    let later = Wait { reaction: Reaction { since_us, ..next.reaction }, ..*wait };
-    let off_ns = |wait: &Wait| near_ns(wait).map(|took_ns| (wait.release_ns() - took_ns).abs());
-    let better = off_ns(&later)? < off_ns(wait).unwrap_or(i64::MAX);
-    (since_us < 0 && better).then_some(later.reaction)
+    let off_ns = |took_ns: i64| (wait.release_ns() - took_ns).abs();
+    let better = off_ns(took_ns) < wait.reaction.took_ns().map_or(i64::MAX, off_ns);
+    (since_us < 0 && better).then_some(Reaction { since_us, ..next.reaction })
 }

@@ -28,10 +28,10 @@ impl Releases {
         };
         let band = Band { tolerance_ns: tolerance_ns.max(self.band.tolerance_ns), ..self.band };
         let counted = Self { band, reference: Reference::Reaction, ..self }.counting(freed);
-        let against = counted.too_soon(candidates.clone()) + contradictions;
+        let too_soon = candidates.clone().filter(|wait| counted.is_too_soon(wait)).count() as u32;
         let explains = counted.show_holds()
             && counted.in_band >= FEW_RELEASES
-            && against <= counted.in_band / HOLDS_PER_CONTRADICTION
+            && too_soon + contradictions <= counted.in_band / HOLDS_PER_CONTRADICTION
             && counted.is_steadier_than_waits(candidates);
         if explains && counted.in_band > fixed.in_band { counted } else { fixed }
     }
@@ -59,11 +59,6 @@ impl Releases {
             && contradictions <= counted.in_band / HOLDS_PER_CONTRADICTION
             && !self.lines.has(Line::MadeUpTimes);
         if explains && counted.in_band > other.in_band { counted } else { other }
-    }
-
-    /// How many releases come sooner than any ACK could be answered.
-    fn too_soon<'a>(&self, candidates: impl Iterator<Item = &'a Wait>) -> u32 {
-        candidates.filter(|wait| self.is_too_soon(wait)).count() as u32
     }
 
     /// Do the waits vary, by more than the clock's step, where the time from ACK to release does not?

@@ -4,7 +4,7 @@ use crate::judge::case::{Confidence, Line, Lines};
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::judge::path::reference::{Reference, near_ns};
+use crate::judge::path::reference::Reference;
 use crate::judge::path::releases::{Releases, SiblingReleases};
 use crate::judge::path::sender_rtt::Basis;
 use crate::track::SHORTEST_DELAYED_ACK_NS;
@@ -127,7 +127,7 @@ impl<'a> ExplainedStall<'a> {
                 format!("; the round trip to the {by} is {center}")
             }
             (Reference::Reaction, _) => {
-                let near = Ms(near_ns(wait).unwrap_or(releases.band.center_ns));
+                let near = Ms(wait.reaction.took_ns().unwrap_or(releases.band.center_ns));
                 format!("; near by in time the {by} reacted within {near}")
             }
             (Reference::Ack, _) => format!(

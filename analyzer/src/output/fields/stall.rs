@@ -8,7 +8,6 @@ use crate::judge::words::evidence::reasons;
 use crate::output::values;
 use crate::result::scan::Scan;
 use crate::track::Side;
-use std::fmt::Write;
 
 /// A stall, with its connection.
 #[derive(Debug, Clone, Copy)]
@@ -93,11 +92,10 @@ fn evidence(out: &mut Vec<u8>, stall: StallRow<'_>) {
     values::enclosed(out, *b"[]", |out| {
         if stall.is_explained {
             // Sentences of this program, with numbers in them: nothing to escape.
-            let mut sentences = String::with_capacity(1024);
             for reason in reasons(stall.finding, stall.judged) {
-                let Ok(()) = write!(sentences, ",\"{reason}\"") else { return };
+                values::name(out, ",\"", &reason);
+                out.push(b'"');
             }
-            out.extend_from_slice(sentences.as_bytes());
         }
     });
 }

@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod tests;
 
+use crate::judge::pooled::MOST_NEAR;
 use crate::judge::pooled::listed::{self, WaitIndex};
 use crate::judge::statistics;
 use crate::judge::thresholds::{FEW_RELEASES, PASS_ON_NS, PEAK_OVER_CHANCE, WAKE_NS};
@@ -21,9 +22,6 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
-
-/// Arrivals examined around one send: on a busy server more would prove nothing.
-const MOST_NEAR: usize = 64;
 
 /// A server that may be a broker.
 #[derive(Default)]

@@ -1,14 +1,12 @@
 //! The ends of waits, in the order of time.
 
+use crate::judge::pooled::MOST_NEAR;
 use crate::judge::pooled::listed::{self, ListedWait, WaitIndex};
 use crate::judge::thresholds::{ONE_HOST_RTT_NS, PASS_ON_NS, WAKE_NS};
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Endpoint, Side};
 use std::net::IpAddr;
-
-/// Ends examined on either side of one: on a busy host more would prove nothing.
-const MOST_NEAR: usize = 64;
 
 /// The data that ended a wait.
 #[derive(Debug, Clone, Copy)]
