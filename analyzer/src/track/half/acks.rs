@@ -36,10 +36,14 @@ impl Half {
         }
         let frees_all = ack == self.sequence.nxt;
         let advances = !self.state.is(state::ADVANCED_WITH_SMALL | state::ADVANCED_APART);
+        let is_data = self.is_data_unacked();
+        if is_data {
+            self.ack_tsval = segment.options.tsval_end();
+        }
         if frees_small {
             self.state.set_if(frees_all, state::ALL_WITH_SMALL);
             self.state.set_if(advances, state::ADVANCED_WITH_SMALL);
-        } else if self.is_data_unacked() && (frees_all || advances) {
+        } else if is_data && (frees_all || advances) {
             self.take_other_ack(segment, now, frees_all, advances);
         }
         self.sequence.acknowledge(ack);
@@ -58,7 +62,6 @@ impl Half {
         }
         self.small_acked = now;
         self.small_ack_facts = AckFacts::of(segment, self.sequence.sml);
-        self.small_ack_tsval = segment.options.tsval_end();
     }
 
     /// Stores the other roles of the last small segment's ACK on their own, before the next one comes.

@@ -155,9 +155,9 @@ impl Half {
         Release { mark: self.small_acked, facts: self.small_ack_facts }
     }
 
-    /// The end of that ACK's timestamp.
-    pub fn small_ack_tsval(&self) -> Option<u16> {
-        (self.small_ack_tsval != 0).then_some(self.small_ack_tsval)
+    /// The end of the timestamp of the last ACK of new data.
+    pub fn ack_tsval(&self) -> Option<u16> {
+        (self.ack_tsval != 0).then_some(self.ack_tsval)
     }
 
     /// The timestamp of its last data.

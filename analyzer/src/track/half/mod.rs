@@ -61,8 +61,8 @@ pub struct Half {
     state: Flags,
     /// Segments captured; saturates.
     segments: u32,
-    /// The end of the timestamp of the ACK that covered the last small segment; 0 for none.
-    small_ack_tsval: u16,
+    /// The end of the timestamp of the last ACK of new data; 0 for none.
+    ack_tsval: u16,
     /// How often the largest payload was sent; saturates.
     largest_count: u8,
     small_ack_facts: AckFacts,

@@ -16,9 +16,10 @@ impl Observation<'_> {
         if self.now.time_ns - from.time_ns < EVIDENCE_NS {
             return 0;
         }
-        let freed = release.filter(|ack| ack.mark == half.small_acked().mark);
+        let freed = release
+            .filter(|ack| ack.mark == half.small_acked().mark && ack.mark == half.all_acked().mark);
         let pure = freed.is_some_and(|ack| ack.facts.is(fact::PURE_ACK));
-        let (ack_tsval, echo) = match (half.small_ack_tsval(), self.segment.options.echo()) {
+        let (ack_tsval, echo) = match (half.ack_tsval(), self.segment.options.echo()) {
             (Some(ack_tsval), Some(echo)) if pure && self.takes_timestamps() => (ack_tsval, echo),
             _ => return 0,
         };
@@ -28,6 +29,15 @@ impl Observation<'_> {
             ..0 => fact::ECHOES_EARLIER,
             _ => 0,
         }
+    }
+
+    /// Does this segment echo a newer timestamp than the receiver's last data and last ACK of new data have?
+    /// The ACK with that timestamp may be missing from the capture, or come later in it.
+    pub(super) fn echoes_unseen(&self) -> bool {
+        let data = self.peer.last_tsval().map(|tsval| tsval as u16);
+        let mut known = self.half.ack_tsval().into_iter().chain(data).peekable();
+        let Some(echo) = self.segment.options.echo() else { return false };
+        known.peek().is_some() && known.all(|tsval| echo.wrapping_sub(tsval).cast_signed() > 0)
     }
 
     /// Does this sender take the timestamp of an ACK that comes after its last data? It had acknowledged all
@@ -127,6 +137,24 @@ mod tests {
     #[test]
     fn where_no_pure_ack_is_echoed_nothing_follows() {
         assert_eq!(stalls_and_contradictions(&[Echo::Request; 8]), (8, 0));
+    }
+
+    /// Two pieces before the first one is acknowledged, as far as the capture shows.
+    #[test]
+    fn what_echoes_an_ack_that_was_not_captured_does_not_contradict_nagle() {
+        let contradictions = |echo: u32| {
+            Story::new()
+                .handshake(0.02, 1.0)
+                .after_ms(0.0, client(100).stamped(65_500, 900))
+                .after_ms(1.0, server(0).stamped(65_501, 65_500))
+                .after_ms(10.0, client(100).stamped(65_511, 65_501))
+                // The ACK of these, stamped 65,551, is missing.
+                .after_ms(41.0, client(50).stamped(65_552, echo))
+                .end()
+                .half(Side::Client)
+                .contradictions()
+        };
+        assert_eq!([65_501, 65_551].map(contradictions), [1, 0]);
     }
 
     #[test]

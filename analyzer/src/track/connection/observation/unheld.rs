@@ -30,6 +30,7 @@ impl Observation<'_> {
         // Few do.
         let passed =
             self.left_unacked() && self.len < self.mss && !self.is_exempt() && self.acks_are_seen();
+        let passed = passed && !self.echoes_unseen();
         let last_len = half.last_len;
         match passed {
             true if self.is_surely_small(last_len) && self.is_surely_small(self.len) => {
@@ -83,6 +84,7 @@ impl Observation<'_> {
             && !half.sequence.is_small_unacked()
             && !self.is_exempt()
             && self.acks_are_seen()
+            && !self.echoes_unseen()
             && self.is_surely_small(self.len)
     }
 
