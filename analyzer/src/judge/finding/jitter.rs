@@ -7,9 +7,9 @@ use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::path::releases::Releases;
 use crate::judge::path::sender_rtt::Basis;
 use crate::judge::thresholds::{BLURRED_RTT_NS, BLURRED_WITHIN, FEW_RELEASES};
+use crate::track::Side;
 use crate::track::thresholds::LONGEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
-use crate::track::{SHORTEST_DELAYED_ACK_NS, Side};
 
 /// May there be holds of `side` where none was found?
 pub fn hides_holds(halves: &[JudgedHalf; 2], side: Side, findings: Findings<'_>) -> bool {
@@ -31,20 +31,18 @@ fn may_be_hold(wait: &Wait, side: Side) -> bool {
         && (0..=LONGEST_DELAYED_ACK_NS).contains(&wait.release_ns())
 }
 
-/// May jitter hide holds of `side`? Its small segments follow late ACKs by about a round trip, but not
-/// as evenly as a kernel answers on a steady path.
+/// May jitter hide holds of `side`? Its small segments follow ACKs by about a round trip, but not as evenly
+/// as a kernel answers on a steady path.
 fn jitter_hides(halves: &[JudgedHalf; 2], side: Side, findings: Findings<'_>) -> bool {
     let rtt_ns = halves[side as usize].detail().releases.evidence.band.center_ns;
     if rtt_ns < BLURRED_RTT_NS {
         return false;
     }
-    let late = |finding: &Finding<'_>| {
+    let small = |finding: &Finding<'_>| {
         let wait = finding.wait;
-        let small = wait.has_pure_ack() && wait.is(fact::SMALL) && !wait.is(fact::LONGEST);
-        let delay_ns = wait.ack_delay_ns(halves[wait.acknowledged_by() as usize].rtt_ns());
-        small && wait.by == side && delay_ns >= SHORTEST_DELAYED_ACK_NS
+        wait.by == side && wait.has_pure_ack() && wait.is(fact::SMALL) && !wait.is(fact::LONGEST)
     };
-    let releases = || findings.iter().filter(late).map(|finding| finding.wait.release_ns());
+    let releases = || findings.iter().filter(small).map(|finding| finding.wait.release_ns());
     let about = (rtt_ns / BLURRED_WITHIN)..=(rtt_ns * BLURRED_WITHIN);
     let near = releases().filter(|release_ns| about.contains(release_ns)).count();
     near >= FEW_RELEASES as usize && 2 * near > releases().count()
