@@ -221,7 +221,7 @@ def _compared() -> dict[str, Schema]:
         "before": nullable(part("numbers")),
         "after": nullable(part("numbers")),
         "predicted_p50_ms": nullable(MS),
-        "measured_p50_ms": nullable(MS),
+        "latency_p50_ms": nullable(MS),
     }
     latency = nullable(part("percentiles"))
     numbers = {

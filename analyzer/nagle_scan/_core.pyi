@@ -155,7 +155,7 @@ class ServerRow:
 
 class CauseRow:
     cause: str
-    by: str
+    sender: str
     waits: int
     total_ms: float
     longest_ms: float
@@ -169,9 +169,9 @@ class ConnectingRow:
 class WaitRow:
     connection: int
     cause: str
-    by: str
     sender: str
-    receiver: str
+    sender_end: str
+    receiver_end: str
     sender_ip: str
     receiver_ip: str
     confidence: str
@@ -299,7 +299,7 @@ def combine_shards(
 
 class WhyRow:
     connection: int
-    by: str
+    sender: str
     frame_from: int
     frame_ack: int
     frame_to: int

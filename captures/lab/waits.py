@@ -89,7 +89,7 @@ def reported_causes(result: Row) -> dict[Place, str]:
     causes: dict[Place, str] = {}
     for connection in result["connections"]:
         for wait in connection["waits"]:
-            causes[connection["connection"], wait["by"], wait["rel_seq"]] = wait["cause"]
+            causes[connection["connection"], wait["sender"], wait["rel_seq"]] = wait["cause"]
         for stall in connection["stalls"]:
             causes[place(stall, connection["connection"])] = stall["cause"]
     return causes

@@ -42,7 +42,7 @@ STALL = {
 }
 WAIT = {
     "cause": str,
-    "by": {"client", "server"},
+    "sender": {"client", "server"},
     "frame_from": int,
     "frame_to": int,
     "lost_before_capture": bool,
@@ -303,7 +303,7 @@ TABLES = {
     "waits": {
         "connection": "int64",
         "cause": "category",
-        "by": "category",
+        "sender": "category",
         "frame_from": "int64",
         "frame_to": "int64",
         "time_ns": "int64",

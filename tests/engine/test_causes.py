@@ -15,10 +15,10 @@ SIDES = {"client", "server"}
 
 
 def wait(
-    cause: str, by: str, own_data_before: bool = False, lost: bool | None = False
+    cause: str, sender: str, own_data_before: bool = False, lost: bool | None = False
 ) -> _core.WaitRow:
     fields = SimpleNamespace(
-        cause=cause, by=by, own_data_before=own_data_before, lost_before_capture=lost
+        cause=cause, sender=sender, own_data_before=own_data_before, lost_before_capture=lost
     )
     return cast(_core.WaitRow, fields)
 

@@ -48,7 +48,7 @@ Told = dict[tuple[int, str], tuple[str, str, list[str]]]
 
 def told(scan: _core.Scan, min_wait_ms: float) -> Told:
     return {
-        (row.frame_to, row.by): (row.cause, row.confidence, row.doubts)
+        (row.frame_to, row.sender): (row.cause, row.confidence, row.doubts)
         for row in stalls(scan)
         if row.wait_ms >= min_wait_ms
     }

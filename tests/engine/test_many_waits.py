@@ -52,7 +52,7 @@ def many(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def pauses(waits: pd.DataFrame) -> pd.Series[bool]:
     """Which of them a client made that had its answer, or seems to have: frames may be missing."""
-    return waits["cause"].isin(["sender_app", "unknown"]) & (waits["by"] == "client")
+    return waits["cause"].isin(["sender_app", "unknown"]) & (waits["sender"] == "client")
 
 
 @pytest.mark.parametrize("capture", OTHERS.values(), ids=OTHERS)

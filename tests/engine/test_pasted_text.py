@@ -25,7 +25,7 @@ NAMES = (PRINTED / "names.txt").read_text()
 
 STALL = ["connection", "cause", "sender", "confidence", "frame_unacked", "frame_ack", "frame_held"]
 STALL += ["rel_seq", "len", "len_unacked"]
-WAIT = ["connection", "cause", "by", "frame_from", "frame_to"]
+WAIT = ["connection", "cause", "sender", "frame_from", "frame_to"]
 NAGLE = ["client_nagle", "server_nagle", "verdict"]
 PRINTED_MS = 0.002
 """Two times in microseconds are as far off at most."""

@@ -23,7 +23,7 @@ SMALL = [
 ]
 WHERE = ["frame_unacked", "frame_ack", "frame_held", "rel_seq", "len", "sender", "cause"]
 FOUND = ["connection", *WHERE, "wait_ms", "ack_delay_ms", "release_ms", "confidence"]
-WAITED = ["connection", "cause", "by", "frame_from", "frame_to", "wait_ms"]
+WAITED = ["connection", "cause", "sender", "frame_from", "frame_to", "wait_ms"]
 
 relaxed = settings(
     deadline=None,

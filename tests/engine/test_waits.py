@@ -233,7 +233,7 @@ def test_a_client_that_pauses_in_its_request_is_not_idle(scan_frames: Scanned) -
         made.answer()
         made.wait(900.0)
     longest = scan_frames(made.frames).core.longest_waits(1)[0]
-    assert (longest.by, longest.cause, round(longest.wait_ms)) == ("client", "sender_app", 200)
+    assert (longest.sender, longest.cause, round(longest.wait_ms)) == ("client", "sender_app", 200)
 
 
 def test_a_program_that_closes_late_is_no_delayed_ack(scan_frames: Scanned) -> None:

@@ -40,7 +40,7 @@ def test_it_tells_what_the_scan_found(name: str, report: Report) -> None:
         for _, ruled_out, why in clearest.rivals:
             assert f"{'' if ruled_out else 'not '}ruled out {why[0].upper()}{why[1:]}." in text
     for cause in scan.core.causes():
-        assert (f"{cause.cause} {cause.by} {cause.waits}" in text) != ("nagle" in cause.cause)
+        assert (f"{cause.cause} {cause.sender} {cause.waits}" in text) != ("nagle" in cause.cause)
 
 
 def test_the_numbers_at_the_top_are_those_of_the_engine(report: Report) -> None:

@@ -62,7 +62,7 @@ def test_the_sequence_is_of_the_side_with_the_clearest_stall() -> None:
     clearest = scan.core.clearest()
     assert clearest is not None
     ax = timeline.sequence(scan, clearest.connection)
-    assert ax.get_title(loc="left").startswith(f"What the {clearest.by} sent")
+    assert ax.get_title(loc="left").startswith(f"What the {clearest.sender} sent")
 
 
 def test_bands_have_their_milliseconds_and_the_clearest_its_name() -> None:

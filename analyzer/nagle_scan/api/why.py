@@ -87,7 +87,7 @@ def case_of(
         )
     return Case(
         row.connection,
-        row.by,
+        row.sender,
         row.frame_from,
         row.frame_ack,
         row.frame_to,

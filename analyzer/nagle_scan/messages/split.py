@@ -32,9 +32,9 @@ def _described(stall: _core.WaitRow, found: Mapping[int, Payload]) -> list[str]:
     unacked, held = (found.get(frame) for frame in (stall.frame_from, stall.frame_to))
     if unacked is None or held is None:
         return []
-    server = stall.sender if stall.by == "server" else stall.receiver
+    server = stall.sender_end if stall.sender == "server" else stall.receiver_end
     port = int(server.rpartition(":")[2])
-    told = recognise(pair_of(unacked, held, port, stall.by == "client"))
+    told = recognise(pair_of(unacked, held, port, stall.sender == "client"))
     return (
         []
         if told is None

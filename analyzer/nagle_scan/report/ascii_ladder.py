@@ -18,9 +18,9 @@ def ladder(stall: _core.WaitRow) -> list[str]:
 
 
 def _lines(stall: _core.WaitRow) -> Iterator[str]:
-    receiver_side = "client" if stall.by == "server" else "server"
-    yield f"{stall.by:<6} (left)   {stall.sender}"
-    yield f"{receiver_side:<6} (right)  {stall.receiver}"
+    receiver_side = "client" if stall.sender == "server" else "server"
+    yield f"{stall.sender:<6} (left)   {stall.sender_end}"
+    yield f"{receiver_side:<6} (right)  {stall.receiver_end}"
     yield ""
     ack_ms = (stall.ack_ns - stall.from_ns) / 1e6
     held_ms = (stall.to_ns - stall.from_ns) / 1e6

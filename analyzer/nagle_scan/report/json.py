@@ -81,7 +81,7 @@ def _compared(baseline: Result, result: Result, options: Options) -> dict[str, A
 
 
 def _server(change: ServerChange) -> dict[str, Any]:
-    predicted_ms, measured_ms = change.prediction or (None, None)
+    predicted_ms, latency_ms = change.prediction or (None, None)
     return {
         "addr": change.addr,
         **({"name": change.name} if change.name else {}),
@@ -90,7 +90,7 @@ def _server(change: ServerChange) -> dict[str, Any]:
         "before": _numbers(change.before),
         "after": _numbers(change.after),
         "predicted_p50_ms": predicted_ms,
-        "measured_p50_ms": measured_ms,
+        "latency_p50_ms": latency_ms,
     }
 
 

@@ -231,13 +231,13 @@ def _clean(view: View) -> Iterator[str]:
     yield from _latencies(view)
     if view.waits:
         yield "### Longest waits"
-        heads = ("tcp.stream", "wait", "cause", "by", "frames", "")
+        heads = ("tcp.stream", "wait", "cause", "sender", "frames", "")
         rows = [
             (
                 str(wait.connection),
                 duration(wait.wait_ms),
                 code(wait.cause),
-                wait.by,
+                wait.sender,
                 f"{wait.frame_from} to {wait.frame_to}",
                 escaped(meaning),
             )

@@ -24,8 +24,8 @@ def frames(stall: _core.WaitRow) -> tuple[StallFrame, StallFrame, StallFrame]:
     late = "pure ACK, not delayed"
     if causes.of(stall.cause).ack_was_delayed:
         late = f"pure ACK, {stall.ack_delay_ms:.1f} ms late"
-    there = (stall.sender, stall.receiver)
-    back = (stall.receiver, stall.sender)
+    there = (stall.sender_end, stall.receiver_end)
+    back = (stall.receiver_end, stall.sender_end)
     is_held, held = "is held", "held"
     if stall.confidence == "possible":
         is_held, held = "may be held", "perhaps held"

@@ -235,11 +235,11 @@ def _other_waits(view: View, style: Style) -> Iterator[str]:
         yield f"\nNo other wait was longer than {view.min_wait_ms:g} ms beyond the round trip."
         return
     yield f"\n{style.bold}Where the time went instead{style.end}\n"
-    causes = [("cause", "by", "waits", "in all", "longest", "")]
+    causes = [("cause", "sender", "waits", "in all", "longest", "")]
     causes += [
         (
             row.cause,
-            row.by,
+            row.sender,
             f"{row.waits:,}",
             duration(row.total_ms),
             duration(row.longest_ms),
@@ -251,13 +251,13 @@ def _other_waits(view: View, style: Style) -> Iterator[str]:
     if view.connecting is not None:
         yield "\n" + style.wrapped(f"  {view.connecting}", "  ")
     yield f"\n{style.bold}Longest waits{style.end}\n"
-    rows = [("stream", "wait", "cause", "by", "frames", "")]
+    rows = [("stream", "wait", "cause", "sender", "frames", "")]
     rows += [
         (
             str(wait.connection),
             duration(wait.wait_ms),
             wait.cause,
-            wait.by,
+            wait.sender,
             f"{wait.frame_from}-{wait.frame_to}",
             meaning,
         )

@@ -16,7 +16,7 @@ def display_filter(stall: _core.WaitRow, filtered: bool) -> str:
     """
     connection = f"tcp.stream == {stall.connection}"
     if filtered:
-        ports = (addr.rpartition(":")[2] for addr in (stall.sender, stall.receiver))
+        ports = (addr.rpartition(":")[2] for addr in (stall.sender_end, stall.receiver_end))
         connection = " && ".join(f"tcp.port == {port}" for port in ports)
     return f"{connection} && frame.number >= {stall.frame_from} && frame.number <= {stall.frame_to}"
 
@@ -27,7 +27,7 @@ def evidence_filter(stall: _core.WaitRow) -> str:
     Times are those of the capture there. They are rounded outwards to 1 us: Wireshark compares them
     as floats.
     """
-    ends = ((stall.sender, stall.sender_ip), (stall.receiver, stall.receiver_ip))
+    ends = ((stall.sender_end, stall.sender_ip), (stall.receiver_end, stall.receiver_ip))
     parts = [
         f"{'ipv6' if ':' in ip else 'ip'}.addr == {ip} && tcp.port == {name.rpartition(':')[2]}"
         for name, ip in ends

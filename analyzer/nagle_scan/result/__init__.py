@@ -164,7 +164,7 @@ class Result:
     def waits(self) -> pd.DataFrame:
         """One row per wait that is not a stall.
 
-        `connection` (int64), `cause` (category), `by` (category: who kept the other waiting),
+        `connection` (int64), `cause` (category), `sender` (category: who kept the other waiting),
         `frame_from`, `frame_to` (int64), `time_ns` (int64, its end), `time` (the same),
         `lost_before_capture` (bool), `wait_ms` (float64).
 

@@ -104,7 +104,7 @@ def _neighbours(segments: pd.DataFrame, wait: Wait) -> tuple[pd.DataFrame, pd.Da
     frames = segments["frame"]
     first = int(frames.searchsorted(wait.frame_from))
     last = int(frames.searchsorted(wait.frame_to))
-    data_of_peer = (segments["len"] > 0) & (segments["sender"] != wait.by)
+    data_of_peer = (segments["len"] > 0) & (segments["sender"] != wait.sender)
     before = data_of_peer.iloc[max(0, first - MAX_BEFORE) : first].to_numpy().nonzero()[0]
     begin = max(0, first - MAX_BEFORE) + int(before[-1]) if len(before) else max(0, first - 1)
     after = data_of_peer.iloc[last + 1 : last + 1 + MAX_AFTER].to_numpy().nonzero()[0]
@@ -154,9 +154,9 @@ def _frames_of(subject: Subject, wait: Wait) -> list[Arrow]:
     if wait.frame_ack is None:
         return []
     frames = [
-        (wait.frame_from, wait.by, wait.len_unacked, wait.from_ns),
-        (wait.frame_ack, peer(wait.by), 0, wait.ack_ns),
-        (wait.frame_to, wait.by, wait.len, wait.to_ns),
+        (wait.frame_from, wait.sender, wait.len_unacked, wait.from_ns),
+        (wait.frame_ack, peer(wait.sender), 0, wait.ack_ns),
+        (wait.frame_to, wait.sender, wait.len, wait.to_ns),
     ]
     placed = [
         _placed(subject, wait, frame, sender, length, 0, time_ns)

@@ -63,7 +63,7 @@ class Subject:
     @cached_property
     def waits(self) -> pd.DataFrame:
         """The waits that are no stalls."""
-        columns = ["cause", "by", "frame_from", "frame_to", "time_ns", "wait_ms"]
+        columns = ["cause", "sender", "frame_from", "frame_to", "time_ns", "wait_ms"]
         return findings(self.scan, False, columns, self.row.connection)
 
     @cached_property

@@ -15,7 +15,7 @@ class Wait(NamedTuple):
     """A wait between two frames, and the ACK that ended it if it is a stall."""
 
     cause: str
-    by: str
+    sender: str
     frame_from: int
     frame_ack: int | None
     frame_to: int
@@ -31,7 +31,7 @@ class Wait(NamedTuple):
     @property
     def words(self) -> str:
         """What happened, in a few words."""
-        return causes.of(self.cause).words.format(by=self.by)
+        return causes.of(self.cause).words.format(by=self.sender)
 
 
 def row_of_stall(subject: Subject, number: int) -> _core.WaitRow | None:
@@ -60,7 +60,7 @@ def stall(subject: Subject, number: int) -> Wait | None:
 def _of_stall(row: _core.WaitRow) -> Wait:
     return Wait(
         row.cause,
-        row.by,
+        row.sender,
         row.frame_from,
         row.frame_ack,
         row.frame_to,
@@ -83,12 +83,12 @@ def longest_wait(subject: Subject) -> Wait | None:
         if longest.connection == subject.row.connection:
             return _of_stall(longest)._replace(frame_ack=None, ack_ns=longest.to_ns)
     # A client that is idle between two requests keeps nobody waiting.
-    idle = (subject.waits["cause"] == "sender_app") & (subject.waits["by"] == "client")
+    idle = (subject.waits["cause"] == "sender_app") & (subject.waits["sender"] == "client")
     waits = subject.waits if idle.all() else subject.waits[~idle]
     row = waits.iloc[int(waits["wait_ms"].to_numpy().argmax())]
     to_ns = int(row["time_ns"])
     from_ns = to_ns - round(float(row["wait_ms"]) * NS_PER_MS)
     first, last = int(row["frame_from"]), int(row["frame_to"])
     wait_ms = float(row["wait_ms"])
-    cause, by = str(row["cause"]), str(row["by"])
-    return Wait(cause, by, first, None, last, from_ns, to_ns, to_ns, 0, 0, wait_ms, 0.0, 0.0)
+    cause, sender = str(row["cause"]), str(row["sender"])
+    return Wait(cause, sender, first, None, last, from_ns, to_ns, to_ns, 0, 0, wait_ms, 0.0, 0.0)

@@ -34,14 +34,14 @@ def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
         # With one direction only, there may be stalls that do not show.
         first = f"No stall; t{longest}" if subject.row.conclusive else f"T{longest}"
         return first, f"{stream}, {frames}, {wait.cause}"
-    other = "client" if wait.by == "server" else "server"
+    other = "client" if wait.sender == "server" else "server"
     why = (
         f"until the {other}'s delayed ACK came"
         if cause.ack_was_delayed
         else f"for one round trip, until the {other}'s ACK came"
     )
     held = count(wait.len, "byte")
-    first = f"The {wait.by} held {held} back for {duration(wait.wait_ms)}"
+    first = f"The {wait.sender} held {held} back for {duration(wait.wait_ms)}"
     first = first.replace(" ms", "\N{NO-BREAK SPACE}ms")
     return first, f"{why} ({wait.cause}; {stream}, {frames})"
 

@@ -192,14 +192,14 @@ def stalls_first() -> list[Cause]:
 
 def meaning_of_all(row: _core.CauseRow) -> str:
     """What all waits of one cause and side mean."""
-    return of(row.cause).meaning[row.by]
+    return of(row.cause).meaning[row.sender]
 
 
 def meaning_of(wait: _core.WaitRow) -> str:
     """What one wait means."""
     cause = of(wait.cause)
     if cause.meaning_unseen and wait.lost_before_capture in (True, None):
-        return cause.meaning_unseen.format(by=wait.by)
+        return cause.meaning_unseen.format(by=wait.sender)
     if cause.meaning_midway and wait.own_data_before:
-        return cause.meaning_midway.format(by=wait.by)
-    return (cause.meaning_of_one or cause.meaning)[wait.by]
+        return cause.meaning_midway.format(by=wait.sender)
+    return (cause.meaning_of_one or cause.meaning)[wait.sender]

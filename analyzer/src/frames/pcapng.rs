@@ -29,7 +29,7 @@ const SNAP_LEN: u32 = 0;
 pub type Comments = HashMap<u64, Vec<String>>;
 
 /// What Wireshark shows for addresses, if asked to resolve them.
-pub type Names = HashMap<IpAddr, String>;
+pub type ResolvedNames = HashMap<IpAddr, String>;
 
 /// Writes `frames` to `path`, each with its `comments`; `about` is the comment on the file. Each
 /// link type becomes an interface, in order of first use.
@@ -41,7 +41,7 @@ pub fn write(
     about: &str,
     frames: &[&Excerpt],
     comments: &Comments,
-    names: &Names,
+    names: &ResolvedNames,
 ) -> Result<(), ScanError> {
     let file = File::create(path).map_err(|error| ScanError::unwritable(path, &error))?;
     write_to(BufWriter::new(file), about, frames, comments, names).map_err(|error| match error {
@@ -55,7 +55,7 @@ fn write_to(
     about: &str,
     frames: &[&Excerpt],
     comments: &Comments,
-    names: &Names,
+    names: &ResolvedNames,
 ) -> PcapResult<()> {
     let mut writer = PcapNgWriter::with_section_header(to, section(about)?)?;
     let mut link_types = Vec::new();
@@ -102,7 +102,7 @@ fn interface(link_type: u32) -> InterfaceDescriptionBlock<'static> {
     }
 }
 
-fn resolution(names: &Names) -> NameResolutionBlock<'_> {
+fn resolution(names: &ResolvedNames) -> NameResolutionBlock<'_> {
     let mut sorted: Vec<_> = names.iter().collect();
     sorted.sort_unstable();
     let records = sorted.into_iter().map(|(addr, name)| record(*addr, name));
@@ -165,7 +165,7 @@ mod tests {
 
     fn written(about: &str, frames: &[&Excerpt], comments: &Comments) -> PcapResult<Vec<u8>> {
         let mut bytes = Vec::new();
-        write_to(&mut bytes, about, frames, comments, &Names::new())?;
+        write_to(&mut bytes, about, frames, comments, &ResolvedNames::new())?;
         Ok(bytes)
     }
 

@@ -8,7 +8,7 @@ use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::causes::{Cause, DirectionFacts, nagle_delack, retransmission, stop_and_wait};
 use crate::judge::conditions::Conditions;
 use crate::judge::findings::Ruling;
-use crate::judge::nagle::phases::{self, Candidate, Contradictions, Phase};
+use crate::judge::nagle::phases::{self, Candidate, ContradictionCounts, Phase};
 use crate::judge::path::releases::Releases;
 use crate::judge::path::sender_rtt::Basis;
 use crate::judge::pooled::false_discoveries::ServerPauses;
@@ -53,7 +53,7 @@ impl<'a> Judge<'a> {
         let held = || held.iter().copied();
         let own = waits.iter().filter(|wait| wait.by == side);
         let receiver = connection.half(side.other());
-        let against = Contradictions::of(connection.half(side));
+        let against = ContradictionCounts::of(connection.half(side));
         let candidates: Vec<Candidate> = match against.count {
             // Then nothing speaks against any.
             0 => Vec::new(),

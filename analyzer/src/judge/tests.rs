@@ -14,7 +14,7 @@ use crate::judge::nagle::variant::Variant;
 use crate::judge::words::evidence::reasons;
 use crate::judge::words::rivals::rivals;
 use crate::track::Side;
-use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Segment, Story, Told, client, server};
+use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, StorySegment, Told, client, server};
 
 impl Told {
     /// The judged connection, and a ruling for each of the first waits: those that are left.
@@ -31,7 +31,7 @@ fn held(story: Story) -> Story {
     held_for(story, 40.0, client(50))
 }
 
-fn held_for(story: Story, ack_ms: f64, held: Segment) -> Story {
+fn held_for(story: Story, ack_ms: f64, held: StorySegment) -> Story {
     story
         .after_ms(5.0, client(100))
         .after_ms(ack_ms, server(0))
@@ -206,7 +206,7 @@ fn alone_and_among_holds(then: impl Fn(Story) -> Story) -> [(Cause, Vec<Line>); 
 
 #[test]
 fn what_follows_a_fin_may_be_the_answer_of_the_program() {
-    let closing = |fin: Segment| {
+    let closing = |fin: StorySegment| {
         alone_and_among_holds(|story| {
             story.after_ms(5.0, client(100)).after_ms(40.0, fin).after_ms(0.02, client(50))
         })

@@ -1,7 +1,7 @@
 //! Frames as Python sees them: read a second time by number, cut and anonymised; and written.
 
 use crate::frames::excerpt::{self, Wanted};
-use crate::frames::pcapng::{self, Comments, Names};
+use crate::frames::pcapng::{self, Comments, ResolvedNames};
 use crate::frames::{self, Excerpt, Policy};
 use crate::result::anonymize::{Anonymizer, KEY_LEN};
 use crate::track::reader::Reading;
@@ -121,7 +121,7 @@ fn write_pcapng(
     about: &str,
     frames: Vec<Py<FrameRow>>,
     comments: Comments,
-    names: Names,
+    names: ResolvedNames,
 ) -> PyResult<()> {
     let frames: Vec<&Excerpt> = frames.iter().map(|row| &row.get().excerpt).collect();
     Ok(py.detach(|| pcapng::write(path, about, &frames, &comments, &names))?)

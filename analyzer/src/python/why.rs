@@ -19,7 +19,7 @@ type WhyLine = (&'static str, &'static str, &'static str, String, String, Vec<u6
 #[pyclass(frozen, get_all)]
 pub struct WhyRow {
     pub connection: u32,
-    pub by: &'static str,
+    pub sender: &'static str,
     pub frame_from: u64,
     pub frame_ack: u64,
     pub frame_to: u64,
@@ -42,7 +42,7 @@ impl WhyRow {
         };
         Self {
             connection: why.connection,
-            by: wait.by.name(),
+            sender: wait.by.name(),
             frame_from: wait.from.frame,
             frame_ack: wait.ack.frame,
             frame_to: wait.to.frame,

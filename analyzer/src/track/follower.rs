@@ -1,7 +1,7 @@
 //! Follows some connections, known by their numbers, and only looks the others up.
 
 use crate::decode::Header;
-use crate::track::reader::range::{Range, Row};
+use crate::track::reader::range::{Range, ShardRow};
 use crate::track::waits::Waits;
 use crate::track::{Connection, Exchanged, Lengths, Mark, Recorder, Repeats, Side, Table};
 use foldhash::fast::RandomState;
@@ -84,7 +84,7 @@ impl<F: FnMut(u32, TrackedSegment)> Follower<F> {
         }
     }
 
-    fn take_row(&mut self, range: &Range, row: &Row) {
+    fn take_row(&mut self, range: &Range, row: &ShardRow) {
         let key = range.key(row);
         let found = self.table.find(key, self.table.fetch(key), row.is_from_low(), &row.header);
         let opened = self.table.opened();

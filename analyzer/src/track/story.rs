@@ -32,7 +32,7 @@ const SYN_OPTIONS: [u8; 8] = [2, 4, 5, 180, 1, 3, 3, 7];
 /// A segment of the story: it follows what its sender has sent and acknowledges all that the peer has
 /// sent, but where the story says otherwise.
 #[derive(Debug, Clone, Copy)]
-pub struct Segment {
+pub struct StorySegment {
     by: Side,
     len: u32,
     flags: u8,
@@ -46,16 +46,16 @@ pub struct Segment {
 }
 
 /// `len` bytes from the client; 0 is a pure ACK.
-pub fn client(len: u32) -> Segment {
-    Segment::new(Side::Client, len)
+pub fn client(len: u32) -> StorySegment {
+    StorySegment::new(Side::Client, len)
 }
 
 /// `len` bytes from the server; 0 is a pure ACK.
-pub fn server(len: u32) -> Segment {
-    Segment::new(Side::Server, len)
+pub fn server(len: u32) -> StorySegment {
+    StorySegment::new(Side::Server, len)
 }
 
-impl Segment {
+impl StorySegment {
     fn new(by: Side, len: u32) -> Self {
         let options = Options::default();
         Self {
@@ -192,7 +192,7 @@ impl Story {
     }
 
     /// Captures this segment `ms` after the last one.
-    pub fn after_ms(mut self, ms: f64, segment: Segment) -> Self {
+    pub fn after_ms(mut self, ms: f64, segment: StorySegment) -> Self {
         self.now.time_ns += (ms * 1e6).round() as i64;
         self.now.frame += 1;
         let by = segment.by as usize;
@@ -207,7 +207,7 @@ impl Story {
         self
     }
 
-    fn header(&self, segment: &Segment, begin: i64) -> Header {
+    fn header(&self, segment: &StorySegment, begin: i64) -> Header {
         let by = segment.by as usize;
         let number = |side: usize, offset: i64| FIRST_SEQ[side].wrapping_add(offset as u32);
         Header {

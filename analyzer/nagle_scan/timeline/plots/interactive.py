@@ -111,21 +111,19 @@ def _around_the_clearest(subject: Subject) -> pd.DataFrame | None:
 
 def _waits(subject: Subject, segments: pd.DataFrame | None) -> tuple[pd.DataFrame, int]:
     """Stalls and other waits at the time of the segments, and how many there are of them."""
-    common = ["cause", "time_ns", "wait_ms"]
+    common = ["cause", "sender", "time_ns", "wait_ms"]
     frames = ["frame_unacked", "frame_ack", "frame_held"]
-    stalls = findings(
-        subject.scan, True, [*common, *frames, "sender", "confidence"], subject.row.connection
-    )
+    stalls = findings(subject.scan, True, [*common, *frames, "confidence"], subject.row.connection)
     others = findings(
-        subject.scan, False, [*common, "frame_from", "frame_to", "by"], subject.row.connection
+        subject.scan, False, [*common, "frame_from", "frame_to"], subject.row.connection
     )
-    stalls, others = stalls.astype({"cause": str}), others.astype({"cause": str})
+    text = {"cause": str, "sender": str}
+    stalls, others = stalls.astype(text), others.astype(text)
     stalls["frames"] = _joined(stalls, frames)
     others["frames"] = _joined(others, ["frame_from", "frame_to"])
-    stalls = stalls.rename(columns={"sender": "by"}).astype({"by": str})
     stalls["sure"] = "<br>" + stalls["confidence"].astype(str)
-    others = others.astype({"by": str}).assign(sure="")
-    columns = [*common, "by", "frames", "sure"]
+    others["sure"] = ""
+    columns = [*common, "frames", "sure"]
     parts = [
         part[columns].sort_values("wait_ms", ascending=False, kind="stable")
         for part in (stalls, others)
@@ -240,7 +238,7 @@ def _bars(
 ) -> Iterator[Trace]:
     """One for each cause for which a side kept the other waiting, as high as its stream."""
     for cause in causes.stalls_first():
-        rows = waits[(waits["cause"] == cause.name) & (waits["by"] == side)]
+        rows = waits[(waits["cause"] == cause.name) & (waits["sender"] == side)]
         if rows.empty:
             continue
         lengths = rows["wait_ms"].to_numpy(dtype=float)

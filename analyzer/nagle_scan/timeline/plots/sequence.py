@@ -77,7 +77,7 @@ def _nothing(ax: Axes, subject: Subject, why: str) -> Axes:
 
 def _side(subject: Subject, segments: pd.DataFrame) -> str:
     if subject.clearest is not None:
-        return subject.clearest.by
+        return subject.clearest.sender
     by_client = segments["sender"] == "client"
     from_client, from_all = segments.loc[by_client, "len"].sum(), segments["len"].sum()
     return "client" if from_client * 2 > from_all else "server"

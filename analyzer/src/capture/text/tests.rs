@@ -10,10 +10,10 @@ fn open(text: &[u8]) -> Result<Capture, ScanError> {
     Capture::new(Box::new(Cursor::new(text.to_vec())), "pasted")
 }
 
-type Decoded = Result<Header, Skip>;
+type HeaderOrSkip = Result<Header, Skip>;
 
 /// Each frame with its time, and what is said of the text.
-fn read(text: &str) -> (Vec<(i64, Decoded)>, AboutText) {
+fn read(text: &str) -> (Vec<(i64, HeaderOrSkip)>, AboutText) {
     let mut capture = open(text.as_bytes()).unwrap();
     let mut frames = Vec::new();
     while let Some(frame) = capture.next_frame() {

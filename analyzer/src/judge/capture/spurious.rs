@@ -60,7 +60,7 @@ pub fn is_second_copy(wait: &Wait, at_receiver: bool) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::judge::causes::Cause;
-    use crate::track::story::{Segment, Story, client, server};
+    use crate::track::story::{Story, StorySegment, client, server};
 
     /// The causes of the waits, by who ended them.
     fn causes(story: Story) -> Vec<(&'static str, Cause)> {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     /// The server reports that `begin..begin + 100` came twice; the client's numbers wrap after 50 bytes.
-    fn d_sack(ack: Segment, begin: u32) -> Segment {
+    fn d_sack(ack: StorySegment, begin: u32) -> StorySegment {
         let [begin, end] = [begin, begin + 100].map(|at| at.wrapping_sub(51).to_be_bytes());
         ack.options(&[&[1, 1, 5, 10], &begin[..], &end[..]].concat())
     }

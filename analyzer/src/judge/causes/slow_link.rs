@@ -140,11 +140,11 @@ mod tests {
 
     /// One frame of an answer: so many ms after the one before, so many bytes, sent so many ms after the
     /// first one.
-    type Frame = (f64, u32, u32);
+    type AnswerFrame = (f64, u32, u32);
 
     /// How many of the waits before frames of `answer` are laid to a slow link, of four answers that a
     /// client captured.
-    fn laid_to_link(answer: &[Frame], has_timestamps: bool) -> usize {
+    fn laid_to_link(answer: &[AnswerFrame], has_timestamps: bool) -> usize {
         let frame = |len, sent_ms| match has_timestamps {
             true => server(len).tsval(sent_ms),
             false => server(len),
@@ -162,7 +162,8 @@ mod tests {
     }
 
     /// 256 kbit/s: 47.3 ms for a full frame, 15.1 for one of 416 bytes.
-    const QUEUED: [Frame; 4] = [(47.3, 1448, 0), (47.4, 1448, 0), (15.1, 416, 0), (47.3, 1448, 1)];
+    const QUEUED: [AnswerFrame; 4] =
+        [(47.3, 1448, 0), (47.4, 1448, 0), (15.1, 416, 0), (47.3, 1448, 1)];
 
     #[test]
     fn frames_that_come_as_far_apart_as_they_are_long_came_through_a_slow_link() {

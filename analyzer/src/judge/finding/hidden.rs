@@ -47,7 +47,7 @@ mod tests {
     use crate::judge::conditions::Conditions;
     use crate::judge::finding::verdict::Verdict;
     use crate::judge::nagle::nodelay::Nagle;
-    use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Segment, Story, client, server};
+    use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, StorySegment, client, server};
 
     /// Captured at the client, 1 ms away from its server.
     fn opened() -> Story {
@@ -70,7 +70,7 @@ mod tests {
         story.after_ms(5.0, client(100)).after_ms(1.0, server(200))
     }
 
-    fn held(story: Story, held: Segment) -> Story {
+    fn held(story: Story, held: StorySegment) -> Story {
         story.after_ms(5.0, client(100)).after_ms(40.0, server(0)).after_ms(0.02, held)
     }
 

@@ -49,12 +49,12 @@ impl Candidate {
 /// What a direction shows in all against holds: small segments that left while another was unacknowledged,
 /// and how often it showed any.
 #[derive(Debug, Clone, Copy)]
-pub struct Contradictions {
+pub struct ContradictionCounts {
     pub count: u32,
     pub moments: u32,
 }
 
-impl Contradictions {
+impl ContradictionCounts {
     pub fn of(half: &Half) -> Self {
         Self { count: half.contradictions(), moments: half.contradicting_moments() }
     }
@@ -65,7 +65,7 @@ impl Contradictions {
 /// Judged near the candidate in time: programs switch TCP_NODELAY in the middle of a connection, and a
 /// single exception among thousands of segments clears nothing. Before the first one nothing speaks
 /// against a hold: many programs set the option after a login, as SSH does.
-pub fn phases(candidates: &[Candidate], all: Contradictions) -> Vec<Phase> {
+pub fn phases(candidates: &[Candidate], all: ContradictionCounts) -> Vec<Phase> {
     let alike = |a: &Candidate, b: &Candidate| a.contradictions == b.contradictions;
     let runs = || candidates.chunk_by(alike);
     let switched = is_switched(candidates, all, runs().count());
@@ -99,7 +99,7 @@ fn of_run(
 
 /// Do holds and contradictions come in phases? A program that writes when it likes, before the ACK or by
 /// accident just after it, mixes them. Test of Wald and Wolfowitz (1940) on the number of `runs`.
-fn is_switched(candidates: &[Candidate], all: Contradictions, runs: usize) -> bool {
+fn is_switched(candidates: &[Candidate], all: ContradictionCounts, runs: usize) -> bool {
     let contradicted = |pair: &[Candidate]| pair[0].contradictions < pair[1].contradictions;
     let between = candidates.windows(2).filter(|pair| contradicted(pair)).count();
     let before = candidates.first().is_some_and(|first| first.contradictions > 0);
@@ -149,8 +149,8 @@ mod tests {
     }
 
     /// So many contradictions, each at a moment of its own.
-    fn each(count: u32) -> Contradictions {
-        Contradictions { count, moments: count }
+    fn each(count: u32) -> ContradictionCounts {
+        ContradictionCounts { count, moments: count }
     }
 
     fn off(candidates: &[Candidate], total: u32) -> Vec<bool> {
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn many_pieces_at_once_are_one_contradiction() {
         let bursts = candidates([0, 0, 0, 9, 9, 9, 9, 18, 18, 18, 27, 27, 27, 27], NEAR);
-        let all = |moments| Contradictions { count: 36, moments };
+        let all = |moments| ContradictionCounts { count: 36, moments };
         let in_middle = |moments| phases(&bursts, all(moments))[5].is_off;
         assert_eq!([4, 36].map(in_middle), [true, false]);
     }

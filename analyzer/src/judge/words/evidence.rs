@@ -9,20 +9,40 @@ use crate::judge::path::releases::{Releases, SiblingReleases};
 use crate::judge::path::sender_rtt::Basis;
 use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Display, Formatter, Write};
+
+/// Most sentences are shorter.
+const LEN: usize = 256;
 
 /// The reasons for a stall, strongest facts first, then the doubts that lower its confidence.
 pub fn reasons(finding: Finding<'_>, judged: &JudgedConnection) -> Vec<String> {
+    let mut reasons = Vec::new();
+    each_reason(finding, judged, |reason| reasons.push(reason.to_owned()));
+    reasons
+}
+
+/// Hands the reasons to `take`. All are written into one buffer: JSON with many stalls consists of them.
+pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: impl FnMut(&str)) {
     let stall = ExplainedStall::new(finding, judged);
-    let facts = [
-        Some(stall.unacked()),
-        stall.wait.is(fact::RESENT).then(|| stall.resent()),
-        Some(stall.ack()),
-        Some(stall.release()),
-        (stall.releases.in_band > 1).then(|| stall.peak()),
-    ];
-    let doubts = finding.doubts.iter().map(|line| stall.doubt(line));
-    facts.into_iter().flatten().chain(doubts).collect()
+    let mut text = String::with_capacity(LEN);
+    let mut add = |write: &dyn Fn(&mut String) -> fmt::Result| {
+        text.clear();
+        // Memory takes all that is written.
+        let _ = write(&mut text);
+        take(&text);
+    };
+    add(&|out| stall.unacked(out));
+    if stall.wait.is(fact::RESENT) {
+        add(&|out| stall.resent(out));
+    }
+    add(&|out| stall.ack(out));
+    add(&|out| stall.release(out));
+    if stall.releases.in_band > 1 {
+        add(&|out| stall.peak(out));
+    }
+    for line in finding.doubts.iter() {
+        add(&|out| stall.doubt(out, line));
+    }
 }
 
 /// A stall, with what its sentences need.
@@ -54,109 +74,116 @@ impl<'a> ExplainedStall<'a> {
         self.judged.half(self.wait.by.other()).rtt_ns()
     }
 
-    fn unacked(&self) -> String {
+    fn unacked(&self, out: &mut String) -> fmt::Result {
         let (wait, mss) = (self.wait, self.judged.mss);
         let (from, to) = (wait.from.frame, wait.to.frame);
         let (len, unacked_len) = (wait.len, wait.unacked_len);
         let last_is_full = unacked_len.is_multiple_of(mss);
-        let unacked = match (wait.is(fact::UNACKED_SMALL), last_is_full) {
-            (true, true) => format!("a small segment before frame {from}"),
-            (false, true) => format!("frame {from} ({unacked_len} bytes, full-sized)"),
-            (_, false) => format!("frame {from} ({unacked_len} bytes, small)"),
-        };
+        match (wait.is(fact::UNACKED_SMALL), last_is_full) {
+            (true, true) => write!(out, "a small segment before frame {from}"),
+            (false, true) => write!(out, "frame {from} ({unacked_len} bytes, full-sized)"),
+            (_, false) => write!(out, "frame {from} ({unacked_len} bytes, small)"),
+        }?;
         let had_to = match self.finding.confidence() {
             Confidence::Possible => "would have had to wait",
             _ => "had to wait",
         };
-        format!(
-            "{unacked} was unacknowledged, so frame {to} ({len} bytes, less than the MSS of {mss}) \
-             {had_to}"
+        write!(
+            out,
+            " was unacknowledged, so frame {to} ({len} bytes, less than the MSS of {mss}) {had_to}"
         )
     }
 
-    fn resent(&self) -> String {
-        format!(
+    fn resent(&self, out: &mut String) -> fmt::Result {
+        write!(
+            out,
             "frame {} was sent again before its ACK came, though nothing shows that it was lost: \
              the sender's retransmission timer is shorter than the receiver's delayed-ACK timer",
             self.wait.from.frame
         )
     }
 
-    fn ack(&self) -> String {
+    fn ack(&self, out: &mut String) -> fmt::Result {
         let (wait, receiver) = (self.wait, self.receiver);
         let delay_ns = self.judged.ack_delay_ns(wait);
         let delay = Ms(delay_ns);
-        let late = match (self.finding.cause, self.receiver_rtt_ns()) {
-            (Cause::NagleDelack, Some(rtt_ns)) => {
-                let rtt = Ms(rtt_ns);
-                format!("; the round trip to the {receiver} is {rtt}, so it was delayed by {delay}")
-            }
-            (Cause::NagleDelack, None) => {
-                format!(": delayed by up to {delay} (round trip unknown)")
-            }
-            (_, None) => format!(
-                "; the round trip to the {receiver} is unknown, so whether it was delayed is open"
-            ),
-            (_, Some(_)) if delay_ns >= SHORTEST_DELAYED_ACK_NS => {
-                format!(", no longer than the path to the {receiver} takes at times")
-            }
-            _ => format!(", within the round trip to the {receiver}: not delayed"),
-        };
-        format!(
-            "frame {} is a pure ACK, which no application sees, {} after frame {}{late}",
+        write!(
+            out,
+            "frame {} is a pure ACK, which no application sees, {} after frame {}",
             wait.ack.frame,
             Ms(wait.ack.time_ns - wait.from.time_ns),
             wait.from.frame
-        )
+        )?;
+        match (self.finding.cause, self.receiver_rtt_ns()) {
+            (Cause::NagleDelack, Some(rtt_ns)) => {
+                let rtt = Ms(rtt_ns);
+                write!(
+                    out,
+                    "; the round trip to the {receiver} is {rtt}, so it was delayed by {delay}"
+                )
+            }
+            (Cause::NagleDelack, None) => {
+                write!(out, ": delayed by up to {delay} (round trip unknown)")
+            }
+            (_, None) => write!(
+                out,
+                "; the round trip to the {receiver} is unknown, so whether it was delayed is open"
+            ),
+            (_, Some(_)) if delay_ns >= SHORTEST_DELAYED_ACK_NS => {
+                write!(out, ", no longer than the path to the {receiver} takes at times")
+            }
+            _ => write!(out, ", within the round trip to the {receiver}: not delayed"),
+        }
     }
 
-    fn release(&self) -> String {
+    fn release(&self, out: &mut String) -> fmt::Result {
         let (wait, releases, by) = (self.wait, self.releases, self.by);
         let center = Ms(releases.band.center_ns);
-        let due = match (releases.reference, releases.basis) {
+        let (release, tolerance) = (Ms(wait.release_ns()), Ms(releases.band.tolerance_ns));
+        write!(out, "frame {} follows the ACK by {release}", wait.to.frame)?;
+        match (releases.reference, releases.basis) {
             (Reference::RoundTrip, Basis::AtSender) => {
-                ": so soon only in the sender's own host, captured there".to_owned()
+                out.write_str(": so soon only in the sender's own host, captured there")
             }
             (Reference::RoundTrip, Basis::Replies) => {
-                format!("; the fastest reply of the {by} took {center}")
+                write!(out, "; the fastest reply of the {by} took {center}")
             }
             (Reference::RoundTrip, Basis::Releases) => {
-                format!("; the round trip to the {by}, on which such waits agree, is {center}")
+                write!(out, "; the round trip to the {by}, on which such waits agree, is {center}")
             }
             (Reference::RoundTrip, Basis::Handshake | Basis::Nothing) => {
-                format!("; the round trip to the {by} is {center}")
+                write!(out, "; the round trip to the {by} is {center}")
             }
             (Reference::Reaction, _) => {
                 let near = Ms(wait.reaction.took_ns().unwrap_or(releases.band.center_ns));
-                format!("; near by in time the {by} reacted within {near}")
+                write!(out, "; near by in time the {by} reacted within {near}")
             }
-            (Reference::Ack, _) => format!(
+            (Reference::Ack, _) => write!(
+                out,
                 "; the round trip to the sender takes {center} or more; where the ACK came at once, \
                  the next segment did, too"
             ),
-            (Reference::Timestamps(_), _) => format!(
+            (Reference::Timestamps(_), _) => write!(
+                out,
                 "; by its timestamps the {by} pauses for as long as the ACK takes, and then for as long \
                  as here, give or take {}",
                 Ms(releases.off_ns(wait).abs())
             ),
-        };
-        let (release, tolerance) = (Ms(wait.release_ns()), Ms(releases.band.tolerance_ns));
-        format!("frame {} follows the ACK by {release}{due} (tolerance {tolerance})", wait.to.frame)
+        }?;
+        write!(out, " (tolerance {tolerance})")
     }
 
-    fn peak(&self) -> String {
+    fn peak(&self, out: &mut String) -> fmt::Result {
         let Releases { in_band, near, .. } = self.releases;
-        let outside = match near {
-            0 => "none ended just outside it".to_owned(),
-            1 => "one other ended just outside it".to_owned(),
-            near => format!("{near} others ended just outside it"),
-        };
-        format!(
-            "{in_band} waits in this direction ended within this tolerance of an ACK; {outside}"
-        )
+        write!(out, "{in_band} waits in this direction ended within this tolerance of an ACK; ")?;
+        match near {
+            0 => out.write_str("none ended just outside it"),
+            1 => out.write_str("one other ended just outside it"),
+            near => write!(out, "{near} others ended just outside it"),
+        }
     }
 
-    fn doubt(&self, line: Line) -> String {
+    fn doubt(&self, out: &mut String, line: Line) -> fmt::Result {
         let (wait, receiver) = (self.wait, self.receiver);
         let sentence = match line {
             Line::FullSized => {
@@ -172,13 +199,15 @@ impl<'a> ExplainedStall<'a> {
                  program that sends at a steady pace would look the same"
             }
             Line::DelayUnknown => {
-                return format!(
+                return write!(
+                    out,
                     "the round trip to the {receiver} is unknown, so part of the wait may be the \
                      network"
                 );
             }
             Line::MssInferred => {
-                return format!(
+                return write!(
+                    out,
                     "no SYN was captured, so the MSS is inferred: frame {} may be full-sized",
                     wait.to.frame
                 );
@@ -191,12 +220,12 @@ impl<'a> ExplainedStall<'a> {
                 "the snap length cut the options of the SYN: the MSS may be smaller, and no timestamp can \
                  confirm the order"
             }
-            Line::Answerable => return self.answerable(),
+            Line::Answerable => return self.answerable(out),
             Line::LargeFlight => {
                 "ten segments or more were in flight: a full congestion window would look the same"
             }
             Line::Resent => {
-                return format!("frame {} or its ACK may have been lost", wait.from.frame);
+                return write!(out, "frame {} or its ACK may have been lost", wait.from.frame);
             }
             Line::Relay | Line::DistantRelay => {
                 "a proxy on this host, or a broker, that passes on what arrives on another connection \
@@ -206,60 +235,62 @@ impl<'a> ExplainedStall<'a> {
                 "one match with the round trip of a network may be chance: nothing else in this \
                  direction shows it"
             }
-            Line::Siblings => return self.siblings(),
-            Line::Contradicted => return self.contradictions(),
-            Line::Coincidence | Line::LikelyCoincidence => return self.coincidence(),
+            Line::Siblings => return self.siblings(out),
+            Line::Contradicted => return self.contradictions(out),
+            Line::Coincidence | Line::LikelyCoincidence => return self.coincidence(out),
             _ => {
                 "on the connections of this server so many pauses end at other times that a few \
                  end this close to an ACK by accident"
             }
         };
-        sentence.to_owned()
+        out.write_str(sentence)
     }
 
-    fn siblings(&self) -> String {
+    fn siblings(&self, out: &mut String) -> fmt::Result {
         let (connections, frame) = match self.releases.siblings {
             Some(SiblingReleases { connections, frame, .. }) => (connections, frame),
             None => (0, 0),
         };
-        format!(
+        write!(
+            out,
             "so few waits show little by themselves, but {connections} other connections of this \
              client to this server show the same, as frame {frame} does"
         )
     }
 
-    fn answerable(&self) -> String {
+    fn answerable(&self, out: &mut String) -> fmt::Result {
         let (ack, to) = (self.wait.ack.frame, self.wait.to.frame);
         match self.wait.is(fact::ACK_FIN) {
-            true => format!("frame {ack} carries FIN, which the program sees, too"),
-            false => format!(
+            true => write!(out, "frame {ack} carries FIN, which the program sees, too"),
+            false => write!(
+                out,
                 "frame {to} acknowledges data that came shortly before the ACK, and may be the answer"
             ),
         }
     }
 
-    fn contradictions(&self) -> String {
+    fn contradictions(&self, out: &mut String) -> fmt::Result {
         let count = self.judged.half(self.wait.by).detail().contradictions;
         let segments = if count == 1 { "segment" } else { "segments" };
-        format!(
+        write!(
+            out,
             "the {} also sent {count} small {segments} while another was unacknowledged",
             self.by
         )
     }
 
-    fn coincidence(&self) -> String {
-        let once = match self.releases.in_band {
-            0 | 1 => "it happened only once in this direction, and ",
-            _ => "",
-        };
-        let often = match (1.0 / self.releases.chance(self.wait)).round() as u64 {
-            0 | 1 => "could well fall this close to an ACK by accident".to_owned(),
-            2 => "falls this close to an ACK by accident half of the time".to_owned(),
+    fn coincidence(&self, out: &mut String) -> fmt::Result {
+        if self.releases.in_band <= 1 {
+            out.write_str("it happened only once in this direction, and ")?;
+        }
+        out.write_str("a program's write ")?;
+        match (1.0 / self.releases.chance(self.wait)).round() as u64 {
+            0 | 1 => out.write_str("could well fall this close to an ACK by accident"),
+            2 => out.write_str("falls this close to an ACK by accident half of the time"),
             once_in => {
-                format!("falls this close to an ACK by accident once in {once_in} times")
+                write!(out, "falls this close to an ACK by accident once in {once_in} times")
             }
-        };
-        format!("{once}a program's write {often}")
+        }
     }
 }
 
@@ -271,12 +302,13 @@ impl Display for Ms {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         let us = (self.0.unsigned_abs() + 500) / 1000;
         // Not `{:03}`: durations are most of what JSON with many stalls takes.
-        let mut digits = itoa::Buffer::new();
+        let mut rest = *b".000 ms";
+        for (at, unit) in [(1, 100), (2, 10), (3, 1)] {
+            rest[at] += (us / unit % 10) as u8;
+        }
         out.write_str(if self.0 < 0 { "-" } else { "" })?;
-        out.write_str(digits.format(us / 1000))?;
-        out.write_str(".")?;
-        out.write_str(&digits.format(1000 + us % 1000)[1..])?;
-        out.write_str(" ms")
+        out.write_str(itoa::Buffer::new().format(us / 1000))?;
+        out.write_str(str::from_utf8(&rest).unwrap_or_default())
     }
 }
 

@@ -4,7 +4,7 @@ use super::Output::{Csv, Json, Python};
 use super::{Field, Fields, Row, field};
 use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::findings::Finding;
-use crate::judge::words::evidence::reasons;
+use crate::judge::words::evidence::each_reason;
 use crate::output::values;
 use crate::result::scan::Scan;
 use crate::track::Side;
@@ -92,10 +92,10 @@ fn evidence(out: &mut Vec<u8>, stall: StallRow<'_>) {
     values::enclosed(out, *b"[]", |out| {
         if stall.is_explained {
             // Sentences of this program, with numbers in them: nothing to escape.
-            for reason in reasons(stall.finding, stall.judged) {
-                values::name(out, ",\"", &reason);
+            each_reason(stall.finding, stall.judged, |reason| {
+                values::name(out, ",\"", reason);
                 out.push(b'"');
-            }
+            });
         }
     });
 }

@@ -13,7 +13,7 @@ impl Row for Finding<'_> {
     fn fields(to: &mut impl Fields<Self>) {
         to.integer(CONNECTION.only(Table), |row| row.wait.connection);
         to.category(field!("cause", "Why: see `nagle-scan --explain`."), |row| row.cause);
-        to.category(field!("by", "Who kept the other end waiting."), |row| row.wait.by);
+        to.category(field!("sender", "Who kept the other end waiting."), |row| row.wait.by);
         to.integer(field!("frame_from", "Last frame before the wait."), |row| row.wait.from.frame);
         to.integer(field!("frame_to", "Frame that ended the wait."), |row| row.wait.to.frame);
         to.integer(REL_SEQ.only(Json), |row| row.wait.rel_seq);

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 #[pyclass(frozen, get_all)]
 pub struct CauseRow {
     pub cause: &'static str,
-    pub by: &'static str,
+    pub sender: &'static str,
     pub waits: u64,
     pub total_ms: f64,
     pub longest_ms: f64,
@@ -18,7 +18,7 @@ impl CauseRow {
     pub fn new(total: &CauseTotal) -> Self {
         Self {
             cause: total.cause.name(),
-            by: total.by.name(),
+            sender: total.by.name(),
             waits: total.waits,
             total_ms: ms(total.total_ns),
             longest_ms: ms(total.longest_ns),

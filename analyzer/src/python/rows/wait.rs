@@ -15,8 +15,8 @@ use pyo3::prelude::*;
 /// these. from / ack / to are frames.
 #[pyclass(frozen, get_all, dict)]
 pub struct WaitRow {
-    pub sender: String,
-    pub receiver: String,
+    pub sender_end: String,
+    pub receiver_end: String,
     /// IP addresses, whatever the user calls them.
     pub sender_ip: String,
     pub receiver_ip: String,
@@ -55,8 +55,8 @@ impl WaitRow {
             false => (Vec::new(), Vec::new()),
         };
         let row = Self {
-            sender: names.endpoint(by),
-            receiver: names.endpoint(other),
+            sender_end: names.endpoint(by),
+            receiver_end: names.endpoint(other),
             sender_ip: by.addr.to_string(),
             receiver_ip: other.addr.to_string(),
             from_ns: wait.from.time_ns,

@@ -44,11 +44,11 @@ impl Connection {
 
 #[cfg(test)]
 mod tests {
-    use crate::track::story::{Segment, Story, client, server};
+    use crate::track::story::{Story, StorySegment, client, server};
 
     fn is_even(times_ms: &[f64]) -> bool {
         let [syn, syn_ack] = [client(0).syn(), server(0).syn()];
-        let told: [Segment; 6] = [syn, syn_ack, client(0), client(10), server(0), client(20)];
+        let told: [StorySegment; 6] = [syn, syn_ack, client(0), client(10), server(0), client(20)];
         let all = times_ms.iter().zip(told);
         all.fold(Story::new(), |story, (&ms, segment)| story.after_ms(ms, segment))
             .end()

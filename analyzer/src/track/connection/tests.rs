@@ -1,6 +1,6 @@
 //! What a connection is: its handshake, its ends, its exchanges, what repeats.
 
-use crate::track::story::{Segment, Story, client, server};
+use crate::track::story::{Story, StorySegment, client, server};
 use crate::track::wait::fact;
 use crate::track::{Repeats, Side};
 
@@ -166,7 +166,7 @@ fn a_frame_captured_twice_is_not_a_retransmission() {
 #[test]
 fn what_was_captured_once_is_no_copy_and_the_older_packet_was_not_lost() {
     // 20 ms behind what overtook it, too late for the clock to tell.
-    let late = |overtook: Segment, came: Segment| {
+    let late = |overtook: StorySegment, came: StorySegment| {
         let told = Story::new()
             .handshake(0.02, 1.0)
             .after_ms(5.0, overtook.seq(100))

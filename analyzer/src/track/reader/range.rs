@@ -22,7 +22,7 @@ const NONE: u32 = u32::MAX;
 
 /// A segment on its way to its shard.
 #[derive(Debug, Clone, Copy)]
-pub struct Row {
+pub struct ShardRow {
     time_ns: i64,
     /// Of a long one the ports, and where it is in [`Range::long`].
     key: KeyV4,
@@ -31,7 +31,7 @@ pub struct Row {
     frame: u32,
 }
 
-const _: () = assert!(size_of::<Row>() == 48, "three quarters of a cache line");
+const _: () = assert!(size_of::<ShardRow>() == 48, "three quarters of a cache line");
 
 /// The sender is the lower endpoint of the key.
 const FROM_LOW: u32 = 1;
@@ -53,7 +53,7 @@ pub struct Record {
 #[derive(Debug, Clone)]
 struct Piece {
     shard: usize,
-    rows: Vec<Row>,
+    rows: Vec<ShardRow>,
 }
 
 /// Frames of one capture that follow one another. Its memory is used again.
@@ -161,7 +161,7 @@ impl Range {
             }
             _ => self.long_key(segment),
         };
-        let row = Row { time_ns, key, header, frame: frame | facts };
+        let row = ShardRow { time_ns, key, header, frame: frame | facts };
         self.rows_of(spread & (self.shards - 1)).push(row);
     }
 
@@ -190,7 +190,7 @@ impl Range {
     }
 
     /// A row by itself.
-    pub fn record(&self, row: &Row) -> Record {
+    pub fn record(&self, row: &ShardRow) -> Record {
         Record {
             frame: u64::from(row.frame >> 2),
             time_ns: row.time_ns,
@@ -212,7 +212,7 @@ impl Range {
         let facts = long | (u32::from(record.is_from_low) * FROM_LOW);
         let frame = (record.frame as u32) << 2 | facts;
         let shard = spread & (self.shards - 1);
-        self.rows_of(shard).push(Row {
+        self.rows_of(shard).push(ShardRow {
             time_ns: record.time_ns,
             key,
             header: record.header,
@@ -223,7 +223,7 @@ impl Range {
 
     /// Where the next row of a shard goes.
     #[inline]
-    fn rows_of(&mut self, shard: usize) -> &mut Vec<Row> {
+    fn rows_of(&mut self, shard: usize) -> &mut Vec<ShardRow> {
         let current = self.current[shard] as usize;
         let is_free = self.pieces.get(current).is_some_and(|piece| piece.rows.len() < MOST_ROWS);
         let at = if is_free { current } else { self.next_piece(shard) };
@@ -244,7 +244,7 @@ impl Range {
     }
 
     /// The rows of a shard, in the order of their frames.
-    pub fn of(&self, shard: usize) -> impl Iterator<Item = &[Row]> {
+    pub fn of(&self, shard: usize) -> impl Iterator<Item = &[ShardRow]> {
         let pieces = self.pieces[..self.used].iter();
         pieces.filter(move |piece| piece.shard == shard).map(|piece| piece.rows.as_slice())
     }
@@ -255,7 +255,7 @@ impl Range {
     }
 
     #[inline]
-    pub fn key(&self, row: &Row) -> AnyKey<'_> {
+    pub fn key(&self, row: &ShardRow) -> AnyKey<'_> {
         match row.frame & IS_LONG {
             0 => AnyKey::V4(row.key),
             _ => AnyKey::Long(&self.long[row.key.place() as usize]),
@@ -264,12 +264,12 @@ impl Range {
 
     /// The ends of the connection of a row that `by` sent.
     #[cold]
-    pub fn ends(&self, row: &Row, by: Side) -> Ends {
+    pub fn ends(&self, row: &ShardRow, by: Side) -> Ends {
         self.key(row).ends(row.is_from_low() == (by == Side::Client))
     }
 
     #[inline]
-    pub fn mark(&self, row: &Row) -> Mark {
+    pub fn mark(&self, row: &ShardRow) -> Mark {
         Mark {
             time_ns: row.time_ns,
             frame: self.placed.frames_before + u64::from(row.frame >> 2) + 1,
@@ -277,7 +277,7 @@ impl Range {
     }
 }
 
-impl Row {
+impl ShardRow {
     /// Is the sender the lower endpoint of the key?
     #[inline]
     pub fn is_from_low(&self) -> bool {

@@ -82,7 +82,7 @@ impl Observation<'_> {
 mod tests {
     use crate::judge::causes::Cause;
     use crate::track::Side;
-    use crate::track::story::{Segment, Story, client, server};
+    use crate::track::story::{Story, StorySegment, client, server};
     use crate::track::wait::{Wait, fact};
 
     /// What the server echoes in its second piece.
@@ -98,7 +98,7 @@ mod tests {
         let mut now = 65_500;
         let answer = |story: Story, echo: &Echo| {
             now += 100;
-            let stamped = |segment: Segment, tsval: u32, tsecr: u32| match echo {
+            let stamped = |segment: StorySegment, tsval: u32, tsecr: u32| match echo {
                 Echo::Nothing => segment,
                 _ => segment.stamped(tsval, tsecr),
             };

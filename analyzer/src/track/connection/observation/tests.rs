@@ -1,6 +1,6 @@
 //! What ends a wait, fact by fact. The client is captured at home, 1 ms away from its server.
 
-use crate::track::story::{Segment, Story, client, server};
+use crate::track::story::{Story, StorySegment, client, server};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};
 
@@ -11,7 +11,7 @@ fn connected() -> Story {
 }
 
 /// A small segment, its delayed ACK, and what the ACK released.
-fn held(released: Segment) -> Wait {
+fn held(released: StorySegment) -> Wait {
     let story = connected().after_ms(0.0, client(100)).after_ms(40.0, server(0));
     only(story.after_ms(0.02, released))
 }
