@@ -19,10 +19,11 @@ scan: setup ## Run the main job: make scan [PCAP=my.pcap]
 	@$(BIN)/nagle-scan --exit-zero "$(PCAP)"
 
 # The engine's own checks need no Python: they run while it is installed and the engine is linked.
+# The tests start a thousand processes: what they import is compiled once.
 test: ## Check format, lint and types, then run all tests
 	@sh scripts/prerequisites.sh developer
 	@$(MAKE) --no-print-directory --jobs=2 test-engine check-python test-wheel
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto --dist worksteal
 
 # Not what needs a browser, a wheel, notebooks or tshark, draws pictures, or takes large captures.
 SLOW := accuracy api bad_input baseline docstrings failed_output interrupt many_* no_socket passes pasted_text port_scan \

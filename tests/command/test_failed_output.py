@@ -24,7 +24,7 @@ def lines(stderr: bytes) -> list[str]:
 @pytest.mark.parametrize("failing", ["c.csv", "c.html", "c.pcapng", "c.zip", "c.png", "c.xml"])
 def test_the_others_are_written(failing: str, run: Run, tmp_path: Path) -> None:
     (tmp_path / failing).symlink_to("/dev/full")
-    names = ["a.html", "b.json", failing, "d.md", "e.pcapng"]
+    names = ["a.sarif", "b.json", failing, "d.md", "e.pcapng"]
     words = [word for name in names for word in ("-o", name)]
     done = run(SPLIT, *words, cwd=tmp_path)
     said = f"nagle-scan: {failing}: cannot write: no space left on device"
@@ -121,8 +121,15 @@ def signalled(folder: Path, number: int, *words: str) -> int:
         return process.wait(60)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-@pytest.mark.parametrize("output", ["x.json", "x.html", "x.pcapng", "x.zip", "x.svg", "out/"])
+@pytest.mark.parametrize(
+    ("output", "number"),
+    [
+        ("x.json", signal.SIGINT),
+        ("x.json", signal.SIGHUP),
+        *((f"x.{kind}", signal.SIGTERM) for kind in ("json", "html", "pcapng", "zip", "svg")),
+        ("out/", signal.SIGTERM),
+    ],
+)
 def test_a_signal_leaves_nothing_half_written(
     output: str, number: signal.Signals, tmp_path: Path
 ) -> None:

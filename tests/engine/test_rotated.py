@@ -6,6 +6,7 @@ import gzip
 import json
 import struct
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,11 @@ from conversation import pcap, records, stalled
 
 Record = tuple[int, bytes]
 ROUNDS = 250
-MADE = records(stalled(rounds=ROUNDS).frames)
+
+
+@cache
+def made() -> Sequence[Record]:
+    return records(stalled(rounds=ROUNDS).frames)
 
 
 def zstd(content: bytes) -> bytes:
@@ -43,7 +48,7 @@ def described(run: Run, folder: Path, *paths: Path | str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("whole") / "whole.pcap"
-    path.write_bytes(pcap(MADE))
+    path.write_bytes(pcap(made()))
     return path
 
 
@@ -58,7 +63,7 @@ def rotated(folder: Path, parts: Sequence[Sequence[Record]]) -> list[Path]:
 def test_a_thousand_files_of_one_frame_each(run: Run, tmp_path: Path, whole: Path) -> None:
     """Packed and not, in the order of their names: 1, 10, 100, 1000, 101, ..."""
     paths = []
-    for number, record in enumerate(MADE):
+    for number, record in enumerate(made()):
         suffix, packed = PACKINGS[number % len(PACKINGS)]
         paths.append(tmp_path / f"traffic.pcap{number}{suffix}")
         paths[-1].write_bytes(packed(pcap([record])))
@@ -74,7 +79,7 @@ def test_a_thousand_files_of_one_frame_each(run: Run, tmp_path: Path, whole: Pat
 
 def test_python_reads_the_set_as_one_capture(tmp_path: Path, whole: Path) -> None:
     scan = nagle_scan.scan(
-        rotated(tmp_path, [MADE[start : start + 70] for start in range(0, len(MADE), 70)])
+        rotated(tmp_path, [made()[start : start + 70] for start in range(0, len(made()), 70)])
     )
     expected = nagle_scan.scan(whole)
     assert len(scan.connections) == 1
@@ -86,7 +91,7 @@ def test_python_reads_the_set_as_one_capture(tmp_path: Path, whole: Path) -> Non
 @pytest.mark.parametrize("kept", [-5, 30, 3, 0], ids=["record", "record head", "header", "empty"])
 def test_a_last_file_that_was_cut_off_keeps_the_rest(kept: int, run: Run, tmp_path: Path) -> None:
     """What a killed tcpdump leaves; its file is empty until the first buffer is written."""
-    paths = rotated(tmp_path, [MADE[:100], MADE[100:200], MADE[200:203]])
+    paths = rotated(tmp_path, [made()[:100], made()[100:200], made()[200:203]])
     paths[-1].write_bytes(paths[-1].read_bytes()[:kept])
     found = described(run, tmp_path, *paths)
     captures = {file["path"]: file for file in found["captures"]}
@@ -121,21 +126,21 @@ def test_files_without_any_header_are_no_capture(run: Run, tmp_path: Path) -> No
 
 
 def test_what_is_no_capture_is_refused_beside_captures_too(run: Run, tmp_path: Path) -> None:
-    paths = [*rotated(tmp_path, [MADE[:100]]), tmp_path / "notes.txt"]
+    paths = [*rotated(tmp_path, [made()[:100]]), tmp_path / "notes.txt"]
     paths[-1].write_text("not a capture, but long enough for a header")
     assert run(*paths, "--merge").returncode == 2
 
 
 def test_frames_out_of_order_at_a_seam_do_not_part_a_connection(run: Run, tmp_path: Path) -> None:
     """Queues and interfaces are written in turn: a file may begin before the last one ended."""
-    next_ns, _ = MADE[100]
-    late = (next_ns + 3_000_000, MADE[99][1])
-    found = described(run, tmp_path, *rotated(tmp_path, [[*MADE[:99], late], MADE[100:]]))
+    next_ns, _ = made()[100]
+    late = (next_ns + 3_000_000, made()[99][1])
+    found = described(run, tmp_path, *rotated(tmp_path, [[*made()[:99], late], made()[100:]]))
     assert len(found["connections"]) == 1
 
 
 def test_captures_of_the_same_time_are_two(run: Run, tmp_path: Path) -> None:
     """Two taps, or two hosts that share addresses: their connections are not one."""
-    same = rotated(tmp_path, [MADE[:100], MADE[:100]])
+    same = rotated(tmp_path, [made()[:100], made()[:100]])
     found = described(run, tmp_path, *same, "--merge")
     assert len(found["connections"]) == 2

@@ -25,6 +25,8 @@ from nagle_scan.fleet.work import Failure, Settings
 
 KEY = bytes(range(32))
 SECRETS = (KEY.hex(), "payroll", "10.1.2.3")
+ALONE = ("--workers", "1")
+"""To start a worker takes seconds of CPU."""
 
 
 @pytest.fixture(scope="module")
@@ -231,19 +233,19 @@ def test_another_error_does_not_pass_for_missing_workers() -> None:
 
 def test_a_rotation_is_one_capture_as_the_page_says(run: Run, tmp_path: Path) -> None:
     folder, out = ring(tmp_path / "captures"), tmp_path / "fleet"
-    first, again = (run("fleet", folder, "-o", out, "-q").stdout for _ in range(2))
+    first, again = (run("fleet", folder, "-o", out, "-q", *ALONE).stdout for _ in range(2))
     assert first == b"1 new capture (2 files): 1 with stalls\n"
     assert again == b"0 new captures (2 files known): nothing to do\n"
     assert "1 capture:" in repr(nagle_scan.Fleet(out))
     (folder / "epoll.pcap").write_bytes((CAPTURES / "epoll-fixed.pcap").read_bytes())
-    third = run("fleet", folder, "-o", out, "-q").stdout
+    third = run("fleet", folder, "-o", out, "-q", *ALONE).stdout
     assert third == b"1 new capture (2 files known): 1 clean\n"
     more = ring(tmp_path / "more")
     for path in more.iterdir():
         with path.open("r+b") as file:
             file.seek(24)
             file.write(bytes(2))
-    fourth = run("fleet", folder, more, "-o", out, "-q").stdout
+    fourth = run("fleet", folder, more, "-o", out, "-q", *ALONE).stdout
     assert fourth == b"1 new capture (2 files; 3 files known): 1 with stalls\n"
 
 
@@ -266,17 +268,12 @@ def test_how_far_it_is_counts_captures_as_its_end_does() -> None:
 
 @pytest.mark.parametrize(
     ("names", "status"),
-    [
-        (["epoll-fd0.pcap"], 0),
-        (["epoll-fixed.pcap"], 0),
-        (["epoll-fixed.pcap", "README.md"], 2),
-        (["epoll-fd0.pcap", "README.md"], 2),
-    ],
+    [(["epoll-fd0.pcap"], 0), (["epoll-fd0.pcap", "README.md"], 2)],
 )
 def test_exit_zero_does_not_hide_an_unreadable_capture(
     names: list[str], status: int, run: Run, tmp_path: Path
 ) -> None:
-    done = run("fleet", *names, "-o", tmp_path / "fleet", "--exit-zero", cwd=CAPTURES)
+    done = run("fleet", *names, "-o", tmp_path / "fleet", "--exit-zero", *ALONE, cwd=CAPTURES)
     assert done.returncode == status
 
 
@@ -404,11 +401,11 @@ DAMAGED = {
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_dataset_is_one_line(run: Run, tmp_path: Path, name: str) -> None:
     out = tmp_path / "out"
-    run("fleet", CAPTURES / "epoll-fd0.pcap", "-o", out)
+    run("fleet", CAPTURES / "epoll-fd0.pcap", "-o", out, *ALONE)
     files = [out / name] if name.endswith("parquet") else (out / name).glob("day=2*/*.parquet")
     for file in files:
         file.write_bytes(DAMAGED[name])
-    done = run("fleet", CAPTURES / "java-split.pcap", "-o", out)
+    done = run("fleet", CAPTURES / "java-split.pcap", "-o", out, *ALONE)
     assert done.returncode == 2
     (line,) = done.stderr.decode().splitlines()
     assert line.startswith(f"nagle-scan: {out}: a damaged dataset: "), line
@@ -416,7 +413,7 @@ def test_a_damaged_dataset_is_one_line(run: Run, tmp_path: Path, name: str) -> N
 
 def test_a_connection_that_is_not_there_has_no_report(run: Run, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    run("fleet", CAPTURES / "epoll-fd0.pcap", "-o", out)
+    run("fleet", CAPTURES / "epoll-fd0.pcap", "-o", out, *ALONE)
     (set_id,) = nagle_scan.Fleet(out).captures["set"]
     done = run("fleet", "-o", out, "--report", f"{set_id}/999999")
     assert done.returncode == 2

@@ -14,8 +14,8 @@ from nagle_scan.report import formats
 from nagle_scan.report.formats import FORMATS, SUFFIXES, Format
 from nagle_scan.report.options import Options
 
-BEFORE, AFTER = CAPTURES / "jdk-httpserver.pcap", CAPTURES / "jdk-httpserver-nodelay.pcap"
-GIVEN: dict[str, list[str | Path]] = {"baseline": ["--baseline", BEFORE], "payload": ["--payload"]}
+STALLED, FIXED = CAPTURES / "jdk-httpserver.pcap", CAPTURES / "jdk-httpserver-nodelay.pcap"
+GIVEN: dict[str, list[str | Path]] = {"baseline": ["--baseline", FIXED], "payload": ["--payload"]}
 """How each option is given to the command."""
 
 of_each = pytest.mark.parametrize("format", FORMATS, ids=lambda format: format.name)
@@ -44,29 +44,29 @@ def test_the_method_takes_what_the_format_takes(format: Format) -> None:
     assert format.takes <= set(Options._fields)
 
 
-@of_each
-def test_method_and_command_write_the_same(format: Format, tmp_path: Path, run: Run) -> None:
-    for suffix in format.suffixes:
-        by_method, by_command = tmp_path / f"method{suffix}", tmp_path / f"command{suffix}"
-        getattr(nagle_scan.scan(BEFORE), method(format))(by_method)
-        run(BEFORE, "-o", by_command)
-        assert len(by_method.read_bytes()) > 100
-        assert by_method.read_bytes() == by_command.read_bytes()
+def written(run: Run, folder: Path, *options: str | Path) -> tuple[dict[str, bytes], list[str]]:
+    """What one call writes of each suffix, and the lines that it says."""
+    folder.mkdir()
+    wanted = [word for suffix in SUFFIXES for word in ("-o", f"x{suffix}")]
+    said = run(STALLED, *options, *wanted, cwd=folder).stderr.decode().splitlines()
+    return {suffix: (folder / f"x{suffix}").read_bytes() for suffix in SUFFIXES}, said
 
 
-@of_each
-@pytest.mark.parametrize("option", GIVEN)
-def test_an_option_changes_the_file_or_is_said_not_to(
-    format: Format, option: str, tmp_path: Path, run: Run
-) -> None:
-    plain, chosen = (tmp_path / f"{name}{format.suffixes[0]}" for name in ("plain", "chosen"))
-    run(AFTER if option == "baseline" else BEFORE, "-o", plain)
-    capture = AFTER if option == "baseline" else BEFORE
-    said = run(capture, "-o", chosen, *GIVEN[option]).stderr.decode()
-    note = f"nagle-scan: note: --{option} has no effect on {chosen}\n"
-    taken = option in format.takes
-    assert (plain.read_bytes() != chosen.read_bytes()) == taken
-    assert said == ("" if taken else note)
+def test_methods_command_and_options_write_what_they_say(run: Run, tmp_path: Path) -> None:
+    plain, said = written(run, tmp_path / "plain")
+    assert said == []
+    scan = nagle_scan.scan(STALLED)
+    for suffix in SUFFIXES:
+        path = tmp_path / f"method{suffix}"
+        getattr(scan, method(formats.of(str(path))))(path)
+        assert len(plain[suffix]) > 100, suffix
+        assert path.read_bytes() == plain[suffix], suffix
+    for option, words in GIVEN.items():
+        chosen, said = written(run, tmp_path / option, *words)
+        left = [suffix for suffix in SUFFIXES if option not in formats.of(f"x{suffix}").takes]
+        assert [suffix for suffix in SUFFIXES if chosen[suffix] == plain[suffix]] == left
+        note = f"nagle-scan: note: --{option} has no effect on {', '.join(f'x{it}' for it in left)}"
+        assert said == [note]
 
 
 @of_each
@@ -81,5 +81,5 @@ def test_help_and_readme_name_it(format: Format, run: Run) -> None:
 
 def test_a_picture_of_no_known_kind_is_refused(tmp_path: Path) -> None:
     with pytest.raises(nagle_scan.OutputError, match=r"\.png, \.svg or \.pdf"):
-        nagle_scan.scan(BEFORE).to_timeline(tmp_path / "timeline.gif")
+        nagle_scan.scan(STALLED).to_timeline(tmp_path / "timeline.gif")
     assert formats.named("timeline").suffixes == (".png", ".svg", ".pdf")

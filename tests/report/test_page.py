@@ -27,25 +27,24 @@ def page_of(frames: list[Frame], folder: Path, name: str = "frames.pcap") -> Pat
     return path
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_it_opens_without_a_word_and_asks_for_nothing(
-    name: str, report: Report, browser: Browser
+LOOKS: list[tuple[Scheme, int]] = [("light", PHONE_PX), ("dark", DESK_PX)]
+OTHERS: list[tuple[Scheme, int]] = [("dark", PHONE_PX), ("light", DESK_PX)]
+
+
+@pytest.mark.parametrize(
+    ("name", "scheme", "width"),
+    [(name, *look) for name in NAMES for look in LOOKS] + [(STALLED, *look) for look in OTHERS],
+)
+def test_it_opens_without_a_word_and_has_no_fault(
+    name: str, scheme: Scheme, width: int, report: Report, browser: Browser
 ) -> None:
-    with opened(browser, report(name)) as page:
+    """On a phone, tables scroll and never the page."""
+    with opened(browser, report(name), width=width, scheme=scheme) as page:
         assert page.console == []
         assert page.requests == [report(name).as_uri()]
         assert not page.overflows()
-
-
-@pytest.mark.parametrize("width", [PHONE_PX, DESK_PX])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", NAMES)
-def test_it_has_no_accessibility_fault(
-    name: str, scheme: Scheme, width: int, report: Report, browser: Browser
-) -> None:
-    with opened(browser, report(name), width=width, scheme=scheme) as page:
-        assert faults(page) == []
         assert page.page.title().endswith(name)
+        assert faults(page) == []
 
 
 def test_a_table_that_goes_on_shows_it(report: Report, browser: Browser) -> None:
@@ -59,14 +58,6 @@ def test_a_table_that_goes_on_shows_it(report: Report, browser: Browser) -> None
         begin = box.screenshot()
         box.evaluate("it => it.scrollLeft = it.scrollWidth")
         assert box.screenshot() != begin
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_phone_scrolls_tables_and_never_the_page(
-    name: str, report: Report, browser: Browser
-) -> None:
-    with opened(browser, report(name), width=PHONE_PX) as page:
-        assert not page.overflows()
 
 
 @pytest.mark.parametrize("width", [PHONE_PX, DESK_PX])
