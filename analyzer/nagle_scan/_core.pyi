@@ -45,6 +45,8 @@ class Summary:
     lossy: int
     disordered: int
     without_acks: int
+    without_mss: int
+    cut_off: int
     clock_ms: float
     clocks_differ: bool
     without_handshake: int

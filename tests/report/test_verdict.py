@@ -125,6 +125,27 @@ def test_what_cannot_be_judged_is_counted_in_the_verdict(run: Run) -> None:
     assert WILL_NOT_HELP not in report
 
 
+def test_a_late_ack_at_the_end_may_have_released_what_is_not_seen(run: Run, tmp_path: Path) -> None:
+    """Synthetic: the last frame is an ACK after 41 ms."""
+    made = Conversation()
+    made.open()
+    for _ in range(3):
+        made.data("client", 50)
+        made.answer(100)
+        made.wait(0.1)
+        made.ack("client")
+        made.wait(313.0)
+    made.data("client", 50)
+    made.wait(41.0)
+    made.ack("server")
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(pcap(records(made.frames)))
+    report = flat(run(path).stdout)
+    assert "the capture ends just after a late ACK, before what that released" in report
+    assert WILL_NOT_HELP not in report
+    assert nagle_scan.scan(path).verdict == "inconclusive"
+
+
 class Counted(NamedTuple):
     """Stalls, `possible` first."""
 

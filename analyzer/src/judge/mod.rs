@@ -48,7 +48,7 @@ pub fn judge(
     let all = Findings::new(waits, &rulings[first..]);
     let of = |side: Side| releases.as_ref().map(|both| &both[side as usize]);
     let mut halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));
-    let hidden = hidden::hidden(connection, &halves, all, conditions.clock_ns);
+    let hidden = hidden::hidden(connection, &halves, all, conditions);
     let listed = |wait: &Wait| is_listed(wait, &halves, conditions.min_wait_ns);
     let nagle = halves.each_ref().map(|half| half.nagle);
     let short = Short::of(connection, nagle, all, |finding| listed(finding.wait));

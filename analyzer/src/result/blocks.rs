@@ -182,8 +182,7 @@ impl Sums {
             connection.id = numbers[place as usize];
             let own = waits[taken..].iter().take_while(|wait| wait.connection == place).count();
             let own = taken..taken + own;
-            let clock_ns = clocks.behind_ns(&waits[own.clone()]);
-            let conditions = Conditions { clock_ns, ..among };
+            let conditions = among.of(clocks, &waits[own.clone()]);
             let judged = judge(&connection, &mut waits[own.clone()], conditions, &mut rulings);
             let judged_waits = rulings.len() - kept;
             if own.start != kept {

@@ -2,7 +2,6 @@
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
-use crate::judge::conditions::Conditions;
 use crate::judge::judge;
 use crate::judge::judges::{self, Explained};
 use crate::judge::words::case::{CaseRow, rows};
@@ -41,8 +40,7 @@ pub fn why(
     let is_own = |other: &&Wait| other.connection == wait.connection;
     let mut waits: Vec<Wait> = block.waits.iter().filter(is_own).copied().collect();
     waits.sort_unstable_by_key(|wait| (wait.to.frame, wait.by as u8));
-    let clock_ns = clocks.behind_ns(&waits);
-    let conditions = Conditions { clock_ns, ..pooled.conditions(options.min_wait_ns) };
+    let conditions = pooled.conditions(options.min_wait_ns).of(&clocks, &waits);
     let is_it = |other: &Wait| (other.to, other.by) == (wait.to, wait.by);
     let Some(index) = waits.iter().position(is_it) else { return Ok(None) };
     let judged = judge(connection, &mut waits.clone(), conditions, &mut Vec::new());

@@ -2,12 +2,20 @@
 
 use crate::track::clock_step::{ClockStep, FINE_NS};
 use crate::track::reader::capture_summary::CaptureSummary;
-use crate::track::wait::Wait;
+use crate::track::wait::{Wait, fact};
 
-/// The clock of each capture: the number of its first frame, and the step in ns.
+/// The clock of each capture.
 #[derive(Debug, Clone, Default)]
 pub struct Clocks {
-    captures: Vec<(u64, i64)>,
+    captures: Vec<Clock>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Clock {
+    first_frame: u64,
+    step_ns: i64,
+    /// Time of the last frame.
+    end_ns: i64,
 }
 
 impl Clocks {
@@ -18,34 +26,61 @@ impl Clocks {
         let clocks = captures.iter().map(|capture| capture.clock);
         let common = clocks.fold(ClockStep::UNKNOWN, ClockStep::and);
         let common_ns = common.shown_ns(packets).unwrap_or(FINE_NS);
-        let clock = |capture: &CaptureSummary| {
-            (capture.first_frame, capture.clock.shown_ns(capture.packets).unwrap_or(common_ns))
+        let clock = |capture: &CaptureSummary| Clock {
+            first_frame: capture.first_frame,
+            step_ns: capture.clock.shown_ns(capture.packets).unwrap_or(common_ns),
+            end_ns: capture.last_ns,
         };
         Self { captures: captures.iter().map(clock).collect() }
     }
 
     /// Step in ns of the coarsest clock.
     pub fn coarsest_ns(&self) -> i64 {
-        self.captures.iter().map(|&(_, step_ns)| step_ns).max().unwrap_or(FINE_NS)
+        self.captures.iter().map(|clock| clock.step_ns).max().unwrap_or(FINE_NS)
     }
 
     /// Are some finer than others?
     pub fn differ(&self) -> bool {
-        self.captures.windows(2).any(|pair| pair[0].1 != pair[1].1)
+        self.captures.windows(2).any(|pair| pair[0].step_ns != pair[1].step_ns)
     }
 
-    /// Step in ns of the finest clock among the captures that these `waits` span; among all where there
-    /// are none.
+    /// Step in ns of the coarsest clock behind these `waits` of a connection.
     pub fn behind_ns(&self, waits: &[Wait]) -> i64 {
-        let first = waits.iter().map(|wait| wait.from.frame).min();
-        let last = waits.iter().map(|wait| wait.to.frame).max();
-        let (Some(first), Some(last)) = (first, last) else {
-            return self.captures.iter().map(|&(_, step_ns)| step_ns).min().unwrap_or(FINE_NS);
-        };
-        let next_to = |frame| self.captures.partition_point(|&(begin, _)| begin <= frame);
-        let behind = &self.captures[next_to(first).saturating_sub(1)..next_to(last)];
-        behind.iter().map(|&(_, step_ns)| step_ns).min().unwrap_or(FINE_NS)
+        let captures = waits.iter().filter_map(|wait| self.behind(wait));
+        match captures.map(|clock| clock.step_ns).max() {
+            None | Some(FINE_NS) => own_ns(waits),
+            Some(step_ns) => step_ns,
+        }
     }
+
+    /// When the capture ends that has the last of these `waits` of a connection.
+    pub fn end_ns(&self, waits: &[Wait]) -> i64 {
+        waits.last().and_then(|wait| self.behind(wait)).map_or(i64::MAX, |clock| clock.end_ns)
+    }
+
+    /// The clock of the capture in which a wait ended.
+    fn behind(&self, wait: &Wait) -> Option<&Clock> {
+        let begun = self.captures.partition_point(|clock| clock.first_frame <= wait.to.frame);
+        self.captures[..begun].last()
+    }
+}
+
+/// Step in ns that the times of a connection show by themselves, in a capture with a fine clock: other
+/// interfaces, with a clock each, may have stamped its frames, or those of one direction. In one with a
+/// coarse clock the ticks of delayed ACKs would look like an even coarser one.
+fn own_ns(waits: &[Wait]) -> i64 {
+    let mut clocks = [(ClockStep::UNKNOWN, 0); 2];
+    for wait in waits {
+        let ack = (wait.by.other(), wait.ack);
+        let ack = Some(ack).filter(|_| wait.has_ack() && !wait.is(fact::ACK_ONLY));
+        for (side, mark) in [(wait.by, wait.to)].into_iter().chain(ack) {
+            let (clock, times) = &mut clocks[side as usize];
+            clock.see(mark.time_ns);
+            *times += 1;
+        }
+    }
+    let steps = clocks.into_iter().filter_map(|(clock, times)| clock.shown_by(times));
+    steps.max().unwrap_or(FINE_NS)
 }
 
 #[cfg(test)]
@@ -61,16 +96,38 @@ mod tests {
     }
 
     #[test]
-    fn the_finest_clock_behind_a_connection_counts() {
-        let clocks = Clocks { captures: vec![(1, 1_000), (100, 10_000_000), (200, 100_000)] };
+    fn the_coarsest_clock_behind_a_connection_counts() {
+        let capture = |&(first_frame, step_ns)| Clock { first_frame, step_ns, end_ns: 0 };
+        let captures = [(1, 1_000), (100, 10_000_000), (200, 100_000)].iter().map(capture);
+        let clocks = Clocks { captures: captures.collect() };
         let behind_ns = |frames| clocks.behind_ns(&waits(frames));
         assert_eq!(behind_ns(&[(1, 9), (20, 99)]), 1_000);
         assert_eq!(behind_ns(&[(100, 101)]), 10_000_000);
         assert_eq!(behind_ns(&[(200, 300)]), 100_000);
-        assert_eq!(behind_ns(&[(1, 9), (20, 300)]), 1_000);
-        assert_eq!(behind_ns(&[(210, 250), (150, 300)]), 100_000);
+        assert_eq!(behind_ns(&[(1, 9), (20, 300)]), 100_000);
+        assert_eq!(behind_ns(&[(150, 190), (210, 250)]), 10_000_000);
         assert_eq!((clocks.coarsest_ns(), behind_ns(&[])), (10_000_000, FINE_NS));
         assert!(clocks.differ());
         assert_eq!(Clocks::default().behind_ns(&waits(&[(1, 2)])), FINE_NS);
+    }
+
+    /// Two interfaces in one capture: the clock of this connection's ticks every millisecond, and those of
+    /// others every microsecond.
+    #[test]
+    fn a_connection_shows_the_clock_of_its_own_interface() {
+        let clocks =
+            Clocks { captures: vec![Clock { first_frame: 1, step_ns: FINE_NS, end_ns: 0 }] };
+        let held = |at: i64, ack_ns: i64| {
+            let mark = |time_ns, frame| Mark { time_ns, frame };
+            let to = mark(at * at * 37_000_000 + 40_000_000, 3 * at as u64 + 3);
+            let ack = mark(to.time_ns - ack_ns, 3 * at as u64 + 2);
+            Wait { to, ack, ..Wait::unknown(0, Side::Client) }
+        };
+        let behind_ns = |count, ack_ns: fn(i64) -> i64| {
+            clocks.behind_ns(&(0..count).map(|at| held(at, ack_ns(at))).collect::<Vec<_>>())
+        };
+        assert_eq!([5, 6].map(|count| behind_ns(count, |_| 1_000_000)), [FINE_NS, 1_000_000]);
+        // Its ACKs came through another interface.
+        assert_eq!(behind_ns(6, |at| at * at * 1_237), 1_000_000);
     }
 }

@@ -37,6 +37,13 @@ impl ClockStep {
         (stands || times >= TIMES_FOR_A_CLOCK.into()).then(|| self.step_ns())
     }
 
+    /// The same of picked `times`, which may be those of one moment. The coarser the clock, the less
+    /// likely they have its step in common by chance.
+    pub fn shown_by(&self, times: u32) -> Option<i64> {
+        let digits = (self.step_ns() / FINE_NS).ilog10();
+        (times.saturating_sub(1) * digits >= TIMES_FOR_A_CLOCK - 1).then(|| self.step_ns())
+    }
+
     #[inline]
     pub fn is_fine(&self) -> bool {
         self.step_ns <= FINE_NS

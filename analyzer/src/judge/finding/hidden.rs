@@ -1,26 +1,28 @@
 //! Does a connection without a stall show that it has none?
 
-use crate::judge::finding::jitter;
+use crate::judge::conditions::Conditions;
 use crate::judge::finding::judged::JudgedHalf;
-use crate::judge::finding::losses;
 use crate::judge::finding::verdict::Hidden;
+use crate::judge::finding::{edge, jitter, losses, mss};
 use crate::judge::findings::Findings;
 use crate::judge::thresholds::BLINDING_CLOCK_NS;
 use crate::track::{Connection, Side};
 
-/// Why `connection`, in which these `halves` and `findings` were seen, cannot be called clean; the clock
-/// behind it ticks every `clock_ns`.
+/// Why `connection`, in which these `halves` and `findings` were seen, cannot be called clean.
 pub fn hidden(
     connection: &Connection,
     halves: &[JudgedHalf; 2],
     findings: Findings<'_>,
-    clock_ns: i64,
+    conditions: Conditions<'_>,
 ) -> Hidden {
     let bytes: u64 = halves.iter().map(|half| half.bytes).sum();
     let is_blurred =
         |side: &Side| !findings.is_empty() && jitter::hides_holds(halves, *side, findings);
     let lacks_acks =
         |side: &Side| losses::hides_holds(connection, *side, &halves[*side as usize], findings);
+    let is_cut_off = |side: &Side| {
+        edge::hides_hold(connection, *side, &halves[*side as usize], findings, conditions)
+    };
     if bytes == 0 {
         Hidden::NoData
     } else if halves.iter().any(|half| half.segments == 0) {
@@ -29,12 +31,16 @@ pub fn hidden(
         Hidden::Disordered
     } else if losses::is_lossy(connection) {
         Hidden::Lossy
-    } else if clock_ns >= BLINDING_CLOCK_NS {
+    } else if conditions.clock_ns >= BLINDING_CLOCK_NS {
         Hidden::CoarseClock
     } else if Side::BOTH.iter().any(lacks_acks) {
         Hidden::NoAcks
     } else if Side::BOTH.iter().any(is_blurred) {
         Hidden::Blurred
+    } else if halves.iter().any(|half| mss::hides_holds(connection, half)) {
+        Hidden::UnknownMss
+    } else if Side::BOTH.iter().any(is_cut_off) {
+        Hidden::CutOff
     } else {
         Hidden::Nothing
     }
@@ -44,7 +50,6 @@ pub fn hidden(
 mod tests {
     use super::*;
     use crate::judge::causes::Cause;
-    use crate::judge::conditions::Conditions;
     use crate::judge::finding::verdict::Verdict;
     use crate::judge::nagle::nodelay::Nagle;
     use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, StorySegment, client, server};

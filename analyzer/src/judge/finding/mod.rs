@@ -1,10 +1,12 @@
 //! What was found: judged connections, their ends, and the verdict.
 
+pub mod edge;
 pub mod half;
 pub mod hidden;
 pub mod jitter;
 pub mod judged;
 pub mod losses;
+pub mod mss;
 pub mod short;
 pub mod superseded;
 pub mod verdict;

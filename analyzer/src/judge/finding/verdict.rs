@@ -41,10 +41,14 @@ pub enum Hidden {
     Disordered,
     /// Pure ACKs are missing, and a stall shows in them.
     NoAcks,
+    /// The largest segments may be small: their MSS is not known.
+    UnknownMss,
+    /// The capture ends where the segment would come that its last ACK released.
+    CutOff,
 }
 
 impl Hidden {
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 10;
     pub const NAMES: [&'static str; Self::COUNT] = [
         "",
         "no_data",
@@ -54,6 +58,8 @@ impl Hidden {
         "lossy",
         "disordered",
         "no_acks",
+        "unknown_mss",
+        "cut_off",
     ];
 
     pub fn name(self) -> &'static str {

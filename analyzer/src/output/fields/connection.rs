@@ -24,7 +24,7 @@ const VERDICT: Field =
 const NOTICES: Field = field!(
     "notices",
     "Why it cannot be judged: `no_data`, `one_direction`, `blurred`, `coarse_clock`, `lossy`, \
-     `disordered`, `no_acks`."
+     `disordered`, `no_acks`, `unknown_mss`, `cut_off`."
 );
 const STALLS: Field = field!("stalls", "Number of stalls.");
 const STALLED: Field = field!("stalled_ms", "Total wait of its stalls.");

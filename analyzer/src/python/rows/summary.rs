@@ -55,6 +55,8 @@ pub struct Summary {
     pub lossy: u64,
     pub disordered: u64,
     pub without_acks: u64,
+    pub without_mss: u64,
+    pub cut_off: u64,
     /// Step of the coarsest clock, and whether that of another capture is finer.
     pub clock_ms: f64,
     pub clocks_differ: bool,
@@ -110,6 +112,8 @@ impl Summary {
             lossy: hidden(Hidden::Lossy),
             disordered: hidden(Hidden::Disordered),
             without_acks: hidden(Hidden::NoAcks),
+            without_mss: hidden(Hidden::UnknownMss),
+            cut_off: hidden(Hidden::CutOff),
             clock_ms: ms(clocks.coarsest_ns()),
             clocks_differ: clocks.differ(),
             without_handshake: totals.without_handshake,

@@ -42,10 +42,19 @@ impl Connection {
         mss
     }
 
+    /// Does one side send payloads of `largest` bytes back to back, time and again? Then that is the MSS:
+    /// Nagle's algorithm would have held smaller ones.
+    pub fn repeats_largest(&self, largest: u32) -> bool {
+        self.halves.iter().any(|half| half.repeats_largest(largest))
+    }
+
     fn inferred_mss(&self) -> u32 {
         let largest = self.halves[0].largest().max(self.halves[1].largest());
-        let repeated = self.halves.iter().any(|half| half.repeats_largest(largest));
-        let least = if largest >= DEFAULT_MSS && repeated { 0 } else { LEAST_INFERRED_MSS };
+        let least = if largest >= DEFAULT_MSS && self.repeats_largest(largest) {
+            0
+        } else {
+            LEAST_INFERRED_MSS
+        };
         match self.is_loopback() {
             true => largest.max(LOOPBACK_MSS),
             false => largest.min(MOST_INFERRED_MSS).max(least),

@@ -46,6 +46,11 @@ impl Half {
         self.state.is(state::RESET)
     }
 
+    /// Has it sent FIN?
+    pub fn has_finished(&self) -> bool {
+        self.state.is(state::FIN_SENT)
+    }
+
     /// Was its SYN captured?
     pub fn has_syn(&self) -> bool {
         self.state.is(state::SYN)

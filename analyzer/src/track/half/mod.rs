@@ -63,7 +63,7 @@ pub struct Half {
     segments: u32,
     /// The end of the timestamp of the last ACK of new data; 0 for none.
     ack_tsval: u16,
-    /// How often the largest payload was sent; saturates.
+    /// How often the largest payload was sent right behind another one; saturates.
     largest_count: u8,
     small_ack_facts: AckFacts,
 
@@ -189,8 +189,7 @@ impl Half {
         self.sequence.begin(seq);
     }
 
-    /// Does this host send payloads of `largest` bytes time and again? Then that is its MSS, and
-    /// no message that happens to be the longest.
+    /// Does this host send payloads of `largest` bytes back to back, time and again?
     pub fn repeats_largest(&self, largest: u32) -> bool {
         self.largest == largest && self.largest_count >= OFTEN
     }

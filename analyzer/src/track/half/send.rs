@@ -29,6 +29,7 @@ impl Half {
         let paused = !self.path.is_far()
             || now.time_ns - self.last_new().time_ns >= self.path.rtt_ns / BURST_ONE_OF;
         let flight = self.sequence.count_packets(full + u32::from(small), paused);
+        let behind_equal = self.last_len == len && self.sequence.acked_part().is_some();
         self.note_burst(now);
         self.settle_timing();
         if !small {
@@ -42,8 +43,10 @@ impl Half {
             self.note_urgent(segment);
         }
         match len.cmp(&self.largest) {
-            Ordering::Greater => (self.largest, self.largest_count) = (len, 1),
-            Ordering::Equal => self.largest_count = self.largest_count.saturating_add(1),
+            Ordering::Greater => (self.largest, self.largest_count) = (len, 0),
+            Ordering::Equal => {
+                self.largest_count = self.largest_count.saturating_add(behind_equal.into());
+            }
             Ordering::Less => {}
         }
         self.state.clear(state::OF_LAST_DATA);
