@@ -76,12 +76,8 @@ pub fn judge(
         first_exchange: connection.first_exchange(),
         stalls: stalls.clone().count() as u32,
         surely_stalls: stalls.clone().any(|stall| stall.is_sure()),
-        stalled_ns: sum_ns(stalls.clone().map(|stall| stall.wait.wait_ns())),
-        exchanges_stalled_ns: sum_ns(
-            stalls
-                .filter(|stall| stall.wait.is(fact::IN_EXCHANGE))
-                .map(|stall| stall.wait.wait_ns()),
-        ),
+        stalled_ns: sum_ns(stalls.map(|stall| stall.wait.wait_ns())),
+        exchanges_stalled_ns: 0,
     }
 }
 

@@ -183,7 +183,7 @@ impl Sums {
             let own = waits[taken..].iter().take_while(|wait| wait.connection == place).count();
             let own = taken..taken + own;
             let conditions = among.of(clocks, &waits[own.clone()]);
-            let judged = judge(&connection, &mut waits[own.clone()], conditions, &mut rulings);
+            let mut judged = judge(&connection, &mut waits[own.clone()], conditions, &mut rulings);
             let judged_waits = rulings.len() - kept;
             if own.start != kept {
                 waits.copy_within(own.start..own.start + judged_waits, kept);
@@ -193,16 +193,16 @@ impl Sums {
             }
             let findings = Findings::new(&waits[kept..], &rulings[kept..]);
             begins.push(kept as u32);
+            if let Some(server) = connection.exchanges.server() {
+                let own = suspects.iter().take_while(|row| row.connection == place).count();
+                let own = suspects.split_off(..own).unwrap_or_default();
+                self.server(servers[server as usize] as usize).add(&mut judged, own, findings);
+            }
             self.totals += Totals::of(&judged, findings);
             self.causes.add(findings);
             self.clearest.add(&judged, findings);
             let Ends { client, server } = connection.ends;
             self.has_host_between |= client.addr != server.addr && hosts.contains(&client.addr);
-            if let Some(server) = connection.exchanges.server() {
-                let own = suspects.iter().take_while(|row| row.connection == place).count();
-                let own = suspects.split_off(..own).unwrap_or_default();
-                self.server(servers[server as usize] as usize).add(&judged, own, findings);
-            }
             (taken, kept) = (own.end, rulings.len());
             judged
         };

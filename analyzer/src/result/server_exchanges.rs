@@ -41,13 +41,23 @@ struct Moved {
 impl ServerJudged {
     /// Adds a connection with its findings; its exchanges that may have a stall are `suspects`, in the
     /// order of time.
-    pub fn add(&mut self, judged: &JudgedConnection, suspects: &[Suspect], findings: Findings<'_>) {
-        self.totals += ServerTotals::of(judged);
-        for (latency_ns, rest_ns) in rests_of(suspects, findings) {
+    ///
+    /// What stalls took of the connection's exchanges is known here: of messages without a reply they took
+    /// nothing.
+    pub fn add(
+        &mut self,
+        judged: &mut JudgedConnection,
+        suspects: &[Suspect],
+        findings: Findings<'_>,
+    ) {
+        let round_trip_ns = judged.half(Side::Server).rtt_ns().unwrap_or(0);
+        for (latency_ns, rest_ns) in rests_of(suspects, findings, round_trip_ns) {
             let moved = self.moved.get_or_insert_default();
             moved.from.record(latency_ns as u64);
             moved.to.record(rest_ns as u64);
+            judged.exchanges_stalled_ns += latency_ns - rest_ns;
         }
+        self.totals += ServerTotals::of(judged);
     }
 }
 
@@ -61,12 +71,19 @@ impl AddAssign for ServerJudged {
     }
 }
 
-/// The latencies of the exchanges with a stall, and what is left of them without their stalls, in ns.
-fn rests_of(suspects: &[Suspect], mut findings: Findings<'_>) -> impl Iterator<Item = (i64, i64)> {
+/// The latencies of the exchanges with a stall, and what is left of them without their stalls, in ns: at least
+/// one round trip.
+fn rests_of(
+    suspects: &[Suspect],
+    mut findings: Findings<'_>,
+    round_trip_ns: i64,
+) -> impl Iterator<Item = (i64, i64)> {
     suspects.iter().filter_map(move |suspect| {
         findings = findings.skip_past(|wait| wait.to.frame < suspect.begin_frame);
         let (stalls, stalled_ns) = stalls_from(findings, suspect.begin_frame, suspect.end_frame());
-        (stalls > 0).then(|| (suspect.latency_ns, (suspect.latency_ns - stalled_ns).max(0)))
+        let latency_ns = suspect.latency_ns;
+        let rest_ns = (latency_ns - stalled_ns).max(round_trip_ns).min(latency_ns);
+        (stalls > 0).then_some((latency_ns, rest_ns))
     })
 }
 
@@ -180,4 +197,41 @@ fn is_within(wait: &Wait, begin: u64) -> bool {
     let turn =
         wait.turn_ns > wait.from.time_ns && wait.is(fact::IN_EXCHANGE) && wait.to.frame > begin;
     turn || wait.from.frame >= begin
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::case::Doubts;
+    use crate::judge::causes::Cause;
+    use crate::judge::findings::Ruling;
+    use crate::track::Mark;
+
+    const MS: i64 = 1_000_000;
+
+    fn at(ms: i64) -> Mark {
+        Mark { time_ns: ms * MS, frame: ms as u64 }
+    }
+
+    fn hold(from_ms: i64, to_ms: i64) -> Wait {
+        let wait = Wait::between(0, Side::Client, at(from_ms), at(to_ms));
+        Wait { facts: fact::IN_EXCHANGE, ..wait }
+    }
+
+    /// An exchange of 50 ms with a hold of 40 ms, after one in a message that nothing answered.
+    #[test]
+    fn no_exchange_gets_faster_than_its_round_trip() {
+        let (begin, end) = (at(100), at(150));
+        let exchange = Exchange { connection: 0, begin, end, request_bytes: 2, response_bytes: 1 };
+        let ruling = Ruling { cause: Cause::NagleDelack, doubts: Doubts::default() };
+        let (waits, rulings) = ([hold(50, 90), hold(105, 145)], [ruling; 2]);
+        let rests = |round_trip_ms: i64| {
+            let findings = Findings::new(&waits, &rulings);
+            let suspects = [Suspect::new(&exchange)];
+            rests_of(&suspects, findings, round_trip_ms * MS).collect::<Vec<(i64, i64)>>()
+        };
+        assert_eq!(rests(1), [(50 * MS, 10 * MS)]);
+        assert_eq!(rests(18), [(50 * MS, 18 * MS)]);
+        assert_eq!(rests(60), [(50 * MS, 50 * MS)]);
+    }
 }

@@ -92,7 +92,7 @@ pub struct JudgedConnection {
     /// Is one of them likely or certain?
     pub surely_stalls: bool,
     pub stalled_ns: i64,
-    /// The part of it that lies within exchanges.
+    /// What they took of its exchanges; 0 until those are looked at.
     pub exchanges_stalled_ns: i64,
 }
 
