@@ -151,10 +151,15 @@ def first_exchange(
 
 
 def _began_fast(row: _core.ConnectionRow) -> bool:
-    first_ms, mean_ms = row.first_latency_ms, row.mean_latency_ms
-    if first_ms is None or mean_ms is None or row.exchanges < 2:
+    first_ms, mean_ms, without_ms = (
+        row.first_latency_ms,
+        row.mean_latency_ms,
+        row.predicted_latency_ms,
+    )
+    if first_ms is None or mean_ms is None or without_ms is None or row.exchanges < 2:
         return False
-    return not row.first_exchange_stalled and first_ms < mean_ms / 2
+    # Without the stalls the others must be as fast.
+    return not row.first_exchange_stalled and max(first_ms, without_ms) < mean_ms / 2
 
 
 def place(row: _core.ConnectionRow) -> str:

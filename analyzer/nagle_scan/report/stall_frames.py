@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.words import causes
+from nagle_scan.words.wording import duration
 
 
 class StallFrame(NamedTuple):
@@ -31,6 +32,8 @@ def frames(stall: _core.WaitRow) -> tuple[StallFrame, StallFrame, StallFrame]:
         is_held, held = "may be held", "perhaps held"
     unacked = f"not yet acknowledged: the next small segment {is_held}"
     held = f"{held}, leaves {stall.release_ms:.3f} ms after the ACK"
+    if round(after_ms - stall.wait_ms, 1) > 0:
+        held += f"; waiting for {duration(stall.wait_ms)} at most, since the other end's last data"
     return (
         StallFrame(stall.frame_from, 0.0, *there, stall.len_unacked, unacked),
         StallFrame(stall.frame_ack, ack_ms, *back, 0, late),

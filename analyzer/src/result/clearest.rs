@@ -29,7 +29,7 @@ struct Clear {
 }
 
 impl Clearest {
-    /// The stall to show: of the kind that cost most, one of the best confidence, and of those the one
+    /// The stall to show: of the kind that cost most of those with a likely one, one of the best confidence, and of those the one
     /// whose release is closest to what is usual there.
     pub fn among<'a>(
         &self,
@@ -54,11 +54,17 @@ impl Clearest {
     /// Of equals, the one that a headline names first.
     fn costliest(&self) -> (usize, OfKind) {
         let all = self.0.into_iter().enumerate();
-        all.min_by_key(|(_, kind)| (kind.clearest.is_none(), -kind.lost_ns)).unwrap_or_default()
+        all.min_by_key(|(_, kind)| (kind.least_doubt(), -kind.lost_ns)).unwrap_or_default()
     }
 }
 
 impl OfKind {
+    /// Is there none, and is none of them likely? Headlines come in this order, too.
+    fn least_doubt(&self) -> (bool, bool) {
+        let sure = |clear: Clear| clear.clearness.0 < Reverse(Confidence::Possible);
+        (self.clearest.is_none(), !self.clearest.is_some_and(sure))
+    }
+
     fn offer(&mut self, other: Clear) {
         if self.clearest.is_none_or(|known| other < known) {
             self.clearest = Some(other);
