@@ -21,7 +21,7 @@ TEXT: Schema = {"type": "string"}
 TEXTS: Schema = {"type": "array", "items": TEXT}
 FLAG: Schema = {"type": "boolean"}
 VERDICT: Schema = {"enum": list(certainty.VERDICTS)}
-NAGLE: Schema = {"enum": ["on", "off", "unknown", "mixed"]}
+NAGLE: Schema = {"enum": ["on", "off", "unknown", "switched", "mixed"]}
 FRAMES: Schema = {"type": "array", "items": COUNT, "minItems": 2, "maxItems": 2}
 LISTS = {
     "stalls": "Its stalls, in the order of time.",
@@ -160,7 +160,7 @@ def by_confidence(schema: Schema) -> Schema:
 
 
 def _servers() -> dict[str, Schema]:
-    sockets = record({"on": COUNT, "off": COUNT, "unknown": COUNT})
+    sockets = record({"on": COUNT, "off": COUNT, "unknown": COUNT, "switched": COUNT})
     row = {
         "addr": TEXT,
         "port": COUNT,

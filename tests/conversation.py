@@ -174,6 +174,19 @@ class Conversation:
         self.holds.append(hold)
         return hold
 
+    def may_hold(self) -> None:
+        """A reply in two pieces, of which the second may as well be a program's late write."""
+        self.data("client", 50)
+        self.wait(self.rtt_ms)
+        self.acked["client"] = self.sent["client"]
+        self.data("server", 100)
+        self.wait(40.0)
+        self.ack("client")
+        self.wait(self.rtt_ms + 1.9)
+        self.data("server", 30)
+        self.wait(0.1)
+        self.ack("client")
+
     def close(self) -> None:
         """FIN from both ends."""
         self.data("client", 0, "FA")

@@ -68,9 +68,11 @@ class Group:
     stalled_ms: float
     confidence: str
     nagle: str
+    nagle_frames: tuple[int, int]
     ack_delay_ms: float
     ack_delay_min_ms: float
     ack_delay_max_ms: float
+    timer_proven: bool
     consistent_with: str
     quick_acks: bool
     len_unacked: int
@@ -88,7 +90,7 @@ class ServerGroup:
     stalled_ms_by_confidence: list[float]
     clients: int
     nagle: str
-    sockets: tuple[int, int, int]
+    sockets: tuple[int, int, int, int]
     consistent_with: str
     quick_acks: bool
     some_full_sized: bool
@@ -101,8 +103,10 @@ class NagleRow:
     on: int
     off: int
     unknown: int
+    switched: int
     on_proof: tuple[int, int, int] | None
     off_proof: tuple[int, int, int] | None
+    switched_proof: tuple[int, int, int] | None
     variant: tuple[str, int, int, int] | None
 
 class ConnectionRow:

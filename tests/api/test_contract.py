@@ -22,7 +22,7 @@ from nagle_scan.words import causes, certainty
 from scapy.layers.inet import IP, TCP
 from scapy.utils import PcapReader
 
-END = {"addr": str, "port": int, "nagle": {"on", "off", "unknown"}}
+END = {"addr": str, "port": int, "nagle": {"on", "off", "unknown", "switched"}}
 VERDICTS = set(certainty.VERDICTS)
 CAUSES = {cause.name for cause in causes.CAUSES if cause.is_stall}
 STALL = {
@@ -58,8 +58,8 @@ HOP = {
     "server_port": int,
     "connections": int,
     "exchanges": int,
-    "client_nagle": {"on", "off", "unknown", "mixed"},
-    "server_nagle": {"on", "off", "unknown", "mixed"},
+    "client_nagle": {"on", "off", "unknown", "switched", "mixed"},
+    "server_nagle": {"on", "off", "unknown", "switched", "mixed"},
     "client_stalls": int,
     "server_stalls": int,
     "stalled_ms": float,
@@ -179,7 +179,7 @@ def test_the_contract_check_itself_finds_what_is_wrong() -> None:
     wrong = {"port": True, "nagle": "yes", "more": 1}
     assert sorted(violations(wrong, END, "end")) == [
         "end.addr is missing",
-        "end.nagle: 'yes' is not one of ['off', 'on', 'unknown']",
+        "end.nagle: 'yes' is not one of ['off', 'on', 'switched', 'unknown']",
         "end.port: True is no <class 'int'>",
     ]
 

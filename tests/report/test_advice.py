@@ -37,6 +37,7 @@ def group(**fields: Any) -> _core.Group:
         "stalls": 9,
         "exchanges": 10,
         "ack_delay_ms": 41.3,
+        "timer_proven": True,
         "consistent_with": "Linux, or Windows since 8, 40 ms",
         "quick_acks": True,
         "len_unacked": 143,

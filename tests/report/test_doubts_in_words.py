@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES
+from conftest import CAPTURES, Run
+from conversation import Conversation, stalled, write
 from nagle_scan.report import held, hops, sentences
 from nagle_scan.report.ascii_ladder import ladder
 from nagle_scan.report.stall_frames import frames
@@ -16,10 +18,15 @@ from nagle_scan.report.stall_frames import frames
 def group(surest: int, **more: Any) -> Any:
     """Of one server, with a stall of this confidence."""
     worst = SimpleNamespace(
-        sender="server", sender_addr="10.0.0.2", receiver_addr="10.0.0.1", server_port=80
+        sender="server",
+        sender_addr="10.0.0.2",
+        receiver_addr="10.0.0.1",
+        server_port=80,
+        nagle_frames=(53, 99),
+        connection=4,
     )
     stalls = [int(place == surest) for place in range(3)]
-    known = {"nagle": "on", "may_be_relay": False, "sockets": (1, 0, 0), "clients": 1}
+    known = {"nagle": "on", "may_be_relay": False, "sockets": (1, 0, 0, 0), "clients": 1}
     lost_ms = [40.0 * number for number in stalls]
     return SimpleNamespace(
         worst=worst,
@@ -30,10 +37,59 @@ def group(surest: int, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("surest", "begin"), [(0, "If so, TCP"), (1, "Probably TCP"), (2, "TCP_NODELAY is not")]
+    ("nagle", "sockets", "said"),
+    [
+        ("on", (1, 0, 0, 0), "TCP_NODELAY is not in effect on"),
+        ("unknown", (1, 0, 1, 0), "On 1 of 2 connections TCP_NODELAY is not in effect on"),
+        ("unknown", (0, 0, 1, 0), "If so, TCP_NODELAY is not in effect on"),
+        ("off", (0, 1, 0, 0), "TCP_NODELAY is in effect on"),
+        ("switched", (0, 0, 0, 1), "TCP_NODELAY was set on"),
+    ],
 )
-def test_only_a_certain_stall_says_what_a_socket_is_set_to(surest: int, begin: str) -> None:
-    assert held.option(group(surest)).startswith(begin)
+def test_the_option_is_told_as_the_table_tells_it(
+    nagle: str, sockets: tuple[int, ...], said: str
+) -> None:
+    told = held.option(group(1, nagle=nagle, sockets=sockets))
+    assert told.startswith(said)
+    assert ("frame 53 was still held, frame 99 no longer" in told) == (nagle == "switched")
+
+
+@pytest.mark.parametrize(
+    ("rtt_ms", "delay_ms", "of_receiver"),
+    [(383.0, 15.9, False), (0.3, 15.9, True), (26.0, 40.0, True), (60.0, 626.0, False)],
+)
+def test_a_late_ack_is_a_delayed_one_only_where_no_path_explains_it(
+    rtt_ms: float, delay_ms: float, of_receiver: bool, run: Run, tmp_path: Path
+) -> None:
+    made = stalled(Conversation(rtt_ms=rtt_ms), rounds=2, delay_ms=delay_ms)
+    done = run(write(tmp_path / "late.pcap", made.frames))
+    report = " ".join(done.stdout.decode().split())
+    assert report.count("delayed by the receiver or by the path") == (0 if of_receiver else 2)
+    for words in ("until the receiver's ACK timer fires", "TCP_QUICKACK"):
+        assert (words in report) == of_receiver
+
+
+def test_the_stall_that_is_shown_is_one_of_the_headline(tmp_path: Path) -> None:
+    made = stalled(Conversation(rtt_ms=26.0), rounds=2, delay_ms=0.0)
+    made.may_hold()
+    core = nagle_scan.scan(write(tmp_path / "two.pcap", made.frames)).core
+    first = max(core.groups(), key=lambda group: held.word(group) == "stalls")
+    possible = next(group for group in core.groups() if held.word(group) == "possible")
+    assert possible.stalled_ms > first.stalled_ms
+    shown = core.clearest()
+    assert shown is not None
+    assert (shown.by, shown.confidence) == (first.worst.sender, "certain")
+
+
+def test_a_first_exchange_is_fast_only_if_stalls_slow_the_others() -> None:
+    row = {"first_exchange_stalled": False, "first_latency_ms": 62.6, "exchanges": 18}
+    slow: Any = SimpleNamespace(**row, mean_latency_ms=452.4, predicted_latency_ms=450.1)
+    stalls: Any = SimpleNamespace(**row, mean_latency_ms=452.4, predicted_latency_ms=80.0)
+    worst = SimpleNamespace(cause="nagle_delack", timer_proven=True)
+    quick = group(2, quick_acks=True, some_full_sized=False)
+    quick.worst = worst
+    assert sentences.first_exchange([slow], [quick]) is None
+    assert sentences.first_exchange([stalls], [quick]) is not None
 
 
 def test_a_possible_stall_may_have_been_held() -> None:

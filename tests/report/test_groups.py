@@ -143,7 +143,7 @@ def test_a_server_with_both_is_counted(run: Run, tmp_path: Path) -> None:
     mixed = interleaved(*conversations(6), *(set_for(40000 + number) for number in range(3)))
     path = write(tmp_path / "mixed.pcap", mixed)
     (found,) = nagle_scan.scan(path).core.groups()
-    assert found.sockets == (6, 3, 0)
+    assert found.sockets == (6, 3, 0, 0)
     outputs = tmp_path / "page.html", tmp_path / "ticket.md"
     said = run(path, "-o", outputs[0], "-o", outputs[1]).stdout.decode()
     for text in (said, outputs[0].read_text(), outputs[1].read_text().replace("`", "")):

@@ -31,16 +31,7 @@ def possible(tmp_path: Path) -> Path:
     """One reply in two pieces, of which the second may as well be a program's late write."""
     made = Conversation(rtt_ms=26.0)
     made.open()
-    made.data("client", 50)
-    made.wait(26.0)
-    made.acked["client"] = made.sent["client"]
-    made.data("server", 100)
-    made.wait(40.0)
-    made.ack("client")
-    made.wait(27.9)
-    made.data("server", 30)
-    made.wait(0.1)
-    made.ack("client")
+    made.may_hold()
     path = tmp_path / "possible.pcap"
     path.write_bytes(pcap(records(made.frames)))
     return path

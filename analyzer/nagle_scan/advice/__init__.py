@@ -94,7 +94,7 @@ def _remedies(group: _core.Group, sample: Sample) -> list[Remedy]:
     hints = likely(sample)
     nodelay = NODELAY._replace(known_by=hints.known_by, settings=hints.settings)
     # A faster ACK does not help where the ACK was not delayed.
-    others = [QUICKACK] if causes.of(group.cause).ack_was_delayed else []
+    others = [QUICKACK] if _receiver_delays(group) else []
     if group.unacked_full_sized:
         return [nodelay, TAIL, *others]
     if is_typed(group):
@@ -119,7 +119,12 @@ def is_stream(exchanges: int, stalls: int) -> bool:
 
 def has_quick_acks(group: _core.Group) -> bool:
     """Does the receiver start connections with quick ACKs, as Linux does?"""
-    return causes.of(group.cause).ack_was_delayed and group.quick_acks
+    return _receiver_delays(group) and group.quick_acks
+
+
+def _receiver_delays(group: _core.Group) -> bool:
+    """Did the receiver delay its ACKs, and not the path?"""
+    return causes.of(group.cause).ack_was_delayed and group.timer_proven
 
 
 def test_well(
@@ -133,8 +138,11 @@ def test_well(
     `first_told`: do not repeat that the first exchange is fast. Without `timer`, omit how late
     the ACKs were.
     """
-    delayed = causes.of(group.cause).ack_was_delayed
-    if not delayed or group.unacked_full_sized or is_stream(group.exchanges, group.stalls):
+    if (
+        not _receiver_delays(group)
+        or group.unacked_full_sized
+        or is_stream(group.exchanges, group.stalls)
+    ):
         return ""
     sentences = []
     if has_quick_acks(group) and not first_told:

@@ -196,7 +196,7 @@ def _categories() -> dict[str, list[str]]:
         "sender": ["client", "server"],
         "cause": [cause.name for cause in causes.CAUSES],
         "confidence": ["possible", "likely", "certain"],
-        "nagle": ["on", "off", "unknown"],
+        "nagle": ["on", "off", "unknown", "switched"],
     }
 
 

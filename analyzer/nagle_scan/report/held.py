@@ -11,6 +11,8 @@ from nagle_scan import _core
 from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import count, duration, endpoint, round_trip_counts, times
 
+LATE = "delayed by the receiver or by the path"
+"""Of ACKs that came later than the round trip explains, and that no timer explains either."""
 HELD = {"certain": "held", "likely": "probably held", "possible": "may have held"}
 
 
@@ -33,6 +35,7 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str | None:
         group
         for group in groups
         if (group.worst.sender, group.worst.cause) == (first.sender, first.cause)
+        and group.worst.timer_proven == first.timer_proven
         and word(group) == "stalls"
     ]
     servers = {server(group.worst) for group in alike}
@@ -49,8 +52,9 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str | None:
                 f"{first.sender_addr}, client of {len(servers):,} servers,",
                 "parts of its requests",
             )
-    delayed = causes.of(first.cause).ack_was_delayed
-    acks = "delayed ACKs" if delayed else "prompt ACKs, a network round trip each"
+    acks = "prompt ACKs, a network round trip each"
+    if causes.of(first.cause).ack_was_delayed:
+        acks = "delayed ACKs" if first.timer_proven else f"late ACKs ({LATE})"
     return (
         f"{who} {HELD[surest.word]} {what} {times(surest.stalls)} for "
         f"~{surest.lost_ms / surest.stalls:.1f} ms each, {duration(surest.lost_ms)} in all"
@@ -71,9 +75,7 @@ def option(group: _core.ServerGroup) -> str:
         where = f"{worst.sender_addr}'s sockets to port {worst.server_port}"
         if group.clients > 1:
             where = f"the clients' sockets to {server(worst)}"
-    # A likely stall proves nothing about a socket.
-    certain = certainty.shares(group)[0].word == "certain"
-    if group.nagle == "on" and certain:
+    if group.nagle == "on":
         return _not_in_effect(group, where)
     if group.may_be_relay and group.nagle != "on":
         # Forwarded data does not reveal the option.
@@ -81,27 +83,33 @@ def option(group: _core.ServerGroup) -> str:
             f"A proxy on {worst.sender_addr} that only forwards would look the same: capture its "
             "other connections to find out."
         )
+    if group.nagle == "switched":
+        held, unheld = worst.nagle_frames
+        return (
+            f"TCP_NODELAY was set on {where} only after the stalls: frame {held:,} was still held, "
+            f"frame {unheld:,} no longer (tcp.stream {worst.connection})."
+        )
     if group.nagle == "off":
-        return f"TCP_NODELAY was set on {where} only after the stalls."
-    on, off, unknown = group.sockets
-    if on and certain:
+        return f"TCP_NODELAY is in effect on {where}; if it stalled, it was set only later."
+    on, off, unknown, switched = group.sockets
+    if on:
         return _not_in_effect(group, where)
-    surely = "If so," if word(group) == "possible" else "Probably"
-    if off:
-        on_others = f"on {off:,} of {count(off + unknown, 'connection')} it is"
-        return f"{surely} TCP_NODELAY is not in effect where it stalls; {on_others}."
-    return f"{surely} TCP_NODELAY is not in effect on {where}."
+    if off + switched:
+        others = f"on {off + switched:,} of {count(off + unknown + switched, 'connection')} it is"
+        return f"If so, TCP_NODELAY is not in effect where it stalls; {others}."
+    return f"If so, TCP_NODELAY is not in effect on {where}."
 
 
 def _not_in_effect(group: _core.ServerGroup, where: str) -> str:
     """`TCP_NODELAY` is proven off on some or all connections."""
-    on, off, unknown = group.sockets
+    on, off, unknown, switched = group.sockets
     said = f"TCP_NODELAY is not in effect on {where}"
-    if not off + unknown:
+    if not off + unknown + switched:
         return f"{said}."
     others = [f"on {off:,} it is"] if off else []
-    others += [f"no evidence on {unknown:,}"] if unknown else []
-    which = f"{on:,} of {count(on + off + unknown, 'connection')}"
+    others += [f"on {switched:,} it was set later"] if switched else []
+    others += [f"on {unknown:,} it is not known"] if unknown else []
+    which = f"{on:,} of {count(on + off + unknown + switched, 'connection')}"
     return f"On {which} {said}; {', '.join(others)}."
 
 
@@ -115,6 +123,8 @@ def in_plain_words(group: _core.ServerGroup) -> str:
     begin += " until what came before is acknowledged (Nagle's algorithm)"
     if not causes.of(group.worst.cause).ack_was_delayed:
         return f"{begin}: each such {message} costs an extra network round trip."
+    if not group.worst.timer_proven:
+        return f"{begin}, and that acknowledgement came late: {LATE}."
     return (
         f"{begin}. The receiver, meanwhile, delays that ACK, hoping to send it along with a reply "
         "(delayed ACK). Both sides wait until the receiver's ACK timer fires."
@@ -174,6 +184,9 @@ def _reason(group: _core.ServerGroup) -> str:
     if not causes.of(group.worst.cause).ack_was_delayed:
         acks, were = ("an ACK", "was") if group.stalls == 1 else ("ACKs", "were")
         return f"waiting a network round trip for {acks} from {other}, which {were} not delayed."
+    if not group.worst.timer_proven:
+        ack = "an ACK" if group.stalls == 1 else "ACKs"
+        return f"waiting for {ack} from {other} that came {_how_late(group.worst)} late: {LATE}."
     acks = "a delayed ACK" if group.stalls == 1 else "delayed ACKs"
     timer = f" ({_timer(group)})" if group.consistent_with else f" ({_no_timer(group.worst)})"
     return f"waiting for {acks} from {other}{timer}."
@@ -190,6 +203,9 @@ def _timer(group: _core.ServerGroup) -> str:
 
 def _no_timer(worst: _core.Group) -> str:
     """How late the ACKs were, if no default timer fits."""
+    return f"{_how_late(worst)} late: no common default"
+
+
+def _how_late(worst: _core.Group) -> str:
     least, most = f"{worst.ack_delay_min_ms:.0f}", f"{worst.ack_delay_max_ms:.0f}"
-    late = f"{least} ms" if least == most else f"{least}-{most} ms"
-    return f"{late} late: no common default"
+    return f"{least} ms" if least == most else f"{least}-{most} ms"

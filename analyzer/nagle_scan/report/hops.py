@@ -11,7 +11,13 @@ from nagle_scan import _core
 from nagle_scan.report import held
 from nagle_scan.words.wording import count, duration, maybe_duration
 
-NODELAY = {"on": "no", "off": "yes", "unknown": "no evidence", "mixed": "in part"}
+NODELAY = {
+    "on": "no",
+    "off": "yes",
+    "unknown": "not known",
+    "switched": "changed",
+    "mixed": "in part",
+}
 """Is `TCP_NODELAY` in effect? By the state of Nagle's algorithm."""
 HEADS = (
     "hop",
@@ -130,6 +136,7 @@ def _of(nagle: str) -> str:
         "on": "is not in effect",
         "off": "is in effect",
         "unknown": "is unknown",
+        "switched": "was set during the connection",
         "mixed": "is in effect on some sockets",
     }[nagle]
 

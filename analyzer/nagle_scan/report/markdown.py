@@ -13,7 +13,7 @@ from nagle_scan.report.ascii_ladder import ladder
 from nagle_scan.report.comparison import ShownComparison
 from nagle_scan.report.fixes import Fix
 from nagle_scan.report.markup import code, escaped, table
-from nagle_scan.report.nodelay import NO_EVIDENCE
+from nagle_scan.report.nodelay import NOT_KNOWN
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import Limits, View
 from nagle_scan.result import Result
@@ -187,7 +187,7 @@ def _setting(setting: Setting) -> str:
 
 def _nodelay(view: View) -> Iterator[str]:
     """Proven answers come first; the heads name the subject, to save a line."""
-    rows = sorted(view.nodelay, key=lambda row: row.answer == NO_EVIDENCE)[:MAX_ANSWERS]
+    rows = sorted(view.nodelay, key=lambda row: row.answer == NOT_KNOWN)[:MAX_ANSWERS]
     if not rows:
         return
     stream = "stream" if view.is_filtered else "tcp.stream"

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from nagle_scan import _core
 from nagle_scan.words.wording import endpoint
 
-NO_EVIDENCE = "no evidence"
+NOT_KNOWN = "not known"
 NO_PROOF = "two small segments in a row would prove it"
 
 
@@ -28,7 +28,8 @@ def answers(parties: Sequence[_core.NagleRow]) -> Iterator[Answer]:
         for answer, connections, proof in (
             ("no", row.on, row.on_proof),
             ("yes", row.off, row.off_proof),
-            (NO_EVIDENCE, row.unknown, None),
+            ("changed", row.switched, row.switched_proof),
+            (NOT_KNOWN, row.unknown, None),
         ):
             if connections:
                 variant = _variant(row.variant) if answer == "no" else ""
@@ -55,6 +56,8 @@ def _proof(answer: str, proof: tuple[int, int, int] | None) -> str:
     if proof is None:
         return NO_PROOF
     connection, first, second = proof
+    if answer == "changed":
+        return f"frame {first} was held, frame {second} no longer (tcp.stream {connection})"
     held = answer == "no"
     seen = "held data left the moment the ACK arrived" if held else "two small segments in flight"
     return f"{seen}: frames {first}, {second} (tcp.stream {connection})"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshark
-from nagle_scan.report.nodelay import NO_EVIDENCE, Answer, answers
+from nagle_scan.report.nodelay import NOT_KNOWN, Answer, answers
 from nagle_scan.result import Result
 from nagle_scan.words import causes
 from nagle_scan.words.wording import sentence_start
@@ -209,9 +209,7 @@ class View:
     def nodelay(self) -> list[Answer]:
         """Is TCP_NODELAY in effect? Empty for an inconclusive capture without evidence."""
         told = list(answers(self._sockets[0]))
-        if self.summary.verdict == "inconclusive" and all(
-            row.answer == NO_EVIDENCE for row in told
-        ):
+        if self.summary.verdict == "inconclusive" and all(row.answer == NOT_KNOWN for row in told):
             return []
         return told
 

@@ -158,11 +158,11 @@ fn a_tail_behind_a_full_segment_is_held_by_the_classic_rule_only() {
             .after_ms(1.0, server(200))
     };
     let mut told = opened().times(2, tail).end();
-    let (judged, rulings) = told.judge();
-    assert_eq!(doubts(&rulings), [Line::FullSized]);
-    assert_eq!(judged.half(Side::Client).detail().variant, Variant::Classic);
+    assert_eq!(doubts(&told.judge().1), [Line::FullSized]);
     let mut told = opened().times(3, tail).end();
-    assert_eq!(doubts(&told.judge().1), []);
+    let (judged, rulings) = told.judge();
+    assert_eq!(doubts(&rulings), []);
+    assert_eq!(judged.half(Side::Client).detail().variant, Variant::Classic);
 }
 
 #[test]
@@ -248,6 +248,20 @@ fn what_a_program_may_have_done_by_accident_proves_nothing_of_nodelay() {
     };
     assert_eq!(verdict(0.45), (Cause::NagleDelack, Nagle::Unknown));
     assert_eq!(verdict(0.02), (Cause::NagleDelack, Nagle::On));
+}
+
+/// As SSH sets it after the login.
+#[test]
+fn nodelay_that_is_set_later_is_an_answer_of_its_own() {
+    let at_once = |story: Story| {
+        story.after_ms(5.0, client(100)).after_ms(0.1, client(50)).after_ms(1.0, server(200))
+    };
+    let mut told = opened().times(3, held).times(5, at_once).end();
+    let (judged, rulings) = told.judge();
+    let half = judged.half(Side::Client);
+    let last = told.waits[rulings.iter().rposition(|ruling| ruling.cause.is_stall()).unwrap()];
+    assert_eq!((half.nagle, half.proof.0), (Nagle::Switched, last.to.frame));
+    assert!(half.proof.1 > half.proof.0);
 }
 
 /// Scripts write captures in which every frame comes so much after the one before.

@@ -31,6 +31,7 @@ pub struct NagleCount {
     /// The first connection that shows each of them, if one does.
     first_on: u32,
     first_off: u32,
+    first_switched: u32,
     first_variant: u32,
     variant: Variant,
 }
@@ -46,7 +47,7 @@ type Counts = HashMap<NagleParty, NagleCount, RandomState>;
 /// The parties that sent data, the one with most connections first, and how many there are in all.
 pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(NagleParty, NagleCount)>, usize) {
     let order = |(party, count): &(NagleParty, NagleCount)| {
-        let known = count.totals.on + count.totals.off > 0;
+        let known = count.totals.connections() > count.totals.unknown;
         (
             !known,
             Reverse(count.totals.connections()),
@@ -113,6 +114,7 @@ impl Default for NagleCount {
             totals: NagleTotals::default(),
             first_on: none,
             first_off: none,
+            first_switched: none,
             first_variant: none,
             variant: Variant::Unknown,
         }
@@ -128,6 +130,7 @@ impl NagleCount {
         Self {
             first_on: first(totals.on > 0),
             first_off: first(totals.off > 0),
+            first_switched: first(totals.switched > 0),
             first_variant: first(variant != Variant::Unknown),
             totals,
             variant,
@@ -138,22 +141,19 @@ impl NagleCount {
     fn add(&mut self, more: &Self) {
         self.first_on = self.first_on.min(more.first_on);
         self.first_off = self.first_off.min(more.first_off);
+        self.first_switched = self.first_switched.min(more.first_switched);
         if more.first_variant < self.first_variant {
             (self.variant, self.first_variant) = (more.variant, more.first_variant);
         }
         self.totals += more.totals;
     }
 
-    /// One connection and two frames that prove `on`.
-    pub fn on_proof(&self, scan: &Scan, side: Side) -> Option<(u32, u64, u64)> {
-        let (first, second) = half(scan, self.first_on, side)?.proof;
-        Some((self.first_on, first, second))
-    }
-
-    /// As `on_proof`.
-    pub fn off_proof(&self, scan: &Scan, side: Side) -> Option<(u32, u64, u64)> {
-        let (first, second) = half(scan, self.first_off, side)?.proof;
-        Some((self.first_off, first, second))
+    /// One connection and two frames that prove `on`, `off` and `switched`.
+    pub fn proofs(&self, scan: &Scan, side: Side) -> [Option<(u32, u64, u64)>; 3] {
+        [self.first_on, self.first_off, self.first_switched].map(|id| {
+            let (first, second) = half(scan, id, side)?.proof;
+            Some((id, first, second))
+        })
     }
 
     /// Which of Nagle's algorithms one of these connections shows, with its proof.

@@ -27,7 +27,9 @@ pub fn judged(
         false => nagle(half, side, findings, releases),
     };
     let nagle = match nagle {
-        Nagle::Off if proves_nothing(connection, side, findings, releases) => Nagle::Unknown,
+        Nagle::Off | Nagle::Switched if proves_nothing(connection, side, findings, releases) => {
+            Nagle::Unknown
+        }
         _ => nagle,
     };
     let proof = if nagle == Nagle::Unknown { (0, 0) } else { proof };

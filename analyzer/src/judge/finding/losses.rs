@@ -42,7 +42,9 @@ pub fn hides_holds(
     sender: &JudgedHalf,
     findings: Findings<'_>,
 ) -> bool {
-    if sender.nagle == Nagle::Off || findings.stalls().any(|stall| stall.is_sure()) {
+    if matches!(sender.nagle, Nagle::Off | Nagle::Switched)
+        || findings.stalls().any(|stall| stall.is_sure())
+    {
         return false;
     }
     let half = connection.half(side);

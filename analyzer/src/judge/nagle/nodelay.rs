@@ -15,10 +15,12 @@ pub enum Nagle {
     On,
     Off,
     Unknown,
+    /// On until `TCP_NODELAY` was set in the middle of the connection.
+    Switched,
 }
 
 impl Nagle {
-    pub const NAMES: [&'static str; 3] = ["on", "off", "unknown"];
+    pub const NAMES: [&'static str; 4] = ["on", "off", "unknown", "switched"];
 
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
@@ -31,27 +33,34 @@ pub struct NagleTotals {
     pub on: u32,
     pub off: u32,
     pub unknown: u32,
+    pub switched: u32,
 }
 
 impl NagleTotals {
     /// Of one connection.
     pub fn of(nagle: Nagle) -> Self {
         let one = |judged| u32::from(nagle == judged);
-        Self { on: one(Nagle::On), off: one(Nagle::Off), unknown: one(Nagle::Unknown) }
+        Self {
+            on: one(Nagle::On),
+            off: one(Nagle::Off),
+            unknown: one(Nagle::Unknown),
+            switched: one(Nagle::Switched),
+        }
     }
 
     /// Of all that are known, if they agree.
     pub fn name(&self) -> &'static str {
-        match (self.on, self.off) {
-            (0, 0) => Nagle::Unknown.name(),
-            (_, 0) => Nagle::On.name(),
-            (0, _) => Nagle::Off.name(),
+        match (self.on, self.off, self.switched) {
+            (0, 0, 0) => Nagle::Unknown.name(),
+            (_, 0, 0) => Nagle::On.name(),
+            (0, _, 0) => Nagle::Off.name(),
+            (0, 0, _) => Nagle::Switched.name(),
             _ => "mixed",
         }
     }
 
     pub fn connections(&self) -> u32 {
-        self.on + self.off + self.unknown
+        self.on + self.off + self.unknown + self.switched
     }
 }
 
@@ -60,10 +69,12 @@ impl AddAssign for NagleTotals {
         self.on += more.on;
         self.off += more.off;
         self.unknown += more.unknown;
+        self.switched += more.switched;
     }
 }
 
-/// Is the algorithm on, off, or is it not known? With the frames that prove it.
+/// Is the algorithm on, off, or is it not known? With the frames that prove it: the ACK and the held segment,
+/// two small segments in flight, or the last one held and one that was not.
 ///
 /// A stall proves it if no program writes so close to the ACK, and if nothing else left without waiting
 /// where the stall is less than certain.
@@ -97,10 +108,13 @@ pub fn nagle(
     // come, it waits for a timer (`tcp_push`), and Nagle's algorithm lets it go at once.
     let corked = releases.is_some_and(|releases| releases.all.corked);
     let proof = stalls().find(proves).map(|finding| finding.wait);
-    match (stalls().next(), proof) {
+    match (stalls().last(), proof) {
         (Some(_), _) if corked => (Nagle::Unknown, (0, 0)),
-        (Some(_), Some(wait)) if !switched_off => (Nagle::On, (wait.ack.frame, wait.to.frame)),
-        (Some(_), None) if !switched_off => (Nagle::Unknown, (0, 0)),
+        (Some(last), _) if switched_off => {
+            (Nagle::Switched, (last.wait.to.frame, half.contradiction().1))
+        }
+        (Some(_), Some(wait)) => (Nagle::On, (wait.ack.frame, wait.to.frame)),
+        (Some(_), None) => (Nagle::Unknown, (0, 0)),
         // What is only possible proves nothing, but as much as as many contradictions.
         (None, _) if contradictions as usize <= own().count() => (Nagle::Unknown, (0, 0)),
         _ => (Nagle::Off, half.contradiction()),

@@ -3,6 +3,8 @@
 //! Nothing here decides whether there is a stall.
 
 use crate::judge::statistics;
+use crate::judge::thresholds::FEW_RELEASES;
+use crate::track::{NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS};
 use serde::{Deserialize, Serialize};
 
 /// Delays of one receiver's ACKs, in ns, less the round trip to it.
@@ -20,6 +22,19 @@ impl Timer {
         let (min_ns, max_ns) = (*delays_ns.iter().min()?, *delays_ns.iter().max()?);
         let median_ns = statistics::upper(delays_ns)?;
         Some(Self { count: delays_ns.len() as u64, median_ns, min_ns, max_ns })
+    }
+
+    /// Were the ACKs late because of the receiver, which is `rtt_ns` away, and not because of the path?
+    ///
+    /// Near by nothing else takes so long. From farther away the delays must fit a timer that stacks are
+    /// known to have, and exceed the round trip or keep the same length.
+    pub fn is_of_receiver(&self, rtt_ns: Option<i64>) -> bool {
+        const KNOWN_NS: std::ops::Range<i64> = 35_000_000..226_000_000;
+        let rtt_ns = rtt_ns.unwrap_or(i64::MAX);
+        let steady = self.count >= u64::from(FEW_RELEASES)
+            && self.max_ns - self.min_ns < SHORTEST_DELAYED_ACK_NS;
+        let known = KNOWN_NS.contains(&self.median_ns);
+        rtt_ns < NETWORK_RTT_NS || (known && (steady || self.median_ns >= rtt_ns))
     }
 
     /// May the receiver be Linux, which starts a connection with quick ACKs?
@@ -83,6 +98,20 @@ mod tests {
         assert!(!named(&[41, 42, 42, 45, 132, 142, 145, 150, 160, 163]).contains("heartbeat"));
         assert_eq!(named(&[12, 14, 22, 31, 42]), "no fixed timer");
         assert_eq!(named(&[20, 21, 22]), "a shortened delayed-ACK timer");
+    }
+
+    #[test]
+    fn a_path_may_be_late_as_well_unless_a_timer_is_plain() {
+        let shown = |delays_ms: &[i64], rtt_ms: i64| {
+            let mut delays: Vec<i64> = delays_ms.iter().map(|ms| ms * 1_000_000).collect();
+            Timer::of(&mut delays).unwrap().is_of_receiver(Some(rtt_ms * 1_000_000))
+        };
+        assert!(shown(&[16], 0) && shown(&[626], 0));
+        assert!(!shown(&[16], 383) && !shown(&[626], 244) && !shown(&[375, 442], 38));
+        assert!(shown(&[43], 18) && !shown(&[43], 100));
+        assert!(shown(&[41, 43, 44], 100) && !shown(&[41, 43, 61], 100));
+        let unmeasured = Timer::of(&mut [43_000_000]).unwrap();
+        assert!(!unmeasured.is_of_receiver(None));
     }
 
     /// With other stacks the first exchange may stall, too.

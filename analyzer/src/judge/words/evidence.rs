@@ -119,7 +119,7 @@ impl<'a> ExplainedStall<'a> {
                 let rtt = Ms(rtt_ns);
                 write!(
                     out,
-                    "; the round trip to the {receiver} is {rtt}, so it was delayed by {delay}"
+                    "; the round trip to the {receiver} is {rtt}, so it came {delay} late"
                 )
             }
             (Cause::NagleDelack, None) => {

@@ -116,7 +116,8 @@ const ADDR: Field = field!("addr", "IP address.");
 const PORT: Field = field!("port", "TCP port.");
 const SEGMENTS: Field = field!("segments", "Segments sent.");
 const BYTES: Field = field!("bytes", "Payload sent, in bytes.");
-const NAGLE: Field = field!("nagle", "Nagle's algorithm: `on`, `off` or `unknown`.");
+const NAGLE: Field =
+    field!("nagle", "Nagle's algorithm: `on`, `off`, `switched` (off later) or `unknown`.");
 const NAGLE_FRAMES: Field = field!("nagle_frames", "Two frames that prove it.");
 const VARIANT: Field = field!("nagle_variant", "`classic` (RFC 896), `minshall` or `unknown`.");
 const VARIANT_FRAMES: Field = field!("nagle_variant_frames", "Two frames that prove which.");

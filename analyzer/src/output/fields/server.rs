@@ -53,5 +53,6 @@ impl Row for NagleTotals {
         to.integer(field!("on", "Connections on which it is on."), |row| row.on);
         to.integer(field!("off", "Connections on which it is off."), |row| row.off);
         to.integer(field!("unknown", "Connections that do not show it."), |row| row.unknown);
+        to.integer(field!("switched", "Connections on which it went off."), |row| row.switched);
     }
 }

@@ -23,9 +23,13 @@ pub struct Group {
     pub stalled_ms: f64,
     pub confidence: &'static str,
     pub nagle: &'static str,
+    /// Frames that prove that, on the first connection.
+    pub nagle_frames: (u64, u64),
     pub ack_delay_ms: f64,
     pub ack_delay_min_ms: f64,
     pub ack_delay_max_ms: f64,
+    /// Of a delayed ACK: the receiver was late, not the path.
+    pub timer_proven: bool,
     pub consistent_with: &'static str,
     /// The receiver acknowledges at once while a connection is young.
     pub quick_acks: bool,
@@ -59,9 +63,11 @@ impl Group {
             stalled_ms: ms(pair.stalled_ns),
             confidence: pair.confidence.name(),
             nagle: pair.nagle.name(),
+            nagle_frames: pair.nagle_proof,
             ack_delay_ms: delays.map_or(0.0, |timer| ms(timer.median_ns)),
             ack_delay_min_ms: delays.map_or(0.0, |timer| ms(timer.min_ns)),
             ack_delay_max_ms: delays.map_or(0.0, |timer| ms(timer.max_ns)),
+            timer_proven: pair.timer_proven,
             consistent_with: pair.consistent_with(),
             quick_acks: pair.has_quick_acks(),
             len_unacked: pair.pieces.unacked_len,
@@ -87,8 +93,8 @@ pub struct PyServerGroup {
     /// Hosts at the other end of the server.
     pub clients: u64,
     pub nagle: &'static str,
-    /// Connections to the server by what that side's sockets show: Nagle on, off, unknown.
-    pub sockets: (u32, u32, u32),
+    /// Connections to the server by what that side's sockets show: Nagle on, off, unknown, switched off.
+    pub sockets: (u32, u32, u32, u32),
     pub consistent_with: &'static str,
     pub quick_acks: bool,
     pub some_full_sized: bool,
@@ -100,6 +106,7 @@ impl PyServerGroup {
     /// # Errors
     /// Python's own.
     pub fn new(py: Python<'_>, group: &ServerGroup, names: &Names) -> PyResult<Self> {
+        let sockets = group.sockets;
         Ok(Self {
             worst: Py::new(py, Group::new(&group.worst, names))?,
             stalls: group.stalls,
@@ -108,7 +115,7 @@ impl PyServerGroup {
             stalled_ms_by_confidence: group.by_confidence.stalled_ns.map(ms),
             clients: group.clients,
             nagle: group.nagle.name(),
-            sockets: (group.sockets.on, group.sockets.off, group.sockets.unknown),
+            sockets: (sockets.on, sockets.off, sockets.unknown, sockets.switched),
             consistent_with: group.consistent_with,
             quick_acks: group.quick_acks,
             some_full_sized: group.some_full_sized,

@@ -14,14 +14,17 @@ pub struct NagleRow {
     pub on: u32,
     pub off: u32,
     pub unknown: u32,
+    pub switched: u32,
     pub on_proof: Option<(u32, u64, u64)>,
     pub off_proof: Option<(u32, u64, u64)>,
+    pub switched_proof: Option<(u32, u64, u64)>,
     pub variant: Option<(&'static str, u32, u64, u64)>,
 }
 
 impl NagleRow {
     pub fn new(scan: &Scan, party: NagleParty, count: &NagleCount) -> Self {
         let side = party.side();
+        let [on_proof, off_proof, switched_proof] = count.proofs(scan, side);
         Self {
             side: side.name(),
             addr: scan.names.addr(party.addr),
@@ -29,8 +32,10 @@ impl NagleRow {
             on: count.totals.on,
             off: count.totals.off,
             unknown: count.totals.unknown,
-            on_proof: count.on_proof(scan, side),
-            off_proof: count.off_proof(scan, side),
+            switched: count.totals.switched,
+            on_proof,
+            off_proof,
+            switched_proof,
             variant: count.variant(scan, side).map(|(variant, connection, full, small)| {
                 (variant.name(), connection, full, small)
             }),

@@ -135,7 +135,9 @@ mod tests {
             by_confidence: ByConfidence::default(),
             confidence: Confidence::Certain,
             nagle: Nagle::On,
+            nagle_proof: (2, 3),
             ack_delays: timer(40),
+            timer_proven: true,
             pieces: Pieces::default(),
         }
     }

@@ -35,7 +35,11 @@ pub struct HostPair {
     pub confidence: Confidence,
     /// Shown to be on, or later off, in all these connections; else unknown.
     pub nagle: Nagle,
+    /// Frames that prove it, on the first of them.
+    pub nagle_proof: (u64, u64),
     pub ack_delays: Option<Timer>,
+    /// Is it known that the receiver delayed its ACKs, and not the path?
+    pub timer_proven: bool,
     pub pieces: Pieces,
 }
 
@@ -49,12 +53,13 @@ impl HostPair {
 
     /// Does the receiver acknowledge at once while a connection is young?
     pub fn has_quick_acks(&self) -> bool {
-        self.ack_delays.as_ref().is_some_and(Timer::has_quick_acks)
+        self.timer_proven && self.ack_delays.as_ref().is_some_and(Timer::has_quick_acks)
     }
 
-    /// The stack whose timer delays the ACKs like this; empty where none was measured.
+    /// The stack whose timer delays the ACKs like this; empty where none is known to.
     pub fn consistent_with(&self) -> &'static str {
-        self.ack_delays.map_or("", |timer| timer.consistent_with())
+        let timer = self.ack_delays.filter(|_| self.timer_proven);
+        timer.map_or("", |timer| timer.consistent_with())
     }
 }
 
@@ -98,6 +103,8 @@ struct PairSums {
     pair: HostPair,
     last_connection: Option<u32>,
     ack_delays_ns: Vec<i64>,
+    /// The longest round trip to the receiver; `None` where one is not known.
+    rtt_ns: Option<i64>,
     pieces: PieceCounter,
 }
 
@@ -117,7 +124,9 @@ impl PairSums {
             by_confidence: ByConfidence::default(),
             confidence: Confidence::Possible,
             nagle: judged.half(sender).nagle,
+            nagle_proof: judged.half(sender).proof,
             ack_delays: None,
+            timer_proven: false,
             exchanges: 0,
             pieces: Pieces::default(),
         };
@@ -125,6 +134,7 @@ impl PairSums {
             pair,
             last_connection: None,
             ack_delays_ns: Vec::new(),
+            rtt_ns: Some(0),
             pieces: PieceCounter::new(judged),
         }
     }
@@ -137,6 +147,8 @@ impl PairSums {
             pair.exchanges += u64::from(judged.exchanges);
         }
         self.last_connection = Some(judged.id);
+        let rtt_ns = judged.half(pair.sender.other()).rtt_ns();
+        self.rtt_ns = self.rtt_ns.zip(rtt_ns).map(|(longest, one)| longest.max(one));
         if judged.half(pair.sender).nagle != pair.nagle {
             pair.nagle = Nagle::Unknown;
         }
@@ -154,8 +166,10 @@ impl PairSums {
     }
 
     fn pair(mut self) -> HostPair {
+        let ack_delays = Timer::of(&mut self.ack_delays_ns);
         HostPair {
-            ack_delays: Timer::of(&mut self.ack_delays_ns),
+            timer_proven: ack_delays.is_some_and(|timer| timer.is_of_receiver(self.rtt_ns)),
+            ack_delays,
             pieces: self.pieces.total(),
             ..self.pair
         }
