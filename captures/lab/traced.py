@@ -78,7 +78,7 @@ def options(truth: Row) -> dict[Ports, dict[int, set[str]]]:
         of_ports = found.setdefault(frozenset(end["port"] for end in ends), {})
         for end in ends:
             is_open = end["nagle"] == "switched" or end.get("waits_for_acks")
-            right = {"on", "off"} if is_open else {end["nagle"]}
+            right = {end["nagle"], "on", "off"} if is_open else {end["nagle"]}
             of_ports.setdefault(end["port"], set()).update(right)
     return found
 

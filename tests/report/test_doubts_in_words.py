@@ -78,7 +78,7 @@ def test_the_stall_that_is_shown_is_one_of_the_headline(tmp_path: Path) -> None:
     assert possible.stalled_ms > first.stalled_ms
     shown = core.clearest()
     assert shown is not None
-    assert (shown.by, shown.confidence) == (first.worst.sender, "certain")
+    assert (shown.sender, shown.confidence) == (first.worst.sender, "certain")
 
 
 def test_a_first_exchange_is_fast_only_if_stalls_slow_the_others() -> None:

@@ -34,10 +34,10 @@ pub fn hides_hold(
 mod tests {
     use crate::judge::conditions::Conditions;
     use crate::judge::finding::verdict::{Hidden, Verdict};
-    use crate::track::story::{MIN_WAIT_NS, Segment, Story, client, server};
+    use crate::track::story::{MIN_WAIT_NS, Story, StorySegment, client, server};
 
     /// The server, 1 ms away, acknowledges late, and the capture ends so long after.
-    fn verdict(last: Segment, end_after_ns: i64) -> (Verdict, Hidden) {
+    fn verdict(last: StorySegment, end_after_ns: i64) -> (Verdict, Hidden) {
         let asked = |story: Story| story.after_ms(5.0, client(100)).after_ms(1.0, server(200));
         let story = Story::new().handshake(0.02, 1.0).times(3, asked);
         let mut told = story.after_ms(5.0, last).after_ms(41.0, server(0)).end();

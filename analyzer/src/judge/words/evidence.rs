@@ -117,10 +117,7 @@ impl<'a> ExplainedStall<'a> {
         match (self.finding.cause, self.receiver_rtt_ns()) {
             (Cause::NagleDelack, Some(rtt_ns)) => {
                 let rtt = Ms(rtt_ns);
-                write!(
-                    out,
-                    "; the round trip to the {receiver} is {rtt}, so it came {delay} late"
-                )
+                write!(out, "; the round trip to the {receiver} is {rtt}, so it came {delay} late")
             }
             (Cause::NagleDelack, None) => {
                 write!(out, ": delayed by up to {delay} (round trip unknown)")
