@@ -44,11 +44,12 @@ impl Clocks {
         self.captures.windows(2).any(|pair| pair[0].step_ns != pair[1].step_ns)
     }
 
-    /// Step in ns of the coarsest clock behind these `waits` of a connection.
+    /// Step in ns of the coarsest clock behind these `waits` of a connection; of all where there are none.
     pub fn behind_ns(&self, waits: &[Wait]) -> i64 {
         let captures = waits.iter().filter_map(|wait| self.behind(wait));
         match captures.map(|clock| clock.step_ns).max() {
-            None | Some(FINE_NS) => own_ns(waits),
+            None => self.coarsest_ns(),
+            Some(FINE_NS) => own_ns(waits),
             Some(step_ns) => step_ns,
         }
     }
@@ -106,7 +107,7 @@ mod tests {
         assert_eq!(behind_ns(&[(200, 300)]), 100_000);
         assert_eq!(behind_ns(&[(1, 9), (20, 300)]), 100_000);
         assert_eq!(behind_ns(&[(150, 190), (210, 250)]), 10_000_000);
-        assert_eq!((clocks.coarsest_ns(), behind_ns(&[])), (10_000_000, FINE_NS));
+        assert_eq!((clocks.coarsest_ns(), behind_ns(&[])), (10_000_000, 10_000_000));
         assert!(clocks.differ());
         assert_eq!(Clocks::default().behind_ns(&waits(&[(1, 2)])), FINE_NS);
     }
