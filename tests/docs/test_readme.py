@@ -25,6 +25,11 @@ def test_its_causes_and_formats_are_those_there_are() -> None:
     assert SCRIPT["with_lists"](README) == README, "run `make readme`"
 
 
+def test_what_is_told_of_poor_captures_was_measured() -> None:
+    told = (ROOT / "docs" / "sure.md").read_text()
+    assert SCRIPT["with_poor"](told) == told, "run `make readme`"
+
+
 def test_every_make_target_it_names_exists() -> None:
     targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = set(re.findall(r"(?:`|^)make (\w+)", README, re.MULTILINE))
