@@ -509,6 +509,10 @@ def delayed_ack_that_nobody_waited_for(made: Conversation) -> None:
     made.answer()
     made.wait(40.0)
     made.ack("client")
+    # A capture that ends here leaves open what the ACK released.
+    made.wait(5.0)
+    made.data("client", 13)
+    made.answer()
 
 
 LOOK_ALIKES = [

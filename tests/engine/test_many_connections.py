@@ -57,5 +57,5 @@ def test_those_that_are_not_listed_are_counted_and_in_the_totals(
         for side in ("client", "server"):
             assert server[f"{side}_nagle"] == {
                 verdict: (own[f"{side}_nagle"] == verdict).sum()
-                for verdict in ("on", "off", "unknown")
+                for verdict in ("on", "off", "unknown", "switched")
             }
