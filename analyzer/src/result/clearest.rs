@@ -29,8 +29,8 @@ struct Clear {
 }
 
 impl Clearest {
-    /// The stall to show: of the kind that cost most of those with a likely one, one of the best confidence, and of those the one
-    /// whose release is closest to what is usual there.
+    /// The stall to show: of the kind that cost most of those with a likely one, one of the best confidence,
+    /// and of those the one whose release is closest to what is usual there.
     pub fn among<'a>(
         &self,
         connections: &'a JudgedConnections,

@@ -3,7 +3,6 @@
 use crate::judge::conditions::Conditions;
 use crate::judge::finding::judged::JudgedHalf;
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::nagle::nodelay::Nagle;
 use crate::track::band::Band;
 use crate::track::wait::fact;
 use crate::track::{Connection, Side};
@@ -27,7 +26,7 @@ pub fn hides_hold(
             && half.last_ns() <= wait.to.time_ns
             && left_ns <= band.center_ns + band.tolerance_ns
     };
-    sender.nagle != Nagle::Off && !half.has_finished() && findings.iter().any(is_last)
+    !sender.nagle.is_off() && !half.has_finished() && findings.iter().any(is_last)
 }
 
 #[cfg(test)]

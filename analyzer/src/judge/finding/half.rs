@@ -27,10 +27,10 @@ pub fn judged(
         false => nagle(half, side, findings, releases),
     };
     let nagle = match nagle {
-        Nagle::Off | Nagle::Switched if proves_nothing(connection, side, findings, releases) => {
+        nagle if nagle.is_off() && proves_nothing(connection, side, findings, releases) => {
             Nagle::Unknown
         }
-        _ => nagle,
+        nagle => nagle,
     };
     let proof = if nagle == Nagle::Unknown { (0, 0) } else { proof };
     let Repeats { retransmitted, duplicated, reordered, fins, .. } = half.repeats();

@@ -3,7 +3,6 @@
 
 use crate::judge::finding::judged::JudgedHalf;
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::{FEW_RELEASES, LOSSY_ONE_OF};
 use crate::track::wait::{Wait, fact};
@@ -42,9 +41,7 @@ pub fn hides_holds(
     sender: &JudgedHalf,
     findings: Findings<'_>,
 ) -> bool {
-    if matches!(sender.nagle, Nagle::Off | Nagle::Switched)
-        || findings.stalls().any(|stall| stall.is_sure())
-    {
+    if sender.nagle.is_off() || findings.stalls().any(|stall| stall.is_sure()) {
         return false;
     }
     let half = connection.half(side);

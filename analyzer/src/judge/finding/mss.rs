@@ -1,14 +1,14 @@
 //! Connections without a handshake: by a larger MSS than the one inferred, what looks full-sized is small.
 
 use crate::judge::finding::judged::JudgedHalf;
-use crate::judge::nagle::nodelay::Nagle;
 use crate::track::Connection;
 
-/// Did segments of this `sender` that look full-sized wait for an ACK, as small ones do that Nagle's algorithm holds?
+/// Did segments of this `sender` that look full-sized wait for an ACK, as small ones do that Nagle's
+/// algorithm holds?
 pub fn hides_holds(connection: &Connection, sender: &JudgedHalf) -> bool {
     let waited = sender.detail().releases.evidence.full_sized > 0;
     let (mss, inferred) = connection.effective_mss();
-    waited && inferred && sender.nagle != Nagle::Off && !connection.repeats_largest(mss)
+    waited && inferred && !sender.nagle.is_off() && !connection.repeats_largest(mss)
 }
 
 #[cfg(test)]
@@ -36,7 +36,8 @@ mod tests {
         assert_eq!(held, (Verdict::Inconclusive, Hidden::UnknownMss));
     }
 
-    /// Had the MSS been larger, Nagle's algorithm had held all but the first, or put them together.
+    /// Had the MSS been larger, Nagle's algorithm would have held all but the first, or put them
+    /// together.
     #[test]
     fn segments_of_one_size_back_to_back_show_the_mss() {
         let bulk = (0..6).fold(Story::new(), |story, _| story.after_ms(0.01, client(1300)));

@@ -45,7 +45,7 @@ impl Short {
 fn may_be_holds(connection: &Connection, nagle: [Nagle; 2], side: Side) -> bool {
     let short = connection.half(side).short_holds();
     let by_chance = f64::from(short.near) / NEAR as f64;
-    !matches!(nagle[side as usize], Nagle::Off | Nagle::Switched)
+    !nagle[side as usize].is_off()
         && short.in_band >= FEW_RELEASES
         && f64::from(short.in_band) > PEAK_OVER_CHANCE * by_chance
 }

@@ -22,6 +22,11 @@ pub enum Nagle {
 impl Nagle {
     pub const NAMES: [&'static str; 4] = ["on", "off", "unknown", "switched"];
 
+    /// Was `TCP_NODELAY` seen in effect, even if only in the end?
+    pub fn is_off(self) -> bool {
+        matches!(self, Self::Off | Self::Switched)
+    }
+
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
