@@ -112,7 +112,7 @@ def not_judged(summary: _core.Summary) -> str:
 def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
     kinds = (
         (summary.one_sided, "captured in one direction only"),
-        (summary.blurred, "round trips vary too much to distinguish a hold from a pause"),
+        (summary.blurred, "a hold and a pause of the program cannot be told apart"),
         (summary.coarse, "timestamps are too coarse to reveal a hold"),
         (summary.lossy, "too many frames are missing"),
         (summary.disordered, "segments appear after their ACKs: two clocks"),
@@ -146,7 +146,7 @@ def _remedies(summary: _core.Summary) -> Iterator[str]:
     if summary.one_sided:
         yield "Capture both directions."
     if summary.blurred:
-        yield "Capture on the sending host, where path jitter does not matter."
+        yield "Capture on the sending host, with more exchanges."
     if summary.coarse:
         yield "Capture with microsecond timestamps."
     if summary.lossy:

@@ -171,6 +171,7 @@ CAUSES = (
         meaning=_both("cause not visible: capture both directions, on the host that waits"),
         colour=colours.OTHER,
         hatch="||",
+        meaning_midway="held by Nagle's algorithm, or the {by} paused: the capture cannot tell",
         meaning_unseen="either a loss before the capture point or the program: a packet from the "
         "{by} is missing; capture on the {by}",
     ),

@@ -114,7 +114,7 @@ lines! {
     Relay "relay" Program Doubt(Weight::POSSIBLE),
         "the {by} reacts as slowly as a relay on one host: {answer}";
     /// The ends may be on two hosts; or it is a relay or a broker, which may hold as well.
-    DistantRelay "distant_relay" Program Doubt(2),
+    DistantRelay "distant_relay" Program Doubt(Weight::POSSIBLE),
         "the {by} passes on elsewhere, or may be such a relay: {answer}";
     Single "single" Path Doubt(Weight::POSSIBLE),
         "{matches} releases at the round trip of {center}; one may be chance from {network}";
@@ -187,6 +187,10 @@ lines! {
         "waits are short after prompt ACKs and long after delayed ones";
     SiblingPeak "sibling_releases" Pooled Peak,
         "sibling connections that are needed and peak: {siblings}";
+    /// Jitter makes a release as late, and nothing else shows that the program wrote it then.
+    NearTheAck "near_release" Path Hides,
+        "frame {to} left near the round trip of {center}, and no small segment was sent unheld: \
+         {answer}";
     /// So many pauses on the connections of this server make so few matches likely.
     FalseDiscovery "false_discovery" Pooled Excludes,
         "{matches} matches, accidents among the pauses of this server: {answer}";
@@ -258,6 +262,8 @@ impl Lines {
     const HIDING: Self = Self::weighing(Hides);
     const AGAINST_PEAK: Self = Self::weighing(NoPeak);
     const FOR_PEAK: Self = Self::weighing(Peak);
+    /// These compare times of releases, which prove nothing of a single one where a hold may be hidden.
+    const BY_TIME: Self = Self(Line::OffTheAck.bit() | Line::FalseDiscovery.bit());
 
     /// The decision: was it held, and how sure is that?
     ///
@@ -265,6 +271,7 @@ impl Lines {
     /// round trip, or other evidence makes up for that. The points of the doubts then give the confidence.
     pub fn decide(self) -> Outcome {
         match (self.is_excluded(), self.has_any(Self::HIDING)) {
+            (true, true) if !self.is_ruled_out() => Outcome::CannotTell,
             (true, _) => Outcome::NotHeld,
             (false, true) => Outcome::CannotTell,
             (false, false) => Outcome::Held(self.doubts().confidence()),
@@ -279,6 +286,11 @@ impl Lines {
     fn is_excluded(self) -> bool {
         let shows_holds = self.has_any(Self::FOR_PEAK) || !self.has_any(Self::AGAINST_PEAK);
         self.has_any(Self::EXCLUDING) || !shows_holds
+    }
+
+    /// By more than the times of releases?
+    fn is_ruled_out(self) -> bool {
+        self.has_any(Self(Self::EXCLUDING.0 & !Self::BY_TIME.0)) || self.has(Line::FullSizedToo)
     }
 
     /// Those of `each` that apply.
@@ -396,6 +408,17 @@ mod tests {
     fn what_the_capture_hides_cannot_be_told_unless_something_else_excludes_it() {
         assert_eq!(decided([Line::BytesMissing]), Outcome::CannotTell);
         assert_eq!(decided([Line::BytesMissing, Line::NotSmall]), Outcome::NotHeld);
+    }
+
+    /// Else a hold that jitter moved would be told as a pause of the program.
+    #[test]
+    fn times_of_releases_alone_rule_nothing_out_near_the_round_trip() {
+        use Line::{Crowded, NearTheAck, NotSmall, OffTheAck, OwnPause};
+        assert_eq!(decided([OffTheAck, Crowded]), Outcome::NotHeld);
+        assert_eq!(decided([OffTheAck, Crowded, NearTheAck]), Outcome::CannotTell);
+        for proven in [NotSmall, OwnPause, Line::LeftBeforeAck, Line::FullSizedToo] {
+            assert_eq!(decided([OffTheAck, NearTheAck, proven]), Outcome::NotHeld);
+        }
     }
 
     /// Else the evidence would name other doubts than those that lower the confidence.

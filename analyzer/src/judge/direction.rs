@@ -2,7 +2,7 @@
 
 use crate::judge::capture::ip_ids::Ids;
 use crate::judge::capture::spurious;
-use crate::judge::case::{Line, Lines};
+use crate::judge::case::{Line, Lines, Outcome};
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::causes::{Cause, DirectionFacts, nagle_delack, retransmission, stop_and_wait};
@@ -65,6 +65,7 @@ impl<'a> Judge<'a> {
             direction: DirectionFacts {
                 releases,
                 held: false,
+                may_be_held: false,
                 paced: pace::is_periodic(held())
                     || Pace::of(side, waits, &releases, connection.half(side).pauses())
                         .explains_most(held()),
@@ -104,6 +105,7 @@ impl<'a> Judge<'a> {
     /// What follows from the case of a wait.
     pub fn ruling(&mut self, wait: &Wait, lines: Lines) -> Ruling {
         self.direction.held = lines.is_hold();
+        self.direction.may_be_held = lines.decide() == Outcome::CannotTell;
         let cause = Cause::of(wait, &self.direction);
         debug_assert_eq!(cause.is_stall(), lines.is_hold(), "{lines:?}");
         let doubts = if lines.is_hold() { lines.doubts() } else { Lines::default().doubts() };
@@ -118,7 +120,16 @@ impl<'a> Judge<'a> {
         }
         let phase = lines.is_hold().then(|| self.phases.next()).flatten().unwrap_or_default();
         let lines = lines.and(self.against(wait, phase));
-        if lines.is_hold() { lines.and(self.doubts(wait, phase)) } else { lines }
+        match lines.is_hold() {
+            true => lines.and(self.doubts(wait, phase)),
+            false => lines.with(Line::NearTheAck, self.is_near_the_ack(wait)),
+        }
+    }
+
+    /// Is it as late as jitter may make a release, of a sender that sent no small segment unheld?
+    fn is_near_the_ack(&self, wait: &Wait) -> bool {
+        let releases = &self.direction.releases;
+        self.contradictions == 0 && releases.is_near(wait) && !releases.is_too_soon(wait)
     }
 
     /// What else may exclude a hold.

@@ -27,6 +27,8 @@ pub struct DirectionFacts {
     pub releases: Releases,
     /// Was this wait a hold, by its case?
     pub held: bool,
+    /// Or may it have been one, for all that the capture shows?
+    pub may_be_held: bool,
     /// Does the program's own pace explain the waits?
     pub paced: bool,
     /// Was the capture taken at the receiver?

@@ -4,8 +4,9 @@
 //!
 //! # How it is recognised
 //! Data follows after a pause although the network let it go: nothing of the sender was
-//! unacknowledged, or the data came at another time than the ACK that would have released it. Both
-//! take the frames of the other side. No packet of the sender is missing that would explain it.
+//! unacknowledged, or the data came at another time than the ACK that would have released it, and not
+//! near it either. Both take the frames of the other side. No packet of the sender is missing that would
+//! explain it.
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm, even where the pause is 40 or 200 ms long.
@@ -25,6 +26,7 @@ pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let not_held = answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
     let unseen = wait.is(fact::UNSEEN) && !wait.is(fact::LOST_BEFORE);
     not_held
+        && !direction.may_be_held
         && direction.receiver_seen
         && !direction.disordered
         && !unseen

@@ -16,8 +16,9 @@ pub fn hidden(
     conditions: Conditions<'_>,
 ) -> Hidden {
     let bytes: u64 = halves.iter().map(|half| half.bytes).sum();
-    let is_blurred =
-        |side: &Side| !findings.is_empty() && jitter::hides_holds(halves, *side, findings);
+    let is_blurred = |side: &Side| {
+        !findings.is_empty() && jitter::hides_holds(&halves[*side as usize], *side, findings)
+    };
     let lacks_acks =
         |side: &Side| losses::hides_holds(connection, *side, &halves[*side as usize], findings);
     let is_cut_off = |side: &Side| {
@@ -97,6 +98,19 @@ mod tests {
         assert_eq!(verdict(opened()), (Verdict::Inconclusive, Hidden::NoData));
         let one_way = Story::new().after_ms(0.0, client(100)).after_ms(40.0, client(50));
         assert_eq!(verdict(one_way), (Verdict::Inconclusive, Hidden::OneDirection));
+    }
+
+    /// 5 ms after its ACK, where up to 3 ms are a hold: jitter or the program, nobody can tell.
+    #[test]
+    fn what_may_have_been_held_is_not_clean() {
+        let near = |story: Story| {
+            story.after_ms(5.0, server(100)).after_ms(40.0, client(0)).after_ms(5.0, server(50))
+        };
+        assert_eq!(verdict(near(opened())), (Verdict::Inconclusive, Hidden::Blurred));
+        let far = |story: Story| {
+            story.after_ms(5.0, server(100)).after_ms(40.0, client(0)).after_ms(30.0, server(50))
+        };
+        assert_eq!(verdict(far(opened())).0, Verdict::Clean);
     }
 
     #[test]

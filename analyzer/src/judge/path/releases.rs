@@ -184,9 +184,13 @@ impl Releases {
     /// Was its ACK later than receivers delay any, or the release longer than round trips take?
     fn is_too_long(&self, wait: &Wait) -> bool {
         let longest_ns = self.longest_ack_ns();
+        let longest_rtt_ns = match self.basis {
+            Basis::Nothing => LONGEST_DELAYED_ACK_NS,
+            _ => LONGEST_RTT_NS,
+        };
         !(0..=longest_ns).contains(&wait.ack_ns())
             || wait.ack.time_ns - wait.from.time_ns > longest_ns
-            || !(0..=LONGEST_RTT_NS).contains(&wait.release_ns())
+            || !(0..=longest_rtt_ns).contains(&wait.release_ns())
     }
 
     /// The longest that an ACK can take.

@@ -69,7 +69,7 @@ fn is_asked(line: Line, explained: &Explained) -> bool {
             _,
         ) => explained.wait.is_freed(),
         (_, Weight::Doubt(_)) => explained.case.is_hold(),
-        (_, Weight::Peak) => explained.case.has(line),
+        (Line::NearTheAck, _) | (_, Weight::Peak) => explained.case.has(line),
         _ => true,
     }
 }
