@@ -86,7 +86,14 @@ def test_quick_acks_are_not_claimed_of_a_receiver_that_has_none(run: Run, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("ms", "shown"), [(0.0, "0.0 ms"), (0.004, "0.004 ms"), (0.07, "0.1 ms"), (2828.7, "2.8 s")]
+    ("ms", "shown"),
+    [
+        (0.0, "0.0 ms"),
+        (0.0004, "0.4 µs"),
+        (0.07, "70 µs"),
+        (0.9996, "1.0 ms"),
+        (2828.7, "2.8 s"),
+    ],
 )
 def test_a_duration_is_never_rounded_to_nothing(ms: float, shown: str) -> None:
     assert duration(ms) == shown

@@ -56,8 +56,9 @@ def duration(milliseconds: float) -> str:
         return f"{milliseconds / 1000:,.0f} s"
     if milliseconds >= 1000:
         return f"{milliseconds / 1000:.1f} s"
-    # 0.0 ms would look unmeasured.
-    return f"{milliseconds:.3f} ms" if 0 < milliseconds < 0.05 else f"{milliseconds:.1f} ms"
+    if 0 < milliseconds < 0.9995:
+        return f"{milliseconds * 1000:.{milliseconds < 0.01:d}f} µs"
+    return f"{milliseconds:.1f} ms"
 
 
 def maybe_duration(milliseconds: float | None) -> str:
