@@ -188,13 +188,18 @@ def _run_one(
 def _check_map(options: argparse.Namespace) -> None:
     """Refuses a map that would be ignored, or that contradicts itself."""
     pairs = options.baseline_map
-    if pairs and not options.baseline:
+    if not pairs:
+        return
+    if not options.baseline:
         raise CaptureError("--baseline-map: there is no --baseline")
-    if pairs and options.key is not None:
+    if options.key is not None:
         raise CaptureError("--baseline-map names addresses that --anonymize replaces")
-    for servers in zip(*pairs, strict=True):
-        if len(set(servers)) < len(servers):
-            raise CaptureError("--baseline-map: a server is there twice")
+    from nagle_scan.moves import checked
+
+    try:
+        checked(pairs)
+    except ValueError as error:
+        raise CaptureError(f"--baseline-map: {error}") from None
 
 
 def _run_several(
