@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from nagle_scan import _core, fleet
 from nagle_scan.api import keys
-from nagle_scan.command import arguments, several, values
+from nagle_scan.command import arguments, table, values
 from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
 from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
 from nagle_scan.fleet.work import Settings
@@ -221,10 +221,10 @@ def _headline(outcome: Outcome) -> str:
     """Counts captures, and files where the numbers differ."""
     tally = outcome.tally
     unusable = len({failure.path for failure in outcome.failures})
-    found = [several.counted(tally.verdicts)] if tally.verdicts else []
+    found = [table.counted(tally.verdicts)] if tally.verdicts else []
     if unusable:
         number = count(unusable, "file") if tally.of_files else f"{unusable:,}"
-        found.append(f"{number} {several.UNUSABLE}")
+        found.append(f"{number} {table.UNUSABLE}")
     details = [tally.of_files] if tally.of_files else []
     if outcome.known:
         is_each_one = outcome.known == outcome.known_sets

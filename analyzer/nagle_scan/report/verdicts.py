@@ -51,9 +51,10 @@ def why_inconclusive(summary: _core.Summary) -> str:
         return _no_tcp(summary)
     if not summary.not_judged:
         return "no connection carries data"
-    if summary.one_sided == summary.not_judged and not summary.clean:
-        return "only one direction was captured"
-    return f"{summary.not_judged:,} of {count(summary.connections, 'connection')} cannot be judged"
+    reasons = list(_reasons(summary))
+    if len(reasons) == 1 and summary.not_judged == summary.connections:
+        return reasons[0][1]
+    return not_judged(summary).removesuffix(".")
 
 
 def _no_tcp(summary: _core.Summary) -> str:
