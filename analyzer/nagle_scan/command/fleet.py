@@ -12,6 +12,7 @@ from nagle_scan import _core, fleet
 from nagle_scan.api import keys
 from nagle_scan.command import arguments, table, values
 from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
+from nagle_scan.command.parser import HelpFormatter, Parser
 from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
 from nagle_scan.fleet.work import Settings
 from nagle_scan.system import terminal
@@ -50,11 +51,11 @@ captures could not be read, stalls or not, else 0
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     examples = "".join(f"  {line}\n" for line in EXAMPLES.splitlines())
-    made = arguments.Parser(
+    made = Parser(
         prog="nagle-scan fleet",
         description=DESCRIPTION,
         epilog=f"example:\n{examples}\nexit status: {EXIT_STATUS}",
-        formatter_class=arguments.HelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     made.add_argument(
@@ -127,7 +128,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(words: Sequence[str] | None = None) -> int:
+def run(words: Sequence[str]) -> int:
     """Runs the command and returns its exit status.
 
     Raises `NagleScanError`, and `KeyboardInterrupt` with the progress made.

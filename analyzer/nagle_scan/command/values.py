@@ -23,8 +23,12 @@ def output(path: str) -> str:
     if path == STANDARD_OUTPUT or is_folder(path):
         return utf8(path)
     if formats.suffix(path) not in SUFFIXES:
+        from nagle_scan.command.parser import did_you_mean
+
+        meant = did_you_mean(formats.suffix(path), SUFFIXES)
+        known = ", ".join(SUFFIXES)
         raise argparse.ArgumentTypeError(
-            f"{printable(path)!r} has no known suffix ({', '.join(SUFFIXES)})"
+            f"{printable(path)!r} has no known suffix{meant} ({known})"
         )
     return utf8(path)
 
