@@ -113,7 +113,10 @@ class _Every:
         """A capture that cannot be read costs no other."""
         terminal.note(printable(error))
         name = printable(capture.name)
-        reason = printable(error).removeprefix(f"{name}: ")
+        reason = printable(error)
+        for path in map(printable, capture.paths):
+            # With --anonymize the name is a number, because a path may hold an address.
+            reason = reason.removeprefix(f"{path}: ").replace(path, name)
         self.rows.append(Row(name, reason=reason))
         for joined in self._joined:
             joined.add_unusable(name, reason)
