@@ -150,9 +150,9 @@ def test_where_two_could_be_meant_none_is(tmp_path: Path) -> None:
     assert comparison.outcome == "inconclusive"
 
 
-def one_way(nagle: bool) -> list[Frame]:
+def one_way(nagle: bool, port: int = 8000) -> list[Frame]:
     """The client sends pieces and is never answered; held until the ACK, or both at once."""
-    made = Conversation()
+    made = Conversation(server=("10.0.0.2", port))
     made.open()
     made.wait(1.0)
     for _ in range(6):
@@ -177,6 +177,14 @@ def test_a_stream_without_exchanges_is_compared_too(
     assert [(row.port, row.state) for row in comparison.servers] == [(8000, "gone")]
     assert comparison.outcome == "fixed"
     assert compare(before, before).outcome == "remain"
+
+
+def test_a_stream_that_moved_can_be_named(
+    scan_frames: Callable[[Sequence[Frame]], nagle_scan.Scan],
+) -> None:
+    before, after = scan_frames(one_way(nagle=True)), scan_frames(one_way(nagle=False, port=9000))
+    assert before.compare(after).verdict == "inconclusive"
+    assert before.compare(after, {"10.0.0.2:8000": "10.0.0.2:9000"}).verdict == "fixed"
 
 
 def test_the_json_has_the_baseline_beside_it(run: Run, tmp_path: Path) -> None:
