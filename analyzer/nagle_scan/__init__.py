@@ -23,6 +23,7 @@ The rooms, each of which imports only what stands before it (tests/project/test_
     result      what a scan found, as tables and packets
     messages    protocols
     advice      what to change
+    moves       servers that moved between two captures
     compare     two scans, before and after
     timeline    pictures
     report      one module for each output format, and what they share

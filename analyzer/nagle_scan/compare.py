@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from nagle_scan.moves import Endpoint, Pairs, check, only_pairs
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import PERCENTILES, endpoint
 
@@ -19,7 +20,6 @@ LEAST_GAIN = 0.75
 
 State = Literal["none", "gone", "slow", "remain", "worse", "new", "possible", "unseen", "hidden"]
 Outcome = Literal["clean", "fixed", "remain", "worse", "possible", "inconclusive"]
-Endpoint = tuple[str, int]
 
 
 class Numbers(NamedTuple):
@@ -57,6 +57,11 @@ class ServerChange(NamedTuple):
     """Are its connections in the second capture such that a stall would not show?"""
     name: str = ""
     """What the user calls its address."""
+
+    @property
+    def place(self) -> Endpoint:
+        """Its address and port."""
+        return self.addr, self.port
 
     @property
     def shown(self) -> str:
@@ -136,6 +141,17 @@ class Comparison(NamedTuple):
             return "inconclusive"
         return "fixed" if self.before.stalls else "clean"
 
+    @property
+    def moves(self) -> list[tuple[ServerChange, ServerChange]]:
+        """Servers that stalled before and are missing now, each with the new one it may be: the
+        only one on its address, or the only one of all."""
+        missing = {server.place: server for server in self.servers if server.state == "unseen"}
+        new = {server.place: server for server in self.servers if server.before is None}
+        pairs = only_pairs(missing, new, lambda place: place[0])
+        if not pairs:
+            pairs = only_pairs(missing, new, lambda _: None)
+        return [(missing[was], new[now]) for now, was in pairs.items()]
+
     def _is_worse(self, server: ServerChange) -> bool:
         """Did it grow worse? A server that the baseline did not see may have been another one."""
         if server.state == "new":
@@ -143,20 +159,20 @@ class Comparison(NamedTuple):
         return server.state == "worse"
 
 
-def compare(
-    before: Result, after: Result, known: Sequence[tuple[Endpoint, Endpoint]] = ()
-) -> Comparison:
+def compare(before: Result, after: Result, known: Pairs = ()) -> Comparison:
     """Pairs servers by endpoint, or by port if each capture has just one unpaired server on it.
 
     `known` are pairs of endpoints that are the same server, before and after.
+    Raises `CaptureError` for one that is not in its capture.
     """
+    check(known, before, after)
     old, new = _numbers(before), _numbers(after)
     stalled = {endpoint for endpoint, numbers in old.items() if numbers.stalls}
     if stalled - new.keys():
-        new = _quiet(after, {port for _, port in stalled}) | new
+        new = _quiet(after, {port for _, port in (*stalled, *(now for _, now in known))}) | new
     moved = {now: was for was, now in known if now in new and was in old}
     rest = set(old) - set(moved.values()), set(new) - set(moved)
-    moved |= _moved(*rest)
+    moved |= only_pairs(*rest, lambda place: place[1])
     hidden = _hidden(after)
     names = before.core.names() | after.core.names()
     changes = [
@@ -237,15 +253,3 @@ def _hidden(result: Result) -> set[Endpoint]:
         place = (addr, int(port))
         judged[place] = judged.get(place, False) or bool(conclusive)
     return {place for place, conclusive in judged.items() if not conclusive}
-
-
-def _moved(old: Collection[Endpoint], new: Collection[Endpoint]) -> dict[Endpoint, Endpoint]:
-    """Endpoints of `new` whose address changed, and what they were in `old`."""
-    left, right = set(old) - set(new), set(new) - set(old)
-
-    def only(places: set[Endpoint], port: int) -> Endpoint | None:
-        found = [place for place in places if place[1] == port]
-        return found[0] if len(found) == 1 else None
-
-    pairs = ((only(right, port), only(left, port)) for port in {port for _, port in right})
-    return {place: was for place, was in pairs if place and was}

@@ -331,7 +331,17 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "map": (
         lambda scan: scan.compare(scan, baseline_map=5),
         TypeError,
-        "baseline_map is pairs of .*, not int",
+        "baseline_map is a mapping of .*, not int",
+    ),
+    "server of a map": (
+        lambda scan: scan.compare(scan, baseline_map={"10.0.0.1:80": "web"}),
+        ValueError,
+        "'web' is not a server",
+    ),
+    "server elsewhere": (
+        lambda scan: scan.to_markdown(baseline=scan, baseline_map={"10.9.9.9:9": "10.9.9.9:9"}),
+        nagle_scan.CaptureError,
+        "10.9.9.9:9 is not a server in the baseline",
     ),
     "frame": (lambda scan: scan.packets(5), TypeError, "frames are several numbers, .*not int"),
     "frames": (lambda scan: scan.packets(["5"]), TypeError, "a frame is a number, .*not str"),

@@ -40,7 +40,7 @@ def test_every_output_says_the_name(capture: Path, run: Run, tmp_path: Path) -> 
     for file in files:
         text = file.read_bytes()
         assert (b"payments" in text) == (file.suffix != ".csv"), file
-        keeps = file.suffix in {".json", ".csv", ".md", ".pcapng"}
+        keeps = file.suffix in {".json", ".ndjson", ".csv", ".md", ".pcapng"}
         assert keeps or SERVER.encode() not in text, file
 
 

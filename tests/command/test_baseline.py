@@ -10,7 +10,7 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, Frame
-from nagle_scan.compare import Numbers, ServerChange, compare
+from nagle_scan.compare import Comparison, Numbers, ServerChange, compare
 from nagle_scan.report.comparison import shown
 from nagle_scan.report.options import Options
 from nagle_scan.words.wording import PERCENTILES
@@ -150,9 +150,9 @@ def test_where_two_could_be_meant_none_is(tmp_path: Path) -> None:
     assert comparison.outcome == "inconclusive"
 
 
-def one_way(nagle: bool) -> list[Frame]:
+def one_way(nagle: bool, port: int = 8000) -> list[Frame]:
     """The client sends pieces and is never answered; held until the ACK, or both at once."""
-    made = Conversation()
+    made = Conversation(server=("10.0.0.2", port))
     made.open()
     made.wait(1.0)
     for _ in range(6):
@@ -179,6 +179,14 @@ def test_a_stream_without_exchanges_is_compared_too(
     assert compare(before, before).outcome == "remain"
 
 
+def test_a_stream_that_moved_can_be_named(
+    scan_frames: Callable[[Sequence[Frame]], nagle_scan.Scan],
+) -> None:
+    before, after = scan_frames(one_way(nagle=True)), scan_frames(one_way(nagle=False, port=9000))
+    assert before.compare(after).verdict == "inconclusive"
+    assert before.compare(after, {"10.0.0.2:8000": "10.0.0.2:9000"}).verdict == "fixed"
+
+
 def test_the_json_has_the_baseline_beside_it(run: Run, tmp_path: Path) -> None:
     result, alone = tmp_path / "result.json", tmp_path / "alone.json"
     run(AFTER, "--baseline", BEFORE, "-o", result)
@@ -197,18 +205,51 @@ def test_the_json_has_the_baseline_beside_it(run: Run, tmp_path: Path) -> None:
 
 def test_a_server_that_moved_to_another_port_can_be_named(run: Run) -> None:
     before, after = capture("java-split"), AFTER
-    assert run(after, "--baseline", before).returncode == 4
+    done = run(after, "--baseline", before)
+    assert done.returncode == 4
+    assert (
+        "127.0.0.1:8000 stalled before and is missing now; 127.0.0.1:8080 is new. Same service? "
+        "--baseline-map 127.0.0.1:8000=127.0.0.1:8080 (before"
+    ) in " ".join(done.stdout.decode().split())
     done = run(after, "--baseline", before, "--baseline-map", "127.0.0.1:8000=127.0.0.1:8080")
     assert "\n\nFIXED  " in done.stdout.decode()
     assert done.returncode == 0
 
 
 @pytest.mark.parametrize(
-    "value", ["127.0.0.1:8000", "a:1=b:2", "10.0.0.1=10.0.0.2", "::1=1.1.1.1:1"]
+    ("values", "said"),
+    [
+        (["127.0.0.1:8000"], "expected OLD=NEW"),
+        (["a:1=b:2"], "'a:1' is not a server"),
+        (["10.0.0.1=10.0.0.2"], "'10.0.0.1' is not a server"),
+        (["::1=1.1.1.1:1"], "'::1' is not a server"),
+        (["127.0.0.1:99999=127.0.0.1:8080"], "'127.0.0.1:99999' is not a server"),
+        (["127.0.0.1:1=127.0.0.1:8080"], "127.0.0.1:1 is not a server in the baseline"),
+        (["127.0.0.1:8080=127.0.0.1:1"], "127.0.0.1:1 is not a server in the new capture"),
+        (["1.1.1.1:1=1.1.1.1:2", "1.1.1.1:1=1.1.1.1:3"], "1.1.1.1:1 is there twice"),
+    ],
 )
-def test_what_is_no_pair_of_servers_is_one_line(value: str, run: Run) -> None:
-    done = run(AFTER, "--baseline", BEFORE, "--baseline-map", value)
+def test_what_is_no_pair_of_servers_is_one_line(values: list[str], said: str, run: Run) -> None:
+    maps = [word for value in values for word in ("--baseline-map", value)]
+    done = run(AFTER, "--baseline", BEFORE, *maps)
     assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+    assert said in done.stderr.decode()
+
+
+def test_hidden_addresses_are_not_proposed_for_a_map(run: Run) -> None:
+    """`--baseline-map` would refuse them."""
+    done = run(AFTER, "--baseline", capture("java-split"), "--anonymize")
+    assert "is missing now" in done.stdout.decode()
+    assert "--baseline-map" not in done.stdout.decode()
+
+
+def test_of_several_new_servers_the_one_on_the_same_address_is_proposed() -> None:
+    stalls, fine = Numbers(3, 120.0, 10), Numbers(0, 0.0, 10)
+    old, new = ServerChange("10.0.0.1", 80, stalls, None), ServerChange("10.0.0.1", 81, None, fine)
+    other = ServerChange("10.0.0.2", 80, None, fine)
+    told = Comparison(stalls, fine, (old, new, other), conclusive=True)
+    assert told.moves == [(old, new)]
+    assert told._replace(servers=(old, other, other._replace(port=81))).moves == []
 
 
 def test_the_picture_says_what_became_of_the_stalls(run: Run, tmp_path: Path) -> None:

@@ -33,7 +33,8 @@ def test_help_has_an_example_that_works(run: Run, tmp_path: Path) -> None:
     help_text = done.stdout.decode()
     examples = re.findall(r"^ +nagle-scan (.+)$", help_text, re.MULTILINE)
     assert len(examples) >= 2
-    (tmp_path / "traffic.pcap").write_bytes(SPLIT.read_bytes())
+    for name in ("traffic.pcap", "before.pcap", "after.pcap"):
+        (tmp_path / name).write_bytes(SPLIT.read_bytes())
     (tmp_path / "captures").mkdir()
     (tmp_path / "captures/traffic.pcap").write_bytes(SPLIT.read_bytes())
     for example in examples:
@@ -41,6 +42,50 @@ def test_help_has_an_example_that_works(run: Run, tmp_path: Path) -> None:
             ["sh", "-c", f'"$0" {example}', COMMAND], cwd=tmp_path, capture_output=True, check=False
         )
         assert (done.returncode in (0, 1, 4), done.stderr) == (True, b""), example
+
+
+def test_short_help_fits_on_one_screen(run: Run) -> None:
+    lines = run("-h").stdout.decode().splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    options = re.findall(r"^  (--?[\w-]+)", "\n".join(lines), re.MULTILINE)
+    assert len(options) == 6
+    long = run("--help").stdout.decode()
+    assert [option for option in options if not re.search(rf"^  {option}\b", long, re.M)] == []
+
+
+def test_each_group_of_options_has_an_example_and_formats_stand_once(run: Run) -> None:
+    help_text = run("--help").stdout.decode()
+    groups = ("input", "reports", "comparing", "privacy", "gates", "help")
+    assert re.findall(r"^(\w+):\n  nagle-scan .+\n\n", help_text, re.MULTILINE) == [*groups]
+    assert help_text.count(".png") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--bseline", "b.pcap", SPLIT), "unknown option --bseline: did you mean --baseline?"),
+        (("--bseline",), "unknown option --bseline: did you mean --baseline?"),
+        (("-baseline", SPLIT), "unknown option -baseline: did you mean --baseline?"),
+        (("--bseline=b.pcap", SPLIT), "unknown option --bseline: did you mean --baseline?"),
+        ((SPLIT, "-o", "x.jsn"), "'x.jsn' has no known suffix: did you mean .json?"),
+        ((SPLIT, "-o", "x.quux"), "'x.quux' has no known suffix (.json, "),
+        (("fleet", "--scheduller", "x"), "unknown option --scheduller: did you mean --scheduler?"),
+    ],
+)
+def test_what_was_probably_meant_is_named(
+    words: tuple[str | Path, ...], said: str, run: Run
+) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1)
+    assert said in done.stderr.decode()
+
+
+def test_options_may_stand_between_captures(run: Run) -> None:
+    done = run(SPLIT, "-q", CLEAN)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert done.stdout.startswith(b"2 captures: ")
+    assert run("-q", "--", SPLIT).returncode == 1
 
 
 def test_every_option_is_explained(run: Run) -> None:

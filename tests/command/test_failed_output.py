@@ -70,7 +70,7 @@ def test_the_table_of_captures_is_printed_though_its_file_fails(run: Run, tmp_pa
         f"nagle-scan: {folder}/summary.csv: cannot write: no space left on device"
     ]
     assert b"2 captures: 1 with stalls, 1 clean" in done.stdout
-    assert len(list(folder.iterdir())) == 7
+    assert len(list(folder.iterdir())) == 8
 
 
 def test_a_folder_that_cannot_be_made_is_told_before_the_work(run: Run, tmp_path: Path) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 import pytest
 from conftest import CAPTURES, Run
@@ -76,20 +79,21 @@ def test_the_table_begins_with_what_loses_most(run: Run) -> None:
     assert (done.returncode, done.stderr) == (1, b"")
     head, _, heads, *rows = done.stdout.decode().splitlines()
     assert head == "3 captures: 2 with stalls, 1 clean; 109 certain stalls, 4.8 s lost"
-    assert heads.split() == ["capture", "verdict", "stalls", "lost", "worst", "server"]
+    assert heads.split() == ["capture", "verdict", "stalls", "lost", "held", "by"]
     assert [row.split()[:2] for row in rows] == [
         ["epoll-fd0.pcap", "stalls"],
         ["java-split.pcap", "stalls"],
         ["java-single-write.pcap", "clean"],
     ]
     assert rows[0].endswith("100 certain     4.4 s  127.0.0.1:8888")
+    assert rows[1].endswith("391.6 ms  127.0.0.1 (client of port 8000)")
     quiet = run("java-single-write.pcap", "java-split.pcap", "-q", cwd=CAPTURES)
     assert quiet.stdout.decode() == (
         "2 captures: 1 with stalls, 1 clean; 9 certain stalls, 391.6 ms lost\n"
     )
 
 
-def test_a_server_without_an_exchange_is_named_too(run: Run, tmp_path: Path) -> None:
+def test_the_sender_of_a_stream_is_named_too(run: Run, tmp_path: Path) -> None:
     """A stream of messages stalls, but nobody answers."""
     made = Conversation()
     made.open()
@@ -99,15 +103,16 @@ def test_a_server_without_an_exchange_is_named_too(run: Run, tmp_path: Path) -> 
         (tmp_path / name).write_bytes(pcap(records(made.frames)))
     done = run(tmp_path)
     assert (done.returncode, done.stderr) == (1, b"")
-    assert b"10.0.0.2:" in done.stdout.splitlines()[-1]
+    assert done.stdout.splitlines()[-1].endswith(b"10.0.0.1 (client of port 8000)")
 
 
 def test_a_folder_gets_the_reports_of_each(run: Run, tmp_path: Path) -> None:
     done = run(STALLS, CLEAN, "-o", f"{tmp_path}/new/reports/")
-    assert done.stdout.decode().endswith("summary.csv and a report of each capture\n")
+    assert done.stdout.decode().endswith(f"/summary.csv\nwrote {tmp_path}/new/reports/index.html\n")
     folder = tmp_path / "new" / "reports"
     assert {path.name for path in folder.iterdir()} == {
         "summary.csv",
+        "index.html",
         *(
             f"{path.name}{suffix}"
             for path in (STALLS, CLEAN)
@@ -117,9 +122,81 @@ def test_a_folder_gets_the_reports_of_each(run: Run, tmp_path: Path) -> None:
     with (folder / "summary.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["verdict"] for row in rows] == ["stalls", "clean"]
+    assert [row["held_by"] for row in rows] == ["127.0.0.1 (client of port 8000)", ""]
     own = json.loads((folder / f"{STALLS.name}.json").read_text())
     assert own["summary"]["stalls"] == 9
     assert own["captures"][0]["path"] == str(STALLS)
+
+
+def test_the_index_leads_to_each_report(run: Run, tmp_path: Path) -> None:
+    odd = tmp_path / "a b%20<i>#1.pcap"
+    odd.write_bytes(STALLS.read_bytes())
+    (tmp_path / "bad.pcap").write_text("no capture")
+    run(odd, CLEAN, tmp_path / "bad.pcap", "-o", f"{tmp_path}/out/")
+    page = (tmp_path / "out/index.html").read_text()
+    links = [unquote(link) for link in re.findall('href="([^"]+)">', page)]
+    assert links == [f"{odd.name}.html", f"{CLEAN.name}.html", "summary.csv"]
+    assert all((tmp_path / "out" / link).exists() for link in links)
+    assert "<i>" not in page
+    assert "not a capture file" in page
+
+
+def test_why_a_capture_is_inconclusive_is_in_the_table(run: Run, tmp_path: Path) -> None:
+    one_way = CAPTURES / "labelled/formats-rtt100/client-one-way.pcap.gz"
+    done = run(STALLS, one_way, "-o", f"{tmp_path}/")
+    heads, *_, last = done.stdout.decode().split("\n\n")[1].splitlines()
+    assert heads.endswith("held by, or why not judged")
+    assert last.endswith("inconclusive                       captured in one direction only")
+    with (tmp_path / "summary.csv").open(newline="") as file:
+        assert [row["reason"] for row in csv.DictReader(file)] == [
+            "",
+            "captured in one direction only",
+        ]
+
+
+def test_files_that_ci_reads_hold_all_captures(run: Run, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.pcap"
+    bad.write_text("no capture")
+    names = ("all.xml", "all.sarif", "all.ndjson")
+    wanted = [word for name in names for word in ("-o", name)]
+    done = run(STALLS, CLEAN, bad, *wanted, cwd=tmp_path)
+    assert done.returncode == 1
+    assert [f"wrote {name}" in done.stdout.decode() for name in names] == [True] * 3
+    root = ElementTree.parse(tmp_path / "all.xml").getroot()
+    counted = [[suite.get(key) for key in ("id", "name", "failures", "errors")] for suite in root]
+    assert counted == [
+        ["0", str(STALLS), "1", "0"],
+        ["1", str(CLEAN), "0", "0"],
+        ["2", str(bad), "0", "1"],
+    ]
+    runs = json.loads((tmp_path / "all.sarif").read_text())["runs"]
+    assert [len(run["results"]) for run in runs] == [1, 0, 0]
+    assert [run["invocations"][0]["executionSuccessful"] for run in runs] == [True, True, False]
+    # Code scanning refuses two runs of one category.
+    assert len({run["automationDetails"]["id"] for run in runs}) == 3
+    lines = (tmp_path / "all.ndjson").read_text().splitlines()
+    assert [json.loads(line)["summary"]["verdict"] for line in lines] == ["stalls", "clean"]
+
+
+def test_the_path_of_an_unusable_capture_is_hidden_with_addresses(run: Run, tmp_path: Path) -> None:
+    bad = tmp_path / "host-10.0.0.5.pcap"
+    bad.write_text("no capture")
+    wanted = [word for name in ("all.xml", "all.sarif", "out/") for word in ("-o", name)]
+    run(bad, STALLS, "--anonymize", *wanted, cwd=tmp_path)
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and path != bad]
+    assert len(written) == 2 + 2 + 3
+    assert [path for path in written if b"10.0.0.5" in path.read_bytes()] == []
+    assert b"not a capture file" in (tmp_path / "all.xml").read_bytes()
+
+
+def test_one_capture_of_several_is_as_it_is_alone(run: Run, tmp_path: Path) -> None:
+    run(STALLS, "-o", "a.sarif", "-o", "a.ndjson", cwd=tmp_path)
+    run(STALLS, CLEAN, "-o", "b.sarif", "-o", "b.ndjson", cwd=tmp_path)
+    alone, among = (json.loads((tmp_path / name).read_text()) for name in ("a.sarif", "b.sarif"))
+    del among["runs"][0]["automationDetails"]
+    assert among["runs"][0] == alone["runs"][0]
+    first, _ = (tmp_path / "b.ndjson").read_text().splitlines()
+    assert first == (tmp_path / "a.ndjson").read_text().rstrip("\n")
 
 
 def test_two_of_the_same_name_do_not_overwrite_each_other(run: Run, tmp_path: Path) -> None:
@@ -163,9 +240,10 @@ def test_json_has_one_capture_in_each_line(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("-o", "a.json"), "several captures need a folder (-o DIR/), or --merge"),
-        (("--format", "csv"), "several captures need --merge"),
-        (("--baseline", str(STALLS)), "--baseline compares one capture"),
+        (("-o", "a.json"), "a.json: for one capture only: use -o DIR/, .ndjson, .xml, .sarif\n"),
+        (("--format", "csv"), "--format csv: for one capture only: use -o FILE\n"),
+        (("--baseline", str(STALLS)), "--baseline compares one capture: name one\n"),
+        (("--why", "5"), "frames are counted in one capture: name one\n"),
         (("-o", "a/", "-o", "b/"), "reports go to one folder"),
         (("--merge", "--separate"), "not allowed with argument"),
     ],
@@ -178,6 +256,13 @@ def test_what_only_one_capture_can_have(
     assert said in done.stderr.decode()
     assert done.stderr.count(b"\n") == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_only_parts_of_one_rotation_are_to_be_merged(run: Run, tmp_path: Path) -> None:
+    """Of different captures `--merge` would make one that never was."""
+    parts = saved(tmp_path, "a.pcap", "a.pcap1", "a.pcap2")
+    done = run(*parts, "--separate", "-o", "a.json", cwd=tmp_path)
+    assert b"use -o DIR/, .ndjson, .xml, .sarif or --merge\n" in done.stderr
 
 
 def test_an_unusable_file_does_not_cost_the_others(run: Run, tmp_path: Path) -> None:
@@ -244,9 +329,14 @@ def test_many_files_are_looked_at_once(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(looked) < 5 * len(paths)
 
 
-def test_nothing_can_be_told_of_any(run: Run) -> None:
-    assert run(STALLS, CLEAN, "-f", "tcp port 1").returncode == 4
-    assert run(STALLS, CLEAN, "-f", "tcp port 8000").returncode == 1
+def test_the_worst_capture_decides_the_status(run: Run, tmp_path: Path) -> None:
+    empty, bad = tmp_path / "empty.pcap", tmp_path / "bad.pcap"
+    empty.write_bytes(pcap([]))
+    bad.write_text("no capture")
+    assert run(CLEAN, empty).returncode == 4
+    assert run(CLEAN, empty, "--exit-zero").returncode == 0
+    assert run(CLEAN, empty, bad).returncode == 2
+    assert run(CLEAN, empty, bad, STALLS).returncode == 1
 
 
 @pytest.mark.parametrize(("magic", "tool"), [(b"\xfd7zXZ\0", "unxz"), (b"BZh91AY", "bunzip2")])

@@ -110,7 +110,7 @@ def test_options_are_not_abbreviated(run: Run) -> None:
     """A script with `--out` would break on the day `--outline` is added."""
     done = run(STALLS, "--out", "a.json")
     assert done.returncode == 2
-    assert b"unrecognized arguments: --out" in done.stderr
+    assert b"unknown option --out: did you mean --output?" in done.stderr
 
 
 @pytest.mark.parametrize(

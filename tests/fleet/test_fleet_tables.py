@@ -49,7 +49,7 @@ def test_every_column_is_there_without_a_row(tmp_path: Path) -> None:
         assert len(nothing[name]) == (name == "captures")
     assert nothing["captures"]["day"].to_pylist() == [tables.NO_DAY]
     assert nothing["captures"]["cannot_tell"].to_pylist() == [
-        "The capture contains no usable TCP segment."
+        "No usable TCP segment in the capture."
     ]
 
 

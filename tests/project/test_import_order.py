@@ -19,8 +19,8 @@ from nagle_scan import timeline
 PACKAGE = ROOT / "analyzer" / "nagle_scan"
 
 ROOMS = [
-    *("_core", "errors", "words", "system", "result", "messages", "advice", "compare", "timeline"),
-    *("report", "api", "fleet", "command"),
+    *("_core", "errors", "words", "system", "result", "messages", "advice", "moves", "compare"),
+    *("timeline", "report", "api", "fleet", "command"),
 ]
 """From the engine to the command."""
 

@@ -178,7 +178,7 @@ def test_a_capture_that_cannot_tell_is_skipped(tmp_path: Path) -> None:
     scan = nagle_scan.scan(STALLS, filter="tcp port 1")
     (case,) = junit(scan, tmp_path).iter("testcase")
     assert [(child.tag, child.get("message")) for child in case] == [
-        ("skipped", "The capture contains no usable TCP segment.")
+        ("skipped", "No TCP packet matches the filter.")
     ]
 
 
@@ -330,7 +330,11 @@ def test_of_several_captures_it_names_that_of_the_frames(tmp_path: Path) -> None
 def test_without_findings_it_says_why(tmp_path: Path) -> None:
     for scan, level, said in (
         (nagle_scan.scan(CLEAN), "note", "No Nagle or delayed-ACK stall"),
-        (nagle_scan.scan(STALLS, filter="tcp port 1"), "warning", "no usable TCP segment"),
+        (
+            nagle_scan.scan(STALLS, filter="tcp port 1"),
+            "warning",
+            "No TCP packet matches the filter",
+        ),
     ):
         run = sarif(scan, tmp_path)["runs"][0]
         first = run["invocations"][0]["toolExecutionNotifications"][0]

@@ -19,6 +19,7 @@ import pytest
 from conftest import CAPTURES, Run
 from conversation import Conversation, Frame, block, interleaved, records, stalled
 from nagle_scan.report import formats
+from nagle_scan.report.formats import OF_MANY
 from nagle_scan.report.options import Options
 from scapy.layers.inet import IP, TCP, IPOption
 from scapy.layers.inet6 import (
@@ -256,10 +257,11 @@ def test_nor_in_pages_pictures_tables_and_what_is_printed(run: Run, tmp_path: Pa
     ]
     suffixes = (*TEXTS, ".html", ".svg", ".zip")
     wanted = [word for suffix in suffixes for word in ("-o", f"x{suffix}")]
+    every = [word for suffix in OF_MANY for word in ("-o", f"every{suffix}")]
     (tmp_path / "one").mkdir()
     calls = [
         (paths[:1], wanted),
-        (paths, ["-o", "many/", "--separate"]),
+        (paths, ["-o", "many/", *every, "--separate"]),
         (paths, ["--merge", "-v"]),
     ]
     for captures, options in calls:
@@ -268,7 +270,7 @@ def test_nor_in_pages_pictures_tables_and_what_is_printed(run: Run, tmp_path: Pa
         assert hosts.found(done.stdout) == []
     assert b"1 name left out: an address in it" in done.stderr
     written = [path for path in (tmp_path / "one").rglob("*") if path.is_file()]
-    assert len(written) == len(suffixes) + 7
+    assert len(written) == len(suffixes) + len(OF_MANY) + 8
     for path in written:
         assert not any(hosts.found(content) for content in contents(path)), path
         assert hosts.found(path.name.encode()) == []

@@ -108,7 +108,7 @@ def test_one_direction_is_told_as_what_it_is(tmp_path: Path) -> None:
 
 def test_a_capture_of_nothing_gets_a_page(tmp_path: Path) -> None:
     html = page_of([], tmp_path)
-    assert "no usable TCP segment" in section(html, "verdict")
+    assert "No usable TCP segment" in section(html, "verdict")
     assert "No wait was longer than 10 ms" in section(html, "waits")
 
 

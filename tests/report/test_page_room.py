@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import nagle_scan
 import pytest
-from browser import DESK_PX, opened
-from conftest import Report
+from browser import DESK_PX, faults, opened
+from conftest import CAPTURES, Report, Run
 from conversation import Conversation, ipv6, stalled, write
 
 if TYPE_CHECKING:
@@ -45,6 +45,18 @@ def test_long_addresses_leave_room_for_the_other_columns(tmp_path: Path, browser
         assert said
         assert all(cell.evaluate("cell => cell.offsetWidth") >= 70 for cell in said)
         assert not page.overflows()
+
+
+def test_a_comparison_and_an_index_are_not_cut(run: Run, tmp_path: Path, browser: Browser) -> None:
+    both = CAPTURES / "labelled/siblings-split-rtt26/client.pcap.gz"
+    run(both, "--baseline", both, "-o", tmp_path / "compared.html")
+    run(both, CAPTURES / "java-split.pcap", "-o", f"{tmp_path}/")
+    scrolled = "box => box.scrollWidth > box.clientWidth"
+    for name, place in (("compared", "#comparison .box"), ("index", ".box")):
+        with opened(browser, tmp_path / f"{name}.html", width=DESK_PX) as page:
+            (box,) = page.page.locator(place).all()
+            assert not box.evaluate(scrolled)
+            assert faults(page) == []
 
 
 @pytest.mark.parametrize(

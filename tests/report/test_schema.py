@@ -172,7 +172,7 @@ def test_what_cannot_tell_says_why(run: Run) -> None:
     done = run(BEFORE, "-f", "tcp port 1", "-o", "-", "--format", "json")
     words = json.loads(done.stdout)["report"]
     assert words["sentence"].startswith("Inconclusive")
-    assert words["sentences"] == ["The capture contains no usable TCP segment."]
+    assert words["sentences"] == ["No TCP packet matches the filter."]
     assert words["advice"] == []
 
 

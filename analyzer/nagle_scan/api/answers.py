@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nagle_scan import compare as pairs
+from nagle_scan.moves import moved
 from nagle_scan.report import held, json
 from nagle_scan.report.comparison import shown
-from nagle_scan.report.options import BaselineMap, Options
+from nagle_scan.report.options import Options
 from nagle_scan.report.view import View
 from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import PERCENTILES, endpoint, sentence_start
@@ -225,13 +226,14 @@ def _setting(fixes: Sequence[Fix], party: str) -> str:
     return next((f"{one.program}: {one.knob}" for one in settings), "")
 
 
-def compare(before: Result, after: Result, baseline_map: BaselineMap) -> Comparison:
+def compare(before: Result, after: Result, baseline_map: Mapping[str, str] | None) -> Comparison:
     """What became of the stalls of `before`."""
     import pandas as pd
 
-    options = Options(before, baseline_map=baseline_map)
+    known = moved(baseline_map)
+    options = Options(before, baseline_map=known)
     told = shown(options, after, sys.maxsize)
-    changes = pairs.compare(before, after, baseline_map).servers
+    changes = pairs.compare(before, after, known).servers
     table = _typed(pd.DataFrame([_change(change) for change in changes], columns=_CHANGES))
     table["state"] = table["state"].astype("category")
     sentence = f"{told.head.capitalize()}: {told.text}"

@@ -74,6 +74,11 @@ def grouped(named: Sequence[str], how: str | None = None) -> Grouped:
     return Grouped(list(_named(parts)), notes)
 
 
+def are_one_rotation(sets: Sequence[CaptureSet]) -> bool:
+    """Are all files named like those of one rotation?"""
+    return len({rotated_name(path) for capture in sets for path in capture.paths}) == 1
+
+
 def numbered(sets: Sequence[CaptureSet]) -> list[CaptureSet]:
     """The same captures by number: a name may hold an address, a host or a person."""
     return [

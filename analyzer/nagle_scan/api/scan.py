@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from nagle_scan.api.answers import AdviceList, Comparison, Summary
     from nagle_scan.api.connection import Connection
     from nagle_scan.api.why import Case
-    from nagle_scan.report.options import BaselineMap
 
 _Path = str | os.PathLike[str]
 
@@ -141,8 +140,8 @@ class Scan(Written):
 
     The `to_` methods write the same files as `nagle-scan -o`, whole or not at all; without a path
     they return what they would write, text or bytes. All raise `OutputError` for a file that cannot
-    be written. `baseline` is a scan of the same service before a change, `baseline_map` pairs of
-    `(addr, port)` before and after, of servers that moved.
+    be written. `baseline` is a scan of the same service before a change; `baseline_map` is as in
+    `compare`.
 
     It can be pickled and copied; a pickle holds no key and, of replaced addresses, no originals.
     """
@@ -219,11 +218,13 @@ class Scan(Written):
 
         return answers.latency(self, by)
 
-    def compare(self, other: Scan, baseline_map: BaselineMap = ()) -> Comparison:
+    def compare(self, other: Scan, baseline_map: Mapping[str, str] | None = None) -> Comparison:
         """What became of the stalls: this scan was before a change, `other` is after it.
 
-        Servers are paired by address and port, or by port where each scan has only one left on it.
-        Raises `TypeError` for what is no scan.
+        Servers are paired by address and port, or by port where each scan has only one left on it;
+        `baseline_map` pairs others: `{"10.0.0.5:8901": "10.0.0.7:8902"}`. Raises `TypeError` for
+        what is not a scan or a mapping, `ValueError` for what is not a server, and `CaptureError`
+        for a server that is not in its scan.
 
         >>> import nagle_scan
         >>> before = nagle_scan.scan("captures/java-split.pcap")
@@ -235,9 +236,6 @@ class Scan(Written):
 
         if not isinstance(other, Result):
             raise TypeError(f"a scan is compared with a Scan, not {type(other).__name__}")
-        if not isinstance(baseline_map, Iterable):
-            kind = type(baseline_map).__name__
-            raise TypeError(f"baseline_map is pairs of (addr, port), not {kind}")
         return answers.compare(self, other, baseline_map)
 
     def why(self, frame: int) -> Case:

@@ -12,7 +12,7 @@ from nagle_scan.result import Result
 from nagle_scan.system import files
 
 if TYPE_CHECKING:
-    from nagle_scan.report.options import BaselineMap
+    from collections.abc import Mapping
 
     Path = str | os.PathLike[str]
 
@@ -25,20 +25,20 @@ class Written(Result):
         self,
         path: None = None,
         baseline: Result | None = None,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> str: ...
     @overload
     def to_json(
         self,
         path: Path,
         baseline: Result | None = None,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> None: ...
     def to_json(
         self,
         path: Path | None = None,
         baseline: Result | None = None,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> str | None:
         """Writes the output contract (`nagle-scan/1`).
 
@@ -47,7 +47,7 @@ class Written(Result):
         stalls, the first 16 of each connection have sentences in `evidence`, the others the same
         facts as numbers: `summary.evidence_not_listed` of them.
         """
-        return self._text("json", path, Options(baseline, baseline_map=baseline_map))
+        return self._text("json", path, _compared(baseline, baseline_map))
 
     @overload
     def to_csv(self, path: None = None) -> str: ...
@@ -62,46 +62,46 @@ class Written(Result):
         self,
         path: None = None,
         baseline: Result | None = None,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> str: ...
     @overload
     def to_html(
         self,
         path: Path,
         baseline: Result | None = None,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> None: ...
     def to_html(
         self,
         path: Path | None = None,
         baseline: Result | None = None,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> str | None:
         """Writes the page for a ticket, one self-contained file."""
-        return self._text("html", path, Options(baseline, baseline_map=baseline_map))
+        return self._text("html", path, _compared(baseline, baseline_map))
 
     @overload
     def to_markdown(
         self,
         path: None = None,
         baseline: Result | None = None,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> str: ...
     @overload
     def to_markdown(
         self,
         path: Path,
         baseline: Result | None = None,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> None: ...
     def to_markdown(
         self,
         path: Path | None = None,
         baseline: Result | None = None,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> str | None:
         """Writes a ticket for GitHub, GitLab or Jira."""
-        return self._text("markdown", path, Options(baseline, baseline_map=baseline_map))
+        return self._text("markdown", path, _compared(baseline, baseline_map))
 
     @overload
     def to_junit(self, path: None = None) -> str: ...
@@ -144,27 +144,27 @@ class Written(Result):
         self,
         path: None = None,
         baseline: Result | None = None,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> bytes: ...
     @overload
     def to_timeline(
         self,
         path: Path,
         baseline: Result | None = None,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> None: ...
     def to_timeline(
         self,
         path: Path | None = None,
         baseline: Result | None = None,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> bytes | None:
         """Draws the connection of the clearest stall on one sheet.
 
         The suffix of `path` tells the kind of picture: `.png`, `.svg` or `.pdf`; without a path, it
         is a PNG.
         """
-        return self._bytes("timeline", path, Options(baseline, baseline_map=baseline_map))
+        return self._bytes("timeline", path, _compared(baseline, baseline_map))
 
     @overload
     def to_bundle(
@@ -172,7 +172,7 @@ class Written(Result):
         path: None = None,
         baseline: Result | None = None,
         payload: bool = False,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> bytes: ...
     @overload
     def to_bundle(
@@ -180,17 +180,17 @@ class Written(Result):
         path: Path,
         baseline: Result | None = None,
         payload: bool = False,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> None: ...
     def to_bundle(
         self,
         path: Path | None = None,
         baseline: Result | None = None,
         payload: bool = False,
-        baseline_map: BaselineMap = (),
+        baseline_map: Mapping[str, str] | None = None,
     ) -> bytes | None:
         """Writes ticket, page, evidence and picture into one zip file. Raises as `to_evidence`."""
-        return self._bytes("bundle", path, Options(baseline, payload, baseline_map))
+        return self._bytes("bundle", path, _compared(baseline, baseline_map, payload))
 
     def _text(self, name: str, path: Path | None, options: Options) -> str | None:
         content = self._bytes(name, path, options)
@@ -202,3 +202,11 @@ class Written(Result):
             return formats.content(self, format, options)
         formats.write(self, files.utf8_name(path, OutputError), format, options)
         return None
+
+
+def _compared(
+    baseline: Result | None, baseline_map: Mapping[str, str] | None, payload: bool = False
+) -> Options:
+    from nagle_scan.moves import moved
+
+    return Options(baseline, payload, moved(baseline_map))

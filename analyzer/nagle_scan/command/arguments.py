@@ -1,26 +1,60 @@
-"""The command line: options, their help, and errors in one line."""
+"""The options of the command, in groups, and their help."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import textwrap
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.api import captures, keys
 from nagle_scan.command import values
-from nagle_scan.command.gate import DEFAULT_FAIL_ON, EXIT_UNUSABLE
+from nagle_scan.command.gate import DEFAULT_FAIL_ON
+from nagle_scan.command.parser import HelpFormatter, Parser
 from nagle_scan.report import formats
-from nagle_scan.report.formats import FORMATS, PRINTED, SUFFIXES, TEXT
+from nagle_scan.report.formats import FORMATS, OF_MANY, PRINTED, TEXT
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.system import terminal
 from nagle_scan.words.certainty import CONFIDENCES
-from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+SHORT = """\
+usage: nagle-scan [options] CAPTURE...
+
+Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, proves
+them frame by frame, and tells you what to change, and on which side.
+
+  CAPTURE          pcap, pcapng, tcpdump's printed output, or a folder of them;
+                   '-' reads standard input
+
+  -f BPF           only packets matching this capture filter: 'tcp port 8080'
+  -o FILE          also write report.html, ticket.zip, result.json, junit.xml...
+  --baseline FILE  compare with a capture from before a change: did it help?
+  --anonymize      replace IP addresses in every output
+  -q               print only the verdict, in one line
+  --explain CAUSE  explain a cause of waits
+
+example:
+  tcpdump -i eth0 -s 256 -w traffic.pcap tcp port 8888
+  nagle-scan traffic.pcap -o report.html
+
+All options and formats: nagle-scan --help
+Thousands of captures, or a cluster: nagle-scan fleet --help"""
+EXAMPLES = """\
+tcpdump -i eth0 -s 256 -w traffic.pcap tcp port 8888
+nagle-scan traffic.pcap
+nagle-scan fleet 'captures/**/*.pcap*' -o fleet/
+"""
+EXIT_STATUS = """\
+0 clean or possible, 1 stalls, 2 unusable input or call, 3 a bug, 4
+inconclusive, 130 interrupted (Ctrl-C): reports what was read so far; of several
+captures: that of the worst (1, 2, 4, 0)
+"""
+FLEET = "thousands of captures, or a cluster: nagle-scan fleet --help"
 
 
 def file_formats() -> str:
@@ -31,48 +65,29 @@ def file_formats() -> str:
     return "\n".join(f"  {suffix:<{width}}  {format.about}" for suffix, format in lines)
 
 
-FLEET = "thousands of captures, or a cluster: nagle-scan fleet --help"
-EXAMPLES = """\
-tcpdump -i eth0 -s 256 -w traffic.pcap tcp port 8888
-nagle-scan traffic.pcap
-nagle-scan traffic.pcap -f 'host 10.0.0.2' -o result.json -o stalls.csv
-nagle-scan traffic.pcap -o - --format json
-nagle-scan fleet 'captures/**/*.pcap*' -o fleet/
-"""
-EXIT_STATUS = """\
-0 clean or possible, 1 stalls, 2 unusable input or call, 3 a bug, 4 inconclusive, 130 interrupted
-(Ctrl-C): reports what was read so far; of several captures: 1 if any fails, else 2 if any is
-unusable, 4 if all are inconclusive
-"""
-
-
-def epilog() -> str:
+def _epilog() -> str:
     """The text below the options."""
     examples = textwrap.indent(EXAMPLES, "  ")
     return (
-        f"formats of -o, by suffix:\n{file_formats()}\n\nexample:\n{examples}\n"
+        f"formats of -o and --format, by suffix:\n{file_formats()}\n\nexample:\n{examples}\n"
         f"exit status: {EXIT_STATUS}\n{FLEET}\n"
     )
 
 
-class Parser(argparse.ArgumentParser):
-    """Reports errors in one line without control characters."""
+class _Short(argparse.Action):
+    """Prints what most people need, and exits."""
 
-    def error(self, message: str) -> NoReturn:
-        """Exits with the status of unusable input."""
-        hint = f"see {self.prog} --help"
-        self.exit(EXIT_UNUSABLE, f"nagle-scan: {printable(message)} ({hint})\n")
-
-
-class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """As wide as the terminal. argparse itself would import shutil and three decompressors."""
-
-    def __init__(self, prog: str) -> None:
-        try:
-            columns = os.get_terminal_size().columns
-        except OSError:
-            columns = 80
-        super().__init__(prog, width=columns - 2)
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[object] | None,
+        option: str | None = None,
+    ) -> None:
+        """`--help` has the rest."""
+        del namespace, values, option
+        terminal.say(SHORT)
+        parser.exit()
 
 
 class _Explain(argparse.Action):
@@ -102,21 +117,46 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = Parser(
         prog="nagle-scan",
-        description="Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, "
-        "proves them frame by frame, and tells you what to change, and on which side.",
-        epilog=epilog(),
+        usage="%(prog)s [options] capture [capture ...]",
+        description=textwrap.fill(
+            "Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, proves them "
+            "frame by frame, and tells you what to change, and on which side.",
+            80,
+        ),
+        epilog=_epilog(),
         formatter_class=HelpFormatter,
+        add_help=False,
         # Adding an option must not break a script.
         allow_abbrev=False,
     )
-    made.add_argument(
+    _add_input(made.add_argument_group("input", "nagle-scan captures/ -f 'tcp port 8888'"))
+    _add_reports(
+        made.add_argument_group("reports", "nagle-scan traffic.pcap -o report.html -o ticket.md")
+    )
+    _add_comparing(
+        made.add_argument_group("comparing", "nagle-scan after.pcap --baseline before.pcap")
+    )
+    _add_privacy(
+        made.add_argument_group("privacy", "nagle-scan traffic.pcap --anonymize -o ticket.zip")
+    )
+    _add_gates(
+        made.add_argument_group("gates", "nagle-scan traffic.pcap -q --max-lost 1s -o junit.xml")
+    )
+    more = made.add_argument_group("help", "nagle-scan --explain nagle_delack")
+    _add_explanations(more)
+    made.set_defaults(key=None, key_is_random=False)
+    return made
+
+
+def _add_input(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
         "capture",
         nargs="+",
         type=values.utf8,
         help="pcap, pcapng, tcpdump's printed output, or a folder of captures; '-' reads standard "
         "input",
     )
-    sets = made.add_mutually_exclusive_group()
+    sets = group.add_mutually_exclusive_group()
     sets.add_argument(
         "--merge",
         action="store_const",
@@ -131,73 +171,50 @@ def parser() -> argparse.ArgumentParser:
         dest="sets",
         help="treat each file as a separate capture",
     )
-    add_filter(made)
-    made.add_argument(
+    add_filter(group)
+    add_min_wait(group)
+    group.add_argument(
+        "--threads",
+        metavar="N",
+        type=values.threads,
+        help="number of threads (default: one per core, at most 16); does not change results",
+    )
+
+
+def _add_reports(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
         "-o",
         "--output",
         metavar="FILE",
         action="append",
         default=[],
         type=values.output,
-        help=f"also write the result; the suffix selects the format: {', '.join(SUFFIXES)} "
-        "(may be repeated); DIR/ gets .json, .md and .html of each capture; '-' is standard "
-        "output, in the format of --format",
+        help="also write the result, in the format of the suffix, listed below (may be repeated); "
+        f"{', '.join(OF_MANY)} hold several captures; DIR/ gets the reports of each and an "
+        "index.html; '-' is standard output, in the format of --format",
     )
-    made.add_argument(
+    group.add_argument(
         "--format",
+        metavar="FORMAT",
         choices=tuple(PRINTED),
         default=TEXT,
-        help="format on standard output: the report, or a result "
-        f"({', '.join(dict.fromkeys(PRINTED.values()))})",
+        help="format on standard output: one of the text formats below (json, md ...); default: "
+        "text, the report",
     )
-    add_quiet(made)
-    made.add_argument(
+    add_quiet(group)
+    group.add_argument(
         "-v",
         "--verbose",
         action="store_true",
         help="also print what was read, and how long it took",
     )
-    made.add_argument(
+    group.add_argument(
         "--color",
         choices=terminal.COLOUR_CHOICES,
         default="auto",
         help="colours (default: on a terminal, unless NO_COLOR or CLICOLOR_FORCE is set)",
     )
-    add_min_wait(made)
-    made.add_argument(
-        "--threads",
-        metavar="N",
-        type=values.threads,
-        help="number of threads (default: one per core, at most 16); does not change results",
-    )
-    made.add_argument(
-        "--baseline",
-        metavar="FILE",
-        action="append",
-        default=[],
-        type=values.utf8,
-        help="compare with a capture of the same service from before a change (may be repeated for "
-        "a rotated set); exit status: 1 stalls remain or got worse, 0 none left, 4 cannot tell, or "
-        "the servers that stalled carry no data now; included in the report and "
-        f"{formats.with_option('baseline')}",
-    )
-    made.add_argument(
-        "--baseline-map",
-        metavar="OLD=NEW",
-        action="append",
-        default=[],
-        type=values.pair,
-        help="server OLD of the baseline is now NEW: 10.0.0.5:8901=10.0.0.7:8902 (may be "
-        "repeated; servers on the same port are paired automatically)",
-    )
-    made.add_argument(
-        "--payload",
-        action="store_true",
-        help=f"keep the payload of the frames in {formats.with_option('payload')} "
-        "(default: removed)",
-    )
-    add_key(made)
-    made.add_argument(
+    group.add_argument(
         "--name",
         metavar="ADDRESS=NAME",
         action="append",
@@ -206,27 +223,74 @@ def parser() -> argparse.ArgumentParser:
         help="show NAME instead of an IP address in every output: 10.0.0.5=payments (may be "
         "repeated)",
     )
-    made.add_argument(
+    group.add_argument(
         "--names",
         metavar="FILE",
         type=values.utf8,
         help="the same for a file in the format of /etc/hosts",
     )
-    made.add_argument(
+    group.add_argument(
+        "--why",
+        metavar="FRAME",
+        type=values.frame,
+        help="print only the case of the wait that this frame ended: everything for and against a "
+        "hold, with the numbers compared",
+    )
+
+
+def _add_comparing(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--baseline",
+        metavar="FILE",
+        action="append",
+        default=[],
+        type=values.utf8,
+        help="compare with a capture of the same service from before a change (may be repeated for "
+        "a rotated set); exit status: 1 stalls remain or got worse, 0 none left, 4 cannot tell, or "
+        "the servers that stalled carry no data now",
+    )
+    group.add_argument(
+        "--baseline-map",
+        metavar="OLD=NEW",
+        action="append",
+        default=[],
+        type=values.pair,
+        help="server OLD of the baseline is now NEW: 10.0.0.5:8901=10.0.0.7:8902 (may be "
+        "repeated; servers on the same port are paired automatically)",
+    )
+
+
+def _add_privacy(group: argparse._ArgumentGroup) -> None:
+    add_key(group)
+    group.add_argument(
+        "--payload",
+        action="store_true",
+        help=f"keep the payload of the frames in {formats.with_option('payload')} "
+        "(default: removed)",
+    )
+
+
+def _add_gates(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
         "--fail-on",
         choices=CONFIDENCES,
         default=DEFAULT_FAIL_ON,
         help=f"exit 1 for stalls of at least this confidence (default {DEFAULT_FAIL_ON})",
     )
-    made.add_argument(
+    group.add_argument(
         "--max-lost",
         metavar="TIME",
         type=values.duration,
         default=0.0,
         help="exit 1 only if these cost more than TIME in one capture: 500ms, 1s",
     )
-    add_exit_zero(made)
-    made.add_argument(
+    add_exit_zero(group)
+
+
+def _add_explanations(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("-h", action=_Short, nargs=0, help="show the options most people need")
+    group.add_argument("--help", action="help", help="show this help message and exit")
+    group.add_argument(
         "--explain",
         metavar="CAUSE",
         nargs="?",
@@ -234,19 +298,10 @@ def parser() -> argparse.ArgumentParser:
         help="explain a cause: what it is, how it is recognised, what to do; without CAUSE list "
         "them all",
     )
-    made.add_argument(
-        "--why",
-        metavar="FRAME",
-        type=values.frame,
-        help="print only the case of the wait that this frame ended: everything for and against a "
-        "hold, with the numbers compared",
-    )
-    made.set_defaults(key=None, key_is_random=False)
-    add_version(made)
-    return made
+    add_version(group)
 
 
-def add_filter(made: argparse.ArgumentParser, also: str = " (also in --baseline)") -> None:
+def add_filter(made: argparse._ActionsContainer, also: str = " (also in --baseline)") -> None:
     """`-f`."""
     made.add_argument(
         "-f",
@@ -257,7 +312,7 @@ def add_filter(made: argparse.ArgumentParser, also: str = " (also in --baseline)
     )
 
 
-def add_quiet(made: argparse.ArgumentParser) -> None:
+def add_quiet(made: argparse._ActionsContainer) -> None:
     """`-q`, repeatable."""
     made.add_argument(
         "-q",
@@ -268,7 +323,7 @@ def add_quiet(made: argparse.ArgumentParser) -> None:
     )
 
 
-def add_min_wait(made: argparse.ArgumentParser) -> None:
+def add_min_wait(made: argparse._ActionsContainer) -> None:
     """`--min-wait`."""
     made.add_argument(
         "--min-wait",
@@ -280,7 +335,7 @@ def add_min_wait(made: argparse.ArgumentParser) -> None:
     )
 
 
-def add_key(made: argparse.ArgumentParser, without_key: str = ", else it is random") -> None:
+def add_key(made: argparse._ActionsContainer, without_key: str = ", else it is random") -> None:
     """`--anonymize` and `--key-file`; `without_key` says what happens without a key."""
     made.add_argument(
         "--anonymize",
@@ -297,11 +352,11 @@ def add_key(made: argparse.ArgumentParser, without_key: str = ", else it is rand
     )
 
 
-def add_exit_zero(made: argparse.ArgumentParser) -> None:
+def add_exit_zero(made: argparse._ActionsContainer) -> None:
     """`--exit-zero`."""
     made.add_argument("--exit-zero", action="store_true", help="exit 0 whatever the verdict")
 
 
-def add_version(made: argparse.ArgumentParser) -> None:
+def add_version(made: argparse._ActionsContainer) -> None:
     """`--version`."""
     made.add_argument("-V", "--version", action="version", version=f"nagle-scan {_core.VERSION}")

@@ -93,7 +93,7 @@ def _run(options: argparse.Namespace, found: list[Scan]) -> int:
     sets, notes = captures.grouped(options.capture, options.sets)
     files = [path for capture in sets for path in capture.paths]
     if len(sets) > 1:
-        _check_several(outputs, options)
+        _check_several(sets, outputs, options)
     if options.anonymize or options.key_file is not None:
         sets = captures.numbered(sets)
     outputs.check([*files, *options.baseline, *also_read], sets)
@@ -118,16 +118,19 @@ def _why(sets: Sequence[CaptureSet], options: argparse.Namespace) -> int:
     from nagle_scan.api.why import case_of
 
     if len(sets) > 1:
-        raise CaptureError("--why: frames are counted in one capture (see --merge)")
+        instead = "use --merge" if captures.are_one_rotation(sets) else "name one"
+        raise CaptureError(f"--why: frames are counted in one capture: {instead}")
     case = case_of(sets[0].paths, options.filter, options.min_wait, options.why, options.threads)
     terminal.say(str(case))
     return EXIT_PASSED
 
 
-def _check_several(outputs: Outputs, options: argparse.Namespace) -> None:
+def _check_several(
+    sets: Sequence[CaptureSet], outputs: Outputs, options: argparse.Namespace
+) -> None:
     from nagle_scan.command import several
 
-    several.check(outputs, bool(options.baseline))
+    several.check(sets, outputs, bool(options.baseline))
 
 
 def _names(options: argparse.Namespace) -> dict[str, str]:
@@ -188,13 +191,18 @@ def _run_one(
 def _check_map(options: argparse.Namespace) -> None:
     """Refuses a map that would be ignored, or that contradicts itself."""
     pairs = options.baseline_map
-    if pairs and not options.baseline:
+    if not pairs:
+        return
+    if not options.baseline:
         raise CaptureError("--baseline-map: there is no --baseline")
-    if pairs and options.key is not None:
+    if options.key is not None:
         raise CaptureError("--baseline-map names addresses that --anonymize replaces")
-    for servers in zip(*pairs, strict=True):
-        if len(set(servers)) < len(servers):
-            raise CaptureError("--baseline-map: a server is there twice")
+    from nagle_scan.moves import checked
+
+    try:
+        checked(pairs)
+    except ValueError as error:
+        raise CaptureError(f"--baseline-map: {error}") from None
 
 
 def _run_several(

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from nagle_scan import _core, fleet
 from nagle_scan.api import keys
-from nagle_scan.command import arguments, several, values
+from nagle_scan.command import arguments, table, values
 from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
+from nagle_scan.command.parser import HelpFormatter, Parser
 from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
 from nagle_scan.fleet.work import Settings
 from nagle_scan.system import terminal
@@ -50,11 +51,11 @@ captures could not be read, stalls or not, else 0
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     examples = "".join(f"  {line}\n" for line in EXAMPLES.splitlines())
-    made = arguments.Parser(
+    made = Parser(
         prog="nagle-scan fleet",
         description=DESCRIPTION,
         epilog=f"example:\n{examples}\nexit status: {EXIT_STATUS}",
-        formatter_class=arguments.HelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     made.add_argument(
@@ -127,7 +128,7 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def run(words: Sequence[str] | None = None) -> int:
+def run(words: Sequence[str]) -> int:
     """Runs the command and returns its exit status.
 
     Raises `NagleScanError`, and `KeyboardInterrupt` with the progress made.
@@ -221,10 +222,10 @@ def _headline(outcome: Outcome) -> str:
     """Counts captures, and files where the numbers differ."""
     tally = outcome.tally
     unusable = len({failure.path for failure in outcome.failures})
-    found = [several.counted(tally.verdicts)] if tally.verdicts else []
+    found = [table.counted(tally.verdicts)] if tally.verdicts else []
     if unusable:
         number = count(unusable, "file") if tally.of_files else f"{unusable:,}"
-        found.append(f"{number} {several.UNUSABLE}")
+        found.append(f"{number} {table.UNUSABLE}")
     details = [tally.of_files] if tally.of_files else []
     if outcome.known:
         is_each_one = outcome.known == outcome.known_sets

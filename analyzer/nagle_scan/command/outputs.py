@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FOLDER_SUFFIXES = (".json", ".md", ".html")
 """What a folder gets of each capture."""
-SUMMARY = "summary.csv"
+SUMMARY, INDEX = "summary.csv", "index.html"
 """What it gets of several."""
 
 
@@ -59,6 +59,7 @@ class Outputs(NamedTuple):
         yield from self.paths
         if self.folder is not None:
             yield os.path.join(self.folder, SUMMARY)
+            yield os.path.join(self.folder, INDEX)
             for capture in sets:
                 yield from self._in_folder(self.folder, capture.stem)
 

@@ -15,7 +15,6 @@ DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|min)")
 SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([MGT]B)")
 SIZE_UNITS = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
 STREAM = re.compile(r"([0-9a-f]+)/(\d{1,18})")
-MAX_PORT = 65_535
 UNIT_MS = {"ms": 1.0, "s": 1000.0, "min": 60_000.0}
 
 
@@ -24,8 +23,12 @@ def output(path: str) -> str:
     if path == STANDARD_OUTPUT or is_folder(path):
         return utf8(path)
     if formats.suffix(path) not in SUFFIXES:
+        from nagle_scan.command.parser import did_you_mean
+
+        meant = did_you_mean(formats.suffix(path), SUFFIXES)
+        known = ", ".join(SUFFIXES)
         raise argparse.ArgumentTypeError(
-            f"{printable(path)!r} has no known suffix ({', '.join(SUFFIXES)})"
+            f"{printable(path)!r} has no known suffix{meant} ({known})"
         )
     return utf8(path)
 
@@ -75,10 +78,15 @@ def milliseconds(value: str) -> float:
 
 def pair(value: str) -> tuple[tuple[str, int], tuple[str, int]]:
     """A server before and after: OLD=NEW, each an address and a port."""
+    from nagle_scan import moves
+
     old, equals, new = value.partition("=")
     if not equals:
         raise argparse.ArgumentTypeError("expected OLD=NEW: 10.0.0.5:8901=10.0.0.7:8902")
-    return _server(old), _server(new)
+    try:
+        return moves.moved({old: new})[0]
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def named(value: str) -> tuple[str, str]:
@@ -89,22 +97,6 @@ def named(value: str) -> tuple[str, str]:
         return names.parsed(value)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _server(text: str) -> tuple[str, int]:
-    import ipaddress
-
-    addr, _, port = text.rpartition(":")
-    try:
-        known = ipaddress.ip_address(addr.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        known = None
-    if known is None or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
-        raise argparse.ArgumentTypeError(
-            f"{printable(text)!r} is not a server: expected an IP address and a port, such as "
-            "10.0.0.5:8901"
-        )
-    return str(known), int(port)
 
 
 def duration(value: str) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan.compare import Comparison, Numbers, Outcome, ServerChange, compare
 from nagle_scan.words import certainty
-from nagle_scan.words.wording import PERCENTILES, count, duration, file_names
+from nagle_scan.words.wording import PERCENTILES, count, duration, endpoint, file_names
 
 if TYPE_CHECKING:
     from nagle_scan.report.options import Options
@@ -26,6 +26,17 @@ STATES = {
 }
 
 
+HEADS = ("", "stalls", "lost", "exchanges", *PERCENTILES)
+
+
+class ShownServer(NamedTuple):
+    """A server, what became of its stalls, and rows below `HEADS`: before, predicted, now."""
+
+    name: str
+    state: str
+    rows: list[tuple[str, ...]]
+
+
 class ShownComparison(NamedTuple):
     """What a report shows of a comparison. Texts are plain; `names` are of files."""
 
@@ -34,10 +45,20 @@ class ShownComparison(NamedTuple):
     outcome: Outcome
     head: str
     text: str
-    table: list[tuple[str, ...]]
-    """The heads, then before, prediction and now for each server."""
+    servers: list[ShownServer]
     more: int
     predictions: list[str]
+    heads: tuple[str, ...] = HEADS
+
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """All rows below their heads, with the servers' names before and their states behind."""
+        rows = [("server", *self.heads, "")] if self.servers else []
+        for server in self.servers:
+            names = [server.name, *[""] * (len(server.rows) - 1)]
+            rows += [(name, *row, "") for name, row in zip(names, server.rows, strict=True)]
+            rows[-1] = (*rows[-1][:-1], server.state)
+        return rows
 
 
 def shown(options: Options, result: Result, limit: int) -> ShownComparison:
@@ -46,20 +67,21 @@ def shown(options: Options, result: Result, limit: int) -> ShownComparison:
     assert baseline is not None
     comparison = compare(baseline, result, options.baseline_map)
     servers = comparison.servers[:limit]
-    head, text = _outcome(comparison)
+    head, text = _outcome(comparison, not result.is_anonymized)
     return ShownComparison(
         file_names(baseline.captures),
         [f"before: {warning}" for _, warning in baseline.warnings],
         comparison.outcome,
         head,
         text,
-        list(_table(servers)) if servers else [],
+        list(map(_server, servers)),
         len(comparison.servers) - len(servers),
         list(_predictions(servers)),
     )
 
 
-def _outcome(comparison: Comparison) -> tuple[str, str]:
+def _outcome(comparison: Comparison, can_map: bool) -> tuple[str, str]:
+    """`can_map`: addresses are real, so `--baseline-map` can name them."""
     before, after = comparison.before, comparison.after
     was = certainty.told(before) if before.stalls else "no stall"
     now = certainty.told(after) if after.stalls else "no stall"
@@ -71,15 +93,24 @@ def _outcome(comparison: Comparison) -> tuple[str, str]:
         "possible": ("POSSIBLE", f"Before: {was}. Now: {now}."),
         "inconclusive": ("CANNOT TELL", _unclear(comparison)),
     }[comparison.outcome]
-    unknown = [server for server in comparison.servers if server.before is None and server.after]
-    if before.stalls and any(server.state == "new" for server in unknown):
-        name = unknown[0].shown
-        text += f" {name} is not in the baseline (if it moved: --baseline-map OLD=NEW)."
-    unseen = sum(server.state == "unseen" for server in comparison.servers)
+    return head, " ".join(filter(None, (text, *_missing(comparison, can_map))))
+
+
+def _missing(comparison: Comparison, can_map: bool) -> Iterator[str]:
+    """Servers that stalled before and are missing now, and the new ones that they may be."""
+    moves = comparison.moves
+    unseen = sum(server.state == "unseen" for server in comparison.servers) - len(moves)
     if unseen:
         are = "is" if unseen == 1 else "are"
-        text += f" {count(unseen, 'server')} that stalled before {are} missing now."
-    return head, text
+        yield f"{count(unseen, 'server')} that stalled before {are} missing now."
+    for was, now in moves:
+        yield f"{was.shown} stalled before and is missing now; {now.shown} is new."
+    if moves and can_map:
+        pairs = (
+            f"--baseline-map {endpoint(*was.place)}={endpoint(*now.place)}" for was, now in moves
+        )
+        # Without a full stop, to be copied.
+        yield f"Same service? {' '.join(pairs)}"
 
 
 def _unclear(comparison: Comparison) -> str:
@@ -100,20 +131,17 @@ def _unclear(comparison: Comparison) -> str:
         return "The servers that stalled cannot be judged now."
     if not comparison.before.stalls:
         return "One of the captures is inconclusive."
-    return "No server of the baseline carries data now."
+    return "" if comparison.moves else "No server of the baseline carries data now."
 
 
-def _table(servers: Sequence[ServerChange]) -> Iterator[tuple[str, ...]]:
-    yield ("server", "", "stalls", "lost", "exchanges", *PERCENTILES, "")
-    for server in servers:
-        name = server.shown
-        if server.before is not None:
-            yield (name, "before", *_cells(server.before, server.before.latency_ms), "")
-            if server.before.stalls and server.before.predicted_ms:
-                yield ("", "predicted, at best", *_cells(None, server.before.predicted_ms), "")
-            name = ""
-        latency_ms = server.after.latency_ms if server.after else ()
-        yield (name, "now", *_cells(server.after, latency_ms), STATES[server.state])
+def _server(server: ServerChange) -> ShownServer:
+    rows = []
+    if server.before is not None:
+        rows.append(("before", *_cells(server.before, server.before.latency_ms)))
+        if server.before.stalls and server.before.predicted_ms:
+            rows.append(("predicted, at best", *_cells(None, server.before.predicted_ms)))
+    rows.append(("now", *_cells(server.after, server.after.latency_ms if server.after else ())))
+    return ShownServer(server.shown, STATES[server.state], rows)
 
 
 def _cells(numbers: Numbers | None, latency_ms: Sequence[float]) -> tuple[str, ...]:

@@ -33,6 +33,10 @@ class Format(NamedTuple):
     """The engine writes it, without the interpreter lock."""
     reads_again: bool = False
     """It holds frames, so the captures are read a second time."""
+    of_many: tuple[str, ...] = ()
+    """Suffixes of files that hold several captures. A module has `HEAD`, `BETWEEN` and `TAIL` to
+    put around `part(result, options, name, number)` or `unusable(name, reason, number)` of each;
+    what the engine writes is a line each."""
     is_text: bool = True
     """It may go to standard output."""
     needs: tuple[str, ...] = ()
@@ -45,11 +49,12 @@ FOR_PICTURES = ("matplotlib", "pandas")
 FORMATS = (
     Format(
         name="json",
-        suffixes=(".json",),
+        suffixes=(".json", ".ndjson"),
         example="result.json",
         about="everything, as data (schema nagle-scan/1)",
         takes=COMPARES,
         by_engine=True,
+        of_many=(".ndjson",),
     ),
     Format(
         name="csv",
@@ -78,12 +83,14 @@ FORMATS = (
         suffixes=(".xml",),
         example="junit.xml",
         about="a test for each server, for CI (JUnit)",
+        of_many=(".xml",),
     ),
     Format(
         name="sarif",
         suffixes=(".sarif",),
         example="result.sarif",
         about="a finding for each server that stalls (SARIF 2.1.0)",
+        of_many=(".sarif",),
     ),
     Format(
         name="evidence",
@@ -131,6 +138,7 @@ PRINTED = {
 """What `--format` takes, and the format that it means."""
 
 SUFFIXES = tuple(suffix for format in FORMATS for suffix in format.suffixes)
+OF_MANY = tuple(suffix for format in FORMATS for suffix in format.of_many)
 
 CANNOT_READ_AGAIN = (
     "the frames are read a second time, which standard input and pipes do not allow: save the "
@@ -165,7 +173,7 @@ def with_option(option: str) -> str:
 def write(result: "Result", path: str, format: Format, options: "Options") -> None:
     """Writes `result` to `path`. Raises `OutputError`."""
     if format.needs:
-        _check_installed(path, format.needs)
+        check_installed(path, format.needs)
     if not format.by_engine:
         import_module(f"nagle_scan.report.{format.name}").write(result, path, options)
         return
@@ -173,7 +181,8 @@ def write(result: "Result", path: str, format: Format, options: "Options") -> No
         result.core.write(format.name, name, _members(result, format, options))
 
 
-def _check_installed(path: str, packages: "Sequence[str]") -> None:
+def check_installed(path: str, packages: "Sequence[str]") -> None:
+    """Raises `OutputError` for what writing `path` needs and is missing."""
     from importlib.util import find_spec
 
     missing = [name for name in packages if find_spec(name) is None]

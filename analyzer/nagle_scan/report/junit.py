@@ -30,24 +30,45 @@ FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 Groups = Sequence[_core.ServerGroup]
 
 
+HEAD = b"<?xml version='1.0' encoding='utf-8'?>\n<testsuites>\n"
+BETWEEN = b"\n"
+TAIL = b"\n</testsuites>\n"
+
+
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the tests. Raises `OutputError`."""
-    root = _root(View(result, LIMITS, options))
-    ElementTree.indent(root)
-    files.replace(path, ElementTree.tostring(root, "utf-8", xml_declaration=True) + b"\n")
+    name = file_names(result.captures)
+    files.replace(path, HEAD + part(result, options, name, 0) + TAIL)
 
 
-def _root(view: View) -> Element:
-    root = Element("testsuites")
-    suite = SubElement(root, "testsuite")
+def part(result: Result, options: Options, name: str, number: int) -> bytes:
+    """The tests of one capture."""
+    view = View(result, LIMITS, options)
+    suite = Element("testsuite")
     properties = SubElement(suite, "properties")
-    for name, value in _properties(view):
-        SubElement(properties, "property", name=name, value=_allowed(value))
+    for key, value in _properties(view):
+        SubElement(properties, "property", name=key, value=_allowed(value))
     _add_cases(suite, view)
-    SubElement(suite, "system-out").text = _allowed("\n".join(_told(view)))
+    return _finished(suite, name, number, "\n".join(_told(view)), view.summary)
+
+
+def unusable(name: str, reason: str, number: int) -> bytes:
+    """A capture that cannot be read, as an error."""
+    suite = Element("testsuite")
+    SubElement(suite, "properties")
+    SubElement(_case(suite, "capture"), "error", type="unusable", message=_allowed(reason))
+    return _finished(suite, name, number, "")
+
+
+def _finished(
+    suite: Element, name: str, number: int, told: str, summary: _core.Summary | None = None
+) -> bytes:
+    SubElement(suite, "system-out").text = _allowed(told)
     SubElement(suite, "system-err")
-    suite.attrib |= _attributes(view, suite)
-    return root
+    suite.attrib |= _attributes(suite, name, number, summary)
+    ElementTree.indent(suite, level=1)
+    content: bytes = ElementTree.tostring(suite, "utf-8")
+    return b"  " + content
 
 
 def _allowed(text: str) -> str:
@@ -62,20 +83,22 @@ def _properties(view: View) -> list[tuple[str, str]]:
     return known
 
 
-def _attributes(view: View, suite: Element) -> dict[str, str]:
+def _attributes(
+    suite: Element, name: str, number: int, summary: _core.Summary | None
+) -> dict[str, str]:
     """Names are tokens: their spaces stand alone."""
-    name = " ".join(_allowed(file_names(view.result.captures)).split()) or "capture"
-    begin = datetime(1970, 1, 1) + timedelta(microseconds=view.summary.first_ns // 1000)
+    first_ns, stalled_ms = (summary.first_ns, summary.stalled_ms) if summary else (0, 0.0)
+    begin = datetime(1970, 1, 1) + timedelta(microseconds=first_ns // 1000)
     return {
-        "name": name,
+        "name": " ".join(_allowed(name).split()) or "capture",
         "package": "nagle-scan",
-        "id": "0",
+        "id": str(number),
         "hostname": "localhost",
         "timestamp": begin.isoformat(timespec="seconds"),
-        "time": _seconds(view.summary.stalled_ms),
+        "time": _seconds(stalled_ms),
         "tests": str(len(suite.findall("testcase"))),
         "failures": str(len(suite.findall("testcase/failure"))),
-        "errors": "0",
+        "errors": str(len(suite.findall("testcase/error"))),
         "skipped": str(len(suite.findall("testcase/skipped"))),
     }
 

@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from nagle_scan.moves import Pairs
     from nagle_scan.result import Result
-
-BaselineMap = tuple[tuple[tuple[str, int], tuple[str, int]], ...]
 
 
 class Options(NamedTuple):
@@ -15,7 +14,7 @@ class Options(NamedTuple):
     """The same service before a change."""
     payload: bool = False
     """Keep the payload of frames."""
-    baseline_map: BaselineMap = ()
+    baseline_map: "Pairs" = ()
     """Servers of the baseline, and what they are now."""
 
     def given(self) -> list[str]:

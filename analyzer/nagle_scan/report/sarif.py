@@ -27,11 +27,41 @@ PLACES = {cause.name: place for place, cause in enumerate(RULES)}
 """Of a rule among the rules."""
 
 
+HEAD = f'{{"$schema": "{SCHEMA}", "version": "2.1.0", "runs": [\n'.encode()
+BETWEEN = b",\n"
+TAIL = b"\n]}\n"
+
+
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the findings. Raises `OutputError`."""
-    view = View(result, LIMITS, options)
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(view)]}
-    files.replace(path, (json.dumps(log, indent=1) + "\n").encode())
+    files.replace(path, HEAD + _json(_run(View(result, LIMITS, options))) + TAIL)
+
+
+def part(result: Result, options: Options, name: str, number: int) -> bytes:
+    """The findings of one capture among several."""
+    del number
+    return _json(_run(View(result, LIMITS, options)) | _category(name))
+
+
+def unusable(name: str, reason: str, number: int) -> bytes:
+    """A capture that cannot be read, as a failed run."""
+    del number
+    invocation = {
+        "executionSuccessful": False,
+        "toolExecutionNotifications": [{"level": "error", "message": {"text": reason}}],
+    }
+    artifacts = [{"location": {"uri": quote(file_name(name))}}]
+    run = {"tool": {"driver": _driver()}, "invocations": [invocation], "artifacts": artifacts}
+    return _json(run | {"results": []} | _category(name))
+
+
+def _category(name: str) -> dict[str, Any]:
+    """Code scanning takes only one run of each category from a file."""
+    return {"automationDetails": {"id": f"nagle-scan/{name}/"}}
+
+
+def _json(run: dict[str, Any]) -> bytes:
+    return json.dumps(run, indent=1).encode()
 
 
 def _run(view: View) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from nagle_scan.words.wording import count
 NOTHING_HELD = "If something is slow here, it is not Nagle's algorithm: TCP_NODELAY will not help."
 NOTHING_LONG = "Shorter stalls, or ones ended by the other end's data, would not show here."
 SHORT_HELD = "TCP_NODELAY may remove those; nothing longer waited for an ACK alone."
+FILTERED = "left out by the filter"
+"""How the engine counts the frames that `-f` drops."""
 SHORT_LISTED_MS = 1.0
 """`--min-wait` that lists every hold that is counted."""
 
@@ -40,18 +42,25 @@ def _in_one_line(summary: _core.Summary) -> str:
         return f"{word(summary.verdict)}: {certainty.told(summary)}, on {affected}"
     if summary.verdict == "clean":
         return f"Clean: no Nagle stall on {connections}"
-    return f"Inconclusive: {_why_inconclusive(summary)}"
+    return f"Inconclusive: {why_inconclusive(summary)}"
 
 
-def _why_inconclusive(summary: _core.Summary) -> str:
+def why_inconclusive(summary: _core.Summary) -> str:
     """The reason in a few words."""
     if summary.tcp_packets == 0:
-        return "no usable TCP segment in this capture"
+        return _no_tcp(summary)
     if not summary.not_judged:
         return "no connection carries data"
-    if summary.one_sided == summary.not_judged and not summary.clean:
-        return "only one direction was captured"
-    return f"{summary.not_judged:,} of {count(summary.connections, 'connection')} cannot be judged"
+    reasons = list(_reasons(summary))
+    if len(reasons) == 1 and summary.not_judged == summary.connections:
+        return reasons[0][1]
+    return not_judged(summary).removesuffix(".")
+
+
+def _no_tcp(summary: _core.Summary) -> str:
+    if any(FILTERED in warning for _, warning, _ in summary.warnings):
+        return "no TCP packet matches the filter"
+    return "no usable TCP segment in the capture"
 
 
 def of_connection(row: _core.ConnectionRow) -> str:
@@ -129,7 +138,7 @@ def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
 def cannot_tell(summary: _core.Summary) -> str:
     """Why there is no verdict, and what would help."""
     if summary.tcp_packets == 0:
-        return "the capture contains no usable TCP segment."
+        return f"{_no_tcp(summary)}."
     if not summary.not_judged:
         return "no connection in the capture carries data."
     if summary.one_sided == summary.not_judged:

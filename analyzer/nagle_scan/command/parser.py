@@ -1,0 +1,62 @@
+"""The parser of both commands: help as wide as the terminal, errors in one line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING, NoReturn
+
+from nagle_scan.command.gate import EXIT_UNUSABLE
+from nagle_scan.words.wording import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class Parser(argparse.ArgumentParser):
+    """Reports errors in one line without control characters, and the option probably meant."""
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str], namespace: argparse.Namespace | None = None
+    ) -> argparse.Namespace:
+        """Takes captures before, between and after options.
+
+        An unknown option is reported before what is missing because of it.
+        """
+        named = [word.partition("=")[0] for word in _before_dashes(args) if word[:2] == "--"]
+        self._refuse(name for name in named if name not in self._option_string_actions)
+        options, unknown = self.parse_known_intermixed_args(args, namespace)
+        self._refuse(unknown)
+        return options
+
+    def _refuse(self, unknown: Iterable[str]) -> None:
+        for word in unknown:
+            self.error(f"unknown option {word}{did_you_mean(word, self._option_string_actions)}")
+
+    def error(self, message: str) -> NoReturn:
+        """Exits with the status of unusable input."""
+        hint = f"see {self.prog} --help"
+        self.exit(EXIT_UNUSABLE, f"nagle-scan: {printable(message)} ({hint})\n")
+
+
+def _before_dashes(args: Sequence[str]) -> Sequence[str]:
+    return args[: args.index("--")] if "--" in args else args
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The nearest of the known words, as the end of a message; empty if none is near."""
+    import difflib
+
+    near = difflib.get_close_matches(word, list(known), 1)
+    return f": did you mean {near[0]}?" if near else ""
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """As wide as the terminal. argparse itself would import shutil and three decompressors."""
+
+    def __init__(self, prog: str) -> None:
+        try:
+            columns = os.get_terminal_size().columns
+        except OSError:
+            columns = 80
+        super().__init__(prog, width=columns - 2)
