@@ -80,7 +80,7 @@ readme: $(VENV)/.developer ## Put the real output into the README, and write doc
 	$(BIN)/python scripts/docs.py
 	$(BIN)/python scripts/installed.py
 
-page: $(VENV)/.developer ## Photograph the page for the README: docs/report.png
+page: snapshots ## Photograph the page for the README: docs/report.png
 	$(BIN)/python scripts/page.py
 
 pictures: setup ## Draw the README's pictures into docs

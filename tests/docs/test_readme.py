@@ -6,6 +6,7 @@ import re
 import runpy
 
 from conftest import ROOT, Run
+from PIL import Image
 
 README = (ROOT / "README.md").read_text()
 SCRIPT = runpy.run_path(str(ROOT / "scripts" / "readme.py"))
@@ -19,6 +20,12 @@ def test_the_output_shown_is_the_real_one(run: Run) -> None:
 
 def test_it_is_short() -> None:
     assert len(README.splitlines()) <= 160
+
+
+def test_the_picture_shows_the_page_as_it_is_now() -> None:
+    digest = runpy.run_path(str(ROOT / "scripts" / "page.py"))["digest"]
+    with Image.open(ROOT / "docs" / "report.png") as picture:
+        assert picture.info["digest"] == digest(), "run `make page`"
 
 
 def test_its_causes_and_formats_are_those_there_are() -> None:
