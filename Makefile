@@ -8,7 +8,7 @@ PACKETS ?= 1000000
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy rules fuzz snapshots readme page pictures notebooks docs bench bench-fleet wheel test-wheel sdist release audit lock shared clean
+.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy rules advice fuzz snapshots readme page pictures notebooks docs bench bench-fleet wheel test-wheel sdist release audit lock shared clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ accuracy: setup ## Compare what is found with what is true, on every labelled ca
 rules: setup ## Measure what each threshold and line of a case decides on the labelled captures (20 minutes): docs/rules.tsv
 	@$(BIN)/python scripts/rules.py
 
+advice: ## Read TCP_NODELAY from running programs, by hand, as root: docs/advice-checked.tsv
+	@$(PYTHON) scripts/advice.py
+
 fuzz: ## Look for inputs that break the engine: make fuzz [MINUTES=60], shared by all targets
 	@$(PYTHON) scripts/fuzz.py --minutes $(MINUTES)
 
@@ -77,7 +80,7 @@ readme: $(VENV)/.developer ## Put the real output into the README, and write doc
 	$(BIN)/python scripts/docs.py
 	$(BIN)/python scripts/installed.py
 
-page: $(VENV)/.developer ## Photograph the page for the README: docs/report.png
+page: snapshots ## Photograph the page for the README: docs/report.png
 	$(BIN)/python scripts/page.py
 
 pictures: setup ## Draw the README's pictures into docs

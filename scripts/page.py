@@ -1,5 +1,9 @@
-"""Photographs the page of a shipped capture for the README: `make page`. Needs Chromium."""
+"""Photographs the page of a shipped capture for the README: `make page`. Needs Chromium.
 
+The picture carries the digest of the page it shows, so that a test notices an old one.
+"""
+
+import hashlib
 import shutil
 import sys
 import tempfile
@@ -7,14 +11,22 @@ from pathlib import Path
 
 import nagle_scan
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from playwright.sync_api import sync_playwright
 
 CAPTURE = Path("captures/epoll-fd0.pcap")
 PICTURE = Path("docs/report.png")
+SHOWN = (Path("tests/snapshots/page.html"), Path("analyzer/nagle_scan/templates/report.css"))
+"""The words of the page, without versions and what differs between machines, and its style."""
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 WIDTH_PX, HEIGHT_PX = 1000, 800
 COLOURS = 128
 """A page has few; a palette of them makes a quarter of the file."""
+
+
+def digest() -> str:
+    """Of what the page shows now."""
+    return hashlib.sha256(b"".join(path.read_bytes() for path in SHOWN)).hexdigest()
 
 
 def photograph(page: Path, picture: Path) -> None:
@@ -37,7 +49,9 @@ def photograph(page: Path, picture: Path) -> None:
         )
         browser.close()
     image = Image.open(picture).convert("P", palette=Image.Palette.ADAPTIVE, colors=COLOURS)
-    image.save(picture, optimize=True)
+    about = PngInfo()
+    about.add_text("digest", digest())
+    image.save(picture, optimize=True, pnginfo=about)
 
 
 def main() -> None:

@@ -1,14 +1,13 @@
 """Puts real output into the README: `make readme`.
 
-What nagle-scan prints for a shipped capture, its causes and formats, and how accurate it is; the
-whole table of accuracy goes into docs/sure.md.
+What nagle-scan prints for a shipped capture, its formats, and how accurate it is; the whole table
+of accuracy goes into docs/sure.md.
 """
 
 import subprocess
 from pathlib import Path
 
 from nagle_scan.report.formats import FORMATS
-from nagle_scan.words import causes
 
 README = Path("README.md")
 FULL = Path("docs/sure.md")
@@ -37,10 +36,8 @@ def with_report(readme: str, lines: list[str]) -> str:
     return between(readme, begin, "```\n", "".join(lines[:LINES_SHOWN]) + "...\n")
 
 
-def with_lists(readme: str) -> str:
-    """The README with the causes, stalls first, and the formats."""
-    rows = (f"| `{cause.name}` | {cause.happened} |" for cause in causes.stalls_first())
-    readme = between(readme, "| cause | what happened |\n|---|---|\n", "\n\n", "\n".join(rows))
+def with_formats(readme: str) -> str:
+    """The README with the formats."""
     rows = (f"| `-o {format.example}` | {format.about} |" for format in FORMATS)
     return between(readme, "| option | writes |\n|---|---|\n", "\n\n", "\n".join(rows))
 
@@ -73,7 +70,7 @@ def headlines(lines: list[str]) -> list[str]:
 
 def main() -> None:
     """Writes what the commands print now."""
-    readme = with_lists(README.read_text())
+    readme = with_formats(README.read_text())
     readme = with_report(readme, printed(".venv/bin/nagle-scan", "captures/epoll-fd0.pcap"))
     accuracy = printed(".venv/bin/python", "captures/lab/accuracy.py", "--markdown")
     README.write_text(with_accuracy(readme, headlines(accuracy)))

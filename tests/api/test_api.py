@@ -232,7 +232,7 @@ def test_without_a_path_a_result_is_returned(format: Format, scan: Scan, tmp_pat
 
 def test_an_error_without_a_file_names_no_temporary_one() -> None:
     text = nagle_scan.scan(next(iter(sorted(PRINTED.glob("*.txt")))))
-    with pytest.raises(nagle_scan.OutputError, match=r"^evidence\.pcapng: tcpdump's text holds no"):
+    with pytest.raises(nagle_scan.OutputError, match=r"^evidence\.pcapng: printed text holds no"):
         text.to_evidence()
 
 

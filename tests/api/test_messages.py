@@ -35,6 +35,10 @@ def mysql(number: int, length: int) -> bytes:
     return length.to_bytes(3, "little") + bytes([number]) + b"S" * length
 
 
+def amqp(kind: int, payload: bytes) -> bytes:
+    return bytes([kind, 0, 1]) + len(payload).to_bytes(4) + payload + b"\xce"
+
+
 def publish(topic: bytes, length: int) -> bytes:
     body = len(topic).to_bytes(2) + topic + b"S" * length
     low, high = len(body) % 128, len(body) // 128
@@ -165,7 +169,21 @@ TOLD = [
         True,
         "MySQL header of packet ends with {a}, its body in {b}",
     ),
-    (b"\0\x06", b"secret", 53, True, "DNS header of query ends with {a}, its body in "),
+    (
+        b"AMQP\0\0\x09\x01",
+        amqp(1, b"\0\x0a\0\x0b" + b"S" * 8),
+        1,
+        True,
+        "AMQP protocol header ends with {a}, method frame in {b}",
+    ),
+    (
+        amqp(1, b"\0\x3c\0\x28" + b"S" * 9),
+        amqp(2, b"\0\x3c\0\0" + b"S" * 12) + amqp(3, b"secret"),
+        1,
+        True,
+        "AMQP method frame ends with {a}, content header frame in {b}",
+    ),
+    (b"\0\x06", b"secret", 53, True, "DNS length prefix of query ends with {a}, its body in "),
     (
         b"\x81\x06",
         b"secret",

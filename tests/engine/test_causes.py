@@ -7,7 +7,6 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from conftest import ROOT
 from nagle_scan import _core
 from nagle_scan.words import causes
 
@@ -69,9 +68,3 @@ def test_a_loss_is_said_as_one_and_an_open_one_blames_nobody() -> None:
     perhaps = causes.meaning_of(wait("unknown", "server", lost=None))
     assert perhaps.startswith("either a loss before the capture point or the program")
     assert causes.meaning_of(wait("unknown", "server")) != perhaps
-
-
-def test_the_readme_lists_every_cause() -> None:
-    readme = (ROOT / "README.md").read_text()
-    for cause in causes.CAUSES:
-        assert f"| `{cause.name}` | {cause.happened} |\n" in readme

@@ -1,7 +1,7 @@
-"""Text that tcpdump printed, as users paste it into tickets, tells what the capture tells.
+"""Printed text, as users paste it into tickets, tells what the capture tells.
 
-The oracle is the capture. What was printed lies in `printed`; where tcpdump is installed, it prints
-the shipped captures in every form.
+The oracle is the capture. What was printed lies in `printed`; where tcpdump and tshark are
+installed, they print the shipped captures in every form.
 """
 
 from __future__ import annotations
@@ -77,13 +77,13 @@ LABELLED = sorted((CAPTURES / "labelled").glob("*/*.pcap.gz"))
 SAMPLE = [(path, VERBOSE[index % len(VERBOSE)]) for index, path in enumerate(LABELLED[::9])]
 
 
-def printed(capture: Path, form: str, folder: Path) -> Path:
-    tcpdump = shutil.which("tcpdump")
-    if tcpdump is None:
-        pytest.skip("tcpdump is not installed: only what it printed elsewhere is read")
+def printed(capture: Path, form: str, folder: Path, by: str = "tcpdump") -> Path:
+    program = shutil.which(by)
+    if program is None:
+        pytest.skip(f"{by} is not installed: only what it printed elsewhere is read")
     path = folder / "printed.txt"
     with path.open("wb") as text:
-        command = [tcpdump, *form.split(), "-r", str(capture)]
+        command = [program, *form.split(), "-r", str(capture)]
         subprocess.run(command, stdout=text, stderr=subprocess.PIPE, check=True)
     return path
 
@@ -92,6 +92,39 @@ def printed(capture: Path, form: str, folder: Path) -> Path:
 @pytest.mark.parametrize("capture", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
 def test_every_form_tells_what_the_capture_tells(capture: Path, form: str, tmp_path: Path) -> None:
     assert_same(printed(capture, form, tmp_path), capture)
+
+
+@pytest.mark.parametrize("time", ["r", "a", "ad", "d", "e"])
+@pytest.mark.parametrize("capture", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
+def test_a_packet_list_tells_what_the_capture_tells(
+    capture: Path, time: str, tmp_path: Path
+) -> None:
+    form = f"-n -t {time} --disable-protocol http"
+    assert_same(printed(capture, form, tmp_path, by="tshark"), capture)
+
+
+def test_a_packet_list_copied_from_wireshark_is_read(tmp_path: Path) -> None:
+    lines = (PRINTED / "packet-list.txt").read_text().splitlines()
+    rows = [line.replace(" → ", "  ", 1).split(maxsplit=6) for line in lines]
+    head = "No.     Time           Source                Destination           Protocol Length Info"
+    form = "\n{:>7} {:<14} {:<21} {:<21} {:<8} {:<6} {}\n\n"
+    text = tmp_path / "copied.txt"
+    text.write_text("".join(head + form.format(*row) for row in rows))
+    assert_same(text, SPLIT)
+
+
+def test_messages_in_a_packet_list_are_not_taken_for_a_verdict(run: Run, tmp_path: Path) -> None:
+    """Without the held segments the capture of a stalling server would be clean."""
+    lines = (PRINTED / "packet-list.txt").read_text().splitlines()
+    text = tmp_path / "list.txt"
+    message = "58 1.000000 127.0.0.1 → 127.0.0.1 HTTP 72 HTTP/1.1 200 OK"
+    text.write_text("\n".join([*lines, message]))
+    assert nagle_scan.scan(text).verdict == "inconclusive"
+    assert "print the capture with 'tcpdump -nvv'" in said(text)
+    text.write_text(message)
+    done = run(text)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"print the capture with 'tcpdump -nvv'" in done.stderr
 
 
 @pytest.mark.parametrize(("packed", "form"), SAMPLE, ids=lambda part: getattr(part, "stem", part))
@@ -157,7 +190,7 @@ def test_text_holds_no_frames_to_give_away(run: Run, tmp_path: Path) -> None:
     outputs = [tmp_path / "result.json", tmp_path / "evidence.pcapng"]
     done = run(FIXTURES[0], "-o", outputs[0], "-o", outputs[1])
     assert done.returncode == 2
-    assert b"evidence.pcapng: tcpdump's text holds no frames" in done.stderr
+    assert b"evidence.pcapng: printed text holds no frames" in done.stderr
     assert done.stderr.count(b"\n") == 1
     assert [path.exists() for path in outputs] == [True, False]
     scan = nagle_scan.scan(FIXTURES[0])
@@ -171,7 +204,10 @@ def test_text_holds_no_frames_to_give_away(run: Run, tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: tcp 16\n", "without -q"),
-        ("2026-11-21 07:49:11.435718 INFO 40 ms > 10 ms: slow\n" * 9, "nor text that tcpdump"),
+        (
+            "2026-11-21 07:49:11.435718 INFO 40 ms > 10 ms: slow\n" * 9,
+            "nor text that tcpdump or tshark",
+        ),
         ("".join(line.partition(" ")[2] + "\n" for line in NAMES.splitlines()), "without -t"),
     ],
 )

@@ -29,6 +29,7 @@ from conversation import (
     stalled,
     write,
 )
+from nagle_scan.report.wireshark import display_filter
 from scapy.layers.inet import ICMP, IP, TCP
 from scapy.packet import Raw
 
@@ -307,3 +308,18 @@ def test_what_an_icmp_error_quotes_is_no_connection(tmp_path: Path) -> None:
         pytest.skip("tshark is not installed: nothing to compare with")
     said = tshark_answers.ask(path)
     assert (set(said["stream"]), said["quotes"]) == ({0, 2}, [1])
+    # The printed filter finds the stall all the same.
+    stall = nagle_scan.scan(path).core.stalls_of(1, 1)[0]
+    command = [
+        "tshark",
+        "-r",
+        path,
+        "-Y",
+        display_filter(stall),
+        "-T",
+        "fields",
+        "-e",
+        "frame.number",
+    ]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert {str(stall.frame_from), str(stall.frame_to)} <= set(found)

@@ -148,6 +148,7 @@ def test_the_messages_themselves_outweigh_the_port() -> None:
 
 CONNECT = b"\x10\x10\0\4MQTT\4\2\0\x3c\0\4test"
 BIND = b"B\0\0\0\x0c" + b"S" * 8
+AMQP_START_OK = b"\1\0\0\0\0\0\5\0\x0a\0\x0b\0\xce"
 PUBLISH = b"\x30\x09\0\5topicHI"
 
 
@@ -158,6 +159,7 @@ PUBLISH = b"\x30\x09\0\5topicHI"
         (PUBLISH, PUBLISH, "It looks like MQTT. If this is"),
         (BIND, b"S\0\0\0\4", "It speaks PostgreSQL. If this is"),
         (b"*1\r\n$4\r\n", b"PING\r\n", "It speaks Redis. If this is"),
+        (b"AMQP\0\0\x09\x01", AMQP_START_OK, "It speaks AMQP. If this is"),
         (b"\x81\x80mask", b"\x82\x80mask", ""),
         (b"\x81\x82maskhi", b"\x82\x83maskhi!", "It looks like WebSocket. If this is"),
         (b"\x17\3\3\0\2hi", b"\x17\3\3\0\2hi", ""),

@@ -41,7 +41,7 @@ def test_a_ticket_says_who_what_where_and_how_to_see_it(tmp_path: Path) -> None:
     assert "| 0 | `127.0.0.1:51360` | `127.0.0.1:8080` | server | 29 certain |" in text
     assert "| 30 | now |" in text
     assert "| 30 | without stalls, at best |" in text
-    assert f"tcp.stream == 0 && frame.number >= {stall.frame_from} && " in text
+    assert f"tcp.port == 51360 && frame.number >= {stall.frame_from} && " in text
     assert f"frame.number <= {stall.frame_to}`\n" in text
     assert "1. the program on `127.0.0.1:8080`: it sends an HTTP head (typically 77 bytes)" in text
     assert "-Dsun.net.httpserver.nodelay=true" in text

@@ -19,7 +19,7 @@ SETTINGS = (
         note="on what accept() returns; it writes the status line apart from the header",
     ),
     Setting(
-        program="Erlang's gen_tcp",
+        program="Erlang and Elixir (gen_tcp)",
         knob="{nodelay, true}",
         source="https://www.erlang.org/doc/apps/kernel/inet.html",
         note="an option of connect() and listen(), or with inet:setopts()",
@@ -33,11 +33,6 @@ SETTINGS = (
         program="axum (Rust)",
         knob="axum::serve(...).tcp_nodelay(true)",
         source="tokio-rs/axum#2521",
-    ),
-    Setting(
-        program="hyper (Rust)",
-        knob="HttpConnector::set_nodelay(true)",
-        source="kurrent-io/KurrentDB-Client-Rust#233",
     ),
     Setting(
         program="Rust's std and tokio",
@@ -59,6 +54,19 @@ SETTINGS = (
         program=".NET sockets",
         knob="Socket.NoDelay = true",
         source="https://learn.microsoft.com/dotnet/api/system.net.sockets.socket.nodelay",
+        note="off unless set",
+    ),
+    Setting(
+        program=".NET's HttpClient (SocketsHttpHandler)",
+        knob="sets Socket.NoDelay itself",
+        source="dotnet/runtime:src/libraries/System.Net.Http/src/System/Net/Http/SocketsHttpHandler/ConnectionPool/HttpConnectionPool.cs",
+        note="a ConnectCallback has to set it",
+    ),
+    Setting(
+        program="Go's package net",
+        knob="conn.SetNoDelay(true)",
+        source="https://pkg.go.dev/net#TCPConn.SetNoDelay",
+        note="the default: look for SetNoDelay(false)",
     ),
     Setting(
         program=".NET Framework's HttpWebRequest",
@@ -74,11 +82,6 @@ SETTINGS = (
         program="libuv",
         knob="uv_tcp_nodelay(handle, 1)",
         source="https://docs.libuv.org/en/v1.x/tcp.html",
-    ),
-    Setting(
-        program="Erlang and Elixir",
-        knob="{nodelay, true}",
-        source="https://www.erlang.org/doc/apps/kernel/inet.html",
     ),
     Setting(
         program="PHP streams",

@@ -50,7 +50,7 @@ def scan(
 ) -> Scan:
     """Scans one capture, or several as one logical capture in the order of their first frames.
 
-    A capture is a pcap or pcapng file, plain, gzip or zstd, or text that tcpdump printed.
+    A capture is a pcap or pcapng file, plain, gzip or zstd, or text that tcpdump or tshark printed.
     `filter` is a BPF expression (`"tcp port 8888"`), compiled by libpcap. Waits shorter than
     `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
     tables and files (ipcrypt-pfx), and the same key gives the same replacements. There are as many

@@ -49,6 +49,7 @@ class Framing(NamedTuple):
     """Is a header hardly more than a length?"""
     counts: bool = False
     """Is the number of each message the one before plus 1?"""
+    header: str = "header"
 
 
 class Walk(NamedTuple):
@@ -82,7 +83,7 @@ def _told(framing: Framing, pair: PayloadPair) -> Told | None:
     fits = first.messages + (then.messages if then else 0) + header_ends
     magic = first.has_magic or (then is not None and then.has_magic)
     if first.missing or then:
-        return _weighed(framing, pair, fits, _split(first, then), magic)
+        return _weighed(framing, pair, fits, _split(framing, first, then), magic)
     return None
 
 
@@ -108,13 +109,13 @@ def _weighed(framing: Framing, pair: PayloadPair, fits: int, says: str, magic: b
     return Told(framing.protocol, says, is_sure) if is_sure or fits >= framing.looks else None
 
 
-def _split(walk: Walk, then: Walk | None) -> str:
+def _split(framing: Framing, walk: Walk, then: Walk | None) -> str:
     last = walk.last
     if walk.missing == 0 and then is not None:
         following = "the next" if then.first.kind == last.kind else then.first.kind
         return f"{last.kind} ends with {{a}}, {following} in {{b}}"
     if walk.missing == last.body_len:
-        return f"header of {last.kind} ends with {{a}}, its body in {{b}}"
+        return f"{framing.header} of {last.kind} ends with {{a}}, its body in {{b}}"
     return f"{last.kind} begins in {{a}} and ends in {{b}}"
 
 
@@ -145,7 +146,8 @@ FRAMINGS = (
     Framing("HTTP/2", units.http2, looks=1, sure=2),
     Framing("MySQL", units.mysql, frozenset({3306, 33060}), looks=NEVER),
     Framing("MySQL", units.mysql_reply, counts=True),
-    Framing("DNS", units.dns, frozenset({53}), looks=NEVER),
+    Framing("AMQP", units.amqp, frozenset({5672}), sure=3),
+    Framing("DNS", units.dns, frozenset({53}), looks=NEVER, header="length prefix"),
     Framing("MQTT", units.mqtt, frozenset({1883}), sure=4, short=True),
     Framing("WebSocket", units.websocket, sure=4),
 )

@@ -66,6 +66,7 @@ SERVICES = (
     Service("Redis", (6379,), "IANA", _is_redis),
     Service("Kafka", (9092,), "Kafka's default"),
     Service("memcached", (11211,), "IANA"),
+    Service("DICOM", (104, 11112), "IANA"),
     Service("DNP3", (20000,), "IANA"),
     Service("MongoDB", (27017,), "MongoDB's default"),
     Service("Cassandra", (9042,), "Cassandra's default"),

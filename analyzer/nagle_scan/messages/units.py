@@ -239,6 +239,29 @@ def mongodb(data: bytes, by_client: bool) -> Unit | None:
     return Unit("message", 16, length - 16, magic=True)
 
 
+AMQP_START = b"AMQP\0\0\x09\x01"
+AMQP_KINDS = {1: "method", 2: "content header", 3: "content body", 8: "heartbeat"}
+AMQP_CLASSES = (10, 20, 30, 40, 50, 60, 85, 90)
+"""Connection, channel, access, exchange, queue, basic, confirm and tx."""
+AMQP_LONGEST = 2**20
+
+
+def amqp(data: bytes, by_client: bool) -> Unit | None:
+    """AMQP 0-9-1, sections 4.2.2 and 4.2.3: a frame ends with one more byte than its length."""
+    if by_client and data.startswith(AMQP_START):
+        return Unit("protocol header", len(AMQP_START), 0, magic=True)
+    if len(data) < 7 or (kind := AMQP_KINDS.get(data[0])) is None:
+        return None
+    length, begins = int.from_bytes(data[3:7]), int.from_bytes(data[7:9])
+    fits = {
+        "method": length >= 4 and begins in AMQP_CLASSES,
+        "content header": length >= 14 and begins == 60,
+        "content body": length > 0,
+        "heartbeat": length == 0,
+    }
+    return Unit(f"{kind} frame", 7, length + 1) if fits[kind] and length <= AMQP_LONGEST else None
+
+
 def dns(data: bytes, by_client: bool) -> Unit | None:
     """RFC 1035, section 4.2.2."""
     kind = "query" if by_client else "response"

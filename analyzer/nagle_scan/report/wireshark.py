@@ -9,15 +9,14 @@ from nagle_scan import _core
 NS_PER_US = 1000
 
 
-def display_filter(stall: _core.WaitRow, filtered: bool) -> str:
+def display_filter(stall: _core.WaitRow, _filtered: bool = False) -> str:
     """Wireshark's filter for the frames of a stall and those between.
 
-    With a capture filter, stream numbers differ from Wireshark's, which sees all connections.
+    By ports: Wireshark also numbers the streams that ICMP errors quote or a capture filter leaves
+    out, and addresses may be anonymized.
     """
-    connection = f"tcp.stream == {stall.connection}"
-    if filtered:
-        ports = (addr.rpartition(":")[2] for addr in (stall.sender_end, stall.receiver_end))
-        connection = " && ".join(f"tcp.port == {port}" for port in ports)
+    ports = (end.rpartition(":")[2] for end in (stall.sender_end, stall.receiver_end))
+    connection = " && ".join(f"tcp.port == {port}" for port in ports)
     return f"{connection} && frame.number >= {stall.frame_from} && frame.number <= {stall.frame_to}"
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MIN_WAIT_MS = 10.0
 """Shorter waits are not reported: quick ACKs take 0.1 ms, the shortest timers 14 ms."""
-NO_FRAMES = "tcpdump's text holds no frames: only a capture file (tcpdump -w) does"
+NO_FRAMES = "printed text holds no frames: only a capture file (tcpdump -w) does"
 NOT_AGAIN = "standard input and pipes cannot be read a second time"
 CAPTURES_HIDDEN = "a saved scan with replaced addresses does not know its captures"
 NOT_A_FILE = -1
@@ -304,7 +304,7 @@ class Result:
         `frames` are Wireshark's `frame.number`, as in the tables. Their `time` is that of the
         capture, in s. Those that hold no TCP segment or are not there are left out; with a key
         their addresses are replaced. Raises `CaptureError` if the capture cannot be read again
-        (standard input) or holds no frames (tcpdump's text), `ValueError` for a number below 1,
+        (standard input) or holds no frames (printed text), `ValueError` for a number below 1,
         `TypeError` for what is no integer.
         """
         from nagle_scan.result import dissect

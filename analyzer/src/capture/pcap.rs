@@ -88,7 +88,7 @@ impl RecordFormat {
             Err(_) => {
                 return Err(ScanError::not_a_capture(
                     path,
-                    "neither pcap nor pcapng, nor text that tcpdump printed",
+                    "neither pcap nor pcapng, nor text that tcpdump or tshark printed",
                 ));
             }
         };

@@ -130,9 +130,16 @@ fn text_warnings(text: &AboutText) -> impl Iterator<Item = String> {
     };
     let no_date = if text.has_dates { "" } else { "; its times have no date" };
     let general = format!(
-        "read from tcpdump's text: no payload, and nothing that was not printed{no_ids}; frames \
+        "read from printed text: no payload, and nothing that was not printed{no_ids}; frames \
          are numbered in the order of the text{no_date}"
     );
+    let unnumbered = (text.packets_unnumbered > 0).then(|| {
+        format!(
+            "{} of the packets show a message instead of Seq, Ack and Len, so no packet between the \
+             same hosts is used: print the capture with 'tcpdump -nvv'",
+            text.packets_unnumbered
+        )
+    });
     let lines = text.lines_without_packet;
     let lines = (lines > 0).then(|| match lines {
         1 => "1 line of the text shows no packet: left out".to_owned(),
@@ -144,5 +151,5 @@ fn text_warnings(text: &AboutText) -> impl Iterator<Item = String> {
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         format!("names in the text (without -n) stand for numbers made up here: {listed}{more}")
     });
-    [Some(general), lines, names].into_iter().flatten()
+    [Some(general), unnumbered, lines, names].into_iter().flatten()
 }

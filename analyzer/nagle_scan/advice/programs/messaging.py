@@ -88,6 +88,13 @@ SETTINGS = (
         service="WebSocket",
     ),
     Setting(
+        program="ws (Node.js)",
+        knob="sets TCP_NODELAY itself",
+        source="websockets/ws:lib/websocket.js",
+        note="so look for a proxy between",
+        service="WebSocket",
+    ),
+    Setting(
         program="Java-WebSocket",
         knob="server.setTcpNoDelay(true), client.setTcpNoDelay(true)",
         source="https://github.com/TooTallNate/Java-WebSocket/wiki/Enable-TCP_NODELAY",
@@ -124,13 +131,6 @@ SETTINGS = (
         service="WebSocket",
     ),
     Setting(
-        program="ws (Node.js)",
-        knob="sets TCP_NODELAY itself",
-        source="websockets/ws:lib/websocket.js",
-        note="so look for a proxy between",
-        service="WebSocket",
-    ),
-    Setting(
         program="uWebSockets",
         knob="sets TCP_NODELAY itself on the sockets it accepts",
         source="uNetworking/uSockets:src/loop.c",
@@ -144,6 +144,21 @@ SETTINGS = (
         service="HTTP/2",
     ),
     Setting(
+        program="AWS SDK for Rust",
+        knob="aws-smithy-http-client 1.1.13 or newer",
+        source="smithy-lang/smithy-rs#4677",
+        note="older ones send HEADERS and DATA in two writes without TCP_NODELAY",
+        role="client",
+        service="HTTP/2",
+    ),
+    Setting(
+        program="hyper (Rust)",
+        knob="HttpConnector::set_nodelay(true)",
+        source="hyperium/hyper#1473",
+        role="client",
+        service="HTTP/2",
+    ),
+    Setting(
         program="grpc-go",
         knob="sets TCP_NODELAY itself",
         source="grpc/grpc-rust#120",
@@ -154,6 +169,13 @@ SETTINGS = (
         knob="sets TCP_NODELAY itself",
         source="grpc/grpc:src/core/lib/iomgr/tcp_server_utils_posix_common.cc",
         service="HTTP/2",
+    ),
+    Setting(
+        program="DCMTK (storescu, storescp)",
+        knob="TCP_NODELAY=1 in the environment",
+        source="DCMTK/dcmtk:config/docs/envvars.txt",
+        note="off by default since 3.6.2; 3.6.0 had it on, and 1 turned it off",
+        service="DICOM",
     ),
     Setting(
         program="stepfunc's dnp3",

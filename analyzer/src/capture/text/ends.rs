@@ -3,6 +3,7 @@
 //! A host that has only a name gets an address that is kept for documentation (RFC 5737, RFC 3849), and
 //! a service with a name that is not known here a port that no program uses. Reports list both.
 
+use super::line::Ends;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -87,9 +88,9 @@ pub struct EndNames {
 
 impl EndNames {
     /// The two ends of a segment; `None` for what is no address.
-    pub fn ends(&mut self, from: &str, to: &str, is_v6: bool) -> Option<[SocketAddr; 2]> {
-        let ends = [from.rsplit_once('.')?, to.rsplit_once('.')?];
-        let is_v6 = is_v6 || ends.iter().any(|(host, _)| host.parse::<Ipv6Addr>().is_ok());
+    pub fn ends(&mut self, printed: Ends<'_>) -> Option<[SocketAddr; 2]> {
+        let ends = [printed.from.rsplit_once('.')?, printed.to.rsplit_once('.')?];
+        let is_v6 = printed.is_v6 || ends.iter().any(|(host, _)| host.parse::<Ipv6Addr>().is_ok());
         let mut end =
             |(host, port)| Some(SocketAddr::new(self.host(host, is_v6)?, self.port(port)?));
         Some([end(ends[0])?, end(ends[1])?])

@@ -7,6 +7,7 @@ use super::options::PrintedOptions;
 use super::time::{Course, Stamp};
 use crate::capture::{Frame, link};
 use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader};
+use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
 
@@ -22,6 +23,10 @@ pub struct Frames {
     pub names: EndNames,
     numbers: Numbers,
     bytes: Vec<u8>,
+    /// No packet between them is used.
+    hosts_unnumbered: HashSet<[String; 2]>,
+    /// Of TCP, printed without numbers.
+    pub packets_unnumbered: u64,
     /// Times tell the day, too.
     pub has_dates: bool,
     /// IP identifications are printed.
@@ -29,13 +34,16 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Of a text where each time counts from the packet before, or not.
-    pub fn new(is_relative: bool) -> Self {
+    /// Of a text where each time counts from the packet before, or not. Between `hosts_unnumbered` TCP
+    /// is printed without numbers.
+    pub fn new(is_relative: bool, hosts_unnumbered: HashSet<[String; 2]>) -> Self {
         Self {
             course: Course::new(is_relative),
             names: EndNames::default(),
             numbers: Numbers::default(),
             bytes: Vec::new(),
+            hosts_unnumbered,
+            packets_unnumbered: 0,
             has_dates: false,
             has_ip_ids: false,
         }
@@ -48,6 +56,11 @@ impl Frames {
         self.bytes.clear();
         let wire_len = match packet {
             PrintedPacket::Tcp(printed) => self.segment(printed),
+            PrintedPacket::Quiet(ends) => {
+                self.packets_unnumbered += 1;
+                self.hosts_unnumbered.insert(ends.hosts());
+                None
+            }
             _ => None,
         };
         match packet {
@@ -72,7 +85,10 @@ impl Frames {
     /// Length on the wire; `None` where an end or the sequence number cannot be told.
     fn segment(&mut self, printed: &PrintedSegment<'_>) -> Option<u32> {
         self.has_ip_ids |= printed.ip_id != 0;
-        let ends = self.names.ends(printed.from, printed.to, printed.is_v6)?;
+        // Which connection the packets without numbers belong to is unknown.
+        let is_usable = self.hosts_unnumbered.is_empty()
+            || !self.hosts_unnumbered.contains(&printed.ends.hosts());
+        let ends = self.names.ends(printed.ends).filter(|_| is_usable)?;
         let sent = self.numbers.sent(ends, printed)?;
         Some(segment(ends, printed, &sent, &mut self.bytes))
     }
@@ -143,7 +159,7 @@ fn tcp(
     printed: &PrintedSegment<'_>,
     sent: &Sent,
 ) -> impl Deref<Target = [u8]> {
-    let mut header = TcpHeader::new(from.port(), to.port(), sent.seq, printed.window);
+    let mut header = TcpHeader::new(from.port(), to.port(), sent.seq, sent.window);
     header.acknowledgment_number = sent.ack;
     // They are at most as long as there is room.
     let _ = header.set_options_raw(PrintedOptions::read(printed.options, sent).bytes());

@@ -5,8 +5,8 @@
 #[derive(Debug, PartialEq, Eq)]
 pub enum PrintedPacket<'a> {
     Tcp(PrintedSegment<'a>),
-    /// TCP, printed without its numbers (`-q`).
-    Quiet,
+    /// TCP, printed without its numbers (`-q`, or a message in a packet list).
+    Quiet(Ends<'a>),
     /// TCP that cannot be read.
     Unreadable,
     Fragment,
@@ -14,20 +14,39 @@ pub enum PrintedPacket<'a> {
     NotIp,
 }
 
-/// A TCP segment as printed: addresses may be names, numbers may be relative.
-#[derive(Debug, PartialEq, Eq)]
-pub struct PrintedSegment<'a> {
-    /// Host and port.
+/// Host and port of sender and receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ends<'a> {
     pub from: &'a str,
     pub to: &'a str,
     pub is_v6: bool,
+}
+
+impl Ends<'_> {
+    /// The two hosts as printed, the same for both directions.
+    pub fn hosts(&self) -> [String; 2] {
+        let mut hosts = [self.from, self.to].map(|end| match end.rsplit_once('.') {
+            Some((host, _)) => host.to_owned(),
+            None => end.to_owned(),
+        });
+        hosts.sort_unstable();
+        hosts
+    }
+}
+
+/// A TCP segment as printed: addresses may be names, numbers may be relative.
+#[derive(Debug, PartialEq, Eq)]
+pub struct PrintedSegment<'a> {
+    pub ends: Ends<'a>,
     /// 0 where it is not printed: without `-v`, and in IPv6.
     pub ip_id: u16,
     pub flags: u8,
     /// Not printed of a pure ACK.
     pub seq: Option<u32>,
     pub ack: Option<u32>,
-    pub window: u16,
+    pub window: u32,
+    /// Of a packet list: all numbers count alike, and the window is scaled where both SYNs were seen.
+    pub is_listed: bool,
     pub options: &'a str,
     /// The snap length cut the options.
     pub is_cut: bool,
@@ -95,7 +114,7 @@ fn after_pair<'a>(pair: &FromTo<'a>) -> ParsedLine<'a> {
         "tcp" | "ip-proto-6" => PrintedPacket::Fragment,
         CUT => PrintedPacket::Unreadable,
         after => match after.strip_prefix("tcp ") {
-            Some(len) if len.parse::<u32>().is_ok() => PrintedPacket::Quiet,
+            Some(len) if len.parse::<u32>().is_ok() => PrintedPacket::Quiet(ends(pair)),
             Some(_) => PrintedPacket::Unreadable,
             None => PrintedPacket::NotTcp,
         },
@@ -112,18 +131,22 @@ fn other(text: &str) -> ParsedLine<'_> {
     ParsedLine::Packet(if is_ip { PrintedPacket::NotTcp } else { PrintedPacket::NotIp })
 }
 
+fn ends<'a>(pair: &FromTo<'a>) -> Ends<'a> {
+    let is_v6 = pair.before.contains("IP6") || pair.before.contains("IPv6");
+    Ends { from: pair.from, to: pair.to, is_v6 }
+}
+
 /// The fields after `Flags [`; `None` where one is missing or makes no sense.
 fn segment<'a>(pair: &FromTo<'a>, fields: &'a str) -> Option<PrintedSegment<'a>> {
     let (flag_letters, mut rest) = fields.split_once(']')?;
     let mut segment = PrintedSegment {
-        from: pair.from,
-        to: pair.to,
-        is_v6: pair.before.contains("IP6") || pair.before.contains("IPv6"),
+        ends: ends(pair),
         ip_id: ip_id(pair.before),
         flags: flags(flag_letters)?,
         seq: None,
         ack: None,
         window: 0,
+        is_listed: false,
         options: "",
         is_cut: false,
         len: 0,
@@ -146,9 +169,9 @@ fn segment<'a>(pair: &FromTo<'a>, fields: &'a str) -> Option<PrintedSegment<'a>>
                 let (ack, after) = number(value)?;
                 (segment.ack, rest) = (Some(ack), after);
             }
-            "win" => {
-                let (window, after) = number(value)?;
-                (segment.window, rest) = (u16::try_from(window).ok()?, after);
+            "win" | "window" => {
+                (segment.window, rest) = number(value)?;
+                segment.is_listed = name == "window";
             }
             "urg" => rest = number(value)?.1,
             "options" => match value.split_once(CUT) {

@@ -1,6 +1,7 @@
 //! The lines of a text, and those of one packet put together.
 
 use super::line::{self, ParsedLine, PrintedPacket};
+use super::list;
 use super::time::{self, Stamp};
 use crate::capture::buffer::Buffer;
 use std::io;
@@ -61,14 +62,20 @@ impl Joiner {
         let stamp = time::stamp(line);
         if self.lines == 0 {
             return match stamp.map(|(stamp, rest)| (stamp, line::read(rest))) {
-                None | Some((_, ParsedLine::NoPacket)) => Joined::NoPacket,
-                Some((stamp, ParsedLine::Packet(packet))) => Joined::Packet(stamp, packet),
                 Some((_, ParsedLine::Unfinished)) => {
                     self.begun.clear();
                     self.begun.push_str(line);
                     self.lines = 1;
                     Joined::More
                 }
+                None
+                | Some((_, ParsedLine::NoPacket | ParsedLine::Packet(PrintedPacket::NotIp)))
+                    if list::rewrite(line, &mut self.begun).is_some() =>
+                {
+                    packet(&self.begun).unwrap_or(Joined::NoPacket)
+                }
+                Some((stamp, ParsedLine::Packet(packet))) => Joined::Packet(stamp, packet),
+                None | Some((_, ParsedLine::NoPacket)) => Joined::NoPacket,
             };
         }
         if stamp.is_some() || self.lines == MOST_LINES {
@@ -77,9 +84,8 @@ impl Joiner {
         self.begun.push(' ');
         self.begun.push_str(line);
         let lines = mem::take(&mut self.lines) + 1;
-        let begun = time::stamp(&self.begun).map(|(stamp, rest)| (stamp, line::read(rest)));
-        if let Some((stamp, ParsedLine::Packet(packet))) = begun {
-            return Joined::Packet(stamp, packet);
+        if let Some(packet) = packet(&self.begun) {
+            return packet;
         }
         self.lines = lines;
         Joined::More
@@ -89,5 +95,14 @@ impl Joiner {
     pub fn give_up(&mut self) -> Option<Stamp> {
         let lines = mem::take(&mut self.lines);
         time::stamp(&self.begun).filter(|_| lines > 0).map(|(stamp, _)| stamp)
+    }
+}
+
+/// The packet that `line` shows as a whole.
+fn packet(line: &str) -> Option<Joined<'_>> {
+    let (stamp, rest) = time::stamp(line)?;
+    match line::read(rest) {
+        ParsedLine::Packet(packet) => Some(Joined::Packet(stamp, packet)),
+        _ => None,
     }
 }

@@ -1,10 +1,11 @@
-//! Text that tcpdump printed, as users paste it into tickets. Each packet becomes a frame of headers:
-//! what was not printed is not there.
+//! Text that tcpdump, tshark or Wireshark printed, as users paste it into tickets. Each packet becomes a
+//! frame of headers: what was not printed is not there.
 
 mod ends;
 mod frame;
 mod line;
 mod lines;
+mod list;
 mod numbers;
 mod options;
 mod time;
@@ -16,6 +17,7 @@ use frame::Frames;
 use line::{ParsedLine, PrintedPacket};
 use lines::{Joined, Joiner};
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::io;
 use time::{Stamp, Survey};
 
@@ -25,8 +27,8 @@ const LOOKED_AT_FIRST: usize = 4 << 10;
 /// Packets from which the form of the text is inferred.
 const ENOUGH_PACKETS: u32 = 200;
 
-const QUIET: &str = "text that tcpdump printed with -q, so without sequence numbers and ACKs: \
-                     print it without -q";
+const QUIET: &str = "text without sequence numbers and ACKs: print the capture with 'tcpdump -nvv', \
+                     without -q";
 const TIMELESS: &str = "text that tcpdump printed with -t, so without times: print it without -t";
 
 /// A text that is being read.
@@ -44,6 +46,8 @@ pub struct AboutText {
     pub has_dates: bool,
     /// IP identifications were printed (`-v`): they show what was lost, and what was captured twice.
     pub has_ip_ids: bool,
+    /// Of TCP, printed without numbers.
+    pub packets_unnumbered: u64,
     /// Lines that belong to no packet.
     pub lines_without_packet: u64,
     /// What stands for the names of hosts and services.
@@ -57,11 +61,13 @@ impl Text {
     /// There is no packet in it, or it lacks what the analysis needs.
     pub fn open(buffer: &mut Buffer, path: &str, otherwise: ScanError) -> Result<Self, ScanError> {
         match Beginning::read(buffer).map_err(|error| ScanError::unreadable(path, &error))? {
-            Beginning { packets: 1.., survey, .. } => {
-                let frames = Frames::new(survey.is_relative());
+            Beginning { packets: 1.., survey, hosts_unnumbered, .. } => {
+                let frames = Frames::new(survey.is_relative(), hosts_unnumbered);
                 Ok(Self { joiner: Joiner::default(), frames, lines_without_packet: 0 })
             }
-            Beginning { quiet: 1.., .. } => Err(ScanError::not_a_capture(path, QUIET)),
+            Beginning { hosts_unnumbered, .. } if !hosts_unnumbered.is_empty() => {
+                Err(ScanError::not_a_capture(path, QUIET))
+            }
             Beginning { timeless: 1.., .. } => Err(ScanError::not_a_capture(path, TIMELESS)),
             _ => Err(otherwise),
         }
@@ -117,6 +123,7 @@ impl Text {
         AboutText {
             has_dates: self.frames.has_dates,
             has_ip_ids: self.frames.has_ip_ids,
+            packets_unnumbered: self.frames.packets_unnumbered,
             lines_without_packet: self.lines_without_packet,
             made_up: self.frames.names.made_up(),
         }
@@ -131,11 +138,12 @@ fn is_foreign(line: &[u8]) -> bool {
 /// What the beginning of a text shows.
 #[derive(Debug, Default)]
 struct Beginning {
-    /// TCP that can be read, or that was printed without what the analysis needs.
+    /// TCP that can be read, or only lacks its time.
     packets: u32,
-    quiet: u32,
     timeless: u32,
     survey: Survey,
+    /// Between which TCP is printed without numbers.
+    hosts_unnumbered: HashSet<[String; 2]>,
 }
 
 impl Beginning {
@@ -174,7 +182,9 @@ impl Beginning {
         self.survey.see(stamp);
         match packet {
             PrintedPacket::Tcp(_) => self.packets += 1,
-            PrintedPacket::Quiet => self.quiet += 1,
+            PrintedPacket::Quiet(ends) => {
+                self.hosts_unnumbered.insert(ends.hosts());
+            }
             _ => {}
         }
     }
@@ -182,7 +192,7 @@ impl Beginning {
 
 /// Is it a packet but for its time?
 fn is_timeless(line: &str) -> bool {
-    matches!(line::read(line), ParsedLine::Packet(PrintedPacket::Tcp(_) | PrintedPacket::Quiet))
+    matches!(line::read(line), ParsedLine::Packet(PrintedPacket::Tcp(_) | PrintedPacket::Quiet(_)))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! printed as it is. Of a pure ACK only the acknowledged number is printed (unless `-vv`).
 
 use super::line::PrintedSegment;
+use super::options;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
@@ -15,6 +16,8 @@ const RST: u8 = 0x04;
 pub struct Sent {
     pub seq: u32,
     pub ack: u32,
+    /// As in the header.
+    pub window: u16,
     /// From which the blocks of SACK count, if they do.
     pub sack_base: u32,
 }
@@ -34,6 +37,8 @@ struct Directions {
     are_relative: Option<bool>,
     /// What each direction sends next.
     next: [Option<u32>; 2],
+    /// Of the windows in a packet list, by the SYN of each direction.
+    shifts: [Option<u32>; 2],
 }
 
 impl Numbers {
@@ -54,7 +59,11 @@ impl Directions {
         if is_syn && printed.ack.is_none() {
             self.next = [None; 2];
         }
+        if is_syn {
+            self.shifts[sender] = options::window_shift(printed.options);
+        }
         let (seq, ack) = match (printed.ack, self.bases) {
+            (ack, _) if printed.is_listed => (printed.seq, ack),
             (None, _) => (printed.seq, None),
             (Some(ack), Some(bases)) if !is_syn => self.counted(sender, bases, printed.seq, ack),
             (Some(ack), _) => {
@@ -72,7 +81,17 @@ impl Directions {
             self.advance(sender, seq.wrapping_add(printed.len).wrapping_add(ends));
         }
         let sack_base = self.bases.map_or(0, |bases| bases[receiver]);
-        Some(Sent { seq, ack: ack.unwrap_or(0), sack_base })
+        let window = self.window(sender, printed, is_syn);
+        Some(Sent { seq, ack: ack.unwrap_or(0), window, sack_base })
+    }
+
+    fn window(&self, sender: usize, printed: &PrintedSegment<'_>, is_syn: bool) -> u16 {
+        let shift = match self.shifts {
+            [Some(_), Some(_)] if printed.is_listed && !is_syn => self.shifts[sender],
+            _ => None,
+        };
+        let window = printed.window.unbounded_shr(shift.unwrap_or(0));
+        u16::try_from(window).unwrap_or(u16::MAX)
     }
 
     /// Numbers count from those of this segment.

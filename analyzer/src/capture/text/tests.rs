@@ -263,10 +263,61 @@ fn times_count_on_over_midnight_and_from_packet_to_packet() {
     assert_eq!(times(&dates), (vec![0, 2], true));
 }
 
+const LISTED: &str = "\
+    1   0.000000     10.0.0.1 → 10.0.0.2     TCP 74 4000 → 80 [SYN] Seq=0 Win=64240 Len=0 MSS=1460 SACK_PERM TSval=7 TSecr=0 WS=128
+    2   0.000100     10.0.0.2 → 10.0.0.1     TCP 74 80 → 4000 [SYN, ACK] Seq=0 Ack=1 Win=65160 Len=0 MSS=1400 WS=512
+    3   0.040000     10.0.0.1 → 10.0.0.2     TCP 166 [TCP Retransmission] 4000 → 80 [PSH, ACK] Seq=1 Ack=1 Win=64256 Len=100
+    4   0.080000     10.0.0.2 → 10.0.0.1     TCP 78 80 → 4000 [ACK] Seq=1 Ack=101 Win=262144 Len=0 SLE=201 SRE=301 SLE=401 SRE=501
+";
+
+#[test]
+fn a_packet_list_has_the_numbers_that_were_sent() {
+    let [syn, syn_ack, data, ack] = headers(LISTED)[..] else { panic!("four frames") };
+    assert!(syn.is_opening());
+    assert_eq!((syn.window, syn.options.mss(), syn.options.window_scale()), (64240, 1460, Some(7)));
+    assert_eq!(syn.options.tsval(), Some(7));
+    assert_eq!((syn_ack.seq, syn_ack.ack, syn_ack.options.mss()), (0, 1, 1400));
+    assert_eq!((data.seq, data.ack, data.len, data.window), (1, 1, 100, 64256 >> 7));
+    assert!(ack.is_pure_ack() && ack.options.is_sack_from(201));
+    assert_eq!((ack.seq, ack.ack, ack.window), (1, 101, 512));
+}
+
+#[test]
+fn packet_lists_of_all_versions_are_read() {
+    let times = |text: &str| {
+        let (frames, about) = read(text);
+        assert!(frames.iter().all(|(_, decoded)| decoded.is_ok()), "{text}");
+        (frames.iter().map(|(time_ns, _)| time_ns - frames[0].0).collect::<Vec<_>>(), about)
+    };
+    let expected = times(LISTED).0;
+    assert_eq!(expected, [0, 100_000, 40_000_000, 80_000_000]);
+    for (from, to) in [("→", "->"), ("→", ">"), ("0.1 → 10", "0.1   10"), ("   ", "\t")] {
+        assert_eq!(times(&LISTED.replace(from, to)).0, expected, "{to}");
+    }
+    for (time, is_dated) in [("10:00:0", false), ("2026-11-21 10:00:0", true), ("179524735", true)]
+    {
+        let (found, about) = times(&LISTED.replace("   0.", &format!(" {time}0.")));
+        assert_eq!((found, about.has_dates), (expected.clone(), is_dated), "{time}");
+    }
+}
+
+#[test]
+fn hosts_of_which_a_packet_list_shows_messages_are_not_judged() {
+    let message = "5 0.100000 10.0.0.2 → 10.0.0.1 HTTP 72 HTTP/1.1 200 OK  (text/html)\n";
+    let other = "6 0.200000 10.0.0.9 → 10.0.0.2 TCP 72 5 → 80 [ACK] Seq=1 Ack=1 Win=9 Len=0\n";
+    let dns = "7 0.300000 10.0.0.9 → 10.0.0.2 DNS 72 Standard query 0x1 A a.b\n";
+    let (frames, about) = read(&[LISTED, message, other, dns].concat());
+    let skipped: Vec<_> = frames.iter().map(|(_, decoded)| decoded.err()).collect();
+    assert_eq!(skipped[..5], [Some(Skip::Cut); 5]);
+    assert_eq!(skipped[5..], [None, Some(Skip::NotTcp)]);
+    assert_eq!(about.packets_unnumbered, 1);
+    assert!(refused(message).contains("tcpdump -nvv"));
+}
+
 #[test]
 fn a_text_without_what_is_needed_is_refused_with_what_to_do() {
     let quiet = "10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: tcp 16\n";
-    assert!(refused(quiet).contains("printed with -q"), "{}", refused(quiet));
+    assert!(refused(quiet).contains("without -q"), "{}", refused(quiet));
     let timeless = DATA.replace("10:00:00.040000 ", "");
     assert!(refused(&timeless).contains("printed with -t"), "{}", refused(&timeless));
     let in_two_lines = timeless.replace("IP ", "IP (tos 0x0, proto TCP (6), length 60)\n    ");
@@ -280,7 +331,11 @@ fn a_text_without_packets_is_no_capture() {
         "10:00:00.040000 IP 10.0.0.1.5 > 10.0.0.2.53: 0+ A? a.b. (21)\n",
         "2026-11-21 07:49:11.435718 INFO request took 40 ms, waiting for ack\n",
     ] {
-        assert!(refused(text).contains("nor text that tcpdump printed"), "{}", refused(text));
+        assert!(
+            refused(text).contains("nor text that tcpdump or tshark printed"),
+            "{}",
+            refused(text)
+        );
     }
 }
 
@@ -318,7 +373,7 @@ fn no_packet_takes_memory_of_its_own() {
 
 #[test]
 fn arbitrary_changes_never_panic() {
-    const PIECES: &[u8] = b"0123456789.:,[] >\n-\xff\0SP{}|sack";
+    const PIECES: &[u8] = b"0123456789.:,[] >\n-\xff\0SP{}|sack=";
     let text = [SYN, SYN_ACK, DATA, ACK, "12 2026-11-21 10:00:00.000000 IP6 ::1.80 > "].concat();
     let mut state = 1_u32;
     let mut random = move |below: usize| {
@@ -326,7 +381,7 @@ fn arbitrary_changes_never_panic() {
         (state >> 8) as usize % below
     };
     for _ in 0..20_000 {
-        let mut bytes = [SYN.as_bytes(), text.as_bytes()].concat();
+        let mut bytes = [SYN, LISTED, &text].concat().into_bytes();
         for _ in 0..random(12) {
             if bytes.len() == SYN.len() {
                 break;
