@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nagle_scan.report.fixes import Fix
     from nagle_scan.report.options import Options
 
-MOST_WITH_FAST_BEGIN = 10
-"""Connections checked for a fast first exchange."""
+MOST_ASKED = 10
+"""Connections asked for their capture point and first exchange, whatever a format shows."""
 
 
 MOST_URGENT = 2
@@ -118,9 +118,13 @@ class View:
     @property
     def cost(self) -> str:
         """What share of the latency the stalls are, and what an exchange costs."""
-        points = {row.capture_point for row in self.connections}
+        points = {row.capture_point for row in self._worst}
         elsewhere = not points.isdisjoint({"server", "between"})
         return sentences.cost(self.summary, self._stalling_servers, elsewhere=elsewhere)
+
+    @cached_property
+    def _worst(self) -> list[_core.ConnectionRow]:
+        return self.core.affected(MOST_ASKED)
 
     @cached_property
     def _stalling_servers(self) -> list[_core.ServerRow]:
@@ -178,8 +182,7 @@ class View:
     @cached_property
     def first_exchange(self) -> str | None:
         """Why the first exchange was fast."""
-        rows = self.core.affected(MOST_WITH_FAST_BEGIN)
-        return sentences.first_exchange(rows, self.groups)
+        return sentences.first_exchange(self._worst, self.groups)
 
     @cached_property
     def clearest(self) -> _core.WaitRow | None:
