@@ -189,7 +189,7 @@ def _servers() -> dict[str, Schema]:
 def _words() -> dict[str, Schema]:
     report = {
         "sentence": said("The verdict in one line.", TEXT),
-        "sentences": said("The verdict at length, one for each group of stalls.", TEXTS),
+        "sentences": said("The answer: the verdict, then cost, fix and rest, if any.", TEXTS),
         "notices": said("What to know of the capture.", TEXTS),
         "advice": said("What to change, the best first for each sender.", several("advice")),
     }

@@ -11,6 +11,7 @@ import pytest
 from conftest import CAPTURES, COMMAND, Report, Run, generated
 from conversation import Conversation, Frame, interleaved, stalled, write
 from nagle_scan.report import pictures
+from nagle_scan.words.wording import percent, sentence_start
 from pages import section, text_of
 
 MAX_BYTES = 2_000_000
@@ -48,9 +49,9 @@ def test_the_numbers_at_the_top_are_those_of_the_engine(report: Report) -> None:
     affected = scan.exchanges[scan.exchanges["connection"].isin(scan.stalls["connection"])]
     share = affected["stalled_ms"].sum() / affected["latency_ms"].sum()
     verdict = section(report("epoll-fd0.pcap").read_text(), "verdict")
-    assert f"Stalls {len(scan.stalls)} certain; on 4 of 5 connections" in verdict
-    assert f"Time lost {scan.stalls['wait_ms'].sum() / 1000:.1f} s" in verdict
-    assert f"Share of the latency {100 * share:.1f} %" in verdict
+    assert f"{len(scan.stalls)} times for ~" in verdict
+    assert f"{scan.stalls['wait_ms'].sum() / 1000:.1f} s in all (certain)" in verdict
+    assert f"Cost {sentence_start(percent(share))} of the latency on the 4 affected of 5" in verdict
     assert f"takes {affected['latency_ms'].mean():.1f} ms on average" in verdict
     assert f"at best {affected['predicted_latency_ms'].mean():.1f} ms" in verdict
 

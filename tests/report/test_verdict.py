@@ -71,7 +71,7 @@ def test_what_is_only_possible_is_told_as_such(possible: Path, run: Run) -> None
     report = flat(run(possible).stdout)
     assert "10.0.0.2:8000 may have held part of its reply once" in report
     assert "STALLS" not in report
-    assert "What to change for 10.0.0.2:8000, if it stalls" in report
+    assert "What to change for 10.0.0.2:8000 (if it stalls)" in report
 
 
 def test_a_connection_that_cannot_be_judged_says_why(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_stalls_too_short_to_be_listed_are_short_holds(run: Run) -> None:
 
 def test_what_cannot_be_judged_is_counted_in_the_verdict(run: Run) -> None:
     report = flat(run("--merge", STALLS, ONE_WAY).stdout)
-    assert "NOT JUDGED 1 of 6 connections cannot be judged: captured in one direction" in report
+    assert "REST 1 of 6 connections cannot be judged: captured in one direction" in report
     report = flat(run("--merge", CLEAN, ONE_WAY).stdout)
     assert "10 ms or more in 4 of 6 connections. 1 of 6 connections cannot" in report
     assert WILL_NOT_HELP not in report
@@ -148,12 +148,13 @@ def test_what_is_certain_comes_first_and_nothing_is_added_to_it() -> None:
     mixed = Counted((2, 3, 28), (80.0, 121.0, 1120.0))
     said = "28 certain stalls, 1.1 s lost, plus 3 likely (121.0 ms), 2 possible (80.0 ms)"
     assert certainty.told(mixed) == said
-    assert certainty.more(mixed) == " (plus 3 likely ones, 121.0 ms; 2 possible ones, 80.0 ms)"
+    sure = " (certain, plus 3 likely: 121.0 ms, plus 2 possible: 80.0 ms)"
+    assert certainty.sure(mixed) == sure
     assert certainty.counts(mixed) == "28 certain, 3 likely, 2 possible"
     assert certainty.lost(mixed) == "1.1 s, 121.0 ms, 80.0 ms"
     alone = Counted((1, 0, 0), (40.0, 0.0, 0.0))
     assert certainty.told(alone) == "1 possible stall, 40.0 ms lost"
-    assert (certainty.more(alone), certainty.is_only_possible(alone)) == ("", True)
+    assert (certainty.sure(alone), certainty.is_only_possible(alone)) == (" (possible)", True)
 
 
 def test_a_groups_sentence_counts_the_surest_and_then_the_others() -> None:
@@ -163,4 +164,4 @@ def test_a_groups_sentence_counts_the_surest_and_then_the_others() -> None:
     for group in mixed:
         surest = certainty.shares(group)[0]
         assert f" {surest.stalls} times for ~" in held.sentence(group)
-        assert " in all (plus 1 likely one, " in held.sentence(group)
+        assert " in all (certain, plus 1 likely: " in held.sentence(group)

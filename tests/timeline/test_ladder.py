@@ -186,7 +186,9 @@ def test_of_one_direction_it_does_not_say_that_there_is_no_stall() -> None:
 
 def test_one_byte_is_one() -> None:
     ax = timeline.ladder(nagle_scan.scan(LABELLED / "typed-echo-rtt100/middle.pcap.gz"))
-    assert any(text.startswith("The server held 1 byte back") for text, _ in texts(ax))
+    (headline,) = (text for text, _ in texts(ax) if "held 1 byte back" in text)
+    # Nothing else there shows it: it is only possible.
+    assert headline.startswith("The server may have held")
 
 
 def test_a_pause_of_a_program_says_whose() -> None:

@@ -37,7 +37,7 @@ class Summary:
     sentence: str
     """The verdict in one line, the headline of the reports."""
     sentences: Sequence[str]
-    """The verdict at length: who held what, and what follows for TCP_NODELAY."""
+    """The answer: the verdict at length, then cost, fix and rest, if any."""
     notices: Sequence[str]
     """What a reader must know of the capture."""
     packets: int

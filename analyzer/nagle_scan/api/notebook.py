@@ -9,7 +9,9 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from nagle_scan import _core, timeline
-from nagle_scan.report import notices, verdicts
+from nagle_scan.report import json, notices, verdicts
+from nagle_scan.report.options import Options
+from nagle_scan.report.view import View
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import maybe_duration, printable
 
@@ -28,6 +30,9 @@ _SCAN = _PAGES.from_string(
 <div>
 <p><strong>{{ verdict }}</strong><br>
 <small>{{ paths | printable }}: {{ "{:,}".format(packets) }} packets</small></p>
+{% for item in header %}
+<p>{{ "" if loop.first else item.head | capitalize ~ ": " }}{{ item.text }}</p>
+{% endfor %}
 {% for notice in notices %}
 <p><small>note: {{ notice | printable }}</small></p>
 {% endfor %}
@@ -106,9 +111,9 @@ def connection_html(scan: Result, row: _core.ConnectionRow) -> str:
 
 
 def scan_html(scan: Result) -> str:
-    """The verdict and the worst connections."""
-    summary = scan.core.summary()
-    affected = scan.core.affected(MAX_CONNECTIONS)
+    """The answer and the worst connections."""
+    view = View(scan, json.LIMITS, Options())
+    summary, affected = view.summary, scan.core.affected(MAX_CONNECTIONS)
     rows = [
         (
             row.connection,
@@ -123,6 +128,7 @@ def scan_html(scan: Result) -> str:
     ]
     return _SCAN.render(
         verdict=verdicts.in_one_line(summary),
+        header=view.header,
         paths=", ".join(scan.captures),
         packets=summary.packets,
         notices=[notice.text for notice in notices.of(scan)],

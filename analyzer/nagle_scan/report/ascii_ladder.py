@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nagle_scan import _core
-from nagle_scan.words import causes
+from nagle_scan.report.stall_frames import waits_since
+from nagle_scan.words import causes, certainty
 
 WIDTH = 72
 TIME_LEN = 12
@@ -27,11 +28,12 @@ def _lines(stall: _core.WaitRow) -> Iterator[str]:
     late = "after one round trip"
     if causes.of(stall.cause).ack_was_delayed:
         late = f"{stall.ack_delay_ms:.1f} ms late"
-    are_held = "may be held" if stall.confidence == "possible" else "are held"
+    are_held = certainty.IS_HELD[stall.confidence].replace("is", "are")
     yield _right(0.0, f"frame {stall.frame_from}: {stall.len_unacked} B, unacknowledged")
     yield _band("")
     yield _band(f":  {stall.wait_ms:.1f} ms: the next {stall.len} B {are_held} by Nagle")
-    yield _band("")
+    since = waits_since(stall)
+    yield _band(f":  (at most, {since})" if since else "")
     yield _left(ack_ms, f"frame {stall.frame_ack}: pure ACK, {late}")
     yield _right(held_ms, f"frame {stall.frame_to}: {stall.len} B, released")
 

@@ -1,11 +1,13 @@
 """What to change, for each side that holds data; sides with the same advice share it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from nagle_scan import _core, advice
 from nagle_scan.report import held
+from nagle_scan.words.wording import sentence_start
 
+SENDER = "{sender}"
 WORDS = {2: "two", 3: "three"}
 MOST_PARTIES = 20
 """Only these have their messages read."""
@@ -16,12 +18,13 @@ class Fix(NamedTuple):
     """What to change where data is held, best remedy first."""
 
     senders: Sequence[str]
-    """Those that need it, the one losing the most time first."""
+    """Those that need it, the surest first."""
     receiver: str
+    """Whose ACKs those wait for that a remedy on that side helps."""
     remedies: Sequence[advice.Remedy]
     test_well: str
-    condition: str
-    """', if it stalls' for possible stalls."""
+    unsure: Collection[str]
+    """Senders with possible stalls only."""
     first: str = ""
     """What to find out first."""
 
@@ -38,17 +41,41 @@ class Fix(NamedTuple):
         return self.named(str)
 
     def named(self, mark: Callable[[str], str]) -> str:
-        """The senders, each marked up."""
+        """The senders, each marked up; 'if it stalls' where that is only possible."""
         more = max(len(self.senders) - MOST_NAMED, 0)
         # A name takes no more room than '1 more'.
         more = more if more > 1 else 0
-        shown = [mark(sender) for sender in self.senders[: len(self.senders) - more]]
+        shown = [
+            mark(sender) + " (if it stalls)" * (sender in self.unsure)
+            for sender in self.senders[: len(self.senders) - more]
+        ]
         last = f"{more} more" if more else shown.pop()
         return f"{', '.join(shown)} and {last}" if shown else last
 
     def where(self, remedy: advice.Remedy) -> str:
         """Where to make the change."""
         return remedy.where.format(sender=self.sender, receiver=self.receiver)
+
+    def where_there(self, remedy: advice.Remedy, mark: Callable[[str], str] = str) -> str:
+        """The same below a heading that names the senders."""
+        return remedy.where.replace(" on {sender}", "").format(receiver=mark(self.receiver))
+
+    @property
+    def in_few_words(self) -> str:
+        """The first remedy without its details."""
+        if not self.remedies:
+            return "none here"
+        remedy = self.remedies[0]
+        what = (remedy.in_general or remedy.what).partition(" (")[0]
+        return what[:1].lower() + what[1:].rstrip(".")
+
+    @property
+    def in_short(self) -> str:
+        """What to find out first, and the first remedy with its place."""
+        if not self.remedies:
+            return self.first
+        where = sentence_start(self.where(self.remedies[0]))
+        return f"{self.first} {where}: {self.in_few_words}.".lstrip()
 
 
 class _Party(NamedTuple):
@@ -60,11 +87,10 @@ class _Party(NamedTuple):
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """Equal for parties with the same advice."""
-        general = [(one.where, one.in_general or one.what, one.settings) for one in self.remedies]
-        worst = self.group.worst
-        well = advice.test_well(worst, timer=False)
-        return (worst.sender, *general, _condition(self.group), _find_out_first(self.group), well)
+        """Equal for parties with the same advice, but for what helps only on the other side."""
+        own = [one for one in self.remedies if SENDER in one.where]
+        general = [(one.where, one.in_general or one.what, one.settings) for one in own]
+        return (*general, _find_out_first(self.group))
 
 
 def fixes(
@@ -93,33 +119,38 @@ def _parties(groups: Sequence[_core.ServerGroup], paths: Sequence[str]) -> list[
 
 
 def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
-    group = alike[0].group
-    receivers = {held.receiver(party.group) for party in alike}
-    several = "their clients" if group.worst.sender == "server" else "their servers"
-    told = {advice.test_well(party.group.worst) for party in alike}
+    most = max(len(party.remedies) for party in alike)
+    fullest = [party for party in alike if len(party.remedies) == most]
+    receivers = {held.receiver(party.group) for party in fullest}
+    several = "clients" if fullest[0].group.worst.sender == "server" else "servers"
     return Fix(
         [party.name for party in alike],
-        receivers.pop() if len(receivers) == 1 else several,
-        _shared(alike),
-        advice.test_well(group.worst, first_told=first_told, timer=len(told) == 1),
-        _condition(group),
-        _find_out_first(group),
+        receivers.pop() if len(receivers) == 1 else f"their {several}",
+        _shared(alike, fullest[0].remedies),
+        _test_well(alike, first_told),
+        {party.name for party in alike if held.word(party.group) == "possible"},
+        _find_out_first(alike[0].group),
     )
 
 
-def _shared(alike: Sequence[_Party]) -> list[advice.Remedy]:
-    """The remedies common to all, without details of a single side."""
-    first, *others = (party.remedies for party in alike)
+def _test_well(alike: Sequence[_Party], first_told: bool) -> str:
+    """For the first side that a test may miss; how late its ACKs were, if that holds for all."""
+    told = {advice.test_well(party.group.worst) for party in alike}
+    every = (
+        advice.test_well(party.group.worst, first_told=first_told, timer=len(told) == 1)
+        for party in alike
+    )
+    return next(filter(None, every), "")
+
+
+def _shared(alike: Sequence[_Party], fullest: Sequence[advice.Remedy]) -> list[advice.Remedy]:
+    """The remedies of all, without details of a single side."""
     return [
         remedy
-        if all(other[place].what == remedy.what for other in others)
+        if all(remedy in party.remedies for party in alike)
         else remedy._replace(what=remedy.in_general or remedy.what)
-        for place, remedy in enumerate(first)
+        for remedy in fullest
     ]
-
-
-def _condition(group: _core.ServerGroup) -> str:
-    return ", if it stalls" if held.word(group) == "possible" else ""
 
 
 def _only_passes_on(group: _core.ServerGroup) -> bool:

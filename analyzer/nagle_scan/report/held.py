@@ -5,7 +5,7 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from nagle_scan import _core
 from nagle_scan.words import causes, certainty
@@ -13,53 +13,82 @@ from nagle_scan.words.wording import count, duration, endpoint, round_trip_count
 
 LATE = "delayed by the receiver or by the path"
 """Of ACKs that came later than the round trip explains, and that no timer explains either."""
-HELD = {"certain": "held", "likely": "probably held", "possible": "may have held"}
+HEADS = ("held by", "to", "stalls", "lost", "ACKs")
+MOST_NAMED = 2
 
 
 def sentence(group: _core.ServerGroup) -> str:
-    """Who held what, how often, for how long and why; the surest stalls first."""
-    surest = certainty.shares(group)[0]
-    part = f"{party(group)} {HELD[surest.word]} part of {_whose_message(group)}"
+    """Who held what, how often, for how long, how sure and why."""
+    return _told(party(group), _whose_message(group), group, _reason(group))
+
+
+def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
+    """The same of several groups: all stalls, told by those of the surest groups."""
+    total = certainty.total(groups)
+    best = certainty.shares(total)[0].word
+    surest = [group for group in groups if certainty.shares(group)[0].word == best]
+    if len(surest) == 1:
+        return _told(party(surest[0]), _whose_message(surest[0]), total, _reason(surest[0]))
+    acks = " or ".join(sorted({_acks(group) for group in surest}))
+    return _told(_who(surest), _whose(surest), total, f"waiting for {acks} ACKs.")
+
+
+def _whose(groups: Sequence[_core.ServerGroup]) -> str:
+    """The messages of several groups."""
+    if len(set(map(party, groups))) == 1:
+        return _whose_message(groups[0])
+    sides = {group.worst.sender for group in groups}
+    if len(sides) > 1:
+        return "their messages"
+    return "their replies" if sides == {"server"} else "their requests"
+
+
+def _told(who: str, whose: str, counted: certainty.Counted, reason: str) -> str:
+    surest = certainty.shares(counted)[0]
     total = duration(surest.lost_ms)
-    each = f"~{surest.lost_ms / surest.stalls:.1f} ms"
-    said = f"{part} {times(surest.stalls)} for {each} each, {total} in all"
-    if surest.stalls == 1:
-        said = f"{part} once, for {total}"
-    return f"{said}{certainty.more(group)}, {_reason(group)}"
-
-
-def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str | None:
-    """The total of several servers that stall alike; None for a single one."""
-    first = groups[0].worst
-    alike = [
-        group
-        for group in groups
-        if (group.worst.sender, group.worst.cause) == (first.sender, first.cause)
-        and group.worst.timer_proven == first.timer_proven
-        and word(group) == "stalls"
-    ]
-    servers = {server(group.worst) for group in alike}
-    if len(servers) < 2:
-        return None
-    total = certainty.total(alike)
-    surest = certainty.shares(total)[0]
-    who, what = f"{len(servers):,} servers", "parts of their replies"
-    if first.sender == "client":
-        clients = {group.worst.sender_addr for group in alike}
-        who, what = f"The clients of {len(servers):,} servers", "parts of their requests"
-        if len(clients) == 1 and not any(map(_several_hold, alike)):
-            who, what = (
-                f"{first.sender_addr}, client of {len(servers):,} servers,",
-                "parts of its requests",
-            )
-    acks = "prompt ACKs, a network round trip each"
-    if causes.of(first.cause).ack_was_delayed:
-        acks = "delayed ACKs" if first.timer_proven else f"late ACKs ({LATE})"
-    return (
-        f"{who} {HELD[surest.word]} {what} {times(surest.stalls)} for "
-        f"~{surest.lost_ms / surest.stalls:.1f} ms each, {duration(surest.lost_ms)} in all"
-        f"{certainty.more(total)}, waiting for {acks}."
+    said = (
+        f"{times(surest.stalls)} for ~{surest.lost_ms / surest.stalls:.1f} ms each, {total} in all"
     )
+    if surest.stalls == 1:
+        said = f"once, for {total}"
+    held = certainty.HELD[surest.word]
+    return f"{who} {held} part of {whose} {said}{certainty.sure(counted)}, {reason}"
+
+
+def _who(groups: Sequence[_core.ServerGroup]) -> str:
+    """The senders of several groups: by name if they are few."""
+    parties = list(dict.fromkeys(map(party, groups)))
+    if len(parties) <= MOST_NAMED:
+        return " and ".join(parties)
+    servers = len({server(group.worst) for group in groups})
+    sides = {group.worst.sender for group in groups}
+    if sides == {"server"}:
+        return f"{servers:,} servers"
+    clients = {group.worst.sender_addr for group in groups}
+    if sides == {"client"} and len(clients) == 1 and not any(map(_several_hold, groups)):
+        return f"{clients.pop()}, client of {servers:,} servers,"
+    return (
+        f"The clients of {servers:,} servers"
+        if sides == {"client"}
+        else f"{len(parties):,} endpoints"
+    )
+
+
+def cells(group: _core.ServerGroup, name: Callable[[str], str] = str) -> tuple[str, ...]:
+    """What a table shows of a group, below `HEADS`; `name` marks up addresses."""
+    worst = group.worst
+    client = worst.sender_addr if worst.sender == "client" else worst.receiver_addr
+    told = count(group.clients, "client") if group.clients > 1 else f"client {name(client)}"
+    ends = told, name(server(worst))
+    by, to = ends if worst.sender == "client" else ends[::-1]
+    return by, to, certainty.counts(group), certainty.lost(group), _acks_in_detail(group)
+
+
+def _acks(group: _core.ServerGroup) -> str:
+    """What kind of ACKs the sender waited for."""
+    if not causes.of(group.worst.cause).ack_was_delayed:
+        return "prompt"
+    return "delayed" if group.worst.timer_proven else "late"
 
 
 def word(group: _core.ServerGroup) -> str:
@@ -179,6 +208,14 @@ def _whose_message(group: _core.ServerGroup) -> str:
     return "its reply" if group.worst.sender == "server" else "its request"
 
 
+def _acks_in_detail(group: _core.ServerGroup) -> str:
+    """The same, and how late they were."""
+    acks = _acks(group)
+    if acks == "late":
+        return f"{_how_late(group.worst)} late"
+    return acks if acks == "prompt" else f"{acks} ({_timer(group)})"
+
+
 def _reason(group: _core.ServerGroup) -> str:
     other = receiver(group)
     if not causes.of(group.worst.cause).ack_was_delayed:
@@ -188,22 +225,18 @@ def _reason(group: _core.ServerGroup) -> str:
         ack = "an ACK" if group.stalls == 1 else "ACKs"
         return f"waiting for {ack} from {other} that came {_how_late(group.worst)} late: {LATE}."
     acks = "a delayed ACK" if group.stalls == 1 else "delayed ACKs"
-    timer = f" ({_timer(group)})" if group.consistent_with else f" ({_no_timer(group.worst)})"
-    return f"waiting for {acks} from {other}{timer}."
+    return f"waiting for {acks} from {other} ({_timer(group)})."
 
 
 def _timer(group: _core.ServerGroup) -> str:
     """What the ACK delay is consistent with, and what share of the wait it explains."""
-    named = f"consistent with {group.consistent_with}"
     worst = group.worst
+    if not group.consistent_with:
+        return f"{_how_late(worst)} late: no common default"
+    named = f"consistent with {group.consistent_with}"
     if not round_trip_counts(worst.stalled_ms / worst.stalls, worst.ack_delay_ms):
         return named
     return f"~{worst.ack_delay_ms:.1f} ms late, {named}; the rest is network round trip"
-
-
-def _no_timer(worst: _core.Group) -> str:
-    """How late the ACKs were, if no default timer fits."""
-    return f"{_how_late(worst)} late: no common default"
 
 
 def _how_late(worst: _core.Group) -> str:

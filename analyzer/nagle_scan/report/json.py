@@ -45,7 +45,7 @@ def report(result: Result, options: Options) -> dict[str, Any]:
     view = View(result, LIMITS, options)
     return {
         "sentence": verdicts.in_one_line(view.summary),
-        "sentences": view.verdict_at_length,
+        "sentences": [item.text for item in view.header],
         "notices": [*view.urgent, *view.notes],
         "advice": [_advice(fix, remedy) for fix in view.fixes for remedy in fix.remedies],
     }

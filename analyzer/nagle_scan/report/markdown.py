@@ -29,7 +29,7 @@ from nagle_scan.words.wording import (
     sentence_start,
 )
 
-LIMITS = Limits(groups=2, fixes=1, connections=2, servers=2, compared=2, waits=5, sockets=4, hops=7)
+LIMITS = Limits(groups=4, fixes=1, connections=2, servers=2, compared=2, waits=5, sockets=4, hops=7)
 MAX_ANSWERS = 2
 MAX_NOTES = 2
 MAX_REASONS = 3
@@ -45,60 +45,56 @@ def write(result: Result, path: str, options: Options) -> None:
 def _lines(view: View) -> Iterator[str]:
     if view.comparison is not None:
         yield from _comparison(view.comparison)
+    yield f"## {verdicts.in_one_line(view.summary)}"
+    yield from _answer(view)
     if view.summary.stalls:
         yield from _stalls(view)
     elif view.summary.verdict == "clean":
         yield from _clean(view)
-    else:
-        yield f"## {verdicts.in_one_line(view.summary)}"
-        yield escaped(sentence_start(view.cannot_tell))
-        yield ""
     yield from _notes([notice.text for notice in view.notices])
+    yield ""
     yield _versions(view.result, view.summary)
 
 
+def _answer(view: View) -> Iterator[str]:
+    """Verdict, cost, fix and rest."""
+    verdict, *others = view.header
+    yield f"- {_marked(view, verdict.text)}"
+    yield from (f"- {item.head.capitalize()}: {_marked(view, item.text)}" for item in others)
+
+
 def _stalls(view: View) -> Iterator[str]:
-    yield f"## {verdicts.in_one_line(view.summary)}"
-    if view.sum_sentence is not None:
-        yield f"- {escaped(view.sum_sentence)}"
-    for group in view.shown_groups:
-        yield f"- {_sentence(view, group)}"
-    if view.groups_more and view.sum_sentence is None:
-        yield f"- ... and {view.groups_more:,} more like these"
-    if view.cost is not None:
-        yield f"- {view.cost}"
-    if view.not_judged:
-        yield f"- {view.not_judged}"
-    if view.plain_words is not None:
-        yield f"- {escaped(view.plain_words)}"
-        if view.comparison is None:
-            yield f"- {escaped(' '.join(view.glossary))}"
-    yield ""
-    yield from _hops(view)
-    yield from _connections(view)
-    # The hops have their latency beside them.
-    if not view.chains:
-        yield from _latencies(view)
+    groups = view.group_table(code)
+    if groups:
+        more = f" ({view.groups_more:,} more in the JSON)" if view.groups_more else ""
+        yield f"### Who holds data{more}"
+        yield from table(groups[0], "llrrll"[: len(groups[0])], groups[1:])
     if view.clearest is not None:
-        yield from _clearest(view.result, view.clearest)
+        yield from _clearest(view, view.clearest)
     for fix in view.fixes:
         yield from _fix(fix)
     yield from _nodelay(view)
+    yield from _hops(view)
+    if not groups:
+        yield from _connections(view)
+    # The hops have their latency beside them.
+    if not view.chains:
+        yield from _latencies(view)
     if view.clearest is not None and not view.summary.is_text:
         yield from _wireshark(view, view.clearest)
 
 
-def _sentence(view: View, group: _core.ServerGroup) -> str:
-    """The report's sentence with its addresses as code: Markdown would make emoji of `:100:`."""
-    sentence = escaped(f"{view.sentence(group)} {held.option(group)}")
-    worst = group.worst
-    ends = (worst.sender_addr, worst.receiver_addr)
-    servers = [endpoint(addr, worst.server_port) for addr in ends]
+def _marked(view: View, text: str) -> str:
+    """`text` with its addresses as code: Markdown would make emoji of `:100:`."""
+    text = escaped(text)
+    pairs = [group.worst for group in view.groups]
+    ends = [addr for pair in pairs for addr in (pair.sender_addr, pair.receiver_addr)]
+    servers = [held.server(pair) for pair in pairs]
     for address in dict.fromkeys((*servers, *ends)):
         # Skip addresses that are code already.
-        whole = rf"(?<![\w.:`\[]){re.escape(escaped(address))}(?![\w:`])(?!\.\d)"
-        sentence = re.sub(whole, code(address), sentence)
-    return sentence
+        whole = rf"(?<![\w.:`\[]){re.escape(escaped(address))}(?![\w`]|:[\w:]|\.\d)"
+        text = re.sub(whole, code(address), text)
+    return text
 
 
 def _hops(view: View) -> Iterator[str]:
@@ -153,24 +149,24 @@ def _latencies(view: View) -> Iterator[str]:
     yield from table(("server", "exchanges", "", *PERCENTILES), "lrl" + "r" * 6, rows)
 
 
-def _clearest(result: Result, stall: _core.WaitRow) -> Iterator[str]:
+def _clearest(view: View, stall: _core.WaitRow) -> Iterator[str]:
     yield f"### The clearest stall is {stall.confidence}"
     yield from ("```text", *ladder(stall), "```")
-    for said in split.describe(result.files, stall):
+    for said in split.describe(view.result.files, stall):
         yield f"- {escaped(said)}."
     yield from (f"- {escaped(reason)}." for reason in stall.evidence[:MAX_REASONS])
+    if view.plain_words is not None:
+        yield f"- {_marked(view, view.plain_words)}"
     yield ""
 
 
 def _fix(fix: Fix) -> Iterator[str]:
     choice = f" ({fix.choice})" if fix.choice else ""
-    yield f"### What to change{fix.condition}{choice}"
+    yield f"### What to change for {fix.named(code)}{choice}"
     if fix.first:
         yield f"{escaped(fix.first)}\n"
     for number, remedy in enumerate(fix.remedies, 1):
-        where = remedy.where.format(sender="{sender}", receiver="{receiver}")
-        where = escaped(where).replace(r"\{sender\}", fix.named(code))
-        where = where.replace(r"\{receiver\}", code(fix.receiver))
+        where = sentence_start(fix.where_there(remedy, code))
         yield f"{number}. {where}: {escaped(remedy.what)} {escaped(remedy.price)}"
         if remedy.known_by:
             yield f"   {escaped(remedy.known_by)}"
@@ -220,13 +216,9 @@ def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
         "`frame.time_delta_displayed`, `tcp.len`, `tcp.analysis.acks_frame`, "
         "`tcp.analysis.ack_rtt`."
     )
-    yield ""
 
 
 def _clean(view: View) -> Iterator[str]:
-    yield f"## {verdicts.in_one_line(view.summary)}"
-    yield escaped(f"{view.no_stall} {view.no_stall_means}")
-    yield ""
     yield from _hops(view)
     yield from _latencies(view)
     if view.waits:
@@ -266,8 +258,6 @@ def _notes(notes: Sequence[str]) -> Iterator[str]:
         more = len(notes) - MAX_NOTES
         told = f" ... and {count(more, 'more note')}" if more > 0 else ""
         yield f"- note: {escaped(notes[MAX_NOTES - 1])}.{told}"
-    if notes:
-        yield ""
 
 
 def _versions(result: Result, summary: _core.Summary) -> str:

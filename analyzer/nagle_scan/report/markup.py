@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from nagle_scan.words.wording import printable
 
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$@&])")
+SPECIAL = re.compile(r"([\\`*{}\[\]<>#|$@&]|(?<![^\W_])_|_(?![^\W_])|(?<![ (])~|~(?!\d))")
+"""Neither `_` within a word nor `~` before a number is markup."""
 
 
 def escaped(outside: str) -> str:

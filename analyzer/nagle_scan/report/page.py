@@ -1,4 +1,4 @@
-"""What only the page shows: the figures at the top, the connections in detail, the pictures."""
+"""What only the page shows: the connections in detail, the pictures."""
 
 from __future__ import annotations
 
@@ -9,42 +9,26 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.messages import split
-from nagle_scan.report import held, pictures, sentences, verdicts, wireshark
+from nagle_scan.report import pictures, sentences, verdicts, wireshark
 from nagle_scan.report.options import Options
 from nagle_scan.report.pictures import Picture
 from nagle_scan.report.view import Limits, View
-from nagle_scan.words import certainty
-from nagle_scan.words.wording import (
-    PERCENTILES,
-    count,
-    duration,
-    file_name,
-    printable,
-    sentence_start,
-)
+from nagle_scan.words.wording import PERCENTILES, file_name, printable
 
 if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 LIMITS = Limits(
-    groups=5, fixes=2, connections=200, servers=15, compared=10, waits=20, sockets=12, hops=20
+    groups=20, fixes=2, connections=200, servers=15, compared=10, waits=20, sockets=12, hops=20
 )  # fmt: skip
 PAPER = Limits(
-    groups=5, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=5, hops=20
+    groups=20, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=5, hops=20
 )  # fmt: skip
 """What fits on six sheets."""
 PAPER_DETAILS = 1
 MAX_CAPTURES = 3
 MAX_IN_DETAIL = 10
 MAX_STALLS = 3
-
-
-class Figure(NamedTuple):
-    """One of the numbers at the top."""
-
-    label: str
-    value: str
-    note: str
 
 
 class Detail(NamedTuple):
@@ -110,54 +94,6 @@ class Page(View):
         """All notices, without full stops."""
         return [notice.text for notice in self.notices]
 
-    @property
-    def headline(self) -> str:
-        """The verdict in one sentence."""
-        if self.groups:
-            return self.sum_sentence or self.sentence(self.groups[0])
-        if self.summary.verdict == "clean":
-            return self.no_stall
-        return sentence_start(self.cannot_tell)
-
-    @property
-    def also(self) -> list[str]:
-        """The groups that the headline does not tell."""
-        told = 0 if self.sum_sentence else 1
-        return [self.sentence(group) for group in self.shown_groups[told:]]
-
-    @property
-    def plain(self) -> list[str]:
-        """What it means for someone who never saw a packet."""
-        if self.groups:
-            shown = self.groups[: self.limits.fixes]
-            options = dict.fromkeys(held.option(group) for group in shown)
-            return [held.in_plain_words(self.groups[0]), *options]
-        if self.summary.verdict != "clean":
-            return []
-        below = f" {sentences.WAITS_BELOW}" if self.waits else ""
-        return [self.no_stall_means + below]
-
-    @property
-    def figures(self) -> list[Figure]:
-        """The numbers at the top."""
-        summary = self.summary
-        if summary.stalls:
-            surest, *rest = certainty.shares(summary)
-            each = f"about {duration(surest.lost_ms / surest.stalls)} each"
-            less_sure = [f"{duration(share.lost_ms)} {share.word}" for share in rest]
-            return [
-                Figure("Stalls", f"{surest.stalls:,}", _where(summary)),
-                Figure("Time lost", duration(surest.lost_ms), "; ".join([each, *less_sure])),
-                Figure("Share of the latency", *self._share()),
-            ]
-        if summary.verdict == "clean":
-            return [
-                Figure("Stalls", "0", f"in {count(summary.connections, 'connection')}"),
-                Figure("Exchanges", f"{summary.exchanges:,}", "requests with their replies"),
-                Figure("Longest other wait", *self._longest()),
-            ]
-        return []
-
     @cached_property
     def details(self) -> list[Detail]:
         """The worst connections, told in full."""
@@ -194,22 +130,6 @@ class Page(View):
             return None
         return wireshark.display_filter(self.clearest, self.is_filtered)
 
-    def _share(self) -> tuple[str, str]:
-        summary = self.summary
-        if self.cost is None:
-            return (
-                "-",
-                "A stream of messages rather than requests and replies: no latency to compare.",
-            )
-        share = summary.affected_stalled_ms / max(summary.affected_latency_ms, 1e-6)
-        return f"{100 * min(share, 1.0):.1f} %", self.cost
-
-    def _longest(self) -> tuple[str, str]:
-        if not self.waits:
-            return "none", "beyond the round trip"
-        wait, meaning = self.waits[0]
-        return duration(wait.wait_ms), f"{wait.cause}: {meaning}"
-
 
 class ConnectionPage(Page):
     """The page of a capture, with one connection in detail, whichever it is."""
@@ -230,10 +150,3 @@ def _time(time_ns: int, has_date: bool) -> str:
     moment = datetime.fromtimestamp(seconds, UTC)
     date = f"{moment:%Y-%m-%d} " if has_date else ""
     return f"{date}{moment:%H:%M:%S}.{rest_ns // 1_000_000:03d}"
-
-
-def _where(summary: _core.Summary) -> str:
-    surest, *rest = certainty.shares(summary)
-    told = [surest.word, *(f"{share.stalls:,} {share.word}" for share in rest)]
-    where = f"on {summary.affected_connections:,} of {count(summary.connections, 'connection')}"
-    return f"{', '.join(told)}; {where}"

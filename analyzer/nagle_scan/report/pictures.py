@@ -19,8 +19,10 @@ PHONE_IN = 4.6
 IN_FULL = 3
 """Connections with all pictures, opened on the page; the others get a ladder."""
 
-LADDER = "The clearest stall. Time runs downwards; each arrow is a packet. Throughout the shaded \
-band the sender sends no data."
+LADDER = (
+    "Time runs downwards; each arrow is a packet. Throughout the shaded band the sender sends no \
+data."
+)
 LONGEST_WAIT = "The longest wait. Time runs downwards; each arrow is a packet."
 ALL_WAITS = "All waits by length. Stalls caused by one timer form a narrow peak; a program's own \
 pauses spread out."
@@ -50,7 +52,7 @@ class Picture(NamedTuple):
 
 def at_top(core: _core.Scan, clearest: _core.WaitRow | None) -> Iterator[Wanted]:
     """The clearest stall (else the longest wait), and all waits by their length."""
-    caption = LADDER if clearest else LONGEST_WAIT
+    caption = f"The clearest stall is {clearest.confidence}. {LADDER}" if clearest else LONGEST_WAIT
     for wait in [clearest] if clearest else core.longest_waits(1):
         yield Wanted(caption, timeline.ladder, wait.connection, at_top=True)
         yield Wanted(ALL_WAITS, timeline.histogram, None, at_top=True)
@@ -64,7 +66,7 @@ def in_detail(connections: Sequence[int], clearest: _core.WaitRow | None) -> Ite
     for connection in connections:
         # The clearest of all is at the top.
         if clearest is None or connection != clearest.connection:
-            yield Wanted(LADDER, timeline.ladder, connection)
+            yield Wanted(f"The clearest stall. {LADDER}", timeline.ladder, connection)
     for caption, draw in ((WHOLE, timeline.overview), (SEQUENCE, timeline.sequence)):
         for connection in connections[:IN_FULL]:
             yield Wanted(caption, draw, connection)

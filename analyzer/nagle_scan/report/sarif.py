@@ -133,7 +133,7 @@ def _notifications(view: View) -> list[dict[str, Any]]:
     told = [("note", f"{sentence_start(note)}.") for note in (*view.urgent, *view.notes)]
     if not view.summary.stalls:
         level = "note" if view.summary.verdict == "clean" else "warning"
-        told[:0] = [(level, sentence) for sentence in view.verdict_at_length]
+        told[:0] = [(level, item.text) for item in view.header]
     if view.groups_more:
         told.append(("warning", f"{view.groups_more:,} more groups of stalls are not listed."))
     return [{"level": level, "message": {"text": text}} for level, text in told]

@@ -9,82 +9,94 @@ from collections.abc import Sequence
 
 from nagle_scan import _core
 from nagle_scan.words import causes, certainty
-from nagle_scan.words.wording import count, duration, endpoint, sentence_start
+from nagle_scan.words.wording import count, duration, percent, sentence_start
 
 WITHOUT_STALLS = "without stalls, at best"
 """A prediction is a best case: a segment that the program wrote late was held for less."""
 LEAST_GAIN = 0.05
 """A smaller share of the latency is not worth reporting."""
-WAITS_BELOW = "The waits are listed below."
+HARMLESS = {("sender_app", "client"), ("delayed_ack", "client"), ("delayed_ack", "server")}
+"""Waits that delay nobody: an idle client, an ACK that nothing waited for."""
+NO_LATENCY = "a stream of messages, not requests and replies: no latency to compare"
 
 
 def cost(
     summary: _core.Summary, servers: Sequence[_core.ServerRow], *, elsewhere: bool = False
-) -> str | None:
-    """Latency of an exchange now and without stalls; None where meaningless.
+) -> str:
+    """The share of the latency that stalls are, and an exchange with and without them.
 
     `servers` are those with stalls. `elsewhere`: not captured at the client.
     """
     # Imported here: a clean capture does not need it.
     from nagle_scan import advice
 
-    exchanges = summary.affected_exchanges
+    exchanges, whole_ms = summary.affected_exchanges, summary.affected_latency_ms
     # The 'latency' of a stream of messages is meaningless.
-    if exchanges == 0 or advice.is_stream(exchanges, summary.stalls):
-        return None
-    now_ms = summary.affected_latency_ms / exchanges
-    then_ms = max(summary.affected_latency_ms - summary.affected_stalled_ms, 0.0) / exchanges
-    if now_ms - then_ms < LEAST_GAIN * now_ms:
-        return _median_cost(summary, servers)
+    if exchanges == 0 or whole_ms <= 0 or advice.is_stream(exchanges, summary.stalls):
+        return f"{duration(summary.stalled_ms)} in all; {NO_LATENCY}."
+    lost_ms = min(summary.affected_stalled_ms, whole_ms)
+    if lost_ms <= 0:
+        return f"{duration(summary.stalled_ms)} in all, outside the exchanges: no reply was late."
+    share = f"{sentence_start(percent(lost_ms / whole_ms))} of the latency on {_affected(summary)}"
+    share += _over_all(exchanges, servers)
+    if lost_ms < LEAST_GAIN * whole_ms:
+        median = _median_cost(summary, servers)
+        return f"{share}: {duration(lost_ms)} of {duration(whole_ms)}.{median}"
     seen = " (as seen at the capture point)" if elsewhere else ""
     return (
-        f"On {_affected(summary)} an exchange takes {duration(now_ms)} on average{seen}; at best "
-        f"{duration(then_ms)} {_without(summary)}."
-        f"{_over_all(exchanges, servers)}"
+        f"{share}: an exchange takes {duration(whole_ms / exchanges)} on average{seen}, at best "
+        f"{duration((whole_ms - lost_ms) / exchanges)} {_without(summary)}."
     )
 
 
 def _affected(summary: _core.Summary) -> str:
     affected, connections = summary.affected_connections, summary.connections
     if affected == connections:
-        return "this connection" if connections == 1 else f"all {connections:,} connections"
+        few = {1: "this connection", 2: "both connections"}
+        return few.get(connections, f"all {connections:,} connections")
     return f"the {affected:,} affected of {count(connections, 'connection')}"
 
 
 def _without(summary: _core.Summary) -> str:
     if certainty.is_only_possible(summary):
         return "without these stalls, if they are stalls"
-    if certainty.more(summary):
-        less_sure = " and ".join(share.word for share in certainty.shares(summary)[1:])
-        return f"without these stalls, including the {less_sure} ones"
-    return "without the stalls"
+    less_sure = [share.word for share in certainty.shares(summary)[1:]]
+    including = f", including the {' and '.join(less_sure)} ones" if less_sure else ""
+    return f"without the stalls{including}"
 
 
 def _over_all(affected: int, servers: Sequence[_core.ServerRow]) -> str:
-    """The same for all exchanges of these servers, if some are unaffected."""
+    """The same share of all exchanges of these servers, if most are unaffected."""
     exchanges = sum(server.exchanges for server in servers)
-    if exchanges <= affected:
+    whole_ms = sum(server.latency_sum_ms for server in servers)
+    if exchanges < 2 * affected or whole_ms <= 0:
         return ""
-    sum_ms = sum(server.latency_sum_ms for server in servers)
-    then_ms = max(sum_ms - sum(server.latency_stalled_ms for server in servers), 0.0)
+    lost_ms = min(sum(server.latency_stalled_ms for server in servers), whole_ms)
     whose = "the server" if len(servers) == 1 else "the servers that stall"
-    return (
-        f" Over all {count(exchanges, 'exchange')} of {whose}: {duration(sum_ms / exchanges)} now, "
-        f"{duration(then_ms / exchanges)} without."
-    )
+    return f" ({percent(lost_ms / whole_ms)} over all {count(exchanges, 'exchange')} of {whose})"
 
 
-def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> str | None:
-    """The medians of the worst server, where long pauses skew the means."""
+def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> str:
+    """The medians of the worst server, where long pauses skew the means; or nothing."""
     if not servers or not servers[0].latency_ms:
-        return None
+        return ""
     now_ms, then_ms = servers[0].latency_ms[0], servers[0].predicted_ms[0]
     if now_ms - then_ms < LEAST_GAIN * now_ms or duration(now_ms) == duration(then_ms):
-        return None
+        return ""
     return (
-        f"The median exchange of {endpoint(servers[0].addr, servers[0].port)} takes "
-        f"{duration(now_ms)}; at best {duration(then_ms)} {_without(summary)}."
+        f" The median exchange takes {duration(now_ms)}, {duration(then_ms)} {_without(summary)}."
     )
+
+
+def rest(summary: _core.Summary, others: Sequence[_core.CauseRow]) -> str:
+    """The largest other cause, if it took more than the stalls; empty if none did."""
+    busy = [row for row in others if (row.cause, row.sender) not in HARMLESS]
+    worst = max(busy, key=lambda row: row.total_ms, default=None)
+    if worst is None or worst.total_ms < summary.stalled_ms:
+        return ""
+    waits = f"{duration(worst.total_ms)} in {count(worst.waits, 'other wait')}"
+    longest = f" (longest {duration(worst.longest_ms)})" if worst.waits > 1 else ""
+    return f"{waits}{longest}: {causes.meaning_of_all(worst)}."
 
 
 def connecting(row: _core.ConnectingRow | None) -> str | None:
@@ -98,22 +110,6 @@ def connecting(row: _core.ConnectingRow | None) -> str | None:
     if row.connections == 1:
         return sentence_start(f"{took} ({row.median_share:.0%}).")
     return f"On {row.connections:,} connections {took} (median: {row.median_share:.0%})."
-
-
-def glossary(cause: str) -> tuple[str, str]:
-    """The two terms a reader needs most, one line each."""
-    ack = (
-        "Delayed ACK: the receiver waits before it acknowledges (Linux 40 ms, macOS and BSD "
-        "100 ms, Windows 40 to 50 ms since Windows 8, 200 ms before), hoping to send the ACK along "
-        "with a reply."
-    )
-    if not causes.of(cause).ack_was_delayed:
-        ack = "ACK: the receiver's acknowledgement that bytes have arrived."
-    return (
-        "Nagle's algorithm: the sender's kernel holds a small segment while earlier data is "
-        "unacknowledged; TCP_NODELAY turns it off.",
-        ack,
-    )
 
 
 def holder(row: _core.ConnectionRow) -> str:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from nagle_scan import _core
-from nagle_scan.words import causes
+from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import duration
 
 
@@ -18,6 +18,12 @@ class StallFrame(NamedTuple):
     what: str
 
 
+def waits_since(stall: _core.WaitRow) -> str:
+    """Since when the sender can have waited, where that is not the unacknowledged segment."""
+    after_ms = (stall.to_ns - stall.from_ns) / 1e6
+    return "since the other end's last data" if round(after_ms - stall.wait_ms, 1) > 0 else ""
+
+
 def frames(stall: _core.WaitRow) -> tuple[StallFrame, StallFrame, StallFrame]:
     """The unacknowledged segment, its ACK and the segment that was held."""
     ack_ms = (stall.ack_ns - stall.from_ns) / 1e6
@@ -27,13 +33,11 @@ def frames(stall: _core.WaitRow) -> tuple[StallFrame, StallFrame, StallFrame]:
         late = f"pure ACK, {stall.ack_delay_ms:.1f} ms late"
     there = (stall.sender_end, stall.receiver_end)
     back = (stall.receiver_end, stall.sender_end)
-    is_held, held = "is held", "held"
-    if stall.confidence == "possible":
-        is_held, held = "may be held", "perhaps held"
+    is_held = certainty.IS_HELD[stall.confidence]
     unacked = f"not yet acknowledged: the next small segment {is_held}"
-    held = f"{held}, leaves {stall.release_ms:.3f} ms after the ACK"
-    if round(after_ms - stall.wait_ms, 1) > 0:
-        held += f"; waiting for {duration(stall.wait_ms)} at most, since the other end's last data"
+    held = f"{certainty.WAS_HELD[stall.confidence]}, leaves {stall.release_ms:.3f} ms after the ACK"
+    if since := waits_since(stall):
+        held += f"; waiting for {duration(stall.wait_ms)} at most, {since}"
     return (
         StallFrame(stall.frame_from, 0.0, *there, stall.len_unacked, unacked),
         StallFrame(stall.frame_ack, ack_ms, *back, 0, late),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core
-from nagle_scan.report import held, hops, sentences, verdicts
+from nagle_scan.report import hops, sentences, verdicts
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.report.view import Limits, View
 from nagle_scan.system.terminal import Style
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SPARE_PERCENTILES = ("p75", "p90", "exchanges", "p95", "lost")
 """Columns to drop on a narrow terminal, in this order."""
 LIMITS = Limits(
-    groups=5, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=6, hops=12
+    groups=10, fixes=2, connections=10, servers=5, compared=10, waits=5, sockets=6, hops=12
 )  # fmt: skip
 
 
@@ -41,12 +41,11 @@ def render(result: Result, style: Style, options: Options) -> str:
     parts += _notices(view.urgent, style)
     if view.comparison is not None:
         parts += _comparison(view.comparison, style)
+    parts += ["", *_answer(view, style)]
     if view.summary.stalls:
         parts += _stalls(view, style)
-    elif view.summary.verdict == "clean":
-        parts += _clean(view, style)
-    else:
-        parts += _inconclusive(view, style)
+    elif view.summary.verdict == "clean" or view.summary.not_judged > view.summary.one_sided:
+        parts += _rest(view, style)
     if view.notes:
         parts += ["", *_notices(view.notes, style)]
     return "\n".join(parts)
@@ -74,44 +73,38 @@ def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
         yield lines.replace("note:", f"{style.bold}note:{style.end}", 1)
 
 
+def _answer(view: View, style: Style) -> Iterator[str]:
+    """Verdict, cost, fix and rest, on the first screen."""
+    colours = {"stalls": style.bad, "clean": style.good}
+    width = max(len(item.head) for item in view.header)
+    for head, text in view.header:
+        yield style.headed(head.upper().ljust(width), colours.get(head, style.bold), text)
+
+
 def _stalls(view: View, style: Style) -> Iterator[str]:
-    yield ""
-    width = max(len(held.word(group)) for group in view.shown_groups)
-    if view.sum_sentence is not None:
-        yield style.headed("STALLS".ljust(width), style.bad, view.sum_sentence)
-    for group in view.shown_groups:
-        sentence = f"{view.sentence(group)} {held.option(group)}"
-        word = held.word(group)
-        colour = style.bad if word == "stalls" else style.bold
-        yield style.headed(word.upper().ljust(width), colour, sentence)
+    if view.groups[1:]:
+        yield f"\n{style.bold}Who holds data{style.end}\n"
+        yield from style.table(view.group_table())
     if view.groups_more:
-        yield f"       ... and {view.groups_more:,} more like these (see -o stalls.csv)"
-    if view.cost is not None:
-        yield style.headed("COST".ljust(width), style.bold, view.cost)
-    if view.not_judged:
-        yield style.headed("NOT JUDGED", style.bold, view.not_judged)
+        yield f"  ... and {view.groups_more:,} more (see -o stalls.csv)"
+    if view.clearest is not None:
+        yield from _clearest(view.clearest, style)
     if view.plain_words is not None:
         yield "\n" + style.wrapped(view.plain_words, "")
+    for fix in view.fixes:
+        yield from _fix(fix, style)
+    if view.first_exchange is not None:
+        yield "\n" + style.wrapped(f"  {view.first_exchange}", "  ")
+    yield from _nodelay(view, style)
     yield from _hops(view, style)
     yield from _latencies(view, style)
     yield from _connections(view, style)
-    if view.first_exchange is not None:
-        yield "\n" + style.wrapped(view.first_exchange, "")
-    if view.clearest is not None:
-        yield from _clearest(view.clearest, style)
-    for fix in view.fixes:
-        yield from _fix(fix, style)
     if view.summary.verdict == "possible":
         yield from _other_waits(view, style)
-    yield from _nodelay(view, style)
-    yield ""
-    for word in view.glossary:
-        yield f"{style.faint}{style.wrapped(word, '  ')}{style.end}"
 
 
-def _clean(view: View, style: Style) -> Iterator[str]:
-    yield ""
-    yield style.headed("CLEAN", style.good, f"{view.no_stall} {view.no_stall_means}")
+def _rest(view: View, style: Style) -> Iterator[str]:
+    """What there is to see without a stall."""
     yield from _hops(view, style)
     yield from _latencies(view, style)
     yield from _other_waits(view, style)
@@ -128,15 +121,6 @@ def _hops(view: View, style: Style) -> Iterator[str]:
         yield from (style.wrapped(f"  {prediction}", "  ") for prediction in chain.predictions)
     if view.chains_more:
         yield f"  ... and {view.chains_more:,} more hops (see -o result.json)"
-
-
-def _inconclusive(view: View, style: Style) -> Iterator[str]:
-    yield ""
-    yield style.headed("INCONCLUSIVE", style.bold, sentence_start(view.cannot_tell))
-    if view.summary.not_judged > view.summary.one_sided:
-        yield from _latencies(view, style)
-        yield from _other_waits(view, style)
-        yield from _nodelay(view, style)
 
 
 def _connections(view: View, style: Style) -> Iterator[str]:
@@ -187,12 +171,12 @@ def _clearest(stall: _core.WaitRow, style: Style) -> Iterator[str]:
 def _fix(fix: Fix, style: Style) -> Iterator[str]:
     """The remedies, each followed by its settings."""
     choice = f" ({fix.choice})" if fix.choice else ""
-    head = style.wrapped(f"What to change for {fix.sender}{fix.condition}{choice}", "")
+    head = style.wrapped(f"What to change for {fix.sender}{choice}", "")
     yield f"\n{style.bold}{head}{style.end}\n"
     if fix.first:
         yield style.wrapped(f"  {fix.first}", "  ")
     for number, remedy in enumerate(fix.remedies, 1):
-        words = f"{fix.where(remedy)}: {remedy.what} {remedy.price}"
+        words = f"{sentence_start(fix.where_there(remedy))}: {remedy.what} {remedy.price}"
         yield style.wrapped(f"  {number}. {words}", "     ")
         if remedy.known_by:
             yield style.wrapped(f"     {remedy.known_by}", "     ")

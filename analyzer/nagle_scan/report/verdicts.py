@@ -137,17 +137,26 @@ def _reasons(summary: _core.Summary) -> Iterator[tuple[int, str]]:
 
 def cannot_tell(summary: _core.Summary) -> str:
     """Why there is no verdict, and what would help."""
+    return f"{why_not(summary)} {capture_instead(summary)}".rstrip()
+
+
+def why_not(summary: _core.Summary) -> str:
+    """Why there is no verdict, beginning in lower case."""
     if summary.tcp_packets == 0:
         return f"{_no_tcp(summary)}."
     if not summary.not_judged:
         return "no connection in the capture carries data."
-    if summary.one_sided == summary.not_judged:
-        why = "only one direction was captured; stalls show in the other's ACKs."
-        if summary.clean:
-            why = not_judged(summary)
-        both = "no 'src' or 'dst' in the tcpdump filter; both links of a mirror port"
-        return f"{why} Capture both ({both})."
-    return f"{not_judged(summary)} {' '.join(_remedies(summary))}"
+    if summary.one_sided == summary.not_judged and not summary.clean:
+        return "only one direction was captured; stalls show in the other's ACKs."
+    return not_judged(summary)
+
+
+def capture_instead(summary: _core.Summary) -> str:
+    """What to capture for a verdict; empty without TCP data."""
+    if summary.one_sided and summary.one_sided == summary.not_judged:
+        how = "no 'src' or 'dst' in the tcpdump filter; both links of a mirror port"
+        return f"Capture both directions ({how})."
+    return " ".join(_remedies(summary))
 
 
 def _remedies(summary: _core.Summary) -> Iterator[str]:

@@ -3,15 +3,15 @@
 Everything is computed on demand: no format pays for what it does not show.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
-from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshark
+from nagle_scan.report import header, held, hops, notices, sentences, verdicts, wireshark
 from nagle_scan.report.nodelay import NOT_KNOWN, Answer, answers
 from nagle_scan.result import Result
-from nagle_scan.words import causes
+from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import sentence_start
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nagle_scan.report.fixes import Fix
     from nagle_scan.report.options import Options
 
-MOST_WITH_FAST_BEGIN = 10
-"""Connections checked for a fast first exchange."""
+MOST_ASKED = 10
+"""Connections asked for their capture point and first exchange, whatever a format shows."""
 
 
 MOST_URGENT = 2
@@ -54,13 +54,18 @@ class View:
         self.min_wait_ms = result.min_wait_ms
 
     @cached_property
+    def header(self) -> list[header.Item]:
+        """The answer: verdict, cost, fix and rest."""
+        return header.of(self)
+
+    @cached_property
     def groups(self) -> list[_core.ServerGroup]:
-        """All groups of stalls, possible ones last; `limits.groups` are shown."""
-        return sorted(self.core.groups(), key=lambda group: held.word(group) == "possible")
+        """All groups of stalls, the surest first; `limits.groups` are shown."""
+        return sorted(self.core.groups(), key=certainty.doubt)
 
     @property
     def shown_groups(self) -> Sequence[_core.ServerGroup]:
-        """Those with their own sentence."""
+        """Those in the table of groups."""
         return self.groups[: self.limits.groups]
 
     @property
@@ -68,10 +73,23 @@ class View:
         """Groups that are only counted."""
         return len(self.groups) - len(self.shown_groups)
 
-    @property
-    def sum_sentence(self) -> str | None:
-        """The total of servers that stall alike."""
-        return held.sum_sentence(self.groups) if self.groups else None
+    def group_table(self, name: Callable[[str], str] = str) -> list[tuple[str, ...]]:
+        """Heads, and a row per group if there are several; `name` marks up addresses.
+
+        Without the fix where it is the same for all: the header gives it.
+        """
+        if len(self.groups) < 2:
+            return []
+        fixes = [self._few_words(group) for group in self.shown_groups]
+        rows = [held.cells(group, name) for group in self.shown_groups]
+        if len(set(fixes)) == 1:
+            return [held.HEADS, *rows]
+        told = zip([held.HEADS, *rows], ["fix", *fixes], strict=True)
+        return [(*row[:-1], fix, row[-1]) for row, fix in told]
+
+    def _few_words(self, group: _core.ServerGroup) -> str:
+        fix = self.fix_for(group)
+        return fix.in_few_words if fix else ""
 
     def sentence(self, group: _core.ServerGroup) -> str:
         """Who held what, and whether relays forward it."""
@@ -80,15 +98,6 @@ class View:
     def told(self, group: _core.ServerGroup) -> str:
         """Who held what, and whether TCP_NODELAY is in effect."""
         return f"{self.sentence(group)} {held.option(group)}"
-
-    @property
-    def verdict_at_length(self) -> list[str]:
-        """One text per shown group; or why there is none."""
-        if self.summary.stalls:
-            return [self.told(group) for group in self.shown_groups]
-        if self.summary.verdict == "clean":
-            return [self.no_stall, self.no_stall_means]
-        return [sentence_start(self.cannot_tell)]
 
     @cached_property
     def chains(self) -> list[hops.Chain]:
@@ -107,11 +116,15 @@ class View:
         return self.core.hops()
 
     @property
-    def cost(self) -> str | None:
-        """What an exchange costs; `None` where exchanges are meaningless."""
-        points = {row.capture_point for row in self.connections}
+    def cost(self) -> str:
+        """What share of the latency the stalls are, and what an exchange costs."""
+        points = {row.capture_point for row in self._worst}
         elsewhere = not points.isdisjoint({"server", "between"})
         return sentences.cost(self.summary, self._stalling_servers, elsewhere=elsewhere)
+
+    @cached_property
+    def _worst(self) -> list[_core.ConnectionRow]:
+        return self.core.affected(MOST_ASKED)
 
     @cached_property
     def _stalling_servers(self) -> list[_core.ServerRow]:
@@ -132,19 +145,9 @@ class View:
         return held.in_plain_words(self.groups[0]) if self.groups else None
 
     @property
-    def glossary(self) -> tuple[str, ...]:
-        """The terms in the verdict."""
-        return sentences.glossary(self.groups[0].worst.cause) if self.groups else ()
-
-    @property
     def no_stall(self) -> str:
         """The verdict on a clean capture."""
         return verdicts.clean(self.summary, self.min_wait_ms)
-
-    @property
-    def no_stall_means(self) -> str:
-        """What a clean capture means for TCP_NODELAY."""
-        return verdicts.clean_means(self.summary)
 
     @property
     def not_judged(self) -> str:
@@ -179,8 +182,7 @@ class View:
     @cached_property
     def first_exchange(self) -> str | None:
         """Why the first exchange was fast."""
-        rows = self.core.affected(MOST_WITH_FAST_BEGIN)
-        return sentences.first_exchange(rows, self.groups)
+        return sentences.first_exchange(self._worst, self.groups)
 
     @cached_property
     def clearest(self) -> _core.WaitRow | None:
@@ -195,11 +197,15 @@ class View:
         told = self.first_exchange is not None
         return fixes(self.groups, self.limits.fixes, self.result.files, told)
 
+    def fix_for(self, group: _core.ServerGroup) -> "Fix | None":
+        """The fix for the side that holds, if it is among `fixes`."""
+        sender = held.party(group)
+        return next((fix for fix in self.fixes if sender in fix.senders), None)
+
     def first_remedy(self, group: _core.ServerGroup) -> str:
         """The best remedy for a group, with its price; empty without any."""
-        sender = held.party(group)
-        fix = next((fix for fix in self.fixes if fix.sender == sender and fix.remedies), None)
-        if fix is None:
+        fix = self.fix_for(group)
+        if fix is None or not fix.remedies:
             return ""
         remedy = fix.remedies[0]
         where = sentence_start(f"{fix.where(remedy)}: {remedy.what} {remedy.price}")

@@ -27,6 +27,8 @@ class Wait(NamedTuple):
     wait_ms: float
     ack_delay_ms: float
     release_ms: float
+    confidence: str = ""
+    """Of a stall."""
 
     @property
     def words(self) -> str:
@@ -72,6 +74,7 @@ def _of_stall(row: _core.WaitRow) -> Wait:
         row.wait_ms,
         row.ack_delay_ms,
         row.release_ms,
+        row.confidence,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nagle_scan.words import causes
+from nagle_scan.words import causes, certainty
 from nagle_scan.words.wording import count, duration
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
         if cause.ack_was_delayed
         else f"for one round trip, until the {other}'s ACK came"
     )
-    held = count(wait.len, "byte")
-    first = f"The {wait.sender} held {held} back for {duration(wait.wait_ms)}"
+    held = f"{certainty.HELD[wait.confidence]} {count(wait.len, 'byte')} back"
+    first = f"The {wait.sender} {held} for {duration(wait.wait_ms)}"
     first = first.replace(" ms", "\N{NO-BREAK SPACE}ms")
     return first, f"{why} ({wait.cause}; {stream}, {frames})"
 
@@ -54,4 +54,4 @@ def note(role: str, wait: Wait) -> str:
         return "a round trip later"
     if role == "2":
         return f"{duration(wait.ack_delay_ms)} late"
-    return "held; leaves as the ACK arrives"
+    return f"{certainty.WAS_HELD[wait.confidence]}; leaves as the ACK arrives"

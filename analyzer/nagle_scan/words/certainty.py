@@ -6,6 +6,11 @@ from typing import NamedTuple, Protocol
 from nagle_scan.words.wording import count, duration
 
 CONFIDENCES = ("certain", "likely", "possible")
+HELD = {"certain": "held", "likely": "probably held", "possible": "may have held"}
+"""What a sender did, by confidence."""
+IS_HELD = {"certain": "is held", "likely": "is probably held", "possible": "may be held"}
+WAS_HELD = {"certain": "held", "likely": "probably held", "possible": "perhaps held"}
+"""What happened to its segment."""
 VERDICTS = ("stalls", "possible", "clean", "inconclusive")
 
 
@@ -50,6 +55,11 @@ def shares(counted: Counted) -> list[Share]:
     return [Share(*row) for row in rows if row[1]][::-1]
 
 
+def doubt(counted: Counted) -> int:
+    """0 if some are certain, 1 if some are likely, 2 if all are merely possible."""
+    return CONFIDENCES.index(shares(counted)[0].word)
+
+
 def is_only_possible(counted: Counted) -> bool:
     """Are there stalls, all of them merely possible?"""
     return [share.word for share in shares(counted)] == ["possible"]
@@ -65,14 +75,11 @@ def told(counted: Counted) -> str:
     return f"{stalls}, {duration(first.lost_ms)} lost{', plus ' * bool(rest)}{less_sure}"
 
 
-def more(counted: Counted) -> str:
-    """The less sure ones: ' (plus 3 likely ones, 121.0 ms)', or nothing."""
-    parts = [
-        f"{share.stalls:,} {share.word} {'one' if share.stalls == 1 else 'ones'}, "
-        f"{duration(share.lost_ms)}"
-        for share in shares(counted)[1:]
-    ]
-    return f" (plus {'; '.join(parts)})" if parts else ""
+def sure(counted: Counted) -> str:
+    """How sure the stalls are, in brackets: ' (certain, plus 3 likely: 121.0 ms)'."""
+    first, *rest = shares(counted)
+    less_sure = (f", plus {one.stalls:,} {one.word}: {duration(one.lost_ms)}" for one in rest)
+    return f" ({first.word}{''.join(less_sure)})"
 
 
 def counts(counted: Counted) -> str:

@@ -61,6 +61,13 @@ def duration(milliseconds: float) -> str:
     return f"{milliseconds:.1f} ms"
 
 
+def percent(share: float) -> str:
+    """A share of 0 to 1; the ends are reserved for none and all."""
+    if 0 < share < 0.01:
+        return "under 1 %"
+    return "over 99 %" if 0.99 < share < 1 else f"{100 * share:.0f} %"
+
+
 def maybe_duration(milliseconds: float | None) -> str:
     """A duration, or a dash where unknown."""
     return "-" if milliseconds is None else duration(milliseconds)

@@ -29,13 +29,12 @@ struct Clear {
 }
 
 impl Clearest {
-    /// The stall to show: of the kind that cost most of those with a likely one, one of the best confidence,
-    /// and of those the one whose release is closest to what is usual there.
+    /// The stall to show: the surest kind's, the costliest of equals, with the release closest to the usual.
     pub fn among<'a>(
         &self,
         connections: &'a JudgedConnections,
     ) -> Option<(&'a JudgedConnection, Finding<'a>)> {
-        let Clear { connection, at, .. } = self.costliest().1.clearest?;
+        let Clear { connection, at, .. } = self.main().1.clearest?;
         let index = connections.index_of(connection)?;
         Some((&connections[index], connections.findings_of(index).iter().nth(at)?))
     }
@@ -51,20 +50,17 @@ impl Clearest {
         }
     }
 
-    /// Of equals, the one that a headline names first.
-    fn costliest(&self) -> (usize, OfKind) {
+    /// The kind that a headline names first: the surest, of equals the costliest.
+    fn main(&self) -> (usize, OfKind) {
         let all = self.0.into_iter().enumerate();
-        all.min_by_key(|(_, kind)| (kind.least_doubt(), -kind.lost_ns)).unwrap_or_default()
+        let surest = all.filter_map(|(at, kind)| {
+            kind.clearest.map(|clear| ((clear.clearness.0, -kind.lost_ns), (at, kind)))
+        });
+        surest.min_by_key(|(key, _)| *key).map(|(_, kind)| kind).unwrap_or_default()
     }
 }
 
 impl OfKind {
-    /// Is there none, and is none of them likely? Headlines come in this order, too.
-    fn least_doubt(&self) -> (bool, bool) {
-        let sure = |clear: Clear| clear.clearness.0 < Reverse(Confidence::Possible);
-        (self.clearest.is_none(), !self.clearest.is_some_and(sure))
-    }
-
     fn offer(&mut self, other: Clear) {
         if self.clearest.is_none_or(|known| other < known) {
             self.clearest = Some(other);
@@ -81,7 +77,7 @@ impl AddAssign for Clearest {
     }
 }
 
-/// The stalls among the findings of a connection: the costliest kind first, and of each the clearest first.
+/// The stalls among the findings of a connection: the surest kind first, and of each the clearest first.
 pub fn clearest_of<'a>(
     judged: &JudgedConnection,
     findings: Findings<'a>,
@@ -89,7 +85,7 @@ pub fn clearest_of<'a>(
 ) -> Vec<Finding<'a>> {
     let mut all = Clearest::default();
     all.add(judged, findings);
-    let main = all.costliest().0;
+    let main = all.main().0;
     let mut stalls: Vec<_> = findings.stalls().collect();
     stalls.sort_by_key(|stall| (kind(*stall) != Some(main), clearness(judged, *stall)));
     stalls.truncate(limit);
