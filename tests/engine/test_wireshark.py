@@ -310,16 +310,7 @@ def test_what_an_icmp_error_quotes_is_no_connection(tmp_path: Path) -> None:
     assert (set(said["stream"]), said["quotes"]) == ({0, 2}, [1])
     # The printed filter finds the stall all the same.
     stall = nagle_scan.scan(path).core.stalls_of(1, 1)[0]
-    command = [
-        "tshark",
-        "-r",
-        path,
-        "-Y",
-        display_filter(stall),
-        "-T",
-        "fields",
-        "-e",
-        "frame.number",
-    ]
+    command = ["tshark", "-r", str(path), "-T", "fields", "-e", "frame.number", "-Y"]
+    command.append(display_filter(stall))
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert {str(stall.frame_from), str(stall.frame_to)} <= set(found)
