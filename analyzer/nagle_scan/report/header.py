@@ -1,7 +1,5 @@
 """The answer on the first screen: the same four items in every report."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,12 +17,12 @@ class Item(NamedTuple):
     text: str
 
 
-def of(view: View) -> list[Item]:
+def of(view: "View") -> list[Item]:
     """The verdict; then cost, fix and rest, where there is something to say."""
     return [Item(head, text) for head, text in _items(view) if text]
 
 
-def _items(view: View) -> Iterator[tuple[str, str]]:
+def _items(view: "View") -> Iterator[tuple[str, str]]:
     summary = view.summary
     if summary.verdict == "clean":
         yield "clean", f"{view.no_stall} {verdicts.clean_means(summary)}"
@@ -41,13 +39,13 @@ def _items(view: View) -> Iterator[tuple[str, str]]:
     yield "rest", f"{other} {not_judged}".strip()
 
 
-def _verdict(view: View) -> str:
+def _verdict(view: "View") -> str:
     if len(view.groups) > 1:
         return held.sum_sentence(view.groups)
     return view.sentence(view.groups[0])
 
 
-def _fix(view: View) -> str:
+def _fix(view: "View") -> str:
     """The first remedy; and whether TCP_NODELAY is in effect, unless it is a matter of ifs."""
     fix, group = view.fixes[0], view.groups[0]
     is_sure = held.word(group) == "stalls" and not fix.first

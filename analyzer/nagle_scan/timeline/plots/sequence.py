@@ -12,7 +12,7 @@ from nagle_scan.timeline import columns, style
 from nagle_scan.timeline.stream import Stream, stream
 from nagle_scan.timeline.subject import Subject, of
 from nagle_scan.words import colours
-from nagle_scan.words.wording import duration
+from nagle_scan.words.wording import count, duration
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -184,4 +184,4 @@ def _in_words(subject: Subject, side: str, begin_ms: float, end_ms: float) -> tu
     headline = f"Time-sequence graph of what the {side} sent on tcp.stream {subject.row.connection}"
     held = subject.stalls[subject.stalls["sender"] == side]
     extent = f"from {duration(begin_ms)} to {duration(end_ms)} after the first segment"
-    return headline, f"{extent}; {len(held):,} segments were held on the whole connection"
+    return headline, f"{extent}; {count(len(held), 'stall')} on the whole connection"
