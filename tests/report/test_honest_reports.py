@@ -89,8 +89,8 @@ def test_quick_acks_are_not_claimed_of_a_receiver_that_has_none(run: Run, tmp_pa
     ("ms", "shown"),
     [
         (0.0, "0.0 ms"),
-        (0.0004, "0.4 µs"),
-        (0.07, "70 µs"),
+        (0.0004, "0.4 us"),
+        (0.07, "70 us"),
         (0.9996, "1.0 ms"),
         (2828.7, "2.8 s"),
     ],

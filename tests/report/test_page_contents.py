@@ -11,7 +11,7 @@ import pytest
 from conftest import CAPTURES, COMMAND, Report, Run, generated
 from conversation import Conversation, Frame, interleaved, stalled, write
 from nagle_scan.report import pictures
-from nagle_scan.words.wording import percent, sentence_start
+from nagle_scan.words.wording import duration, percent, sentence_start
 from pages import section, text_of
 
 MAX_BYTES = 2_000_000
@@ -53,7 +53,7 @@ def test_the_numbers_at_the_top_are_those_of_the_engine(report: Report) -> None:
     assert f"{scan.stalls['wait_ms'].sum() / 1000:.1f} s in all (certain)" in verdict
     assert f"Cost {sentence_start(percent(share))} of the latency on the 4 affected of 5" in verdict
     assert f"takes {affected['latency_ms'].mean():.1f} ms on average" in verdict
-    assert f"at best {affected['predicted_latency_ms'].mean():.1f} ms" in verdict
+    assert f"at best {duration(affected['predicted_latency_ms'].mean())} " in verdict
 
 
 def test_it_says_at_which_hop_the_stall_is(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_well(
     sentences = []
     if has_quick_acks(group) and not first_told:
         sentences.append(
-            "The first exchange of a connection is fast: Linux begins with quick ACKs."
+            "The first exchange of a connection may be fast: Linux begins with quick ACKs."
         )
     if group.sender == "client":
         sentences.append("Test with several requests on one connection.")

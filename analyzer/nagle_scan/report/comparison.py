@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan.compare import Comparison, Numbers, Outcome, ServerChange, compare
 from nagle_scan.words import certainty
-from nagle_scan.words.wording import PERCENTILES, count, duration, endpoint, file_names
+from nagle_scan.words.wording import (
+    PERCENTILES,
+    count,
+    duration,
+    endpoint,
+    file_names,
+    percentiles,
+)
 
 if TYPE_CHECKING:
     from nagle_scan.report.options import Options
@@ -123,8 +130,8 @@ def _unclear(comparison: Comparison) -> str:
         latency = "median" if which == "p50" else which
         seen = "No stalls left" if server.state == "slow" else "No stalls visible"
         return (
-            f"{seen}, but the {latency} latency of {server.shown} is {_precise(now_ms)} instead of "
-            f"the predicted {_precise(predicted_ms)}: the time is lost elsewhere, or the stalls "
+            f"{seen}, but the {latency} latency of {server.shown} is {duration(now_ms)} instead of "
+            f"the predicted {duration(predicted_ms)}: the time is lost elsewhere, or the stalls "
             "are not visible."
         )
     if any(server.state == "hidden" for server in comparison.servers):
@@ -136,22 +143,27 @@ def _unclear(comparison: Comparison) -> str:
 
 def _server(server: ServerChange) -> ShownServer:
     rows = []
-    if server.before is not None:
-        rows.append(("before", *_cells(server.before, server.before.latency_ms)))
-        if server.before.stalls and server.before.predicted_ms:
-            rows.append(("predicted, at best", *_cells(None, server.before.predicted_ms)))
-    rows.append(("now", *_cells(server.after, server.after.latency_ms if server.after else ())))
+    before, after = server.before, server.after
+    if before is not None:
+        rows.append(("before", *_counts(before), *_latencies(before.latency_ms, before)))
+        if before.stalls and before.predicted_ms:
+            predicted = _latencies(before.predicted_ms, before)
+            rows.append(("predicted, at best", "", "", "", *predicted))
+    rows.append(("now", *_counts(after), *_latencies(after.latency_ms if after else (), after)))
     return ShownServer(server.shown, STATES[server.state], rows)
 
 
-def _cells(numbers: Numbers | None, latency_ms: Sequence[float]) -> tuple[str, ...]:
-    counts = ("", "", "")
-    if numbers is not None:
-        stalls = (
-            (certainty.counts(numbers), certainty.lost(numbers)) if numbers.stalls else ("0", "-")
-        )
-        counts = (*stalls, f"{numbers.exchanges:,}")
-    return (*counts, *(map(duration, latency_ms) if latency_ms else [""] * 6))
+def _counts(numbers: Numbers | None) -> tuple[str, str, str]:
+    if numbers is None:
+        return ("", "", "")
+    stalls = (certainty.counts(numbers), certainty.lost(numbers)) if numbers.stalls else ("0", "-")
+    return (*stalls, f"{numbers.exchanges:,}")
+
+
+def _latencies(latency_ms: Sequence[float], numbers: Numbers | None) -> tuple[str, ...]:
+    if numbers is None or not latency_ms:
+        return ("",) * len(PERCENTILES)
+    return tuple(percentiles(latency_ms, numbers.exchanges))
 
 
 def _predictions(servers: Sequence[ServerChange]) -> Iterator[str]:
@@ -161,9 +173,5 @@ def _predictions(servers: Sequence[ServerChange]) -> Iterator[str]:
             predicted_ms, measured_ms = server.prediction
             yield (
                 f"Median exchange of {server.shown} without the stalls: "
-                f"predicted {_precise(predicted_ms)} at best, measured {_precise(measured_ms)}."
+                f"predicted {duration(predicted_ms)} at best, measured {duration(measured_ms)}."
             )
-
-
-def _precise(ms: float) -> str:
-    return f"{ms:.1f} ms" if ms >= 0.1 else f"{ms:.3f} ms"

@@ -17,7 +17,14 @@ from nagle_scan.report.page import ConnectionPage, Page
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.system import files
 from nagle_scan.words import causes, certainty, colours
-from nagle_scan.words.wording import count, duration, endpoint, maybe_duration, sentence_start
+from nagle_scan.words.wording import (
+    count,
+    duration,
+    endpoint,
+    maybe_duration,
+    percentiles,
+    sentence_start,
+)
 
 if TYPE_CHECKING:
     from nagle_scan.report.options import Options
@@ -67,7 +74,6 @@ def _templates() -> Environment:
         "duration": duration,
         "caller": hops.caller,
         "endpoint": endpoint,
-        "fine_duration": lambda ms: f"{ms:.3f} ms" if ms < 1 else duration(ms),
         "frames": frames,
         "lost": certainty.lost,
         "told": certainty.told,
@@ -75,6 +81,7 @@ def _templates() -> Environment:
         "nodelay": hops.nodelay,
         "relay_sockets": hops.relay_sockets,
         "maybe_duration": maybe_duration,
+        "percentiles": percentiles,
         "place": sentences.place,
         "sentence": lambda text: f"{sentence_start(text)}.",
         "sentence_start": sentence_start,

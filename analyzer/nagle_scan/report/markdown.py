@@ -26,6 +26,7 @@ from nagle_scan.words.wording import (
     endpoint,
     file_name,
     maybe_duration,
+    percentiles,
     sentence_start,
 )
 
@@ -142,9 +143,9 @@ def _latencies(view: View) -> Iterator[str]:
     for server in view.servers:
         name = code(endpoint(server.addr, server.port))
         exchanges = f"{server.exchanges:,}"
-        rows.append((name, exchanges, "now", *map(duration, server.latency_ms)))
+        rows.append((name, exchanges, "now", *percentiles(server.latency_ms, server.exchanges)))
         if server.stalled_exchanges:
-            without = map(duration, server.predicted_ms)
+            without = percentiles(server.predicted_ms, server.exchanges)
             rows.append((name, exchanges, sentences.WITHOUT_STALLS, *without))
     yield from table(("server", "exchanges", "", *PERCENTILES), "lrl" + "r" * 6, rows)
 
@@ -203,7 +204,7 @@ def _nodelay(view: View) -> Iterator[str]:
 def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
     first, last = stall.frame_from, stall.frame_to
     yield "### See it in Wireshark"
-    yield f"- in the capture: {code(wireshark.display_filter(stall, view.is_filtered))}"
+    yield f"- in the capture: {code(wireshark.display_filter(stall))}"
     if view.result.can_be_read_again:
         evidence = code(wireshark.evidence_filter(stall))
         yield f"- in `evidence.pcapng`, which numbers frames anew: {evidence}"

@@ -128,7 +128,7 @@ class Page(View):
         """For Wireshark: the clearest stall; none of a text, which Wireshark does not open."""
         if self.clearest is None or self.summary.is_text:
             return None
-        return wireshark.display_filter(self.clearest, self.is_filtered)
+        return wireshark.display_filter(self.clearest)
 
 
 class ConnectionPage(Page):

@@ -136,9 +136,9 @@ def first_exchange(
     if not fast or len(fast) < len(rows):
         return None
     slowest_ms = max(row.first_latency_ms or 0.0 for row in fast)
-    was_fast = f"on each connection was fast (at most {slowest_ms:.1f} ms)"
+    was_fast = f"on each connection was fast (at most {duration(slowest_ms)})"
     if len(rows) == 1:
-        was_fast = f"was fast ({slowest_ms:.1f} ms)"
+        was_fast = f"was fast ({duration(slowest_ms)})"
     return (
         f"The first exchange {was_fast}: Linux starts a connection with quick ACKs (up to 16 "
         "segments), and delays its ACKs once it has answered. A test with one request per "

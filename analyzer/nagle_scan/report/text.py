@@ -17,6 +17,7 @@ from nagle_scan.words.wording import (
     duration,
     endpoint,
     maybe_duration,
+    percentiles,
     printable,
     sentence_start,
 )
@@ -194,9 +195,23 @@ def _latencies(view: View, style: Style) -> Iterator[str]:
     rows: list[tuple[str, ...]] = [("server", "exchanges", "", *PERCENTILES)]
     for server in view.servers:
         name = endpoint(server.addr, server.port)
-        rows.append((name, f"{server.exchanges:,}", "now", *map(duration, server.latency_ms)))
+        rows.append(
+            (
+                name,
+                f"{server.exchanges:,}",
+                "now",
+                *percentiles(server.latency_ms, server.exchanges),
+            )
+        )
         if server.stalled_exchanges:
-            rows.append(("", "", sentences.WITHOUT_STALLS, *map(duration, server.predicted_ms)))
+            rows.append(
+                (
+                    "",
+                    "",
+                    sentences.WITHOUT_STALLS,
+                    *percentiles(server.predicted_ms, server.exchanges),
+                )
+            )
     yield from style.table(rows, SPARE_PERCENTILES)
     if view.servers_more:
         yield f"  ... and {view.servers_more:,} more (see -o result.json)"

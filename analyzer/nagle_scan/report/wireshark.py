@@ -9,7 +9,7 @@ from nagle_scan import _core
 NS_PER_US = 1000
 
 
-def display_filter(stall: _core.WaitRow, _filtered: bool = False) -> str:
+def display_filter(stall: _core.WaitRow) -> str:
     """Wireshark's filter for the frames of a stall and those between.
 
     By ports: Wireshark also numbers the streams that ICMP errors quote or a capture filter leaves

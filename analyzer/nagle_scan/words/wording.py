@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 PERCENTILES = ("p50", "p75", "p90", "p95", "p99", "max")
 """Heads of a server's latency columns."""
+ENOUGH = (2, 4, 10, 20, 100, 1)
+"""Latencies from which each of these is not the largest anyway."""
 
 ROUND_TRIP_COUNTS = 1.1
 """Above this ratio of wait to ACK delay, the network's share is worth mentioning."""
@@ -57,7 +59,7 @@ def duration(milliseconds: float) -> str:
     if milliseconds >= 1000:
         return f"{milliseconds / 1000:.1f} s"
     if 0 < milliseconds < 0.9995:
-        return f"{milliseconds * 1000:.{milliseconds < 0.01:d}f} µs"
+        return f"{milliseconds * 1000:.{milliseconds < 0.01:d}f} us"
     return f"{milliseconds:.1f} ms"
 
 
@@ -71,6 +73,12 @@ def percent(share: float) -> str:
 def maybe_duration(milliseconds: float | None) -> str:
     """A duration, or a dash where unknown."""
     return "-" if milliseconds is None else duration(milliseconds)
+
+
+def percentiles(latency_ms: Iterable[float], exchanges: int) -> Iterator[str]:
+    """The cells of a server's latency columns; a dash where so few exchanges have none."""
+    for milliseconds, enough in zip(latency_ms, ENOUGH, strict=True):
+        yield duration(milliseconds) if exchanges >= enough else "-"
 
 
 def round_trip_counts(wait_ms: float, ack_delay_ms: float) -> bool:
