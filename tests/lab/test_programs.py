@@ -14,10 +14,16 @@ import nagle_scan
 import pytest
 from accuracy import as_json
 from chain_real import build_library
-from conftest import CAPTURES
+from conftest import CAPTURES, ROOT
 from logs import Peer, read_log
 from real_programs.__main__ import settle
-from real_programs.accuracy import contradictions, false_clean
+from real_programs.accuracy import (
+    Groups,
+    contradictions,
+    false_clean,
+    score_folders,
+    sentences,
+)
 from real_programs.ship import EVERY_POINT, ONE_POINT
 from real_programs.table import SUBSCRIBER, all_cases
 from scoring import Score
@@ -110,6 +116,21 @@ def settled(cause: str, not_sent: int, nodelay: int = 0, stalls: int = 0) -> dic
 
 def is_undecidable(truth: dict[str, Any]) -> bool:
     return bool(truth["other_waits"][0].get("undecidable"))
+
+
+@pytest.fixture(scope="module")
+def scores() -> Groups:
+    return score_folders([PROGRAMS])
+
+
+def test_the_site_tells_how_accurate_it_is_on_programs(scores: Groups) -> None:
+    assert sentences(scores) in (ROOT / "docs" / "sure.md").read_text()
+
+
+@pytest.mark.parametrize("fault", ["contradictions", "nagle"])
+def test_points_of_one_run_agree_and_none_is_wrong_on_nodelay(scores: Groups, fault: str) -> None:
+    cases = {case: score for group in scores.values() for case, score in group.items()}
+    assert {case: score.counts[fault] for case, score in cases.items() if score.counts[fault]} == {}
 
 
 def test_a_wait_in_the_kernel_with_nagle_on_is_undecidable() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import nagle_scan
@@ -120,6 +120,20 @@ def show(name: str, cases: dict[str, Score], limit: int) -> bool:
         print(f"{verdict} {bound.name:34} {bound.text:>9}  ({bound.required})")
     print()
     return all(bound.is_met for bound in bounds)
+
+
+def sentences(scores: Groups) -> str:
+    """What docs/sure.md says of the shipped ones."""
+    said = []
+    for name in sorted(scores):
+        counts = sum((score.counts for score in scores[name].values()), Counter[str]())
+        false = [counts[f"false {confidence}"] for confidence in CONFIDENCES]
+        said.append(
+            f"With {name}, {counts['found']} of {counts['true']} stalls are found; of "
+            f"{counts['found'] + sum(false)} reported {sum(false)} are false, {false[0]} of them "
+            f"`certain` and {false[2]} `possible`.\n"
+        )
+    return "".join(said)
 
 
 def main() -> int:
