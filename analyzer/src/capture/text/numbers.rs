@@ -3,7 +3,6 @@
 //! printed as it is. Of a pure ACK only the acknowledged number is printed (unless `-vv`).
 
 use super::line::PrintedSegment;
-use super::options;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 
@@ -41,6 +40,11 @@ struct Directions {
     shifts: [Option<u32>; 2],
 }
 
+/// Of `wscale 7`.
+fn window_shift(printed: &str) -> Option<u32> {
+    printed.split(',').find_map(|option| option.trim_start().strip_prefix("wscale ")?.parse().ok())
+}
+
 impl Numbers {
     /// The numbers of the next segment of the text; `None` where nothing tells its sequence number.
     pub fn sent(
@@ -60,7 +64,7 @@ impl Directions {
             self.next = [None; 2];
         }
         if is_syn {
-            self.shifts[sender] = options::window_shift(printed.options);
+            self.shifts[sender] = window_shift(printed.options);
         }
         let (seq, ack) = match (printed.ack, self.bases) {
             (ack, _) if printed.is_listed => (printed.seq, ack),

@@ -12,11 +12,6 @@ pub struct PrintedOptions {
     len: usize,
 }
 
-/// Of `wscale 7`.
-pub fn window_shift(printed: &str) -> Option<u32> {
-    printed.split(',').find_map(|option| option.trim_start().strip_prefix("wscale ")?.parse().ok())
-}
-
 impl PrintedOptions {
     /// Leaves out what the analysis does not know: tcpdump does not print all of it.
     pub fn read(printed: &str, sent: &Sent) -> Self {
