@@ -86,6 +86,8 @@ def options(pid: int) -> Iterator[str]:
     pidfd = os.pidfd_open(pid)
     for number in os.listdir(f"/proc/{pid}/fd"):
         copy = ctypes.CDLL(None).syscall(PIDFD_GETFD, pidfd, int(number), 0)
+        if copy < 0:  # Closed since.
+            continue
         with contextlib.suppress(OSError), socket.socket(fileno=copy) as end:
             if end.family in FAMILIES and int(PORT) in (end.getsockname()[1], end.getpeername()[1]):
                 yield "on" if end.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) else "off"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 Endpoint = tuple[str, int]
 Pairs = tuple[tuple[Endpoint, Endpoint], ...]
 """Servers, before and after."""
+PORT = re.compile("[0-9]{1,5}")
 MAX_PORT = 65_535
 
 
@@ -48,7 +50,7 @@ def _parsed(text: str) -> Endpoint:
         known = ipaddress.ip_address(addr.removeprefix("[").removesuffix("]"))
     except ValueError:
         known = None
-    if known is None or not port.isascii() or not port.isdigit() or int(port) > MAX_PORT:
+    if known is None or not PORT.fullmatch(port) or int(port) > MAX_PORT:
         raise ValueError(
             f"{printable(text)!r} is not a server: expected an IP address and a port, such as "
             "10.0.0.5:8901"

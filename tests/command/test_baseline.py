@@ -223,6 +223,7 @@ def test_a_server_that_moved_to_another_port_can_be_named(run: Run) -> None:
         (["a:1=b:2"], "'a:1' is not a server"),
         (["10.0.0.1=10.0.0.2"], "'10.0.0.1' is not a server"),
         (["::1=1.1.1.1:1"], "'::1' is not a server"),
+        ([f"127.0.0.1:{'1' * 5000}=1.1.1.1:1"], "1' is not a server"),
         (["127.0.0.1:99999=127.0.0.1:8080"], "'127.0.0.1:99999' is not a server"),
         (["127.0.0.1:1=127.0.0.1:8080"], "127.0.0.1:1 is not a server in the baseline"),
         (["127.0.0.1:8080=127.0.0.1:1"], "127.0.0.1:1 is not a server in the new capture"),
@@ -280,6 +281,9 @@ def test_calls_that_cannot_work_are_refused(run: Run, tmp_path: Path) -> None:
     assert run(AFTER, "--baseline", copy, "-o", copy).returncode == 2
     assert copy.read_bytes() == BEFORE.read_bytes()
     assert run(AFTER, "--baseline", "/no/such.pcap").returncode == 2
+    unused = run(AFTER, BEFORE, "--baseline-map", "1.1.1.1:1=1.1.1.1:2")
+    assert (unused.returncode, unused.stdout) == (2, b"")
+    assert unused.stderr == b"nagle-scan: --baseline-map: there is no --baseline\n"
 
 
 def stalled(latency_ms: float, predicted_ms: float) -> Numbers:

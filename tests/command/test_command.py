@@ -88,6 +88,17 @@ def test_options_may_stand_between_captures(run: Run) -> None:
     assert run("-q", "--", SPLIT).returncode == 1
 
 
+def test_after_two_dashes_no_file_is_an_option(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("--help", "-olost.xml"):
+        Path(name).write_bytes(SPLIT.read_bytes())
+    done = run("-q", "--", SPLIT, "--help", "-olost.xml")
+    assert (done.returncode, done.stdout[:12]) == (1, b"3 captures: ")
+    assert not Path("lost.xml").exists()
+
+
 def test_every_option_is_explained(run: Run) -> None:
     help_text = run("--help").stdout.decode()
     for option in (

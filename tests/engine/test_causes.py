@@ -17,7 +17,11 @@ def wait(
     cause: str, sender: str, own_data_before: bool = False, lost: bool | None = False
 ) -> _core.WaitRow:
     fields = SimpleNamespace(
-        cause=cause, sender=sender, own_data_before=own_data_before, lost_before_capture=lost
+        cause=cause,
+        sender=sender,
+        own_data_before=own_data_before,
+        may_be_held=False,
+        lost_before_capture=lost,
     )
     return cast(_core.WaitRow, fields)
 

@@ -113,6 +113,16 @@ def test_a_packet_list_copied_from_wireshark_is_read(tmp_path: Path) -> None:
     assert_same(text, SPLIT)
 
 
+def test_a_packet_list_of_any_length_is_read(tmp_path: Path) -> None:
+    """Its beginning, looked at first, may end anywhere in a line."""
+    text = (PRINTED / "packet-list.txt").read_text()
+    text = "".join(text.replace("35762", str(20_000 + number)) for number in range(40))
+    longer = tmp_path / "longer.txt"
+    for spaces in range(0, 150, 10):
+        longer.write_text(" " * spaces + "\n" + text)
+        assert len(nagle_scan.scan(longer).stalls) == 360
+
+
 def test_messages_in_a_packet_list_are_not_taken_for_a_verdict(run: Run, tmp_path: Path) -> None:
     """Without the held segments the capture of a stalling server would be clean."""
     lines = (PRINTED / "packet-list.txt").read_text().splitlines()

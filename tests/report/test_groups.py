@@ -52,6 +52,17 @@ def test_another_server_side_or_cause_is_another(tmp_path: Path) -> None:
     assert len(both) == 4
 
 
+def test_of_very_many_sides_no_number_is_made_up(tmp_path: Path, run: Run) -> None:
+    """Only the first have their messages read."""
+    each = [
+        stalled(Conversation((f"10.0.1.{number}", 40_000), (f"10.0.2.{number}", 8000)))
+        for number in range(1, 31)
+    ]
+    said = " ".join(run(write(tmp_path / "many.pcap", interleaved(*each))).stdout.decode().split())
+    assert "on all 30 connections" in said
+    assert " (client of port 8000) and others: send the whole message in one write." in said
+
+
 def test_timers_that_differ_have_no_name(tmp_path: Path) -> None:
     slow = stalled(Conversation(("10.1.0.9", 40000), SERVER), delay_ms=200.0)
     made = interleaved(*conversations(2), slow)

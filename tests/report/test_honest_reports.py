@@ -25,6 +25,16 @@ def test_a_wait_without_the_other_direction_has_no_known_cause() -> None:
     assert set(waits["cause"].astype(str)) <= {"unknown"}
 
 
+def test_what_may_have_been_held_is_told_from_what_was_not(run: Run) -> None:
+    paced = flat(run(CAPTURES / "labelled" / "siblings-paced-rtt2" / "server.pcap.gz").stdout)
+    assert "15 of 60 connections cannot be judged: a hold and a pause" in paced
+    assert "held by Nagle's algorithm, or the client paused" in paced
+    lacking = CAPTURES / "labelled" / "hard-lossy-wire-work-nots" / "server-lacks15.pcap.gz"
+    said = flat(run(lacking).stdout)
+    assert " CLEAN " in said
+    assert "unknown server 107-109 cause not visible" in said
+
+
 def jittery() -> Conversation:
     """The server holds the rest of each reply; round trips of 26 ms take 18 to 46 ms."""
     made = Conversation(rtt_ms=26.0)

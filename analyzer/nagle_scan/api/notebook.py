@@ -9,7 +9,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from nagle_scan import _core, timeline
-from nagle_scan.report import json, notices, verdicts
+from nagle_scan.report import header, json, notices, verdicts
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import View
 from nagle_scan.words import certainty
@@ -128,7 +128,7 @@ def scan_html(scan: Result) -> str:
     ]
     return _SCAN.render(
         verdict=verdicts.in_one_line(summary),
-        header=view.header,
+        header=header.of(view),
         paths=", ".join(scan.captures),
         packets=summary.packets,
         notices=[notice.text for notice in notices.of(scan)],

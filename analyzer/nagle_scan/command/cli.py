@@ -102,6 +102,7 @@ def _run(options: argparse.Namespace, found: list[Scan]) -> int:
     if options.anonymize or options.key_file is not None:
         key = keys.find(options.key_file)
         options.key, options.key_is_random = key or keys.random(), key is None
+    _check_map(options)
     options.named = _names(options)
     if options.why is not None:
         return _why(sets, options)
@@ -171,7 +172,6 @@ def _run_one(
     gate: Gate,
     found: list[Scan],
 ) -> int:
-    _check_map(options)
     outputs.make_folder()
     baseline = _scan(options.baseline, options) if options.baseline else None
     progress = _core.Progress()

@@ -19,13 +19,16 @@ class Parser(argparse.ArgumentParser):
     def parse_args(  # type: ignore[override]
         self, args: Sequence[str], namespace: argparse.Namespace | None = None
     ) -> argparse.Namespace:
-        """Takes captures before, between and after options.
+        """Takes captures before, between and after options; after `--` nothing is an option.
 
         An unknown option is reported before what is missing because of it.
         """
-        named = [word.partition("=")[0] for word in _before_dashes(args) if word[:2] == "--"]
+        before = args[: args.index("--")] if "--" in args else args
+        named = [word.partition("=")[0] for word in before if word[:2] == "--"]
         self._refuse(name for name in named if name not in self._option_string_actions)
-        options, unknown = self.parse_known_intermixed_args(args, namespace)
+        # argparse forgets the `--`: './-q' is the same file, and no option.
+        after = [word if word in ("-", "--") else _as_path(word) for word in args[len(before) :]]
+        options, unknown = self.parse_known_intermixed_args([*before, *after], namespace)
         self._refuse(unknown)
         return options
 
@@ -39,8 +42,8 @@ class Parser(argparse.ArgumentParser):
         self.exit(EXIT_UNUSABLE, f"nagle-scan: {printable(message)} ({hint})\n")
 
 
-def _before_dashes(args: Sequence[str]) -> Sequence[str]:
-    return args[: args.index("--")] if "--" in args else args
+def _as_path(word: str) -> str:
+    return os.path.join(".", word) if word.startswith("-") else word
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

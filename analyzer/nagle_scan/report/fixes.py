@@ -27,6 +27,8 @@ class Fix(NamedTuple):
     """Senders with possible stalls only."""
     first: str = ""
     """What to find out first."""
+    is_of_some: bool = False
+    """More sides hold data than were looked at."""
 
     @property
     def choice(self) -> str:
@@ -49,7 +51,8 @@ class Fix(NamedTuple):
             mark(sender) + " (if it stalls)" * (sender in self.unsure)
             for sender in self.senders[: len(self.senders) - more]
         ]
-        last = f"{more} more" if more else shown.pop()
+        rest = "others" if self.is_of_some else f"{more} more"
+        last = rest if more else shown.pop()
         return f"{', '.join(shown)} and {last}" if shown else last
 
     def where(self, remedy: advice.Remedy) -> str:
@@ -103,7 +106,11 @@ def fixes(
     kinds: dict[tuple[object, ...], list[_Party]] = {}
     for party in _parties(groups, paths):
         kinds.setdefault(party.kind, []).append(party)
-    return [_fix(alike, first_told) for alike in list(kinds.values())[:limit]]
+    is_of_some = len(set(map(held.party, groups))) > MOST_PARTIES
+    return [
+        _fix(alike, first_told)._replace(is_of_some=is_of_some)
+        for alike in list(kinds.values())[:limit]
+    ]
 
 
 def _parties(groups: Sequence[_core.ServerGroup], paths: Sequence[str]) -> list[_Party]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core
 from nagle_scan.compare import compare
-from nagle_scan.report import verdicts
+from nagle_scan.report import header, verdicts
 from nagle_scan.report.view import Limits, View
 from nagle_scan.words.wording import PERCENTILES
 
@@ -45,7 +45,7 @@ def report(result: Result, options: Options) -> dict[str, Any]:
     view = View(result, LIMITS, options)
     return {
         "sentence": verdicts.in_one_line(view.summary),
-        "sentences": [item.text for item in view.header],
+        "sentences": [item.text for item in header.of(view)],
         "notices": [*view.urgent, *view.notes],
         "advice": [_advice(fix, remedy) for fix in view.fixes for remedy in fix.remedies],
     }

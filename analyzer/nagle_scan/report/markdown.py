@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from nagle_scan import _core
 from nagle_scan.advice import Setting
 from nagle_scan.messages import split
-from nagle_scan.report import held, hops, sentences, verdicts, wireshark
+from nagle_scan.report import header, held, hops, sentences, verdicts, wireshark
 from nagle_scan.report.ascii_ladder import ladder
 from nagle_scan.report.comparison import ShownComparison
 from nagle_scan.report.fixes import Fix
@@ -59,7 +59,7 @@ def _lines(view: View) -> Iterator[str]:
 
 def _answer(view: View) -> Iterator[str]:
     """Verdict, cost, fix and rest."""
-    verdict, *others = view.header
+    verdict, *others = header.of(view)
     yield f"- {_marked(view, verdict.text)}"
     yield from (f"- {item.head.capitalize()}: {_marked(view, item.text)}" for item in others)
 

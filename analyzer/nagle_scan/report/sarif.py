@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from nagle_scan import _core
-from nagle_scan.report import held
+from nagle_scan.report import header, held
 from nagle_scan.report.view import Limits, View
 from nagle_scan.system import files
 from nagle_scan.words import causes, certainty
@@ -133,7 +133,7 @@ def _notifications(view: View) -> list[dict[str, Any]]:
     told = [("note", f"{sentence_start(note)}.") for note in (*view.urgent, *view.notes)]
     if not view.summary.stalls:
         level = "note" if view.summary.verdict == "clean" else "warning"
-        told[:0] = [(level, item.text) for item in view.header]
+        told[:0] = [(level, item.text) for item in header.of(view)]
     if view.groups_more:
         told.append(("warning", f"{view.groups_more:,} more groups of stalls are not listed."))
     return [{"level": level, "message": {"text": text}} for level, text in told]

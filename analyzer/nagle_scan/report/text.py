@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core
-from nagle_scan.report import hops, sentences, verdicts
+from nagle_scan.report import header, hops, sentences, verdicts
 from nagle_scan.report.stall_frames import frames
 from nagle_scan.report.view import Limits, View
 from nagle_scan.system.terminal import Style
@@ -77,8 +77,9 @@ def _notices(notices: Sequence[str], style: Style) -> Iterator[str]:
 def _answer(view: View, style: Style) -> Iterator[str]:
     """Verdict, cost, fix and rest, on the first screen."""
     colours = {"stalls": style.bad, "clean": style.good}
-    width = max(len(item.head) for item in view.header)
-    for head, text in view.header:
+    items = header.of(view)
+    width = max(len(item.head) for item in items)
+    for head, text in items:
         yield style.headed(head.upper().ljust(width), colours.get(head, style.bold), text)
 
 

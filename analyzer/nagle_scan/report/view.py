@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan import _core
-from nagle_scan.report import header, held, hops, notices, sentences, verdicts, wireshark
+from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshark
 from nagle_scan.report.nodelay import NOT_KNOWN, Answer, answers
 from nagle_scan.result import Result
 from nagle_scan.words import causes, certainty
@@ -52,11 +52,6 @@ class View:
         self.core = result.core
         self.summary = result.core.summary()
         self.min_wait_ms = result.min_wait_ms
-
-    @cached_property
-    def header(self) -> list[header.Item]:
-        """The answer: verdict, cost, fix and rest."""
-        return header.of(self)
 
     @cached_property
     def groups(self) -> list[_core.ServerGroup]:

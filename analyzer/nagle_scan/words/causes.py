@@ -29,7 +29,7 @@ class Cause(NamedTuple):
     meaning_of_one: Mapping[str, str] | None = None
     """What a single wait means, where that is more specific."""
     meaning_midway: str = ""
-    """What a wait means in the middle of what `{by}` sent."""
+    """What it means in the middle of what `{by}` sent; if unknown, where it may be a hold."""
     meaning_unseen: str = ""
     """What it means if packets from `{by}` are missing: lost before the capture point."""
 
@@ -201,6 +201,7 @@ def meaning_of(wait: _core.WaitRow) -> str:
     cause = of(wait.cause)
     if cause.meaning_unseen and wait.lost_before_capture in (True, None):
         return cause.meaning_unseen.format(by=wait.sender)
-    if cause.meaning_midway and wait.own_data_before:
+    is_midway = wait.may_be_held if wait.cause == "unknown" else wait.own_data_before
+    if cause.meaning_midway and is_midway:
         return cause.meaning_midway.format(by=wait.sender)
     return (cause.meaning_of_one or cause.meaning)[wait.sender]

@@ -2,6 +2,7 @@
 
 use crate::judge::case::{Confidence, Doubts};
 use crate::judge::causes::Cause;
+use crate::judge::path::releases::Releases;
 use crate::track::wait::{Wait, fact};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -36,6 +37,12 @@ impl Finding<'_> {
             Cause::Unknown if missing => None,
             _ => Some(false),
         }
+    }
+
+    /// Held, or a pause of the program: nobody can tell.
+    pub fn may_be_held(&self) -> bool {
+        let wait = self.wait;
+        self.cause == Cause::Unknown && wait.has_pure_ack() && Releases::may_hold(wait)
     }
 
     /// Is it a certain or likely stall?

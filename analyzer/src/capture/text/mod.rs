@@ -152,8 +152,9 @@ impl Beginning {
         let mut wanted = LOOKED_AT_FIRST;
         loop {
             let start = buffer.at_least(wanted)?;
-            let found = Self::of(&start[..start.len().min(LOOKED_AT)]);
-            if found.packets >= ENOUGH_PACKETS || start.len() < wanted || wanted >= LOOKED_AT {
+            let is_all = start.len() < wanted;
+            let found = Self::of(if is_all { start } else { whole_lines(start) });
+            if found.packets >= ENOUGH_PACKETS || is_all || wanted >= LOOKED_AT {
                 return Ok(found);
             }
             wanted *= 4;
@@ -188,6 +189,12 @@ impl Beginning {
             _ => {}
         }
     }
+}
+
+/// The line that is cut off may look like one of other packets.
+fn whole_lines(start: &[u8]) -> &[u8] {
+    let start = &start[..start.len().min(LOOKED_AT)];
+    &start[..start.iter().rposition(|&byte| byte == b'\n').unwrap_or(start.len())]
 }
 
 /// Is it a packet but for its time?

@@ -1,11 +1,9 @@
 //! Connections in which jitter, or a round trip that nothing shows, may hide holds: what cannot be told
 //! must not be called clean.
 
-use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedHalf;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
-use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::{BLURRED_RTT_NS, BLURRED_WITHIN, FEW_RELEASES};
 use crate::track::Side;
 use crate::track::wait::fact;
@@ -14,15 +12,8 @@ use crate::track::wait::fact;
 pub fn hides_holds(sender: &JudgedHalf, side: Side, findings: Findings<'_>) -> bool {
     sender.nagle == Nagle::Unknown
         && findings.stalls().next().is_none()
-        && (findings.iter().any(|finding| may_be_hold(&finding, side))
+        && (findings.iter().any(|finding| finding.wait.by == side && finding.may_be_held())
             || jitter_hides(sender, side, findings))
-}
-
-/// Held, or a pause of the program: nobody can tell.
-fn may_be_hold(finding: &Finding<'_>, side: Side) -> bool {
-    let wait = finding.wait;
-    let is_open = finding.cause == Cause::Unknown && wait.by == side;
-    is_open && wait.has_pure_ack() && Releases::may_hold(wait)
 }
 
 /// May jitter hide holds? The sender's small segments follow ACKs by about a round trip, but not as evenly

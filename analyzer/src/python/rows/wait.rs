@@ -4,6 +4,7 @@ use super::fields::set_fields;
 use crate::judge::case::Line;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
+use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::words::evidence::reasons;
 use crate::judge::words::rivals::rivals;
 use crate::output::fields::StallRow;
@@ -24,6 +25,8 @@ pub struct WaitRow {
     pub ack_ns: i64,
     pub to_ns: i64,
     pub own_data_before: bool,
+    /// Held or paused, for all that the capture shows?
+    pub may_be_held: bool,
     /// Was something lost on its way to the capture? `None` where that is open.
     pub lost_before_capture: Option<bool>,
     pub evidence: Vec<String>,
@@ -63,6 +66,7 @@ impl WaitRow {
             ack_ns: wait.ack.time_ns,
             to_ns: wait.to.time_ns,
             own_data_before: wait.is(fact::OWN_DATA_BEFORE),
+            may_be_held: finding.may_be_held() && judged.half(wait.by).nagle != Nagle::Off,
             lost_before_capture: finding.lost_before_capture(),
             doubts: finding.doubts.iter().map(Line::name).collect(),
             evidence,
