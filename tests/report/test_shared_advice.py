@@ -39,7 +39,7 @@ def test_what_was_seen_of_one_is_not_said_of_all(tmp_path: Path) -> None:
     (fix,) = advised(tmp_path, client_of(8000), client_of(8001, second=99))
     assert len(fix.senders) == 2
     assert fix.sender.count(" and ") == 1
-    assert fix.remedies[0].what.startswith("Send the whole message in one write")
+    assert fix.remedies[0].what.startswith("send the whole message in one write")
     assert fix.receiver in ("10.0.0.2", "their servers")
 
 

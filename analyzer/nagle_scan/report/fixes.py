@@ -63,11 +63,7 @@ class Fix(NamedTuple):
     @property
     def in_few_words(self) -> str:
         """The first remedy without its details."""
-        if not self.remedies:
-            return "none here"
-        remedy = self.remedies[0]
-        what = (remedy.in_general or remedy.what).partition(" (")[0]
-        return what[:1].lower() + what[1:].rstrip(".")
+        return self.remedies[0].short if self.remedies else "none here"
 
     @property
     def in_short(self) -> str:
