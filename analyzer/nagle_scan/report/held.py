@@ -145,9 +145,10 @@ def _not_in_effect(group: _core.ServerGroup, where: str) -> str:
 def in_plain_words(group: _core.ServerGroup) -> str:
     """What happens, for a reader who has never seen a packet."""
     message = "reply" if group.worst.sender == "server" else "request"
+    message = "message" if _is_whole(group) else message
     unless = ", unless it is a proxy" if group.may_be_relay and group.nagle != "on" else ""
     if word(group) == "possible" and not unless:
-        unless = ", if so"
+        unless = ", if these are stalls"
     begin = f"In plain words{unless}: {_in_pieces(group, message)}"
     begin += " until what came before is acknowledged (Nagle's algorithm)"
     if not causes.of(group.worst.cause).ack_was_delayed:
@@ -170,10 +171,22 @@ def _in_pieces(group: _core.ServerGroup, message: str) -> str:
             f"the {message} of {program} is not a multiple of the MSS. "
             "The kernel sends the full segments and holds the small last one"
         )
+    if message == "message":
+        return f"{program} sends small messages one after another. The kernel holds the next"
     return (
         f"{program} writes its {message} in several pieces. "
         "The kernel sends the first and holds a small one"
     )
+
+
+def _is_whole(group: _core.ServerGroup) -> bool:
+    """Are whole messages held: keystrokes, or those of a stream?"""
+    # Imported here: a clean capture does not need it.
+    from nagle_scan import advice
+
+    worst = group.worst
+    typed = advice.is_typed(worst) and not worst.unacked_full_sized
+    return typed or advice.is_stream(worst.exchanges, worst.stalls)
 
 
 def party(group: _core.ServerGroup) -> str:
