@@ -29,8 +29,9 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
     surest = [group for group in groups if certainty.shares(group)[0].word == best]
     if len(surest) == 1:
         return _told(party(surest[0]), _whose_message(surest[0]), total, _reason(surest[0]))
-    acks = " or ".join(sorted({_acks(group) for group in surest}))
-    return _told(_who(surest), _whose(surest), total, f"waiting for {acks} ACKs.")
+    kinds = sorted({_acks(group) for group in surest})
+    acks = f"{kinds[0]} ACKs" if len(kinds) == 1 else f"ACKs, some {' and some '.join(kinds)}"
+    return _told(_who(surest), _whose(surest), total, f"waiting for {acks}.")
 
 
 def _whose(groups: Sequence[_core.ServerGroup]) -> str:
@@ -125,8 +126,8 @@ def option(group: _core.ServerGroup) -> str:
         return _not_in_effect(group, where)
     if off + switched:
         others = f"on {off + switched:,} of {count(off + unknown + switched, 'connection')} it is"
-        return f"If so, TCP_NODELAY is not in effect where it stalls; {others}."
-    return f"If so, TCP_NODELAY is not in effect on {where}."
+        return f"If these are stalls, TCP_NODELAY is not in effect where it stalls; {others}."
+    return f"If these are stalls, TCP_NODELAY is not in effect on {where}."
 
 
 def _not_in_effect(group: _core.ServerGroup, where: str) -> str:
