@@ -219,6 +219,8 @@ def _several_hold(group: _core.ServerGroup) -> bool:
 def _whose_message(group: _core.ServerGroup) -> str:
     if _several_hold(group):
         return "their requests"
+    if _is_whole(group):
+        return "its messages"
     return "its reply" if group.worst.sender == "server" else "its request"
 
 
