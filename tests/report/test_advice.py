@@ -246,7 +246,7 @@ def test_keystrokes_cannot_be_sent_in_one_write(
     known = group(server_port=port, len_unacked=lengths[0], len=lengths[1])
     wheres = [remedy.where for remedy in advice.for_group(known)]
     assert ("the program on {sender}" in wheres) == (not typed)
-    assert ("tiny messages" in advice.for_group(known)[0].what) == typed
+    assert ("nothing to merge" in advice.for_group(known)[0].what) == typed
 
 
 def test_the_tail_of_one_large_write_is_not_said_to_need_merging() -> None:

@@ -41,7 +41,7 @@ def group(surest: int, **more: Any) -> Any:
     [
         ("on", (1, 0, 0, 0), "TCP_NODELAY is not in effect on"),
         ("unknown", (1, 0, 1, 0), "On 1 of 2 connections TCP_NODELAY is not in effect on"),
-        ("unknown", (0, 0, 1, 0), "If so, TCP_NODELAY is not in effect on"),
+        ("unknown", (0, 0, 1, 0), "If these are stalls, TCP_NODELAY is not in effect on"),
         ("off", (0, 1, 0, 0), "TCP_NODELAY is in effect on"),
         ("switched", (0, 0, 0, 1), "TCP_NODELAY was set on"),
     ],
@@ -119,5 +119,5 @@ def test_a_chain_without_a_stall_names_who_stalls_elsewhere() -> None:
     (apart,) = hops.chains([hop], 9, [group(2)])
     (alone,) = hops.chains([hop], 9)
     none = "No stall at any of these hops."
-    assert apart.leads == [none, "The stalling server 10.0.0.2:80 could not be linked to any hop."]
+    assert apart.leads == [none, "The stalls with 10.0.0.2:80 could not be linked to any hop."]
     assert alone.leads == [none]

@@ -92,6 +92,16 @@ def test_the_tail_of_a_large_write_is_not_called_several_pieces(
     assert "in several pieces" in shown(report("java-split.pcap"))
 
 
+def test_keystrokes_are_not_called_pieces_of_a_request(tmp_path: Path) -> None:
+    made = Conversation()
+    made.open()
+    for _ in range(3):
+        made.stall(first=1, second=1)
+    said = page_of(write(tmp_path / "typed.pcap", made.frames), tmp_path)
+    assert "sends small messages one after another" in said
+    assert "in several pieces" not in said
+
+
 def test_a_clean_page_speaks_of_waits_only_where_there_are_any(report: Report) -> None:
     names = "epoll-fixed.pcap", "labelled/rpc-threads-overloaded/loopback.pcap.gz"
     pages = [report(name).read_text() for name in names]

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import nagle_scan
 import pytest
-from browser import DESK_PX, faults, opened
+from browser import DESK_PX, PHONE_PX, faults, opened
 from conftest import CAPTURES, Report, Run
 from conversation import Conversation, ipv6, stalled, write
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+SCROLLED = "box => box.scrollWidth > box.clientWidth"
 PAPER_PX = 688
 """A4 less its margins."""
 LINES = """cell => {
@@ -34,11 +35,10 @@ def long_addresses() -> Conversation:
 def test_long_addresses_leave_room_for_the_other_columns(tmp_path: Path, browser: Browser) -> None:
     path = tmp_path / "report.html"
     nagle_scan.scan(write(tmp_path / "long.pcap", long_addresses().frames)).to_html(path)
-    scrolled = "box => box.scrollWidth > box.clientWidth"
     with opened(browser, path, width=DESK_PX) as page:
         boxes = page.page.locator(".box:has(> table)").all()
         assert boxes
-        assert not any(box.evaluate(scrolled) for box in boxes)
+        assert not any(box.evaluate(SCROLLED) for box in boxes)
     with opened(browser, path, width=PAPER_PX) as page:
         page.page.emulate_media(media="print")
         said = page.page.locator("td:last-child:not(.number):visible").all()
@@ -47,15 +47,22 @@ def test_long_addresses_leave_room_for_the_other_columns(tmp_path: Path, browser
         assert not page.overflows()
 
 
+def test_stalls_in_both_directions_are_not_cut(report: Report, browser: Browser) -> None:
+    path = report("labelled/both-split-rtt26-loss/middle.pcap.gz")
+    with opened(browser, path, width=DESK_PX) as page:
+        assert not page.page.locator("#connections .box").first.evaluate(SCROLLED)
+    with opened(browser, path, width=PHONE_PX) as page:
+        assert not page.page.locator("#verdict .box").evaluate(SCROLLED)
+
+
 def test_a_comparison_and_an_index_are_not_cut(run: Run, tmp_path: Path, browser: Browser) -> None:
     both = CAPTURES / "labelled/siblings-split-rtt26/client.pcap.gz"
     run(both, "--baseline", both, "-o", tmp_path / "compared.html")
     run(both, CAPTURES / "java-split.pcap", "-o", f"{tmp_path}/")
-    scrolled = "box => box.scrollWidth > box.clientWidth"
     for name, place in (("compared", "#comparison .box"), ("index", ".box")):
         with opened(browser, tmp_path / f"{name}.html", width=DESK_PX) as page:
             (box,) = page.page.locator(place).all()
-            assert not box.evaluate(scrolled)
+            assert not box.evaluate(SCROLLED)
             assert faults(page) == []
 
 

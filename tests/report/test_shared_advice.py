@@ -39,7 +39,7 @@ def test_what_was_seen_of_one_is_not_said_of_all(tmp_path: Path) -> None:
     (fix,) = advised(tmp_path, client_of(8000), client_of(8001, second=99))
     assert len(fix.senders) == 2
     assert fix.sender.count(" and ") == 1
-    assert fix.remedies[0].what.startswith("Send the whole message in one write")
+    assert fix.remedies[0].what.startswith("send the whole message in one write")
     assert fix.receiver in ("10.0.0.2", "their servers")
 
 
@@ -54,3 +54,10 @@ def test_other_advice_stands_apart(tmp_path: Path) -> None:
         ("10.0.1.1 (client of port 8000)",),
         ("10.0.1.2 (client of port 8001)",),
     }
+
+
+def test_a_client_of_two_servers_is_not_told_to_change_one_of_them(tmp_path: Path) -> None:
+    servers = ("10.0.0.2", "10.0.0.3")
+    calls = [stalled(Conversation(("10.0.1.1", 40000), (server, 8000))) for server in servers]
+    (fix,) = advised(tmp_path, *calls)
+    assert fix.receiver == "its servers"

@@ -11,6 +11,7 @@ from nagle_scan.messages import payloads
 from nagle_scan.messages.payloads import Payload, pair_of
 from nagle_scan.messages.services import Sample, ends_http_head, recognised, service_of
 from nagle_scan.words import causes
+from nagle_scan.words.wording import sentence_start
 
 __all__ = ["Remedy", "Setting", "for_group", "has_quick_acks", "is_stream", "test_well"]
 
@@ -28,6 +29,8 @@ class Remedy(NamedTuple):
     """
 
     where: str
+    short: str
+    """`what` in a few words."""
     what: str
     price: str
     known_by: str = ""
@@ -38,12 +41,14 @@ class Remedy(NamedTuple):
 
 MERGE = Remedy(
     "the program on {sender}",
-    "Send the whole message in one write (one buffer, writev(), MSG_MORE or TCP_CORK, cleared at "
+    "send the whole message in one write",
+    "send the whole message in one write (one buffer, writev(), MSG_MORE or TCP_CORK, cleared at "
     "its end, or a buffered stream that is flushed once).",
     "Cost: a change in the program. It also saves packets, and Nagle may stay on.",
 )
 NODELAY = Remedy(
     "the socket on {sender}",
+    "set TCP_NODELAY",
     "set TCP_NODELAY on the connected socket itself (the one from accept() or connect()), "
     "then scan again: this report proves whether it took effect.",
     "Cost: every small write becomes a packet, so leave Nagle on where many small writes follow "
@@ -51,6 +56,7 @@ NODELAY = Remedy(
 )
 TAIL = Remedy(
     "the program on {sender}",
+    "merge the writes, if there were several",
     "merging helps only if these were several writes: the unacknowledged segment is full-sized, so "
     "the held one may be the tail of one large write (RFC 896 senders such as Windows and BSD hold "
     "it, Linux does not).",
@@ -58,10 +64,11 @@ TAIL = Remedy(
 )
 STREAM = Remedy(
     "the program on {sender}",
+    "write each message in one call",
     "write each message in one call, and messages due at the same time together.",
     "Cost: a change in the program. Messages that follow one another still wait.",
 )
-TYPED = "these are tiny messages: there is nothing to merge, so"
+TYPED = "there is nothing to merge in messages this small:"
 TERMINAL_PORTS = (22, 23)
 """SSH and Telnet (IANA)."""
 MOST_OF_A_KEY = 4
@@ -70,6 +77,7 @@ MOST_OF_A_CIPHERED_KEY = 100
 """Bytes of an SSH packet with a key: 36 to 100, by cipher and MAC (RFC 4253, 6)."""
 QUICKACK = Remedy(
     "the other end, {receiver}, as a last resort",
+    "acknowledge at once",
     "acknowledge at once (Linux: TCP_QUICKACK after each read, or 'ip route change ... quickack "
     "1'; Windows: TcpAckFrequency = 1; macOS: net.inet.tcp.delayed_ack = 0).",
     "Cost: more ACKs; TCP_QUICKACK is not permanent, and each message still waits one round trip.",
@@ -101,7 +109,8 @@ def _remedies(group: _core.Group, sample: Sample) -> list[Remedy]:
         return [nodelay._replace(what=f"{TYPED} {nodelay.what}"), *others]
     if is_stream(group.exchanges, group.stalls):
         return [nodelay, STREAM, *others]
-    merge = MERGE._replace(what=f"{_pieces(group, sample)}. {MERGE.what}", in_general=MERGE.what)
+    what = f"{_pieces(group, sample)}. {sentence_start(MERGE.what)}"
+    merge = MERGE._replace(what=what, in_general=MERGE.what)
     return [merge, nodelay, *others]
 
 

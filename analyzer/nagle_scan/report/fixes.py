@@ -66,11 +66,7 @@ class Fix(NamedTuple):
     @property
     def in_few_words(self) -> str:
         """The first remedy without its details."""
-        if not self.remedies:
-            return "none here"
-        remedy = self.remedies[0]
-        what = (remedy.in_general or remedy.what).partition(" (")[0]
-        return what[:1].lower() + what[1:].rstrip(".")
+        return self.remedies[0].short if self.remedies else "none here"
 
     @property
     def in_short(self) -> str:
@@ -87,6 +83,7 @@ class _Party(NamedTuple):
     name: str
     group: _core.ServerGroup
     remedies: Sequence[advice.Remedy]
+    receivers: frozenset[str]
 
     @property
     def kind(self) -> tuple[object, ...]:
@@ -115,12 +112,14 @@ def fixes(
 
 def _parties(groups: Sequence[_core.ServerGroup], paths: Sequence[str]) -> list[_Party]:
     worst: dict[str, _core.ServerGroup] = {}
+    receivers: dict[str, set[str]] = {}
     for group in groups:
         worst.setdefault(held.party(group), group)
+        receivers.setdefault(held.party(group), set()).add(held.receiver(group))
     chosen = list(worst.items())[:MOST_PARTIES]
     remedies = advice.for_groups([group.worst for _, group in chosen], paths)
     return [
-        _Party(name, group, [] if _only_passes_on(group) else told)
+        _Party(name, group, [] if _only_passes_on(group) else told, frozenset(receivers[name]))
         for (name, group), told in zip(chosen, remedies, strict=True)
     ]
 
@@ -128,11 +127,12 @@ def _parties(groups: Sequence[_core.ServerGroup], paths: Sequence[str]) -> list[
 def _fix(alike: Sequence[_Party], first_told: bool) -> Fix:
     most = max(len(party.remedies) for party in alike)
     fullest = [party for party in alike if len(party.remedies) == most]
-    receivers = {held.receiver(party.group) for party in fullest}
+    receivers = set().union(*(party.receivers for party in fullest))
+    whose = "their" if alike[1:] else "its"
     several = "clients" if fullest[0].group.worst.sender == "server" else "servers"
     return Fix(
         [party.name for party in alike],
-        receivers.pop() if len(receivers) == 1 else f"their {several}",
+        receivers.pop() if len(receivers) == 1 else f"{whose} {several}",
         _shared(alike, fullest[0].remedies),
         _test_well(alike, first_told),
         {party.name for party in alike if held.word(party.group) == "possible"},

@@ -25,7 +25,8 @@ def of(view: "View") -> list[Item]:
 def _items(view: "View") -> Iterator[tuple[str, str]]:
     summary = view.summary
     if summary.verdict == "clean":
-        yield "clean", f"{view.no_stall} {verdicts.clean_means(summary)}"
+        said = verdicts.clean(summary, view.min_wait_ms)
+        yield "clean", f"{said} {verdicts.clean_means(summary)}"
     elif not summary.stalls:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
         yield "fix", verdicts.capture_instead(summary)
@@ -34,9 +35,8 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
         yield summary.verdict, _verdict(view)
         yield "cost", view.cost
         yield "fix", _fix(view)
-    not_judged = view.not_judged if summary.stalls else ""
     other = sentences.rest(summary, [row for row, _ in view.causes])
-    yield "rest", f"{other} {not_judged}".strip()
+    yield "rest", f"{other} {view.not_judged}".strip()
 
 
 def _verdict(view: "View") -> str:

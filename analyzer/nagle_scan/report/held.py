@@ -29,8 +29,9 @@ def sum_sentence(groups: Sequence[_core.ServerGroup]) -> str:
     surest = [group for group in groups if certainty.shares(group)[0].word == best]
     if len(surest) == 1:
         return _told(party(surest[0]), _whose_message(surest[0]), total, _reason(surest[0]))
-    acks = " or ".join(sorted({_acks(group) for group in surest}))
-    return _told(_who(surest), _whose(surest), total, f"waiting for {acks} ACKs.")
+    kinds = sorted({_acks(group) for group in surest})
+    acks = f"{kinds[0]} ACKs" if len(kinds) == 1 else f"ACKs, some {' and some '.join(kinds)}"
+    return _told(_who(surest), _whose(surest), total, f"waiting for {acks}.")
 
 
 def _whose(groups: Sequence[_core.ServerGroup]) -> str:
@@ -125,8 +126,8 @@ def option(group: _core.ServerGroup) -> str:
         return _not_in_effect(group, where)
     if off + switched:
         others = f"on {off + switched:,} of {count(off + unknown + switched, 'connection')} it is"
-        return f"If so, TCP_NODELAY is not in effect where it stalls; {others}."
-    return f"If so, TCP_NODELAY is not in effect on {where}."
+        return f"If these are stalls, TCP_NODELAY is not in effect where it stalls; {others}."
+    return f"If these are stalls, TCP_NODELAY is not in effect on {where}."
 
 
 def _not_in_effect(group: _core.ServerGroup, where: str) -> str:
@@ -145,9 +146,10 @@ def _not_in_effect(group: _core.ServerGroup, where: str) -> str:
 def in_plain_words(group: _core.ServerGroup) -> str:
     """What happens, for a reader who has never seen a packet."""
     message = "reply" if group.worst.sender == "server" else "request"
+    message = "message" if _is_whole(group) else message
     unless = ", unless it is a proxy" if group.may_be_relay and group.nagle != "on" else ""
     if word(group) == "possible" and not unless:
-        unless = ", if so"
+        unless = ", if these are stalls"
     begin = f"In plain words{unless}: {_in_pieces(group, message)}"
     begin += " until what came before is acknowledged (Nagle's algorithm)"
     if not causes.of(group.worst.cause).ack_was_delayed:
@@ -170,10 +172,22 @@ def _in_pieces(group: _core.ServerGroup, message: str) -> str:
             f"the {message} of {program} is not a multiple of the MSS. "
             "The kernel sends the full segments and holds the small last one"
         )
+    if message == "message":
+        return f"{program} sends small messages one after another. The kernel holds the next"
     return (
         f"{program} writes its {message} in several pieces. "
         "The kernel sends the first and holds a small one"
     )
+
+
+def _is_whole(group: _core.ServerGroup) -> bool:
+    """Are whole messages held: keystrokes, or those of a stream?"""
+    # Imported here: a clean capture does not need it.
+    from nagle_scan import advice
+
+    worst = group.worst
+    typed = advice.is_typed(worst) and not worst.unacked_full_sized
+    return typed or advice.is_stream(worst.exchanges, worst.stalls)
 
 
 def party(group: _core.ServerGroup) -> str:
@@ -205,6 +219,8 @@ def _several_hold(group: _core.ServerGroup) -> bool:
 def _whose_message(group: _core.ServerGroup) -> str:
     if _several_hold(group):
         return "their requests"
+    if _is_whole(group):
+        return "its messages"
     return "its reply" if group.worst.sender == "server" else "its request"
 
 

@@ -65,13 +65,12 @@ def chains(
 
 
 def _apart(rows: Sequence[_core.HopRow], groups: Sequence[_core.ServerGroup]) -> str:
-    """Stalling servers outside any chain; empty if there are none."""
+    """Servers with stalls outside any chain; empty if there are none."""
     servers = dict.fromkeys(held.server(group.worst) for group in groups)
     apart = [server for server in servers if server not in {row.server for row in rows}]
     if not apart:
         return ""
-    several = "s" if len(apart) > 1 else ""
-    return f"The stalling server{several} {_names(apart)} could not be linked to any hop."
+    return f"The stalls with {_names(apart)} could not be linked to any hop."
 
 
 def passed_on(group: _core.ServerGroup, rows: Sequence[_core.HopRow]) -> str:

@@ -88,6 +88,8 @@ def _templates() -> Environment:
         "stall_kind": lambda stall: causes.of(stall.cause).words,
         # A number and its unit stay on one line.
         "unbroken": lambda text: re.sub(r"(?<=\d) (?=m?s\b)", "\u00a0", text),
+        # '8 certain, 9 likely' breaks at the comma only.
+        "shares": lambda text: re.sub("(?<!,) ", "\u00a0", text),
         "share": lambda value, whole: f"{min(value / whole, 1):.3f}" if whole else "0",
     }
     return environment

@@ -37,8 +37,9 @@ def cost(
     lost_ms = min(summary.affected_stalled_ms, whole_ms)
     if lost_ms <= 0:
         return f"{duration(summary.stalled_ms)} in all, outside the exchanges: no reply was late."
-    share = f"{sentence_start(percent(lost_ms / whole_ms))} of the latency on {_affected(summary)}"
-    share += _over_all(exchanges, servers)
+    part = percent(lost_ms / whole_ms)
+    share = f"{sentence_start(part)} of the latency on {_affected(summary)}"
+    share += _over_all(exchanges, servers, part)
     if lost_ms < LEAST_GAIN * whole_ms:
         median = _median_cost(summary, servers)
         return f"{share}: {duration(lost_ms)} of {duration(whole_ms)}.{median}"
@@ -65,15 +66,18 @@ def _without(summary: _core.Summary) -> str:
     return f"without the stalls{including}"
 
 
-def _over_all(affected: int, servers: Sequence[_core.ServerRow]) -> str:
-    """The same share of all exchanges of these servers, if most are unaffected."""
+def _over_all(affected: int, servers: Sequence[_core.ServerRow], part: str) -> str:
+    """The same share of all exchanges of these servers, if most are unaffected and it differs."""
     exchanges = sum(server.exchanges for server in servers)
     whole_ms = sum(server.latency_sum_ms for server in servers)
     if exchanges < 2 * affected or whole_ms <= 0:
         return ""
     lost_ms = min(sum(server.latency_stalled_ms for server in servers), whole_ms)
     whose = "the server" if len(servers) == 1 else "the servers that stall"
-    return f" ({percent(lost_ms / whole_ms)} over all {count(exchanges, 'exchange')} of {whose})"
+    over_all = percent(lost_ms / whole_ms)
+    if over_all == part:
+        return ""
+    return f" ({over_all} over all {count(exchanges, 'exchange')} of {whose})"
 
 
 def _median_cost(summary: _core.Summary, servers: Sequence[_core.ServerRow]) -> str:
@@ -94,7 +98,8 @@ def rest(summary: _core.Summary, others: Sequence[_core.CauseRow]) -> str:
     worst = max(busy, key=lambda row: row.total_ms, default=None)
     if worst is None or worst.total_ms < summary.stalled_ms:
         return ""
-    waits = f"{duration(worst.total_ms)} in {count(worst.waits, 'other wait')}"
+    kind = "other wait" if summary.stalls else "wait"
+    waits = f"{duration(worst.total_ms)} in {count(worst.waits, kind)}"
     longest = f" (longest {duration(worst.longest_ms)})" if worst.waits > 1 else ""
     return f"{waits}{longest}: {causes.meaning_of_all(worst)}."
 
@@ -108,8 +113,8 @@ def connecting(row: _core.ConnectingRow | None) -> str | None:
         "end of the first reply"
     )
     if row.connections == 1:
-        return sentence_start(f"{took} ({row.median_share:.0%}).")
-    return f"On {row.connections:,} connections {took} (median: {row.median_share:.0%})."
+        return sentence_start(f"{took} ({percent(row.median_share)}).")
+    return f"On {row.connections:,} connections {took} (median: {percent(row.median_share)})."
 
 
 def holder(row: _core.ConnectionRow) -> str:

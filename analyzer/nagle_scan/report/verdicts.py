@@ -73,17 +73,16 @@ def of_connection(row: _core.ConnectionRow) -> str:
 
 
 def clean(summary: _core.Summary, min_wait_ms: float) -> str:
-    """What a clean capture is free of, and what it may still contain."""
+    """What a clean capture is free of; which connections cannot be judged is told apart."""
     which = count(summary.connections, "connection")
     if summary.not_judged:
-        # The rest gets its own sentence.
         which = f"{summary.clean:,} of {which}"
     said = f"No Nagle or delayed-ACK stall of {min_wait_ms:g} ms or more in {which}"
     if summary.short_holds:
         said += f"; there may be {_short(summary)}"
         if min_wait_ms > SHORT_LISTED_MS:
             said += f" (--min-wait {SHORT_LISTED_MS:g} lists them)"
-    return " ".join(filter(None, (f"{said}.", not_judged(summary))))
+    return f"{said}."
 
 
 def _short(summary: _core.Summary) -> str:
@@ -109,7 +108,7 @@ def not_judged(summary: _core.Summary) -> str:
         return ""
     reasons = list(_reasons(summary))
     # With several reasons, each gets its number.
-    why = ", ".join(f"{number:,} {why}" for number, why in reasons)
+    why = ", ".join(f"{why} ({number:,})" for number, why in reasons)
     if len(reasons) == 1:
         why = reasons[0][1]
     which = f"{summary.not_judged:,} of {count(summary.connections, 'connection')}"
@@ -164,7 +163,7 @@ def _remedies(summary: _core.Summary) -> Iterator[str]:
     if summary.one_sided:
         yield "Capture both directions."
     if summary.blurred:
-        yield "Capture on the sending host, with more exchanges."
+        yield "Capture more exchanges, on the sending host if this was captured elsewhere."
     if summary.coarse:
         yield "Capture with microsecond timestamps."
     if summary.lossy:

@@ -140,11 +140,6 @@ class View:
         return held.in_plain_words(self.groups[0]) if self.groups else None
 
     @property
-    def no_stall(self) -> str:
-        """The verdict on a clean capture."""
-        return verdicts.clean(self.summary, self.min_wait_ms)
-
-    @property
     def not_judged(self) -> str:
         """How many connections cannot be judged, and why; empty if all can."""
         return verdicts.not_judged(self.summary)

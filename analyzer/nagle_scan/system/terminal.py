@@ -16,7 +16,7 @@ NARROWEST, WIDEST = 80, 160
 """Tables need the one, and nobody reads lines beyond the other."""
 NARROWEST_CELL = 18
 """A last column is not wrapped to less."""
-NUMBER = re.compile(r"-?|[\d.,]+( ms| s| B)?")
+NUMBER = re.compile(r"-?|[\d.,]+( us| ms| s| B)?")
 
 COLOUR_CHOICES = ("auto", "always", "never")
 

@@ -44,9 +44,9 @@ CAUSES = (
         happened="the connection was slow to open: a SYN was retransmitted, or answered late",
         words="connecting",
         meaning={
-            "client": "a SYN or its answer was lost: look for loss, firewalls that drop and full "
-            "accept queues",
-            "server": "a SYN was answered late, or the answer was lost: look at the server's load "
+            "client": "a SYN or its answer was lost; look for loss, firewalls that drop packets, "
+            "and full accept queues",
+            "server": "a SYN was answered late, or the answer was lost; look at the server's load "
             "and accept queue, and at any upstream it connects to first",
         },
         colour=colours.DARK,
@@ -56,7 +56,7 @@ CAUSES = (
         name="retransmission",
         happened="bytes were lost and retransmitted",
         words="retransmission",
-        meaning=_both("packets were lost: look at interface errors, queues and policers"),
+        meaning=_both("packets were lost; look at interface errors, queues and policers"),
         colour=colours.DARK,
         hatch="xx",
         meaning_unseen="lost before the capture point, between the {by} and where the capture was "
@@ -75,9 +75,7 @@ CAUSES = (
         happened="a relay forwarded data that had just arrived on another connection: the time "
         "was lost there",
         words="the {by} forwarded what had just arrived",
-        meaning=_both(
-            "a relay: it forwarded at once what arrived on another connection; look there"
-        ),
+        meaning=_both("a relay forwarded at once what arrived on another connection; look there"),
         colour=colours.PALE,
         hatch="..",
     ),
@@ -153,13 +151,13 @@ CAUSES = (
         words="the {by} had no data ready",
         meaning={
             "client": "the client had nothing to send: idle between two requests, or paused",
-            "server": "the server was working on a request, overloaded, or pausing: look at the "
+            "server": "the server was working on a request, overloaded, or pausing; look at the "
             "program, not the network",
         },
         colour=colours.PALE,
         meaning_of_one={
             "client": "the client was idle between two requests",
-            "server": "the server was working on the request, or overloaded: look at the program, "
+            "server": "the server was working on the request, or overloaded; look at the program, "
             "not the network",
         },
         meaning_midway="the {by} paused in the middle of what it sent",
@@ -168,7 +166,7 @@ CAUSES = (
         name="unknown",
         happened="cause not visible in this capture",
         words="cause unknown",
-        meaning=_both("cause not visible: capture on the host that waits"),
+        meaning=_both("cause not visible from this capture point"),
         colour=colours.OTHER,
         hatch="||",
         meaning_midway="held by Nagle's algorithm, or the {by} paused: the capture cannot tell",

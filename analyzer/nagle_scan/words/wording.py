@@ -54,9 +54,9 @@ def count(count: int, noun: str) -> str:
 
 def duration(milliseconds: float) -> str:
     """Milliseconds with a unit that fits."""
-    if milliseconds >= 10_000:
+    if milliseconds >= 9950:
         return f"{milliseconds / 1000:,.0f} s"
-    if milliseconds >= 1000:
+    if milliseconds >= 999.95:
         return f"{milliseconds / 1000:.1f} s"
     if 0 < milliseconds < 0.9995:
         return f"{milliseconds * 1000:.{milliseconds < 0.01:d}f} us"
