@@ -38,7 +38,7 @@ def group(**fields: Any) -> _core.Group:
         "exchanges": 10,
         "ack_delay_ms": 41.3,
         "timer_proven": True,
-        "consistent_with": "Linux, or Windows since 8, 40 ms",
+        "consistent_with": "Linux, or Windows 8 and later, 40 ms",
         "quick_acks": True,
         "len_unacked": 143,
         "len": 6,

@@ -90,7 +90,7 @@ fn clock_jumps(capture: &CaptureSummary) -> Option<String> {
     (!each.is_empty()).then(|| {
         format!(
             "the time jumps by more than a day: {}. If the clock was set there, or files were put \
-             together, waits and latencies across it mean nothing",
+             together, waits and latencies across it are meaningless",
             each.join(", ")
         )
     })

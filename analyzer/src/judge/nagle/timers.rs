@@ -65,9 +65,9 @@ impl Timer {
             0..=9 => ("no delay", false),
             10..=34 if max > 2 * min => ("no fixed timer", false),
             10..=34 => ("a shortened delayed-ACK timer", false),
-            35..=48 => ("Linux, or Windows since 8, 40 ms", true),
-            49..=60 => ("Windows since 8 or Solaris, 50 ms", false),
-            61..=88 => ("an adaptive timer (Linux, Windows since 8)", true),
+            35..=48 => ("Linux, or Windows 8 and later, 40 ms", true),
+            49..=60 => ("Windows 8 and later, or Solaris, 50 ms", false),
+            61..=88 => ("an adaptive timer (Linux, Windows 8 and later)", true),
             89..=112 => ("macOS, BSD or one tick of Windows, 100 ms", false),
             113..=179 => ("an adaptive timer (Linux, up to 200 ms) or Windows ticks", true),
             180..=225 => ("Windows up to 7, 200 ms", false),
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn well_known_timers_are_named() {
-        assert_eq!(named(&[41, 43, 44]), "Linux, or Windows since 8, 40 ms");
+        assert_eq!(named(&[41, 43, 44]), "Linux, or Windows 8 and later, 40 ms");
         assert_eq!(named(&[190, 201, 218]), "Windows up to 7, 200 ms");
         assert!(named(&[20, 60, 110, 170, 240]).contains("heartbeat"));
     }

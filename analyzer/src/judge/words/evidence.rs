@@ -82,7 +82,9 @@ impl<'a> ExplainedStall<'a> {
         match (wait.is(fact::UNACKED_SMALL), last_is_full) {
             (true, true) => write!(out, "a small segment before frame {from}"),
             (false, true) => write!(out, "frame {from} ({unacked_len} bytes, full-sized)"),
-            (_, false) => write!(out, "frame {from} ({unacked_len} bytes, small)"),
+            (_, false) => {
+                write!(out, "frame {from} ({unacked_len} byte{}, small)", plural(unacked_len))
+            }
         }?;
         let had_to = match self.finding.confidence() {
             Confidence::Possible => "would have had to wait",
@@ -90,7 +92,8 @@ impl<'a> ExplainedStall<'a> {
         };
         write!(
             out,
-            " was unacknowledged, so frame {to} ({len} bytes, less than the MSS of {mss}) {had_to}"
+            " was unacknowledged, so frame {to} ({len} byte{}, less than the MSS of {mss}) {had_to}",
+            plural(len)
         )
     }
 
@@ -250,8 +253,8 @@ impl<'a> ExplainedStall<'a> {
         };
         write!(
             out,
-            "so few waits show little by themselves, but {connections} other connections of this \
-             client to this server show the same, as frame {frame} does"
+            "too few waits to tell on their own, but {connections} other connections of this client \
+             to this server show the same (such as frame {frame})"
         )
     }
 
@@ -268,11 +271,11 @@ impl<'a> ExplainedStall<'a> {
 
     fn contradictions(&self, out: &mut String) -> fmt::Result {
         let count = self.judged.half(self.wait.by).detail().contradictions;
-        let segments = if count == 1 { "segment" } else { "segments" };
         write!(
             out,
-            "the {} also sent {count} small {segments} while another was unacknowledged",
-            self.by
+            "the {} also sent {count} small segment{} while another was unacknowledged",
+            self.by,
+            plural(count)
         )
     }
 
@@ -280,15 +283,18 @@ impl<'a> ExplainedStall<'a> {
         if self.releases.in_band <= 1 {
             out.write_str("it happened only once in this direction, and ")?;
         }
-        out.write_str("a program's write ")?;
         match (1.0 / self.releases.chance(self.wait)).round() as u64 {
-            0 | 1 => out.write_str("could well fall this close to an ACK by accident"),
-            2 => out.write_str("falls this close to an ACK by accident half of the time"),
-            once_in => {
-                write!(out, "falls this close to an ACK by accident once in {once_in} times")
-            }
+            0 | 1 => out.write_str("a program could well write this close to an ACK by accident"),
+            once_in => write!(
+                out,
+                "the chance of a program writing this close to an ACK by accident is 1 in {once_in}"
+            ),
         }
     }
+}
+
+fn plural(count: u32) -> &'static str {
+    if count == 1 { "" } else { "s" }
 }
 
 /// A duration in ms with three decimals.

@@ -92,11 +92,11 @@ fn program(stall: &ExplainedStall<'_>) -> (bool, String) {
     let by_accident = (1.0 / stall.releases.chance(stall.wait)).round();
     let times = match stall.releases.in_band {
         0 | 1 => String::new(),
-        times => format!(", and here it did {times} times"),
+        times => format!(", and here it happened {times} times"),
     };
     let why = format!(
-        "frame {} left {release} after an ACK, which a program cannot see; a program's write would \
-         fall that close to an ACK once in {by_accident}{times}",
+        "frame {} left {release} after an ACK, which a program cannot see; the chance of a \
+         program writing that close to an ACK is 1 in {by_accident}{times}",
         stall.wait.to.frame
     );
     (is_certain(stall), why)

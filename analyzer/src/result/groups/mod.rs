@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(group.worst.sender_addr, pair(1, 80).sender_addr);
         assert_eq!(
             (group.nagle, group.consistent_with),
-            (Nagle::On, "Linux, or Windows since 8, 40 ms")
+            (Nagle::On, "Linux, or Windows 8 and later, 40 ms")
         );
         assert!(group.quick_acks && !group.some_full_sized);
     }
