@@ -31,7 +31,7 @@ def said(run: Run, path: Path, folder: Path) -> list[str]:
 
 def test_one_slow_connection_is_told_everywhere(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "slow.pcap", answered_after(900.0).frames)
-    sentence = "Connecting took 900.0 ms of the 1.0 s to the end of the first reply (90%)."
+    sentence = "Connecting took 900.0 ms of the 1.0 s to the end of the first reply (90 %)."
     for text in said(run, path, tmp_path):
         assert sentence in text
     result = written(nagle_scan.scan(path), tmp_path)
@@ -47,7 +47,7 @@ def test_many_slow_connections_are_summed(run: Run, tmp_path: Path) -> None:
     path = write(tmp_path / "slow.pcap", interleaved(*made, answered_after(1.0, 4)))
     sentence = (
         "On 3 connections connecting took 2.1 s of the 2.4 s to the end of the first reply "
-        "(median: 90%)."
+        "(median: 90 %)."
     )
     for text in said(run, path, tmp_path):
         assert sentence in text
