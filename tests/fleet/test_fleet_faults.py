@@ -212,7 +212,7 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on(
     told = {Path(failure.path).name: failure.reason for failure in outcome.failures}
     assert told == {
         "corrupt.pcap": "not a capture file: neither pcap nor pcapng, nor text that tcpdump "
-        "printed",
+        "or tshark printed",
         "nowhere.pcap": "no such file or directory",
         "vanishes.pcap": "no such file or directory",
     }
