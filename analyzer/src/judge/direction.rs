@@ -104,11 +104,12 @@ impl<'a> Judge<'a> {
 
     /// What follows from the case of a wait.
     pub fn ruling(&mut self, wait: &Wait, lines: Lines) -> Ruling {
-        self.direction.held = lines.is_hold();
-        self.direction.may_be_held = lines.decide() == Outcome::CannotTell;
+        let outcome = lines.decide();
+        self.direction.held = matches!(outcome, Outcome::Held(_));
+        self.direction.may_be_held = outcome == Outcome::CannotTell;
         let cause = Cause::of(wait, &self.direction);
-        debug_assert_eq!(cause.is_stall(), lines.is_hold(), "{lines:?}");
-        let doubts = if lines.is_hold() { lines.doubts() } else { Lines::default().doubts() };
+        debug_assert_eq!(cause.is_stall(), self.direction.held, "{lines:?}");
+        let doubts = if self.direction.held { lines.doubts() } else { Lines::default().doubts() };
         Ruling { cause, doubts }
     }
 
