@@ -36,6 +36,13 @@ def scan_and_score(truth: Row, capture: Path) -> tuple[Score, nagle_scan.Scan]:
     return score, scan
 
 
+def scored(truth_file: Path) -> tuple[Row, Row, Score]:
+    """A truth, the result of scanning its capture, and how they compare."""
+    truth: Row = json.loads(truth_file.read_text())
+    result = as_json(nagle_scan.scan(truth_file.with_name(truth["capture"])))
+    return truth, result, score_capture(truth, result)
+
+
 def as_json(scan: nagle_scan.Scan) -> Row:
     """The scan's result as its users read it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -80,9 +87,7 @@ def chain_events() -> Iterable[calibration.Event]:
     Only there does the doubt matter that a relay would look the same.
     """
     for file in sorted(CAPTURES.glob("chains/*/*.truth.json")):
-        truth: Row = json.loads(file.read_text())
-        scan = nagle_scan.scan(file.with_name(truth["capture"]))
-        yield from score_capture(truth, as_json(scan)).events
+        yield from scored(file)[2].events
 
 
 def main() -> int:

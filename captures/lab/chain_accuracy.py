@@ -9,17 +9,15 @@ suspected, but never said as certain. Captures of several hosts that lack a leg 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
-import nagle_scan
-from accuracy import as_json
+from accuracy import scored
 from accuracy_report import HEAD, Limit, row, share, show_lines
 from calibration import CONFIDENCES
-from scoring import Row, Score, score_capture
+from scoring import Row, Score
 
 CHAINS = Path(__file__).resolve().parents[1] / "chains"
 LINE = 150  # of a disagreement
@@ -57,9 +55,8 @@ def score_folders(folders: list[Path]) -> dict[str, dict[str, Score]]:
     """The score of each case, by group."""
     scores: dict[str, dict[str, Score]] = defaultdict(lambda: defaultdict(Score))
     for file in sorted(f for folder in folders for f in folder.glob("*/*.truth.json")):
-        truth: Row = json.loads(file.read_text())
-        result = as_json(nagle_scan.scan(file.with_name(truth["capture"])))
-        scores[group(truth)][truth["case"]].add(score_capture(truth, result))
+        truth, _, score = scored(file)
+        scores[group(truth)][truth["case"]].add(score)
     return scores
 
 

@@ -9,16 +9,14 @@ TCP_NODELAY on here and off there, nor a connection clean here with certain stal
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections import Counter, defaultdict
 from pathlib import Path
 
-import nagle_scan
-from accuracy import as_json
+from accuracy import scored
 from accuracy_report import Limit, share, show_lines
 from calibration import CONFIDENCES
-from scoring import BY_ACK, SURE_MS, Row, Score, score_capture
+from scoring import BY_ACK, SURE_MS, Row, Score
 
 from real_programs.table import SUBSCRIBER
 
@@ -72,10 +70,8 @@ def score_folders(folders: list[Path]) -> Groups:
     for folder in sorted(f for above in folders for f in above.iterdir() if f.is_dir()):
         results: dict[str, Row] = {}
         for file in sorted(folder.glob("*.truth.json")):
-            truth: Row = json.loads(file.read_text())
-            result = as_json(nagle_scan.scan(file.with_name(truth["capture"])))
+            truth, result, score = scored(file)
             is_filtered = SUBSCRIBER in truth["name"]
-            score = score_capture(truth, result)
             false_clean(truth, result, score)
             scores[FILTERED if is_filtered else WHOLE][truth["case"]].add(score)
             if not is_filtered:
