@@ -79,25 +79,26 @@ def test_a_long_round_trip_is_told_from_the_timer(run: Run) -> None:
     assert "network round trip" not in run(CAPTURES / "epoll-fd0.pcap").stdout.decode()
 
 
-def test_the_tail_of_a_large_write_is_not_called_several_pieces(
-    report: Report, tmp_path: Path
-) -> None:
+def page_of_stalls(folder: Path, first: int, second: int) -> str:
+    """The page of three stalls whose pieces are so long."""
     made = Conversation()
     made.open()
     for _ in range(3):
-        made.stall(first=1460, second=300)
-    said = page_of(write(tmp_path / "tail.pcap", made.frames), tmp_path)
+        made.stall(first=first, second=second)
+    return page_of(write(folder / "stalls.pcap", made.frames), folder)
+
+
+def test_the_tail_of_a_large_write_is_not_called_several_pieces(
+    report: Report, tmp_path: Path
+) -> None:
+    said = page_of_stalls(tmp_path, 1460, 300)
     assert "is not a multiple of the MSS" in said
     assert "in several pieces" not in said
     assert "in several pieces" in shown(report("java-split.pcap"))
 
 
 def test_keystrokes_are_not_called_pieces_of_a_request(tmp_path: Path) -> None:
-    made = Conversation()
-    made.open()
-    for _ in range(3):
-        made.stall(first=1, second=1)
-    said = page_of(write(tmp_path / "typed.pcap", made.frames), tmp_path)
+    said = page_of_stalls(tmp_path, 1, 1)
     assert "sends small messages one after another" in said
     assert "in several pieces" not in said
 
