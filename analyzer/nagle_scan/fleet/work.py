@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 
@@ -20,23 +21,34 @@ def on_host(host: str, path: str) -> str:
     return f"{host}:{path}" if host else path
 
 
+class Located(NamedTuple):
+    """A file that was found; it is not opened yet."""
+
+    url: str
+    """An absolute local path, or a URL that fsspec opens, without what gives access to it."""
+    access: Secret = Secret()
+    """The URL with user, password or query, if it has any. Never shown, never kept."""
+    size: int = -1
+    """Bytes as stored; -1 if unknown."""
+    modified: str = ""
+    """When it was modified (ns since the epoch), or what a store calls its version (ETag)."""
+
+
 class Capture(NamedTuple):
     """A file that is to be read."""
 
     url: str
-    """An absolute local path, or a URL that fsspec opens, without what gives access to it."""
     host: str
     """The host whose workers have it; empty if all have."""
     size: int
-    """Bytes as stored."""
+    modified: str
     content: str
-    """Tells its content: see `identity`."""
+    """Tells its content: a hash of its size, its first and its last 64 KiB."""
     head: str
-    """Tells its first bytes: of a file that grew they stay."""
+    """A hash of its first 64 KiB, or of all of it if it is shorter."""
     first_ns: int | None
     """Time of its first frame; `None` if it has none."""
     access: Secret = Secret()
-    """The URL with user, password or query, if it has any. Never shown, never kept."""
 
     @property
     def shown(self) -> str:
@@ -49,15 +61,22 @@ class Job(NamedTuple):
 
     id: str
     """Tells the content of all."""
-    name: str
     captures: tuple[Capture, ...]
     replaces: str = ""
-    """The set in the dataset that it takes the place of, because a file of it grew."""
+    """The set in the fleet that it takes the place of, because a file of it grew."""
 
     @property
     def size(self) -> int:
         """Bytes as stored, of all."""
         return sum(capture.size for capture in self.captures)
+
+
+class Label(NamedTuple):
+    """What the user calls an address, or an address with its port."""
+
+    service: str = ""
+    owner: str = ""
+    pod: str = ""
 
 
 class Settings(NamedTuple):
@@ -68,8 +87,10 @@ class Settings(NamedTuple):
     min_wait_ms: float
     key: bytes | None = None
     """Replaces addresses before anything leaves the worker."""
-    run: int = 0
-    """In the dataset."""
+    everything: bool = False
+    """Also waits that are no stalls, possible stalls, and connections without any."""
+    labels: Mapping[str, Label] = {}
+    """By address (`10.0.0.5`) or by address and port (`10.0.0.5:80`, `[fe80::1]:80`)."""
 
     def __repr__(self) -> str:
         """Without the key: distributed logs the arguments of a task that fails."""
@@ -85,41 +106,36 @@ class Answer(NamedTuple):
     """Arrow IPC streams by name: see `tables`."""
     packets: int
     verdict: str
-    files: dict[str, dict[str, bytes]]
-    """The rows of large tables as Parquet files, by day; their streams have none."""
     incomplete: int = 0
     """Files that were not read to their end: they are damaged or cut off."""
 
-    @property
-    def size(self) -> int:
-        """Bytes of all."""
-        files = (file for days in self.files.values() for file in days.values())
-        return sum(map(len, (*self.tables.values(), *files)))
-
 
 class Failure(NamedTuple):
-    """What could not be scanned, and why."""
+    """A file that could not be read, and why."""
 
     path: str
-    set: str
-    """Empty if it was never part of one."""
     reason: str
-    attempts: int
+    host: str = ""
+    size: int = -1
+    modified: str = ""
+    set: str = ""
+    """Empty if it was never part of one."""
+    attempts: int = 1
+    is_final: bool = False
+    """Is it no capture? The same file is not tried again."""
+
+    @property
+    def shown(self) -> str:
+        """As the user is told of it."""
+        return on_host(self.host, self.path)
 
 
-class Known(NamedTuple):
-    """A file that the dataset has."""
+class Scanned(NamedTuple):
+    """What became of a set."""
 
-    capture: Capture
-    set: str
-
-
-class Ledger(NamedTuple):
-    """What the dataset has."""
-
-    set_of: dict[str, str]
-    """Of a content, the set."""
-    at: dict[str, Known]
-    """What was last found under a name (`Capture.shown`)."""
-    members: dict[str, tuple[Capture, ...]]
-    """Of a set, its captures in their order."""
+    job: Job
+    """With the captures that could be read."""
+    answer: Answer | None
+    """`None` if that was none of them, or too few to take the place of an old result."""
+    failures: tuple[Failure, ...] = ()
+    """The others."""
