@@ -92,7 +92,7 @@ class Fleet:
 
     def query(self, sql: str) -> pd.DataFrame:
         """The answer to a question in SQL (DataFusion's) about the tables `captures`, `sums`,
-        `stalls`, `connections` and `waits`. Raises `CaptureError` for a bad one."""
+        `stalls`, `connections` and `waits`. Raises `ValueError` for SQL that cannot be run."""
         found: pd.DataFrame = self.lake.query(sql).to_pandas()
         return found
 
@@ -150,7 +150,8 @@ class Fleet:
         rows["sender"] = self.query(SIDES).groupby("service", sort=False)["sender"].first()
         rows["fix"] = self.worst.groupby("service", sort=False)["fix"].first()
         rows = rows.join(_percentiles(self.query(LATENCIES))).join(self._trends)
-        return _in_order(rows.reset_index())
+        rows = rows.fillna({"sender": "", "fix": "", "hours": 0, "onset_note": trends.UNDATED})
+        return _in_order(rows.reset_index()).astype({"hours": int})
 
     @property
     def hours(self) -> pd.DataFrame:
@@ -213,17 +214,18 @@ class Fleet:
         files.replace(name, page)
 
     def _originals(self, set: str) -> originals.Set:
-        if self.lake.settings.key:
+        scope = self.lake.scope
+        if scope.key:
             raise CaptureError(f"{self.path}: {CAPTURES_HIDDEN.replace('saved scan', 'fleet')}")
-        rows = self.captures_of(set)
+        rows = self._rows_of(set)
         return originals.Set(
             rows[0].set,
             [originals.Original(row.path, row.host, row.content, row.size) for row in rows],
-            self.lake.settings.filter,
-            self.lake.settings.min_wait_ms,
+            scope.filter,
+            scope.min_wait_ms,
         )
 
-    def captures_of(self, set: str) -> list[Any]:
+    def _rows_of(self, set: str) -> list[Any]:
         """The rows of `captures` of one set. Raises `CaptureError` unless only one begins so."""
         rows = pd.DataFrame(columns=["set"])
         if re.fullmatch("[0-9a-f]+", set):

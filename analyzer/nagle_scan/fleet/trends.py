@@ -19,6 +19,7 @@ MIN_STALLS = 3
 """In the hour of an onset: up to two come by chance where one is to be expected."""
 LASTING = 0.5
 """The share of the hours since that must be above as well: a peak that went back is no onset."""
+UNDATED = "the captures tell no date"
 STEPS = {"1h": "an hour", "1D": "a day", "7D": "a week"}
 """What a bar stands for, as pandas and as readers call it."""
 MOST_BARS = 96
@@ -44,7 +45,7 @@ def trend(hours: pd.DataFrame) -> Trend:
     captures are unknown, and left out.
     """
     if not len(hours):
-        return Trend(pd.NaT, "the captures tell no date")
+        return Trend(pd.NaT, UNDATED)
     lost_ms = (hours["lost_ms_certain"] + hours["lost_ms_likely"]) / hours["exchanges"].clip(1)
     stalls = hours["stalls_certain"] + hours["stalls_likely"]
     usual_ms = lost_ms.expanding().median().shift()
