@@ -231,7 +231,7 @@ class Fleet:
         if re.fullmatch("[0-9a-f]+", set):
             rows = self.query(
                 'SELECT "set", path, host, content, size FROM captures WHERE error IS NULL AND '
-                f"starts_with(\"set\", '{set}') ORDER BY \"set\", file"
+                f'starts_with("set", \'{set}\') ORDER BY "set", file'
             )
         sets = rows["set"].unique()
         if len(sets) > 1 and set not in sets:

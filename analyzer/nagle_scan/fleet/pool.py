@@ -142,6 +142,8 @@ class Pool:
         """Hosts, or addresses of workers, that did not answer when they were asked."""
         self.late: list[str] = []
         """Those that were given up during a task."""
+        self.on_look: Callable[[], None] = lambda: None
+        """Is called every second or so while tasks run."""
 
     @property
     def slots(self) -> int:
@@ -216,6 +218,7 @@ class _Run:
 
     def _look(self) -> Iterator[Done]:
         self._pool.look()
+        self._pool.on_look()
         now_s = time.monotonic()
         for worker in list(self._pool.workers.values()):
             self._seen_s[worker.host] = self._seen_s[""] = now_s

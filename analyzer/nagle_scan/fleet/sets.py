@@ -47,6 +47,8 @@ class Plan(NamedTuple):
     jobs: list[Job]
     failures: list[Failure]
     """Files that grew while others of their capture are gone."""
+    known: int
+    """Files with a content that the fleet has."""
     notes: list[str]
 
 
@@ -129,10 +131,12 @@ def plan(
 ) -> Plan:
     """What is to be read of the files that were opened; `there` are all files that were found."""
     copies: list[str] = []
+    with_known = 0
     new: dict[Place, Capture] = {}
     first: dict[str, Capture] = {}
     for capture in fresh:
         if known.has_content(capture):
+            with_known += 1
             continue
         same = capture if capture.first_ns is None else first.setdefault(capture.content, capture)
         if same is not capture:
@@ -155,7 +159,7 @@ def plan(
             jobs.append(_job([*captures.values(), *members], set_id))
         else:
             failures += (_torn(one, set_id) for one in captures.values())
-    return Plan(jobs, failures, list(_cut(copies)))
+    return Plan(jobs, failures, with_known, list(_cut(copies)))
 
 
 def _torn(grown: Capture, set_id: str) -> Failure:

@@ -45,7 +45,7 @@ def connected(
             yield far
         return
     here = Pool()
-    for number in range(workers or _processors()):
+    for number in range(workers or processors()):
         worker = _Process(f"worker {number + 1} of this machine")
         here.workers[worker.name] = worker
     try:
@@ -55,7 +55,8 @@ def connected(
             each.close()
 
 
-def _processors() -> int:
+def processors() -> int:
+    """So many this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
