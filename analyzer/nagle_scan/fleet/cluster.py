@@ -180,7 +180,8 @@ class _Remote(Worker):
 
 
 def _begun(client: Client, wanted: Coroutine[Any, Any, Any]) -> futures.Future[Any]:
-    return asyncio.run_coroutine_threadsafe(wanted, client.loop.asyncio_loop)
+    loop: Any = client.loop
+    return asyncio.run_coroutine_threadsafe(wanted, loop.asyncio_loop)
 
 
 async def _answer(client: Client, future: Future[Any]) -> Any:  # noqa: ANN401

@@ -89,6 +89,7 @@ class _Process(Worker):
             connection.send_bytes(asked)
             told = connection.recv_bytes()
         except (EOFError, OSError):
+            self._end()
             raise LostError(self._why) from None
         result, error = pickle.loads(told)
         if error is not None:
@@ -143,6 +144,7 @@ class _Process(Worker):
             self._process.wait()
         if self._connection is not None:
             self._connection.close()
+            self._connection = None
 
 
 def serve(descriptor: int) -> None:
