@@ -62,9 +62,7 @@ class Cluster(Pool):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """See `Pool.hosts`. The workers are asked once."""
-        if not self._names:
-            self._name_hosts()
+        """See `Pool.hosts`."""
         return tuple(self._names.values())
 
     def look(self) -> None:
@@ -104,6 +102,7 @@ class Cluster(Pool):
             if version != _core.VERSION:
                 has = "lacks nagle-scan" if version is None else f"has nagle-scan {version}"
                 raise ClusterError(f"{self.shown}: {where} {has}, this is {_core.VERSION}")
+        self._name_hosts()
 
     def _name_hosts(self) -> None:
         names = {get_address_host(at): name for at, name in self._of_each(own_name).items()}
