@@ -111,6 +111,7 @@ def connection(service: str, number: int, lost_ms: float, **columns: Any) -> dic
         stalls_possible=0,
         lost_ms_possible=0.0,
         sentence=f"{service} held part of its replies {stalls} times for ~40.0 ms each.",
+        change=f"The socket on {service}: set TCP_NODELAY.",
         fix=f"On {service}: set TCP_NODELAY.",
         day=BEGIN.date(),
         **columns,

@@ -131,7 +131,7 @@ class Fleet:
         """One row per service, those that lose most to stalls first, what is only possible last.
 
         `service`, `server_addr`, `server_port`, `owner`, `pod` (those of the server that loses
-        most, of `servers` in all), `sender` (the side that must change), `fix`;
+        most, of `servers` in all), `sender` (the side that must change), `change`, `fix` (in full);
         `stalls_certain`, `lost_ms_certain`, and so on for likely and possible; `exchanges`;
         `p50_ms`, `p95_ms`, `p99_ms` (latency of an exchange, within 5 %); `hours` (captured),
         `lost_ms_per_hour` (certain and likely, of those), `onset` (the first hour above its usual,
@@ -148,9 +148,10 @@ class Fleet:
         rows = by_service.agg(kept | added)
         rows["servers"] = by_service.size()
         rows["sender"] = self.query(SIDES).groupby("service", sort=False)["sender"].first()
-        rows["fix"] = self.worst.groupby("service", sort=False)["fix"].first()
+        worst = self.worst.groupby("service", sort=False)
+        rows = rows.join(worst[["change", "fix"]].first())
         rows = rows.join(_percentiles(self.query(LATENCIES))).join(self._trends)
-        rows = rows.fillna({"sender": "", "fix": "", "hours": 0, "onset_note": trends.UNDATED})
+        rows = rows.fillna({"sender": "", "change": "", "fix": "", "hours": 0, "onset_note": trends.UNDATED})
         return _in_order(rows.reset_index()).astype({"hours": int})
 
     @property
@@ -177,7 +178,7 @@ class Fleet:
     @cached_property
     def worst(self) -> pd.DataFrame:
         """The connections that lose most, at most 10 of each service: as `connections`, with
-        `sentence` (what happened) and `fix` (what to change)."""
+        `sentence` (what happened), `change` and `fix` (what to change, in short and in full)."""
         return self.query(WORST_OF_EACH).drop(columns="place")
 
     def scan(self, set: str) -> Scan:
