@@ -6,12 +6,15 @@ import codecs
 import glob
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import filter as matching
+from operator import attrgetter
+from typing import Any
 
 from nagle_scan.api import captures
 from nagle_scan.errors import CaptureError
-from nagle_scan.fleet.identity import Located
-from nagle_scan.fleet.remote import access, is_url, local_path, reason, remote, shown
+from nagle_scan.fleet.remote import access, is_url, local_path, reason, remote, shown, version
+from nagle_scan.fleet.work import Located
 from nagle_scan.system import files
 
 STDIN = "-"
@@ -26,9 +29,9 @@ def find(
 ) -> list[Located]:
     """Each file once, in the order in which they are named; local ones with absolute paths.
 
-    Folders and globs stand for the captures in them, by name or (local ones) content. `list_file`
-    has a name in each line; `#` begins a comment, `-` is standard input. What else a user must know
-    goes into `notes`.
+    Folders and globs stand for the captures in them, by name or, where a local name does not tell,
+    by content. `list_file` has a name in each line; `#` begins a comment, `-` is standard input.
+    What else a user must know goes into `notes`.
 
     Raises `CaptureError` for what is named directly and is not there or cannot be read, for a glob
     and a list that name nothing, and for a URL that nothing here opens. A file in a list that is
@@ -45,7 +48,7 @@ def find(
     return list(found.values())
 
 
-def listed(path: str) -> Iterator[str]:
+def listed(path: str) -> list[str]:
     """The names in a list. Raises `CaptureError`."""
     name = "standard input" if path == STDIN else path
     if path == STDIN and sys.stdin is None:
@@ -62,7 +65,30 @@ def listed(path: str) -> Iterator[str]:
     names = [line for line in lines if line.strip() and not line.startswith("#")]
     if not names:
         raise CaptureError(f"{name}: a list without captures")
-    yield from names
+    return names
+
+
+def of_name(name: str, notes: list[str], is_listed: bool = False) -> list[Located]:
+    """What one name of a call or of a list stands for. Raises as `find`."""
+    local = local_path(name)
+    if local is None:
+        return _remote(name, notes, is_listed)
+    path = os.path.abspath(local)
+    if not os.path.lexists(path) and glob.has_magic(local):
+        return _matching(local, notes)
+    if not is_listed:
+        if is_gone(path):
+            raise NothingError(f"{path}: cannot read: no such file or directory")
+        captures.check_there(path)
+        if not os.access(path, os.R_OK):
+            raise CaptureError(f"{path}: cannot read: permission denied")
+    if not os.path.isdir(path):
+        return [_located(path)]
+    closed: list[str] = []
+    found = _captures(path, _below(path, closed), closed, notes)
+    if not found:
+        raise NothingError(f"{path}: a folder without captures")
+    return found
 
 
 def place(name: str) -> str:
@@ -84,106 +110,109 @@ def is_gone(path: str) -> bool:
     return False
 
 
-def of_name(name: str, notes: list[str], is_listed: bool = False) -> Iterator[Located]:
-    """What one name of a call or of a list stands for. Raises as `find`."""
-    local = local_path(name)
-    if local is None:
-        yield from _remote(name, notes, is_listed)
-        return
-    path = os.path.abspath(local)
-    if not os.path.lexists(path) and glob.has_magic(local):
-        yield from _matching(_pattern(local), notes)
-        return
-    if not is_listed:
-        if is_gone(path):
-            raise NothingError(f"{path}: cannot read: no such file or directory")
-        captures.check_there(path)
-        if not os.access(path, os.R_OK):
-            raise CaptureError(f"{path}: cannot read: permission denied")
-    if os.path.isdir(path):
-        yield from _of_folder(path, notes)
-    else:
-        yield Located(path)
+def _located(path: str) -> Located:
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return Located(path)
+    return Located(path, size=status.st_size, modified=str(status.st_mtime_ns))
 
 
-def _of_folder(path: str, notes: list[str]) -> Iterator[Located]:
-    folder = captures.of_folder(path)
-    if not folder.captures and not folder.closed:
-        raise NothingError(f"{path}: a folder without captures")
-    if folder.others:
-        notes.append(captures.left_out(path, folder.others))
-    yield from map(Located, folder.captures)
-    yield from (Located(str(error.filename)) for error in folder.closed)
+def _captures(
+    shown: str, paths: Iterable[str], closed: Iterable[str], notes: list[str]
+) -> list[Located]:
+    """Those of the paths, and the folders that cannot be listed; what is left out is noted."""
+    found, others = [], 0
+    for path in paths:
+        one = _located(path)
+        # A name that tells saves opening the file.
+        if (one.size > 0 and captures.CAPTURE_NAME.search(path)) or captures.may_be_capture(path):
+            found.append(one)
+        else:
+            others += 1
+    if others:
+        notes.append(captures.left_out(shown, others))
+    return [*found, *map(Located, closed)]
 
 
-def _pattern(local: str) -> str:
-    """Absolute. The working folder is no pattern, whatever its name is."""
-    return os.path.normpath(os.path.join(glob.escape(os.getcwd()), local))
-
-
-def _matching(pattern: str, notes: list[str]) -> Iterator[Located]:
+def _matching(local: str, notes: list[str]) -> list[Located]:
     """What a glob matches; `**` stands for any folders, also none."""
-    has_files = os.path.basename(pattern) == "**"
-    every = sorted(_paths(os.path.join(pattern, "*") if has_files else pattern))
-    folders = [] if has_files else [path for path in every if os.path.isdir(path)]
+    folder, parts = local, list[str]()
+    while glob.has_magic(folder):
+        folder, name = os.path.split(folder)
+        parts = [name, *parts] if name else parts
+    folder = os.path.abspath(folder)
+    pattern = os.path.join(folder, *parts)
+    if parts[-1] == "**":
+        parts.append("*")
+    closed: list[str] = []
+    every = dict.fromkeys(_expanded(folder, parts, closed))
+    folders = [path for path in every if os.path.isdir(path)]
     paths = [path for path in every if not os.path.isdir(path)]
-    found = [path for path in paths if captures.may_be_capture(path)]
-    closed = list(_closed(pattern))
-    if not found and not folders and not closed:
+    if parts[-2:] != ["**", "*"]:
+        paths += (path for top in folders for path in _below(top, closed))
+    found = _captures(pattern, paths, dict.fromkeys(closed), notes)
+    if not found and not folders:
         raise NothingError(f"{pattern}: {'no capture' if paths else 'no file'} matches")
-    if len(found) < len(paths):
-        notes.append(captures.left_out(pattern, len(paths) - len(found)))
-    yield from map(Located, found)
-    for folder in folders:
-        yield from _of_folder(folder, notes)
-    yield from map(Located, closed)
+    return found
 
 
-def _closed(pattern: str) -> Iterator[str]:
-    """Folders that the glob had to leave out: they cannot be read."""
-    while glob.has_magic(pattern) or not os.path.lexists(pattern):
-        needed = os.R_OK | os.X_OK if glob.has_magic(os.path.basename(pattern)) else os.X_OK
-        folders = pattern if os.path.basename(pattern) == "**" else os.path.dirname(pattern)
-        for path in _paths(os.path.join(folders, "")):
-            if not os.access(path, needed):
-                yield os.path.abspath(path)
-        pattern = os.path.dirname(pattern)
-
-
-def _paths(pattern: str) -> set[str]:
+def _expanded(
+    folder: str, parts: Sequence[str], closed: list[str], above: tuple[str, ...] = ()
+) -> Iterator[str]:
     """As `glob.glob`, but `**` does not follow links that lead round in circles."""
-    top, stars, rest = pattern.partition("/**/")
-    if not stars:
-        return set(glob.glob(pattern))
-    return {
-        path
-        for start in glob.glob(top or "/")
-        for folder in _folders(start)
-        for path in _paths(os.path.join(glob.escape(folder), rest))
-    }
-
-
-def _folders(top: str, above: tuple[str, ...] = ()) -> Iterator[str]:
-    """A folder and all below it that are not hidden."""
-    real = os.path.realpath(top)
-    if real in above or not os.path.isdir(top):
+    name, *rest = parts
+    if name == "**":
+        real = os.path.realpath(folder)
+        if real in above:
+            return
+        yield from _expanded(folder, rest, closed)
+        for entry in _entries(folder, closed):
+            if not entry.name.startswith(".") and os.path.isdir(entry.path):
+                yield from _expanded(entry.path, parts, closed, (*above, real))
         return
-    yield top
-    for path in sorted(glob.glob(os.path.join(glob.escape(top), "*", ""))):
-        yield from _folders(path.rstrip("/"), (*above, real))
+    if glob.has_magic(name):
+        names = [entry.name for entry in _entries(folder, closed)]
+        found = [one for one in names if name.startswith(".") or not one.startswith(".")]
+        paths = [os.path.join(folder, one) for one in matching(found, name)]
+    else:
+        paths = [path for path in [os.path.join(folder, name)] if os.path.lexists(path)]
+    for path in paths:
+        yield from _expanded(path, rest, closed) if rest else [path]
 
 
-def _remote(url: str, notes: list[str], is_listed: bool) -> Iterator[Located]:
+def _below(folder: str, closed: list[str]) -> Iterator[str]:
+    """All files below it. Links to folders are not followed."""
+    for entry in _entries(folder, closed):
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path, closed)
+        elif not (entry.is_symlink() and os.path.isdir(entry.path)):
+            yield entry.path
+
+
+def _entries(folder: str, closed: list[str]) -> list[os.DirEntry[str]]:
+    """By name. A folder that cannot be listed is `closed`."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=attrgetter("name"))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError:
+        closed.append(folder)
+        return []
+
+
+def _remote(url: str, notes: list[str], is_listed: bool) -> list[Located]:
     place = remote(url)
+    is_glob = _has_magic(url)
+    is_one = not is_glob and not url.endswith("/")
+    if is_one and is_listed:
+        return [Located(shown(url), access(url))]
     try:
         place.fs.invalidate_cache()
-        is_glob = _has_magic(url)
-        is_one = not is_glob and not url.endswith("/")
-        if is_one and (is_listed or place.fs.info(place.path)["type"] != "directory"):
-            yield Located(shown(url), access(url))
-            return
-        files_of = place.fs.glob if is_glob else place.fs.find
-        every = files_of(place.path, detail=True)
+        if is_one and (about := place.fs.info(place.path))["type"] != "directory":
+            return [_told(url, about)]
+        every = (place.fs.glob if is_glob else place.fs.find)(place.path, detail=True)
     except Exception as error:
         # File systems raise what they like.
         raise CaptureError(f"{shown(url)}: cannot read: {reason(error, url)}") from None
@@ -194,9 +223,12 @@ def _remote(url: str, notes: list[str], is_listed: bool) -> Iterator[Located]:
         raise NothingError(f"{shown(url)}: {empty if is_glob else 'a folder without captures'}")
     if len(found) < len(paths):
         notes.append(captures.left_out(shown(url), len(paths) - len(found)))
-    for path in found:
-        whole = place.url_of(path)
-        yield Located(shown(whole), access(whole))
+    return [_told(place.url_of(path), every[path]) for path in found]
+
+
+def _told(url: str, about: Mapping[str, Any]) -> Located:
+    size = about.get("size")
+    return Located(shown(url), access(url), -1 if size is None else size, version(about))
 
 
 def _has_magic(url: str) -> bool:

@@ -12,6 +12,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -45,6 +46,10 @@ KEEP_FILES = timedelta(hours=24)
 """Files that no table has any more stay so long for those who read them."""
 MOST_SMALL_FILES = 8
 """Of a day: more are made one."""
+STORE_CODE = re.compile(r"<Code>(\w+)</Code>")
+WORD = re.compile("[A-Z][a-z]*")
+ARROW = "\N{DOWNWARDS ARROW WITH TIP RIGHTWARDS}\x1b[0m"
+"""delta-rs writes it before the cause of an error."""
 ONCE = 0
 """Attempts at a commit after the first: another run has come in between."""
 
@@ -347,7 +352,12 @@ def _told(path: str, kind: type[NagleScanError]) -> Iterator[None]:
 
 
 def _line(error: BaseException) -> str:
-    return printable(str(error).partition("\n")[0])
+    """The innermost reason; of a store its own code, as in `NoSuchBucket`."""
+    told = str(error)
+    if code := STORE_CODE.search(told):
+        return " ".join(WORD.findall(code[1])).lower()
+    reasons = [line.rpartition(ARROW)[2] for line in told.splitlines() if ARROW in line]
+    return printable((reasons or [told.partition("\n")[0]])[-1].strip())
 
 
 def _view(name: str, table: DeltaTable | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from http import HTTPStatus
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
@@ -24,6 +24,8 @@ PACKAGES = (
     dict.fromkeys(HTTP, "aiohttp") | dict.fromkeys(SSH, "paramiko") | dict.fromkeys(S3, "s3fs")
 )
 """What fsspec needs for them."""
+VERSIONS = ("ETag", "etag", "LastModified", "last_modified", "Last-Modified", "updated", "mtime")
+"""What file systems call the version of a file, the best first."""
 USER = re.compile(r"[^/]*@|[^/@:\[]*:(?!\d*(/|$))[^@]*@")
 """User and password; an unquoted slash in a password is none that ends it. Not `host:80/a@b`."""
 S3_USER = re.compile(r"[^/]*@|[^/@:]*:[^@]*@")
@@ -110,6 +112,11 @@ def remote(url: str) -> Remote:
     whole = url if path.endswith("/") else url.rstrip("/")
     prefix = Secret(whole.removesuffix(path)) if whole.endswith(path) else None
     return Remote(fs, path, prefix)
+
+
+def version(about: Mapping[str, Any]) -> str:
+    """Of a file that a file system describes: changes when the file does; empty if unknown."""
+    return next((str(about[name]) for name in VERSIONS if about.get(name)), "")
 
 
 def blocks(place: Remote, size: int | None = None) -> Generator[bytes]:

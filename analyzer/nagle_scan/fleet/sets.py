@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from nagle_scan.api import captures as grouping
 from nagle_scan.fleet import identity
@@ -19,12 +19,26 @@ if TYPE_CHECKING:
 
 Place: TypeAlias = tuple[str, str]
 """Host and path, as the tables have them."""
-ROWS = """SELECT host, path, size, modified, content, head, first_ns, set, file, error, final, attempts
+ROWS = """SELECT host, path, size, modified, content, head, first_ns, set, error, final, attempts
 FROM captures ORDER BY scanned"""
 SET_DIGITS = 32
 """Of a SHA-256, in hex: 128 bits."""
 MOST_COPIES = 3
 """Notes on files that are read once under several names."""
+
+
+Found: TypeAlias = tuple[str, Located]
+"""A file, and the only host that has it; empty if all workers have it."""
+
+
+class Opener(Protocol):
+    """Opens files where they are."""
+
+    def identified(self, found: Sequence[Found]) -> Iterator[Capture | Failure]:
+        """As `identity.of`."""
+
+    def grown(self, pairs: Sequence[tuple[Place, Capture, Found]]) -> Iterator[Place]:
+        """Those that `identity.grew`."""
 
 
 class Plan(NamedTuple):
@@ -79,28 +93,23 @@ class Known:
         content = identity.keyed(capture, self._key).content
         return capture.first_ns is not None and content in self._contents
 
-    def grew(self, at: Place, capture: Capture) -> bool:
-        """Is it what was at its place, and more?"""
-        if at not in self._files:
-            return False
-        one = Located(capture.url, capture.access, capture.size, capture.modified)
-        before = self._capture(self._files[at])
-        has_begin = before.first_ns in (None, capture.first_ns)
-        return has_begin and identity.grew(before, one, self._key)
+    def before(self, at: Place) -> Capture | None:
+        """What was at a place."""
+        return self._capture(self._files[at]) if at in self._files else None
 
     def set_of(self, at: Place) -> str:
         """The set of the file at a place."""
         return str(self._at(self._files[at], "set"))
 
-    def members(self, set_id: str) -> list[tuple[Place, Capture]]:
-        """The files of a set."""
-        return [(at, self._capture(row)) for at, row in self._by_set[set_id]]
+    def members(self, set_id: str) -> Sequence[Place]:
+        """The places of the files of a set."""
+        return self._by_set[set_id]
 
     @cached_property
-    def _by_set(self) -> dict[str, list[tuple[Place, int]]]:
-        by_set: dict[str, list[tuple[Place, int]]] = {}
+    def _by_set(self) -> dict[str, list[Place]]:
+        by_set: dict[str, list[Place]] = {}
         for at, row in self._files.items():
-            by_set.setdefault(self._at(row, "set"), []).append((at, row))
+            by_set.setdefault(self._at(row, "set"), []).append(at)
         return by_set
 
     def _is_same(self, row: int, one: Located) -> bool:
@@ -115,52 +124,43 @@ class Known:
         return self._columns[name][row].as_py()
 
 
-def plan(fresh: Sequence[Capture], known: Known, there: dict[Place, Located]) -> Plan:
+def plan(
+    fresh: Sequence[Capture], known: Known, there: Mapping[Place, Found], opener: Opener
+) -> Plan:
     """What is to be read of the files that were opened; `there` are all files that were found."""
     copies: list[str] = []
-    grown: dict[str, dict[Place, Capture]] = {}
-    new: list[Capture] = []
+    new: dict[Place, Capture] = {}
     first: dict[str, Capture] = {}
     for capture in fresh:
-        at = known.place(capture.host, capture.url)
         if known.has_content(capture):
             continue
         same = capture if capture.first_ns is None else first.setdefault(capture.content, capture)
         if same is not capture:
             copies.append(f"{printable(capture.shown)} is {printable(same.shown)} again: read once")
-        elif known.grew(at, capture):
-            grown.setdefault(known.set_of(at), {})[at] = capture
         else:
-            new.append(capture)
-    rotated = grouping.rotated(new, attrgetter("shown"), attrgetter("first_ns"))
+            new[known.place(capture.host, capture.url)] = capture
+    before = {at: known.before(at) for at in new}
+    longer = [(at, one, there[at]) for at, one in before.items() if one and one.size < new[at].size]
+    grown: dict[str, dict[Place, Capture]] = {}
+    for at in opener.grown(longer):
+        grown.setdefault(known.set_of(at), {})[at] = new.pop(at)
+    rotated = grouping.rotated(list(new.values()), attrgetter("shown"), attrgetter("first_ns"))
     jobs = [_job(members) for members in rotated]
     failures: list[Failure] = []
     for set_id, captures in grown.items():
-        members, missing = _again(set_id, captures, known, there)
-        if missing is None:
-            jobs.append(_job(members, set_id))
-            continue
-        gone = f"it grew, but {printable(missing)} is gone: its capture cannot be read again"
-        failures += (
-            Failure(one.url, gone, one.host, one.size, one.modified, set_id)
-            for one in captures.values()
-        )
+        others = [at for at in known.members(set_id) if at not in captures]
+        if all(at in there and known.is_known(at, there[at][1]) for at in others):
+            again = opener.identified([there[at] for at in others])
+            members = [one for one in again if isinstance(one, Capture)]
+            jobs.append(_job([*captures.values(), *members], set_id))
+        else:
+            failures += (_torn(one, set_id) for one in captures.values())
     return Plan(jobs, failures, list(_cut(copies)))
 
 
-def _again(
-    set_id: str, grown: dict[Place, Capture], known: Known, there: dict[Place, Located]
-) -> tuple[list[Capture], str | None]:
-    """The files of a set as they are now; or one that is missing."""
-    members = []
-    for at, before in known.members(set_id):
-        if at in grown:
-            members.append(grown[at])
-        elif at in there and known.is_known(at, there[at]):
-            members.append(before._replace(url=there[at].url, access=there[at].access))
-        else:
-            return [], before.shown
-    return members, None
+def _torn(grown: Capture, set_id: str) -> Failure:
+    why = "it grew, but other files of its capture are gone: what came since cannot be read"
+    return Failure(grown.url, why, grown.host, grown.size, grown.modified, set_id)
 
 
 def _cut(copies: Sequence[str]) -> Iterator[str]:

@@ -11,9 +11,8 @@ from threading import Thread
 
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import identity
-from nagle_scan.fleet.identity import Located
 from nagle_scan.fleet.remote import blocks, is_url, reason, remote
-from nagle_scan.fleet.work import Capture
+from nagle_scan.fleet.work import Capture, Located
 from nagle_scan.system import files
 
 
@@ -80,9 +79,11 @@ def _check_unchanged(capture: Capture) -> None:
     Nor may one that had no frame yet count as empty with those that came. Raises `CaptureError`.
     That it grew otherwise, or is gone by now, is no matter.
     """
-    now = identity.of(Located(capture.url, capture.access))
-    if isinstance(now, Capture) and not (
-        identity.holds(capture, now) and now.first_ns == capture.first_ns
+    located = Located(capture.url, capture.access)
+    now = identity.of(located)
+    if isinstance(now, Capture) and (
+        now.first_ns != capture.first_ns
+        or (now.content != capture.content and not identity.grew(capture, located))
     ):
         raise CaptureError(f"{capture.shown}: changed its beginning while it was read")
 
@@ -149,13 +150,13 @@ class _Copy(Thread):
         """What came after its identity was taken is left to the next run."""
         left = self._capture.size
         held = _held(self._into)
-        seen = identity.Seen()
+        seen = identity.Ends()
         with closing(blocks(remote(url), left)) as parts:
             for part in parts:
                 wanted = part[:left]
                 if not _write(self._into, wanted):
                     return
-                seen.add(wanted)
+                seen = seen.then(wanted)
                 left -= len(wanted)
                 if self._capture.size - left > held:
                     # The engine has opened it. Damaged captures must not wait here for the others.

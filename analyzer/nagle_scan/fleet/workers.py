@@ -1,0 +1,164 @@
+"""Where tasks are done: by processes of this machine, or by a Dask cluster.
+
+The processes talk with this one over a pair of sockets without a name: nothing listens, so no other
+user of the machine can reach them. They do not run the caller's script.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from nagle_scan.api import keys
+from nagle_scan.fleet.pool import ClusterError, Done, LostError, Pool, Task, Worker
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["ClusterError", "Done", "Pool", "Task", "connected"]
+
+START_S = 60.0
+SERVE = "import sys; from nagle_scan.fleet.workers import serve; serve(int(sys.argv[1]))"
+
+
+@contextmanager
+def connected(
+    scheduler: str | None = None, workers: int | None = None, client: Client | None = None
+) -> Iterator[Pool]:
+    """The workers of `client`, which stays open, of a scheduler, or so many of this machine.
+
+    One for each processor unless told. Raises `ClusterError`.
+    """
+    if scheduler is not None or client is not None:
+        from nagle_scan.fleet import cluster
+
+        with cluster.connected(scheduler, client) as far:
+            yield far
+        return
+    here = Pool()
+    for number in range(workers or _processors()):
+        worker = _Process(f"worker {number + 1} of this machine")
+        here.workers[worker.name] = worker
+    try:
+        yield here
+    finally:
+        for each in here.workers.values():
+            each.close()
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _Process(Worker):
+    """A process; when it has died, the next task starts another."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self._why = "died"
+
+    def ask(self, task: Task) -> Any:  # noqa: ANN401
+        """See `Worker.ask`."""
+        asked = pickle.dumps((task.function, task.arguments))
+        connection = self._running()
+        try:
+            connection.send_bytes(asked)
+            told = connection.recv_bytes()
+        except (EOFError, OSError):
+            raise LostError(self._why) from None
+        result, error = pickle.loads(told)
+        if error is not None:
+            raise error
+        return result
+
+    def stop(self, why: str) -> None:
+        """See `Worker.stop`."""
+        self._why = why
+        if self._process is not None:
+            self._process.kill()
+
+    def close(self) -> None:
+        """It holds nothing."""
+        super().close()
+        self._end()
+
+    def _running(self) -> Connection:
+        if self._connection is None or self._process is None or self._process.poll() is not None:
+            self._end()
+            self._connection = self._start()
+            self._why = "died"
+        return self._connection
+
+    def _start(self) -> Connection:
+        here, there = Pipe()
+        # They must find what this process has found. The key goes to them with their tasks.
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        env.pop(keys.VARIABLE, None)
+        with there:
+            # In a session of their own they do not hear Ctrl-C.
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", SERVE, str(there.fileno())],
+                pass_fds=[there.fileno()],
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        try:
+            if here.poll(START_S):
+                here.recv_bytes()
+                return here
+        except EOFError:
+            pass
+        raise ClusterError("a worker does not start on this machine")
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        if self._connection is not None:
+            self._connection.close()
+
+
+def serve(descriptor: int) -> None:
+    """Runs in the process: does what it is asked for, until nobody asks any more."""
+    connection = Connection(descriptor)
+    connection.send_bytes(b"")
+    asked: SimpleQueue[bytes] = SimpleQueue()
+    Thread(target=_receive, args=(connection, asked), daemon=True).start()
+    while True:
+        connection.send_bytes(_answer(asked.get()))
+
+
+def _receive(connection: Connection, asked: SimpleQueue[bytes]) -> None:
+    try:
+        while True:
+            asked.put(connection.recv_bytes())
+    except (EOFError, OSError):
+        # Also in the middle of a task: whoever asked for it has gone.
+        os._exit(0)
+
+
+def _answer(asked: bytes) -> bytes:
+    try:
+        function, arguments = pickle.loads(asked)
+        return pickle.dumps((function(*arguments), None))
+    except BaseException as error:
+        try:
+            return pickle.dumps((None, error))
+        except Exception:
+            return pickle.dumps((None, RuntimeError(repr(error))))
