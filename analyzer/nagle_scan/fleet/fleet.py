@@ -31,6 +31,7 @@ WORST = 10
 """Connections of a service."""
 BUCKETS = 8
 """Of latencies, for each doubling: a percentile is off by 4.5 % at most."""
+UTC = "datetime64[us, UTC]"
 PERCENTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
 COUNTS = [f"stalls_{word}" for word in CONFIDENCES]
 LOSSES = [f"lost_ms_{word}" for word in CONFIDENCES]
@@ -151,7 +152,9 @@ class Fleet:
         worst = self.worst.groupby("service", sort=False)
         rows = rows.join(worst[["change", "fix"]].first())
         rows = rows.join(_percentiles(self.query(LATENCIES))).join(self._trends)
-        rows = rows.fillna({"sender": "", "change": "", "fix": "", "hours": 0, "onset_note": trends.UNDATED})
+        rows = rows.fillna(
+            {"sender": "", "change": "", "fix": "", "hours": 0, "onset_note": trends.UNDATED}
+        )
         return _in_order(rows.reset_index()).astype({"hours": int})
 
     @property
@@ -173,7 +176,7 @@ class Fleet:
             lost_ms = hours[LIKELY].to_numpy().sum() / len(hours)
             rows[service] = (len(hours), lost_ms, found.onset, found.note)
         names = ["hours", "lost_ms_per_hour", "onset", "onset_note"]
-        return pd.DataFrame.from_dict(rows, "index", columns=names)
+        return pd.DataFrame.from_dict(rows, "index", columns=names).astype({"onset": UTC})
 
     @cached_property
     def worst(self) -> pd.DataFrame:
@@ -232,7 +235,7 @@ class Fleet:
         if re.fullmatch("[0-9a-f]+", set):
             rows = self.query(
                 'SELECT "set", path, host, content, size FROM captures WHERE error IS NULL AND '
-                f"starts_with(\"set\", '{set}') ORDER BY \"set\", file"
+                f'starts_with("set", \'{set}\') ORDER BY "set", file'
             )
         sets = rows["set"].unique()
         if len(sets) > 1 and set not in sets:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from nagle_scan.errors import OutputError
+from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import trends
 from nagle_scan.fleet.fleet import COUNTS, total
-from nagle_scan.fleet.remote import is_url
+from nagle_scan.fleet.remote import is_url, reason, remote, shown
 from nagle_scan.fleet.work import on_host
 from nagle_scan.report import html
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 NAME = "index.html"
 MOST_SERVICES = 100
-AT_ONCE = 8
+AT_ONCE = 6
 """Services that are shown unfolded."""
 MOST_WORST = 5
 """Connections of a service."""
@@ -110,14 +110,14 @@ def write(fleet: Fleet, coverage: str | None = None) -> str:
 
 
 def _upload(path: str, content: bytes) -> None:
-    import fsspec
-
     try:
-        with fsspec.open(path, "wb") as file:
-            file.write(content)
-    except (OSError, ImportError, ValueError) as error:
-        reason = printable(str(error).partition("\n")[0])
-        raise OutputError(f"{path}: cannot write: {reason}") from None
+        place = remote(path)
+        place.fs.pipe_file(place.path, content)
+    except CaptureError as error:
+        raise OutputError(str(error)) from None
+    except Exception as error:
+        # A file system raises what it likes.
+        raise OutputError(f"{shown(path)}: cannot write: {reason(error, path)}") from None
 
 
 class Page:
@@ -202,9 +202,8 @@ class Page:
         """Those that lose most."""
         worst = dict(list(self._fleet.worst.groupby("service")))
         hours = dict(list(self._fleet.hours.groupby("service")))
-        shown = self._services.head(MOST_SERVICES)
         made = []
-        for row in shown.to_dict("records"):
+        for row in self._services.head(MOST_SERVICES).to_dict("records"):
             connections = worst.get(row["service"], pd.DataFrame()).head(MOST_WORST)
             of_hours = hours.get(row["service"])
             chart = None
@@ -217,8 +216,8 @@ class Page:
     def axis(self) -> Axis | None:
         """The time that the charts show."""
         hours = self._fleet.hours
-        shown = hours["hour"][hours["service"].isin(self._services["service"])]
-        return trends.axis(shown) if len(shown) else None
+        told = hours["hour"][hours["service"].isin(self._services["service"])]
+        return trends.axis(told) if len(told) else None
 
     def _service(
         self, row: dict[Any, Any], worst: list[Connection], chart: Chart | None
@@ -288,7 +287,9 @@ class Page:
         """How many of them are tried again."""
         none = int(self._unread["no_captures"])
         told = "The numbers above are without them. The next run that finds them tries again"
-        return f"{told}, but for {count(none, 'file')} that are no captures." if none else f"{told}."
+        return (
+            f"{told}, but for {count(none, 'file')} that are no captures." if none else f"{told}."
+        )
 
     @property
     def warned(self) -> Listed:

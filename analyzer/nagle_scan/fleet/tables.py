@@ -156,7 +156,9 @@ class _Found:
                 told.get(end, nothing) if has else nothing
                 for end, has in zip(ends, has_stalls, strict=True)
             ]
-            for name, texts in zip(("sentence", "change", "fix"), zip(*said, strict=True), strict=True):
+            for name, texts in zip(
+                ("sentence", "change", "fix"), zip(*said, strict=True), strict=True
+            ):
                 rows[name] = _texts(texts)
         if self._settings.everything:
             return rows
