@@ -58,7 +58,14 @@ def capture(set: str, **columns: Any) -> dict[str, Any]:
 
 def failure(path: str, error: str, **columns: Any) -> dict[str, Any]:
     """A file that could not be read."""
-    return {"set": "", "path": path, "host": "", "error": error, "attempts": 1, "scanned": BEGIN} | columns
+    return {
+        "set": "",
+        "path": path,
+        "host": "",
+        "error": error,
+        "attempts": 1,
+        "scanned": BEGIN,
+    } | columns
 
 
 def server(service: str, **columns: Any) -> dict[str, Any]:
@@ -81,16 +88,20 @@ def hour(
     at = None if number is None else BEGIN + timedelta(hours=number)
     day = at and at.date()
     own = server(service, hour=at, day=day, **columns)
-    latencies = [(80, exchanges - stalls), (122, stalls)]
-    buckets, counts = zip(*[(bucket, each) for bucket, each in latencies if each > 0] or [(), ()])
+    latencies = {80: exchanges - stalls, 122: stalls}
+    latencies = {bucket: each for bucket, each in latencies.items() if each > 0}
     return [
         {
             **own,
             "exchanges": exchanges,
-            "latency_bucket": list(buckets),
-            "latency_count": list(counts),
+            "latency_bucket": list(latencies),
+            "latency_count": list(latencies.values()),
         },
-        *([{**own, **STALL, **columns, "waits": stalls, "wait_ms": 40.0 * stalls}] if stalls else []),
+        *(
+            [{**own, **STALL, **columns, "waits": stalls, "wait_ms": 40.0 * stalls}]
+            if stalls
+            else []
+        ),
     ]
 
 
@@ -111,6 +122,7 @@ def connection(service: str, number: int, lost_ms: float, **columns: Any) -> dic
         stalls_possible=0,
         lost_ms_possible=0.0,
         sentence=f"{service} held part of its replies {stalls} times for ~40.0 ms each.",
+        change=f"The socket on {service}: set TCP_NODELAY.",
         fix=f"On {service}: set TCP_NODELAY.",
         day=BEGIN.date(),
         **columns,

@@ -31,6 +31,7 @@ WORST = 10
 """Connections of a service."""
 BUCKETS = 8
 """Of latencies, for each doubling: a percentile is off by 4.5 % at most."""
+UTC = "datetime64[us, UTC]"
 PERCENTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
 COUNTS = [f"stalls_{word}" for word in CONFIDENCES]
 LOSSES = [f"lost_ms_{word}" for word in CONFIDENCES]
@@ -131,7 +132,7 @@ class Fleet:
         """One row per service, those that lose most to stalls first, what is only possible last.
 
         `service`, `server_addr`, `server_port`, `owner`, `pod` (those of the server that loses
-        most, of `servers` in all), `sender` (the side that must change), `fix`;
+        most, of `servers` in all), `sender` (the side that must change), `change`, `fix` (in full);
         `stalls_certain`, `lost_ms_certain`, and so on for likely and possible; `exchanges`;
         `p50_ms`, `p95_ms`, `p99_ms` (latency of an exchange, within 5 %); `hours` (captured),
         `lost_ms_per_hour` (certain and likely, of those), `onset` (the first hour above its usual,
@@ -148,9 +149,12 @@ class Fleet:
         rows = by_service.agg(kept | added)
         rows["servers"] = by_service.size()
         rows["sender"] = self.query(SIDES).groupby("service", sort=False)["sender"].first()
-        rows["fix"] = self.worst.groupby("service", sort=False)["fix"].first()
+        worst = self.worst.groupby("service", sort=False)
+        rows = rows.join(worst[["change", "fix"]].first())
         rows = rows.join(_percentiles(self.query(LATENCIES))).join(self._trends)
-        rows = rows.fillna({"sender": "", "fix": "", "hours": 0, "onset_note": trends.UNDATED})
+        rows = rows.fillna(
+            {"sender": "", "change": "", "fix": "", "hours": 0, "onset_note": trends.UNDATED}
+        )
         return _in_order(rows.reset_index()).astype({"hours": int})
 
     @property
@@ -172,12 +176,12 @@ class Fleet:
             lost_ms = hours[LIKELY].to_numpy().sum() / len(hours)
             rows[service] = (len(hours), lost_ms, found.onset, found.note)
         names = ["hours", "lost_ms_per_hour", "onset", "onset_note"]
-        return pd.DataFrame.from_dict(rows, "index", columns=names)
+        return pd.DataFrame.from_dict(rows, "index", columns=names).astype({"onset": UTC})
 
     @cached_property
     def worst(self) -> pd.DataFrame:
         """The connections that lose most, at most 10 of each service: as `connections`, with
-        `sentence` (what happened) and `fix` (what to change)."""
+        `sentence` (what happened), `change` and `fix` (what to change, in short and in full)."""
         return self.query(WORST_OF_EACH).drop(columns="place")
 
     def scan(self, set: str) -> Scan:

@@ -28,14 +28,19 @@ def label(addr: str, port: int, settings: Settings) -> Label:
     return known._replace(service=f"{known.service}:{port}" if known.service else end)
 
 
-def of(scan: _core.Scan, job: Job, settings: Settings) -> dict[tuple[str, int], tuple[str, str]]:
-    """Of each server with stalls (address, port): who held what, and the change to make."""
+def of(
+    scan: _core.Scan, job: Job, settings: Settings
+) -> dict[tuple[str, int], tuple[str, str, str]]:
+    """Of each server with stalls (address, port): who held what, and the change to make, in short
+    and in full."""
     files = [file.shown for file in job.captures]
     result = Result(files, settings.filter, scan, settings.key, settings.min_wait_ms)
     view = View(result, ALL, Options())
-    told: dict[tuple[str, int], tuple[str, str]] = {}
+    told: dict[tuple[str, int], tuple[str, str, str]] = {}
     for group in view.groups:
         # The surest comes first.
         end = group.worst.server_ip, group.worst.server_port
-        told.setdefault(end, (view.sentence(group), view.first_remedy(group)))
+        fix = view.fix_for(group)
+        change = fix.in_short if fix else ""
+        told.setdefault(end, (view.sentence(group), change, view.first_remedy(group)))
     return told

@@ -152,12 +152,15 @@ class _Found:
             ends = list(
                 zip(rows["server_addr"].to_pylist(), rows["server_port"].to_pylist(), strict=True)
             )
+            nothing = ("", "", "")
             said = [
-                told.get(end, ("", "")) if has else ("", "")
+                told.get(end, nothing) if has else nothing
                 for end, has in zip(ends, has_stalls, strict=True)
             ]
-            rows["sentence"] = _texts([sentence for sentence, _ in said])
-            rows["fix"] = _texts([fix for _, fix in said])
+            for name, texts in zip(
+                ("sentence", "change", "fix"), zip(*said, strict=True), strict=True
+            ):
+                rows[name] = _texts(texts)
         if self._settings.everything:
             return rows
         sure_ms = lost["certain"] + lost["likely"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,8 +31,8 @@ BAR, GAP, HEIGHT = 2, 1, 32
 class Trend(NamedTuple):
     """When a service began to lose more than usual."""
 
-    onset: pd.Timestamp
-    """The first hour (UTC); NaT if there is none."""
+    onset: pd.Timestamp | None
+    """The first hour, UTC."""
     note: str
     """What was usual before, or why there is none."""
 
@@ -45,7 +45,7 @@ def trend(hours: pd.DataFrame) -> Trend:
     captures are unknown, and left out.
     """
     if not len(hours):
-        return Trend(pd.NaT, UNDATED)
+        return Trend(None, UNDATED)
     lost_ms = (hours["lost_ms_certain"] + hours["lost_ms_likely"]) / hours["exchanges"].clip(1)
     stalls = hours["stalls_certain"] + hours["stalls_likely"]
     usual_ms = lost_ms.expanding().median().shift()
@@ -55,7 +55,7 @@ def trend(hours: pd.DataFrame) -> Trend:
         if since.mean() > LASTING:
             note = _before(usual_ms.iloc[place]) + "; one hour so far" * (len(since) == 1)
             return Trend(hours["hour"].iloc[place], note)
-    return Trend(pd.NaT, _none(np.flatnonzero(stalls), len(hours)))
+    return Trend(None, _none(np.flatnonzero(stalls), len(hours)))
 
 
 def _before(usual_ms: float) -> str:
@@ -118,7 +118,7 @@ class Chart(NamedTuple):
     label: str
 
 
-def chart(hours: pd.DataFrame, onset: pd.Timestamp, axis: Axis) -> Chart:
+def chart(hours: pd.DataFrame, onset: pd.Timestamp | None, axis: Axis) -> Chart:
     """The picture of one service."""
     lost = [f"lost_ms_{word}" for word in CONFIDENCES]
     shown = hours.assign(place=axis.places(hours["hour"]))
@@ -141,5 +141,5 @@ def _bars(tops: pd.Series[float], heights: pd.Series[float]) -> Iterator[str]:
             yield f"M{_x(place)} {HEIGHT - top:.1f}h{BAR}v{height:.1f}h-{BAR}z"
 
 
-def _x(place: int) -> int:
+def _x(place: Any) -> int:  # noqa: ANN401
     return int(place) * (BAR + GAP)
