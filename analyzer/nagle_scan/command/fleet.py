@@ -208,7 +208,7 @@ def _status(outcome: Outcome, exits_zero: bool) -> int:
 
 def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
     """The run's results."""
-    NAME = "index.html"
+    from nagle_scan.fleet.page import NAME
 
     failures = outcome.failures
     yield _headline(outcome)

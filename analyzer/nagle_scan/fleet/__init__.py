@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
 from nagle_scan import _core
 from nagle_scan.api import keys
+from nagle_scan.api.names import Label
 from nagle_scan.api.scan import KINDS, as_paths, check_kinds, check_min_wait, check_number
 from nagle_scan.errors import OutputError
-from nagle_scan.api.names import Label
 from nagle_scan.fleet.work import Settings
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.system import files, terminal

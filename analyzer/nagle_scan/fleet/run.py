@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from nagle_scan import _core
 from nagle_scan.errors import OutputError
-from nagle_scan.fleet import identity, inputs, lake, scanning, sets, tables, workers
+from nagle_scan.fleet import identity, inputs, lake, page, scanning, sets, tables, workers
 from nagle_scan.fleet.fields import schema
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.lake import Scope
@@ -179,7 +179,7 @@ class _Run:
             writer.end(self._asked.keep)
             self.outcome.coverage = self._coverage()
             told = self.outcome.coverage.sentence if self.outcome.coverage else None
-            with contextlib.suppress(Exception): page.write(Fleet(self._asked.output), told)
+            page.write(Fleet(self._asked.output), told)
         for note in self._pool.notes if self._pool else ():
             self._tell(note)
         return self.outcome
@@ -202,12 +202,12 @@ class _Run:
     ) -> sets.Plan:
         unknown = []
         for at, (host, one) in there.items():
-            if known.is_known(at, one):
-                self.outcome.known += 1
-            elif known.is_no_capture(at, one):
+            if not known.is_known(at, one):
+                unknown.append((host, one))
+            elif known.is_no_capture(at):
                 self.outcome.no_captures += 1
             else:
-                unknown.append((host, one))
+                self.outcome.known += 1
         fresh: list[Capture] = []
         for found in self.identified(unknown):
             if isinstance(found, Failure):

@@ -251,7 +251,7 @@ class _Found:
             self._job.id,
         )
 
-    def _columns(self, columns: Mapping[str, Column]) -> Rows:
+    def _columns(self, columns: Mapping[str, Any]) -> Rows:
         return {
             name.removesuffix("_ns"): self._times(values)
             if name.endswith("_ns")
