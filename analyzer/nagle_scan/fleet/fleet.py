@@ -32,6 +32,8 @@ WORST = 10
 BUCKETS = 8
 """Of latencies, for each doubling: a percentile is off by 4.5 % at most."""
 UTC = "datetime64[us, UTC]"
+LEAST_SHARE = 0.1
+"""Of the time lost: a side that loses less is not where to begin."""
 PERCENTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
 COUNTS = [f"stalls_{word}" for word in CONFIDENCES]
 LOSSES = [f"lost_ms_{word}" for word in CONFIDENCES]
@@ -47,8 +49,8 @@ SELECT service, server_addr, server_port, owner, pod, {BY_CONFIDENCE},
 FROM sums GROUP BY service, server_addr, server_port, owner, pod
 """
 SIDES = """
-SELECT service, sender, sum(wait_ms) AS lost_ms FROM sums
-WHERE confidence IS NOT NULL GROUP BY service, sender ORDER BY lost_ms DESC
+SELECT service, sender, confidence <> 'possible' AS surest, sum(wait_ms) AS lost_ms FROM sums
+WHERE confidence IS NOT NULL GROUP BY service, sender, surest
 """
 HOURS = f"""
 SELECT service, hour, {BY_CONFIDENCE}, coalesce(sum(exchanges), 0) AS exchanges
@@ -132,7 +134,8 @@ class Fleet:
         """One row per service, those that lose most to stalls first, what is only possible last.
 
         `service`, `server_addr`, `server_port`, `owner`, `pod` (those of the server that loses
-        most, of `servers` in all), `sender` (the side that must change), `change`, `fix` (in full);
+        most, of `servers` in all), `sender` (the side that must change: `client`, `server` or
+        `both`), `change`, `fix` (in full);
         `stalls_certain`, `lost_ms_certain`, and so on for likely and possible; `exchanges`;
         `p50_ms`, `p95_ms`, `p99_ms` (latency of an exchange, within 5 %); `hours` (captured),
         `lost_ms_per_hour` (certain and likely, of those), `onset` (the first hour above its usual,
@@ -148,7 +151,7 @@ class Fleet:
         by_service = found.groupby("service", sort=False)
         rows = by_service.agg(kept | added)
         rows["servers"] = by_service.size()
-        rows["sender"] = self.query(SIDES).groupby("service", sort=False)["sender"].first()
+        rows["sender"] = self._sides
         worst = self.worst.groupby("service", sort=False)
         rows = rows.join(worst[["change", "fix"]].first())
         rows = rows.join(_percentiles(self.query(LATENCIES))).join(self._trends)
@@ -156,6 +159,15 @@ class Fleet:
             {"sender": "", "change": "", "fix": "", "hours": 0, "onset_note": trends.UNDATED}
         )
         return _in_order(rows.reset_index()).astype({"hours": int})
+
+    @property
+    def _sides(self) -> pd.Series[str]:
+        """Of each service, where it must change; what is only possible counts without others."""
+        rows = self.query(SIDES)
+        rows = rows[rows["surest"] == rows.groupby("service")["surest"].transform("max")]
+        share = rows["lost_ms"] / rows.groupby("service")["lost_ms"].transform("sum")
+        sides = rows[share >= LEAST_SHARE].groupby("service")["sender"]
+        return sides.first().where(sides.size() == 1, "both")
 
     @property
     def hours(self) -> pd.DataFrame:
@@ -170,13 +182,14 @@ class Fleet:
     @property
     def _trends(self) -> pd.DataFrame:
         """By service."""
-        rows = {}
-        for service, hours in self._hours.groupby("service"):
-            found = trends.trend(hours)
-            lost_ms = hours[LIKELY].to_numpy().sum() / len(hours)
-            rows[service] = (len(hours), lost_ms, found.onset, found.note)
-        names = ["hours", "lost_ms_per_hour", "onset", "onset_note"]
-        return pd.DataFrame.from_dict(rows, "index", columns=names).astype({"onset": UTC})
+        hours = self._hours.assign(lost_ms=self._hours[LIKELY].sum(axis=1))
+        by_service = hours.groupby("service")["lost_ms"]
+        rows = by_service.agg(hours="size", lost_ms_per_hour="mean")
+        lossy = hours[by_service.transform("sum") > 0]
+        found = {name: trends.trend(of_one) for name, of_one in lossy.groupby("service")}
+        told = pd.DataFrame.from_dict(found, "index", columns=["onset", "onset_note"])
+        told = told.astype({"onset": UTC, "onset_note": object})
+        return pd.DataFrame(rows).join(told).fillna({"onset_note": ""})
 
     @cached_property
     def worst(self) -> pd.DataFrame:

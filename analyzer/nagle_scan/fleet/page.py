@@ -217,6 +217,8 @@ class Page:
         """The time that the charts show."""
         hours = self._fleet.hours
         told = hours["hour"][hours["service"].isin(self._services["service"])]
+        # What is captured after it was read, a broken clock has told.
+        told = told[told <= self._read["scanned"]]
         return trends.axis(told) if len(told) else None
 
     def _service(
