@@ -1,200 +1,166 @@
-"""With `--on-hosts` each host reads its own files, and none is left out without a word."""
+"""On a cluster each host reads its own files, and none is left out without a word."""
 
 from __future__ import annotations
 
-import json
 import os
+import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
 
-import nagle_scan
 import pytest
+import worker_tasks
 from conftest import CAPTURES
 from distributed import Client
-from nagle_scan import CaptureError, _core
-from nagle_scan.fleet import finding, run
-from nagle_scan.fleet.cluster import Cluster
-from nagle_scan.fleet.fleet import Fleet
-from nagle_scan.fleet.work import Settings
+from hosts import HERE, HOSTS, PATIENCE_S, Hosts, started
+from nagle_scan import CaptureError
+from nagle_scan.fleet import cluster, scanning, workers
+from nagle_scan.fleet import pool as pools
+from nagle_scan.fleet.scanning import Coverage, Looked
+from nagle_scan.fleet.work import Capture, Failure
+from nagle_scan.fleet.workers import ClusterError, Pool, Task
 
-HOSTS = {"web-1": "127.0.0.1", "web-2": "127.0.0.2"}
-HERE = "/proc/self/cwd"
-"""One name, which leads each worker into a folder of its own."""
-SETTINGS = Settings(_core.VERSION, None, 10.0)
 CAPTURE = (CAPTURES / "java-split.pcap").read_bytes()
 OTHER = (CAPTURES / "epoll-fd0.pcap").read_bytes()
-PACKAGE = Path(nagle_scan.__file__).parents[1]
-PATIENCE_S = 60
-GROWS = '''
-from nagle_scan.fleet import identity
-
-local = identity._local
-
-def grown(path):
-    """A frame comes after each look."""
-    told = local(path)
-    if "live" in path:
-        with open(path, "rb+") as file:
-            frame = file.read()[24:]
-            file.write(frame[: 16 + int.from_bytes(frame[8:12], "little")])
-    return told
-
-def dask_setup(worker):
-    identity._local = grown
-'''
-
-
-class Hosts(NamedTuple):
-    """A cluster of two, and the folder that each sees as `HERE`."""
-
-    client: Client
-    folders: dict[str, Path]
-
-    def put(self, host: str, name: str, content: bytes) -> None:
-        path = self.folders[host] / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-
-    def loop(self, host: str, name: str) -> None:
-        """It is there, but nobody can read it, not even root."""
-        (self.folders[host] / name).symlink_to(name)
-
-    def ran(self, output: Path, *named: str, list_file: Path | None = None) -> run.Outcome:
-        names = [f"{HERE}/{name}" for name in named]
-        listed = None if list_file is None else str(list_file)
-        asked = run.Asked(names, listed, str(output), SETTINGS, on_hosts=True)
-        return run.run(asked, lambda _: None, client=self.client)
-
-    def found(self, *named: str) -> finding.Found:
-        return finding.on_hosts([f"{HERE}/{name}" for name in named], None, Cluster(self.client))
 
 
 @pytest.fixture(scope="module")
 def cluster_of_two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
-    top = tmp_path_factory.mktemp("hosts")
-    (top / "grows.py").write_text(GROWS)
-    known = top / "scheduler.json"
-    folders = {host: top / host for host in HOSTS}
-    with ExitStack() as stack:
-        words = ["--host", "127.0.0.1", "--port", "0"]
-        begin(stack, "scheduler", known, top, *words)
-        for host, address in HOSTS.items():
-            folders[host].mkdir()
-            words = ["--no-nanny", "--nthreads", "1", "--local-directory", str(top)]
-            words += ["--preload", str(top / "grows.py"), "--host", address]
-            begin(stack, "worker", known, folders[host], *words, NAGLE_SCAN_HOST=host)
-        give_up = time.monotonic() + PATIENCE_S
-        while not (known.exists() and known.read_text().endswith("}")):
-            assert time.monotonic() < give_up
-            time.sleep(0.01)
-        address = json.loads(known.read_text())["address"]
-        client = stack.enter_context(Client(address, set_as_default=False))
-        client.wait_for_workers(len(HOSTS), timeout=PATIENCE_S)
-        yield Hosts(client, folders)
-
-
-def begin(
-    stack: ExitStack, part: str, known: Path, folder: Path, *words: str, **environment: str
-) -> None:
-    """Starts a part of the cluster, which ends with the stack."""
-    process = subprocess.Popen(
-        [
-            *(sys.executable, "-m", f"distributed.cli.dask_{part}", "--no-dashboard"),
-            *("--scheduler-file", str(known), *words),
-        ],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(PACKAGE), **environment},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    stack.callback(process.wait)
-    stack.callback(process.kill)
+    with started(tmp_path_factory.mktemp("hosts")) as made:
+        yield made
 
 
 @pytest.fixture
-def hosts(cluster_of_two: Hosts) -> Iterator[Hosts]:
-    """Each with an empty folder."""
-    yield cluster_of_two
-    for folder in cluster_of_two.folders.values():
+def hosts(cluster_of_two: Hosts) -> Hosts:
+    """Each with a worker that answers, and an empty folder."""
+    for host, process in list(cluster_of_two.processes.items()):
+        process.send_signal(signal.SIGCONT)
+        if process.poll() is not None:
+            cluster_of_two.start(host)
+        folder = cluster_of_two.folder(host)
         subprocess.run(["find", folder, "-mindepth", "1", "-delete"], check=True)
+    with Client(cluster_of_two.scheduler, set_as_default=False) as client:
+        client.wait_for_workers(len(HOSTS), timeout=PATIENCE_S)
+    return cluster_of_two
 
 
-def test_on_hosts_each_reads_its_own(hosts: Hosts, tmp_path: Path) -> None:
+@pytest.fixture
+def pool(hosts: Hosts) -> Iterator[Pool]:
+    with workers.connected(hosts.scheduler) as far:
+        yield far
+
+
+def look(pool: Pool, *named: str, list_file: Path | None = None) -> Looked:
+    names = [f"{HERE}/{name}" for name in named]
+    return scanning.look(names, None if list_file is None else str(list_file), pool)
+
+
+def urls(looked: Looked) -> dict[str, list[str]]:
+    every = looked.located.items()
+    return {host: [one.url.removeprefix(f"{HERE}/") for one in found] for host, found in every}
+
+
+def test_each_host_finds_and_reads_its_own(hosts: Hosts, pool: Pool) -> None:
     hosts.put("web-1", "a.pcap", CAPTURE)
     hosts.put("web-2", "a.pcap", OTHER)
-    assert hosts.ran(tmp_path / "fleet", "a.pcap").failures == []
-    captures = Fleet(tmp_path / "fleet").captures
-    assert captures.sort_values("host")[["host", "path", "size"]].to_numpy().tolist() == [
-        ["web-1", f"{HERE}/a.pcap", len(CAPTURE)],
-        ["web-2", f"{HERE}/a.pcap", len(OTHER)],
+    hosts.put("web-1", "ring/b.pcap", OTHER)
+    looked = look(pool, "a.pcap", "ring", "*.pcap")
+    assert urls(looked) == {"web-1": ["a.pcap", "ring/b.pcap"], "web-2": ["a.pcap"]}
+    found = list(scanning.identified(looked.located, pool))
+    assert {(one.host, one.size) for one in found if isinstance(one, Capture)} == {
+        ("web-1", len(CAPTURE)),
+        ("web-1", len(OTHER)),
+        ("web-2", len(OTHER)),
+    }
+    path = hosts.put("web-1", "a.pcap", CAPTURE + CAPTURE[24:])
+    before = [one for one in found if isinstance(one, Capture) and "a.pcap" in one.url]
+    pairs = {one.host: [(one, looked.located[one.host][0])] for one in before}
+    (grown,) = scanning.grown(pairs, pool)
+    assert (grown[0].host, path.stat().st_size) == ("web-1", 2 * len(CAPTURE) - 24)
+
+
+def test_what_only_one_host_cannot_read_is_its_failure(hosts: Hosts, pool: Pool) -> None:
+    hosts.put("web-1", "a.pcap", CAPTURE)
+    # Not even root can read it.
+    (hosts.folder("web-2") / "a.pcap").symlink_to("a.pcap")
+    looked = look(pool, "a.pcap")
+    assert urls(looked) == {"web-1": ["a.pcap"], "web-2": []}
+    (failure,) = looked.failures
+    why = "cannot read: too many levels of symbolic links"
+    assert (failure.shown, failure.reason) == (f"web-2:{HERE}/a.pcap", why)
+
+
+def test_a_name_that_no_host_has_is_one_line(pool: Pool, tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match=rf"^web-[12]:{HERE}/none\*: no file matches$"):
+        look(pool, "none*")
+    names = tmp_path / "list"
+    names.write_text(f"{HERE}/gone.pcap\n")
+    assert look(pool, list_file=names).failures == [
+        Failure(f"{HERE}/gone.pcap", "no such file or directory")
     ]
 
 
-def test_a_host_that_has_nothing_of_a_name_needs_not(hosts: Hosts, tmp_path: Path) -> None:
-    hosts.put("web-1", "a.pcap", CAPTURE)
-    hosts.put("web-1", "ring/b.pcap", OTHER)
-    (hosts.folders["web-2"] / "ring").mkdir()
-    outcome = hosts.ran(tmp_path / "fleet", "a.pcap", "*.pcap", "ring")
-    assert (outcome.tally.done, outcome.failures) == (2, [])
+def test_a_worker_that_dies_costs_the_task_that_killed_it(hosts: Hosts, pool: Pool) -> None:
+    tasks = [Task(pow, (2, 2), "web-1")] * 6 + [Task(worker_tasks.die, (), "web-2")]
+    done = []
+    for one in pool.run([*tasks, Task(pow, (3, 2), "web-2")]):
+        done.append(one)
+        if hosts.processes["web-2"].poll() is not None:
+            hosts.start("web-2")
+    assert [one.result for one in done].count(4) == 6
+    assert [one.error for one in done if one.task.function is worker_tasks.die] == [
+        "the worker died twice"
+    ]
 
 
-def test_what_only_one_host_cannot_read_is_its_failure(hosts: Hosts, tmp_path: Path) -> None:
-    hosts.put("web-1", "a.pcap", CAPTURE)
-    hosts.loop("web-2", "a.pcap")
-    outcome = hosts.ran(tmp_path / "fleet", "a.pcap")
-    assert outcome.tally.done == 1
-    (failure,) = outcome.failures
-    assert failure.path == f"web-2:{HERE}/a.pcap"
-    assert failure.reason == "cannot read: too many levels of symbolic links"
-    assert Fleet(tmp_path / "fleet").failures["path"].to_list() == [failure.path]
-
-
-def test_a_name_that_no_host_can_read_ends_the_run(hosts: Hosts, tmp_path: Path) -> None:
-    with pytest.raises(CaptureError, match=rf"^web-[12]:{HERE}/none\*: no file matches$"):
-        hosts.ran(tmp_path / "fleet", "none*")
-    hosts.loop("web-2", "a.pcap")
-    why = "cannot read: too many levels of symbolic links"
-    with pytest.raises(CaptureError, match=rf"^web-2:{HERE}/a.pcap: {why}$"):
-        hosts.ran(tmp_path / "fleet", "a.pcap")
-    assert not (tmp_path / "fleet").exists()
-
-
-def test_a_listed_file_that_vanished_does_not_cost_the_others(hosts: Hosts, tmp_path: Path) -> None:
-    hosts.put("web-1", "a.pcap", CAPTURE)
-    names = tmp_path / "list"
-    names.write_text(f"{HERE}/a.pcap\n{HERE}/gone.pcap\n")
-    outcome = hosts.ran(tmp_path / "fleet", list_file=names)
-    assert outcome.tally.done == 1
-    (failure,) = outcome.failures
-    assert failure[:3] == (f"{HERE}/gone.pcap", "", "no such file or directory")
-    hosts.put("web-2", "gone.pcap", OTHER)
-    assert hosts.ran(tmp_path / "fleet", list_file=names).failures == []
-    assert len(Fleet(tmp_path / "fleet").failures) == 0, "it is there now"
-
-
-def test_a_listed_file_that_one_host_cannot_read_is_its_failure(
-    hosts: Hosts, tmp_path: Path
+def test_a_frozen_host_does_not_stop_the_others(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hosts.put("web-1", "a.pcap", CAPTURE)
-    hosts.loop("web-2", "a.pcap")
-    names = tmp_path / "list"
-    names.write_text(f"{HERE}/a.pcap\n")
-    outcome = hosts.ran(tmp_path / "fleet", "a.pcap", list_file=names)
-    assert outcome.tally.done == 1
-    assert [failure.path for failure in outcome.failures] == [f"web-2:{HERE}/a.pcap"]
+    """It would hold the run of every night for ever."""
+    monkeypatch.setattr(pools, "DEADLINE_S", 2.0)
+    monkeypatch.setattr(pools, "NO_WORKER_S", 2.0)
+    with workers.connected(hosts.scheduler) as pool:
+        assert sorted(pool.hosts) == sorted(HOSTS)
+        os.kill(hosts.processes["web-2"].pid, signal.SIGSTOP)
+        begun_s = time.monotonic()
+        done = list(pool.run(Task(pow, (2, 2), host) for host in [*HOSTS, *HOSTS]))
+        assert time.monotonic() - begun_s < PATIENCE_S
+        assert [one.result for one in done if one.task.host == "web-1"] == [4, 4]
+        assert {one.error for one in done if one.task.host == "web-2"} == {
+            "no worker on web-2 answers"
+        }
+        assert pool.notes == ["web-2 does not answer: given up, its tasks went elsewhere"]
+        told = scanning.coverage(pool)
+    assert told == Coverage(tuple(told.expected), ("web-1",), ("web-2",), ())
 
 
-def test_a_growing_file_with_several_names_counts_once(hosts: Hosts, tmp_path: Path) -> None:
-    hosts.put("web-1", "live.pcap", CAPTURE)
-    (hosts.folders["web-1"] / "live-link.pcap").symlink_to("live.pcap")
-    (before,) = hosts.found("live.pcap").captures
-    (now,) = hosts.found("live.pcap").captures
-    assert now.size > before.size
-    outcome = hosts.ran(tmp_path / "fleet", "", "live.pcap", "*.pcap")
-    assert (outcome.tally.done, outcome.failures) == (1, [])
-    assert len(Fleet(tmp_path / "fleet").captures) == 1
+def test_a_host_that_is_frozen_from_the_beginning_is_silent(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cluster, "ASK_S", 2.0)
+    names = tmp_path / "hosts"
+    names.write_text("# racks 1 and 2\nweb-1\nweb-2\nweb-3\n")
+    os.kill(hosts.processes["web-2"].pid, signal.SIGSTOP)
+    with workers.connected(hosts.scheduler) as pool:
+        assert pool.hosts == ("web-1",)
+        assert pool.silent == ["127.0.0.2"]
+        assert [one.result for one in pool.run([Task(pow, (2, 2))] * 3)] == [4] * 3
+        told = scanning.coverage(pool, str(names)).sentence
+    assert told == "1 of 3 hosts seen; silent: web-2, web-3"
+
+
+def test_who_is_no_scheduler_and_who_has_another_version_is_one_line(
+    hosts: Hosts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (
+        pytest.raises(ClusterError, match=r"^no scheduler at tcp://127.0.0.1:1$"),
+        workers.connected("tcp://127.0.0.1:1"),
+    ):
+        pass
+    monkeypatch.setattr(cluster._core, "VERSION", "0.0.1")
+    with (
+        pytest.raises(ClusterError, match=r"has nagle-scan [0-9.]+, this is 0.0.1$"),
+        workers.connected(hosts.scheduler),
+    ):
+        pass

@@ -73,14 +73,19 @@ def without_addresses(names: Mapping[str, str]) -> dict[str, str]:
     return {addr: name for addr, name in names.items() if not ADDRESS.search(name)}
 
 
-def read(path: str) -> dict[str, str]:
-    """The services in a file of `labels` of addresses without a port."""
+def services(labels: Mapping[str, Label]) -> dict[str, str]:
+    """The names of addresses without a port."""
     # IPv6 has more colons than one, and no brackets.
     return {
         addr: label.service
-        for addr, label in labels(path).items()
+        for addr, label in labels.items()
         if label.service and addr.count(":") != 1 and addr[0] != "["
     }
+
+
+def read(path: str) -> dict[str, str]:
+    """The services in a file of `labels` of addresses without a port."""
+    return services(labels(path))
 
 
 def labels(path: str) -> dict[str, Label]:

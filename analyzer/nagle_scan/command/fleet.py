@@ -13,7 +13,6 @@ from nagle_scan.command import arguments, table, values
 from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
 from nagle_scan.command.parser import HelpFormatter, Parser
 from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
-from nagle_scan.fleet import inputs
 from nagle_scan.fleet.work import Settings
 from nagle_scan.system import terminal
 from nagle_scan.words.wording import count, printable, shortened
@@ -181,7 +180,7 @@ def _asked(options: argparse.Namespace) -> Asked:
             )
     labels = {} if options.names is None else names.labels(options.names)
     if key is not None:
-        labels = names.labels_without_addresses(labels)
+        labels = {at: label.without_addresses for at, label in labels.items()}
     return Asked(
         options.capture,
         options.list,
@@ -190,7 +189,7 @@ def _asked(options: argparse.Namespace) -> Asked:
         options.scheduler,
         options.workers,
         options.on_hosts,
-        () if options.hosts is None else tuple(inputs.listed(options.hosts)),
+        options.hosts,
         options.keep,
     )
 

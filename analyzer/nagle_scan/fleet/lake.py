@@ -119,6 +119,15 @@ class Lake:
 
         Raises `ValueError` for SQL that cannot be run.
         """
+        result = pa.Table.from_batches(list(self.batches(sql)))
+        plain = [
+            field.with_type(pa.string()) if pa.types.is_string_view(field.type) else field
+            for field in result.schema
+        ]
+        return result.cast(pa.schema(plain))
+
+    def batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+        """The same, some rows at a time; a first batch without any tells the columns."""
         builder = QueryBuilder()
         views = []
         for name in tables():
@@ -127,14 +136,13 @@ class Lake:
                 builder.register(f"all_{name}", table)
             views.append(f"{name} AS ({_view(name, table)})")
         try:
-            result = pa.table(builder.execute(f"WITH {', '.join(views)} {sql}").read_all())
-        except DeltaError as error:
+            reader = pa.RecordBatchReader.from_stream(
+                builder.execute(f"WITH {', '.join(views)} {sql}")
+            )
+            yield pa.RecordBatch.from_pylist([], reader.schema)
+            yield from reader
+        except (DeltaError, pa.ArrowException) as error:
             raise ValueError(_line(error)) from None
-        plain = [
-            field.with_type(pa.string()) if pa.types.is_string_view(field.type) else field
-            for field in result.schema
-        ]
-        return result.cast(pa.schema(plain))
 
     def _table(self, name: str) -> DeltaTable | None:
         if name not in self._tables:
@@ -194,7 +202,7 @@ class Writer(Lake):
         self._commit(_in_batch(rows["captures"], batch), "running", _gone(replaced, tried, batch))
         if replaced:
             with _told(self.path, OutputError):
-                self._delete(f"set IN ({_quoted(replaced)})")
+                self._delete(f"set IN ({quoted(replaced)})")
 
     def end(self, keep: timedelta | None) -> None:
         """Drops days that are older than `keep`, makes few files of many, and lets go."""
@@ -385,16 +393,17 @@ def _in_batch(rows: pa.Table, batch: str) -> pa.Table:
 
 def _gone(replaced: Sequence[str], tried: Iterable[tuple[str, str]], batch: str) -> str:
     """Predicate for the rows that a batch takes the place of, and its own; empty for none."""
-    gone = [f"set IN ({_quoted(replaced)})"] if replaced else []
+    gone = [f"set IN ({quoted(replaced)})"] if replaced else []
     by_host: dict[str, list[str]] = {}
     for host, path in tried:
         by_host.setdefault(host, []).append(path)
     gone += [
-        f"(error IS NOT NULL AND host = {_quoted([host])} AND path IN ({_quoted(paths)}))"
+        f"(error IS NOT NULL AND host = {quoted([host])} AND path IN ({quoted(paths)}))"
         for host, paths in by_host.items()
     ]
     return " OR ".join([*gone, f"batch = '{batch}'"]) if gone else ""
 
 
-def _quoted(texts: Iterable[str]) -> str:
+def quoted(texts: Iterable[str]) -> str:
+    """As a list in SQL."""
     return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)

@@ -6,7 +6,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
@@ -129,19 +129,25 @@ class Worker(ABC):
         self._askers.shutdown()
 
 
-class Pool:
+class Pool(ABC):
     """Workers that can be given tasks."""
 
     shown = "the workers of this machine"
 
     def __init__(self) -> None:
-        self.workers: dict[str, Worker] = {}
         self.notes: list[str] = []
         """What a user must know of them; without full stops."""
         self.silent: list[str] = []
         """Hosts, or addresses of workers, that did not answer when they were asked."""
         self.late: list[str] = []
         """Those that were given up during a task."""
+        self.on_look: Callable[[], None] = lambda: None
+        """Is called every second or so while tasks run."""
+
+    @property
+    @abstractmethod
+    def workers(self) -> Mapping[str, Worker]:
+        """Those that are there, by name."""
 
     @property
     def slots(self) -> int:
@@ -153,12 +159,13 @@ class Pool:
         """Names of hosts that tasks can be pinned to."""
         return ()
 
-    def look(self) -> None:
+    def look(self) -> None:  # noqa: B027
         """Which workers came, which have gone? Raises `ClusterError`."""
 
     def give_up(self, worker: Worker) -> None:
         """It does not answer."""
         told = worker.host or worker.name
+        self.late.append(told)
         self.notes.append(f"{told} does not answer: given up, its tasks went elsewhere")
         worker.stop("did not answer")
 
@@ -216,6 +223,7 @@ class _Run:
 
     def _look(self) -> Iterator[Done]:
         self._pool.look()
+        self._pool.on_look()
         now_s = time.monotonic()
         for worker in list(self._pool.workers.values()):
             self._seen_s[worker.host] = self._seen_s[""] = now_s

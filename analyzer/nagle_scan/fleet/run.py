@@ -22,8 +22,8 @@ from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.lake import Scope
 from nagle_scan.fleet.work import Capture, Failure, Located, Settings
 from nagle_scan.fleet.workers import ClusterError
-from nagle_scan.system.progress import ProgressLine, time_left
-from nagle_scan.words.wording import count, printable, quantity
+from nagle_scan.system.progress import ProgressLine, quantity, time_left
+from nagle_scan.words.wording import count, printable
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -53,8 +53,8 @@ class Asked(NamedTuple):
     scheduler: str | None = None
     workers: int | None = None
     on_hosts: bool = False
-    hosts: Sequence[str] = ()
-    """Those that should have captures."""
+    hosts_file: str | None = None
+    """Lists the hosts that should answer."""
     keep: timedelta | None = None
     """Days that are older go; sums stay."""
 
@@ -119,7 +119,7 @@ def check(asked: Asked, client: Client | None = None) -> None:
         raise ValueError("workers of this machine beside a cluster, which has its own")
     if asked.on_hosts and not has_cluster:
         raise ValueError("captures on hosts need the scheduler of these hosts")
-    if asked.hosts and not asked.on_hosts:
+    if asked.hosts_file is not None and not asked.on_hosts:
         raise ValueError("hosts are expected only where each reads its own captures")
 
 
@@ -184,13 +184,13 @@ class _Run:
             self._tell(note)
         return self.outcome
 
-    def _located(self) -> list[tuple[str, Located]]:
+    def _located(self) -> list[sets.Found]:
         """Files, and the host of each; empty if all workers have it."""
         asked = self._asked
         if asked.on_hosts:
             found = scanning.look(asked.named, asked.list_file, self._workers())
             self.outcome.failures += found.failures
-            return found.located
+            return [(host, one) for host, every in found.located.items() for one in every]
         notes: list[str] = []
         located = inputs.find(asked.named, asked.list_file, notes)
         for note in notes:
@@ -202,52 +202,69 @@ class _Run:
     ) -> sets.Plan:
         unknown = []
         for at, (host, one) in there.items():
-            if known.is_known(at, one):
-                self.outcome.known += 1
-            elif known.is_no_capture(at, one):
+            if not known.is_known(at, one):
+                unknown.append((host, one))
+            elif known.is_no_capture(at):
                 self.outcome.no_captures += 1
             else:
-                unknown.append((host, one))
+                self.outcome.known += 1
         fresh: list[Capture] = []
-        for found in self._identified(unknown):
+        for found in self.identified(unknown):
             if isinstance(found, Failure):
                 self.outcome.failures.append(found)
             else:
                 fresh.append(found)
-        plan = sets.plan(fresh, known, {at: one for at, (_, one) in there.items()})
+        plan = sets.plan(fresh, known, there, self)
         self.outcome.failures += plan.failures
-        self.outcome.known += len(fresh) - sum(len(job.captures) for job in plan.jobs)
+        self.outcome.known += plan.known
         return plan
 
-    def _identified(self, unknown: Sequence[tuple[str, Located]]) -> Iterator[Capture | Failure]:
-        if self._asked.on_hosts:
-            return scanning.identified(unknown, self._workers())
-        return identity.of_all([one for _, one in unknown])
+    def identified(self, found: Sequence[sets.Found]) -> Iterator[Capture | Failure]:
+        """See `sets.Opener`."""
+        if not self._asked.on_hosts:
+            return identity.of_all([one for _, one in found])
+        by_host: dict[str, list[Located]] = {}
+        for host, one in found:
+            by_host.setdefault(host, []).append(one)
+        return scanning.identified(by_host, self._workers())
+
+    def grown(
+        self, pairs: Sequence[tuple[sets.Place, Capture, sets.Found]]
+    ) -> Iterator[sets.Place]:
+        """See `sets.Opener`."""
+        key = self._settings.key
+        if not self._asked.on_hosts:
+            return (at for at, before, (_, one) in pairs if identity.grew(before, one, key))
+        by_host: dict[str, list[tuple[Capture, Located]]] = {}
+        for _, before, (host, one) in pairs:
+            by_host.setdefault(host, []).append((before, one))
+        place = {one: at for at, _, (_, one) in pairs}
+        return (place[one] for _, one in scanning.grown(by_host, self._workers(), key))
 
     def _scan(self, jobs: Sequence[Job], batch: _Batch) -> None:
         if not jobs:
             return
-        for scanned in scanning.scan(jobs, self._settings, self._workers(len(jobs))):
-            if scanned is not None:
-                self.outcome.add(scanned)
-                batch.add(scanned)
+        pool = self._workers(len(jobs))
+        pool.on_look = batch.write_if_due
+        for scanned in scanning.scan(jobs, self._settings, pool):
+            self.outcome.add(scanned)
+            batch.add(scanned)
             batch.write_if_due()
 
     def _workers(self, most: int | None = None) -> Pool:
         """They start when there is something to do."""
         if self._pool is None:
             asked = self._asked
-            number = asked.workers or len(os.sched_getaffinity(0))
-            connected = workers.connected(
-                asked.scheduler, min(number, most or number), self._client
-            )
+            number = asked.workers or workers.processors()
+            few = min(number, most or number)
+            connected = workers.connected(asked.scheduler, few, self._client)
             self._pool = self._opened.enter_context(connected)
         return self._pool
 
     def _coverage(self) -> Coverage | None:
         if not self._asked.on_hosts:
             return None
-        return scanning.coverage(self._asked.hosts, self._workers())
+        return scanning.coverage(self._workers(), self._asked.hosts_file)
 
     @contextlib.contextmanager
     def _accounted(self, batch: _Batch) -> Iterator[None]:

@@ -201,10 +201,10 @@ def _on_hosts(
 ) -> Iterator[Done]:
     """Each part of what is given, by host; what could not be done is left out."""
     parts = (
-        (
+        [
             Task(function, (each[at : at + FILES_IN_TASK],), host)
             for at in range(0, len(each), FILES_IN_TASK)
-        )
+        ]
         for host, each in given.items()
     )
     return (done for done in pool.run(_in_turns(parts)) if not done.error)

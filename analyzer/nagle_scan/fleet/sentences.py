@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from nagle_scan.fleet.work import Label
+from nagle_scan.api.names import Label
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import Limits, View
 from nagle_scan.result import Result

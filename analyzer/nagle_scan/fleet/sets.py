@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from nagle_scan.api import captures as grouping
 from nagle_scan.fleet import identity
+from nagle_scan.fleet.lake import quoted
 from nagle_scan.fleet.tables import place
 from nagle_scan.fleet.work import Capture, Failure, Job, Located
 from nagle_scan.words.wording import count, printable
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 Place: TypeAlias = tuple[str, str]
 """Host and path, as the tables have them."""
-ROWS = """SELECT host, path, size, modified, content, head, first_ns, set, error, final, attempts
-FROM captures ORDER BY scanned"""
 SET_DIGITS = 32
 """Of a SHA-256, in hex: 128 bits."""
+FEW = 10_000
+"""Texts that are asked for at once."""
 MOST_COPIES = 3
 """Notes on files that are read once under several names."""
 
@@ -47,36 +47,38 @@ class Plan(NamedTuple):
     jobs: list[Job]
     failures: list[Failure]
     """Files that grew while others of their capture are gone."""
+    known: int
+    """Files with a content that the fleet has."""
     notes: list[str]
 
 
 class Known:
-    """The files that a fleet has; a few hundred bytes each."""
+    """The files that a fleet has. Of most only a number is kept: there may be a million."""
 
     def __init__(self, lake: Lake, key: bytes | None) -> None:
-        self._key = key
-        rows = lake.query(ROWS)
-        self._columns = {name: rows[name].combine_chunks() for name in rows.column_names}
-        places = zip(rows["host"].to_pylist(), rows["path"].to_pylist(), strict=True)
-        self._files: dict[Place, int] = {}
-        self._failed: dict[Place, int] = {}
-        for row, (at, error) in enumerate(zip(places, self._columns["error"], strict=True)):
-            # A ring that went round had several files of a name: the last one counts.
-            (self._failed if error.is_valid else self._files)[at] = row
-        self._contents = set(filter(None, rows["content"].to_pylist()))
+        self._lake = lake
+        self.key = key
+        self._stamps: set[int] = set()
+        self._failed: dict[Place, tuple[int, bool]] = {}
+        """Attempts, and whether it is no capture."""
+        columns = "host, path, size, modified, error IS NOT NULL, attempts, final"
+        for host, path, size, modified, failed, attempts, final in self._rows(columns):
+            if failed:
+                self._failed[host, path] = attempts, bool(final)
+            if final or not failed:
+                self._stamps.add(hash((host, path, size, modified)))
 
     def place(self, host: str, url: str) -> Place:
         """Of a file, as the tables have it."""
-        return place(host, url, self._key)
+        return place(host, url, self.key)
 
     def is_known(self, at: Place, one: Located) -> bool:
         """Is it as it was, so that it need not be opened?"""
-        return at in self._files and self._is_same(self._files[at], one)
+        return bool(one.modified) and hash((*at, one.size, one.modified)) in self._stamps
 
-    def is_no_capture(self, at: Place, one: Located) -> bool:
-        """Was it none, and has not changed since?"""
-        row = self._failed.get(at)
-        return row is not None and self._at(row, "final") and self._is_same(row, one)
+    def is_no_capture(self, at: Place) -> bool:
+        """Was it none?"""
+        return self._failed.get(at, (0, False))[1]
 
     @property
     def failures(self) -> Iterable[Place]:
@@ -85,43 +87,40 @@ class Known:
 
     def attempts(self, at: Place) -> int:
         """How often it could not be read."""
-        row = self._failed.get(at)
-        return 0 if row is None else int(self._at(row, "attempts"))
+        return self._failed.get(at, (0, False))[0]
 
-    def has_content(self, capture: Capture) -> bool:
-        """Is it known, whatever its name? Captures without frames are all alike."""
-        content = identity.keyed(capture, self._key).content
-        return capture.first_ns is not None and content in self._contents
+    def contents(self, wanted: set[str]) -> set[str]:
+        """Those that the fleet has."""
+        return {content for (content,) in self._rows("content", "content", wanted)}
 
-    def before(self, at: Place) -> Capture | None:
-        """What was at a place."""
-        return self._capture(self._files[at]) if at in self._files else None
+    def before(self, wanted: Collection[Place]) -> dict[Place, tuple[str, Capture]]:
+        """What was at these places, and its set. A ring had several files of a name: the last."""
+        columns = "path, host, size, modified, content, head, first_ns, set, scanned"
+        found: dict[Place, tuple[Any, ...]] = {}
+        for row in self._rows(columns, "path", {path for _, path in wanted}):
+            at = row[1], row[0]
+            if row[-2] and at in wanted and (at not in found or found[at][-1] < row[-1]):
+                found[at] = row
+        return {at: (row[-2], Capture(*row[:-2])) for at, row in found.items()}
 
-    def set_of(self, at: Place) -> str:
-        """The set of the file at a place."""
-        return str(self._at(self._files[at], "set"))
+    def members(self, sets: Collection[str]) -> dict[str, list[Place]]:
+        """The places of the files of these sets."""
+        found: dict[str, list[Place]] = {}
+        for set_id, host, path, error in self._rows("set, host, path, error", "set", sets):
+            if error is None:
+                found.setdefault(set_id, []).append((host, path))
+        return found
 
-    def members(self, set_id: str) -> Sequence[Place]:
-        """The places of the files of a set."""
-        return self._by_set[set_id]
-
-    @cached_property
-    def _by_set(self) -> dict[str, list[Place]]:
-        by_set: dict[str, list[Place]] = {}
-        for at, row in self._files.items():
-            by_set.setdefault(self._at(row, "set"), []).append(at)
-        return by_set
-
-    def _is_same(self, row: int, one: Located) -> bool:
-        told = self._at(row, "size"), self._at(row, "modified")
-        return bool(one.modified) and told == (one.size, one.modified)
-
-    def _capture(self, row: int) -> Capture:
-        names = ("path", "host", "size", "modified", "content", "head", "first_ns")
-        return Capture(*(self._at(row, name) for name in names))
-
-    def _at(self, row: int, name: str) -> Any:  # noqa: ANN401
-        return self._columns[name][row].as_py()
+    def _rows(
+        self, columns: str, key: str = "", wanted: Collection[str] = ()
+    ) -> Iterator[tuple[Any, ...]]:
+        """Rows of `captures`, some at a time; with a key, those whose text is one of `wanted`."""
+        texts = sorted(wanted)
+        parts = [texts[at : at + FEW] for at in range(0, len(texts), FEW)] if key else [[]]
+        for part in parts:
+            which = f"WHERE {key} IN ({quoted(part)})" if key else ""
+            for batch in self._lake.batches(f"SELECT {columns} FROM captures {which}"):
+                yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
 def plan(
@@ -131,31 +130,35 @@ def plan(
     copies: list[str] = []
     new: dict[Place, Capture] = {}
     first: dict[str, Capture] = {}
+    content_of = {one: identity.keyed(one, known.key).content for one in fresh}
+    contents = known.contents({content_of[one] for one in fresh if one.first_ns is not None})
     for capture in fresh:
-        if known.has_content(capture):
+        if content_of[capture] in contents:
             continue
         same = capture if capture.first_ns is None else first.setdefault(capture.content, capture)
         if same is not capture:
             copies.append(f"{printable(capture.shown)} is {printable(same.shown)} again: read once")
         else:
             new[known.place(capture.host, capture.url)] = capture
-    before = {at: known.before(at) for at in new}
-    longer = [(at, one, there[at]) for at, one in before.items() if one and one.size < new[at].size]
+    before = known.before(new)
+    longer = [(at, one, there[at]) for at, (_, one) in before.items() if one.size < new[at].size]
     grown: dict[str, dict[Place, Capture]] = {}
     for at in opener.grown(longer):
-        grown.setdefault(known.set_of(at), {})[at] = new.pop(at)
+        grown.setdefault(before[at][0], {})[at] = new.pop(at)
     rotated = grouping.rotated(list(new.values()), attrgetter("shown"), attrgetter("first_ns"))
     jobs = [_job(members) for members in rotated]
     failures: list[Failure] = []
+    members = known.members(grown) if grown else {}
     for set_id, captures in grown.items():
-        others = [at for at in known.members(set_id) if at not in captures]
+        others = [at for at in members[set_id] if at not in captures]
         if all(at in there and known.is_known(at, there[at][1]) for at in others):
             again = opener.identified([there[at] for at in others])
-            members = [one for one in again if isinstance(one, Capture)]
-            jobs.append(_job([*captures.values(), *members], set_id))
+            read = [one for one in again if isinstance(one, Capture)]
+            jobs.append(_job([*captures.values(), *read], set_id))
         else:
             failures += (_torn(one, set_id) for one in captures.values())
-    return Plan(jobs, failures, list(_cut(copies)))
+    with_known = sum(content_of[one] in contents for one in fresh)
+    return Plan(jobs, failures, with_known, list(_cut(copies)))
 
 
 def _torn(grown: Capture, set_id: str) -> Failure:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nagle_scan import _core
-    from nagle_scan.fleet.work import Capture, Failure, Job, Label, Settings
+    from nagle_scan.api.names import Label
+    from nagle_scan.fleet.work import Capture, Failure, Job, Settings
 
 DAY_NS, HOUR_NS = 86_400_000_000_000, 3_600_000_000_000
 MOST_DAYS = 400
@@ -250,7 +251,7 @@ class _Found:
             self._job.id,
         )
 
-    def _columns(self, columns: Mapping[str, Column]) -> Rows:
+    def _columns(self, columns: Mapping[str, Any]) -> Rows:
         return {
             name.removesuffix("_ns"): self._times(values)
             if name.endswith("_ns")
@@ -263,13 +264,15 @@ class _Found:
         return self._order[np.searchsorted(self._ids, connection)]
 
     def _ends(self, at: NDArray[np.int64]) -> Rows:
-        taken = {}
-        for end in ("client", "server"):
-            addr = self._connections[f"{end}_addr"]
-            taken[f"{end}_addr"] = [addr[row] for row in at.tolist()]
-            taken[f"{end}_port"] = self._connections[f"{end}_port"][at]
-        clients = {name: _array(taken[name]) for name in ("client_addr", "client_port")}
-        return {**clients, **self._labelled(taken["server_addr"], taken["server_port"])}
+        addrs, ports = (
+            [
+                np.array(self._connections[f"{end}_{of}"], object if of == "addr" else None)[at]
+                for end in ("client", "server")
+            ]
+            for of in ("addr", "port")
+        )
+        client = {"client_addr": _texts(addrs[0].tolist()), "client_port": _array(ports[0])}
+        return {**client, **self._labelled(addrs[1].tolist(), ports[1])}
 
     def _labelled(self, addr: list[str], port: NDArray[np.int64]) -> Rows:
         labels = [self._labels[end] for end in zip(addr, port.tolist(), strict=True)]
@@ -325,11 +328,13 @@ def _labels(scan: _core.Scan, settings: Settings) -> dict[tuple[str, int], Label
 
 
 def _servers(scan: _core.Scan) -> list[tuple[str, int]]:
-    servers = scan.columns("servers")
-    return list(zip(servers["addr"], servers["port"].tolist(), strict=True))
+    """Each once, in the order of the connections."""
+    connections = scan.columns("connections")
+    ports = connections["server_port"].tolist()
+    return list(dict.fromkeys(zip(connections["server_addr"], ports, strict=True)))
 
 
-def _is_worst(sure_ms: NDArray[np.float64], services: Sequence[str]) -> NDArray[np.bool_]:
+def _is_worst(sure_ms: NDArray[Any], services: Sequence[str]) -> NDArray[np.bool_]:
     """The connections of each service that lose most to stalls that are likely or better."""
     is_worst = np.zeros(len(sure_ms), bool)
     kept: dict[str, int] = {}

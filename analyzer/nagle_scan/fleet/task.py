@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 
 from nagle_scan import _core
+from nagle_scan.api import names
 from nagle_scan.errors import CaptureError, NagleScanError
 from nagle_scan.fleet import streams, tables
 from nagle_scan.fleet.streams import TransportError
@@ -118,7 +119,7 @@ def _scan(job: Job, settings: Settings) -> _core.Scan:
             exchanges=False,
             progress=_core.Progress(),
             threads=1,
-            names={addr: label.service for addr, label in settings.labels.items() if label.service},
+            names=names.services(settings.labels),
             labels=paths,
             hourly=True,
         )

@@ -10,7 +10,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -44,21 +44,33 @@ def connected(
         with cluster.connected(scheduler, client) as far:
             yield far
         return
-    here = Pool()
-    for number in range(workers or _processors()):
-        worker = _Process(f"worker {number + 1} of this machine")
-        here.workers[worker.name] = worker
+    here = _Machine(workers or processors())
     try:
         yield here
     finally:
-        for each in here.workers.values():
-            each.close()
+        for worker in here.workers.values():
+            worker.close()
 
 
-def _processors() -> int:
+def processors() -> int:
+    """So many this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+class _Machine(Pool):
+    """Processes of this machine."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        names = (f"worker {number} of this machine" for number in range(1, count + 1))
+        self._processes = {name: _Process(name) for name in names}
+
+    @property
+    def workers(self) -> Mapping[str, Worker]:
+        """See `Pool.workers`."""
+        return self._processes
 
 
 class _Process(Worker):
@@ -78,6 +90,7 @@ class _Process(Worker):
             connection.send_bytes(asked)
             told = connection.recv_bytes()
         except (EOFError, OSError):
+            self._end()
             raise LostError(self._why) from None
         result, error = pickle.loads(told)
         if error is not None:
@@ -132,6 +145,7 @@ class _Process(Worker):
             self._process.wait()
         if self._connection is not None:
             self._connection.close()
+            self._connection = None
 
 
 def serve(descriptor: int) -> None:
