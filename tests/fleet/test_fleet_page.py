@@ -104,7 +104,8 @@ def test_a_service_leads_to_its_worst_connections_and_their_reports(
         assert "in the first captured hour already" in row
         target = shown.unfolded(shown.page.locator("#services > .box a").first)
         assert service["fix"] in target.inner_text()
-        assert fleet.worst["sentence"][0] in target.inner_text()
+        worst = fleet.worst[fleet.worst["service"] == service["service"]]
+        assert worst["sentence"].iloc[0] in target.inner_text()
         command = target.locator("code.command").first
         command.click()
         selected = shown.page.evaluate("getSelection().toString()")

@@ -128,7 +128,7 @@ class Page:
 
     def __init__(self, fleet: Fleet, coverage: str | None) -> None:
         self._fleet = fleet
-        self.coverage = coverage
+        self.coverage = printable(coverage or "")
         self.is_hidden = fleet.lake.scope.key is not None
         every = fleet.services
         self._services = every[every[COUNTS].sum(axis=1) > 0]
@@ -289,9 +289,10 @@ class Page:
         """How many of them are tried again."""
         none = int(self._unread["no_captures"])
         told = "The numbers above are without them. The next run that finds them tries again"
-        return (
-            f"{told}, but for {count(none, 'file')} that are no captures." if none else f"{told}."
-        )
+        if not none:
+            return f"{told}."
+        what = "that is no capture" if none == 1 else "that are no captures"
+        return f"{told}, but for {count(none, 'file')} {what}."
 
     @property
     def warned(self) -> Listed:
