@@ -34,7 +34,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
         row
         for number, service in enumerate(services)
         for at in (*range(0, 96, 2), 95)
-        for row in hour(at, service, 1000, 0 if at < number else 200 - number, **OWNED)
+        for row in hour(at, service, 1000, 0 if at < number % 90 else 200 - number, **OWNED)
     ]
     failed = (
         failure(f"/captures/{number}.pcap", "cannot read: permission denied", attempts=number + 1)

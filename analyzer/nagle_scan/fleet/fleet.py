@@ -86,7 +86,11 @@ class Fleet:
     0  127.0.0.1:8888  server             100         4362.430
     1  127.0.0.1:8080  server              29         1221.985
     2  127.0.0.1:8000  client               9          391.557
-    >>> fleet.query("SELECT service, max(wait_ms) AS longest FROM stalls GROUP BY service")
+    >>> fleet.query("SELECT service, max(wait_ms) AS longest FROM stalls GROUP BY 1 ORDER BY 1")
+              service  longest
+    0  127.0.0.1:8000   43.654
+    1  127.0.0.1:8080   46.154
+    2  127.0.0.1:8888   43.982
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
