@@ -55,7 +55,7 @@ def test_percentiles_of_a_service_are_those_of_its_exchanges(tmp_path: Path) -> 
     (row,) = of_one(tmp_path, CAPTURES / EPOLL)[0].services.to_dict("records")
     (server,) = nagle_scan.scan(CAPTURES / EPOLL).servers.to_dict("records")
     for name in ("p50_ms", "p95_ms", "p99_ms"):
-        assert row[name] == pytest.approx(server[name], rel=2 ** (1 / BUCKETS) - 1)
+        assert row[name] == pytest.approx(server[f"latency_{name}"], rel=2 ** (1 / BUCKETS) - 1)
 
 
 def test_a_service_of_several_servers_is_one(tmp_path: Path) -> None:
