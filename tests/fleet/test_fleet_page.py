@@ -8,11 +8,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import fsspec
 import pytest
 from browser import DESK_PX, Scheme, faults, opened
 from conftest import CAPTURES
 from fleet_rows import BEGIN, PLAIN, SCANNED, capture, connection, failure, hour, written
 from fleets import HIDDEN, STALLED, answered, job, made
+from nagle_scan.errors import OutputError
 from nagle_scan.fleet import page
 from nagle_scan.fleet.fleet import Fleet
 
@@ -209,6 +211,18 @@ def test_it_says_so_where_there_is_no_stall(
         assert not shown.page.locator("#services").count()
         assert "None." in shown.text("#failures")
         assert "all could be read" in shown.text("#verdict")
+
+
+def test_the_page_of_a_fleet_in_a_store_is_beside_its_tables(tmp_path: Path) -> None:
+    """It goes to the folder that the user named, not into one of that name on this machine."""
+    fleet = Fleet(made(tmp_path / "fleet", [()]))
+    fleet.path = "memory://results/fleet/"
+    assert page.write(fleet) == "memory://results/fleet/index.html"
+    with fsspec.open("memory://results/fleet/index.html") as file:
+        assert b"No capture can tell" in file.read()
+    fleet.path = "nowhere://results/fleet"
+    with pytest.raises(OutputError, match=r"^nowhere://results/fleet/index.html: nowhere:// is no"):
+        page.write(fleet)
 
 
 def test_what_was_not_looked_for_is_told(tmp_path: Path) -> None:
