@@ -112,7 +112,9 @@ def write(fleet: Fleet, coverage: str | None = None) -> str:
 def _upload(path: str, content: bytes) -> None:
     try:
         place = remote(path)
-        place.fs.pipe_file(place.path, content)
+        # Else a browser saves it, instead of showing it.
+        kind = {"ContentType": "text/html"} if path.startswith("s3") else {}
+        place.fs.pipe_file(place.path, content, **kind)
     except CaptureError as error:
         raise OutputError(str(error)) from None
     except Exception as error:
