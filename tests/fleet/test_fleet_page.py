@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import fsspec
 import pytest
-from browser import DESK_PX, Scheme, faults, opened
+from browser import Scheme, faults, opened
 from conftest import CAPTURES
 from fleet_rows import BEGIN, PLAIN, SCANNED, capture, connection, failure, hour, written
 from fleets import HIDDEN, STALLED, answered, job, made
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 WIDTHS = (390, 1280)
 MOST_PX = 5000
+PAPER_PX = 688
+"""A4 within its margins."""
 LONG = "[2001:db8:1234:5678:9abc:def0:1234:{:x}]:5432"
 OWNED = {"owner": "Team Payments and Billing", "pod": "payments-7d4b9c6f5-abcde"}
 HOSTILE = "<script>alert(1)</script>\x1b[31m'\"&amp;"
@@ -153,11 +155,12 @@ def test_it_works_without_scripts_and_on_paper(large: Path, browser: Browser) ->
     with opened(browser, large, script=False) as shown:
         assert len(shown.column("#services > .box", 1)) == page.AT_ONCE
         assert shown.page.locator("#services details").count()
-    with opened(browser, large, DESK_PX) as shown:
+    with opened(browser, large, PAPER_PX) as shown:
         shown.page.emulate_media(media="print")
         assert not shown.page.locator("nav").is_visible()
         assert not shown.page.locator("#services details").first.is_visible()
         assert shown.page.locator("svg.trend").first.is_visible()
+        assert f"{105 - page.AT_ONCE} more on the screen" in shown.text("#services")
         assert not shown.overflows()
 
 
