@@ -14,6 +14,7 @@ from markupsafe import escape
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import originals, trends
 from nagle_scan.fleet.lake import Lake
+from nagle_scan.fleet.work import Capture
 from nagle_scan.result import CAPTURES_HIDDEN
 from nagle_scan.system import files
 from nagle_scan.words import certainty
@@ -241,7 +242,7 @@ class Fleet:
         rows = self._rows_of(set)
         return originals.Set(
             rows[0].set,
-            [originals.Original(row.path, row.host, row.content, row.size) for row in rows],
+            [Capture(one.path, one.host, one.size, "", one.content, "", None) for one in rows],
             scope.filter,
             scope.min_wait_ms,
         )
