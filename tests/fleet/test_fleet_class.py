@@ -16,7 +16,8 @@ from conftest import CAPTURES
 from fleet_rows import capture, connection, hour, written
 from fleets import ALL, HIDDEN, SETTINGS, STALLED, answered, job, made, shipped
 from nagle_scan import CaptureError, UnknownConnectionError
-from nagle_scan.fleet.fleet import BUCKETS, Fleet
+from nagle_scan.fleet.fleet import Fleet
+from nagle_scan.fleet.services import BUCKETS
 from nagle_scan.words import certainty
 
 SPLIT, EPOLL = STALLED

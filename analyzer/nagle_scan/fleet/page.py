@@ -11,8 +11,8 @@ import pandas as pd
 
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import trends
-from nagle_scan.fleet.fleet import COUNTS, total
 from nagle_scan.fleet.remote import is_url, reason, remote, shown
+from nagle_scan.fleet.services import COUNTS, total
 from nagle_scan.fleet.work import on_host
 from nagle_scan.report import html
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
