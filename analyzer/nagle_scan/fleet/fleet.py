@@ -107,17 +107,18 @@ class Fleet:
 
     @cached_property
     def _services(self) -> pd.DataFrame:
-        return services.of(self.query, self._hours, self.worst)
+        return services.of(self.query, self.hours_with_stalls, self.worst)
 
     @property
     def hours(self) -> pd.DataFrame:
         """One row per service and captured hour: `service`, `hour` (UTC), `exchanges`, and stalls
         and lost time by confidence as in `services`. Without captures that tell no date."""
-        return self._hours.copy()
+        return self.query(services.HOURS)
 
     @cached_property
-    def _hours(self) -> pd.DataFrame:
-        return self.query(services.HOURS)
+    def hours_with_stalls(self) -> pd.DataFrame:
+        """The same of services with stalls only."""
+        return self.query(services.LOSSY_HOURS)
 
     @cached_property
     def worst(self) -> pd.DataFrame:

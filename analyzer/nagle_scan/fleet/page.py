@@ -175,7 +175,8 @@ class Page:
     def services(self) -> list[Row]:
         """Those that lose most."""
         hours, worst = (
-            dict(list(rows.groupby("service"))) for rows in (self._fleet.hours, self._fleet.worst)
+            dict(list(rows.groupby("service")))
+            for rows in (self._fleet.hours_with_stalls, self._fleet.worst)
         )
         nothing = self._fleet.worst.head(0)
         return [
@@ -213,8 +214,7 @@ class Page:
     @cached_property
     def axis(self) -> Axis | None:
         """The time that the charts show."""
-        hours = self._fleet.hours
-        told = hours["hour"][hours["service"].isin(self._services["service"])]
+        told = self._fleet.hours_with_stalls["hour"]
         # What is captured after it was read, a broken clock has told.
         told = told[told <= self._read["scanned"]]
         return trends.axis(told) if len(told) else None

@@ -39,6 +39,17 @@ HOURS = f"""
 SELECT service, hour, {BY_CONFIDENCE}, coalesce(sum(exchanges), 0) AS exchanges
 FROM sums WHERE hour IS NOT NULL GROUP BY service, hour ORDER BY service, hour
 """
+LOSSY_HOURS = HOURS.replace(
+    "sums",
+    "sums LEFT SEMI JOIN (SELECT service AS lossy FROM sums WHERE confidence IS NOT NULL) "
+    "ON service = lossy",
+)
+"""Those of services with stalls, which are few."""
+PER_HOUR = """
+SELECT service, count(DISTINCT hour) AS hours,
+    coalesce(sum(wait_ms) FILTER (WHERE confidence <> 'possible'), 0) AS lost_ms_per_hour
+FROM sums WHERE hour IS NOT NULL GROUP BY service
+"""
 LATENCIES = """
 SELECT service, bucket, sum(latencies) AS latencies FROM (
     SELECT service, unnest(latency_bucket) AS bucket, unnest(latency_count) AS latencies FROM sums
@@ -66,8 +77,11 @@ def of(
     rows["servers"] = by_service.size()
     rows["sender"] = _sides(query(SIDES))
     rows = rows.join(worst.groupby("service", sort=False)[["change", "fix"]].first())
-    rows = rows.join(_percentiles(query(LATENCIES))).join(_trends(hours))
-    texts = {"sender": "", "change": "", "fix": "", "onset_note": trends.UNDATED}
+    rows = rows.join(_percentiles(query(LATENCIES)))
+    rows = rows.join(query(PER_HOUR).set_index("service")).join(_trends(hours))
+    rows["lost_ms_per_hour"] /= rows["hours"]
+    rows["onset_note"] = rows["onset_note"].where(rows["hours"] > 0, trends.UNDATED)
+    texts = {"sender": "", "change": "", "fix": "", "onset_note": ""}
     return _in_order(rows.reset_index()).fillna({**texts, "hours": 0}).astype({"hours": int})
 
 
@@ -80,15 +94,10 @@ def _sides(rows: pd.DataFrame) -> pd.Series[str]:
 
 
 def _trends(hours: pd.DataFrame) -> pd.DataFrame:
-    """By service."""
-    hours = hours.assign(lost_ms=hours[LIKELY].sum(axis=1))
-    by_service = hours.groupby("service")["lost_ms"]
-    rows = by_service.agg(hours="size", lost_ms_per_hour="mean")
-    lossy = hours[by_service.transform("sum") > 0]
-    found = {name: trends.trend(of_one) for name, of_one in lossy.groupby("service")}
+    """Onsets, by service."""
+    found = {name: trends.trend(rows) for name, rows in hours.groupby("service")}
     told = pd.DataFrame.from_dict(found, "index", columns=["onset", "onset_note"])
-    told = told.astype({"onset": UTC, "onset_note": object})
-    return pd.DataFrame(rows).join(told).fillna({"onset_note": ""})
+    return told.astype({"onset": UTC, "onset_note": object})
 
 
 def total(rows: pd.DataFrame) -> Total:
