@@ -227,7 +227,8 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
         "--names",
         metavar="FILE",
         type=values.utf8,
-        help="the same for a file in the format of /etc/hosts",
+        help="the same for a file in the format of /etc/hosts, or an inventory: .csv or .json with "
+        "address and service",
     )
     group.add_argument(
         "--why",
