@@ -113,7 +113,7 @@ def test_a_worker_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(workers, "SERVE", "raise SystemExit(1)")
     with (
         workers.connected(None, 1) as one,
-        pytest.raises(ClusterError, match="^a worker does not start on this machine$"),
+        pytest.raises(ClusterError, match=r"^a worker does not start on this machine$"),
     ):
         list(one.run([Task(pow, (2, 2))]))
 
