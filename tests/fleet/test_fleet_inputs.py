@@ -78,7 +78,7 @@ def test_captures_by_name_are_not_opened(archive: Path, monkeypatch: pytest.Monk
     """A night's run over 200,000 known ones would read them all."""
     monkeypatch.setattr(builtins, "open", None)
     monkeypatch.setattr(os, "open", None)
-    monkeypatch.setattr(inputs.captures._core, "first_time_ns", None)
+    monkeypatch.setattr("nagle_scan._core.first_time_ns", None)
     assert len(inputs.find([str(archive / "a" / "*.pcap"), str(archive / "a" / "deep")])) == 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -29,7 +30,11 @@ opened_to_write: list[str] | None = None
 def _watch(event: str, args: tuple[Any, ...]) -> None:
     if opened_to_write is not None and event == "open":
         path, _, flags = args
-        if isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+        if (
+            isinstance(path, str)
+            and isinstance(flags, int)
+            and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+        ):
             opened_to_write.append(str(path))
 
 
@@ -320,3 +325,34 @@ def test_a_file_that_gets_its_first_frame_now_is_not_empty(tmp_path: Path) -> No
     capture = located(str(ring))
     with streams.opened(capture), ring.open("ab") as file:
         file.write(content[24:])
+
+
+MANY = f"""
+import resource, struct
+import fsspec, nagle_scan
+from contextlib import ExitStack
+from nagle_scan.fleet import identity, streams
+from nagle_scan.fleet.work import Located
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 4096))
+content = open({str(CAPTURES / NAME)!r}, "rb").read()
+length = struct.unpack_from("<I", content, 32)[0]
+captures = []
+for number in range(300):
+    begin = struct.pack("<I", 1_700_000_000 + number)
+    # More than fits a pipe: each copy waits for its reader.
+    frames = (begin + content[28 : 40 + length]) * 2000
+    fsspec.filesystem("memory").pipe(f"/nagle/{{number:03}}.pcap", content[:24] + frames)
+    captures.append(identity.of(Located(f"memory://nagle/{{number:03}}.pcap")))
+with ExitStack() as opened:
+    paths = [opened.enter_context(streams.opened(one)) for one in captures[::-1]]
+    print(nagle_scan.scan(paths, threads=1).summary.packets)
+"""
+
+
+def test_a_set_of_many_files_in_any_order_is_read_to_its_end() -> None:
+    """More than a process may open unasked, and none waits for another for ever."""
+    told = subprocess.run(
+        [sys.executable, "-c", MANY], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert told.stdout == "600000\n"
