@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
-from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
-import pyarrow as pa
 from conftest import CAPTURES
 from nagle_scan import _core
-from nagle_scan.fleet import identity, tables, task
-from nagle_scan.fleet.dataset import Dataset
+from nagle_scan.fleet import identity, lake, tables, task
+from nagle_scan.fleet.lake import Scope
 from nagle_scan.fleet.work import Answer, Capture, Job, Settings
 
 KEY = bytes(range(32))
@@ -21,6 +18,7 @@ SETTINGS = Settings(_core.VERSION, None, 10.0)
 HIDDEN = SETTINGS._replace(key=KEY)
 STALLED = ("java-split.pcap", "epoll-fd0.pcap")
 ALL = (*STALLED, "java-split-nodelay.pcap", "epoll-fixed.pcap", "jdk-httpserver.pcap")
+_shipped: dict[tuple[object, ...], Answer] = {}
 UNDATED = 2
 """Packets of `undated`."""
 
@@ -36,7 +34,7 @@ def job(*paths: str | Path, replaces: str = "") -> Job:
     """One set of these files."""
     files = tuple(captured(path) for path in paths)
     told = blake2b("".join(file.content for file in files).encode(), digest_size=16).hexdigest()
-    return Job(told, str(paths[0]), files, replaces)
+    return Job(told, files, replaces)
 
 
 def scanned(job: Job, settings: Settings = SETTINGS) -> _core.Scan:
@@ -48,19 +46,26 @@ def scanned(job: Job, settings: Settings = SETTINGS) -> _core.Scan:
         exchanges=False,
         progress=_core.Progress(),
         threads=1,
+        hourly=True,
     )
 
 
 def answered(job: Job, settings: Settings = SETTINGS) -> Answer:
     """What a worker answers."""
-    return task.answer(scanned(job, settings), job, settings)
+    answer = task.scan_set(job, settings).answer
+    assert answer is not None
+    return answer
 
 
-@cache
 def shipped(name: str, settings: Settings = SETTINGS) -> tuple[Job, Answer]:
-    """A capture that ships, scanned once for all tests."""
+    """A capture that ships, scanned once for all tests with the same settings."""
     wanted = job(CAPTURES / name)
-    return wanted, answered(wanted, settings)
+    told = (name, settings.key, settings.filter, settings.min_wait_ms, settings.everything)
+    if settings.labels:
+        return wanted, answered(wanted, settings)
+    if told not in _shipped:
+        _shipped[told] = answered(wanted, settings)
+    return wanted, _shipped[told]
 
 
 def made(
@@ -70,29 +75,13 @@ def made(
 ) -> str:
     """A fleet folder; each run adds captures that ship, or what it is given."""
     for names in runs:
-        dataset = Dataset(os.fspath(path), settings)
-        for each in names:
-            dataset.add(*(shipped(each, settings) if isinstance(each, str) else each))
-        dataset.close()
+        with lake.writing(os.fspath(path), Scope.of(settings)) as writer:
+            for each in names:
+                wanted, answer = shipped(each, settings) if isinstance(each, str) else each
+                rows = {name: tables.from_bytes(one) for name, one in answer.tables.items()}
+                writer.commit(rows, [wanted.replaces] if wanted.replaces else [])
+            writer.end(None)
     return os.fspath(path)
-
-
-def seen(name: str, hour: int = 0, server_port: int = 8000, set_id: str = "") -> tuple[Job, Answer]:
-    """A capture that ships, as if it ended at this hour and its server were 127.0.0.1 here."""
-    wanted, answer = shipped(name)
-    wanted = wanted._replace(id=set_id or wanted.id)
-    last = datetime(2026, 11, 23, hour, tzinfo=UTC)
-    of_connections = {"server_addr": "127.0.0.1", "server_port": server_port, "last": last}
-    made = {}
-    for table, stream in answer.tables.items():
-        rows = tables.from_bytes(stream)
-        columns = {"set": wanted.id, **(of_connections if table == "connections" else {})}
-        for column, value in columns.items():
-            at = rows.schema.get_field_index(column)
-            kind = rows.schema.field(column).type
-            rows = rows.set_column(at, column, pa.array([value] * len(rows)).cast(kind))
-        made[table] = tables.to_bytes({table: rows})[table]
-    return wanted, answer._replace(set=wanted.id, tables=made)
 
 
 def undated(path: Path) -> tuple[Job, Answer]:

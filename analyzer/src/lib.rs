@@ -22,7 +22,6 @@
 //! - **doubt**: another explanation that is not excluded; the confidence follows from their weights.
 //! - **range**: a piece of a capture that one thread reads and decodes.
 //! - **shard**: a sixteenth of the connections, chosen by addresses and ports; it takes the ranges in order.
-//! - **record**: a decoded segment by itself, as it goes from one pass over a large set to the next.
 //! - **block**: 1,024 connections of a shard; they are kept and judged together.
 
 // Much is there for Python alone.

@@ -445,7 +445,7 @@ def test_an_unknown_connection_is_a_key_error() -> None:
 
 def test_a_missing_table_is_an_error_that_names_the_others() -> None:
     core = nagle_scan.scan(CAPTURES / "java-split.pcap").core
-    tables = "connections, stalls, waits, servers, exchanges"
+    tables = "connections, stalls, waits, servers, exchanges, hours"
     with pytest.raises(ValueError, match=f"no such table: exchange .*{tables}"):
         core.columns("exchange")
     assert all(core.columns(name) for name in tables.split(", "))

@@ -10,7 +10,9 @@ import nagle_scan
 import pytest
 from conftest import Run
 from conversation import Conversation, interleaved, stalled, write
-from nagle_scan.api.names import without_addresses
+from nagle_scan import NagleScanError
+from nagle_scan.api import names
+from nagle_scan.api.names import Label, without_addresses
 from nagle_scan.report.formats import SUFFIXES
 
 CLIENT, SERVER = "10.0.0.1", "10.0.0.2"
@@ -149,6 +151,82 @@ def test_a_file_that_cannot_be_used(
     assert not (tmp_path / "x.md").exists()
 
 
+INVENTORY = {
+    "csv": "address,service,owner,pod,rack\n"
+    f"{SERVER},payments,Team Zahlungen,,7\n"
+    f"{SERVER}:8443,admin,,,\n[FE80::1]:80,shop,,pod-7\n10.0.0.9,,who-knows\n",
+    "json": json.dumps(
+        [
+            {"address": SERVER, "service": "payments", "owner": "Team Zahlungen", "rack": 7},
+            {"address": f"{SERVER}:8443", "service": "admin", "owner": None},
+            {"address": "[fe80::1]:80", "service": "shop", "pod": "pod-7"},
+            {"address": "10.0.0.9", "owner": "who-knows"},
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("suffix", INVENTORY)
+def test_an_inventory_names_services_owners_and_pods(suffix: str, tmp_path: Path) -> None:
+    """A company has them in a spreadsheet, or a script writes them, port by port."""
+    path = tmp_path / f"inventory.{suffix.upper()}"
+    path.write_text(f"\ufeff{INVENTORY[suffix]}")
+    assert names.labels(str(path)) == {
+        SERVER: Label("payments", "Team Zahlungen"),
+        f"{SERVER}:8443": Label("admin"),
+        "[fe80::1]:80": Label("shop", "", "pod-7"),
+        "10.0.0.9": Label("", "who-knows"),
+    }
+    assert names.read(str(path)) == {SERVER: "payments"}
+
+
+def test_a_script_may_write_names_by_address(tmp_path: Path) -> None:
+    path = tmp_path / "names.json"
+    path.write_text(json.dumps({SERVER: "payments", f"{CLIENT}:80": {"owner": "us"}}))
+    assert names.labels(str(path)) == {SERVER: Label("payments"), f"{CLIENT}:80": Label("", "us")}
+
+
+def test_a_single_scan_says_the_services_of_an_inventory(
+    capture: Path, run: Run, tmp_path: Path
+) -> None:
+    path = tmp_path / "inventory.csv"
+    path.write_text(INVENTORY["csv"])
+    assert b"payments:8000" in run(capture, "--names", path).stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("x.csv", "service\na\n", "line 1: no column 'address' (address, service, owner, pod)"),
+        ("x.csv", "", "line 1: no column 'address'"),
+        ("x.csv", "address,service\n10.0.0.2,a\n10.0.0.2:99999,b\n", "line 3: 99999 is no port"),
+        ("x.csv", "address,service\n10.0.0.2,<b>\n", "line 2: '<b>' is no name: "),
+        ("x.csv", "address,service\n10.0.0.2\n", "line 2: '' is no name: "),
+        ("x.csv", "address,owner\n10.0.0.2,a\x1b[31m\n", "line 2: owner is longer than 100"),
+        ("x.csv", f"address,pod\n10.0.0.2,{'a' * 101}\n", "line 2: pod is longer than 100"),
+        ("x.csv", f"address\n{'a' * 200_000}\n", "field larger than field limit"),
+        ("x.json", "[", "Expecting value: line 1 column 2"),
+        ("x.json", "[" * 100_000, "maximum recursion depth exceeded"),
+        ("x.json", "7", "no list of objects, and no object"),
+        ("x.json", "[7]", "row 1: no object with address, service, owner, pod"),
+        ("x.json", '[{"service": "a"}]', "row 1: '' is no IP address"),
+        ("x.json", '{"10.0.0.2": 7}', "row 1: service is no text"),
+        ("x.json", '{"10.0.0.2:": "a"}', "row 1: '10.0.0.2:' is no IP address"),
+    ],
+    ids=lambda text: text[:20],
+)
+def test_an_inventory_that_cannot_be_used(
+    name: str, content: str, reason: str, tmp_path: Path
+) -> None:
+    """It says where, in one line without what would control a terminal."""
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(NagleScanError) as told:
+        names.labels(str(path))
+    assert str(told.value).startswith(f"{path}: {reason}")
+    assert str(told.value).isprintable()
+
+
 def test_a_file_of_names_is_not_overwritten(capture: Path, run: Run, tmp_path: Path) -> None:
     hosts = tmp_path / "hosts.md"
     hosts.write_text(f"{SERVER} payments\n")
@@ -167,10 +245,13 @@ def test_a_file_of_names_is_not_overwritten(capture: Path, run: Run, tmp_path: P
         "i6-2001-db8--5",
         "nic-123139a0c1b2",
         "20010db8000000000000000000000005",
+        "fe80::1",
+        "12:31:39:00:a1:b2",
     ],
 )
 def test_a_name_that_spells_a_hidden_address_is_not_shown(name: str) -> None:
     assert without_addresses({"10.0.0.5": name}) == {}
+    assert Label("payments", name, name).without_addresses == Label("payments")
 
 
 @pytest.mark.parametrize(

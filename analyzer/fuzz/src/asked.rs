@@ -104,6 +104,7 @@ impl Asked {
                 MinWait::Most => 3_600_000_000_000,
             },
             exchanges: self.exchanges,
+            hourly: self.exchanges,
             names: Names::new(named.collect::<HashMap<_, _>>()).unwrap_or_default(),
             reading: Reading { range_len: u64::from(self.range_len) + 1, ..reading },
             shards: usize::from(self.shards).clamp(1, SHARDS).next_power_of_two(),

@@ -15,6 +15,7 @@ pub fn usual() -> ScanOptions {
         filter: None,
         min_wait_ns: DEFAULT_MIN_WAIT_NS,
         exchanges: true,
+        hourly: false,
         names: nagle_scan_core::Names::default(),
         reading: Reading::by(1),
         shards: nagle_scan_core::SHARDS,

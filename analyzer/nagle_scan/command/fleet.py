@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core, fleet
-from nagle_scan.api import keys
+from nagle_scan.api import keys, names
 from nagle_scan.command import arguments, table, values
 from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
 from nagle_scan.command.parser import HelpFormatter, Parser
@@ -24,27 +23,26 @@ if TYPE_CHECKING:
     from nagle_scan.fleet.run import Asked, Outcome
 
 MOST_FAILURES = 10
-"""Printed; the dataset has them all."""
+"""Printed; the fleet has them all."""
 REASON_LEN = 100
 """Some reasons are long lists."""
 OF_REPORT = {"report", "output", "scheduler", "quiet", "exit_zero"}
 """Options allowed with `--report`."""
 DESCRIPTION = f"""\
-Scans thousands of captures, or captures larger than a machine, on Dask. Findings go into a
-Parquet dataset with a summary page; the next run scans only what is new.
+Scans thousands of captures on all cores, or on a Dask cluster. Sums, stalls and the worst
+connections go into Delta tables with a summary page; the next run scans only what is new.
 Needs {fleet.EXTRA}. To scan a file named fleet, write ./fleet.
 """
 EXAMPLES = """\
 nagle-scan fleet 'captures/**/*.pcap*' -o fleet/
-nagle-scan fleet s3://captures/today/ -o fleet/ --scheduler tcp://10.0.0.5:8786
-nagle-scan fleet '/var/captures/*.pcap*' -o fleet/ --on-hosts --scheduler tcp://10.0.0.5:8786
+nagle-scan fleet s3://captures/today/ -o s3://results/fleet --names services.csv --keep 90d
+nagle-scan fleet '/var/captures/*.pcap*' -o fleet/ --on-hosts --scheduler tls://head:8786
 nagle-scan fleet -o fleet/ --report 5c0f3a9be1d2/7
 """
 EXIT_STATUS = """\
-0 clean or possible, 1 stalls in new captures, 2 unusable call or unreadable
-captures, 3 a bug, 4 all inconclusive, 130 interrupted (Ctrl-C, SIGTERM):
-results so far are kept, and the next run continues; with --exit-zero 2 if
-captures could not be read, stalls or not, else 0
+0 clean or possible, 1 stalls in new captures, 2 unusable call or none of the new files could be
+read, 3 a bug, 4 all inconclusive, 130 interrupted (Ctrl-C, SIGTERM): results so far are kept, and
+the next run continues; with --exit-zero 0 instead of 1 and 4
 """
 
 
@@ -65,11 +63,11 @@ def parser() -> argparse.ArgumentParser:
         help="file, folder, pattern ('captures/**/*.pcap*') or URL that fsspec opens (s3://, "
         "ssh://, https://); files named like one rotation are one capture",
     )
-    made.add_argument(
+    _add_text(
+        made,
         "--list",
-        metavar="FILE",
-        type=values.utf8,
-        help="also the captures listed in this file, one per line; '-' is standard input",
+        "FILE",
+        "also the captures listed in this file, one per line; '-' is standard input",
     )
     made.add_argument(
         "-o",
@@ -77,16 +75,27 @@ def parser() -> argparse.ArgumentParser:
         metavar="DIR/",
         required=True,
         type=values.utf8,
-        help="folder of the dataset; later runs add to it",
+        help="folder of the fleet (also s3://, gs://, az://); later runs add to it",
     )
     arguments.add_filter(made, also="")
     arguments.add_min_wait(made)
     arguments.add_key(made, "; required: all runs into a folder need the same key")
+    _add_text(
+        made,
+        "--names",
+        "FILE",
+        "names of servers: a .csv or .json with address, service, owner and pod, or /etc/hosts",
+    )
     made.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        type=values.utf8,
-        help="use the Dask cluster at this address (tcp://10.0.0.5:8786) instead of this machine",
+        "--all",
+        action="store_true",
+        help="also keep clean connections, possible stalls, and waits with other causes",
+    )
+    made.add_argument(
+        "--keep",
+        metavar="DAYS",
+        type=values.days,
+        help="remove stalls, connections and waits of older days (90d); sums stay",
     )
     made.add_argument(
         "--workers",
@@ -94,38 +103,35 @@ def parser() -> argparse.ArgumentParser:
         type=values.threads,
         help="number of processes on this machine (default: one per core)",
     )
+    _add_text(
+        made,
+        "--scheduler",
+        "ADDRESS",
+        "use the Dask cluster at this address (tls://10.0.0.5:8786) instead of this machine",
+    )
     made.add_argument(
         "--on-hosts",
         action="store_true",
         help="captures are on the cluster's hosts: each host finds and reads its own",
     )
-    made.add_argument(
-        "--split-above",
-        metavar="SIZE",
-        type=values.size,
-        default=fleet.SPLIT_ABOVE,
-        help="share a capture of several files among all workers if it is larger than this "
-        "(default 8GB)",
-    )
-    made.add_argument(
-        "--scratch",
-        metavar="DIR",
-        type=values.utf8,
-        help="folder for the intermediate segment records of such a capture, 12 to 24 bytes per "
-        "packet; all workers must have access (default: within DIR/; with --scheduler none, so one "
-        "worker reads the capture)",
+    _add_text(
+        made, "--hosts", "FILE", "with --on-hosts: the hosts that should answer, one per line"
     )
     made.add_argument(
         "--report",
         metavar="SET/STREAM",
         type=values.stream,
-        help="do not scan: write the report of one connection of the dataset, from its captures, "
+        help="do not scan: write the report of one connection of the fleet, from its captures, "
         "to DIR/reports/",
     )
     arguments.add_quiet(made)
     arguments.add_exit_zero(made)
     arguments.add_version(made)
     return made
+
+
+def _add_text(made: argparse.ArgumentParser, name: str, metavar: str, told: str) -> None:
+    made.add_argument(name, metavar=metavar, type=values.utf8, help=told)
 
 
 def run(words: Sequence[str]) -> int:
@@ -141,10 +147,6 @@ def run(words: Sequence[str]) -> int:
         from nagle_scan.fleet import run
     except ImportError as error:
         raise NagleScanError(fleet.missing(error)) from None
-    except ValueError as error:
-        # Dask reads its settings on import.
-        line = str(error).partition("\n")[0]
-        raise NagleScanError(f"cannot read Dask's settings: {line}") from None
     _end_as_by_interrupt()
     if options.report is not None:
         return _report(options)
@@ -176,29 +178,32 @@ def _asked(options: argparse.Namespace) -> Asked:
             raise NagleScanError(
                 f"--anonymize: a fleet needs one key for all runs: --key-file or {keys.VARIABLE}"
             )
+    labels = {} if options.names is None else names.labels(options.names)
+    if key is not None:
+        labels = {at: label.without_addresses for at, label in labels.items()}
     return Asked(
         options.capture,
         options.list,
         options.output,
-        Settings(_core.VERSION, options.filter, options.min_wait, key),
+        Settings(_core.VERSION, options.filter, options.min_wait, key, options.all, labels),
         options.scheduler,
         options.workers,
         options.on_hosts,
-        options.split_above,
-        options.scratch,
+        options.hosts,
+        options.keep,
     )
 
 
 def _status(outcome: Outcome, exits_zero: bool) -> int:
-    verdicts = outcome.tally.verdicts
+    verdicts = outcome.verdicts
+    if outcome.failures and not verdicts and not outcome.known:
+        return EXIT_UNUSABLE
     if exits_zero:
-        return EXIT_UNUSABLE if outcome.failures else EXIT_PASSED
+        return EXIT_PASSED
     if verdicts["stalls"]:
         return EXIT_STALLS
-    if outcome.failures:
-        return EXIT_UNUSABLE
-    can_tell = sum(verdicts.values()) > verdicts["inconclusive"]
-    return EXIT_PASSED if can_tell or not verdicts else EXIT_CANNOT_TELL
+    is_told = not verdicts or sum(verdicts.values()) > verdicts["inconclusive"]
+    return EXIT_PASSED if is_told else EXIT_CANNOT_TELL
 
 
 def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
@@ -209,30 +214,26 @@ def told(outcome: Outcome, output: str, is_brief: bool) -> Iterator[str]:
     yield _headline(outcome)
     if is_brief:
         return
-    if outcome.tally.incomplete:
-        yield f"  {count(outcome.tally.incomplete, 'file')} read in part: damaged or cut off"
+    if outcome.incomplete:
+        yield f"  {count(outcome.incomplete, 'file')} read in part: damaged or cut off"
     for failure in failures[:MOST_FAILURES]:
-        yield f"  {printable(failure.path)}: {shortened(printable(failure.reason), REASON_LEN)}"
+        yield f"  {printable(failure.shown)}: {shortened(printable(failure.reason), REASON_LEN)}"
     if len(failures) > MOST_FAILURES:
-        yield f"  ... and {len(failures) - MOST_FAILURES:,} more in failures.parquet"
-    yield f"wrote {printable(os.path.join(output, NAME))}, and the tables beside it"
+        yield f"  ... and {len(failures) - MOST_FAILURES:,} more: Fleet.failures"
+    if outcome.coverage is not None:
+        yield f"  {printable(outcome.coverage.sentence)}"
+    yield f"wrote {printable(output.rstrip('/'))}/{NAME}, and the tables beside it"
 
 
 def _headline(outcome: Outcome) -> str:
-    """Counts captures, and files where the numbers differ."""
-    tally = outcome.tally
-    unusable = len({failure.path for failure in outcome.failures})
-    found = [table.counted(tally.verdicts)] if tally.verdicts else []
-    if unusable:
-        number = count(unusable, "file") if tally.of_files else f"{unusable:,}"
-        found.append(f"{number} {table.UNUSABLE}")
-    details = [tally.of_files] if tally.of_files else []
-    if outcome.known:
-        is_each_one = outcome.known == outcome.known_sets
-        number = f"{outcome.known:,}" if is_each_one else count(outcome.known, "file")
-        details.append(f"{number} known")
-    shown = f" ({'; '.join(details)})" if details else ""
-    return f"{count(tally.of, 'new capture')}{shown}: {', '.join(found) or 'nothing to do'}"
+    found = [table.counted(outcome.verdicts)] if outcome.verdicts else []
+    if outcome.failures:
+        found.append(f"{count(len(outcome.failures), 'file')} {table.UNUSABLE}")
+    known = [f"{count(outcome.known, 'file')} known"] if outcome.known else []
+    if outcome.no_captures:
+        known.append(f"{count(outcome.no_captures, 'file')} known to be no capture")
+    shown = f" ({', '.join(known)})" if known else ""
+    return f"{count(outcome.of, 'new capture')}{shown}: {', '.join(found) or 'nothing to do'}"
 
 
 def _end_as_by_interrupt() -> None:
@@ -248,7 +249,7 @@ def _report(options: argparse.Namespace) -> int:
     from nagle_scan.fleet.fleet import Fleet
 
     set_id, stream = options.report
-    path = os.path.join(options.output, "reports", f"{set_id}-{stream}.html")
+    path = f"{options.output.rstrip('/')}/reports/{set_id}-{stream}.html"
     try:
         Fleet(options.output).report(set_id, stream, path, scheduler=options.scheduler)
     except UnknownConnectionError as error:

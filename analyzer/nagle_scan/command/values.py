@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from datetime import timedelta
 
 from nagle_scan.report import formats
 from nagle_scan.report.formats import STANDARD_OUTPUT, SUFFIXES
@@ -12,8 +13,7 @@ from nagle_scan.result import MAX_MIN_WAIT_MS, MAX_THREADS
 from nagle_scan.words.wording import printable
 
 DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|min)")
-SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?([MGT]B)")
-SIZE_UNITS = {"MB": 10**6, "GB": 10**9, "TB": 10**12}
+DAYS = re.compile(r"([1-9]\d{0,5}) ?d")
 STREAM = re.compile(r"([0-9a-f]+)/(\d{1,18})")
 UNIT_MS = {"ms": 1.0, "s": 1000.0, "min": 60_000.0}
 
@@ -107,12 +107,12 @@ def duration(value: str) -> float:
     return float(match[1]) * UNIT_MS[match[2]]
 
 
-def size(value: str) -> int:
-    """Bytes, from a number with its unit."""
-    match = SIZE.fullmatch(value)
+def days(value: str) -> timedelta:
+    """Whole days: 90d."""
+    match = DAYS.fullmatch(value)
     if match is None:
-        raise argparse.ArgumentTypeError("expected a size with its unit: 500MB, 8GB or 1TB")
-    return round(float(match[1]) * SIZE_UNITS[match[2]])
+        raise argparse.ArgumentTypeError("expected a number of days: 90d")
+    return timedelta(days=int(match[1]))
 
 
 def stream(value: str) -> tuple[str, int]:

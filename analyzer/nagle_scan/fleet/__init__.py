@@ -1,31 +1,32 @@
-"""Thousands of captures, and captures larger than a machine, on Dask. Needs `nagle-scan[fleet]`.
+"""Thousands of captures: sums, stalls and the worst connections, in Delta tables.
 
-The way of the data; a worker holds nothing, and one process, the coordinator, writes:
+Needs `nagle-scan[fleet]`. The way of the data; a worker holds nothing, and one process, the
+coordinator, writes:
 
     command                 the options of `nagle-scan fleet`
-    run                     the coordinator: from names to a dataset
+    run                     the coordinator: from names to tables
     inputs, remote          names and URLs become files
     identity, sets          what they hold; which are one capture, which are known
-    cluster, scanning       the workers; a bounded number of tasks, and what became of them
-    task, streams, passes   on a worker: reads a set, or its part of a large one
-    tables                  what was found, as Arrow tables
-    dataset, about          what was found, and with which settings, in a folder
-    parquet, journal        its files, which change together
-    parts, sums             what each part of it adds up to, and all of it
-    changes, fleet          what is new; the class `Fleet`
+    workers, scanning       processes of this machine or a Dask cluster, and their tasks
+    task, streams           on a worker: reads a set
+    tables, sentences       what was found, as Arrow tables
+    fields, lake            the columns of the tables; Delta tables in a folder or a store
+    fleet, trends           the class `Fleet`; since when a service stalls
     originals               the captures of a set, read again for a report
-    page, hours             the page
+    page                    the page
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
 from nagle_scan import _core
 from nagle_scan.api import keys
+from nagle_scan.api.names import Label
 from nagle_scan.api.scan import KINDS, as_paths, check_kinds, check_min_wait, check_number
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet.work import Settings
@@ -40,25 +41,25 @@ if TYPE_CHECKING:
 __all__ = ["Fleet", "scan_fleet"]
 
 EXTRA = "pip install 'nagle-scan[fleet]'"
-PACKAGES = {"dask", "distributed", "fsspec", "pyarrow"}
-SPLIT_ABOVE = 8 * 10**9
-"""Bytes of a capture of several files that are shared among all workers."""
-_FOLDER = "a folder (str or os.PathLike)"
+CLUSTER = "pip install 'nagle-scan[fleet,cluster]'"
+PACKAGES = {"deltalake": EXTRA, "fsspec": EXTRA, "pyarrow": EXTRA}
+PACKAGES |= {"dask": CLUSTER, "distributed": CLUSTER}
 OWN_KINDS = {
-    "output": (str | os.PathLike, _FOLDER),
+    "output": (str | os.PathLike, "a folder (str or os.PathLike)"),
     "scheduler": (str | None, "the address of a scheduler (str)"),
     "workers": (SupportsIndex | None, "an integer"),
-    "split_above": (SupportsFloat, "a number of bytes"),
-    "scratch": (str | os.PathLike | None, _FOLDER),
+    "keep_days": (SupportsFloat | None, "a number of days"),
+    "labels": (Mapping, "a mapping of addresses to Label"),
 }
 """As `scan.KINDS`."""
 
 
 def missing(error: ImportError) -> str:
-    """What to say of a package that is not there. Raises `error` if it is none of the extra's."""
-    if (error.name or "").partition(".")[0] not in PACKAGES:
+    """What to say of a package that is not there. Raises `error` if it is none of the extras."""
+    package = (error.name or "").partition(".")[0]
+    if package not in PACKAGES:
         raise error
-    return f"fleets need {error.name}, which is not there: {EXTRA}"
+    return f"fleets need {error.name}, which is not there: {PACKAGES[package]}"
 
 
 def scan_fleet(
@@ -70,61 +71,63 @@ def scan_fleet(
     filter: str | None = None,
     min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
     anonymize: bytes | None = None,
+    labels: Mapping[str, Label] = {},
+    everything: bool = False,
+    keep_days: float | None = None,
     on_hosts: bool = False,
-    split_above: int = SPLIT_ABOVE,
-    scratch: str | os.PathLike[str] | None = None,
     progress: bool = False,
 ) -> Fleet:
-    """Scans many captures and adds what is new in them to the dataset in the folder `output`.
+    """Scans many captures and adds what is new in them to the fleet in `output`.
 
-    `paths` are files, folders, patterns (`"captures/**/*.pcap*"`) and URLs that fsspec opens. The
-    work is done by the workers of a Dask `client`, which stays open, of a `scheduler`
-    (`"tcp://10.0.0.5:8786"`), or by so many `workers` (processes) of this machine, one for each
-    processor unless told otherwise. `on_hosts`: the captures are files of the hosts of the
-    cluster. A capture of several files with more bytes than `split_above` is shared among all
-    workers, through the folder `scratch`, which all must see. The others are as in `scan`; all
-    runs into one folder must have the same.
+    `paths` are files, folders, patterns (`"captures/**/*.pcap*"`) and URLs that fsspec opens;
+    `output` is a folder, also in a store (`s3://`, `gs://`, `az://`). The work is done by so many
+    `workers` (processes) of this machine, one for each processor unless told otherwise, or by
+    those of a Dask `client` or `scheduler` (`"tls://10.0.0.5:8786"`). `on_hosts`: the captures
+    are files of the hosts of the cluster. `labels` names servers by `10.0.0.5` or `10.0.0.5:80`.
+    `everything` also keeps clean connections, possible stalls and other waits; `keep_days` removes
+    older days, but for their sums. The others are as in `scan`; all runs into one folder must have
+    the same `filter`, `min_wait_ms` and key.
 
     Captures that cannot be read are in `Fleet.failures`. Raises `CaptureError` where nothing is
     found, `OutputError` for a folder that cannot be written, or holds something else,
     `NagleScanError` without a scheduler or workers, and if they are lost: what was done until then
     stays, and the next call goes on. `ValueError` for a bad key or limit and for what contradicts
-    itself, `TypeError` as `scan`, `ImportError` without Dask.
+    itself, `TypeError` as `scan`, `ImportError` without a package of the extra.
     """
     try:
-        from distributed import Client
-
         from nagle_scan.fleet import run
         from nagle_scan.fleet.fleet import Fleet
     except ImportError as error:
         raise ImportError(missing(error)) from None
     check_kinds(
-        {**KINDS, **OWN_KINDS, "client": (Client | None, "a Client of Dask")},
+        {**KINDS, **OWN_KINDS},
         output=output,
-        client=client,
         scheduler=scheduler,
         workers=workers,
         filter=filter,
         min_wait_ms=min_wait_ms,
         anonymize=anonymize,
-        split_above=split_above,
-        scratch=scratch,
+        labels=labels,
+        keep_days=keep_days,
     )
     check_min_wait(min_wait_ms)
     check_number("workers", workers)
-    if not split_above >= 0:
-        raise ValueError(f"split_above must be 0 or more: {split_above}")
+    if keep_days is not None and not keep_days > 0:
+        raise ValueError(f"keep_days must be more than 0: {keep_days}")
     key = None if anonymize is None else keys.checked(anonymize)
+    known = dict(labels)
+    if key is not None:
+        known = {at: label.without_addresses for at, label in labels.items()}
+    settings = Settings(_core.VERSION, filter, float(min_wait_ms), key, everything, known)
     asked = run.Asked(
         as_paths(paths),
         None,
         files.utf8_name(output, OutputError),
-        Settings(_core.VERSION, filter, float(min_wait_ms), key),
+        settings,
         scheduler,
         workers,
         on_hosts,
-        split_above,
-        None if scratch is None else files.utf8_name(scratch, OutputError),
+        keep=None if keep_days is None else timedelta(days=keep_days),
     )
     run.check(asked, client)
     stream = sys.stderr if progress else None

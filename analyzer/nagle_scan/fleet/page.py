@@ -1,22 +1,20 @@
-"""`index.html` of a dataset: where time is lost, over everything, and since when."""
+"""`index.html` of a fleet: which services lose time, since when, and what to change."""
 
 from __future__ import annotations
 
-import os
 import shlex
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from nagle_scan.fleet import parquet, sums
-from nagle_scan.fleet.changes import TOLD
-from nagle_scan.fleet.hours import Hours
+from nagle_scan.errors import CaptureError, OutputError
+from nagle_scan.fleet import trends
+from nagle_scan.fleet.fleet import COUNTS, total
+from nagle_scan.fleet.remote import is_url, reason, remote, shown
 from nagle_scan.fleet.work import on_host
 from nagle_scan.report import html
-from nagle_scan.report.comparison import STATES
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.system import files
 from nagle_scan.words import certainty
@@ -24,22 +22,35 @@ from nagle_scan.words.certainty import Total
 from nagle_scan.words.wording import count, duration, endpoint, printable, sentence_start
 
 if TYPE_CHECKING:
-    from nagle_scan.compare import Numbers
     from nagle_scan.fleet.fleet import Fleet
+    from nagle_scan.fleet.trends import Axis, Chart
 
 NAME = "index.html"
 MOST_SERVICES = 100
-MOST_HOSTS = 50
-MOST_CHANGED = 10
-"""Services that are new, that are worse, that are gone."""
-MOST_LISTED = 100
-"""Captures that failed, or that cannot tell."""
-ON_PAPER = 15
+AT_ONCE = 6
+"""Services that are shown unfolded."""
+MOST_WORST = 5
+"""Connections of a service."""
+MOST_LISTED = 20
+"""Captures that failed, that were read in part, or that cannot tell."""
 SET_LEN = 12
 """Digits of a set that commands show: `Fleet.report` takes the beginning."""
-
-
-Cells: TypeAlias = Mapping[Hashable, Any]
+WORDS = {
+    "stalls": "Stalls",
+    "possible": "Possible stalls",
+    "clean": "No stall",
+    "inconclusive": "Cannot tell",
+}
+READ = """
+SELECT count(*) AS files, sum(packets) AS packets, min(first) AS first, max(last) AS last,
+    max(scanned) AS scanned, count(*) FILTER (WHERE NOT complete) AS in_part,
+    count(*) FILTER (WHERE warnings <> '') AS warned
+FROM captures WHERE error IS NULL
+"""
+UNREAD = """
+SELECT count(*) AS failed, count(*) FILTER (WHERE final) AS no_captures
+FROM captures WHERE error IS NOT NULL
+"""
 
 
 class Connection(NamedTuple):
@@ -49,53 +60,84 @@ class Connection(NamedTuple):
     client: str
     path: str
     total: Total
+    sentence: str
     command: str
 
 
-class Row(NamedTuple):
-    """A service, or a host that must change."""
+class Service(NamedTuple):
+    """A row of `Fleet.services`, as the page shows it."""
 
     name: str
+    about: str
+    """Its owner, pod and address, as far as they are known."""
+    side: str
+    change: str
+    fix: str
     total: Total
-    cells: Cells
-    worst: Sequence[Connection] = ()
+    p95: str
+    p95_ms: float
+    onset: str
+    note: str
+    lost_ms_per_hour: float
+    chart: Chart | None
+    worst: list[Connection]
 
 
-class Changed(NamedTuple):
-    """What became of a service."""
+class Listed(NamedTuple):
+    """The latest of some captures."""
 
-    name: str
-    words: str
-    before: str
-    after: str
+    rows: list[dict[str, Any]]
+    every: int
+
+    @property
+    def more(self) -> int:
+        """Those that are not shown."""
+        return self.every - len(self.rows)
 
 
-def write(fleet: Fleet) -> str:
-    """Writes the page into the folder of the dataset; its path. Raises `OutputError`."""
-    path = os.path.join(fleet.path, NAME)
-    files.replace(path, html.rendered("fleet.html", Page(fleet)))
+def write(fleet: Fleet, coverage: str | None = None) -> str:
+    """Writes the page into the folder of the fleet; its path. Raises `OutputError`.
+
+    `coverage` tells which hosts the last run has seen.
+    """
+    path = f"{fleet.path.rstrip('/')}/{NAME}"
+    content = html.rendered("fleet.html", Page(fleet, coverage))
+    if is_url(path):
+        _upload(path, content)
+    else:
+        files.replace(path, content)
     return path
+
+
+def _upload(path: str, content: bytes) -> None:
+    try:
+        place = remote(path)
+        place.fs.pipe_file(place.path, content)
+    except CaptureError as error:
+        raise OutputError(str(error)) from None
+    except Exception as error:
+        # A file system raises what it likes.
+        raise OutputError(f"{shown(path)}: cannot write: {reason(error, path)}") from None
 
 
 class Page:
     """Everything that the template shows; it only lays it out."""
 
-    on_paper = ON_PAPER
+    at_once = AT_ONCE
+    height = trends.HEIGHT
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, coverage: str | None) -> None:
         self._fleet = fleet
-        self.is_hidden = fleet.about["key"] is not None
-        self.services_all = fleet.services[_have_stalls(fleet.services)]
-        self.hosts_all = fleet.hosts
+        self.coverage = coverage
+        self.is_hidden = fleet.lake.scope.key is not None
+        every = fleet.services
+        self._services = every[every[COUNTS].sum(axis=1) > 0]
+        self._read = fleet.query(READ).iloc[0]
+        self._unread = fleet.query(UNREAD).iloc[0]
         self.total = fleet.total
         self.has_stalls = any(self.total.stalls_by_confidence)
         self.verdict = self._verdict()
-        self.word = {
-            "stalls": "Stalls",
-            "possible": "Possible stalls",
-            "clean": "No stall",
-            "inconclusive": "Cannot tell",
-        }[self.verdict]
+        self.word = WORDS[self.verdict]
 
     def _verdict(self) -> str:
         if self.has_stalls:
@@ -106,270 +148,198 @@ class Page:
     def headline(self) -> str:
         """What was found, in one sentence."""
         if self.has_stalls:
-            where = f"on {count(len(self.services_all), 'service')}"
+            where = f"on {count(len(self._services), 'service')}"
             return f"{certainty.told(self.total)}, {where}"
         if self.verdict == "clean":
             return "No stall was found."
         return "No capture can tell whether there are stalls."
 
     @property
-    def restrictions(self) -> list[str]:
+    def restrictions(self) -> Iterator[str]:
         """What was not looked for, or not at."""
-        told = []
-        if (min_wait_ms := self._fleet.about["min_wait_ms"]) != DEFAULT_MIN_WAIT_MS:
-            told.append(f"Waits shorter than {min_wait_ms:g} ms were ignored (--min-wait).")
-        if (filter := self._fleet.about["filter"]) is not None:
-            named = "a filter" if self.is_hidden else f"the filter {printable(filter)}"
-            told.append(f"Only what {named} lets through was analysed.")
-        return told
+        scope = self._fleet.lake.scope
+        if scope.min_wait_ms != DEFAULT_MIN_WAIT_MS:
+            yield f"Waits shorter than {scope.min_wait_ms:g} ms were ignored (--min-wait)."
+        if scope.filter is not None:
+            named = "a filter" if self.is_hidden else f"the filter {printable(scope.filter)}"
+            yield f"Only what {named} lets through was analysed."
 
     @property
     def capture_sentence(self) -> str:
         """What was read."""
-        runs = self._fleet.runs
+        read = self._read
         sets = count(sum(self._fleet.verdicts.values()), "capture")
-        told = f"{sets}, {count(int(self._captures['packets'].sum()), 'packet')}"
-        begin, end = self._captures["first"].min(), self._captures["last"].max()
-        if not pd.isna(begin):
-            told += f", captured {_moment(begin)} to {_moment(end)} UTC"
-        if len(runs):
-            last = runs.iloc[-1]
-            told += (
-                f". Run {last['run']:,} ended {last['ended']:%Y-%m-%d %H:%M} UTC and added "
-                f"{count(int(last['sets']), 'capture')}"
-            )
+        told = f"{sets}, {count(int(_or(read['packets'], 0)), 'packet')}"
+        if not pd.isna(read["first"]):
+            told += f", captured {_moment(read['first'])} to {_moment(read['last'])} UTC"
+        if not pd.isna(read["scanned"]):
+            told += f". The last was read {_moment(read['scanned'])} UTC"
         return f"{told}."
 
-    @cached_property
-    def _captures(self) -> pd.DataFrame:
-        """Of each file, what this page needs; times of the days that are told."""
-        columns = [
-            "set",
-            "path",
-            "host",
-            "packets",
-            "first",
-            "last",
-            "verdict",
-            "cannot_tell",
-            "complete",
-            "warnings",
-            "file",
-        ]
-        found: pd.DataFrame = parquet.captures(self._fleet.path, columns).to_pandas()
-        return found
-
     @property
-    def figures(self) -> list[tuple[str, str, str]]:
+    def figures(self) -> Iterator[tuple[str, str, str]]:
         """The numbers at the top: label, value, note."""
-        verdicts = self._fleet.verdicts
-        all_sets = sum(verdicts.values())
-        with_stalls = f"{verdicts.get('stalls', 0):,}"
-        only = verdicts.get("possible", 0)
-        note = f"of {all_sets:,}" + (f"; {only:,} more have only possible stalls" if only else "")
-        told = [("Captures with stalls", with_stalls, note)]
         if self.has_stalls:
             surest, *rest = certainty.shares(self.total)
-            less = "; ".join(f"{duration(share.lost_ms)} {share.word}" for share in rest)
-            told.insert(0, ("Time lost", duration(surest.lost_ms), _and(surest.word, less)))
-        cannot = verdicts.get("inconclusive", 0)
-        failed = len(self._fleet.failures)
-        in_part = len(self._captures) - int(self._captures["complete"].sum())
-        unread = [f"{count(failed, 'file')} could not be read"] if failed else []
-        unread += [f"{count(in_part, 'file')} read in part"] if in_part else []
-        told.append(
-            (
-                "Captures that cannot tell",
-                f"{cannot:,}",
-                "; ".join(unread) or "all could be read",
-            )
-        )
-        return told
-
-    @cached_property
-    def services(self) -> list[Row]:
-        """Those that lose most."""
-        worst = dict(list(self._fleet.worst.groupby(sums.SERVER, sort=False)))
-        shown = self.services_all.head(MOST_SERVICES)
-        return [
-            Row(
-                _server(row),
-                sums.total_of(row),
-                row,
-                tuple(self._connections(worst[row["server_addr"], row["server_port"]])),
-            )
-            for row in shown.to_dict("records")
-        ]
+            less = (f"{duration(share.lost_ms)} {share.word}" for share in rest)
+            yield "Time lost", duration(surest.lost_ms), "; ".join([surest.word, *less])
+        verdicts = self._fleet.verdicts
+        only = verdicts.get("possible", 0)
+        note = f"of {sum(verdicts.values()):,}"
+        note += f"; {only:,} more have only possible stalls" if only else ""
+        yield "Captures with stalls", f"{verdicts.get('stalls', 0):,}", note
+        yield "Captures that cannot tell", f"{verdicts.get('inconclusive', 0):,}", self._unread_note
 
     @property
-    def services_more(self) -> int:
-        """Those that are not shown."""
-        return len(self.services_all) - len(self.services)
+    def _unread_note(self) -> str:
+        failed, in_part = int(self._unread["failed"]), int(self._read["in_part"])
+        told = [f"{count(failed, 'file')} could not be read"] if failed else []
+        told += [f"{count(in_part, 'file')} read in part"] if in_part else []
+        return "; ".join(told) or "all could be read"
+
+    @cached_property
+    def services(self) -> list[Service]:
+        """Those that lose most."""
+        worst = dict(list(self._fleet.worst.groupby("service")))
+        hours = dict(list(self._fleet.hours.groupby("service")))
+        made = []
+        for row in self._services.head(MOST_SERVICES).to_dict("records"):
+            connections = worst.get(row["service"], pd.DataFrame()).head(MOST_WORST)
+            of_hours = hours.get(row["service"])
+            chart = None
+            if of_hours is not None and self.axis is not None:
+                chart = trends.chart(of_hours, row["onset"], self.axis)
+            made.append(self._service(row, list(self._connections(connections)), chart))
+        return made
+
+    @cached_property
+    def axis(self) -> Axis | None:
+        """The time that the charts show."""
+        hours = self._fleet.hours
+        told = hours["hour"][hours["service"].isin(self._services["service"])]
+        return trends.axis(told) if len(told) else None
+
+    def _service(
+        self, row: dict[Any, Any], worst: list[Connection], chart: Chart | None
+    ) -> Service:
+        has_onset = not pd.isna(row["onset"])
+        return Service(
+            printable(row["service"]),
+            ", ".join(map(printable, _about(row))),
+            row["sender"],
+            printable(row["change"]),
+            printable(row["fix"]),
+            total(pd.DataFrame([row])),
+            "-" if pd.isna(row["p95_ms"]) else duration(row["p95_ms"]),
+            row["p95_ms"],
+            f"{row['onset']:%Y-%m-%d %H:%M}" if has_onset else "",
+            row["onset_note"],
+            row["lost_ms_per_hour"],
+            chart,
+            worst,
+        )
+
+    @property
+    def services_every(self) -> int:
+        """All with stalls."""
+        return len(self._services)
 
     def _connections(self, rows: pd.DataFrame) -> Iterator[Connection]:
         for row in rows.to_dict("records"):
+            host, path = self._places[row["set"]]
             yield Connection(
                 row["connection"],
                 printable(endpoint(row["client_addr"], row["client_port"])),
-                self._path_of[row["set"]],
-                sums.total_of(row),
-                self._command(row),
+                printable(on_host(host, path)),
+                total(pd.DataFrame([row])),
+                printable(row["sentence"]),
+                self._command(row, host),
             )
 
     @cached_property
-    def _path_of(self) -> dict[str, str]:
-        """Of each set, its first file."""
-        firsts = self._captures[self._captures["file"] == 0]
-        names = (
-            printable(on_host(host, path))
-            for path, host in zip(firsts["path"], firsts["host"], strict=True)
+    def _places(self) -> dict[str, tuple[str, str]]:
+        """Host and path of the first file of each set with one of the worst connections."""
+        sets = ", ".join(f"'{each}'" for each in self._fleet.worst["set"].unique())
+        if not sets:
+            return {}
+        rows = self._fleet.query(
+            f'SELECT "set", host, path FROM captures WHERE file = 0 AND "set" IN ({sets})'
         )
-        return dict(zip(firsts["set"], names, strict=True))
+        return dict(zip(rows["set"], zip(rows["host"], rows["path"], strict=True), strict=True))
 
-    def _command(self, row: Cells) -> str:
-        """What makes its report; with a key nobody can."""
+    def _command(self, row: dict[Any, Any], host: str) -> str:
+        """What makes its report; with a key nobody can. A worker makes that of another host."""
         if self.is_hidden:
             return ""
         folder = shlex.quote(printable(self._fleet.path))
         place = f"{row['set'][:SET_LEN]}/{row['connection']}"
-        there = " --scheduler ADDRESS" if row["set"] in self._on_hosts else ""
+        there = " --scheduler ADDRESS" if host else ""
         return f"nagle-scan fleet -o {folder} --report {place}{there}"
 
-    @cached_property
-    def _on_hosts(self) -> set[str]:
-        """Sets that only a host has: a worker there makes the report."""
-        captures = self._captures
-        return set(captures["set"][captures["host"] != ""])
-
     @property
-    def hosts(self) -> list[Row]:
-        """Those that hold data back."""
-        shown = self.hosts_all.head(MOST_HOSTS).to_dict("records")
-        return [Row(printable(row["addr"]), sums.total_of(row), row) for row in shown]
-
-    @property
-    def hosts_more(self) -> int:
-        """Those that are not shown."""
-        return max(0, len(self.hosts_all) - MOST_HOSTS)
-
-    @cached_property
-    def changes(self) -> str:
-        """What became of the services, in a sentence."""
-        return self._fleet.compared.sentence
-
-    @property
-    def runs_compared(self) -> tuple[int | None, int | None]:
-        """The earlier and the later one."""
-        return self._fleet.compared.before, self._fleet.compared.after
-
-    @property
-    def changed(self) -> list[Changed]:
-        """The services that are new, worse or gone."""
-        return [
-            Changed(
-                printable(server.shown),
-                STATES[server.state],
-                _numbers(server.before),
-                _numbers(server.after),
-            )
-            for state in TOLD
-            for server in self._fleet.compared.of(state)[:MOST_CHANGED]
-        ]
-
-    @property
-    def changed_more(self) -> int:
-        """Those that are not shown."""
-        every = sum(len(self._fleet.compared.of(state)) for state in TOLD)
-        return every - len(self.changed)
-
-    @cached_property
-    def hours(self) -> Hours:
-        """When it was lost."""
-        return Hours(self._fleet.hours)
-
-    def day(self, time: datetime) -> str:
-        """Of a table; a dash where the captures tell no date."""
-        return "-" if pd.isna(time) else f"{time:%Y-%m-%d}"
-
-    @property
-    def failures(self) -> list[Cells]:
+    def failures(self) -> Listed:
         """What could not be read."""
-        found = self._fleet.failures
-        if not len(found):
-            return []
-        rows = found.sort_values("path").head(MOST_LISTED).to_dict("records")
+        rows = self._listed("error IS NOT NULL", "scanned DESC, path")
+        return Listed(rows, int(self._unread["failed"]))
+
+    @property
+    def failures_about(self) -> str:
+        """How many of them are tried again."""
+        none = int(self._unread["no_captures"])
+        told = "The numbers above are without them. The next run that finds them tries again"
+        return (
+            f"{told}, but for {count(none, 'file')} that are no captures." if none else f"{told}."
+        )
+
+    @property
+    def warned(self) -> Listed:
+        """Captures that were read in part or with doubts; those read in part first."""
+        rows = self._listed("error IS NULL AND warnings <> ''", "complete, scanned DESC, path")
+        return Listed(rows, int(self._read["warned"]))
+
+    @property
+    def unclear(self) -> Listed:
+        """Captures without a verdict."""
+        rows = self._listed("verdict = 'inconclusive' AND file = 0", "scanned DESC, path")
+        return Listed(rows, self._fleet.verdicts.get("inconclusive", 0))
+
+    def _listed(self, which: str, order: str) -> list[dict[str, Any]]:
+        rows = self._fleet.query(
+            "SELECT host, path, error, warnings, cannot_tell, attempts, scanned FROM captures "
+            f"WHERE {which} ORDER BY {order} LIMIT {MOST_LISTED}"
+        )
         return [
             {
-                "path": printable(row["path"]),
-                "reason": printable(row["reason"]),
+                "path": printable(on_host(row["host"], row["path"])),
+                "told": " ".join(_sentences(row)),
                 "attempts": row["attempts"],
-                "last": f"{row['last_tried']:%Y-%m-%d %H:%M}",
+                "at": _moment(row["scanned"]),
             }
-            for row in rows
+            for row in rows.to_dict("records")
         ]
 
-    @property
-    def failures_more(self) -> int:
-        """Those that are not shown."""
-        return max(0, len(self._fleet.failures) - MOST_LISTED)
 
-    @cached_property
-    def warned(self) -> list[tuple[str, str]]:
-        """Captures that were read in part or with doubts, and what there is to say; those first."""
-        rows = self._captures[self._captures["warnings"] != ""]
-        rows = rows.sort_values(["complete", "path"])
-        return [
-            (
-                printable(on_host(row["host"], row["path"])),
-                " ".join(
-                    f"{sentence_start(line)}."
-                    for line in map(printable, row["warnings"].split("\n"))
-                ),
-            )
-            for row in rows.head(MOST_LISTED).to_dict("records")
-        ]
-
-    @property
-    def warned_more(self) -> int:
-        """Those that are not shown."""
-        return max(0, int((self._captures["warnings"] != "").sum()) - MOST_LISTED)
-
-    @cached_property
-    def unclear(self) -> list[tuple[str, str]]:
-        """Captures without a verdict, and why."""
-        rows = self._captures
-        rows = rows[(rows["verdict"] == "inconclusive") & (rows["file"] == 0)].sort_values("path")
-        return [
-            (self._path_of[row["set"]], row["cannot_tell"])
-            for row in rows.head(MOST_LISTED).to_dict("records")
-        ]
-
-    @property
-    def unclear_more(self) -> int:
-        """Those that are not shown."""
-        return max(0, self._fleet.verdicts.get("inconclusive", 0) - MOST_LISTED)
+def _sentences(row: dict[Any, Any]) -> Iterator[str]:
+    for text in (row["error"], row["warnings"], row["cannot_tell"]):
+        for line in _or(text, "").splitlines():
+            yield f"{sentence_start(printable(line)).rstrip('.')}."
 
 
-def _have_stalls(rows: pd.DataFrame) -> pd.Series[bool]:
-    return rows[sums.COUNTS].sum(axis=1) > 0
+def _about(row: dict[Any, Any]) -> Iterator[str]:
+    if row["owner"]:
+        yield row["owner"]
+    if row["pod"]:
+        yield row["pod"]
+    end = endpoint(row["server_addr"], row["server_port"])
+    if row["servers"] > 1:
+        yield f"{end} and {row['servers'] - 1:,} more"
+    elif end != row["service"]:
+        yield end
 
 
-def _server(row: Cells) -> str:
-    return printable(endpoint(row["server_addr"], row["server_port"]))
+def _or(value: Any, other: Any) -> Any:  # noqa: ANN401
+    return other if pd.isna(value) else value
 
 
-def _numbers(numbers: Numbers | None) -> str:
-    if numbers is None:
-        return "no data"
-    stalls = (
-        f"{certainty.counts(numbers)} ({certainty.lost(numbers)})" if numbers.stalls else "no stall"
-    )
-    return f"{stalls}, {count(numbers.exchanges, 'exchange')}"
-
-
-def _and(first: str, second: str) -> str:
-    return f"{first}; {second}" if second else first
-
-
-def _moment(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S}"
+def _moment(moment: pd.Timestamp) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}"

@@ -136,6 +136,8 @@ class Pool(ABC):
         """Hosts, or addresses of workers, that did not answer when they were asked."""
         self.late: list[str] = []
         """Those that were given up during a task."""
+        self.on_look: Callable[[], None] = lambda: None
+        """Is called every second or so while tasks run."""
 
     @property
     @abstractmethod
@@ -207,6 +209,7 @@ class _Run:
 
     def _look(self) -> Iterator[Done]:
         self._pool.look()
+        self._pool.on_look()
         now_s = time.monotonic()
         for worker in list(self._pool.workers.values()):
             self._seen_s[worker.host] = self._seen_s[""] = now_s

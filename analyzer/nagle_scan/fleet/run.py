@@ -1,25 +1,28 @@
-"""The coordinator: from names to a dataset. It alone writes, and it writes whole sets only."""
+"""The coordinator: from names to a fleet. It alone writes, and it writes whole sets only."""
 
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import shutil
+import struct
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+import pyarrow as pa
+
+from nagle_scan import _core
 from nagle_scan.errors import OutputError
-from nagle_scan.fleet import about, cluster, finding, identity, inputs, page, sets
-from nagle_scan.fleet.cluster import ClusterError
-from nagle_scan.fleet.dataset import Dataset
+from nagle_scan.fleet import identity, inputs, lake, page, scanning, sets, tables, workers
+from nagle_scan.fleet.fields import schema
 from nagle_scan.fleet.fleet import Fleet
-from nagle_scan.fleet.scanning import Scanning, is_large
-from nagle_scan.fleet.tally import Tally
-from nagle_scan.fleet.work import Capture, Failure, Settings
-from nagle_scan.system import files
-from nagle_scan.system.progress import ProgressLine
+from nagle_scan.fleet.lake import Scope
+from nagle_scan.fleet.work import Capture, Failure, Located, Settings
+from nagle_scan.fleet.workers import ClusterError
+from nagle_scan.system.progress import ProgressLine, quantity, time_left
 from nagle_scan.words.wording import count, printable
 
 if TYPE_CHECKING:
@@ -27,13 +30,17 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-    from nagle_scan.fleet.cluster import Cluster
-    from nagle_scan.fleet.finding import Found
-    from nagle_scan.fleet.sets import Plan
-    from nagle_scan.fleet.work import Job
+    from nagle_scan.fleet.lake import Writer
+    from nagle_scan.fleet.scanning import Coverage
+    from nagle_scan.fleet.work import Job, Scanned
+    from nagle_scan.fleet.workers import Pool
 
-LOCK = ".lock"
-SCRATCH = ".scratch"
+BATCH_BYTES = 64 << 20
+"""Of tables: so many at most wait to be written, and"""
+BATCH_S = 30.0
+"""so long: what a run that is killed loses. In an object store it also tells that the run lives."""
+NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+"""A pcap file of Ethernet without frames."""
 
 
 class Asked(NamedTuple):
@@ -46,20 +53,59 @@ class Asked(NamedTuple):
     scheduler: str | None = None
     workers: int | None = None
     on_hosts: bool = False
-    split_above: int = 0
-    scratch: str | None = None
+    hosts_file: str | None = None
+    """Lists the hosts that should answer."""
+    keep: timedelta | None = None
+    """Days that are older go; sums stay."""
 
 
-class Outcome(NamedTuple):
-    """What it did."""
+class Outcome:
+    """What it did so far."""
 
-    tally: Tally
-    known: int
-    """Files that the dataset had before, and that were not scanned again."""
-    known_sets: int
-    """Captures that they are of."""
-    failures: list[Failure]
-    """What could not be read."""
+    def __init__(self) -> None:
+        self.of = 0
+        """Sets that are new or grew, and"""
+        self.of_bytes = 0
+        """their bytes as stored."""
+        self.done = 0
+        self.bytes = 0
+        self.packets = 0
+        self.known = 0
+        """Files that were known."""
+        self.no_captures = 0
+        """Files that are known to be no captures: told by the run that found them."""
+        self.incomplete = 0
+        """Files that were read in part."""
+        self.verdicts: Counter[str] = Counter()
+        self.failures: list[Failure] = []
+        self.coverage: Coverage | None = None
+
+    def add(self, scanned: Scanned) -> None:
+        """A set is done."""
+        self.done += 1
+        self.failures += scanned.failures
+        self.bytes += scanned.job.size
+        if scanned.answer is not None:
+            self.packets += scanned.answer.packets
+            self.incomplete += scanned.answer.incomplete
+            self.verdicts[scanned.answer.verdict] += 1
+
+    @property
+    def how_far(self) -> str:
+        """So many of all."""
+        return f"{self.done:,} of {count(self.of, 'capture')}"
+
+    def line(self, elapsed_s: float) -> str:
+        """For a terminal."""
+        failed = f", {count(len(self.failures), 'file')} failed" if self.failures else ""
+        left = ""
+        if self.bytes:
+            left_s = elapsed_s * (self.of_bytes - self.bytes) / self.bytes
+            left = f", {time_left(left_s)} left"
+        return (
+            f"{self.how_far}, {quantity(self.bytes)}B of {quantity(self.of_bytes)}B, "
+            f"{quantity(self.packets / elapsed_s)}packets/s{failed}{left}"
+        )
 
 
 def check(asked: Asked, client: Client | None = None) -> None:
@@ -73,6 +119,8 @@ def check(asked: Asked, client: Client | None = None) -> None:
         raise ValueError("workers of this machine beside a cluster, which has its own")
     if asked.on_hosts and not has_cluster:
         raise ValueError("captures on hosts need the scheduler of these hosts")
+    if asked.hosts_file is not None and not asked.on_hosts:
+        raise ValueError("hosts are expected only where each reads its own captures")
 
 
 def run(
@@ -81,166 +129,235 @@ def run(
     stream: TextIO | None = None,
     client: Client | None = None,
 ) -> Outcome:
-    """Adds what is new to the dataset. Notes go to `tell`, how far it is to `stream`.
+    """Adds what is new to the fleet. Notes go to `tell`, how far it is to `stream`.
 
     Raises `NagleScanError`, and `KeyboardInterrupt` with how far it came.
     """
-    about.check(asked.output, asked.settings)
-    if asked.scratch is not None:
-        _check_scratch(asked.scratch)
-    finding.check_filter(asked.settings.filter)
-    notes: list[str] = []
-    # What is named wrongly is told before anything starts.
-    located = [] if asked.on_hosts else inputs.find(asked.named, asked.list_file, notes)
-    with cluster.connected(asked.scheduler, asked.workers, client) as workers:
-        if workers.dashboard is not None:
-            notes.append(f"dashboard: {workers.dashboard}")
-        notes += workers.notes
-        with ProgressLine(lambda _: "looking for captures", stream):
-            if asked.on_hosts:
-                found = finding.on_hosts(asked.named, asked.list_file, workers)
+    scope = Scope.of(asked.settings)
+    lake.check(asked.output, scope)
+    _check_filter(asked.settings.filter)
+    with contextlib.ExitStack() as opened:
+        return _Run(asked, tell, stream, client, opened).run(scope)
+
+
+class _Run:
+    def __init__(
+        self,
+        asked: Asked,
+        tell: Callable[[str], None],
+        stream: TextIO | None,
+        client: Client | None,
+        opened: contextlib.ExitStack,
+    ) -> None:
+        self._asked = asked
+        self._settings = asked.settings
+        self._tell = tell
+        self._stream = stream
+        self._client = client
+        self._opened = opened
+        self._pool: Pool | None = None
+        self.outcome = Outcome()
+
+    def run(self, scope: Scope) -> Outcome:
+        with ProgressLine(lambda _: "looking for captures", self._stream):
+            found = self._located()
+            writer = self._opened.enter_context(lake.writing(self._asked.output, scope))
+            known = sets.Known(writer, self._settings.key)
+            there = {known.place(host, one.url): (host, one) for host, one in found}
+            plan = self._planned(there, known)
+        self.outcome.of = len(plan.jobs)
+        self.outcome.of_bytes = sum(job.size for job in plan.jobs)
+        for note in plan.notes:
+            self._tell(note)
+        batch = _Batch(writer, self._settings, known)
+        batch.fail(self.outcome.failures)
+        batch.forgive(at for at in known.failures if _is_gone(at, there))
+        with ProgressLine(self.outcome.line, self._stream), self._accounted(batch):
+            self._scan(plan.jobs, batch)
+            batch.write()
+        with ProgressLine(lambda _: "writing the page", self._stream):
+            writer.end(self._asked.keep)
+            self.outcome.coverage = self._coverage()
+            told = self.outcome.coverage.sentence if self.outcome.coverage else None
+            page.write(Fleet(self._asked.output), told)
+        for note in self._pool.notes if self._pool else ():
+            self._tell(note)
+        return self.outcome
+
+    def _located(self) -> list[sets.Found]:
+        """Files, and the host of each; empty if all workers have it."""
+        asked = self._asked
+        if asked.on_hosts:
+            found = scanning.look(asked.named, asked.list_file, self._workers())
+            self.outcome.failures += found.failures
+            return [(host, one) for host, every in found.located.items() for one in every]
+        notes: list[str] = []
+        located = inputs.find(asked.named, asked.list_file, notes)
+        for note in notes:
+            self._tell(note)
+        return [("", one) for one in located]
+
+    def _planned(
+        self, there: Mapping[sets.Place, tuple[str, Located]], known: sets.Known
+    ) -> sets.Plan:
+        unknown = []
+        for at, (host, one) in there.items():
+            if not known.is_known(at, one):
+                unknown.append((host, one))
+            elif known.is_no_capture(at):
+                self.outcome.no_captures += 1
             else:
-                found = finding.identified(located)
-        with _alone(asked.output):
-            data = Dataset(asked.output, asked.settings)
-            plan = _planned(found.captures, data, asked.settings.key)
-            for note in (*notes, *plan.notes, *_not_shared(plan, asked, workers)):
-                tell(note)
-            return _scanned(asked, workers, plan, found, data, stream)
+                self.outcome.known += 1
+        fresh: list[Capture] = []
+        for found in self.identified(unknown):
+            if isinstance(found, Failure):
+                self.outcome.failures.append(found)
+            else:
+                fresh.append(found)
+        plan = sets.plan(fresh, known, there, self)
+        self.outcome.failures += plan.failures
+        self.outcome.known += plan.known
+        return plan
 
+    def identified(self, found: Sequence[sets.Found]) -> Iterator[Capture | Failure]:
+        """See `sets.Opener`."""
+        if not self._asked.on_hosts:
+            return identity.of_all([one for _, one in found])
+        by_host: dict[str, list[Located]] = {}
+        for host, one in found:
+            by_host.setdefault(host, []).append(one)
+        return scanning.identified(by_host, self._workers())
 
-def _planned(captures: Sequence[Capture], data: Dataset, key: bytes | None) -> Plan:
-    """With a key, the dataset tells contents under it, and so does what a set is called."""
-    keyed = [identity.keyed(capture, key) for capture in captures]
-    plan = sets.plan(keyed, data.ledger(captures))
-    plain = {under.shown: capture for under, capture in zip(keyed, captures, strict=True)}
-    jobs = [
-        job._replace(captures=tuple(plain.get(one.shown, one) for one in job.captures))
-        for job in plan.jobs
-    ]
-    return plan._replace(jobs=jobs)
+    def grown(
+        self, pairs: Sequence[tuple[sets.Place, Capture, sets.Found]]
+    ) -> Iterator[sets.Place]:
+        """See `sets.Opener`."""
+        key = self._settings.key
+        if not self._asked.on_hosts:
+            return (at for at, before, (_, one) in pairs if identity.grew(before, one, key))
+        by_host: dict[str, list[tuple[Capture, Located]]] = {}
+        for _, before, (host, one) in pairs:
+            by_host.setdefault(host, []).append((before, one))
+        place = {one: at for at, _, (_, one) in pairs}
+        return (place[one] for _, one in scanning.grown(by_host, self._workers(), key))
 
+    def _scan(self, jobs: Sequence[Job], batch: _Batch) -> None:
+        if not jobs:
+            return
+        pool = self._workers(len(jobs))
+        pool.on_look = batch.write_if_due
+        for scanned in scanning.scan(jobs, self._settings, pool):
+            self.outcome.add(scanned)
+            batch.add(scanned)
+            batch.write_if_due()
 
-def _scanned(
-    asked: Asked,
-    workers: Cluster,
-    plan: Plan,
-    found: Found,
-    data: Dataset,
-    stream: TextIO | None,
-) -> Outcome:
-    failures = [*found.failures, *plan.failures]
-    scanned_now = {capture.shown for job in plan.jobs for capture in job.captures}
-    known = {capture.shown for capture in found.captures} - scanned_now
-    # When no host had it, a failure told of its name alone.
-    known |= {capture.url for capture in found.captures if capture.host}
-    data.forgive(known - {failure.path for failure in failures})
-    data.forgive_gone(failure.path for failure in failures)
-    for failure in failures:
-        data.fail(failure)
-    tally = Tally(plan.jobs)
-    with (
-        _accounted(data, tally),
-        _scratch(asked, workers, plan) as scratch,
-        ProgressLine(tally.line, stream),
-    ):
-        settings = asked.settings._replace(run=data.run.run)
-        scanning = Scanning(workers, settings, asked.split_above, scratch)
-        for scanned in scanning.of(plan.jobs):
-            tally.add(scanned)
-            failures += scanned.failures
-            for failure in scanned.failures:
-                data.fail(failure)
-            if scanned.answer is not None:
-                data.add(scanned.job, scanned.answer)
-            data.flush_if_due()
-        data.close()
-    with ProgressLine(lambda _: "writing the page", stream):
-        page.write(Fleet(data.path))
-    return Outcome(tally, plan.known_count, plan.known_sets, failures)
+    def _workers(self, most: int | None = None) -> Pool:
+        """They start when there is something to do."""
+        if self._pool is None:
+            asked = self._asked
+            number = asked.workers or workers.processors()
+            few = min(number, most or number)
+            connected = workers.connected(asked.scheduler, few, self._client)
+            self._pool = self._opened.enter_context(connected)
+        return self._pool
 
+    def _coverage(self) -> Coverage | None:
+        if not self._asked.on_hosts:
+            return None
+        return scanning.coverage(self._workers(), self._asked.hosts_file)
 
-def _not_shared(plan: Plan, asked: Asked, workers: Cluster) -> Iterator[str]:
-    """Large sets that one worker reads, as there is no folder that all see."""
-    large = _large(plan, asked)
-    if large and asked.scratch is None and not workers.is_local:
-        larger = f"{count(len(large), 'capture')} larger than --split-above"
-        yield f"{larger}: each is read by one worker, unless --scratch names a folder that all see"
+    @contextlib.contextmanager
+    def _accounted(self, batch: _Batch) -> Iterator[None]:
+        """Says how far it came if it has to stop; what was done until then is written."""
 
+        def account(why: object) -> str:
+            stays = "is done and stays" if self.outcome.of == 1 else "are done and stay"
+            return f"{printable(str(why))}: {self.outcome.how_far} {stays}; the next run goes on"
 
-def _large(plan: Plan, asked: Asked) -> list[Job]:
-    return [job for job in plan.jobs if is_large(job, asked.split_above)]
-
-
-def _check_scratch(folder: str) -> None:
-    """Raises `OutputError` unless a file can be made there; leaves none."""
-    try:
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise _cannot_write(folder, error) from None
-
-
-@contextlib.contextmanager
-def _scratch(asked: Asked, workers: Cluster, plan: Plan) -> Iterator[str]:
-    """A folder for records of large sets that all workers see; empty where there may be none."""
-    folder = os.path.join(asked.output, SCRATCH)
-    # A run that was killed may have left it.
-    shutil.rmtree(folder, ignore_errors=True)
-    if not _large(plan, asked) or (asked.scratch is None and not workers.is_local):
-        yield ""
-        return
-    try:
-        if asked.scratch is None:
-            os.mkdir(folder)
-        else:
-            folder = tempfile.mkdtemp(prefix=cluster.SCRATCH, dir=asked.scratch)
-    except OSError as error:
-        raise _cannot_write(asked.scratch or folder, error) from None
-    folder = os.path.abspath(folder)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _accounted(data: Dataset, tally: Tally) -> Iterator[None]:
-    """Says how far it came if it has to stop; what was done until then is written."""
-    # A run that was cut off before is gone on with.
-    before = data.run.sets
-
-    def account(why: object) -> str:
-        done = tally.how_far(data.run.sets - before)
-        stays = "is done and stays" if tally.of == 1 else "are done and stay"
-        return f"{printable(str(why))}: {done} {stays}; the next run goes on"
-
-    try:
-        yield
-    except OutputError as error:
-        raise OutputError(account(error)) from None
-    except ClusterError as error:
-        data.flush()
-        raise ClusterError(account(error)) from None
-    except KeyboardInterrupt:
-        data.flush()
-        raise KeyboardInterrupt(account("interrupted")) from None
-
-
-@contextlib.contextmanager
-def _alone(folder: str) -> Iterator[None]:
-    """No other run writes into the folder meanwhile, not even one on another host."""
-    with contextlib.ExitStack() as held:
         try:
-            os.makedirs(folder, exist_ok=True)
-            lock = held.enter_context(open(os.path.join(folder, LOCK), "ab"))
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise OutputError(f"{folder}: another run writes into it") from None
-        except OSError as error:
-            raise _cannot_write(folder, error) from None
-        yield
+            yield
+        except OutputError as error:
+            raise OutputError(f"{error}; the next run goes on") from None
+        except ClusterError as error:
+            batch.write()
+            raise ClusterError(account(error)) from None
+        except KeyboardInterrupt:
+            batch.write()
+            raise KeyboardInterrupt(account("interrupted")) from None
 
 
-def _cannot_write(folder: str, error: OSError) -> OutputError:
-    return OutputError(f"{folder}: cannot write: {files.reason_of(error)}")
+class _Batch:
+    """What is to be written next."""
+
+    def __init__(self, writer: Writer, settings: Settings, known: sets.Known) -> None:
+        self._writer = writer
+        self._settings = settings
+        self._known = known
+        self._clear()
+
+    def _clear(self) -> None:
+        self._streams: dict[str, list[bytes]] = {}
+        self._failures: list[Failure] = []
+        self._replaced: list[str] = []
+        self._tried: list[sets.Place] = []
+        self._bytes = 0
+        self._begun_s = time.monotonic()
+
+    def add(self, scanned: Scanned) -> None:
+        self.fail(scanned.failures)
+        if scanned.answer is None:
+            return
+        for name, stream in scanned.answer.tables.items():
+            self._streams.setdefault(name, []).append(stream)
+            self._bytes += len(stream)
+        if scanned.job.replaces:
+            self._replaced.append(scanned.job.replaces)
+        self.forgive(self._known.place(one.host, one.url) for one in scanned.job.captures)
+
+    def fail(self, failures: Sequence[Failure]) -> None:
+        for one in failures:
+            at = self._known.place(one.host, one.path)
+            before = self._known.attempts(at)
+            self._failures.append(one._replace(attempts=one.attempts + before))
+        self.forgive(self._known.place(one.host, one.path) for one in failures)
+
+    def forgive(self, places: Iterator[sets.Place]) -> None:
+        """Failures there are over, or told anew."""
+        self._tried += (at for at in places if self._known.attempts(at))
+
+    def write_if_due(self) -> None:
+        if self._bytes > BATCH_BYTES or time.monotonic() - self._begun_s > BATCH_S:
+            self.write()
+
+    def write(self) -> None:
+        """Raises `OutputError`."""
+        if not (self._streams or self._failures or self._tried):
+            self._writer.beat()
+            self._begun_s = time.monotonic()
+            return
+        rows = {
+            name: pa.concat_tables(map(tables.from_bytes, streams))
+            for name, streams in self._streams.items()
+        }
+        failed = tables.of_failures(self._failures, self._settings)
+        read = rows.get("captures", schema("captures").empty_table())
+        rows["captures"] = pa.concat_tables([read, failed])
+        self._writer.commit(rows, self._replaced, self._tried)
+        self._clear()
+
+
+def _is_gone(at: sets.Place, there: Mapping[sets.Place, object]) -> bool:
+    """Of a failure: is there nothing at its place any more? Nobody can tell of other hosts."""
+    host, path = at
+    is_here = not host and os.path.isabs(path)
+    return at not in there and is_here and not os.path.lexists(path)
+
+
+def _check_filter(expression: str | None) -> None:
+    """Raises `FilterError`: one call that is wrong is no failure of each capture."""
+    if expression is None:
+        return
+    with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
+        file.write(NO_FRAMES)
+        file.flush()
+        _core.scan_captures([file.name], expression, 1.0, False, _core.Progress(), threads=1)

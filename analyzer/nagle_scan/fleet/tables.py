@@ -1,95 +1,317 @@
-"""What was found in a capture set, as Arrow tables. Workers build them, so without pandas.
-
-Columns are those of the DataFrames of `nagle_scan.Scan`, with the same names, units and meanings;
-`set` comes first. Unknown numbers (NaN there) are null, categories are text. `day` (int32: days
-since 1970-01-01 UTC, `NO_DAY` where the capture tells no date) becomes the folder of the row.
-"""
+"""What was found in a capture set, as Arrow tables. Workers build them, so without pandas."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from nagle_scan import _core
-from nagle_scan.fleet import identity
+from nagle_scan.fleet import identity, sentences
+from nagle_scan.fleet.fields import CONFIDENCES, DAY, FLOAT, INTEGER, TIME, schema
 from nagle_scan.report import verdicts
 from nagle_scan.words.wording import sentence_start
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from nagle_scan.fleet.work import Capture, Job, Settings
+    from nagle_scan import _core
+    from nagle_scan.api.names import Label
+    from nagle_scan.fleet.work import Capture, Failure, Job, Settings
 
-WITHOUT_CAPTURES = ("stalls", "connections", "waits", "servers")
-NAMES = (*WITHOUT_CAPTURES, "captures")
-DAY_OF = {"stalls": "time_ns", "connections": "first_ns", "waits": "time_ns"}
-"""The column that tells the day of a row; servers have that of the set's first frame."""
-DAY_NS = 86_400_000_000_000
-NO_DAY = -(1 << 31)
-MOST_DAYS = 1000
-"""A table of a set with more has all its rows on the first: a broken clock must not make a folder
-for each."""
-UTC_NS = pa.timestamp("ns", tz="UTC")
-KINDS = {
-    np.dtype(np.int64): pa.int64(),
-    np.dtype(np.float64): pa.float64(),
-    np.dtype(np.int32): pa.int32(),
-    np.dtype(np.uint8): pa.uint8(),
-}
-Column: TypeAlias = "NDArray[Any] | list[str] | tuple[NDArray[Any], list[str]]"
-"""As the engine gives it: numbers, texts, or codes of a category and its names."""
+DAY_NS, HOUR_NS = 86_400_000_000_000, 3_600_000_000_000
+MOST_DAYS = 400
+"""A set with more has all its rows on the day of its first frame: a broken clock must not make a
+file for each."""
+WORST = 3
+"""Connections of each service and set that are kept, those that lose most."""
 NAME_LEN = 8
 """Bytes of what stands for a path: no two of a billion captures are likely to share it."""
+Column: TypeAlias = "NDArray[Any] | list[str] | tuple[NDArray[Any], list[str]]"
+"""As the engine gives it: numbers, texts, or codes of a category and its names."""
+Rows: TypeAlias = "dict[str, pa.Array]"
 
 
 def of(scan: _core.Scan, job: Job, settings: Settings) -> dict[str, pa.Table]:
-    """The tables of `NAMES`; every column is there even if a table has no row.
-
-    `scan` must have been anonymized if there is a key: names of captures are replaced here.
-    """
-    summary = scan.summary()
-    captures = _captures(scan, summary, job, settings)
-    begin = _day(summary.first_ns) if summary.has_dates and summary.packets else NO_DAY
-    tables = {
-        name: _table(name, scan.columns(name), job.id, summary.has_dates, begin)
-        for name in WITHOUT_CAPTURES
-    }
-    return {**tables, "captures": captures}
-
-
-def with_run(table: pa.Table, run: int) -> pa.Table:
-    """Behind the set, the run that added it."""
-    at = table.schema.get_field_index("set") + 1
-    return table.add_column(at, "run", _array(np.full(len(table), run, np.int64)))
-
-
-def to_bytes(tables: dict[str, pa.Table]) -> dict[str, bytes]:
-    """As Arrow IPC streams."""
-    return {name: _stream(table) for name, table in tables.items()}
-
-
-def from_bytes(stream: bytes) -> pa.Table:
-    """What `to_bytes` wrote."""
-    return pa.ipc.open_stream(pa.py_buffer(stream)).read_all()
-
-
-def shown(capture: Capture, key: bytes | None) -> tuple[str, str]:
-    """Path and host as the tables have them: with a key, both may tell an address or a person."""
-    if key is None:
-        return capture.url, capture.host
-    return hidden(capture.shown, key), ""
+    """The tables of `fields`, without `batch`: `Lake` knows it."""
+    labels = _labels(scan, settings)
+    if settings.key is not None:
+        scan = scan.anonymized(settings.key)
+        labels = {
+            after: labels[before] for before, after in zip(labels, _servers(scan), strict=True)
+        }
+    return _Found(scan, job, settings, labels).tables()
 
 
 def hidden(text: str, key: bytes) -> str:
     """What stands for `text`: always the same with the same key."""
     return f"capture-{blake2b(text.encode(), digest_size=NAME_LEN, key=key).hexdigest()}"
+
+
+def place(host: str, path: str, key: bytes | None) -> tuple[str, str]:
+    """Host and path as the tables have them: with a key, both may tell an address or a person."""
+    return (host, path) if key is None else ("", hidden(f"{host}:{path}", key))
+
+
+def of_failures(failures: Sequence[Failure], settings: Settings) -> pa.Table:
+    """Rows of `captures` for what could not be read."""
+    places = [place(one.host, one.path, settings.key) for one in failures]
+    now = _now_us()
+    return _conformed(
+        "captures",
+        {
+            "set": _texts([one.set for one in failures]),
+            "host": _texts([host for host, _ in places]),
+            "path": _texts([path for _, path in places]),
+            "size": _array(np.array([one.size for one in failures], np.int64)),
+            "modified": _texts([one.modified for one in failures]),
+            "version": _texts([settings.version] * len(failures)),
+            "scanned": _array(np.full(len(failures), now)).view(TIME),
+            "error": _texts([one.reason for one in failures]),
+            "attempts": _array(np.array([one.attempts for one in failures], np.int64)),
+            "final": _array(np.array([one.is_final for one in failures], bool)),
+        },
+        len(failures),
+    )
+
+
+class _Found:
+    """A scan on its way to tables."""
+
+    def __init__(
+        self,
+        scan: _core.Scan,
+        job: Job,
+        settings: Settings,
+        labels: Mapping[tuple[str, int], Label],
+    ) -> None:
+        self._scan = scan
+        self._job = job
+        self._settings = settings
+        self._labels = labels
+        self._summary = scan.summary()
+        self._connections = scan.columns("connections")
+        self._stalls = scan.columns("stalls")
+        self._order = np.argsort(self._connections["connection"])
+        self._ids = self._connections["connection"][self._order]
+
+    def tables(self) -> dict[str, pa.Table]:
+        everything = self._settings.everything
+        stalls, waits = self._of_stalls(), self._of_waits()
+        confidence = stalls["confidence"]
+        is_sure = pc.is_in(confidence, pa.array(CONFIDENCES[:-1]))
+        made = {
+            "sums": self._sums(stalls, waits),
+            "stalls": stalls if everything else _filtered(stalls, is_sure),
+            "connections": self._of_connections(stalls),
+            "waits": waits if everything else {name: array[:0] for name, array in waits.items()},
+        }
+        tables = {
+            name: _conformed(name, rows, len(next(iter(rows.values()))), self._job.id)
+            for name, rows in made.items()
+        }
+        return {**tables, "captures": self._captures()}
+
+    def _of_stalls(self) -> Rows:
+        rows = self._columns(self._stalls)
+        at = self._places(self._stalls["connection"])
+        ends = self._ends(at)
+        is_client = pc.equal(rows["sender"], "client")
+        ends["sender_addr"] = pc.if_else(is_client, ends["client_addr"], ends["server_addr"])
+        return {**rows, **ends, "day": self._days(self._stalls["time_ns"])}
+
+    def _of_waits(self) -> Rows:
+        waits = self._scan.columns("waits")
+        ends = self._ends(self._places(waits["connection"]))
+        return {**self._columns(waits), **ends, "day": self._days(waits["time_ns"])}
+
+    def _of_connections(self, stalls: Rows) -> Rows:
+        rows = self._columns(self._connections)
+        every = np.arange(len(self._connections["connection"]))
+        rows |= self._ends(every)
+        rows["day"] = self._days(self._connections["first_ns"])
+        at = self._places(self._stalls["connection"])
+        wait_ms = self._stalls["wait_ms"]
+        lost = {}
+        for word in CONFIDENCES:
+            is_such = pc.equal(stalls["confidence"], word).to_numpy(zero_copy_only=False)
+            is_such = is_such.astype(bool)
+            counts = np.bincount(at[is_such], minlength=len(every))
+            lost[word] = np.bincount(at[is_such], wait_ms[is_such], len(every))
+            rows[f"stalls_{word}"] = _array(counts.astype(np.int64))
+            rows[f"lost_ms_{word}"] = _array(lost[word])
+        has_stalls = np.bincount(at, minlength=len(every)) > 0
+        if has_stalls.any():
+            told = sentences.of(self._scan, self._job, self._settings)
+            ends = list(
+                zip(rows["server_addr"].to_pylist(), rows["server_port"].to_pylist(), strict=True)
+            )
+            nothing = ("", "", "")
+            said = [
+                told.get(end, nothing) if has else nothing
+                for end, has in zip(ends, has_stalls, strict=True)
+            ]
+            for name, texts in zip(
+                ("sentence", "change", "fix"), zip(*said, strict=True), strict=True
+            ):
+                rows[name] = _texts(texts)
+        if self._settings.everything:
+            return rows
+        sure_ms = lost["certain"] + lost["likely"]
+        return _filtered(rows, _array(_is_worst(sure_ms, rows["service"].to_pylist())))
+
+    def _sums(self, stalls: Rows, waits: Rows) -> Rows:
+        """Waits and stalls by service, hour, cause, side and confidence; exchanges likewise."""
+        keys = ["service", "owner", "pod", "server_addr", "server_port"]
+        of_waits = [*keys, "hour", "cause", "sender", "confidence"]
+        rows = [
+            pa.table(
+                {**{key: each[key] for key in of_waits if key in each}, "wait_ms": each["wait_ms"]}
+            )
+            for each in (
+                {**stalls, "hour": self._hours(self._stalls["time_ns"])},
+                {
+                    **waits,
+                    "hour": self._hours(self._scan.columns("waits")["time_ns"]),
+                    "confidence": pa.nulls(len(waits["wait_ms"]), pa.string()),
+                },
+            )
+        ]
+        every = pa.concat_tables(rows)
+        counted = every.group_by(of_waits, use_threads=False).aggregate(
+            [("wait_ms", "count"), ("wait_ms", "sum")]
+        )
+        counted = counted.rename_columns([*of_waits, "waits", "wait_ms"])
+        hours = self._scan.columns("hours")
+        ends = self._labelled(hours["addr"], hours["port"])
+        of_hours = [*keys, "hour"]
+        latencies = pa.table(
+            {
+                **ends,
+                "hour": self._hours(hours["hour_ns"]),
+                "bucket": _array(hours["bucket"]),
+                "exchanges": _array(hours["exchanges"]),
+            }
+        )
+        latencies = latencies.group_by(of_hours, use_threads=False).aggregate(
+            [("exchanges", "sum"), ("bucket", "list"), ("exchanges", "list")]
+        )
+        latencies = latencies.rename_columns(
+            [*of_hours, "exchanges", "latency_bucket", "latency_count"]
+        )
+        both = pa.concat_tables([counted, latencies], promote_options="default")
+        both = both.append_column("day", both["hour"].cast(DAY))
+        return {name: both[name].combine_chunks() for name in both.column_names}
+
+    def _captures(self) -> pa.Table:
+        """One row for each file. Numbers of the whole set stand in the row of its first file."""
+        summary, key = self._summary, self._settings.key
+        read = _in_order(json.loads(self._scan.json_head())["captures"])
+        files = sorted(self._job.captures, key=_begin)
+        places = [place(file.host, file.url, key) for file in files]
+        files = [identity.keyed(file, key) for file in files]
+        rows = len(files)
+        first_ns = [file.first_ns for file in files]
+        last_ns = [each["last_ns"] if each["packets"] else None for each in read]
+        rest = [None] * (rows - 1)
+        return _conformed(
+            "captures",
+            {
+                "file": _integers(range(rows)),
+                "path": _texts([path for _, path in places]),
+                "host": _texts([host for host, _ in places]),
+                "size": _integers([file.size for file in files]),
+                "modified": _texts([file.modified for file in files]),
+                "content": _texts([file.content for file in files]),
+                "head": _texts([file.head for file in files]),
+                "first": self._moments(first_ns),
+                "first_ns": _integers(first_ns),
+                "last": self._moments(last_ns),
+                "first_frame": _integers([each["first_frame"] for each in read]),
+                "packets": _integers([each["packets"] for each in read]),
+                "complete": _array(np.array([each["complete"] for each in read], bool)),
+                "warnings": _texts(["\n".join(each["warnings"]) for each in read]),
+                "verdict": _texts([summary.verdict] * rows),
+                "cannot_tell": _texts([_cannot_tell(summary)] * rows),
+                "connections": _integers([summary.connections, *rest]),
+                "exchanges": _integers([summary.exchanges, *rest]),
+                "stalls": _integers([summary.stalls, *rest]),
+                "stalled_ms": _array(np.array([summary.stalled_ms, *([np.nan] * len(rest))])),
+                "version": _texts([self._settings.version] * rows),
+                "scanned": _array(np.full(rows, _now_us())).view(TIME),
+                "day": self._moments(first_ns).cast(DAY),
+            },
+            rows,
+            self._job.id,
+        )
+
+    def _columns(self, columns: Mapping[str, Any]) -> Rows:
+        return {
+            name.removesuffix("_ns"): self._times(values)
+            if name.endswith("_ns")
+            else _array(values)
+            for name, values in columns.items()
+        }
+
+    def _places(self, connection: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of `connections` of these."""
+        return self._order[np.searchsorted(self._ids, connection)]
+
+    def _ends(self, at: NDArray[np.int64]) -> Rows:
+        addrs, ports = (
+            [
+                np.array(self._connections[f"{end}_{of}"], object if of == "addr" else None)[at]
+                for end in ("client", "server")
+            ]
+            for of in ("addr", "port")
+        )
+        client = {"client_addr": _texts(addrs[0].tolist()), "client_port": _array(ports[0])}
+        return {**client, **self._labelled(addrs[1].tolist(), ports[1])}
+
+    def _labelled(self, addr: list[str], port: NDArray[np.int64]) -> Rows:
+        labels = [self._labels[end] for end in zip(addr, port.tolist(), strict=True)]
+        named = {
+            name: _texts([getattr(label, name) for label in labels])
+            for name in ("service", "owner", "pod")
+        }
+        return {**named, "server_addr": _texts(addr), "server_port": _array(port)}
+
+    def _times(self, time_ns: NDArray[np.int64]) -> pa.Array:
+        """Null where the capture tells no date."""
+        known = None if self._summary.has_dates else np.zeros(len(time_ns), bool)
+        return _of_buffers(TIME, len(time_ns), known, pa.py_buffer(time_ns // 1000))
+
+    def _moments(self, time_ns: Sequence[int | None]) -> pa.Array:
+        known = [each is not None and self._summary.has_dates for each in time_ns]
+        at_us = np.array([(each or 0) // 1000 for each in time_ns], np.int64)
+        return _of_buffers(TIME, len(at_us), np.array(known, bool), pa.py_buffer(at_us))
+
+    def _hours(self, time_ns: NDArray[np.int64]) -> pa.Array:
+        return self._times(self._on_days(time_ns) // HOUR_NS * HOUR_NS)
+
+    def _days(self, time_ns: NDArray[np.int64]) -> pa.Array:
+        return self._times(self._on_days(time_ns)).cast(DAY)
+
+    def _on_days(self, time_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        if len(time_ns) > MOST_DAYS and len(np.unique(time_ns // DAY_NS)) > MOST_DAYS:
+            return np.full(len(time_ns), self._summary.first_ns)
+        return time_ns
+
+
+def to_bytes(tables: Mapping[str, pa.Table]) -> dict[str, bytes]:
+    """As Arrow IPC streams; tables without rows are left out."""
+    return {name: _stream(table) for name, table in tables.items() if table.num_rows}
+
+
+def from_bytes(stream: bytes) -> pa.Table:
+    """What `to_bytes` wrote."""
+    return pa.ipc.open_stream(pa.py_buffer(stream)).read_all()
 
 
 def _stream(table: pa.Table) -> bytes:
@@ -100,114 +322,86 @@ def _stream(table: pa.Table) -> bytes:
     return content
 
 
-def _table(
-    name: str, columns: dict[str, Any], set_id: str, has_dates: bool, begin: int
-) -> pa.Table:
-    rows = len(next(iter(columns.values())))
-    made = {"set": _repeated(set_id, rows)}
-    for column, values in columns.items():
-        made[column] = _array(values)
-        if column.endswith("_ns"):
-            made[column.removesuffix("_ns")] = _times(values, has_dates)
-    told = DAY_OF.get(name)
-    made["day"] = _array(_days(columns[told] if told else None, rows, has_dates, begin))
-    return pa.table(made)
+def _labels(scan: _core.Scan, settings: Settings) -> dict[tuple[str, int], Label]:
+    """Of each server, by address and port."""
+    return {end: sentences.label(*end, settings) for end in _servers(scan)}
 
 
-def _days(
-    time_ns: NDArray[np.int64] | None, rows: int, has_dates: bool, begin: int
-) -> NDArray[np.int32]:
-    if time_ns is not None and has_dates:
-        days = (time_ns // DAY_NS).astype(np.int32)
-        if rows <= MOST_DAYS or len(np.unique(days)) <= MOST_DAYS:
-            return days
-    return np.full(rows, begin, np.int32)
+def _servers(scan: _core.Scan) -> list[tuple[str, int]]:
+    """Each once, in the order of the connections."""
+    connections = scan.columns("connections")
+    ports = connections["server_port"].tolist()
+    return list(dict.fromkeys(zip(connections["server_addr"], ports, strict=True)))
 
 
-def _captures(scan: _core.Scan, summary: _core.Summary, job: Job, settings: Settings) -> pa.Table:
-    """One row for each file. Numbers of the whole set stand in the row of its first file."""
-    read = _in_order(json.loads(scan.json_head())["captures"])
-    files = sorted(job.captures, key=lambda file: (file.first_ns is None, file.first_ns or 0))
-    names = [shown(file, settings.key) for file in files]
-    files = [identity.keyed(file, settings.key) for file in files]
-    rows = len(files)
-    dated = summary.has_dates
-    first_ns = [file.first_ns for file in files]
-    last_ns = [each["last_ns"] if each["packets"] else None for each in read]
-    days = [_day(at) if dated and at is not None else NO_DAY for at in first_ns]
-    rest = [None] * (rows - 1)
-    columns = {
-        "set": _repeated(job.id, rows),
-        "file": _integers(range(rows)),
-        "path": _texts([path for path, _ in names]),
-        "host": _texts([host for _, host in names]),
-        "size": _integers([file.size for file in files]),
-        "content": _texts([file.content for file in files]),
-        "head": _texts([file.head for file in files]),
-        "first_ns": _integers(first_ns),
-        "first": _integers(first_ns if dated else [None] * rows).view(UTC_NS),
-        "last_ns": _integers(last_ns),
-        "last": _integers(last_ns if dated else [None] * rows).view(UTC_NS),
-        "first_frame": _integers([each["first_frame"] for each in read]),
-        "packets": _integers([each["packets"] for each in read]),
-        "complete": _array(np.array([each["complete"] for each in read], bool)),
-        "warnings": _texts(["\n".join(each["warnings"]) for each in read]),
-        "verdict": _repeated(summary.verdict, rows),
-        "cannot_tell": _repeated(_cannot_tell(summary), rows),
-        "connections": _integers([summary.connections, *rest]),
-        "exchanges": _integers([summary.exchanges, *rest]),
-        "stalls": _integers([summary.stalls, *rest]),
-        "stalled_ms": _array(np.array([summary.stalled_ms, *([np.nan] * len(rest))])),
-        "version": _repeated(settings.version, rows),
-        "day": _array(np.array(days, np.int32)),
-    }
-    return pa.table(columns)
+def _is_worst(sure_ms: NDArray[Any], services: Sequence[str]) -> NDArray[np.bool_]:
+    """The connections of each service that lose most to stalls that are likely or better."""
+    is_worst = np.zeros(len(sure_ms), bool)
+    kept: dict[str, int] = {}
+    for at in np.argsort(-sure_ms, kind="stable").tolist():
+        if sure_ms[at] <= 0:
+            break
+        kept[services[at]] = kept.get(services[at], 0) + 1
+        is_worst[at] = kept[services[at]] <= WORST
+    return is_worst
+
+
+def _conformed(name: str, rows: Rows, length: int, set_id: str | None = None) -> pa.Table:
+    """With all columns of the table in their order; what is not there is null."""
+    if set_id is not None:
+        rows["set"] = _texts([set_id] * length)
+    arrays = [
+        rows[field.name].cast(field.type) if field.name in rows else pa.nulls(length, field.type)
+        for field in schema(name)
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema(name))
+
+
+def _filtered(rows: Rows, keep: pa.Array) -> Rows:
+    return {name: array.filter(keep) for name, array in rows.items()}
+
+
+def _begin(capture: Capture) -> tuple[bool, int]:
+    """An empty file is the last of a rotation."""
+    return capture.first_ns is None, capture.first_ns or 0
+
+
+def _in_order(read: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """As `_begin` orders the files."""
+    return sorted(read, key=lambda each: (not each["packets"], each["first_ns"] or 0))
 
 
 def _cannot_tell(summary: _core.Summary) -> str:
-    """Why there is no verdict; empty if there is one."""
     if summary.verdict != "inconclusive":
         return ""
     return sentence_start(verdicts.cannot_tell(summary))
 
 
-def _in_order(read: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """As `_captures` orders the files; those without frames come last."""
-    return sorted(read, key=lambda each: (not each["packets"], each["first_ns"] or 0))
-
-
-def _day(time_ns: int) -> int:
-    return time_ns // DAY_NS
+def _now_us() -> int:
+    return int(datetime.now(UTC).timestamp() * 1_000_000)
 
 
 def _array(values: Column) -> pa.Array:
     """A column of the engine. `pa.array` would import pandas, which a worker has no room for."""
     if isinstance(values, tuple):
         codes, names = values
-        return _coded(codes.astype(np.int32, copy=False), _words(tuple(names)))
+        indices = _array(codes.astype(np.int64, copy=False))
+        return _texts(names).take(indices)
     if isinstance(values, list):
         return _texts(values)
     if values.dtype == bool:
         return _of_buffers(pa.bool_(), len(values), None, _bits(values))
-    known = ~np.isnan(values) if values.dtype == np.float64 else None
-    return _of_buffers(KINDS[values.dtype], len(values), known, pa.py_buffer(values))
-
-
-def _times(time_ns: NDArray[np.int64], has_dates: bool) -> pa.Array:
-    known = None if has_dates else np.zeros(len(time_ns), bool)
-    return _of_buffers(UTC_NS, len(time_ns), known, pa.py_buffer(time_ns))
+    if values.dtype == np.float64:
+        return _of_buffers(FLOAT, len(values), ~np.isnan(values), pa.py_buffer(values))
+    return _of_buffers(
+        INTEGER, len(values), None, pa.py_buffer(values.astype(np.int64, copy=False))
+    )
 
 
 def _integers(values: Sequence[int | None]) -> pa.Array:
     known = np.array([value is not None for value in values], bool)
     numbers = np.array([value or 0 for value in values], np.int64)
-    return _of_buffers(pa.int64(), len(values), known, pa.py_buffer(numbers))
-
-
-@cache
-def _words(names: tuple[str, ...]) -> pa.Array:
-    """Of a category."""
-    return _texts(names)
+    return _of_buffers(INTEGER, len(values), known, pa.py_buffer(numbers))
 
 
 def _texts(values: Sequence[str]) -> pa.Array:
@@ -217,20 +411,10 @@ def _texts(values: Sequence[str]) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(values), buffers)
 
 
-def _repeated(text: str, rows: int) -> pa.Array:
-    return _coded(np.zeros(rows, np.int32), _texts([text]))
-
-
-def _coded(codes: NDArray[np.int32], texts: pa.Array) -> pa.Array:
-    """Each text once: a third less to send, and half the time to write."""
-    return pa.DictionaryArray.from_arrays(_array(codes), texts)
-
-
 def _of_buffers(
     kind: pa.DataType, rows: int, known: NDArray[np.bool_] | None, content: pa.Buffer
 ) -> pa.Array:
-    # Faster than `all`, for the few rows of a small capture.
-    is_known = None if known is None or np.count_nonzero(known) == rows else _bits(known)
+    is_known = None if known is None or known.all() else _bits(known)
     return pa.Array.from_buffers(kind, rows, [is_known, content])
 
 

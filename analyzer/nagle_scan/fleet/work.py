@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from nagle_scan.api.names import Label
+
 
 class Secret(str):
     """Text that neither a log nor a traceback shows."""
@@ -69,14 +71,6 @@ class Job(NamedTuple):
     def size(self) -> int:
         """Bytes as stored, of all."""
         return sum(capture.size for capture in self.captures)
-
-
-class Label(NamedTuple):
-    """What the user calls an address, or an address with its port."""
-
-    service: str = ""
-    owner: str = ""
-    pod: str = ""
 
 
 class Settings(NamedTuple):

@@ -44,7 +44,7 @@ def connected(
         with cluster.connected(scheduler, client) as far:
             yield far
         return
-    here = _Machine(workers or _processors())
+    here = _Machine(workers or processors())
     try:
         yield here
     finally:
@@ -52,7 +52,8 @@ def connected(
             worker.close()
 
 
-def _processors() -> int:
+def processors() -> int:
+    """So many this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -70,6 +70,7 @@ def _templates() -> Environment:
     )
     environment.filters |= {
         "count": count,
+        "by_share": certainty.shares,
         "counts": certainty.counts,
         "duration": duration,
         "caller": hops.caller,

@@ -73,15 +73,6 @@ impl Options {
         }
     }
 
-    /// Its parts as numbers, and from them.
-    pub fn to_parts(self) -> (u32, u16, u8) {
-        (u32::from_be_bytes(self.tsval), u16::from_be_bytes(self.detail), self.present)
-    }
-
-    pub fn from_parts((tsval, detail, present): (u32, u16, u8)) -> Self {
-        Self { tsval: tsval.to_be_bytes(), detail: detail.to_be_bytes(), present }
-    }
-
     /// Window scale shift count (SYN segments).
     pub fn window_scale(self) -> Option<u8> {
         (self.present >> SCALE_AT).checked_sub(1)

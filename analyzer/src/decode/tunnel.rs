@@ -7,15 +7,6 @@
 pub struct Tunnel(u64);
 
 impl Tunnel {
-    /// As a number, and from it.
-    pub fn to_bits(self) -> u64 {
-        self.0
-    }
-
-    pub fn from_bits(bits: u64) -> Self {
-        Self(bits)
-    }
-
     pub fn is_none(self) -> bool {
         self.0 == 0
     }

@@ -75,6 +75,7 @@ fn scanned(files: &[File], min_wait_ns: i64) -> Scan {
         filter: None,
         min_wait_ns,
         exchanges: true,
+        hourly: false,
         names: Names::default(),
         reading: Reading::by(1),
         shards: SHARDS,

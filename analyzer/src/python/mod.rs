@@ -2,7 +2,6 @@
 
 mod errors;
 mod frame_rows;
-mod passes;
 mod progress;
 mod rows;
 mod scan;
@@ -113,7 +112,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(thresholds, module)?)?;
     module.add_function(wrap_pyfunction!(lines, module)?)?;
     frame_rows::add_to(module)?;
-    passes::add_to(module)?;
     why::add_to(module)?;
     Ok(())
 }

@@ -32,7 +32,7 @@ use std::sync::Arc;
 /// Rows of one kind.
 type PyRows<'py, R> = PyResult<Vec<Bound<'py, R>>>;
 
-const TABLES: &str = "connections, stalls, waits, servers, exchanges";
+const TABLES: &str = "connections, stalls, waits, servers, exchanges, hours";
 
 /// The result of a scan; it lives on the Rust side and gives out rows, columns and files.
 #[pyclass(frozen, name = "Scan")]
@@ -148,6 +148,7 @@ impl PyScan {
             "waits" => table::waits,
             "servers" => table::servers,
             "exchanges" => table::exchanges,
+            "hours" => table::hours,
             _ => return Err(PyValueError::new_err(format!("no such table: {table} ({TABLES})"))),
         };
         let scan = Arc::clone(&self.scan);
@@ -209,12 +210,14 @@ impl PyScan {
 }
 
 /// Scans captures without the interpreter lock. `progress` reports how far it is and can stop it. `threads`
-/// defaults to the number of processors and does not change results. `labels` name captures by path.
+/// defaults to the number of processors and does not change results. `labels` name captures by path. `hourly`:
+/// count exchanges by hour and latency.
 /// `trial` (tests only): bytes per range and number of shards.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "most are given by name")]
 #[pyo3(signature = (
-    paths, filter, min_wait_ms, exchanges, progress, threads=None, names=None, labels=None, trial=None,
+    paths, filter, min_wait_ms, exchanges, progress, threads=None, names=None, labels=None, hourly=false,
+    trial=None,
 ))]
 fn scan_captures(
     py: Python<'_>,
@@ -226,6 +229,7 @@ fn scan_captures(
     threads: Option<usize>,
     names: Option<HashMap<IpAddr, String>>,
     labels: Option<HashMap<String, String>>,
+    hourly: bool,
     trial: Option<(u64, usize)>,
 ) -> PyResult<PyScan> {
     let mut reading = Reading::by_some(threads);
@@ -239,6 +243,7 @@ fn scan_captures(
         filter,
         min_wait_ns: in_ns(min_wait_ms),
         exchanges,
+        hourly,
         names,
         reading,
         shards,

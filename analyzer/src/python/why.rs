@@ -78,6 +78,7 @@ fn why_row(
         filter,
         min_wait_ns: in_ns(min_wait_ms),
         exchanges: false,
+        hourly: false,
         names: Names::default(),
         reading: Reading::by_some(threads),
         shards: SHARDS,

@@ -13,7 +13,6 @@ pub mod hops;
 pub mod nagle_counts;
 pub mod names;
 mod packed;
-pub mod passes;
 pub mod scan;
 pub mod segments;
 pub mod server_exchanges;

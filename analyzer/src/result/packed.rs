@@ -1,4 +1,4 @@
-//! What goes to another process, or to a later one, as bytes: for the same version only.
+//! What goes to a later process as bytes: for the same version only.
 //!
 //! A line that tells what it is and the version; then what serde makes of it (postcard), compressed with
 //! zstd, whose checksum finds damage. The bytes may come from anyone, and take no more memory than they
@@ -11,30 +11,23 @@ use thiserror::Error;
 
 /// To be raised when a type that is saved changes between two versions.
 pub const FORMAT: u32 = 5;
+/// The bytes begin with this, then comes the version.
+pub const NAME: &str = "nagle-scan ";
 pub const LEVEL: i32 = 3;
 /// Scans are packed to a tenth or so. From some bytes on, more than so many of one are no scan but an attack:
 /// what is packed to less is filled up with zeros.
 const MOST_UNPACKED: usize = 64;
 pub const SOME_UNPACKED: usize = 1 << 24;
 
-/// What is packed.
-#[derive(Debug, Clone, Copy)]
-pub struct FileKind {
-    /// It begins with this, then comes the version.
-    pub name: &'static str,
-    /// As errors call it.
-    pub what: &'static str,
-}
-
 /// Why bytes are not what they should be.
 #[derive(Debug, Error)]
 pub enum PackedError {
-    #[error("not a {what}")]
-    Other { what: &'static str },
+    #[error("not a saved scan")]
+    Other,
     #[error("saved by nagle-scan {found}, this is {}: scan the capture again", this())]
     OtherVersion { found: String },
-    #[error("the {what} is damaged")]
-    Damaged { what: &'static str },
+    #[error("the saved scan is damaged")]
+    Damaged,
 }
 
 /// The version, as everything that is packed has it in its first line.
@@ -46,9 +39,9 @@ pub fn this() -> String {
 ///
 /// # Errors
 /// zstd's own.
-pub fn pack<T: Serialize>(kind: FileKind, value: &T) -> io::Result<Vec<u8>> {
+pub fn pack<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
     let unpacked = postcard::to_stdvec(value).map_err(io::Error::other)?;
-    let mut bytes = format!("{}{}\n", kind.name, this()).into_bytes();
+    let mut bytes = format!("{NAME}{}\n", this()).into_bytes();
     let least = bytes.len() + unpacked.len().saturating_sub(SOME_UNPACKED).div_ceil(MOST_UNPACKED);
     let mut packed = zstd::Encoder::new(&mut bytes, LEVEL)?;
     packed.include_checksum(true)?;
@@ -62,20 +55,19 @@ pub fn pack<T: Serialize>(kind: FileKind, value: &T) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// They are something else, another version's, or damaged.
-pub fn unpack<T: DeserializeOwned>(kind: FileKind, bytes: &[u8]) -> Result<T, PackedError> {
-    let FileKind { name, what } = kind;
-    let rest = bytes.strip_prefix(name.as_bytes()).ok_or(PackedError::Other { what })?;
+pub fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, PackedError> {
+    let rest = bytes.strip_prefix(NAME.as_bytes()).ok_or(PackedError::Other)?;
     let end = rest.iter().take(64).position(|&byte| byte == b'\n');
-    let end = end.ok_or(PackedError::Other { what })?;
+    let end = end.ok_or(PackedError::Other)?;
     let found = String::from_utf8_lossy(&rest[..end]);
     if found != this() {
         let found = found.chars().filter(|sign| !sign.is_control()).collect();
         return Err(PackedError::OtherVersion { found });
     }
-    let unpacked = unzipped(&rest[end + 1..]).ok_or(PackedError::Damaged { what })?;
+    let unpacked = unzipped(&rest[end + 1..]).ok_or(PackedError::Damaged)?;
     let value = postcard::take_from_bytes(&unpacked).ok();
     let value = value.and_then(|(value, rest)| rest.is_empty().then_some(value));
-    value.ok_or(PackedError::Damaged { what })
+    value.ok_or(PackedError::Damaged)
 }
 
 fn unzipped(packed: &[u8]) -> Option<Vec<u8>> {

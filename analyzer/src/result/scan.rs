@@ -19,7 +19,7 @@ use crate::track::reader::range::Range;
 use crate::track::reader::{self, Reading};
 use crate::track::tracked::{Ended, Tracked};
 use crate::track::tracker::Tracker;
-use crate::track::{Exchange, Lengths};
+use crate::track::{Exchange, Hour, Lengths};
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 use std::mem;
@@ -37,6 +37,8 @@ pub struct ScanOptions {
     pub min_wait_ns: i64,
     /// Keep each exchange (they grow with the packets), not only their sums.
     pub exchanges: bool,
+    /// Count exchanges by hour and latency.
+    pub hourly: bool,
     /// What the user calls addresses.
     pub names: Names,
     pub reading: Reading,
@@ -60,6 +62,9 @@ pub struct Scan {
     #[serde(skip)]
     pub threads: usize,
     pub exchanges: Option<Vec<Exchange>>,
+    /// Exchanges by place of the server, hour and latency, in this order. Not saved.
+    #[serde(skip)]
+    pub hours: Vec<(Hour, u64)>,
     pub servers: Vec<ServerExchanges>,
     /// These three follow from the connections: see `state`.
     #[serde(skip)]
@@ -85,7 +90,7 @@ impl Scan {
         }
         let clocks = Clocks::of(&captures);
         let threads = options.reading.threads;
-        let Tracked { connections, blocks, first_blocks, servers, exchanges, .. } = tracked;
+        let Tracked { connections, blocks, first_blocks, servers, exchanges, hours, .. } = tracked;
         let judged = judge_all(blocks, &servers, &clocks, options.min_wait_ns, threads);
         Self {
             captures,
@@ -95,6 +100,7 @@ impl Scan {
             connections: JudgedConnections::new(judged.blocks, &first_blocks, connections),
             threads,
             exchanges,
+            hours,
             servers: without_stalls(servers, judged.servers),
             totals: judged.totals,
             causes: judged.causes,
@@ -156,8 +162,9 @@ pub fn track(
     progress: &Arc<Progress>,
 ) -> Result<(Vec<CaptureSummary>, Tracked), ScanError> {
     let lengths = Lengths::listing(options.min_wait_ns);
-    let mut trackers: Vec<Tracker> =
-        (0..options.shards).map(|_| Tracker::new(lengths, options.exchanges)).collect();
+    let mut trackers: Vec<Tracker> = (0..options.shards)
+        .map(|_| Tracker::new(lengths, options.exchanges, options.hourly))
+        .collect();
     let takes =
         trackers.iter_mut().map(|tracker| |range: &Range, shard: usize| tracker.take(range, shard));
     let filter = options.filter.as_deref();
@@ -201,6 +208,7 @@ pub mod tests {
             filter: None,
             min_wait_ns: 10_000_000,
             exchanges: true,
+            hourly: true,
             names: Names::default(),
             reading: Reading::by(2),
             shards: SHARDS,

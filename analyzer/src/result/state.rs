@@ -4,21 +4,19 @@
 //! them, they give a scan whose parts fit together, or an error.
 
 use crate::capture::InputEnd;
-use crate::result::packed::{FileKind, PackedError, pack, unpack};
+use crate::result::packed::{PackedError, pack, unpack};
 use crate::result::scan::Scan;
 use crate::result::totals::Totals;
 use crate::track::CaptureSummary;
 use crate::track::reader::Reading;
 use std::io;
 
-const SCAN: FileKind = FileKind { name: "nagle-scan ", what: "saved scan" };
-
 /// The scan as bytes.
 ///
 /// # Errors
 /// zstd's own.
 pub fn save(scan: &Scan) -> io::Result<Vec<u8>> {
-    pack(SCAN, scan)
+    pack(scan)
 }
 
 /// The scan of these bytes.
@@ -26,7 +24,7 @@ pub fn save(scan: &Scan) -> io::Result<Vec<u8>> {
 /// # Errors
 /// They are none, another version's, or damaged.
 pub fn load(bytes: &[u8]) -> Result<Scan, PackedError> {
-    restored(unpack(SCAN, bytes)?).ok_or(PackedError::Damaged { what: SCAN.what })
+    restored(unpack(bytes)?).ok_or(PackedError::Damaged)
 }
 
 /// With what was not saved; `None` if the parts do not fit together.
@@ -61,19 +59,19 @@ fn is_plain(capture: &CaptureSummary) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::packed::{FORMAT, LEVEL, SOME_UNPACKED, this};
+    use crate::result::packed::{FORMAT, LEVEL, NAME, SOME_UNPACKED, this};
     use crate::result::scan::tests::example;
     use serde_json::Value;
     use std::collections::BTreeSet;
 
     /// A scan as bytes, of these parts.
     fn packed(unpacked: &[u8]) -> Vec<u8> {
-        let head = format!("{}{}\n", SCAN.name, this()).into_bytes();
+        let head = format!("{NAME}{}\n", this()).into_bytes();
         [head, zstd::encode_all(unpacked, LEVEL).unwrap()].concat()
     }
 
     fn is_damaged(scan: &Scan) -> bool {
-        matches!(load(&save(scan).unwrap()), Err(PackedError::Damaged { .. }))
+        matches!(load(&save(scan).unwrap()), Err(PackedError::Damaged))
     }
 
     #[test]
@@ -106,7 +104,7 @@ mod tests {
         let said = load(&other).err().unwrap().to_string();
         let expected = format!("saved by nagle-scan 9.8.7 (format 3), this is {}", this());
         assert!(said.starts_with(&expected), "{said}");
-        assert!(matches!(load(b"PAR1 and so on"), Err(PackedError::Other { .. })));
+        assert!(matches!(load(b"PAR1 and so on"), Err(PackedError::Other)));
     }
 
     /// A file of some kB must not take all memory.
@@ -114,10 +112,10 @@ mod tests {
     fn a_file_that_unpacks_to_very_much_is_refused() {
         let bomb = packed(&vec![0; 100 << 20]);
         assert!(bomb.len() < 1 << 16);
-        assert!(matches!(load(&bomb), Err(PackedError::Damaged { .. })));
+        assert!(matches!(load(&bomb), Err(PackedError::Damaged)));
         // A list that claims to be longer than anything.
         let endless = [&[0xff; 9][..], &[0x01]].concat();
-        assert!(matches!(load(&packed(&endless)), Err(PackedError::Damaged { .. })));
+        assert!(matches!(load(&packed(&endless)), Err(PackedError::Damaged)));
     }
 
     /// As that of very many servers whose latencies are all alike.

@@ -2,13 +2,12 @@
 
 use crate::track::ByBlock;
 use crate::track::reader::range::SHARDS;
-use serde::{Deserialize, Serialize};
 
 /// Those that a shard keeps, 16 bytes each.
 const MOST: usize = (1 << 19) / SHARDS;
 
 /// Data of a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     pub connection: u32,
     pub time_ns: i64,

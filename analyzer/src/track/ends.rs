@@ -44,7 +44,7 @@ impl Display for Endpoint {
 }
 
 /// Both ends of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ends {
     pub client: Endpoint,
     pub server: Endpoint,

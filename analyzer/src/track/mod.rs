@@ -18,7 +18,6 @@ mod mark;
 mod numbers;
 mod prefetch;
 pub mod reader;
-pub mod replay;
 #[cfg(test)]
 pub mod story;
 mod table;
@@ -36,6 +35,7 @@ pub use connections::Connections;
 pub use ends::{Endpoint, Ends, Side};
 pub use exchange::Exchange;
 pub use exchange::exchanged::{Exchanged, ServerLatency, Suspect};
+pub use exchange::hours::{Hour, Hours};
 pub use exchange::latency::Latency;
 pub use follower::{Follower, Repeat, TrackedSegment};
 pub use half::Half;

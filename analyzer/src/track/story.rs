@@ -178,7 +178,7 @@ impl Story {
         Self {
             connection: Connection::new(0, Ends { client, server }),
             waits: Waits::default(),
-            exchanged: Exchanged::new(true),
+            exchanged: Exchanged::new(true, false),
             now: Mark { time_ns: 1_000_000_000, frame: 0 },
             sent: [0; 2],
         }

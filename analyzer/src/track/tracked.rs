@@ -2,8 +2,7 @@
 
 use crate::track::numbers::{Place, number};
 use crate::track::wait::Wait;
-use crate::track::{Arrival, Connection, Exchange, Exchanged, ServerLatency, Suspect};
-use serde::{Deserialize, Serialize};
+use crate::track::{Arrival, Connection, Exchange, Exchanged, Hour, Hours, ServerLatency, Suspect};
 use std::mem;
 use std::sync::Arc;
 
@@ -49,13 +48,14 @@ pub struct Tracked {
     pub servers: Vec<ServerLatency>,
     /// In the order of their ends, if they were to be kept.
     pub exchanges: Option<Vec<Exchange>>,
+    /// None if they were not asked for.
+    pub hours: Vec<(Hour, u64)>,
     /// Waits beyond what is kept: count and sum in ns.
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
 }
 
 /// What one shard saw, at the end of the capture. Rows lie block by block.
-#[derive(Serialize, Deserialize)]
 pub struct Ended {
     /// The frame that opened each connection, in ascending order.
     pub first_frames: Vec<u64>,
@@ -65,6 +65,7 @@ pub struct Ended {
     pub suspects: Vec<Vec<Suspect>>,
     pub servers: Vec<ServerLatency>,
     pub exchanges: Option<Vec<Exchange>>,
+    pub hours: Hours,
     pub unlisted_waits: u64,
     pub unlisted_wait_ns: i64,
 }
@@ -80,23 +81,32 @@ impl Tracked {
         let unlisted_wait_ns = unlisted_ns.fold(0, i64::saturating_add);
         let mut all = Exchanged::default();
         let mut exchanges: Option<Vec<Exchange>> = None;
+        let mut hours = Hours::default();
         let (mut blocks, mut first_blocks) = (Vec::new(), Vec::new());
         for (mut shard, numbers) in shards.into_iter().zip(numbers) {
             if let Some(rows) = mem::take(&mut shard.exchanges) {
                 exchanges.get_or_insert_default().extend(numbered(rows, &numbers));
             }
             first_blocks.push(blocks.len());
-            shard.into_blocks(numbers, &mut all, &mut blocks);
+            let places: Arc<[u32]> = all.add_servers(mem::take(&mut shard.servers)).into();
+            for (hour, count) in mem::take(&mut shard.hours) {
+                let server = places[hour.server as usize];
+                *hours.entry(Hour { server, ..hour }).or_default() += count;
+            }
+            blocks.extend(shard.into_blocks(numbers.into(), &places));
         }
         if let Some(rows) = &mut exchanges {
             rows.sort_by_key(|row| row.end.frame);
         }
+        let mut hours: Vec<_> = hours.into_iter().collect();
+        hours.sort_unstable();
         Self {
             connections,
             blocks,
             first_blocks,
             servers: all.servers,
             exchanges,
+            hours,
             unlisted_waits,
             unlisted_wait_ns,
         }
@@ -109,19 +119,17 @@ fn numbered(rows: Vec<Exchange>, numbers: &[u32]) -> impl Iterator<Item = Exchan
 }
 
 impl Ended {
-    /// Adds its blocks of connections, which have these `numbers`, and its servers.
-    fn into_blocks(self, numbers: Vec<u32>, all: &mut Exchanged, blocks: &mut Vec<Block>) {
-        let numbers: Arc<[u32]> = numbers.into();
-        let servers: Arc<[u32]> = all.add_servers(self.servers).into();
+    /// Its blocks of connections, which have these `numbers` and name these `servers`.
+    fn into_blocks(self, numbers: Arc<[u32]>, servers: &Arc<[u32]>) -> impl Iterator<Item = Block> {
         let rows = self.connections.into_iter().zip(self.waits).zip(self.arrivals);
         let rows = rows.zip(self.suspects);
-        blocks.extend(rows.map(|(((connections, waits), arrivals), suspects)| Block {
+        rows.map(move |(((connections, waits), arrivals), suspects)| Block {
             connections,
             waits,
             arrivals,
             suspects,
             numbers: Arc::clone(&numbers),
-            servers: Arc::clone(&servers),
-        }));
+            servers: Arc::clone(servers),
+        })
     }
 }

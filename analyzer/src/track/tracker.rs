@@ -25,14 +25,14 @@ pub struct Tracker {
 }
 
 impl Tracker {
-    /// `exchanges`: keep each of them, not only their sums.
-    pub fn new(lengths: Lengths, exchanges: bool) -> Self {
+    /// `exchanges`: keep each of them, not only their sums. `hourly`: count them by hour.
+    pub fn new(lengths: Lengths, exchanges: bool, hourly: bool) -> Self {
         Self {
             table: Table::default(),
             connections: Connections::default(),
             first_frames: Vec::new(),
             waits: Waits::default(),
-            exchanged: Exchanged::new(exchanges),
+            exchanged: Exchanged::new(exchanges, hourly),
             lengths,
             clock_ns: 0,
         }
@@ -121,6 +121,7 @@ impl Tracker {
             connections,
             servers: self.exchanged.servers,
             exchanges: self.exchanged.all.map(|all| all.rows),
+            hours: self.exchanged.hours.unwrap_or_default(),
             unlisted_waits: self.waits.unlisted,
             unlisted_wait_ns: self.waits.unlisted_ns,
         }

@@ -3,7 +3,9 @@
 pub mod column;
 mod columns;
 
-use self::column::{DataTable, Halves, categories, durations, floats, integers, named, times};
+use self::column::{
+    DataTable, Halves, categories, durations, floats, integers, named, texts, times,
+};
 use self::columns::{columns, some_columns};
 use crate::judge::findings::Finding;
 use crate::output::fields::{NamedConnection, StallRow};
@@ -12,7 +14,7 @@ use crate::result::scan::Scan;
 use crate::result::segments::TrackedSegment;
 use crate::result::server_exchanges::stalls_of_each;
 use crate::result::servers::servers as server_rows;
-use crate::track::{BLOCK_LEN, Exchange};
+use crate::track::{BLOCK_LEN, Exchange, Hour};
 
 /// Rows whose columns are worked out at once: they are read once for each column, and stay in cache.
 const ROWS_AT_ONCE: usize = 4096;
@@ -104,6 +106,19 @@ fn some_exchanges(rows: &[Exchange], stalls: &[(u64, i64)]) -> DataTable {
 /// One row per server with exchanges, those that lose most first.
 pub fn servers(scan: &Scan) -> DataTable {
     columns(&server_rows(scan, usize::MAX))
+}
+
+/// How many exchanges of each server ended in each hour, by their latency.
+pub fn hours(scan: &Scan) -> DataTable {
+    let rows = scan.hours.as_slice();
+    let server = |hour: &Hour| &scan.servers[hour.server as usize].server;
+    named([
+        ("addr", texts(rows, |(hour, _)| server(hour).addr.to_string())),
+        ("port", integers(rows, |(hour, _)| server(hour).port.into())),
+        ("hour_ns", times(rows, |(hour, _)| hour.begin_ns)),
+        ("bucket", integers(rows, |(hour, _)| hour.bucket.into())),
+        ("exchanges", integers(rows, |&(_, count)| count)),
+    ])
 }
 
 /// The segments of one connection, as read again.

@@ -24,13 +24,12 @@ use crate::track::thresholds::EVIDENCE_NS;
 use crate::track::waits::Waits;
 use crate::track::{Endpoint, Ends};
 use crate::track::{Mark, SHORTEST_DELAYED_ACK_NS, Side};
-use serde::{Deserialize, Serialize};
 use std::mem::offset_of;
 
 /// One TCP connection.
 ///
 /// Laid out by hand, like its halves.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[repr(C)]
 pub struct Connection {
     pub halves: [Half; 2],
@@ -55,7 +54,7 @@ const _: () = assert!(
 );
 
 /// How long waits must be.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Lengths {
     /// To be listed.
     pub listed_ns: i64,

@@ -3,19 +3,19 @@
 use crate::track::Endpoint;
 use crate::track::by_block::{BLOCK_LEN, ByBlock};
 use crate::track::exchange::Exchange;
+use crate::track::exchange::hours::{Hour, Hours};
 use crate::track::exchange::latency::Latency;
 use hashbrown::HashMap;
-use serde::{Deserialize, Serialize};
 
 /// What one server's exchanges took.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct ServerLatency {
     pub server: Endpoint,
     pub latency: Latency,
 }
 
 /// An exchange with a wait that may be a stall, compacted.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Suspect {
     pub connection: u32,
     /// From its first frame to its last.
@@ -29,6 +29,8 @@ pub struct Suspect {
 pub struct Exchanged {
     /// All of them, if they were asked for.
     pub all: Option<Listed>,
+    /// How many there are of each hour, if it was asked for.
+    pub hours: Option<Hours>,
     pub servers: Vec<ServerLatency>,
     /// Those with a wait that may be a stall, until it is judged.
     pub suspects: ByBlock<Suspect>,
@@ -45,8 +47,9 @@ pub struct Listed {
 }
 
 impl Exchanged {
-    pub fn new(keep_all: bool) -> Self {
-        Self { all: keep_all.then(Listed::default), ..Self::default() }
+    pub fn new(keep_all: bool, hourly: bool) -> Self {
+        let (all, hours) = (keep_all.then(Listed::default), hourly.then(Hours::default));
+        Self { all, hours, ..Self::default() }
     }
 
     /// Takes a complete exchange with `server`, which has the place `index` here once it is known; returns
@@ -63,6 +66,9 @@ impl Exchanged {
         self.servers[index as usize].latency.record(exchange.latency_ns() as u64);
         if suspect {
             self.suspects.push(exchange.connection, Suspect::new(&exchange));
+        }
+        if let Some(hours) = &mut self.hours {
+            *hours.entry(Hour::of(&exchange, index)).or_default() += 1;
         }
         if let Some(all) = &mut self.all {
             all.rows.push(exchange);

@@ -1,6 +1,7 @@
 //! Exchanges: the client's bytes, then the server's, until the client speaks again.
 
 pub mod exchanged;
+pub mod hours;
 pub mod latency;
 
 use crate::track::{Mark, Side};
@@ -26,7 +27,7 @@ impl Exchange {
 }
 
 /// The exchanges of one connection, as they go by.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Exchanges {
     begin: Mark,

@@ -5,14 +5,13 @@ use crate::decode::seq;
 use crate::track::Mark;
 use crate::track::half::{Half, state};
 use crate::track::thresholds::LOCAL_DISTINCT_NS;
-use serde::{Deserialize, Serialize};
 
 /// Bursts in flight that are distinguished, the newest: more than one is seldom on its way.
 const MOST: usize = 4;
 
 /// The bursts in flight: where in the sequence space each began, and with which frame. Oldest first;
 /// the frame is 0 where there are fewer.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bursts {
     begins: [u32; MOST],
     firsts: [Mark; MOST],

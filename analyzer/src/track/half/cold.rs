@@ -10,13 +10,12 @@ use crate::track::half::syn::ConnectTimes;
 use crate::track::half::timing::Timed;
 use crate::track::half::unseen::Unseen;
 use crate::track::half::{Release, ShortHolds};
-use serde::{Deserialize, Serialize};
 
 /// What a direction needs that sends more while something small is unacknowledged.
 ///
 /// Apart from [`Frozen`], which few of these directions need: in one box they take 140 bytes more per
 /// connection, and a tenth more CPU time with 400,000 connections alive. What is needed most comes first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[repr(C)]
 pub struct Cold {
     /// Pure ACKs whose timestamps it was seen to echo; saturates. Each stall adds one.
@@ -33,7 +32,7 @@ pub struct Cold {
 const _: () = assert!(size_of::<Cold>() == 168, "allocators round 8 bytes more up to 192");
 
 /// Counts, and what is kept apart where it is not what it mostly is: see [`super::state`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frozen {
     /// A full-sized segment and a small one that left while only full-sized ones were
     /// unacknowledged; frames, 0 for none.

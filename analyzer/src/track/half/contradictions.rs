@@ -3,9 +3,8 @@
 use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS;
-use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Contradictions {
     count: u32,
     /// Those after which a delayed ACK may have come that the capture lacks.

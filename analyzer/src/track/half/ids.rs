@@ -6,10 +6,9 @@ use crate::track::DEFAULT_MSS;
 use crate::track::half::Half;
 use crate::track::half::state;
 use crate::track::thresholds::{COPY_IDS, SKIPS_ONE_OF};
-use serde::{Deserialize, Serialize};
 
 /// The IP identifications of a host.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IpIds {
     /// That of the latest segment; copies that come late aside.
     pub last: u16,

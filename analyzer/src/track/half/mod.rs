@@ -38,7 +38,6 @@ use crate::track::half::sequence::{MAX_JUMP, Sequence};
 use crate::track::half::state::Flags;
 use crate::track::prefetch::prefetch;
 use crate::track::thresholds::OFTEN;
-use serde::{Deserialize, Serialize};
 use std::mem::offset_of;
 
 /// One direction of a connection, named after its sender.
@@ -50,7 +49,7 @@ use std::mem::offset_of;
 /// What mostly equals something else is stored on its own only while it does not: see [`state`]. Without
 /// that a direction takes 83 bytes more, so four cache lines: padded to that, a connection took 254
 /// bytes more, and 400,000 connections alive 10 % more CPU time.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[repr(C, align(64))]
 pub struct Half {
     /// Last data sent, retransmissions included.

@@ -7,10 +7,9 @@ use crate::track::thresholds::{
     IN_TRANSIT_ONE_OF, LEAST_REORDER_NS, MAX_TOLERANCE_NS, MOST_UNKNOWN, NETWORK_RTT_NS, REORDER_NS,
 };
 use crate::track::wait::Wait;
-use serde::{Deserialize, Serialize};
 
 /// What is known of the path between the capture point and a host.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Path {
     /// Shortest round trip in ns; `i64::MAX` unknown.
     pub(super) rtt_ns: i64,

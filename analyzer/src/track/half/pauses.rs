@@ -2,12 +2,11 @@
 
 use crate::track::thresholds::EARLY_ACK_ONE_OF;
 use crate::track::wait::Wait;
-use serde::{Deserialize, Serialize};
 
 /// Kinds per direction: 8 KB.
 const MOST: usize = 256;
 /// Pauses between writes of the same lengths.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pause {
     pub min_ns: i64,
     pub max_ns: i64,
@@ -19,7 +18,7 @@ pub struct Pause {
 }
 
 /// Those of one direction.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pauses {
     kinds: Vec<Pause>,
     /// There were more kinds than are kept.

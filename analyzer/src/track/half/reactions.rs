@@ -6,21 +6,20 @@ use crate::track::half::Half;
 use crate::track::half::state;
 use crate::track::thresholds::MOST_UNKNOWN;
 use crate::track::wait::{Reaction, Wait};
-use serde::{Deserialize, Serialize};
 
 /// Reactions that are remembered. Every second ACK may be a delayed one: of two in a row one is
 /// prompt, mostly.
 const MOST: usize = 2;
 
 /// An answer to data: from the data to what acknowledged it first.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Answer {
     took_ns: i64,
     at_ns: i64,
 }
 
 /// The last ones of a direction.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reactions {
     last: [Answer; MOST],
     late: u8,

@@ -3,17 +3,16 @@
 use crate::decode::{FIN, Header};
 use crate::track::Mark;
 use crate::track::wait::{fact, when};
-use serde::{Deserialize, Serialize};
 
 /// Such an ACK.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Release {
     pub mark: Mark,
     pub facts: AckFacts,
 }
 
 /// What an ACK says: its facts of the wait that it ends, and one of its own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AckFacts(u8);
 
 /// Of no wait: it covers the last small segment and nothing after it.

@@ -6,10 +6,9 @@ use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state;
 use crate::track::thresholds::{COPY_IDS, FIRST_RTO_NS, LEAST_REORDER_NS};
-use serde::{Deserialize, Serialize};
 
 /// Segments that brought nothing new, or brought it late.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repeats {
     pub retransmitted: u32,
     /// Second copies of a captured frame.

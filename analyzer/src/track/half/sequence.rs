@@ -1,13 +1,12 @@
 //! The sequence variables of a sender (RFC 9293, section 3.3.1), as far as the capture point sees them.
 
 use crate::decode::seq;
-use serde::{Deserialize, Serialize};
 
 /// A larger jump of the sequence number is a forged or damaged segment rather than a gap in the capture: the
 /// largest windows in use have 64 MiB.
 pub(super) const MAX_JUMP: i32 = 1 << 26;
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sequence {
     /// Next sequence number the sender will use: SND.NXT.
     pub nxt: u32,

@@ -2,11 +2,10 @@
 
 use crate::track::half::{Half, state};
 use crate::track::wait::Wait;
-use serde::{Deserialize, Serialize};
 
 /// Small segments that left shortly after the ACK of the small one before them: within the tolerance of
 /// the round trip to the sender, as held ones do, and near it, as a program's writes do as well.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ShortHolds {
     pub in_band: u32,
     pub near: u32,

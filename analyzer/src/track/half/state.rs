@@ -1,7 +1,5 @@
 //! Yes-or-no facts of a direction: bits in the cache line that every segment needs.
 
-use serde::{Deserialize, Serialize};
-
 /// Next sequence number and window mean something.
 pub const SEQ_KNOWN: u32 = 1 << 0;
 /// Its SYN was captured.
@@ -78,7 +76,7 @@ pub const OF_LAST_DATA: u32 = ALL_WITH_SMALL
     | CROSSED;
 
 /// A set of the bits above.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags(u32);
 
 impl Flags {

@@ -4,13 +4,12 @@ use crate::decode::{Header, Options, SYN};
 use crate::track::Mark;
 use crate::track::half::Half;
 use crate::track::half::state;
-use serde::{Deserialize, Serialize};
 
 /// The capture does not show which MSS a SYN announced.
 pub const MSS_CUT: u16 = u16::MAX;
 
 /// A connection that took long to come about. Times are ns since the epoch; 0 is 'not seen'.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectTimes {
     /// The last SYN, or answer to one, before the client acknowledged an answer.
     pub connected_ns: i64,

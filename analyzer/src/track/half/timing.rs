@@ -4,10 +4,9 @@ use crate::capture::times::DAY_NS;
 use crate::decode::seq;
 use crate::track::Mark;
 use crate::track::half::{Half, state};
-use serde::{Deserialize, Serialize};
 
 /// A segment that is being timed, though it is not the last new data any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timed {
     pub end: u32,
     pub time_ns: i64,

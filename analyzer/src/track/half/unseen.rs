@@ -2,9 +2,8 @@
 
 use crate::decode::{Header, seq};
 use crate::track::half::{Half, state};
-use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unseen {
     /// Payload bytes that were acknowledged or jumped over, and those of them that never came.
     jumped: u64,

@@ -2,15 +2,13 @@
 //! as there are.
 
 pub mod capture_summary;
-pub mod columns;
 mod decoder;
 mod job;
 pub mod labels;
 mod order;
 mod plan;
 pub mod range;
-pub mod records;
-pub mod series;
+mod series;
 
 use crate::capture::Capture;
 use crate::capture::error::ScanError;

@@ -6,7 +6,7 @@ use crate::decode::{Addresses, Header, Segment, Skip};
 use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;
 use crate::track::table::key::{
-    AnyKey, FlatKey, Key, KeyV4, LongKey, OwnKey, addresses_inside, addresses_v4, addresses_v6,
+    AnyKey, Key, KeyV4, LongKey, addresses_inside, addresses_v4, addresses_v6,
 };
 use crate::track::{Ends, Mark, Side};
 
@@ -37,17 +37,6 @@ const _: () = assert!(size_of::<ShardRow>() == 48, "three quarters of a cache li
 const FROM_LOW: u32 = 1;
 /// The key is one of IPv6, or of a tunnel.
 const IS_LONG: u32 = 2;
-
-/// A row by itself, as it goes to another process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
-    /// Which frame it is, from 0: of its range, or of its capture.
-    pub frame: u64,
-    pub time_ns: i64,
-    pub key: FlatKey,
-    pub is_from_low: bool,
-    pub header: Header,
-}
 
 /// Some rows of a shard.
 #[derive(Debug, Clone)]
@@ -179,46 +168,9 @@ impl Range {
                 (LongKey::Inside(key, segment.tunnel), key.ports, key.spread(), from_low)
             }
         };
-        let place = self.keep_long(key, ports);
-        (place, spread, (u32::from(from_low) * FROM_LOW) | IS_LONG)
-    }
-
-    /// Keeps a key; what stands for it.
-    fn keep_long(&mut self, key: LongKey, ports: [u16; 2]) -> KeyV4 {
         self.long.push(key);
-        KeyV4::of_place(self.long.len() as u32 - 1, ports)
-    }
-
-    /// A row by itself.
-    pub fn record(&self, row: &ShardRow) -> Record {
-        Record {
-            frame: u64::from(row.frame >> 2),
-            time_ns: row.time_ns,
-            key: self.key(row).into(),
-            is_from_low: row.is_from_low(),
-            header: row.header,
-        }
-    }
-
-    /// Adds a row by itself to its shard, which is returned. Its frame is one of so few that they can be
-    /// counted here.
-    pub fn push_record(&mut self, record: &Record) -> usize {
-        let key = OwnKey::from(record.key);
-        let spread = key.spread();
-        let (key, long) = match key {
-            OwnKey::V4(key) => (key, 0),
-            OwnKey::Long(key) => (self.keep_long(key, record.key.ports), IS_LONG),
-        };
-        let facts = long | (u32::from(record.is_from_low) * FROM_LOW);
-        let frame = (record.frame as u32) << 2 | facts;
-        let shard = spread & (self.shards - 1);
-        self.rows_of(shard).push(ShardRow {
-            time_ns: record.time_ns,
-            key,
-            header: record.header,
-            frame,
-        });
-        shard
+        let place = KeyV4::of_place(self.long.len() as u32 - 1, ports);
+        (place, spread, (u32::from(from_low) * FROM_LOW) | IS_LONG)
     }
 
     /// Where the next row of a shard goes.

@@ -46,16 +46,6 @@ pub struct Inside {
     place: u32,
 }
 
-/// Any key, as it goes to another process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FlatKey {
-    /// Addresses of the lower endpoint and the higher one, as numbers.
-    pub addresses: [u128; 2],
-    pub ports: [u16; 2],
-    pub is_v4: bool,
-    pub tunnel: Tunnel,
-}
-
 /// An IP address as numbers in the order of the wire.
 pub trait Address: Copy + Default + Ord + Hash {
     fn to_ip(self) -> IpAddr;
@@ -178,67 +168,8 @@ impl AnyKey<'_> {
     }
 }
 
-impl From<AnyKey<'_>> for FlatKey {
-    fn from(key: AnyKey<'_>) -> Self {
-        let none = Tunnel::default();
-        match key {
-            AnyKey::V4(Key { addresses, ports }) => {
-                Self { addresses: addresses.map(u128::from), ports, is_v4: true, tunnel: none }
-            }
-            AnyKey::Long(&LongKey::V6(Key { addresses, ports })) => {
-                Self { addresses: addresses.map(to_number), ports, is_v4: false, tunnel: none }
-            }
-            AnyKey::Long(&LongKey::Inside(Key { addresses, ports }, tunnel)) => Self {
-                addresses: addresses.map(|address| to_number(address.words)),
-                ports,
-                is_v4: addresses[0].is_v4,
-                tunnel,
-            },
-        }
-    }
-}
-
-/// The key of IPv4 without a tunnel, or a long one.
-pub enum OwnKey {
-    V4(KeyV4),
-    Long(LongKey),
-}
-
-impl From<FlatKey> for OwnKey {
-    fn from(FlatKey { addresses, ports, is_v4, tunnel }: FlatKey) -> Self {
-        match (is_v4, tunnel.is_none()) {
-            (true, true) => {
-                Self::V4(Key { addresses: addresses.map(|address| address as u32), ports })
-            }
-            (false, true) => {
-                Self::Long(LongKey::V6(Key { addresses: addresses.map(to_words), ports }))
-            }
-            (_, false) => {
-                let inside = |address| Inside { words: to_words(address), is_v4, place: 0 };
-                let addresses = addresses.map(inside);
-                Self::Long(LongKey::Inside(Key { addresses, ports }, tunnel))
-            }
-        }
-    }
-}
-
-impl OwnKey {
-    /// As [`Key::spread`].
-    pub fn spread(&self) -> usize {
-        match self {
-            Self::V4(key) => key.spread(),
-            Self::Long(LongKey::V6(key)) => key.spread(),
-            Self::Long(LongKey::Inside(key, _)) => key.spread(),
-        }
-    }
-}
-
 fn to_number(words: [u32; 4]) -> u128 {
     words.iter().fold(0, |bits, &word| bits << 32 | u128::from(word))
-}
-
-fn to_words(number: u128) -> [u32; 4] {
-    [96, 64, 32, 0].map(|shift| (number >> shift) as u32)
 }
 
 impl KeyInside {

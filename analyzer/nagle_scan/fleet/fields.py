@@ -1,0 +1,166 @@
+"""The five tables of a fleet and their columns, as they are declared, documented and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from nagle_scan import _core
+
+TEXT, INTEGER, FLOAT, BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+TIME = pa.timestamp("us", tz="UTC")
+DAY = pa.date32()
+KINDS = {
+    "integer": INTEGER,
+    "integer, ns since the epoch": TIME,
+    "float, ms": FLOAT,
+    "true or false": BOOL,
+}
+"""Of the columns of a scan; all others are text."""
+SQL_KINDS = {
+    TEXT: "Utf8",
+    INTEGER: "Int64",
+    FLOAT: "Float64",
+    BOOL: "Boolean",
+    TIME: 'Timestamp(Microsecond, Some("UTC"))',
+    DAY: "Date32",
+    pa.list_(INTEGER): "List(Int64)",
+}
+"""As SQL (DataFusion) calls them."""
+CONFIDENCES = ("certain", "likely", "possible")
+
+
+class Field(NamedTuple):
+    """A column. `kind` is its Arrow type."""
+
+    name: str
+    kind: pa.DataType
+    meaning: str
+
+
+BATCH = (
+    Field("batch", TEXT, "The commit that added the row."),
+    Field("set", TEXT, "The capture: files that are read as one."),
+)
+DAYS = Field("day", DAY, "Its date, UTC; null if the capture tells none.")
+SERVICE = (
+    Field("service", TEXT, "Name of the server and its port, or what `--names` calls them."),
+    Field("owner", TEXT, "Who owns the service, from `--names`."),
+    Field("pod", TEXT, "Where the service runs, from `--names`."),
+)
+SERVER = (
+    *SERVICE,
+    Field("server_addr", TEXT, "IP address of the server."),
+    Field("server_port", INTEGER, "TCP port of the server."),
+)
+OTHER_ENDS = (
+    Field("client_addr", TEXT, "IP address of the client."),
+    Field("client_port", INTEGER, "TCP port of the client."),
+)
+BY_CONFIDENCE = tuple(
+    field
+    for word in CONFIDENCES
+    for field in (
+        Field(f"stalls_{word}", INTEGER, f"Number of {word} stalls."),
+        Field(f"lost_ms_{word}", FLOAT, f"Total wait of its {word} stalls."),
+    )
+)
+CAPTURES = (
+    *BATCH,
+    Field("file", INTEGER, "Place of the file in its capture, from 0."),
+    Field("path", TEXT, "Absolute path, or URL without credentials."),
+    Field("host", TEXT, "The host that has the file; empty if all workers have it."),
+    Field("size", INTEGER, "Bytes as stored."),
+    Field("modified", TEXT, "When it was modified, in ns since the epoch, or the ETag of a store."),
+    Field("content", TEXT, "Hash of its size, its first and its last 64 KiB."),
+    Field("head", TEXT, "Hash of its first 64 KiB."),
+    Field("first", TIME, "Its first frame."),
+    Field("first_ns", INTEGER, "The same in ns since the epoch, also of captures without a date."),
+    Field("last", TIME, "Its last frame."),
+    Field("first_frame", INTEGER, "Number of its first frame in the capture."),
+    Field("packets", INTEGER, "Number of frames."),
+    Field("complete", BOOL, "Read to its end."),
+    Field("warnings", TEXT, "What limits the result, one sentence a line."),
+    Field("verdict", TEXT, "Verdict of the capture."),
+    Field("cannot_tell", TEXT, "Why it is `inconclusive`; empty otherwise."),
+    Field("connections", INTEGER, "Number of connections; only in the row of its first file."),
+    Field("exchanges", INTEGER, "Requests with responses; likewise."),
+    Field("stalls", INTEGER, "Number of stalls, possible ones included; likewise."),
+    Field("stalled_ms", FLOAT, "Total wait of these stalls; likewise."),
+    Field("version", TEXT, "Version of nagle-scan that read it."),
+    Field("scanned", TIME, "When it was read."),
+    Field("error", TEXT, "Why it could not be read; null if it was read."),
+    Field("attempts", INTEGER, "How often that was tried."),
+    Field("final", BOOL, "No capture: it is not tried again until it changes."),
+    DAYS,
+)
+SUMS = (
+    *BATCH,
+    Field("hour", TIME, "Begin of the hour; null if the capture tells no date."),
+    *SERVER,
+    Field("cause", TEXT, "Cause of the waits; null in the row that counts the exchanges."),
+    Field("sender", TEXT, "Side that kept the other waiting: `client` or `server`."),
+    Field("confidence", TEXT, "Of stalls: `certain`, `likely` or `possible`."),
+    Field("waits", INTEGER, "Number of waits."),
+    Field("wait_ms", FLOAT, "How long they were in all."),
+    Field("exchanges", INTEGER, "Requests with responses that ended in this hour."),
+    Field(
+        "latency_bucket",
+        pa.list_(INTEGER),
+        "Their latencies: bucket b is 2^(b/8) to 2^((b+1)/8) microseconds.",
+    ),
+    Field("latency_count", pa.list_(INTEGER), "Exchanges in each of these buckets."),
+    DAYS,
+)
+
+
+def _of_scan(row: str, prefix: str = "") -> Iterator[Field]:
+    """The columns of a table of `Scan`, with one column for a time."""
+    for of, name, kind, _, _, outputs, meaning in _core.fields():
+        if of != row or "DataFrame" not in outputs:
+            continue
+        if kind == "object":
+            yield from _of_scan("end", f"{name}_")
+        else:
+            shown = name.removesuffix("_ns") if KINDS.get(kind) == TIME else name
+            yield Field(prefix + shown, KINDS.get(kind, TEXT), meaning)
+
+
+@cache
+def tables() -> dict[str, tuple[Field, ...]]:
+    """The columns of each table, by its name. `captures` comes last: it is the commit point."""
+    return {
+        "sums": SUMS,
+        "stalls": (
+            *BATCH,
+            *_of_scan("stall"),
+            *OTHER_ENDS,
+            *SERVER,
+            Field("sender_addr", TEXT, "IP address of the side that held data back."),
+            DAYS,
+        ),
+        "connections": (
+            *BATCH,
+            *_of_scan("connection"),
+            *SERVICE,
+            *BY_CONFIDENCE,
+            Field("sentence", TEXT, "Who held what in this capture, for how long, and why."),
+            Field("change", TEXT, "What to change, in a few words."),
+            Field("fix", TEXT, "The same in full, with its price."),
+            DAYS,
+        ),
+        "waits": (*BATCH, *_of_scan("wait"), *SERVER, DAYS),
+        "captures": CAPTURES,
+    }
+
+
+DETAILS = ("sums", "stalls", "connections", "waits")
+
+
+@cache
+def schema(name: str) -> pa.Schema:
+    """Arrow schema of a table."""
+    return pa.schema([pa.field(field.name, field.kind) for field in tables()[name]])
