@@ -223,6 +223,7 @@ class _Run:
             while queue and now_s - self._seen_s.get(host, self._begun_s) > NO_WORKER_S:
                 self._held -= 1
                 tried = queue.popleft()
+                self._pool.late.append(host)
                 yield Done(tried.task, None, f"no worker on {host} answers", tried.losses + 1)
 
     def _fill(self, worker: Worker) -> None:
