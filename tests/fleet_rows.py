@@ -14,6 +14,7 @@ from nagle_scan.fleet.fields import schema
 from nagle_scan.fleet.lake import Scope
 
 BEGIN = datetime(2026, 11, 20, tzinfo=UTC)
+SCANNED = BEGIN + timedelta(days=60)
 PLAIN = Scope(None, 10.0, None)
 STALL = {"cause": "nagle_delack", "sender": "server", "confidence": "certain"}
 
@@ -50,7 +51,7 @@ def capture(set: str, **columns: Any) -> dict[str, Any]:
         "warnings": "",
         "verdict": "clean",
         "cannot_tell": "",
-        "scanned": BEGIN,
+        "scanned": SCANNED,
         "attempts": 1,
         **columns,
     }
@@ -64,7 +65,7 @@ def failure(path: str, error: str, **columns: Any) -> dict[str, Any]:
         "host": "",
         "error": error,
         "attempts": 1,
-        "scanned": BEGIN,
+        "scanned": SCANNED,
     } | columns
 
 

@@ -11,7 +11,7 @@ from conftest import CAPTURES
 from nagle_scan import _core
 from nagle_scan.fleet import identity, lake, tables, task
 from nagle_scan.fleet.lake import Scope
-from nagle_scan.fleet.work import Answer, Capture, Job, Settings
+from nagle_scan.fleet.work import Answer, Capture, Job, Located, Settings
 
 KEY = bytes(range(32))
 SETTINGS = Settings(_core.VERSION, None, 10.0)
@@ -25,7 +25,7 @@ UNDATED = 2
 
 def captured(path: str | Path) -> Capture:
     """The file as the coordinator knows it."""
-    known = identity.of(identity.Located(str(path)))
+    known = identity.of(Located(str(path)))
     assert isinstance(known, Capture)
     return known
 

@@ -7,17 +7,17 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 from markupsafe import escape
 
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.fleet import originals, trends
+from nagle_scan.fleet import originals, services
 from nagle_scan.fleet.lake import Lake
+from nagle_scan.fleet.work import Capture
 from nagle_scan.result import CAPTURES_HIDDEN
 from nagle_scan.system import files
 from nagle_scan.words import certainty
-from nagle_scan.words.certainty import CONFIDENCES, Total
+from nagle_scan.words.certainty import Total
 from nagle_scan.words.wording import count
 
 if TYPE_CHECKING:
@@ -27,46 +27,6 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 5
 """Services, in a notebook."""
-WORST = 10
-"""Connections of a service."""
-BUCKETS = 8
-"""Of latencies, for each doubling: a percentile is off by 4.5 % at most."""
-UTC = "datetime64[us, UTC]"
-PERCENTILES = {"p50_ms": 0.5, "p95_ms": 0.95, "p99_ms": 0.99}
-COUNTS = [f"stalls_{word}" for word in CONFIDENCES]
-LOSSES = [f"lost_ms_{word}" for word in CONFIDENCES]
-LIKELY = LOSSES[:2]
-BY_CONFIDENCE = ", ".join(
-    f"coalesce(sum({column}) FILTER (WHERE confidence = '{word}'), 0) AS {name}_{word}"
-    for word in CONFIDENCES
-    for column, name in (("waits", "stalls"), ("wait_ms", "lost_ms"))
-)
-SERVICES = f"""
-SELECT service, server_addr, server_port, owner, pod, {BY_CONFIDENCE},
-    coalesce(sum(exchanges), 0) AS exchanges
-FROM sums GROUP BY service, server_addr, server_port, owner, pod
-"""
-SIDES = """
-SELECT service, sender, sum(wait_ms) AS lost_ms FROM sums
-WHERE confidence IS NOT NULL GROUP BY service, sender ORDER BY lost_ms DESC
-"""
-HOURS = f"""
-SELECT service, hour, {BY_CONFIDENCE}, coalesce(sum(exchanges), 0) AS exchanges
-FROM sums WHERE hour IS NOT NULL GROUP BY service, hour ORDER BY service, hour
-"""
-LATENCIES = """
-SELECT service, bucket, sum(latencies) AS latencies FROM (
-    SELECT service, unnest(latency_bucket) AS bucket, unnest(latency_count) AS latencies FROM sums
-    WHERE cause IS NULL
-) GROUP BY service, bucket ORDER BY service, bucket
-"""
-WORST_OF_EACH = f"""
-SELECT * FROM (
-    SELECT *, row_number() OVER (
-        PARTITION BY service ORDER BY {" + ".join(LIKELY)} DESC, {LOSSES[2]} DESC
-    ) AS place FROM connections WHERE stalls > 0
-) WHERE place <= {WORST} ORDER BY service, place
-"""
 
 
 class Fleet:
@@ -84,7 +44,11 @@ class Fleet:
     0  127.0.0.1:8888  server             100         4362.430
     1  127.0.0.1:8080  server              29         1221.985
     2  127.0.0.1:8000  client               9          391.557
-    >>> fleet.query("SELECT service, max(wait_ms) AS longest FROM stalls GROUP BY service")
+    >>> fleet.query("SELECT service, max(wait_ms) AS longest FROM stalls GROUP BY 1 ORDER BY 1")
+              service  longest
+    0  127.0.0.1:8000   43.654
+    1  127.0.0.1:8080   46.154
+    2  127.0.0.1:8888   43.982
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -132,7 +96,8 @@ class Fleet:
         """One row per service, those that lose most to stalls first, what is only possible last.
 
         `service`, `server_addr`, `server_port`, `owner`, `pod` (those of the server that loses
-        most, of `servers` in all), `sender` (the side that must change), `change`, `fix` (in full);
+        most, of `servers` in all), `sender` (the side that must change: `client`, `server` or
+        `both`), `change`, `fix` (in full);
         `stalls_certain`, `lost_ms_certain`, and so on for likely and possible; `exchanges`;
         `p50_ms`, `p95_ms`, `p99_ms` (latency of an exchange, within 5 %); `hours` (captured),
         `lost_ms_per_hour` (certain and likely, of those), `onset` (the first hour above its usual,
@@ -142,20 +107,7 @@ class Fleet:
 
     @cached_property
     def _services(self) -> pd.DataFrame:
-        found = _in_order(self.query(SERVICES))
-        kept = dict.fromkeys(["server_addr", "server_port", "owner", "pod"], "first")
-        added = dict.fromkeys([*COUNTS, *LOSSES, "exchanges"], "sum")
-        by_service = found.groupby("service", sort=False)
-        rows = by_service.agg(kept | added)
-        rows["servers"] = by_service.size()
-        rows["sender"] = self.query(SIDES).groupby("service", sort=False)["sender"].first()
-        worst = self.worst.groupby("service", sort=False)
-        rows = rows.join(worst[["change", "fix"]].first())
-        rows = rows.join(_percentiles(self.query(LATENCIES))).join(self._trends)
-        rows = rows.fillna(
-            {"sender": "", "change": "", "fix": "", "hours": 0, "onset_note": trends.UNDATED}
-        )
-        return _in_order(rows.reset_index()).astype({"hours": int})
+        return services.of(self.query, self._hours, self.worst)
 
     @property
     def hours(self) -> pd.DataFrame:
@@ -165,24 +117,13 @@ class Fleet:
 
     @cached_property
     def _hours(self) -> pd.DataFrame:
-        return self.query(HOURS)
-
-    @property
-    def _trends(self) -> pd.DataFrame:
-        """By service."""
-        rows = {}
-        for service, hours in self._hours.groupby("service"):
-            found = trends.trend(hours)
-            lost_ms = hours[LIKELY].to_numpy().sum() / len(hours)
-            rows[service] = (len(hours), lost_ms, found.onset, found.note)
-        names = ["hours", "lost_ms_per_hour", "onset", "onset_note"]
-        return pd.DataFrame.from_dict(rows, "index", columns=names).astype({"onset": UTC})
+        return self.query(services.HOURS)
 
     @cached_property
     def worst(self) -> pd.DataFrame:
         """The connections that lose most, at most 10 of each service: as `connections`, with
         `sentence` (what happened), `change` and `fix` (what to change, in short and in full)."""
-        return self.query(WORST_OF_EACH).drop(columns="place")
+        return self.query(services.WORST_OF_EACH).drop(columns="place")
 
     def scan(self, set: str) -> Scan:
         """Reads the captures of a set again, as one capture.
@@ -224,7 +165,7 @@ class Fleet:
         rows = self._rows_of(set)
         return originals.Set(
             rows[0].set,
-            [originals.Original(row.path, row.host, row.content, row.size) for row in rows],
+            [Capture(one.path, one.host, one.size, "", one.content, "", None) for one in rows],
             scope.filter,
             scope.min_wait_ms,
         )
@@ -259,7 +200,7 @@ class Fleet:
     @property
     def total(self) -> Total:
         """All stalls."""
-        return total(self._services)
+        return services.total(self._services)
 
     @property
     def sentence(self) -> str:
@@ -276,26 +217,3 @@ class Fleet:
         # pandas escapes the texts.
         shown = self._services.head(MOST_SHOWN).to_html(index=False)
         return f"<p><strong>{escape(self.sentence)}</strong></p>{shown}"
-
-
-def total(rows: pd.DataFrame) -> Total:
-    """All stalls of services, hours or connections."""
-    stalls, lost_ms = rows[COUNTS].sum(), rows[LOSSES].sum()
-    return Total(tuple(map(int, stalls))[::-1], tuple(map(float, lost_ms))[::-1])
-
-
-def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
-    """Those that lose most first; what is only possible last."""
-    keys = rows.assign(surest=rows[LIKELY].sum(axis=1))
-    order = keys.sort_values(["surest", LOSSES[2]], ascending=False, kind="stable").index
-    return rows.loc[order].reset_index(drop=True)
-
-
-def _percentiles(latencies: pd.DataFrame) -> pd.DataFrame:
-    """Of each service, from the buckets of its latencies: the middle of a bucket counts."""
-    made = {}
-    for service, rows in latencies.groupby("service"):
-        share = rows["latencies"].cumsum() / rows["latencies"].sum()
-        places = np.searchsorted(share, list(PERCENTILES.values()))
-        made[service] = 2 ** ((rows["bucket"].to_numpy()[places] + 0.5) / BUCKETS) / 1000
-    return pd.DataFrame.from_dict(made, "index", columns=list(PERCENTILES))

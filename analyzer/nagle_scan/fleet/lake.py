@@ -386,9 +386,7 @@ def _view(name: str, table: DeltaTable | None) -> str:
 
 def _in_batch(rows: pa.Table, batch: str) -> pa.Table:
     at = rows.schema.get_field_index("batch")
-    return rows.set_column(
-        at, rows.schema.field(at), pa.array([batch]).take(pa.array([0] * rows.num_rows))
-    )
+    return rows.set_column(at, rows.schema.field(at), pa.repeat(batch, rows.num_rows))
 
 
 def _gone(replaced: Sequence[str], tried: Iterable[tuple[str, str]], batch: str) -> str:

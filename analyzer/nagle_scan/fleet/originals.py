@@ -11,31 +11,17 @@ from nagle_scan.api.scan import Scan, scan
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet import identity, streams
 from nagle_scan.fleet.remote import is_url
-from nagle_scan.fleet.work import Capture, Failure, Located, on_host
+from nagle_scan.fleet.work import Capture, Failure, Located
 
 if TYPE_CHECKING:
     from distributed import Client
-
-
-class Original(NamedTuple):
-    """A file of a set, as the fleet tells it."""
-
-    path: str
-    host: str
-    content: str
-    size: int
-
-    @property
-    def shown(self) -> str:
-        """As the user is told of it."""
-        return on_host(self.host, self.path)
 
 
 class Set(NamedTuple):
     """What is to be read, and how it was."""
 
     id: str
-    files: Sequence[Original]
+    files: Sequence[Capture]
     filter: str | None
     min_wait_ms: float
 
@@ -99,9 +85,9 @@ def report_where_it_is(
     return page
 
 
-def _as_it_was(file: Original) -> Capture:
+def _as_it_was(file: Capture) -> Capture:
     """A capture of the fleet, if there is still the same under its name."""
-    now = identity.of(Located(file.path))
+    now = identity.of(Located(file.url))
     if isinstance(now, Failure):
         raise CaptureError(f"{file.shown}: {now.reason}")
     if now.content != file.content:

@@ -5,25 +5,24 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import trends
-from nagle_scan.fleet.fleet import COUNTS, total
 from nagle_scan.fleet.remote import is_url, reason, remote, shown
+from nagle_scan.fleet.services import COUNTS, total
 from nagle_scan.fleet.work import on_host
 from nagle_scan.report import html
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.system import files
 from nagle_scan.words import certainty
-from nagle_scan.words.certainty import Total
 from nagle_scan.words.wording import count, duration, endpoint, printable, sentence_start
 
 if TYPE_CHECKING:
     from nagle_scan.fleet.fleet import Fleet
-    from nagle_scan.fleet.trends import Axis, Chart
+    from nagle_scan.fleet.trends import Axis
 
 NAME = "index.html"
 MOST_SERVICES = 100
@@ -53,40 +52,13 @@ FROM captures WHERE error IS NOT NULL
 """
 
 
-class Connection(NamedTuple):
-    """One of the worst of a service."""
-
-    stream: int
-    client: str
-    path: str
-    total: Total
-    sentence: str
-    command: str
-
-
-class Service(NamedTuple):
-    """A row of `Fleet.services`, as the page shows it."""
-
-    name: str
-    about: str
-    """Its owner, pod and address, as far as they are known."""
-    side: str
-    change: str
-    fix: str
-    total: Total
-    p95: str
-    p95_ms: float
-    onset: str
-    note: str
-    lost_ms_per_hour: float
-    chart: Chart | None
-    worst: list[Connection]
+Row: TypeAlias = dict[Any, Any]
 
 
 class Listed(NamedTuple):
     """The latest of some captures."""
 
-    rows: list[dict[str, Any]]
+    rows: list[Row]
     every: int
 
     @property
@@ -112,7 +84,9 @@ def write(fleet: Fleet, coverage: str | None = None) -> str:
 def _upload(path: str, content: bytes) -> None:
     try:
         place = remote(path)
-        place.fs.pipe_file(place.path, content)
+        # Else a browser saves it, instead of showing it.
+        kind = {"ContentType": "text/html"} if path.startswith("s3") else {}
+        place.fs.pipe_file(place.path, content, **kind)
     except CaptureError as error:
         raise OutputError(str(error)) from None
     except Exception as error:
@@ -128,7 +102,7 @@ class Page:
 
     def __init__(self, fleet: Fleet, coverage: str | None) -> None:
         self._fleet = fleet
-        self.coverage = coverage
+        self.coverage = printable(coverage or "")
         self.is_hidden = fleet.lake.scope.key is not None
         every = fleet.services
         self._services = every[every[COUNTS].sum(axis=1) > 0]
@@ -198,63 +172,57 @@ class Page:
         return "; ".join(told) or "all could be read"
 
     @cached_property
-    def services(self) -> list[Service]:
+    def services(self) -> list[Row]:
         """Those that lose most."""
-        worst = dict(list(self._fleet.worst.groupby("service")))
-        hours = dict(list(self._fleet.hours.groupby("service")))
-        made = []
-        for row in self._services.head(MOST_SERVICES).to_dict("records"):
-            connections = worst.get(row["service"], pd.DataFrame()).head(MOST_WORST)
-            of_hours = hours.get(row["service"])
-            chart = None
-            if of_hours is not None and self.axis is not None:
-                chart = trends.chart(of_hours, row["onset"], self.axis)
-            made.append(self._service(row, list(self._connections(connections)), chart))
-        return made
+        hours, worst = (
+            dict(list(rows.groupby("service"))) for rows in (self._fleet.hours, self._fleet.worst)
+        )
+        nothing = self._fleet.worst.head(0)
+        return [
+            self._service(row, hours.get(name), worst.get(name, nothing))
+            for row in self._services.head(MOST_SERVICES).to_dict("records")
+            if (name := row["service"])
+        ]
+
+    def _service(self, row: Row, hours: pd.DataFrame | None, worst: pd.DataFrame) -> Row:
+        chart = None
+        if hours is not None and self.axis is not None:
+            chart = trends.chart(hours, row["onset"], self.axis)
+        return row | {
+            "name": printable(row["service"]),
+            "about": ", ".join(map(printable, _about(row))),
+            "change": printable(row["change"]),
+            "fix": printable(row["fix"]),
+            "total": total(pd.DataFrame([row])),
+            "p95": "-" if pd.isna(row["p95_ms"]) else duration(row["p95_ms"]),
+            "onset": "" if pd.isna(row["onset"]) else _moment(row["onset"]),
+            "chart": chart,
+            "worst": [self._connection(one) for one in worst.head(MOST_WORST).to_dict("records")],
+        }
+
+    def _connection(self, row: Row) -> Row:
+        host, path = self._places[row["set"]]
+        return row | {
+            "client": printable(endpoint(row["client_addr"], row["client_port"])),
+            "path": printable(on_host(host, path)),
+            "total": total(pd.DataFrame([row])),
+            "sentence": printable(row["sentence"]),
+            "command": self._command(row, host),
+        }
 
     @cached_property
     def axis(self) -> Axis | None:
         """The time that the charts show."""
         hours = self._fleet.hours
         told = hours["hour"][hours["service"].isin(self._services["service"])]
+        # What is captured after it was read, a broken clock has told.
+        told = told[told <= self._read["scanned"]]
         return trends.axis(told) if len(told) else None
-
-    def _service(
-        self, row: dict[Any, Any], worst: list[Connection], chart: Chart | None
-    ) -> Service:
-        has_onset = not pd.isna(row["onset"])
-        return Service(
-            printable(row["service"]),
-            ", ".join(map(printable, _about(row))),
-            row["sender"],
-            printable(row["change"]),
-            printable(row["fix"]),
-            total(pd.DataFrame([row])),
-            "-" if pd.isna(row["p95_ms"]) else duration(row["p95_ms"]),
-            row["p95_ms"],
-            f"{row['onset']:%Y-%m-%d %H:%M}" if has_onset else "",
-            row["onset_note"],
-            row["lost_ms_per_hour"],
-            chart,
-            worst,
-        )
 
     @property
     def services_every(self) -> int:
         """All with stalls."""
         return len(self._services)
-
-    def _connections(self, rows: pd.DataFrame) -> Iterator[Connection]:
-        for row in rows.to_dict("records"):
-            host, path = self._places[row["set"]]
-            yield Connection(
-                row["connection"],
-                printable(endpoint(row["client_addr"], row["client_port"])),
-                printable(on_host(host, path)),
-                total(pd.DataFrame([row])),
-                printable(row["sentence"]),
-                self._command(row, host),
-            )
 
     @cached_property
     def _places(self) -> dict[str, tuple[str, str]]:
@@ -267,7 +235,7 @@ class Page:
         )
         return dict(zip(rows["set"], zip(rows["host"], rows["path"], strict=True), strict=True))
 
-    def _command(self, row: dict[Any, Any], host: str) -> str:
+    def _command(self, row: Row, host: str) -> str:
         """What makes its report; with a key nobody can. A worker makes that of another host."""
         if self.is_hidden:
             return ""
@@ -287,9 +255,10 @@ class Page:
         """How many of them are tried again."""
         none = int(self._unread["no_captures"])
         told = "The numbers above are without them. The next run that finds them tries again"
-        return (
-            f"{told}, but for {count(none, 'file')} that are no captures." if none else f"{told}."
-        )
+        if not none:
+            return f"{told}."
+        what = "that is no capture" if none == 1 else "that are no captures"
+        return f"{told}, but for {count(none, 'file')} {what}."
 
     @property
     def warned(self) -> Listed:
@@ -303,7 +272,7 @@ class Page:
         rows = self._listed("verdict = 'inconclusive' AND file = 0", "scanned DESC, path")
         return Listed(rows, self._fleet.verdicts.get("inconclusive", 0))
 
-    def _listed(self, which: str, order: str) -> list[dict[str, Any]]:
+    def _listed(self, which: str, order: str) -> list[Row]:
         rows = self._fleet.query(
             "SELECT host, path, error, warnings, cannot_tell, attempts, scanned FROM captures "
             f"WHERE {which} ORDER BY {order} LIMIT {MOST_LISTED}"
@@ -319,13 +288,13 @@ class Page:
         ]
 
 
-def _sentences(row: dict[Any, Any]) -> Iterator[str]:
+def _sentences(row: Row) -> Iterator[str]:
     for text in (row["error"], row["warnings"], row["cannot_tell"]):
         for line in _or(text, "").splitlines():
             yield f"{sentence_start(printable(line)).rstrip('.')}."
 
 
-def _about(row: dict[Any, Any]) -> Iterator[str]:
+def _about(row: Row) -> Iterator[str]:
     if row["owner"]:
         yield row["owner"]
     if row["pod"]:

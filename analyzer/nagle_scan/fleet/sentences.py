@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 ALL = Limits(*[sys.maxsize] * len(Limits._fields))
 
 
-def label(addr: str, port: int, settings: Settings) -> Label:
-    """What the user calls a server; without a name its address and port."""
+def label(addr: str, port: int, settings: Settings, shown: str) -> Label:
+    """What the user calls a server; without a name `shown`, its address as the tables have it."""
     end = endpoint(addr, port)
     if end in settings.labels:
         known = settings.labels[end]
-        return known._replace(service=known.service or end)
+        return known._replace(service=known.service or endpoint(shown, port))
     known = settings.labels.get(addr, Label())
-    return known._replace(service=f"{known.service}:{port}" if known.service else end)
+    service = f"{known.service}:{port}" if known.service else endpoint(shown, port)
+    return known._replace(service=service)
 
 
 def of(

@@ -40,12 +40,13 @@ Rows: TypeAlias = "dict[str, pa.Array]"
 
 def of(scan: _core.Scan, job: Job, settings: Settings) -> dict[str, pa.Table]:
     """The tables of `fields`, without `batch`: `Lake` knows it."""
-    labels = _labels(scan, settings)
+    servers = _servers(scan)
     if settings.key is not None:
         scan = scan.anonymized(settings.key)
-        labels = {
-            after: labels[before] for before, after in zip(labels, _servers(scan), strict=True)
-        }
+    labels = {
+        (shown, port): sentences.label(addr, port, settings, shown)
+        for (addr, port), (shown, _) in zip(servers, _servers(scan), strict=True)
+    }
     return _Found(scan, job, settings, labels).tables()
 
 
@@ -320,11 +321,6 @@ def _stream(table: pa.Table) -> bytes:
         writer.write_table(table)
     content: bytes = sink.getvalue().to_pybytes()
     return content
-
-
-def _labels(scan: _core.Scan, settings: Settings) -> dict[tuple[str, int], Label]:
-    """Of each server, by address and port."""
-    return {end: sentences.label(*end, settings) for end in _servers(scan)}
 
 
 def _servers(scan: _core.Scan) -> list[tuple[str, int]]:

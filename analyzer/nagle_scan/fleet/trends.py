@@ -24,6 +24,10 @@ STEPS = {"1h": "an hour", "1D": "a day", "7D": "a week"}
 """What a bar stands for, as pandas and as readers call it."""
 MOST_BARS = 96
 """Four days of hours, three months of days, 22 months of weeks."""
+MOST = 0.95
+"""Of the hours: a few captures with a broken clock must not make years of a week."""
+LEAST_BARS = 24
+"""There is room for so many: of two, none is half as wide as the picture."""
 BAR, GAP, HEIGHT = 2, 1, 32
 """Of a picture, in its own units."""
 
@@ -85,9 +89,15 @@ class Axis(NamedTuple):
         return (hours.dt.floor(self.step) - self.begin) // pd.Timedelta(self.step)
 
     @property
+    def last(self) -> pd.Timestamp:
+        """The last moment."""
+        return self.end + pd.Timedelta(self.step) - pd.Timedelta("1ns")
+
+    @property
     def width(self) -> int:
         """Of the picture."""
-        return (self.places(pd.Series([self.end]))[0] + 1) * (BAR + GAP)
+        bars = self.places(pd.Series([self.end]))[0] + 1
+        return max(bars, LEAST_BARS) * (BAR + GAP)
 
     @property
     def told(self) -> str:
@@ -97,13 +107,14 @@ class Axis(NamedTuple):
 
 
 def axis(hours: pd.Series[pd.Timestamp]) -> Axis:
-    """For all of these hours, of which there is at least one."""
+    """For these hours, of which there is at least one: the shortest step that shows most."""
     for step in STEPS:
-        begin, end = hours.min().floor(step), hours.max().floor(step)
+        end = hours.max().floor(step)
         first = end - (MOST_BARS - 1) * pd.Timedelta(step)
-        if begin >= first:
+        shown = hours[hours >= first]
+        if len(shown) >= MOST * len(hours):
             break
-    return Axis(step, max(begin, first), end)
+    return Axis(step, shown.min().floor(step), end)
 
 
 class Chart(NamedTuple):
@@ -122,7 +133,7 @@ def chart(hours: pd.DataFrame, onset: pd.Timestamp | None, axis: Axis) -> Chart:
     """The picture of one service."""
     lost = [f"lost_ms_{word}" for word in CONFIDENCES]
     shown = hours.assign(place=axis.places(hours["hour"]))
-    means = shown[shown["place"] >= 0].groupby("place")[lost].mean()
+    means = shown[shown["hour"].between(axis.begin, axis.last)].groupby("place")[lost].mean()
     most_ms = means.sum(axis=1).max() if len(means) else 0.0
     tops = means.cumsum(axis=1) * (HEIGHT / most_ms if most_ms else 0.0)
     bars = [
