@@ -23,7 +23,7 @@ from nagle_scan.fleet import fields
 from nagle_scan.fleet.lake import Lake
 
 ALONE = ("--workers", "1")
-COMMAND = Path(sys.executable).parent / "nagle-scan"
+COMMAND = str(Path(sys.executable).parent / "nagle-scan")
 README = CAPTURES / "README.md"
 SPLIT, FIXED, OTHER = "java-split.pcap", "epoll-fixed.pcap", "jdk-httpserver.pcap"
 
@@ -209,7 +209,7 @@ def test_a_run_killed_with_its_workers_is_gone_on_with(death: int, tmp_path: Pat
     fleet = tmp_path / "fleet"
     listed = tmp_path / "list.txt"
     listed.write_text("\n".join(map(str, paths)))
-    command = [COMMAND, "fleet", "--list", listed, "-o", fleet, "-qq"]
+    command = [COMMAND, "fleet", "--list", str(listed), "-o", str(fleet), "-qq"]
     chance = random.Random(death)
     for _ in range(2):
         process = subprocess.Popen(command, stderr=subprocess.PIPE)
@@ -315,8 +315,8 @@ def test_a_pipeline_is_told_by_the_exit_status(
 
 
 def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
-    command = [COMMAND, "fleet", CAPTURES / "labelled"]
-    command += ["-o", tmp_path / "fleet", *ALONE]
+    command = [COMMAND, "fleet", str(CAPTURES / "labelled")]
+    command += ["-o", str(tmp_path / "fleet"), *ALONE]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     while not workers_of(process.pid):
         time.sleep(0.1)
