@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -33,6 +36,16 @@ WORST = 3
 """Connections of each service and set that are kept, those that lose most."""
 NAME_LEN = 8
 """Bytes of what stands for a path: no two of a billion captures are likely to share it."""
+PLAIN_REASON = re.compile(
+    r"(cannot read: )?(HTTP \d+: [a-z -]+|ends [\d,]+ (of [\d,]+ )?bytes too early|link type .*|"
+    r"the worker died .*|changed .*while it was read|a folder, pipe or device.*|"
+    r"it grew, but capture-[0-9a-f]+ is gone.*|"
+    + "|".join(re.escape(os.strerror(number).lower()) for number in errno.errorcode)
+    + ")"
+)
+"""Nothing in it comes from a name, an address or a library."""
+REASONS = ("not a capture file", "no worker")
+"""Beginnings of others."""
 Column: TypeAlias = "NDArray[Any] | list[str] | tuple[NDArray[Any], list[str]]"
 """As the engine gives it: numbers, texts, or codes of a category and its names."""
 Rows: TypeAlias = "dict[str, pa.Array]"
@@ -74,12 +87,19 @@ def of_failures(failures: Sequence[Failure], settings: Settings) -> pa.Table:
             "modified": _texts([one.modified for one in failures]),
             "version": _texts([settings.version] * len(failures)),
             "scanned": _array(np.full(len(failures), now)).view(TIME),
-            "error": _texts([one.reason for one in failures]),
+            "error": _texts([_told(one.reason, settings.key) for one in failures]),
             "attempts": _array(np.array([one.attempts for one in failures], np.int64)),
             "final": _array(np.array([one.is_final for one in failures], bool)),
         },
         len(failures),
     )
+
+
+def _told(reason: str, key: bytes | None) -> str:
+    """With a key, what tells no name and no address."""
+    if key is None or PLAIN_REASON.fullmatch(reason):
+        return reason
+    return next((begin for begin in REASONS if reason.startswith(begin)), "cannot read")
 
 
 class _Found:
