@@ -90,12 +90,6 @@ def test_a_field_that_kubernetes_has_not_is_noticed(mistake: str) -> None:
         kubernetes_validate.validate(wrong, VERSIONS[0], strict=True)
 
 
-def test_the_page_includes_every_manifest() -> None:
-    included = re.findall(r"^```\{literalinclude\} (.+)$", PAGE, re.MULTILINE)
-    expected = [str(file.relative_to(FOLDER.parent)) for file in FILES]
-    assert sorted(name for name in included if name.startswith("kubernetes/")) == expected
-
-
 @each_pod
 def test_a_pod_may_do_nothing_that_it_does_not_need(pod: Document) -> None:
     spec = pod["spec"]
@@ -327,7 +321,7 @@ def test_dask_knows_every_setting() -> None:
 
 def test_hosts_without_kubernetes_have_the_same_settings() -> None:
     """But for what probes need: there HTTP is on 127.0.0.1 only."""
-    text = (ROOT / "docs" / "ssh" / "dask.yaml").read_text()
+    text = (ROOT / "docs" / "dask.yaml").read_text()
     moved = {
         path: value.replace("/etc/nagle-scan/", "/etc/nagle-scan/tls/") if "tls" in path else value
         for path, value in leaves(yaml.safe_load(text))

@@ -14,7 +14,7 @@ import worker_tasks
 from conftest import CAPTURES
 from distributed import Client
 from hosts import HERE, HOSTS, PATIENCE_S, Hosts, started
-from nagle_scan import CaptureError
+from nagle_scan import CaptureError, _core
 from nagle_scan.fleet import cluster, scanning, workers
 from nagle_scan.fleet import pool as pools
 from nagle_scan.fleet.scanning import Coverage, Looked
@@ -153,12 +153,13 @@ def test_a_host_that_is_frozen_from_the_beginning_is_silent(
 def test_who_is_no_scheduler_and_who_has_another_version_is_one_line(
     hosts: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_S", 1)
     with (
         pytest.raises(ClusterError, match=r"^no scheduler at tcp://127.0.0.1:1$"),
         workers.connected("tcp://127.0.0.1:1"),
     ):
         pass
-    monkeypatch.setattr(cluster._core, "VERSION", "0.0.1")
+    monkeypatch.setattr(_core, "VERSION", "0.0.1")
     with (
         pytest.raises(ClusterError, match=r"has nagle-scan [0-9.]+, this is 0.0.1$"),
         workers.connected(hosts.scheduler),

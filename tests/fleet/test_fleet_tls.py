@@ -1,34 +1,31 @@
-"""Who reaches a cluster: one with TLS, set up with the commands and settings of docs/fleet.md, and
-the workers that a run starts on this machine."""
+"""Who reaches a cluster with TLS, set up with the commands and settings of docs/fleet.md."""
 
 from __future__ import annotations
 
 import http.client
-import json
 import os
 import re
-import runpy
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import dask.distributed
-import pandas as pd
+import dask
 import psutil  # type: ignore[import-untyped]
 import pytest
 import shown
-from conftest import CAPTURES, COMMAND, ROOT, Run
-from nagle_scan.fleet import cluster
+import yaml
+from conftest import COMMAND, ROOT
+from nagle_scan.fleet import cluster, workers
+from nagle_scan.fleet.workers import ClusterError, Task
 
 PAGE = (ROOT / "docs" / "fleet.md").read_text()
-SETTINGS = (ROOT / "docs" / "ssh" / "dask.yaml").read_text()
+SETTINGS = (ROOT / "docs" / "dask.yaml").read_text()
 DASK = COMMAND.with_name("dask")
-STALLS = CAPTURES / "jdk-httpserver.pcap"
+EMPTY: dict[str, Any] = {"distributed": {"comm": {}}}
 
 
 def certificates(folder: Path) -> dict[str, str]:
@@ -97,37 +94,27 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
         yield Made(scheduler, workers, env)
 
 
-def test_it_finds_what_this_machine_finds(made: Made, run: Run, tmp_path: Path) -> None:
-    scheduler, env = made.scheduler.address, made.env
-    assert scheduler.startswith("tls://")
-    far = run("fleet", STALLS, "-o", tmp_path / "far", "--scheduler", scheduler, env=env)
-    assert (far.returncode, far.stderr) == (1, b"")
-    near = run("fleet", STALLS, "-o", tmp_path / "near", "--workers", "1")
-    assert near.returncode == 1
-    one, other = (pd.read_parquet(tmp_path / place / "stalls") for place in ("far", "near"))
-    assert len(one) == 29
-    pd.testing.assert_frame_equal(one, other)
+def connect(scheduler: str, settings: str | None) -> list[int]:
+    """What a run finds, with these settings of Dask."""
+    found = yaml.safe_load(Path(settings).read_text()) if settings else EMPTY
+    comm = dask.config.merge(dask.config.get("distributed.comm"), found["distributed"]["comm"])
+    with dask.config.set({"distributed.comm": comm}), workers.connected(scheduler) as pool:
+        return [done.result for done in pool.run([Task(pow, (2, 3))])]
 
 
-def test_who_has_a_certificate_of_somebody_else_is_not_let_in(
-    made: Made, run: Run, tmp_path: Path
+def test_only_who_has_a_certificate_of_the_cluster_is_let_in(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(cluster, "CONNECT_S", 2)
     scheduler = made.scheduler.address
-    other = certificates(tmp_path / "other")
-    done = run("fleet", STALLS, "-o", tmp_path / "fleet", "--scheduler", scheduler, env=other)
-    assert done.returncode == 2
-    assert done.stderr.decode() == f"nagle-scan: no scheduler at {scheduler}\n"
-    assert not (tmp_path / "fleet").exists()
-
-
-def test_without_settings_it_says_what_is_missing(run: Run, tmp_path: Path) -> None:
-    nothing = {"DASK_CONFIG": str(tmp_path / "nothing")}
-    address = "tls://127.0.0.1:1"
-    done = run("fleet", STALLS, "-o", tmp_path / "fleet", "--scheduler", address, env=nothing)
-    assert done.returncode == 2
-    told = f"nagle-scan: {address}: no certificate for it in the settings of Dask (DASK_CONFIG)\n"
-    assert done.stderr.decode() == told
-    assert not (tmp_path / "fleet").exists()
+    assert scheduler.startswith("tls://")
+    assert connect(scheduler, made.env["DASK_CONFIG"]) == [8]
+    other = certificates(tmp_path / "other")["DASK_CONFIG"]
+    with pytest.raises(ClusterError, match=f"^no scheduler at {scheduler}$"):
+        connect(scheduler, other)
+    told = f"{scheduler}: no certificate for it in the settings of Dask (DASK_CONFIG)"
+    with pytest.raises(ClusterError, match=f"^{re.escape(told)}$"):
+        connect(scheduler, None)
 
 
 def reached(process: psutil.Process) -> set[int]:
@@ -153,61 +140,9 @@ def answers_http(port: int) -> bool:
     return True
 
 
-def test_other_hosts_reach_a_worker_only_with_tls(made: Made) -> None:
-    ports = reached(made.workers.process)
+def test_other_hosts_reach_nothing_without_tls(made: Made) -> None:
+    """Whoever does runs programs as its user."""
+    for part in (made.scheduler, made.workers):
+        ports = reached(part.process)
+        assert [port for port in ports if answers_http(port)] == []
     assert ports
-    assert [port for port in ports if answers_http(port)] == []
-
-
-def test_other_hosts_reach_the_pages_of_a_scheduler_not_at_all(made: Made) -> None:
-    assert [port for port in reached(made.scheduler.process) if answers_http(port)] == []
-
-
-class AskedError(Exception):
-    """Stands for a cluster over SSH."""
-
-
-def over_ssh(monkeypatch: pytest.MonkeyPatch) -> dict[str, dict[str, Any]]:
-    """What docs/ssh/cluster.py asks `SSHCluster` for."""
-
-    def ask(hosts: list[str], **options: dict[str, Any]) -> None:
-        raise AskedError(hosts, options)
-
-    monkeypatch.setattr(dask.distributed, "SSHCluster", ask)
-    monkeypatch.setattr(sys, "argv", ["cluster.py", "head", "web-1"])
-    with pytest.raises(AskedError) as asked:
-        runpy.run_path(str(ROOT / "docs" / "ssh" / "cluster.py"), run_name="__main__")
-    hosts, options = asked.value.args
-    assert hosts == ["head", "web-1"]
-    return dict(options)
-
-
-def test_other_hosts_reach_what_ssh_starts_only_with_tls(
-    made: Made, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """It is started as `SSHCluster` does, but for the SSH."""
-    options = over_ssh(monkeypatch)
-    spec = [sys.executable, "-m", "distributed.cli.dask_spec"]
-    head = {"cls": "distributed.Scheduler", "opts": {"port": 0, **options["scheduler_options"]}}
-    place = {"local_directory": str(tmp_path)}
-    worker = {"cls": "distributed.Nanny", "opts": {**options["worker_options"], **place}}
-    with ExitStack() as opened:
-        address = made.scheduler.address
-        for words in (["--spec", json.dumps(head)], [address, "--spec", json.dumps({0: worker})]):
-            part = started(opened, made.env, *spec, *words)
-            ports = reached(part.process)
-            assert ports
-            assert [port for port in ports if answers_http(port)] == []
-
-
-def test_no_worker_pauses_for_ever_at_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    words = shown_words("worker", {})
-    assert words[words.index("--memory-limit") + 1] == "0"
-    assert over_ssh(monkeypatch)["worker_options"]["memory_limit"] == 0
-
-
-def test_other_hosts_do_not_reach_the_workers_of_this_machine() -> None:
-    """They have no TLS: whoever reaches one runs programs as its user."""
-    with cluster.connected(None, 1) as own:
-        assert own.processes
-        assert [reached(psutil.Process(process)) for process in own.processes.ids] == [set()]

@@ -113,9 +113,19 @@ def test_a_worker_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(workers, "SERVE", "raise SystemExit(1)")
     with (
         workers.connected(None, 1) as one,
-        pytest.raises(ClusterError, match="^a worker does not start on this machine$"),
+        pytest.raises(ClusterError, match=r"^a worker does not start on this machine$"),
     ):
         list(one.run([Task(pow, (2, 2))]))
+
+
+def test_a_worker_that_dies_at_its_start_is_started_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    once = f"import os; os.mkdir({str(tmp_path / 'mark')!r}); os._exit(1)"
+    script = f"try:\n exec({once!r})\nexcept FileExistsError:\n exec({workers.SERVE!r})"
+    monkeypatch.setattr(workers, "SERVE", script)
+    with workers.connected(None, 1) as one:
+        assert [done.attempts for done in one.run([Task(pow, (2, 2))])] == [1]
 
 
 def test_a_run_that_nobody_waits_for_ends_its_tasks(pool: Pool) -> None:

@@ -18,7 +18,7 @@ from distributed import Client, Future, KilledWorker
 from distributed.comm.addressing import get_address_host
 
 from nagle_scan import _core
-from nagle_scan.fleet.pool import ClusterError, LostError, NotBegunError, Pool, Task, Worker
+from nagle_scan.fleet.pool import ClusterError, LostError, Pool, Task, Worker
 
 CONNECT_S = 10
 """A scheduler that does not answer until then is not there."""
@@ -59,11 +59,6 @@ class Cluster(Pool):
     def workers(self) -> Mapping[str, Worker]:
         """See `Pool.workers`."""
         return self._remotes
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """See `Pool.hosts`."""
-        return tuple(self._names.values())
 
     def look(self) -> None:
         """See `Pool.look`."""
@@ -110,6 +105,7 @@ class Cluster(Pool):
         self._names = {at: at if every.count(name) > 1 else name for at, name in names.items()}
         for worker in self._remotes.values():
             worker.host = self._names[get_address_host(worker.name)]
+        self.hosts = tuple(self._names.values())
 
     def _of_each(self, function: Callable[..., Any], *given: object) -> dict[str, Any]:
         """What each worker answers. Those that do not are left out."""
@@ -157,7 +153,7 @@ class _Remote(Worker):
     def ask(self, task: Task) -> Any:  # noqa: ANN401
         """See `Worker.ask`."""
         if self.has_gone:
-            raise NotBegunError
+            raise LostError("had gone", 0)
         answer = self.begin(call, _core.VERSION, task.function, task.arguments)
         self._asked.add(answer)
         if self.has_gone:

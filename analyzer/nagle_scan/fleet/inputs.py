@@ -176,7 +176,7 @@ def _expanded(
         found = [one for one in names if name.startswith(".") or not one.startswith(".")]
         paths = [os.path.join(folder, one) for one in matching(found, name)]
     else:
-        paths = [path for path in [os.path.join(folder, name)] if os.path.lexists(path)]
+        paths = [path for path in [os.path.join(folder, name)] if not is_gone(path)]
     for path in paths:
         yield from _expanded(path, rest, closed) if rest else [path]
 

@@ -70,14 +70,12 @@ class Scope(NamedTuple):
 
     def differs(self, other: Scope) -> str:
         """What the fleet was made with, if it is not the same; else empty."""
-        for name in ("filter", "min_wait_ms", "key"):
-            before, now = getattr(self, name), getattr(other, name)
-            if before != now:
-                return {
-                    "filter": f"a filter {before!r}" if before else "no filter",
-                    "min_wait_ms": f"--min-wait {before:g}",
-                    "key": "another key" if before and now else "a key" if before else "no key",
-                }[name]
+        if self.filter != other.filter:
+            return f"a filter {self.filter!r}" if self.filter else "no filter"
+        if self.min_wait_ms != other.min_wait_ms:
+            return f"--min-wait {self.min_wait_ms:g}"
+        if self.key != other.key:
+            return "another key" if self.key and other.key else "a key" if self.key else "no key"
         return ""
 
 

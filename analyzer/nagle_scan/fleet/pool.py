@@ -52,18 +52,11 @@ class Done(NamedTuple):
 
 
 class LostError(Exception):
-    """The worker died or was given up, `count` times, during the task."""
+    """The worker died, or was given up, `count` times during the task."""
 
     def __init__(self, why: str, count: int = 1) -> None:
         super().__init__(why)
         self.count = count
-
-
-class NotBegunError(LostError):
-    """The worker had gone before the task began."""
-
-    def __init__(self) -> None:
-        super().__init__("had gone", 0)
 
 
 @dataclass(eq=False, slots=True)
@@ -92,7 +85,7 @@ class Worker(ABC):
 
     @abstractmethod
     def ask(self, task: Task) -> Any:  # noqa: ANN401
-        """Its result. Raises what the function raises, `LostError` and `NotBegunError`."""
+        """Its result. Raises what the function raises, and `LostError`."""
 
     @abstractmethod
     def stop(self, why: str) -> None:
@@ -137,6 +130,8 @@ class Pool(ABC):
     def __init__(self) -> None:
         self.notes: list[str] = []
         """What a user must know of them; without full stops."""
+        self.hosts: tuple[str, ...] = ()
+        """Names of those that tasks can be pinned to."""
         self.silent: list[str] = []
         """Hosts, or addresses of workers, that did not answer when they were asked."""
         self.late: list[str] = []
@@ -154,11 +149,6 @@ class Pool(ABC):
         """So many tasks are done at a time."""
         return max(1, sum(worker.threads for worker in self.workers.values()))
 
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """Names of hosts that tasks can be pinned to."""
-        return ()
-
     def look(self) -> None:  # noqa: B027
         """Which workers came, which have gone? Raises `ClusterError`."""
 
@@ -168,10 +158,6 @@ class Pool(ABC):
         self.late.append(told)
         self.notes.append(f"{told} does not answer: given up, its tasks went elsewhere")
         worker.stop("did not answer")
-
-    def lacks(self, error: ImportError) -> ClusterError:
-        """A worker cannot begin."""
-        return ClusterError(f"{self.shown}: a worker lacks a package: {error}")
 
     def run(self, tasks: Iterable[Task]) -> Iterator[Done]:
         """Each task, as soon as it is done. They are taken a few at a time.
@@ -231,16 +217,14 @@ class _Run:
                 self._pool.give_up(worker)
             else:
                 self._fill(worker)
-        if now_s - self._last_seen_s("") > NO_WORKER_S:
+        if now_s - self._seen_s.get("", self._begun_s) > NO_WORKER_S:
             raise ClusterError(f"{self._pool.shown}: no worker for {NO_WORKER_S:g} s")
         for host, queue in self._waiting.items():
-            while queue and now_s - self._last_seen_s(host) > NO_WORKER_S:
+            while queue and now_s - self._seen_s.get(host, self._begun_s) > NO_WORKER_S:
                 self._held -= 1
                 tried = queue.popleft()
+                self._pool.late.append(host)
                 yield Done(tried.task, None, f"no worker on {host} answers", tried.losses + 1)
-
-    def _last_seen_s(self, host: str) -> float:
-        return self._seen_s.get(host, self._begun_s)
 
     def _fill(self, worker: Worker) -> None:
         while (tried := self._next(worker)) is not None:
@@ -286,5 +270,6 @@ class _Run:
         except NagleScanError as error:
             done = Done(task, None, str(error), tried.losses + 1)
         except ImportError as error:
-            raise self._pool.lacks(error) from None
+            told = f"{self._pool.shown}: a worker lacks a package: {error}"
+            raise ClusterError(told) from None
         yield done

@@ -159,6 +159,9 @@ class _Run:
         self.outcome = Outcome()
 
     def run(self, scope: Scope) -> Outcome:
+        if self._asked.scheduler is not None or self._client is not None:
+            # A cluster that is not there is told before anything is written.
+            self._workers()
         with ProgressLine(lambda _: "looking for captures", self._stream):
             found = self._located()
             writer = self._opened.enter_context(lake.writing(self._asked.output, scope))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet import identity, inputs
-from nagle_scan.fleet.pool import Done, Pool, Task
+from nagle_scan.fleet.pool import ClusterError, Done, Pool, Task
 from nagle_scan.fleet.work import Capture, Failure, Job, Located, Scanned, Settings, on_host
 from nagle_scan.words.wording import count
 
@@ -124,8 +124,12 @@ def look(named: Sequence[str], list_file: str | None, pool: Pool) -> Looked:
         names += ((name, True) for name in inputs.listed(list_file))
     of_hosts: dict[str, list[_Named]] = {}
     for done in pool.run(Task(_look, (names,), host) for host in pool.hosts):
-        if not done.error:
+        if done.error:
+            pool.late.append(done.task.host)
+        else:
             of_hosts[done.task.host] = done.result
+    if not of_hosts:
+        raise ClusterError(f"{pool.shown}: no host answers")
     looked = Looked({host: [] for host in of_hosts}, [])
     for number in range(len(names)):
         _add(looked, {host: each[number] for host, each in of_hosts.items()})
@@ -146,10 +150,8 @@ def _add(looked: Looked, of_hosts: Mapping[str, _Named]) -> None:
                 raise CaptureError(f"{on_host(host, named.error.path)}: {named.error.reason}")
     if not there:
         # A list names it: one failure is enough, whoever might have it.
-        every = (one for named in of_hosts.values() for one in named.located)
-        looked.failures.extend(
-            identity.failed(one, "no such file or directory") for one in [*every][:1]
-        )
+        one = next(one for named in of_hosts.values() for one in named.located)
+        looked.failures.append(identity.failed(one, "no such file or directory"))
     for host, named in there.items():
         looked.located[host] += named.located
         if named.error is not None:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from threading import Thread
+from typing import IO
 
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import identity
@@ -101,13 +102,6 @@ def _pipe() -> tuple[int, int]:
     return read_end, write_end
 
 
-def _held(pipe: int) -> int:
-    """Bytes that a pipe holds: 64 KiB, or 1 MiB where pages have 64 KiB."""
-    import fcntl
-
-    return fcntl.fcntl(pipe, fcntl.F_GETPIPE_SZ) if hasattr(fcntl, "F_GETPIPE_SZ") else 1 << 16
-
-
 class _Copy(Thread):
     """Copies a capture into a pipe, as far as somebody reads it."""
 
@@ -134,27 +128,31 @@ class _Copy(Thread):
 
     def run(self) -> None:
         url = self._capture.access or self._capture.url
-        try:
-            self._copy(url)
-        except CaptureError as error:
-            self._fail(TransportError, str(error).removeprefix(f"{self._capture.url}: "))
-        except Exception as error:
-            self._fail(TransportError, f"cannot read: {reason(error, url)}")
-        finally:
-            os.close(self._into)
+        with suppress(BrokenPipeError), open(self._into, "wb") as pipe:
+            try:
+                self._copy(url, pipe)
+            except CaptureError as error:
+                self._fail(TransportError, str(error).removeprefix(f"{self._capture.url}: "))
+            except Exception as error:
+                self._fail(TransportError, f"cannot read: {reason(error, url)}")
 
     def _fail(self, kind: type[CaptureError], why: str) -> None:
         self._failed = kind(f"{self._capture.shown}: {why}")
 
-    def _copy(self, url: str) -> None:
+    def _copy(self, url: str, pipe: IO[bytes]) -> None:
         """What came after its identity was taken is left to the next run."""
         left = self._capture.size
-        held = _held(self._into)
+        # Bytes that a pipe holds.
+        held = 16 * os.sysconf("SC_PAGE_SIZE")
         seen = identity.Ends()
         with closing(blocks(remote(url), left)) as parts:
             for part in parts:
                 wanted = part[:left]
-                if not _write(self._into, wanted):
+                try:
+                    pipe.write(wanted)
+                    pipe.flush()
+                except BrokenPipeError:
+                    # Nobody reads it any more.
                     return
                 seen = seen.then(wanted)
                 left -= len(wanted)
@@ -169,14 +167,3 @@ class _Copy(Thread):
         if seen.content != self._capture.content:
             # Also if it changed on the way: then its end is not that of its beginning.
             self._fail(CaptureError, "changed while it was read")
-
-
-def _write(into: int, part: bytes) -> bool:
-    """Does anybody still read it?"""
-    view = memoryview(part)
-    try:
-        while view:
-            view = view[os.write(into, view) :]
-    except BrokenPipeError:
-        return False
-    return True

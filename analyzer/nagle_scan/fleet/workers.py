@@ -11,7 +11,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["ClusterError", "Done", "Pool", "Task", "connected"]
 
 START_S = 60.0
+STARTS = 3
 SERVE = "import sys; from nagle_scan.fleet.workers import serve; serve(int(sys.argv[1]))"
 
 
@@ -110,10 +111,20 @@ class _Process(Worker):
 
     def _running(self) -> Connection:
         if self._connection is None or self._process is None or self._process.poll() is not None:
-            self._end()
-            self._connection = self._start()
+            self._connection = self._started()
             self._why = "died"
         return self._connection
+
+    def _started(self) -> Connection:
+        # It may die of something else than itself, as every process may.
+        for _ in range(STARTS):
+            self._end()
+            self._connection = self._start()
+            with suppress(EOFError, OSError):
+                if self._connection.poll(START_S):
+                    self._connection.recv_bytes()
+                    return self._connection
+        raise ClusterError("a worker does not start on this machine")
 
     def _start(self) -> Connection:
         here, there = Pipe()
@@ -131,13 +142,7 @@ class _Process(Worker):
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        try:
-            if here.poll(START_S):
-                here.recv_bytes()
-                return here
-        except EOFError:
-            pass
-        raise ClusterError("a worker does not start on this machine")
+        return here
 
     def _end(self) -> None:
         if self._process is not None:

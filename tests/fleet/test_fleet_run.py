@@ -1,0 +1,330 @@
+"""`nagle-scan fleet` from the first night to the next: what is read, what is told, what stays."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import nagle_scan
+import pandas as pd
+import pytest
+from conftest import CAPTURES, Run
+from fleets import KEY
+from nagle_scan.api.names import Label
+from nagle_scan.fleet import fields
+from nagle_scan.fleet.lake import Lake
+
+ALONE = ("--workers", "1")
+COMMAND = str(Path(sys.executable).parent / "nagle-scan")
+README = CAPTURES / "README.md"
+SPLIT, FIXED, OTHER = "java-split.pcap", "epoll-fixed.pcap", "jdk-httpserver.pcap"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> nagle_scan.Fleet:
+    folder = tmp_path_factory.mktemp("made") / "fleet"
+    paths = [CAPTURES / "labelled", *sorted(CAPTURES.glob("*.pcap"))]
+    return nagle_scan.scan_fleet(paths, folder, everything=True)
+
+
+def test_each_capture_gives_what_a_scan_of_it_alone_gives(made: nagle_scan.Fleet) -> None:
+    captures = made.captures
+    assert len(captures) > 1000
+    assert len(made.failures) == 0
+    tables = {name: getattr(made, name) for name in ("stalls", "connections", "waits", "sums")}
+    for set_id, paths in captures.groupby("set")["path"].apply(list).iloc[::25].items():
+        alone = nagle_scan.scan(sorted(paths))
+        rows = {name: table[table["set"] == set_id] for name, table in tables.items()}
+        assert (captures[captures["set"] == set_id]["verdict"] == alone.verdict).all()
+        assert_same(rows["stalls"], alone.stalls, ["connection", "frame_held"])
+        assert_same(rows["waits"], alone.waits, ["connection", "frame_to", "frame_from"])
+        assert_same(rows["connections"], alone.connections.reset_index(), ["connection"])
+        sums = rows["sums"]
+        is_stall = sums["confidence"].notna()
+        assert sums["waits"][is_stall].sum() == len(alone.stalls)
+        assert sums["wait_ms"][is_stall].sum() == pytest.approx(alone.stalls["wait_ms"].sum())
+        assert sums["waits"][~is_stall].sum() == len(alone.waits)
+        assert sums["exchanges"].sum() == alone.servers["exchanges"].sum()
+
+
+def assert_same(rows: pd.DataFrame, alone: pd.DataFrame, order: list[str]) -> None:
+    """With all columns of the scan; of a time, what microseconds tell."""
+    alone = alone[[name for name in alone.columns if not name.endswith("_ns")]]
+    rows = rows.sort_values(order, ignore_index=True)[list(alone.columns)].astype("object")
+    expected = alone.sort_values(order, ignore_index=True)
+    for name in expected.select_dtypes("datetimetz"):
+        expected[name] = expected[name].dt.floor("us")
+        rows[name] = pd.to_datetime(rows[name], utc=True).astype(expected[name].dtype)
+    expected = expected.astype("object")
+    pd.testing.assert_frame_equal(
+        rows.where(rows.notna(), None), expected.where(expected.notna(), None), check_dtype=False
+    )
+
+
+def test_one_night_after_the_other(run: Run, tmp_path: Path) -> None:
+    captures, fleet = tmp_path / "captures", tmp_path / "fleet"
+    captures.mkdir()
+    copy(SPLIT, captures)
+    copy(FIXED, captures)
+    (captures / "notes.pcap").write_text("no capture")
+
+    def night(*more: str | Path) -> tuple[int, list[str]]:
+        done = run("fleet", captures, *more, "-o", fleet, *ALONE)
+        assert done.stderr == b""
+        return done.returncode, done.stdout.decode().splitlines()
+
+    status, told = night()
+    assert status == 1
+    assert told[0] == "3 new captures: 1 with stalls, 1 clean, 1 file unusable"
+    assert told[1].startswith(f"  {captures}/notes.pcap: not a capture file")
+    assert told[2] == f"wrote {fleet}/index.html, and the tables beside it"
+    status, told = night()
+    assert (status, told[0]) == (
+        0,
+        "0 new captures (2 files known, 1 file known to be no capture): nothing to do",
+    )
+    copy(OTHER, captures)
+    assert night()[1][0].startswith("1 new capture (2 files known, 1 file known to be no capture)")
+    (captures / "notes.pcap").write_bytes((CAPTURES / "java-split-nodelay.pcap").read_bytes())
+    assert night()[1][0] == "1 new capture (3 files known): 1 clean"
+    assert len(nagle_scan.Fleet(fleet).failures) == 0
+    row = nagle_scan.Fleet(fleet).stalls.iloc[0]
+    report = run("fleet", "-o", fleet, "--report", f"{row['set'][:12]}/{row['connection']}")
+    assert (report.returncode, report.stderr) == (0, b"")
+    assert "held part of its" in Path(report.stdout.decode()[6:].strip()).read_text()
+
+
+def copy(name: str, folder: Path, as_name: str = "") -> Path:
+    path = folder / (as_name or name)
+    path.write_bytes((CAPTURES / name).read_bytes())
+    return path
+
+
+def test_a_file_that_grew_is_read_again_with_its_rotation(tmp_path: Path) -> None:
+    first, last = copy(SPLIT, tmp_path, "ring.pcap0"), tmp_path / "ring.pcap1"
+    whole = (CAPTURES / OTHER).read_bytes()
+    last.write_bytes(whole[: len(whole) // 2])
+    for key in (None, KEY):
+        fleet = tmp_path / f"fleet{key is None}"
+        last.write_bytes(whole[: len(whole) // 2])
+        before = scanned(tmp_path, fleet, key)
+        last.write_bytes(whole)
+        after = scanned(tmp_path, fleet, key)
+        assert len(before.captures) == len(after.captures) == 2
+        assert after.captures["set"].nunique() == 1
+        whole_set = nagle_scan.scan([first, last])
+        assert len(after.stalls) == len(whole_set.stalls) > len(before.stalls)
+
+
+def scanned(folder: Path, fleet: Path, key: bytes | None = None) -> nagle_scan.Fleet:
+    return nagle_scan.scan_fleet(folder / "*.pcap*", fleet, workers=1, anonymize=key)
+
+
+def test_a_file_that_grew_after_its_rotation_went_is_told(tmp_path: Path) -> None:
+    first, last = copy(SPLIT, tmp_path, "ring.pcap0"), tmp_path / "ring.pcap1"
+    whole = (CAPTURES / OTHER).read_bytes()
+    last.write_bytes(whole[: len(whole) // 2])
+    stalls = len(scanned(tmp_path, tmp_path / "fleet").stalls)
+    first.unlink()
+    last.write_bytes(whole)
+    after = scanned(tmp_path, tmp_path / "fleet")
+    assert after.failures["error"].str.contains("other files of its capture are gone").all()
+    assert len(after.failures) == 1
+    assert len(after.stalls) == stalls
+
+
+def test_a_ring_that_went_round_keeps_what_was_found(tmp_path: Path) -> None:
+    copy(SPLIT, tmp_path, "ring.pcap")
+    scanned(tmp_path, tmp_path / "fleet")
+    copy(OTHER, tmp_path, "ring.pcap")
+    fleet = scanned(tmp_path, tmp_path / "fleet")
+    assert fleet.captures["set"].nunique() == 2
+    assert set(fleet.stalls["server_port"]) == {8000, 8080}
+    os.utime(tmp_path / "ring.pcap")
+    assert len(scanned(tmp_path, tmp_path / "fleet").captures) == 2
+
+
+def test_a_rename_counts_nothing_twice(tmp_path: Path) -> None:
+    path = copy(SPLIT, tmp_path)
+    scanned(tmp_path, tmp_path / "fleet")
+    path.rename(tmp_path / "old.pcap")
+    copy(SPLIT, tmp_path, "again.pcap")
+    assert len(scanned(tmp_path, tmp_path / "fleet").captures) == 1
+
+
+def test_services_have_the_names_of_that_day(run: Run, tmp_path: Path) -> None:
+    names = tmp_path / "names.csv"
+    names.write_text("address,service,owner,pod\n127.0.0.1:8000,payments,team-a,pod-7\n")
+    call = ("fleet", CAPTURES / SPLIT, CAPTURES / OTHER, "-o", tmp_path / "fleet", *ALONE)
+    assert run(*call, "--names", names).returncode == 1
+    stalls = nagle_scan.Fleet(tmp_path / "fleet").stalls
+    told = stalls[["service", "owner", "pod", "server_port"]].drop_duplicates()
+    assert sorted(told.itertuples(index=False, name=None)) == [
+        ("127.0.0.1:8080", "", "", 8080),
+        ("payments", "team-a", "pod-7", 8000),
+    ]
+
+
+def test_a_key_hides_addresses_paths_and_what_names_tell(tmp_path: Path) -> None:
+    secrets = (b"10.10.", b"client-", b"10-10-2-2", KEY, KEY.hex().encode(), b"labelled/")
+    capture = CAPTURES / "labelled/formats-rtt26"
+    labels = {"10.10.2.2": Label("ip-10-10-2-2", "team")}
+    nagle_scan.scan_fleet(
+        capture, tmp_path / "fleet", workers=1, anonymize=KEY, everything=True, labels=labels
+    )
+    assert "team" in set(nagle_scan.Fleet(tmp_path / "fleet").sums["owner"])
+    for path in (tmp_path / "fleet").rglob("*"):
+        if path.is_file():
+            assert not [secret for secret in secrets if secret in path.read_bytes()], path
+    opened = Lake.open(str(tmp_path / "fleet"))
+    told = " ".join(
+        json.dumps(opened.query(f"SELECT * FROM {name}").to_pylist(), default=str)
+        for name in fields.tables()
+    )
+    assert not [secret for secret in secrets if secret.decode(errors="replace") in told]
+
+
+def test_sums_alone_are_small(tmp_path: Path) -> None:
+    every = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::40]
+    sizes = []
+    for everything in (False, True):
+        fleet = tmp_path / f"fleet-{everything}"
+        found = nagle_scan.scan_fleet(every, fleet, workers=1, everything=everything)
+        assert len(found.sums) > 0
+        sizes.append(sum(len(getattr(found, name)) for name in ("connections", "waits")))
+    assert sizes[0] < sizes[1] / 2
+
+
+@pytest.mark.parametrize("death", range(3))
+def test_a_run_killed_with_its_workers_is_gone_on_with(death: int, tmp_path: Path) -> None:
+    paths = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::8]
+    fleet = tmp_path / "fleet"
+    listed = tmp_path / "list.txt"
+    listed.write_text("\n".join(map(str, paths)))
+    command = [COMMAND, "fleet", "--list", str(listed), "-o", str(fleet), "-qq"]
+    chance = random.Random(death)
+    for _ in range(2):
+        process = subprocess.Popen(command, stderr=subprocess.PIPE)
+        time.sleep(chance.uniform(0.6, 2.5))
+        for child in workers_of(process.pid):
+            if chance.random() < 0.5:
+                os.kill(child, signal.SIGKILL)
+        time.sleep(chance.uniform(0, 0.3))
+        process.kill()
+        process.wait()
+    assert subprocess.run(command, check=False).returncode == 1
+    whole = nagle_scan.scan_fleet(paths, tmp_path / "whole")
+    found = nagle_scan.Fleet(fleet)
+    for name in ("stalls", "sums", "connections"):
+        rows, expected = (getattr(each, name).drop(columns="batch") for each in (found, whole))
+        assert sorted(map(str, rows.to_dict("records"))) == sorted(
+            map(str, expected.to_dict("records"))
+        )
+    assert set(found.captures["path"]) == set(whole.captures["path"])
+
+
+def workers_of(parent: int) -> list[int]:
+    told = Path(f"/proc/{parent}/task/{parent}/children")
+    return [int(child) for child in told.read_text().split()] if told.exists() else []
+
+
+BAD = [
+    (["none*.pcap"], "none*.pcap: no file matches"),
+    (["xyz://host/a.pcap"], "xyz://host/a.pcap: xyz:// is no known kind of URL"),
+    (["."], ": a folder without captures"),
+    ([], "no capture given (see nagle-scan fleet --help)"),
+    ([CAPTURES, "--scheduler", "foo://127.0.0.1:1"], "no scheduler at foo://127.0.0.1:1"),
+    ([CAPTURES, "-f", "tcp prot 80"], "filter"),
+    ([CAPTURES, "--anonymize"], "a fleet needs one key for all runs: --key-file or NAGLE_SCAN_KEY"),
+    ([CAPTURES, "--on-hosts"], "captures on hosts need the scheduler of these hosts"),
+    ([CAPTURES, "--hosts", README], "hosts are expected only where each reads its own captures"),
+    ([CAPTURES, "--names", README], "is no name"),
+    ([CAPTURES, "--keep", "90"], "expected a number of days: 90d"),
+    (
+        [CAPTURES, "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"],
+        "workers of this machine beside a cluster, which has its own",
+    ),
+    (["--report", "x"], "expected SET/STREAM"),
+    (["--report", "abcdef/1", "-f", "tcp"], "it takes only -o and --scheduler"),
+    (["--report", "abcdef/1"], "fleet: no fleet"),
+]
+
+
+@pytest.mark.parametrize(("words", "reason"), BAD, ids=[reason for _, reason in BAD])
+def test_a_call_that_is_wrong_touches_nothing(
+    words: list[str | Path], reason: str, run: Run, tmp_path: Path
+) -> None:
+    done = run("fleet", *words, "-o", "fleet", cwd=tmp_path, env={"NAGLE_SCAN_KEY": ""})
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode().startswith("nagle-scan: ")
+    assert done.stderr.count(b"\n") == 1
+    assert reason in done.stderr.decode()
+    assert list(tmp_path.iterdir()) == []
+
+
+WRONG = {
+    "not a number": ({"min_wait_ms": math.nan}, ValueError, "min_wait_ms must be .*: nan$"),
+    "text": ({"min_wait_ms": "10"}, TypeError, "min_wait_ms is a number, not str$"),
+    "no workers": ({"workers": 0}, ValueError, "workers must be 1 to 1024: 0$"),
+    "no days": ({"keep_days": 0}, ValueError, "keep_days must be more than 0: 0$"),
+    "short key": ({"anonymize": b"secret"}, ValueError, "the key must have 32 bytes, not 6$"),
+    "scheduler": ({"scheduler": 8786}, TypeError, "scheduler is the address .*, not int$"),
+    "output": ({"output": 5}, TypeError, "output is a folder .*, not int$"),
+    "no path": ({"paths": []}, ValueError, "no capture given$"),
+    "both": ({"workers": 2, "scheduler": "tcp://a:1"}, ValueError, "beside a cluster, which has"),
+}
+
+
+@pytest.mark.parametrize(("options", "error", "reason"), WRONG.values(), ids=WRONG)
+def test_a_wrong_value_is_not_written_into_a_fleet(
+    options: dict[str, Any],
+    error: type[Exception],
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error, match=reason):
+        nagle_scan.scan_fleet(**{"paths": CAPTURES / SPLIT, **options})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ([SPLIT], 1),
+        ([SPLIT, "--exit-zero"], 0),
+        ([FIXED, "README.md"], 0),
+        (["README.md"], 2),
+        (["README.md", "--exit-zero"], 2),
+    ],
+)
+def test_a_pipeline_is_told_by_the_exit_status(
+    words: list[str], status: int, run: Run, tmp_path: Path
+) -> None:
+    done = run("fleet", *words, "-o", tmp_path / "fleet", *ALONE, cwd=CAPTURES)
+    assert done.returncode == status
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path: Path) -> None:
+    command = [COMMAND, "fleet", str(CAPTURES / "labelled")]
+    command += ["-o", str(tmp_path / "fleet"), *ALONE]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    while not workers_of(process.pid):
+        time.sleep(0.1)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=20)
+    if process.returncode == 130:
+        assert b"interrupted: " in told
+        assert b"; the next run goes on" in told
+    found = nagle_scan.Fleet(tmp_path / "fleet").captures
+    assert 0 < len(found) < 1300
