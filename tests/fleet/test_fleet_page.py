@@ -15,8 +15,9 @@ from conftest import CAPTURES
 from fleet_rows import BEGIN, PLAIN, SCANNED, capture, connection, failure, hour, written
 from fleets import HIDDEN, STALLED, answered, job, made
 from nagle_scan.errors import OutputError
-from nagle_scan.fleet import page
+from nagle_scan.fleet import page, tables
 from nagle_scan.fleet.fleet import Fleet
+from nagle_scan.fleet.work import Failure
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -194,6 +195,12 @@ def test_nothing_that_a_key_replaces_is_on_the_page(tmp_path: Path) -> None:
     for word in ("alice", "10.77.66.55", "127.0.0.1", "10.0.0.1", "--report"):
         assert word not in text
     assert "Addresses and capture names are replaced" in text
+    for reason in ("alice: timeout", "cannot read: no route to 10.77.66.55"):
+        failed = tables.of_failures([Failure(str(secret), reason, "alice")], HIDDEN)
+        assert "alice" not in str(failed.to_pylist())
+        assert failed["error"].to_pylist() == ["cannot read"]
+    plain = Failure("", "cannot read: permission denied")
+    assert tables.of_failures([plain], HIDDEN)["error"].to_pylist() == [plain.reason]
     assert "Only what a filter lets through was analysed." in text
 
 

@@ -40,18 +40,13 @@ WORDS = {
     "clean": "No stall",
     "inconclusive": "Cannot tell",
 }
-READ = """
-SELECT count(*) AS files, sum(packets) AS packets, min(first) AS first, max(last) AS last,
-    max(scanned) AS scanned, count(*) FILTER (WHERE NOT complete) AS in_part,
+COUNTED = """
+SELECT coalesce(sum(packets), 0) AS packets, min(first) AS first, max(last) AS last,
+    max(scanned) AS scanned, count(error) AS failed, count(*) FILTER (WHERE final) AS no_captures,
+    count(*) FILTER (WHERE NOT complete) AS in_part,
     count(*) FILTER (WHERE warnings <> '') AS warned
-FROM captures WHERE error IS NULL
+FROM captures
 """
-UNREAD = """
-SELECT count(*) AS failed, count(*) FILTER (WHERE final) AS no_captures
-FROM captures WHERE error IS NOT NULL
-"""
-
-
 Row: TypeAlias = dict[Any, Any]
 
 
@@ -106,8 +101,7 @@ class Page:
         self.is_hidden = fleet.lake.scope.key is not None
         every = fleet.services
         self._services = every[every[COUNTS].sum(axis=1) > 0]
-        self._read = fleet.query(READ).iloc[0]
-        self._unread = fleet.query(UNREAD).iloc[0]
+        self._counted = fleet.query(COUNTED).iloc[0]
         self.total = fleet.total
         self.has_stalls = any(self.total.stalls_by_confidence)
         self.verdict = self._verdict()
@@ -141,9 +135,9 @@ class Page:
     @property
     def capture_sentence(self) -> str:
         """What was read."""
-        read = self._read
+        read = self._counted
         sets = count(sum(self._fleet.verdicts.values()), "capture")
-        told = f"{sets}, {count(int(_or(read['packets'], 0)), 'packet')}"
+        told = f"{sets}, {count(int(read['packets']), 'packet')}"
         if not pd.isna(read["first"]):
             told += f", captured {_moment(read['first'])} to {_moment(read['last'])} UTC"
         if not pd.isna(read["scanned"]):
@@ -166,7 +160,7 @@ class Page:
 
     @property
     def _unread_note(self) -> str:
-        failed, in_part = int(self._unread["failed"]), int(self._read["in_part"])
+        failed, in_part = int(self._counted["failed"]), int(self._counted["in_part"])
         told = [f"{count(failed, 'file')} could not be read"] if failed else []
         told += [f"{count(in_part, 'file')} read in part"] if in_part else []
         return "; ".join(told) or "all could be read"
@@ -216,7 +210,7 @@ class Page:
         """The time that the charts show."""
         told = self._fleet.hours_with_stalls["hour"]
         # What is captured after it was read, a broken clock has told.
-        told = told[told <= self._read["scanned"]]
+        told = told[told <= self._counted["scanned"]]
         return trends.axis(told) if len(told) else None
 
     @property
@@ -247,13 +241,13 @@ class Page:
     @property
     def failures(self) -> Listed:
         """What could not be read."""
-        rows = self._listed("error IS NOT NULL", "scanned DESC, path")
-        return Listed(rows, int(self._unread["failed"]))
+        rows = self._listed("error", "error IS NOT NULL", "")
+        return Listed(rows, int(self._counted["failed"]))
 
     @property
     def failures_about(self) -> str:
         """How many of them are tried again."""
-        none = int(self._unread["no_captures"])
+        none = int(self._counted["no_captures"])
         told = "The numbers above are without them. The next run that finds them tries again"
         if not none:
             return f"{told}."
@@ -263,35 +257,32 @@ class Page:
     @property
     def warned(self) -> Listed:
         """Captures that were read in part or with doubts; those read in part first."""
-        rows = self._listed("error IS NULL AND warnings <> ''", "complete, scanned DESC, path")
-        return Listed(rows, int(self._read["warned"]))
+        rows = self._listed("warnings", "warnings <> ''", "complete,")
+        return Listed(rows, int(self._counted["warned"]))
 
     @property
     def unclear(self) -> Listed:
         """Captures without a verdict."""
-        rows = self._listed("verdict = 'inconclusive' AND file = 0", "scanned DESC, path")
+        rows = self._listed("cannot_tell", "verdict = 'inconclusive' AND file = 0", "")
         return Listed(rows, self._fleet.verdicts.get("inconclusive", 0))
 
-    def _listed(self, which: str, order: str) -> list[Row]:
+    def _listed(self, told: str, which: str, first: str) -> list[Row]:
         rows = self._fleet.query(
-            "SELECT host, path, error, warnings, cannot_tell, attempts, scanned FROM captures "
-            f"WHERE {which} ORDER BY {order} LIMIT {MOST_LISTED}"
+            f"SELECT host, path, attempts, scanned, {told} AS told FROM captures "
+            f"WHERE {which} ORDER BY {first} scanned DESC, path LIMIT {MOST_LISTED}"
         )
         return [
             {
                 "path": printable(on_host(row["host"], row["path"])),
-                "told": " ".join(_sentences(row)),
+                "told": " ".join(
+                    f"{sentence_start(printable(line)).rstrip('.')}."
+                    for line in row["told"].splitlines()
+                ),
                 "attempts": row["attempts"],
                 "at": _moment(row["scanned"]),
             }
             for row in rows.to_dict("records")
         ]
-
-
-def _sentences(row: Row) -> Iterator[str]:
-    for text in (row["error"], row["warnings"], row["cannot_tell"]):
-        for line in _or(text, "").splitlines():
-            yield f"{sentence_start(printable(line)).rstrip('.')}."
 
 
 def _about(row: Row) -> Iterator[str]:
@@ -304,10 +295,6 @@ def _about(row: Row) -> Iterator[str]:
         yield f"{end} and {row['servers'] - 1:,} more"
     elif end != row["service"]:
         yield end
-
-
-def _or(value: Any, other: Any) -> Any:  # noqa: ANN401
-    return other if pd.isna(value) else value
 
 
 def _moment(moment: pd.Timestamp) -> str:

@@ -32,6 +32,7 @@ WORST = 3
 """Connections of each service and set that are kept, those that lose most."""
 KEYS = ("service", "owner", "pod", "server_addr", "server_port", "hour", "day")
 """Of sums."""
+HIDDEN = ("cannot read", "not a capture file")
 SAID = ("sentence", "change", "fix")
 OF_FILE = ("size", "modified", "content", "head", "first_ns")
 NAME_LEN = 8
@@ -77,7 +78,8 @@ def of_failures(failures: Sequence[Failure], settings: Settings) -> pa.Table:
             "modified": one.modified,
             "version": settings.version,
             "scanned": datetime.now(UTC),
-            "error": one.reason,
+            # A reason may name a path, a host or an address.
+            "error": one.reason if settings.key is None else HIDDEN[one.is_final],
             "attempts": one.attempts,
             "final": one.is_final,
         }
