@@ -87,7 +87,12 @@ class _Process(Worker):
     def ask(self, task: Task) -> Any:  # noqa: ANN401
         """See `Worker.ask`."""
         asked = pickle.dumps((task.function, task.arguments))
+        self._why = "died"
         connection = self._running()
+        if self._why != "died":
+            # It was stopped while it started.
+            self._end()
+            raise LostError(self._why)
         try:
             connection.send_bytes(asked)
             told = connection.recv_bytes()
@@ -113,13 +118,14 @@ class _Process(Worker):
     def _running(self) -> Connection:
         if self._connection is None or self._process is None or self._process.poll() is not None:
             self._connection = self._started()
-            self._why = "died"
         return self._connection
 
     def _started(self) -> Connection:
         # It may die of something else than itself, as every process may.
         for _ in range(STARTS):
             self._end()
+            if self._why != "died":
+                raise LostError(self._why)
             self._connection = self._start()
             with suppress(EOFError, OSError):
                 if self._connection.poll(START_S):
