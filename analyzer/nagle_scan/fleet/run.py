@@ -241,8 +241,9 @@ class _Run:
         by_host: dict[str, list[tuple[Capture, Located]]] = {}
         for _, before, (host, one) in pairs:
             by_host.setdefault(host, []).append((before, one))
-        place = {one: at for at, _, (_, one) in pairs}
-        return (place[one] for _, one in scanning.grown(by_host, self._workers(), key))
+        # Two hosts may have the same file.
+        place = {(before, one): at for at, before, (_, one) in pairs}
+        return (place[pair] for pair in scanning.grown(by_host, self._workers(), key))
 
     def _scan(self, jobs: Sequence[Job], batch: _Batch) -> None:
         if not jobs:
