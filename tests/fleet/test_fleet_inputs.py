@@ -105,7 +105,7 @@ def test_links_in_circles_are_not_followed_for_ever(archive: Path) -> None:
     for named in ("**", "**/*.pcap", "**/a/**/*.pcap"):
         found = names(inputs.find([f"{archive}/{named}"]), archive)
         assert [name for name in found if name.endswith(".pcap")] == ["a/one.pcap"]
-    assert names(inputs.find([f"{archive}/a/**/ring"]), archive) == ["a/b/ring"]
+    assert names(inputs.find([f"{archive}/a/*/ring"]), archive) == ["a/b/ring"]
 
 
 @pytest.mark.usefixtures("archive")
