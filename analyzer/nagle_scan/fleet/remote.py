@@ -30,6 +30,7 @@ USER = re.compile(r"[^/]*@|[^/@:\[]*:(?!\d*(/|$))[^@]*@")
 """User and password; an unquoted slash in a password is none that ends it. Not `host:80/a@b`."""
 S3_USER = re.compile(r"[^/]*@|[^/@:]*:[^@]*@")
 """A bucket has no port, and secret keys have slashes."""
+S3_KEYS = "keys are read from the environment (AWS_ACCESS_KEY_ID), not from URLs"
 CONNECT_S = 30.0
 READ_S = 60.0
 """A server that says nothing for so long is lost. fsspec would end every transfer after 5 min."""
@@ -89,11 +90,11 @@ def remote(url: str) -> Remote:
     import fsspec
 
     parts = _parts(url)
+    if parts.scheme in S3 and parts.user:
+        raise CaptureError(f"{shown(url)}: {S3_KEYS}")
     try:
         fsspec.get_filesystem_class(parts.scheme)
-        options = _options(parts)
-        bare = f"{parts.scheme}://{parts.place}" if parts.scheme in S3 else url
-        fs, path = fsspec.core.url_to_fs(bare, **options)
+        fs, path = fsspec.core.url_to_fs(url, **_options(parts.scheme))
     except ImportError as error:
         package = PACKAGES.get(parts.scheme)
         needs = f"{parts.scheme}:// needs {package}: pip install {package}"
@@ -154,19 +155,16 @@ def _secrets(url: str) -> Iterator[str]:
         yield from {word.lower(), unquote(word).lower()}
 
 
-def _options(parts: _Parts) -> dict[str, Any]:
-    if parts.scheme in HTTP:
-        from aiohttp import ClientTimeout
+def _options(scheme: str) -> dict[str, Any]:
+    if scheme not in HTTP:
+        return {}
+    from aiohttp import ClientTimeout
 
-        return {
-            # As stored: a server may call a packed capture an encoding of another.
-            "headers": {"Accept-Encoding": "identity"},
-            "client_kwargs": {
-                "auto_decompress": False,
-                "timeout": ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=READ_S),
-            },
-        }
-    if parts.scheme in S3 and parts.user:
-        key, _, secret = parts.user.partition(":")
-        return {"key": unquote(key), "secret": unquote(secret)}
-    return {}
+    return {
+        # As stored: a server may call a packed capture an encoding of another.
+        "headers": {"Accept-Encoding": "identity"},
+        "client_kwargs": {
+            "auto_decompress": False,
+            "timeout": ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=READ_S),
+        },
+    }

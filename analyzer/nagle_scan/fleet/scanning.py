@@ -19,6 +19,7 @@ EACH_WORKER = 8
 """Tasks that each worker should get at least, so that all end at about the same time."""
 FILES_IN_TASK = 256
 MOST_NAMED = 10
+NOWHERE = "no host has such a capture"
 
 
 def scan(jobs: Sequence[Job], settings: Settings, pool: Pool) -> Iterator[Scanned]:
@@ -101,7 +102,7 @@ def look(named: Sequence[str], list_file: str | None, pool: Pool) -> Looked:
         each = {host: found[number] for host, found in of_hosts.items()}
         errors = [one.error._replace(host=host) for host, one in each.items() if one.error]
         if not any(one.located for one in each.values()):
-            errors = errors or [Failure(inputs.place(name), "no host has such a capture")]
+            errors = errors or [identity.failed(Located(inputs.place(name)), NOWHERE)]
             if number < len(named):
                 raise CaptureError(f"{errors[0].shown}: {errors[0].reason}")
         failures += errors
@@ -131,8 +132,9 @@ def _look_for(name: str, is_listed: bool) -> _Named:
 
 def identified(wanted: Mapping[str, Sequence[Located]], pool: Pool) -> Iterator[Capture | Failure]:
     """What `identity.of` tells of files, by host; nothing of a host that answers no longer."""
-    for done in _on_hosts(_identify, wanted, pool):
-        yield from (one._replace(host=done.task.host) for one in done.result)
+    given = {host: [(one,) for one in every] for host, every in wanted.items()}
+    for host, _, found in _on_hosts(identity.of, given, pool):
+        yield found._replace(host=host)
 
 
 def grown(
@@ -140,30 +142,26 @@ def grown(
 ) -> Iterator[tuple[Capture, Located]]:
     """Those that `identity.grew`, by host."""
     given = {host: [(*pair, key) for pair in pairs] for host, pairs in wanted.items()}
-    for done in _on_hosts(_grown, given, pool):
-        yield from (
-            pair[:2] for pair, has in zip(done.task.arguments[0], done.result, strict=True) if has
-        )
-
-
-def _identify(located: Sequence[Located]) -> list[Capture | Failure]:
-    return list(identity.of_all(located))
-
-
-def _grown(pairs: Sequence[tuple[Capture, Located, bytes | None]]) -> list[bool]:
-    return [identity.grew(*pair) for pair in pairs]
+    return (each[:2] for _, each, has in _on_hosts(identity.grew, given, pool) if has)
 
 
 def _on_hosts(
-    function: Callable[[Sequence[Any]], list[Any]], given: Mapping[str, Sequence[Any]], pool: Pool
-) -> Iterator[Done]:
-    """Each part of what is given, by host; what could not be done is left out."""
+    function: Callable[..., Any], given: Mapping[str, Sequence[Any]], pool: Pool
+) -> Iterator[tuple[str, Any, Any]]:
+    """Host, arguments and result of each call; what could not be done is left out."""
     tasks = (
-        Task(function, (each[at : at + FILES_IN_TASK],), host)
-        for host, each in given.items()
-        for at in range(0, len(each), FILES_IN_TASK)
+        Task(_each, (function, every[at : at + FILES_IN_TASK]), host)
+        for host, every in given.items()
+        for at in range(0, len(every), FILES_IN_TASK)
     )
-    return (done for done in pool.run(tasks) if not done.error)
+    for done in pool.run(tasks):
+        if not done.error:
+            for arguments, result in zip(done.task.arguments[1], done.result, strict=True):
+                yield done.task.host, arguments, result
+
+
+def _each(function: Callable[..., Any], every: Sequence[Sequence[Any]]) -> list[Any]:
+    return [function(*arguments) for arguments in every]
 
 
 class Coverage(NamedTuple):
