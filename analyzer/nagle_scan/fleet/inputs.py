@@ -38,13 +38,10 @@ def find(
     within what was named that cannot be listed.
     """
     told = [] if notes is None else notes
-    found: dict[str, Located] = {}
-    for name in named:
-        found |= {one.url: one for one in of_name(name, told)}
-    if list_file is not None:
-        for name in listed(list_file):
-            found |= {one.url: one for one in of_name(name, told, is_listed=True)}
-    return list(found.values())
+    more = [] if list_file is None else listed(list_file)
+    every = [of_name(name, told) for name in named]
+    every += [of_name(name, told, is_listed=True) for name in more]
+    return list({one.url: one for found in every for one in found}.values())
 
 
 def listed(path: str) -> list[str]:

@@ -74,13 +74,15 @@ class Looked(NamedTuple):
     """Names that a host has and cannot read."""
 
 
-class _Named(NamedTuple):
-    """What a host has of one name."""
+class _There(NamedTuple):
+    """What a host has."""
 
-    located: list[Located]
+    located: dict[str, Located]
+    """By URL."""
+    failures: list[Failure]
     notes: list[str]
-    error: Failure | None = None
-    """Why it cannot be read, if it is there."""
+    missing: set[str]
+    """Names of which it has nothing."""
 
 
 def look(named: Sequence[str], list_file: str | None, pool: Pool) -> Looked:
@@ -91,43 +93,36 @@ def look(named: Sequence[str], list_file: str | None, pool: Pool) -> Looked:
     on any host.
     """
     names = [*named, *([] if list_file is None else inputs.listed(list_file))]
-    of_hosts: dict[str, list[_Named]] = {}
-    for done in pool.run(Task(_look, (names, len(named)), host) for host in pool.hosts):
-        if not done.error:
-            of_hosts[done.task.host] = done.result
-    if not of_hosts:
+    tasks = (Task(_look, (names, len(named)), host) for host in pool.hosts)
+    there = {done.task.host: done.result for done in pool.run(tasks) if not done.error}
+    if not there:
         raise ClusterError(f"{pool.shown}: no host answers")
-    failures: list[Failure] = []
+    missing = set.intersection(*(each.missing for each in there.values()))
+    if wrong := [inputs.place(name) for name in named if name in missing]:
+        raise CaptureError(f"{wrong[0]}: {NOWHERE}")
+    failures = [identity.failed(Located(inputs.place(name)), NOWHERE) for name in missing]
+    for host, each in there.items():
+        failures += (one._replace(host=host) for one in each.failures)
+        pool.notes += (on_host(host, note) for note in each.notes)
+    return Looked({host: list(each.located.values()) for host, each in there.items()}, failures)
+
+
+def _look(names: Sequence[str], named: int) -> _There:
+    """Runs on a worker. Names behind the first are of a list."""
+    there = _There({}, [], [], set())
     for number, name in enumerate(names):
-        each = {host: found[number] for host, found in of_hosts.items()}
-        errors = [one.error._replace(host=host) for host, one in each.items() if one.error]
-        if not any(one.located for one in each.values()):
-            errors = errors or [identity.failed(Located(inputs.place(name)), NOWHERE)]
-            if number < len(named):
-                raise CaptureError(f"{errors[0].shown}: {errors[0].reason}")
-        failures += errors
-        pool.notes += (on_host(host, note) for host, one in each.items() for note in one.notes)
-    located = {
-        host: list({one.url: one for named in found for one in named.located}.values())
-        for host, found in of_hosts.items()
-    }
-    return Looked(located, failures)
-
-
-def _look(names: Sequence[str], named: int) -> list[_Named]:
-    """Runs on a worker. Those behind the first are of a list."""
-    return [_look_for(name, number >= named) for number, name in enumerate(names)]
-
-
-def _look_for(name: str, is_listed: bool) -> _Named:
-    notes: list[str] = []
-    try:
-        located = inputs.of_name(name, notes, is_listed)
-    except inputs.NothingError:
-        return _Named([], notes)
-    except CaptureError as error:
-        return _Named([], notes, identity.failed(Located(inputs.place(name)), str(error)))
-    return _Named([one for one in located if not inputs.is_gone(one.url)], notes)
+        try:
+            found = inputs.of_name(name, there.notes, number >= named)
+        except inputs.NothingError:
+            found = []
+        except CaptureError as error:
+            there.failures.append(identity.failed(Located(inputs.place(name)), str(error)))
+            continue
+        has = {one.url: one for one in found if not inputs.is_gone(one.url)}
+        if not has:
+            there.missing.add(name)
+        there.located.update(has)
+    return there
 
 
 def identified(wanted: Mapping[str, Sequence[Located]], pool: Pool) -> Iterator[Capture | Failure]:
