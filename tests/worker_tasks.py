@@ -35,7 +35,7 @@ def freeze_once(mark: str) -> str:
 def loaded() -> list[str]:
     """Modules that are slow to load."""
     return [
-        name for name in ("pandas", "matplotlib", "distributed", "scapy") if sys.modules.get(name)
+        name for name in ("pandas", "matplotlib", "distributed", "scapy") if name in sys.modules
     ]
 
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
@@ -146,10 +147,18 @@ class _Process(Worker):
         self._process.wait()
 
 
+class _WithoutPandas(MetaPathFinder):
+    """Arrow imports pandas with its first array: 0.3 s and 50 MB, for nothing here."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        """Raises `ImportError` for pandas."""
+        if name == "pandas":
+            raise ImportError(name)
+
+
 def serve(descriptor: int) -> None:
     """Runs in the process: does what it is asked for, until nobody asks any more."""
-    # Arrow imports pandas with its first array: 0.3 s and 50 MB, for nothing here.
-    sys.modules["pandas"] = None  # type: ignore[assignment]
+    sys.meta_path.insert(0, _WithoutPandas())
     connection = Connection(descriptor)
     connection.send_bytes(b"")
     asked: SimpleQueue[bytes] = SimpleQueue()
