@@ -105,7 +105,7 @@ def test_links_in_circles_are_not_followed_for_ever(archive: Path) -> None:
     for named in ("**", "**/*.pcap", "**/a/**/*.pcap"):
         found = names(inputs.find([f"{archive}/{named}"]), archive)
         assert [name for name in found if name.endswith(".pcap")] == ["a/one.pcap"]
-    assert names(inputs.find([f"{archive}/a/**/ring"]), archive) == ["a/b/ring"]
+    assert names(inputs.find([f"{archive}/a/*/ring"]), archive) == ["a/b/ring"]
 
 
 @pytest.mark.usefixtures("archive")
@@ -141,6 +141,7 @@ def test_globs_of_a_file_system_in_memory(monkeypatch: pytest.MonkeyPatch) -> No
         ("{here}/empty", "{here}/empty: a folder without captures"),
         ("{here}/a\0b", "{here}/a\0b: cannot read: embedded null byte"),
         ("gopher://host/a", "gopher://host/a: gopher:// is no known kind of URL"),
+        ("s3://KEY:sec/ret@bucket/a", f"s3://bucket/a: {remote.S3_KEYS}"),
         ("memory://gone/a.pcap", "memory://gone/a.pcap: cannot read: no such file or directory"),
         ("http://{web}/403/a", "http://{web}/403/a: cannot read: HTTP 403: forbidden"),
         ("http://u:pw@{web}/user/a", "http://{web}/user/a: cannot read: HTTP 401: unauthorized"),
@@ -177,7 +178,7 @@ def test_a_package_that_is_not_there_is_named(scheme: str, monkeypatch: pytest.M
     monkeypatch.setattr(fsspec, "get_filesystem_class", missing)
     package = remote.PACKAGES[scheme]
     with pytest.raises(CaptureError) as told:
-        inputs.find([f"{scheme}://key:secret@place/a.pcap"])
+        inputs.find([f"{scheme}://place/a.pcap"])
     needs = f"{scheme}:// needs {package}: pip install {package}"
     assert str(told.value) == f"{scheme}://place/a.pcap: {needs}"
 

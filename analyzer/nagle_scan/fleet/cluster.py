@@ -10,7 +10,7 @@ import pydoc
 import socket
 import uuid
 import warnings
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent import futures
 from typing import Any
 
@@ -35,12 +35,8 @@ def connected(scheduler: str | None, client: Client | None = None) -> Iterator[P
     """The workers of `client`, which stays open, or of a scheduler. Raises `ClusterError`."""
     with _quiet(), _own(scheduler) if client is None else contextlib.nullcontext(client) as used:
         cluster = Cluster(used)
-        try:
-            cluster.check()
-            yield cluster
-        finally:
-            for worker in cluster.workers.values():
-                worker.close()
+        cluster.check()
+        yield cluster
 
 
 class Cluster(Pool):
@@ -49,16 +45,10 @@ class Cluster(Pool):
     def __init__(self, client: Client) -> None:
         super().__init__()
         self._client = client
-        self._remotes: dict[str, _Remote] = {}
         self._names: dict[str, str] = {}
         """Of hosts, by their addresses."""
         self._given_up: set[str] = set()
         self.shown = str(client.scheduler.address if client.scheduler else "")
-
-    @property
-    def workers(self) -> Mapping[str, Worker]:
-        """See `Pool.workers`."""
-        return self._remotes
 
     def look(self) -> None:
         """See `Pool.look`."""
@@ -66,20 +56,20 @@ class Cluster(Pool):
         try:
             if self._client.status != "running":
                 raise OSError
-            threads = _begun(self._client, scheduler.ncores()).result(ASK_S)
+            there = set(_begun(self._client, scheduler.ncores()).result(ASK_S))
         except (OSError, TimeoutError):
             raise ClusterError(f"lost the scheduler at {self.shown}") from None
-        for address in set(self._remotes) - set(threads):
-            self._leave(address, "died")
-        for address in set(threads) - set(self._remotes) - self._given_up:
+        for address in set(self.workers) - there:
+            self.workers.pop(address).stop("died")
+        for address in there - set(self.workers) - self._given_up:
             name = self._names.get(get_address_host(address), "")
-            self._remotes[address] = _Remote(self._client, address, threads[address], name)
+            self.workers[address] = _Remote(self._client, address, name)
 
     def give_up(self, worker: Worker) -> None:
         """See `Pool.give_up`."""
         super().give_up(worker)
         self._given_up.add(worker.name)
-        self._leave(worker.name, "did not answer")
+        self.workers.pop(worker.name, None)
 
     def check(self) -> None:
         """Raises `ClusterError` where there is no worker, or another version."""
@@ -87,91 +77,58 @@ class Cluster(Pool):
             self._client.wait_for_workers(1, timeout=ASK_S)
             self.look()
             # By name: a function of our own could not be sent to whoever lacks it.
-            versions = self._of_each(pydoc.locate, VERSION_NAME)
-            versions["scheduler"] = self._client.run_on_scheduler(pydoc.locate, VERSION_NAME)
+            version = self._client.run_on_scheduler(pydoc.locate, VERSION_NAME)
+            if version != _core.VERSION:
+                raise RuntimeError(f"it has nagle-scan {version}, this is {_core.VERSION}")
+            self._name_hosts()
         except TimeoutError:
             raise ClusterError(f"{self.shown}: no worker for {ASK_S:g} s") from None
-        except (OSError, RuntimeError) as error:
+        except ImportError:
+            raise ClusterError(f"{self.shown}: a worker lacks nagle-scan {_core.VERSION}") from None
+        except (ClusterError, OSError, RuntimeError) as error:
             raise ClusterError(f"{self.shown}: {error}") from None
-        for where, version in versions.items():
-            if version != _core.VERSION:
-                has = "lacks nagle-scan" if version is None else f"has nagle-scan {version}"
-                raise ClusterError(f"{self.shown}: {where} {has}, this is {_core.VERSION}")
-        self._name_hosts()
 
     def _name_hosts(self) -> None:
-        names = {get_address_host(at): name for at, name in self._of_each(own_name).items()}
+        asked = {name: worker.begin(Task(own_name)) for name, worker in self.workers.items()}
+        futures.wait(asked.values(), ASK_S)
+        for address in [name for name, answer in asked.items() if not answer.done()]:
+            self._given_up.add(address)
+            self.workers.pop(address).stop("did not answer")
+            self.silent.append(get_address_host(address))
+        names = {get_address_host(name): asked[name].result() for name in self.workers}
         every = list(names.values())
         self._names = {at: at if every.count(name) > 1 else name for at, name in names.items()}
-        for worker in self._remotes.values():
+        for worker in self.workers.values():
             worker.host = self._names[get_address_host(worker.name)]
         self.hosts = tuple(self._names.values())
-
-    def _of_each(self, function: Callable[..., Any], *given: object) -> dict[str, Any]:
-        """What each worker answers. Those that do not are left out."""
-        asked = {worker.name: worker.begin(function, *given) for worker in self._remotes.values()}
-        futures.wait(asked.values(), ASK_S)
-        told = {}
-        for address, answer in asked.items():
-            if answer.done() and not answer.cancelled():
-                told[address] = answer.result()
-            else:
-                answer.cancel()
-                self._given_up.add(address)
-                self._leave(address, "did not answer")
-                self.silent.append(get_address_host(address))
-        return told
-
-    def _leave(self, address: str, why: str) -> None:
-        worker = self._remotes.pop(address)
-        worker.has_gone = True
-        worker.stop(why)
 
 
 class _Remote(Worker):
     """A worker of the cluster."""
 
-    def __init__(self, client: Client, address: str, threads: int, host: str) -> None:
-        super().__init__(address, threads, host)
+    def __init__(self, client: Client, address: str, host: str) -> None:
+        super().__init__(address, host)
         self._client = client
-        self._asked: set[futures.Future[Any]] = set()
-        self._why = "died"
-        self.has_gone = False
+        self._answer: futures.Future[Any] = futures.Future()
 
-    def begin(self, function: Callable[..., Any], *given: object) -> futures.Future[Any]:
-        """Its answer; cancelling it cancels the task."""
+    def begin(self, task: Task) -> futures.Future[Any]:
+        """See `Worker.begin`."""
         future = self._client.submit(
-            function,
-            *given,
+            call,
+            _core.VERSION,
+            *task[:2],
             key=f"nagle-scan-{uuid.uuid4().hex}",
             pure=False,
             workers=[self.name],
             allow_other_workers=False,
         )
-        return _begun(self._client, _answer(self._client, future))
-
-    def ask(self, task: Task) -> Any:  # noqa: ANN401
-        """See `Worker.ask`."""
-        if self.has_gone:
-            raise LostError("had gone", 0)
-        answer = self.begin(call, _core.VERSION, task.function, task.arguments)
-        self._asked.add(answer)
-        if self.has_gone:
-            answer.cancel()
-        try:
-            return answer.result()
-        except KilledWorker as error:
-            raise LostError("died", error.allowed_failures + 1) from None
-        except futures.CancelledError:
-            raise LostError(self._why) from None
-        finally:
-            self._asked.discard(answer)
+        self._answer = _begun(self._client, _answer(self._client, future))
+        return self._answer
 
     def stop(self, why: str) -> None:
         """See `Worker.stop`."""
-        self._why = why
-        for answer in list(self._asked):
-            answer.cancel()
+        self.why_lost = why
+        self._answer.cancel()
 
 
 def _begun(client: Client, wanted: Coroutine[Any, Any, Any]) -> futures.Future[Any]:
@@ -183,6 +140,8 @@ async def _answer(client: Client, future: Future[Any]) -> Any:  # noqa: ANN401
     """Its result. The client fetches several at once: none is cancelled with another one."""
     try:
         return await asyncio.shield(client.gather(future, asynchronous=True))
+    except KilledWorker:
+        raise LostError from None
     except asyncio.CancelledError:
         with contextlib.suppress(Exception):
             await client.cancel([future], asynchronous=True, force=True)

@@ -7,11 +7,12 @@ import stat
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b, sha256
+from io import FileIO
 from typing import IO, NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError
-from nagle_scan.fleet.remote import Remote, blocks, is_url, reason, remote, version
+from nagle_scan.fleet.remote import Remote, is_url, reason, remote, version
 from nagle_scan.fleet.work import Capture, Failure, Located
 from nagle_scan.system import files
 
@@ -27,18 +28,12 @@ AT_ONCE = 32
 class Ends(NamedTuple):
     """What is read of a file."""
 
-    size: int = 0
-    start: bytes = b""
+    size: int
+    modified: str
+    start: bytes
     """At least the first `END_LEN` bytes, if there are so many."""
-    end: bytes = b""
+    end: bytes
     """The last bytes: at most `END_LEN`, none of the first `END_LEN`."""
-    modified: str = ""
-
-    def then(self, block: bytes) -> Ends:
-        """With the next bytes of a file that is read from its first to its last."""
-        end = self.end + block[max(0, END_LEN - self.size, len(block) - END_LEN) :]
-        start = self.start + block[: max(0, FIRST_LEN - len(self.start))]
-        return Ends(self.size + len(block), start, end[-END_LEN:], self.modified)
 
     @property
     def content(self) -> str:
@@ -114,54 +109,41 @@ def _first_ns(located: Located, ends: Ends) -> int | None:
 
 
 def _ends(located: Located) -> Ends:
-    if not is_url(located.url):
-        return _of_local(located.url)
-    place = remote(located.access or located.url)
+    if is_url(located.url):
+        return _of_remote(remote(located.access or located.url))
+    files.utf8_name(located.url, CaptureError)
+    descriptor = os.open(located.url, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
-        return _of_remote(place)
-    except ValueError:
-        # A server without ranges: all of it tells where it ends.
-        ends = Ends(modified=located.modified)
-        for block in blocks(place):
-            ends = ends.then(block)
-        return ends
-
-
-def _of_local(path: str) -> Ends:
-    files.utf8_name(path, CaptureError)
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
             raise ValueError("a folder, pipe or device, which a fleet does not read")
-        size = status.st_size
-        # Nothing of what it gets meanwhile.
-        start = os.pread(descriptor, min(END_LEN, size), 0)
-        begin = max(END_LEN, size - END_LEN)
-        end = os.pread(descriptor, size - begin, begin) if size > begin else b""
+        with open(descriptor, "rb", buffering=0, closefd=False) as file:
+            return _of_file(file, about.st_size, str(about.st_mtime_ns), END_LEN)
     finally:
         os.close(descriptor)
-    return Ends(size, start, end, str(status.st_mtime_ns))
 
 
 def _of_remote(place: Remote) -> Ends:
-    """Raises `ValueError` if a part cannot be had alone."""
     about = place.fs.info(place.path)
     size = about["size"]
-    if size is None:
-        raise ValueError("of unknown size")
-    asked = {"block_size": FIRST_LEN, "cache_type": "none", "size": size}
-    with place.fs.open(place.path, "rb", **asked) as file:
-        start = _exactly(file, min(size, FIRST_LEN))
-        end = b""
-        if size > END_LEN:
-            begin = max(END_LEN, size - END_LEN)
-            file.seek(begin)
-            end = _exactly(file, size - begin)
-    return Ends(size, start, end, version(about))
+    try:
+        if size is None:
+            raise ValueError
+        asked = {"block_size": FIRST_LEN, "cache_type": "none", "size": size}
+        with place.fs.open(place.path, "rb", **asked) as file:
+            return _of_file(file, size, version(about), FIRST_LEN)
+    except ValueError:
+        raise OSError("the server sends whole files only, or does not tell their size") from None
 
 
-def _exactly(file: IO[bytes], length: int) -> bytes:
+def _of_file(file: IO[bytes] | FileIO, size: int, modified: str, first_len: int) -> Ends:
+    start = _exactly(file, min(size, first_len))
+    begin = max(END_LEN, size - END_LEN)
+    file.seek(begin)
+    return Ends(size, modified, start, _exactly(file, size - begin))
+
+
+def _exactly(file: IO[bytes] | FileIO, length: int) -> bytes:
     read = b""
     while len(read) < length and (part := file.read(length - len(read))):
         read += part

@@ -5,9 +5,8 @@ from __future__ import annotations
 import codecs
 import glob
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import filter as matching
+from fnmatch import fnmatch
 from operator import attrgetter
 from typing import Any
 
@@ -39,24 +38,17 @@ def find(
     within what was named that cannot be listed.
     """
     told = [] if notes is None else notes
-    found: dict[str, Located] = {}
-    for name in named:
-        found |= {one.url: one for one in of_name(name, told)}
-    if list_file is not None:
-        for name in listed(list_file):
-            found |= {one.url: one for one in of_name(name, told, is_listed=True)}
-    return list(found.values())
+    more = [] if list_file is None else listed(list_file)
+    every = [of_name(name, told) for name in named]
+    every += [of_name(name, told, is_listed=True) for name in more]
+    return list({one.url: one for found in every for one in found}.values())
 
 
 def listed(path: str) -> list[str]:
     """The names in a list. Raises `CaptureError`."""
     name = "standard input" if path == STDIN else path
-    if path == STDIN and sys.stdin is None:
-        raise CaptureError(f"{name}: cannot read: it is closed")
     try:
-        with open(
-            sys.stdin.fileno() if path == STDIN else path, "rb", closefd=path != STDIN
-        ) as file:
+        with open(0 if path == STDIN else path, "rb", closefd=path != STDIN) as file:
             # Windows marks the beginning of a text.
             content = file.read().removeprefix(codecs.BOM_UTF8)
     except (OSError, ValueError) as error:
@@ -99,14 +91,10 @@ def place(name: str) -> str:
 
 def is_gone(path: str) -> bool:
     """Is nothing of that name there? Not so where nobody can tell, as of a URL."""
-    if is_url(path):
-        return False
     try:
         os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except (OSError, ValueError):
-        return False
+    except (OSError, ValueError) as error:
+        return not is_url(path) and isinstance(error, (FileNotFoundError, NotADirectoryError))
     return False
 
 
@@ -136,49 +124,39 @@ def _captures(
 
 
 def _matching(local: str, notes: list[str]) -> list[Located]:
-    """What a glob matches; `**` stands for any folders, also none."""
-    folder, parts = local, list[str]()
-    while glob.has_magic(folder):
-        folder, name = os.path.split(folder)
-        parts = [name, *parts] if name else parts
-    folder = os.path.abspath(folder)
-    pattern = os.path.join(folder, *parts)
-    if parts[-1] == "**":
-        parts.append("*")
+    """What a glob matches. A folder stands for all captures in it, as do two stars at the end."""
+    pattern = os.path.abspath(local)
+    parts = pattern.split(os.sep)[1:]
+    while parts[-1] == "**":
+        parts.pop()
     closed: list[str] = []
-    every = dict.fromkeys(_expanded(folder, parts, closed))
-    folders = [path for path in every if os.path.isdir(path)]
-    paths = [path for path in every if not os.path.isdir(path)]
-    if parts[-2:] != ["**", "*"]:
-        paths += (path for top in folders for path in _below(top, closed))
+    every = list(_expanded(os.sep, parts, closed))
+    paths = dict.fromkeys(
+        path for one in every for path in (_below(one, closed) if os.path.isdir(one) else [one])
+    )
     found = _captures(pattern, paths, dict.fromkeys(closed), notes)
-    if not found and not folders:
-        raise NothingError(f"{pattern}: {'no capture' if paths else 'no file'} matches")
+    if not found:
+        raise NothingError(f"{pattern}: {'no capture' if every else 'no file'} matches")
     return found
 
 
-def _expanded(
-    folder: str, parts: Sequence[str], closed: list[str], above: tuple[str, ...] = ()
-) -> Iterator[str]:
-    """As `glob.glob`, but `**` does not follow links that lead round in circles."""
+def _expanded(folder: str, parts: Sequence[str], closed: list[str]) -> Iterator[str]:
+    """Two stars stand for any folders, also none; they follow no links."""
+    if not parts:
+        yield folder
+        return
     name, *rest = parts
     if name == "**":
-        real = os.path.realpath(folder)
-        if real in above:
-            return
         yield from _expanded(folder, rest, closed)
         for entry in _entries(folder, closed):
-            if not entry.name.startswith(".") and os.path.isdir(entry.path):
-                yield from _expanded(entry.path, parts, closed, (*above, real))
-        return
-    if glob.has_magic(name):
-        names = [entry.name for entry in _entries(folder, closed)]
-        found = [one for one in names if name.startswith(".") or not one.startswith(".")]
-        paths = [os.path.join(folder, one) for one in matching(found, name)]
-    else:
-        paths = [path for path in [os.path.join(folder, name)] if not is_gone(path)]
-    for path in paths:
-        yield from _expanded(path, rest, closed) if rest else [path]
+            if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                yield from _expanded(entry.path, parts, closed)
+    elif glob.has_magic(name):
+        for entry in _entries(folder, closed):
+            if fnmatch(entry.name, name) and entry.name.startswith(".") <= name.startswith("."):
+                yield from _expanded(entry.path, rest, closed)
+    elif not is_gone(path := os.path.join(folder, name)):
+        yield from _expanded(path, rest, closed)
 
 
 def _below(folder: str, closed: list[str]) -> Iterator[str]:

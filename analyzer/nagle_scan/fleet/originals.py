@@ -34,7 +34,7 @@ def scan_again(wanted: Set) -> Scan:
     captures = [_as_it_was(file) for file in wanted.files]
     with ExitStack() as copies, ExitStack() as opened:
         paths = [
-            (copies if is_url(each.url) else opened).enter_context(streams.copied(each))
+            (copies if is_url(each.url) else opened).enter_context(streams.opened(each))
             for each in captures
         ]
         found = scan(paths, wanted.filter, wanted.min_wait_ms)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
 from nagle_scan.errors import CaptureError
@@ -30,12 +30,7 @@ USER = re.compile(r"[^/]*@|[^/@:\[]*:(?!\d*(/|$))[^@]*@")
 """User and password; an unquoted slash in a password is none that ends it. Not `host:80/a@b`."""
 S3_USER = re.compile(r"[^/]*@|[^/@:]*:[^@]*@")
 """A bucket has no port, and secret keys have slashes."""
-BEGIN_LEN = 2 << 16
-"""Asked for first. A pipe holds half of it, so a copy goes on when the engine reads the capture."""
-BLOCK_LEN = 8 << 20
-"""Asked for at once then; a capture comes as fast as it is scanned, and no answer waits."""
-COPY_LEN = 1 << 20
-"""Read at once of a file that asks for parts of a length of its own."""
+S3_KEYS = "keys are read from the environment (AWS_ACCESS_KEY_ID), not from URLs"
 CONNECT_S = 30.0
 READ_S = 60.0
 """A server that says nothing for so long is lost. fsspec would end every transfer after 5 min."""
@@ -95,11 +90,11 @@ def remote(url: str) -> Remote:
     import fsspec
 
     parts = _parts(url)
+    if parts.scheme in S3 and parts.user:
+        raise CaptureError(f"{shown(url)}: {S3_KEYS}")
     try:
         fsspec.get_filesystem_class(parts.scheme)
-        options = _options(parts)
-        bare = f"{parts.scheme}://{parts.place}" if parts.scheme in S3 else url
-        fs, path = fsspec.core.url_to_fs(bare, **options)
+        fs, path = fsspec.core.url_to_fs(url, **_options(parts.scheme))
     except ImportError as error:
         package = PACKAGES.get(parts.scheme)
         needs = f"{parts.scheme}:// needs {package}: pip install {package}"
@@ -117,46 +112,6 @@ def remote(url: str) -> Remote:
 def version(about: Mapping[str, Any]) -> str:
     """Of a file that a file system describes: changes when the file does; empty if unknown."""
     return next((str(about[name]) for name in VERSIONS if about.get(name)), "")
-
-
-def blocks(place: Remote, size: int | None = None) -> Generator[bytes]:
-    """A file from its first byte on: `BEGIN_LEN` bytes, then parts of at most `BLOCK_LEN`.
-
-    It may be longer than `size`, if that was told. A part is asked for when the one before it was
-    taken. Raises what its file system raises.
-    """
-    try:
-        yield from _blocks(place, size)
-    except Exception:
-        # A connection that broke stays broken: the next attempt gets another.
-        place.fs.clear_instance_cache()
-        raise
-
-
-def _blocks(place: Remote, size: int | None) -> Iterator[bytes]:
-    done = 0
-    try:
-        asked = {"block_size": BEGIN_LEN, "cache_type": "none", "size": size}
-        with place.fs.open(place.path, "rb", **asked) as file:
-            most = BEGIN_LEN
-            while block := file.read(most if size is None else min(most, size - done)):
-                done += len(block)
-                yield block
-                most = _asked_at_once(file)
-    except ValueError:
-        # A server that knows no ranges says all again, from the beginning.
-        with place.fs.open(place.path, "rb", block_size=0) as file:
-            while done and (block := file.read(min(COPY_LEN, done))):
-                done -= len(block)
-            while block := file.read(COPY_LEN):
-                yield block
-
-
-def _asked_at_once(file: IO[bytes]) -> int:
-    from fsspec.spec import AbstractBufferedFile
-
-    # Without a cache these ask for what is read. Others (SFTP) make many small requests of it.
-    return BLOCK_LEN if isinstance(file, AbstractBufferedFile) else COPY_LEN
 
 
 def reason(error: BaseException, url: str) -> str:
@@ -200,19 +155,16 @@ def _secrets(url: str) -> Iterator[str]:
         yield from {word.lower(), unquote(word).lower()}
 
 
-def _options(parts: _Parts) -> dict[str, Any]:
-    if parts.scheme in HTTP:
-        from aiohttp import ClientTimeout
+def _options(scheme: str) -> dict[str, Any]:
+    if scheme not in HTTP:
+        return {}
+    from aiohttp import ClientTimeout
 
-        return {
-            # As stored: a server may call a packed capture an encoding of another.
-            "headers": {"Accept-Encoding": "identity"},
-            "client_kwargs": {
-                "auto_decompress": False,
-                "timeout": ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=READ_S),
-            },
-        }
-    if parts.scheme in S3 and parts.user:
-        key, _, secret = parts.user.partition(":")
-        return {"key": unquote(key), "secret": unquote(secret)}
-    return {}
+    return {
+        # As stored: a server may call a packed capture an encoding of another.
+        "headers": {"Accept-Encoding": "identity"},
+        "client_kwargs": {
+            "auto_decompress": False,
+            "timeout": ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=READ_S),
+        },
+    }

@@ -10,8 +10,9 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterError", "Done", "Pool", "Task", "connected"]
 
-START_S = 60.0
 STARTS = 3
 SERVE = "import sys; from nagle_scan.fleet.workers import serve; serve(int(sys.argv[1]))"
 
@@ -50,8 +50,7 @@ def connected(
     try:
         yield here
     finally:
-        for worker in here.workers.values():
-            worker.close()
+        here.close()
 
 
 def processors() -> int:
@@ -66,75 +65,37 @@ class _Machine(Pool):
 
     def __init__(self, count: int) -> None:
         super().__init__()
-        names = (f"worker {number} of this machine" for number in range(1, count + 1))
-        self._processes = {name: _Process(name) for name in names}
+        self._processes = [
+            _Process(f"worker {number} of this machine") for number in range(1, count + 1)
+        ]
+        self._failed = 0
+        """Starts, one after the other."""
+        self.workers.update((one.name, one) for one in self._processes)
 
-    @property
-    def workers(self) -> Mapping[str, Worker]:
-        """See `Pool.workers`."""
-        return self._processes
+    def look(self) -> None:
+        """See `Pool.look`."""
+        for number, old in enumerate(self._processes):
+            if old.has_ended:
+                self._failed = 0 if old.has_started else self._failed + 1
+                if self._failed == STARTS:
+                    raise ClusterError("a worker does not start on this machine")
+                self.workers[old.name] = self._processes[number] = _Process(old.name)
+
+    def close(self) -> None:
+        """Nothing stays."""
+        for one in self._processes:
+            one.close()
 
 
 class _Process(Worker):
-    """A process; when it has died, the next task starts another."""
+    """A process."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._connection: Connection | None = None
-        self._why = "died"
-
-    def ask(self, task: Task) -> Any:  # noqa: ANN401
-        """See `Worker.ask`."""
-        asked = pickle.dumps((task.function, task.arguments))
-        self._why = "died"
-        connection = self._running()
-        if self._why != "died":
-            # It was stopped while it started.
-            self._end()
-            raise LostError(self._why)
-        try:
-            connection.send_bytes(asked)
-            told = connection.recv_bytes()
-        except (EOFError, OSError):
-            self._end()
-            raise LostError(self._why) from None
-        result, error = pickle.loads(told)
-        if error is not None:
-            raise error
-        return result
-
-    def stop(self, why: str) -> None:
-        """See `Worker.stop`."""
-        self._why = why
-        if self._process is not None:
-            self._process.kill()
-
-    def close(self) -> None:
-        """It holds nothing."""
-        super().close()
-        self._end()
-
-    def _running(self) -> Connection:
-        if self._connection is None or self._process is None or self._process.poll() is not None:
-            self._connection = self._started()
-        return self._connection
-
-    def _started(self) -> Connection:
-        # It may die of something else than itself, as every process may.
-        for _ in range(STARTS):
-            self._end()
-            if self._why != "died":
-                raise LostError(self._why)
-            self._connection = self._start()
-            with suppress(EOFError, OSError):
-                if self._connection.poll(START_S):
-                    self._connection.recv_bytes()
-                    return self._connection
-        raise ClusterError("a worker does not start on this machine")
-
-    def _start(self) -> Connection:
-        here, there = Pipe()
+        self.has_started = False
+        self._is_stopped = False
+        self._asker = ThreadPoolExecutor(1)
+        self._connection, there = Pipe()
         # They must find what this process has found. The key goes to them with their tasks.
         env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         env.pop(keys.VARIABLE, None)
@@ -149,15 +110,41 @@ class _Process(Worker):
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        return here
 
-    def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+    @property
+    def has_ended(self) -> bool:
+        """It takes no more tasks."""
+        return self._is_stopped or self._process.poll() is not None
+
+    def begin(self, task: Task) -> Future[Any]:
+        """See `Worker.begin`."""
+        return self._asker.submit(self._ask, pickle.dumps((task.function, task.arguments)))
+
+    def _ask(self, asked: bytes) -> Any:  # noqa: ANN401
+        try:
+            if not self.has_started:
+                self._connection.recv_bytes()
+                self.has_started = True
+            self._connection.send_bytes(asked)
+            told = self._connection.recv_bytes()
+        except (EOFError, OSError):
+            self.close()
+            raise LostError from None
+        result, error = pickle.loads(told)
+        if error is not None:
+            raise error
+        return result
+
+    def stop(self, why: str) -> None:
+        """See `Worker.stop`."""
+        self.why_lost = why
+        self._is_stopped = True
+        self._process.kill()
+
+    def close(self) -> None:
+        """Waits for its end."""
+        self.stop(self.why_lost)
+        self._process.wait()
 
 
 class _WithoutPandas(MetaPathFinder):
