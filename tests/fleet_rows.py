@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from nagle_scan.fleet import lake
+from nagle_scan.fleet import writer
 from nagle_scan.fleet.fields import schema
 from nagle_scan.fleet.lake import Scope
 
@@ -30,9 +30,9 @@ def written(
         name: pa.Table.from_pylist(list(each), schema=schema(name))
         for name, each in {**rows, "captures": captures}.items()
     }
-    with lake.writing(os.fspath(path), scope) as writer:
-        writer.commit(tables)
-        writer.end(None)
+    with writer.writing(os.fspath(path), scope) as adding:
+        adding.commit(tables)
+        adding.end(None)
     return os.fspath(path)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conftest import CAPTURES
 from nagle_scan import _core
-from nagle_scan.fleet import identity, lake, tables, task
+from nagle_scan.fleet import identity, tables, task, writer
 from nagle_scan.fleet.lake import Scope
 from nagle_scan.fleet.work import Answer, Capture, Job, Located, Settings
 
@@ -75,12 +75,12 @@ def made(
 ) -> str:
     """A fleet folder; each run adds captures that ship, or what it is given."""
     for names in runs:
-        with lake.writing(os.fspath(path), Scope.of(settings)) as writer:
+        with writer.writing(os.fspath(path), Scope.of(settings)) as adding:
             for each in names:
                 wanted, answer = shipped(each, settings) if isinstance(each, str) else each
                 rows = {name: tables.from_bytes(one) for name, one in answer.tables.items()}
-                writer.commit(rows, [wanted.replaces] if wanted.replaces else [])
-            writer.end(None)
+                adding.commit(rows, [wanted.replaces] if wanted.replaces else [])
+            adding.end(None)
     return os.fspath(path)
 
 

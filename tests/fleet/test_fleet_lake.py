@@ -20,25 +20,25 @@ from deltalake import DeltaTable, write_deltalake
 from fleet_rows import PLAIN
 from fleets import ALL, made, shipped
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.fleet import fields, lake, tables
-from nagle_scan.fleet.lake import Lake, Scope, Writer
+from nagle_scan.fleet import fields, lake, tables, writer
+from nagle_scan.fleet.lake import Lake, Scope
 
 STORED = Path(__file__).parent / "fleet-0.1.0.zip"
 """What `nagle-scan fleet captures/java-split.pcap --all` wrote in November 2026, with this
 release's first tables: it must be read, and added to, for ever."""
 WRITER = """
 import sys, fleets
-from nagle_scan.fleet import lake, tables
+from nagle_scan.fleet import tables, writer
 from nagle_scan.fleet.lake import Scope
-with lake.writing(sys.argv[1], Scope.of(fleets.SETTINGS)) as writer:
+with writer.writing(sys.argv[1], Scope.of(fleets.SETTINGS)) as adding:
     answers = [(name, fleets.shipped(name)[1]) for name in sys.argv[2:]]
     print("begin", flush=True)
-    known = set(writer.query("SELECT set FROM captures")["set"].to_pylist())
+    known = set(adding.query("SELECT set FROM captures")["set"].to_pylist())
     for name, answer in answers:
         if answer.set not in known:
             rows = {table: tables.from_bytes(one) for table, one in answer.tables.items()}
-            writer.commit(rows)
-    writer.end(None)
+            adding.commit(rows)
+    adding.end(None)
 """
 
 
@@ -62,10 +62,10 @@ def test_details_without_their_captures_do_not_count_and_go(tmp_path: Path) -> N
     fleet = made(tmp_path / "fleet", [ALL[:1]])
     before = rows_of(fleet)
     _, answer = shipped(ALL[1])
-    writer = Writer(fleet)
+    dead = writer.Writer(fleet)
     rows = {name: tables.from_bytes(one) for name, one in answer.tables.items()}
-    writer._append("stalls", rows["stalls"].set_column(0, "batch", pa.array(["x"] * 100)))
-    writer.beat()
+    dead._append("stalls", rows["stalls"].set_column(0, "batch", pa.array(["x"] * 100)))
+    dead._state("running")
     assert rows_of(fleet) == before
     assert raw_rows(fleet, "stalls") > len(before["stalls"])
     made(fleet, [[]])
@@ -122,9 +122,9 @@ def test_a_set_that_grew_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
 def test_a_second_run_stops_with_one_line(tmp_path: Path) -> None:
     path = str(tmp_path / "fleet")
     with (
-        lake.writing(path, PLAIN),
+        writer.writing(path, PLAIN),
         pytest.raises(OutputError, match=r"fleet: another run writes into it$"),
-        lake.writing(path, PLAIN),
+        writer.writing(path, PLAIN),
     ):
         pass
 
@@ -162,11 +162,11 @@ def test_a_fleet_of_an_older_release_is_read_and_added_to(
 def test_days_go_whole_and_their_sums_stay(tmp_path: Path) -> None:
     fleet = made(tmp_path / "fleet", [ALL[:2]])
     sums = rows_of(fleet)["sums"]
-    with lake.writing(fleet, PLAIN) as writer:
-        writer.end(timedelta(days=36500))
+    with writer.writing(fleet, PLAIN) as adding:
+        adding.end(timedelta(days=36500))
     assert rows_of(fleet)["stalls"]
-    with lake.writing(fleet, PLAIN) as writer:
-        writer.end(timedelta(days=1))
+    with writer.writing(fleet, PLAIN) as adding:
+        adding.end(timedelta(days=1))
     assert rows_of(fleet) == {"sums": sums, "stalls": [], "connections": [], "waits": []}
 
 
@@ -176,7 +176,7 @@ def test_many_runs_leave_few_files(tmp_path: Path) -> None:
         fleet_rows.written(tmp_path / "fleet", {"stalls": [row]})
     stalls = DeltaTable(tmp_path / "fleet/stalls")
     assert stalls.to_pyarrow_table().num_rows == 30
-    assert len(stalls.file_uris()) <= lake.MOST_SMALL_FILES
+    assert len(stalls.file_uris()) <= writer.MOST_SMALL_FILES
 
 
 OTHER: list[tuple[Scope, str]] = [
@@ -190,7 +190,7 @@ OTHER: list[tuple[Scope, str]] = [
 def test_results_that_do_not_add_up_are_kept_apart(tmp_path: Path, scope: Scope, told: str) -> None:
     fleet = made(tmp_path / "fleet", [[]])
     with pytest.raises(OutputError, match=f"{told}: name a new folder"):
-        lake.check(fleet, scope)
+        writer.check(fleet, scope)
 
 
 def foreign_folder(path: Path) -> str:
@@ -222,7 +222,7 @@ def test_nothing_is_written_where_something_else_is(tmp_path: Path, make: object
     told = make(path)
     there = files(tmp_path)
     with pytest.raises((OutputError, CaptureError), match=told):
-        lake.check(str(path), PLAIN)
+        writer.check(str(path), PLAIN)
     assert files(tmp_path) == there
 
 

@@ -16,7 +16,7 @@ import pytest
 from conftest import CAPTURES, Run
 from fleet_rows import PLAIN
 from nagle_scan.errors import OutputError
-from nagle_scan.fleet import lake
+from nagle_scan.fleet import writer
 
 BUCKET = "captures"
 FLEET = f"s3://{BUCKET}/results/fleet"
@@ -84,19 +84,19 @@ def test_captures_and_results_stay_in_the_store(store: dict[str, str], run: Run)
 def test_of_two_runs_one_stops_and_the_other_is_whole(store: dict[str, str]) -> None:
     del store
     path = f"{FLEET}-two"
-    with lake.writing(path, PLAIN) as first:
+    with writer.writing(path, PLAIN) as first:
         with (
             pytest.raises(OutputError, match=r"another run writes into it, last at .* UTC$"),
-            lake.writing(path, PLAIN),
+            writer.writing(path, PLAIN),
         ):
             pass
-        late = lake.Writer(path)
-        late._table("captures")
+        late = writer.Writer(path)
+        late.table("captures")
         first.beat()
         with pytest.raises(OutputError, match=r"another run writes into it$"):
             late.beat()
         first.end(None)
-    with lake.writing(path, PLAIN) as again:
+    with writer.writing(path, PLAIN) as again:
         again.end(None)
 
 

@@ -6,18 +6,15 @@ import contextlib
 import os
 import struct
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow as pa
-
 from nagle_scan import _core
 from nagle_scan.errors import OutputError
-from nagle_scan.fleet import identity, inputs, lake, page, scanning, sets, tables, workers
-from nagle_scan.fleet.fields import schema
+from nagle_scan.fleet import identity, inputs, page, scanning, sets, workers, writer
+from nagle_scan.fleet.batch import Batch
 from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.lake import Scope
 from nagle_scan.fleet.work import Capture, Failure, Located, Settings
@@ -30,15 +27,10 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
-    from nagle_scan.fleet.lake import Writer
     from nagle_scan.fleet.scanning import Coverage
     from nagle_scan.fleet.work import Job, Scanned
     from nagle_scan.fleet.workers import Pool
 
-BATCH_BYTES = 64 << 20
-"""Of tables: so many at most wait to be written, and"""
-BATCH_S = 30.0
-"""so long: what a run that is killed loses. In an object store it also tells that the run lives."""
 NO_FRAMES = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
 """A pcap file of Ethernet without frames."""
 
@@ -134,7 +126,7 @@ def run(
     Raises `NagleScanError`, and `KeyboardInterrupt` with how far it came.
     """
     scope = Scope.of(asked.settings)
-    lake.check(asked.output, scope)
+    writer.check(asked.output, scope)
     _check_filter(asked.settings.filter)
     with contextlib.ExitStack() as opened:
         return _Run(asked, tell, stream, client, opened).run(scope)
@@ -164,22 +156,22 @@ class _Run:
             self._workers()
         with ProgressLine(lambda _: "looking for captures", self._stream):
             found = self._located()
-            writer = self._opened.enter_context(lake.writing(self._asked.output, scope))
-            known = sets.Known(writer, self._settings.key)
+            adding = self._opened.enter_context(writer.writing(self._asked.output, scope))
+            known = sets.Known(adding, self._settings.key)
             there = {known.place(host, one.url): (host, one) for host, one in found}
             plan = self._planned(there, known)
         self.outcome.of = len(plan.jobs)
         self.outcome.of_bytes = sum(job.size for job in plan.jobs)
         for note in plan.notes:
             self._tell(note)
-        batch = _Batch(writer, self._settings, known)
+        batch = Batch(adding, self._settings, known)
         batch.fail(self.outcome.failures)
         batch.forgive(at for at in known.failures if _is_gone(at, there))
         with ProgressLine(self.outcome.line, self._stream), self._accounted(batch):
             self._scan(plan.jobs, batch)
             batch.write()
         with ProgressLine(lambda _: "writing the page", self._stream):
-            writer.end(self._asked.keep)
+            adding.end(self._asked.keep)
             self.outcome.coverage = self._coverage()
             told = self.outcome.coverage.sentence if self.outcome.coverage else None
             page.write(Fleet(self._asked.output), told)
@@ -245,7 +237,7 @@ class _Run:
         place = {(before, one): at for at, before, (_, one) in pairs}
         return (place[pair] for pair in scanning.grown(by_host, self._workers(), key))
 
-    def _scan(self, jobs: Sequence[Job], batch: _Batch) -> None:
+    def _scan(self, jobs: Sequence[Job], batch: Batch) -> None:
         if not jobs:
             return
         pool = self._workers(len(jobs))
@@ -271,7 +263,7 @@ class _Run:
         return scanning.coverage(self._workers(), self._asked.hosts_file)
 
     @contextlib.contextmanager
-    def _accounted(self, batch: _Batch) -> Iterator[None]:
+    def _accounted(self, batch: Batch) -> Iterator[None]:
         """Says how far it came if it has to stop; what was done until then is written."""
 
         def account(why: object) -> str:
@@ -288,66 +280,6 @@ class _Run:
         except KeyboardInterrupt:
             batch.write()
             raise KeyboardInterrupt(account("interrupted")) from None
-
-
-class _Batch:
-    """What is to be written next."""
-
-    def __init__(self, writer: Writer, settings: Settings, known: sets.Known) -> None:
-        self._writer = writer
-        self._settings = settings
-        self._known = known
-        self._clear()
-
-    def _clear(self) -> None:
-        self._streams: dict[str, list[bytes]] = {}
-        self._failures: list[Failure] = []
-        self._replaced: list[str] = []
-        self._tried: list[sets.Place] = []
-        self._bytes = 0
-        self._begun_s = time.monotonic()
-
-    def add(self, scanned: Scanned) -> None:
-        self.fail(scanned.failures)
-        if scanned.answer is None:
-            return
-        for name, stream in scanned.answer.tables.items():
-            self._streams.setdefault(name, []).append(stream)
-            self._bytes += len(stream)
-        if scanned.job.replaces:
-            self._replaced.append(scanned.job.replaces)
-        self.forgive(self._known.place(one.host, one.url) for one in scanned.job.captures)
-
-    def fail(self, failures: Sequence[Failure]) -> None:
-        for one in failures:
-            at = self._known.place(one.host, one.path)
-            before = self._known.attempts(at)
-            self._failures.append(one._replace(attempts=one.attempts + before))
-        self.forgive(self._known.place(one.host, one.path) for one in failures)
-
-    def forgive(self, places: Iterator[sets.Place]) -> None:
-        """Failures there are over, or told anew."""
-        self._tried += (at for at in places if self._known.attempts(at))
-
-    def write_if_due(self) -> None:
-        if self._bytes > BATCH_BYTES or time.monotonic() - self._begun_s > BATCH_S:
-            self.write()
-
-    def write(self) -> None:
-        """Raises `OutputError`."""
-        if not (self._streams or self._failures or self._tried):
-            self._writer.beat()
-            self._begun_s = time.monotonic()
-            return
-        rows = {
-            name: pa.concat_tables(map(tables.from_bytes, streams))
-            for name, streams in self._streams.items()
-        }
-        failed = tables.of_failures(self._failures, self._settings)
-        read = rows.get("captures", schema("captures").empty_table())
-        rows["captures"] = pa.concat_tables([read, failed])
-        self._writer.commit(rows, self._replaced, self._tried)
-        self._clear()
 
 
 def _is_gone(at: sets.Place, there: Mapping[sets.Place, object]) -> bool:
