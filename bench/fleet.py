@@ -133,18 +133,18 @@ def table_mb() -> float:
 
 def remembered(captures: Captures) -> None:
     """Makes a fleet that knows all of them: one is scanned, its rows are copied for the others."""
-    from nagle_scan.fleet import lake
+    from nagle_scan.fleet import writer
     from nagle_scan.fleet.fields import tables
 
     shutil.rmtree(OUTPUT, ignore_errors=True)
     first, *others = sorted(captures.folder.rglob("*.pcap"))
     fleet = nagle_scan.scan_fleet(str(first), OUTPUT, workers=1)
     rows = {name: fleet.lake.query(f"SELECT * FROM {name}") for name in tables()}
-    with lake.writing(str(OUTPUT), fleet.lake.scope) as writer:
+    with writer.writing(str(OUTPUT), fleet.lake.scope) as batches:
         for begin in range(COMMITS):
             part = others[begin::COMMITS]
-            writer.commit({name: copied(table, part) for name, table in rows.items()})
-        writer.end(None)
+            batches.commit({name: copied(table, part) for name, table in rows.items()})
+        batches.end(None)
 
 
 def copied(table: pa.Table, paths: Sequence[Path]) -> pa.Table:
