@@ -83,8 +83,8 @@ def fleets(bench: works.Bench) -> str:
     return (
         f"{begin}## Fleets\n\n"
         f"Written by `make bench-fleet PACKETS={bench.packets}`. Whole commands, with their start, "
-        f"on all CPUs, page written, warm cache; medians of {bench.runs} runs. The machine is "
-        "shared with other work: CPU seconds vary less than times.\n\n"
+        f"on all CPUs, page written, warm cache; medians of {bench.runs} runs. Where other "
+        "work runs, as the load tells, CPU seconds vary less than times.\n\n"
         f"{quick}{table(rows)}\n\n{checked(bench)}\n"
         f"{markdown(['', ''], described)}\n{end}"
     )
