@@ -1,105 +1,40 @@
-"""Fleets: many captures, small captures, and one that is shared; against the same without Dask."""
+"""Fleets: what new captures cost, what is kept of them, and what a run costs that finds few."""
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import statistics
-import subprocess
-import sys
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from bench.cores import rotated
+import nagle_scan
+
 from bench.goals import FULL_PACKETS, Row
-from bench.measuring import BENCH, BUILD, BenchError, generate, generator_words, installed, is_newer
-from bench.paper import Inputs
+from bench.measuring import BUILD, Command, generate
 from bench.works import Bench
 
-MANY, MANY_PACKETS = 200, 130_000
-"""Captures of 20 MB."""
-SMALL, SMALL_PACKETS = 10_000, 100
-MIB = 1 << 20
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ENOUGH_MB_S = 278
+"""Of 1,000 hosts with 1 GB an hour each."""
+LARGE, SMALL, KNOWN = 50, 5_000, 200_000
+"""New captures of 20 MB and of 3 kB; small ones that a fleet knows."""
+OUTPUT = BUILD / "fleet"
+PCAP_HEAD, RECORD_HEAD = 24, 16
 
 
 @dataclass(frozen=True)
 class Captures:
-    """A folder of captures, and the generator's truth about all of them."""
+    """Captures, or a folder of them, and what is in them."""
 
-    folder: Path
+    paths: list[Path]
     count: int
-    packets: int
     stalls: int
-    bytes: int
-
-
-class Measured:
-    """What the runs of some variants cost: see `fleet_side.py`."""
-
-    def __init__(self, runs: dict[str, list[dict[str, Any]]]) -> None:
-        self.runs = runs
-
-    def median(self, variant: str, what: str = "wall_s") -> float:
-        """Of a variant's runs."""
-        return float(statistics.median(run[what] for run in self.runs[variant]))
-
-    def most(self, what: str) -> float:
-        """Of all runs that tell it."""
-        return float(max(run[what] for runs in self.runs.values() for run in runs if what in run))
-
-
-def per_host(count: int, connections: int, packets: int) -> Captures:
-    """So many captures with contents of their own, as so many hosts may have them."""
-    folder = BUILD / f"fleet-{count}-{connections}-{packets}"
-    truth_path = folder.with_suffix(".json")  # written last: with it all are there
-    if not is_newer(truth_path, BUILD / "generate"):
-        shutil.rmtree(folder, ignore_errors=True)
-        truths = [
-            capture_of_host(folder / f"host-{seed:05d}", connections, packets, seed)
-            for seed in range(1, count + 1)
-        ]
-        total = {name: sum(truth[name] for truth in truths) for name in ("packets", "stalls")}
-        truth_path.write_text(json.dumps(total))
-    truth = json.loads(truth_path.read_text())
-    size = sum(path.stat().st_size for path in folder.rglob("*.pcap"))
-    return Captures(folder, count, truth["packets"], truth["stalls"], size)
-
-
-def capture_of_host(host: Path, connections: int, packets: int, seed: int) -> dict[str, Any]:
-    """Generates one; returns the truth about it."""
-    host.mkdir(parents=True)
-    words = generator_words("rpc", connections, packets)
-    words += ["-o", str(host / "traffic.pcap"), "--seed", str(seed)]
-    made = subprocess.run(words, check=False, stderr=subprocess.PIPE, text=True)
-    if made.returncode != 0:
-        raise BenchError(made.stderr.strip())
-    truth: dict[str, Any] = json.loads(made.stderr)
-    return truth
-
-
-def measured(bench: Bench, captures: Captures, *variants: str, cpus: int = 0) -> Measured:
-    """Runs variants in turn, on all CPUs or so many; their stalls are checked."""
-    words = [sys.executable, "-m", "bench.fleet_side", str(bench.runs), str(captures.folder)]
-    some = sorted(os.sched_getaffinity(0))[:cpus]
-    pinned = ["taskset", "-c", ",".join(map(str, some))] if cpus else []
-    done = subprocess.run(
-        [*pinned, *words, *variants],
-        cwd=BENCH.parent,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise BenchError(f"fleet_side.py: {(done.stderr.strip().splitlines() or ['?'])[-1]}")
-    runs: dict[str, list[dict[str, Any]]] = json.loads(done.stdout)
-    for variant, all_runs in runs.items():
-        for stalls in {run["stalls"] for run in all_runs if "stalls" in run} - {captures.stalls}:
-            bench.wrong.append(f"{variant}: {stalls} stalls, {captures.stalls} generated")
-    return Measured(runs)
+    gb: float
 
 
 def scaled(bench: Bench, full: int) -> int:
@@ -107,67 +42,127 @@ def scaled(bench: Bench, full: int) -> int:
     return max(4, full * min(bench.packets, FULL_PACKETS) // FULL_PACKETS)
 
 
+def seeded(count: int) -> Captures:
+    """Of 20 MB, each with contents of its own: copies would be packed into small tables."""
+    every = [generate("rpc", 1000, 130_000, seed=number + 1) for number in range(count)]
+    paths = [one.path for one in every]
+    size = sum(path.stat().st_size for path in paths)
+    return Captures(paths, count, sum(one.stalls for one in every), size / 1e9)
+
+
+def copies(folder: Path, count: int) -> Captures:
+    """Of 3 kB, the same each time a second later."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for number in range(count):
+        size = later(folder, number)
+    return Captures([folder], count, count * generate("stalls", 1, 20).stalls, count * size / 1e9)
+
+
+def later(folder: Path, second: int) -> int:
+    """Writes a capture whose packets came so many seconds later; its bytes."""
+    content, at = bytearray(generate("stalls", 1, 20).path.read_bytes()), PCAP_HEAD
+    while at < len(content):
+        time_s, _, length = struct.unpack_from("<III", content, at)
+        struct.pack_into("<I", content, at, time_s + second)
+        at += RECORD_HEAD + length
+    copy = folder / str(second // 1000) / f"{second}.pcap"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    return copy.write_bytes(content)
+
+
+def adding(bench: Bench, captures: Captures, *options: str) -> Command:
+    """What is new among them goes into the fleet."""
+    words = [bench.nagle_scan, "fleet", *map(str, captures.paths), "-o", str(OUTPUT)]
+    return Command("nagle-scan fleet", [*words, "--exit-zero", *options])
+
+
+def scan(bench: Bench, captures: Captures, *options: str, runs: int) -> Command:
+    """All of them into a new fleet, so many times; its stalls are checked."""
+    command = adding(bench, captures, *options)
+    for _ in range(runs):
+        shutil.rmtree(OUTPUT, ignore_errors=True)
+        command.samples.append(command.run())
+    found = int(nagle_scan.Fleet(OUTPUT).query("SELECT sum(stalls) AS n FROM captures")["n"][0])
+    if found != captures.stalls:
+        told = f"{found} stalls, {captures.stalls} generated"
+        bench.wrong.append(f"fleet of {captures.count:,}: {told}")
+    return command
+
+
 def fleets(bench: Bench) -> Iterator[Row]:
-    """All of it. What is told of time is told of workers that run already."""
-    has_packages = all(map(find_spec, ("distributed", "pyarrow")))
-    if not has_packages or not installed("taskset") or len(os.sched_getaffinity(0)) < 2:
-        note = "needs two CPUs, taskset and nagle-scan[fleet]"
-        yield Row("two workers", "x one worker", 1.7, 1.5, None, True, note)
+    """All of it, on all CPUs."""
+    if not all(map(find_spec, ("deltalake", "fsspec", "pyarrow"))):
+        note = "needs nagle-scan[fleet]"
+        yield Row("new captures", "MB/s", 2 * ENOUGH_MB_S, ENOUGH_MB_S, None, True, note)
         return
-    captures = per_host(scaled(bench, MANY), 1000, MANY_PACKETS)
-    alone = measured(bench, captures, "scans", "loop", "fleet:1", cpus=1)
-    both = measured(bench, captures, "fleet:1", "fleet:2")
-    yield from many(captures, alone, both)
-    few = per_host(scaled(bench, SMALL), 2, SMALL_PACKETS)
-    small_ones = measured(bench, few, "loop", "fleet:1", "fleet:2")
-    yield small(few, small_ones)
-    yield from shared(bench)
-    coordinator_s = small_ones.median("fleet:1", "coordinator_cpu_s")
-    bench.fleet = Inputs(
-        gb=captures.bytes / 1e9,
-        captures=captures.count,
-        worker_cpu_s=both.median("fleet:1", "worker_cpu_s"),
-        coordinator_cpu_s=both.median("fleet:1", "coordinator_cpu_s"),
-        table_bytes=alone.median("loop", "table_bytes"),
-        dataset_bytes=both.median("fleet:1", "dataset_bytes"),
-        worker_peak_bytes=both.most("worker_peak_bytes"),
-        small_coordinator_ms=coordinator_s / few.count * 1e3,
-    )
+    yield from new(bench)
+    yield from known(bench)
 
 
-def many(captures: Captures, alone: Measured, both: Measured) -> Iterator[Row]:
-    """Captures of 20 MB: what Dask costs, what a second worker brings, what a worker takes."""
-    work = f"{captures.count:,} captures of {captures.bytes / captures.count / 1e6:.0f} MB"
-    loop_s, fleet_s = alone.median("loop"), alone.median("fleet:1")
-    note = f"{fleet_s:.2f} against {loop_s:.2f} s; {alone.median('scans'):.2f} s to read them only"
-    yield Row(f"{work}, one CPU", "x without Dask", 1.1, 1.3, fleet_s / loop_s, note=note)
-    one_s, two_s = both.median("fleet:1"), both.median("fleet:2")
-    note = f"{two_s:.2f} against {one_s:.2f} s; to start them takes {both.most('start_s'):.1f} s"
-    yield Row(f"{work}, two workers", "x one worker", 1.7, 1.5, one_s / two_s, True, note)
-    most = both.most("worker_peak_bytes") / MIB
-    note = f"coordinator and scheduler {both.most('coordinator_peak_bytes') / MIB:.0f} MiB"
-    yield Row("each worker, beside the page cache", "MiB", 300, 400, most, note=note)
+def new(bench: Bench) -> Iterator[Row]:
+    """Captures of 20 MB and of 3 kB, and the tables of the large ones."""
+    captures = seeded(scaled(bench, LARGE))
+    work, gb = f"{captures.count:,} new captures of 20 MB", captures.gb
+    command = scan(bench, captures, runs=bench.runs)
+    note = f"{command.median_cpu_s / gb:.1f} CPU s per GB; largest process "
+    note += f"{command.peak_mib:.0f} MiB; 1,000 hosts with 1 GB an hour: {ENOUGH_MB_S} MB/s"
+    measured = gb * 1e3 / command.median_s
+    yield Row(work, "MB/s", 2 * ENOUGH_MB_S, ENOUGH_MB_S, measured, True, note)
+    each = f"{captures.stalls / gb:,.0f} stalls per GB"
+    yield Row("tables of these", "MB per GB", 1, 2, table_mb() / gb, note=each)
+    scan(bench, captures, "--all", runs=1)
+    yield Row("tables, with --all", "MB per GB", 35, 50, table_mb() / gb, note=each)
+    captures = copies(BUILD / "small", scaled(bench, SMALL))
+    work = f"{captures.count:,} new captures of 3 kB"
+    command = scan(bench, captures, runs=1)
+    note = f"one run; {command.median_cpu_s / captures.count * 1e3:.1f} CPU ms each"
+    yield Row(work, "captures/s", 500, 100, captures.count / command.median_s, True, note)
 
 
-def small(captures: Captures, found: Measured) -> Row:
-    """Captures so small that most of the time is that of the fleet."""
-    work = f"{captures.count:,} captures of {captures.bytes / captures.count / 1e3:.0f} kB"
-    loop_s, one_s, two_s = (found.median(name) for name in ("loop", "fleet:1", "fleet:2"))
-    each_ms = (one_s - loop_s) / captures.count * 1e3
-    note = f"{one_s:.1f} against {loop_s:.1f} s without Dask; two workers {two_s:.1f} s"
-    return Row(f"{work}, one worker", "ms more each", 3, 5, each_ms, note=note)
+def table_mb() -> float:
+    """What all tables take."""
+    files = (path for path in OUTPUT.glob("*/**/*") if path.is_file())
+    return sum(path.stat().st_size for path in files) / 1e6
 
 
-def shared(bench: Bench) -> Iterator[Row]:
-    """One capture of many files, shared among workers, against one worker that reads it through."""
-    whole = generate("rpc", 10_000, bench.packets)
-    files = rotated(whole.path)
-    size = whole.path.stat().st_size
-    captures = Captures(files[0].parent, len(files), whole.packets, whole.stalls, size)
-    found = measured(bench, captures, "stream:2", "split:2")
-    stream_s, split_s = found.median("stream:2"), found.median("split:2")
-    work = f"one capture in {captures.count} files, shared by two workers"
-    note = f"{split_s:.1f} against {stream_s:.1f} s; {captures.bytes / 1e9:.1f} GB"
-    yield Row(work, "x one that reads it all", 2, 4, split_s / stream_s, note=note)
-    each = found.median("split:2", "scratch_bytes") / whole.packets
-    yield Row("segments of that on disk", "B/packet", 32, 40, each, note="the most at a time")
+def known(bench: Bench) -> Iterator[Row]:
+    """What a run costs that finds one new capture, or none, among many known ones."""
+    folder = BUILD / "known"
+    captures = copies(folder, scaled(bench, KNOWN))
+    remember(folder)
+    one_new, nothing = adding(bench, captures), adding(bench, captures)
+    for number in range(bench.runs):
+        later(folder, captures.count + number)
+        one_new.samples.append(one_new.run())
+        nothing.samples.append(nothing.run())
+    work = f"one new capture beside {captures.count:,} known ones"
+    yield Row(work, "CPU s", 3, 5, one_new.median_cpu_s)
+    yield Row("the same, largest process", "MiB", 400, 500, one_new.peak_mib)
+    yield Row("nothing new among them", "CPU s", 3, 5, nothing.median_cpu_s)
+
+
+def remember(folder: Path) -> None:
+    """Scans one of its captures, and gives all others copies of its rows, in 20 batches."""
+    from nagle_scan.fleet import writer
+    from nagle_scan.fleet.fields import tables
+
+    shutil.rmtree(OUTPUT, ignore_errors=True)
+    first, *others = sorted(folder.rglob("*.pcap"))
+    fleet = nagle_scan.scan_fleet(str(first), OUTPUT, workers=1)
+    rows = {name: fleet.lake.query(f"SELECT * FROM {name}") for name in tables()}
+    with writer.writing(str(OUTPUT), fleet.lake.scope) as batches:
+        for begin in range(20):
+            part = others[begin::20]
+            batches.commit({name: copied(table, part) for name, table in rows.items()})
+        batches.end(None)
+
+
+def copied(table: pa.Table, paths: Sequence[Path]) -> pa.Table:
+    """Its rows, once for each of these files."""
+    rows = table.to_pylist()
+    made = []
+    for path in paths:
+        new = dict.fromkeys(("set", "path", "content"), str(path))
+        new["modified"] = str(path.stat().st_mtime_ns)
+        made += [{name: new.get(name, row[name]) for name in row} for row in rows]
+    return table.from_pylist(made, schema=table.schema)

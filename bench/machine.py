@@ -63,7 +63,7 @@ def described(load_before: float) -> list[tuple[str, str]]:
 
 def of_fleets(load_before: float) -> list[tuple[str, str]]:
     """The same, of what fleets need."""
-    packages = ("dask", "distributed", "pyarrow")
+    packages = ("deltalake", "pyarrow")
     return [
         *(pair for pair in described(load_before) if pair[0] not in TOOLS),
         *((name, version(name)) for name in packages if find_spec(name) is not None),

@@ -126,16 +126,17 @@ def generator_words(mode: str, connections: int, packets: int | None) -> list[st
 
 
 def generate(
-    mode: str, connections: int, packets: int | None = None, suffix: str = ".pcap"
+    mode: str, connections: int, packets: int | None = None, suffix: str = ".pcap", seed: int = 0
 ) -> Capture:
     """Returns the capture for these arguments, generated unless a present one is up to date."""
-    name = "-".join(map(str, filter(None, [mode, connections, packets])))
+    name = "-".join(map(str, filter(None, [mode, connections, packets, seed])))
     path = BUILD / f"{name}{suffix}"
     truth_path = BUILD / f"{path.name}.json"  # written last: with it the capture is whole
     if not is_newer(truth_path, BUILD / "generate"):
         truth_path.unlink(missing_ok=True)
         words = [*generator_words(mode, connections, packets), "-o", str(path)]
         words += ["--pcapng"] if suffix == ".pcapng" else []
+        words += ["--seed", str(seed)] if seed else []
         made = subprocess.run(words, check=False, stderr=subprocess.PIPE, text=True)
         if made.returncode != 0:
             raise BenchError(made.stderr.strip())

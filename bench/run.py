@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from bench import cores, fleet, footprint, forms, machine, paper, works
+from bench import cores, fleet, footprint, forms, machine, works
 from bench.goals import FULL_PACKETS, HEAD, Row, markdown, table
 from bench.measuring import BENCH, MOST_SPREAD, BenchError, build, installed
 
@@ -79,13 +79,13 @@ def fleets(bench: works.Bench) -> str:
     begin, end = FLEETS
     rows = measure(bench, [fleet.fleets])
     quick = f"{QUICK}\n\n" if bench.packets < FULL_PACKETS else ""
-    reckoned = f"\n{paper.page(bench.fleet)}" if bench.fleet else ""
     described = [list(pair) for pair in machine.of_fleets(load)]
     return (
         f"{begin}## Fleets\n\n"
-        f"Written by `make bench-fleet PACKETS={bench.packets}`. Ratios of medians of {bench.runs} "
-        "runs in turn, of workers that run already, page and Parquet files written, warm cache.\n\n"
-        f"{quick}{table(rows)}\n\n{checked(bench)}{reckoned}\n"
+        f"Written by `make bench-fleet PACKETS={bench.packets}`. Whole commands, with their start, "
+        f"on all CPUs, page written, warm cache; medians of {bench.runs} runs. Where other "
+        "work runs, as the load tells, CPU seconds vary less than times.\n\n"
+        f"{quick}{table(rows)}\n\n{checked(bench)}\n"
         f"{markdown(['', ''], described)}\n{end}"
     )
 

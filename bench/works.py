@@ -21,7 +21,6 @@ from bench.measuring import (
     spread_of,
     time_rounds,
 )
-from bench.paper import Inputs
 
 TSHARK_PACKETS = 1_000_000  # tshark takes nearly 1 GiB of memory per million packets
 ACK_FILTER = "tcp.analysis.ack_rtt > 0.03"
@@ -38,7 +37,6 @@ class Bench:
     skip: list[str]
     wrong: list[str] = field(default_factory=list)
     rpc_ns: float = 0.0
-    fleet: Inputs | None = None
 
     @property
     def crowd(self) -> int:

@@ -3,7 +3,7 @@
 docs/causes.md comes from the causes' doc comments, docs/settings.md from the advice's data,
 docs/fields.md and the JSON Schema from the fields that the engine declares, docs/thresholds.md from
 the thresholds that it declares, docs/rules.md from what was measured of them. In the pages that
-are written by hand, what commands print is kept.
+are written by hand, what commands print is kept, and the columns of a fleet's tables.
 """
 
 import ast
@@ -15,11 +15,13 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import schema
 import shown
 from nagle_scan import _core
 from nagle_scan.advice import programs, unnamed
 from nagle_scan.command import explain
+from nagle_scan.fleet import fields as columns
 
 CAUSES = """\
 # Causes of waits
@@ -54,6 +56,16 @@ ROWS = """
 | field | type | where | meaning |
 |---|---|---|---|
 """
+COLUMNS = {
+    columns.TEXT: "text",
+    columns.INTEGER: "integer",
+    columns.FLOAT: "number",
+    columns.BOOL: "true or false",
+    columns.TIME: "time, UTC",
+    columns.DAY: "date",
+    pa.list_(columns.INTEGER): "integers",
+}
+"""Types of Arrow, in words."""
 
 NUMBERS = """\
 # Thresholds
@@ -175,7 +187,25 @@ def written(path: Path) -> str:
         return shown.filled(path.read_text(), Path(folder), environment)
 
 
-WRITTEN = ("capture", "ci", "contract", "faq", "fleet", "json", "report", "start", "sure")
+def fleet() -> str:
+    """The page on fleets, with the columns of their tables."""
+    tables = columns.tables()
+    in_all = [field for field in columns.CAPTURES if all(field in of for of in tables.values())]
+    text = f"### Columns of all tables\n{_columns(in_all)}"
+    for name, of in tables.items():
+        own = [field for field in of if field not in in_all]
+        text += f"\n### Columns of `{name}`\n{_columns(own)}"
+    head, begin, rest = written(Path("docs/fleet.md")).partition("<!-- fields -->\n")
+    end = rest.index("<!-- /fields -->")
+    return f"{head}{begin}{text}{rest[end:]}"
+
+
+def _columns(fields: list[columns.Field]) -> str:
+    rows = (f"| `{name}` | {COLUMNS[kind]} | {meaning} |\n" for name, kind, meaning in fields)
+    return "\n| column | type | meaning |\n|---|---|---|\n" + "".join(rows)
+
+
+WRITTEN = ("capture", "ci", "contract", "faq", "json", "report", "start", "sure")
 PAGES: dict[Path, Callable[[], str]] = {
     Path("docs/causes.md"): causes,
     Path("docs/settings.md"): table,
@@ -183,6 +213,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     Path("docs/nagle-scan-1.schema.json"): schema.text,
     Path("docs/thresholds.md"): numbers,
     Path("docs/rules.md"): rules,
+    Path("docs/fleet.md"): fleet,
 }
 PAGES |= {path: partial(written, path) for name in WRITTEN if (path := Path(f"docs/{name}.md"))}
 

@@ -46,7 +46,9 @@ def man() -> str:
 
 def fleet_man() -> str:
     """That of `nagle-scan fleet`."""
-    return _page(fleet.parser(), "the same in thousands of captures, on Dask", _ends(fleet))
+    return _page(
+        fleet.parser(), "the same in thousands of captures, into tables and a page", _ends(fleet)
+    )
 
 
 def _page(made: argparse.ArgumentParser, about: str, sections: Iterable[tuple[str, str]]) -> str:
