@@ -65,7 +65,7 @@ def test_details_without_their_captures_do_not_count_and_go(tmp_path: Path) -> N
     dead = writer.Writer(fleet)
     rows = {name: tables.from_bytes(one) for name, one in answer.tables.items()}
     dead._append("stalls", rows["stalls"].set_column(0, "batch", pa.array(["x"] * 100)))
-    dead._state("running")
+    dead._state(lake.RUNNING)
     assert rows_of(fleet) == before
     assert raw_rows(fleet, "stalls") > len(before["stalls"])
     made(fleet, [[]])

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,12 +22,14 @@ from deltalake.exceptions import (
 )
 
 from nagle_scan.errors import CaptureError, NagleScanError, OutputError
-from nagle_scan.fleet.fields import SQL_KINDS, tables
+from nagle_scan.fleet.fields import DETAILS, SQL_KINDS, tables
 from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
     from nagle_scan.fleet.work import Settings
 
+STATE, RUNNING, ENDED = "nagle-scan", "running", "ended"
+"""In the information of each commit to `captures`; `ENDED` is that of a run's last one."""
 STORE_CODE = re.compile(r"<Code>(\w+)</Code>")
 WORD = re.compile("[A-Z][a-z]*")
 ARROW = "\N{DOWNWARDS ARROW WITH TIP RIGHTWARDS}\x1b[0m"
@@ -113,7 +116,7 @@ class Lake:
             table = self.table(name)
             if table is not None:
                 builder.register(f"all_{name}", table)
-            views.append(f"{name} AS ({_view(name, table)})")
+            views.append(f"{name} AS ({_view(name, table, self._is_whole)})")
         try:
             reader = pa.RecordBatchReader.from_stream(
                 builder.execute(f"WITH {', '.join(views)} {sql}")
@@ -122,6 +125,16 @@ class Lake:
             yield from reader
         except (DeltaError, pa.ArrowException) as error:
             raise ValueError(_line(error)) from None
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        """Did no run write while the tables were opened, nor leave half of a batch?"""
+        captures = self.table("captures")
+        for name in DETAILS:
+            self.table(name)
+        latest = DeltaTable(self.uri("captures"), storage_options=self.options)
+        same = captures is not None and captures.version() == latest.version()
+        return same and latest.history(1)[0].get(STATE) == ENDED
 
     def table(self, name: str) -> DeltaTable | None:
         """One of the five; `None` if it is not there."""
@@ -170,7 +183,7 @@ def _line(error: BaseException) -> str:
     return printable((reasons or [told.partition("\n")[0]])[-1].strip())
 
 
-def _view(name: str, table: DeltaTable | None) -> str:
+def _view(name: str, table: DeltaTable | None, is_whole: bool) -> str:
     """Rows of whole batches, with the columns that a later version has added."""
     there = set() if table is None else {field.name for field in table.schema().fields}
     missing = [
@@ -181,7 +194,7 @@ def _view(name: str, table: DeltaTable | None) -> str:
     if table is None:
         return f"SELECT {', '.join(missing)} WHERE FALSE"
     rows = f"SELECT {', '.join(['t.*', *missing])} FROM all_{name} t"
-    if name == "captures":
+    if is_whole or name == "captures":
         return rows
     return f"{rows} LEFT SEMI JOIN all_captures c ON t.batch = c.batch AND t.set = c.set"
 

@@ -41,7 +41,7 @@ FROM sums WHERE hour IS NOT NULL GROUP BY service, hour ORDER BY service, hour
 """
 LOSSY_HOURS = HOURS.replace(
     "sums",
-    "sums LEFT SEMI JOIN (SELECT service AS lossy FROM sums WHERE confidence IS NOT NULL) "
+    "sums LEFT SEMI JOIN (SELECT DISTINCT service AS lossy FROM sums WHERE confidence IS NOT NULL) "
     "ON service = lossy",
 )
 """Those of services with stalls, which are few."""
@@ -57,11 +57,12 @@ SELECT service, bucket, sum(latencies) AS latencies FROM (
 ) GROUP BY service, bucket ORDER BY service, bucket
 """
 WORST_OF_EACH = f"""
-SELECT * FROM (
-    SELECT *, row_number() OVER (
+SELECT c.*, place FROM connections c JOIN (
+    SELECT batch, "set", connection, row_number() OVER (
         PARTITION BY service ORDER BY {" + ".join(LIKELY)} DESC, {LOSSES[2]} DESC
     ) AS place FROM connections WHERE stalls > 0
-) WHERE place <= {WORST} ORDER BY service, place
+) k ON c.batch = k.batch AND c."set" = k."set" AND c.connection = k.connection
+WHERE place <= {WORST} ORDER BY service, place
 """
 
 

@@ -20,13 +20,11 @@ from deltalake import CommitProperties, DeltaTable, QueryBuilder, write_deltalak
 
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet.fields import DETAILS, schema, tables
-from nagle_scan.fleet.lake import Lake, Scope, quoted, taken, told
+from nagle_scan.fleet.lake import ENDED, RUNNING, STATE, Lake, Scope, quoted, taken, told
 from nagle_scan.fleet.remote import is_url, remote
 from nagle_scan.system import files
 
 LOCK = ".lock"
-STATE = "nagle-scan"
-"""In the information of each commit to `captures`: `running`, or `ended` after the last one."""
 LEASE = timedelta(minutes=5)
 """In an object store, a run without a commit for so long is dead: it commits every minute."""
 KEEP_FILES = timedelta(hours=24)
@@ -53,12 +51,12 @@ class Writer(Lake):
         elif difference := self.scope.differs(scope):
             raise OutputError(f"{self.path}: scanned with {difference}: name a new folder")
         last = captures.history(1)[0]
-        was_running = last.get(STATE, "running") == "running"
+        was_running = last.get(STATE) != ENDED
         if was_running and is_url(self.path) and last.get("run"):
             at = datetime.fromtimestamp(last["timestamp"] / 1000, UTC)
             if datetime.now(UTC) - at < LEASE:
                 raise taken(self.path, f", last at {at:%H:%M:%S} UTC")
-        self._state("running")
+        self._state(RUNNING)
         if was_running:
             self._sweep()
 
@@ -68,7 +66,7 @@ class Writer(Lake):
         Raises `OutputError` if another one has come in between.
         """
         if is_url(self.path):
-            self._state("running")
+            self._state(RUNNING)
 
     def _state(self, state: str) -> None:
         self._commit(schema("captures").empty_table(), state)
@@ -89,7 +87,7 @@ class Writer(Lake):
                     self._append(name, _in_batch(rows[name], batch))
             try:
                 captures = _in_batch(rows["captures"], batch)
-                self._commit(captures, "running", _gone(replaced, tried, batch))
+                self._commit(captures, RUNNING, _gone(replaced, tried, batch))
             except OutputError:
                 self._delete(f"batch = '{batch}'")
                 raise
@@ -104,7 +102,7 @@ class Writer(Lake):
                 self._delete(f"day < '{oldest}'", names=DETAILS[1:])
             for name in tables():
                 self._tidy(name)
-        self._state("ended")
+        self._state(ENDED)
 
     def _tidy(self, name: str) -> None:
         table = self.table(name)
