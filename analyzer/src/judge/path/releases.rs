@@ -27,7 +27,7 @@ const NO_WINDOW: u32 = fact::ZERO_WINDOW | fact::WINDOW_FULL;
 const EXCLUDED: u32 = EXEMPT | REPEATED | NO_WINDOW | fact::UNSEEN | fact::ACK_ONLY;
 
 /// What is known of the releases of one direction.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Releases {
     /// Where releases are expected.
     pub band: Band,
@@ -77,7 +77,7 @@ pub struct SiblingReleases {
 }
 
 /// The releases of one direction: of waits that are evidence, and of all that were seen.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReleasesOf {
     pub evidence: Releases,
     pub all: Releases,
