@@ -39,16 +39,18 @@ pub fn judge(
 ) -> JudgedConnection {
     let first = rulings.len();
     reference::share_reactions(waits);
-    let releases = (!waits.is_empty()).then(|| {
+    let releases = if waits.is_empty() {
+        [None, None]
+    } else {
         let mut judges = Judges::new(connection, waits, conditions);
         rulings.extend(waits.iter().map(|wait| judges.rule(wait)));
         judges.releases()
-    });
+    };
     superseded::drop(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
-    let of = |side: Side| releases.as_ref().map(|both| &both[side as usize]);
+    let of = |side: Side| releases[side as usize].as_ref();
     let mut halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));
-    let hidden = hidden::hidden(connection, &halves, releases.as_ref(), all, conditions);
+    let hidden = hidden::hidden(connection, &halves, &releases, all, conditions);
     let listed = |wait: &Wait| is_listed(wait, &halves, conditions.min_wait_ns);
     let nagle = halves.each_ref().map(|half| half.nagle);
     let short = Short::of(connection, nagle, all, |finding| listed(finding.wait));

@@ -33,7 +33,7 @@ impl Told {
         let mut waits = self.waits.clone();
         reference::share_reactions(&mut waits);
         let [_, server] = Judges::new(&self.connection, &waits, conditions).releases();
-        server.evidence.reference
+        server.unwrap().evidence.reference
     }
 }
 

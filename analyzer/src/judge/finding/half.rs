@@ -78,7 +78,7 @@ impl Detail {
             reordered,
             unseen_bytes,
             delayed_acks: timer(half, side, findings),
-            releases: releases.filter(|_| has_stall()).map(|&releases| Box::new(releases)),
+            releases: releases.filter(|_| has_stall()).cloned().map(Box::new),
             connecting: connection.connecting().filter(|_| has_connected),
         };
         (detail != Self::default()).then(|| Box::new(detail))

@@ -13,12 +13,12 @@ use crate::track::{Connection, Side};
 pub fn hidden(
     connection: &Connection,
     halves: &[JudgedHalf; 2],
-    releases: Option<&[ReleasesOf; 2]>,
+    releases: &[Option<ReleasesOf>; 2],
     findings: Findings<'_>,
     conditions: Conditions<'_>,
 ) -> Hidden {
     let bytes: u64 = halves.iter().map(|half| half.bytes).sum();
-    let releases_of = |side: Side| releases.map(|both| &both[side as usize].evidence);
+    let releases_of = |side: Side| releases[side as usize].as_ref().map(|own| &own.evidence);
     let is_blurred = |side: &Side| {
         let hides = |own| jitter::hides_holds(&halves[*side as usize], *side, findings, own);
         releases_of(*side).is_some_and(hides)

@@ -7,9 +7,11 @@ use crate::track::Connection;
 /// Did segments of this `sender` that look full-sized wait for an ACK, as small ones do that Nagle's
 /// algorithm holds?
 pub fn hides_holds(connection: &Connection, sender: &JudgedHalf, releases: &Releases) -> bool {
-    let waited = releases.full_sized > 0;
+    if releases.full_sized == 0 {
+        return false;
+    }
     let (mss, inferred) = connection.effective_mss();
-    waited && inferred && !sender.nagle.is_off() && !connection.repeats_largest(mss)
+    inferred && !sender.nagle.is_off() && !connection.repeats_largest(mss)
 }
 
 #[cfg(test)]
