@@ -1,8 +1,9 @@
-"""Instructions per packet, as multiples of libpcap's bare loop: a regression check without a clock.
+"""Instructions per packet, as multiples of libpcap's bare loop, and memory: no clock is read.
 
 Both programs run under valgrind; less what they take for a hundred packets, that is what the
-packets cost. The yardstick in the same run takes out compilers and machines. Exit status: 0 as
-expected, 1 not, 2 it could not be measured. Run from the top folder:
+packets cost. The yardstick in the same run takes out compilers and machines. What one more
+connection or stall takes is the slope between two captures. Exit status: 0 as expected, 1 not, 2 it
+could not be measured. Run from the top folder:
 
     python -m bench.instructions
 """
@@ -14,7 +15,7 @@ import re
 import subprocess
 import sys
 
-from bench.measuring import BUILD, BenchError, Capture, build, generate
+from bench.measuring import BUILD, BenchError, Capture, Command, build, generate
 from bench.run import NAGLE_SCAN
 
 Plan = tuple[str, int, int | None]
@@ -25,12 +26,22 @@ START: Plan = ("clean", 10, 100)
 
 WORKS: dict[str, Plan] = {
     "rpc": ("rpc", 1000, 40_000),
+    "alive": ("rpc", 10_000, 100_000),
     "short": ("short", 3000, None),
     "stalls": ("stalls", 100, 20_000),
 }
 
-EXPECTED = {"rpc": 5.88, "short": 3.05, "stalls": 11.69}
+EXPECTED = {"rpc": 6.60, "alive": 5.44, "short": 3.18, "stalls": 13.85}
 """Instructions per packet, in those of the yardstick. Faster? Write the new figure here."""
+
+SLOPES: dict[str, tuple[Plan, Plan]] = {
+    "connection": (("clean", 1000, 200_000), ("clean", 20_000, 200_000)),
+    "stall": (("stalls", 100, 20_000), ("stalls", 100, 200_000)),
+}
+"""Captures that differ in nothing but the number of these."""
+
+EXPECTED_BYTES = {"connection": 610, "stall": 300}
+"""Peak memory that each takes. Less? Write the new figure here."""
 
 TOLERANCE = 1.25
 """Two runs differ by 1 %; other compilers and libraries by more."""
@@ -64,6 +75,20 @@ def loop_words(capture: Capture) -> list[str]:
     return [str(BUILD / "pcap_loop"), str(capture.path)]
 
 
+def each(name: str) -> tuple[float, float]:
+    """Bytes and page faults that one more connection or stall takes."""
+    less, more = (generate(*plan) for plan in SLOPES[name])
+    before, after = (Command(name, scan_words(capture)).run() for capture in (less, more))
+    count = more.stalls - less.stalls or more.connections - less.connections
+    bytes_each = (after.peak_kib - before.peak_kib) * 1024 / count
+    return bytes_each, (after.faults - before.faults) / count
+
+
+def is_expected(found: float, expected: float) -> bool:
+    """Is it within the tolerance?"""
+    return expected / TOLERANCE <= found <= expected * TOLERANCE
+
+
 def main() -> int:
     """Compares all works with what is expected."""
     build()
@@ -76,15 +101,24 @@ def main() -> int:
             (instructions(words(capture)) - at_start) / capture.packets
             for words, at_start in zip((scan_words, loop_words), starts, strict=True)
         )
-        right = expected / TOLERANCE <= scan / loop <= expected * TOLERANCE
+        right = is_expected(scan / loop, expected)
         as_expected &= right
         print(
             f"{name}: {scan:.0f} instructions per packet, {scan / loop:.2f} x libpcap's "
             f"{loop:.0f}, expected {expected:.2f}: {'fine' if right else 'NOT AS EXPECTED'}",
             flush=True,
         )
+    for name, bytes_expected in EXPECTED_BYTES.items():
+        bytes_each, faults = each(name)
+        right = is_expected(bytes_each, bytes_expected)
+        as_expected &= right
+        print(
+            f"{name}: {bytes_each:.0f} bytes and {faults:.3f} page faults each, "
+            f"expected {bytes_expected}: {'fine' if right else 'NOT AS EXPECTED'}",
+            flush=True,
+        )
     if not as_expected:
-        print("Slower: find out why. Faster: write the new figure into bench/instructions.py.")
+        print("More: find out why. Less: write the new figure into bench/instructions.py.")
     return 0 if as_expected else 1
 
 

@@ -3,8 +3,8 @@
  *
  *   measure RESULT COMMAND [ARGUMENT...]
  *
- * RESULT becomes one line: wall s, user + system CPU s, peak resident KiB. The exit status is the
- * command's. Not done from Python, because a child's peak starts at its parent's size (Linux keeps
+ * RESULT becomes one line: wall s, user + system CPU s, peak resident KiB, page faults. The exit status
+ * is the command's. Not done from Python, because a child's peak starts at its parent's size (Linux keeps
  * ru_maxrss across exec): everything below some 14 MiB would look alike.
  */
 #include <stdio.h>
@@ -53,6 +53,6 @@ int main(int argc, char **argv)
     int status = run(argv + 2, &usage);
     double wall_s = seconds_since_boot() - start_s;
     double cpu_s = seconds(usage.ru_utime) + seconds(usage.ru_stime);
-    fprintf(result, "%.6f %.6f %ld\n", wall_s, cpu_s, usage.ru_maxrss);
+    fprintf(result, "%.6f %.6f %ld %ld\n", wall_s, cpu_s, usage.ru_maxrss, usage.ru_minflt);
     return fclose(result) == 0 ? status : 2;
 }

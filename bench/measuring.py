@@ -39,6 +39,7 @@ class Sample:
     wall_s: float
     cpu_s: float  # user + system
     peak_kib: int  # largest resident set
+    faults: int  # pages touched for the first time
 
 
 @dataclass
@@ -77,8 +78,8 @@ class Command:
         if finished.returncode != 0:
             last_words = (finished.stderr.strip().splitlines() or ["(no message)"])[-1]
             raise BenchError(f"{self.name}: exit status {finished.returncode}: {last_words}")
-        wall_s, cpu_s, peak_kib = result.read_text().split()
-        return Sample(float(wall_s), float(cpu_s), int(peak_kib))
+        wall_s, cpu_s, peak_kib, faults = result.read_text().split()
+        return Sample(float(wall_s), float(cpu_s), int(peak_kib), int(faults))
 
     @property
     def median_s(self) -> float:

@@ -10,17 +10,22 @@ use crate::judge::path::releases::{Releases, ReleasesOf};
 use crate::track::wait::Wait;
 use crate::track::{Connection, Side};
 
-/// The judges of both sides. Waits that are evidence are judged against each other only. Shorter ones are
+/// The judges of both sides that have waits. Waits that are evidence are judged against each other only. Shorter ones are
 /// there if they are to be listed, and are judged against all.
 pub struct Judges<'a> {
-    by_evidence: [Judge<'a>; 2],
-    by_all: Option<[Judge<'a>; 2]>,
+    by_evidence: OfSides<'a>,
+    by_all: Option<OfSides<'a>>,
 }
+
+type OfSides<'a> = [Option<Judge<'a>>; 2];
 
 impl<'a> Judges<'a> {
     pub fn new(connection: &Connection, waits: &[Wait], conditions: Conditions<'a>) -> Self {
+        let has_waits = Side::BOTH.map(|side| waits.iter().any(|wait| wait.by == side));
         let judges = |waits: &[Wait], conditions| {
-            Side::BOTH.map(|side| Judge::new(connection, side, waits, conditions))
+            Side::BOTH.map(|side| {
+                has_waits[side as usize].then(|| Judge::new(connection, side, waits, conditions))
+            })
         };
         if waits.iter().all(Wait::is_evidence) {
             return Self { by_evidence: judges(waits, conditions), by_all: None };
@@ -33,12 +38,11 @@ impl<'a> Judges<'a> {
 
     /// Rules on the next wait.
     pub fn rule(&mut self, wait: &Wait) -> Ruling {
-        let side = wait.by as usize;
         // Asked about each wait: a judge takes its candidates in order.
-        let by_all = self.by_all.as_mut().map(|judges| judges[side].rule(wait));
+        let by_all = self.by_all.as_mut().map(|judges| of(judges, wait.by).rule(wait));
         match by_all {
             Some(ruling) if !wait.is_evidence() => ruling,
-            _ => self.by_evidence[side].rule(wait),
+            _ => of(&mut self.by_evidence, wait.by).rule(wait),
         }
     }
 
@@ -48,19 +52,23 @@ impl<'a> Judges<'a> {
             Some(by_all) if !wait.is_evidence() => by_all,
             _ => &mut self.by_evidence,
         };
-        &mut judges[wait.by as usize]
+        of(judges, wait.by)
     }
 
-    /// The releases of each side.
-    pub fn releases(self) -> [ReleasesOf; 2] {
-        let [client, server] = self.by_evidence.map(|judge| judge.direction.releases);
-        let Some(by_all) = self.by_all else { return [client, server].map(ReleasesOf::one) };
-        let [all_client, all_server] = by_all.map(|judge| judge.direction.releases);
-        [
-            ReleasesOf { evidence: client, all: all_client },
-            ReleasesOf { evidence: server, all: all_server },
-        ]
+    /// The releases of each side that has waits.
+    pub fn releases(self) -> [Option<ReleasesOf>; 2] {
+        let [client, server] = self.by_evidence;
+        let [all_client, all_server] = self.by_all.unwrap_or_default();
+        [(client, all_client), (server, all_server)].map(|(evidence, all)| {
+            let all = all.map(|judge| Box::new(judge.direction.releases));
+            Some(ReleasesOf { evidence: evidence?.direction.releases, all })
+        })
     }
+}
+
+/// Who judges the waits of a side that has some.
+fn of<'a, 'b>(judges: &'b mut OfSides<'a>, side: Side) -> &'b mut Judge<'a> {
+    judges[side as usize].as_mut().unwrap_or_else(|| unreachable!("a side with waits has a judge"))
 }
 
 /// A wait with its whole case.

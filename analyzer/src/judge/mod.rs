@@ -19,7 +19,7 @@ pub mod words;
 use crate::capture::times::sum_ns;
 use crate::judge::capture::point::capture_point;
 use crate::judge::conditions::Conditions;
-use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
+use crate::judge::finding::judged::{Detail, JudgedConnection, JudgedHalf};
 use crate::judge::finding::short::Short;
 use crate::judge::finding::{half, hidden, short, superseded};
 use crate::judge::findings::{Findings, Ruling};
@@ -39,23 +39,29 @@ pub fn judge(
 ) -> JudgedConnection {
     let first = rulings.len();
     reference::share_reactions(waits);
-    let releases = (!waits.is_empty()).then(|| {
+    let releases = if waits.is_empty() {
+        [None, None]
+    } else {
         let mut judges = Judges::new(connection, waits, conditions);
         rulings.extend(waits.iter().map(|wait| judges.rule(wait)));
         judges.releases()
-    });
+    };
     superseded::drop(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
-    let of = |side: Side| releases.as_ref().map(|both| &both[side as usize]);
+    let of = |side: Side| releases[side as usize].as_ref();
     let mut halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));
-    let hidden = hidden::hidden(connection, &halves, all, conditions);
+    let hidden = hidden::hidden(connection, &halves, &releases, all, conditions);
     let listed = |wait: &Wait| is_listed(wait, &halves, conditions.min_wait_ns);
     let nagle = halves.each_ref().map(|half| half.nagle);
     let short = Short::of(connection, nagle, all, |finding| listed(finding.wait));
     let nothing_held = short == Short::default() && short::nothing_was_held(connection);
+    let details = Side::BOTH
+        .map(|side| Detail::of(connection, side, nagle[side as usize], all, listed, of(side)));
     findings::retain(waits, rulings, first, |wait, _| listed(wait));
     let findings = Findings::new(waits, &rulings[first..]);
-    halves[Side::Server as usize].add_connecting(connection, findings);
+    for (half, detail) in halves.iter_mut().zip(details) {
+        half.detail = detail;
+    }
     let stalls = findings.stalls();
     let (mss, mss_inferred) = connection.effective_mss();
     JudgedConnection {

@@ -105,7 +105,7 @@ fn kind(finding: Finding<'_>) -> Option<usize> {
 type Clearness = (Reverse<Confidence>, i64, u64);
 
 fn clearness(judged: &JudgedConnection, finding: Finding<'_>) -> Clearness {
-    let releases = judged.half(finding.wait.by).detail().releases.of(finding.wait);
+    let releases = judged.half(finding.wait.by).releases_of(finding.wait);
     let off_ns = (finding.wait.release_ns() - releases.band.center_ns).abs();
     (Reverse(finding.confidence()), off_ns, finding.wait.to.frame)
 }

@@ -9,7 +9,7 @@ use crate::track::thresholds::{
 use serde::{Deserialize, Serialize};
 
 /// The releases that an ACK explains, in ns after it.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Band {
     /// Round trip between the capture point and the sender, as far as known.
     pub center_ns: i64,

@@ -9,7 +9,7 @@ use crate::judge::nagle::nodelay::nagle;
 use crate::judge::nagle::timers::Timer;
 use crate::judge::nagle::variant::Variant;
 use crate::judge::path::releases::ReleasesOf;
-use crate::track::wait::fact;
+use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Repeats, SHORTEST_DELAYED_ACK_NS, Side};
 
 pub fn judged(
@@ -33,49 +33,55 @@ pub fn judged(
         nagle => nagle,
     };
     let proof = if nagle == Nagle::Unknown { (0, 0) } else { proof };
-    let Repeats { retransmitted, duplicated, reordered, fins, .. } = half.repeats();
-    let retransmitted = retransmitted + fins;
-    let unseen_bytes = half.unseen().0;
-    let told = !findings.is_empty()
-        || unseen_bytes > 0
-        || [retransmitted, duplicated, reordered] != [0; 3];
-    // Most ends have nothing to tell.
-    let detail = told.then(|| {
-        let (variant, variant_proof) = Variant::of(nagle, half, side, findings);
-        let delayed_acks = timer(half, side, findings);
-        Box::new(Detail {
-            variant,
-            variant_proof,
-            retransmitted,
-            duplicated,
-            reordered,
-            unseen_bytes,
-            contradictions: half.contradictions(),
-            delayed_acks,
-            releases: releases.copied().unwrap_or_default(),
-            connecting: None,
-        })
-    });
     JudgedHalf {
         endpoint: connection.endpoint(side),
         nagle,
         proof,
         segments: half.segments(),
         bytes: half.bytes(),
+        contradictions: half.contradictions(),
         rtt_ns: half.measured_rtt_ns().unwrap_or(i64::MAX),
-        detail,
+        detail: None,
     }
 }
 
-impl JudgedHalf {
-    /// Tells how long the connection of this server took to come about, if that is among its `findings`.
-    pub fn add_connecting(&mut self, connection: &Connection, findings: Findings<'_>) {
-        let mut causes = findings.iter().map(|finding| finding.cause);
-        if let Some(took) = connection.connecting()
-            && causes.any(|cause| cause == Cause::Connect)
-        {
-            self.detail.get_or_insert_default().connecting = Some(took);
+impl Detail {
+    /// Of a host, by all that was found on its connection and by what of it is `listed`. Most have nothing
+    /// to tell.
+    pub fn of(
+        connection: &Connection,
+        side: Side,
+        nagle: Nagle,
+        findings: Findings<'_>,
+        listed: impl Fn(&Wait) -> bool,
+        releases: Option<&ReleasesOf>,
+    ) -> Option<Box<Self>> {
+        let half = connection.half(side);
+        let Repeats { retransmitted, duplicated, reordered, fins, .. } = half.repeats();
+        let retransmitted = retransmitted + fins;
+        let unseen_bytes = half.unseen().0;
+        let is_whole = unseen_bytes == 0 && [retransmitted, duplicated, reordered] == [0; 3];
+        if findings.is_empty() && is_whole {
+            return None;
         }
+        let has_stall =
+            || findings.stalls().any(|stall| stall.wait.by == side && listed(stall.wait));
+        let connects =
+            |finding: Finding<'_>| finding.cause == Cause::Connect && listed(finding.wait);
+        let has_connected = side == Side::Server && findings.iter().any(connects);
+        let (variant, variant_proof) = Variant::of(nagle, half, side, findings);
+        let detail = Self {
+            variant,
+            variant_proof,
+            retransmitted,
+            duplicated,
+            reordered,
+            unseen_bytes,
+            delayed_acks: timer(half, side, findings),
+            releases: releases.filter(|_| has_stall()).cloned().map(Box::new),
+            connecting: connection.connecting().filter(|_| has_connected),
+        };
+        (detail != Self::default()).then(|| Box::new(detail))
     }
 }
 

@@ -5,22 +5,32 @@ use crate::judge::finding::judged::JudgedHalf;
 use crate::judge::finding::verdict::Hidden;
 use crate::judge::finding::{edge, jitter, losses, mss};
 use crate::judge::findings::Findings;
+use crate::judge::path::releases::ReleasesOf;
 use crate::judge::thresholds::BLINDING_CLOCK_NS;
 use crate::track::{Connection, Side};
 
-/// Why `connection`, in which these `halves` and `findings` were seen, cannot be called clean.
+/// Why `connection`, in which these `halves`, `releases` and `findings` were seen, cannot be called clean.
 pub fn hidden(
     connection: &Connection,
     halves: &[JudgedHalf; 2],
+    releases: &[Option<ReleasesOf>; 2],
     findings: Findings<'_>,
     conditions: Conditions<'_>,
 ) -> Hidden {
     let bytes: u64 = halves.iter().map(|half| half.bytes).sum();
+    let releases_of = |side: Side| releases[side as usize].as_ref().map(|own| &own.evidence);
     let is_blurred = |side: &Side| {
-        !findings.is_empty() && jitter::hides_holds(&halves[*side as usize], *side, findings)
+        let hides = |own| jitter::hides_holds(&halves[*side as usize], *side, findings, own);
+        releases_of(*side).is_some_and(hides)
     };
-    let lacks_acks =
-        |side: &Side| losses::hides_holds(connection, *side, &halves[*side as usize], findings);
+    let lacks_acks = |side: &Side| {
+        let half = &halves[*side as usize];
+        losses::hides_holds(connection, *side, half, findings, releases_of(*side))
+    };
+    let lacks_mss = |side: &Side| {
+        let hides = |own| mss::hides_holds(connection, &halves[*side as usize], own);
+        releases_of(*side).is_some_and(hides)
+    };
     let is_cut_off = |side: &Side| {
         edge::hides_hold(connection, *side, &halves[*side as usize], findings, conditions)
     };
@@ -38,7 +48,7 @@ pub fn hidden(
         Hidden::NoAcks
     } else if Side::BOTH.iter().any(is_blurred) {
         Hidden::Blurred
-    } else if halves.iter().any(|half| mss::hides_holds(connection, half)) {
+    } else if Side::BOTH.iter().any(lacks_mss) {
         Hidden::UnknownMss
     } else if Side::BOTH.iter().any(is_cut_off) {
         Hidden::CutOff

@@ -4,22 +4,28 @@
 use crate::judge::finding::judged::JudgedHalf;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
+use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::{BLURRED_RTT_NS, BLURRED_WITHIN, FEW_RELEASES};
 use crate::track::Side;
 use crate::track::wait::fact;
 
 /// May there be holds of `side` where none was found?
-pub fn hides_holds(sender: &JudgedHalf, side: Side, findings: Findings<'_>) -> bool {
+pub fn hides_holds(
+    sender: &JudgedHalf,
+    side: Side,
+    findings: Findings<'_>,
+    releases: &Releases,
+) -> bool {
     sender.nagle == Nagle::Unknown
         && findings.stalls().next().is_none()
         && (findings.iter().any(|finding| finding.wait.by == side && finding.may_be_held())
-            || jitter_hides(sender, side, findings))
+            || jitter_hides(releases, side, findings))
 }
 
 /// May jitter hide holds? The sender's small segments follow ACKs by about a round trip, but not as evenly
 /// as a kernel answers on a steady path.
-fn jitter_hides(sender: &JudgedHalf, side: Side, findings: Findings<'_>) -> bool {
-    let rtt_ns = sender.detail().releases.evidence.band.center_ns;
+fn jitter_hides(releases: &Releases, side: Side, findings: Findings<'_>) -> bool {
+    let rtt_ns = releases.band.center_ns;
     if rtt_ns < BLURRED_RTT_NS {
         return false;
     }

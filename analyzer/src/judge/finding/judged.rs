@@ -6,7 +6,7 @@ use crate::judge::finding::verdict::{Hidden, Verdict};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::timers::Timer;
 use crate::judge::nagle::variant::Variant;
-use crate::judge::path::releases::ReleasesOf;
+use crate::judge::path::releases::{Releases, ReleasesOf};
 use crate::track::wait::Wait;
 use crate::track::{Endpoint, Side};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,8 @@ pub struct JudgedHalf {
     pub nagle: Nagle,
     pub segments: u32,
     pub bytes: u64,
+    /// Small segments sent while a small one was unacknowledged.
+    pub contradictions: u32,
     /// Frames that prove the answer on Nagle: two small segments in flight, or an ACK and what it
     /// released.
     pub proof: (u64, u64),
@@ -29,7 +31,7 @@ pub struct JudgedHalf {
 }
 
 /// What there is to tell of few ends only.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
     /// Which of Nagle's algorithms, and two frames that show it.
     pub variant: Variant,
@@ -38,12 +40,10 @@ pub struct Detail {
     pub duplicated: u32,
     pub reordered: u32,
     pub unseen_bytes: u64,
-    /// Small segments sent while a small one was unacknowledged.
-    pub contradictions: u32,
     /// How this host, as a receiver, delays its ACKs.
     pub delayed_acks: Option<Timer>,
-    /// Of the releases of an end with waits.
-    pub releases: ReleasesOf,
+    /// Of the releases of an end with stalls.
+    pub releases: Option<Box<ReleasesOf>>,
     /// Of a server: from the first SYN until the connection came about, and until the end of the first
     /// reply, in ns, where that was a wait.
     pub connecting: Option<(i64, i64)>,
@@ -58,6 +58,12 @@ impl JudgedHalf {
     pub fn detail(&self) -> &Detail {
         static NONE: LazyLock<Detail> = LazyLock::new(Detail::default);
         self.detail.as_deref().unwrap_or(&NONE)
+    }
+
+    /// The releases that a stall of this end was judged by.
+    pub fn releases_of(&self, stall: &Wait) -> &Releases {
+        static NONE: LazyLock<Releases> = LazyLock::new(Releases::default);
+        self.detail().releases.as_ref().map_or(&NONE, |releases| releases.of(stall))
     }
 }
 

@@ -40,15 +40,16 @@ pub fn hides_holds(
     side: Side,
     sender: &JudgedHalf,
     findings: Findings<'_>,
+    releases: Option<&Releases>,
 ) -> bool {
     if sender.nagle.is_off() || findings.stalls().any(|stall| stall.is_sure()) {
         return false;
     }
     let half = connection.half(side);
-    let releases = &sender.detail().releases.evidence;
     let no_acks = || !connection.half(side.other()).has_pure_acks();
     let pauses = |finding: Finding<'_>| is_pause(finding.wait, side);
-    (half.contradictions() > 0 && may_release(connection, side, releases, findings))
+    let may_release = |releases| may_release(connection, side, releases, findings);
+    (half.contradictions() > 0 && releases.is_some_and(may_release))
         || (no_acks() && findings.iter().any(pauses))
 }
 

@@ -111,7 +111,7 @@ pub fn nagle(
     };
     // What is written with MSG_MORE waits for the next ACK, too, whatever the option; where no ACK is to
     // come, it waits for a timer (`tcp_push`), and Nagle's algorithm lets it go at once.
-    let corked = releases.is_some_and(|releases| releases.all.corked);
+    let corked = releases.is_some_and(|releases| releases.all().corked);
     let proof = stalls().find(proves).map(|finding| finding.wait);
     match (stalls().last(), proof) {
         (Some(_), _) if corked => (Nagle::Unknown, (0, 0)),

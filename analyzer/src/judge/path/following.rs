@@ -82,10 +82,11 @@ mod tests {
         let begun = exchange(Story::new().handshake(0.02, 20.0), 0.02, first_release_ms);
         let late = GRID.iter().fold(begun, |story, release_ms| exchange(story, 41.0, *release_ms));
         let mut told = late.end();
-        let (judged, rulings) = told.judge();
+        let reference = told.reference();
+        let (_, rulings) = told.judge();
         let held = rulings.iter().filter(|ruling| ruling.cause == Cause::NagleDelack);
         assert!(held.clone().all(|ruling| ruling.doubts.confidence() < Confidence::Certain));
-        (held.count(), judged.half(Side::Server).detail().releases.evidence.reference)
+        (held.count(), reference)
     }
 
     #[test]

@@ -27,7 +27,7 @@ const NO_WINDOW: u32 = fact::ZERO_WINDOW | fact::WINDOW_FULL;
 const EXCLUDED: u32 = EXEMPT | REPEATED | NO_WINDOW | fact::UNSEEN | fact::ACK_ONLY;
 
 /// What is known of the releases of one direction.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Releases {
     /// Where releases are expected.
     pub band: Band,
@@ -77,21 +77,21 @@ pub struct SiblingReleases {
 }
 
 /// The releases of one direction: of waits that are evidence, and of all that were seen.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReleasesOf {
     pub evidence: Releases,
-    pub all: Releases,
+    /// `None` if no others were seen.
+    pub all: Option<Box<Releases>>,
 }
 
 impl ReleasesOf {
-    /// No others were seen.
-    pub fn one(releases: Releases) -> Self {
-        Self { evidence: releases, all: releases }
-    }
-
     /// Those that a wait was judged by.
     pub fn of(&self, wait: &Wait) -> &Releases {
-        if wait.is_evidence() { &self.evidence } else { &self.all }
+        if wait.is_evidence() { &self.evidence } else { self.all() }
+    }
+
+    pub fn all(&self) -> &Releases {
+        self.all.as_deref().unwrap_or(&self.evidence)
     }
 }
 

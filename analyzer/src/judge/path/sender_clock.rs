@@ -108,7 +108,6 @@ fn step_ns(elapsed_ns: f64, ticks: f64) -> Option<f64> {
 mod tests {
     use crate::judge::case::Confidence;
     use crate::judge::path::reference::Reference;
-    use crate::track::Side;
     use crate::track::story::{Story, client, server};
 
     /// What differs from exchange to exchange, in ms: the ways of both pieces and of the ACK, each beside 15.
@@ -141,8 +140,8 @@ mod tests {
                 story.after_ms(0.02, client(0).stamped(left_ms + second_ms, 3))
             })
             .end();
-        let (judged, rulings) = told.judge();
-        let reference = judged.half(Side::Server).detail().releases.evidence.reference;
+        let reference = told.reference();
+        let (_, rulings) = told.judge();
         let held = rulings.iter().filter(|ruling| ruling.cause.is_stall());
         assert!(held.clone().all(|ruling| ruling.doubts.confidence() < Confidence::Certain));
         matches!(reference, Reference::Timestamps(_)).then(|| held.count())

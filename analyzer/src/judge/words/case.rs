@@ -111,7 +111,7 @@ fn numbers(explained: &Explained, judged: &JudgedConnection) -> Vec<(&'static st
         ("small_after", releases.small_after_window.to_string()),
         ("full_after", releases.full_after_window.to_string()),
         ("siblings", siblings),
-        ("contradictions", judged.half(wait.by).detail().contradictions.to_string()),
+        ("contradictions", judged.half(wait.by).contradictions.to_string()),
         ("chance", format!("{:.4}", releases.chance(wait))),
         ("alone", CHANCE_ALONE.to_string()),
         ("among", CHANCE_AMONG_OTHERS.to_string()),

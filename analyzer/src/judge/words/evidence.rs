@@ -59,7 +59,7 @@ pub struct ExplainedStall<'a> {
 impl<'a> ExplainedStall<'a> {
     pub fn new(finding: Finding<'a>, judged: &'a JudgedConnection) -> Self {
         let wait = finding.wait;
-        let releases = judged.half(wait.by).detail().releases.of(wait);
+        let releases = judged.half(wait.by).releases_of(wait);
         let (by, receiver) = (wait.by.name(), wait.by.other().name());
         Self { finding, wait, judged, releases, by, receiver }
     }
@@ -270,7 +270,7 @@ impl<'a> ExplainedStall<'a> {
     }
 
     fn contradictions(&self, out: &mut String) -> fmt::Result {
-        let count = self.judged.half(self.wait.by).detail().contradictions;
+        let count = self.judged.half(self.wait.by).contradictions;
         write!(
             out,
             "the {} also sent {count} small segment{} while another was unacknowledged",

@@ -28,7 +28,7 @@ use std::thread;
 
 /// Bytes that one thread reads at once: enough for each shard to have some rows of its connections in
 /// cache, few enough that little memory is on its way.
-const RANGE_LEN: u64 = 4 << 20;
+const RANGE_LEN: u64 = 1 << 20;
 
 /// More threads than shards would mostly wait.
 const MOST_THREADS: usize = SHARDS;

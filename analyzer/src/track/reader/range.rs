@@ -12,7 +12,7 @@ use crate::track::{Ends, Mark, Side};
 
 /// Rows that lie together: enough that looking them up and prefetching runs on, few enough that a
 /// range with few rows for each shard takes little memory.
-const MOST_ROWS: usize = 512;
+const MOST_ROWS: usize = 128;
 /// Frames are counted in 30 bits.
 pub const MOST_FRAMES: u32 = 1 << 30;
 /// Number of shards that the connections of a scan are spread over. Results would depend on it, so it never
