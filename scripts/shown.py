@@ -30,6 +30,8 @@ ELSEWHERE = (
     "podman",
     "ssh",
     "tcpdump",
+    "tshark",
+    "wireshark",
 )
 FAR = re.compile(r"\w://|\w\.example\b")
 """Names a host: whatever the program, it needs that one."""

@@ -239,6 +239,7 @@ class FrameRow:
     data: bytes
     payload_at: int
     payload_len: int
+    identity: bytes
 
 class ShownRow:
     connection: int
@@ -343,6 +344,15 @@ def write_pcapng(
     frames: Sequence[FrameRow],
     comments: Mapping[int, Sequence[str]],
     names: Mapping[str, str],
+) -> None: ...
+def annotate(
+    paths: list[str],
+    path: str,
+    about: str,
+    comments: Mapping[int, Sequence[str]],
+    names: Mapping[str, str],
+    payload: bool,
+    key: bytes | None,
 ) -> None: ...
 def choose_frames(
     paths: list[str],

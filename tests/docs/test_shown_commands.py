@@ -51,10 +51,12 @@ USED: dict[str, tuple[str, list[str]]] = {
     "pktmon stop": ("", []),
     "pktmon etl2pcap": ("", ["out="]),
     "ssh": ("", []),
+    "tshark": ("X:r:Y:", []),
+    "wireshark": ("X:", []),
 }
 """The options that pages use, as getopt has them: `:` or `=` stands for an argument. From the
-manuals: tcpdump(1), dumpcap(1), docker-run(1), podman-build(1), nsenter(1), kubectl's reference,
-and learn.microsoft.com/windows-server/administration/windows-commands/pktmon."""
+manuals: tcpdump(1), dumpcap(1), tshark(1), docker-run(1), podman-build(1), nsenter(1), kubectl's
+reference, and learn.microsoft.com/windows-server/administration/windows-commands/pktmon."""
 
 
 def lines(page: Path, *kinds: str) -> list[str]:

@@ -102,6 +102,25 @@ FORMATS = (
         is_text=False,
     ),
     Format(
+        name="annotated",
+        suffixes=("annotated.pcapng",),
+        example="annotated.pcapng",
+        about="the whole capture, every stall's frames commented",
+        takes=frozenset({"payload"}),
+        reads_again=True,
+        is_text=False,
+        needs=("numpy",),
+    ),
+    Format(
+        name="lua",
+        suffixes=(".lua",),
+        example="nagle.lua",
+        about="the stalls as fields and filters in Wireshark, tshark",
+        reads_again=True,
+        is_text=False,
+        needs=("numpy",),
+    ),
+    Format(
         name="timeline",
         suffixes=(".png", ".svg", ".pdf"),
         example="timeline.png",
@@ -152,10 +171,10 @@ def suffix(path: str) -> str:
 
 
 def of(path: str) -> Format:
-    """The format that the suffix tells. Raises `KeyError`."""
-    for format in FORMATS:
-        if suffix(path) in format.suffixes:
-            return format
+    """The format that the suffix tells, the longest one first. Raises `KeyError`."""
+    for suffix in sorted(SUFFIXES, key=len, reverse=True):
+        if path.lower().endswith(suffix):
+            return next(format for format in FORMATS if suffix in format.suffixes)
     raise KeyError(path)
 
 
