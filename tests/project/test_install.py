@@ -98,6 +98,16 @@ def test_a_folder_of_reports_lacks_only_the_pages(tmp_path: Path) -> None:
     assert names == {"summary.csv", *kept}
 
 
+@pytest.mark.parametrize("missing", ["numpy", "pandas", "scapy"])
+def test_a_table_says_what_it_lacks(missing: str) -> None:
+    ask = "packets([1])" if missing == "scapy" else "stalls"
+    script = f"import sys; sys.modules[{missing!r}] = None\n"
+    script += f"import nagle_scan; nagle_scan.scan({str(CAPTURE)!r}).{ask}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert last == f"ImportError: needs {missing}: pip install {missing}"
+
+
 def test_no_output_imports_scapy(tmp_path: Path) -> None:
     """It is GPL-2.0-only: only who asks for its packets loads it."""
     suffixes = ("json", "csv", "html", "md", "xml", "sarif", "pcapng", "png", "zip")

@@ -202,9 +202,7 @@ def write(result: "Result", path: str, format: Format, options: "Options") -> No
 
 def check_installed(path: str, packages: "Sequence[str]") -> None:
     """Raises `OutputError` for what writing `path` needs and is missing."""
-    from importlib.util import find_spec
-
-    missing = [name for name in packages if find_spec(name) is None]
+    missing = files.missing(packages)
     if missing:
         install = " ".join(missing)
         raise OutputError(f"{path}: needs {', '.join(missing)}: pip install {install}")
