@@ -55,10 +55,14 @@ def _spooled(capture: bytes | IO[bytes]) -> tuple[str, IO[bytes]]:
     import tempfile
     from io import BytesIO
 
+    from nagle_scan.system import leftovers
+
     name = getattr(capture, "name", None)
     label = name if isinstance(name, str) else "<bytes>"
     source = BytesIO(capture) if isinstance(capture, bytes) else capture
-    file = tempfile.NamedTemporaryFile(prefix="nagle-scan-")  # noqa: SIM115
+    leftovers.clear()
+    file = tempfile.NamedTemporaryFile(prefix=leftovers.PREFIX)  # noqa: SIM115
+    leftovers.lock(file.fileno())
     try:
         shutil.copyfileobj(source, file, 1 << 20)
         file.flush()

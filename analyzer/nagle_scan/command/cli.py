@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nagle_scan import _core
 from nagle_scan.api import captures, keys
 from nagle_scan.api.scan import Scan, scan
-from nagle_scan.command import arguments, values
+from nagle_scan.command import arguments, limited, values
 from nagle_scan.command.gate import (
     EXIT_BUG,
     EXIT_CANNOT_TELL,
@@ -46,6 +46,10 @@ def command() -> NoReturn:
 
     To give memory back and to tear Python down takes time.
     """
+    os._exit(limited.run(_status))
+
+
+def _status() -> int:
     if sys.argv[1:2] not in OTHERS:
         interrupt.watch()
     found: list[Scan] = []
@@ -55,7 +59,7 @@ def command() -> NoReturn:
         status = EXIT_UNUSABLE if ended.code else EXIT_PASSED
     terminal.flush()
     atexit._run_exitfuncs()
-    os._exit(status)
+    return status
 
 
 def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) -> int:

@@ -219,9 +219,9 @@ def _members(result: "Result", format: Format, options: "Options") -> str | None
 
 def content(result: "Result", format: Format, options: "Options") -> bytes:
     """What `write` would write. Raises `OutputError`."""
-    import tempfile
+    from nagle_scan.system import leftovers
 
-    with tempfile.TemporaryDirectory() as folder:
+    with leftovers.folder() as folder:
         path = os.path.join(folder, format.example)
         try:
             write(result, path, format, options)

@@ -38,7 +38,8 @@ def members(result: Result, options: Options) -> str:
     }
     if options.baseline is not None:
         members |= _compared(options.baseline, result, options)
-    return json.dumps(members)
+    # Of what a terminal obeys, only this is not escaped.
+    return json.dumps(members).replace("\x7f", "\\u007f")
 
 
 def report(result: Result, options: Options) -> dict[str, Any]:
