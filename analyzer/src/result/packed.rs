@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use thiserror::Error;
 
 /// To be raised when a type that is saved changes between two versions.
-pub const FORMAT: u32 = 5;
+pub const FORMAT: u32 = 6;
 pub const LEVEL: i32 = 3;
 /// Scans are packed to a tenth or so. From some bytes on, more than so many of one are no scan but an attack:
 /// what is packed to less is filled up with zeros.

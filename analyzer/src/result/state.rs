@@ -171,7 +171,7 @@ mod tests {
             .fold(0, |hash: u32, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
         assert_eq!(
             (FORMAT, hash),
-            (5, 3_442_820_874),
+            (6, 2_777_041_978),
             "raise FORMAT, and note the new number here"
         );
     }

@@ -49,6 +49,7 @@ fn open_head(scan: &Scan) -> Vec<u8> {
 /// With escapes for what a terminal obeys or hides, which only texts of an input hold: JSON itself has to
 /// escape nothing beyond U+001F.
 fn printable(json: String) -> String {
+    use std::fmt::Write;
     const HIDDEN: [RangeInclusive<char>; 7] = [
         '\u{7f}'..='\u{9f}',
         '\u{61c}'..='\u{61c}',
@@ -66,7 +67,7 @@ fn printable(json: String) -> String {
     for sign in json.chars() {
         if is_hidden(sign) {
             for unit in sign.encode_utf16(&mut [0; 2]) {
-                escaped += &format!("\\u{unit:04x}");
+                let _ = write!(escaped, "\\u{unit:04x}");
             }
         } else {
             escaped.push(sign);

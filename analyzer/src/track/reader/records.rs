@@ -108,6 +108,7 @@ impl Records {
         if let (Some(end), Some(summary)) = (decoded.end, self.series.current()) {
             summary.end = end;
             summary.about_text = decoded.about_text;
+            summary.lines_before = decoded.lines_before;
             self.state = Stage::Ended;
         }
         Ok(())
