@@ -11,6 +11,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import matrix
 import nagle_scan
 import pytest
 from conftest import CAPTURES, ROOT
@@ -230,6 +231,12 @@ def test_the_lock_has_all_that_developers_and_users_need() -> None:
     names = {re.split(r"[<>=\[]", line)[0] for line in asked if isinstance(line, str)}
     assert names <= set(locked)
     assert len(names) > 15
+
+
+def test_the_lowest_packages_that_are_allowed_can_be_asked_for() -> None:
+    """`make matrix` installs them; a bound of another kind would be no version."""
+    assert all(re.fullmatch(r"[a-z0-9]+==[\d.]+", line) for line in matrix.LOWEST)
+    assert len(matrix.LOWEST) == len(PROJECT["project"]["dependencies"])
 
 
 def test_the_lock_names_no_host() -> None:
