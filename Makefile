@@ -8,7 +8,7 @@ PACKETS ?= 1000000
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy rules advice fuzz snapshots readme page pictures notebooks docs bench bench-fleet wheel test-wheel sdist release audit lock shared clean
+.PHONY: help setup scan test quick check check-engine test-engine check-python format accuracy matrix rules advice fuzz snapshots readme page pictures notebooks docs bench bench-fleet wheel test-wheel sdist release audit lock shared clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ accuracy: setup ## Compare what is found with what is true, on every labelled ca
 	@$(BIN)/python captures/lab/accuracy.py
 	@$(BIN)/python captures/lab/chain_accuracy.py
 	@$(BIN)/python captures/lab/metamorphic.py
+
+matrix: setup ## Try it with no packages, the lowest and the newest, and each Python found here: make matrix [QUICK=--quick]
+	@$(BIN)/python scripts/matrix.py $(QUICK)
 
 rules: setup ## Measure what each threshold and line of a case decides on the labelled captures (20 minutes): docs/rules.tsv
 	@$(BIN)/python scripts/rules.py

@@ -55,7 +55,7 @@ html_static_path = ["site/static"]
 html_css_files = ["site.css"]
 # Deferred: Sphinx loads what it extends after it.
 html_js_files = [("questions.js", {"defer": "defer"})]
-html_extra_path = ["site/root"]
+html_extra_path = ["site/root", "llms.txt"]
 html_copy_source = False
 html_show_sphinx = False
 # They would be fetched, which browsers refuse for a site opened from a disk.

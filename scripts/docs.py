@@ -22,6 +22,7 @@ from nagle_scan import _core
 from nagle_scan.advice import programs, unnamed
 from nagle_scan.command import explain
 from nagle_scan.fleet import fields as columns
+from nagle_scan.words.reading import READING
 
 CAUSES = """\
 # Causes of waits
@@ -67,6 +68,19 @@ COLUMNS = {
 }
 """Types of Arrow, in words."""
 
+LLMS = """\
+# nagle-scan
+
+> Finds small TCP segments that Nagle's algorithm held until a delayed ACK arrived (40 ms, 200 ms),
+> in packet captures; proves each by its frames; tells what to change, and on which side.
+
+- [Getting started](docs/start.html): `nagle-scan traffic.pcap`
+- [JSON and its schema](docs/json.html): `nagle-scan traffic.pcap -o result.json`
+- [For assistants](docs/agents.html): `nagle-scan mcp --root captures/`
+
+## How to read a verdict
+
+"""
 NUMBERS = """\
 # Thresholds
 
@@ -206,6 +220,12 @@ def _columns(fields: list[columns.Field]) -> str:
 
 
 WRITTEN = ("capture", "ci", "contract", "faq", "json", "report", "start", "sure")
+def llms() -> str:
+    """What an assistant reads first: llmstxt.org."""
+    return LLMS + "".join(f"- {sentence}\n" for sentence in READING)
+
+
+WRITTEN = ("agents", "capture", "ci", "contract", "faq", "fleet", "json", "report", "start", "sure")
 PAGES: dict[Path, Callable[[], str]] = {
     Path("docs/causes.md"): causes,
     Path("docs/settings.md"): table,
@@ -214,6 +234,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     Path("docs/thresholds.md"): numbers,
     Path("docs/rules.md"): rules,
     Path("docs/fleet.md"): fleet,
+    Path("docs/llms.txt"): llms,
 }
 PAGES |= {path: partial(written, path) for name in WRITTEN if (path := Path(f"docs/{name}.md"))}
 

@@ -13,7 +13,7 @@ from types import ModuleType
 import shtab
 from argparse_manpage.manpage import Manpage
 from nagle_scan import _core
-from nagle_scan.command import arguments, fleet
+from nagle_scan.command import arguments, fleet, mcp
 
 # maturin installs what is in `data` relative to the prefix.
 SHARE = Path(__file__).parents[1] / "analyzer/installed/data/share"
@@ -24,6 +24,7 @@ COMPLETIONS = {
 }
 MAN = "man/man1/nagle-scan.1"
 FLEET_MAN = "man/man1/nagle-scan-fleet.1"
+MCP_MAN = "man/man1/nagle-scan-mcp.1"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -49,6 +50,11 @@ def fleet_man() -> str:
     return _page(
         fleet.parser(), "the same in thousands of captures, into tables and a page", _ends(fleet)
     )
+
+
+def mcp_man() -> str:
+    """That of `nagle-scan mcp`."""
+    return _page(mcp.parser(), "answer questions of an assistant about captures", _ends(mcp))
 
 
 def _page(made: argparse.ArgumentParser, about: str, sections: Iterable[tuple[str, str]]) -> str:
@@ -78,7 +84,7 @@ def _escaped(text: str) -> str:
 def pages() -> dict[str, str]:
     """Path and content of each file."""
     made = {path: shtab.complete(parser(), shell=shell) for shell, path in COMPLETIONS.items()}
-    return made | {MAN: man(), FLEET_MAN: fleet_man()}
+    return made | {MAN: man(), FLEET_MAN: fleet_man(), MCP_MAN: mcp_man()}
 
 
 def main() -> int:

@@ -188,6 +188,7 @@ def _servers() -> dict[str, Schema]:
 
 def _words() -> dict[str, Schema]:
     report = {
+        "reading": said("How to read a verdict, and what never to conclude from it.", TEXTS),
         "sentence": said("The verdict in one line.", TEXT),
         "sentences": said("The answer: the verdict, then cost, fix and rest, if any.", TEXTS),
         "notices": said("What to know of the capture.", TEXTS),

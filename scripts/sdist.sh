@@ -17,4 +17,5 @@ cd "$work"
 rm .gitignore # it would leave out what crates call 'target'
 mkdir -p .cargo
 cargo vendor --locked --manifest-path analyzer/Cargo.toml vendor >.cargo/config.toml 2>/dev/null
+python scripts/without_mingw.py vendor
 maturin sdist --out "$into" >&2

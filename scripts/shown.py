@@ -30,6 +30,8 @@ ELSEWHERE = (
     "podman",
     "ssh",
     "tcpdump",
+    "tshark",
+    "wireshark",
 )
 FAR = re.compile(r"\w://|\w\.example\b")
 """Names a host: whatever the program, it needs that one."""
@@ -37,14 +39,15 @@ FOUND = (0, 1, 4)
 """Exit statuses of `nagle-scan` that are verdicts."""
 
 STALLS = "captures/jdk-httpserver.pcap"
+RING = "ring.pcap00"
 FILES = {
     "traffic.pcap": STALLS,
     "before.pcap": STALLS,
     "after.pcap": "captures/jdk-httpserver-nodelay.pcap",
     "client.pcap": STALLS,
     "server.pcap": STALLS,
-    "ring.pcap": STALLS,
-    "ring.pcap1": "captures/jdk-httpserver-nodelay.pcap",
+    RING: STALLS,
+    "ring.pcap01": "captures/jdk-httpserver-nodelay.pcap",
     "ticket.txt": "tests/printed/link-verbose.txt",
 }
 """What the names stand for that pages give to captures of their readers."""

@@ -27,7 +27,7 @@ The rooms, each of which imports only what stands before it (tests/project/test_
     compare     two scans, before and after
     timeline    pictures
     report      one module for each output format, and what they share
-    api         `scan()`, `load()`, the class `Scan` and what it answers
+    api         `scan()`, `scan_each()`, `load()`, the class `Scan` and what it answers
     fleet       thousands of captures, on Dask
     command     `nagle-scan`: options, where results go, the exit status
 
@@ -59,6 +59,7 @@ from nagle_scan.errors import (
 if TYPE_CHECKING:
     from nagle_scan.api.answers import Advice, Comparison, Summary
     from nagle_scan.api.connection import Connection
+    from nagle_scan.api.each import scan_each
     from nagle_scan.fleet import Fleet, scan_fleet
 
 __version__ = _core.VERSION
@@ -78,6 +79,7 @@ __all__ = [
     "__version__",
     "load",
     "scan",
+    "scan_each",
     "scan_fleet",
 ]
 
@@ -87,6 +89,7 @@ _HOMES = {
     "Connection": "api.connection",
     "Fleet": "fleet",
     "Summary": "api.answers",
+    "scan_each": "api.each",
     "scan_fleet": "fleet",
 }
 

@@ -1,7 +1,7 @@
 """The Rust engine. Durations in ms, times in ns since the epoch, frames from 1."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Self, final
 
 VERSION: str
 CAUSES: tuple[str, ...]
@@ -11,6 +11,7 @@ class CaptureError(NagleScanError): ...
 class FilterError(NagleScanError): ...
 class OutputError(NagleScanError): ...
 
+@final
 class Summary:
     connections: int
     connections_not_listed: int
@@ -55,6 +56,7 @@ class Summary:
     warnings: list[tuple[str, str, bool]]
     anonymized: str | None
 
+@final
 class Group:
     cause: str
     sender: str
@@ -82,6 +84,7 @@ class Group:
     connection: int
     frame_first_reply: int | None
 
+@final
 class ServerGroup:
     worst: Group
     stalls: int
@@ -96,6 +99,7 @@ class ServerGroup:
     some_full_sized: bool
     may_be_relay: bool
 
+@final
 class NagleRow:
     side: str
     addr: str
@@ -109,6 +113,7 @@ class NagleRow:
     switched_proof: tuple[int, int, int] | None
     variant: tuple[str, int, int, int] | None
 
+@final
 class ConnectionRow:
     connection: int
     handshake_rtt_ms: float | None
@@ -143,6 +148,7 @@ class ConnectionRow:
     first_ns: int
     last_ns: int
 
+@final
 class ServerRow:
     addr: str
     ip: str
@@ -159,6 +165,7 @@ class ServerRow:
     latency_ms: list[float]
     predicted_ms: list[float]
 
+@final
 class CauseRow:
     cause: str
     sender: str
@@ -166,12 +173,14 @@ class CauseRow:
     total_ms: float
     longest_ms: float
 
+@final
 class ConnectingRow:
     connections: int
     connect_ms: float
     first_reply_ms: float
     median_share: float
 
+@final
 class WaitRow:
     connection: int
     cause: str
@@ -200,6 +209,7 @@ class WaitRow:
     doubts: list[str]
     rivals: list[tuple[str, bool, str]]
 
+@final
 class HopRow:
     chain: int
     number: int
@@ -220,6 +230,7 @@ class HopRow:
     mean_latency_ms: float | None
     first_hop_predicted_latency_ms: float | None
 
+@final
 class Progress:
     def stop(self) -> None: ...
     @property
@@ -231,6 +242,7 @@ class Progress:
     @property
     def total_bytes(self) -> int | None: ...
 
+@final
 class FrameRow:
     frame: int
     time_ns: int
@@ -239,12 +251,15 @@ class FrameRow:
     data: bytes
     payload_at: int
     payload_len: int
+    identity: bytes
 
+@final
 class ShownRow:
     connection: int
     frames: list[tuple[int, int]]
     of: int
 
+@final
 class Scan:
     def summary(self) -> Summary: ...
     def groups(self) -> list[ServerGroup]: ...
@@ -287,6 +302,7 @@ def scan_of_state(bytes: bytes) -> Scan: ...
 def first_time_ns(path: str) -> int | None: ...
 def first_time_of_bytes(bytes: bytes) -> int | None: ...
 
+@final
 class WhyRow:
     connection: int
     sender: str
@@ -326,6 +342,15 @@ def write_pcapng(
     frames: Sequence[FrameRow],
     comments: Mapping[int, Sequence[str]],
     names: Mapping[str, str],
+) -> None: ...
+def annotate(
+    paths: list[str],
+    path: str,
+    about: str,
+    comments: Mapping[int, Sequence[str]],
+    names: Mapping[str, str],
+    payload: bool,
+    key: bytes | None,
 ) -> None: ...
 def choose_frames(
     paths: list[str],

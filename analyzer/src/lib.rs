@@ -45,7 +45,7 @@ mod track;
 pub use capture::error::ScanError;
 pub use capture::progress::Progress;
 pub use frames::excerpt::{Shown, Wanted, choose};
-pub use frames::pcapng::write as write_evidence;
+pub use frames::pcapng::{Said, write as write_evidence};
 pub use frames::{Excerpt, Policy, read as read_frames};
 pub use output::write;
 pub use result::anonymize::Anonymizer;

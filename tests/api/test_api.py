@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import io
+import pickle
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Any
 import matplotlib as mpl
 import nagle_scan
 import numpy as np
+import plotly.io
 import pytest
 from conftest import CAPTURES, ROOT, written
 from markupsafe import escape
@@ -128,6 +131,79 @@ def test_a_notebook_shows_what_a_reader_must_know() -> None:
     assert scan.summary.notices
     page = scan._repr_html_()
     assert all(str(escape(text)) in page for text in scan.summary.notices)
+
+
+def test_a_notebook_shows_the_answer_the_sockets_and_the_histogram(scan: Scan) -> None:
+    page = scan._repr_html_()
+    said = [scan.summary.sentence, *scan.summary.sentences]
+    assert all(str(escape(text)).split(": ", 1)[-1] in page for text in said)
+    assert "<td>no</td><td>server 127.0.0.1:8888</td>" in page
+    assert "Histogram of 100 waits" in page
+
+
+def test_a_notebook_of_plotly_keeps_a_picture(scan: Scan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """nbconvert and GitHub show no plotly; nothing is loaded from elsewhere."""
+    monkeypatch.setattr(plotly.io.renderers, "default", "plotly_mimetype")
+    figure: Any = scan.connection(1).interactive()
+    kept = figure._repr_mimebundle_()
+    assert kept["image/png"].startswith(b"\x89PNG")
+    assert kept["application/vnd.plotly.v1+json"]["data"]
+    assert (figure._ipython_display_, figure._repr_html_) == (None, None)
+
+
+# Inputs.
+
+
+@pytest.mark.parametrize("given", ["bytes", "file", "several", "home"])
+def test_what_is_no_path_is_scanned_as_its_file_is(
+    given: str, scan: Scan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = CAPTURES / "epoll-fd0.pcap"
+    monkeypatch.setenv("HOME", str(CAPTURES))
+    with path.open("rb") as file:
+        inputs: dict[str, Any] = {
+            "bytes": path.read_bytes(),
+            "file": file,
+            "several": [path.read_bytes()],
+            "home": "~/epoll-fd0.pcap",
+        }
+        found = nagle_scan.scan(inputs[given])
+    assert found.stalls.equals(scan.stalls)
+    assert found.segments(1).equals(scan.segments(1))
+    assert found.to_evidence()
+    name = Path(found.captures[0]).name
+    assert found.to_markdown() == scan.to_markdown().replace("epoll-fd0.pcap", name)
+    called = {"file": str(path), "home": str(path)}.get(given, "<bytes>")
+    assert found.captures == [called]
+
+
+def test_a_temporary_file_lives_as_long_as_its_scans() -> None:
+    found = nagle_scan.scan((CAPTURES / "java-split.pcap").read_bytes())
+    path, copied = found.paths[0], copy.deepcopy(found)
+    del found
+    assert len(copied.segments(0)) == 57
+    del copied
+    assert not Path(path).exists()
+
+
+def test_each_capture_is_scanned_in_a_process_of_its_own() -> None:
+    paths = sorted(CAPTURES.glob("*.pcap"))[:5]
+    key = bytes(range(32))
+    for path, one in zip(paths, nagle_scan.scan_each(paths, anonymize=key), strict=True):
+        here = nagle_scan.scan(path, anonymize=key)
+        assert one.to_json() == here.to_json()
+        assert one.to_evidence() == here.to_evidence()
+    broken = nagle_scan.scan_each([paths[0], "nowhere.pcap"], processes=1)
+    assert next(broken).verdict == nagle_scan.scan(paths[0]).verdict
+    with pytest.raises(nagle_scan.CaptureError, match=r"^nowhere\.pcap: no such file"):
+        next(broken)
+
+
+def test_the_numbers_of_a_connection_can_be_printed_and_pickled(scan: Scan) -> None:
+    row = scan.connection(1).row
+    assert "client='127.0.0.1:55692'" in repr(row)
+    assert pickle.loads(pickle.dumps(row)) == row == scan.connection(1).row
+    assert isinstance(scan.connection(1).scan, Scan)
 
 
 # Tables.
@@ -259,7 +335,14 @@ def test_tab_completion_lists_public_names_only(scan: Scan) -> None:
 PATH = str(CAPTURES / "epoll-fd0.pcap")
 WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "path": (lambda _: nagle_scan.scan(5), TypeError, "a capture is a path .*, not int"),  # type: ignore[arg-type]
-    "bytes": (lambda _: nagle_scan.scan(b"a"), TypeError, "not bytes"),  # type: ignore[arg-type]
+    "bytes": (lambda _: nagle_scan.scan(b"a"), nagle_scan.CaptureError, "^<bytes>: not a capture"),
+    "text file": (
+        lambda _: nagle_scan.scan(io.StringIO("text")),
+        TypeError,
+        "<bytes>: a capture is read as bytes: open it with 'rb'",
+    ),
+    "one of several": (lambda _: list(nagle_scan.scan_each([5])), TypeError, "not int"),  # type: ignore[list-item]
+    "processes": (lambda _: nagle_scan.scan_each([], processes=0), ValueError, "processes must"),
     "filter": (
         lambda _: nagle_scan.scan(PATH, filter=8080),  # type: ignore[arg-type]
         TypeError,

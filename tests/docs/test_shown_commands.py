@@ -19,13 +19,13 @@ from typing import Any
 
 import pytest
 import shown
-from conftest import COMMAND, ROOT, Run
+from conftest import CAPTURES, COMMAND, ROOT, Run
 from nagle_scan.command.fleet import parser as fleet_parser
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 
 USED: dict[str, tuple[str, list[str]]] = {
-    "tcpdump": ("i:s:w:C:W:G:B:Unv", []),
+    "tcpdump": ("i:s:w:C:W:G:B:Z:Unv", []),
     "dumpcap": ("i:s:b:w:f:D", []),
     "docker run": ("", ["rm", "net="]),
     "dask scheduler": ("", ["port=", "no-dashboard", "dashboard-address="]),
@@ -51,10 +51,12 @@ USED: dict[str, tuple[str, list[str]]] = {
     "pktmon stop": ("", []),
     "pktmon etl2pcap": ("", ["out="]),
     "ssh": ("", []),
+    "tshark": ("X:r:Y:", []),
+    "wireshark": ("X:", []),
 }
 """The options that pages use, as getopt has them: `:` or `=` stands for an argument. From the
-manuals: tcpdump(1), dumpcap(1), docker-run(1), podman-build(1), nsenter(1), kubectl's reference,
-and learn.microsoft.com/windows-server/administration/windows-commands/pktmon."""
+manuals: tcpdump(1), dumpcap(1), tshark(1), docker-run(1), podman-build(1), nsenter(1), kubectl's
+reference, and learn.microsoft.com/windows-server/administration/windows-commands/pktmon."""
 
 
 def lines(page: Path, *kinds: str) -> list[str]:
@@ -156,6 +158,25 @@ def test_tcpdump_itself_takes_it(command: str) -> None:
     del arguments[at : at + 2]
     # Compiles the filter only: neither rights nor an interface are needed.
     subprocess.run(["tcpdump", "-y", "EN10MB", "-d", *arguments], check=True, capture_output=True)
+
+
+def test_a_ring_has_the_names_that_the_next_command_reads(tmp_path: Path) -> None:
+    """And tcpdump still has the rights to write the second file."""
+    if not shutil.which("tcpdump"):
+        pytest.skip("no tcpdump")
+    page = ROOT / "docs" / "capture.md"
+    rings = [line for line in lines(page, "sh") if " -C " in line or " -G " in line]
+    assert len(rings) == 2
+    assert all(" -Z root " in line for line in rings)
+    (_, options, _), *_ = tools(words_of(rings[0]))
+    wanted = [f"{name}{options[name]}" for name in ("-C", "-W", "-w")]
+    capture = CAPTURES / "epoll-fd0.pcap"
+    # Its own user would not be allowed into the folder of the test.
+    root = ["-Z", "root"] if os.getuid() == 0 else []
+    command = ["tcpdump", *root, "-r", str(capture), *wanted]
+    subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    read = next(line for line in lines(page, "sh") if "nagle-scan ring" in line)
+    assert list(tmp_path.glob(words_of(read)[1])) == [tmp_path / shown.RING]
 
 
 @pytest.mark.parametrize(

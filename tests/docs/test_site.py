@@ -42,6 +42,13 @@ ASKED = {
     "pktmon": "docs/capture.html",
 }
 """The same in other words, and where the answer stands."""
+FIRST = {
+    "why 40 ms": "why-does-every-request-take-40-ms-though-the-cpu-is-idle",
+    "200 ms Windows": "why-200-ms-on-windows",
+    "TCP_NODELAY does not help": "i-set-tcp-nodelay-and-still-see-40-ms-why",
+    "permission denied": "rare-stalls-ring-files",
+}
+"""Symptoms, and the answer that must come first."""
 
 
 @pytest.fixture(scope="session")
@@ -140,6 +147,25 @@ def test_the_search_answers_in_other_words(site: Path, browser: Browser) -> None
         if not any(address.endswith(ASKED[question]) for address in addresses)
     }
     assert missed == {}
+
+
+def test_the_search_knows_symptoms(site: Path, browser: Browser) -> None:
+    with opened(browser, site / "search.html") as seen:
+        firsts = {question: found(seen, site, question)[0] for question in FIRST}
+    assert {question: first.rpartition("#")[2] for question, first in firsts.items()} == FIRST
+
+
+@pytest.mark.parametrize("name", ["settings", "fields"])
+def test_long_tables_are_read_without_scrolling_on_a_phone(
+    name: str, site: Path, browser: Browser
+) -> None:
+    with opened(browser, site / "docs" / f"{name}.html", PHONE_PX, "light") as seen:
+        boxes = seen.page.locator(".table-wrapper")
+        assert boxes.count() > 0
+        too_wide = boxes.evaluate_all(
+            "all => all.filter(b => b.scrollWidth > b.clientWidth).length"
+        )
+        assert too_wide == 0
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(DESK_PX, "light"), (PHONE_PX, "dark")])

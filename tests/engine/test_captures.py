@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import nagle_scan
 import pytest
 from conftest import CAPTURES, Run
 
@@ -98,3 +99,39 @@ def test_no_capture_is_without_expectation_recipe_and_row() -> None:
         assert name in makefile.replace("\n", " ").split(" "), "no target makes it again"
         assert name in recipes
         assert {"story", "made_on", "connections", "verdict", "stalls", "nagle"} <= expected.keys()
+
+
+KUBECTL = (
+    "Defaulting debug container name to debugger-x2k4p.\r\n"
+    "If you don't see a command prompt, try pressing enter.\n"
+)
+
+
+@pytest.mark.parametrize("kind", ["pcap", "pcapng", "pipe"])
+def test_text_before_a_capture_is_skipped_and_told(kind: str, run: Run, tmp_path: Path) -> None:
+    """`kubectl debug ... -- tcpdump -w - > traffic.pcap`."""
+    plain, said = CAPTURES / "java-split.pcap", tmp_path / "said.pcap"
+    expected = nagle_scan.scan(plain)
+    if kind == "pcapng":
+        plain = tmp_path / "plain.pcapng"
+        expected.to_evidence(plain, payload=True)
+        expected = nagle_scan.scan(plain)
+    said.write_bytes(KUBECTL.encode() + plain.read_bytes())
+    if kind == "pipe":
+        done = run("-", "--format", "json", stdin=said.read_bytes())
+        told = json.loads(done.stdout)
+        assert told["summary"]["stalls"] == len(expected.stalls)
+        warnings = told["captures"][0]["warnings"]
+    else:
+        found = nagle_scan.scan(said)
+        assert found.stalls.equals(expected.stalls)
+        assert found.segments(0).equals(expected.segments(0))
+        warnings = [text for _, text in found.warnings]
+    assert warnings == ["2 lines of text before the capture were skipped"]
+
+
+def test_binary_before_a_capture_is_no_capture(tmp_path: Path) -> None:
+    path = tmp_path / "x.pcap"
+    path.write_bytes(b"a\0b\n" + (CAPTURES / "java-split.pcap").read_bytes())
+    with pytest.raises(nagle_scan.CaptureError, match="not a capture file"):
+        nagle_scan.scan(path)

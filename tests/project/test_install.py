@@ -11,6 +11,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import matrix
 import nagle_scan
 import pytest
 from conftest import CAPTURES, ROOT
@@ -96,6 +97,16 @@ def test_a_folder_of_reports_lacks_only_the_pages(tmp_path: Path) -> None:
     names = {path.name for path in folder.iterdir()}
     kept = {f"{page.stem}{suffix}" for page in pages[:2] for suffix in (".json", ".md")}
     assert names == {"summary.csv", *kept}
+
+
+@pytest.mark.parametrize("missing", ["numpy", "pandas", "scapy"])
+def test_a_table_says_what_it_lacks(missing: str) -> None:
+    ask = "packets([1])" if missing == "scapy" else "stalls"
+    script = f"import sys; sys.modules[{missing!r}] = None\n"
+    script += f"import nagle_scan; nagle_scan.scan({str(CAPTURE)!r}).{ask}"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    last = done.stderr.splitlines()[-1]
+    assert last == f"ImportError: needs {missing}: pip install {missing}"
 
 
 def test_no_output_imports_scapy(tmp_path: Path) -> None:
@@ -220,6 +231,12 @@ def test_the_lock_has_all_that_developers_and_users_need() -> None:
     names = {re.split(r"[<>=\[]", line)[0] for line in asked if isinstance(line, str)}
     assert names <= set(locked)
     assert len(names) > 15
+
+
+def test_the_lowest_packages_that_are_allowed_can_be_asked_for() -> None:
+    """`make matrix` installs them; a bound of another kind would be no version."""
+    assert all(re.fullmatch(r"[a-z0-9]+==[\d.]+", line) for line in matrix.LOWEST)
+    assert len(matrix.LOWEST) == len(PROJECT["project"]["dependencies"])
 
 
 def test_the_lock_names_no_host() -> None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import platform
 import re
 import subprocess
 import tomllib
 from pathlib import Path
 
+import licences
 import pytest
 import release
+import without_mingw
 from conftest import ROOT
 
 VERSION = "1.2.3"
@@ -101,3 +104,24 @@ def test_every_test_that_a_promise_names_is_there() -> None:
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     assert len(named) > 10
     assert [name for name in sorted(named) if f"def {name}(" not in tests] == []
+
+
+def test_no_import_library_of_mingw_is_vendored(tmp_path: Path) -> None:
+    crate = tmp_path / "winapi-x86_64-pc-windows-gnu"
+    for name in ("lib/libwinapi.a", "src/lib.rs"):
+        (crate / name).parent.mkdir(parents=True, exist_ok=True)
+        (crate / name).touch()
+    sums = crate / without_mingw.SUMS
+    sums.write_text(json.dumps({"files": {"lib/libwinapi.a": "1", "src/lib.rs": "2"}}))
+    without_mingw.main(tmp_path)
+    assert json.loads(sums.read_text()) == {"files": {"src/lib.rs": "2"}}
+    assert [path.name for path in crate.rglob("*.*") if path != sums] == ["lib.rs"]
+
+
+def test_every_crate_that_is_linked_has_a_licence() -> None:
+    linked = licences.crates(f"{platform.machine()}-unknown-linux-gnu")
+    assert {"pyo3", "zstd-sys"} <= {crate["name"] for crate in linked}
+    assert "criterion" not in {crate["name"] for crate in linked}
+    assert all(crate["license"] for crate in linked)
+    shipped = [crate["name"] for crate in linked if list(licences.texts(crate))]
+    assert len(shipped) > 0.9 * len(linked)

@@ -55,6 +55,14 @@ def test_it_tells_what_is_in_it(wheel: zipfile.ZipFile) -> None:
     assert "Redistributions in binary form" in licence["text"]["content"]
 
 
+def test_it_has_the_licence_of_everything_in_it(wheel: zipfile.ZipFile) -> None:
+    (name,) = (one for one in wheel.namelist() if one.endswith("/LICENSE-THIRD-PARTY"))
+    text = wheel.read(name).decode()
+    for crate in ("pyo3 ", "zstd-sys ", "etherparse ", "libpcap "):
+        assert f"\n{crate}" in text or f", {crate}" in text
+    assert "Redistributions in binary form" in text
+
+
 def test_it_holds_no_path_of_the_machine_that_built_it(wheel: zipfile.ZipFile) -> None:
     for name in wheel.namelist():
         content = wheel.read(name)

@@ -9,7 +9,8 @@ import snapshots
 from nagle_scan.report.formats import SUFFIXES
 
 UNREADABLE = {".png", ".svg", ".pdf", ".zip"}
-REPEATED = {".ndjson"}  # result.json in one line
+REPEATED = {".ndjson", ".lua", "annotated.pcapng"}
+"""The first is result.json in one line; the others say what the evidence says."""
 
 
 @pytest.fixture(scope="module")

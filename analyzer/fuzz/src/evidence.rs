@@ -5,7 +5,7 @@ use super::conversation::Conversation;
 use super::memory::InMemory;
 use super::properties::{json, report, usual, written};
 use nagle_scan_core::{
-    Anonymizer, Excerpt, Policy, Wanted, choose, read_frames, scan, write_evidence,
+    Anonymizer, Excerpt, Policy, Said, Wanted, choose, read_frames, scan, write_evidence,
 };
 use serde_json::Value;
 
@@ -28,9 +28,12 @@ pub fn of(conversation: &Conversation) -> Evidence {
     let mut scan = scan(&paths, &usual(), &<_>::default()).unwrap();
     let report = json(&scan);
     let frames = frames(&paths, scan.connection_count as u32, &anonymizer);
-    let frames: Vec<&Excerpt> = frames.iter().collect();
     let mut written_to = InMemory::new(b"");
-    write_evidence(&written_to.path, "", &frames, &<_>::default(), &<_>::default()).unwrap();
+    let said = Said { about: "", comments: &<_>::default(), names: &<_>::default() };
+    write_evidence(&written_to.path, &said, |writer| {
+        frames.iter().try_for_each(|one| writer.frame(one))
+    })
+    .unwrap();
     anonymizer.anonymize(&mut scan);
     Evidence {
         world: conversation.world,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 from nagle_scan import _core, timeline
 from nagle_scan.api import notebook
 from nagle_scan.report import verdicts
-from nagle_scan.result import Result
 from nagle_scan.timeline import wait as waits
 from nagle_scan.timeline.subject import Subject
 
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from plotly.graph_objects import Figure
     from scapy.packet import Packet
+
+    import nagle_scan
+
+
+class Row(SimpleNamespace):
+    """Numbers of a connection, which can be printed, compared and pickled."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +39,16 @@ class Connection:
     (25, 0, 141)
     """
 
-    scan: Result
+    scan: nagle_scan.Scan
     number: int
     """Its number, as Wireshark's `tcp.stream`."""
 
     @property
     def row(self) -> _core.ConnectionRow:
         """Its numbers: `row.rtt_ms`, `row.mss`, `row.stalls`, `row.mean_latency_ms` and others."""
-        return self.scan.row_of(self.number)
+        row = self.scan.row_of(self.number)
+        names = (name for name in dir(row) if name[0] != "_")
+        return cast("_core.ConnectionRow", Row(**{name: getattr(row, name) for name in names}))
 
     @property
     def client(self) -> str:

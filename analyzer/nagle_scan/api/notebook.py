@@ -10,8 +10,10 @@ from markupsafe import Markup
 
 from nagle_scan import _core, timeline
 from nagle_scan.report import header, json, notices, verdicts
+from nagle_scan.report.formats import FOR_PICTURES
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import View
+from nagle_scan.system import files
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import maybe_duration, printable
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from nagle_scan.result import Result
 
 MAX_CONNECTIONS = 5
+MAX_SOCKETS = 5
 
 _PAGES = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
 _PAGES.filters["printable"] = printable
@@ -36,6 +39,19 @@ _SCAN = _PAGES.from_string(
 {% for notice in notices %}
 <p><small>note: {{ notice | printable }}</small></p>
 {% endfor %}
+{% if sockets %}
+<table>
+<thead><tr><th>TCP_NODELAY in effect</th><th>sockets</th><th>connections</th><th>evidence</th></tr>
+</thead>
+<tbody>
+{% for row in sockets %}
+<tr><td>{{ row.answer }}</td><td>{{ row.sockets }}</td><td>{{ "{:,}".format(row.connections) }}</td>
+<td>{{ row.proof }}</td></tr>
+{% endfor %}
+</tbody>
+</table>
+{% endif %}
+{{ histogram }}
 {% if rows %}
 <table>
 <thead><tr><th>tcp.stream</th><th>client</th><th>server</th><th>stalls</th><th>lost</th>
@@ -111,8 +127,8 @@ def connection_html(scan: Result, row: _core.ConnectionRow) -> str:
 
 
 def scan_html(scan: Result) -> str:
-    """The answer and the worst connections."""
-    view = View(scan, json.LIMITS, Options())
+    """The answer, the sockets, the histogram of waits, the worst connections."""
+    view = View(scan, json.LIMITS._replace(sockets=MAX_SOCKETS), Options())
     summary, affected = view.summary, scan.core.affected(MAX_CONNECTIONS)
     rows = [
         (
@@ -132,6 +148,15 @@ def scan_html(scan: Result) -> str:
         paths=", ".join(scan.captures),
         packets=summary.packets,
         notices=[notice.text for notice in notices.of(scan)],
+        sockets=view.nodelay,
+        histogram=_histogram(scan),
         rows=rows,
         more=summary.affected_connections - len(rows),
     )
+
+
+def _histogram(scan: Result) -> Markup:
+    if files.missing(FOR_PICTURES):
+        return Markup("")
+    # The timeline has already escaped the texts in the SVG.
+    return Markup(timeline.svg(timeline.histogram, scan))

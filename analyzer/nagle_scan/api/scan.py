@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex
 
 from nagle_scan import _core
-from nagle_scan.api import keys
+from nagle_scan.api import keys, spooling
 from nagle_scan.api.written import Written
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS, MAX_MIN_WAIT_MS, MAX_THREADS, Result
@@ -39,7 +39,7 @@ KINDS: dict[str, tuple[Any, str]] = {
 
 
 def scan(
-    path_or_paths: _Path | Iterable[_Path],
+    path_or_paths: spooling.Capture | Iterable[spooling.Capture],
     filter: str | None = None,
     min_wait_ms: float = DEFAULT_MIN_WAIT_MS,
     anonymize: bytes | None = None,
@@ -50,7 +50,9 @@ def scan(
 ) -> Scan:
     """Scans one capture, or several as one logical capture in the order of their first frames.
 
-    A capture is a pcap or pcapng file, plain, gzip or zstd, or text that tcpdump or tshark printed.
+    A capture is a pcap or pcapng file, plain, gzip or zstd, or text that tcpdump or tshark printed:
+    a path (`~` is expanded), its bytes, or a binary file object, which is read to its end (these
+    are kept in a temporary file as long as the scan).
     `filter` is a BPF expression (`"tcp port 8888"`), compiled by libpcap. Waits shorter than
     `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
     tables and files (ipcrypt-pfx), and the same key gives the same replacements. There are as many
@@ -81,7 +83,7 @@ def scan(
     )
     check_min_wait(min_wait_ms)
     check_number("threads", threads)
-    paths = as_paths(path_or_paths)
+    paths, labels, spooled = spooling.on_disk(path_or_paths)
     if not paths:
         raise ValueError("no capture given")
     seen = progress if isinstance(progress, _core.Progress) else _core.Progress()
@@ -94,11 +96,14 @@ def scan(
             exchanges=exchanges,
             progress=seen,
             threads=threads,
-            names=_named(names, anonymize is not None),
+            names=named(names, anonymize is not None),
+            labels=labels,
         )
     if anonymize is not None:
         core = core.anonymized(keys.checked(anonymize))
-    return Scan(paths, filter, core, anonymize, min_wait_ms, exchanges, threads)
+    made = Scan(paths, filter, core, anonymize, min_wait_ms, exchanges, threads)
+    made.spooled = spooled
+    return made
 
 
 def load(path: _Path) -> Scan:
@@ -308,7 +313,7 @@ class Scan(Written):
 
     def __deepcopy__(self, _memo: dict[int, Any]) -> Scan:
         """With tables of its own; the engine's part never changes and is shared."""
-        return Scan(
+        copied = Scan(
             self.paths,
             self.filter,
             self.core,
@@ -319,6 +324,8 @@ class Scan(Written):
             self.key_is_random,
             self.sizes,
         )
+        copied.spooled = self.spooled
+        return copied
 
     def _repr_html_(self) -> str:
         from nagle_scan.api.notebook import scan_html
@@ -361,19 +368,21 @@ INTERNAL = {
     "number_of",
     "row_of",
     "sizes",
+    "spooled",
     "threads",
     "why_not_again",
 }
 """Names of a scan that its own modules use."""
 
 
-def _named(chosen: Mapping[str, str] | None, is_anonymized: bool) -> dict[str, str]:
+def named(chosen: Mapping[str, str] | None, is_anonymized: bool) -> dict[str, str]:
+    """What the user calls addresses, checked."""
     if not chosen:
         return {}
     from nagle_scan.api import names
 
-    named = names.checked(chosen)
-    return names.without_addresses(named) if is_anonymized else named
+    known = names.checked(chosen)
+    return names.without_addresses(known) if is_anonymized else known
 
 
 def as_paths(path_or_paths: _Path | Iterable[_Path]) -> list[str]:

@@ -79,6 +79,8 @@ def case_of(
     threads: int | None,
 ) -> Case:
     """Raises `NagleScanError` for a frame that is of no wait."""
+    if not 0 < frame < 1 << 63:
+        raise NagleScanError("frames count from 1")
     row = _core.why(list(paths), filter, min_wait_ms, frame, threads)
     if row is None:
         raise NagleScanError(

@@ -140,6 +140,37 @@ class Written(Result):
         return self._bytes("evidence", path, Options(payload=payload))
 
     @overload
+    def to_annotated(
+        self,
+        path: None = None,
+        payload: bool = False,
+    ) -> bytes: ...
+    @overload
+    def to_annotated(
+        self,
+        path: Path,
+        payload: bool = False,
+    ) -> None: ...
+    def to_annotated(self, path: Path | None = None, payload: bool = False) -> bytes | None:
+        """Writes the whole capture as pcapng, with comments on the three frames of each stall.
+
+        Frames keep their numbers: of those without a TCP segment only time and length remain. Cut,
+        and raises, as `to_evidence`.
+        """
+        return self._bytes("annotated", path, Options(payload=payload))
+
+    @overload
+    def to_lua(self, path: None = None) -> bytes: ...
+    @overload
+    def to_lua(self, path: Path) -> None: ...
+    def to_lua(self, path: Path | None = None) -> bytes | None:
+        """Writes a script that shows the stalls of this capture in Wireshark and tshark.
+
+        Load it with `-X lua_script:nagle.lua`. Raises as `to_evidence`.
+        """
+        return self._bytes("lua", path, Options())
+
+    @overload
     def to_timeline(
         self,
         path: None = None,

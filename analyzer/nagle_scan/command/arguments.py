@@ -54,7 +54,9 @@ EXIT_STATUS = """\
 inconclusive, 130 interrupted (Ctrl-C): reports what was read so far; of several
 captures: that of the worst (1, 2, 4, 0)
 """
-FLEET = "thousands of captures, or a cluster: nagle-scan fleet --help"
+FLEET = """\
+thousands of captures, or a cluster: nagle-scan fleet --help
+questions of an assistant (MCP): nagle-scan mcp --help"""
 
 
 def file_formats() -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nagle_scan import _core
 from nagle_scan.api import captures, keys
 from nagle_scan.api.scan import Scan, scan
-from nagle_scan.command import arguments, values
+from nagle_scan.command import arguments, limited, values
 from nagle_scan.command.gate import (
     EXIT_BUG,
     EXIT_CANNOT_TELL,
@@ -37,13 +37,20 @@ if TYPE_CHECKING:
 
     from nagle_scan.api.captures import CaptureSet
 
+OTHERS = (["fleet"], ["mcp"])
+"""Commands of their own; a capture of this name is `./fleet`."""
+
 
 def command() -> NoReturn:
     """Runs the command and ends the process at once.
 
     To give memory back and to tear Python down takes time.
     """
-    if not _is_of_fleet(sys.argv[1:]):
+    os._exit(limited.run(_status))
+
+
+def _status() -> int:
+    if sys.argv[1:2] not in OTHERS:
         interrupt.watch()
     found: list[Scan] = []
     try:
@@ -52,17 +59,18 @@ def command() -> NoReturn:
         status = EXIT_UNUSABLE if ended.code else EXIT_PASSED
     terminal.flush()
     atexit._run_exitfuncs()
-    os._exit(status)
+    return status
 
 
 def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) -> int:
     """Runs the command and returns its exit status; what it found is added to `found`."""
     try:
         words = sys.argv[1:] if words is None else words
-        if _is_of_fleet(words):
-            from nagle_scan.command import fleet
+        if words[:1] in OTHERS:
+            from importlib import import_module
 
-            return fleet.run(words[1:])
+            status: int = import_module(f"nagle_scan.command.{words[0]}").run(words[1:])
+            return status
         return _run(arguments.parser().parse_args(words), [] if found is None else found)
     except NagleScanError as error:
         terminal.note(printable(str(error)))
@@ -78,11 +86,6 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
 
         traceback.print_exc()
         return EXIT_BUG
-
-
-def _is_of_fleet(words: Sequence[str]) -> bool:
-    """A capture of this name is `./fleet`."""
-    return words[:1] == ["fleet"]
 
 
 def _run(options: argparse.Namespace, found: list[Scan]) -> int:

@@ -9,12 +9,12 @@ from itertools import pairwise
 
 from nagle_scan import _core
 from nagle_scan.errors import OutputError
-from nagle_scan.report import notices, verdicts
+from nagle_scan.report import every_stall, notices, verdicts
 from nagle_scan.report.formats import CANNOT_READ_AGAIN
 from nagle_scan.report.options import Options
 from nagle_scan.result import NO_FRAMES, Result
 from nagle_scan.system import files
-from nagle_scan.words import causes, certainty
+from nagle_scan.words import certainty
 from nagle_scan.words.wording import count, file_names, sentence_start
 
 MAX_CONNECTIONS = 5
@@ -25,13 +25,15 @@ MAX_STALLS = 2000
 MOST_NAMES = 40_000
 """Bytes of capture names in the file's comment, which holds 65,535; more names are abbreviated."""
 FEW_NAMES = 20
+NUMBERS = "Frame and stream numbers in comments are those of the capture, 'here' those of this file"
+NO_FRAMES_HERE = "No stall was found: this file contains no frames"
 
 Comments = dict[int, list[str]]
 
 
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the evidence. Raises `OutputError`, and `CaptureError` for a capture that is gone."""
-    _check(result, path)
+    check(result, path)
     rows = _connections(result)
     wanted = [_wanted(result, row) for row in rows]
     shown = _core.choose_frames(result.paths, result.filter, wanted, result.threads)
@@ -45,12 +47,13 @@ def write(result: Result, path: str, options: Options) -> None:
         for stall in result.core.stalls_of(row.connection, MAX_STALLS):
             _comment_stall(stall, here, comments)
             used |= _names_of(names, stall)
-    about = "\n".join(_about(result, options.payload))
+    numbering = NUMBERS if result.core.summary().stalls else f"{NO_FRAMES_HERE}\n{NUMBERS}"
+    said = "\n".join(about(result, options.payload, numbering))
     with files.whole(path) as name:
-        _core.write_pcapng(name, about, frames, comments, used)
+        _core.write_pcapng(name, said, frames, comments, used)
 
 
-def _check(result: Result, path: str) -> None:
+def check(result: Result, path: str) -> None:
     """The captures are read again, and must not be overwritten."""
     if result.lacks_captures:
         raise OutputError(f"{path}: {result.why_not_again}")
@@ -97,19 +100,11 @@ def _comment_connection(
 
 
 def _comment_stall(stall: _core.WaitRow, here: dict[int, int], comments: Comments) -> None:
-    keys = (stall.frame_from, stall.frame_ack, stall.frame_to)
-    if not all(frame in here for frame in keys):
-        return
-    unacked, ack, held = (_named(frame, here) for frame in keys)
-    delayed = causes.of(stall.cause).ack_was_delayed
-    late = f"{stall.ack_delay_ms:.1f} ms late" if delayed else "not delayed"
-    comments[stall.frame_from].append(
-        f"[{unacked}] unacknowledged: the next small segment waits for its ACK"
-    )
-    comments[stall.frame_ack].append(f"[{ack}] pure ACK, {late}; it releases {held}")
-    comments[stall.frame_to].append(
-        f"[{held}] held {stall.wait_ms:.1f} ms by Nagle; released by {ack}"
-    )
+    keys = every_stall.frames(stall)
+    if all(frame in here for frame in keys):
+        said = every_stall.said(stall, lambda frame: _named(frame, here))
+        for frame, sentence in zip(keys, said, strict=True):
+            comments[frame].append(sentence)
 
 
 def _names_of(names: Mapping[str, str], stall: _core.WaitRow) -> dict[str, str]:
@@ -123,17 +118,15 @@ def _named(frame: int, here: dict[int, int]) -> str:
     return f"frame {frame}" + (f" (here {here[frame]})" if here[frame] != frame else "")
 
 
-def _about(result: Result, payload: bool) -> Iterator[str]:
-    """The comment on the file."""
+def about(result: Result, payload: bool, numbers: str) -> Iterator[str]:
+    """The comment on the file; `numbers` tells how its frames are numbered."""
     summary = result.core.summary()
     stalls = f"Evidence of Nagle stalls{verdicts.mark(summary)}"
     yield (
         f"{stalls} found by nagle-scan {_core.VERSION} in {_names(result.captures)} "
         f"({count(summary.packets, 'packet')})"
     )
-    if not summary.stalls:
-        yield "No stall was found: this file contains no frames"
-    yield "Frame and stream numbers in comments are those of the capture, 'here' those of this file"
+    yield numbers
     if result.filter is not None:
         yield "A capture filter was used: stream numbers count only connections that pass it"
     yield "Display filter for the commented frames: frame.comment"

@@ -102,6 +102,25 @@ FORMATS = (
         is_text=False,
     ),
     Format(
+        name="annotated",
+        suffixes=("annotated.pcapng",),
+        example="annotated.pcapng",
+        about="the whole capture, every stall's frames commented",
+        takes=frozenset({"payload"}),
+        reads_again=True,
+        is_text=False,
+        needs=("numpy",),
+    ),
+    Format(
+        name="lua",
+        suffixes=(".lua",),
+        example="nagle.lua",
+        about="the stalls as fields and filters in Wireshark, tshark",
+        reads_again=True,
+        is_text=False,
+        needs=("numpy",),
+    ),
+    Format(
         name="timeline",
         suffixes=(".png", ".svg", ".pdf"),
         example="timeline.png",
@@ -152,10 +171,10 @@ def suffix(path: str) -> str:
 
 
 def of(path: str) -> Format:
-    """The format that the suffix tells. Raises `KeyError`."""
-    for format in FORMATS:
-        if suffix(path) in format.suffixes:
-            return format
+    """The format that the suffix tells, the longest one first. Raises `KeyError`."""
+    for suffix in sorted(SUFFIXES, key=len, reverse=True):
+        if path.lower().endswith(suffix):
+            return next(format for format in FORMATS if suffix in format.suffixes)
     raise KeyError(path)
 
 
@@ -183,9 +202,7 @@ def write(result: "Result", path: str, format: Format, options: "Options") -> No
 
 def check_installed(path: str, packages: "Sequence[str]") -> None:
     """Raises `OutputError` for what writing `path` needs and is missing."""
-    from importlib.util import find_spec
-
-    missing = [name for name in packages if find_spec(name) is None]
+    missing = files.missing(packages)
     if missing:
         install = " ".join(missing)
         raise OutputError(f"{path}: needs {', '.join(missing)}: pip install {install}")
@@ -202,9 +219,9 @@ def _members(result: "Result", format: Format, options: "Options") -> str | None
 
 def content(result: "Result", format: Format, options: "Options") -> bytes:
     """What `write` would write. Raises `OutputError`."""
-    import tempfile
+    from nagle_scan.system import leftovers
 
-    with tempfile.TemporaryDirectory() as folder:
+    with leftovers.folder() as folder:
         path = os.path.join(folder, format.example)
         try:
             write(result, path, format, options)

@@ -12,6 +12,7 @@ from nagle_scan import _core
 from nagle_scan.compare import compare
 from nagle_scan.report import header, verdicts
 from nagle_scan.report.view import Limits, View
+from nagle_scan.words.reading import READING
 from nagle_scan.words.wording import PERCENTILES
 
 if TYPE_CHECKING:
@@ -37,13 +38,15 @@ def members(result: Result, options: Options) -> str:
     }
     if options.baseline is not None:
         members |= _compared(options.baseline, result, options)
-    return json.dumps(members)
+    # Of what a terminal obeys, only this is not escaped.
+    return json.dumps(members).replace("\x7f", "\\u007f")
 
 
 def report(result: Result, options: Options) -> dict[str, Any]:
     """The sentences shared by all reports."""
     view = View(result, LIMITS, options)
     return {
+        "reading": list(READING),
         "sentence": verdicts.in_one_line(view.summary),
         "sentences": [item.text for item in header.of(view)],
         "notices": [*view.urgent, *view.notes],

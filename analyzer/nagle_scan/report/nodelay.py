@@ -7,6 +7,8 @@ from nagle_scan import _core
 from nagle_scan.words.wording import endpoint
 
 NOT_KNOWN = "not known"
+IN_EFFECT = {"on": "no", "off": "yes", "unknown": NOT_KNOWN}
+"""By what the capture shows of Nagle's algorithm."""
 NO_PROOF = "two small segments in a row would prove it"
 
 

@@ -61,7 +61,7 @@ def _category(name: str) -> dict[str, Any]:
 
 
 def _json(run: dict[str, Any]) -> bytes:
-    return json.dumps(run, indent=1).encode()
+    return json.dumps(run, indent=1).replace("\x7f", "\\u007f").encode()
 
 
 def _run(view: View) -> dict[str, Any]:

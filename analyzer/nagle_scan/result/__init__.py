@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError, UnknownConnectionError
+from nagle_scan.system import files
 from nagle_scan.words import certainty
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_MIN_WAIT_MS = 10.0
 """Shorter waits are not reported: quick ACKs take 0.1 ms, the shortest timers 14 ms."""
+FOR_TABLES = ("numpy", "pandas")
 NO_FRAMES = "printed text holds no frames: only a capture file (tcpdump -w) does"
 NOT_AGAIN = "standard input and pipes cannot be read a second time"
 CAPTURES_HIDDEN = "a saved scan with replaced addresses does not know its captures"
@@ -67,6 +69,8 @@ class Result:
         self.sizes = sizes
         """Of a loaded scan: how large its captures were, in bytes."""
         self.has_exchanges = has_exchanges
+        self.spooled: Sequence[object] = ()
+        """Temporary files that hold what was no file: they vanish with the last scan of them."""
         self.doing: Callable[[str], None] = lambda _: None
         """Is told what takes time, for a progress line."""
         self._kept: dict[int, pd.DataFrame] = {}
@@ -90,7 +94,7 @@ class Result:
     @property
     def captures(self) -> list[str]:
         """The captures as outputs name them: by path, or by number if anonymised."""
-        return self.core.captures() if self.is_anonymized else self.paths
+        return self.core.captures() if self.is_anonymized or self.spooled else self.paths
 
     @property
     def is_anonymized(self) -> bool:
@@ -189,6 +193,7 @@ class Result:
         if self.has_exchanges:
             return self._table("exchanges")
         self._check_readable("scan with exchanges=True")
+        check_installed(*FOR_TABLES)
         progress = _core.Progress()
         core = _core.scan_captures(
             self.paths, self.filter, self.min_wait_ms, True, progress, self.threads
@@ -292,6 +297,7 @@ class Result:
     def _segments_of(
         self, connections: Sequence[int], excerpts: Mapping[int, tuple[int, int]] | None = None
     ) -> dict[int, pd.DataFrame]:
+        check_installed(*FOR_TABLES)
         tables = _core.segments(self.paths, self.filter, list(connections), self.threads, excerpts)
         return {
             number: self._frame(columns)
@@ -307,6 +313,7 @@ class Result:
         (standard input) or holds no frames (printed text), `ValueError` for a number below 1,
         `TypeError` for what is no integer.
         """
+        check_installed("scapy")
         from nagle_scan.result import dissect
 
         self._check_readable()
@@ -334,10 +341,18 @@ class Result:
         )
 
     def _table(self, name: str) -> pd.DataFrame:
+        check_installed(*FOR_TABLES)
         return self._frame(self.core.columns(name))
 
     def _frame(self, columns: dict[str, Any]) -> pd.DataFrame:
         return table(columns, self.core.summary().has_dates)
+
+
+def check_installed(*packages: str) -> None:
+    """Raises `ImportError` that names those that are missing."""
+    missing = files.missing(packages)
+    if missing:
+        raise ImportError(f"needs {', '.join(missing)}: pip install {' '.join(missing)}")
 
 
 def size_of(path: str) -> int:
@@ -356,7 +371,8 @@ def table(columns: dict[str, Any], has_dates: bool | None = None) -> pd.DataFram
     series: dict[str, object] = {}
     for name, column in columns.items():
         if isinstance(column, tuple):
-            series[name] = pd.Categorical.from_codes(column[0], column[1])
+            is_ordered = name == "confidence"
+            series[name] = pd.Categorical.from_codes(column[0], column[1], ordered=is_ordered)
             continue
         series[name] = column
         if has_dates is not None and name.endswith("_ns"):

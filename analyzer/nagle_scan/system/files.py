@@ -12,7 +12,7 @@ import os
 import stat
 import sys
 from _thread import allocate_lock
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from nagle_scan.errors import NagleScanError, OutputError
 
@@ -25,13 +25,21 @@ _may_change = allocate_lock()
 
 
 def utf8_name(path: str | os.PathLike[str], error: type[NagleScanError]) -> str:
-    """A path as the engine takes it, in UTF-8; Python passes other bytes as lone surrogates."""
-    name = os.fspath(path)
+    """A path as the engine takes it, `~` expanded, in UTF-8; Python passes other bytes as lone
+    surrogates."""
+    name = os.path.expanduser(os.fspath(path))
     try:
         name.encode()
     except UnicodeEncodeError:
         raise error(f"{name!a}: the name is not UTF-8") from None
     return name
+
+
+def missing(packages: Iterable[str]) -> list[str]:
+    """Those that are not installed."""
+    from importlib.util import find_spec
+
+    return [name for name in packages if find_spec(name) is None]
 
 
 def reason_of(error: OSError | ValueError) -> str:

@@ -8,6 +8,7 @@ pub mod link;
 pub mod progress;
 
 mod ahead;
+mod before;
 mod buffer;
 mod frame;
 mod input;
@@ -51,6 +52,8 @@ pub struct Capture {
     buffer: Buffer,
     format: Format,
     end: Option<InputEnd>,
+    /// Lines of text before it, which were skipped.
+    pub lines_before: u32,
 }
 
 impl Capture {
@@ -76,6 +79,8 @@ impl Capture {
 
     /// Begins a capture that needs no decompressor.
     fn unpacked(mut buffer: Buffer, path: &str) -> Result<Self, ScanError> {
+        let lines_before =
+            before::skip_lines(&mut buffer).map_err(|error| ScanError::unreadable(path, &error))?;
         let format = match *start(&mut buffer, path)? {
             [] => return Err(ScanError::no_header(path, "the file is empty")),
             [0x0a, 0x0d, 0x0d, 0x0a, ..] => Format::PcapNg(pcapng::Blocks::default()),
@@ -87,7 +92,7 @@ impl Capture {
                 Err(error) => return Err(error),
             },
         };
-        Ok(Self { buffer, format, end: None })
+        Ok(Self { buffer, format, end: None, lines_before })
     }
 
     /// The next frame; `None` when there is none, and [`Capture::end`] tells why.

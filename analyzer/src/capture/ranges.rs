@@ -44,7 +44,8 @@ impl RangedFile {
         let part =
             FileReader { of: Arc::clone(&file), at: 0, until: 0, progress: Arc::clone(progress) };
         let mut capture = Capture::unpacked(Buffer::new(Box::new(part)), path).ok()?;
-        if matches!(capture.format, Format::Text(_)) {
+        // Blocks of pcapng would not be where multiples of four are.
+        if matches!(capture.format, Format::Text(_)) || capture.lines_before > 0 {
             return None;
         }
         let begin = capture.place();
@@ -95,7 +96,7 @@ impl Capture {
             Some(before) => before.buffer,
             None => Buffer::new(Box::new(io::empty())),
         };
-        Self { buffer: buffer.restarted(part, at), format, end: None }
+        Self { buffer: buffer.restarted(part, at), format, end: None, lines_before: 0 }
     }
 
     /// Goes to where a record seems to begin; `None` if none is found.

@@ -1,6 +1,7 @@
 //! Frames read a second time, by number: for an evidence file, and to recognise the messages they
 //! carry.
 
+pub mod annotated;
 pub mod excerpt;
 pub mod pcapng;
 
@@ -19,6 +20,9 @@ use crate::frames::anew::Packet;
 use crate::track::reader;
 use std::sync::Arc;
 
+/// RFC 9293, section 3.1: ports, sequence and acknowledgment numbers.
+const IDENTITY_LEN: usize = 12;
+
 /// A captured TCP segment, as it may leave. Of one in a tunnel only the innermost packet does, unless
 /// all may: addresses and checksums around it give away what is left out of it.
 #[derive(Debug, Clone)]
@@ -33,6 +37,24 @@ pub struct Excerpt {
     pub payload_at: usize,
     /// Payload bytes on the wire.
     pub payload_len: u32,
+    /// Both IP addresses, both ports, sequence and acknowledgment numbers, as they are in `data`.
+    pub identity: Vec<u8>,
+}
+
+impl Excerpt {
+    /// Of a frame that holds no segment.
+    fn empty(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Self {
+        Self {
+            frame: number,
+            time_ns: frame.time_ns,
+            wire_len: frame.wire_len,
+            link_type: if policy.anonymizer.is_some() { RAW } else { frame.link_type },
+            data: Vec::new(),
+            payload_at: 0,
+            payload_len: 0,
+            identity: Vec::new(),
+        }
+    }
 }
 
 /// Reads the frames with these `numbers`, in ascending order and each once. A frame that is not
@@ -48,31 +70,35 @@ pub fn read(
     let mut wanted = numbers.to_vec();
     wanted.sort_unstable();
     wanted.dedup();
-    // The first frame is 1.
-    let mut wanted = wanted.into_iter().skip_while(|&number| number == 0);
-    let mut next = wanted.next();
     let mut found = Vec::new();
+    let Some(&last) = wanted.last() else { return Ok(found) };
+    each(paths, |frame, number| {
+        if wanted.binary_search(&number).is_ok() {
+            found.extend(excerpt(frame, number, policy));
+        }
+        Ok(number < last)
+    })?;
+    Ok(found)
+}
+
+/// Shows `see` each frame and its number, until it wants no more; printed text only counts.
+fn each(
+    paths: &[String],
+    mut see: impl FnMut(&Frame<'_>, u64) -> Result<bool, ScanError>,
+) -> Result<(), ScanError> {
     let mut number = 0;
     let unseen = Arc::new(Progress::default());
     for path in reader::in_order(paths) {
-        if next.is_none() {
-            break;
-        }
         let mut capture = Capture::open(path, &unseen)?;
         let is_text = capture.about_text().is_some();
-        while let Some(wanted_number) = next
-            && let Some(frame) = capture.next_frame()
-        {
+        while let Some(frame) = capture.next_frame() {
             number += 1;
-            if number == wanted_number {
-                next = wanted.next();
-                if !is_text {
-                    found.extend(excerpt(&frame, number, policy));
-                }
+            if !is_text && !see(&frame, number)? {
+                return Ok(());
             }
         }
     }
-    Ok(found)
+    Ok(())
 }
 
 fn excerpt(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Option<Excerpt> {
@@ -85,6 +111,8 @@ fn excerpt(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Option<Excerpt
         Some(_) => (RAW, layout.end() as u32),
         None => (frame.link_type, frame.wire_len),
     };
+    let tcp = &data[layout.tcp_at..];
+    let identity = [&data[layout.ip_addresses.clone()], tcp.get(..IDENTITY_LEN)?].concat();
     Some(Excerpt {
         frame: number,
         time_ns: frame.time_ns,
@@ -93,6 +121,7 @@ fn excerpt(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Option<Excerpt
         data,
         payload_at: layout.payload_at(),
         payload_len: layout.payload_len,
+        identity,
     })
 }
 

@@ -31,55 +31,87 @@ pub type Comments = HashMap<u64, Vec<String>>;
 /// What Wireshark shows for addresses, if asked to resolve them.
 pub type ResolvedNames = HashMap<IpAddr, String>;
 
-/// Writes `frames` to `path`, each with its `comments`; `about` is the comment on the file. Each
-/// link type becomes an interface, in order of first use.
+/// What a file says beside its frames.
+pub struct Said<'a> {
+    /// The comment on the file.
+    pub about: &'a str,
+    pub comments: &'a Comments,
+    pub names: &'a ResolvedNames,
+}
+
+/// Writes to `path` what `write_frames` gives the writer.
 ///
 /// # Errors
 /// The file cannot be written, or a comment is longer than an option can hold (65,535 bytes).
-pub fn write(
-    path: &str,
-    about: &str,
-    frames: &[&Excerpt],
-    comments: &Comments,
-    names: &ResolvedNames,
+pub fn write<'a>(
+    path: &'a str,
+    said: &'a Said<'a>,
+    write_frames: impl FnOnce(&mut Writer<'a, BufWriter<File>>) -> Result<(), ScanError>,
 ) -> Result<(), ScanError> {
     let file = File::create(path).map_err(|error| ScanError::unwritable(path, &error))?;
-    write_to(BufWriter::new(file), about, frames, comments, names).map_err(|error| match error {
-        PcapError::IoError(error) => ScanError::unwritable(path, &error),
-        other => ScanError::Unwritable { path: path.to_owned(), reason: other.to_string() },
-    })
+    let mut writer = Writer::new(path, BufWriter::new(file), said)?;
+    write_frames(&mut writer)?;
+    writer.end()
 }
 
-fn write_to(
-    to: impl Write,
-    about: &str,
-    frames: &[&Excerpt],
-    comments: &Comments,
-    names: &ResolvedNames,
-) -> PcapResult<()> {
-    let mut writer = PcapNgWriter::with_section_header(to, section(about)?)?;
-    let mut link_types = Vec::new();
-    for frame in frames {
-        if !link_types.contains(&frame.link_type) {
-            link_types.push(frame.link_type);
+/// Writes frames, each with its comments. Each link type becomes an interface, in order of first use.
+pub struct Writer<'a, W: Write> {
+    path: &'a str,
+    said: &'a Said<'a>,
+    blocks: PcapNgWriter<W>,
+    link_types: Vec<u32>,
+}
+
+impl<'a, W: Write> Writer<'a, W> {
+    fn new(path: &'a str, to: W, said: &'a Said<'a>) -> Result<Self, ScanError> {
+        let begin = || {
+            let mut blocks = PcapNgWriter::with_section_header(to, section(said.about)?)?;
+            if !said.names.is_empty() {
+                blocks.write_pcapng_block(resolution(said.names))?;
+            }
+            Ok(blocks)
+        };
+        let blocks = begin().map_err(|error| unwritable(path, error))?;
+        Ok(Self { path, said, blocks, link_types: Vec::new() })
+    }
+
+    /// # Errors
+    /// As [`write`].
+    pub fn frame(&mut self, frame: &Excerpt) -> Result<(), ScanError> {
+        self.write(frame).map_err(|error| unwritable(self.path, error))
+    }
+
+    fn write(&mut self, frame: &Excerpt) -> PcapResult<()> {
+        let interface = self.interface(frame.link_type)?;
+        let comments = self.said.comments.get(&frame.frame).map_or(&[][..], Vec::as_slice);
+        self.blocks.write_pcapng_block(packet(frame, interface, comments)?)?;
+        Ok(())
+    }
+
+    fn interface(&mut self, link_type: u32) -> PcapResult<usize> {
+        if let Some(known) = self.link_types.iter().position(|&known| known == link_type) {
+            return Ok(known);
         }
+        self.blocks.write_pcapng_block(interface(link_type))?;
+        self.link_types.push(link_type);
+        Ok(self.link_types.len() - 1)
     }
-    if link_types.is_empty() {
-        // libpcap refuses a file without an interface.
-        link_types.push(link::ETHERNET);
+
+    fn end(mut self) -> Result<(), ScanError> {
+        if self.link_types.is_empty() {
+            // libpcap refuses a file without an interface.
+            self.interface(link::ETHERNET).map_err(|error| unwritable(self.path, error))?;
+        }
+        let flushed = self.blocks.into_inner().flush();
+        flushed.map_err(|error| ScanError::unwritable(self.path, &error))
     }
-    for &link_type in &link_types {
-        writer.write_pcapng_block(interface(link_type))?;
+}
+
+fn unwritable(path: &str, error: PcapError) -> ScanError {
+    match error {
+        PcapError::IoError(error) => ScanError::unwritable(path, &error),
+        other => ScanError::Unwritable { path: path.to_owned(), reason: other.to_string() },
     }
-    if !names.is_empty() {
-        writer.write_pcapng_block(resolution(names))?;
-    }
-    for frame in frames {
-        let interface = link_types.iter().position(|&link_type| link_type == frame.link_type);
-        let comments = comments.get(&frame.frame).map_or(&[][..], Vec::as_slice);
-        writer.write_pcapng_block(packet(frame, interface.unwrap_or(0), comments)?)?;
-    }
-    writer.into_inner().flush().map_err(PcapError::IoError)
 }
 
 fn section(about: &str) -> PcapResult<SectionHeaderBlock<'static>> {
@@ -160,12 +192,20 @@ mod tests {
             data: data.to_vec(),
             payload_at: 0,
             payload_len: 0,
+            identity: Vec::new(),
         }
     }
 
-    fn written(about: &str, frames: &[&Excerpt], comments: &Comments) -> PcapResult<Vec<u8>> {
+    fn written(
+        about: &str,
+        frames: &[&Excerpt],
+        comments: &Comments,
+    ) -> Result<Vec<u8>, ScanError> {
         let mut bytes = Vec::new();
-        write_to(&mut bytes, about, frames, comments, &ResolvedNames::new())?;
+        let said = Said { about, comments, names: &ResolvedNames::new() };
+        let mut writer = Writer::new("", &mut bytes, &said)?;
+        frames.iter().try_for_each(|frame| writer.frame(frame))?;
+        writer.end()?;
         Ok(bytes)
     }
 

@@ -1,7 +1,8 @@
 //! Frames as Python sees them: read a second time by number, cut and anonymised; and written.
 
+use crate::frames::annotated;
 use crate::frames::excerpt::{self, Wanted};
-use crate::frames::pcapng::{self, Comments, ResolvedNames};
+use crate::frames::pcapng::{self, Comments, ResolvedNames, Said};
 use crate::frames::{self, Excerpt, Policy};
 use crate::result::anonymize::{Anonymizer, KEY_LEN};
 use crate::track::reader::Reading;
@@ -50,6 +51,11 @@ impl FrameRow {
     #[getter]
     fn payload_len(&self) -> u32 {
         self.excerpt.payload_len
+    }
+
+    #[getter]
+    fn identity<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.excerpt.identity)
     }
 }
 
@@ -124,7 +130,30 @@ fn write_pcapng(
     names: ResolvedNames,
 ) -> PyResult<()> {
     let frames: Vec<&Excerpt> = frames.iter().map(|row| &row.get().excerpt).collect();
-    Ok(py.detach(|| pcapng::write(path, about, &frames, &comments, &names))?)
+    let said = Said { about, comments: &comments, names: &names };
+    Ok(py.detach(|| {
+        pcapng::write(path, &said, |writer| frames.iter().try_for_each(|one| writer.frame(one)))
+    })?)
+}
+
+/// Writes all frames of the captures as `write_pcapng` does, read as `read_frames` does; of those that hold
+/// no segment only times and lengths.
+#[pyfunction]
+#[allow(clippy::too_many_arguments)]
+fn annotate(
+    py: Python<'_>,
+    paths: Vec<String>,
+    path: &str,
+    about: &str,
+    comments: Comments,
+    names: ResolvedNames,
+    payload: bool,
+    key: Option<[u8; KEY_LEN]>,
+) -> PyResult<()> {
+    let anonymizer = key.map(anonymizer).transpose()?;
+    let policy = Policy { payload, anonymizer: anonymizer.as_ref() };
+    let said = Said { about, comments: &comments, names: &names };
+    Ok(py.detach(|| annotated::write(&paths, path, &said, policy))?)
 }
 
 /// Adds what this file defines to the Python module.
@@ -137,5 +166,6 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_frames, module)?)?;
     module.add_function(wrap_pyfunction!(choose_frames, module)?)?;
     module.add_function(wrap_pyfunction!(write_pcapng, module)?)?;
+    module.add_function(wrap_pyfunction!(annotate, module)?)?;
     Ok(())
 }

@@ -24,7 +24,7 @@ pub fn warnings(capture: &CaptureSummary) -> Vec<Warning> {
     let loss = ending(capture).map(|text| Warning { text, is_loss: true });
     let text = capture.about_text.iter().flat_map(|text| text_warnings(text));
     let rest = unused(capture).into_iter().chain(missed_for_tags(capture));
-    let rest = rest.chain(clock_jumps(capture)).chain(text);
+    let rest = rest.chain(clock_jumps(capture)).chain(text).chain(lines_before(capture));
     loss.into_iter().chain(rest.map(|text| Warning { text, is_loss: false })).collect()
 }
 
@@ -97,6 +97,15 @@ fn clock_jumps(capture: &CaptureSummary) -> Option<String> {
 }
 
 /// A time of more than a day, rounded.
+/// Text that stood before the capture in its file.
+fn lines_before(capture: &CaptureSummary) -> Option<String> {
+    match capture.lines_before {
+        0 => None,
+        1 => Some("1 line of text before the capture was skipped".to_owned()),
+        lines => Some(format!("{lines} lines of text before the capture were skipped")),
+    }
+}
+
 fn days(time_ns: i64) -> String {
     const DAYS_OF_A_YEAR: f64 = 365.25;
     let days = time_ns as f64 / DAY_NS as f64;

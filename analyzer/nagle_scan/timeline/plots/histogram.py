@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 BINS_PER_DECADE = 16
 LEAST_FOR_NAMES_PT = 280.0
-REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows, BSD"))
-"""Where the two well-known delayed-ACK timers lie: Linux's, and Windows' and old BSD's."""
+REGIONS = ((36.0, 48.0, "40 ms", "Linux"), (180.0, 225.0, "200 ms", "Windows 7"))
+"""Where the two best-known delayed-ACK timers lie."""
 
 
 def histogram(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import io
 import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -66,7 +67,24 @@ def interactive(scan: Result | OneConnection, connection: int | None = None) -> 
         return sequence(subject.scan, subject.row.connection)
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=GAP)
     _fill(figure, subject)
+    _survive(figure, subject)
     return figure
+
+
+def _survive(figure: Figure, subject: Subject) -> None:
+    """Adds a picture to what a notebook keeps: nbconvert and GitHub show nothing of plotly."""
+    shown = figure._repr_mimebundle_
+
+    def with_picture(*args: object, **options: object) -> dict[str, Any]:
+        picture = io.BytesIO()
+        drawn = sequence(subject.scan, subject.row.connection).get_figure(root=True)
+        assert drawn is not None
+        drawn.savefig(picture, format="png")
+        return {**shown(*args, **options), "image/png": picture.getvalue()}
+
+    # The first would be shown in place of the bundle, the second loads its script from a CDN.
+    figure._ipython_display_ = figure._repr_html_ = None
+    figure._repr_mimebundle_ = with_picture
 
 
 def _fill(figure: Figure, subject: Subject) -> None:

@@ -27,6 +27,7 @@ use crate::result::warnings::warnings;
 use crate::track::CaptureSummary;
 use serde::Serialize;
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 
 /// Everything but the connections, as one JSON object.
 pub fn json_head(scan: &Scan) -> String {
@@ -37,11 +38,42 @@ pub fn json_head(scan: &Scan) -> String {
 
 /// Everything but the connections and hops; the object stays open for more members.
 fn open_head(scan: &Scan) -> Vec<u8> {
-    let mut out = serde_json::to_vec(&Head::new(scan)).unwrap_or_default();
+    let head = serde_json::to_string(&Head::new(scan)).unwrap_or_default();
+    let mut out = printable(head).into_bytes();
     out.pop();
     out.extend_from_slice(b",\"servers\":");
     array(&mut out, &servers::servers(scan, MOST_LISTED));
     out
+}
+
+/// With escapes for what a terminal obeys or hides, which only texts of an input hold: JSON itself has to
+/// escape nothing beyond U+001F.
+fn printable(json: String) -> String {
+    use std::fmt::Write;
+    const HIDDEN: [RangeInclusive<char>; 7] = [
+        '\u{7f}'..='\u{9f}',
+        '\u{61c}'..='\u{61c}',
+        '\u{200b}'..='\u{200f}',
+        '\u{2028}'..='\u{202e}',
+        '\u{2060}'..='\u{2069}',
+        '\u{feff}'..='\u{feff}',
+        '\u{e0000}'..='\u{e007f}',
+    ];
+    let is_hidden = |sign: char| HIDDEN.iter().any(|range| range.contains(&sign));
+    if !json.contains(is_hidden) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len());
+    for sign in json.chars() {
+        if is_hidden(sign) {
+            for unit in sign.encode_utf16(&mut [0; 2]) {
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(sign);
+        }
+    }
+    escaped
 }
 
 /// Writes `scan` to `path` as JSON, with the members of `extra`, a JSON object, before the

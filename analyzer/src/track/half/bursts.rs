@@ -70,7 +70,8 @@ impl Half {
         if again {
             bursts.begin(last.0, last.1);
         }
-        if now.time_ns - bursts.newest().time_ns >= LOCAL_DISTINCT_NS {
+        // Times are those of the capture, whatever they are.
+        if now.time_ns.saturating_sub(bursts.newest().time_ns) >= LOCAL_DISTINCT_NS {
             bursts.push(begin, now);
         }
     }
@@ -94,7 +95,7 @@ impl Half {
     /// not known any more.
     pub fn acknowledged_data(&self, ack: u32) -> Option<Mark> {
         let fin = i32::from(self.state.is(state::FIN_SENT));
-        let missing = seq::distance(ack, self.sequence.nxt) - fin;
+        let missing = seq::distance(ack, self.sequence.nxt).wrapping_sub(fin);
         match missing <= 0 || (missing as u32) < self.last_len {
             true => Some(self.last_new()),
             false if self.state.is(state::BURSTS) => self.cold().bursts.acknowledged(ack),
@@ -134,6 +135,13 @@ mod tests {
         let story = four_in_flight().times(5, |story| story.after_ms(2.0, client(10)));
         let frames = [10, 50, 51, 90].map(|ack| frame(&story, ack));
         assert_eq!(frames, [None, None, Some(9), Some(12)]);
+    }
+
+    #[test]
+    fn an_ack_from_the_far_side_of_the_sequence_numbers_names_nothing() {
+        let story = four_in_flight().after_ms(1.0, client(0).fin());
+        let half = story.half(Side::Client);
+        assert_eq!(half.acknowledged_data(half.sequence.nxt.wrapping_add(1 << 31)), None);
     }
 
     #[test]

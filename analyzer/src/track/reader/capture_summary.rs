@@ -29,6 +29,8 @@ pub struct CaptureSummary {
     pub end: InputEnd,
     /// Of what was read from tcpdump's text.
     pub about_text: Option<Box<AboutText>>,
+    /// Lines of text before it, which were skipped.
+    pub lines_before: u32,
     /// How coarse its clock is.
     pub clock: ClockStep,
     /// Where it jumps.
@@ -54,6 +56,7 @@ impl CaptureSummary {
             first_frame,
             end: InputEnd::Complete,
             about_text: None,
+            lines_before: 0,
             clock: ClockStep::UNKNOWN,
             jumps: ClockJumps::default(),
             skipped: [0; Skip::ALL.len()],

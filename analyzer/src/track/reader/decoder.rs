@@ -46,6 +46,8 @@ pub struct Decoded {
     pub end: Option<InputEnd>,
     /// Of a text that ended in it.
     pub about_text: Option<Box<AboutText>>,
+    /// Lines of text before the capture.
+    pub lines_before: u32,
     pub error: Option<ScanError>,
 }
 
@@ -90,6 +92,7 @@ impl Decoder {
             self.progress.set_packets(frames + u64::from(decoded.range.found.frames));
         }
         decoded.about_text = decoded.end.as_ref().and_then(|_| capture.about_text()).map(Box::new);
+        decoded.lines_before = capture.lines_before;
         decoded
     }
 
@@ -156,7 +159,7 @@ impl Decoder {
 
 impl Decoded {
     fn new(range: Box<Range>) -> Self {
-        Self { range, places: None, end: None, about_text: None, error: None }
+        Self { range, places: None, end: None, about_text: None, lines_before: 0, error: None }
     }
 
     /// Nothing but an error.

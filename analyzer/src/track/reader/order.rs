@@ -48,7 +48,7 @@ impl Order {
         part: Option<&Part>,
         decoded: Decoded,
     ) -> Result<Box<Range>, Box<Range>> {
-        let Decoded { mut range, places, end, about_text, mut error } = decoded;
+        let Decoded { mut range, places, end, about_text, lines_before, mut error } = decoded;
         if let Some(path) = opens.filter(|_| !self.stopped) {
             match error.take() {
                 Some(error) => self.fail(error),
@@ -72,8 +72,9 @@ impl Order {
         if let Some(end) = end {
             self.end(end);
         }
-        if let (Some(_), Some(summary)) = (&about_text, self.series.current()) {
-            summary.about_text = about_text;
+        if let Some(summary) = self.series.current() {
+            summary.lines_before = summary.lines_before.max(lines_before);
+            summary.about_text = about_text.or(summary.about_text.take());
         }
         Ok(range)
     }

@@ -73,7 +73,7 @@ complete -c nagle-scan -n _shtab_nagle_scan_using -l baseline -xka "(__fish_comp
 complete -c nagle-scan -n _shtab_nagle_scan_using -l baseline-map -x -d 'server OLD of the baseline is now NEW: 10.0.0.5:8901=10.0.0.7:8902 (may be repeated; servers on the same port are paired automatically)'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l anonymize -d 'replace IP addresses in every output, prefix-preserving (ipcrypt-pfx), and remove anything else that may contain one; the key comes from --key-file or NAGLE_SCAN_KEY, else it is random'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l key-file -xka "(__fish_complete_path (commandline -ct))" -d 'anonymize with the key in this file (openssl rand -hex 32 > FILE)'
-complete -c nagle-scan -n _shtab_nagle_scan_using -l payload -d 'keep the payload of the frames in .pcapng, .zip (default: removed)'
+complete -c nagle-scan -n _shtab_nagle_scan_using -l payload -d 'keep the payload of the frames in .pcapng, annotated.pcapng, .zip (default: removed)'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l fail-on -xka "certain likely possible" -d 'exit 1 for stalls of at least this confidence (default likely)'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l max-lost -x -d 'exit 1 only if these cost more than TIME in one capture: 500ms, 1s'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l exit-zero -d 'exit 0 whatever the verdict'

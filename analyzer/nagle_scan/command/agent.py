@@ -1,0 +1,197 @@
+"""What an assistant may ask, over the captures in some folders: bounded answers, never payload.
+
+What quotes a file name or the capture stands apart from what nagle-scan says, and all texts are
+free of control characters.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from nagle_scan import _core
+from nagle_scan.api.scan import Scan, scan
+from nagle_scan.command import explain
+from nagle_scan.errors import CaptureError, OutputError
+from nagle_scan.report import every_stall, formats, json, verdicts
+from nagle_scan.report.options import Options
+from nagle_scan.report.view import View
+from nagle_scan.words.wording import printable, shortened
+
+MOST_ROWS = 20
+"""Of each list."""
+MOST_LINES = 200
+"""Of a case."""
+MOST_CHARACTERS = 800
+"""Of each text."""
+KEPT = 2
+"""Scans, so that questions about one capture read it once."""
+
+Answer = dict[str, Any]
+
+
+class Agent:
+    """Answers about captures below `roots`; reports go to `reports`, if anywhere."""
+
+    def __init__(
+        self, roots: Sequence[str], reports: str | None = None, key: bytes | None = None
+    ) -> None:
+        self._roots = [_folder(root, CaptureError) for root in roots]
+        self._reports = None if reports is None else _folder(reports, OutputError)
+        self._key = key
+        self._scanned = lru_cache(KEPT)(self._scan_anew)
+
+    def scan(self, path: str, filter: str | None = None) -> Answer:
+        """The verdict, cost and fix, who holds data back, and where the time went."""
+        found = self._scan(path, filter)
+        limits = json.LIMITS._replace(sockets=MOST_ROWS, groups=MOST_ROWS, waits=MOST_ROWS)
+        view, report = View(found, limits, Options()), json.report(found, Options())
+        notices = report.pop("notices")
+        # The client has it from the server's instructions.
+        del report["reading"]
+        facts = {
+            "verdict": found.verdict,
+            **report,
+            "packets": view.summary.packets,
+            "connections": view.summary.connections,
+            "exchanges": view.summary.exchanges,
+            "held_by": [view.told(group) for group in view.shown_groups],
+            "tcp_nodelay": [row._asdict() for row in view.nodelay],
+            "worst_connections": [_connection(row) for row in found.core.affected(MOST_ROWS)],
+            "longest_waits": [{**_wait(row), "meaning": what} for row, what in view.waits],
+        }
+        return _answer(facts, [*found.captures, *notices])
+
+    def connection(self, path: str, number: int, filter: str | None = None) -> Answer:
+        """One connection, by its number as tcp.stream: its stalls and their evidence."""
+        found = self._scan(path, filter)
+        row = found.row_of(number)
+        stalls = found.core.stalls_of(number, MOST_ROWS)
+        waits = found.connection(number).waits.nlargest(MOST_ROWS, "wait_ms")
+        columns = ["cause", "sender", "frame_from", "frame_to", "wait_ms"]
+        facts = {
+            **_connection(row),
+            "rtt_ms": row.rtt_ms,
+            "mss": row.mss,
+            "capture_point": row.capture_point,
+            "client_nagle": row.client_nagle,
+            "server_nagle": row.server_nagle,
+            "mean_latency_ms": row.mean_latency_ms,
+            "predicted_latency_ms": row.predicted_latency_ms,
+            "stalls": [_stall(stall) for stall in stalls],
+            "evidence_of_the_first": stalls[0].evidence if stalls else [],
+            "longest_other_waits": waits[columns].astype(object).to_dict("records"),
+        }
+        return _answer(facts, found.captures)
+
+    def why(self, path: str, frame: int, filter: str | None = None) -> Answer:
+        """Why the wait that a frame ends counts as held or not: all for and against it."""
+        found = self._scan(path, filter)
+        return _answer({"case": str(found.why(frame)).splitlines()[:MOST_LINES]}, found.captures)
+
+    def compare(self, before: str, after: str, filter: str | None = None) -> Answer:
+        """What became of the stalls between two captures of the same service."""
+        scans = [self._scan(path, filter) for path in (before, after)]
+        told = scans[0].compare(scans[1])
+        table = told.table.head(MOST_ROWS).astype(object)
+        servers = table.where(table.notna(), None).to_dict("records")
+        facts = {
+            "verdict": told.verdict,
+            "sentence": told.sentence,
+            "predictions": told.predictions,
+            "servers": servers,
+        }
+        return _answer(facts, [name for one in scans for name in one.captures])
+
+    def explain(self, cause: str) -> Answer:
+        """What a cause of waits means, how it is recognised and what to do."""
+        if cause not in _core.CAUSES:
+            raise CaptureError(f"no such cause: {cause!r}; there are {', '.join(_core.CAUSES)}")
+        return {"data": {"cause": cause, **explain.sections(cause)}}
+
+    def report(self, path: str, format: str, filter: str | None = None) -> Answer:
+        """Writes a report into the folder of reports, and says where it is."""
+        if self._reports is None:
+            raise OutputError("no reports: the server was started without --reports")
+        if format not in {one.name for one in formats.FORMATS}:
+            known = ", ".join(one.name for one in formats.FORMATS)
+            raise OutputError(f"no such format: {format!r}; there are {known}")
+        chosen, found = formats.named(format), self._scan(path, filter)
+        stem = "capture" if self._key else os.path.basename(found.paths[0])
+        target = os.path.join(self._reports, f"{stem}-{chosen.example}")
+        if os.path.lexists(target):
+            raise OutputError(f"{target}: is there already, and is not replaced")
+        formats.write(found, target, chosen, Options())
+        return _answer({"format": format}, [target])
+
+    def _scan(self, path: str, filter: str | None) -> Scan:
+        file = self._file(path)
+        about = os.stat(file)
+        return self._scanned(file, filter, about.st_size, about.st_mtime_ns)
+
+    def _scan_anew(self, file: str, filter: str | None, *_state: int) -> Scan:
+        return scan(file, filter, anonymize=self._key)
+
+    def _file(self, path: str) -> str:
+        """Its real path. Raises `CaptureError` for what is not a file below a root."""
+        for root in self._roots:
+            file = os.path.realpath(os.path.join(root, path))
+            if any(_is_below(file, one) for one in self._roots) and os.path.isfile(file):
+                return file
+        raise CaptureError(f"{path}: no such file in the folders given with --root")
+
+
+def _folder(path: str, error: type[CaptureError | OutputError]) -> str:
+    if not os.path.isdir(path):
+        raise error(f"{path}: not a folder")
+    return os.path.realpath(path)
+
+
+def _is_below(file: str, root: str) -> bool:
+    return os.path.commonpath([file, root]) == root
+
+
+def _connection(row: _core.ConnectionRow) -> Answer:
+    return {
+        "number": row.connection,
+        "client": row.client,
+        "server": row.server,
+        "verdict": verdicts.of_connection(row),
+        "exchanges": row.exchanges,
+    }
+
+
+def _wait(row: _core.WaitRow) -> Answer:
+    return {
+        "connection": row.connection,
+        "cause": row.cause,
+        "sender": row.sender,
+        "frames": [row.frame_from, row.frame_to],
+        "wait_ms": row.wait_ms,
+    }
+
+
+def _stall(row: _core.WaitRow) -> Answer:
+    said = every_stall.said(row, "frame {}".format)
+    return {**_wait(row), "confidence": row.confidence, "frames": said}
+
+
+def _answer(facts: Answer, quoted: Iterable[str]) -> Answer:
+    """What nagle-scan says, and apart from it what it quotes."""
+    return {"data": _plain(facts), "quoted_from_input": _plain(list(quoted)[:MOST_ROWS])}
+
+
+def _plain(value: object) -> object:
+    """With texts that are bounded and printable."""
+    match value:
+        case str():
+            return shortened(printable(value), MOST_CHARACTERS)
+        case dict():
+            return {name: _plain(one) for name, one in value.items()}
+        case list() | tuple():
+            return [_plain(one) for one in value]
+        case float():
+            return round(value, 3)
+    return value

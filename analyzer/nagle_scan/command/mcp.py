@@ -1,0 +1,119 @@
+"""The command `nagle-scan mcp`: a server of the Model Context Protocol, for assistants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING
+
+from nagle_scan import _core
+from nagle_scan.api import keys
+from nagle_scan.command import arguments, values
+from nagle_scan.command.agent import Agent, Answer
+from nagle_scan.command.gate import EXIT_PASSED
+from nagle_scan.command.parser import HelpFormatter, Parser
+from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
+from nagle_scan.system import files
+from nagle_scan.words.reading import READING
+from nagle_scan.words.wording import printable, shortened
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from mcp.server import MCPServer
+
+EXTRA = "pip install 'nagle-scan[mcp]'"
+TOOLS = ("scan", "connection", "why", "compare", "explain", "report")
+MOST_OF_AN_ERROR = 500
+DESCRIPTION = f"""\
+Lets an assistant ask about captures (Model Context Protocol, on standard input and output):
+{", ".join(TOOLS)}. It reads files in the folders given and writes nothing but the reports asked
+for. Needs {EXTRA}. To scan a file named mcp, write ./mcp.
+"""
+EXAMPLES = """\
+nagle-scan mcp --root captures/
+nagle-scan mcp --root /var/captures --reports /tmp/reports --anonymize
+"""
+EXIT_STATUS = """\
+0 the client ended the connection, 2 unusable call, 130 interrupted
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    examples = "".join(f"  {line}\n" for line in EXAMPLES.splitlines())
+    made = Parser(
+        prog="nagle-scan mcp",
+        description=DESCRIPTION,
+        epilog=f"example:\n{examples}\nexit status: {EXIT_STATUS}",
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument(
+        "--root",
+        metavar="DIR",
+        action="append",
+        required=True,
+        type=values.utf8,
+        help="folder whose captures may be read (may be repeated)",
+    )
+    made.add_argument(
+        "--reports",
+        metavar="DIR",
+        type=values.utf8,
+        help="folder for reports that are asked for (default: none are written)",
+    )
+    arguments.add_key(made)
+    arguments.add_version(made)
+    return made
+
+
+def run(words: Sequence[str]) -> int:
+    """Serves until the client ends it. Raises `NagleScanError`."""
+    options = parser().parse_args(words)
+    if files.missing(["mcp"]):
+        raise CaptureError(f"mcp: needs the package mcp: {EXTRA}")
+    key = None
+    if options.anonymize or options.key_file is not None:
+        key = keys.find(options.key_file) or keys.random()
+    server(Agent(options.root, options.reports, key)).run("stdio")
+    return EXIT_PASSED
+
+
+def server(agent: Agent) -> MCPServer:
+    """The server, whose tools are the questions of `agent`."""
+    from mcp.server import MCPServer
+    from mcp.types import ToolAnnotations
+
+    made: MCPServer = MCPServer(
+        "nagle-scan",
+        instructions="\n".join(READING),
+        version=_core.VERSION,
+        log_level="ERROR",
+    )
+    for name in TOOLS:
+        only_reads = ToolAnnotations(
+            read_only_hint=name != "report", destructive_hint=False, open_world_hint=False
+        )
+        made.tool(annotations=only_reads)(_in_one_line(getattr(agent, name)))
+    return made
+
+
+def _in_one_line(ask: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Errors as one line, for whoever asked."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    @wraps(ask)
+    def asked(*words: object, **named: object) -> Answer:
+        try:
+            return ask(*words, **named)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except (NagleScanError, UnknownConnectionError, ValueError, ImportError) as error:
+            said = shortened(printable(str(error)), MOST_OF_AN_ERROR)
+        except BaseException as error:  # A panic in the engine is not an `Exception`.
+            said = f"a bug in nagle-scan: {type(error).__name__}"
+        raise ToolError(said)
+
+    return asked

@@ -1,0 +1,66 @@
+"""Temporary files and folders. What a killed run left behind is removed by the next.
+
+Each is locked as long as its process lives: what is old and not locked was left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+
+PREFIX = "nagle-scan-tmp-"
+NEW_S = 60.0
+"""What is newer may not be locked yet."""
+
+
+@contextlib.contextmanager
+def folder() -> Iterator[str]:
+    """A temporary folder while the `with` block runs."""
+    clear()
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as name:
+        descriptor = os.open(name, os.O_RDONLY) if os.name == "posix" else None
+        try:
+            if descriptor is not None:
+                lock(descriptor)
+            yield name
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+
+def lock(descriptor: int) -> None:
+    """Until it is closed. Raises `OSError` where another process has the lock."""
+    with contextlib.suppress(ImportError):  # Windows: nothing is locked, and nothing removed.
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def clear() -> None:
+    """Removes what killed runs of this user left."""
+    if os.name != "posix":
+        return
+    with os.scandir(tempfile.gettempdir()) as entries:
+        found = [entry.path for entry in entries if entry.name.startswith(PREFIX)]
+    for path in found:
+        with contextlib.suppress(OSError):
+            _remove_if_left(path)
+
+
+def _remove_if_left(path: str) -> None:
+    about = os.lstat(path)
+    if about.st_uid != os.getuid() or time.time() - about.st_mtime < NEW_S:
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        lock(descriptor)
+        if os.path.isdir(path):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            os.unlink(path)
+    finally:
+        os.close(descriptor)

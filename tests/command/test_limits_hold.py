@@ -1,0 +1,103 @@
+"""A machine with little memory, a terminal, a run that was killed: no traceback, nothing left."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from conftest import CAPTURES, COMMAND, Run
+from nagle_scan.system import leftovers
+
+CAPTURE = CAPTURES / "epoll-fd0.pcap"
+HOSTILE = "a\x7f\x80\x9b2J\u061c\u200f\u202e\u2066\u2028\ufeff\U000e0041.pcap"
+
+
+def limited(megabytes: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    limit = megabytes * 10**6
+    return subprocess.run(
+        [COMMAND, *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+
+
+@pytest.mark.parametrize("megabytes", [20, 30, 40, 60, 100, 150, 250, 400])
+def test_too_little_memory_is_one_line(megabytes: int, tmp_path: Path) -> None:
+    """At whichever place it lacks: the linker, Python, numpy, a thread of the engine."""
+    for words in (["-q"], ["-qq", "-o", tmp_path / "x.html", "-o", tmp_path / "x.json"]):
+        done = limited(megabytes, CAPTURE, *words)
+        if done.returncode == 1:
+            assert done.stderr == ""
+        else:
+            assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+
+
+def test_enough_memory_changes_nothing(run: Run) -> None:
+    plain = run(CAPTURE, "-v")
+    done = limited(4000, CAPTURE, "-v")
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout.decode())
+    assert done.stderr.startswith("nagle-scan: ")
+    assert limited(4000, "nowhere.pcap").stderr == run("nowhere.pcap").stderr.decode()
+
+
+def test_a_signal_ends_a_limited_run_too(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    limit = 4 * 10**9
+    process = subprocess.Popen(
+        [COMMAND, tmp_path / "pipe"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    time.sleep(0.5)
+    process.terminate()
+    assert process.wait(10) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("format", ["json", "ndjson", "sarif"])
+def test_json_has_nothing_that_a_terminal_obeys(format: str, run: Run, tmp_path: Path) -> None:
+    path = tmp_path / HOSTILE
+    path.write_bytes(CAPTURE.read_bytes()[:-7])
+    text = run(path, "--format", format).stdout.decode()
+    assert all(sign.isprintable() or sign == "\n" for sign in text)
+    told = json.loads(text)
+    # SARIF has it as a URI.
+    assert format == "sarif" or told["captures"][0]["path"] == str(path)
+
+
+KILLED = """
+import os, signal
+from nagle_scan.system import leftovers
+with leftovers.folder() as name:
+    open(os.path.join(name, "half"), "w").close()
+    print(name, flush=True)
+    {end}
+"""
+
+
+def left_by(end: str) -> Path:
+    script = KILLED.format(end=end)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    return Path(done.stdout.strip())
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(run: Run, tmp_path: Path) -> None:
+    left = left_by("os.kill(os.getpid(), signal.SIGKILL)")
+    assert (left / "half").exists()
+    with leftovers.folder() as living:
+        for path in (left, Path(living)):
+            os.utime(path, (0, 0))
+        others = Path(tempfile.mkdtemp(prefix="nagle-scan-other-"))
+        os.utime(others, (0, 0))
+        assert run(CAPTURE, "-qq", "-o", tmp_path / "x.zip").returncode == 1
+        assert [left.exists(), Path(living).exists(), others.exists()] == [False, True, True]
+        shutil.rmtree(others)
