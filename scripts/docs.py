@@ -219,13 +219,12 @@ def _columns(fields: list[columns.Field]) -> str:
     return "\n| column | type | meaning |\n|---|---|---|\n" + "".join(rows)
 
 
-WRITTEN = ("capture", "ci", "contract", "faq", "json", "report", "start", "sure")
 def llms() -> str:
     """What an assistant reads first: llmstxt.org."""
     return LLMS + "".join(f"- {sentence}\n" for sentence in READING)
 
 
-WRITTEN = ("agents", "capture", "ci", "contract", "faq", "fleet", "json", "report", "start", "sure")
+WRITTEN = ("agents", "capture", "ci", "contract", "faq", "json", "report", "start", "sure")
 PAGES: dict[Path, Callable[[], str]] = {
     Path("docs/causes.md"): causes,
     Path("docs/settings.md"): table,

@@ -1,7 +1,7 @@
 """The Rust engine. Durations in ms, times in ns since the epoch, frames from 1."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self, final
+from typing import Any, final
 
 VERSION: str
 CAUSES: tuple[str, ...]
