@@ -8,10 +8,12 @@ import duckdb
 import polars as pl
 import pytest
 from conftest import CAPTURES
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
 from fleets import ALL, job, made, scanned
 from nagle_scan.fleet.fields import tables
 from nagle_scan.fleet.fleet import Fleet
+from nagle_scan.fleet.lake import RUNNING
+from nagle_scan.fleet.writer import Writer
 
 LOADED = (*ALL, "labelled/hard-lte-think/client.pcap.gz")
 """Of two days."""
@@ -27,7 +29,9 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> str:
     stalls = DeltaTable(f"{path}/stalls").to_pyarrow_table()
     at = stalls.schema.get_field_index("batch")
     left = stalls.set_column(at, "batch", [["killed"] * len(stalls)])
-    write_deltalake(f"{path}/stalls", left, mode="append")
+    dead = Writer(path)
+    dead._state(RUNNING)
+    dead._append("stalls", left)
     return path
 
 

@@ -50,6 +50,7 @@ def store() -> Iterator[dict[str, str]]:
         with pytest.MonkeyPatch.context() as patch:
             for name, value in environment.items():
                 patch.setenv(name, value)
+            fsspec.get_filesystem_class("s3").clear_instance_cache()
             fsspec.filesystem("s3").mkdir(BUCKET)
             yield environment
     finally:

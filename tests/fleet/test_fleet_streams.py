@@ -83,6 +83,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         "AWS_DEFAULT_REGION": "us-east-1",
     }.items():
         monkeypatch.setenv(name, value)
+    fsspec.get_filesystem_class("s3").clear_instance_cache()
     store = fsspec.filesystem("s3", skip_instance_cache=True)
     store.mkdir("captures")
     yield store

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core, fleet
@@ -190,7 +191,7 @@ def _asked(options: argparse.Namespace) -> Asked:
         options.workers,
         options.on_hosts,
         options.hosts,
-        options.keep,
+        None if options.keep is None else timedelta(days=options.keep),
     )
 
 

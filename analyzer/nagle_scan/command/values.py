@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from datetime import timedelta
 
 from nagle_scan.report import formats
 from nagle_scan.report.formats import STANDARD_OUTPUT, SUFFIXES
@@ -107,12 +106,12 @@ def duration(value: str) -> float:
     return float(match[1]) * UNIT_MS[match[2]]
 
 
-def days(value: str) -> timedelta:
+def days(value: str) -> int:
     """Whole days: 90d."""
     match = DAYS.fullmatch(value)
     if match is None:
         raise argparse.ArgumentTypeError("expected a number of days: 90d")
-    return timedelta(days=int(match[1]))
+    return int(match[1])
 
 
 def stream(value: str) -> tuple[str, int]:
