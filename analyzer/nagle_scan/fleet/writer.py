@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, QueryBuilder, write_deltalake
+from deltalake import CommitProperties, DeltaTable, QueryBuilder, WriterProperties, write_deltalake
 
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet.fields import DETAILS, schema, tables
@@ -31,6 +31,7 @@ KEEP_FILES = timedelta(hours=24)
 """Files that no table has any more stay so long for those who read them."""
 MOST_SMALL_FILES = 8
 """Of a day: more are made one."""
+PACKED = WriterProperties(compression="ZSTD", compression_level=3)
 ONCE = 0
 """Attempts at a commit after the first: another run has come in between."""
 
@@ -137,7 +138,7 @@ class Writer(Lake):
 
     def _append(self, name: str, rows: pa.Table) -> None:
         table = self.table(name) or self._create(name)
-        write_deltalake(table, rows, mode="append", schema_mode="merge")
+        write_deltalake(table, rows, mode="append", schema_mode="merge", writer_properties=PACKED)
 
     def _commit(self, rows: pa.Table, state: str, gone: str = "") -> None:
         """In one step with the removal of rows that are `gone` (SQL)."""
