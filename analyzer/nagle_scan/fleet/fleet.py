@@ -12,7 +12,7 @@ from markupsafe import escape
 
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import originals, services
-from nagle_scan.fleet.lake import Lake
+from nagle_scan.fleet.lake import Lake, quoted
 from nagle_scan.fleet.work import Capture
 from nagle_scan.result import CAPTURES_HIDDEN
 from nagle_scan.system import files
@@ -118,7 +118,8 @@ class Fleet:
     @cached_property
     def hours_with_stalls(self) -> pd.DataFrame:
         """The same of services with stalls only."""
-        return self.query(services.LOSSY_HOURS)
+        lossy = quoted(["", *self.query(services.LOSSY)["service"]])
+        return self.query(services.HOURS.replace("WHERE", f"WHERE service IN ({lossy}) AND"))
 
     @cached_property
     def worst(self) -> pd.DataFrame:

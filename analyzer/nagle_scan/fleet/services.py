@@ -39,12 +39,7 @@ HOURS = f"""
 SELECT service, hour, {BY_CONFIDENCE}, coalesce(sum(exchanges), 0) AS exchanges
 FROM sums WHERE hour IS NOT NULL GROUP BY service, hour ORDER BY service, hour
 """
-LOSSY_HOURS = HOURS.replace(
-    "sums",
-    "sums LEFT SEMI JOIN (SELECT DISTINCT service AS lossy FROM sums WHERE confidence IS NOT NULL) "
-    "ON service = lossy",
-)
-"""Those of services with stalls, which are few."""
+LOSSY = "SELECT DISTINCT service FROM sums WHERE confidence IS NOT NULL"
 PER_HOUR = """
 SELECT service, count(DISTINCT hour) AS hours,
     coalesce(sum(wait_ms) FILTER (WHERE confidence <> 'possible'), 0) AS lost_ms_per_hour
