@@ -192,6 +192,15 @@ def test_a_key_hides_addresses_paths_and_what_names_tell(tmp_path: Path) -> None
     assert not [secret for secret in secrets if secret.decode(errors="replace") in told]
 
 
+def test_a_name_that_is_not_utf8_is_a_failure_of_its_file(tmp_path: Path) -> None:
+    copy(SPLIT, tmp_path)
+    copy(SPLIT, tmp_path, os.fsdecode(b"\xff.pcap"))
+    for attempts in (1, 2):
+        found = nagle_scan.scan_fleet(tmp_path, tmp_path / "fleet", workers=1, anonymize=KEY)
+        assert found.failures["attempts"].tolist() == [attempts]
+    assert len(found.captures) == 1
+
+
 def test_sums_alone_are_small(tmp_path: Path) -> None:
     every = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::40]
     sizes = []
