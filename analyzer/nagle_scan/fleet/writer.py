@@ -20,7 +20,17 @@ from deltalake import CommitProperties, DeltaTable, QueryBuilder, write_deltalak
 
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet.fields import DETAILS, schema, tables
-from nagle_scan.fleet.lake import ENDED, RUNNING, STATE, Lake, Scope, quoted, taken, told
+from nagle_scan.fleet.lake import (
+    ENDED,
+    RUNNING,
+    STATE,
+    Lake,
+    Scope,
+    check_name,
+    quoted,
+    taken,
+    told,
+)
 from nagle_scan.fleet.remote import is_url, remote
 from nagle_scan.system import files
 
@@ -189,6 +199,7 @@ def check(path: str, scope: Scope) -> None:
 
 
 def _check_folder(path: str) -> None:
+    check_name(path, OutputError)
     try:
         there = set(os.listdir(path))
     except FileNotFoundError:
