@@ -201,6 +201,15 @@ def test_a_name_that_is_not_utf8_is_a_failure_of_its_file(tmp_path: Path) -> Non
     assert len(found.captures) == 1
 
 
+@pytest.mark.parametrize(("days", "stalls"), [(1e-6, 0), (1e12, 9), (math.inf, 9)])
+def test_days_that_are_kept_may_be_few_or_all(days: float, stalls: int, tmp_path: Path) -> None:
+    found = nagle_scan.scan_fleet(CAPTURES / SPLIT, tmp_path / "fleet", workers=1, keep_days=days)
+    assert (len(found.stalls), found.total.stalls_by_confidence[-1]) == (stalls, 9)
+    if not stalls:
+        page = (tmp_path / "fleet/index.html").read_text()
+        assert "No connection with certain or likely stalls is kept." in page
+
+
 def test_sums_alone_are_small(tmp_path: Path) -> None:
     every = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::40]
     sizes = []

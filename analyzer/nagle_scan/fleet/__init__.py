@@ -44,6 +44,8 @@ EXTRA = "pip install 'nagle-scan[fleet]'"
 CLUSTER = "pip install 'nagle-scan[fleet,cluster]'"
 PACKAGES = {"deltalake": EXTRA, "fsspec": EXTRA, "pyarrow": EXTRA}
 PACKAGES |= {"dask": CLUSTER, "distributed": CLUSTER}
+MOST_DAYS = 999_999
+"""Of `--keep`: for ever."""
 OWN_KINDS = {
     "output": (str | os.PathLike, "a folder (str or os.PathLike)"),
     "scheduler": (str | None, "the address of a scheduler (str)"),
@@ -127,7 +129,7 @@ def scan_fleet(
         scheduler,
         workers,
         on_hosts,
-        keep=None if keep_days is None else timedelta(days=keep_days),
+        keep=None if keep_days is None else timedelta(days=min(float(keep_days), MOST_DAYS)),
     )
     run.check(asked, client)
     stream = sys.stderr if progress else None

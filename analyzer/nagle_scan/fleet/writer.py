@@ -41,6 +41,8 @@ KEEP_FILES = timedelta(hours=24)
 """Files that no table has any more stay so long for those who read them."""
 MOST_SMALL_FILES = 8
 """Of a day: more are made one."""
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""No capture is older."""
 ONCE = 0
 """Attempts at a commit after the first: another run has come in between."""
 
@@ -108,7 +110,8 @@ class Writer(Lake):
         """Drops days that are older than `keep`, makes few files of many, and lets go."""
         with told(self.path, OutputError):
             if keep is not None:
-                oldest = (datetime.now(UTC) - keep).date()
+                now = datetime.now(UTC)
+                oldest = (now - min(keep, now - EPOCH)).date()
                 self._delete(f"day < '{oldest}'", names=DETAILS[1:])
             for name in tables():
                 self._tidy(name)
