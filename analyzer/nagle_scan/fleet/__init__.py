@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
 from nagle_scan import _core
 from nagle_scan.api import keys
-from nagle_scan.api.names import Label
+from nagle_scan.api.names import Label, checked_labels
 from nagle_scan.api.scan import KINDS, as_paths, check_kinds, check_min_wait, check_number
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet.work import Settings
@@ -117,9 +117,9 @@ def scan_fleet(
     if keep_days is not None and not keep_days > 0:
         raise ValueError(f"keep_days must be more than 0: {keep_days}")
     key = None if anonymize is None else keys.checked(anonymize)
-    known = dict(labels)
+    known = checked_labels(labels)
     if key is not None:
-        known = {at: label.without_addresses for at, label in labels.items()}
+        known = {at: label.without_addresses for at, label in known.items()}
     settings = Settings(_core.VERSION, filter, float(min_wait_ms), key, everything, known)
     asked = run.Asked(
         as_paths(paths),
