@@ -297,6 +297,19 @@ WRONG = {
     "short key": ({"anonymize": b"secret"}, ValueError, "the key must have 32 bytes, not 6$"),
     "scheduler": ({"scheduler": 8786}, TypeError, "scheduler is the address .*, not int$"),
     "output": ({"output": 5}, TypeError, "output is a folder .*, not int$"),
+    "text for a label": ({"labels": {"10.0.0.1": "web"}}, TypeError, "addresses to Label$"),
+    "no address": ({"labels": {"web": Label("web")}}, ValueError, "'web' is no IP address$"),
+    "no name": ({"labels": {"10.0.0.1": Label("<b>")}}, ValueError, "'<b>' is no name"),
+    "no store": (
+        {"output": "http://user:secret@127.0.0.1/fleet?sig=secret"},
+        nagle_scan.OutputError,
+        "^http://127.0.0.1/fleet: results go to a folder, s3://, gs:// or az://$",
+    ),
+    "no key of a store": (
+        {"output": "s3://bucket/a#b"},
+        nagle_scan.OutputError,
+        "Delta tables cannot be in a folder with '#' in its name$",
+    ),
     "no path": ({"paths": []}, ValueError, "no capture given$"),
     "both": ({"workers": 2, "scheduler": "tcp://a:1"}, ValueError, "beside a cluster, which has"),
 }

@@ -167,7 +167,7 @@ def storage_options(path: str) -> dict[str, str]:
 
 def check_name(path: str, kind: type[NagleScanError]) -> None:
     """Refuses a folder of which delta-rs would make another."""
-    if not is_url(path) and (found := NO_NAME.search(os.path.realpath(path))):
+    if found := NO_NAME.search(path if is_url(path) else os.path.realpath(path)):
         raise kind(f"{path}: Delta tables cannot be in a folder with {found[0]!a} in its name")
 
 

@@ -31,7 +31,7 @@ from nagle_scan.fleet.lake import (
     taken,
     told,
 )
-from nagle_scan.fleet.remote import is_url, remote
+from nagle_scan.fleet.remote import is_url, remote, shown
 from nagle_scan.system import files
 
 LOCK = ".lock"
@@ -41,6 +41,7 @@ KEEP_FILES = timedelta(hours=24)
 """Files that no table has any more stay so long for those who read them."""
 MOST_SMALL_FILES = 8
 """Of a day: more are made one."""
+STORES = tuple(f"{scheme}://" for scheme in ("s3", "s3a", "gs", "az", "abfs", "abfss", "file"))
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """No capture is older."""
 ONCE = 0
@@ -191,6 +192,9 @@ def writing(path: str, scope: Scope) -> Iterator[Writer]:
 def check(path: str, scope: Scope) -> None:
     """Raises `OutputError` for a place where `writing` would fail; writes nothing."""
     if is_url(path):
+        if not path.startswith(STORES):
+            raise OutputError(f"{shown(path)}: results go to a folder, s3://, gs:// or az://")
+        check_name(path, OutputError)
         # Raises for a package that is missing: the page is written last.
         remote(path)
     else:
