@@ -265,6 +265,10 @@ BAD = [
     ([CAPTURES, "--anonymize"], "a fleet needs one key for all runs: --key-file or NAGLE_SCAN_KEY"),
     ([CAPTURES, "--on-hosts"], "captures on hosts need the scheduler of these hosts"),
     ([CAPTURES, "--hosts", README], "hosts are expected only where each reads its own captures"),
+    (
+        [README, "--on-hosts", "--hosts", "no.txt", "--scheduler", "tcp://127.0.0.1:1"],
+        "no.txt: cannot read: no such file or directory",
+    ),
     ([CAPTURES, "--names", README], "is no name"),
     ([CAPTURES, "--keep", "90"], "expected a number of days: 90d"),
     (
