@@ -177,6 +177,14 @@ def test_what_is_no_path_is_scanned_as_its_file_is(
     assert found.captures == [called]
 
 
+def test_a_file_object_may_be_called_as_it_likes() -> None:
+    file = io.BytesIO((CAPTURES / "java-split.pcap").read_bytes())
+    file.name = "\udcff\x1b[31m.pcap"
+    found = nagle_scan.scan(file)
+    assert found.captures == [r"\udcff\x1b[31m.pcap"]
+    assert found.to_html()
+
+
 def test_a_temporary_file_lives_as_long_as_its_scans() -> None:
     found = nagle_scan.scan((CAPTURES / "java-split.pcap").read_bytes())
     path, copied = found.paths[0], copy.deepcopy(found)
@@ -340,6 +348,11 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         lambda _: nagle_scan.scan(io.StringIO("text")),
         TypeError,
         "<bytes>: a capture is read as bytes: open it with 'rb'",
+    ),
+    "binary as text": (
+        lambda _: nagle_scan.scan(io.TextIOWrapper(io.BytesIO(b"\xd4"), "utf-8")),
+        TypeError,
+        "a capture is read as bytes: open it with 'rb'",
     ),
     "one of several": (lambda _: list(nagle_scan.scan_each([5])), TypeError, "not int"),  # type: ignore[list-item]
     "processes": (lambda _: nagle_scan.scan_each([], processes=0), ValueError, "processes must"),

@@ -81,6 +81,17 @@ def test_the_side_that_must_change(client: int, side: str, tmp_path: Path) -> No
     assert Fleet(written(tmp_path / "fleet", {"sums": sums})).services["sender"].tolist() == [side]
 
 
+def test_a_clock_in_the_future_is_no_onset(tmp_path: Path) -> None:
+    """Nobody must look for a change that is to come in 2105."""
+    clean = [row for number in range(5) for row in hour(number, "a:1", 900)]
+    future = hour(79 * 365 * 24, "a:1", 900, 100)
+    (row,) = Fleet(written(tmp_path / "fleet", {"sums": clean + future})).services.to_dict(
+        "records"
+    )
+    assert row["stalls_certain"] == 100
+    assert pd.isna(row["onset"])
+
+
 def test_what_is_only_possible_comes_last(tmp_path: Path) -> None:
     sums = hour(0, "a:1", 900, 100, confidence="possible") + hour(0, "b:1", 900, 1)
     services = Fleet(written(tmp_path / "fleet", {"sums": sums})).services

@@ -15,7 +15,7 @@ from conftest import CAPTURES
 from distributed import Client
 from hosts import HERE, HOSTS, PATIENCE_S, Hosts, started
 from nagle_scan import CaptureError, _core
-from nagle_scan.fleet import cluster, scanning, workers
+from nagle_scan.fleet import cluster, inputs, scanning, workers
 from nagle_scan.fleet import pool as pools
 from nagle_scan.fleet.scanning import Coverage, Looked
 from nagle_scan.fleet.work import Capture, Failure
@@ -146,7 +146,7 @@ def test_a_host_that_is_frozen_from_the_beginning_is_silent(
         assert pool.hosts == ("web-1",)
         assert pool.silent == ["127.0.0.2"]
         assert [one.result for one in pool.run([Task(pow, (2, 2))] * 3)] == [4] * 3
-        told = scanning.coverage(pool, str(names)).sentence
+        told = scanning.coverage(pool, inputs.listed(str(names))).sentence
     assert told == "1 of 3 hosts seen; silent: web-2, web-3"
 
 

@@ -165,7 +165,7 @@ def test_what_cannot_be_is_one_line(named: str, says: str, web: Web, tmp_path: P
 def test_a_list_that_names_nothing(content: str | None, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "list").write_text(content)
-    why = "cannot read: no such file" if content is None else "a list without captures"
+    why = "cannot read: no such file" if content is None else "a list without names"
     with pytest.raises(CaptureError, match=f"list: {why}"):
         inputs.find([], str(tmp_path / "list"))
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from fleet_rows import PLAIN
-from fleets import ALL, made, shipped
+from fleets import ALL, STALLED, made, shipped
 from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import fields, lake, tables, writer
 from nagle_scan.fleet.lake import Lake, Scope
@@ -163,7 +163,7 @@ def test_days_go_whole_and_their_sums_stay(tmp_path: Path) -> None:
     fleet = made(tmp_path / "fleet", [ALL[:2]])
     sums = rows_of(fleet)["sums"]
     with writer.writing(fleet, PLAIN) as adding:
-        adding.end(timedelta(days=36500))
+        adding.end(timedelta(days=999_999))
     assert rows_of(fleet)["stalls"]
     with writer.writing(fleet, PLAIN) as adding:
         adding.end(timedelta(days=1))
@@ -224,6 +224,22 @@ def test_nothing_is_written_where_something_else_is(tmp_path: Path, make: object
     with pytest.raises((OutputError, CaptureError), match=told):
         writer.check(str(path), PLAIN)
     assert files(tmp_path) == there
+
+
+@pytest.mark.parametrize("name", ["a#1", "50%25", "[1]", "line\n", "a\\b"])
+def test_a_name_that_delta_cannot_write_is_one_line(name: str, tmp_path: Path) -> None:
+    told = "Delta tables cannot be in a folder with .* in its name$"
+    with pytest.raises(OutputError, match=told):
+        writer.check(str(tmp_path / name), PLAIN)
+    with pytest.raises(CaptureError, match=told):
+        Lake.open(str(tmp_path / name))
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", ["100 %", 'o\'clock "x"', "déjà", "day=2026-01-01"])
+def test_any_other_name_is_one(name: str, tmp_path: Path) -> None:
+    made(tmp_path / name, [STALLED[:1]])
+    assert len(Lake.open(str(tmp_path / name)).query("SELECT * FROM stalls")) > 0
 
 
 def files(path: Path) -> Sequence[Path]:

@@ -192,6 +192,24 @@ def test_a_key_hides_addresses_paths_and_what_names_tell(tmp_path: Path) -> None
     assert not [secret for secret in secrets if secret.decode(errors="replace") in told]
 
 
+def test_a_name_that_is_not_utf8_is_a_failure_of_its_file(tmp_path: Path) -> None:
+    copy(SPLIT, tmp_path)
+    copy(SPLIT, tmp_path, os.fsdecode(b"\xff.pcap"))
+    for attempts in (1, 2):
+        found = nagle_scan.scan_fleet(tmp_path, tmp_path / "fleet", workers=1, anonymize=KEY)
+        assert found.failures["attempts"].tolist() == [attempts]
+    assert len(found.captures) == 1
+
+
+@pytest.mark.parametrize(("days", "stalls"), [(1e-6, 0), (1e12, 9), (math.inf, 9)])
+def test_days_that_are_kept_may_be_few_or_all(days: float, stalls: int, tmp_path: Path) -> None:
+    found = nagle_scan.scan_fleet(CAPTURES / SPLIT, tmp_path / "fleet", workers=1, keep_days=days)
+    assert (len(found.stalls), found.total.stalls_by_confidence[-1]) == (stalls, 9)
+    if not stalls:
+        page = (tmp_path / "fleet/index.html").read_text()
+        assert "No connection with certain or likely stalls is kept." in page
+
+
 def test_sums_alone_are_small(tmp_path: Path) -> None:
     every = sorted((CAPTURES / "labelled").rglob("*.pcap*"))[::40]
     sizes = []
@@ -247,6 +265,10 @@ BAD = [
     ([CAPTURES, "--anonymize"], "a fleet needs one key for all runs: --key-file or NAGLE_SCAN_KEY"),
     ([CAPTURES, "--on-hosts"], "captures on hosts need the scheduler of these hosts"),
     ([CAPTURES, "--hosts", README], "hosts are expected only where each reads its own captures"),
+    (
+        [README, "--on-hosts", "--hosts", "no.txt", "--scheduler", "tcp://127.0.0.1:1"],
+        "no.txt: cannot read: no such file or directory",
+    ),
     ([CAPTURES, "--names", README], "is no name"),
     ([CAPTURES, "--keep", "90"], "expected a number of days: 90d"),
     (
@@ -279,6 +301,19 @@ WRONG = {
     "short key": ({"anonymize": b"secret"}, ValueError, "the key must have 32 bytes, not 6$"),
     "scheduler": ({"scheduler": 8786}, TypeError, "scheduler is the address .*, not int$"),
     "output": ({"output": 5}, TypeError, "output is a folder .*, not int$"),
+    "text for a label": ({"labels": {"10.0.0.1": "web"}}, TypeError, "addresses to Label$"),
+    "no address": ({"labels": {"web": Label("web")}}, ValueError, "'web' is no IP address$"),
+    "no name": ({"labels": {"10.0.0.1": Label("<b>")}}, ValueError, "'<b>' is no name"),
+    "no store": (
+        {"output": "http://user:secret@127.0.0.1/fleet?sig=secret"},
+        nagle_scan.OutputError,
+        "^http://127.0.0.1/fleet: results go to a folder, s3://, gs:// or az://$",
+    ),
+    "no key of a store": (
+        {"output": "s3://bucket/a#b"},
+        nagle_scan.OutputError,
+        "Delta tables cannot be in a folder with '#' in its name$",
+    ),
     "no path": ({"paths": []}, ValueError, "no capture given$"),
     "both": ({"workers": 2, "scheduler": "tcp://a:1"}, ValueError, "beside a cluster, which has"),
 }

@@ -80,6 +80,8 @@ def test_captures_and_results_stay_in_the_store(store: dict[str, str], run: Run)
     place = f"{row['set'][:12]}/{row['connection']}"
     report = run("fleet", "-o", FLEET, "--report", place, env=store)
     assert (report.returncode, report.stderr) == (0, b"")
+    files.invalidate_cache()
+    assert files.cat(f"{FLEET}/reports/{place.replace('/', '-')}.html").startswith(b"<!DOCTYPE")
 
 
 def test_of_two_runs_one_stops_and_the_other_is_whole(store: dict[str, str]) -> None:

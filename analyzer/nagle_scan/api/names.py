@@ -68,6 +68,13 @@ def checked(names: Mapping[str, str]) -> dict[str, str]:
     return dict(_checked(addr, name) for addr, name in names.items())
 
 
+def checked_labels(labels: Mapping[str, Label]) -> dict[str, Label]:
+    """`labels` by address as fleets write it. Raises `ValueError`, and `TypeError` for no label."""
+    if not all(isinstance(label, Label) for label in labels.values()):
+        raise TypeError("labels is a mapping of addresses to Label")
+    return dict(_labelled("labels", addr, label._asdict()) for addr, label in labels.items())
+
+
 def without_addresses(names: Mapping[str, str]) -> dict[str, str]:
     """Those without an address in them, as in `ip-10-0-0-5`: what `--anonymize` may show."""
     return {addr: name for addr, name in names.items() if not ADDRESS.search(name)}

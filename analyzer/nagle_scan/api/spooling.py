@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from nagle_scan.errors import CaptureError
 from nagle_scan.system import files
+from nagle_scan.words.wording import printable
 
 Capture = str | os.PathLike[str] | bytes | IO[bytes]
 
@@ -58,7 +59,7 @@ def _spooled(capture: bytes | IO[bytes]) -> tuple[str, IO[bytes]]:
     from nagle_scan.system import leftovers
 
     name = getattr(capture, "name", None)
-    label = name if isinstance(name, str) else "<bytes>"
+    label = printable(name) if isinstance(name, str) else "<bytes>"
     source = BytesIO(capture) if isinstance(capture, bytes) else capture
     leftovers.clear()
     file = tempfile.NamedTemporaryFile(prefix=leftovers.PREFIX)  # noqa: SIM115
@@ -66,7 +67,7 @@ def _spooled(capture: bytes | IO[bytes]) -> tuple[str, IO[bytes]]:
     try:
         shutil.copyfileobj(source, file, 1 << 20)
         file.flush()
-    except TypeError:
+    except (TypeError, UnicodeDecodeError):
         raise TypeError(f"{label}: a capture is read as bytes: open it with 'rb'") from None
     except OSError as error:
         raise CaptureError(f"{label}: {files.reason_of(error)}") from None

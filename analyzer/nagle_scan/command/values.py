@@ -52,7 +52,7 @@ def threads(value: str) -> int:
     """A number of threads."""
     threads = int(value) if value.isascii() and value.isdigit() and len(value) < 9 else 0
     if not 0 < threads <= MAX_THREADS:
-        raise argparse.ArgumentTypeError(f"expected a number of threads, 1 to {MAX_THREADS}")
+        raise argparse.ArgumentTypeError(f"expected a number, 1 to {MAX_THREADS}")
     return threads
 
 

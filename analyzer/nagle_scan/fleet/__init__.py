@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, SupportsFloat, SupportsIndex
 
 from nagle_scan import _core
 from nagle_scan.api import keys
-from nagle_scan.api.names import Label
+from nagle_scan.api.names import Label, checked_labels
 from nagle_scan.api.scan import KINDS, as_paths, check_kinds, check_min_wait, check_number
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet.work import Settings
@@ -44,6 +44,8 @@ EXTRA = "pip install 'nagle-scan[fleet]'"
 CLUSTER = "pip install 'nagle-scan[fleet,cluster]'"
 PACKAGES = {"deltalake": EXTRA, "fsspec": EXTRA, "pyarrow": EXTRA}
 PACKAGES |= {"dask": CLUSTER, "distributed": CLUSTER}
+MOST_DAYS = 999_999
+"""Of `--keep`: for ever."""
 OWN_KINDS = {
     "output": (str | os.PathLike, "a folder (str or os.PathLike)"),
     "scheduler": (str | None, "the address of a scheduler (str)"),
@@ -115,9 +117,9 @@ def scan_fleet(
     if keep_days is not None and not keep_days > 0:
         raise ValueError(f"keep_days must be more than 0: {keep_days}")
     key = None if anonymize is None else keys.checked(anonymize)
-    known = dict(labels)
+    known = checked_labels(labels)
     if key is not None:
-        known = {at: label.without_addresses for at, label in labels.items()}
+        known = {at: label.without_addresses for at, label in known.items()}
     settings = Settings(_core.VERSION, filter, float(min_wait_ms), key, everything, known)
     asked = run.Asked(
         as_paths(paths),
@@ -127,7 +129,7 @@ def scan_fleet(
         scheduler,
         workers,
         on_hosts,
-        keep=None if keep_days is None else timedelta(days=keep_days),
+        keep=None if keep_days is None else timedelta(days=min(float(keep_days), MOST_DAYS)),
     )
     run.check(asked, client)
     stream = sys.stderr if progress else None

@@ -11,8 +11,9 @@ import pandas as pd
 from markupsafe import escape
 
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.fleet import originals, services
+from nagle_scan.fleet import originals, page, services
 from nagle_scan.fleet.lake import Lake, quoted
+from nagle_scan.fleet.remote import is_url
 from nagle_scan.fleet.work import Capture
 from nagle_scan.result import CAPTURES_HIDDEN
 from nagle_scan.system import files
@@ -152,13 +153,14 @@ class Fleet:
         there, and `OutputError`.
         """
         name = files.utf8_name(path, OutputError)
-        page = originals.report_where_it_is(self._originals(set), stream, client, scheduler)
+        made = originals.report_where_it_is(self._originals(set), stream, client, scheduler)
         folder = os.path.dirname(name)
         try:
-            os.makedirs(folder or ".", exist_ok=True)
+            if not is_url(name):
+                os.makedirs(folder or ".", exist_ok=True)
         except OSError as error:
             raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
-        files.replace(name, page)
+        page.put(name, made)
 
     def _originals(self, set: str) -> originals.Set:
         scope = self.lake.scope

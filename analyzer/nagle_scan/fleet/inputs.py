@@ -56,7 +56,7 @@ def listed(path: str) -> list[str]:
     lines = [os.fsdecode(line).strip("\r") for line in content.split(b"\n")]
     names = [line for line in lines if line.strip() and not line.startswith("#")]
     if not names:
-        raise CaptureError(f"{name}: a list without captures")
+        raise CaptureError(f"{name}: a list without names")
     return names
 
 

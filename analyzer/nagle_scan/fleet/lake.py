@@ -23,6 +23,7 @@ from deltalake.exceptions import (
 
 from nagle_scan.errors import CaptureError, NagleScanError, OutputError
 from nagle_scan.fleet.fields import DETAILS, SQL_KINDS, tables
+from nagle_scan.fleet.remote import is_url
 from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ STATE, RUNNING, ENDED = "nagle-scan", "running", "ended"
 """In the information of each commit to `captures`; `ENDED` is that of a run's last one."""
 STORE_CODE = re.compile(r"<Code>(\w+)</Code>")
 WORD = re.compile("[A-Z][a-z]*")
+NO_NAME = re.compile(r"[\x00-\x1f\x7f#?\[\]^|\\]|%[0-9A-Fa-f]{2}")
+"""delta-rs takes a path for a URL: with these it writes elsewhere, or panics."""
 ARROW = "\N{DOWNWARDS ARROW WITH TIP RIGHTWARDS}\x1b[0m"
 """delta-rs writes it before the cause of an error."""
 
@@ -79,6 +82,7 @@ class Lake:
     @classmethod
     def open(cls, path: str) -> Lake:
         """To read. Raises `CaptureError` for what is no fleet."""
+        check_name(path, CaptureError)
         lake = cls(path)
         with told(path, CaptureError):
             if lake.table("captures") is None:
@@ -159,6 +163,12 @@ def storage_options(path: str) -> dict[str, str]:
     if os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
         options["allow_http"] = "true"
     return options
+
+
+def check_name(path: str, kind: type[NagleScanError]) -> None:
+    """Refuses a folder of which delta-rs would make another."""
+    if found := NO_NAME.search(path if is_url(path) else os.path.realpath(path)):
+        raise kind(f"{path}: Delta tables cannot be in a folder with {found[0]!a} in its name")
 
 
 @contextlib.contextmanager

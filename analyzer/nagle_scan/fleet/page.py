@@ -69,14 +69,15 @@ def write(fleet: Fleet, coverage: str | None = None) -> str:
     """
     path = f"{fleet.path.rstrip('/')}/{NAME}"
     content = html.rendered("fleet.html", Page(fleet, coverage))
-    if is_url(path):
-        _upload(path, content)
-    else:
-        files.replace(path, content)
+    put(path, content)
     return path
 
 
-def _upload(path: str, content: bytes) -> None:
+def put(path: str, content: bytes) -> None:
+    """Writes a page into a folder that is there, or a store. Raises `OutputError`."""
+    if not is_url(path):
+        files.replace(path, content)
+        return
     try:
         place = remote(path)
         # Else a browser saves it, instead of showing it.

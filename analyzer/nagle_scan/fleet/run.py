@@ -128,8 +128,9 @@ def run(
     scope = Scope.of(asked.settings)
     writer.check(asked.output, scope)
     _check_filter(asked.settings.filter)
+    expected = [] if asked.hosts_file is None else inputs.listed(asked.hosts_file)
     with contextlib.ExitStack() as opened:
-        return _Run(asked, tell, stream, client, opened).run(scope)
+        return _Run(asked, tell, stream, client, opened, expected).run(scope)
 
 
 class _Run:
@@ -140,6 +141,7 @@ class _Run:
         stream: TextIO | None,
         client: Client | None,
         opened: contextlib.ExitStack,
+        expected: Sequence[str],
     ) -> None:
         self._asked = asked
         self._settings = asked.settings
@@ -147,6 +149,7 @@ class _Run:
         self._stream = stream
         self._client = client
         self._opened = opened
+        self._expected = expected
         self._pool: Pool | None = None
         self.outcome = Outcome()
 
@@ -260,7 +263,7 @@ class _Run:
     def _coverage(self) -> Coverage | None:
         if not self._asked.on_hosts:
             return None
-        return scanning.coverage(self._workers(), self._asked.hosts_file)
+        return scanning.coverage(self._workers(), self._expected)
 
     @contextlib.contextmanager
     def _accounted(self, batch: Batch) -> Iterator[None]:

@@ -181,14 +181,10 @@ class Coverage(NamedTuple):
         return told
 
 
-def coverage(pool: Pool, hosts_file: str | None = None) -> Coverage:
-    """Of the hosts in a file (one a line, `#` begins a comment), or those of the cluster.
-
-    Raises `CaptureError` for a file that cannot be read or names none.
-    """
+def coverage(pool: Pool, names: Sequence[str] = ()) -> Coverage:
+    """Of the hosts named, or those of the cluster."""
     known = (*pool.hosts, *pool.silent)
-    names = known if hosts_file is None else map(str.strip, inputs.listed(hosts_file))
-    expected = tuple(dict.fromkeys(names))
+    expected = tuple(dict.fromkeys(map(str.strip, names or known)))
     late = tuple(host for host in expected if host in pool.late)
     seen = tuple(host for host in expected if host in pool.hosts and host not in late)
     silent = tuple(host for host in expected if host not in {*seen, *late})

@@ -74,7 +74,7 @@ def of(
     rows["sender"] = _sides(query(SIDES))
     rows = rows.join(worst.groupby("service", sort=False)[["change", "fix"]].first())
     rows = rows.join(_percentiles(query(LATENCIES)))
-    rows = rows.join(query(PER_HOUR).set_index("service")).join(_trends(hours))
+    rows = rows.join(query(PER_HOUR).set_index("service")).join(_trends(_passed(hours, query)))
     rows["lost_ms_per_hour"] /= rows["hours"]
     rows["onset_note"] = rows["onset_note"].where(rows["hours"] > 0, trends.UNDATED)
     texts = {"sender": "", "change": "", "fix": "", "onset_note": ""}
@@ -87,6 +87,13 @@ def _sides(rows: pd.DataFrame) -> pd.Series[str]:
     share = rows["lost_ms"] / rows.groupby("service")["lost_ms"].transform("sum")
     sides = rows[share >= LEAST_SHARE].groupby("service")["sender"]
     return sides.first().where(sides.size() == 1, "both")
+
+
+def _passed(hours: pd.DataFrame, query: Callable[[str], pd.DataFrame]) -> pd.DataFrame:
+    """Without those that a broken clock has told: they were yet to come when they were read."""
+    last = query("SELECT max(scanned) AS last FROM captures")["last"][0]
+    passed: pd.DataFrame = hours[hours["hour"] <= last]
+    return passed
 
 
 def _trends(hours: pd.DataFrame) -> pd.DataFrame:

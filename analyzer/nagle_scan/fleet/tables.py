@@ -56,7 +56,9 @@ def of(scan: _core.Scan, job: Job, settings: Settings) -> dict[str, pa.Table]:
 
 def hidden(text: str, key: bytes) -> str:
     """What stands for `text`: always the same with the same key."""
-    return f"capture-{blake2b(text.encode(), digest_size=NAME_LEN, key=key).hexdigest()}"
+    # A name that is not UTF-8 is written so as well: see `identity.failed`.
+    told = text.encode(errors="backslashreplace")
+    return f"capture-{blake2b(told, digest_size=NAME_LEN, key=key).hexdigest()}"
 
 
 def place(host: str, path: str, key: bytes | None) -> tuple[str, str]:

@@ -20,8 +20,18 @@ from deltalake import CommitProperties, DeltaTable, QueryBuilder, WriterProperti
 
 from nagle_scan.errors import OutputError
 from nagle_scan.fleet.fields import DETAILS, schema, tables
-from nagle_scan.fleet.lake import ENDED, RUNNING, STATE, Lake, Scope, quoted, taken, told
-from nagle_scan.fleet.remote import is_url, remote
+from nagle_scan.fleet.lake import (
+    ENDED,
+    RUNNING,
+    STATE,
+    Lake,
+    Scope,
+    check_name,
+    quoted,
+    taken,
+    told,
+)
+from nagle_scan.fleet.remote import is_url, remote, shown
 from nagle_scan.system import files
 
 LOCK = ".lock"
@@ -32,6 +42,9 @@ KEEP_FILES = timedelta(hours=24)
 MOST_SMALL_FILES = 8
 """Of a day: more are made one."""
 PACKED = WriterProperties(compression="ZSTD", compression_level=3)
+STORES = tuple(f"{scheme}://" for scheme in ("s3", "s3a", "gs", "az", "abfs", "abfss", "file"))
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""No capture is older."""
 ONCE = 0
 """Attempts at a commit after the first: another run has come in between."""
 
@@ -99,7 +112,8 @@ class Writer(Lake):
         """Drops days that are older than `keep`, makes few files of many, and lets go."""
         with told(self.path, OutputError):
             if keep is not None:
-                oldest = (datetime.now(UTC) - keep).date()
+                now = datetime.now(UTC)
+                oldest = (now - min(keep, now - EPOCH)).date()
                 self._delete(f"day < '{oldest}'", names=DETAILS[1:])
             for name in tables():
                 self._tidy(name)
@@ -179,6 +193,9 @@ def writing(path: str, scope: Scope) -> Iterator[Writer]:
 def check(path: str, scope: Scope) -> None:
     """Raises `OutputError` for a place where `writing` would fail; writes nothing."""
     if is_url(path):
+        if not path.startswith(STORES):
+            raise OutputError(f"{shown(path)}: results go to a folder, s3://, gs:// or az://")
+        check_name(path, OutputError)
         # Raises for a package that is missing: the page is written last.
         remote(path)
     else:
@@ -190,6 +207,7 @@ def check(path: str, scope: Scope) -> None:
 
 
 def _check_folder(path: str) -> None:
+    check_name(path, OutputError)
     try:
         there = set(os.listdir(path))
     except FileNotFoundError:
