@@ -11,9 +11,9 @@ import pandas as pd
 from markupsafe import escape
 
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.fleet import originals, page, services
+from nagle_scan.fleet import originals, services
 from nagle_scan.fleet.lake import Lake, quoted
-from nagle_scan.fleet.remote import is_url
+from nagle_scan.fleet.remote import is_url, put
 from nagle_scan.fleet.work import Capture
 from nagle_scan.result import CAPTURES_HIDDEN
 from nagle_scan.system import files
@@ -160,7 +160,7 @@ class Fleet:
                 os.makedirs(folder or ".", exist_ok=True)
         except OSError as error:
             raise OutputError(f"{folder}: cannot write: {files.reason_of(error)}") from None
-        page.put(name, made)
+        put(name, made)
 
     def _originals(self, set: str) -> originals.Set:
         scope = self.lake.scope

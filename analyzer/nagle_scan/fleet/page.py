@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import pandas as pd
 
-from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet import trends
-from nagle_scan.fleet.remote import is_url, reason, remote, shown
+from nagle_scan.fleet.remote import put
 from nagle_scan.fleet.services import COUNTS, total
 from nagle_scan.fleet.work import on_host
 from nagle_scan.report import html
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
-from nagle_scan.system import files
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import count, duration, endpoint, printable, sentence_start
 
@@ -71,23 +69,6 @@ def write(fleet: Fleet, coverage: str | None = None) -> str:
     content = html.rendered("fleet.html", Page(fleet, coverage))
     put(path, content)
     return path
-
-
-def put(path: str, content: bytes) -> None:
-    """Writes a page into a folder that is there, or a store. Raises `OutputError`."""
-    if not is_url(path):
-        files.replace(path, content)
-        return
-    try:
-        place = remote(path)
-        # Else a browser saves it, instead of showing it.
-        kind = {"ContentType": "text/html"} if path.startswith("s3") else {}
-        place.fs.pipe_file(place.path, content, **kind)
-    except CaptureError as error:
-        raise OutputError(str(error)) from None
-    except Exception as error:
-        # A file system raises what it likes.
-        raise OutputError(f"{shown(path)}: cannot write: {reason(error, path)}") from None
 
 
 class Page:

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote
 
-from nagle_scan.errors import CaptureError
+from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.fleet.work import Secret
 from nagle_scan.system import files
 
@@ -112,6 +112,23 @@ def remote(url: str) -> Remote:
 def version(about: Mapping[str, Any]) -> str:
     """Of a file that a file system describes: changes when the file does; empty if unknown."""
     return next((str(about[name]) for name in VERSIONS if about.get(name)), "")
+
+
+def put(path: str, content: bytes) -> None:
+    """Writes a page into a folder that is there, or a store. Raises `OutputError`."""
+    if not is_url(path):
+        files.replace(path, content)
+        return
+    try:
+        place = remote(path)
+        # Else a browser saves it, instead of showing it.
+        kind = {"ContentType": "text/html"} if path.startswith("s3") else {}
+        place.fs.pipe_file(place.path, content, **kind)
+    except CaptureError as error:
+        raise OutputError(str(error)) from None
+    except Exception as error:
+        # A file system raises what it likes.
+        raise OutputError(f"{shown(path)}: cannot write: {reason(error, path)}") from None
 
 
 def reason(error: BaseException, url: str) -> str:
