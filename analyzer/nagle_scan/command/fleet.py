@@ -12,7 +12,7 @@ from nagle_scan import _core, fleet
 from nagle_scan.api import keys, names
 from nagle_scan.command import arguments, table, values
 from nagle_scan.command.gate import EXIT_CANNOT_TELL, EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE
-from nagle_scan.command.parser import HelpFormatter, Parser
+from nagle_scan.command.parser import of_command
 from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
 from nagle_scan.fleet.work import Settings
 from nagle_scan.system import terminal
@@ -49,14 +49,7 @@ and the next run continues; with --exit-zero 0 instead of 1 and 4
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    examples = "".join(f"  {line}\n" for line in EXAMPLES.splitlines())
-    made = Parser(
-        prog="nagle-scan fleet",
-        description=DESCRIPTION,
-        epilog=f"example:\n{examples}\nexit status: {EXIT_STATUS}",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
-    )
+    made = of_command("fleet", DESCRIPTION, EXAMPLES, EXIT_STATUS)
     made.add_argument(
         "capture",
         nargs="*",

@@ -11,7 +11,7 @@ from nagle_scan.api import keys
 from nagle_scan.command import arguments, values
 from nagle_scan.command.agent import Agent, Answer
 from nagle_scan.command.gate import EXIT_PASSED
-from nagle_scan.command.parser import HelpFormatter, Parser
+from nagle_scan.command.parser import of_command
 from nagle_scan.errors import CaptureError, NagleScanError, UnknownConnectionError
 from nagle_scan.system import files
 from nagle_scan.words.reading import READING
@@ -42,14 +42,7 @@ EXIT_STATUS = """\
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    examples = "".join(f"  {line}\n" for line in EXAMPLES.splitlines())
-    made = Parser(
-        prog="nagle-scan mcp",
-        description=DESCRIPTION,
-        epilog=f"example:\n{examples}\nexit status: {EXIT_STATUS}",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
-    )
+    made = of_command("mcp", DESCRIPTION, EXAMPLES, EXIT_STATUS)
     made.add_argument(
         "--root",
         metavar="DIR",

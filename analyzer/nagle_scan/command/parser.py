@@ -1,4 +1,4 @@
-"""The parser of both commands: help as wide as the terminal, errors in one line."""
+"""The parser of all commands: help as wide as the terminal, errors in one line."""
 
 from __future__ import annotations
 
@@ -40,6 +40,18 @@ class Parser(argparse.ArgumentParser):
         """Exits with the status of unusable input."""
         hint = f"see {self.prog} --help"
         self.exit(EXIT_UNUSABLE, f"nagle-scan: {printable(message)} ({hint})\n")
+
+
+def of_command(name: str, description: str, examples: str, exit_status: str) -> Parser:
+    """The parser of a command of its own (`nagle-scan NAME`), without options."""
+    shown = "".join(f"  {line}\n" for line in examples.splitlines())
+    return Parser(
+        prog=f"nagle-scan {name}",
+        description=description,
+        epilog=f"example:\n{shown}\nexit status: {exit_status}",
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
 
 
 def _as_path(word: str) -> str:
