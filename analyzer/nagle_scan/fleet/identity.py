@@ -78,8 +78,23 @@ def grew(before: Capture, located: Located, key: bytes | None = None) -> bool:
         is_same_frame = before.first_ns in (None, _first_ns(located, ends))
     except Exception:
         return False
-    head = _under(key, ends.head(before.size))
-    return is_same_frame and ends.size > before.size and head == before.head
+    return is_same_frame and _begins(ends, before, key)
+
+
+def still_holds(before: Capture, located: Located) -> bool:
+    """Is it the same, or the same with more behind it? Also if it cannot be read any more."""
+    try:
+        ends = _ends(located)
+        if ends.content == before.content:
+            return True
+        return _begins(ends, before) and before.first_ns == _first_ns(located, ends)
+    except Exception:
+        return True
+
+
+def _begins(ends: Ends, before: Capture, key: bytes | None = None) -> bool:
+    """Is it longer, and begins as before?"""
+    return ends.size > before.size and _under(key, ends.head(before.size)) == before.head
 
 
 def keyed(capture: Capture, key: bytes | None) -> Capture:

@@ -10,7 +10,7 @@ from typing import IO
 from nagle_scan.errors import CaptureError
 from nagle_scan.fleet import identity
 from nagle_scan.fleet.remote import is_url, reason, remote
-from nagle_scan.fleet.work import Capture, Failure, Located
+from nagle_scan.fleet.work import Capture, Located
 
 
 class TransportError(CaptureError):
@@ -58,9 +58,5 @@ def _check_unchanged(capture: Capture, path: str) -> None:
     Nor may one that had no frame yet count as empty with those that came. Raises `CaptureError`.
     That it grew otherwise, or is gone by now, is no matter.
     """
-    located = Located(path)
-    now = identity.of(located)
-    if isinstance(now, Failure) or now.content == capture.content:
-        return
-    if now.first_ns != capture.first_ns or not identity.grew(capture, located):
+    if not identity.still_holds(capture, Located(path)):
         raise CaptureError(f"{capture.shown}: changed while it was read")
