@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nagle_scan import _core
-    from nagle_scan.fleet.work import Capture, Failure, Job, Settings
+    from nagle_scan.fleet.work import Failure, Job, Settings
 
 DAY_NS, HOUR_NS = 86_400_000_000_000, 3_600_000_000_000
 MOST_DAYS = 400
@@ -44,14 +44,17 @@ Rows: TypeAlias = "dict[str, pa.Array]"
 
 def of(scan: _core.Scan, job: Job, settings: Settings) -> dict[str, pa.Table]:
     """The tables of `fields`, without `batch`: `Lake` knows it."""
-    servers = _servers(scan)
+    connections = scan.columns("connections")
+    servers = told = _servers(connections)
     if settings.key is not None:
         scan = scan.anonymized(settings.key)
+        connections = scan.columns("connections")
+        told = _servers(connections)
     labels = {
         (shown, port): sentences.label(addr, port, settings, shown)
-        for (addr, port), (shown, _) in zip(servers, _servers(scan), strict=True)
+        for (addr, port), (shown, _) in zip(servers, told, strict=True)
     }
-    return _Found(scan, job, settings, labels).tables()
+    return _Found(scan, job, settings, connections, labels).tables()
 
 
 def hidden(text: str, key: bytes) -> str:
@@ -98,6 +101,7 @@ class _Found:
         scan: _core.Scan,
         job: Job,
         settings: Settings,
+        connections: Mapping[str, Any],
         labels: Mapping[tuple[str, int], Label],
     ) -> None:
         self._scan = scan
@@ -105,7 +109,7 @@ class _Found:
         self._settings = settings
         self._labels = labels
         self._summary = scan.summary()
-        self._connections = scan.columns("connections")
+        self._connections = connections
         self._order = np.argsort(self._connections["connection"])
         self._ids = self._connections["connection"][self._order]
 
@@ -116,10 +120,8 @@ class _Found:
         connections = self._of_connections(stalls)
         if not everything:
             is_sure = pc.is_in(stalls["confidence"], pa.array(CONFIDENCES[:-1]))
-            stalls, waits = (
-                _filtered(stalls, is_sure),
-                {name: array[:0] for name, array in waits.items()},
-            )
+            stalls = _filtered(stalls, is_sure)
+            waits = {name: array[:0] for name, array in waits.items()}
         made = {"sums": sums, "stalls": stalls, "connections": connections, "waits": waits}
         tables = {name: _conformed(name, rows, self._job.id) for name, rows in made.items()}
         return {**tables, "captures": self._captures()}
@@ -128,7 +130,6 @@ class _Found:
         rows = self._columns("stalls")
         is_client = pc.equal(rows["sender"], "client")
         rows["sender_addr"] = pc.if_else(is_client, rows["client_addr"], rows["server_addr"])
-        rows["confidence"] = rows["confidence"].cast(TEXT)
         return rows
 
     def _of_waits(self) -> Rows:
@@ -138,7 +139,7 @@ class _Found:
     def _of_connections(self, stalls: Rows) -> Rows:
         rows = self._columns("connections")
         number = len(self._ids)
-        at = self._places(self._scan.columns("stalls")["connection"])
+        at = self._places(stalls["connection"].to_numpy())
         sure_ms = np.zeros(number)
         for word in CONFIDENCES:
             is_such = np.array(pc.equal(stalls["confidence"], word))
@@ -197,11 +198,8 @@ class _Found:
         numbers = ("connections", "exchanges", "stalls", "stalled_ms")
         of_first = {name: getattr(summary, name) for name in numbers}
         read = sorted(json.loads(self._scan.json_head())["captures"], key=_begin_of_read)
-        files = sorted(
-            self._job.captures, key=lambda one: (one.first_ns is None, one.first_ns or 0)
-        )
         rows = []
-        for number, (file, each) in enumerate(zip(files, read, strict=True)):
+        for number, (file, each) in enumerate(zip(self._job.captures, read, strict=True)):
             keyed = identity.keyed(file, settings.key)
             first_ns = file.first_ns if summary.has_dates else None
             rows.append(
@@ -222,7 +220,8 @@ class _Found:
 
     def _columns(self, table: str) -> Rows:
         """With the ends of the connection of each row, and its day and hour."""
-        columns = self._scan.columns(table)
+        is_whole = table == "connections"
+        columns = self._connections if is_whole else self._scan.columns(table)
         at = self._places(columns["connection"])
         rows: Rows = {}
         for end in ("client", "server"):
@@ -235,7 +234,7 @@ class _Found:
                 rows[name.removesuffix("_ns")] = self._times(values)
             else:
                 rows[name] = _array(values)
-        return rows | self._days(columns["first_ns" if table == "connections" else "time_ns"])
+        return rows | self._days(columns["first_ns" if is_whole else "time_ns"])
 
     def _places(self, connection: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of `connections` of these."""
@@ -279,9 +278,8 @@ def _stream(table: pa.Table) -> bytes:
     return content
 
 
-def _servers(scan: _core.Scan) -> list[tuple[str, int]]:
+def _servers(connections: Mapping[str, Any]) -> list[tuple[str, int]]:
     """Each once, in the order of the connections."""
-    connections = scan.columns("connections")
     ports = connections["server_port"].tolist()
     return list(dict.fromkeys(zip(connections["server_addr"], ports, strict=True)))
 
@@ -313,13 +311,8 @@ def _filtered(rows: Rows, keep: pa.Array) -> Rows:
     return {name: array.filter(keep) for name, array in rows.items()}
 
 
-def _begin(capture: Capture) -> tuple[bool, int]:
-    """An empty file is the last of a rotation."""
-    return capture.first_ns is None, capture.first_ns or 0
-
-
 def _begin_of_read(read: Mapping[str, Any]) -> tuple[bool, int]:
-    """As `_begin`."""
+    """In the order of a `Job`: an empty file is the last of a rotation."""
     return not read["packets"], read["first_ns"] or 0
 
 
