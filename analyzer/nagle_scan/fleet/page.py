@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import pandas as pd
 
 from nagle_scan.fleet import trends
+from nagle_scan.fleet.lake import quoted
 from nagle_scan.fleet.remote import put
 from nagle_scan.fleet.services import COUNTS, total
 from nagle_scan.fleet.work import on_host
@@ -203,9 +204,7 @@ class Page:
     @cached_property
     def _places(self) -> dict[str, tuple[str, str]]:
         """Host and path of the first file of each set with one of the worst connections."""
-        sets = ", ".join(f"'{each}'" for each in self._fleet.worst["set"].unique())
-        if not sets:
-            return {}
+        sets = quoted(["", *self._fleet.worst["set"].unique()])
         rows = self._fleet.query(
             f'SELECT "set", host, path FROM captures WHERE file = 0 AND "set" IN ({sets})'
         )

@@ -36,7 +36,7 @@ from nagle_scan.system import files
 
 LOCK = ".lock"
 LEASE = timedelta(minutes=5)
-"""In an object store, a run without a commit for so long is dead: it commits every minute."""
+"""In an object store, a run without a commit for so long is dead: see `batch.BATCH_S`."""
 KEEP_FILES = timedelta(hours=24)
 """Files that no table has any more stay so long for those who read them."""
 MOST_SMALL_FILES = 8
@@ -132,18 +132,19 @@ class Writer(Lake):
 
     def _sweep(self) -> None:
         """Details of batches and sets that `captures` does not know."""
-        whole = self.query("SELECT DISTINCT batch, set FROM captures")
-        known = set(zip(*(whole[name].to_pylist() for name in ("batch", "set")), strict=True))
-        for name in DETAILS:
-            if (table := self.table(name)) is None:
-                continue
-            found = QueryBuilder().register(name, table)
-            rows = pa.table(found.execute(f"SELECT DISTINCT batch, set FROM {name}").read_all())
-            for batch, set_id in zip(
-                *(rows[column].to_pylist() for column in ("batch", "set")), strict=True
-            ):
-                if (batch, set_id) not in known:
-                    self._delete(f"batch = '{batch}' AND set = '{set_id}'", names=[name])
+        for column in ("batch", "set"):
+            known = self._distinct("captures", column)
+            for name in DETAILS:
+                if left := self._distinct(name, column) - known:
+                    self._delete(f"{column} IN ({quoted(left)})", names=[name])
+
+    def _distinct(self, name: str, column: str) -> set[str]:
+        """All rows of a table, also those that do not count."""
+        if (table := self.table(name)) is None:
+            return set()
+        found = QueryBuilder().register(name, table)
+        rows = found.execute(f"SELECT DISTINCT {column} FROM {name}").read_all()
+        return set(pa.table(rows)[column].to_pylist())
 
     def _delete(self, predicate: str, names: Sequence[str] = DETAILS) -> None:
         for name in names:
