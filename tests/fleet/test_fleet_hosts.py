@@ -15,7 +15,7 @@ from conftest import CAPTURES
 from distributed import Client
 from hosts import HERE, HOSTS, PATIENCE_S, Hosts, started
 from nagle_scan import CaptureError, _core
-from nagle_scan.fleet import cluster, inputs, scanning, workers
+from nagle_scan.fleet import cluster, identity, inputs, scanning, workers
 from nagle_scan.fleet import pool as pools
 from nagle_scan.fleet.scanning import Coverage, Looked
 from nagle_scan.fleet.work import Capture, Failure
@@ -67,7 +67,9 @@ def test_each_host_finds_and_reads_its_own(hosts: Hosts, pool: Pool) -> None:
     hosts.put("web-1", "ring/b.pcap", OTHER)
     looked = look(pool, "a.pcap", "ring", "*.pcap")
     assert urls(looked) == {"web-1": ["a.pcap", "ring/b.pcap"], "web-2": ["a.pcap"]}
-    found = list(scanning.identified(looked.located, pool))
+    every = [(host, (one,)) for host, ones in looked.located.items() for one in ones]
+    told = scanning.on_hosts(identity.of, every, pool)
+    found = [one._replace(host=host) for host, _, one in told]
     assert {(one.host, one.size) for one in found if isinstance(one, Capture)} == {
         ("web-1", len(CAPTURE)),
         ("web-1", len(OTHER)),
@@ -75,8 +77,8 @@ def test_each_host_finds_and_reads_its_own(hosts: Hosts, pool: Pool) -> None:
     }
     path = hosts.put("web-1", "a.pcap", CAPTURE + CAPTURE[24:])
     before = [one for one in found if isinstance(one, Capture) and "a.pcap" in one.url]
-    pairs = {one.host: [(one, looked.located[one.host][0])] for one in before}
-    (grown,) = scanning.grown(pairs, pool)
+    pairs = [(one.host, (one, looked.located[one.host][0])) for one in before]
+    (grown,) = (asked for _, asked, grew in scanning.on_hosts(identity.grew, pairs, pool) if grew)
     assert (grown[0].host, path.stat().st_size) == ("web-1", 2 * len(CAPTURE) - 24)
 
 

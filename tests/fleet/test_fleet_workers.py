@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import psutil  # type: ignore[import-untyped]
 import pytest
@@ -158,8 +157,7 @@ def captured(url: str) -> Job:
 def test_a_batch_loses_only_the_set_that_kills_its_worker(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in = SimpleNamespace(scan_sets=worker_tasks.scan_sets, failed=task.failed)
-    monkeypatch.setitem(sys.modules, "nagle_scan.fleet.task", stand_in)
+    monkeypatch.setattr(task, "scan_sets", worker_tasks.scan_sets)
     jobs = [captured(f"/{number}.pcap") for number in range(100)]
     jobs[50] = captured("/kills.pcap")
     settings = Settings(_core.VERSION, None, 10.0)

@@ -15,8 +15,8 @@ from nagle_scan.errors import NagleScanError
 from nagle_scan.words.wording import times
 
 DEADLINE_S = 300.0
-"""A task that takes longer than this, and than what it reads at `BYTES_PER_S`, has hung."""
 BYTES_PER_S = 2e6
+"""A task has hung when it takes longer than both together: this for what it reads."""
 NO_WORKER_S = 30.0
 """Workers may start after their scheduler, or anew after they died."""
 LOOK_S = 1.0

@@ -221,10 +221,9 @@ class _Run:
         """See `sets.Opener`."""
         if not self._asked.on_hosts:
             return identity.of_all([one for _, one in found])
-        by_host: dict[str, list[Located]] = {}
-        for host, one in found:
-            by_host.setdefault(host, []).append(one)
-        return scanning.identified(by_host, self._workers())
+        calls = ((host, (one,)) for host, one in found)
+        told = scanning.on_hosts(identity.of, calls, self._workers())
+        return (each._replace(host=host) for host, _, each in told)
 
     def grown(
         self, pairs: Sequence[tuple[sets.Place, Capture, sets.Found]]
@@ -233,12 +232,10 @@ class _Run:
         key = self._settings.key
         if not self._asked.on_hosts:
             return (at for at, before, (_, one) in pairs if identity.grew(before, one, key))
-        by_host: dict[str, list[tuple[Capture, Located]]] = {}
-        for _, before, (host, one) in pairs:
-            by_host.setdefault(host, []).append((before, one))
         # Two hosts may have the same file.
-        place = {(before, one): at for at, before, (_, one) in pairs}
-        return (place[pair] for pair in scanning.grown(by_host, self._workers(), key))
+        calls = {(host, (before, one, key)): at for at, before, (host, one) in pairs}
+        told = scanning.on_hosts(identity.grew, calls, self._workers())
+        return (calls[host, asked] for host, asked, grew in told if grew)
 
     def _scan(self, jobs: Sequence[Job], batch: Batch) -> None:
         if not jobs:

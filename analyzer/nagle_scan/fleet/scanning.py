@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 from nagle_scan.errors import CaptureError
-from nagle_scan.fleet import identity, inputs
+from nagle_scan.fleet import identity, inputs, task
 from nagle_scan.fleet.pool import ClusterError, Done, Pool, Task
-from nagle_scan.fleet.work import Capture, Failure, Job, Located, Scanned, Settings, on_host
+from nagle_scan.fleet.work import Failure, Job, Located, Scanned, Settings, on_host
 from nagle_scan.words.wording import count
 
 MOST_SETS_IN_TASK = 32
@@ -27,11 +27,10 @@ def scan(jobs: Sequence[Job], settings: Settings, pool: Pool) -> Iterator[Scanne
 
     Those of a task whose worker died are tried one by one. Raises `ClusterError`.
     """
-    from nagle_scan.fleet.task import failed, scan_sets
 
     def scanned(batches: Iterable[tuple[Job, ...]]) -> Iterator[Done]:
         return pool.run(
-            Task(scan_sets, (batch, settings), _host(batch[0]), sum(job.size for job in batch))
+            Task(task.scan_sets, (batch, settings), _host(batch[0]), sum(job.size for job in batch))
             for batch in batches
         )
 
@@ -43,7 +42,7 @@ def scan(jobs: Sequence[Job], settings: Settings, pool: Pool) -> Iterator[Scanne
         elif len(batch) > 1 and done.attempts > 1:
             alone += batch
         else:
-            yield from (failed(job, done.error, done.attempts) for job in batch)
+            yield from (task.failed(job, done.error, done.attempts) for job in batch)
 
 
 def _host(job: Job) -> str:
@@ -125,25 +124,13 @@ def _look(names: Sequence[str], named: int) -> _There:
     return there
 
 
-def identified(wanted: Mapping[str, Sequence[Located]], pool: Pool) -> Iterator[Capture | Failure]:
-    """What `identity.of` tells of files, by host; nothing of a host that answers no longer."""
-    given = {host: [(one,) for one in every] for host, every in wanted.items()}
-    for host, _, found in _on_hosts(identity.of, given, pool):
-        yield found._replace(host=host)
-
-
-def grown(
-    wanted: Mapping[str, Sequence[tuple[Capture, Located]]], pool: Pool, key: bytes | None = None
-) -> Iterator[tuple[Capture, Located]]:
-    """Those that `identity.grew`, by host."""
-    given = {host: [(*pair, key) for pair in pairs] for host, pairs in wanted.items()}
-    return (each[:2] for _, each, has in _on_hosts(identity.grew, given, pool) if has)
-
-
-def _on_hosts(
-    function: Callable[..., Any], given: Mapping[str, Sequence[Any]], pool: Pool
-) -> Iterator[tuple[str, Any, Any]]:
-    """Host, arguments and result of each call; what could not be done is left out."""
+def on_hosts(
+    function: Callable[..., Any], calls: Iterable[tuple[str, tuple[Any, ...]]], pool: Pool
+) -> Iterator[tuple[str, tuple[Any, ...], Any]]:
+    """Host, arguments and result of each call; nothing of a host that answers no longer."""
+    given: dict[str, list[tuple[Any, ...]]] = {}
+    for host, arguments in calls:
+        given.setdefault(host, []).append(arguments)
     tasks = (
         Task(_each, (function, every[at : at + FILES_IN_TASK]), host)
         for host, every in given.items()

@@ -21,10 +21,6 @@ NO_CAPTURE = "not a capture file"
 """So the engine begins what will be true until the file changes."""
 
 
-class VersionError(Exception):
-    """A worker that came later has another version: nothing that it finds can be used."""
-
-
 class BadCaptureError(Exception):
     """A capture cannot be read."""
 
@@ -35,9 +31,7 @@ class BadCaptureError(Exception):
 
 
 def scan_sets(jobs: Sequence[Job], settings: Settings) -> list[Scanned]:
-    """One result for each, in their order. Raises `VersionError`."""
-    if settings.version != _core.VERSION:
-        raise VersionError(_core.VERSION)
+    """One result for each, in their order."""
     return [scan_set(job, settings) for job in jobs]
 
 
