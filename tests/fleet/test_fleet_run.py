@@ -20,8 +20,9 @@ import pytest
 from conftest import CAPTURES, Run
 from fleets import KEY
 from nagle_scan.api.names import Label
-from nagle_scan.fleet import fields
+from nagle_scan.fleet import fields, identity
 from nagle_scan.fleet.lake import Lake
+from nagle_scan.fleet.work import Capture, Failure, Located
 
 ALONE = ("--workers", "1")
 COMMAND = str(Path(sys.executable).parent / "nagle-scan")
@@ -140,6 +141,25 @@ def test_a_file_that_grew_after_its_rotation_went_is_told(tmp_path: Path) -> Non
     assert after.failures["error"].str.contains("other files of its capture are gone").all()
     assert len(after.failures) == 1
     assert len(after.stalls) == stalls
+
+
+def test_a_file_that_grew_beside_one_that_cannot_be_read_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, last = copy(SPLIT, tmp_path, "ring.pcap0"), tmp_path / "ring.pcap1"
+    whole = (CAPTURES / OTHER).read_bytes()
+    last.write_bytes(whole[: len(whole) // 2])
+    stalls = len(scanned(tmp_path, tmp_path / "fleet").stalls)
+    last.write_bytes(whole)
+    of = identity.of
+
+    def of_but_first(one: Located) -> Capture | Failure:
+        return identity.failed(one, "cannot read") if one.url == str(first) else of(one)
+
+    monkeypatch.setattr(identity, "of", of_but_first)
+    after = scanned(tmp_path, tmp_path / "fleet")
+    assert after.failures["error"].str.contains("other files of its capture").all()
+    assert (len(after.failures), len(after.stalls)) == (1, stalls)
 
 
 def test_a_ring_that_went_round_keeps_what_was_found(tmp_path: Path) -> None:

@@ -151,9 +151,10 @@ def plan(
     members = known.members(grown) if grown else {}
     for set_id, captures in grown.items():
         others = [at for at in members[set_id] if at not in captures]
-        if all(at in there and known.is_known(at, there[at][1]) for at in others):
-            again = opener.identified([there[at] for at in others])
-            read = [one for one in again if isinstance(one, Capture)]
+        are_there = all(at in there and known.is_known(at, there[at][1]) for at in others)
+        again = opener.identified([there[at] for at in others]) if are_there else iter(())
+        read = [one for one in again if isinstance(one, Capture)]
+        if len(read) == len(others):
             jobs.append(_job([*captures.values(), *read], set_id))
         else:
             failures += (_torn(one, set_id) for one in captures.values())
