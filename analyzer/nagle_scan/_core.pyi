@@ -334,7 +334,11 @@ def segments(
     excerpts: Mapping[int, tuple[int, int]] | None = None,
 ) -> list[dict[str, Any]]: ...
 def read_frames(
-    paths: list[str], numbers: list[int], payload: bool, key: bytes | None
+    paths: list[str],
+    numbers: list[int],
+    payload: bool,
+    key: bytes | None,
+    scan: Scan | None = None,
 ) -> list[FrameRow]: ...
 def write_pcapng(
     path: str,

@@ -52,7 +52,7 @@ fn frames(paths: &[String], connections: u32, anonymizer: &Anonymizer) -> Vec<Ex
     let shown = choose(paths, None, &wanted, usual().reading).unwrap();
     let numbers = shown.iter().flat_map(|one| &one.frames).map(|&(frame, _)| frame);
     let policy = Policy { payload: false, anonymizer: Some(anonymizer) };
-    read_frames(paths, &numbers.collect::<Vec<_>>(), policy).unwrap()
+    read_frames(paths, &[], &numbers.collect::<Vec<_>>(), policy).unwrap()
 }
 
 /// Bytes that are a host's address by chance are the same in both worlds; a byte of an address never is.

@@ -85,7 +85,7 @@ pub fn options(bytes: &[u8]) {
     let anonymizer = Anonymizer::new(asked.key);
     let policy = Policy { payload: asked.payload, anonymizer: anonymizer.as_ref() };
     let numbers: Vec<u64> = shown.iter().flat_map(|one| &one.frames).map(|frame| frame.0).collect();
-    assert!(read_frames(&paths, &numbers, policy).unwrap().len() <= numbers.len());
+    assert!(read_frames(&paths, &[], &numbers, policy).unwrap().len() <= numbers.len());
     if let Some(anonymizer) = &anonymizer {
         anonymizer.anonymize(&mut scan);
         written(&scan, "json");

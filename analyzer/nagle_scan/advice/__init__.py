@@ -92,9 +92,11 @@ def for_group(group: _core.Group, paths: Sequence[str] = ()) -> list[Remedy]:
     return for_groups([group], paths)[0]
 
 
-def for_groups(groups: Sequence[_core.Group], paths: Sequence[str] = ()) -> list[list[Remedy]]:
-    """As `for_group`, for several groups in one pass over the captures."""
-    found = _payloads([frame for group in groups for frame in _frames(group)], paths)
+def for_groups(
+    groups: Sequence[_core.Group], paths: Sequence[str] = (), scan: _core.Scan | None = None
+) -> list[list[Remedy]]:
+    """As `for_group`, for several groups in one pass over the captures of the `scan`."""
+    found = _payloads([frame for group in groups for frame in _frames(group)], paths, scan)
     return [_remedies(group, _sample(group, found)) for group in groups]
 
 
@@ -210,8 +212,10 @@ def _sample(group: _core.Group, payloads_read: Mapping[int, Payload]) -> Sample:
     return Sample(group.server_port, by_client, pairs, first_reply.data, max(short, default=0))
 
 
-def _payloads(frames: Sequence[int], paths: Sequence[str]) -> dict[int, Payload]:
+def _payloads(
+    frames: Sequence[int], paths: Sequence[str], scan: _core.Scan | None
+) -> dict[int, Payload]:
     try:
-        return payloads.read(paths, [frame for frame in frames if 0 < frame <= MAX_FRAME])
+        return payloads.read(paths, [frame for frame in frames if 0 < frame <= MAX_FRAME], scan)
     except CaptureError:
         return {}

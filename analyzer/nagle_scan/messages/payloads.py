@@ -37,8 +37,10 @@ def pair_of(unacked: Payload, held: Payload, server_port: int, by_client: bool) 
     return PayloadPair(unacked.data, held.data, server_port, by_client, unacked.cut, held.cut)
 
 
-def read(paths: Sequence[str], numbers: Iterable[int]) -> dict[int, Payload]:
-    """The payloads of these frames, by frame number.
+def read(
+    paths: Sequence[str], numbers: Iterable[int], scan: _core.Scan | None = None
+) -> dict[int, Payload]:
+    """The payloads of these frames, by frame number; with the `scan` of the captures it is faster.
 
     Frames that hold no TCP segment are left out. Empty unless all captures are files, and there is
     one at least: opening a pipe again may block for ever.
@@ -48,7 +50,7 @@ def read(paths: Sequence[str], numbers: Iterable[int]) -> dict[int, Payload]:
     wanted = sorted(set(numbers))
     if not wanted or not paths or not all(os.path.isfile(path) for path in paths):
         return {}
-    rows = _core.read_frames(list(paths), wanted, True, None)
+    rows = _core.read_frames(list(paths), wanted, True, None, scan)
     return {row.frame: _payload(row) for row in rows}
 
 

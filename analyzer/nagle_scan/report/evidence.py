@@ -38,7 +38,7 @@ def write(result: Result, path: str, options: Options) -> None:
     wanted = [_wanted(result, row) for row in rows]
     shown = _core.choose_frames(result.paths, result.filter, wanted, result.threads)
     numbers = sorted(frame for connection in shown for frame, _ in connection.frames)
-    frames = _core.read_frames(result.paths, numbers, options.payload, result.key)
+    frames = _core.read_frames(result.paths, numbers, options.payload, result.key, result.core)
     here = {row.frame: place for place, row in enumerate(frames, 1)}
     comments: Comments = defaultdict(list)
     names, used = result.core.names(), dict[str, str]()

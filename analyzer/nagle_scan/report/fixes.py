@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from nagle_scan import _core, advice
 from nagle_scan.report import held
+from nagle_scan.result import Result
 from nagle_scan.words.wording import sentence_start
 
 SENDER = "{sender}"
@@ -94,14 +95,14 @@ class _Party(NamedTuple):
 
 
 def fixes(
-    groups: Sequence[_core.ServerGroup], limit: int, paths: Sequence[str], first_told: bool
+    groups: Sequence[_core.ServerGroup], limit: int, result: Result, first_told: bool
 ) -> list[Fix]:
     """One fix per kind of advice, for the cause that costs a side most.
 
     `first_told`: the report explains the fast first exchange elsewhere.
     """
     kinds: dict[tuple[object, ...], list[_Party]] = {}
-    for party in _parties(groups, paths):
+    for party in _parties(groups, result):
         kinds.setdefault(party.kind, []).append(party)
     is_of_some = len(set(map(held.party, groups))) > MOST_PARTIES
     return [
@@ -110,14 +111,14 @@ def fixes(
     ]
 
 
-def _parties(groups: Sequence[_core.ServerGroup], paths: Sequence[str]) -> list[_Party]:
+def _parties(groups: Sequence[_core.ServerGroup], result: Result) -> list[_Party]:
     worst: dict[str, _core.ServerGroup] = {}
     receivers: dict[str, set[str]] = {}
     for group in groups:
         worst.setdefault(held.party(group), group)
         receivers.setdefault(held.party(group), set()).add(held.receiver(group))
     chosen = list(worst.items())[:MOST_PARTIES]
-    remedies = advice.for_groups([group.worst for _, group in chosen], paths)
+    remedies = advice.for_groups([group.worst for _, group in chosen], result.files, result.core)
     return [
         _Party(name, group, [] if _only_passes_on(group) else told, frozenset(receivers[name]))
         for (name, group), told in zip(chosen, remedies, strict=True)

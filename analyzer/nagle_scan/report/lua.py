@@ -22,7 +22,7 @@ def write(result: Result, path: str, options: Options) -> None:
     evidence.check(result, path)
     stalls = list(every_stall.of(result))
     numbers = sorted({frame for stall in stalls for frame in every_stall.frames(stall)})
-    rows = _core.read_frames(result.paths, numbers, False, result.key)
+    rows = _core.read_frames(result.paths, numbers, False, result.key, result.core)
     parts = {
         "@VERSION@": _core.VERSION,
         "@STALLS@": "\n".join(_lines(result, stalls)),

@@ -185,7 +185,7 @@ class View:
         from nagle_scan.report.fixes import fixes
 
         told = self.first_exchange is not None
-        return fixes(self.groups, self.limits.fixes, self.result.files, told)
+        return fixes(self.groups, self.limits.fixes, self.result, told)
 
     def fix_for(self, group: _core.ServerGroup) -> "Fix | None":
         """The fix for the side that holds, if it is among `fixes`."""

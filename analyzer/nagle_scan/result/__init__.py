@@ -322,7 +322,7 @@ class Result:
         numbers = list(map(_frame_number, _as_frames(frames)))
         if not all(0 < number < 1 << 63 for number in numbers):
             raise ValueError("frames count from 1")
-        rows = _core.read_frames(self.paths, numbers, True, self.key)
+        rows = _core.read_frames(self.paths, numbers, True, self.key, self.core)
         return [dissect.packet(row) for row in rows]
 
     def _check_readable(self, instead: str = "") -> None:

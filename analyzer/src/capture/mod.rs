@@ -32,7 +32,7 @@ use text::{AboutText, Text};
 pub use frame::{Frame, InputEnd};
 
 /// Where in a capture reading goes on: at a byte, with what was told so far of the frames to come.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
     pub at: u64,
     pub format: Format,
@@ -40,7 +40,7 @@ pub struct Position {
 
 // With a tag of its own: one hidden in a field takes longer to read for each frame.
 #[repr(u8)]
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Format {
     Pcap(pcap::RecordFormat),
     PcapNg(pcapng::Blocks),

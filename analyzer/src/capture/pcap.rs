@@ -19,14 +19,14 @@ const LINK_TYPE_MASK: u32 = 0xffff;
 const FARTHEST_S: u32 = 10 * 366 * 86_400;
 
 /// How the numbers of a record's header lie, where it is not as most write them today.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Unusual {
     big_endian: bool,
     lengths: LengthOrder,
 }
 
 /// In which order the two lengths come (libpcap's `pcap_check_header`).
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LengthOrder {
     /// The captured one first.
     Usual,
@@ -61,7 +61,7 @@ impl Unusual {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordFormat {
     unusual: Option<Unusual>,
     /// Kuznetzov's 'modified' pcap has eight bytes more per record.

@@ -24,7 +24,7 @@ const PACKET_START_LEN: usize = 28;
 /// Blocks begin and end at words.
 pub const WORD_LEN: usize = 4;
 
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Interface {
     link_type: u32,
     /// `None`: an impossible resolution; an error only if a packet uses it.
@@ -35,7 +35,7 @@ struct Interface {
 }
 
 /// What the blocks so far tell of those to come.
-#[derive(Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Blocks {
     big_endian: bool,
     interfaces: Arc<Vec<Interface>>,

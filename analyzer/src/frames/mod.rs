@@ -14,10 +14,13 @@ pub use redact::Policy;
 use crate::capture::error::ScanError;
 use crate::capture::link::RAW;
 use crate::capture::progress::Progress;
+use crate::capture::ranges::RangedFile;
 use crate::capture::{Capture, Frame};
 use crate::decode::layout::{self, Layout};
 use crate::frames::anew::Packet;
+use crate::track::CaptureSummary;
 use crate::track::reader;
+use crate::track::reader::index::FrameIndex;
 use std::sync::Arc;
 
 /// RFC 9293, section 3.1: ports, sequence and acknowledgment numbers.
@@ -58,27 +61,78 @@ impl Excerpt {
 }
 
 /// Reads the frames with these `numbers`, in ascending order and each once. A frame that is not
-/// there or holds no segment is left out; text holds none.
+/// there or holds no segment is left out; text holds none. What is `known` of the captures from a scan
+/// saves reading all before them.
 ///
 /// # Errors
 /// A capture cannot be read again.
 pub fn read(
     paths: &[String],
+    known: &[CaptureSummary],
     numbers: &[u64],
     policy: Policy<'_>,
 ) -> Result<Vec<Excerpt>, ScanError> {
     let mut wanted = numbers.to_vec();
     wanted.sort_unstable();
     wanted.dedup();
-    let mut found = Vec::new();
-    let Some(&last) = wanted.last() else { return Ok(found) };
-    each(paths, |frame, number| {
-        if wanted.binary_search(&number).is_ok() {
-            found.extend(excerpt(frame, number, policy));
+    let mut wanted = wanted.into_iter().peekable();
+    let (mut found, mut read) = (Vec::new(), 0);
+    for (at, path) in reader::in_order(paths).into_iter().enumerate() {
+        while wanted.next_if(|&number| number <= read).is_some() {}
+        let Some(&next) = wanted.peek() else { break };
+        let known = known.get(at);
+        let last = known.map(CaptureSummary::last_frame);
+        if last.is_none_or(|last| next <= last) {
+            let mut frames = Frames::open(path, known, read)?;
+            while let Some(&number) = wanted.peek()
+                && let Some(frame) = frames.get(number)
+            {
+                found.extend(excerpt(&frame, number, policy));
+                wanted.next();
+            }
+            read = frames.read;
         }
-        Ok(number < last)
-    })?;
+        read = last.unwrap_or(read);
+    }
     Ok(found)
+}
+
+/// A capture of which some frames are read again.
+struct Frames<'a> {
+    capture: Capture,
+    /// How many were read, or passed over, those of earlier captures too.
+    read: u64,
+    known: Option<(RangedFile, &'a FrameIndex)>,
+}
+
+impl<'a> Frames<'a> {
+    fn open(path: &str, known: Option<&'a CaptureSummary>, read: u64) -> Result<Self, ScanError> {
+        let unseen = Arc::default();
+        let file = || RangedFile::open(path, &unseen);
+        Ok(Self {
+            capture: Capture::open(path, &unseen)?,
+            read,
+            known: known.and_then(|known| Some((file()?, &known.index))),
+        })
+    }
+
+    /// The frame with this number, if it lies ahead and is there; of printed text none is.
+    fn get(&mut self, number: u64) -> Option<Frame<'_>> {
+        if let Some((file, index)) = &self.known
+            && let Some((before, place)) = index.before(number, self.read)
+        {
+            self.capture = Capture::reopened(None, file, place, u64::MAX, &Arc::default());
+            self.read = before;
+        }
+        let is_text = self.capture.about_text().is_some();
+        while is_text || self.read + 1 < number {
+            self.capture.next_frame()?;
+            self.read += 1;
+        }
+        let frame = self.capture.next_frame()?;
+        self.read += 1;
+        Some(frame)
+    }
 }
 
 /// Shows `see` each frame and its number, until it wants no more; printed text only counts.
@@ -129,11 +183,14 @@ fn excerpt(frame: &Frame<'_>, number: u64, policy: Policy<'_>) -> Option<Excerpt
 mod tests {
     use super::*;
     use crate::result::anonymize::Anonymizer;
+    use crate::track::reader::labels::Labels;
+    use crate::track::reader::range::Range;
+    use crate::track::reader::{Reading, read_all};
 
     fn numbers_read(copies: usize, wanted: &[u64]) -> Vec<u64> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/java-split.pcap");
         let policy = Policy { payload: true, anonymizer: None };
-        let found = read(&vec![path.to_owned(); copies], wanted, policy).unwrap();
+        let found = read(&vec![path.to_owned(); copies], &[], wanted, policy).unwrap();
         found.into_iter().map(|excerpt| excerpt.frame).collect()
     }
 
@@ -150,6 +207,29 @@ mod tests {
         let of_one = numbers_read(1, &all).len() as u64;
         assert!(of_one < frames);
         assert_eq!(numbers_read(2, &[of_one, of_one + 1]), [of_one, of_one + 1]);
+    }
+
+    #[test]
+    fn what_a_scan_knows_of_the_places_of_frames_changes_none() {
+        let paths = ["epoll-fd0", "jdk-httpserver"]
+            .map(|name| format!("{}/../captures/{name}.pcap", env!("CARGO_MANIFEST_DIR")));
+        let (labels, progress) = (Labels::default(), Arc::default());
+        let reading = Reading { range_len: 2000, ..Reading::by(2) };
+        let nobody: Vec<fn(&Range, usize)> = vec![|_, _| ()];
+        let known = read_all(&paths, &labels, None, reading, &progress, nobody).unwrap();
+        assert!(known.iter().all(|known| known.index.before(known.last_frame(), 0).is_some()));
+        let policy = Policy { payload: true, anonymizer: None };
+        let numbers: Vec<u64> = (1..=known[1].last_frame() + 1).collect();
+        let data = |known: &[CaptureSummary], numbers: &[u64]| -> Vec<(u64, Vec<u8>)> {
+            let found = read(&paths, known, numbers, policy).unwrap();
+            found.into_iter().map(|excerpt| (excerpt.frame, excerpt.data)).collect()
+        };
+        let all = data(&[], &numbers);
+        assert_eq!(data(&known, &numbers), all);
+        let each = numbers.iter().flat_map(|&number| data(&known, &[number]));
+        assert!(each.eq(all.iter().cloned()));
+        let some: Vec<u64> = numbers.iter().copied().step_by(29).collect();
+        assert_eq!(data(&known, &some), data(&[], &some));
     }
 
     /// Around it are addresses, and a checksum of what is left out.

@@ -1,5 +1,6 @@
 //! Frames as Python sees them: read a second time by number, cut and anonymised; and written.
 
+use super::scan::PyScan;
 use crate::frames::annotated;
 use crate::frames::excerpt::{self, Wanted};
 use crate::frames::pcapng::{self, Comments, ResolvedNames, Said};
@@ -78,19 +79,22 @@ pub fn anonymizer(key: [u8; KEY_LEN]) -> PyResult<Anonymizer> {
         .ok_or_else(|| PyValueError::new_err("the two halves of the key must differ"))
 }
 
-/// Reads the captures a second time for the frames with these numbers. Without `payload` they are
-/// cut after the TCP header, with a `key` their addresses are encrypted.
+/// Reads the captures a second time for the frames with these numbers, of which their `scan` knows where
+/// they are. Without `payload` they are cut after the TCP header, with a `key` their addresses are encrypted.
 #[pyfunction]
+#[pyo3(signature = (paths, numbers, payload, key, scan=None))]
 fn read_frames(
     py: Python<'_>,
     paths: Vec<String>,
     numbers: Vec<u64>,
     payload: bool,
     key: Option<[u8; KEY_LEN]>,
+    scan: Option<&PyScan>,
 ) -> PyResult<Vec<FrameRow>> {
+    let known = scan.map_or(&[][..], |scan| &scan.scan.captures);
     let anonymizer = key.map(anonymizer).transpose()?;
     let policy = Policy { payload, anonymizer: anonymizer.as_ref() };
-    let excerpts = py.detach(|| frames::read(&paths, &numbers, policy))?;
+    let excerpts = py.detach(|| frames::read(&paths, known, &numbers, policy))?;
     Ok(excerpts.into_iter().map(|excerpt| FrameRow { excerpt }).collect())
 }
 

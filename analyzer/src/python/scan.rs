@@ -37,7 +37,7 @@ const TABLES: &str = "connections, stalls, waits, servers, exchanges, hours";
 /// The result of a scan; it lives on the Rust side and gives out rows, columns and files.
 #[pyclass(frozen, name = "Scan")]
 pub struct PyScan {
-    scan: Arc<Scan>,
+    pub(super) scan: Arc<Scan>,
 }
 
 impl PyScan {

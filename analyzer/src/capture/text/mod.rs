@@ -32,7 +32,7 @@ const QUIET: &str = "text without sequence numbers and ACKs: print the capture w
 const TIMELESS: &str = "text that tcpdump printed with -t, so without times: print it without -t";
 
 /// A text that is being read.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text {
     joiner: Joiner,
     frames: Frames,

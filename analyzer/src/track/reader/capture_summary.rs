@@ -5,6 +5,7 @@ use crate::capture::text::AboutText;
 use crate::decode::Skip;
 use crate::track::clock_jumps::ClockJumps;
 use crate::track::clock_step::ClockStep;
+use crate::track::reader::index::FrameIndex;
 use crate::track::reader::range::Found;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,9 @@ pub struct CaptureSummary {
     pub missed_for_tags: u64,
     /// The filter, where it may be told.
     pub filter: Option<String>,
+    /// Not saved: the file may change.
+    #[serde(skip)]
+    pub index: FrameIndex,
 }
 
 impl CaptureSummary {
@@ -62,7 +66,13 @@ impl CaptureSummary {
             skipped: [0; Skip::ALL.len()],
             missed_for_tags: 0,
             filter: None,
+            index: FrameIndex::default(),
         }
+    }
+
+    /// Number of its last frame.
+    pub fn last_frame(&self) -> u64 {
+        self.first_frame + self.packets - 1
     }
 
     /// Adds what the next range holds.

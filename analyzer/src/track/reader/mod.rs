@@ -3,6 +3,7 @@
 
 pub mod capture_summary;
 mod decoder;
+pub mod index;
 mod job;
 pub mod labels;
 mod order;

@@ -60,11 +60,12 @@ impl Order {
             return Ok(range);
         }
         if part.is_some() {
-            let Some((_, next)) = places.filter(|(begin, _)| Some(begin) == self.next.as_ref())
+            let Some((begin, next)) = places.filter(|(begin, _)| Some(begin) == self.next.as_ref())
             else {
                 range.reset();
                 return Err(range);
             };
+            self.series.begin_range(&begin);
             self.go_on(next);
         }
         self.error = error;

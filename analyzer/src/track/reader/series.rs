@@ -1,8 +1,8 @@
 //! What captures that follow one another say of each other: numbers of frames, clocks, which belong
 //! together.
 
-use crate::capture::InputEnd;
 use crate::capture::error::ScanError;
+use crate::capture::{InputEnd, Position};
 use crate::track::clock_step::{ClockStep, FINE_NS};
 use crate::track::reader::capture_summary::CaptureSummary;
 use crate::track::reader::range::{Found, Placed};
@@ -55,6 +55,13 @@ impl Series {
     /// The next capture has no header.
     pub fn add_without_header(&mut self, capture: NoHeader) {
         self.without_header.push(capture);
+    }
+
+    /// The next range of the current capture begins there.
+    pub fn begin_range(&mut self, place: &Position) {
+        if let Some(capture) = self.captures.last_mut().filter(|capture| capture.packets > 0) {
+            capture.index.add(self.frames, place);
+        }
     }
 
     /// Adds the next range of the current capture.

@@ -1,0 +1,29 @@
+//! Where frames are in a file, so that a few can be read again without all before them.
+
+use crate::capture::{Format, Position};
+
+/// Places in a capture that was read in ranges: where each began but the first.
+#[derive(Debug, Clone, Default)]
+pub struct FrameIndex {
+    /// What is told before them: where a file tells more later, that is not kept.
+    format: Option<Format>,
+    /// Frames before a place, those of earlier captures too, and its byte; in ascending order.
+    places: Vec<(u64, u64)>,
+}
+
+impl FrameIndex {
+    /// So many frames come before `place`.
+    pub fn add(&mut self, frames_before: u64, place: &Position) {
+        if self.format.get_or_insert_with(|| place.format.clone()) == &place.format {
+            self.places.push((frames_before, place.at));
+        }
+    }
+
+    /// The last place before a frame, if it is behind the first `read` frames, and the frames before it.
+    pub fn before(&self, frame: u64, read: u64) -> Option<(u64, Position)> {
+        let after = self.places.partition_point(|&(before, _)| before < frame);
+        let (before, at) = *self.places.get(after.checked_sub(1)?)?;
+        let format = self.format.clone().filter(|_| before > read)?;
+        Some((before, Position { at, format }))
+    }
+}
