@@ -1,13 +1,12 @@
 //! Frames as Python sees them: read a second time by number, cut and anonymised; and written.
 
-use super::scan::PyScan;
+use super::scan::{PyScan, anonymizer};
 use crate::frames::annotated;
 use crate::frames::excerpt::{self, Wanted};
 use crate::frames::pcapng::{self, Comments, ResolvedNames, Said};
 use crate::frames::{self, Excerpt, Policy};
-use crate::result::anonymize::{Anonymizer, KEY_LEN};
+use crate::result::anonymize::KEY_LEN;
 use crate::track::reader::Reading;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -68,15 +67,6 @@ pub struct ShownRow {
     pub frames: Vec<(u64, u64)>,
     /// Frames of the connection in all.
     pub of: u64,
-}
-
-/// The scheme under `key`.
-///
-/// # Errors
-/// The scheme refuses the key.
-pub fn anonymizer(key: [u8; KEY_LEN]) -> PyResult<Anonymizer> {
-    Anonymizer::new(key)
-        .ok_or_else(|| PyValueError::new_err("the two halves of the key must differ"))
 }
 
 /// Reads the captures a second time for the frames with these numbers, of which their `scan` knows where

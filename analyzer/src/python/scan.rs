@@ -1,7 +1,6 @@
 //! A scan as Python sees it.
 
 use super::errors::CaptureError;
-use super::frame_rows::anonymizer;
 use super::progress::{PyProgress, interruptible};
 use super::rows::{
     CauseRow, ConnectingRow, ConnectionRow, HopRow, NagleRow, PyServerGroup, PyServerRow, Summary,
@@ -11,7 +10,7 @@ use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::output::table::column::{Column, DataTable};
 use crate::output::{self, table};
-use crate::result::anonymize::KEY_LEN;
+use crate::result::anonymize::{Anonymizer, KEY_LEN};
 use crate::result::names::Names;
 use crate::result::scan::{Scan, ScanOptions, scan};
 use crate::result::segments::SegmentExcerpt;
@@ -33,6 +32,15 @@ use std::sync::Arc;
 type PyRows<'py, R> = PyResult<Vec<Bound<'py, R>>>;
 
 const TABLES: &str = "connections, stalls, waits, servers, exchanges, hours";
+
+/// The scheme under `key`.
+///
+/// # Errors
+/// The scheme refuses the key.
+pub fn anonymizer(key: [u8; KEY_LEN]) -> PyResult<Anonymizer> {
+    Anonymizer::new(key)
+        .ok_or_else(|| PyValueError::new_err("the two halves of the key must differ"))
+}
 
 /// The result of a scan; it lives on the Rust side and gives out rows, columns and files.
 #[pyclass(frozen, name = "Scan")]

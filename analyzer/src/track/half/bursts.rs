@@ -5,49 +5,57 @@ use crate::decode::seq;
 use crate::track::Mark;
 use crate::track::half::{Half, state};
 use crate::track::thresholds::LOCAL_DISTINCT_NS;
+use std::iter;
 
-/// Bursts in flight that are distinguished, the newest: more than one is seldom on its way.
-const MOST: usize = 4;
+/// Bursts in flight that are distinguished besides the newest: more than one is seldom on its way.
+const MOST_OLDER: usize = 3;
 
-/// The bursts in flight: where in the sequence space each began, and with which frame. Oldest first;
-/// the frame is 0 where there are fewer.
+/// Where in the sequence space a burst began, and its first frame; 0 for none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Burst {
+    begin: u32,
+    first: Mark,
+}
+
+impl Burst {
+    const NONE: Self = Self { begin: 0, first: Mark::NONE };
+}
+
+/// The bursts in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bursts {
-    begins: [u32; MOST],
-    firsts: [Mark; MOST],
+    newest: Burst,
+    /// Oldest first. Few directions ever have any.
+    older: Option<Box<[Burst; MOST_OLDER]>>,
 }
 
 impl Bursts {
-    pub const NONE: Self = Self { begins: [0; MOST], firsts: [Mark::NONE; MOST] };
+    pub const NONE: Self = Self { newest: Burst::NONE, older: None };
 
     /// Was there ever more than one segment in flight?
     pub fn is_used(&self) -> bool {
-        self.newest().is_set()
-    }
-
-    fn newest(&self) -> Mark {
-        self.firsts[MOST - 1]
+        self.newest.first.is_set()
     }
 
     /// The only one.
     fn begin(&mut self, begin: u32, first: Mark) {
-        self.firsts = [Mark::NONE; MOST];
-        self.firsts[MOST - 1] = first;
-        self.begins[MOST - 1] = begin;
+        self.newest = Burst { begin, first };
+        if let Some(older) = &mut self.older {
+            **older = [Burst::NONE; MOST_OLDER];
+        }
     }
 
     fn push(&mut self, begin: u32, first: Mark) {
-        self.begins.rotate_left(1);
-        self.firsts.rotate_left(1);
-        self.begins[MOST - 1] = begin;
-        self.firsts[MOST - 1] = first;
+        let older = self.older.get_or_insert_with(|| Box::new([Burst::NONE; MOST_OLDER]));
+        older.rotate_left(1);
+        older[MOST_OLDER - 1] = std::mem::replace(&mut self.newest, Burst { begin, first });
     }
 
     /// The first segment of the newest burst of which `ack` acknowledges something.
     fn acknowledged(&self, ack: u32) -> Option<Mark> {
-        let all = self.begins.iter().zip(&self.firsts);
-        let mut begun = all.filter(|(_, first)| first.is_set());
-        begun.rfind(|&(&begin, _)| seq::lt(begin, ack)).map(|(_, &first)| first)
+        let older = self.older.iter().flat_map(|older| older.iter().rev());
+        let mut begun = iter::once(&self.newest).chain(older).filter(|burst| burst.first.is_set());
+        begun.find(|burst| seq::lt(burst.begin, ack)).map(|burst| burst.first)
     }
 }
 
@@ -71,7 +79,7 @@ impl Half {
             bursts.begin(last.0, last.1);
         }
         // Times are those of the capture, whatever they are.
-        if now.time_ns.saturating_sub(bursts.newest().time_ns) >= LOCAL_DISTINCT_NS {
+        if now.time_ns.saturating_sub(bursts.newest.first.time_ns) >= LOCAL_DISTINCT_NS {
             bursts.push(begin, now);
         }
     }

@@ -2,6 +2,7 @@
 
 mod pcapng;
 
+use super::index::FrameIndex;
 use super::labels::Labels;
 use super::range::{Range, SHARDS};
 use super::{Decoder, Order, Plan, Reading, Work, read_all};
@@ -78,7 +79,10 @@ fn assert_same_however_it_is_read(path: &Path) -> CaptureSummary {
     let (rows, summary) = read(path, 1, u64::MAX >> 1);
     let assert_same = |(others, other): (Rows, CaptureSummary), how| {
         assert_eq!(others, rows, "{how:?}");
-        assert_eq!(format!("{other:?}"), format!("{summary:?}"), "{how:?}");
+        let all = |of: &CaptureSummary| {
+            format!("{:?}", CaptureSummary { index: FrameIndex::default(), ..of.clone() })
+        };
+        assert_eq!(all(&other), all(&summary), "{how:?}");
     };
     for (count, range_len) in [(1, 1000), (2, 1000), (3, 333), (5, 4096), (8, 100), (2, 1 << 20)] {
         assert_same(read(path, count, range_len), (count, range_len));

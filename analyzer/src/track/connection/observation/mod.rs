@@ -15,6 +15,7 @@ pub use unheld::Unheld;
 
 use crate::decode::Header;
 use crate::track::connection::Recorder;
+use crate::track::connection::observation::idle::Idle;
 use crate::track::half::Half;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};
@@ -66,26 +67,36 @@ impl Observation<'_> {
         // Once one small segment went out unheld, later ones prove nothing.
         let is_open = may_have_waited && !half.may_be_held() && half.contradictions() == 0;
         let may_be_held = is_open && self.may_have_been_held(recorder.clock_ns);
-        let is_short = may_have_waited && self.is_short(recorder.lengths.listed_ns);
-        let ended = self.ended(recorder);
-        let echoes = ended.as_ref().map_or(0, |ended| ended.facts & fact::ECHOES);
-        Conclusion {
-            ended,
-            short: if is_short { self.short_wait() } else { None },
-            over_retransmission: match half.is_recovering() {
-                true => self.wait_over_retransmission(recorder.lengths.seen_ns),
-                false => None,
-            },
-            unheld: if echoes == 0 { unheld } else { self.unheld_by_echo(echoes, unheld) },
+        // Waits are written where they stay: most data ends none, and copying none takes as long.
+        let mut conclusion = Conclusion {
+            ended: None,
+            short: None,
+            over_retransmission: None,
+            unheld,
             passes_full,
             may_be_held,
+        };
+        if may_have_waited && self.is_short(recorder.lengths.listed_ns) {
+            conclusion.short = self.short_wait();
         }
+        if let Some(idle) = self.ended(recorder) {
+            let wait = conclusion.ended.insert(self.wait(&idle));
+            let echoes = wait.facts & fact::ECHOES;
+            if echoes != 0 {
+                conclusion.unheld = self.unheld_by_echo(echoes, unheld);
+            }
+        }
+        if half.is_recovering() {
+            conclusion.over_retransmission =
+                self.wait_over_retransmission(recorder.lengths.seen_ns);
+        }
+        conclusion
     }
 
-    /// The wait that ends with this data, if it is to be kept; others are counted.
+    /// How the wait began that ends with this data, if it is to be kept; others are counted.
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    fn ended(&self, recorder: &mut Recorder<'_>) -> Option<Wait> {
+    fn ended(&self, recorder: &mut Recorder<'_>) -> Option<Idle> {
         let Self { half, peer, now, .. } = *self;
         // A wait begins with the last data of one of both. Most data comes soon after the two.
         let earliest_ns = half.last_data.time_ns.min(peer.last_new().time_ns);
@@ -110,7 +121,7 @@ impl Observation<'_> {
                 return None;
             }
         }
-        Some(self.wait(&idle))
+        Some(idle)
     }
 
     /// The wait that ends with this segment, seen over the retransmission of the small segment before
