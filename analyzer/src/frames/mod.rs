@@ -99,7 +99,8 @@ pub fn read(
 
 /// A capture of which some frames are read again.
 struct Frames<'a> {
-    capture: Capture,
+    /// There but while its memory is used again.
+    capture: Option<Capture>,
     /// How many were read, or passed over, those of earlier captures too.
     read: u64,
     known: Option<(RangedFile, &'a FrameIndex)>,
@@ -110,7 +111,7 @@ impl<'a> Frames<'a> {
         let unseen = Arc::default();
         let file = || RangedFile::open(path, &unseen);
         Ok(Self {
-            capture: Capture::open(path, &unseen)?,
+            capture: Some(Capture::open(path, &unseen)?),
             read,
             known: known.and_then(|known| Some((file()?, &known.index))),
         })
@@ -121,15 +122,18 @@ impl<'a> Frames<'a> {
         if let Some((file, index)) = &self.known
             && let Some((before, place)) = index.before(number, self.read)
         {
-            self.capture = Capture::reopened(None, file, place, u64::MAX, &Arc::default());
+            let capture = self.capture.take();
+            let unseen = Arc::default();
+            self.capture = Some(Capture::reopened(capture, file, place, u64::MAX, &unseen));
             self.read = before;
         }
-        let is_text = self.capture.about_text().is_some();
+        let capture = self.capture.as_mut()?;
+        let is_text = capture.about_text().is_some();
         while is_text || self.read + 1 < number {
-            self.capture.next_frame()?;
+            capture.next_frame()?;
             self.read += 1;
         }
-        let frame = self.capture.next_frame()?;
+        let frame = capture.next_frame()?;
         self.read += 1;
         Some(frame)
     }

@@ -17,11 +17,14 @@ use crate::judge::statistics;
 use crate::judge::thresholds::{FEW_RELEASES, PASS_ON_NS, PEAK_OVER_CHANCE, WAKE_NS};
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Endpoint, Side};
+use crate::track::{Connection, Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
+
+/// Where the broker with this endpoint is among all.
+type Places = HashMap<Endpoint, usize, RandomState>;
 
 /// A server that may be a broker.
 #[derive(Default)]
@@ -53,14 +56,14 @@ type Forwarding = RangeInclusive<i64>;
 /// Marks the waits of servers that ended because something arrived on another connection, with
 /// [`fact::PASSED_ON`].
 pub fn mark(blocks: &mut [Block]) {
-    let mut brokers = brokers(blocks);
+    let (servers, mut brokers) = brokers(blocks);
     if brokers.is_empty() {
         return;
     }
     for block in blocks.iter() {
-        add_arrivals(&mut brokers, block);
+        add_arrivals(&servers, &mut brokers, block);
     }
-    for mut broker in brokers.into_values() {
+    for mut broker in brokers {
         // Each block has them in order: a stable sort merges those.
         broker.arrivals.sort_by_key(|&(time_ns, _)| time_ns);
         for at in broker.passed_on(blocks) {
@@ -69,8 +72,8 @@ pub fn mark(blocks: &mut [Block]) {
     }
 }
 
-/// The servers that may have held something, and sent often enough to be judged.
-fn brokers(blocks: &[Block]) -> HashMap<Endpoint, Broker, RandomState> {
+/// The servers that may have held something, and sent often enough to be judged; and where each is.
+fn brokers(blocks: &[Block]) -> (Places, Vec<Broker>) {
     let mut brokers: HashMap<Endpoint, Broker, RandomState> = HashMap::default();
     for row in listed::waits(blocks, may_pass_on) {
         let broker = brokers.entry(row.connection.ends.server).or_default();
@@ -79,7 +82,8 @@ fn brokers(blocks: &[Block]) -> HashMap<Endpoint, Broker, RandomState> {
     }
     let often = |sends: &Vec<WaitIndex>| sends.len() >= FEW_RELEASES as usize;
     brokers.retain(|_, broker| broker.looks_held && broker.sends.values().any(often));
-    brokers
+    let placed = brokers.into_iter().enumerate();
+    placed.map(|(place, (server, broker))| ((server, place), broker)).unzip()
 }
 
 /// Did a server wait for an ACK, or for something else, since its own last data?
@@ -87,19 +91,20 @@ fn may_pass_on(wait: &Wait) -> bool {
     wait.by == Side::Server && wait.has_pure_ack() && !wait.is(fact::ACK_ONLY)
 }
 
-fn add_arrivals(brokers: &mut HashMap<Endpoint, Broker, RandomState>, block: &Block) {
-    for connection in &block.connections {
+fn add_arrivals(servers: &Places, brokers: &mut [Broker], block: &Block) {
+    let place = |connection: &Connection| servers.get(&connection.ends.server).copied();
+    let places: Vec<Option<usize>> = block.connections.iter().map(place).collect();
+    for (connection, place) in block.connections.iter().zip(&places) {
         let rtt_ns = connection.half(Side::Server).measured_rtt_ns();
-        let broker = brokers.get_mut(&connection.ends.server);
-        if let (Some(broker), Some(rtt_ns)) = (broker, rtt_ns) {
-            let shortest_ns = broker.rtts_ns.entry(connection.ends.client.addr);
+        if let (&Some(place), Some(rtt_ns)) = (place, rtt_ns) {
+            let shortest_ns = brokers[place].rtts_ns.entry(connection.ends.client.addr);
             shortest_ns.and_modify(|ns| *ns = rtt_ns.min(*ns)).or_insert(rtt_ns);
         }
     }
     for arrival in &block.arrivals {
-        let Some(place) = block.place(arrival.connection) else { continue };
-        if let Some(broker) = brokers.get_mut(&block.connections[place].ends.server) {
-            broker.arrivals.push((arrival.time_ns, block.numbers[arrival.connection as usize]));
+        if let Some(place) = block.place(arrival.connection).and_then(|at| places[at]) {
+            let number = block.numbers[arrival.connection as usize];
+            brokers[place].arrivals.push((arrival.time_ns, number));
         }
     }
 }
