@@ -93,9 +93,7 @@ class _Party(NamedTuple):
         return (*general, _find_out_first(self.group))
 
 
-def fixes(
-    groups: Sequence[_core.ServerGroup], limit: int, paths: Sequence[str], first_told: bool
-) -> list[Fix]:
+def fixes(groups: Sequence[_core.ServerGroup], paths: Sequence[str], first_told: bool) -> list[Fix]:
     """One fix per kind of advice, for the cause that costs a side most.
 
     `first_told`: the report explains the fast first exchange elsewhere.
@@ -104,10 +102,7 @@ def fixes(
     for party in _parties(groups, paths):
         kinds.setdefault(party.kind, []).append(party)
     is_of_some = len(set(map(held.party, groups))) > MOST_PARTIES
-    return [
-        _fix(alike, first_told)._replace(is_of_some=is_of_some)
-        for alike in list(kinds.values())[:limit]
-    ]
+    return [_fix(alike, first_told)._replace(is_of_some=is_of_some) for alike in kinds.values()]
 
 
 def _parties(groups: Sequence[_core.ServerGroup], paths: Sequence[str]) -> list[_Party]:
