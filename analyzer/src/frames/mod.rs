@@ -18,6 +18,7 @@ use crate::capture::{Capture, Frame};
 use crate::decode::layout::{self, Layout};
 use crate::frames::anew::Packet;
 use crate::track::reader;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// RFC 9293, section 3.1: ports, sequence and acknowledgment numbers.
@@ -67,17 +68,18 @@ pub fn read(
     numbers: &[u64],
     policy: Policy<'_>,
 ) -> Result<Vec<Excerpt>, ScanError> {
-    let mut wanted = numbers.to_vec();
-    wanted.sort_unstable();
-    wanted.dedup();
+    let wanted: BTreeSet<&u64> = numbers.iter().collect();
+    let mut wanted = wanted.into_iter().copied().peekable();
     let mut found = Vec::new();
-    let Some(&last) = wanted.last() else { return Ok(found) };
-    each(paths, |frame, number| {
-        if wanted.binary_search(&number).is_ok() {
-            found.extend(excerpt(frame, number, policy));
-        }
-        Ok(number < last)
-    })?;
+    if wanted.peek().is_some() {
+        each(paths, |frame, number| {
+            while wanted.next_if(|&passed| passed < number).is_some() {}
+            if wanted.next_if_eq(&number).is_some() {
+                found.extend(excerpt(frame, number, policy));
+            }
+            Ok(wanted.peek().is_some())
+        })?;
+    }
     Ok(found)
 }
 
@@ -150,6 +152,21 @@ mod tests {
         let of_one = numbers_read(1, &all).len() as u64;
         assert!(of_one < frames);
         assert_eq!(numbers_read(2, &[of_one, of_one + 1]), [of_one, of_one + 1]);
+    }
+
+    #[test]
+    fn a_number_in_printed_text_hides_none_of_the_captures_after_it() {
+        let text = std::env::temp_dir().join(format!("nagle-scan-{}.txt", std::process::id()));
+        let syn =
+            "00:00:01.000000 IP 10.0.0.1.999 > 10.0.0.2.80: Flags [S], seq 1, win 9, length 0\n";
+        std::fs::write(&text, syn).unwrap();
+        let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/java-split.pcap");
+        let paths = [text.to_str().unwrap(), capture].map(str::to_owned);
+        let policy = Policy { payload: true, anonymizer: None };
+        let found = read(&paths, &[1, 2, 3], policy).unwrap();
+        std::fs::remove_file(text).unwrap();
+        let numbers: Vec<u64> = found.iter().map(|excerpt| excerpt.frame).collect();
+        assert_eq!(numbers, [2, 3]);
     }
 
     /// Around it are addresses, and a checksum of what is left out.
