@@ -10,6 +10,7 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES
 from nagle_scan import _core, result, timeline
+from nagle_scan.command.cli import main
 
 
 @pytest.fixture
@@ -55,3 +56,19 @@ def test_pictures_of_one_connection_read_it_once(readings: list[list[int]]) -> N
     timeline.ladder(scan, 2)
     timeline.sequence(scan, 2)
     assert readings == [[2]]
+
+
+def test_json_and_text_read_the_messages_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[int]] = []
+    read = _core.read_frames
+
+    def counted(paths: list[str], numbers: list[int], payload: bool, key: bytes | None) -> Any:
+        seen.append(numbers)
+        return read(paths, numbers, payload, key)
+
+    monkeypatch.setattr(_core, "read_frames", counted)
+    capture = str(CAPTURES / "jdk-httpserver.pcap")
+    assert main([capture, "-o", str(tmp_path / "report.json")]) == 1
+    assert len(seen) == 1

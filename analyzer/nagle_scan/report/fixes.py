@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 from nagle_scan import _core, advice
 from nagle_scan.report import held
-from nagle_scan.result import Result
 from nagle_scan.words.wording import sentence_start
 
 SENDER = "{sender}"
@@ -95,30 +94,32 @@ class _Party(NamedTuple):
 
 
 def fixes(
-    groups: Sequence[_core.ServerGroup], limit: int, result: Result, first_told: bool
+    groups: Sequence[_core.ServerGroup],
+    paths: Sequence[str],
+    scan: _core.Scan,
+    first_told: bool,
 ) -> list[Fix]:
     """One fix per kind of advice, for the cause that costs a side most.
 
     `first_told`: the report explains the fast first exchange elsewhere.
     """
     kinds: dict[tuple[object, ...], list[_Party]] = {}
-    for party in _parties(groups, result):
+    for party in _parties(groups, paths, scan):
         kinds.setdefault(party.kind, []).append(party)
     is_of_some = len(set(map(held.party, groups))) > MOST_PARTIES
-    return [
-        _fix(alike, first_told)._replace(is_of_some=is_of_some)
-        for alike in list(kinds.values())[:limit]
-    ]
+    return [_fix(alike, first_told)._replace(is_of_some=is_of_some) for alike in kinds.values()]
 
 
-def _parties(groups: Sequence[_core.ServerGroup], result: Result) -> list[_Party]:
+def _parties(
+    groups: Sequence[_core.ServerGroup], paths: Sequence[str], scan: _core.Scan
+) -> list[_Party]:
     worst: dict[str, _core.ServerGroup] = {}
     receivers: dict[str, set[str]] = {}
     for group in groups:
         worst.setdefault(held.party(group), group)
         receivers.setdefault(held.party(group), set()).add(held.receiver(group))
     chosen = list(worst.items())[:MOST_PARTIES]
-    remedies = advice.for_groups([group.worst for _, group in chosen], result.files, result.core)
+    remedies = advice.for_groups([group.worst for _, group in chosen], paths, scan)
     return [
         _Party(name, group, [] if _only_passes_on(group) else told, frozenset(receivers[name]))
         for (name, group), told in zip(chosen, remedies, strict=True)

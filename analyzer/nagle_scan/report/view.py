@@ -6,6 +6,7 @@ Everything is computed on demand: no format pays for what it does not show.
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 from nagle_scan import _core
 from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshark
@@ -42,6 +43,40 @@ class Limits(NamedTuple):
     hops: int = 0
 
 
+class _Shared:
+    """What takes a pass over connections or captures: all reports on a result share it."""
+
+    def __init__(self, result: Result) -> None:
+        self.core = result.core
+        self.files = result.files
+
+    @cached_property
+    def groups(self) -> list[_core.ServerGroup]:
+        return sorted(self.core.groups(), key=certainty.doubt)
+
+    @cached_property
+    def hops(self) -> list[_core.HopRow]:
+        return self.core.hops()
+
+    @cached_property
+    def worst(self) -> list[_core.ConnectionRow]:
+        return self.core.affected(MOST_ASKED)
+
+    @cached_property
+    def first_exchange(self) -> str | None:
+        return sentences.first_exchange(self.worst, self.groups)
+
+    @cached_property
+    def fixes(self) -> "list[Fix]":
+        from nagle_scan.report.fixes import fixes
+
+        told = self.first_exchange is not None
+        return fixes(self.groups, self.files, self.core, told)
+
+
+_SHARED: WeakKeyDictionary[Result, _Shared] = WeakKeyDictionary()
+
+
 class View:
     """What a report shows, the worst first everywhere."""
 
@@ -52,11 +87,12 @@ class View:
         self.core = result.core
         self.summary = result.core.summary()
         self.min_wait_ms = result.min_wait_ms
+        self._shared = _SHARED.setdefault(result, _Shared(result))
 
-    @cached_property
+    @property
     def groups(self) -> list[_core.ServerGroup]:
         """All groups of stalls, the surest first; `limits.groups` are shown."""
-        return sorted(self.core.groups(), key=certainty.doubt)
+        return self._shared.groups
 
     @property
     def shown_groups(self) -> Sequence[_core.ServerGroup]:
@@ -88,7 +124,7 @@ class View:
 
     def sentence(self, group: _core.ServerGroup) -> str:
         """Who held what, and whether relays forward it."""
-        return f"{held.sentence(group)} {hops.passed_on(group, self._hops)}".rstrip()
+        return f"{held.sentence(group)} {hops.passed_on(group, self._shared.hops)}".rstrip()
 
     def told(self, group: _core.ServerGroup) -> str:
         """Who held what, and whether TCP_NODELAY is in effect."""
@@ -99,27 +135,19 @@ class View:
         """Chains of relays, hop by hop."""
         if self.summary.verdict == "inconclusive":
             return []
-        return hops.chains(self._hops, self.limits.hops, self.groups)
+        return hops.chains(self._shared.hops, self.limits.hops, self.groups)
 
     @cached_property
     def chains_more(self) -> int:
         """Hops that are not shown."""
-        return len(self._hops) - sum(len(chain.hops) for chain in self.chains)
-
-    @cached_property
-    def _hops(self) -> list[_core.HopRow]:
-        return self.core.hops()
+        return len(self._shared.hops) - sum(len(chain.hops) for chain in self.chains)
 
     @property
     def cost(self) -> str:
         """What share of the latency the stalls are, and what an exchange costs."""
-        points = {row.capture_point for row in self._worst}
+        points = {row.capture_point for row in self._shared.worst}
         elsewhere = not points.isdisjoint({"server", "between"})
         return sentences.cost(self.summary, self._stalling_servers, elsewhere=elsewhere)
-
-    @cached_property
-    def _worst(self) -> list[_core.ConnectionRow]:
-        return self.core.affected(MOST_ASKED)
 
     @cached_property
     def _stalling_servers(self) -> list[_core.ServerRow]:
@@ -169,23 +197,20 @@ class View:
         """Servers that are not shown."""
         return max(self.core.server_count() - self.limits.servers, 0)
 
-    @cached_property
+    @property
     def first_exchange(self) -> str | None:
         """Why the first exchange was fast."""
-        return sentences.first_exchange(self._worst, self.groups)
+        return self._shared.first_exchange
 
     @cached_property
     def clearest(self) -> _core.WaitRow | None:
         """The clearest stall of all."""
         return self.core.clearest()
 
-    @cached_property
+    @property
     def fixes(self) -> "list[Fix]":
         """What to change, for each side that holds data."""
-        from nagle_scan.report.fixes import fixes
-
-        told = self.first_exchange is not None
-        return fixes(self.groups, self.limits.fixes, self.result, told)
+        return self._shared.fixes[: self.limits.fixes]
 
     def fix_for(self, group: _core.ServerGroup) -> "Fix | None":
         """The fix for the side that holds, if it is among `fixes`."""

@@ -236,6 +236,21 @@ mod tests {
         assert_eq!(data(&known, &some), data(&[], &some));
     }
 
+    #[test]
+    fn a_number_in_printed_text_hides_none_of_the_captures_after_it() {
+        let text = std::env::temp_dir().join(format!("nagle-scan-{}.txt", std::process::id()));
+        let syn =
+            "00:00:01.000000 IP 10.0.0.1.999 > 10.0.0.2.80: Flags [S], seq 1, win 9, length 0\n";
+        std::fs::write(&text, syn).unwrap();
+        let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../captures/java-split.pcap");
+        let paths = [text.to_str().unwrap(), capture].map(str::to_owned);
+        let policy = Policy { payload: true, anonymizer: None };
+        let found = read(&paths, &[], &[1, 2, 3], policy).unwrap();
+        std::fs::remove_file(text).unwrap();
+        let numbers: Vec<u64> = found.iter().map(|excerpt| excerpt.frame).collect();
+        assert_eq!(numbers, [2, 3]);
+    }
+
     /// Around it are addresses, and a checksum of what is left out.
     #[test]
     fn of_a_tunnel_only_the_innermost_packet_leaves_unless_all_may() {

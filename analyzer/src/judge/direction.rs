@@ -66,9 +66,10 @@ impl<'a> Judge<'a> {
                 releases,
                 held: false,
                 may_be_held: false,
-                paced: pace::is_periodic(held())
-                    || Pace::of(side, waits, &releases, connection.half(side).pauses())
-                        .explains_most(held()),
+                paced: held().next().is_some()
+                    && (pace::is_periodic(held())
+                        || Pace::of(side, waits, &releases, connection.half(side).pauses())
+                            .explains_most(held())),
                 at_receiver: spurious::is_at_receiver(connection, side),
                 one_at_a_time: stop_and_wait::is_throughout(connection.half(side), &releases, own),
                 corks,

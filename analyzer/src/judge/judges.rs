@@ -17,14 +17,16 @@ pub struct Judges<'a> {
     by_all: Option<OfSides<'a>>,
 }
 
-type OfSides<'a> = [Option<Judge<'a>>; 2];
+/// Boxed: to move them takes as long as to judge.
+type OfSides<'a> = [Option<Box<Judge<'a>>>; 2];
 
 impl<'a> Judges<'a> {
     pub fn new(connection: &Connection, waits: &[Wait], conditions: Conditions<'a>) -> Self {
         let has_waits = Side::BOTH.map(|side| waits.iter().any(|wait| wait.by == side));
         let judges = |waits: &[Wait], conditions| {
             Side::BOTH.map(|side| {
-                has_waits[side as usize].then(|| Judge::new(connection, side, waits, conditions))
+                let judge = || Box::new(Judge::new(connection, side, waits, conditions));
+                has_waits[side as usize].then(judge)
             })
         };
         if waits.iter().all(Wait::is_evidence) {
@@ -55,14 +57,12 @@ impl<'a> Judges<'a> {
         of(judges, wait.by)
     }
 
-    /// The releases of each side that has waits.
-    pub fn releases(self) -> [Option<ReleasesOf>; 2] {
-        let [client, server] = self.by_evidence;
-        let [all_client, all_server] = self.by_all.unwrap_or_default();
-        [(client, all_client), (server, all_server)].map(|(evidence, all)| {
-            let all = all.map(|judge| Box::new(judge.direction.releases));
-            Some(ReleasesOf { evidence: evidence?.direction.releases, all })
-        })
+    /// The releases of a side, if it has waits.
+    pub fn releases(&self, side: Side) -> Option<ReleasesOf<&Releases>> {
+        let evidence = self.by_evidence[side as usize].as_ref()?;
+        let all = self.by_all.as_ref().and_then(|all| all[side as usize].as_ref());
+        let [evidence, all] = [Some(evidence), all].map(|judge| Some(&judge?.direction.releases));
+        Some(ReleasesOf { evidence: evidence?, all })
     }
 }
 

@@ -39,29 +39,28 @@ pub fn judge(
 ) -> JudgedConnection {
     let first = rulings.len();
     reference::share_reactions(waits);
-    let releases = if waits.is_empty() {
-        [None, None]
-    } else {
+    let judges = (!waits.is_empty()).then(|| {
         let mut judges = Judges::new(connection, waits, conditions);
         rulings.extend(waits.iter().map(|wait| judges.rule(wait)));
-        judges.releases()
-    };
+        judges
+    });
     superseded::drop(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
-    let of = |side: Side| releases[side as usize].as_ref();
-    let mut halves = Side::BOTH.map(|side| half::judged(connection, side, all, of(side)));
-    let hidden = hidden::hidden(connection, &halves, &releases, all, conditions);
-    let listed = |wait: &Wait| is_listed(wait, &halves, conditions.min_wait_ns);
-    let nagle = halves.each_ref().map(|half| half.nagle);
+    let releases = Side::BOTH.map(|side| judges.as_ref()?.releases(side));
+    let proven = half::nagle_of_both(connection, all, releases);
+    let nagle = proven.map(|(nagle, _)| nagle);
+    let evidence = releases.map(|own| own.map(|own| own.evidence));
+    let hidden = hidden::hidden(connection, nagle, evidence, all, conditions);
+    let listed = |wait: &Wait| is_listed(wait, connection, conditions.min_wait_ns);
     let short = Short::of(connection, nagle, all, |finding| listed(finding.wait));
     let nothing_held = short == Short::default() && short::nothing_was_held(connection);
-    let details = Side::BOTH
-        .map(|side| Detail::of(connection, side, nagle[side as usize], all, listed, of(side)));
+    let halves = Side::BOTH.map(|side| {
+        let (proven, releases) = (proven[side as usize], releases[side as usize]);
+        let detail = Detail::of(connection, side, proven.0, all, listed, releases);
+        JudgedHalf::new(connection, side, proven, detail)
+    });
     findings::retain(waits, rulings, first, |wait, _| listed(wait));
     let findings = Findings::new(waits, &rulings[first..]);
-    for (half, detail) in halves.iter_mut().zip(details) {
-        half.detail = detail;
-    }
     let stalls = findings.stalls();
     let (mss, mss_inferred) = connection.effective_mss();
     JudgedConnection {
@@ -89,14 +88,14 @@ pub fn judge(
 
 /// Is a wait long enough to be listed? Of an ACK that nothing followed, its delay counts, and of the
 /// answer to a SYN what other round trips do not take.
-fn is_listed(wait: &Wait, halves: &[JudgedHalf; 2], min_wait_ns: i64) -> bool {
-    let receiver_rtt_ns = halves[wait.acknowledged_by() as usize].rtt_ns();
+fn is_listed(wait: &Wait, connection: &Connection, min_wait_ns: i64) -> bool {
+    let receiver_rtt_ns = connection.half(wait.acknowledged_by()).measured_rtt_ns();
     if wait.is(fact::ACK_ONLY) {
         return wait.ack_delay_ns(receiver_rtt_ns) >= min_wait_ns;
     }
     let answers_syn = wait.is(fact::CONNECTING) && !wait.is(fact::RETRANSMITTED);
     let way_ns = match answers_syn {
-        true => halves[wait.by as usize].rtt_ns().unwrap_or(0),
+        true => connection.half(wait.by).rtt_or_zero_ns(),
         false => 0,
     };
     wait.wait_ns() - way_ns >= min_wait_ns

@@ -32,8 +32,8 @@ impl Told {
         let conditions = Conditions { clock_ns: CLOCK_NS, ..Conditions::alone(MIN_WAIT_NS) };
         let mut waits = self.waits.clone();
         reference::share_reactions(&mut waits);
-        let [_, server] = Judges::new(&self.connection, &waits, conditions).releases();
-        server.unwrap().evidence.reference
+        let judges = Judges::new(&self.connection, &waits, conditions);
+        judges.releases(Side::Server).unwrap().evidence.reference
     }
 }
 

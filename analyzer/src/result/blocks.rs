@@ -198,7 +198,7 @@ impl Sums {
                 let own = suspects.split_off(..own).unwrap_or_default();
                 self.server(servers[server as usize] as usize).add(&mut judged, own, findings);
             }
-            self.totals += Totals::of(&judged, findings);
+            self.totals.add(&judged, findings);
             self.causes.add(findings);
             self.clearest.add(&judged, findings);
             let Ends { client, server } = connection.ends;

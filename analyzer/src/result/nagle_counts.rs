@@ -1,7 +1,7 @@
 //! Is `TCP_NODELAY` in effect? What the connections of one party show.
 
 use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
-use crate::judge::nagle::nodelay::NagleTotals;
+use crate::judge::nagle::nodelay::{Nagle, NagleTotals};
 use crate::judge::nagle::variant::Variant;
 use crate::result::connections::runs_of_servers;
 use crate::result::cores::in_order;
@@ -58,7 +58,7 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(NagleParty, NagleCount)>
     };
     let all = all_counts(scan);
     let total = all.len();
-    (first_by_key(all.into_iter().collect(), limit, order), total)
+    (first_by_key(all.into_iter(), limit, order), total)
 }
 
 /// Of all connections, as many of them in each thread.
@@ -92,11 +92,10 @@ fn counts(blocks: &[&[JudgedConnection]]) -> Counts {
             if judged.half(Side::Client).bytes > 0 {
                 let addr = judged.half(Side::Client).endpoint.addr;
                 let client = NagleParty { is_server: false, addr, server_port };
-                let one = NagleCount::of(judged, Side::Client);
-                counts.entry(client).or_default().add(&one);
+                counts.entry(client).or_default().add_one(judged, Side::Client);
             }
             if judged.half(Side::Server).bytes > 0 {
-                server.add(&NagleCount::of(judged, Side::Server));
+                server.add_one(judged, Side::Server);
             }
         }
         if server.totals.connections() > 0 {
@@ -122,18 +121,19 @@ impl Default for NagleCount {
 }
 
 impl NagleCount {
-    /// What one connection shows.
-    fn of(judged: &JudgedConnection, side: Side) -> Self {
-        let end = judged.half(side);
-        let (totals, variant) = (NagleTotals::of(end.nagle), end.detail().variant);
-        let first = |shows| if shows { judged.id } else { u32::MAX };
-        Self {
-            first_on: first(totals.on > 0),
-            first_off: first(totals.off > 0),
-            first_switched: first(totals.switched > 0),
-            first_variant: first(variant != Variant::Unknown),
-            totals,
-            variant,
+    /// Adds what one connection shows.
+    fn add_one(&mut self, judged: &JudgedConnection, side: Side) {
+        let (end, id) = (judged.half(side), judged.id);
+        self.totals.add(end.nagle);
+        match end.nagle {
+            Nagle::On => self.first_on = self.first_on.min(id),
+            Nagle::Off => self.first_off = self.first_off.min(id),
+            Nagle::Switched => self.first_switched = self.first_switched.min(id),
+            Nagle::Unknown => {}
+        }
+        let variant = end.detail.as_ref().map_or(Variant::Unknown, |detail| detail.variant);
+        if variant != Variant::Unknown && id < self.first_variant {
+            (self.variant, self.first_variant) = (variant, id);
         }
     }
 

@@ -57,7 +57,7 @@ impl ServerJudged {
             moved.to.record(rest_ns as u64);
             judged.exchanges_stalled_ns += latency_ns - rest_ns;
         }
-        self.totals += ServerTotals::of(judged);
+        self.totals.add(judged);
     }
 }
 
@@ -134,20 +134,18 @@ impl ServerTotals {
         }
     }
 
-    /// Of one connection.
-    fn of(judged: &JudgedConnection) -> Self {
-        let mut verdicts = [0; Verdict::NAMES.len()];
-        verdicts[judged.verdict() as usize] = 1;
-        Self {
-            connections: 1,
-            affected: u64::from(judged.stalls > 0),
-            stalls: u64::from(judged.stalls),
-            stalled_ns: judged.stalled_ns,
-            latency_ns: judged.latency_ns,
-            latency_stalled_ns: judged.exchanges_stalled_ns,
-            client_nagle: NagleTotals::of(judged.half(Side::Client).nagle),
-            server_nagle: NagleTotals::of(judged.half(Side::Server).nagle),
-            verdicts,
+    fn add(&mut self, judged: &JudgedConnection) {
+        self.connections += 1;
+        self.latency_ns = self.latency_ns.saturating_add(judged.latency_ns);
+        self.client_nagle.add(judged.half(Side::Client).nagle);
+        self.server_nagle.add(judged.half(Side::Server).nagle);
+        self.verdicts[judged.verdict() as usize] += 1;
+        if judged.stalls > 0 {
+            self.affected += 1;
+            self.stalls += u64::from(judged.stalls);
+            self.stalled_ns = self.stalled_ns.saturating_add(judged.stalled_ns);
+            self.latency_stalled_ns =
+                self.latency_stalled_ns.saturating_add(judged.exchanges_stalled_ns);
         }
     }
 }

@@ -6,7 +6,6 @@
 use crate::capture::InputEnd;
 use crate::result::packed::{PackedError, pack, unpack};
 use crate::result::scan::Scan;
-use crate::result::totals::Totals;
 use crate::track::CaptureSummary;
 use crate::track::reader::Reading;
 use std::io;
@@ -38,7 +37,7 @@ fn restored(mut scan: Scan) -> Option<Scan> {
     let Scan { connections, totals, causes, clearest, .. } = &mut scan;
     for index in 0..connections.len() {
         let (judged, findings) = (&connections[index], connections.findings_of(index));
-        *totals += Totals::of(judged, findings);
+        totals.add(judged, findings);
         causes.add(findings);
         clearest.add(judged, findings);
     }

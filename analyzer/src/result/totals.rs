@@ -71,32 +71,35 @@ pub fn add<T: AddAssign, const LEN: usize>(sums: &mut [T; LEN], more: [T; LEN]) 
 }
 
 impl Totals {
-    /// Of one connection with its findings.
-    pub fn of(judged: &JudgedConnection, findings: Findings<'_>) -> Self {
-        let is_affected = judged.stalls > 0;
+    /// Adds a connection with its findings.
+    pub fn add(&mut self, judged: &JudgedConnection, findings: Findings<'_>) {
         let has_data = judged.halves.iter().any(|end| end.bytes > 0);
-        let verdict = judged.verdict();
-        let mut hidden = [0; Hidden::COUNT];
-        hidden[judged.hidden as usize] = u64::from(verdict == Verdict::Inconclusive);
-        let is_clean = verdict == Verdict::Clean;
-        let has_short = is_clean && judged.short.count > 0;
-        Self {
-            affected_connections: is_affected.into(),
-            stalls: judged.stalls.into(),
-            stalled_ns: judged.stalled_ns,
-            exchanges: judged.exchanges.into(),
-            affected_exchanges: u64::from(is_affected) * u64::from(judged.exchanges),
-            affected_latency_ns: i64::from(is_affected) * judged.latency_ns,
-            affected_stalled_ns: i64::from(is_affected) * judged.exchanges_stalled_ns,
-            by_confidence: ByConfidence::of(findings),
-            clean: is_clean.into(),
-            unproven: (is_clean && !judged.nothing_held).into(),
-            hidden,
-            short_holds: u64::from(has_short) * u64::from(judged.short.count),
-            short_ns: i64::from(has_short) * judged.short.in_exchanges_ns,
-            short_latency_ns: i64::from(has_short) * judged.latency_ns,
-            without_handshake: (!judged.handshake && has_data).into(),
+        self.exchanges += u64::from(judged.exchanges);
+        self.without_handshake += u64::from(!judged.handshake && has_data);
+        match judged.verdict() {
+            Verdict::Stalls | Verdict::Possible => self.add_affected(judged, findings),
+            Verdict::Inconclusive => self.hidden[judged.hidden as usize] += 1,
+            Verdict::Clean => {
+                self.clean += 1;
+                self.unproven += u64::from(!judged.nothing_held);
+                if judged.short.count > 0 {
+                    self.short_holds += u64::from(judged.short.count);
+                    self.short_ns = self.short_ns.saturating_add(judged.short.in_exchanges_ns);
+                    self.short_latency_ns = self.short_latency_ns.saturating_add(judged.latency_ns);
+                }
+            }
         }
+    }
+
+    fn add_affected(&mut self, judged: &JudgedConnection, findings: Findings<'_>) {
+        self.affected_connections += 1;
+        self.stalls += u64::from(judged.stalls);
+        self.stalled_ns = self.stalled_ns.saturating_add(judged.stalled_ns);
+        self.affected_exchanges += u64::from(judged.exchanges);
+        self.affected_latency_ns = self.affected_latency_ns.saturating_add(judged.latency_ns);
+        self.affected_stalled_ns =
+            self.affected_stalled_ns.saturating_add(judged.exchanges_stalled_ns);
+        findings.stalls().for_each(|stall| _ = self.by_confidence.add(&stall));
     }
 
     /// Connections with data that cannot be judged.

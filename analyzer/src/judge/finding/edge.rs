@@ -1,8 +1,8 @@
 //! The end of a capture, where an ACK that came late may have released a segment that is not seen.
 
 use crate::judge::conditions::Conditions;
-use crate::judge::finding::judged::JudgedHalf;
 use crate::judge::findings::{Finding, Findings};
+use crate::judge::nagle::nodelay::Nagle;
 use crate::track::band::Band;
 use crate::track::wait::fact;
 use crate::track::{Connection, Side};
@@ -11,7 +11,7 @@ use crate::track::{Connection, Side};
 pub fn hides_hold(
     connection: &Connection,
     side: Side,
-    sender: &JudgedHalf,
+    nagle: Nagle,
     findings: Findings<'_>,
     conditions: Conditions<'_>,
 ) -> bool {
@@ -26,7 +26,7 @@ pub fn hides_hold(
             && half.last_ns() <= wait.to.time_ns
             && left_ns <= band.center_ns + band.tolerance_ns
     };
-    !sender.nagle.is_off() && !half.has_finished() && findings.iter().any(is_last)
+    !nagle.is_off() && !half.has_finished() && findings.iter().any(is_last)
 }
 
 #[cfg(test)]

@@ -8,40 +8,55 @@ use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::nodelay::nagle;
 use crate::judge::nagle::timers::Timer;
 use crate::judge::nagle::variant::Variant;
-use crate::judge::path::releases::ReleasesOf;
+use crate::judge::path::releases::{Releases, ReleasesOf};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Repeats, SHORTEST_DELAYED_ACK_NS, Side};
 
-pub fn judged(
+/// Was Nagle's algorithm at work on each side, and which frames prove it?
+pub fn nagle_of_both(
     connection: &Connection,
-    side: Side,
     findings: Findings<'_>,
-    releases: Option<&ReleasesOf>,
-) -> JudgedHalf {
-    let half = connection.half(side);
-    let one_sided = connection.half(side.other()).segments() == 0;
-    let (nagle, proof) = match one_sided || connection.is_even() || connection.is_disordered() {
-        // Without the receiver's ACKs, and before they seem to come, everything looks unacknowledged;
-        // made-up times show nothing.
-        true => (Nagle::Unknown, (0, 0)),
-        false => nagle(half, side, findings, releases),
-    };
-    let nagle = match nagle {
-        nagle if nagle.is_off() && proves_nothing(connection, side, findings, releases) => {
-            Nagle::Unknown
+    releases: [Option<ReleasesOf<&Releases>>; 2],
+) -> [(Nagle, (u64, u64)); 2] {
+    const UNKNOWN: (Nagle, (u64, u64)) = (Nagle::Unknown, (0, 0));
+    // Without the receiver's ACKs, and before they seem to come, everything looks unacknowledged;
+    // made-up times show nothing.
+    let one_sided = connection.halves.iter().any(|half| half.segments() == 0);
+    if one_sided || connection.is_even() || connection.is_disordered() {
+        return [UNKNOWN; 2];
+    }
+    Side::BOTH.map(|side| {
+        let releases = releases[side as usize];
+        match nagle(connection.half(side), side, findings, releases) {
+            (Nagle::Unknown, _) => UNKNOWN,
+            (nagle, _)
+                if nagle.is_off() && proves_nothing(connection, side, findings, releases) =>
+            {
+                UNKNOWN
+            }
+            proven => proven,
         }
-        nagle => nagle,
-    };
-    let proof = if nagle == Nagle::Unknown { (0, 0) } else { proof };
-    JudgedHalf {
-        endpoint: connection.endpoint(side),
-        nagle,
-        proof,
-        segments: half.segments(),
-        bytes: half.bytes(),
-        contradictions: half.contradictions(),
-        rtt_ns: half.measured_rtt_ns().unwrap_or(i64::MAX),
-        detail: None,
+    })
+}
+
+impl JudgedHalf {
+    pub fn new(
+        connection: &Connection,
+        side: Side,
+        (nagle, proof): (Nagle, (u64, u64)),
+        detail: Option<Box<Detail>>,
+    ) -> Self {
+        let half = connection.half(side);
+        Self {
+            endpoint: connection.endpoint(side),
+            nagle,
+            proof,
+            segments: half.segments(),
+            bytes: half.bytes(),
+            contradictions: half.contradictions(),
+            rtt_ns: half.measured_rtt_ns().unwrap_or(i64::MAX),
+            detail,
+        }
     }
 }
 
@@ -54,7 +69,7 @@ impl Detail {
         nagle: Nagle,
         findings: Findings<'_>,
         listed: impl Fn(&Wait) -> bool,
-        releases: Option<&ReleasesOf>,
+        releases: Option<ReleasesOf<&Releases>>,
     ) -> Option<Box<Self>> {
         let half = connection.half(side);
         let Repeats { retransmitted, duplicated, reordered, fins, .. } = half.repeats();
@@ -78,7 +93,7 @@ impl Detail {
             reordered,
             unseen_bytes,
             delayed_acks: timer(half, side, findings),
-            releases: releases.filter(|_| has_stall()).cloned().map(Box::new),
+            releases: releases.filter(|_| has_stall()).map(|own| own.boxed()),
             connecting: connection.connecting().filter(|_| has_connected),
         };
         (detail != Self::default()).then(|| Box::new(detail))
@@ -90,10 +105,10 @@ fn proves_nothing(
     connection: &Connection,
     side: Side,
     findings: Findings<'_>,
-    releases: Option<&ReleasesOf>,
+    releases: Option<ReleasesOf<&Releases>>,
 ) -> bool {
     let may_release =
-        |all: &ReleasesOf| losses::may_release(connection, side, &all.evidence, findings);
+        |own: ReleasesOf<_>| losses::may_release(connection, side, own.evidence, findings);
     losses::is_lossy(connection) || releases.is_some_and(may_release)
 }
 

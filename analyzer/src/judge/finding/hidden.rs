@@ -1,42 +1,40 @@
 //! Does a connection without a stall show that it has none?
 
 use crate::judge::conditions::Conditions;
-use crate::judge::finding::judged::JudgedHalf;
 use crate::judge::finding::verdict::Hidden;
 use crate::judge::finding::{edge, jitter, losses, mss};
 use crate::judge::findings::Findings;
-use crate::judge::path::releases::ReleasesOf;
+use crate::judge::nagle::nodelay::Nagle;
+use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::BLINDING_CLOCK_NS;
 use crate::track::{Connection, Side};
 
-/// Why `connection`, in which these `halves`, `releases` and `findings` were seen, cannot be called clean.
+/// Why `connection`, in which these `releases` and `findings` were seen, if any, cannot be called clean.
 pub fn hidden(
     connection: &Connection,
-    halves: &[JudgedHalf; 2],
-    releases: &[Option<ReleasesOf>; 2],
+    nagle: [Nagle; 2],
+    releases: [Option<&Releases>; 2],
     findings: Findings<'_>,
     conditions: Conditions<'_>,
 ) -> Hidden {
-    let bytes: u64 = halves.iter().map(|half| half.bytes).sum();
-    let releases_of = |side: Side| releases[side as usize].as_ref().map(|own| &own.evidence);
-    let is_blurred = |side: &Side| {
-        let hides = |own| jitter::hides_holds(&halves[*side as usize], *side, findings, own);
-        releases_of(*side).is_some_and(hides)
+    let of = |side: Side| (nagle[side as usize], releases[side as usize]);
+    let is_blurred = |&side: &Side| {
+        let (nagle, releases) = of(side);
+        releases.is_some_and(|own| jitter::hides_holds(nagle, side, findings, own))
     };
-    let lacks_acks = |side: &Side| {
-        let half = &halves[*side as usize];
-        losses::hides_holds(connection, *side, half, findings, releases_of(*side))
+    let lacks_acks = |&side: &Side| {
+        let (nagle, releases) = of(side);
+        losses::hides_holds(connection, side, nagle, findings, releases)
     };
-    let lacks_mss = |side: &Side| {
-        let hides = |own| mss::hides_holds(connection, &halves[*side as usize], own);
-        releases_of(*side).is_some_and(hides)
+    let lacks_mss = |&side: &Side| {
+        let (nagle, releases) = of(side);
+        releases.is_some_and(|own| mss::hides_holds(connection, nagle, own))
     };
-    let is_cut_off = |side: &Side| {
-        edge::hides_hold(connection, *side, &halves[*side as usize], findings, conditions)
-    };
-    if bytes == 0 {
+    let is_cut_off =
+        |&side: &Side| edge::hides_hold(connection, side, of(side).0, findings, conditions);
+    if connection.halves.iter().all(|half| half.bytes() == 0) {
         Hidden::NoData
-    } else if halves.iter().any(|half| half.segments == 0) {
+    } else if connection.halves.iter().any(|half| half.segments() == 0) {
         Hidden::OneDirection
     } else if connection.is_disordered() {
         Hidden::Disordered
@@ -44,6 +42,9 @@ pub fn hidden(
         Hidden::Lossy
     } else if conditions.clock_ns >= BLINDING_CLOCK_NS {
         Hidden::CoarseClock
+    } else if releases == [None; 2] {
+        // Without waits nothing was held that the capture would not show.
+        Hidden::Nothing
     } else if Side::BOTH.iter().any(lacks_acks) {
         Hidden::NoAcks
     } else if Side::BOTH.iter().any(is_blurred) {
@@ -62,7 +63,6 @@ mod tests {
     use super::*;
     use crate::judge::causes::Cause;
     use crate::judge::finding::verdict::Verdict;
-    use crate::judge::nagle::nodelay::Nagle;
     use crate::track::story::{CLOCK_NS, MIN_WAIT_NS, Story, StorySegment, client, server};
 
     /// Captured at the client, 1 ms away from its server.

@@ -1,7 +1,6 @@
 //! Connections in which jitter, or a round trip that nothing shows, may hide holds: what cannot be told
 //! must not be called clean.
 
-use crate::judge::finding::judged::JudgedHalf;
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::path::releases::Releases;
@@ -10,13 +9,8 @@ use crate::track::Side;
 use crate::track::wait::fact;
 
 /// May there be holds of `side` where none was found?
-pub fn hides_holds(
-    sender: &JudgedHalf,
-    side: Side,
-    findings: Findings<'_>,
-    releases: &Releases,
-) -> bool {
-    sender.nagle == Nagle::Unknown
+pub fn hides_holds(nagle: Nagle, side: Side, findings: Findings<'_>, releases: &Releases) -> bool {
+    nagle == Nagle::Unknown
         && findings.stalls().next().is_none()
         && (findings.iter().any(|finding| finding.wait.by == side && finding.may_be_held())
             || jitter_hides(releases, side, findings))

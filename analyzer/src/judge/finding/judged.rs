@@ -43,7 +43,7 @@ pub struct Detail {
     /// How this host, as a receiver, delays its ACKs.
     pub delayed_acks: Option<Timer>,
     /// Of the releases of an end with stalls.
-    pub releases: Option<Box<ReleasesOf>>,
+    pub releases: Option<ReleasesOf<Box<Releases>>>,
     /// Of a server: from the first SYN until the connection came about, and until the end of the first
     /// reply, in ns, where that was a wait.
     pub connecting: Option<(i64, i64)>,

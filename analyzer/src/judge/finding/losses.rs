@@ -1,8 +1,8 @@
 //! Captures that lack pure ACKs: taken with a filter for data, or too fast for the buffer. A hold then looks
 //! like a pause of the program, and what an ACK released like data sent in spite of Nagle's algorithm.
 
-use crate::judge::finding::judged::JudgedHalf;
 use crate::judge::findings::{Finding, Findings};
+use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::path::releases::Releases;
 use crate::judge::thresholds::{FEW_RELEASES, LOSSY_ONE_OF};
 use crate::track::wait::{Wait, fact};
@@ -38,11 +38,11 @@ pub fn may_release(
 pub fn hides_holds(
     connection: &Connection,
     side: Side,
-    sender: &JudgedHalf,
+    nagle: Nagle,
     findings: Findings<'_>,
     releases: Option<&Releases>,
 ) -> bool {
-    if sender.nagle.is_off() || findings.stalls().any(|stall| stall.is_sure()) {
+    if nagle.is_off() || findings.stalls().any(|stall| stall.is_sure()) {
         return false;
     }
     let half = connection.half(side);

@@ -1,17 +1,17 @@
 //! Connections without a handshake: by a larger MSS than the one inferred, what looks full-sized is small.
 
-use crate::judge::finding::judged::JudgedHalf;
+use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::path::releases::Releases;
 use crate::track::Connection;
 
-/// Did segments of this `sender` that look full-sized wait for an ACK, as small ones do that Nagle's
+/// Did segments of a sender that look full-sized wait for an ACK, as small ones do that Nagle's
 /// algorithm holds?
-pub fn hides_holds(connection: &Connection, sender: &JudgedHalf, releases: &Releases) -> bool {
+pub fn hides_holds(connection: &Connection, nagle: Nagle, releases: &Releases) -> bool {
     if releases.full_sized == 0 {
         return false;
     }
     let (mss, inferred) = connection.effective_mss();
-    inferred && !sender.nagle.is_off() && !connection.repeats_largest(mss)
+    inferred && !nagle.is_off() && !connection.repeats_largest(mss)
 }
 
 #[cfg(test)]

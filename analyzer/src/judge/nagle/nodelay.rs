@@ -3,7 +3,7 @@
 
 use crate::judge::case::{Confidence, Line};
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::path::releases::ReleasesOf;
+use crate::judge::path::releases::{Releases, ReleasesOf};
 use crate::judge::thresholds::CHANCE_AMONG_OTHERS;
 use crate::track::{Half, Side};
 use serde::{Deserialize, Serialize};
@@ -42,15 +42,14 @@ pub struct NagleTotals {
 }
 
 impl NagleTotals {
-    /// Of one connection.
-    pub fn of(nagle: Nagle) -> Self {
-        let one = |judged| u32::from(nagle == judged);
-        Self {
-            on: one(Nagle::On),
-            off: one(Nagle::Off),
-            unknown: one(Nagle::Unknown),
-            switched: one(Nagle::Switched),
-        }
+    /// Adds one connection.
+    pub fn add(&mut self, nagle: Nagle) {
+        *match nagle {
+            Nagle::On => &mut self.on,
+            Nagle::Off => &mut self.off,
+            Nagle::Unknown => &mut self.unknown,
+            Nagle::Switched => &mut self.switched,
+        } += 1;
     }
 
     /// Of all that are known, if they agree.
@@ -87,7 +86,7 @@ pub fn nagle(
     half: &Half,
     side: Side,
     findings: Findings<'_>,
-    releases: Option<&ReleasesOf>,
+    releases: Option<ReleasesOf<&Releases>>,
 ) -> (Nagle, (u64, u64)) {
     let own = || findings.stalls().filter(|finding| finding.wait.by == side);
     let stalls = || {
@@ -101,8 +100,8 @@ pub fn nagle(
     let switched_off = contradictions as usize > stalls().count()
         && stalls().all(|stall| stall.wait.contradictions == 0);
     let proves = |finding: &Finding<'_>| {
-        let of_wait = releases.map(|releases| releases.of(finding.wait));
-        let rare = of_wait.is_some_and(|releases| {
+        let rare = releases.is_some_and(|releases| {
+            let releases = releases.of(finding.wait);
             releases.chance(finding.wait) < CHANCE_AMONG_OTHERS && releases.are_close(finding.wait)
         });
         let doubted = finding.doubts.has(Line::Contradicted) || finding.doubts.has(Line::Siblings);

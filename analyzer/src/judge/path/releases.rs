@@ -17,6 +17,7 @@ use crate::track::thresholds::{IN_TRANSIT_ONE_OF, JITTERS, LONGEST_DELAYED_ACK_N
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
 use serde::{Deserialize, Serialize};
+use std::ops::Deref;
 
 /// No round trip takes longer: the least upper bound of a retransmission timeout (RFC 6298, section 2.5).
 const LONGEST_RTT_NS: i64 = 60_000_000_000;
@@ -77,21 +78,27 @@ pub struct SiblingReleases {
 }
 
 /// The releases of one direction: of waits that are evidence, and of all that were seen.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ReleasesOf {
-    pub evidence: Releases,
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ReleasesOf<R> {
+    pub evidence: R,
     /// `None` if no others were seen.
-    pub all: Option<Box<Releases>>,
+    pub all: Option<R>,
 }
 
-impl ReleasesOf {
+impl<R: Deref<Target = Releases>> ReleasesOf<R> {
     /// Those that a wait was judged by.
     pub fn of(&self, wait: &Wait) -> &Releases {
         if wait.is_evidence() { &self.evidence } else { self.all() }
     }
 
     pub fn all(&self) -> &Releases {
-        self.all.as_deref().unwrap_or(&self.evidence)
+        self.all.as_ref().unwrap_or(&self.evidence)
+    }
+
+    /// A copy to keep.
+    pub fn boxed(&self) -> ReleasesOf<Box<Releases>> {
+        let boxed = |releases: &R| Box::new(**releases);
+        ReleasesOf { evidence: boxed(&self.evidence), all: self.all.as_ref().map(boxed) }
     }
 }
 

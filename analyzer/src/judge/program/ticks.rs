@@ -17,10 +17,10 @@ const NO_PAUSE: u32 = fact::RETRANSMITTED | fact::RECOVERY | fact::ACK_ONLY | fa
 pub fn grid_ns(side: Side, waits: &[Wait]) -> i64 {
     let is_own = |wait: &&Wait| wait.by == side && !wait.is_freed() && !wait.has_any(NO_PAUSE);
     let own = waits.iter().filter(is_own);
-    let ends_ns: Vec<i64> = own.map(|wait| wait.to.time_ns).collect();
-    if ends_ns.len() < RHYTHM_EVENTS {
+    if own.clone().count() < RHYTHM_EVENTS {
         return 0;
     }
+    let ends_ns: Vec<i64> = own.map(|wait| wait.to.time_ns).collect();
     GRIDS_NS.into_iter().find(|&grid_ns| lie_on(&ends_ns, grid_ns)).unwrap_or(0)
 }
 

@@ -20,7 +20,7 @@ pub(super) fn count(scan: &Scan, groups: &mut [ServerGroup]) {
         for (judged, side) in run.iter().flat_map(|judged| Side::BOTH.map(|side| (judged, side))) {
             let half = judged.half(side);
             if half.bytes > 0 {
-                of_server[side as usize] += NagleTotals::of(half.nagle);
+                of_server[side as usize].add(half.nagle);
             }
         }
     }

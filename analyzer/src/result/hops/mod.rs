@@ -198,7 +198,7 @@ impl Hop {
             *sum_ns = sum_ns.saturating_add(row.wait.wait_ns());
         }
         for side in Side::BOTH {
-            self.nagle[side as usize] += NagleTotals::of(judged.half(side).nagle);
+            self.nagle[side as usize].add(judged.half(side).nagle);
         }
         self.latency_ns = self.latency_ns.saturating_add(judged.latency_ns);
     }
