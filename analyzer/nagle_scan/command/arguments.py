@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.api import captures, keys
 from nagle_scan.command import values
 from nagle_scan.command.gate import DEFAULT_FAIL_ON
-from nagle_scan.command.parser import HelpFormatter, Parser
+from nagle_scan.command.parser import HelpFormatter, Parser, epilog
 from nagle_scan.report import formats
 from nagle_scan.report.formats import FORMATS, OF_MANY, PRINTED, TEXT
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
@@ -22,11 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-SHORT = """\
+DESCRIPTION = """\
+Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, proves
+them frame by frame, and tells you what to change, and on which side."""
+SHORT = f"""\
 usage: nagle-scan [options] CAPTURE...
 
-Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, proves
-them frame by frame, and tells you what to change, and on which side.
+{DESCRIPTION}
 
   CAPTURE          pcap, pcapng, tcpdump's printed output, or a folder of them;
                    '-' reads standard input
@@ -69,11 +70,8 @@ def file_formats() -> str:
 
 def _epilog() -> str:
     """The text below the options."""
-    examples = textwrap.indent(EXAMPLES, "  ")
-    return (
-        f"formats of -o and --format, by suffix:\n{file_formats()}\n\nexample:\n{examples}\n"
-        f"exit status: {EXIT_STATUS}\n{FLEET}\n"
-    )
+    formats_of = f"formats of -o and --format, by suffix:\n{file_formats()}"
+    return f"{formats_of}\n\n{epilog(EXAMPLES, EXIT_STATUS)}\n{FLEET}\n"
 
 
 class _Short(argparse.Action):
@@ -120,11 +118,7 @@ def parser() -> argparse.ArgumentParser:
     made = Parser(
         prog="nagle-scan",
         usage="%(prog)s [options] capture [capture ...]",
-        description=textwrap.fill(
-            "Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, proves them "
-            "frame by frame, and tells you what to change, and on which side.",
-            80,
-        ),
+        description=DESCRIPTION,
         epilog=_epilog(),
         formatter_class=HelpFormatter,
         add_help=False,
