@@ -169,6 +169,9 @@ WRONG: list[Question] = [
     ("why", {"path": "a.pcap", "frame": 1 << 70}),
     ("explain", {"cause": "gremlins\x1b[2J"}),
     ("report", {"path": "a.pcap", "format": "json"}),
+    ("scan", {"path": ["a.pcap\n"], "filter": 5}),
+    ("connection", {"path": "a.pcap", "number": "two"}),
+    ("why", {}),
 ]
 
 
