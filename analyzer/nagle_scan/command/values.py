@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 
 from nagle_scan.report import formats
@@ -19,7 +18,7 @@ UNIT_MS = {"ms": 1.0, "s": 1000.0, "min": 60_000.0}
 
 def output(path: str) -> str:
     """A file whose suffix selects the format, a folder, or standard output."""
-    if path == STANDARD_OUTPUT or is_folder(path):
+    if path == STANDARD_OUTPUT or formats.is_folder(path):
         return utf8(path)
     if formats.suffix(path) not in SUFFIXES:
         from nagle_scan.command.parser import did_you_mean
@@ -30,11 +29,6 @@ def output(path: str) -> str:
             f"{printable(path)!r} has no known suffix{meant} ({known})"
         )
     return utf8(path)
-
-
-def is_folder(path: str) -> bool:
-    """Is it a folder, or meant to become one?"""
-    return path.endswith(os.sep) or (formats.suffix(path) not in SUFFIXES and os.path.isdir(path))
 
 
 def utf8(argument: str) -> str:

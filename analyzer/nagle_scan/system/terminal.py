@@ -108,13 +108,15 @@ def is_number_column(rows: Sequence[tuple[str, ...]], column: int) -> bool:
 
 
 def _lines(text: str, width: int, indent: str = "") -> list[str]:
-    if len(text) <= width:
-        return [text]  # also one that is empty, of which textwrap makes none
-    import textwrap
-
-    return textwrap.wrap(
-        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    """Words stay whole. `textwrap` would compile five patterns first."""
+    first, *words = text.split(" ")
+    lines = [first]
+    for word in words:
+        if word and len(lines[-1]) + len(word) >= width and lines[-1].strip():
+            lines.append(indent + word)
+        else:
+            lines[-1] += f" {word}"
+    return [line.rstrip() for line in lines]
 
 
 def say(report: str) -> None:
