@@ -25,6 +25,10 @@ __all__ = ["browser"]
 ROOT = Path(__file__).resolve().parents[1]
 CAPTURES = ROOT / "captures"
 COMMAND = Path(sys.executable).with_name("nagle-scan")
+needs_full = pytest.mark.skipif(
+    not Path("/dev/full").is_char_device(), reason="this system has no /dev/full"
+)
+"""A missing one would be made, as a file, by who may write there."""
 CALL = """
 import sys, time
 from nagle_scan.command import cli

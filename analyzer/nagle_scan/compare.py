@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from nagle_scan.moves import Endpoint, Pairs, check, only_pairs
+from nagle_scan.moves import check, only_pairs
+from nagle_scan.result import Endpoint, Pairs, Result
 from nagle_scan.words import certainty
 from nagle_scan.words.wording import PERCENTILES, endpoint
-
-if TYPE_CHECKING:
-    from nagle_scan.result import Result
 
 WORSE = 1.1
 """Growth of the lost time per exchange by less than a tenth is noise between two runs."""

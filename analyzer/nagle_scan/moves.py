@@ -5,17 +5,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from nagle_scan.errors import CaptureError
+from nagle_scan.result import Endpoint, Pairs, Result
 from nagle_scan.words.wording import endpoint, printable
 
-if TYPE_CHECKING:
-    from nagle_scan.result import Result
-
-Endpoint = tuple[str, int]
-Pairs = tuple[tuple[Endpoint, Endpoint], ...]
-"""Servers, before and after."""
 PORT = re.compile("[0-9]{1,5}")
 MAX_PORT = 65_535
 

@@ -154,7 +154,7 @@ def test_a_notebook_of_plotly_keeps_a_picture(scan: Scan, monkeypatch: pytest.Mo
 # Inputs.
 
 
-@pytest.mark.parametrize("given", ["bytes", "file", "several", "home"])
+@pytest.mark.parametrize("given", ["bytes", "bytearray", "memoryview", "file", "several", "home"])
 def test_what_is_no_path_is_scanned_as_its_file_is(
     given: str, scan: Scan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +163,8 @@ def test_what_is_no_path_is_scanned_as_its_file_is(
     with path.open("rb") as file:
         inputs: dict[str, Any] = {
             "bytes": path.read_bytes(),
+            "bytearray": bytearray(path.read_bytes()),
+            "memoryview": memoryview(b"".join(b"%c_" % byte for byte in path.read_bytes()))[::2],
             "file": file,
             "several": [path.read_bytes()],
             "home": "~/epoll-fd0.pcap",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, COMMAND, Run
+from conftest import CAPTURES, COMMAND, Run, needs_full
 from conversation import (
     Conversation,
     ethernet,
@@ -229,10 +229,9 @@ def test_an_output_that_is_a_folder(run: Run, tmp_path: Path) -> None:
     assert_not_written(run(SPLIT, "-o", tmp_path / "x.json"), "x.json", "is a directory")
 
 
+@needs_full
 @of_each_format
 def test_an_output_on_a_full_disk(suffix: str, run: Run, tmp_path: Path) -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no /dev/full")
     (tmp_path / f"full{suffix}").symlink_to("/dev/full")
     done = run(SPLIT, "-o", tmp_path / f"full{suffix}")
     assert_not_written(done, "cannot write", "no space left")
@@ -355,9 +354,8 @@ def test_no_standard_output_at_all() -> None:
     assert (done.returncode, done.stderr) == (1, b"")
 
 
+@needs_full
 def test_a_full_disk_behind_standard_output() -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("this system has no /dev/full")
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [COMMAND, SPLIT], stdout=full, stderr=subprocess.PIPE, env=BUFFERED, check=False

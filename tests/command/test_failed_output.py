@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import CALL, CAPTURES, COMMAND, Run
+from conftest import CALL, CAPTURES, COMMAND, Run, needs_full
 from nagle_scan.api import keys
 from nagle_scan.errors import NagleScanError
 from nagle_scan.system import files
@@ -21,6 +21,7 @@ def lines(stderr: bytes) -> list[str]:
     return stderr.decode().splitlines()
 
 
+@needs_full
 @pytest.mark.parametrize("failing", ["c.csv", "c.html", "c.pcapng", "c.zip", "c.png", "c.xml"])
 def test_the_others_are_written(failing: str, run: Run, tmp_path: Path) -> None:
     (tmp_path / failing).symlink_to("/dev/full")
@@ -60,6 +61,7 @@ def test_a_bug_in_one_output_costs_no_other(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.json", "c.csv"]
 
 
+@needs_full
 def test_the_table_of_captures_is_printed_though_its_file_fails(run: Run, tmp_path: Path) -> None:
     folder = tmp_path / "out"
     folder.mkdir()

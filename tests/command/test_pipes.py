@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import CAPTURES, COMMAND, Run
+from conftest import CAPTURES, COMMAND, Run, needs_full
 from nagle_scan.system.terminal import PLAIN
 
 STALLS = CAPTURES / "java-split.pcap"
@@ -62,6 +62,7 @@ def test_a_reader_that_ends_early_is_no_error(name: str, tmp_path: Path) -> None
     assert errors.read_bytes() == b""
 
 
+@needs_full
 def test_a_full_disk_behind_standard_output_is_told() -> None:
     for name in ("json", "md"):
         with open("/dev/full", "wb") as full:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import runpy
+import tomllib
 
 from conftest import ROOT, Run
 from PIL import Image
@@ -42,3 +43,9 @@ def test_every_make_target_it_names_exists() -> None:
     named = set(re.findall(r"(?:`|^)make (\w+)", README, re.MULTILINE))
     assert named
     assert named <= targets
+
+
+def test_what_an_index_shows_has_no_links_to_files_beside_it() -> None:
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["readme"]["text"]
+    assert README.split("\n\n")[1].split() == about.split("\n\n")[0].split()
+    assert re.findall(r"\]\((?!https:)", about) == []

@@ -15,7 +15,7 @@ import fsspec
 import nagle_scan
 import pyarrow as pa
 import pytest
-from conftest import CAPTURES, generated
+from conftest import CAPTURES, generated, needs_full
 from moto.server import ThreadedMotoServer
 from nagle_scan import CaptureError
 from nagle_scan.fleet import identity, inputs, remote, streams
@@ -127,6 +127,7 @@ def test_nothing_is_read_twice_and_nothing_stays(web: Web, tmp_path: Path) -> No
         assert web.sent == path.stat().st_size
 
 
+@needs_full
 def test_a_disk_without_room_for_the_copy_is_one_line(
     web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

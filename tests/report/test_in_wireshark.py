@@ -124,3 +124,6 @@ def test_a_script_of_replaced_addresses_is_for_the_annotated_capture(tmp_path: P
     scan.to_lua(tmp_path / "nagle.lua")
     assert shown(annotated, tmp_path / "nagle.lua") == shown(path, script_of(path))
     assert shown(path, tmp_path / "nagle.lua") == []
+    head = (tmp_path / "nagle.lua").read_text().partition("\nlocal")[0]
+    assert "only the annotated.pcapng of the same call" in head
+    assert "traffic.pcap" not in head

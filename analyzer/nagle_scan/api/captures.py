@@ -13,18 +13,18 @@ from nagle_scan.words.wording import count, file_name, printable
 
 MERGE, SEPARATE = "merge", "separate"
 
-COMPRESSED = re.compile(r"\.(gz|zst)$", re.IGNORECASE)
-DUMPCAP = re.compile(r"_\d{5}_\d{14}(?=\.|$)")
+COMPRESSED = r"(?i)\.(gz|zst)$"
+DUMPCAP = r"_\d{5}_\d{14}(?=\.|$)"
 """`dumpcap -b`: name_00001_20261123120000.pcapng."""
-TIME = re.compile(r"(?<!\d)20\d\d-?[01]\d-?[0-3]\d[-_T. ]?[0-2]\d[-:_.]?[0-5]\d([-:_.]?[0-6]\d)?")
+TIME = r"(?<!\d)20\d\d-?[01]\d-?[0-3]\d[-_T. ]?[0-2]\d[-:_.]?[0-5]\d([-:_.]?[0-6]\d)?"
 """`tcpdump -G 60 -w name-%Y%m%d-%H%M%S.pcap` and the like."""
-EPOCH = re.compile(r"(?<!\d)1\d{9}(?!\d)")
+EPOCH = r"(?<!\d)1\d{9}(?!\d)"
 """`-w name-%s.pcap`."""
-COUNTER = re.compile(r"(?<=\.pcap)\d+$|(?<=\.pcapng)\d+$|(?<=\.cap)\d+$|(?<=\.dmp)\d+$")
+COUNTER = r"(?<=\.pcap)\d+$|(?<=\.pcapng)\d+$|(?<=\.cap)\d+$|(?<=\.dmp)\d+$"
 """`tcpdump -C 100 -w name.pcap`: name.pcap, name.pcap1, name.pcap2."""
 
 
-CAPTURE_NAME = re.compile(r"\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|xz|bz2))?$", re.IGNORECASE)
+CAPTURE_NAME = r"(?i)\.(pcap|pcapng|cap|dmp)\d*(\.(gz|zst|xz|bz2))?$"
 
 
 _File = TypeVar("_File")
@@ -65,7 +65,7 @@ def grouped(named: Sequence[str], how: str | None = None) -> Grouped:
     """
     notes: list[str] = []
     paths = list(_distinct(list(_files(named, notes)), notes))
-    if how == MERGE:
+    if how == MERGE or len(paths) == 1:
         parts = [paths]
     elif how == SEPARATE:
         parts = [[path] for path in paths]
@@ -112,6 +112,11 @@ def check_there(path: str) -> None:
         raise CaptureError(f"{path}: cannot read: {files.reason_of(error)}") from None
 
 
+def has_capture_name(path: str) -> bool:
+    """Is it called as captures are?"""
+    return re.search(CAPTURE_NAME, path) is not None
+
+
 def may_be_capture(path: str) -> bool:
     """By its name, by its content, or because nobody can tell: then its row says why.
 
@@ -119,7 +124,7 @@ def may_be_capture(path: str) -> bool:
     """
     if os.path.exists(path) and not os.path.isfile(path):
         return False
-    if CAPTURE_NAME.search(path):
+    if has_capture_name(path):
         return True
     return os.path.isfile(path) and (not os.access(path, os.R_OK) or _first_ns(path) is not None)
 
@@ -147,9 +152,9 @@ def rotated(
 def rotated_name(path: str) -> str:
     """The path without what a rotation counts or dates; the path itself if that is nothing."""
     folder, name = os.path.split(path)
-    name = COMPRESSED.sub("", name)
+    name = re.sub(COMPRESSED, "", name)
     for pattern in (DUMPCAP, TIME, EPOCH, COUNTER):
-        name = pattern.sub("*" if pattern in (TIME, EPOCH) else "", name)
+        name = re.sub(pattern, "*" if pattern in (TIME, EPOCH) else "", name)
     return os.path.join(folder, name)
 
 

@@ -10,7 +10,8 @@ from nagle_scan.errors import CaptureError
 from nagle_scan.system import files
 from nagle_scan.words.wording import printable
 
-Capture = str | os.PathLike[str] | bytes | IO[bytes]
+Bytes = bytes | bytearray | memoryview
+Capture = str | os.PathLike[str] | Bytes | IO[bytes]
 
 
 def on_disk(
@@ -35,7 +36,7 @@ def on_disk(
 
 
 def _is_one(given: object) -> bool:
-    return isinstance(given, (str, os.PathLike, bytes)) or hasattr(given, "read")
+    return isinstance(given, str | os.PathLike | Bytes) or hasattr(given, "read")
 
 
 def _several(given: Any) -> list[Any]:  # noqa: ANN401
@@ -50,7 +51,7 @@ def _several(given: Any) -> list[Any]:  # noqa: ANN401
     return captures
 
 
-def _spooled(capture: bytes | IO[bytes]) -> tuple[str, IO[bytes]]:
+def _spooled(capture: Bytes | IO[bytes]) -> tuple[str, IO[bytes]]:
     """What it is called, and a file that vanishes with its last reference."""
     import shutil
     import tempfile
@@ -60,7 +61,7 @@ def _spooled(capture: bytes | IO[bytes]) -> tuple[str, IO[bytes]]:
 
     name = getattr(capture, "name", None)
     label = printable(name) if isinstance(name, str) else "<bytes>"
-    source = BytesIO(capture) if isinstance(capture, bytes) else capture
+    source = BytesIO(bytes(capture)) if isinstance(capture, Bytes) else capture
     leftovers.clear()
     file = tempfile.NamedTemporaryFile(prefix=leftovers.PREFIX)  # noqa: SIM115
     leftovers.lock(file.fileno())

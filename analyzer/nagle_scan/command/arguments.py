@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from typing import TYPE_CHECKING
 
 from nagle_scan import _core
 from nagle_scan.api import captures, keys
 from nagle_scan.command import values
-from nagle_scan.command.gate import DEFAULT_FAIL_ON
-from nagle_scan.command.parser import HelpFormatter, Parser
+from nagle_scan.command.chosen import DEFAULT_FAIL_ON, Chosen
+from nagle_scan.command.parser import HelpFormatter, Parser, epilog
 from nagle_scan.report import formats
-from nagle_scan.report.formats import FORMATS, OF_MANY, PRINTED, TEXT
+from nagle_scan.report.formats import FORMATS, OF_MANY, PRINTED
 from nagle_scan.result import DEFAULT_MIN_WAIT_MS
 from nagle_scan.system import terminal
 from nagle_scan.words.certainty import CONFIDENCES
@@ -22,11 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-SHORT = """\
+DESCRIPTION = """\
+Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, proves
+them frame by frame, and tells you what to change, and on which side."""
+SHORT = f"""\
 usage: nagle-scan [options] CAPTURE...
 
-Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, proves
-them frame by frame, and tells you what to change, and on which side.
+{DESCRIPTION}
 
   CAPTURE          pcap, pcapng, tcpdump's printed output, or a folder of them;
                    '-' reads standard input
@@ -69,11 +70,8 @@ def file_formats() -> str:
 
 def _epilog() -> str:
     """The text below the options."""
-    examples = textwrap.indent(EXAMPLES, "  ")
-    return (
-        f"formats of -o and --format, by suffix:\n{file_formats()}\n\nexample:\n{examples}\n"
-        f"exit status: {EXIT_STATUS}\n{FLEET}\n"
-    )
+    formats_of = f"formats of -o and --format, by suffix:\n{file_formats()}"
+    return f"{formats_of}\n\n{epilog(EXAMPLES, EXIT_STATUS)}\n{FLEET}\n"
 
 
 class _Short(argparse.Action):
@@ -115,22 +113,24 @@ class _Explain(argparse.Action):
         parser.exit()
 
 
+def chosen(words: Sequence[str]) -> Chosen:
+    """What they ask for. Raises `SystemExit` for help and for what cannot be understood."""
+    return Chosen(**vars(parser().parse_args(words)))
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     made = Parser(
         prog="nagle-scan",
         usage="%(prog)s [options] capture [capture ...]",
-        description=textwrap.fill(
-            "Finds Nagle and delayed-ACK stalls (40 ms, 200 ms) in packet captures, proves them "
-            "frame by frame, and tells you what to change, and on which side.",
-            80,
-        ),
+        description=DESCRIPTION,
         epilog=_epilog(),
         formatter_class=HelpFormatter,
         add_help=False,
         # Adding an option must not break a script.
         allow_abbrev=False,
     )
+    made.set_defaults(**Chosen._field_defaults)
     _add_input(made.add_argument_group("input", "nagle-scan captures/ -f 'tcp port 8888'"))
     _add_reports(
         made.add_argument_group("reports", "nagle-scan traffic.pcap -o report.html -o ticket.md")
@@ -146,7 +146,6 @@ def parser() -> argparse.ArgumentParser:
     )
     more = made.add_argument_group("help", "nagle-scan --explain nagle_delack")
     _add_explanations(more)
-    made.set_defaults(key=None, key_is_random=False)
     return made
 
 
@@ -199,7 +198,6 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
         "--format",
         metavar="FORMAT",
         choices=tuple(PRINTED),
-        default=TEXT,
         help="format on standard output: one of the text formats below (json, md ...); default: "
         "text, the report",
     )
@@ -213,7 +211,6 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--color",
         choices=terminal.COLOUR_CHOICES,
-        default="auto",
         help="colours (default: on a terminal, unless NO_COLOR or CLICOLOR_FORCE is set)",
     )
     group.add_argument(
@@ -277,27 +274,32 @@ def _add_gates(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--fail-on",
         choices=CONFIDENCES,
-        default=DEFAULT_FAIL_ON,
         help=f"exit 1 for stalls of at least this confidence (default {DEFAULT_FAIL_ON})",
     )
     group.add_argument(
         "--max-lost",
         metavar="TIME",
         type=values.duration,
-        default=0.0,
         help="exit 1 only if these cost more than TIME in one capture: 500ms, 1s",
     )
     add_exit_zero(group)
 
 
 def _add_explanations(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("-h", action=_Short, nargs=0, help="show the options most people need")
+    group.add_argument(
+        "-h",
+        action=_Short,
+        nargs=0,
+        default=argparse.SUPPRESS,
+        help="show the options most people need",
+    )
     group.add_argument("--help", action="help", help="show this help message and exit")
     group.add_argument(
         "--explain",
         metavar="CAUSE",
         nargs="?",
         action=_Explain,
+        default=argparse.SUPPRESS,
         help="explain a cause: what it is, how it is recognised, what to do; without CAUSE list "
         "them all",
     )

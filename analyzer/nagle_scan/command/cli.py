@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from nagle_scan import _core
 from nagle_scan.api import captures, keys
 from nagle_scan.api.scan import Scan, scan
-from nagle_scan.command import arguments, limited, values
+from nagle_scan.command import limited
+from nagle_scan.command.chosen import Chosen, is_plain
 from nagle_scan.command.gate import (
     EXIT_BUG,
     EXIT_CANNOT_TELL,
@@ -24,6 +25,7 @@ from nagle_scan.command.gate import (
 )
 from nagle_scan.command.outputs import Outputs
 from nagle_scan.errors import CaptureError, NagleScanError, OutputError
+from nagle_scan.report import formats
 from nagle_scan.report.formats import PRINTED, STANDARD_OUTPUT
 from nagle_scan.report.options import Options
 from nagle_scan.system import interrupt, terminal
@@ -31,7 +33,6 @@ from nagle_scan.system.progress import ProgressLine, line_of
 from nagle_scan.words.wording import count, printable
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
     from typing import NoReturn
 
@@ -71,7 +72,7 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
 
             status: int = import_module(f"nagle_scan.command.{words[0]}").run(words[1:])
             return status
-        return _run(arguments.parser().parse_args(words), [] if found is None else found)
+        return _run(_chosen(words), [] if found is None else found)
     except NagleScanError as error:
         terminal.note(printable(str(error)))
         return EXIT_UNUSABLE
@@ -88,7 +89,15 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
         return EXIT_BUG
 
 
-def _run(options: argparse.Namespace, found: list[Scan]) -> int:
+def _chosen(words: Sequence[str]) -> Chosen:
+    if is_plain(words):
+        return Chosen(words)
+    from nagle_scan.command import arguments
+
+    return arguments.chosen(words)
+
+
+def _run(options: Chosen, found: list[Scan]) -> int:
     outputs = _outputs(options)
     also_read = [path for path in (options.key_file, options.names) if path is not None]
     if [*options.capture, *options.baseline].count("-") > 1:
@@ -104,11 +113,11 @@ def _run(options: argparse.Namespace, found: list[Scan]) -> int:
         terminal.note(f"note: {note}")
     if options.anonymize or options.key_file is not None:
         key = keys.find(options.key_file)
-        options.key, options.key_is_random = key or keys.random(), key is None
+        options = options._replace(key=key or keys.random(), key_is_random=key is None)
     _check_map(options)
-    options.named = _names(options)
+    options = options._replace(named=_names(options))
     if options.why is not None:
-        return _why(sets, options)
+        return _why(sets, options, options.why)
     gate = Gate(options.fail_on, options.max_lost)
     if len(sets) == 1:
         status = _run_one(sets[0], options, outputs, gate, found)
@@ -118,26 +127,24 @@ def _run(options: argparse.Namespace, found: list[Scan]) -> int:
     return EXIT_PASSED if options.exit_zero and is_verdict else status
 
 
-def _why(sets: Sequence[CaptureSet], options: argparse.Namespace) -> int:
+def _why(sets: Sequence[CaptureSet], options: Chosen, frame: int) -> int:
     from nagle_scan.api.why import case_of
 
     if len(sets) > 1:
         instead = "use --merge" if captures.are_one_rotation(sets) else "name one"
         raise CaptureError(f"--why: frames are counted in one capture: {instead}")
-    case = case_of(sets[0].paths, options.filter, options.min_wait, options.why, options.threads)
+    case = case_of(sets[0].paths, options.filter, options.min_wait, frame, options.threads)
     terminal.say(str(case))
     return EXIT_PASSED
 
 
-def _check_several(
-    sets: Sequence[CaptureSet], outputs: Outputs, options: argparse.Namespace
-) -> None:
+def _check_several(sets: Sequence[CaptureSet], outputs: Outputs, options: Chosen) -> None:
     from nagle_scan.command import several
 
     several.check(sets, outputs, bool(options.baseline))
 
 
-def _names(options: argparse.Namespace) -> dict[str, str]:
+def _names(options: Chosen) -> dict[str, str]:
     """Those of the command line come before those of a file."""
     if options.names is None and not options.name:
         return {}
@@ -155,8 +162,8 @@ def _names(options: argparse.Namespace) -> dict[str, str]:
     return kept
 
 
-def _outputs(options: argparse.Namespace) -> Outputs:
-    folders = [path for path in options.output if values.is_folder(path)]
+def _outputs(options: Chosen) -> Outputs:
+    folders = [path for path in options.output if formats.is_folder(path)]
     if len(folders) > 1:
         raise OutputError(f"{folders[1]}: reports go to one folder")
     return Outputs(
@@ -170,7 +177,7 @@ def _outputs(options: argparse.Namespace) -> Outputs:
 
 def _run_one(
     capture: CaptureSet,
-    options: argparse.Namespace,
+    options: Chosen,
     outputs: Outputs,
     gate: Gate,
     found: list[Scan],
@@ -191,7 +198,7 @@ def _run_one(
     return gate.status(scan)
 
 
-def _check_map(options: argparse.Namespace) -> None:
+def _check_map(options: Chosen) -> None:
     """Refuses a map that would be ignored, or that contradicts itself."""
     pairs = options.baseline_map
     if not pairs:
@@ -208,9 +215,7 @@ def _check_map(options: argparse.Namespace) -> None:
         raise CaptureError(f"--baseline-map: {error}") from None
 
 
-def _run_several(
-    sets: Sequence[CaptureSet], options: argparse.Namespace, outputs: Outputs, gate: Gate
-) -> int:
+def _run_several(sets: Sequence[CaptureSet], options: Chosen, outputs: Outputs, gate: Gate) -> int:
     from nagle_scan.command import several
 
     def scan(capture: CaptureSet) -> Scan:
@@ -219,9 +224,7 @@ def _run_several(
     return several.scan_each(sets, scan, outputs, Options(payload=options.payload), gate)
 
 
-def _scan(
-    paths: list[str], options: argparse.Namespace, progress: _core.Progress | None = None
-) -> Scan:
+def _scan(paths: Sequence[str], options: Chosen, progress: _core.Progress | None = None) -> Scan:
     """With a `progress`, what was read until Ctrl-C; else half a capture is useless."""
     seen = progress or _core.Progress()
     began_s = time.monotonic()

@@ -12,15 +12,13 @@ if TYPE_CHECKING:
 EXIT_PASSED, EXIT_STALLS, EXIT_UNUSABLE, EXIT_BUG, EXIT_CANNOT_TELL = 0, 1, 2, 3, 4
 EXIT_INTERRUPTED = 130
 
-DEFAULT_FAIL_ON = "likely"
-
 
 class Gate(NamedTuple):
     """Which stalls are a failure."""
 
-    fail_on: str = DEFAULT_FAIL_ON
+    fail_on: str
     """These and surer ones."""
-    max_lost_ms: float = 0.0
+    max_lost_ms: float
     """They may take so long in all."""
 
     def fails(self, counted: "Counted") -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core
 from nagle_scan.api import keys
@@ -77,9 +77,23 @@ def run(words: Sequence[str]) -> int:
 def server(agent: Agent) -> MCPServer:
     """The server, whose tools are the questions of `agent`."""
     from mcp.server import MCPServer
+    from mcp.server.mcpserver.exceptions import ToolError
     from mcp.types import ToolAnnotations
+    from pydantic import ValidationError
 
-    made: MCPServer = MCPServer(
+    class Server(MCPServer):
+        async def call_tool(self, *words: Any, **named: Any) -> Any:  # noqa: ANN401
+            """Says in one line what is wrong with arguments: the SDK takes four for each."""
+            try:
+                return await super().call_tool(*words, **named)
+            except ToolError as error:
+                wrong = error.__cause__
+                if not isinstance(wrong, ValidationError):
+                    raise
+                said = "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in wrong.errors())
+            raise ToolError(_shown(said))
+
+    made = Server(
         "nagle-scan",
         instructions="\n".join(READING),
         version=_core.VERSION,
@@ -93,6 +107,10 @@ def server(agent: Agent) -> MCPServer:
     return made
 
 
+def _shown(said: str) -> str:
+    return shortened(printable(said), MOST_OF_AN_ERROR)
+
+
 def _in_one_line(ask: Callable[..., Answer]) -> Callable[..., Answer]:
     """Errors as one line, for whoever asked."""
     from mcp.server.mcpserver.exceptions import ToolError
@@ -104,7 +122,7 @@ def _in_one_line(ask: Callable[..., Answer]) -> Callable[..., Answer]:
         except (KeyboardInterrupt, SystemExit):
             raise
         except (NagleScanError, UnknownConnectionError, ValueError, ImportError) as error:
-            said = shortened(printable(str(error)), MOST_OF_AN_ERROR)
+            said = _shown(str(error))
         except BaseException as error:  # A panic in the engine is not an `Exception`.
             said = f"a bug in nagle-scan: {type(error).__name__}"
         raise ToolError(said)

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nagle_scan.errors import NagleScanError, OutputError
@@ -12,8 +13,6 @@ from nagle_scan.system.progress import Doing, ProgressLine
 from nagle_scan.words.wording import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from nagle_scan.api.captures import CaptureSet
     from nagle_scan.report.options import Options
     from nagle_scan.result import Result
@@ -29,7 +28,7 @@ SUMMARY, INDEX = "summary.csv", "index.html"
 class Outputs(NamedTuple):
     """What is asked for."""
 
-    paths: "Sequence[str]"
+    paths: Sequence[str]
     """Files; their suffixes tell the formats."""
     folder: str | None = None
     """Gets the reports of each capture."""
@@ -39,7 +38,7 @@ class Outputs(NamedTuple):
     """1: the verdict in one line; 2: nothing."""
     colour: str = "auto"
 
-    def check(self, read: "Sequence[str]", sets: "Sequence[CaptureSet]") -> None:
+    def check(self, read: Sequence[str], sets: "Sequence[CaptureSet]") -> None:
         """Fails before the scan rather than after it. `read`: all that this call reads.
 
         Raises `OutputError` where a result would destroy a capture, a key or another result, and
@@ -55,7 +54,7 @@ class Outputs(NamedTuple):
         if again and ("-" in read or not all(map(os.path.isfile, captures))):
             raise OutputError(f"{again[0]}: {formats.CANNOT_READ_AGAIN}")
 
-    def _all_paths(self, sets: "Sequence[CaptureSet]") -> "Iterator[str]":
+    def _all_paths(self, sets: "Sequence[CaptureSet]") -> Iterator[str]:
         yield from self.paths
         if self.folder is not None:
             yield os.path.join(self.folder, SUMMARY)
@@ -167,7 +166,7 @@ class _Files:
         return not self._failed
 
 
-def _begin(files_of: _Files, paths: "Sequence[str]") -> "Task":
+def _begin(files_of: _Files, paths: Sequence[str]) -> "Task":
     """Starts to write the results in `paths`."""
     from nagle_scan.system.background import Task
 

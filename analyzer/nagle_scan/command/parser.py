@@ -44,14 +44,19 @@ class Parser(argparse.ArgumentParser):
 
 def of_command(name: str, description: str, examples: str, exit_status: str) -> Parser:
     """The parser of a command of its own (`nagle-scan NAME`), without options."""
-    shown = "".join(f"  {line}\n" for line in examples.splitlines())
     return Parser(
         prog=f"nagle-scan {name}",
         description=description,
-        epilog=f"example:\n{shown}\nexit status: {exit_status}",
+        epilog=epilog(examples, exit_status),
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
+
+
+def epilog(examples: str, exit_status: str) -> str:
+    """The text below the options."""
+    shown = "".join(f"  {line}\n" for line in examples.splitlines())
+    return f"example:\n{shown}\nexit status: {exit_status}"
 
 
 def _as_path(word: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 
 from nagle_scan.report import formats
@@ -11,15 +10,15 @@ from nagle_scan.report.formats import STANDARD_OUTPUT, SUFFIXES
 from nagle_scan.result import MAX_MIN_WAIT_MS, MAX_THREADS
 from nagle_scan.words.wording import printable
 
-DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|min)")
-DAYS = re.compile(r"([1-9]\d{0,5}) ?d")
-STREAM = re.compile(r"([0-9a-f]+)/(\d{1,18})")
+DURATION = r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|min)"
+DAYS = r"([1-9]\d{0,5}) ?d"
+STREAM = r"([0-9a-f]+)/(\d{1,18})"
 UNIT_MS = {"ms": 1.0, "s": 1000.0, "min": 60_000.0}
 
 
 def output(path: str) -> str:
     """A file whose suffix selects the format, a folder, or standard output."""
-    if path == STANDARD_OUTPUT or is_folder(path):
+    if path == STANDARD_OUTPUT or formats.is_folder(path):
         return utf8(path)
     if formats.suffix(path) not in SUFFIXES:
         from nagle_scan.command.parser import did_you_mean
@@ -30,11 +29,6 @@ def output(path: str) -> str:
             f"{printable(path)!r} has no known suffix{meant} ({known})"
         )
     return utf8(path)
-
-
-def is_folder(path: str) -> bool:
-    """Is it a folder, or meant to become one?"""
-    return path.endswith(os.sep) or (formats.suffix(path) not in SUFFIXES and os.path.isdir(path))
 
 
 def utf8(argument: str) -> str:
@@ -100,7 +94,7 @@ def named(value: str) -> tuple[str, str]:
 
 def duration(value: str) -> float:
     """A time with its unit, in ms."""
-    match = DURATION.fullmatch(value)
+    match = re.fullmatch(DURATION, value)
     if match is None:
         raise argparse.ArgumentTypeError("expected a time with its unit: 500ms, 1s or 2min")
     return float(match[1]) * UNIT_MS[match[2]]
@@ -108,7 +102,7 @@ def duration(value: str) -> float:
 
 def days(value: str) -> int:
     """Whole days: 90d."""
-    match = DAYS.fullmatch(value)
+    match = re.fullmatch(DAYS, value)
     if match is None:
         raise argparse.ArgumentTypeError("expected a number of days: 90d")
     return int(match[1])
@@ -116,7 +110,7 @@ def days(value: str) -> int:
 
 def stream(value: str) -> tuple[str, int]:
     """A connection of a fleet: SET/STREAM."""
-    match = STREAM.fullmatch(value)
+    match = re.fullmatch(STREAM, value)
     if match is None:
         raise argparse.ArgumentTypeError("expected SET/STREAM, as in the page: 5c0f3a9be1d2/7")
     return match[1], int(match[2])

@@ -114,7 +114,7 @@ def _captures(
     for path in paths:
         one = _located(path)
         # A name that tells saves opening the file.
-        if (one.size > 0 and captures.CAPTURE_NAME.search(path)) or captures.may_be_capture(path):
+        if (one.size > 0 and captures.has_capture_name(path)) or captures.may_be_capture(path):
             found.append(one)
         else:
             others += 1
@@ -195,7 +195,7 @@ def _remote(url: str, notes: list[str], is_listed: bool) -> list[Located]:
         # File systems raise what they like.
         raise CaptureError(f"{shown(url)}: cannot read: {reason(error, url)}") from None
     paths = sorted(path for path, about in every.items() if about["type"] == "file")
-    found = [path for path in paths if captures.CAPTURE_NAME.search(path)]
+    found = [path for path in paths if captures.has_capture_name(path)]
     if not found:
         empty = f"{'no capture' if paths else 'no file'} matches"
         raise NothingError(f"{shown(url)}: {empty if is_glob else 'a folder without captures'}")

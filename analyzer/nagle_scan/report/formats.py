@@ -170,6 +170,11 @@ def suffix(path: str) -> str:
     return os.path.splitext(path)[1].lower()
 
 
+def is_folder(path: str) -> bool:
+    """Is it a folder, or meant to become one?"""
+    return path.endswith(os.sep) or (suffix(path) not in SUFFIXES and os.path.isdir(path))
+
+
 def of(path: str) -> Format:
     """The format that the suffix tells, the longest one first. Raises `KeyError`."""
     for suffix in sorted(SUFFIXES, key=len, reverse=True):

@@ -15,6 +15,12 @@ from nagle_scan.report.options import Options
 from nagle_scan.result import Result
 from nagle_scan.system import files
 
+FITS = ("Load it with that capture", "traffic.pcap")
+FITS_REPLACED = (
+    "Its addresses are replaced: it fits only the annotated.pcapng of the same call",
+    "annotated.pcapng",
+)
+
 
 def write(result: Result, path: str, options: Options) -> None:
     """Writes the script. Raises `OutputError`, and `CaptureError` for a capture that is gone."""
@@ -23,8 +29,11 @@ def write(result: Result, path: str, options: Options) -> None:
     stalls = list(every_stall.of(result))
     numbers = sorted({frame for stall in stalls for frame in every_stall.frames(stall)})
     rows = _core.read_frames(result.paths, numbers, False, result.key, result.core)
+    fits, capture = FITS if result.key is None else FITS_REPLACED
     parts = {
         "@VERSION@": _core.VERSION,
+        "@FITS@": fits,
+        "@CAPTURE@": capture,
         "@STALLS@": "\n".join(_lines(result, stalls)),
         "@FRAMES@": "\n".join(f"{row.frame} {row.identity.hex().upper()}" for row in rows),
     }

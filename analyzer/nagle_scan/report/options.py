@@ -1,20 +1,18 @@
 """What the caller of a report asked for."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from nagle_scan.moves import Pairs
-    from nagle_scan.result import Result
+from nagle_scan.result import Pairs, Result
 
 
 class Options(NamedTuple):
     """What the caller asked for. A format lists those that it uses in `takes`."""
 
-    baseline: "Result | None" = None
+    baseline: Result | None = None
     """The same service before a change."""
     payload: bool = False
     """Keep the payload of frames."""
-    baseline_map: "Pairs" = ()
+    baseline_map: Pairs = ()
     """Servers of the baseline, and what they are now."""
 
     def given(self) -> list[str]:

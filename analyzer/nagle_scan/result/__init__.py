@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scapy.packet import Packet
 
+Endpoint = tuple[str, int]
+Pairs = tuple[tuple[Endpoint, Endpoint], ...]
+"""Servers, before and after."""
 DEFAULT_MIN_WAIT_MS = 10.0
 """Shorter waits are not reported: quick ACKs take 0.1 ms, the shortest timers 14 ms."""
 FOR_TABLES = ("numpy", "pandas")

@@ -40,12 +40,12 @@ def lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def clear() -> None:
-    """Removes what killed runs of this user left."""
+def clear(folder: str | None = None, prefix: str = PREFIX) -> None:
+    """Removes what killed runs of this user left there, or else among temporary files."""
     if os.name != "posix":
         return
-    with os.scandir(tempfile.gettempdir()) as entries:
-        found = [entry.path for entry in entries if entry.name.startswith(PREFIX)]
+    with os.scandir(folder or tempfile.gettempdir()) as entries:
+        found = [entry.path for entry in entries if entry.name.startswith(prefix)]
     for path in found:
         with contextlib.suppress(OSError):
             _remove_if_left(path)

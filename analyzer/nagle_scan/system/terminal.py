@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import sys
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, TextIO
 
@@ -16,7 +15,7 @@ NARROWEST, WIDEST = 80, 160
 """Tables need the one, and nobody reads lines beyond the other."""
 NARROWEST_CELL = 18
 """A last column is not wrapped to less."""
-NUMBER = re.compile(r"-?|[\d.,]+( us| ms| s| B)?")
+NUMBER = r"-?|[\d.,]+( us| ms| s| B)?"
 
 COLOUR_CHOICES = ("auto", "always", "never")
 
@@ -105,15 +104,19 @@ def _table_width(rows: Sequence[tuple[str, ...]]) -> int:
 
 def is_number_column(rows: Sequence[tuple[str, ...]], column: int) -> bool:
     """Does a column hold numbers only?"""
-    return all(NUMBER.fullmatch(row[column]) for row in rows[1:])
+    return all(re.fullmatch(NUMBER, row[column]) for row in rows[1:])
 
 
 def _lines(text: str, width: int, indent: str = "") -> list[str]:
-    if len(text) <= width:
-        return [text]  # also one that is empty, of which textwrap makes none
-    return textwrap.wrap(
-        text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    """Words stay whole. `textwrap` would compile five patterns first."""
+    first, *words = text.split(" ")
+    lines = [first]
+    for word in words:
+        if word and len(lines[-1]) + len(word) >= width and lines[-1].strip():
+            lines.append(indent + word)
+        else:
+            lines[-1] += f" {word}"
+    return [line.rstrip() for line in lines]
 
 
 def say(report: str) -> None:

@@ -1,7 +1,8 @@
--- Stalls of Nagle's algorithm in one capture, found by nagle-scan @VERSION@. Load it with that capture:
+-- Stalls of Nagle's algorithm in one capture, found by nagle-scan @VERSION@.
+-- @FITS@:
 --
---   wireshark -X lua_script:nagle.lua traffic.pcap
---   tshark -X lua_script:nagle.lua -r traffic.pcap -Y nagle.stall
+--   wireshark -X lua_script:nagle.lua @CAPTURE@
+--   tshark -X lua_script:nagle.lua -r @CAPTURE@ -Y nagle.stall
 --
 -- Display filters: nagle.stall (all frames of stalls), nagle.role == "held", nagle.wait_ms > 40,
 -- nagle.confidence == "certain", nagle.cause == "nagle_delack", nagle.nodelay == "no"

@@ -1,0 +1,45 @@
+"""What the command line asks for, without argparse: most calls only name captures."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from nagle_scan.report.formats import TEXT
+from nagle_scan.result import DEFAULT_MIN_WAIT_MS, Endpoint
+
+DEFAULT_FAIL_ON = "likely"
+
+
+class Chosen(NamedTuple):
+    """The options as their help tells them; what is not given has its default."""
+
+    capture: Sequence[str]
+    sets: str | None = None
+    filter: str | None = None
+    min_wait: float = DEFAULT_MIN_WAIT_MS
+    threads: int | None = None
+    output: Sequence[str] = ()
+    format: str = TEXT
+    quiet: int = 0
+    verbose: bool = False
+    color: str = "auto"
+    name: Sequence[tuple[str, str]] = ()
+    names: str | None = None
+    why: int | None = None
+    baseline: Sequence[str] = ()
+    baseline_map: Sequence[tuple[Endpoint, Endpoint]] = ()
+    anonymize: bool = False
+    payload: bool = False
+    key_file: str | None = None
+    fail_on: str = DEFAULT_FAIL_ON
+    max_lost: float = 0.0
+    exit_zero: bool = False
+    key: bytes | None = None
+    """Replaces addresses."""
+    key_is_random: bool = False
+    named: Mapping[str, str] | None = None
+    """Addresses, and what the outputs call them."""
+
+
+def is_plain(words: Sequence[str]) -> bool:
+    """Does it name captures, and nothing else?"""
+    return bool(words) and all(word.isascii() and word[:1] != "-" for word in words)
