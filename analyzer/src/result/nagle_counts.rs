@@ -58,7 +58,7 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(NagleParty, NagleCount)>
     };
     let all = all_counts(scan);
     let total = all.len();
-    (first_by_key(all.into_iter().collect(), limit, order), total)
+    (first_by_key(all, limit, order), total)
 }
 
 /// Of all connections, as many of them in each thread.

@@ -9,8 +9,16 @@ use crate::track::wait::fact;
 
 /// Indices of the affected connections, the worst first, at most `limit`.
 pub fn affected(scan: &Scan, limit: usize) -> Vec<usize> {
-    let order = |index: &usize| (-scan.connections[*index].stalled_ns, *index);
-    first_by_key(scan.affected().collect(), limit, order)
+    costliest(scan, scan.affected(), limit)
+}
+
+/// Of the connections with these indices those that lose most to stalls, then the first.
+pub fn costliest(
+    scan: &Scan,
+    indices: impl IntoIterator<Item = usize>,
+    limit: usize,
+) -> Vec<usize> {
+    first_by_key(indices, limit, |index| (-scan.connections[*index].stalled_ns, *index))
 }
 
 /// Number of the connection with the most bytes; of several, the first.
@@ -28,7 +36,7 @@ pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&JudgedConnection, Findi
         let judged = &scan.connections[index];
         scan.findings_of(index).iter().map(move |finding| (judged, finding))
     });
-    let waits = found.filter(|(_, finding)| !finding.cause.is_stall()).collect();
+    let waits = found.filter(|(_, finding)| !finding.cause.is_stall());
     let order = |(_, finding): &(&JudgedConnection, Finding<'_>)| {
         let wait = finding.wait;
         let idle_client = wait.by == Side::Client
@@ -39,12 +47,44 @@ pub fn longest_waits(scan: &Scan, limit: usize) -> Vec<(&JudgedConnection, Findi
     first_by_key(waits, limit, order)
 }
 
-/// The first `limit` of `rows` in the order of their keys, which all differ.
-pub fn first_by_key<T, K: Ord>(mut rows: Vec<T>, limit: usize, key: impl Fn(&T) -> K) -> Vec<T> {
-    if limit < rows.len() {
-        rows.select_nth_unstable_by_key(limit, &key);
-        rows.truncate(limit);
+/// The first `limit` of `rows` in the order of their keys, which all differ. Memory grows with the limit, not
+/// with the rows.
+pub fn first_by_key<T, K: Ord>(
+    rows: impl IntoIterator<Item = T>,
+    limit: usize,
+    key: impl Fn(&T) -> K,
+) -> Vec<T> {
+    let Some(last) = limit.checked_sub(1) else { return Vec::new() };
+    let order = |one: &(K, T), other: &(K, T)| one.0.cmp(&other.0);
+    let (mut first, mut is_cut) = (Vec::new(), false);
+    for row in rows {
+        let row = (key(&row), row);
+        if is_cut && order(&first[last], &row).is_lt() {
+            continue;
+        }
+        first.push(row);
+        if first.len() / 2 == limit {
+            first.select_nth_unstable_by(last, order);
+            first.truncate(limit);
+            is_cut = true;
+        }
     }
-    rows.sort_unstable_by_key(key);
-    rows
+    first.sort_unstable_by(order);
+    first.truncate(limit);
+    first.into_iter().map(|(_, row)| row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_by_key;
+
+    #[test]
+    fn the_first_are_found_wherever_they_are() {
+        let rows = |count: u64| (0..count).map(|row| row * 7_919 % 101);
+        for limit in [0, 1, 7, 50, 101, usize::MAX] {
+            assert!(
+                first_by_key(rows(101), limit, |row| *row).into_iter().eq(0..101.min(limit as u64))
+            );
+        }
+    }
 }
