@@ -5,7 +5,7 @@ use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::{Finding, Findings};
 use crate::result::connections::JudgedConnections;
-use crate::result::worst::first_by_key;
+use crate::result::first::first_by_key;
 use crate::track::Side;
 use std::cmp::Reverse;
 use std::ops::AddAssign;

@@ -2,8 +2,9 @@
 
 use crate::judge::findings::Finding;
 use crate::result::clearest::clearness;
+use crate::result::first::first_by_key;
 use crate::result::scan::Scan;
-use crate::result::worst::{costliest, first_by_key};
+use crate::result::worst::costliest;
 
 /// So many connections, so many stalls and so many other waits: about 15 MB.
 const MOST: usize = 10_000;
