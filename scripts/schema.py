@@ -48,6 +48,8 @@ def rows() -> dict[str, Schema]:
         items = {"type": "array", "items": {"$ref": f"#/$defs/{name.removesuffix('s')}"}}
         found["connection"]["properties"][name] = {"description": head.LISTS[name], **items}
         found["connection"]["required"].append(name)
+        not_listed = head.said("Left out where all are listed.", head.COUNT)
+        found["connection"]["properties"][f"{name}_not_listed"] = not_listed
     return found
 
 

@@ -24,8 +24,8 @@ VERDICT: Schema = {"enum": list(certainty.VERDICTS)}
 NAGLE: Schema = {"enum": ["on", "off", "unknown", "switched", "mixed"]}
 FRAMES: Schema = {"type": "array", "items": COUNT, "minItems": 2, "maxItems": 2}
 LISTS = {
-    "stalls": "Its stalls, in the order of time.",
-    "waits": "Its other waits.",
+    "stalls": "Its stalls, in the order of time; of many, the clearest.",
+    "waits": "Its other waits; of many, the longest.",
 }
 
 
@@ -134,13 +134,13 @@ def _capture_and_summary() -> dict[str, Schema]:
         "stalled_ms": said("Total wait of all stalls.", MS),
         "stalls_by_confidence": by_confidence(COUNT),
         "stalled_ms_by_confidence": by_confidence(MS),
-        "evidence_not_listed": said("Stalls whose evidence is not in sentences.", COUNT),
+        "stalls_not_listed": said("They count in the totals only.", COUNT),
         "verdict": VERDICT,
         "not_judged": said("Connections with data that cannot be judged.", COUNT),
         "short_holds": said("Holds shorter than `min_wait_ms`.", COUNT),
         "short_holds_ms": MS,
         "exchanges": COUNT,
-        "waits_not_listed": COUNT,
+        "waits_not_listed": said("Other waits that count in the totals only.", COUNT),
         "waits_not_listed_ms": MS,
         "connecting": said(
             "What slow connecting took until the end of the first reply.",

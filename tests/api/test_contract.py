@@ -17,7 +17,7 @@ import nagle_scan
 import pandas as pd
 import pytest
 from conftest import CAPTURES, ROOT, generated, written
-from conversation import Conversation, Frame, interleaved, stalled
+from conversation import Frame, stalled
 from nagle_scan import _core
 from nagle_scan.api.scan import Scan
 from nagle_scan.words import causes, certainty
@@ -186,7 +186,7 @@ def test_the_contract_check_itself_finds_what_is_wrong() -> None:
     ]
 
 
-def test_json_csv_and_tables_tell_the_same_stalls(scan: Scan, tmp_path: Path) -> None:
+def test_every_format_and_the_tables_tell_the_same_stalls(scan: Scan, tmp_path: Path) -> None:
     result = written(scan, tmp_path)
     scan.to_csv(tmp_path / "stalls.csv")
     with (tmp_path / "stalls.csv").open(newline="") as file:
@@ -204,11 +204,20 @@ def test_json_csv_and_tables_tell_the_same_stalls(scan: Scan, tmp_path: Path) ->
         assert {name: _number(row[name]) for name in names} == {
             name: _number(text) for name, text in expected.items()
         }
+    lines = [json.loads(line) for line in scan.to_ndjson().splitlines()]
+    ends = ("client_addr", "client_port", "server_addr", "server_port")
+    assert [[str(line.pop(name)) for name in ends] for line in lines] == [
+        [row[name] for name in ends] for row in rows
+    ]
+    assert lines == stalls
+    scan.to_parquet(tmp_path / "stalls.parquet")
+    read = pd.read_parquet(tmp_path / "stalls.parquet")
+    pd.testing.assert_frame_equal(read, scan.stalls, check_categorical=False)
 
 
 def test_the_tables_of_many_connections_are_whole(tmp_path: Path) -> None:
     """They are written by two threads, in blocks."""
-    scan = nagle_scan.scan(generated(tmp_path, "rpc", 3_000, 300_000))
+    scan = nagle_scan.scan(generated(tmp_path, "rpc", 3_000, 60_000))
     result = written(scan, tmp_path)["connections"]
     stalls = [(row["connection"], stall["frame_held"]) for row in result for stall in row["stalls"]]
     waits = [(row["connection"], wait["frame_to"]) for row in result for wait in row["waits"]]
@@ -518,22 +527,6 @@ def test_each_value_has_the_type_the_stub_promises(name: str) -> None:
         assert type(value).__name__.replace("NoneType", "None") in promised, item.target.id
 
 
-def test_a_connection_with_many_stalls_is_written_in_parts(
-    tmp_path: Path, scan_frames: Callable[[Sequence[Frame]], Scan]
-) -> None:
-    """A connection is serialised in parts, on both cores: no row is lost, no comma too many."""
-    quiet, busy = Conversation(client=("10.0.0.1", 1)), Conversation(client=("10.0.0.1", 2))
-    stalled(busy, rounds=520)
-    stalled(quiet, rounds=2)
-    scan = scan_frames(interleaved(busy, quiet))
-    result = written(scan, tmp_path)
-    counts = [(len(row["stalls"]), len(row["waits"])) for row in result["connections"]]
-    waits = scan.waits.groupby("connection", observed=True).size()
-    stalls = scan.stalls.groupby("connection", observed=True).size()
-    assert counts == [(stalls[i], waits.get(i, 0)) for i in (0, 1)]
-    assert sorted(stalls) == [2, 520]
-
-
 @pytest.mark.parametrize("ask", ["columns", "write"])
 def test_what_the_engine_does_not_know_is_refused(ask: str, scan: Scan, tmp_path: Path) -> None:
     path = tmp_path / "typo"
@@ -545,7 +538,7 @@ def test_what_the_engine_does_not_know_is_refused(ask: str, scan: Scan, tmp_path
 
 def test_a_format_is_written_by_its_name(scan: Scan, tmp_path: Path) -> None:
     """The engine's part of JSON is whole without what Python adds."""
-    for name in ("csv", "json"):
+    for name in ("csv", "ndjson", "json"):
         scan.core.write(name, str(tmp_path / name))
     scan.to_csv(tmp_path / "stalls.csv")
     assert (tmp_path / "csv").read_bytes() == (tmp_path / "stalls.csv").read_bytes()

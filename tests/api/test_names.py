@@ -18,6 +18,7 @@ from nagle_scan.report.formats import SUFFIXES
 CLIENT, SERVER = "10.0.0.1", "10.0.0.2"
 NAMES = {CLIENT: "front-end", SERVER: "payments"}
 PICTURES = (".png", ".pdf", ".zip")
+UNNAMED = (".csv", ".ndjson", ".parquet", ".lua")
 
 
 @pytest.fixture
@@ -41,8 +42,8 @@ def test_every_output_says_the_name(capture: Path, run: Run, tmp_path: Path) -> 
     assert "10.0.0.3:41000" in report
     for file in files:
         text = file.read_bytes()
-        assert (b"payments" in text) == (file.suffix not in (".csv", ".lua")), file
-        keeps = file.suffix in {".json", ".ndjson", ".csv", ".md", ".pcapng"}
+        assert (b"payments" in text) == (file.suffix not in UNNAMED), file
+        keeps = file.suffix in {".json", ".jsonl", ".ndjson", ".csv", ".md", ".pcapng"}
         assert keeps or SERVER.encode() not in text, file
 
 

@@ -63,7 +63,7 @@ def test_a_signal_ends_a_limited_run_too(tmp_path: Path) -> None:
     assert process.wait(10) == -signal.SIGTERM
 
 
-@pytest.mark.parametrize("format", ["json", "ndjson", "sarif"])
+@pytest.mark.parametrize("format", ["json", "jsonl", "sarif"])
 def test_json_has_nothing_that_a_terminal_obeys(format: str, run: Run, tmp_path: Path) -> None:
     path = tmp_path / HOSTILE
     path.write_bytes(CAPTURE.read_bytes()[:-7])

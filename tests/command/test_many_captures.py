@@ -157,7 +157,7 @@ def test_why_a_capture_is_inconclusive_is_in_the_table(run: Run, tmp_path: Path)
 def test_files_that_ci_reads_hold_all_captures(run: Run, tmp_path: Path) -> None:
     bad = tmp_path / "bad.pcap"
     bad.write_text("no capture")
-    names = ("all.xml", "all.sarif", "all.ndjson")
+    names = ("all.xml", "all.sarif", "all.jsonl")
     wanted = [word for name in names for word in ("-o", name)]
     done = run(STALLS, CLEAN, bad, *wanted, cwd=tmp_path)
     assert done.returncode == 1
@@ -174,7 +174,7 @@ def test_files_that_ci_reads_hold_all_captures(run: Run, tmp_path: Path) -> None
     assert [run["invocations"][0]["executionSuccessful"] for run in runs] == [True, True, False]
     # Code scanning refuses two runs of one category.
     assert len({run["automationDetails"]["id"] for run in runs}) == 3
-    lines = (tmp_path / "all.ndjson").read_text().splitlines()
+    lines = (tmp_path / "all.jsonl").read_text().splitlines()
     assert [json.loads(line)["summary"]["verdict"] for line in lines] == ["stalls", "clean"]
 
 
@@ -190,13 +190,13 @@ def test_the_path_of_an_unusable_capture_is_hidden_with_addresses(run: Run, tmp_
 
 
 def test_one_capture_of_several_is_as_it_is_alone(run: Run, tmp_path: Path) -> None:
-    run(STALLS, "-o", "a.sarif", "-o", "a.ndjson", cwd=tmp_path)
-    run(STALLS, CLEAN, "-o", "b.sarif", "-o", "b.ndjson", cwd=tmp_path)
+    run(STALLS, "-o", "a.sarif", "-o", "a.jsonl", cwd=tmp_path)
+    run(STALLS, CLEAN, "-o", "b.sarif", "-o", "b.jsonl", cwd=tmp_path)
     alone, among = (json.loads((tmp_path / name).read_text()) for name in ("a.sarif", "b.sarif"))
     del among["runs"][0]["automationDetails"]
     assert among["runs"][0] == alone["runs"][0]
-    first, _ = (tmp_path / "b.ndjson").read_text().splitlines()
-    assert first == (tmp_path / "a.ndjson").read_text().rstrip("\n")
+    first, _ = (tmp_path / "b.jsonl").read_text().splitlines()
+    assert first == (tmp_path / "a.jsonl").read_text().rstrip("\n")
 
 
 def test_two_of_the_same_name_do_not_overwrite_each_other(run: Run, tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_json_has_one_capture_in_each_line(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("-o", "a.json"), "a.json: for one capture only: use -o DIR/, .ndjson, .xml, .sarif\n"),
+        (("-o", "a.json"), "a.json: for one capture only: use -o DIR/, .jsonl, .xml, .sarif\n"),
         (("--format", "csv"), "--format csv: for one capture only: use -o FILE\n"),
         (("--baseline", str(STALLS)), "--baseline compares one capture: name one\n"),
         (("--why", "5"), "frames are counted in one capture: name one\n"),
@@ -262,7 +262,7 @@ def test_only_parts_of_one_rotation_are_to_be_merged(run: Run, tmp_path: Path) -
     """Of different captures `--merge` would make one that never was."""
     parts = saved(tmp_path, "a.pcap", "a.pcap1", "a.pcap2")
     done = run(*parts, "--separate", "-o", "a.json", cwd=tmp_path)
-    assert b"use -o DIR/, .ndjson, .xml, .sarif or --merge\n" in done.stderr
+    assert b"use -o DIR/, .jsonl, .xml, .sarif or --merge\n" in done.stderr
 
 
 def test_an_unusable_file_does_not_cost_the_others(run: Run, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def test_the_main_job_needs_no_package_at_all() -> None:
     assert "STALLS  127.0.0.1:8888" in done.stdout
 
 
-@pytest.mark.parametrize("suffix", [".json", ".csv", ".md", ".xml", ".sarif", ".pcapng"])
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".ndjson", ".md", ".xml", ".sarif", ".pcapng"])
 def test_these_files_need_no_package_at_all(suffix: str, tmp_path: Path) -> None:
     file = tmp_path / f"out{suffix}"
     done = without((*OPTIONAL, "numpy"), CAPTURE, "-qq", "-o", file)
@@ -63,6 +63,7 @@ def test_these_files_need_no_package_at_all(suffix: str, tmp_path: Path) -> None
         (".png", ("matplotlib",), "matplotlib"),
         (".svg", ("pandas",), "pandas"),
         (".zip", ("pandas",), "pandas"),
+        (".parquet", ("pyarrow",), "pyarrow"),
     ],
 )
 def test_a_missing_package_is_named_in_one_line(
@@ -70,7 +71,7 @@ def test_a_missing_package_is_named_in_one_line(
 ) -> None:
     file = tmp_path / f"out{suffix}"
     done = without(missing, CAPTURE, "-qq", "-o", file)
-    install = named.replace(",", "")
+    install = named.replace(",", "").replace("pyarrow", "'nagle-scan[parquet]'")
     assert done.stderr == f"nagle-scan: {file}: needs {named}: pip install {install}\n"
     assert done.returncode == 2
     assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,7 @@ from typing import Any
 
 import nagle_scan
 import pytest
-from conftest import CAPTURES, ROOT, Run, written
+from conftest import CAPTURES, ROOT, Run, generated, written
 from jsonschema import Draft202012Validator
 from nagle_scan import _core
 from nagle_scan.api.scan import Scan
@@ -56,6 +56,13 @@ def test_named_servers_are_too(tmp_path: Path) -> None:
     for servers in (result["servers"], result["baseline"]["servers"]):
         assert [server["name"] for server in servers] == ["web"]
     assert [server["name"] for server in result["comparison"]["servers"]] == ["web"]
+    assert problems(result) == []
+
+
+def test_a_result_that_does_not_list_all_is_too(tmp_path: Path) -> None:
+    result = written(nagle_scan.scan(generated(tmp_path, "stalls", 60, 75_000)), tmp_path)
+    assert result["summary"]["stalls_not_listed"] > 0
+    assert {"stalls_not_listed", "waits_not_listed"} <= result["connections"][0].keys()
     assert problems(result) == []
 
 

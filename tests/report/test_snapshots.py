@@ -8,9 +8,9 @@ import pytest
 import snapshots
 from nagle_scan.report.formats import SUFFIXES
 
-UNREADABLE = {".png", ".svg", ".pdf", ".zip"}
-REPEATED = {".ndjson", ".lua", "annotated.pcapng"}
-"""The first is result.json in one line; the others say what the evidence says."""
+UNREADABLE = {".png", ".svg", ".pdf", ".zip", ".parquet"}
+REPEATED = {".jsonl", ".ndjson", ".lua", "annotated.pcapng"}
+"""The first two hold what result.json does; the others say what the evidence says."""
 
 
 @pytest.fixture(scope="module")

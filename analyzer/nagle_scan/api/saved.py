@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.errors import CaptureError, OutputError
-from nagle_scan.report import verdicts
+from nagle_scan.report import parquet, verdicts
+from nagle_scan.report.formats import EXTRAS
 from nagle_scan.result import NOT_A_FILE, Result, size_of
 from nagle_scan.system import files
 
@@ -27,7 +28,7 @@ SCAN = "scan.parquet"
 TABLES = ("connections", "stalls", "waits", "servers", "exchanges")
 MOST_BYTES = 1 << 31
 """Of `state`: more does not fit into a value of a Parquet file."""
-NO_PYARROW = "scans are saved as Parquet, which needs pyarrow: pip install 'nagle-scan[parquet]'"
+NO_PYARROW = f"scans are saved as Parquet, which needs pyarrow: pip install {EXTRAS['pyarrow']}"
 
 
 class About(NamedTuple):
@@ -80,7 +81,7 @@ def write(result: Result, path: str) -> None:
         for table in TABLES:
             if table != "exchanges" or result.has_exchanges:
                 target = together.enter_context(files.whole(os.path.join(path, table + SUFFIX)))
-                pq.write_table(_columns(result, table), target)
+                pq.write_table(parquet.table(getattr(result, table)), target)
 
 
 _AS_IT_IS: dict[str, Any] = {"compression": "none", "use_dictionary": False}
@@ -117,14 +118,6 @@ def _row(result: Result) -> pa.Table:
         "state": pa.array([state], pa.binary()),
     }
     return pa.table(row)
-
-
-def _columns(result: Result, name: str) -> pa.Table:
-    import pyarrow as pa
-
-    frame = getattr(result, name)
-    has_number = frame.index.name is not None
-    return pa.Table.from_pandas(frame.reset_index() if has_number else frame, preserve_index=False)
 
 
 def read(path: str) -> tuple[About, bytes]:

@@ -42,10 +42,9 @@ class Written(Result):
     ) -> str | None:
         """Writes the output contract (`nagle-scan/1`).
 
-        From the 131,073rd connection on, only those with a stall or a wait are listed, and of more
-        than 65,536 servers those that lose most; the others are counted. Of more than 131,072
-        stalls, the first 16 of each connection have sentences in `evidence`, the others the same
-        facts as numbers: `summary.evidence_not_listed` of them.
+        It lists the rows that matter most: up to 10,000 connections, stalls and other waits, and
+        65,536 servers. The others are counted in `summary.connections_not_listed` and the like; the
+        tables, `to_csv`, `to_ndjson` and `to_parquet` have all.
         """
         return self._text("json", path, _compared(baseline, baseline_map))
 
@@ -54,8 +53,30 @@ class Written(Result):
     @overload
     def to_csv(self, path: Path) -> None: ...
     def to_csv(self, path: Path | None = None) -> str | None:
-        """Writes the stalls, one row each."""
+        """Writes all stalls, a row each."""
         return self._text("csv", path, Options())
+
+    @overload
+    def to_ndjson(self, path: None = None) -> str: ...
+    @overload
+    def to_ndjson(self, path: Path) -> None: ...
+    def to_ndjson(self, path: Path | None = None) -> str | None:
+        """Writes all stalls, as JSON on a line each.
+
+        A line has the members that a stall has in `to_json`, and its connection as in `to_csv`.
+        """
+        return self._text("ndjson", path, Options())
+
+    @overload
+    def to_parquet(self, path: None = None) -> bytes: ...
+    @overload
+    def to_parquet(self, path: Path) -> None: ...
+    def to_parquet(self, path: Path | None = None) -> bytes | None:
+        """Writes the table `stalls` as a Parquet file.
+
+        Raises `OutputError` also without pyarrow: `pip install 'nagle-scan[parquet]'`.
+        """
+        return self._bytes("parquet", path, Options())
 
     @overload
     def to_html(

@@ -40,28 +40,45 @@ class Format(NamedTuple):
     is_text: bool = True
     """It may go to standard output."""
     needs: tuple[str, ...] = ()
-    """Packages that are installed by default, but need not be."""
+    """Packages that may be missing."""
 
 
 COMPARES = frozenset({"baseline", "baseline_map"})
 FOR_PICTURES = ("matplotlib", "pandas")
+EXTRAS = {"pyarrow": "'nagle-scan[parquet]'"}
+"""Packages that are not installed by default, and what installs them."""
 
 FORMATS = (
     Format(
         name="json",
-        suffixes=(".json", ".ndjson"),
+        suffixes=(".json", ".jsonl"),
         example="result.json",
-        about="everything, as data (schema nagle-scan/1)",
+        about="the result as data: totals, and the rows that matter most",
         takes=COMPARES,
         by_engine=True,
-        of_many=(".ndjson",),
+        of_many=(".jsonl",),
     ),
     Format(
         name="csv",
         suffixes=(".csv",),
         example="stalls.csv",
-        about="the stalls, one row each",
+        about="all stalls, a row each",
         by_engine=True,
+    ),
+    Format(
+        name="ndjson",
+        suffixes=(".ndjson",),
+        example="stalls.ndjson",
+        about="all stalls with their evidence, as JSON on a line each",
+        by_engine=True,
+    ),
+    Format(
+        name="parquet",
+        suffixes=(".parquet",),
+        example="stalls.parquet",
+        about="all stalls, as a table for other tools",
+        is_text=False,
+        needs=("pandas", "pyarrow"),
     ),
     Format(
         name="html",
@@ -209,7 +226,7 @@ def check_installed(path: str, packages: "Sequence[str]") -> None:
     """Raises `OutputError` for what writing `path` needs and is missing."""
     missing = files.missing(packages)
     if missing:
-        install = " ".join(missing)
+        install = " ".join(EXTRAS.get(name, name) for name in missing)
         raise OutputError(f"{path}: needs {', '.join(missing)}: pip install {install}")
 
 

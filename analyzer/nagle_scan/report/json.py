@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core
 from nagle_scan.compare import compare
-from nagle_scan.report import header, verdicts
+from nagle_scan.report import header, notices, verdicts
 from nagle_scan.report.view import Limits, View
 from nagle_scan.words.reading import READING
 from nagle_scan.words.wording import PERCENTILES
@@ -29,13 +29,14 @@ LIMITS = Limits(
 
 def members(result: Result, options: Options) -> str:
     """How it was scanned, the report in words, and the comparison with a baseline, as JSON."""
-    members = {
+    members: dict[str, Any] = {
         "version": _core.VERSION,
         "min_wait_ms": float(result.min_wait_ms),
         # A filter may name the addresses that are hidden.
         "filter": None if result.is_anonymized else result.filter,
         "report": report(result, options),
     }
+    members["report"]["notices"] += notices.left_out_of_json(result)
     if options.baseline is not None:
         members |= _compared(options.baseline, result, options)
     # Of what a terminal obeys, only this is not escaped.

@@ -67,7 +67,7 @@ def _answer(view: View) -> Iterator[str]:
 def _stalls(view: View) -> Iterator[str]:
     groups = view.group_table(code)
     if groups:
-        more = f" ({view.groups_more:,} more in the JSON)" if view.groups_more else ""
+        more = f" ({view.groups_more:,} more: -o stalls.csv)" if view.groups_more else ""
         yield f"### Who holds data{more}"
         yield from table(groups[0], "llrrll"[: len(groups[0])], groups[1:])
     if view.clearest is not None:

@@ -60,21 +60,18 @@ def of(result: "Result") -> Iterator[Notice]:
             f"{count(summary.connections_not_listed, 'connection')} without data (port scan, SYN "
             "flood?), counted but not listed"
         )
-    if summary.servers_not_listed:
-        yield Notice(
-            f"{count(summary.servers_not_listed, 'server')} losing the least time only in the "
-            "JSON's totals"
-        )
-    if summary.quiet_not_listed:
-        yield Notice(
-            f"{count(summary.quiet_not_listed, 'connection')} without a stall or another wait only "
-            "in the JSON's totals"
-        )
-    if summary.evidence_not_listed:
-        yield Notice(
-            f"{count(summary.evidence_not_listed, 'stall')} without sentences of evidence in the "
-            "JSON, which has the same facts as numbers"
-        )
     if summary.waits_not_listed:
         waits = count(summary.waits_not_listed, "wait")
         yield Notice(f"{waits} without a stall counted but not listed")
+
+
+def left_out_of_json(result: "Result") -> Iterator[str]:
+    """What it does not list, and who has it."""
+    nouns = ("connection", "server", "stall", "other wait")
+    counts = zip(result.core.json_leaves_out(), nouns, strict=True)
+    left_out = [count(number, noun) for number, noun in counts if number]
+    if left_out:
+        yield (
+            f"counted but not listed in the JSON: {', '.join(left_out)}; -o stalls.csv, .ndjson "
+            "and .parquet have all stalls, nagle_scan.scan() has all rows"
+        )

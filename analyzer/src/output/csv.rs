@@ -3,19 +3,12 @@
 
 use super::fields::{Category, Field, Fields, Integer, Output, Row, StallRow, declared};
 use super::file::{create, written};
+use super::stalls::write_stalls;
 use super::values;
 use crate::capture::error::ScanError;
-use crate::judge::findings::Finding;
-use crate::result::connections::Chunk;
-use crate::result::cores::in_order;
 use crate::result::scan::Scan;
 use std::io::{self, Write};
 use std::net::IpAddr;
-
-/// Findings whose lines one core writes at once.
-const ROWS_AT_ONCE: usize = 4096;
-/// A line is about this long.
-const LINE_LEN: usize = 160;
 
 /// Writes all stalls of `scan` to `path`.
 ///
@@ -28,22 +21,7 @@ pub fn write(scan: &Scan, path: &str) -> Result<(), ScanError> {
 
 fn write_rows(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
     writer.write_all(header::<StallRow<'_>>().as_bytes())?;
-    let chunks = scan.connections.chunks(ROWS_AT_ONCE);
-    in_order(
-        scan.threads,
-        chunks.len(),
-        |chunk| lines(scan, chunks[chunk]),
-        |lines| writer.write_all(&lines),
-    )?;
-    writer.flush()
-}
-
-/// The stalls of a chunk.
-fn lines(scan: &Scan, chunk: Chunk) -> Vec<u8> {
-    let stalls = scan.connections.of_chunk(chunk).filter(Finding::is_stall);
-    let mut out = Vec::with_capacity(ROWS_AT_ONCE * LINE_LEN);
-    stalls.filter_map(|stall| StallRow::of(scan, stall)).for_each(|stall| line(&mut out, &stall));
-    out
+    write_stalls(scan, writer, line)
 }
 
 fn header<R: Row>() -> String {

@@ -4,10 +4,12 @@ mod csv;
 pub mod fields;
 mod file;
 mod json;
+mod ndjson;
+mod stalls;
 pub mod table;
 mod values;
 
-pub use self::json::{json_head, not_explained, not_listed};
+pub use self::json::{Listed, json_head};
 
 use crate::capture::error::ScanError;
 use crate::result::scan::Scan;
@@ -23,6 +25,7 @@ pub fn write(
     match format {
         "csv" => Some(csv::write(scan, path)),
         "json" => Some(json::write(scan, path, extra)),
+        "ndjson" => Some(ndjson::write(scan, path)),
         _ => None,
     }
 }

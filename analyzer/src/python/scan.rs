@@ -208,6 +208,17 @@ impl PyScan {
         output::json_head(&self.scan)
     }
 
+    /// How many connections, servers, stalls and other waits of the tables the JSON does not list.
+    fn json_leaves_out(&self) -> [u64; 4] {
+        let (scan, listed) = (&self.scan, output::Listed::new(&self.scan));
+        [
+            listed.connections_not_listed(scan) - scan.connections_not_listed(),
+            servers::not_listed(scan),
+            listed.stalls_not_listed(scan),
+            listed.waits_not_listed(scan).0 - scan.unlisted_waits,
+        ]
+    }
+
     /// Writes a file in the format of this name, JSON with the members of `extra`, a JSON object.
     /// Raises `ValueError` if there is no such format.
     #[pyo3(signature = (format, path, extra=None))]

@@ -5,6 +5,7 @@ use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::{Finding, Findings};
 use crate::result::connections::JudgedConnections;
+use crate::result::first::first_by_key;
 use crate::track::Side;
 use std::cmp::Reverse;
 use std::ops::AddAssign;
@@ -86,10 +87,8 @@ pub fn clearest_of<'a>(
     let mut all = Clearest::default();
     all.add(judged, findings);
     let main = all.main().0;
-    let mut stalls: Vec<_> = findings.stalls().collect();
-    stalls.sort_by_key(|stall| (kind(*stall) != Some(main), clearness(judged, *stall)));
-    stalls.truncate(limit);
-    stalls
+    let order = |stall: &Finding<'a>| (kind(*stall) != Some(main), clearness(judged, *stall));
+    first_by_key(findings.stalls(), limit, order)
 }
 
 /// Causes and sides, as a headline names them: a place for each, if it is a stall.
@@ -102,9 +101,10 @@ fn kind(finding: Finding<'_>) -> Option<usize> {
     Some(first + finding.wait.by as usize)
 }
 
-type Clearness = (Reverse<Confidence>, i64, u64);
+pub type Clearness = (Reverse<Confidence>, i64, u64);
 
-fn clearness(judged: &JudgedConnection, finding: Finding<'_>) -> Clearness {
+/// The clearest stall has the least: of the surest, the release closest to the usual.
+pub fn clearness(judged: &JudgedConnection, finding: Finding<'_>) -> Clearness {
     let releases = judged.half(finding.wait.by).releases_of(finding.wait);
     let off_ns = (finding.wait.release_ns() - releases.band.center_ns).abs();
     (Reverse(finding.confidence()), off_ns, finding.wait.to.frame)

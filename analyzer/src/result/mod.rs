@@ -8,6 +8,7 @@ pub mod clearest;
 pub mod connecting;
 pub mod connections;
 pub mod cores;
+pub mod first;
 pub mod groups;
 pub mod hops;
 pub mod nagle_counts;

@@ -5,8 +5,8 @@ use crate::judge::nagle::nodelay::{Nagle, NagleTotals};
 use crate::judge::nagle::variant::Variant;
 use crate::result::connections::runs_of_servers;
 use crate::result::cores::in_order;
+use crate::result::first::first_by_key;
 use crate::result::scan::Scan;
-use crate::result::worst::first_by_key;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -58,7 +58,7 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(NagleParty, NagleCount)>
     };
     let all = all_counts(scan);
     let total = all.len();
-    (first_by_key(all.into_iter(), limit, order), total)
+    (first_by_key(all, limit, order), total)
 }
 
 /// Of all connections, as many of them in each thread.

@@ -14,15 +14,13 @@ use crate::track::Side;
 pub struct StallRow<'a> {
     pub finding: Finding<'a>,
     pub judged: &'a JudgedConnection,
-    /// Does its evidence stand in sentences too?
-    pub is_explained: bool,
 }
 
 impl<'a> StallRow<'a> {
-    /// A finding of `scan`, not explained.
+    /// A finding of `scan`.
     pub fn of(scan: &'a Scan, finding: Finding<'a>) -> Option<Self> {
         let index = scan.connections.index_of(finding.wait.connection)?;
-        Some(Self { finding, judged: &scan.connections[index], is_explained: false })
+        Some(Self { finding, judged: &scan.connections[index] })
     }
 
     fn client(&self) -> &JudgedHalf {
@@ -87,15 +85,13 @@ impl Row for StallRow<'_> {
     }
 }
 
-/// The sentences why a stall is believed, if it is to say so.
+/// The sentences why a stall is believed.
 fn evidence(out: &mut Vec<u8>, stall: StallRow<'_>) {
     values::enclosed(out, *b"[]", |out| {
-        if stall.is_explained {
-            // Sentences of this program, with numbers in them: nothing to escape.
-            each_reason(stall.finding, stall.judged, |reason| {
-                values::name(out, ",\"", reason);
-                out.push(b'"');
-            });
-        }
+        // Sentences of this program, with numbers in them: nothing to escape.
+        each_reason(stall.finding, stall.judged, |reason| {
+            values::name(out, ",\"", reason);
+            out.push(b'"');
+        });
     });
 }

@@ -4,26 +4,22 @@ use crate::output::fields::{Category, Field, Fields, Integer, Output, Row};
 use crate::output::values::{self, enclosed, opened};
 use std::net::IpAddr;
 
-/// Writes `row` as a member of an array, which goes on unless it has just been opened.
-pub fn object<R: Row>(out: &mut Vec<u8>, row: &R) {
-    separate(out);
-    whole(out, row);
-}
-
 /// Writes `rows` as an array.
-pub fn array<R: Row>(out: &mut Vec<u8>, rows: &[R]) {
+pub fn array<R: Row>(out: &mut Vec<u8>, rows: impl IntoIterator<Item = R>) {
     out.push(b'[');
     for row in rows {
-        object(out, row);
+        separate(out);
+        whole(out, &row);
     }
     out.push(b']');
 }
 
-/// As `object`, but it stays open for more members.
+/// Writes `row` as a member of an array, which goes on unless it has just been opened; the object stays open
+/// for more members.
 pub fn open_object<R: Row>(out: &mut Vec<u8>, row: &R) {
     separate(out);
     let begin = out.len();
-    members(out, row);
+    members::<R, JSON>(out, row);
     opened(out, begin, b'{');
 }
 
@@ -33,29 +29,39 @@ fn separate(out: &mut Vec<u8>) {
     }
 }
 
+/// Writes `row` as a line of its own: no connection around it tells whose it is, so it has what stands in
+/// either JSON or CSV.
+pub fn line<R: Row>(out: &mut Vec<u8>, row: &R) {
+    enclosed(out, *b"{}", |out| members::<R, JSON_AND_CSV>(out, row));
+    out.push(b'\n');
+}
+
+const JSON: u8 = Output::Json as u8;
+const JSON_AND_CSV: u8 = JSON | Output::Csv as u8;
+
 fn whole<R: Row>(out: &mut Vec<u8>, row: &R) {
-    enclosed(out, *b"{}", |out| members(out, row));
+    enclosed(out, *b"{}", |out| members::<R, JSON>(out, row));
 }
 
-fn members<R: Row>(out: &mut Vec<u8>, row: &R) {
-    R::fields(&mut MemberWriter::<R, false> { out, row });
-    R::fields(&mut MemberWriter::<R, true> { out, row });
+fn members<R: Row, const OUTPUTS: u8>(out: &mut Vec<u8>, row: &R) {
+    R::fields(&mut MemberWriter::<R, OUTPUTS, false> { out, row });
+    R::fields(&mut MemberWriter::<R, OUTPUTS, true> { out, row });
 }
 
-/// Writes the members that are late, or the others; each after a comma.
-struct MemberWriter<'a, R, const LATE: bool> {
+/// Writes the members of these outputs that are late, or the others; each after a comma.
+struct MemberWriter<'a, R, const OUTPUTS: u8, const LATE: bool> {
     out: &'a mut Vec<u8>,
     row: &'a R,
 }
 
-impl<R, const LATE: bool> MemberWriter<'_, R, LATE> {
+impl<R, const OUTPUTS: u8, const LATE: bool> MemberWriter<'_, R, OUTPUTS, LATE> {
     #[inline]
     const fn is_due(field: Field) -> bool {
-        field.is_in(Output::Json) && field.is_late == LATE
+        field.is_in_any(OUTPUTS) && field.is_late == LATE
     }
 }
 
-impl<R, const LATE: bool> Fields<R> for MemberWriter<'_, R, LATE> {
+impl<R, const OUTPUTS: u8, const LATE: bool> Fields<R> for MemberWriter<'_, R, OUTPUTS, LATE> {
     #[inline]
     fn integer<I: Integer>(&mut self, field: Field, value: impl Fn(&R) -> I) {
         if !Self::is_due(field) {

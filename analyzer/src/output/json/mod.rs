@@ -1,25 +1,22 @@
 //! `-o result.json`: the output contract, schema `nagle-scan/1`.
 //!
 //! Times are integers in ns since the epoch, durations float ms. Names are stable; fields may be
-//! added. Of more connections than anyone reads, those that show nothing are only counted, in
-//! `summary.connections_not_listed`; of more servers, those that lose least, in
-//! `summary.servers_not_listed`; of more stalls, the first of each connection are explained in
-//! `evidence`, the others counted in `summary.evidence_not_listed`.
+//! added. Of more rows than anyone reads, those that matter least are only counted: see `listed`.
 
 mod listed;
 mod members;
 mod parts;
 
-pub use self::listed::{not_explained, not_listed};
+pub use self::listed::Listed;
 use self::members::array;
-use self::parts::parts;
+pub use self::members::line;
+use self::parts::write_connections;
 use super::file::{create, written};
 use crate::capture::error::ScanError;
 use crate::capture::link;
 use crate::judge::finding::verdict::Verdict;
 use crate::judge::words::evidence::ms;
 use crate::result::connecting::{ConnectingSums, connecting};
-use crate::result::cores::in_order;
 use crate::result::hops::hops;
 use crate::result::scan::Scan;
 use crate::result::servers::{self, MOST_LISTED};
@@ -31,18 +28,18 @@ use std::ops::RangeInclusive;
 
 /// Everything but the connections, as one JSON object.
 pub fn json_head(scan: &Scan) -> String {
-    let mut head = open_head(scan);
+    let mut head = open_head(scan, &Listed::new(scan));
     head.push(b'}');
     String::from_utf8(head).unwrap_or_default()
 }
 
 /// Everything but the connections and hops; the object stays open for more members.
-fn open_head(scan: &Scan) -> Vec<u8> {
-    let head = serde_json::to_string(&Head::new(scan)).unwrap_or_default();
+fn open_head(scan: &Scan, listed: &Listed) -> Vec<u8> {
+    let head = serde_json::to_string(&Head::new(scan, listed)).unwrap_or_default();
     let mut out = printable(head).into_bytes();
     out.pop();
     out.extend_from_slice(b",\"servers\":");
-    array(&mut out, &servers::servers(scan, MOST_LISTED));
+    array(&mut out, servers::servers(scan, MOST_LISTED));
     out
 }
 
@@ -87,34 +84,18 @@ pub fn write(scan: &Scan, path: &str, extra: Option<&str>) -> Result<(), ScanErr
 }
 
 fn write_document(scan: &Scan, extra: Option<&str>, writer: &mut impl Write) -> io::Result<()> {
-    writer.write_all(&open_head(scan))?;
+    let listed = Listed::new(scan);
+    writer.write_all(&open_head(scan, &listed))?;
     if let Some(members) = extra.and_then(|object| object.strip_prefix('{')?.strip_suffix('}')) {
         write!(writer, ",{members}")?;
     }
     let mut chains = b",\"hops\":".to_vec();
-    array(&mut chains, &hops(scan).iter().collect::<Vec<_>>());
+    array(&mut chains, hops(scan).iter());
     writer.write_all(&chains)?;
     writer.write_all(b",\"connections\":[")?;
-    write_connections(scan, writer)?;
+    write_connections(scan, &listed, writer)?;
     writer.write_all(b"]}\n")?;
     writer.flush()
-}
-
-/// Writes the connections in their order, separated by commas.
-fn write_connections(scan: &Scan, writer: &mut impl Write) -> io::Result<()> {
-    let parts = parts(scan);
-    // Each member of an array begins with a comma, which the first must not have.
-    let mut is_empty = true;
-    in_order(
-        scan.threads,
-        parts.len(),
-        |part| parts[part].serialized(scan),
-        |bytes| {
-            let begin = usize::from(is_empty && bytes.first() == Some(&b','));
-            is_empty = bytes.last().map_or(is_empty, |&last| last == b'[');
-            writer.write_all(&bytes[begin..])
-        },
-    )
 }
 
 /// Everything but the connections.
@@ -150,7 +131,7 @@ struct JsonSummary {
     stalled_ms: f64,
     stalls_by_confidence: JsonByConfidence<u64>,
     stalled_ms_by_confidence: JsonByConfidence<f64>,
-    evidence_not_listed: u64,
+    stalls_not_listed: u64,
     verdict: Verdict,
     not_judged: u64,
     short_holds: u64,
@@ -184,12 +165,12 @@ impl<T> JsonByConfidence<T> {
 }
 
 impl<'a> Head<'a> {
-    fn new(scan: &'a Scan) -> Self {
+    fn new(scan: &'a Scan, listed: &Listed) -> Self {
         Self {
             schema: "nagle-scan/1",
             anonymized: scan.anonymized(),
             captures: scan.captures.iter().map(JsonCapture::new).collect(),
-            summary: JsonSummary::new(scan),
+            summary: JsonSummary::new(scan, listed),
         }
     }
 }
@@ -222,11 +203,12 @@ impl JsonConnecting {
 }
 
 impl JsonSummary {
-    fn new(scan: &Scan) -> Self {
+    fn new(scan: &Scan, listed: &Listed) -> Self {
         let totals = &scan.totals;
+        let (waits_not_listed, waits_not_listed_ns) = listed.waits_not_listed(scan);
         Self {
             connections: scan.connection_count,
-            connections_not_listed: not_listed(scan),
+            connections_not_listed: listed.connections_not_listed(scan),
             servers_not_listed: servers::not_listed(scan),
             tcp_packets: scan.tcp_packets(),
             affected_connections: totals.affected_connections,
@@ -236,14 +218,14 @@ impl JsonSummary {
             stalled_ms_by_confidence: JsonByConfidence::new(
                 totals.by_confidence.stalled_ns.map(ms),
             ),
-            evidence_not_listed: not_explained(scan),
+            stalls_not_listed: listed.stalls_not_listed(scan),
             verdict: totals.verdict(),
             not_judged: totals.not_judged(),
             short_holds: totals.short_holds,
             short_holds_ms: ms(totals.short_ns),
             exchanges: totals.exchanges,
-            waits_not_listed: scan.unlisted_waits,
-            waits_not_listed_ms: ms(scan.unlisted_wait_ns),
+            waits_not_listed,
+            waits_not_listed_ms: ms(waits_not_listed_ns),
             connecting: connecting(scan).as_ref().map(JsonConnecting::new),
         }
     }

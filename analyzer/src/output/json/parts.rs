@@ -1,121 +1,49 @@
-//! The connections of a result in parts of about the same size, to be serialised on all cores.
+//! The listed connections of a result, serialised on all cores.
 
-use super::listed::{explained, is_listed};
-use super::members::{object, open_object};
-use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::findings::Findings;
+use super::listed::Listed;
+use super::members::{array, open_object};
 use crate::output::fields::{NamedConnection, StallRow};
+use crate::output::values;
+use crate::result::cores::in_order;
 use crate::result::scan::Scan;
-use std::ops::Range;
+use std::io::{self, Write};
+use std::mem;
 
-/// Rows and connections in a part: enough to make the hand-over cheap.
-const MOST: usize = 1024;
-/// A stall takes up to this many bytes; nothing else takes more.
-const ROW_LEN: usize = 768;
+/// Connections that one core serialises at once.
+const AT_ONCE: usize = 64;
 
-/// What one core serialises at once.
-pub enum JsonPart {
-    /// Whole connections, as far as they are listed.
-    Connections(Range<usize>),
-    /// A connection with many rows: what comes before them,
-    Open(usize),
-    /// the stalls among some of its findings, and how many of all its findings are explained,
-    Stalls(usize, Range<usize>, usize),
-    /// what comes between stalls and waits,
-    Between,
-    /// the other waits among some of its findings,
-    Waits(usize, Range<usize>),
-    /// and the end.
-    Close,
+/// Writes the connections in their order, separated by commas.
+pub fn write_connections(scan: &Scan, listed: &Listed, writer: &mut impl Write) -> io::Result<()> {
+    let parts: Vec<&[usize]> = listed.connections.chunks(AT_ONCE).collect();
+    // A comma comes before each, which the first must not have.
+    let mut begin = 1;
+    in_order(
+        scan.threads,
+        parts.len(),
+        |part| {
+            let mut out = Vec::new();
+            parts[part].iter().for_each(|&index| connection(&mut out, scan, index, listed));
+            out
+        },
+        |bytes| writer.write_all(&bytes[mem::take(&mut begin)..]),
+    )
 }
 
-/// All listed connections of `scan`, in order.
-pub fn parts(scan: &Scan) -> Vec<JsonPart> {
-    let mut parts = Vec::new();
-    let (mut begin, mut size) = (0, 0);
-    for index in 0..scan.connections.len() {
-        let rows = scan.findings_of(index).len();
-        if size + rows >= MOST {
-            parts.push(JsonPart::Connections(begin..index));
-            (begin, size) = (index, 0);
-        }
-        if rows >= MOST {
-            parts.extend(of_one(index, rows, explained(scan, index)));
-            begin = index + 1;
-        } else {
-            size += usize::from(is_listed(scan, index)) + rows;
-        }
-    }
-    parts.push(JsonPart::Connections(begin..scan.connections.len()));
-    parts
+fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize, listed: &Listed) {
+    let judged = &scan.connections[index];
+    open_object(out, &NamedConnection::of(scan, index));
+    let stalls = listed.stalls.rows(scan, index).into_iter();
+    values::name(out, ",\"stalls\":", "");
+    array(out, stalls.map(|finding| StallRow { finding, judged }));
+    values::name(out, ",\"waits\":", "");
+    array(out, listed.waits.rows(scan, index));
+    not_listed(out, ",\"stalls_not_listed\":", listed.stalls.rest(scan, index));
+    not_listed(out, ",\"waits_not_listed\":", listed.waits.rest(scan, index));
+    out.push(b'}');
 }
 
-/// A connection with many rows.
-fn of_one(index: usize, rows: usize, explained: usize) -> impl Iterator<Item = JsonPart> {
-    let blocks = move || (0..rows).step_by(MOST).map(move |at| at..(at + MOST).min(rows));
-    let stalls = blocks().map(move |block| JsonPart::Stalls(index, block, explained));
-    let waits = blocks().map(move |block| JsonPart::Waits(index, block));
-    let open = std::iter::once(JsonPart::Open(index));
-    open.chain(stalls).chain([JsonPart::Between]).chain(waits).chain([JsonPart::Close])
-}
-
-impl JsonPart {
-    /// As JSON; a comma comes before what is a member of an array, even the first.
-    pub fn serialized(&self, scan: &Scan) -> Vec<u8> {
-        let mut out = Vec::with_capacity(MOST * ROW_LEN);
-        match self {
-            Self::Connections(indices) => {
-                for index in indices.clone().filter(|&index| is_listed(scan, index)) {
-                    connection(&mut out, scan, index);
-                }
-            }
-            Self::Open(index) => open(&mut out, NamedConnection::of(scan, *index)),
-            Self::Stalls(index, block, explained) => {
-                let findings = scan.findings_of(*index).slice(block.clone());
-                let explained = explained.saturating_sub(block.start);
-                stalls(&mut out, findings, explained, &scan.connections[*index]);
-            }
-            Self::Between => out.extend_from_slice(BETWEEN),
-            Self::Waits(index, block) => {
-                waits(&mut out, scan.findings_of(*index).slice(block.clone()));
-            }
-            Self::Close => out.extend_from_slice(CLOSE),
-        }
-        out
-    }
-}
-
-const STALLS: &[u8] = br#","stalls":["#;
-const BETWEEN: &[u8] = br#"],"waits":["#;
-const CLOSE: &[u8] = b"]}";
-
-/// All of a connection.
-fn connection(out: &mut Vec<u8>, scan: &Scan, index: usize) {
-    let (findings, judged) = (scan.findings_of(index), &scan.connections[index]);
-    open(out, NamedConnection::of(scan, index));
-    stalls(out, findings, explained(scan, index), judged);
-    out.extend_from_slice(BETWEEN);
-    waits(out, findings);
-    out.extend_from_slice(CLOSE);
-}
-
-/// What comes before the rows.
-fn open(out: &mut Vec<u8>, connection: NamedConnection<'_>) {
-    open_object(out, &connection);
-    out.extend_from_slice(STALLS);
-}
-
-/// The stalls among `findings`. Of the first `explained` findings, those that are stalls say why they
-/// are believed.
-fn stalls(out: &mut Vec<u8>, findings: Findings<'_>, explained: usize, judged: &JudgedConnection) {
-    for (at, finding) in findings.iter().enumerate().filter(|(_, row)| row.is_stall()) {
-        object(out, &StallRow { finding, judged, is_explained: at < explained });
-    }
-}
-
-/// The other waits.
-fn waits(out: &mut Vec<u8>, findings: Findings<'_>) {
-    for finding in findings.iter().filter(|finding| !finding.is_stall()) {
-        object(out, &finding);
+fn not_listed(out: &mut Vec<u8>, member: &str, count: usize) {
+    if count > 0 {
+        values::integer(out, member, count);
     }
 }

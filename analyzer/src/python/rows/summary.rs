@@ -2,9 +2,7 @@
 
 use crate::judge::finding::verdict::Hidden;
 use crate::judge::words::evidence::ms;
-use crate::output;
 use crate::result::scan::Scan;
-use crate::result::servers;
 use crate::result::warnings::{Warning, warnings};
 use crate::track::clock::Clocks;
 use pyo3::prelude::*;
@@ -14,11 +12,6 @@ use pyo3::prelude::*;
 pub struct Summary {
     pub connections: u64,
     pub connections_not_listed: u64,
-    pub servers_not_listed: u64,
-    /// Beyond those that were folded, connections that the JSON does not list, and stalls that it does not
-    /// explain.
-    pub quiet_not_listed: u64,
-    pub evidence_not_listed: u64,
     pub tcp_packets: u64,
     pub packets: u64,
     pub affected_connections: u64,
@@ -79,9 +72,6 @@ impl Summary {
         Self {
             connections: scan.connection_count,
             connections_not_listed: scan.connections_not_listed(),
-            servers_not_listed: servers::not_listed(scan),
-            quiet_not_listed: output::not_listed(scan) - scan.connections_not_listed(),
-            evidence_not_listed: output::not_explained(scan),
             tcp_packets: scan.tcp_packets(),
             packets: captures.iter().map(|capture| capture.packets).sum(),
             affected_connections: totals.affected_connections,

@@ -74,7 +74,7 @@ impl WaitRow {
         };
         let row = Bound::new(py, row)?;
         set_fields(&row, &finding)?;
-        set_fields(&row, &StallRow { finding, judged, is_explained: false })?;
+        set_fields(&row, &StallRow { finding, judged })?;
         Ok(row)
     }
 }
