@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gzip
 import json
 import os
 import signal
@@ -92,6 +93,16 @@ def piped(*arguments: str | Path) -> tuple[subprocess.Popen[bytes], int]:
     )
     os.close(reader)
     return process, writer
+
+
+def test_a_packed_pipe_is_not_waited_for_where_its_capture_ended() -> None:
+    """As in `tcpdump -w - | gzip | nagle-scan -`, damaged: nobody unpacks beyond the damage."""
+    process, writer = piped("--threads", "2")
+    os.write(writer, gzip.compress(SPLIT.read_bytes() + b"\xff" * 100))
+    output, errors = process.communicate(timeout=PATIENCE_S)
+    os.close(writer)
+    assert (process.returncode, errors) == (1, b"")
+    assert b"damaged" in output
 
 
 def test_a_live_capture_is_analysed_to_its_last_byte(tmp_path: Path) -> None:

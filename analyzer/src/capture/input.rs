@@ -18,7 +18,7 @@ const WAKE_UP: Duration = Duration::from_millis(50);
 pub struct Input {
     file: File,
     /// A pipe, socket or terminal: a read may block.
-    is_stream: bool,
+    pub is_stream: bool,
     progress: Arc<Progress>,
     stop_seen: Option<Instant>,
 }

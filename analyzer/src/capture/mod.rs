@@ -7,7 +7,6 @@ pub mod error;
 pub mod link;
 pub mod progress;
 
-mod ahead;
 mod before;
 mod buffer;
 mod frame;
@@ -18,16 +17,17 @@ pub mod ranges;
 mod system;
 pub mod text;
 pub mod times;
+pub mod unpack;
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
-use ahead::Ahead;
 use buffer::Buffer;
 use flate2::read::MultiGzDecoder;
 use input::Input;
 use std::io::Read;
 use std::sync::Arc;
 use text::{AboutText, Text};
+use unpack::{Unpacked, Unpacker};
 
 pub use frame::{Frame, InputEnd};
 
@@ -52,6 +52,8 @@ pub struct Capture {
     buffer: Buffer,
     format: Format,
     end: Option<InputEnd>,
+    /// Of a packed file, for the threads that help to unpack it.
+    pub unpacker: Option<Arc<Unpacker>>,
     /// Lines of text before it, which were skipped.
     pub lines_before: u32,
 }
@@ -62,7 +64,11 @@ impl Capture {
     /// # Errors
     /// The file cannot be read, is not a capture, or is a pcap of an unsupported link type.
     pub fn open(path: &str, progress: &Arc<Progress>) -> Result<Self, ScanError> {
-        Self::new(Box::new(Input::open(path, progress)?), path)
+        let input = Input::open(path, progress)?;
+        let is_file = !input.is_stream;
+        let capture = Self::new(Box::new(input), path)?;
+        // Whoever unpacked a stream could wait for it when nobody reads it any more.
+        Ok(Self { unpacker: capture.unpacker.filter(|_| is_file), ..capture })
     }
 
     /// Reads a capture from any source, plain, gzip or zstd; `path` is for error messages.
@@ -71,10 +77,11 @@ impl Capture {
     /// As [`Capture::open`].
     pub fn new(input: Box<dyn Read + Send>, path: &str) -> Result<Self, ScanError> {
         let mut buffer = Buffer::new(input);
-        if let Some(unpacked) = unpacker(&mut buffer, path)? {
-            buffer = Buffer::new(unpacked);
+        let unpacker = decoder(&mut buffer, path)?.map(Unpacker::new);
+        if let Some(unpacker) = &unpacker {
+            buffer = Buffer::new(Box::new(Unpacked::new(unpacker)));
         }
-        Self::unpacked(buffer, path)
+        Ok(Self { unpacker, ..Self::unpacked(buffer, path)? })
     }
 
     /// Begins a capture that needs no decompressor.
@@ -92,7 +99,7 @@ impl Capture {
                 Err(error) => return Err(error),
             },
         };
-        Ok(Self { buffer, format, end: None, lines_before })
+        Ok(Self { buffer, format, end: None, unpacker: None, lines_before })
     }
 
     /// The next frame; `None` when there is none, and [`Capture::end`] tells why.
@@ -172,14 +179,13 @@ fn start<'a>(buffer: &'a mut Buffer, path: &str) -> Result<&'a [u8], ScanError> 
 }
 
 /// The decompressor that the input needs, if any.
-fn unpacker(buffer: &mut Buffer, path: &str) -> Result<Option<Box<dyn Read + Send>>, ScanError> {
+fn decoder(buffer: &mut Buffer, path: &str) -> Result<Option<Box<dyn Read + Send>>, ScanError> {
     Ok(match *start(buffer, path)? {
-        [0x1f, 0x8b, ..] => Some(Box::new(Ahead::new(MultiGzDecoder::new(buffer.take_input())))),
+        [0x1f, 0x8b, ..] => Some(Box::new(MultiGzDecoder::new(buffer.take_input()))),
         // A frame, or one to be skipped (RFC 8878, section 3.1.2).
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => {
             let decoder = zstd::Decoder::new(buffer.take_input());
-            let decoder = decoder.map_err(|error| ScanError::unreadable(path, &error))?;
-            Some(Box::new(Ahead::new(decoder)))
+            Some(Box::new(decoder.map_err(|error| ScanError::unreadable(path, &error))?))
         }
         [0xfd, b'7', b'z', b'X', ..] => return Err(packed(path, "xz", "unxz")),
         [b'B', b'Z', b'h', ..] => return Err(packed(path, "bzip2", "bunzip2")),

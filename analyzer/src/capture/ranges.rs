@@ -96,7 +96,13 @@ impl Capture {
             Some(before) => before.buffer,
             None => Buffer::new(Box::new(io::empty())),
         };
-        Self { buffer: buffer.restarted(part, at), format, end: None, lines_before: 0 }
+        Self {
+            buffer: buffer.restarted(part, at),
+            format,
+            end: None,
+            unpacker: None,
+            lines_before: 0,
+        }
     }
 
     /// Goes to where a record seems to begin; `None` if none is found.

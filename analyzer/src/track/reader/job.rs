@@ -2,6 +2,7 @@
 
 use crate::capture::Capture;
 use crate::capture::ranges::RangedFile;
+use crate::capture::unpack::Unpacker;
 use crate::track::reader::decoder::Part;
 use crate::track::reader::range::Range;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 /// Something that one thread does.
 pub enum Job<'a> {
     Open(&'a str),
+    Unpack(Arc<Unpacker>),
     /// The range with this number. Its beginning is known, or a guess.
     Read {
         number: u64,

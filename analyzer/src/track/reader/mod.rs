@@ -151,6 +151,10 @@ impl<'a, T: FnMut(&Range, usize)> Work<'a, T> {
                 plan.opened(self.labels.of(path), opened);
                 plan
             }
+            Job::Unpack(unpacker) => {
+                unpacker.fill();
+                self.plan()
+            }
             Job::Read { number, part, known, first, range } => {
                 let range = decoder.part(&part, known, first, range);
                 let mut plan = self.plan();

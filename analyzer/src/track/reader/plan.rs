@@ -3,6 +3,7 @@
 
 use crate::capture::error::ScanError;
 use crate::capture::ranges::RangedFile;
+use crate::capture::unpack::Unpacker;
 use crate::capture::{Capture, Position};
 use crate::track::reader::decoder::{Decoded, Part};
 use crate::track::reader::job::{Job, Opened};
@@ -15,8 +16,8 @@ use std::sync::Arc;
 enum Source {
     /// The next file.
     Next,
-    /// What a thread is at work with.
-    Busy,
+    /// What a thread is at work with; others may unpack it.
+    Busy(Option<Arc<Unpacker>>),
     /// A file, from here on, as far as that is known.
     Ranged {
         file: Arc<RangedFile>,
@@ -103,7 +104,11 @@ impl<'a> Plan<'a> {
 
     /// What a thread without work does; `None` if there is nothing now.
     pub fn next(&mut self) -> Option<Job<'a>> {
-        self.read_again().or_else(|| self.stream()).or_else(|| self.give()).or_else(|| self.read())
+        self.unpack()
+            .or_else(|| self.read_again())
+            .or_else(|| self.stream())
+            .or_else(|| self.give())
+            .or_else(|| self.read())
     }
 
     /// Is all done, or can nothing be done any more?
@@ -116,6 +121,19 @@ impl<'a> Plan<'a> {
     /// A thread panicked.
     pub fn give_up(&mut self) {
         self.panicked = true;
+    }
+
+    /// Something that a thread unpacks, ahead of everything else.
+    fn unpack(&self) -> Option<Job<'a>> {
+        self.packed().filter(|packed| packed.claim()).map(Job::Unpack)
+    }
+
+    fn packed(&self) -> Option<Arc<Unpacker>> {
+        match &self.source {
+            Source::Busy(packed) => packed.clone(),
+            Source::Stream(capture) => capture.unpacker.clone(),
+            Source::Next | Source::Ranged { .. } => None,
+        }
     }
 
     /// The range that is the next in order, if it was read from the wrong place.
@@ -134,12 +152,15 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// One thread reads what only one can read, ahead of everything else.
+    /// One thread reads what only one can read, if enough of it is unpacked.
     fn stream(&mut self) -> Option<Job<'a>> {
-        if !matches!(self.source, Source::Stream(_)) || self.slots.len() == self.most {
+        let is_stream = matches!(self.source, Source::Stream(_));
+        let packed = self.packed();
+        let waits = packed.as_ref().is_some_and(|packed| !packed.is_full());
+        if !is_stream || waits || self.slots.len() == self.most {
             return None;
         }
-        match std::mem::replace(&mut self.source, Source::Busy) {
+        match std::mem::replace(&mut self.source, Source::Busy(packed)) {
             Source::Stream(capture) => {
                 let (number, first, range) = self.begin(None);
                 let (len, frames) = (self.range_len, self.order.frames());
@@ -183,7 +204,7 @@ impl<'a> Plan<'a> {
             }
             Source::Next => {
                 let path = self.paths.next()?;
-                self.source = Source::Busy;
+                self.source = Source::Busy(None);
                 Some(Job::Open(path))
             }
             _ => None,
@@ -257,7 +278,7 @@ impl<'a> Plan<'a> {
                 *next = Position { at: next.at, ..told.clone() };
             }
             let is_last = slot.capture == self.captures && self.order.ended;
-            if (is_last || self.order.stopped) && !matches!(self.source, Source::Busy) {
+            if (is_last || self.order.stopped) && !matches!(self.source, Source::Busy(_)) {
                 self.source = Source::Next;
             }
         }

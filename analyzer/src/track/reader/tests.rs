@@ -11,6 +11,7 @@ use crate::capture::progress::Progress;
 use crate::capture::samples::random;
 use crate::track::CaptureSummary;
 use crate::track::allocations::write_capture;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -98,6 +99,51 @@ fn assert_same_however_it_is_read(path: &Path) -> CaptureSummary {
 fn whoever_reads_what_each_shard_takes_the_same_rows_in_order() {
     let path = write_capture(1500, 40);
     assert_eq!(assert_same_however_it_is_read(&path).tcp_packets, 3000);
+    std::fs::remove_file(path).unwrap();
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
+    encoder.include_checksum(true).unwrap();
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[test]
+fn a_packed_capture_is_read_up_to_its_damage_whoever_unpacks_it() {
+    let path = write_capture(6000, 40);
+    let plain = std::fs::read(&path).unwrap();
+    for pack in [gzip, zstd] {
+        let packed = pack(&plain);
+        let in_two = [pack(&plain[..900_007]), pack(&plain[900_007..])].concat();
+        let cut = packed[..packed.len() / 10 * 9].to_vec();
+        let (mut damaged, mut bad_sum) = (packed.clone(), packed.clone());
+        damaged[packed.len() / 10 * 9] ^= 0x55;
+        bad_sum[packed.len() - if pack(b"")[0] == 0x1f { 8 } else { 4 }] ^= 1;
+        let followed = [packed.as_slice(), b"no such thing"].concat();
+        for (bytes, is_whole) in [
+            (packed, true),
+            (in_two, true),
+            (cut, false),
+            (damaged, false),
+            (bad_sum, false),
+            (followed, false),
+        ] {
+            std::fs::write(&path, bytes).unwrap();
+            let (rows, summary) = read(&path, 1, u64::MAX >> 1);
+            for other in [read(&path, 2, 1 << 20), read_in_any_order(&path, 5, 1 << 14)] {
+                assert_eq!(format!("{other:?}"), format!("{:?}", (&rows, &summary)));
+            }
+            assert_eq!(summary.end == InputEnd::Complete, is_whole);
+            assert!(summary.packets == 12_000 || summary.packets > 9_000 && !is_whole);
+        }
+    }
     std::fs::remove_file(path).unwrap();
 }
 
