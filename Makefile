@@ -63,8 +63,8 @@ accuracy: setup ## Compare what is found with what is true, on every labelled ca
 	@$(BIN)/python captures/lab/chain_accuracy.py
 	@$(BIN)/python captures/lab/metamorphic.py
 
-matrix: setup ## Try it with no packages, the lowest and the newest, and each Python found here: make matrix [QUICK=--quick]
-	@$(BIN)/python scripts/matrix.py $(QUICK)
+matrix: setup ## Try it with no packages, the lowest and the newest, and each Python found here: make matrix [QUICK=--quick] [AARCH64=folder]
+	@$(BIN)/python scripts/matrix.py $(QUICK) $(AARCH64:%=--aarch64 %)
 
 rules: setup ## Measure what each threshold and line of a case decides on the labelled captures (20 minutes): docs/rules.tsv
 	@$(BIN)/python scripts/rules.py

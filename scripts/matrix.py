@@ -1,10 +1,11 @@
 """Tries nagle-scan with what a machine may have: no package, the lowest allowed, the newest.
 
-python scripts/matrix.py [--quick]
+python scripts/matrix.py [--quick] [--aarch64 FOLDER]
 
 With each Python from 3.11 on that is found here, of those that the project names; --quick: with
 this one only, and without the newest packages, which the tests have. The engine is that of this
-folder.
+folder. --aarch64: the wheel in dist for that processor, too, with the Python in a folder that
+debootstrap made, under qemu-aarch64 (Debian's qemu-user).
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-NEWEST = PROJECT["dependencies"]
+NEWEST = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["parquet"]]
 LOWEST = [line.replace(">=", "==") for line in NEWEST]
 SETS = {"nothing": [], "lowest": LOWEST, "newest": NEWEST}
 ALONE = """
@@ -66,14 +68,30 @@ def tried(python: str, packages: list[str]) -> str:
         steps = [[own, "-c", ALONE + (ALL if packages else "")]]
         if packages:
             steps.insert(0, [own, "-m", "pip", "install", "--quiet", *packages])
-        environment = {**os.environ, "PYTHONPATH": str(ROOT / "analyzer")}
         for step in steps:
-            done = subprocess.run(
-                step, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-            )
-            if done.returncode:
-                return done.stderr.strip().splitlines()[-1]
+            if problem := failure(step, ROOT / "analyzer"):
+                return problem
     return ""
+
+
+def failure(step: list[str], path: Path) -> str:
+    """The last line of what a program says that fails, with the packages in this folder."""
+    environment = {**os.environ, "PYTHONPATH": str(path)}
+    done = subprocess.run(
+        step, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    return done.stderr.strip().splitlines()[-1] if done.returncode else ""
+
+
+def tried_on_aarch64(root: Path) -> str:
+    """As `tried`, with the wheel for that processor and no packages."""
+    wheel = next((ROOT / "dist").glob("nagle_scan-*_aarch64.whl"), None)
+    python = next((root / "usr/bin").glob("python3.*[0-9]"), None)
+    if wheel is None or python is None:
+        return "no wheel in dist: make wheel ARCH=aarch64" if python else f"no Python in {root}"
+    with tempfile.TemporaryDirectory() as folder:
+        zipfile.ZipFile(wheel).extractall(folder)
+        return failure(["qemu-aarch64", "-L", str(root), str(python), "-c", ALONE], Path(folder))
 
 
 def main() -> int:
@@ -88,6 +106,10 @@ def main() -> int:
             problem = tried(python, SETS[name])
             failed = failed or bool(problem)
             print(f"Python {version}, {name}: {problem or 'ok'}", flush=True)
+    if "--aarch64" in sys.argv:
+        problem = tried_on_aarch64(Path(sys.argv[sys.argv.index("--aarch64") + 1]))
+        failed = failed or bool(problem)
+        print(f"aarch64, nothing: {problem or 'ok'}")
     return int(failed)
 
 
