@@ -26,7 +26,7 @@ def test_they_are_what_the_parser_says() -> None:
         (["--fai"], "--fail-on"),
         (["--fail-on", ""], "certain likely possible"),
         (["--color", "al"], "always"),
-        (["--format", "js"], "json"),
+        (["--format", "js"], "json jsonl"),
     ],
 )
 def test_bash_completes(words: list[str], offered: str) -> None:

@@ -65,8 +65,8 @@ def write(result: Result, path: str) -> None:
     with _pyarrow():
         import pyarrow.parquet as pq
     if path.endswith(SUFFIX) and not os.path.isdir(path):
-        with files.whole(path) as name:
-            pq.write_table(_row(result), name, **_AS_IT_IS)
+        with files.whole(path) as name, open(name, "wb") as file:
+            pq.write_table(_row(result), file, **_AS_IT_IS)
         return
     if not (path.endswith(("/", os.sep)) or os.path.isdir(path)):
         raise OutputError(f"{path}: a scan is saved as {SUFFIX} or into a folder ({path}/)")

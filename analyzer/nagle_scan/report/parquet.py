@@ -19,8 +19,9 @@ def write(result: Result, path: str, options: Options) -> None:
     import pyarrow.parquet as pq
 
     del options
-    with files.whole(path) as name:
-        pq.write_table(table(result.stalls), name)
+    # By its name, pyarrow would delete what cannot be written, be it a device.
+    with files.whole(path) as name, open(name, "wb") as file:
+        pq.write_table(table(result.stalls), file)
 
 
 def table(frame: pd.DataFrame) -> pa.Table:

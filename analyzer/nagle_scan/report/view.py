@@ -6,7 +6,6 @@ Everything is computed on demand: no format pays for what it does not show.
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
-from weakref import WeakKeyDictionary
 
 from nagle_scan import _core
 from nagle_scan.report import held, hops, notices, sentences, verdicts, wireshark
@@ -74,9 +73,6 @@ class _Shared:
         return fixes(self.groups, self.files, self.core, told)
 
 
-_SHARED: WeakKeyDictionary[Result, _Shared] = WeakKeyDictionary()
-
-
 class View:
     """What a report shows, the worst first everywhere."""
 
@@ -87,7 +83,7 @@ class View:
         self.core = result.core
         self.summary = result.core.summary()
         self.min_wait_ms = result.min_wait_ms
-        self._shared = _SHARED.setdefault(result, _Shared(result))
+        self._shared: _Shared = vars(result).setdefault("_shared", _Shared(result))
 
     @property
     def groups(self) -> list[_core.ServerGroup]:
