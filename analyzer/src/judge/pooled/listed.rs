@@ -32,6 +32,11 @@ impl WaitIndex {
     pub fn connection(self, blocks: &[Block]) -> &Connection {
         &blocks[self.block as usize].connections[self.connection as usize]
     }
+
+    /// Where the connection is in its block.
+    pub fn place(self) -> usize {
+        self.connection as usize
+    }
 }
 
 /// The waits that `picks` accepts, block by block in the order of their ends.
@@ -39,15 +44,20 @@ pub fn waits<'a>(
     blocks: &'a [Block],
     picks: impl Fn(&Wait) -> bool + Copy + 'a,
 ) -> impl Iterator<Item = ListedWait<'a>> {
-    let of_block = move |(number, block): (usize, &'a Block)| {
-        let waits = block.waits.iter().enumerate().filter(move |(_, wait)| picks(wait));
-        waits.filter_map(move |(index, wait)| {
-            let place = block.place_of(wait)?;
-            let at =
-                WaitIndex { block: number as u32, wait: index as u32, connection: place as u32 };
-            let number = block.numbers[wait.connection as usize];
-            Some(ListedWait { at, wait, connection: &block.connections[place], number })
-        })
-    };
-    blocks.iter().enumerate().flat_map(of_block)
+    blocks.iter().enumerate().flat_map(move |(number, block)| of_block(number, block, picks))
+}
+
+/// As `waits`, of the block with this number.
+pub fn of_block<'a>(
+    number: usize,
+    block: &'a Block,
+    picks: impl Fn(&Wait) -> bool + 'a,
+) -> impl Iterator<Item = ListedWait<'a>> {
+    let waits = block.waits.iter().enumerate().filter(move |(_, wait)| picks(wait));
+    waits.filter_map(move |(index, wait)| {
+        let place = block.place_of(wait)?;
+        let at = WaitIndex { block: number as u32, wait: index as u32, connection: place as u32 };
+        let number = block.numbers[wait.connection as usize];
+        Some(ListedWait { at, wait, connection: &block.connections[place], number })
+    })
 }

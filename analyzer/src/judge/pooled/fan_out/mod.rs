@@ -29,8 +29,9 @@ type Places = HashMap<Endpoint, usize, RandomState>;
 /// A server that may be a broker.
 #[derive(Default)]
 struct Broker {
-    /// What it sent after ACKs, by the number of the connection.
-    sends: HashMap<u32, Vec<WaitIndex>, RandomState>,
+    /// How often it sent something after an ACK, and then what, by the number of the connection.
+    counts: HashMap<u32, usize, RandomState>,
+    sends: HashMap<u32, Vec<BrokerSend>, RandomState>,
     looks_held: bool,
     /// When data arrived, and on which connection.
     arrivals: Vec<(i64, u32)>,
@@ -66,9 +67,12 @@ pub fn mark(blocks: &mut [Block]) {
     for block in blocks.iter() {
         add_arrivals(&servers, &mut brokers, block);
     }
-    for mut broker in brokers {
-        broker.sort_arrivals();
-        for at in broker.passed_on(blocks) {
+    brokers.iter_mut().for_each(Broker::sort_arrivals);
+    for (number, block) in blocks.iter().enumerate() {
+        add_sends(&servers, &mut brokers, number, block);
+    }
+    for broker in brokers {
+        for at in broker.passed_on() {
             at.wait_mut(blocks).facts |= fact::PASSED_ON;
         }
     }
@@ -79,11 +83,11 @@ fn brokers(blocks: &[Block]) -> (Places, Vec<Broker>) {
     let mut brokers: HashMap<Endpoint, Broker, RandomState> = HashMap::default();
     for row in listed::waits(blocks, may_pass_on) {
         let broker = brokers.entry(row.connection.ends.server).or_default();
-        broker.sends.entry(row.number).or_default().push(row.at);
+        *broker.counts.entry(row.number).or_default() += 1;
         broker.looks_held |= row.wait.is_freed();
     }
-    let often = |sends: &Vec<WaitIndex>| sends.len() >= FEW_RELEASES as usize;
-    brokers.retain(|_, broker| broker.looks_held && broker.sends.values().any(often));
+    let often = |&count: &usize| count >= FEW_RELEASES as usize;
+    brokers.retain(|_, broker| broker.looks_held && broker.counts.values().any(often));
     let placed = brokers.into_iter().enumerate();
     placed.map(|(place, (server, broker))| ((server, place), broker)).unzip()
 }
@@ -111,6 +115,22 @@ fn add_arrivals(servers: &Places, brokers: &mut [Broker], block: &Block) {
     }
 }
 
+/// In the order of time, in which what is searched lies in the cache.
+fn add_sends(servers: &Places, brokers: &mut [Broker], number: usize, block: &Block) {
+    let place = |connection: &Connection| {
+        let place = *servers.get(&connection.ends.server)?;
+        let rtt_ns = brokers[place].rtts_ns.get(&connection.ends.client.addr);
+        Some((place, rtt_ns.copied().unwrap_or(0)))
+    };
+    let places: Vec<Option<(usize, i64)>> = block.connections.iter().map(place).collect();
+    for row in listed::of_block(number, block, may_pass_on) {
+        if let Some((place, rtt_ns)) = places[row.at.place()] {
+            let send = brokers[place].send(row.at, row.wait, row.number, rtt_ns);
+            brokers[place].sends.entry(row.number).or_default().push(send);
+        }
+    }
+}
+
 impl Broker {
     fn sort_arrivals(&mut self) {
         // Each block has them in order: a stable sort merges those.
@@ -119,16 +139,9 @@ impl Broker {
     }
 
     /// Where the waits are that ended because something arrived.
-    fn passed_on(&self, blocks: &[Block]) -> Vec<WaitIndex> {
-        let sends = |(&number, sends): (&u32, &Vec<WaitIndex>)| {
-            let client = |at: &WaitIndex| at.connection(blocks).ends.client.addr;
-            let rtt_ns = sends.first().and_then(|at| self.rtts_ns.get(&client(at)));
-            let rtt_ns = rtt_ns.copied().unwrap_or(0);
-            sends.iter().map(|&at| self.send(at, at.wait(blocks), number, rtt_ns)).collect()
-        };
-        let connections: Vec<Vec<BrokerSend>> = self.sends.iter().map(sends).collect();
-        let Some(forwarding) = forwarding(connections.iter().flatten()) else { return Vec::new() };
-        let brokers = connections.iter().filter(|sends| follow_arrivals(sends, &forwarding));
+    fn passed_on(&self) -> Vec<WaitIndex> {
+        let Some(forwarding) = forwarding(self.sends.values().flatten()) else { return Vec::new() };
+        let brokers = self.sends.values().filter(|sends| follow_arrivals(sends, &forwarding));
         brokers
             .flatten()
             .filter(|send| send.is_passed_on(&forwarding))
