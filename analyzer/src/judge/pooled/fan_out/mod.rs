@@ -38,8 +38,9 @@ struct Broker {
     /// The same, once in order: apart, they are searched several times as fast.
     times_ns: Vec<i64>,
     numbers: Vec<u32>,
-    /// Its round trip from the capture point, on the way from each client.
-    rtts_ns: HashMap<IpAddr, i64, RandomState>,
+    /// Its shortest round trip from the capture point, on the way from each client that it sent something
+    /// to; `None` where it was not measured.
+    rtts_ns: HashMap<IpAddr, Option<i64>, RandomState>,
 }
 
 /// A send, and what came shortly before it.
@@ -85,6 +86,7 @@ fn brokers(blocks: &[Block]) -> (Places, Vec<Broker>) {
         let broker = brokers.entry(row.connection.ends.server).or_default();
         *broker.counts.entry(row.number).or_default() += 1;
         broker.looks_held |= row.wait.is_freed();
+        broker.rtts_ns.entry(row.connection.ends.client.addr).or_default();
     }
     let often = |&count: &usize| count >= FEW_RELEASES as usize;
     brokers.retain(|_, broker| broker.looks_held && broker.counts.values().any(often));
@@ -103,8 +105,10 @@ fn add_arrivals(servers: &Places, brokers: &mut [Broker], block: &Block) {
     for (connection, place) in block.connections.iter().zip(&places) {
         let rtt_ns = connection.half(Side::Server).measured_rtt_ns();
         if let (&Some(place), Some(rtt_ns)) = (place, rtt_ns) {
-            let shortest_ns = brokers[place].rtts_ns.entry(connection.ends.client.addr);
-            shortest_ns.and_modify(|ns| *ns = rtt_ns.min(*ns)).or_insert(rtt_ns);
+            let known = brokers[place].rtts_ns.get_mut(&connection.ends.client.addr);
+            if let Some(shortest_ns) = known {
+                *shortest_ns = Some(shortest_ns.map_or(rtt_ns, |ns| ns.min(rtt_ns)));
+            }
         }
     }
     for arrival in &block.arrivals {
@@ -120,7 +124,7 @@ fn add_sends(servers: &Places, brokers: &mut [Broker], number: usize, block: &Bl
     let place = |connection: &Connection| {
         let place = *servers.get(&connection.ends.server)?;
         let rtt_ns = brokers[place].rtts_ns.get(&connection.ends.client.addr);
-        Some((place, rtt_ns.copied().unwrap_or(0)))
+        Some((place, rtt_ns?.unwrap_or(0)))
     };
     let places: Vec<Option<(usize, i64)>> = block.connections.iter().map(place).collect();
     for row in listed::of_block(number, block, may_pass_on) {
