@@ -71,20 +71,6 @@ def assert_same(rows: pd.DataFrame, alone: pd.DataFrame, order: list[str]) -> No
     )
 
 
-def test_half_a_page_of_a_killed_run_is_cleared(tmp_path: Path) -> None:
-    fleet = tmp_path / "fleet"
-    nagle_scan.scan_fleet(CAPTURES / SPLIT, fleet, workers=1)
-    left, begun, page = (fleet / name for name in (".nagle-scan-a", ".nagle-scan-b", "mine"))
-    for path in (left, begun, page):
-        path.write_text("half")
-    for path in (left, page):
-        os.utime(path, (0, 0))
-    nagle_scan.scan_fleet(CAPTURES / SPLIT, fleet, workers=1)
-    assert not left.exists()
-    assert begun.exists()
-    assert page.exists()
-
-
 def test_one_night_after_the_other(run: Run, tmp_path: Path) -> None:
     captures, fleet = tmp_path / "captures", tmp_path / "fleet"
     captures.mkdir()

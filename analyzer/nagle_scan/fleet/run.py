@@ -19,7 +19,6 @@ from nagle_scan.fleet.fleet import Fleet
 from nagle_scan.fleet.lake import Scope
 from nagle_scan.fleet.work import Capture, Failure, Located, Settings
 from nagle_scan.fleet.workers import ClusterError
-from nagle_scan.system import files, leftovers
 from nagle_scan.system.progress import ProgressLine, quantity, time_left
 from nagle_scan.words.wording import count, printable
 
@@ -128,8 +127,6 @@ def run(
     """
     scope = Scope.of(asked.settings)
     writer.check(asked.output, scope)
-    if os.path.isdir(asked.output):
-        leftovers.clear(asked.output, files.HALF_WRITTEN)
     _check_filter(asked.settings.filter)
     expected = [] if asked.hosts_file is None else inputs.listed(asked.hosts_file)
     with contextlib.ExitStack() as opened:

@@ -16,8 +16,6 @@ from collections.abc import Iterable, Iterator
 
 from nagle_scan.errors import NagleScanError, OutputError
 
-HALF_WRITTEN = ".nagle-scan-"
-"""A file whose name begins so is not whole yet."""
 PATIENCE_S = 10.0
 """Somebody must write into a pipe that a key or names are read from."""
 
@@ -152,7 +150,7 @@ def _remove_all() -> None:
 
 def _temporary(target: str) -> str:
     """A new file in the same folder, with the permissions that `target` has or would get."""
-    name = os.path.join(os.path.dirname(target), f"{HALF_WRITTEN}{os.urandom(6).hex()}")
+    name = os.path.join(os.path.dirname(target), f".nagle-scan-{os.urandom(6).hex()}")
     with _may_change:
         descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         _half_written.add(name)

@@ -40,12 +40,12 @@ def lock(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def clear(folder: str | None = None, prefix: str = PREFIX) -> None:
-    """Removes what killed runs of this user left there, or else among temporary files."""
+def clear() -> None:
+    """Removes what killed runs of this user left."""
     if os.name != "posix":
         return
-    with os.scandir(folder or tempfile.gettempdir()) as entries:
-        found = [entry.path for entry in entries if entry.name.startswith(prefix)]
+    with os.scandir(tempfile.gettempdir()) as entries:
+        found = [entry.path for entry in entries if entry.name.startswith(PREFIX)]
     for path in found:
         with contextlib.suppress(OSError):
             _remove_if_left(path)
