@@ -109,11 +109,14 @@ struct Frames<'a> {
 impl<'a> Frames<'a> {
     fn open(path: &str, known: Option<&'a CaptureSummary>, read: u64) -> Result<Self, ScanError> {
         let unseen = Arc::default();
-        let file = || RangedFile::open(path, &unseen);
+        let open = |index: &'a FrameIndex| {
+            let file = RangedFile::open(path, &unseen)?;
+            index.fits(file.len()).then_some((file, index))
+        };
         Ok(Self {
             capture: Some(Capture::open(path, &unseen)?),
             read,
-            known: known.and_then(|known| Some((file()?, &known.index))),
+            known: known.and_then(|known| open(&known.index)),
         })
     }
 
@@ -234,6 +237,7 @@ mod tests {
         assert!(each.eq(all.iter().cloned()));
         let some: Vec<u64> = numbers.iter().copied().step_by(29).collect();
         assert_eq!(data(&known, &some), data(&[], &some));
+        assert!(known[0].index.fits(u64::MAX) && !known[0].index.fits(0));
     }
 
     #[test]

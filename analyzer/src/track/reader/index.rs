@@ -9,11 +9,18 @@ pub struct FrameIndex {
     format: Option<Format>,
     /// Frames before a place, those of earlier captures too, and its byte; in ascending order.
     places: Vec<(u64, u64)>,
+    file_len: u64,
 }
 
 impl FrameIndex {
-    /// So many frames come before `place`.
-    pub fn add(&mut self, frames_before: u64, place: &Position) {
+    /// May this still be the file? It may have grown; a shorter one is another.
+    pub fn fits(&self, file_len: u64) -> bool {
+        self.file_len <= file_len
+    }
+
+    /// So many frames come before `place` in a file of so many bytes.
+    pub fn add(&mut self, frames_before: u64, place: &Position, file_len: u64) {
+        self.file_len = file_len;
         if self.format.get_or_insert_with(|| place.format.clone()) == &place.format {
             self.places.push((frames_before, place.at));
         }

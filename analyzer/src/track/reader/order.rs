@@ -59,13 +59,13 @@ impl Order {
             range.reset();
             return Ok(range);
         }
-        if part.is_some() {
+        if let Some(part) = part {
             let Some((begin, next)) = places.filter(|(begin, _)| Some(begin) == self.next.as_ref())
             else {
                 range.reset();
                 return Err(range);
             };
-            self.series.begin_range(&begin);
+            self.series.begin_range(&begin, part.file.len());
             self.go_on(next);
         }
         self.error = error;

@@ -57,10 +57,10 @@ impl Series {
         self.without_header.push(capture);
     }
 
-    /// The next range of the current capture begins there.
-    pub fn begin_range(&mut self, place: &Position) {
+    /// The next range of the current capture, a file of so many bytes, begins there.
+    pub fn begin_range(&mut self, place: &Position, file_len: u64) {
         if let Some(capture) = self.captures.last_mut().filter(|capture| capture.packets > 0) {
-            capture.index.add(self.frames, place);
+            capture.index.add(self.frames, place, file_len);
         }
     }
 
