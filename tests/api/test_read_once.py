@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -72,3 +73,14 @@ def test_json_and_text_read_the_messages_once(
     capture = str(CAPTURES / "jdk-httpserver.pcap")
     assert main([capture, "-o", str(tmp_path / "report.json")]) == 1
     assert len(seen) == 1
+
+
+def test_captures_that_come_back_are_read_for_the_next_report(tmp_path: Path) -> None:
+    capture, saved = tmp_path / "a.pcap", tmp_path / "a.parquet"
+    shutil.copy(CAPTURES / "epoll-fd0.pcap", capture)
+    nagle_scan.scan(capture).save(saved)
+    capture.unlink()
+    loaded = nagle_scan.load(saved)
+    without = loaded.to_markdown()
+    shutil.copy(CAPTURES / "epoll-fd0.pcap", capture)
+    assert loaded.to_markdown() == nagle_scan.load(saved).to_markdown() != without

@@ -83,7 +83,11 @@ class View:
         self.core = result.core
         self.summary = result.core.summary()
         self.min_wait_ms = result.min_wait_ms
-        self._shared: _Shared = vars(result).setdefault("_shared", _Shared(result))
+        kept: _Shared | None = vars(result).get("_shared")
+        # Captures may go, and come back.
+        if kept is None or kept.files != result.files:
+            kept = vars(result)["_shared"] = _Shared(result)
+        self._shared = kept
 
     @property
     def groups(self) -> list[_core.ServerGroup]:
