@@ -44,8 +44,11 @@ def clear() -> None:
     """Removes what killed runs of this user left."""
     if os.name != "posix":
         return
-    with os.scandir(tempfile.gettempdir()) as entries:
-        found = [entry.path for entry in entries if entry.name.startswith(PREFIX)]
+    try:
+        with os.scandir(tempfile.gettempdir()) as entries:
+            found = [entry.path for entry in entries if entry.name.startswith(PREFIX)]
+    except OSError:
+        return
     for path in found:
         with contextlib.suppress(OSError):
             _remove_if_left(path)
