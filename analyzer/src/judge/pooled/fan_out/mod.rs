@@ -35,9 +35,6 @@ struct Broker {
     looks_held: bool,
     /// When data arrived, and on which connection.
     arrivals: Vec<(i64, u32)>,
-    /// The same, once in order: apart, they are searched several times as fast.
-    times_ns: Vec<i64>,
-    numbers: Vec<u32>,
     /// Its shortest round trip from the capture point, on the way from each client that it sent something
     /// to; `None` where it was not measured.
     rtts_ns: HashMap<IpAddr, Option<i64>, RandomState>,
@@ -68,7 +65,10 @@ pub fn mark(blocks: &mut [Block]) {
     for block in blocks.iter() {
         add_arrivals(&servers, &mut brokers, block);
     }
-    brokers.iter_mut().for_each(Broker::sort_arrivals);
+    for broker in &mut brokers {
+        // Each block has them in order: a stable sort merges those.
+        broker.arrivals.sort_by_key(|&(time_ns, _)| time_ns);
+    }
     for (number, block) in blocks.iter().enumerate() {
         add_sends(&servers, &mut brokers, number, block);
     }
@@ -119,7 +119,7 @@ fn add_arrivals(servers: &Places, brokers: &mut [Broker], block: &Block) {
     }
 }
 
-/// In the order of time, in which what is searched lies in the cache.
+/// Adds what the brokers sent in a block, in time order, so that the arrivals searched are in the cache.
 fn add_sends(servers: &Places, brokers: &mut [Broker], number: usize, block: &Block) {
     let place = |connection: &Connection| {
         let place = *servers.get(&connection.ends.server)?;
@@ -136,12 +136,6 @@ fn add_sends(servers: &Places, brokers: &mut [Broker], number: usize, block: &Bl
 }
 
 impl Broker {
-    fn sort_arrivals(&mut self) {
-        // Each block has them in order: a stable sort merges those.
-        self.arrivals.sort_by_key(|&(time_ns, _)| time_ns);
-        (self.times_ns, self.numbers) = std::mem::take(&mut self.arrivals).into_iter().unzip();
-    }
-
     /// Where the waits are that ended because something arrived.
     fn passed_on(&self) -> Vec<WaitIndex> {
         let Some(forwarding) = forwarding(self.sends.values().flatten()) else { return Vec::new() };
@@ -156,14 +150,13 @@ impl Broker {
     /// What came before the end of this wait, of the connection of this number.
     fn send(&self, at: WaitIndex, wait: &Wait, number: u32, rtt_ns: i64) -> BrokerSend {
         let sent_ns = wait.to.time_ns - rtt_ns;
-        let begin = self.times_ns.partition_point(|&time_ns| time_ns < sent_ns - PASS_ON_NS);
-        let near = &self.times_ns[begin..self.times_ns.len().min(begin + MOST_NEAR)];
-        let near = &near[..near.partition_point(|&time_ns| time_ns <= sent_ns + PASS_ON_NS)];
-        let numbers = &self.numbers[begin..begin + near.len()];
-        let woken = near.partition_point(|&time_ns| sent_ns - time_ns >= WAKE_NS);
-        let ahead = numbers[..woken].iter().rposition(|&on| on != number);
-        let ahead_ns = ahead.map(|ahead| sent_ns - near[ahead]);
-        let own = numbers.iter().filter(|&&on| on == number).count();
+        let begin = self.arrivals.partition_point(|&(time_ns, _)| time_ns < sent_ns - PASS_ON_NS);
+        let near = &self.arrivals[begin..self.arrivals.len().min(begin + MOST_NEAR)];
+        let near = &near[..near.partition_point(|&(time_ns, _)| time_ns <= sent_ns + PASS_ON_NS)];
+        let woken = near.partition_point(|&(time_ns, _)| sent_ns - time_ns >= WAKE_NS);
+        let ahead = near[..woken].iter().rfind(|&&(_, on)| on != number);
+        let ahead_ns = ahead.map(|&(time_ns, _)| sent_ns - time_ns);
+        let own = near.iter().filter(|&&(_, on)| on == number).count();
         let others = (near.len() - own - usize::from(ahead_ns.is_some())) as u32;
         BrokerSend { at, acked_ns: wait.release_ns() - rtt_ns, ahead_ns, others }
     }
