@@ -18,8 +18,7 @@ pub fn write(
     pcapng::write(path, said, |writer| {
         each(paths, |frame, number| {
             let kept = excerpt(frame, number, policy);
-            writer.frame(&kept.unwrap_or_else(|| Excerpt::empty(frame, number, policy)))?;
-            Ok(true)
+            writer.frame(&kept.unwrap_or_else(|| Excerpt::empty(frame, number, policy)))
         })
     })
 }

@@ -61,8 +61,8 @@ impl Excerpt {
 }
 
 /// Reads the frames with these `numbers`, in ascending order and each once. A frame that is not
-/// there or holds no segment is left out; text holds none. What is `known` of the captures from a scan
-/// saves reading all before them.
+/// there or holds no segment is left out; text holds none. With the summaries of a scan, `known`, it
+/// skips what comes before them.
 ///
 /// # Errors
 /// A capture cannot be read again.
@@ -120,7 +120,7 @@ impl<'a> Frames<'a> {
         })
     }
 
-    /// The frame with this number, if it lies ahead and is there; of printed text none is.
+    /// The frame with this number, which must lie ahead. `None` at the end of the capture, and for printed text.
     fn get(&mut self, number: u64) -> Option<Frame<'_>> {
         if let Some((file, index)) = &self.known
             && let Some((before, place)) = index.before(number, self.read)
@@ -142,10 +142,10 @@ impl<'a> Frames<'a> {
     }
 }
 
-/// Shows `see` each frame and its number, until it wants no more; printed text only counts.
+/// Passes each frame and its number to `see`. Frames of printed text are only counted.
 fn each(
     paths: &[String],
-    mut see: impl FnMut(&Frame<'_>, u64) -> Result<bool, ScanError>,
+    mut see: impl FnMut(&Frame<'_>, u64) -> Result<(), ScanError>,
 ) -> Result<(), ScanError> {
     let mut number = 0;
     let unseen = Arc::new(Progress::default());
@@ -154,8 +154,8 @@ fn each(
         let is_text = capture.about_text().is_some();
         while let Some(frame) = capture.next_frame() {
             number += 1;
-            if !is_text && !see(&frame, number)? {
-                return Ok(());
+            if !is_text {
+                see(&frame, number)?;
             }
         }
     }
