@@ -5,7 +5,7 @@ use crate::capture::{Format, Position};
 /// Places in a capture that was read in ranges: where each began but the first.
 #[derive(Debug, Clone, Default)]
 pub struct FrameIndex {
-    /// What is told before them: where a file tells more later, that is not kept.
+    /// Format at all these places; a place where it differs (an interface described late) is left out.
     format: Option<Format>,
     /// Frames before a place, those of earlier captures too, and its byte; in ascending order.
     places: Vec<(u64, u64)>,
