@@ -83,11 +83,10 @@ class View:
         self.core = result.core
         self.summary = result.core.summary()
         self.min_wait_ms = result.min_wait_ms
-        kept: _Shared | None = vars(result).get("_shared")
-        # Captures may go, and come back.
-        if kept is None or kept.files != result.files:
-            kept = vars(result)["_shared"] = _Shared(result)
-        self._shared = kept
+        shared = _Shared(result)
+        # Captures may go and come back. Reports are written side by side: setdefault is atomic.
+        kept: dict[tuple[str, ...], _Shared] = vars(result).setdefault("_shared", {})
+        self._shared = kept.setdefault(tuple(shared.files), shared)
 
     @property
     def groups(self) -> list[_core.ServerGroup]:
