@@ -1,6 +1,6 @@
 //! New data: observe, classify, apply.
 
-use super::observation::{Conclusion, Observation, Unheld};
+use super::observation::{Conclusion, Ended, Observation, Unheld};
 use super::{Connection, Recorder};
 use crate::decode::Header;
 use crate::track::half::{EndedBy, Half};
@@ -23,8 +23,10 @@ impl Connection {
             Observation { connection: self.id, by: side, half, peer, segment, len, mss, now };
         let received = peer.segments();
         let (acked_part, peer_window) = (peer.sequence.acked_part(), peer.sequence.window);
-        let conclusion = seen.classify(recorder);
-        self.keep(side, &conclusion, recorder);
+        let mut conclusion = seen.classify(recorder.clock_ns);
+        if let Some(ended) = seen.ended(&mut conclusion.unheld, recorder) {
+            self.keep(side, &ended, recorder);
+        }
         if self.exchanges.is_ended_by(side) {
             self.end_exchange(recorder);
         }
@@ -37,16 +39,13 @@ impl Connection {
     }
 
     /// Keeps the waits that new data of `side` ended.
-    fn keep(&mut self, side: Side, conclusion: &Conclusion, recorder: &mut Recorder<'_>) {
-        if let Some(short) = &conclusion.short {
+    fn keep(&mut self, side: Side, ended: &Ended, recorder: &mut Recorder<'_>) {
+        if let Some(short) = &ended.short {
             let in_exchange = self.exchanges.covers(short.from);
             self.halves[side as usize].count_short(short, in_exchange, recorder.clock_ns);
         }
-        if let Some(ended) = conclusion.ended {
-            self.push(ended, recorder);
-        }
-        if let Some(over) = conclusion.over_retransmission {
-            self.push(over, recorder);
+        for wait in [ended.kept, ended.over_retransmission].into_iter().flatten() {
+            self.push(wait, recorder);
         }
     }
 

@@ -14,8 +14,8 @@ mod unheld;
 pub use unheld::Unheld;
 
 use crate::decode::Header;
-use crate::track::connection::Recorder;
 use crate::track::connection::observation::idle::Idle;
+use crate::track::connection::Recorder;
 use crate::track::half::Half;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};
@@ -37,14 +37,8 @@ pub struct Observation<'a> {
     pub now: Mark,
 }
 
-/// What a new data segment means for its connection.
+/// What a new data segment tells of its sender.
 pub struct Conclusion {
-    /// The wait that it ended, if that is to be kept.
-    pub ended: Option<Wait>,
-    /// A hold too short to be kept, to be counted.
-    pub short: Option<Wait>,
-    /// The wait that it ended, seen over a retransmission.
-    pub over_retransmission: Option<Wait>,
     pub unheld: Unheld,
     /// It is small and left while only full-sized segments were unacknowledged.
     pub passes_full: bool,
@@ -52,10 +46,20 @@ pub struct Conclusion {
     pub may_be_held: bool,
 }
 
+/// The waits that a new data segment ended.
+pub struct Ended {
+    /// A hold too short to be kept, to be counted.
+    pub short: Option<Wait>,
+    /// The wait that is to be kept.
+    pub kept: Option<Wait>,
+    /// The same, seen over a retransmission.
+    pub over_retransmission: Option<Wait>,
+}
+
 impl Observation<'_> {
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    pub fn classify(&self, recorder: &mut Recorder<'_>) -> Conclusion {
+    pub fn classify(&self, clock_ns: i64) -> Conclusion {
         let half = self.half;
         let unheld = match half.is_last_small() {
             true => self.passes_small_one(),
@@ -63,40 +67,47 @@ impl Observation<'_> {
         };
         let passes_full =
             !half.is_last_small() && self.passes_full_ones() && half.passed_full_ones().0 == 0;
-        let may_have_waited = self.may_have_waited();
         // Once one small segment went out unheld, later ones prove nothing.
-        let is_open = may_have_waited && !half.may_be_held() && half.contradictions() == 0;
-        let may_be_held = is_open && self.may_have_been_held(recorder.clock_ns);
-        // Waits are written where they stay: most data ends none, and copying none takes as long.
-        let mut conclusion = Conclusion {
-            ended: None,
-            short: None,
-            over_retransmission: None,
-            unheld,
-            passes_full,
-            may_be_held,
+        let is_open = self.may_have_waited() && !half.may_be_held() && half.contradictions() == 0;
+        let may_be_held = is_open && self.may_have_been_held(clock_ns);
+        Conclusion { unheld, passes_full, may_be_held }
+    }
+
+    /// The waits that it ended, if any. What the timestamps around them prove goes into `unheld`.
+    #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
+    #[inline(always)]
+    pub fn ended(&self, unheld: &mut Unheld, recorder: &mut Recorder<'_>) -> Option<Ended> {
+        let lengths = recorder.lengths;
+        let (kept, is_short) = (self.kept(recorder), self.is_short(lengths.listed_ns));
+        (kept.is_some() || is_short || self.half.is_recovering())
+            .then(|| self.waits(kept, is_short, lengths.seen_ns, unheld))
+    }
+
+    #[inline(never)]
+    fn waits(
+        &self,
+        kept: Option<Idle>,
+        is_short: bool,
+        seen_ns: i64,
+        unheld: &mut Unheld,
+    ) -> Ended {
+        let short = if is_short { self.short_wait() } else { None };
+        let kept = kept.map(|idle| self.wait(&idle));
+        let echoes = kept.as_ref().map_or(0, |wait| wait.facts & fact::ECHOES);
+        if echoes != 0 {
+            *unheld = self.unheld_by_echo(echoes, *unheld);
+        }
+        let over_retransmission = match self.half.is_recovering() {
+            true => self.wait_over_retransmission(seen_ns),
+            false => None,
         };
-        if may_have_waited && self.is_short(recorder.lengths.listed_ns) {
-            conclusion.short = self.short_wait();
-        }
-        if let Some(idle) = self.ended(recorder) {
-            let wait = conclusion.ended.insert(self.wait(&idle));
-            let echoes = wait.facts & fact::ECHOES;
-            if echoes != 0 {
-                conclusion.unheld = self.unheld_by_echo(echoes, unheld);
-            }
-        }
-        if half.is_recovering() {
-            conclusion.over_retransmission =
-                self.wait_over_retransmission(recorder.lengths.seen_ns);
-        }
-        conclusion
+        Ended { short, kept, over_retransmission }
     }
 
     /// How the wait began that ends with this data, if it is to be kept; others are counted.
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    fn ended(&self, recorder: &mut Recorder<'_>) -> Option<Idle> {
+    fn kept(&self, recorder: &mut Recorder<'_>) -> Option<Idle> {
         let Self { half, peer, now, .. } = *self;
         // A wait begins with the last data of one of both. Most data comes soon after the two.
         let earliest_ns = half.last_data.time_ns.min(peer.last_new().time_ns);
