@@ -6,7 +6,9 @@ import re
 from types import SimpleNamespace
 from typing import cast
 
+import nagle_scan
 import pytest
+from conftest import CAPTURES
 from nagle_scan import _core
 from nagle_scan.words import causes
 
@@ -72,3 +74,10 @@ def test_a_loss_is_said_as_one_and_an_open_one_blames_nobody() -> None:
     perhaps = causes.meaning_of(wait("unknown", "server", lost=None))
     assert perhaps.startswith("either a loss before the capture point or the program")
     assert causes.meaning_of(wait("unknown", "server")) != perhaps
+
+
+def test_what_a_slow_link_delivers_late_is_not_laid_to_the_server() -> None:
+    """It had left, by its timestamps: a bulk reply over 512 kbit/s, captured behind that link."""
+    scan = nagle_scan.scan(CAPTURES / "labelled" / "bulk-reply-512kbit" / "client.pcap.gz")
+    lost_ms = scan.waits.groupby("cause", observed=True).wait_ms.sum()
+    assert lost_ms["slow_link"] > 10 * lost_ms.drop("slow_link").sum()

@@ -91,9 +91,12 @@ CAUSES = (
     ),
     Cause(
         name="slow_link",
-        happened="a slow link or shaper took that long to transmit a burst",
+        happened="data that had left came late: a slow link, a shaper or a queue took that long",
         words="slow link",
-        meaning=_both("a slow link or shaper on the path: send fewer bytes, or get a faster link"),
+        meaning=_both(
+            "the data had left, and came late through a slow link, a shaper or a queue: send fewer "
+            "bytes, or get a faster link"
+        ),
         colour=colours.DARK,
         hatch="--",
     ),

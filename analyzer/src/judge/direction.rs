@@ -139,7 +139,7 @@ impl<'a> Judge<'a> {
         let direction = &self.direction;
         let may_be_lost =
             wait.is(fact::RESENT) && !self.resends_needlessly && !wait.is(fact::NEEDLESS);
-        let link = direction.link.explains(wait) && !nagle_delack::is_delayed(wait, direction);
+        let link = direction.link.parts(wait) && !nagle_delack::is_delayed(wait, direction);
         Lines::of([
             (Line::OwnPause, direction.paced),
             (Line::NoDelay, phase.is_off),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from net import Access
+
 from cases.case import (
     COUNTRY,
     FIRST_PORT,
@@ -51,6 +53,12 @@ def paths() -> list[Case]:
             "nodelay-loss-rtt26",
             exchanges(30, SPLIT, "90", client=NODELAY),
             replace(COUNTRY, loss=0.03),
+        ),
+        # A full segment takes 24 ms.
+        case(
+            "bulk-reply-512kbit",
+            exchanges(4, WHOLE, "30000"),
+            replace(WIRE, access=Access(kbit=(512, 512))),
         ),
         case("both-split-duplicates", both, replace(WIRE, dup=0.3)),
         case("both-split-offload", both, replace(WIRE, offload=True)),

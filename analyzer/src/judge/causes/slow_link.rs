@@ -1,17 +1,16 @@
 //! # What happens
-//! The sender had sent already, but a slow link on the path, or a shaper, still had to send it on: each
-//! frame took as long as its bytes take at the rate of that link.
+//! The sender had sent already, but the network had not delivered: a slow link, a shaper, or a queue in
+//! front of one took that long.
 //!
 //! # How it is recognised
-//! Behind the slow link, frames of the same burst come as far apart as they are long: at least three short
-//! ones and three longer ones at the same rate, and never more than that rate carries. The sender's
-//! own clock, in its TCP timestamps, shows that it sent several of them together. Without timestamps such
-//! waits go to the program.
+//! By the sender's own clock, in its TCP timestamps. The frame had left so early that it was on its way for
+//! at least half of the wait longer than the quickest one of its direction; and several times frames that left
+//! together came apart. Without timestamps such waits go to the program, and so they do where the queue never
+//! empties.
 //!
 //! # What it is not
-//! A program or a kernel that paces its segments: those come at equal distances, or each as much later as
-//! the one before it was long, and the timestamps show that they left so late. A full congestion window:
-//! that waits for a round trip. In front of the slow link nothing of it shows.
+//! A program or a kernel that paces its segments: their timestamps show that they left so late. A full
+//! congestion window: that waits for a round trip. In front of the slow link nothing of it shows.
 //!
 //! # What to do
 //! Send fewer bytes (compress, send less often), or have a faster link. No socket option helps.
@@ -20,7 +19,7 @@
 //! RFC 7323, section 3; RFC 5136, section 2.3; Linux `tcp_mstamp_refresh`.
 
 use super::DirectionFacts;
-use crate::judge::thresholds::{FEW_RELEASES, FRAME_OVERHEAD_BYTES, LINK_SPREAD_ONE_OF};
+use crate::judge::thresholds::{CLOCK_DRIFT, FEW_RELEASES, TICK_OFF_ONE_OF, TICKS_NS};
 use crate::track::wait::{Wait, fact};
 use crate::track::{DEFAULT_MSS, Half, Side};
 
@@ -28,10 +27,16 @@ pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     direction.link.explains(wait)
 }
 
-/// How long a byte takes on the slow link that the data of one direction came through; 0 where none is known.
+/// The time of a segment, and its timestamp.
+type Stamp = (i64, u32);
+
+/// How long the data of one direction is on its way, by the clock of its sender.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SlowLink {
-    pub byte_ns: i64,
+    /// Of the timestamps; 0 where no slow link is known.
+    pub step_ns: f64,
+    /// The segment that was on its way for the shortest time.
+    pub quickest: Stamp,
 }
 
 impl SlowLink {
@@ -40,72 +45,60 @@ impl SlowLink {
         if sender.largest() < DEFAULT_MSS {
             return Self::default();
         }
-        let own = || waits.iter().filter(|wait| wait.by == side && may_be_queued(wait));
-        // What follows a pause takes longer: the quickest are those that came through at once.
-        let few = FEW_RELEASES as usize;
-        let mut quickest: Vec<i64> = own().map(byte_ns).collect();
-        if quickest.len() < 2 * few {
-            return Self::default();
-        }
-        let byte_ns = *quickest.select_nth_unstable(few - 1).1;
-        let link = Self { byte_ns };
-        let queued: Vec<&Wait> = own().filter(|wait| link.explains(wait)).collect();
-        match are_for_lengths(&queued)
-            && link.is_never_exceeded(own())
-            && were_sent_at_once(&queued)
-        {
-            true => link,
-            false => Self::default(),
-        }
+        let stamped = || waits.iter().filter(|wait| wait.by == side && wait.tsval != 0);
+        Self::seen_in(stamped).unwrap_or_default()
     }
 
-    /// Did this wait take as long as the link takes for the frame that ended it?
+    fn seen_in<'a, I: Iterator<Item = &'a Wait>>(stamped: impl Fn() -> I) -> Option<Self> {
+        let first = sent(stamped().next()?);
+        let step_ns = step_ns(first, sent(stamped().last()?))?;
+        let on_the_way_ns = |&stamp: &Stamp| {
+            let (elapsed_ns, ticks) = since(first, stamp);
+            (elapsed_ns - ticks * step_ns) as i64
+        };
+        let stamps = stamped().flat_map(|wait| [before(wait), sent(wait)]);
+        let quickest = stamps.filter(|stamp| stamp.1 != 0).min_by_key(on_the_way_ns)?;
+        let link = Self { step_ns, quickest };
+        let together = stamped().filter(|wait| link.parts(wait)).count();
+        (together >= FEW_RELEASES as usize).then_some(link)
+    }
+
+    /// Did the segment that ended this wait leave so soon after the one before it that at least half of the
+    /// wait came about on the way? Then its sender did not hold it.
+    pub fn parts(self, wait: &Wait) -> bool {
+        wait.from_tsval != 0 && Self { quickest: before(wait), ..self }.explains(wait)
+    }
+
+    /// Was the segment that ended this wait on its way for at least half of the wait longer than the quickest?
     pub fn explains(self, wait: &Wait) -> bool {
-        let takes_ns = self.byte_ns.saturating_mul(frame_bytes(wait.len));
-        let off_ns = wait.span_ns().saturating_sub(takes_ns).saturating_abs();
-        may_be_queued(wait)
-            && self.byte_ns > 0
-            && off_ns.saturating_mul(LINK_SPREAD_ONE_OF) <= takes_ns
-    }
-
-    /// Did, from wait to wait, no more come than the link sends in that time?
-    fn is_never_exceeded<'a>(self, own: impl Iterator<Item = &'a Wait> + Clone) -> bool {
-        own.clone().zip(own.skip(1)).all(|(before, after)| {
-            let end = |wait: &Wait| wait.rel_seq + u64::from(wait.len);
-            let bytes = end(after).saturating_sub(end(before)) as i64;
-            let took_ns = after.to.time_ns - before.to.time_ns;
-            took_ns + took_ns / LINK_SPREAD_ONE_OF >= bytes.saturating_mul(self.byte_ns)
-        })
+        let (elapsed_ns, ticks) = since(self.quickest, sent(wait));
+        let left_ns = (ticks + 1.0) * self.step_ns + elapsed_ns.abs() * CLOCK_DRIFT;
+        self.step_ns > 0.0
+            && wait.tsval != 0
+            && may_be_queued(wait)
+            && 2.0 * (elapsed_ns - left_ns) >= wait.span_ns() as f64
     }
 }
 
-/// Are there short frames and longer ones, and did the short ones follow longer ones? Who sleeps after each
-/// write waits by the length of the one before.
-fn are_for_lengths(queued: &[&Wait]) -> bool {
-    let longest = queued.iter().map(|wait| wait.len).max().unwrap_or(0);
-    let is_short = |wait: &&&Wait| differ(wait.len, longest);
-    let short = queued.iter().filter(is_short);
-    let after_other = short.clone().filter(|wait| differ(wait.len, wait.unacked_len)).count();
-    let few = FEW_RELEASES as usize;
-    after_other >= few && queued.len() - short.count() >= few
+fn sent(wait: &Wait) -> Stamp {
+    (wait.to.time_ns, wait.tsval)
 }
 
-/// Do the sender's timestamps show, several times, that it sent sooner than the frames came?
-fn were_sent_at_once(queued: &[&Wait]) -> bool {
-    let (Some(first), Some(last)) = (queued.first(), queued.last()) else { return false };
-    let ticks = |from: &Wait, to: &Wait| i64::from(to.tsval.wrapping_sub(from.tsval).cast_signed());
-    let all = ticks(first, last);
-    if all <= 0 || queued.iter().any(|wait| wait.tsval == 0) {
-        return false;
-    }
-    // At most: what was sent together makes the sender's clock look slower than it is.
-    let tick_ns = (last.to.time_ns - first.to.time_ns) / all;
-    let together = queued.windows(2).filter(|pair| {
-        let next_to = pair[1].from.frame == pair[0].to.frame;
-        let sent_ns = (ticks(pair[0], pair[1]) + 1).saturating_mul(tick_ns);
-        next_to && ticks(pair[0], pair[1]) >= 0 && sent_ns.saturating_mul(2) <= pair[1].span_ns()
-    });
-    together.count() >= FEW_RELEASES as usize
+fn before(wait: &Wait) -> Stamp {
+    (wait.from.time_ns, wait.from_tsval)
+}
+
+/// From one segment to another: in ns at the capture, and in steps of the sender's clock.
+fn since(from: Stamp, to: Stamp) -> (f64, f64) {
+    ((to.0 - from.0) as f64, f64::from(to.1.wrapping_sub(from.1).cast_signed()))
+}
+
+/// The step of the timestamps between two segments. A queue grows: what took up to twice as long as the sender's
+/// clock ran may be the same step.
+fn step_ns(first: Stamp, last: Stamp) -> Option<f64> {
+    let (elapsed_ns, ticks) = since(first, last);
+    let times = 1.0 - 1.0 / TICK_OFF_ONE_OF..=2.0;
+    TICKS_NS.into_iter().find(|step_ns| times.contains(&(elapsed_ns / (ticks * step_ns))))
 }
 
 /// Data that follows data of its sender, with nothing else known that kept it.
@@ -120,19 +113,6 @@ fn may_be_queued(wait: &Wait) -> bool {
     wait.is(fact::OWN_DATA_BEFORE) && !wait.has_any(OTHER) && wait.is_evidence()
 }
 
-fn byte_ns(wait: &Wait) -> i64 {
-    wait.span_ns() / frame_bytes(wait.len)
-}
-
-fn frame_bytes(len: u32) -> i64 {
-    i64::from(len) + FRAME_OVERHEAD_BYTES
-}
-
-/// Are frames of these lengths so unlike, by more than twice the tolerance, that no equal distance fits both?
-fn differ(short: u32, long: u32) -> bool {
-    frame_bytes(long) - frame_bytes(short) >= 2 * frame_bytes(long) / LINK_SPREAD_ONE_OF
-}
-
 #[cfg(test)]
 mod tests {
     use crate::judge::causes::Cause;
@@ -143,19 +123,26 @@ mod tests {
     type AnswerFrame = (f64, u32, u32);
 
     /// How many of the waits before frames of `answer` are laid to a slow link, of four answers that a
-    /// client captured.
+    /// client captured, one a second.
     fn laid_to_link(answer: &[AnswerFrame], has_timestamps: bool) -> usize {
+        laid(answer, has_timestamps, 0.0)
+    }
+
+    /// As `laid_to_link`; within the second answer the clock of the capture is set forward.
+    fn laid(answer: &[AnswerFrame], has_timestamps: bool, set_ms: f64) -> usize {
         let frame = |len, sent_ms| match has_timestamps {
             true => server(len).tsval(sent_ms),
             false => server(len),
         };
         let told = (1..5).fold(Story::new().handshake(0.02, 14.0), |story, at| {
             let asked = story.after_ms(5.0, client(300)).after_ms(60.0, frame(1448, at * 1000));
-            let answered = answer.iter().fold(asked, |story, &(ms, len, sent_ms)| {
+            let set = asked.after_ms(if at == 2 { set_ms } else { 0.0 }, client(0));
+            let answered = answer.iter().fold(set, |story, &(ms, len, sent_ms)| {
                 let came = story.after_ms(ms - 0.02, frame(len, at * 1000 + sent_ms));
                 came.after_ms(0.02, client(0))
             });
-            answered.after_ms(700.0, client(0))
+            let took_ms: f64 = answer.iter().map(|frame| frame.0).sum();
+            answered.after_ms(935.0 - took_ms, client(0))
         });
         let (_, rulings) = told.end().judge();
         rulings.iter().filter(|ruling| ruling.cause == Cause::SlowLink).count()
@@ -165,8 +152,12 @@ mod tests {
     const QUEUED: [AnswerFrame; 4] =
         [(47.3, 1448, 0), (47.4, 1448, 0), (15.1, 416, 0), (47.3, 1448, 1)];
 
+    /// The same, written at that rate.
+    const SENT: [AnswerFrame; 4] =
+        [(47.3, 1448, 47), (47.4, 1448, 95), (15.1, 416, 110), (47.3, 1448, 157)];
+
     #[test]
-    fn frames_that_come_as_far_apart_as_they_are_long_came_through_a_slow_link() {
+    fn frames_that_left_together_and_came_apart_came_through_a_slow_link() {
         assert_eq!(laid_to_link(&QUEUED, true), 16);
     }
 
@@ -177,27 +168,18 @@ mod tests {
 
     #[test]
     fn what_was_sent_at_that_rate_is_the_senders_doing() {
-        let sent = [(47.3, 1448, 47), (47.4, 1448, 95), (15.1, 416, 110), (47.3, 1448, 157)];
-        assert_eq!(laid_to_link(&sent, true), 0);
+        assert_eq!(laid_to_link(&SENT, true), 0);
+    }
+
+    /// A standing queue: each leaves when an earlier one is acknowledged, and comes a few frames later.
+    #[test]
+    fn what_stands_in_a_queue_comes_late_though_it_leaves_at_the_rate_of_the_link() {
+        let queued: Vec<AnswerFrame> = (0..12).map(|at| (47.3, 1448, 31 * at)).collect();
+        assert_eq!(laid_to_link(&queued, true), 48);
     }
 
     #[test]
-    fn equal_distances_are_no_rate() {
-        let paced = QUEUED.map(|(_, len, sent_ms)| (47.3, len, sent_ms));
-        assert_eq!(laid_to_link(&paced, true), 0);
-        let full_sized = paced.map(|(ms, _, sent_ms)| (ms, 1448, sent_ms));
-        assert_eq!(laid_to_link(&full_sized, true), 0);
-    }
-
-    #[test]
-    fn who_sleeps_after_each_write_waits_by_the_length_of_the_one_before() {
-        let after = [(47.3, 1448, 0), (47.4, 1448, 0), (47.3, 416, 0), (15.1, 1448, 1)];
-        assert_eq!(laid_to_link(&after, true), 0);
-    }
-
-    #[test]
-    fn more_than_its_rate_comes_through_no_link() {
-        let together = [(47.3, 1448, 0), (0.1, 1448, 0), (0.1, 1448, 0), (15.1, 416, 0)];
-        assert_eq!(laid_to_link(&together, true), 0);
+    fn a_clock_that_was_set_is_no_queue() {
+        assert_eq!(laid(&SENT, true, 300.0), 0);
     }
 }

@@ -69,8 +69,9 @@ fn example(cause: Cause) -> (Wait, DirectionFacts) {
             (alone, DirectionFacts { corks, ..direction() })
         }
         Cause::SlowLink => {
-            let link = SlowLink { byte_ns: 44_030_000 / (6 + 66) };
-            (Wait { ack: Mark::NONE, ..own(0) }, DirectionFacts { link, ..direction() })
+            let queued = Wait { ack: Mark::NONE, tsval: 7, ..own(0) };
+            let link = SlowLink { step_ns: 1e6, quickest: (queued.from.time_ns, 7) };
+            (queued, DirectionFacts { link, ..direction() })
         }
         Cause::ZeroWindow => (own(fact::ZERO_WINDOW), direction()),
         Cause::PassedOn => (own(HELD | fact::PASSED_ON), direction()),

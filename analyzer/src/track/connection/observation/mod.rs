@@ -14,8 +14,8 @@ mod unheld;
 pub use unheld::Unheld;
 
 use crate::decode::Header;
-use crate::track::connection::observation::idle::Idle;
 use crate::track::connection::Recorder;
+use crate::track::connection::observation::idle::Idle;
 use crate::track::half::Half;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};
