@@ -6,7 +6,7 @@
 //! Data follows after a pause although the network let it go: nothing of the sender was
 //! unacknowledged, or the data came at another time than the ACK that would have released it, and not
 //! near it either. Both take the frames of the other side. No packet of the sender is missing that would
-//! explain it.
+//! explain it; and it did not come, across a network, between full-sized segments of a stream.
 //!
 //! # What it is not
 //! A hold by Nagle's algorithm, even where the pause is 40 or 200 ms long.
@@ -19,13 +19,19 @@
 //! RFC 9293, section 3.8.
 
 use super::DirectionFacts;
+use crate::track::NETWORK_RTT_NS;
 use crate::track::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let answered = !wait.is(fact::OWN_DATA_BEFORE);
     let not_held = answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
     let unseen = wait.is(fact::UNSEEN) && !wait.is(fact::LOST_BEFORE);
+    // A slow link takes as long, too; before a pause comes the rest of a write, mostly a small segment.
+    let streams =
+        wait.is(fact::OWN_DATA_BEFORE) && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL);
+    let far = direction.releases.band.center_ns >= NETWORK_RTT_NS;
     not_held
+        && !(streams && far)
         && !direction.may_be_held
         && direction.receiver_seen
         && !direction.disordered

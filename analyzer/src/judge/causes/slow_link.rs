@@ -3,10 +3,9 @@
 //! front of one took that long.
 //!
 //! # How it is recognised
-//! By the sender's own clock, in its TCP timestamps. The frame had left so early that it was on its way for
-//! at least half of the wait longer than the quickest one of its direction; and several times frames that left
-//! together came apart. Without timestamps such waits go to the program, and so they do where the queue never
-//! empties.
+//! By the sender's own clock, in its TCP timestamps: the frame left early, and was on its way longer than the
+//! quickest one of its direction, by at least half of the wait. Several times frames that left together must
+//! have come apart. Without timestamps nobody can tell, and such waits go to the program.
 //!
 //! # What it is not
 //! A program or a kernel that paces its segments: their timestamps show that they left so late. A full

@@ -215,9 +215,9 @@ fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have
     assert_eq!(cause_of(&stream, &afar), Cause::CongestionWindow);
     assert_eq!(cause_of(&Wait { ack: Mark::default(), ..stream }, &afar), Cause::CongestionWindow);
     let late = Wait { to: Mark { time_ns: 40_000_000, frame: 12 }, ..stream };
-    assert_eq!(cause_of(&late, &afar), Cause::SenderApp);
+    assert_eq!(cause_of(&late, &afar), Cause::Unknown);
     let small = Wait { facts: stream.facts | fact::SMALL, ..stream };
     assert_eq!(cause_of(&small, &afar), Cause::SenderApp);
     let few = Wait { facts: stream.facts & !fact::LARGE_FLIGHT, ..stream };
-    assert_eq!(cause_of(&few, &afar), Cause::SenderApp);
+    assert_eq!(cause_of(&few, &afar), Cause::Unknown);
 }
