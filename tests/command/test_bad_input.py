@@ -107,6 +107,14 @@ def test_a_folder_one_may_not_list(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             captures.grouped([str(tmp_path)])
 
 
+def test_a_folder_that_is_gone_under_the_command(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    call = ["sh", "-c", f"rmdir '{gone}' && exec '{COMMAND}' '{SPLIT}' -o x.json"]
+    done = subprocess.run(call, cwd=gone, capture_output=True, check=False)
+    assert_refused(done, "the current folder is gone")
+
+
 def test_a_file_one_may_not_read(tmp_path: Path) -> None:
     path = saved(tmp_path / "secret.pcap", SPLIT.read_bytes())
     path.chmod(0)
