@@ -316,6 +316,22 @@ def test_without_a_path_a_result_is_returned(format: Format, scan: Scan, tmp_pat
     assert path.read_bytes() == (content.encode() if isinstance(content, str) else content)
 
 
+@pytest.mark.parametrize("format", FORMATS, ids=lambda one: one.name)
+def test_a_dash_is_standard_output(
+    format: Format,
+    scan: Scan,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    getattr(scan, f"to_{format.name}")("-")
+    content = getattr(scan, f"to_{format.name}")()
+    printed = capfdbinary.readouterr().out
+    assert printed == (content.encode() if isinstance(content, str) else content)
+    assert not any(tmp_path.iterdir())
+
+
 def test_an_error_without_a_file_names_no_temporary_one() -> None:
     text = nagle_scan.scan(next(iter(sorted(PRINTED.glob("*.txt")))))
     with pytest.raises(nagle_scan.OutputError, match=r"^evidence\.pcapng: printed text holds no"):

@@ -1,4 +1,4 @@
-"""`--name 10.0.0.5=payments`: words for addresses, in every output."""
+"""`--name 10.0.0.5=payments`: words for addresses, for whoever reads reports."""
 
 from __future__ import annotations
 
@@ -31,8 +31,12 @@ def given(names: dict[str, str]) -> list[str]:
     return [word for addr, name in names.items() for word in ("--name", f"{addr}={name}")]
 
 
-def test_every_output_says_the_name(capture: Path, run: Run, tmp_path: Path) -> None:
+def test_outputs_say_the_name_or_help_says_which_do_not(
+    capture: Path, run: Run, tmp_path: Path
+) -> None:
     """Readers know their services, not their addresses."""
+    told = " ".join(run("--help").stdout.decode().split())
+    assert ".json has both, .csv and .ndjson keep the address" in told
     files = [tmp_path / f"x{suffix}" for suffix in SUFFIXES if suffix not in PICTURES]
     wanted = [word for file in files for word in ("-o", str(file))]
     report = run(capture, "--exit-zero", *given(NAMES), *wanted).stdout.decode()

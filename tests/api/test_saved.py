@@ -124,6 +124,20 @@ def test_another_capture_of_the_same_name_is_not_taken_for_it(alone: tuple[Scan,
     assert len(opened.segments(1))
 
 
+def test_nor_is_one_of_the_same_length(alone: tuple[Scan, Scan]) -> None:
+    """A rotation begins anew; a capture that still grows is the same."""
+    capture, length = Path(alone[0].paths[0]), STALLS.stat().st_size
+    capture.write_bytes(CLEAN.read_bytes().ljust(length, b"\0")[:length])
+    for scan in alone:
+        assert not scan.can_be_read_again
+        with pytest.raises(OutputError, match="no longer the capture that was scanned"):
+            scan.to_evidence()
+        with pytest.raises(CaptureError, match="no longer the capture that was scanned"):
+            scan.packets([1])
+    capture.write_bytes(STALLS.read_bytes() + b"more")
+    assert alone[0].to_evidence()
+
+
 @pytest.mark.parametrize("again", [by_file, by_folder, by_pickle])
 def test_what_was_anonymized_stays_so(again: Again, tmp_path: Path) -> None:
     capture = tmp_path / "host-10-9-8-7.pcap"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 import random
@@ -25,6 +26,8 @@ from conversation import (
     records,
     stalled,
 )
+from nagle_scan import CaptureError
+from nagle_scan.api import captures
 from nagle_scan.report import formats
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import ARP
@@ -92,6 +95,24 @@ def test_one_missing_file_among_several(run: Run) -> None:
 
 def test_a_folder(run: Run, tmp_path: Path) -> None:
     assert_refused(run(tmp_path), "a folder without captures")
+
+
+def test_a_folder_one_may_not_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(path: str) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    with monkeypatch.context() as context:
+        context.setattr(os, "scandir", denied)
+        with pytest.raises(CaptureError, match=": cannot read: permission denied"):
+            captures.grouped([str(tmp_path)])
+
+
+def test_a_folder_that_is_gone_under_the_command(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    call = ["sh", "-c", f"rmdir '{gone}' && exec '{COMMAND}' '{SPLIT}' -o x.json"]
+    done = subprocess.run(call, cwd=gone, capture_output=True, check=False)
+    assert_refused(done, "the current folder is gone")
 
 
 def test_a_file_one_may_not_read(tmp_path: Path) -> None:

@@ -181,6 +181,8 @@ WRONG: list[Question] = [
     ("scan", {"path": ["a.pcap\n"], "filter": 5}),
     ("connection", {"path": "a.pcap", "number": "two"}),
     ("why", {}),
+    ("scan", {"path": "a.pcap", "filtre\x1b[2J": "port 80"}),
+    ("sc\u202ean\n" + 600 * "!", {}),
 ]
 
 
@@ -190,6 +192,7 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     for failed, text in asked(["--root", tmp_path], *WRONG):
         assert failed
         assert text.isprintable(), text
+        assert len(text) < 600
         assert "a bug" not in text
 
 

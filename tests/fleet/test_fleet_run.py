@@ -23,6 +23,7 @@ from nagle_scan.api.names import Label
 from nagle_scan.fleet import fields, identity
 from nagle_scan.fleet.lake import Lake
 from nagle_scan.fleet.work import Capture, Failure, Located
+from nagle_scan.system import files
 
 ALONE = ("--workers", "1")
 COMMAND = str(Path(sys.executable).parent / "nagle-scan")
@@ -69,6 +70,31 @@ def assert_same(rows: pd.DataFrame, alone: pd.DataFrame, order: list[str]) -> No
     pd.testing.assert_frame_equal(
         rows.where(rows.notna(), None), expected.where(expected.notna(), None), check_dtype=False
     )
+
+
+KILLED = """
+import os, signal, sys
+from nagle_scan.system import files
+with files.whole(sys.argv[1]):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_half_a_page_of_a_killed_run_is_cleared(tmp_path: Path) -> None:
+    """And nothing else: neither what another process still writes, nor what is not ours."""
+    folder = tmp_path / "fleet"
+    nagle_scan.scan_fleet(CAPTURES / SPLIT, folder, workers=1)
+    whole = set(folder.iterdir())
+    subprocess.run([sys.executable, "-c", KILLED, folder / "index.html"], check=False)
+    (left,) = set(folder.iterdir()) - whole
+    mine, kept = folder / f"{left.name}.bak", folder / ".nagle-scan-0123456789ab"
+    mine.touch()
+    kept.mkdir()
+    with files.whole(str(folder / "result.json")) as living:
+        for path in (left, mine, kept, living):
+            os.utime(path, (0, 0))
+        nagle_scan.scan_fleet(CAPTURES / SPLIT, folder, workers=1)
+    assert set(folder.iterdir()) - whole == {mine, kept, folder / "result.json"}
 
 
 def test_one_night_after_the_other(run: Run, tmp_path: Path) -> None:

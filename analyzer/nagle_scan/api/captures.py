@@ -186,6 +186,9 @@ def _files(named: Sequence[str], notes: list[str]) -> Iterator[str]:
             for error in folder.closed
         )
         if not folder.captures:
+            if folder.closed:
+                error = folder.closed[0]
+                raise CaptureError(f"{error.filename}: cannot read: {files.reason_of(error)}")
             raise CaptureError(f"{path}: a folder without captures")
         if folder.others:
             notes.append(left_out(path, folder.others))

@@ -59,10 +59,10 @@ def scan(
     `threads` as processors, at most 16, unless told otherwise; no result depends on it. `exchanges`
     keeps each exchange: some 64 bytes for each, which a large capture may not leave room for.
     Without it `Scan.exchanges` reads the captures again. `names` are words for addresses
-    (`{"10.0.0.5": "payments"}`): reports, pictures and files say them in their place; filters and
-    tables keep the addresses. With `anonymize` a name that holds an address is left out. `progress`
-    shows how far it is, in a terminal (on standard error) and in a notebook, from the first second
-    on; the command gives one that it shows and stops itself.
+    (`{"10.0.0.5": "payments"}`): reports and pictures say them in their place, the JSON beside
+    them; filters and tables, also as files, keep the addresses. With `anonymize` a name that holds
+    an address is left out. `progress` shows how far it is, in a terminal (on standard error) and in
+    a notebook, from the first second on; the command gives one that it shows and stops itself.
 
     >>> import nagle_scan
     >>> nagle_scan.scan("captures/java-split.pcap").verdict

@@ -64,7 +64,7 @@ def _spooled(capture: Bytes | IO[bytes]) -> tuple[str, IO[bytes]]:
     source = BytesIO(bytes(capture)) if isinstance(capture, Bytes) else capture
     leftovers.clear()
     file = tempfile.NamedTemporaryFile(prefix=leftovers.PREFIX)  # noqa: SIM115
-    leftovers.lock(file.fileno())
+    files.lock(file.fileno())
     try:
         shutil.copyfileobj(source, file, 1 << 20)
         file.flush()

@@ -219,8 +219,8 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         type=values.named,
-        help="show NAME instead of an IP address in every output: 10.0.0.5=payments (may be "
-        "repeated)",
+        help="show NAME instead of an IP address: 10.0.0.5=payments (may be repeated); .json has "
+        "both, .csv and .ndjson keep the address",
     )
     group.add_argument(
         "--names",

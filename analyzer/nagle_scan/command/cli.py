@@ -81,7 +81,10 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
         return EXIT_INTERRUPTED
     except SystemExit:
         raise
-    except BaseException:
+    except BaseException as error:
+        if isinstance(error, FileNotFoundError) and error.filename is None:  # Of `os.getcwd`.
+            terminal.note("the current folder is gone: change to another")
+            return EXIT_UNUSABLE
         # A panic in the engine is not an `Exception`. Python's own status, 1, would mean 'stalls'.
         import traceback
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from nagle_scan import _core
@@ -82,15 +83,18 @@ def server(agent: Agent) -> MCPServer:
     from pydantic import ValidationError
 
     class Server(MCPServer):
-        async def call_tool(self, *words: Any, **named: Any) -> Any:  # noqa: ANN401
-            """Says in one line what is wrong with arguments: the SDK takes four for each."""
-            try:
-                return await super().call_tool(*words, **named)
-            except ToolError as error:
-                wrong = error.__cause__
-                if not isinstance(wrong, ValidationError):
-                    raise
-                said = "; ".join(f"{one['loc'][0]}: {one['msg']}" for one in wrong.errors())
+        async def call_tool(self, name: str, arguments: Answer, context: Any = None) -> Any:  # noqa: ANN401
+            """Says in one line what is wrong: the SDK takes four, or ignores it."""
+            said = _unknown(agent, name, arguments)
+            if not said:
+                try:
+                    return await super().call_tool(name, arguments, context)
+                except ToolError as error:
+                    wrong = error.__cause__
+                    if not isinstance(wrong, ValidationError):
+                        raise
+                    each = ([*one["loc"][:1], one["msg"]] for one in wrong.errors())
+                    said = "; ".join(": ".join(map(str, one)) for one in each)
             raise ToolError(_shown(said))
 
     made = Server(
@@ -105,6 +109,15 @@ def server(agent: Agent) -> MCPServer:
         )
         made.tool(annotations=only_reads)(_in_one_line(getattr(agent, name)))
     return made
+
+
+def _unknown(agent: Agent, name: str, given: Answer) -> str:
+    """What it has no tool or argument for; empty if it has all."""
+    if name not in TOOLS:
+        return f"no such tool: {name!r}; there are {', '.join(TOOLS)}"
+    known = signature(getattr(agent, name)).parameters
+    unknown = ", ".join(repr(one) for one in given if one not in known)
+    return unknown and f"no such argument: {unknown}; there are {', '.join(known)}"
 
 
 def _shown(said: str) -> str:

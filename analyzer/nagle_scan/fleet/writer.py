@@ -32,7 +32,7 @@ from nagle_scan.fleet.lake import (
     told,
 )
 from nagle_scan.fleet.remote import is_url, remote, shown
-from nagle_scan.system import files
+from nagle_scan.system import files, leftovers
 
 LOCK = ".lock"
 LEASE = timedelta(minutes=5)
@@ -233,6 +233,7 @@ def _alone(path: str) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise taken(path) from None
+        leftovers.clear(path)
         yield
 
 

@@ -10,7 +10,6 @@ from itertools import pairwise
 from nagle_scan import _core
 from nagle_scan.errors import OutputError
 from nagle_scan.report import every_stall, notices, verdicts
-from nagle_scan.report.formats import CANNOT_READ_AGAIN
 from nagle_scan.report.options import Options
 from nagle_scan.result import NO_FRAMES, Result
 from nagle_scan.system import files
@@ -55,10 +54,9 @@ def write(result: Result, path: str, options: Options) -> None:
 
 def check(result: Result, path: str) -> None:
     """The captures are read again, and must not be overwritten."""
-    if result.lacks_captures:
-        raise OutputError(f"{path}: {result.why_not_again}")
-    if not result.can_be_read_again:
-        raise OutputError(f"{path}: {CANNOT_READ_AGAIN}")
+    why = result.why_not_again
+    if why:
+        raise OutputError(f"{path}: {why}")
     if result.core.summary().is_text:
         raise OutputError(f"{path}: {NO_FRAMES}")
     if os.path.realpath(path) in map(os.path.realpath, result.paths):

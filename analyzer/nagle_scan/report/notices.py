@@ -66,12 +66,13 @@ def of(result: "Result") -> Iterator[Notice]:
 
 
 def left_out_of_json(result: "Result") -> Iterator[str]:
-    """What it does not list, and who has it."""
+    """What it does not list, and what does."""
     nouns = ("connection", "server", "stall", "other wait")
-    counts = zip(result.core.json_leaves_out(), nouns, strict=True)
-    left_out = [count(number, noun) for number, noun in counts if number]
+    counts = zip(nouns, result.core.json_leaves_out(), strict=True)
+    left_out = {f".{noun.split()[-1]}s": count(number, noun) for noun, number in counts if number}
     if left_out:
+        stalls = ", and -o stalls.ndjson all stalls of one capture" if ".stalls" in left_out else ""
         yield (
-            f"counted but not listed in the JSON: {', '.join(left_out)}; -o stalls.csv, .ndjson "
-            "and .parquet have all stalls, nagle_scan.scan() has all rows"
+            f"counted but not listed in the JSON: {', '.join(left_out.values())}; "
+            f"nagle_scan.scan() has all in {', '.join(left_out)}{stalls}"
         )

@@ -114,12 +114,17 @@ class Result:
         """Why the captures cannot be read a second time; empty if they can, as far as known."""
         if self.sizes is None:
             # Opening a pipe again would block for ever.
-            return NOT_AGAIN if any(p == "-" or _is_pipe(p) for p in self.paths) else ""
-        if self.is_anonymized:
+            if any(path == "-" or _is_pipe(path) for path in self.paths):
+                return NOT_AGAIN
+        elif self.is_anonymized:
             return CAPTURES_HIDDEN
-        changed = (p for p, size in zip(self.paths, self.sizes, strict=True) if size_of(p) != size)
-        path = next(changed, None)
-        return "" if path is None else f"{path}: no longer the capture that was scanned"
+        # What was scanned just now may still grow.
+        sizes = zip(self.paths, self.sizes or map(size_of, self.paths), strict=True)
+        begins_ns = {None, *self.core.first_times_ns()}
+        for path, size in sizes:
+            if size_of(path) != size or _core.first_time_ns(path) not in begins_ns:
+                return f"{path}: no longer the capture that was scanned"
+        return ""
 
     @property
     def lacks_captures(self) -> bool:

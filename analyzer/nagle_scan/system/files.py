@@ -115,11 +115,12 @@ def whole(path: str) -> Iterator[str]:
         # A pipe or a device is written to directly.
         if not os.path.exists(target) or os.path.isfile(target):
             name = _temporary(target)
-        yield name
-        if name != target:
-            with _may_change:
-                os.replace(name, target)
-                _half_written.discard(name)
+        with locked(name) if name != target else contextlib.nullcontext():
+            yield name
+            if name != target:
+                with _may_change:
+                    os.replace(name, target)
+                    _half_written.discard(name)
     except OSError as error:
         raise OutputError(f"{path}: cannot write: {reason_of(error)}") from None
     except OutputError as error:
@@ -129,6 +130,26 @@ def whole(path: str) -> Iterator[str]:
         if name != target:
             with _may_change:
                 _remove(name)
+
+
+@contextlib.contextmanager
+def locked(path: str) -> Iterator[None]:
+    """Tells other processes that this one still needs it: see `leftovers`."""
+    with contextlib.ExitStack() as held:
+        if os.name == "posix":  # Elsewhere nothing is locked, and nothing removed.
+            with contextlib.suppress(OSError):
+                descriptor = os.open(path, os.O_RDONLY)
+                held.callback(os.close, descriptor)
+                lock(descriptor)
+        yield
+
+
+def lock(descriptor: int) -> None:
+    """Until it is closed. Raises `OSError` where another process has the lock."""
+    with contextlib.suppress(ImportError):
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _remove(name: str) -> None:

@@ -1,4 +1,4 @@
-"""Temporary files and folders. What a killed run left behind is removed by the next.
+"""Temporary and half-written files, and folders: what a killed run left is removed by the next.
 
 Each is locked as long as its process lives: what is old and not locked was left behind.
 """
@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 import time
 from collections.abc import Iterator
 
+from nagle_scan.system.files import lock, locked
+
 PREFIX = "nagle-scan-tmp-"
+HALF_WRITTEN = re.compile(r"\.nagle-scan-[0-9a-f]{12}")
 NEW_S = 60.0
 """What is newer may not be locked yet."""
 
@@ -21,32 +25,21 @@ NEW_S = 60.0
 def folder() -> Iterator[str]:
     """A temporary folder while the `with` block runs."""
     clear()
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as name:
-        descriptor = os.open(name, os.O_RDONLY) if os.name == "posix" else None
-        try:
-            if descriptor is not None:
-                lock(descriptor)
-            yield name
-        finally:
-            if descriptor is not None:
-                os.close(descriptor)
+    with tempfile.TemporaryDirectory(prefix=PREFIX) as name, locked(name):
+        yield name
 
 
-def lock(descriptor: int) -> None:
-    """Until it is closed. Raises `OSError` where another process has the lock."""
-    with contextlib.suppress(ImportError):  # Windows: nothing is locked, and nothing removed.
-        import fcntl
-
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def clear() -> None:
-    """Removes what killed runs of this user left."""
+def clear(folder: str | None = None) -> None:
+    """Removes what killed runs of this user left: temporary, or half-written in a folder."""
     if os.name != "posix":
         return
     try:
-        with os.scandir(tempfile.gettempdir()) as entries:
-            found = [entry.path for entry in entries if entry.name.startswith(PREFIX)]
+        with os.scandir(folder or tempfile.gettempdir()) as entries:
+            if folder is None:
+                found = [entry.path for entry in entries if entry.name.startswith(PREFIX)]
+            else:
+                half = (entry for entry in entries if HALF_WRITTEN.fullmatch(entry.name))
+                found = [entry.path for entry in half if entry.is_file(follow_symlinks=False)]
     except OSError:
         return
     for path in found:

@@ -150,7 +150,11 @@ fn each(
     let mut number = 0;
     let unseen = Arc::new(Progress::default());
     for path in reader::in_order(paths) {
-        let mut capture = Capture::open(path, &unseen)?;
+        let mut capture = match Capture::open(path, &unseen) {
+            // The scan took it as a part of a rotated set.
+            Err(ScanError::NoHeader { .. }) => continue,
+            opened => opened?,
+        };
         let is_text = capture.about_text().is_some();
         while let Some(frame) = capture.next_frame() {
             number += 1;

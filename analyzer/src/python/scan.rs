@@ -197,6 +197,11 @@ impl PyScan {
         self.scan.captures.iter().map(|capture| capture.path.clone()).collect()
     }
 
+    /// Times of their first frames, as `first_time_ns` tells them.
+    fn first_times_ns(&self) -> Vec<i64> {
+        self.scan.captures.iter().map(|capture| capture.first_ns).collect()
+    }
+
     /// All of it, for `scan_of_state` of the same version.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = py.detach(|| state::save(&self.scan))?;

@@ -66,7 +66,7 @@ complete -c nagle-scan -n _shtab_nagle_scan_using -l format -xka "text json json
 complete -c nagle-scan -n _shtab_nagle_scan_using -s q -l quiet -d 'print only the verdict, in one line; -qq: print nothing'
 complete -c nagle-scan -n _shtab_nagle_scan_using -s v -l verbose -d 'also print what was read, and how long it took'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l color -xka "auto always never" -d 'colours (default: on a terminal, unless NO_COLOR or CLICOLOR_FORCE is set)'
-complete -c nagle-scan -n _shtab_nagle_scan_using -l name -x -d 'show NAME instead of an IP address in every output: 10.0.0.5=payments (may be repeated)'
+complete -c nagle-scan -n _shtab_nagle_scan_using -l name -x -d 'show NAME instead of an IP address: 10.0.0.5=payments (may be repeated); .json has both, .csv and .ndjson keep the address'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l names -xka "(__fish_complete_path (commandline -ct))" -d 'the same for a file in the format of /etc/hosts, or an inventory: .csv or .json with address and service'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l why -x -d 'print only the case of the wait that this frame ended: everything for and against a hold, with the numbers compared'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l baseline -xka "(__fish_complete_path (commandline -ct))" -d 'compare with a capture of the same service from before a change (may be repeated for a rotated set); exit status: 1 stalls remain or got worse, 0 none left, 4 cannot tell, or the servers that stalled carry no data now'
