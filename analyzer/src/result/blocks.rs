@@ -75,7 +75,7 @@ pub struct Pooled {
 impl Pooled {
     /// Marks the waits that a relay made, too.
     pub fn of(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Self {
-        fan_out::mark(blocks);
+        fan_out::mark(blocks, threads);
         Self {
             passed_on: relays::mark(blocks),
             siblings: Siblings::of(blocks, clocks),

@@ -42,7 +42,7 @@ impl Server {
     /// How many waits of each connection ended because something arrived.
     fn passed_on(self) -> Vec<usize> {
         let mut blocks = [self.block];
-        mark(&mut blocks);
+        mark(&mut blocks, 1);
         let [block] = blocks;
         let marked = |id| {
             let own = block.waits.iter().filter(|wait| wait.connection == id);
