@@ -80,7 +80,7 @@ impl Pooled {
             passed_on: relays::mark(blocks),
             siblings: Siblings::of(blocks, clocks),
             accidents: Accidents::of(blocks, clocks, threads),
-            frames: HostFrames::of(blocks),
+            frames: HostFrames::of(blocks, threads),
         }
     }
 
