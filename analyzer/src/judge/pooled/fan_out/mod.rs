@@ -75,8 +75,8 @@ pub fn mark(blocks: &mut [Block], threads: usize) {
     if brokers.is_empty() {
         return;
     }
-    for block in blocks.iter() {
-        add_arrivals(&servers, &mut brokers, block);
+    for block in &mut *blocks {
+        take_arrivals(&servers, &mut brokers, block);
     }
     for broker in &mut brokers {
         // Each block has them in order: a stable sort merges those.
@@ -139,7 +139,7 @@ fn may_pass_on(wait: &Wait) -> bool {
     wait.by == Side::Server && wait.has_pure_ack() && !wait.is(fact::ACK_ONLY)
 }
 
-fn add_arrivals(servers: &Places, brokers: &mut [Broker], block: &Block) {
+fn take_arrivals(servers: &Places, brokers: &mut [Broker], block: &mut Block) {
     let place = |connection: &Connection| servers.get(&connection.ends.server).copied();
     let places: Vec<Option<usize>> = block.connections.iter().map(place).collect();
     for (connection, place) in block.connections.iter().zip(&places) {
@@ -151,7 +151,7 @@ fn add_arrivals(servers: &Places, brokers: &mut [Broker], block: &Block) {
             }
         }
     }
-    for arrival in &block.arrivals {
+    for arrival in mem::take(&mut block.arrivals) {
         if let Some(place) = block.place(arrival.connection).and_then(|at| places[at]) {
             let number = block.numbers[arrival.connection as usize];
             brokers[place].arrivals.push((arrival.time_ns, number));
