@@ -6,8 +6,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The stages in the order in which data passes them.
-const STAGES: [&str; 9] =
-    ["thresholds", "capture", "decode", "track", "judge", "result", "output", "frames", "python"];
+const STAGES: [&str; 10] = [
+    "cores",
+    "thresholds",
+    "capture",
+    "decode",
+    "track",
+    "judge",
+    "result",
+    "output",
+    "frames",
+    "python",
+];
 
 /// A file as the path of its module: `["track", "half", "acks"]`.
 type Module = Vec<String>;

@@ -31,6 +31,7 @@
 mod house;
 
 mod capture;
+mod cores;
 mod decode;
 mod frames;
 mod judge;

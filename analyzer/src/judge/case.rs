@@ -5,7 +5,6 @@
 
 use crate::thresholds::number;
 use serde::{Deserialize, Serialize};
-use std::ops::BitOr;
 
 number! {
     /// Lines that never apply: none, but those that `make rules` tries to do without.
@@ -214,11 +213,6 @@ impl Line {
         Self::SENTENCES[self as usize]
     }
 
-    /// May a relay be behind it?
-    pub fn is_relay(self) -> bool {
-        matches!(self, Self::Relay | Self::DistantRelay)
-    }
-
     const fn bit(self) -> u64 {
         1 << self as u64
     }
@@ -259,6 +253,8 @@ impl Lines {
         Self::weighing(Doubt(2)),
         Self::weighing(Doubt(Weight::POSSIBLE)),
     ];
+    /// Behind these may be a relay.
+    pub const RELAYS: Self = Self(Line::Relay.bit() | Line::DistantRelay.bit());
     const EXCLUDING: Self = Self::weighing(Excludes);
     const HIDING: Self = Self::weighing(Hides);
     const AGAINST_PEAK: Self = Self::weighing(NoPeak);
@@ -296,8 +292,8 @@ impl Lines {
 
     /// Those of `each` that apply.
     pub fn of<const N: usize>(each: [(Line, bool); N]) -> Self {
-        let bit = |(line, applies)| u64::from(applies) << line as u64;
-        Self(each.into_iter().map(bit).fold(0, BitOr::bitor) & !LEFT_OUT)
+        let add = |bits, &(line, applies): &(Line, bool)| bits | u64::from(applies) << line as u64;
+        Self(each.iter().fold(0, add) & !LEFT_OUT)
     }
 
     /// The same with `line`, if that applies.
@@ -357,6 +353,10 @@ impl Doubts {
         Lines::from(self).has(line)
     }
 
+    pub fn has_any(self, others: Lines) -> bool {
+        Lines::from(self).has_any(others)
+    }
+
     pub fn iter(self) -> impl Iterator<Item = Line> {
         Line::ALL.iter().copied().take(24).filter(move |line| self.has(*line))
     }
@@ -365,8 +365,10 @@ impl Doubts {
     pub fn confidence(self) -> Confidence {
         let count = |of: Lines| (Lines::from(self).0 & of.0).count_ones();
         let [ones, twos, most] = Lines::DOUBTS;
+        if self == Self::default() {
+            return Confidence::Certain;
+        }
         match count(ones) + 2 * count(twos) + Weight::POSSIBLE * count(most) {
-            0 => Confidence::Certain,
             Weight::POSSIBLE.. => Confidence::Possible,
             _ => Confidence::Likely,
         }

@@ -95,18 +95,6 @@ impl<'a> Findings<'a> {
     pub fn skip_past(self, before: impl Fn(&Wait) -> bool) -> Self {
         self.slice(self.waits.iter().take_while(|wait| before(wait)).count()..self.len())
     }
-
-    /// Runs of neighbours with the same `key`.
-    pub fn runs<K: PartialEq>(self, key: impl Fn(Finding<'a>) -> K) -> impl Iterator<Item = Self> {
-        let mut rest = self;
-        std::iter::from_fn(move || {
-            let first = key(rest.iter().next()?);
-            let len = rest.iter().take_while(|finding| key(*finding) == first).count();
-            let run = rest.slice(0..len);
-            rest = rest.slice(len..rest.len());
-            Some(run)
-        })
-    }
 }
 
 /// Keeps the pairs that `stays` accepts, compacted in place. `rulings[first..]` belong to `waits`, whose

@@ -1,8 +1,8 @@
 //! All stalls, row by row, made on all cores: memory does not grow with them.
 
 use super::fields::StallRow;
+use crate::cores::in_order;
 use crate::judge::findings::Finding;
-use crate::result::cores::in_order;
 use crate::result::scan::Scan;
 use std::io::{self, Write};
 

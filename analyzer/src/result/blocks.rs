@@ -1,5 +1,6 @@
 //! All connections of a scan, judged block by block on all cores.
 
+use crate::cores::{blocks_at_once, in_order};
 use crate::judge::conditions::Conditions;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
@@ -12,7 +13,6 @@ use crate::judge::pooled::siblings::Siblings;
 use crate::result::cause_totals::CauseTotals;
 use crate::result::clearest::Clearest;
 use crate::result::connections::JudgedBlock;
-use crate::result::cores::in_order;
 use crate::result::server_exchanges::ServerJudged;
 use crate::result::sorter::Sorter;
 use crate::result::totals::Totals;
@@ -33,9 +33,6 @@ const _: () = assert!(
         && (BLOCK_LEN * size_of::<Connection>()).is_multiple_of(size_of::<JudgedConnection>()),
     "a block of connections must hold whole judged ones, aligned alike, or they need memory of their own"
 );
-
-/// Blocks judged at once: handing over each one separately is slow.
-const AT_ONCE: usize = 16;
 
 /// The hosts of servers.
 type Hosts = HashSet<IpAddr, RandomState>;
@@ -78,12 +75,12 @@ pub struct Pooled {
 impl Pooled {
     /// Marks the waits that a relay made, too.
     pub fn of(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Self {
-        fan_out::mark(blocks);
+        fan_out::mark(blocks, threads);
         Self {
             passed_on: relays::mark(blocks),
             siblings: Siblings::of(blocks, clocks),
-            accidents: accidents(blocks, clocks, threads),
-            frames: HostFrames::of(blocks),
+            accidents: Accidents::of(blocks, clocks, threads),
+            frames: HostFrames::of(blocks, threads),
         }
     }
 
@@ -136,27 +133,10 @@ pub fn judge_all(
 
 /// Pieces of some blocks each.
 fn in_pieces(blocks: Vec<Block>) -> impl Iterator<Item = Vec<Block>> {
+    let len = blocks_at_once(blocks.len());
     let mut rest = blocks.into_iter();
-    let piece = move || Some(rest.by_ref().take(AT_ONCE).collect());
+    let piece = move || Some(rest.by_ref().take(len).collect());
     iter::from_fn(piece).take_while(|piece: &Vec<Block>| !piece.is_empty())
-}
-
-fn accidents(blocks: &[Block], clocks: &Clocks, threads: usize) -> Accidents {
-    if !Accidents::may_be_on(blocks) {
-        return Accidents::default();
-    }
-    let pieces: Vec<&[Block]> = blocks.chunks(AT_ONCE).collect();
-    let mut parts = Vec::with_capacity(pieces.len());
-    let Ok(()) = in_order(
-        threads,
-        pieces.len(),
-        |piece| Accidents::of(pieces[piece], clocks),
-        |part| {
-            parts.push(part);
-            Ok::<(), Infallible>(())
-        },
-    );
-    Accidents::by(parts)
 }
 
 impl Sums {

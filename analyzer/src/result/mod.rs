@@ -7,7 +7,6 @@ pub mod cause_totals;
 pub mod clearest;
 pub mod connecting;
 pub mod connections;
-pub mod cores;
 pub mod first;
 pub mod groups;
 pub mod hops;

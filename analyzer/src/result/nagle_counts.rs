@@ -1,17 +1,16 @@
 //! Is `TCP_NODELAY` in effect? What the connections of one party show.
 
+use crate::cores;
 use crate::judge::finding::judged::{JudgedConnection, JudgedHalf};
 use crate::judge::nagle::nodelay::{Nagle, NagleTotals};
 use crate::judge::nagle::variant::Variant;
 use crate::result::connections::runs_of_servers;
-use crate::result::cores::in_order;
 use crate::result::first::first_by_key;
 use crate::result::scan::Scan;
 use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::cmp::Reverse;
-use std::convert::Infallible;
 use std::net::IpAddr;
 
 /// A server's sockets, or those of a client host to one server port.
@@ -64,22 +63,13 @@ pub fn nagle_counts(scan: &Scan, limit: usize) -> (Vec<(NagleParty, NagleCount)>
 /// Of all connections, as many of them in each thread.
 fn all_counts(scan: &Scan) -> Counts {
     let blocks: Vec<&[JudgedConnection]> = scan.connections.blocks().collect();
-    let pieces: Vec<_> = blocks.chunks(blocks.len().div_ceil(scan.threads).max(1)).collect();
-    let mut all = Counts::default();
-    let Ok(()) = in_order(
-        scan.threads,
-        pieces.len(),
-        |piece| counts(pieces[piece]),
-        |more| {
-            if all.is_empty() {
-                all = more;
-            } else {
-                more.iter().for_each(|(party, more)| all.entry(*party).or_default().add(more));
-            }
-            Ok::<(), Infallible>(())
-        },
-    );
-    all
+    let len = blocks.len().div_ceil(scan.threads);
+    let counts = cores::of_pieces(scan.threads, &blocks, len, counts);
+    let add = |mut all: Counts, more: Counts| {
+        more.iter().for_each(|(party, more)| all.entry(*party).or_default().add(more));
+        all
+    };
+    counts.into_iter().reduce(add).unwrap_or_default()
 }
 
 /// Of some blocks of connections.

@@ -2,13 +2,13 @@
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
+use crate::cores;
 use crate::judge::findings::Findings;
 use crate::judge::pooled::relays::PassedOn;
 use crate::result::blocks::judge_all;
 use crate::result::cause_totals::CauseTotals;
 use crate::result::clearest::Clearest;
 use crate::result::connections::JudgedConnections;
-use crate::result::cores::in_order;
 use crate::result::names::Names;
 use crate::result::server_exchanges::{ServerExchanges, without_stalls};
 use crate::result::totals::Totals;
@@ -21,7 +21,6 @@ use crate::track::tracked::{Ended, Tracked};
 use crate::track::tracker::Tracker;
 use crate::track::{Exchange, Hour, Lengths};
 use serde::{Deserialize, Serialize};
-use std::convert::Infallible;
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -187,12 +186,7 @@ fn ended(trackers: Vec<Tracker>, threads: usize) -> Vec<Ended> {
         let mut tracker = trackers[shard].lock().unwrap_or_else(PoisonError::into_inner);
         mem::take(&mut *tracker).map(Tracker::end)
     };
-    let mut all = Vec::with_capacity(trackers.len());
-    let Ok(()) = in_order(threads, trackers.len(), end, |shard| {
-        all.extend(shard);
-        Ok::<(), Infallible>(())
-    });
-    all
+    cores::all(threads, trackers.len(), end).into_iter().flatten().collect()
 }
 
 #[cfg(test)]

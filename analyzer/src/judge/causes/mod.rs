@@ -113,8 +113,11 @@ impl Cause {
         Self::NAMES[self as usize]
     }
 
+    /// Those of stalls.
+    pub const STALLS: [Self; 2] = [Self::NagleDelack, Self::NagleRtt];
+
     pub fn is_stall(self) -> bool {
-        matches!(self, Cause::NagleDelack | Cause::NagleRtt)
+        Self::STALLS.contains(&self)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Is `TCP_NODELAY` in effect in a direction? Small segments that leave while a small one is
 //! unacknowledged show that it is, held ones that it is not.
 
-use crate::judge::case::{Confidence, Line};
+use crate::judge::case::{Confidence, Line, Lines};
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::path::releases::{Releases, ReleasesOf};
 use crate::judge::thresholds::CHANCE_AMONG_OTHERS;
@@ -93,11 +93,12 @@ pub fn nagle(
         own()
             .filter(Finding::is_sure)
             // What a relay passed on says nothing of its socket.
-            .filter(|finding| !finding.doubts.iter().any(Line::is_relay))
+            .filter(|finding| !finding.doubts.has_any(Lines::RELAYS))
     };
     let contradictions = half.contradictions();
     // Set in the middle of a connection, as SSH does after the login, TCP_NODELAY stays set.
-    let switched_off = contradictions as usize > stalls().count()
+    let switched_off = contradictions > 0
+        && contradictions as usize > stalls().count()
         && stalls().all(|stall| stall.wait.contradictions == 0);
     let proves = |finding: &Finding<'_>| {
         let rare = releases.is_some_and(|releases| {

@@ -8,6 +8,7 @@
 //!
 //! Runs before the connections are judged. Leans: doubts true stalls that are few among many other pauses.
 
+use crate::cores;
 use crate::judge::path::releases::Releases;
 use crate::judge::pooled::ServerDirection;
 use crate::judge::thresholds::{FEW_RELEASES, PEAK_OVER_CHANCE};
@@ -34,23 +35,19 @@ pub struct ServerPauses {
 }
 
 impl Accidents {
-    /// Can there be any on the connections of `blocks`?
-    pub fn may_be_on(blocks: &[Block]) -> bool {
-        blocks.iter().any(|block| block.waits.iter().any(is_pause))
-    }
-
-    /// Of the connections of some blocks, to be put together with the others.
-    pub fn of(blocks: &[Block], clocks: &Clocks) -> Self {
+    /// Of the connections of all `blocks`.
+    pub fn of(blocks: &[Block], clocks: &Clocks, threads: usize) -> Self {
         let mut all = Self::default();
-        for block in blocks {
-            all.add(block, clocks.coarsest_ns());
+        if !blocks.iter().any(|block| block.waits.iter().any(is_pause)) {
+            return all;
         }
-        all
-    }
-
-    /// Of all connections.
-    pub fn by(parts: Vec<Self>) -> Self {
-        let mut all = Self::default();
+        let parts = cores::of_blocks(threads, blocks, |blocks| {
+            let mut some = Self::default();
+            for block in blocks {
+                some.add(block, clocks.coarsest_ns());
+            }
+            some
+        });
         for (of, more) in parts.into_iter().flat_map(|part| part.0) {
             all.0.entry(of).or_default().add(more);
         }
@@ -153,7 +150,7 @@ mod tests {
     /// The confidence of the stalls of connections of one server.
     fn stalls(releases_ms: &[f64]) -> Vec<Confidence> {
         let blocks = [block(releases_ms.iter().map(|&release_ms| connection(release_ms)))];
-        let accidents = Accidents::by(vec![Accidents::of(&blocks, &Clocks::default())]);
+        let accidents = Accidents::of(&blocks, &Clocks::default(), 1);
         let conditions = Conditions { accidents: &accidents, ..Conditions::alone(MIN_WAIT_NS) };
         let conditions = Conditions { clock_ns: CLOCK_NS, ..conditions };
         let mut rulings = Vec::new();

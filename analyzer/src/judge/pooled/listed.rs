@@ -32,11 +32,6 @@ impl WaitIndex {
     pub fn connection(self, blocks: &[Block]) -> &Connection {
         &blocks[self.block as usize].connections[self.connection as usize]
     }
-
-    /// Where the connection is in its block.
-    pub fn place(self) -> usize {
-        self.connection as usize
-    }
 }
 
 /// The waits that `picks` accepts, block by block in the order of their ends.
@@ -48,7 +43,7 @@ pub fn waits<'a>(
 }
 
 /// As `waits`, of the block with this number.
-pub fn of_block<'a>(
+fn of_block<'a>(
     number: usize,
     block: &'a Block,
     picks: impl Fn(&Wait) -> bool + 'a,

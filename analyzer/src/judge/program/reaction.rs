@@ -1,13 +1,12 @@
 //! How fast a sender reacts to an ACK, where both ends are on one host: a kernel at once, a program not.
 
-use crate::judge::pooled::host_frames::HostFrames;
+use crate::judge::pooled::host_frames::{HostFrames, may_be_relay, path_ns};
 use crate::judge::statistics;
 use crate::judge::thresholds::{
-    KERNEL_FRAME_NS, KERNEL_QUARTILE_NS, KERNEL_QUARTILE_RTTS, KERNEL_RTTS_A_FRAME,
-    ONE_HOST_RTT_NS, SHORTEST_RTT_NS,
+    KERNEL_FRAME_NS, KERNEL_QUARTILE_NS, KERNEL_QUARTILE_RTTS, KERNEL_RTTS_A_FRAME, SHORTEST_RTT_NS,
 };
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Half, Side};
+use crate::track::{Connection, Side};
 
 /// May the holds of a direction be what a relay passed on?
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +32,7 @@ impl MayBeRelay {
     ) -> Self {
         let held: Vec<&Wait> = held.collect();
         let passes_on = waits.iter().any(|wait| wait.by == side && wait.is(fact::PASSED_ON));
-        let is_asked = side == Side::Client || connection.exchanges.count as usize >= held.len();
-        if held.is_empty() || !passes_on && is_asked && !is_one_host(connection) {
+        if held.is_empty() || !passes_on && !may_be_relay(connection, side, held.len()) {
             Self::No
         } else if passes_on {
             Self::Perhaps
@@ -66,15 +64,6 @@ fn is_slower_than_kernel(
         held.iter().map(|wait| wait.release_ns() - busy_ns(wait)).collect();
     let quartile_ns = at_most(KERNEL_QUARTILE_NS, (KERNEL_QUARTILE_RTTS, 1));
     statistics::lower_quartile(&mut reactions_ns).is_some_and(|ns| ns >= quartile_ns)
-}
-
-fn path_ns(connection: &Connection) -> Option<i64> {
-    connection.halves.iter().map(Half::measured_rtt_ns).sum()
-}
-
-/// May both ends be on one host?
-fn is_one_host(connection: &Connection) -> bool {
-    connection.is_loopback() || path_ns(connection).is_some_and(|rtt_ns| rtt_ns < ONE_HOST_RTT_NS)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use super::listed::Listed;
 use super::members::{array, open_object};
+use crate::cores::in_order;
 use crate::output::fields::{NamedConnection, StallRow};
 use crate::output::values;
-use crate::result::cores::in_order;
 use crate::result::scan::Scan;
 use std::io::{self, Write};
 use std::mem;

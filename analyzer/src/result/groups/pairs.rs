@@ -1,19 +1,23 @@
 //! Stalls of one kind between the same two hosts.
 
 use super::pieces::{PieceCounter, Pieces};
+use crate::cores;
 use crate::judge::case::{Confidence, Line};
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
-use crate::judge::findings::{Finding, Findings};
+use crate::judge::findings::Finding;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::timers::Timer;
 use crate::result::scan::Scan;
 use crate::result::totals::ByConfidence;
-use crate::track::Side;
 use crate::track::wait::fact;
+use crate::track::{Endpoint, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use std::net::IpAddr;
+
+/// Pieces of work: many more than threads, for hosts differ.
+const PIECES: usize = 64;
 
 /// Stalls of one cause that one of two hosts held, on connections to one port.
 #[derive(Debug, Clone)]
@@ -63,23 +67,21 @@ impl HostPair {
     }
 }
 
-type Parties = (Cause, bool, IpAddr, IpAddr, u16);
+/// The connections of one client's host to one server.
+type OfHosts = HashMap<(IpAddr, Endpoint), Vec<usize>, RandomState>;
 
 /// All stalls by pair, those that lose most first.
 pub fn pairs(scan: &Scan) -> Vec<HostPair> {
-    let mut members: HashMap<Parties, PairSums, RandomState> = HashMap::default();
+    let mut hosts = OfHosts::default();
     for index in scan.affected() {
-        let (judged, findings) = (&scan.connections[index], scan.findings_of(index));
-        // A connection's stalls are mostly alike: look their pair up once for a run of them.
-        for run in findings.runs(|row| (row.cause, row.wait.by)) {
-            let Some(first) = run.stalls().next() else { continue };
-            members
-                .entry(parties(judged, first))
-                .or_insert_with(|| PairSums::new(judged, first))
-                .add(judged, run);
-        }
+        let [client, server] = scan.connections[index].halves.each_ref().map(|half| half.endpoint);
+        hosts.entry((client.addr, server)).or_default().push(index);
     }
-    let mut pairs: Vec<HostPair> = members.into_values().map(PairSums::pair).collect();
+    let hosts: Vec<Vec<usize>> = hosts.into_values().collect();
+    let pairs = cores::of_pieces(scan.threads, &hosts, hosts.len().div_ceil(PIECES), |hosts| {
+        hosts.iter().flat_map(|connections| of_hosts(scan, connections)).collect::<Vec<HostPair>>()
+    });
+    let mut pairs: Vec<HostPair> = pairs.into_iter().flatten().collect();
     pairs.sort_by_key(|pair| {
         let parties = (pair.sender_addr, pair.receiver_addr, pair.server_port);
         (-pair.stalled_ns, parties, pair.sender as u8, pair.cause as u8)
@@ -87,21 +89,25 @@ pub fn pairs(scan: &Scan) -> Vec<HostPair> {
     pairs
 }
 
-fn parties(judged: &JudgedConnection, finding: Finding<'_>) -> Parties {
-    let sender = finding.wait.by;
-    (
-        finding.cause,
-        sender == Side::Server,
-        judged.half(sender).endpoint.addr,
-        judged.half(sender.other()).endpoint.addr,
-        judged.half(Side::Server).endpoint.port,
-    )
+/// What two hosts hold on their `connections`: of each cause, either of them.
+fn of_hosts(scan: &Scan, connections: &[usize]) -> impl Iterator<Item = HostPair> {
+    let sides = Cause::STALLS.map(|cause| Side::BOTH.map(|by| (cause, by)));
+    let mut kinds = sides.as_flattened().iter().map(|&kind| (kind, None)).collect::<Vec<_>>();
+    for &index in connections {
+        let (judged, findings) = (&scan.connections[index], scan.findings_of(index));
+        for (kind, sums) in &mut kinds {
+            let stalls = findings.stalls().filter(|stall| (stall.cause, stall.wait.by) == *kind);
+            if let Some(first) = stalls.clone().next() {
+                sums.get_or_insert_with(|| PairSums::new(judged, first)).add(judged, stalls);
+            }
+        }
+    }
+    kinds.into_iter().filter_map(|(_, sums)| sums.map(PairSums::pair))
 }
 
 /// A pair while its stalls come in.
 struct PairSums {
     pair: HostPair,
-    last_connection: Option<u32>,
     ack_delays_ns: Vec<i64>,
     /// The longest round trip to the receiver; `None` where one is not known.
     rtt_ns: Option<i64>,
@@ -130,32 +136,23 @@ impl PairSums {
             exchanges: 0,
             pieces: Pieces::default(),
         };
-        Self {
-            pair,
-            last_connection: None,
-            ack_delays_ns: Vec::new(),
-            rtt_ns: Some(0),
-            pieces: PieceCounter::new(judged),
-        }
+        Self { pair, ack_delays_ns: Vec::new(), rtt_ns: Some(0), pieces: PieceCounter::new(judged) }
     }
 
-    fn add(&mut self, judged: &JudgedConnection, stalls: Findings<'_>) {
+    /// Adds all its `stalls` on a connection.
+    fn add<'a>(&mut self, judged: &JudgedConnection, stalls: impl Iterator<Item = Finding<'a>>) {
         let pair = &mut self.pair;
-        pair.stalls += stalls.len() as u64;
-        pair.connections += u64::from(self.last_connection != Some(judged.id));
-        if self.last_connection != Some(judged.id) {
-            pair.exchanges += u64::from(judged.exchanges);
-        }
-        self.last_connection = Some(judged.id);
+        pair.connections += 1;
+        pair.exchanges += u64::from(judged.exchanges);
         let rtt_ns = judged.half(pair.sender.other()).rtt_ns();
         self.rtt_ns = self.rtt_ns.zip(rtt_ns).map(|(longest, one)| longest.max(one));
         if judged.half(pair.sender).nagle != pair.nagle {
             pair.nagle = Nagle::Unknown;
         }
-        for stall in stalls.iter() {
+        for stall in stalls {
+            pair.stalls += 1;
             pair.stalled_ns = pair.stalled_ns.saturating_add(stall.wait.wait_ns());
             pair.as_of_relay += u64::from(stall.doubts.has(Line::Relay));
-            pair.confidence = pair.confidence.max(stall.confidence());
             pair.confidence = pair.confidence.max(pair.by_confidence.add(&stall));
             // A retransmission cuts the delay short.
             if !stall.wait.is(fact::RESENT) {

@@ -11,15 +11,16 @@
 #[cfg(test)]
 mod tests;
 
+use crate::cores;
 use crate::judge::pooled::MOST_NEAR;
-use crate::judge::pooled::listed::{self, WaitIndex};
 use crate::judge::statistics;
 use crate::judge::thresholds::{FEW_RELEASES, PASS_ON_NS, PEAK_OVER_CHANCE, WAKE_NS};
 use crate::track::tracked::Block;
 use crate::track::wait::{Wait, fact};
-use crate::track::{Connection, Endpoint, Side};
+use crate::track::{Connection, Endpoint, Ends, Side};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use std::mem;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 
@@ -29,27 +30,39 @@ type Places = HashMap<Endpoint, usize, RandomState>;
 /// A server that may be a broker.
 #[derive(Default)]
 struct Broker {
-    /// How often it sent something after an ACK, and then what, by the number of the connection.
-    counts: HashMap<u32, usize, RandomState>,
-    sends: HashMap<u32, Vec<BrokerSend>, RandomState>,
     looks_held: bool,
-    /// When data arrived, and on which connection.
+    /// Did it often send something after an ACK, on one connection at least?
+    sends_often: bool,
+    /// When data arrived, and on which connection; then both apart, in the order of time.
     arrivals: Vec<(i64, u32)>,
+    times_ns: Vec<i64>,
+    numbers: Vec<u32>,
     /// Its shortest round trip from the capture point, on the way from each client that it sent something
-    /// to; `None` where it was not measured.
-    rtts_ns: HashMap<IpAddr, Option<i64>, RandomState>,
+    /// to, in ns; `i64::MAX` where it was not measured.
+    rtts_ns: HashMap<IpAddr, i64, RandomState>,
+    sends: Vec<Sends>,
 }
 
-/// A send, and what came shortly before it.
-struct BrokerSend {
-    at: WaitIndex,
-    /// How long before it the ACK came.
-    acked_ns: i64,
-    /// How long before it something arrived on another connection, the last that its program may have
-    /// woken up for; `None` for nothing.
-    ahead_ns: Option<i64>,
-    /// How many others arrived up to [`PASS_ON_NS`] before and after.
+/// What a broker sent after ACKs, on one connection.
+struct Sends {
+    /// The block of the connection.
+    block: usize,
+    /// The way from the capture point to the broker and back.
+    rtt_ns: i64,
+    after_arrivals: Vec<BrokerSend>,
+    /// How many others arrived up to [`PASS_ON_NS`] before and after all that it sent.
     others: u32,
+}
+
+/// A send shortly after something arrived on another connection, the last that its program may have woken up
+/// for.
+struct BrokerSend {
+    /// Where the wait that it ended is in its block.
+    wait: u32,
+    /// How long before it that arrived.
+    ahead_ns: u32,
+    /// Did that arrive after the ACK?
+    is_after_ack: bool,
 }
 
 /// How long a broker takes to pass something on, in ns.
@@ -57,41 +70,68 @@ type Forwarding = RangeInclusive<i64>;
 
 /// Marks the waits of servers that ended because something arrived on another connection, with
 /// [`fact::PASSED_ON`].
-pub fn mark(blocks: &mut [Block]) {
-    let (servers, mut brokers) = brokers(blocks);
+pub fn mark(blocks: &mut [Block], threads: usize) {
+    let (servers, mut brokers) = brokers(blocks, threads);
     if brokers.is_empty() {
         return;
     }
-    for block in blocks.iter() {
-        add_arrivals(&servers, &mut brokers, block);
+    for block in &mut *blocks {
+        take_arrivals(&servers, &mut brokers, block);
     }
     for broker in &mut brokers {
         // Each block has them in order: a stable sort merges those.
         broker.arrivals.sort_by_key(|&(time_ns, _)| time_ns);
+        (broker.times_ns, broker.numbers) = mem::take(&mut broker.arrivals).into_iter().unzip();
     }
-    for (number, block) in blocks.iter().enumerate() {
-        add_sends(&servers, &mut brokers, number, block);
+    let numbered: Vec<(usize, &Block)> = blocks.iter().enumerate().collect();
+    let sends = cores::of_blocks(threads, &numbered, |blocks| {
+        let each = blocks.iter().map(|&(number, block)| sends(&servers, &brokers, number, block));
+        each.flatten().collect::<Vec<(usize, Sends)>>()
+    });
+    for (broker, sends) in sends.into_iter().flatten() {
+        brokers[broker].sends.push(sends);
     }
     for broker in brokers {
-        for at in broker.passed_on() {
-            at.wait_mut(blocks).facts |= fact::PASSED_ON;
+        for (block, wait) in broker.passed_on(blocks) {
+            blocks[block].waits[wait as usize].facts |= fact::PASSED_ON;
         }
     }
 }
 
 /// The servers that may have held something, and sent often enough to be judged; and where each is.
-fn brokers(blocks: &[Block]) -> (Places, Vec<Broker>) {
+fn brokers(blocks: &[Block], threads: usize) -> (Places, Vec<Broker>) {
     let mut brokers: HashMap<Endpoint, Broker, RandomState> = HashMap::default();
-    for row in listed::waits(blocks, may_pass_on) {
-        let broker = brokers.entry(row.connection.ends.server).or_default();
-        *broker.counts.entry(row.number).or_default() += 1;
-        broker.looks_held |= row.wait.is_freed();
-        broker.rtts_ns.entry(row.connection.ends.client.addr).or_default();
+    let senders = cores::of_blocks(threads, blocks, |blocks| {
+        blocks.iter().flat_map(senders).collect::<Vec<(Ends, Sent)>>()
+    });
+    for (Ends { client, server }, sent) in senders.into_iter().flatten() {
+        let broker = brokers.entry(server).or_default();
+        broker.sends_often |= sent.count >= FEW_RELEASES;
+        broker.looks_held |= sent.looks_held;
+        broker.rtts_ns.entry(client.addr).or_insert(i64::MAX);
     }
-    let often = |&count: &usize| count >= FEW_RELEASES as usize;
-    brokers.retain(|_, broker| broker.looks_held && broker.counts.values().any(often));
+    brokers.retain(|_, broker| broker.looks_held && broker.sends_often);
     let placed = brokers.into_iter().enumerate();
     placed.map(|(place, (server, broker))| ((server, place), broker)).unzip()
+}
+
+/// What a server sent after ACKs, on one connection.
+#[derive(Clone, Copy, Default)]
+struct Sent {
+    count: u32,
+    looks_held: bool,
+}
+
+/// The connections of a block on which servers did.
+fn senders(block: &Block) -> impl Iterator<Item = (Ends, Sent)> {
+    let mut all = vec![Sent::default(); block.connections.len()];
+    for wait in block.waits.iter().filter(|wait| may_pass_on(wait)) {
+        let Some(place) = block.place_of(wait) else { continue };
+        all[place].count += 1;
+        all[place].looks_held |= wait.is_freed();
+    }
+    let senders = block.connections.iter().zip(all).filter(|(_, sent)| sent.count > 0);
+    senders.map(|(connection, sent)| (connection.ends, sent))
 }
 
 /// Did a server wait for an ACK, or for something else, since its own last data?
@@ -99,7 +139,7 @@ fn may_pass_on(wait: &Wait) -> bool {
     wait.by == Side::Server && wait.has_pure_ack() && !wait.is(fact::ACK_ONLY)
 }
 
-fn add_arrivals(servers: &Places, brokers: &mut [Broker], block: &Block) {
+fn take_arrivals(servers: &Places, brokers: &mut [Broker], block: &mut Block) {
     let place = |connection: &Connection| servers.get(&connection.ends.server).copied();
     let places: Vec<Option<usize>> = block.connections.iter().map(place).collect();
     for (connection, place) in block.connections.iter().zip(&places) {
@@ -107,11 +147,11 @@ fn add_arrivals(servers: &Places, brokers: &mut [Broker], block: &Block) {
         if let (&Some(place), Some(rtt_ns)) = (place, rtt_ns) {
             let known = brokers[place].rtts_ns.get_mut(&connection.ends.client.addr);
             if let Some(shortest_ns) = known {
-                *shortest_ns = Some(shortest_ns.map_or(rtt_ns, |ns| ns.min(rtt_ns)));
+                *shortest_ns = rtt_ns.min(*shortest_ns);
             }
         }
     }
-    for arrival in &block.arrivals {
+    for arrival in mem::take(&mut block.arrivals) {
         if let Some(place) = block.place(arrival.connection).and_then(|at| places[at]) {
             let number = block.numbers[arrival.connection as usize];
             brokers[place].arrivals.push((arrival.time_ns, number));
@@ -119,81 +159,128 @@ fn add_arrivals(servers: &Places, brokers: &mut [Broker], block: &Block) {
     }
 }
 
-/// Adds what the brokers sent in a block, in time order, so that the arrivals searched are in the cache.
-fn add_sends(servers: &Places, brokers: &mut [Broker], number: usize, block: &Block) {
-    let place = |connection: &Connection| {
+/// What the brokers sent in a block, with the place of each, by connection. Looked at in time order: the
+/// arrivals before one send are near those before the last.
+fn sends(
+    servers: &Places,
+    brokers: &[Broker],
+    number: usize,
+    block: &Block,
+) -> impl Iterator<Item = (usize, Sends)> {
+    let none = |connection: &Connection| {
         let place = *servers.get(&connection.ends.server)?;
-        let rtt_ns = brokers[place].rtts_ns.get(&connection.ends.client.addr);
-        Some((place, rtt_ns?.unwrap_or(0)))
+        let rtt_ns = match *brokers[place].rtts_ns.get(&connection.ends.client.addr)? {
+            i64::MAX => 0,
+            rtt_ns => rtt_ns,
+        };
+        Some((place, Sends { block: number, rtt_ns, after_arrivals: Vec::new(), others: 0 }))
     };
-    let places: Vec<Option<(usize, i64)>> = block.connections.iter().map(place).collect();
-    for row in listed::of_block(number, block, may_pass_on) {
-        if let Some((place, rtt_ns)) = places[row.at.place()] {
-            let send = brokers[place].send(row.at, row.wait, row.number, rtt_ns);
-            brokers[place].sends.entry(row.number).or_default().push(send);
+    let mut all: Vec<Option<(usize, Sends)>> = block.connections.iter().map(none).collect();
+    let mut begin = 0;
+    for (at, wait) in (0..).zip(&block.waits).filter(|(_, wait)| may_pass_on(wait)) {
+        if let Some((place, sends)) = block.place_of(wait).and_then(|place| all[place].as_mut()) {
+            let number = block.numbers[wait.connection as usize];
+            begin = brokers[*place].add_send(sends, (at, wait), number, begin);
         }
     }
+    all.into_iter().flatten().filter(|(_, sends)| !sends.after_arrivals.is_empty())
 }
 
 impl Broker {
-    /// Where the waits are that ended because something arrived.
-    fn passed_on(&self) -> Vec<WaitIndex> {
-        let Some(forwarding) = forwarding(self.sends.values().flatten()) else { return Vec::new() };
-        let brokers = self.sends.values().filter(|sends| follow_arrivals(sends, &forwarding));
-        brokers
-            .flatten()
-            .filter(|send| send.is_passed_on(&forwarding))
-            .map(|send| send.at)
-            .collect()
+    /// The waits that ended because something arrived, by their blocks and their places there.
+    fn passed_on(&self, blocks: &[Block]) -> Vec<(usize, u32)> {
+        let all = self.sends.iter().flat_map(|sends| &sends.after_arrivals);
+        let Some(forwarding) = forwarding(all) else { return Vec::new() };
+        let follow = self.sends.iter().filter(|sends| sends.follow_arrivals(blocks, &forwarding));
+        follow.flat_map(|sends| sends.passed_on(blocks, &forwarding)).collect()
     }
 
-    /// What came before the end of this wait, of the connection of this number.
-    fn send(&self, at: WaitIndex, wait: &Wait, number: u32, rtt_ns: i64) -> BrokerSend {
-        let sent_ns = wait.to.time_ns - rtt_ns;
-        let begin = self.arrivals.partition_point(|&(time_ns, _)| time_ns < sent_ns - PASS_ON_NS);
-        let near = &self.arrivals[begin..self.arrivals.len().min(begin + MOST_NEAR)];
-        let near = &near[..near.partition_point(|&(time_ns, _)| time_ns <= sent_ns + PASS_ON_NS)];
-        let woken = near.partition_point(|&(time_ns, _)| sent_ns - time_ns >= WAKE_NS);
-        let ahead = near[..woken].iter().rfind(|&&(_, on)| on != number);
-        let ahead_ns = ahead.map(|&(time_ns, _)| sent_ns - time_ns);
-        let own = near.iter().filter(|&&(_, on)| on == number).count();
-        let others = (near.len() - own - usize::from(ahead_ns.is_some())) as u32;
-        BrokerSend { at, acked_ns: wait.release_ns() - rtt_ns, ahead_ns, others }
+    /// Adds what came before the end of a wait, of the connection of this number. Returns where that begins:
+    /// it is found quickly near `guess`.
+    fn add_send(
+        &self,
+        sends: &mut Sends,
+        (at, wait): (u32, &Wait),
+        number: u32,
+        guess: usize,
+    ) -> usize {
+        let sent_ns = wait.to.time_ns - sends.rtt_ns;
+        let begin = self.first_from(sent_ns - PASS_ON_NS, guess);
+        let near = &self.times_ns[begin..self.times_ns.len().min(begin + MOST_NEAR)];
+        let near = &near[..near.partition_point(|&time_ns| time_ns <= sent_ns + PASS_ON_NS)];
+        let numbers = &self.numbers[begin..begin + near.len()];
+        let own = numbers.iter().filter(|&&on| on == number).count();
+        sends.others += (near.len() - own) as u32;
+        let woken = near.partition_point(|&time_ns| sent_ns - time_ns >= WAKE_NS);
+        if let Some(last) = numbers[..woken].iter().rposition(|&on| on != number) {
+            sends.others -= 1;
+            let ahead_ns = sent_ns - near[last];
+            let is_after_ack = ahead_ns < sends.acked_ns(wait);
+            let ahead_ns = ahead_ns as u32;
+            sends.after_arrivals.push(BrokerSend { wait: at, ahead_ns, is_after_ack });
+        }
+        begin
+    }
+
+    /// The first arrival that was not before `from_ns`.
+    fn first_from(&self, from_ns: i64, guess: usize) -> usize {
+        let all = &self.times_ns;
+        let end = all.len().min(guess + MOST_NEAR);
+        let begin = guess.saturating_sub(MOST_NEAR).min(end);
+        let near = &all[begin..end];
+        let is_near = near.first() < Some(&from_ns) && Some(&from_ns) <= near.last();
+        let (begin, rest) = if is_near { (begin, near) } else { (0, all.as_slice()) };
+        begin + rest.partition_point(|&time_ns| time_ns < from_ns)
     }
 }
 
 /// Half to twice the median, by what arrived after the ACK, when nothing was held.
 fn forwarding<'a>(sends: impl Iterator<Item = &'a BrokerSend>) -> Option<Forwarding> {
-    let after_ack = |send: &BrokerSend| send.ahead_ns.filter(|&ahead_ns| ahead_ns < send.acked_ns);
-    let mut ahead_ns: Vec<i64> = sends.filter_map(after_ack).collect();
+    let after_ack = sends.filter(|send| send.is_after_ack);
+    let mut ahead_ns: Vec<i64> = after_ack.map(|send| send.ahead_ns.into()).collect();
     let often = ahead_ns.len() >= FEW_RELEASES as usize;
     let median_ns = statistics::upper(&mut ahead_ns).filter(|_| often)?;
     Some(median_ns / 2..=PASS_ON_NS.min(2 * median_ns))
 }
 
-/// Do the sends of one connection follow arrivals so soon more often than chance, and more closely than they
-/// follow ACKs?
-fn follow_arrivals(sends: &[BrokerSend], forwarding: &Forwarding) -> bool {
-    let soon = || sends.iter().filter(|send| send.follows(forwarding));
-    let others: u32 = sends.iter().map(|send| send.others).sum();
-    let share = *forwarding.end() as f64 / (2 * PASS_ON_NS) as f64;
-    let mut ahead_ns: Vec<i64> = soon().filter_map(|send| send.ahead_ns).collect();
-    let mut acked_ns: Vec<i64> = soon().map(|send| send.acked_ns).collect();
-    ahead_ns.len() >= FEW_RELEASES as usize
-        && ahead_ns.len() as f64 >= PEAK_OVER_CHANCE * share * f64::from(others)
-        && statistics::deviation(&mut ahead_ns) < statistics::deviation(&mut acked_ns)
+impl Sends {
+    /// How long before the end of a wait its ACK reached the broker.
+    fn acked_ns(&self, wait: &Wait) -> i64 {
+        wait.release_ns() - self.rtt_ns
+    }
+
+    fn acked_before_ns(&self, blocks: &[Block], send: &BrokerSend) -> i64 {
+        self.acked_ns(&blocks[self.block].waits[send.wait as usize])
+    }
+
+    /// Do they follow arrivals so soon more often than chance, and more closely than they follow ACKs?
+    fn follow_arrivals(&self, blocks: &[Block], forwarding: &Forwarding) -> bool {
+        let soon = self.after_arrivals.iter().filter(|send| send.follows(forwarding));
+        let (mut ahead_ns, mut acked_ns): (Vec<i64>, Vec<i64>) =
+            soon.map(|send| (i64::from(send.ahead_ns), self.acked_before_ns(blocks, send))).unzip();
+        let share = *forwarding.end() as f64 / (2 * PASS_ON_NS) as f64;
+        ahead_ns.len() >= FEW_RELEASES as usize
+            && ahead_ns.len() as f64 >= PEAK_OVER_CHANCE * share * f64::from(self.others)
+            && statistics::deviation(&mut ahead_ns) < statistics::deviation(&mut acked_ns)
+    }
+
+    /// What was passed on as soon as usual, or later, when the ACK had freed nothing for as long.
+    fn passed_on(
+        &self,
+        blocks: &[Block],
+        forwarding: &Forwarding,
+    ) -> impl Iterator<Item = (usize, u32)> {
+        let late = |send| self.acked_before_ns(blocks, send) > *forwarding.end();
+        let all = self.after_arrivals.iter();
+        let passed_on = all.filter(move |send| send.follows(forwarding) || late(send));
+        passed_on.map(|send| (self.block, send.wait))
+    }
 }
 
 impl BrokerSend {
     /// Did something arrive as long before as it takes to pass it on, or sooner, if after the ACK?
     fn follows(&self, forwarding: &Forwarding) -> bool {
-        self.ahead_ns.is_some_and(|ns| {
-            ns <= *forwarding.end() && (ns >= *forwarding.start() || ns < self.acked_ns)
-        })
-    }
-
-    /// Is it passed on, as soon as usual, or later, when the ACK had freed nothing for as long?
-    fn is_passed_on(&self, forwarding: &Forwarding) -> bool {
-        self.follows(forwarding) || (self.ahead_ns.is_some() && self.acked_ns > *forwarding.end())
+        let ahead_ns = i64::from(self.ahead_ns);
+        ahead_ns <= *forwarding.end() && (ahead_ns >= *forwarding.start() || self.is_after_ack)
     }
 }

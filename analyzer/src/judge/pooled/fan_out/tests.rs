@@ -41,9 +41,9 @@ impl Server {
 
     /// How many waits of each connection ended because something arrived.
     fn passed_on(self) -> Vec<usize> {
-        let mut blocks = [self.block];
-        mark(&mut blocks);
-        let [block] = blocks;
+        let mut blocks = [Block::default(), self.block];
+        mark(&mut blocks, 2);
+        let [_, block] = blocks;
         let marked = |id| {
             let own = block.waits.iter().filter(|wait| wait.connection == id);
             own.filter(|wait| wait.is(fact::PASSED_ON)).count()

@@ -68,8 +68,8 @@ pub fn may_be_of_relays(blocks: &[Block]) -> bool {
         |wait: &Wait| wait.has_pure_ack() && (0..PASS_ON_NS).contains(&wait.release_ns());
     let mut servers = blocks.iter().flat_map(|block| &block.connections).map(|one| one.ends.server);
     let first = servers.next();
-    servers.any(|server| Some(server) != first)
-        && blocks.iter().flat_map(|block| &block.waits).any(looks_held)
+    blocks.iter().flat_map(|block| &block.waits).any(looks_held)
+        && servers.any(|server| Some(server) != first)
 }
 
 /// The ends of all waits.

@@ -1,5 +1,6 @@
 //! Independent work on all cores, with the results in order.
 
+use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
@@ -38,6 +39,42 @@ pub fn in_order<T: Send, E>(
     })
 }
 
+/// All that `work` makes of the numbers below `pieces`, in order.
+pub fn all<T: Send>(threads: usize, pieces: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let mut all = Vec::with_capacity(pieces);
+    let Ok(()) = in_order(threads, pieces, work, |one| {
+        all.push(one);
+        Ok::<(), Infallible>(())
+    });
+    all
+}
+
+/// All that `work` makes of pieces of `rows`, of so many each, in order.
+pub fn of_pieces<R: Sync, T: Send>(
+    threads: usize,
+    rows: &[R],
+    len: usize,
+    work: impl Fn(&[R]) -> T + Sync,
+) -> Vec<T> {
+    let pieces: Vec<&[R]> = rows.chunks(len.max(1)).collect();
+    all(threads, pieces.len(), |piece| work(pieces[piece]))
+}
+
+/// All that `work` makes of pieces of `blocks`, in order.
+pub fn of_blocks<R: Sync, T: Send>(
+    threads: usize,
+    blocks: &[R],
+    work: impl Fn(&[R]) -> T + Sync,
+) -> Vec<T> {
+    of_pieces(threads, blocks, blocks_at_once(blocks.len()), work)
+}
+
+/// How many of all blocks to hand over at once: each by itself is slow where there are many. The same for any
+/// number of threads, for sums of floating point depend on it.
+pub fn blocks_at_once(all: usize) -> usize {
+    (all / 32).clamp(1, 16)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,6 +88,14 @@ mod tests {
         };
         assert_eq!(in_order(3, 101, |piece| piece * piece, take), Ok(()));
         assert!(taken.into_iter().eq((0..101).map(|piece| piece * piece)));
+    }
+
+    #[test]
+    fn pieces_leave_out_no_block() {
+        for count in [0, 1, 33, 1_000] {
+            let blocks: Vec<usize> = (0..count).collect();
+            assert_eq!(of_blocks(3, &blocks, <[usize]>::to_vec).concat(), blocks);
+        }
     }
 
     #[test]
