@@ -64,8 +64,7 @@ fn is_asked(line: Line, explained: &Explained) -> bool {
             | Line::Reply
             | Line::NoDelay
             | Line::MayBeLost
-            | Line::Lost
-            | Line::SlowLink,
+            | Line::Lost,
             _,
         ) => explained.wait.is_freed(),
         (_, Weight::Doubt(_)) => explained.case.is_hold(),
@@ -98,7 +97,6 @@ fn numbers(explained: &Explained, judged: &JudgedConnection) -> Vec<(&'static st
         ("ack_ms", duration(wait.ack_ns())),
         ("longest", duration(releases.longest_ack_ns())),
         ("release", duration(wait.release_ns())),
-        ("span", duration(wait.span_ns())),
         ("center", duration(releases.band.center_ns)),
         ("tolerance", duration(releases.band.tolerance_ns)),
         ("off", duration(releases.off_ns(wait))),
