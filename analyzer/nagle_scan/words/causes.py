@@ -90,6 +90,14 @@ CAUSES = (
         ack_was_delayed=True,
     ),
     Cause(
+        name="slow_link",
+        happened="a slow link or shaper took that long to transmit a burst",
+        words="slow link",
+        meaning=_both("a slow link or shaper on the path: send fewer bytes, or get a faster link"),
+        colour=colours.DARK,
+        hatch="--",
+    ),
+    Cause(
         name="nagle_rtt",
         happened="a small segment was held until a prompt ACK arrived: each message costs an extra "
         "round trip",

@@ -168,6 +168,9 @@ lines! {
         "frame {from} sent again, and it may have been lost: {answer}";
     Lost "tail_loss" Capture Excludes,
         "frame {to} is a retransmission or a tail-loss probe: {answer}";
+    /// Such a frame comes late after a prompt ACK, by accident as late as a round trip.
+    SlowLink "slow_link" Capture Excludes,
+        "a prompt ACK, and a slow link that takes {span} for frame {to}: {answer}";
 
     // For and against the releases of its direction.
     /// As many releases beside the round trip as at it.

@@ -4,7 +4,8 @@ use crate::judge::capture::ip_ids::Ids;
 use crate::judge::capture::spurious;
 use crate::judge::case::{Line, Lines, Outcome};
 use crate::judge::causes::cork::Corks;
-use crate::judge::causes::{Cause, DirectionFacts, retransmission, stop_and_wait};
+use crate::judge::causes::slow_link::SlowLink;
+use crate::judge::causes::{Cause, DirectionFacts, nagle_delack, retransmission, stop_and_wait};
 use crate::judge::conditions::Conditions;
 use crate::judge::findings::Ruling;
 use crate::judge::nagle::phases::{self, Candidate, ContradictionCounts, Phase};
@@ -72,6 +73,7 @@ impl<'a> Judge<'a> {
                 at_receiver: spurious::is_at_receiver(connection, side),
                 one_at_a_time: stop_and_wait::is_throughout(connection.half(side), &releases, own),
                 corks,
+                link: SlowLink::of(connection.half(side), side, waits),
                 ids: Ids::of(connection, side, waits),
                 receiver_seen: receiver.segments() > 0 && !connection.is_even(),
                 disordered: connection.is_disordered(),
@@ -137,11 +139,13 @@ impl<'a> Judge<'a> {
         let direction = &self.direction;
         let may_be_lost =
             wait.is(fact::RESENT) && !self.resends_needlessly && !wait.is(fact::NEEDLESS);
+        let link = direction.link.explains(wait) && !nagle_delack::is_delayed(wait, direction);
         Lines::of([
             (Line::OwnPause, direction.paced),
             (Line::NoDelay, phase.is_off),
             (Line::MayBeLost, may_be_lost),
             (Line::Lost, retransmission::is_seen(wait, direction)),
+            (Line::SlowLink, link),
         ])
     }
 

@@ -167,6 +167,11 @@ thresholds! {
         from "Linux, CONFIG_HZ",
         larger "takes more timers of programs for corks";
 
+    /// How closely frames come through a link as their bytes take: this part of it.
+    LINK_SPREAD_ONE_OF: i64 = 16 one_of,
+        from "judgement",
+        larger "misses slow links with jitter";
+
     /// Part of a wait within which a program that waits for each ACK sends its next block: 0.3-3 ms after ACKs
     /// that were 50 ms late, on a phone.
     NEXT_BLOCK_ONE_OF: i64 = 10 one_of,
@@ -290,3 +295,7 @@ pub const TICKS_NS: [f64; 3] = [1e6, 4e6, 1e7];
 
 /// Ticks at which programs write: `select` and sleeps at HZ=100, Windows' 64 in a second.
 pub const GRIDS_NS: [i64; 2] = [10_000_000, 15_625_000];
+
+/// Headers of a frame: 14 bytes of Ethernet, 40 of IPv4 and TCP, 12 of timestamps. The 20 more of IPv6 are within
+/// the tolerance even for the shortest frames that show.
+pub const FRAME_OVERHEAD_BYTES: i64 = 66;

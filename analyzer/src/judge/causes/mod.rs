@@ -9,12 +9,14 @@ mod nagle_rtt;
 mod passed_on;
 pub mod retransmission;
 mod sender_app;
+pub mod slow_link;
 pub mod stop_and_wait;
 mod unknown;
 mod zero_window;
 
 use crate::judge::capture::ip_ids::Ids;
 use crate::judge::causes::cork::Corks;
+use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::path::releases::Releases;
 use crate::track::wait::Wait;
 use serde::{Deserialize, Serialize};
@@ -35,6 +37,8 @@ pub struct DirectionFacts {
     pub one_at_a_time: bool,
     /// Which waits look like those for a cork.
     pub corks: Corks,
+    /// The slow link that it came through, if it did.
+    pub link: SlowLink,
     /// What the sender's IP identifications tell.
     pub ids: Ids,
     /// Was anything of the receiver captured, at times that are not made up? Without its ACKs all data
@@ -79,6 +83,7 @@ causes! {
     ZeroWindow "zero_window" zero_window::recognises;
     PassedOn "passed_on" passed_on::recognises;
     NagleDelack "nagle_delack" nagle_delack::recognises;
+    SlowLink "slow_link" slow_link::recognises;
     NagleRtt "nagle_rtt" nagle_rtt::recognises;
     StopAndWait "stop_and_wait" stop_and_wait::recognises;
     CongestionWindow "congestion_window" congestion_window::recognises;

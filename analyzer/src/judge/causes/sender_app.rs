@@ -9,8 +9,7 @@
 //! explain it.
 //!
 //! # What it is not
-//! A hold by Nagle's algorithm, even where the pause is 40 or 200 ms long. Captured behind a link slower
-//! than 1 Mbit/s, a burst looks the same: its frames come as far apart as they are long.
+//! A hold by Nagle's algorithm, even where the pause is 40 or 200 ms long.
 //!
 //! # What to do
 //! Look into the program on that side: its queues, its load, what it calls. No socket option

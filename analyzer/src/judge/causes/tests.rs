@@ -2,6 +2,7 @@
 
 use super::{Cause, DirectionFacts, explain};
 use crate::judge::causes::cork::Corks;
+use crate::judge::causes::slow_link::SlowLink;
 use crate::judge::path::releases::Releases;
 use crate::judge::path::sender_rtt::Basis;
 use crate::track::band::Band;
@@ -66,6 +67,10 @@ fn example(cause: Cause) -> (Wait, DirectionFacts) {
             let corks = Corks { longest_ns: i64::MAX, is_repeated: true, ..Corks::default() };
             let alone = Wait { ack: Mark::NONE, ..own(fact::SMALL) };
             (alone, DirectionFacts { corks, ..direction() })
+        }
+        Cause::SlowLink => {
+            let link = SlowLink { byte_ns: 44_030_000 / (6 + 66) };
+            (Wait { ack: Mark::NONE, ..own(0) }, DirectionFacts { link, ..direction() })
         }
         Cause::ZeroWindow => (own(fact::ZERO_WINDOW), direction()),
         Cause::PassedOn => (own(HELD | fact::PASSED_ON), direction()),

@@ -64,7 +64,8 @@ fn is_asked(line: Line, explained: &Explained) -> bool {
             | Line::Reply
             | Line::NoDelay
             | Line::MayBeLost
-            | Line::Lost,
+            | Line::Lost
+            | Line::SlowLink,
             _,
         ) => explained.wait.is_freed(),
         (_, Weight::Doubt(_)) => explained.case.is_hold(),
@@ -97,6 +98,7 @@ fn numbers(explained: &Explained, judged: &JudgedConnection) -> Vec<(&'static st
         ("ack_ms", duration(wait.ack_ns())),
         ("longest", duration(releases.longest_ack_ns())),
         ("release", duration(wait.release_ns())),
+        ("span", duration(wait.span_ns())),
         ("center", duration(releases.band.center_ns)),
         ("tolerance", duration(releases.band.tolerance_ns)),
         ("off", duration(releases.off_ns(wait))),
