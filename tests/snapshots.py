@@ -22,7 +22,7 @@ from scapy.utils import RawPcapNgReader
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "tests" / "snapshots"
-CAPTURE = "captures/epoll-fd0.pcap"
+CAPTURE = "captures/java-split.pcap"
 COMMAND = Path(sys.executable).with_name("nagle-scan")
 VERSION = re.compile(rf"(?<![\d.]){re.escape(nagle_scan.__version__)}(?![\d.])")
 

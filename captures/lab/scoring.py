@@ -1,4 +1,10 @@
-"""What of an analyzer's result agrees with the truth of its capture; score.py tells what counts."""
+"""What of a result agrees with the truth of its capture.
+
+True stalls were held by Nagle for 12 ms or more and released by a pure ACK; 8 to 12 ms count
+neither way. Those that data with an ACK in it released, or an ACK after a retransmission, count
+apart ("by data"), and so does what is reported and was held for less than 8 ms: the wire shows only
+an upper bound ("short").
+"""
 
 from __future__ import annotations
 
@@ -27,14 +33,12 @@ class Score:
 
     counts: Counter[str] = field(default_factory=Counter)
     lines: list[str] = field(default_factory=list)
-    ack_delay_errors: list[float] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
     def add(self, other: Score) -> None:
         """Add another one to this."""
         self.counts += other.counts
         self.lines += other.lines
-        self.ack_delay_errors += other.ack_delay_errors
         self.events += other.events
 
 
@@ -123,10 +127,8 @@ def event(truth: Row, where: Place, stall: Row, is_true: bool) -> Event:
 
 
 def score_cause(seen: str, stall: Row, hold: Row, score: Score) -> None:
-    """Its cause, and how long the receiver sat on the ACK."""
+    """Is its cause the right one?"""
     delay = hold["ack_delay_ms"]
-    if delay is not None and stall.get("ack_delay_ms") is not None:
-        score.ack_delay_errors.append(abs(stall["ack_delay_ms"] - delay))
     neutral = delay is None or NEUTRAL_MS <= delay < SURE_MS
     if stall["cause"] != hold["cause"] and not neutral:
         score.counts["cause"] += 1

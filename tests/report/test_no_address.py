@@ -46,6 +46,7 @@ class Hosts:
         self.random = random.Random(seed)
         self.forms: set[bytes] = set()
         self.is_routed = False
+        self.link_type = list(LINKS)[seed % len(LINKS)]
 
     def _bytes(self, length: int) -> bytes:
         # No byte that text and headers are full of.
@@ -127,11 +128,17 @@ def cooked(packet: Packet, macs: list[bytes]) -> bytes:
     return struct.pack(">HHH", 0, 1, 6) + macs[0] + b"\x00\x00" + kind + bytes(packet)
 
 
+def cooked2(packet: Packet, macs: list[bytes]) -> bytes:
+    kind = 0x86DD if IPv6 in packet else 0x0800
+    head = struct.pack(">HHIHBB", kind, 0, 2, 1, 0, 6)
+    return head + macs[0] + b"\x00\x00" + bytes(packet)
+
+
 def raw(packet: Packet, _: list[bytes]) -> bytes:
     return bytes(packet)
 
 
-LINKS = {1: in_ethernet, 113: cooked, 101: raw}
+LINKS = {1: in_ethernet, 113: cooked, 276: cooked2, 101: raw}
 
 
 def generated(hosts: Hosts, folder: Path) -> Path:
@@ -149,11 +156,10 @@ def generated(hosts: Hosts, folder: Path) -> Path:
         for frame in one.frames:
             with_options(frame, hosts, addr)
         made.append(one)
-    link_type = hosts.random.choice(list(LINKS))
     macs = [bytes.fromhex(hosts.mac().replace(":", "")) for _ in range(3)]
-    rows = records(interleaved(*made), lambda packet: LINKS[link_type](packet, macs))
+    rows = records(interleaved(*made), lambda packet: LINKS[hosts.link_type](packet, macs))
     path = folder / f"web-{hosts.ip(4)}-{hosts.mac().replace(':', '-')}.pcapng"
-    path.write_bytes(pcapng_of(link_type, rows, hosts))
+    path.write_bytes(pcapng_of(hosts.link_type, rows, hosts))
     return path
 
 

@@ -60,22 +60,7 @@ def stall(subject: Subject, number: int) -> Wait | None:
 
 
 def _of_stall(row: _core.WaitRow) -> Wait:
-    return Wait(
-        row.cause,
-        row.sender,
-        row.frame_from,
-        row.frame_ack,
-        row.frame_to,
-        row.from_ns,
-        row.ack_ns,
-        row.to_ns,
-        row.len_unacked,
-        row.len,
-        row.wait_ms,
-        row.ack_delay_ms,
-        row.release_ms,
-        row.confidence,
-    )
+    return Wait(*(getattr(row, name) for name in Wait._fields))
 
 
 def longest_wait(subject: Subject) -> Wait | None:

@@ -1,6 +1,6 @@
 //! Link-layer headers (<https://www.tcpdump.org/linktypes.html>).
 
-use super::{Layer, Step, ether, skip, take, wlan};
+use super::{Layer, Step, ether, skip, take};
 use crate::capture::link::{self, Network};
 use crate::decode::Skip;
 
@@ -19,12 +19,6 @@ pub fn payload(link_type: u32, frame: &[u8]) -> Step<'_> {
         Network::Ip => Ok((Layer::Ip, frame)),
         Network::Ppp => Ok((Layer::Ppp, frame)),
         Network::Pppoe => ether::pppoe(frame),
-        Network::Wlan => Ok((Layer::Wlan, frame)),
-        Network::Radiotap => wlan::radiotap(frame),
-        Network::Prism => wlan::prism(frame),
-        Network::Avs => wlan::avs(frame),
-        Network::TokenRing => token_ring(frame),
-        Network::Fddi => fddi(frame),
         Network::Nflog => Ok((Layer::Nflog, frame)),
         Network::Pktap => pktap(frame),
     }
@@ -56,29 +50,6 @@ fn by_family(frame: &[u8]) -> Step<'_> {
         }
         _ => Err(Skip::NotIp),
     }
-}
-
-/// IEEE 802.5: access control, frame control, two addresses, and a route if the sender's address
-/// begins with a set bit.
-fn token_ring(frame: &[u8]) -> Step<'_> {
-    let ([_, control, _, _, _, _, _, _, source, ..], rest) = take::<14>(frame)?;
-    if control >> 6 != 1 {
-        return Err(Skip::NotIp);
-    }
-    let route_len = match source & 0x80 {
-        0 => 0,
-        _ => usize::from(rest.first().ok_or(Skip::Cut)? & 0x1f),
-    };
-    Ok((Layer::Llc, skip(rest, route_len)?))
-}
-
-/// Frame control, which tells LLC from what stations tell each other, and two addresses.
-fn fddi(frame: &[u8]) -> Step<'_> {
-    let ([control, ..], rest) = take::<13>(frame)?;
-    if control & 0xf0 != 0x50 {
-        return Err(Skip::NotIp);
-    }
-    Ok((Layer::Llc, rest))
 }
 
 /// Linux' netfilter: an address family and attributes, of which one is the packet. Lengths are in

@@ -8,7 +8,6 @@ mod gre;
 mod link;
 mod ppp;
 mod udp;
-mod wlan;
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +34,6 @@ enum Layer {
     Llc,
     Mpls,
     Ppp,
-    Wlan,
     Nflog,
 }
 
@@ -77,7 +75,6 @@ pub fn innermost(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Innermos
             Layer::Type(kind) => ether::payload(kind, rest)?,
             Layer::Llc => ether::llc(rest)?,
             Layer::Ppp => ppp::payload(rest)?,
-            Layer::Wlan => wlan::payload(rest)?,
             Layer::Mpls => ether::mpls(rest)?,
             Layer::Nflog => link::nflog(rest)?,
         };

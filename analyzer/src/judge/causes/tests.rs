@@ -91,17 +91,6 @@ fn each_cause_is_recognised() {
 }
 
 #[test]
-fn a_late_ack_that_releases_a_small_segment_is_a_stall() {
-    assert_eq!(cause(held()), Cause::NagleDelack);
-}
-
-#[test]
-fn a_prompt_ack_that_releases_one_costs_a_round_trip_only() {
-    let direction = DirectionFacts { receiver_rtt_ns: Some(43_900_000), ..direction() };
-    assert_eq!(cause_of(&held(), &direction), Cause::NagleRtt);
-}
-
-#[test]
 fn where_the_answer_to_the_syn_took_as_long_the_first_ack_is_not_late() {
     let slow = DirectionFacts { syn_took_ns: Some(230_000_000), ..direction() };
     let first = Wait { rel_seq: 143, ..held() };
@@ -130,12 +119,6 @@ fn what_nagle_lets_go_is_not_held() {
 }
 
 #[test]
-fn bytes_sent_again_are_a_retransmission_even_after_200_ms() {
-    let facts = fact::OWN_DATA_BEFORE | fact::RETRANSMITTED;
-    assert_eq!(cause(Wait { facts, ..held() }), Cause::Retransmission);
-}
-
-#[test]
 fn a_closed_window_is_not_a_hold_and_its_probe_no_loss() {
     assert_eq!(cause(Wait { facts: HELD | fact::ZERO_WINDOW, ..held() }), Cause::ZeroWindow);
     let probe = fact::RETRANSMITTED | fact::ZERO_WINDOW;
@@ -145,12 +128,6 @@ fn a_closed_window_is_not_a_hold_and_its_probe_no_loss() {
 #[test]
 fn a_full_sized_segment_after_a_late_ack_is_no_stall() {
     assert_eq!(cause(Wait { facts: HELD & !fact::SMALL, ..held() }), Cause::DelayedAck);
-}
-
-#[test]
-fn after_a_large_flight_the_congestion_window_is_the_reason() {
-    let facts = HELD & !fact::SMALL | fact::LARGE_FLIGHT;
-    assert_eq!(cause(Wait { facts, ..held() }), Cause::CongestionWindow);
 }
 
 #[test]

@@ -22,20 +22,6 @@ pub trait Category: Copy {
     }
 }
 
-impl Category for Cause {
-    fn names() -> Vec<&'static str> {
-        Cause::NAMES.to_vec()
-    }
-
-    fn index(self) -> u8 {
-        self as u8
-    }
-
-    fn name(self) -> &'static str {
-        self.name()
-    }
-}
-
 impl Category for Side {
     fn names() -> Vec<&'static str> {
         Side::BOTH.map(Side::name).to_vec()
@@ -69,4 +55,4 @@ macro_rules! by_discriminant {
     )*};
 }
 
-by_discriminant!(CapturePoint, Confidence, Nagle, Repeat, Variant, Verdict);
+by_discriminant!(CapturePoint, Cause, Confidence, Nagle, Repeat, Variant, Verdict);
