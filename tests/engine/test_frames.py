@@ -91,6 +91,8 @@ def after(*headers: bytes) -> Link:
 
 
 PPP = b"\xff\x03\x00\x21"
+SNAP = b"\xaa\xaa\x03\x00\x00\x00\x08\x00"
+WLAN = b"\x08\x01" + bytes(22) + SNAP
 
 LINKS = [
     (1, in_ethernet),
@@ -111,6 +113,10 @@ LINKS = [
     (9, after(PPP)),
     (50, after(PPP)),
     (51, after(b"\x11\x00\x00\x05\x00\x2a\x00\x21")),
+    (105, after(WLAN)),
+    (127, after(b"\x00\x00\x08\x00\x00\x00\x00\x00", WLAN)),
+    (119, after(struct.pack("<II", 0x44, 144), bytes(136), WLAN)),
+    (163, after(struct.pack(">II", 0x80211001, 64), bytes(56), WLAN)),
     (239, after(b"\x02\x00\x00\x00", struct.pack("<HHIHH", 8, 11, 0, 44, 9))),
     (258, after(struct.pack("<III", 12, 1, 12))),
     (149, after(struct.pack("<III", 12, 1, 12))),

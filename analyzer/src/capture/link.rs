@@ -40,11 +40,16 @@ pub enum Network {
     Ip,
     Ppp,
     Pppoe,
+    /// IEEE 802.11, without or after a header of its radio.
+    Wlan,
+    Radiotap,
+    Prism,
+    Avs,
     Nflog,
     Pktap,
 }
 
-static LINKS: [Link; 13] = [
+static LINKS: [Link; 17] = [
     Link {
         numbers: &[ETHERNET],
         dlt: 1,
@@ -75,6 +80,10 @@ static LINKS: [Link; 13] = [
     simple(&[9], "PPP", "PPP", Network::Ppp),
     simple(&[50], "PPP_SERIAL", "PPP in HDLC", Network::Ppp),
     simple(&[51], "PPP_ETHER", "PPPoE", Network::Pppoe),
+    simple(&[105], "IEEE802_11", "802.11", Network::Wlan),
+    simple(&[127], "IEEE802_11_RADIO", "802.11 with radiotap", Network::Radiotap),
+    simple(&[119], "PRISM_HEADER", "802.11 with Prism", Network::Prism),
+    simple(&[163], "IEEE802_11_RADIO_AVS", "802.11 with AVS", Network::Avs),
     simple(&[239], "NFLOG", "NFLOG", Network::Nflog),
     // LINKTYPE_PKTAP, and its DLT on macOS, which is the first one for users' own elsewhere.
     simple(&[258, 149], "PKTAP", "PKTAP", Network::Pktap),
@@ -91,11 +100,7 @@ const fn simple(
 }
 
 /// Link types without network packets in them, or with such as cannot be found: an error names them.
-const REFUSED: [(u32, &str); 18] = [
-    (105, "IEEE802_11"),
-    (119, "IEEE802_11_PRISM"),
-    (127, "IEEE802_11_RADIOTAP"),
-    (163, "IEEE802_11_AVS"),
+const REFUSED: [(u32, &str); 14] = [
     (165, "BACNET_MS_TP"),
     (187, "BLUETOOTH_HCI_H4"),
     (189, "USB_LINUX"),
@@ -153,6 +158,9 @@ pub mod tests {
     /// The two halves of every hardware address in [`framed`].
     pub const MARKS: [[u8; 3]; 2] = [[0x3c, 0x22, 0xfb], [0x51, 0x52, 0x53]];
 
+    /// RFC 1042.
+    const SNAP: [u8; 8] = [0xaa, 0xaa, 3, 0, 0, 0, 0x08, 0x00];
+
     /// Every number that can be read.
     pub fn numbers() -> impl Iterator<Item = u32> {
         LINKS.iter().flat_map(|link| link.numbers).copied()
@@ -161,6 +169,7 @@ pub mod tests {
     /// An IPv4 packet as this link type carries it, each hardware address made of [`MARKS`].
     pub fn framed(link_type: u32, packet: &[u8]) -> Vec<u8> {
         let mac = MARKS.concat();
+        let wlan = [&[0x08, 0x01, 0, 0], &mac[..], &mac, &mac, &[0, 0], &SNAP].concat();
         let header: &[&[u8]] = match link_type {
             ETHERNET => &[&mac, &mac, &[0x08, 0x00]],
             LINUX_SLL => &[&[0, 0, 0, 1, 0, 6], &mac, &MARKS[0][..2], &[0x08, 0x00]],
@@ -170,6 +179,10 @@ pub mod tests {
             12 | 14 | RAW | 228 | IPV6 => &[],
             9 | 50 => &[&[0xff, 3, 0, 0x21]],
             51 => &[&[0x11, 0, 0, 7, 0, 42, 0, 0x21]],
+            105 => &[&wlan],
+            127 => &[&[0, 0, 8, 0, 0, 0, 0, 0], &wlan],
+            119 => &[&[0x44, 0, 0, 0, 144, 0, 0, 0], &[0; 136], &wlan],
+            163 => &[&[0x80, 0x21, 0x10, 1, 0, 0, 0, 12, 0, 0, 0, 0], &wlan],
             239 => &[&[2, 0, 0, 0, 14, 0, 8, 0], &mac, &MARKS[0], &[0, 0, 0, 44, 0, 9, 0]],
             258 | 149 => &[&[12, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], &mac, &mac, &[0x08, 0x00]],
             _ => panic!("a frame of link type {link_type} is needed here"),

@@ -103,11 +103,14 @@ pub enum Skip {
     Esp,
     Ah,
     Macsec,
+    WlanNoData,
+    WlanEncrypted,
+    WlanPiece,
     TooDeep,
 }
 
 impl Skip {
-    pub const ALL: [Skip; 12] = [
+    pub const ALL: [Skip; 15] = [
         Skip::Filtered,
         Skip::UnknownLink,
         Skip::NotIp,
@@ -119,6 +122,9 @@ impl Skip {
         Skip::Esp,
         Skip::Ah,
         Skip::Macsec,
+        Skip::WlanNoData,
+        Skip::WlanEncrypted,
+        Skip::WlanPiece,
         Skip::TooDeep,
     ];
 
@@ -136,6 +142,9 @@ impl Skip {
             Skip::Esp => "encrypted (IPsec ESP)",
             Skip::Ah => "authenticated (IPsec AH over IPv4)",
             Skip::Macsec => "encrypted or signed (MACsec)",
+            Skip::WlanNoData => "802.11 without data (beacons, acknowledgements ...)",
+            Skip::WlanEncrypted => "encrypted (802.11)",
+            Skip::WlanPiece => "802.11 fragments or aggregates, not reassembled or taken apart",
             Skip::TooDeep => "in more tunnels than are followed",
         }
     }

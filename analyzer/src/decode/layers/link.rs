@@ -1,6 +1,6 @@
 //! Link-layer headers (<https://www.tcpdump.org/linktypes.html>).
 
-use super::{Layer, Step, ether, skip, take};
+use super::{Layer, Step, ether, skip, take, wlan};
 use crate::capture::link::{self, Network};
 use crate::decode::Skip;
 
@@ -19,6 +19,10 @@ pub fn payload(link_type: u32, frame: &[u8]) -> Step<'_> {
         Network::Ip => Ok((Layer::Ip, frame)),
         Network::Ppp => Ok((Layer::Ppp, frame)),
         Network::Pppoe => ether::pppoe(frame),
+        Network::Wlan => Ok((Layer::Wlan, frame)),
+        Network::Radiotap => wlan::radiotap(frame),
+        Network::Prism => wlan::prism(frame),
+        Network::Avs => wlan::avs(frame),
         Network::Nflog => Ok((Layer::Nflog, frame)),
         Network::Pktap => pktap(frame),
     }

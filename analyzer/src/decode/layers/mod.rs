@@ -8,6 +8,7 @@ mod gre;
 mod link;
 mod ppp;
 mod udp;
+mod wlan;
 
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ enum Layer {
     Llc,
     Mpls,
     Ppp,
+    Wlan,
     Nflog,
 }
 
@@ -75,6 +77,7 @@ pub fn innermost(link_type: u32, frame: &[u8], wire_len: u32) -> Result<Innermos
             Layer::Type(kind) => ether::payload(kind, rest)?,
             Layer::Llc => ether::llc(rest)?,
             Layer::Ppp => ppp::payload(rest)?,
+            Layer::Wlan => wlan::payload(rest)?,
             Layer::Mpls => ether::mpls(rest)?,
             Layer::Nflog => link::nflog(rest)?,
         };

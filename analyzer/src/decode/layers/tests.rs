@@ -171,6 +171,48 @@ fn an_identifier_makes_a_tunnel_another_one() {
     assert!(tunnel(&plain).is_none());
 }
 
+/// The frame in the frame: a fourth address, `QoS`, HT control.
+fn wlan(kind: u8, flags: u8, more: &[u8]) -> Vec<u8> {
+    [&[kind, flags], &[0; 22][..], more, &SNAP, &[0x08, 0], &inner()].concat()
+}
+
+#[test]
+fn data_of_wireless_networks_is_read_if_it_is_whole_and_not_encrypted() {
+    for data in [
+        wlan(0x08, 0x01, &[]),
+        wlan(0x18, 0x01, &[]),
+        wlan(0x08, 0x03, &[0; 6]),
+        wlan(0x88, 0x01, &[0; 2]),
+        wlan(0x88, 0x81, &[0; 6]),
+        wlan(0x08, 0x81, &[]),
+    ] {
+        assert_eq!(of(105, &data).unwrap().packet, inner());
+    }
+    for (data, reason) in [
+        (wlan(0x80, 0, &[]), Skip::WlanNoData),
+        (vec![0xd4, 0, 0, 0, 1, 1, 1, 1, 1, 1], Skip::WlanNoData),
+        (wlan(0x48, 0x01, &[]), Skip::WlanNoData),
+        (wlan(0x08, 0x41, &[]), Skip::WlanEncrypted),
+        (wlan(0x08, 0x05, &[]), Skip::WlanPiece),
+        (wlan(0x88, 0x01, &[0x80, 0]), Skip::WlanPiece),
+    ] {
+        assert_eq!(of(105, &data).unwrap_err(), reason);
+    }
+}
+
+#[test]
+fn radiotap_tells_of_bytes_between_header_and_data() {
+    let frame = wlan(0x88, 0x01, &[0; 4]);
+    let flags = [0, 0, 10, 0, 2, 0, 0, 0, 0x20, 0];
+    let time = [&[0, 0, 18, 0, 3, 0, 0, 0][..], &[0; 8], &[0x20, 0]].concat();
+    let words = [&[0, 0, 26, 0, 3, 0, 0, 0x80, 0, 0, 0, 0][..], &[0; 12], &[0x20, 0]].concat();
+    for header in [&flags[..], &time, &words] {
+        assert_eq!(of(127, &[header, &frame].concat()).unwrap().packet, inner(), "{header:?}");
+    }
+    let without = [&[0, 0, 8, 0, 0, 0, 0, 0][..], &wlan(0x88, 0x01, &[0; 2])].concat();
+    assert_eq!(of(127, &without).unwrap().packet, inner());
+}
+
 #[test]
 fn other_headers_of_links_are_read() {
     let attributes = [10, 0, 0, 0, 7, 0, 10, 0, b'n', b'f', 0, 0, 49, 0, 9, 0];
@@ -184,8 +226,11 @@ fn other_headers_of_links_are_read() {
         (50, vec![0x0f, 0, 0x08, 0]),
         (9, vec![0xff, 3, 0x21]),
         (258, vec![12, 0, 0, 0, 1, 0, 0, 0, 12, 0, 0, 0]),
+        (119, vec![0, 0, 0, 0x44, 0, 0, 0, 8]),
+        (119, vec![0x80, 0x21, 0x10, 1, 0, 0, 0, 8]),
     ] {
-        let data = [header, inner()].concat();
+        let payload = if link_type == 119 { wlan(0x08, 1, &[]) } else { inner() };
+        let data = [header, payload].concat();
         assert_eq!(
             of(link_type, &data).map(|found| found.packet.to_vec()),
             Ok(inner()),
@@ -240,6 +285,7 @@ fn only_so_many_layers_are_walked_through() {
     assert_eq!(of(258, &pktap).unwrap_err(), Skip::TooDeep);
     let tags = [&MAC[..], &[0x81, 0, 0, 7].repeat(1000)].concat();
     assert_eq!(of(ETHERNET, &tags).unwrap_err(), Skip::TooDeep);
+    assert_eq!(of(119, &[0; 64]).unwrap_err(), Skip::WlanNoData);
 }
 
 /// Every frame of the tests, with its link type.
