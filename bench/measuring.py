@@ -133,7 +133,7 @@ def generate(
     name = "-".join(map(str, filter(None, [mode, connections, packets, seed])))
     path = BUILD / f"{name}{suffix}"
     truth_path = BUILD / f"{path.name}.json"  # written last: with it the capture is whole
-    if not is_newer(truth_path, BUILD / "generate"):
+    if not path.exists() or not is_newer(truth_path, BUILD / "generate"):
         truth_path.unlink(missing_ok=True)
         words = [*generator_words(mode, connections, packets), "-o", str(path)]
         words += ["--pcapng"] if suffix == ".pcapng" else []
