@@ -27,11 +27,11 @@ pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let not_held = answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
     let unseen = wait.is(fact::UNSEEN) && !wait.is(fact::LOST_BEFORE);
     // A slow link takes as long, too; before a pause comes the rest of a write, mostly a small segment.
-    let streams =
-        wait.is(fact::OWN_DATA_BEFORE) && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL);
-    let far = direction.releases.band.center_ns >= NETWORK_RTT_NS;
+    let streams = direction.releases.band.center_ns >= NETWORK_RTT_NS
+        && wait.is(fact::OWN_DATA_BEFORE)
+        && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL);
     not_held
-        && !(streams && far)
+        && !streams
         && !direction.may_be_held
         && direction.receiver_seen
         && !direction.disordered
