@@ -64,10 +64,15 @@ def name(path: Path) -> str:
 
 
 def ask(path: Path) -> Answer:
-    """Runs tshark on one capture. Raises `OSError` without tshark, `CalledProcessError`."""
+    """Runs tshark on one capture. Raises `OSError` without tshark, `CalledProcessError`.
+
+    Where a capture is cut off, tshark tells what it has read, and exits with 2.
+    """
     command = ["tshark", "-r", str(path), "-n", "-Y", "tcp", "-T", "fields", "-E", "occurrence=f"]
     command += [word for field in FIELDS for word in ("-e", field)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode not in (0, 2):
+        done.check_returncode()
     return answer(line.split("\t") for line in done.stdout.splitlines())
 
 
