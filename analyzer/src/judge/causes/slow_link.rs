@@ -3,9 +3,11 @@
 //! front of one took that long.
 //!
 //! # How it is recognised
-//! By the sender's own clock, in its TCP timestamps: the frame left early, and was on its way longer than the
-//! quickest one of its direction, by at least half of the wait. Several times frames that left together must
-//! have come apart. Without timestamps nobody can tell, and such waits go to the program.
+//! By the sender's own clock, in its TCP timestamps: the frame left so soon after the one before that at
+//! least half of the wait came about on the way. In a stream, behind a full-sized segment, it also counts that
+//! it was on its way longer than the quickest one of its direction, by at least half of the wait, if frames
+//! that left together came apart several times. Without timestamps nobody can tell: such waits stay unknown,
+//! or go to the program.
 //!
 //! # What it is not
 //! A program or a kernel that paces its segments: their timestamps show that they left so late. A full
@@ -23,7 +25,10 @@ use crate::track::wait::{Wait, fact};
 use crate::track::{DEFAULT_MSS, Half, Side};
 
 pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
-    direction.link.explains(wait)
+    let link = &direction.link;
+    // Before a program pauses it mostly sends the rest of a write, a small segment.
+    let streams = !wait.is(fact::UNACKED_SMALL) && !direction.held;
+    link.parts(wait) || (streams && link.delays(wait))
 }
 
 /// The time of a segment, and its timestamp.
@@ -65,11 +70,11 @@ impl SlowLink {
     /// Did the segment that ended this wait leave so soon after the one before it that at least half of the
     /// wait came about on the way? Then its sender did not hold it.
     pub fn parts(self, wait: &Wait) -> bool {
-        wait.from_tsval != 0 && Self { quickest: before(wait), ..self }.explains(wait)
+        wait.from_tsval != 0 && Self { quickest: before(wait), ..self }.delays(wait)
     }
 
     /// Was the segment that ended this wait on its way for at least half of the wait longer than the quickest?
-    pub fn explains(self, wait: &Wait) -> bool {
+    fn delays(self, wait: &Wait) -> bool {
         let (elapsed_ns, ticks) = since(self.quickest, sent(wait));
         let left_ns = (ticks + 1.0) * self.step_ns + elapsed_ns.abs() * CLOCK_DRIFT;
         self.step_ns > 0.0
@@ -134,7 +139,7 @@ mod tests {
             false => server(len),
         };
         let told = (1..5).fold(Story::new().handshake(0.02, 14.0), |story, at| {
-            let asked = story.after_ms(5.0, client(300)).after_ms(60.0, frame(1448, at * 1000));
+            let asked = story.after_ms(5.0, client(300)).after_ms(60.0, frame(1460, at * 1000));
             let set = asked.after_ms(if at == 2 { set_ms } else { 0.0 }, client(0));
             let answered = answer.iter().fold(set, |story, &(ms, len, sent_ms)| {
                 let came = story.after_ms(ms - 0.02, frame(len, at * 1000 + sent_ms));
@@ -149,11 +154,11 @@ mod tests {
 
     /// 256 kbit/s: 47.3 ms for a full frame, 15.1 for one of 416 bytes.
     const QUEUED: [AnswerFrame; 4] =
-        [(47.3, 1448, 0), (47.4, 1448, 0), (15.1, 416, 0), (47.3, 1448, 1)];
+        [(47.3, 1460, 0), (47.4, 1460, 0), (15.1, 416, 0), (47.3, 1460, 1)];
 
     /// The same, written at that rate.
     const SENT: [AnswerFrame; 4] =
-        [(47.3, 1448, 47), (47.4, 1448, 95), (15.1, 416, 110), (47.3, 1448, 157)];
+        [(47.3, 1460, 47), (47.4, 1460, 95), (15.1, 416, 110), (47.3, 1460, 157)];
 
     #[test]
     fn frames_that_left_together_and_came_apart_came_through_a_slow_link() {
@@ -173,8 +178,18 @@ mod tests {
     /// A standing queue: each leaves when an earlier one is acknowledged, and comes a few frames later.
     #[test]
     fn what_stands_in_a_queue_comes_late_though_it_leaves_at_the_rate_of_the_link() {
-        let queued: Vec<AnswerFrame> = (0..12).map(|at| (47.3, 1448, 31 * at)).collect();
+        let queued: Vec<AnswerFrame> = (0..12).map(|at| (47.3, 1460, 31 * at)).collect();
         assert_eq!(laid_to_link(&queued, true), 48);
+    }
+
+    /// A small segment, then a pause, behind a queue that other traffic fills.
+    #[test]
+    fn a_program_that_pauses_is_no_link_though_all_that_it_sends_comes_late() {
+        let small = (15.1, 416, 0);
+        let answered = [QUEUED[0], QUEUED[1], small];
+        assert_eq!(laid_to_link(&answered, true), 12);
+        let paused = [answered.as_slice(), &[(90.0, 416, 90)]].concat();
+        assert_eq!(laid_to_link(&paused, true), 12);
     }
 
     #[test]
