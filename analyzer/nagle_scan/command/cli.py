@@ -82,7 +82,7 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
     except SystemExit:
         raise
     except BaseException as error:
-        if isinstance(error, FileNotFoundError) and error.filename is None:  # Of `os.getcwd`.
+        if isinstance(error, FileNotFoundError) and _is_folder_gone():
             terminal.note("the current folder is gone: change to another")
             return EXIT_UNUSABLE
         # A panic in the engine is not an `Exception`. Python's own status, 1, would mean 'stalls'.
@@ -90,6 +90,14 @@ def main(words: Sequence[str] | None = None, found: list[Scan] | None = None) ->
 
         traceback.print_exc()
         return EXIT_BUG
+
+
+def _is_folder_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _chosen(words: Sequence[str]) -> Chosen:

@@ -210,7 +210,7 @@ impl Broker {
         let near = &near[..near.partition_point(|&time_ns| time_ns <= sent_ns + PASS_ON_NS)];
         let numbers = &self.numbers[begin..begin + near.len()];
         let own = numbers.iter().filter(|&&on| on == number).count();
-        sends.others += (near.len() - own) as u32;
+        sends.others = sends.others.saturating_add((near.len() - own) as u32);
         let woken = near.partition_point(|&time_ns| sent_ns - time_ns >= WAKE_NS);
         if let Some(last) = numbers[..woken].iter().rposition(|&on| on != number) {
             sends.others -= 1;
