@@ -27,6 +27,16 @@ impl Block {
         self.place(wait.connection)
     }
 
+    /// The waits that `picks` accepts and whose connections are listed, each with its own place and that of its
+    /// connection.
+    pub fn placed(
+        &self,
+        picks: impl Fn(&Wait) -> bool,
+    ) -> impl Iterator<Item = (usize, usize, &Wait)> {
+        let picked = self.waits.iter().enumerate().filter(move |(_, wait)| picks(wait));
+        picked.filter_map(|(at, wait)| Some((at, self.place_of(wait)?, wait)))
+    }
+
     /// Where the connection of this number in its shard is among those of the block, if it is listed.
     pub fn place(&self, id: u32) -> Option<usize> {
         // Mostly none is missing.

@@ -71,10 +71,8 @@ fn is_soon(wait: &Wait) -> bool {
 /// The hosts that may be relays on connections of a block: others need no excuse.
 fn relays(block: &Block) -> impl Iterator<Item = IpAddr> {
     let mut freed = vec![[0; 2]; block.connections.len()];
-    for wait in block.waits.iter().filter(|wait| wait.is_freed()) {
-        if let Some(place) = block.place_of(wait) {
-            freed[place][wait.by as usize] += 1;
-        }
+    for (_, place, wait) in block.placed(Wait::is_freed) {
+        freed[place][wait.by as usize] += 1;
     }
     block.connections.iter().zip(freed).flat_map(|(connection, freed)| {
         let relays = Side::BOTH.into_iter().filter(move |&side| {

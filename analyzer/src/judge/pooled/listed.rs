@@ -39,20 +39,13 @@ pub fn waits<'a>(
     blocks: &'a [Block],
     picks: impl Fn(&Wait) -> bool + Copy + 'a,
 ) -> impl Iterator<Item = ListedWait<'a>> {
-    blocks.iter().enumerate().flat_map(move |(number, block)| of_block(number, block, picks))
-}
-
-/// As `waits`, of the block with this number.
-fn of_block<'a>(
-    number: usize,
-    block: &'a Block,
-    picks: impl Fn(&Wait) -> bool + 'a,
-) -> impl Iterator<Item = ListedWait<'a>> {
-    let waits = block.waits.iter().enumerate().filter(move |(_, wait)| picks(wait));
-    waits.filter_map(move |(index, wait)| {
-        let place = block.place_of(wait)?;
-        let at = WaitIndex { block: number as u32, wait: index as u32, connection: place as u32 };
-        let number = block.numbers[wait.connection as usize];
-        Some(ListedWait { at, wait, connection: &block.connections[place], number })
-    })
+    let of_block = move |(number, block): (usize, &'a Block)| {
+        block.placed(picks).map(move |(index, place, wait)| ListedWait {
+            at: WaitIndex { block: number as u32, wait: index as u32, connection: place as u32 },
+            wait,
+            connection: &block.connections[place],
+            number: block.numbers[wait.connection as usize],
+        })
+    };
+    blocks.iter().enumerate().flat_map(of_block)
 }

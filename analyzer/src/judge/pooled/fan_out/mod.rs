@@ -125,8 +125,7 @@ struct Sent {
 /// The connections of a block on which servers did.
 fn senders(block: &Block) -> impl Iterator<Item = (Ends, Sent)> {
     let mut all = vec![Sent::default(); block.connections.len()];
-    for wait in block.waits.iter().filter(|wait| may_pass_on(wait)) {
-        let Some(place) = block.place_of(wait) else { continue };
+    for (_, place, wait) in block.placed(may_pass_on) {
         all[place].count += 1;
         all[place].looks_held |= wait.is_freed();
     }
@@ -177,10 +176,10 @@ fn sends(
     };
     let mut all: Vec<Option<(usize, Sends)>> = block.connections.iter().map(none).collect();
     let mut begin = 0;
-    for (at, wait) in (0..).zip(&block.waits).filter(|(_, wait)| may_pass_on(wait)) {
-        if let Some((place, sends)) = block.place_of(wait).and_then(|place| all[place].as_mut()) {
+    for (at, place, wait) in block.placed(may_pass_on) {
+        if let Some((broker, sends)) = &mut all[place] {
             let number = block.numbers[wait.connection as usize];
-            begin = brokers[*place].add_send(sends, (at, wait), number, begin);
+            begin = brokers[*broker].add_send(sends, (at as u32, wait), number, begin);
         }
     }
     all.into_iter().flatten().filter(|(_, sends)| !sends.after_arrivals.is_empty())
