@@ -1,6 +1,6 @@
 //! New data: observe, classify, apply.
 
-use super::observation::{Conclusion, Ended, Observation, Unheld};
+use super::observation::{Conclusion, EndedWaits, Observation, Unheld};
 use super::{Connection, Recorder};
 use crate::decode::Header;
 use crate::track::half::{EndedBy, Half};
@@ -39,7 +39,7 @@ impl Connection {
     }
 
     /// Keeps the waits that new data of `side` ended.
-    fn keep(&mut self, side: Side, ended: &Ended, recorder: &mut Recorder<'_>) {
+    fn keep(&mut self, side: Side, ended: &EndedWaits, recorder: &mut Recorder<'_>) {
         if let Some(short) = &ended.short {
             let in_exchange = self.exchanges.covers(short.from);
             self.halves[side as usize].count_short(short, in_exchange, recorder.clock_ns);

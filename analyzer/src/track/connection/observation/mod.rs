@@ -47,7 +47,7 @@ pub struct Conclusion {
 }
 
 /// The waits that a new data segment ended.
-pub struct Ended {
+pub struct EndedWaits {
     /// A hold too short to be kept, to be counted.
     pub short: Option<Wait>,
     /// The wait that is to be kept.
@@ -76,7 +76,7 @@ impl Observation<'_> {
     /// The waits that it ended, if any. What the timestamps around them prove goes into `unheld`.
     #[expect(clippy::inline_always, reason = "calls take a twentieth of a scan")]
     #[inline(always)]
-    pub fn ended(&self, unheld: &mut Unheld, recorder: &mut Recorder<'_>) -> Option<Ended> {
+    pub fn ended(&self, unheld: &mut Unheld, recorder: &mut Recorder<'_>) -> Option<EndedWaits> {
         let lengths = recorder.lengths;
         let (kept, is_short) = (self.kept(recorder), self.is_short(lengths.listed_ns));
         (kept.is_some() || is_short || self.half.is_recovering())
@@ -90,7 +90,7 @@ impl Observation<'_> {
         is_short: bool,
         seen_ns: i64,
         unheld: &mut Unheld,
-    ) -> Ended {
+    ) -> EndedWaits {
         let short = if is_short { self.short_wait() } else { None };
         let kept = kept.map(|idle| self.wait(&idle));
         let echoes = kept.as_ref().map_or(0, |wait| wait.facts & fact::ECHOES);
@@ -101,7 +101,7 @@ impl Observation<'_> {
             true => self.wait_over_retransmission(seen_ns),
             false => None,
         };
-        Ended { short, kept, over_retransmission }
+        EndedWaits { short, kept, over_retransmission }
     }
 
     /// How the wait began that ends with this data, if it is to be kept; others are counted.
