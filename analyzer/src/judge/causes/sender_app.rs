@@ -28,7 +28,7 @@ pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let unseen = wait.is(fact::UNSEEN) && !wait.is(fact::LOST_BEFORE);
     // A slow link takes as long, too; before a pause comes the rest of a write, mostly a small segment.
     let streams = direction.releases.band.center_ns >= NETWORK_RTT_NS
-        && wait.is(fact::OWN_DATA_BEFORE)
+        && !answered
         && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL);
     not_held
         && !streams

@@ -3,11 +3,11 @@
 //! front of one took that long.
 //!
 //! # How it is recognised
-//! By the sender's own clock, in its TCP timestamps: the frame left so soon after the one before that at
-//! least half of the wait came about on the way. In a stream, behind a full-sized segment, it also counts that
-//! it was on its way longer than the quickest one of its direction, by at least half of the wait, if frames
-//! that left together came apart several times. Without timestamps nobody can tell: such waits stay unknown,
-//! or go to the program.
+//! By the sender's own clock, in its TCP timestamps. Several frames must have left together and arrived
+//! apart. Then a wait counts if its frame left so soon after the one before that at least half of the wait
+//! arose in transit; or, behind a full-sized segment, if its transit took longer than the quickest of its
+//! direction by at least half of the wait. Without timestamps the capture cannot tell: such waits stay
+//! unknown, or go to the program.
 //!
 //! # What it is not
 //! A program or a kernel that paces its segments: their timestamps show that they left so late. A full
@@ -20,7 +20,8 @@
 //! RFC 7323, section 3; RFC 5136, section 2.3; Linux `tcp_mstamp_refresh`.
 
 use super::DirectionFacts;
-use crate::judge::thresholds::{CLOCK_DRIFT, FEW_RELEASES, TICK_OFF_ONE_OF, TICKS_NS};
+use crate::judge::path::sender_clock::step_ns;
+use crate::judge::thresholds::{CLOCK_DRIFT, FEW_RELEASES, TICK_OFF_ONE_OF};
 use crate::track::wait::{Wait, fact};
 use crate::track::{DEFAULT_MSS, Half, Side};
 
@@ -55,7 +56,9 @@ impl SlowLink {
 
     fn seen_in<'a, I: Iterator<Item = &'a Wait>>(stamped: impl Fn() -> I) -> Option<Self> {
         let first = sent(stamped().next()?);
-        let step_ns = step_ns(first, sent(stamped().last()?))?;
+        let (elapsed_ns, ticks) = since(first, sent(stamped().last()?));
+        // A queue grows: the last ones may have been on their way for as long as the sender's clock ran.
+        let step_ns = step_ns(elapsed_ns, ticks, &(1.0 - 1.0 / TICK_OFF_ONE_OF..=2.0))?;
         let on_the_way_ns = |&stamp: &Stamp| {
             let (elapsed_ns, ticks) = since(first, stamp);
             (elapsed_ns - ticks * step_ns) as i64
@@ -95,14 +98,6 @@ fn before(wait: &Wait) -> Stamp {
 /// From one segment to another: in ns at the capture, and in steps of the sender's clock.
 fn since(from: Stamp, to: Stamp) -> (f64, f64) {
     ((to.0 - from.0) as f64, f64::from(to.1.wrapping_sub(from.1).cast_signed()))
-}
-
-/// The step of the timestamps between two segments. A queue grows: what took up to twice as long as the sender's
-/// clock ran may be the same step.
-fn step_ns(first: Stamp, last: Stamp) -> Option<f64> {
-    let (elapsed_ns, ticks) = since(first, last);
-    let times = 1.0 - 1.0 / TICK_OFF_ONE_OF..=2.0;
-    TICKS_NS.into_iter().find(|step_ns| times.contains(&(elapsed_ns / (ticks * step_ns))))
 }
 
 /// Data that follows data of its sender, with nothing else known that kept it.

@@ -6,9 +6,10 @@
 //! the other side are; or the sender's IP identifications show that a packet of it is missing, which
 //! was lost before the capture, or by it; or the times of the frames are made up, as each comes just
 //! as long after the one before; or segments come after their ACKs, so that two clocks stamped the frames.
-//! Or full-sized segments came apart, seen across a network from their sender: a slow link takes as long,
-//! and before a pause a program mostly leaves a small segment. Or it was held or the program paused: a small segment left near the time at which its ACK would have released it, closer than jitter
-//! allows to tell, of a sender that sent no small segment unheld.
+//! Or full-sized segments arrived apart, captured across a network from their sender: a slow link looks like
+//! a pause of the program, which would mostly follow a small segment. Or it was held or the program paused: a
+//! small segment left near the time at which its ACK would have released it, closer than jitter allows to
+//! tell, of a sender that sent no small segment unheld.
 //!
 //! # What it is not
 //! A verdict of 'clean'.

@@ -10,6 +10,7 @@ use crate::judge::thresholds::{
 };
 use crate::track::wait::{Wait, fact};
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// How the clock of a sender runs, by that of the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -65,7 +66,8 @@ impl SenderClock {
             })
             .collect();
         let &(ticks, elapsed_ns) = ran.last()?;
-        let step_ns = step_ns(elapsed_ns, ticks)?;
+        let off = 1.0 / TICK_OFF_ONE_OF;
+        let step_ns = step_ns(elapsed_ns, ticks, &(1.0 / (1.0 + off)..=1.0 / (1.0 - off)))?;
         let fitted_ns = statistics::slope(&ran);
         let is_drift = (fitted_ns / step_ns - 1.0).abs() <= CLOCK_DRIFT;
         // Else the path varies by more than clocks run apart.
@@ -96,11 +98,9 @@ impl SenderClock {
     }
 }
 
-/// The step of timestamps that tell `ticks` of them in so long a time.
-fn step_ns(elapsed_ns: f64, ticks: f64) -> Option<f64> {
-    let is_it = |step_ns: &f64| {
-        (ticks * step_ns - elapsed_ns).abs() <= elapsed_ns / TICK_OFF_ONE_OF && ticks > 0.0
-    };
+/// The step of timestamps of which `ticks` lie in a time that is so many `times` as long as they tell.
+pub fn step_ns(elapsed_ns: f64, ticks: f64, times: &RangeInclusive<f64>) -> Option<f64> {
+    let is_it = |step_ns: &f64| ticks > 0.0 && times.contains(&(elapsed_ns / (ticks * step_ns)));
     TICKS_NS.into_iter().find(is_it)
 }
 
