@@ -252,11 +252,7 @@ class Written(Result):
         format = formats.named(name)
         if path is None:
             return formats.content(self, format, options)
-        name = files.utf8_name(path, OutputError)
-        if name == formats.STANDARD_OUTPUT and not format.is_text:
-            files.replace(name, formats.content(self, format, options))
-        else:
-            formats.write(self, name, format, options)
+        formats.write(self, files.utf8_name(path, OutputError), format, options)
         return None
 
 

@@ -212,7 +212,10 @@ def with_option(option: str) -> str:
 
 
 def write(result: "Result", path: str, format: Format, options: "Options") -> None:
-    """Writes `result` to `path`. Raises `OutputError`."""
+    """Writes `result` to `path`; `-` is standard output. Raises `OutputError`."""
+    if path == STANDARD_OUTPUT and not format.is_text:
+        files.replace(path, content(result, format, options))
+        return
     if format.needs:
         check_installed(path, format.needs)
     if not format.by_engine:
