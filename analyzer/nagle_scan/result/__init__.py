@@ -118,11 +118,11 @@ class Result:
                 return NOT_AGAIN
         elif self.is_anonymized:
             return CAPTURES_HIDDEN
-        # What was scanned just now may still grow.
-        sizes = zip(self.paths, self.sizes or map(size_of, self.paths), strict=True)
         begins_ns = {None, *self.core.first_times_ns()}
-        for path, size in sizes:
-            if size_of(path) != size or _core.first_time_ns(path) not in begins_ns:
+        for at, path in enumerate(self.paths):
+            # What was scanned just now may still grow.
+            has_size = self.sizes is None or size_of(path) == self.sizes[at]
+            if not has_size or _core.first_time_ns(path) not in begins_ns:
                 return f"{path}: no longer the capture that was scanned"
         return ""
 
