@@ -91,11 +91,11 @@ CAUSES = (
     ),
     Cause(
         name="slow_link",
-        happened="data that had left came late: a slow link, a shaper or a queue took that long",
+        happened="data sent in time was delayed by a slow link, a shaper or a queue",
         words="slow link",
         meaning=_both(
-            "the data had left, and came late through a slow link, a shaper or a queue: send fewer "
-            "bytes, or get a faster link"
+            "data sent in time was delayed by a slow link, a shaper or a queue: send fewer bytes, "
+            "or get a faster link"
         ),
         colour=colours.DARK,
         hatch="--",
