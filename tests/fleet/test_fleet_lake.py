@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -213,6 +214,23 @@ def older_fleet(path: Path) -> str:
 def file_in_the_way(path: Path) -> str:
     path.write_text("")
     return "not a directory"
+
+
+def test_a_run_deletes_no_file_however_old(tmp_path: Path) -> None:
+    """A note of the user's, and whatever a link leads to, are not the fleet's to clear."""
+    path, elsewhere = tmp_path / "fleet", tmp_path / "elsewhere"
+    made(path, [ALL[:1]])
+    note = path / "stalls" / "mine" / "notes.txt"
+    other = elsewhere / "other.txt"
+    for file in (note, other):
+        file.parent.mkdir()
+        file.write_text("mine")
+    (path / "stalls" / "link").symlink_to(elsewhere)
+    there = files(tmp_path)
+    for file in there:
+        os.utime(file, (0, 0))
+    made(path, [ALL[1:2]])
+    assert set(there) <= set(files(tmp_path))
 
 
 @pytest.mark.parametrize("make", [foreign_folder, foreign_table, older_fleet, file_in_the_way])

@@ -37,8 +37,6 @@ from nagle_scan.system import files, leftovers
 LOCK = ".lock"
 LEASE = timedelta(minutes=5)
 """In an object store, a run without a commit for so long is dead: see `batch.BATCH_S`."""
-KEEP_FILES = timedelta(hours=24)
-"""Files that no table has any more stay so long for those who read them."""
 MOST_SMALL_FILES = 8
 """Of a day: more are made one."""
 PACKED = WriterProperties(compression="ZSTD", compression_level=3)
@@ -127,8 +125,6 @@ class Writer(Lake):
         days = {os.path.dirname(path) for path in paths}
         if len(paths) > MOST_SMALL_FILES * max(1, len(days)):
             table.optimize.compact()
-        hours = int(KEEP_FILES.total_seconds() // 3600)
-        table.vacuum(hours, dry_run=False, enforce_retention_duration=False, full=True)
 
     def _sweep(self) -> None:
         """Details of batches and sets that `captures` does not know."""
