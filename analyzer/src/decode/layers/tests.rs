@@ -118,6 +118,10 @@ fn wrapped() -> Vec<(&'static str, Vec<u8>)> {
                 0x36, 255, 0, 61, 0, 0, 0, 1, 0, 0, 0, 0x85, 1, 16, 5, 0xc0, 2, 0, 0, 0, 0, 0, 0, 0,
             ]),
         ),
+        (
+            "vxlan, port of Linux",
+            over_udp(8472, &with(&[8, 0, 0, 0, 0, 0, 5, 0], &ethernet(0x0800, &ip))),
+        ),
         ("vxlan, gre", over_udp(4789, &with(&[8, 0, 0, 0, 0, 0, 5, 0], &gre_key(7)))),
     ]
 }
@@ -262,7 +266,7 @@ fn what_is_not_read_has_its_name() {
         (ethernet(0x0800, &ipv4(51, &inner())), Skip::Ah),
         (ethernet(0x0800, &fragment), Skip::Fragment),
         (ethernet(0x0800, &of_udp), Skip::NotTcp),
-        (over_udp(8472, &inner()), Skip::NotTcp),
+        (over_udp(8471, &inner()), Skip::NotTcp),
         (over_udp(2152, &[0x32, 1, 0, 4, 0, 0, 0, 0, 0, 1, 0, 0]), Skip::NotTcp),
         (over_udp(4789, &[8, 0, 0]), Skip::Cut),
         (ethernet(0x0800, &[]), Skip::Cut),

@@ -3,7 +3,8 @@
 use super::{ETHERNET, Layer, Step, Tunnel, TunnelKind, ether, skip, take};
 use crate::decode::Skip;
 
-const VXLAN: u16 = 4789;
+/// The port of the standard, and the one that Linux, flannel and Cilium use.
+const VXLAN: [u16; 2] = [4789, 8472];
 const GENEVE: u16 = 6081;
 const GTP_U: u16 = 2152;
 
@@ -13,7 +14,7 @@ pub fn payload<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
         return Err(Skip::NotTcp);
     };
     let ports = [u16::from_be_bytes([*s0, *s1]), u16::from_be_bytes([*d0, *d1])];
-    if ports.contains(&VXLAN) {
+    if VXLAN.iter().any(|port| ports.contains(port)) {
         vxlan(rest, tunnel)
     } else if ports.contains(&GENEVE) {
         geneve(rest, tunnel)
