@@ -15,6 +15,9 @@ pub fn in_order<T: Send, E>(
     work: impl Fn(usize) -> T + Sync,
     mut take: impl FnMut(T) -> Result<(), E>,
 ) -> Result<(), E> {
+    if threads <= 1 || pieces <= 1 {
+        return (0..pieces).try_for_each(|piece| take(work(piece)));
+    }
     thread::scope(|scope| {
         let work = &work;
         let start = |worker: usize| {
