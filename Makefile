@@ -66,7 +66,7 @@ accuracy: setup ## Compare what is found with what is true, on every labelled ca
 matrix: setup ## Try it with no packages, the lowest and the newest, and each Python found here: make matrix [QUICK=--quick] [AARCH64=folder]
 	@$(BIN)/python scripts/matrix.py $(QUICK) $(AARCH64:%=--aarch64 %)
 
-rules: setup ## Measure what each threshold and line of a case decides on the labelled captures (20 minutes): docs/rules.tsv
+rules: setup ## Measure what each threshold decides on the labelled captures (10 minutes): docs/rules.tsv
 	@$(BIN)/python scripts/rules.py
 
 advice: ## Read TCP_NODELAY from running programs, by hand, as root: docs/advice-checked.tsv

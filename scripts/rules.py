@@ -1,4 +1,4 @@
-"""What each threshold decides, halved and doubled, and each line of a case, left out.
+"""What each threshold decides, halved and doubled.
 
 `make rules` writes docs/rules.tsv, or the rows of those that are named:
 

@@ -131,7 +131,7 @@ def _capture_and_summary() -> dict[str, Schema]:
         "tcp_packets": COUNT,
         "affected_connections": said("Those with stalls.", COUNT),
         "stalls": COUNT,
-        "stalled_ms": said("Total wait of all stalls.", MS),
+        "stalled_ms": said("Time lost to all stalls: the sum of their `hold_ms`.", MS),
         "stalls_by_confidence": by_confidence(COUNT),
         "stalled_ms_by_confidence": by_confidence(MS),
         "stalls_not_listed": said("They count in the totals only.", COUNT),

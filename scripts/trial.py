@@ -1,4 +1,4 @@
-"""Measures, for rules.py, what the captures lose and gain by other thresholds or without a line.
+"""Measures, for rules.py, what the captures lose and gain by other thresholds.
 
 Runs with the engine for trials, whose thresholds are variables.
 """
@@ -45,6 +45,10 @@ COLUMNS = (
     "TCP_NODELAY, true",
     "TCP_NODELAY, false",
 )
+ONE_OF = 6
+"""Every so many captures is scanned: all of them take an hour."""
+OF_A_WHOLE = ("chance", "share", "weight")
+"""Units of numbers between 0 and 1."""
 Seen = tuple[str, Counter[str]]
 
 
@@ -63,7 +67,9 @@ class Trial:
         rows = (line.split() for line in symbols.stdout.splitlines())
         self.sizes = {row[3]: int(row[1], 16) for row in rows if len(row) == 4}
         folders = (ROOT / "captures" / name for name in ("labelled", "chains", "programs"))
-        files = sorted(file for folder in folders for file in folder.glob("*/*.truth.json"))
+        files = sorted(file for folder in folders for file in folder.glob("*/*.truth.json"))[
+            ::ONE_OF
+        ]
         self.captures = [(file, json.loads(file.read_text())) for file in files]
         self.before: list[Seen] = [("", Counter())] * len(files)
         self.before = self.seen()
@@ -120,13 +126,20 @@ def counted(truth: Row, result: Row, scan: nagle_scan.Scan) -> Counter[str]:
     )
 
 
-def values(value: str) -> Iterator[float]:
-    """Half and double of a value: at least 1 of what is counted, the first of two numbers."""
+def values(value: str, unit: str) -> Iterator[float]:
+    """Half and double of a value: of two numbers the first, of most of a whole what it lacks of it.
+
+    What is counted is at least 1.
+    """
     first = ast.literal_eval(value)
     number = first[0] if isinstance(first, tuple) else first
     for factor in (0.5, 2):
-        tried = number * factor
-        yield tried if isinstance(number, float) else max(1, round(tried))
+        if isinstance(number, int):
+            yield max(1, round(number * factor))
+        elif unit in OF_A_WHOLE and number > 0.5:
+            yield 1 - (1 - number) * factor
+        else:
+            yield number * factor
 
 
 def measure(names: list[str]) -> None:
@@ -137,16 +150,13 @@ def measure(names: list[str]) -> None:
         with TABLE.open(newline="") as file:
             rows = {(row[0], row[1]): row for row in list(csv.reader(file, "excel-tab"))[1:]}
     variants = [
-        (name, name, tried, (name, f"{tried:.10g}"))
-        for name, value, *_ in _core.thresholds()
-        for tried in values(value)
+        (name, tried, (name, f"{tried:.10g}"))
+        for name, value, unit, *_ in _core.thresholds()
+        for tried in values(value, unit)
     ]
-    variants += [
-        (line, "LEFT_OUT", 1 << bit, (line, "left out")) for bit, line in enumerate(_core.lines())
-    ]
-    for name, variable, tried, key in variants:
+    for name, tried, key in variants:
         if not names or name in names:
-            rows[key] = [*key, *map(str, trial.changes(variable, tried))]
+            rows[key] = [*key, *map(str, trial.changes(name, tried))]
             print(*rows[key], flush=True)
             write([rows[key] for *_, key in variants if key in rows])
 
@@ -155,7 +165,7 @@ def write(rows: list[list[str]]) -> None:
     """Writes the table."""
     with TABLE.open("w", newline="") as file:
         table = csv.writer(file, "excel-tab", lineterminator="\n")
-        table.writerow(("threshold or line", "value", "captures that change", *COLUMNS))
+        table.writerow(("threshold", "value", "captures that change", *COLUMNS))
         table.writerows(rows)
 
 

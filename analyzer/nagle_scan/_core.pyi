@@ -20,6 +20,7 @@ class Summary:
     affected_connections: int
     stalls: int
     stalled_ms: float
+    own_pauses_ms: float
     verdict: str
     exchanges: int
     affected_exchanges: int
@@ -197,13 +198,13 @@ class WaitRow:
     len: int
     rel_seq: int
     wait_ms: float
+    hold_ms: float
     ack_delay_ms: float
     release_ms: float
     own_data_before: bool
     may_be_held: bool
     lost_before_capture: bool | None
     evidence: list[str]
-    doubts: list[str]
     rivals: list[tuple[str, bool, str]]
 
 @final
@@ -312,7 +313,8 @@ class WhyRow:
     cause: str
     verdict: str
     confidence: str
-    lines: list[tuple[str, str, str, str, str, list[int]]]
+    probability: float
+    terms: list[tuple[str, str, str]]
 
 def why(
     paths: list[str],
@@ -324,7 +326,6 @@ def why(
 def explain(cause: str) -> str | None: ...
 def fields() -> list[tuple[str, str, str, str, list[str], list[str], str]]: ...
 def thresholds() -> list[tuple[str, str, str, str, str, str]]: ...
-def lines() -> list[str]: ...
 def segments(
     paths: list[str],
     filter: str | None,

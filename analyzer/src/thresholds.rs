@@ -15,6 +15,7 @@ pub struct Threshold {
 
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident: $type:ty = $value:expr) => {
+        #[allow(unused_parens, reason = "a negative number is one token in parentheses")]
         $(#[$doc])* pub const $name: $type = $value;
     };
 }

@@ -78,7 +78,7 @@ def test_findings_add_up_to_the_stalls() -> None:
     (row,) = scan.findings.to_dict("records")
     assert row["stalls"] == len(scan.stalls) == scan.summary.stalls
     assert row["wait_ms"] == scan.stalls["wait_ms"].median()
-    assert row["stalled_ms"] == pytest.approx(scan.stalls["wait_ms"].sum())
+    assert row["stalled_ms"] == pytest.approx(scan.stalls["hold_ms"].sum())
     assert row["sentence"].startswith(scan.summary.sentences[0])
     assert str(scan.findings["cause"].dtype) == "category"
 

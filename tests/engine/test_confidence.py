@@ -1,7 +1,8 @@
-"""How sure a stall is follows from what is said against it, and not from what is listed."""
+"""How sure a stall is follows from the numbers printed with it, and not from what is listed."""
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +10,26 @@ from pathlib import Path
 import pytest
 from conftest import CAPTURES
 from nagle_scan import _core
+from nagle_scan.api.why import case_of
 
 LABELLED = sorted((CAPTURES / "labelled").glob("*/*.pcap*"))
-FACTS = 3
-"""Sentences that support each stall: the unacknowledged segment, its ACK, and the release."""
-OPTIONAL_FACTS = ("waits in this direction", "was sent again before its ACK")
-"""What is said beside them where it is so: how many waits were alike, and a needless resend."""
+WORDS = {"certain": 0.999, "likely": 0.95, "possible": 0.4, "": 0.0}
+"""The least probability of each; the empty one is no stall."""
+MOST_BY_COARSE_CLOCK = 0.998
+ONE_OF = 40
+"""Of this many stalls, and of as many waits, the terms of one are read with `Scan.why`."""
+EVIDENCE = {
+    "ratio (LR)": r"are ([\d.]+) times as likely",
+    "P(on)": r"was on with a probability of ([\d.]+),",
+    "share (pi)": r"then ([\d.]+) of such waits are holds",
+    "relay": r"would look the same: probability (\d\.\d+)",
+    "full-sized": r"which no algorithm holds: probability (\d\.\d+)",
+    "probability": r"together: held with a probability of ([\d.]+)",
+}
+"""The terms, as the sentences of a stall print them."""
+NOT_TOLD = {"relay": (0.0, 0.0005), "full-sized": (0.0, 0.0)}
+"""Where there is no sentence: `NOTED`."""
+Bounds = tuple[float, float]
 
 
 def scanned(path: Path, min_wait_ms: float) -> _core.Scan:
@@ -31,26 +46,84 @@ def stalls(scan: _core.Scan) -> Iterator[_core.WaitRow]:
         yield from scan.stalls_of(row.connection, sys.maxsize)
 
 
-def test_each_doubt_lowers_the_confidence_and_has_its_sentence(
+def bounds(printed: str) -> Bounds:
+    """What may have been rounded to this number."""
+    half = 0.5 / 10 ** len(printed.partition(".")[2])
+    return float(printed) - half, float(printed) + half
+
+
+def computed(terms: dict[str, Bounds]) -> Bounds:
+    """The formula that `--why` prints, for the least and the greatest value of each term."""
+    low, high = (
+        terms["P(on)"][end]
+        * terms["share (pi)"][end]
+        * terms["ratio (LR)"][end]
+        / (1 - terms["share (pi)"][end] + terms["share (pi)"][end] * terms["ratio (LR)"][end])
+        * (1 - terms["relay"][1 - end])
+        * (1 - terms["full-sized"][1 - end])
+        for end in (0, 1)
+    )
+    return low, high
+
+
+def check(terms: dict[str, Bounds], confidence: str, where: object) -> None:
+    """The printed probability is what its terms make of it, and the word agrees with it."""
+    least, most = terms["probability"]
+    low, high = computed(terms)
+    is_capped = least <= MOST_BY_COARSE_CLOCK <= most
+    assert low <= most or is_capped, where
+    assert least <= high, where
+    words = list(WORDS)
+    surer = [WORDS[word] for word in words[: words.index(confidence)]]
+    assert WORDS[confidence] <= most, where
+    assert least < min(surer, default=2.0), where
+
+
+def test_the_probability_of_a_stall_follows_from_the_numbers_in_its_evidence(
     by_min_wait: dict[float, list[_core.Scan]],
 ) -> None:
-    rows = [row for scan in by_min_wait[10.0] for row in stalls(scan)]
-    assert {row.confidence for row in rows} == {"certain", "likely", "possible"}
-    for row in rows:
-        where = (row.frame_to, row.evidence)
-        assert (row.confidence == "certain") == (not row.doubts), where
-        optional = sum(any(words in line for words in OPTIONAL_FACTS) for line in row.evidence)
-        assert len(row.evidence) == FACTS + optional + len(row.doubts), where
+    seen = set()
+    for path, scan in zip(LABELLED, by_min_wait[10.0], strict=True):
+        for row in stalls(scan):
+            told = "\n".join(row.evidence)
+            found = {name: re.search(pattern, told) for name, pattern in EVIDENCE.items()}
+            terms = {name: bounds(match[1]) for name, match in found.items() if match}
+            check(NOT_TOLD | terms, row.confidence, (path, row.frame_to, row.evidence))
+            seen.add(row.confidence)
+    assert seen == set(WORDS) - {""}
 
 
-Told = dict[tuple[int, str], tuple[str, str, list[str]]]
+def test_the_probability_of_a_wait_follows_from_the_terms_that_why_prints(
+    by_min_wait: dict[float, list[_core.Scan]],
+) -> None:
+    frames = [
+        (path, row.frame_to, row.confidence if row.evidence else "")
+        for path, scan in zip(LABELLED, by_min_wait[10.0], strict=True)
+        for row in [*stalls(scan), *scan.longest_waits(sys.maxsize)]
+    ]
+    impossible = 0
+    for path, frame, confidence in frames[::ONE_OF]:
+        case = case_of([str(path)], None, 10.0, frame, 1)
+        terms = {term.name: term.value for term in case.terms}
+        where = (path, frame, str(case))
+        assert case.confidence == confidence, where
+        if len(terms) == 1:
+            assert (terms, case.verdict) == ({"probability": "0"}, "not held"), where
+            impossible += 1
+            continue
+        check({name: bounds(terms[name]) for name in EVIDENCE}, confidence, where)
+        assert f"{case.probability:.5f}" == terms["probability"], where
+    assert impossible
+
+
+Told = dict[tuple[int, str], tuple[str, str, float, list[str]]]
 
 
 def told(scan: _core.Scan, min_wait_ms: float) -> Told:
     return {
-        (row.frame_to, row.sender): (row.cause, row.confidence, row.doubts)
+        (row.frame_to, row.sender): (row.cause, row.confidence, row.hold_ms, row.evidence)
         for row in stalls(scan)
-        if row.wait_ms >= min_wait_ms
+        if row.hold_ms >= min_wait_ms
     }
 
 
@@ -69,14 +142,18 @@ def test_a_longer_min_wait_only_filters(by_min_wait: dict[float, list[_core.Scan
 def test_listing_shorter_waits_changes_no_longer_ones(
     by_min_wait: dict[float, list[_core.Scan]],
 ) -> None:
-    """Where a wait begins may be seen only with shorter ones, so a few more may be found."""
+    """Where a wait begins may be seen only with shorter ones, so a few more may be found.
+
+    These teach something of the others, but too little for another word.
+    """
     pairs = zip(LABELLED, by_min_wait[1.0], by_min_wait[10.0], strict=True)
     for path, more, fewer in pairs:
         seen = told(more, 10.0)
-        assert all(seen.get(key) == row for key, row in told(fewer, 10.0).items()), path
+        for key, (*words, _) in told(fewer, 10.0).items():
+            assert [*seen[key][:-1]] == words, (path, key)
 
 
-def test_what_is_no_stall_is_not_doubted(by_min_wait: dict[float, list[_core.Scan]]) -> None:
+def test_what_is_no_stall_has_no_evidence(by_min_wait: dict[float, list[_core.Scan]]) -> None:
     waits = [row for scan in by_min_wait[10.0] for row in scan.longest_waits(sys.maxsize)]
     assert waits
-    assert not any(row.doubts or row.evidence for row in waits)
+    assert not any(row.evidence for row in waits)

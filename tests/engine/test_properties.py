@@ -154,7 +154,7 @@ def test_a_cut_after_a_stall_keeps_it(path: Path, data: st.DataObject, tmp_path:
 
 @relaxed
 @given(
-    delays_ms=st.lists(st.floats(13, 450), min_size=1, max_size=6),
+    delays_ms=st.lists(st.floats(30, 450), min_size=1, max_size=6),
     sizes=st.tuples(st.integers(1, 1459), st.integers(1, 1459)),
     rtt_ms=st.floats(0.1, 200),
     isn=st.integers(0, 2**32 - 1),

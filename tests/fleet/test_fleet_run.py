@@ -53,7 +53,7 @@ def test_each_capture_gives_what_a_scan_of_it_alone_gives(made: nagle_scan.Fleet
         sums = rows["sums"]
         is_stall = sums["confidence"].notna()
         assert sums["waits"][is_stall].sum() == len(alone.stalls)
-        assert sums["wait_ms"][is_stall].sum() == pytest.approx(alone.stalls["wait_ms"].sum())
+        assert sums["wait_ms"][is_stall].sum() == pytest.approx(alone.stalls["hold_ms"].sum())
         assert sums["waits"][~is_stall].sum() == len(alone.waits)
         assert sums["exchanges"].sum() == alone.servers["exchanges"].sum()
 

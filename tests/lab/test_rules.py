@@ -1,4 +1,4 @@
-"""Every threshold is declared in full, and docs/rules.tsv says what it, and each line, decides."""
+"""Every threshold is declared in full, and docs/rules.tsv says what it decides."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def test_no_threshold_is_declared_elsewhere() -> None:
     assert not [file for file in SOURCE.rglob("*.rs") if "/// Leans:" in file.read_text()]
 
 
-def test_what_each_threshold_and_line_decides_was_measured() -> None:
+def test_what_each_threshold_decides_was_measured() -> None:
     with (ROOT / "docs" / "rules.tsv").open(newline="") as file:
-        measured = {row["threshold or line"] for row in csv.DictReader(file, dialect="excel-tab")}
-    assert measured == {row[0] for row in _core.thresholds()} | set(_core.lines())
+        measured = {row["threshold"] for row in csv.DictReader(file, dialect="excel-tab")}
+    assert measured == {row[0] for row in _core.thresholds()}
 
 
 def test_the_engine_for_trials_can_be_made_of_this_one() -> None:

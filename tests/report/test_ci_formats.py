@@ -132,7 +132,7 @@ def test_a_failure_says_who_and_what_to_change(tmp_path: Path) -> None:
     (failure,) = case
     assert case.get("name") == "127.0.0.1:8000"
     assert float(case.get("time", "")) == pytest.approx(
-        scan.stalls["wait_ms"].sum() / 1000, abs=1e-3
+        scan.stalls["hold_ms"].sum() / 1000, abs=1e-3
     )
     assert failure.get("type") == "nagle_delack"
     assert "held part of its request 9 times" in failure.get("message", "")

@@ -55,18 +55,23 @@ def test_the_option_is_told_as_the_table_tells_it(
 
 
 @pytest.mark.parametrize(
-    ("rtt_ms", "delay_ms", "of_receiver"),
-    [(383.0, 15.9, False), (0.3, 15.9, True), (26.0, 40.0, True), (60.0, 626.0, False)],
+    ("rtt_ms", "delay_ms", "acks"),
+    [
+        (383.0, 15.9, "prompt"),
+        (0.3, 15.9, "delayed"),
+        (26.0, 40.0, "delayed"),
+        (60.0, 626.0, "late"),
+    ],
 )
 def test_a_late_ack_is_a_delayed_one_only_where_no_path_explains_it(
-    rtt_ms: float, delay_ms: float, of_receiver: bool, run: Run, tmp_path: Path
+    rtt_ms: float, delay_ms: float, acks: str, run: Run, tmp_path: Path
 ) -> None:
     made = stalled(Conversation(rtt_ms=rtt_ms), rounds=2, delay_ms=delay_ms)
     done = run(write(tmp_path / "late.pcap", made.frames))
     report = " ".join(done.stdout.decode().split())
-    assert report.count("delayed by the receiver or by the path") == (0 if of_receiver else 2)
+    assert report.count("delayed by the receiver or by the path") == (2 if acks == "late" else 0)
     for words in ("until the receiver's ACK timer fires", "TCP_QUICKACK"):
-        assert (words in report) == of_receiver
+        assert (words in report) == (acks == "delayed")
 
 
 def test_the_stall_that_is_shown_is_one_of_the_headline(tmp_path: Path) -> None:

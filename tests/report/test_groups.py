@@ -30,7 +30,7 @@ def test_clients_of_one_server_are_one_group(crowd: Path) -> None:
     scan = nagle_scan.scan(crowd)
     (found,) = scan.core.groups()
     assert (found.clients, found.stalls, found.worst.stalls) == (20, 60, 3)
-    assert found.stalled_ms == pytest.approx(scan.stalls["wait_ms"].sum())
+    assert found.stalled_ms == pytest.approx(scan.stalls["hold_ms"].sum())
 
 
 def test_each_report_says_so(crowd: Path, run: Run, tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def assert_same_in_json(found: list[_core.ServerGroup], result: dict[str, Any]) 
         server = connection["server"]["addr"], connection["server"]["port"]
         for stall in connection["stalls"]:
             listed[server, stall["sender"], stall["cause"]][stall["confidence"]] += 1
-            lost_ms[server, stall["sender"], stall["cause"]] += stall["wait_ms"]
+            lost_ms[server, stall["sender"], stall["cause"]] += stall["hold_ms"]
     assert len(listed) == len(found)
     for group in found:
         worst = group.worst

@@ -163,6 +163,7 @@ def test_a_groups_sentence_counts_the_surest_and_then_the_others() -> None:
     mixed = [group for group in groups if len(certainty.shares(group)) > 1]
     assert mixed
     for group in mixed:
-        surest = certainty.shares(group)[0]
+        surest, *others = certainty.shares(group)
         assert f" {surest.stalls} times for ~" in held.sentence(group)
-        assert " in all (certain, plus 1 likely: " in held.sentence(group)
+        plus = f"plus {others[0].stalls} {others[0].word}: "
+        assert f" in all ({surest.word}, {plus}" in held.sentence(group)

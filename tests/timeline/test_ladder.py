@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Polygon
 from nagle_scan import timeline
 from nagle_scan.timeline import arrows, subject, wait
+from nagle_scan.words import certainty
 from pictures import MADE, capture, outside, overlaps, texts
 
 SHIPPED = sorted(path.stem for path in CAPTURES.glob("*.pcap"))
@@ -185,10 +186,12 @@ def test_of_one_direction_it_does_not_say_that_there_is_no_stall() -> None:
 
 
 def test_one_byte_is_one() -> None:
-    ax = timeline.ladder(nagle_scan.scan(LABELLED / "typed-echo-rtt100/middle.pcap.gz"))
+    scan = nagle_scan.scan(LABELLED / "typed-echo-rtt100/middle.pcap.gz")
+    ax = timeline.ladder(scan)
     (headline,) = (text for text, _ in texts(ax) if "held 1 byte back" in text)
-    # Nothing else there shows it: it is only possible.
-    assert headline.startswith("The server may have held")
+    clearest = scan.core.clearest()
+    assert clearest is not None
+    assert headline.startswith(f"The server {certainty.HELD[clearest.confidence]} 1 byte back for")
 
 
 def test_a_pause_of_a_program_says_whose() -> None:

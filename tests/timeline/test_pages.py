@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -143,6 +144,8 @@ def test_a_scan_and_a_connection_show_what_they_found() -> None:
         scan.connection(1)
 
 
-def test_the_readmes_picture_says_what_is_drawn_now() -> None:
-    fresh = timeline.svg(timeline.ladder, nagle_scan.scan(CAPTURES / "jdk-httpserver.pcap"))
-    assert words((ROOT / "docs" / "ladder.svg").read_text()) == words(fresh), "run `make pictures`"
+def test_the_pictures_of_the_docs_say_what_is_drawn_now() -> None:
+    made = runpy.run_path(str(ROOT / "scripts" / "pictures.py"))
+    for file, draw in (("LADDER", "ladder"), ("DENSITIES", "densities")):
+        _, drawn = made[file]
+        assert words(drawn.read_text()) == words(made[draw]()), "run `make pictures`"

@@ -87,8 +87,8 @@ class Connection:
 
         >>> import nagle_scan
         >>> connection = nagle_scan.scan("captures/java-split.pcap").connection(0)
-        >>> print(connection.evidence()[-1])
-        9 waits in this direction ended within this tolerance of an ACK; none ended just outside it
+        >>> print(connection.evidence()[-1].rpartition(" ")[0])
+        together: held with a probability of
         """
         row = waits.row_of_stall(Subject(self.scan, self.row), stall)
         return row.evidence if row else []

@@ -244,7 +244,7 @@ class Scan(Written):
         return answers.compare(self, other, baseline_map)
 
     def why(self, frame: int) -> Case:
-        """Why a wait counts as held or not: all that speaks for and against it; `print` shows it.
+        """Why a wait counts as held or not: the terms of its probability; `print` shows them.
 
         `frame` is the one that ended the wait, or else its ACK, or the one before it. The captures
         are read again. Raises `CaptureError` if they cannot be, `NagleScanError` for a frame of no
@@ -254,8 +254,8 @@ class Scan(Written):
         >>> case = nagle_scan.scan("captures/epoll-fd0.pcap").why(58)
         >>> case.verdict, case.confidence, case.cause
         ('held', 'certain', 'nagle_delack')
-        >>> [line.name for line in case.lines if line.side == "against"]
-        []
+        >>> case.probability >= 0.999, [term.name for term in case.terms[:3]]
+        (True, ['release', 'pause', 'ratio (LR)'])
         """
         from nagle_scan.api.why import case_of
 

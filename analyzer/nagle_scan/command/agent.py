@@ -22,8 +22,6 @@ from nagle_scan.words.wording import printable, shortened
 
 MOST_ROWS = 20
 """Of each list."""
-MOST_LINES = 200
-"""Of a case."""
 MOST_CHARACTERS = 800
 """Of each text."""
 KEPT = 2
@@ -87,9 +85,9 @@ class Agent:
         return _answer(facts, found.captures)
 
     def why(self, path: str, frame: int, filter: str | None = None) -> Answer:
-        """Why the wait that a frame ends counts as held or not: all for and against it."""
+        """Why the wait that a frame ends counts as held or not: the terms of its probability."""
         found = self._scan(path, filter)
-        return _answer({"case": str(found.why(frame)).splitlines()[:MOST_LINES]}, found.captures)
+        return _answer({"case": str(found.why(frame)).splitlines()}, found.captures)
 
     def compare(self, before: str, after: str, filter: str | None = None) -> Answer:
         """What became of the stalls between two captures of the same service."""
@@ -175,7 +173,8 @@ def _wait(row: _core.WaitRow) -> Answer:
 
 def _stall(row: _core.WaitRow) -> Answer:
     said = every_stall.said(row, "frame {}".format)
-    return {**_wait(row), "confidence": row.confidence, "frames": said}
+    held = {"hold_ms": row.hold_ms, "confidence": row.confidence}
+    return {**_wait(row), **held, "frames": said}
 
 
 def _answer(facts: Answer, quoted: Iterable[str]) -> Answer:

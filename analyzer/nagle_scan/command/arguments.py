@@ -233,8 +233,8 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
         "--why",
         metavar="FRAME",
         type=values.frame,
-        help="print only the case of the wait that this frame ended: everything for and against a "
-        "hold, with the numbers compared",
+        help="print only why the wait that this frame ended counts as held or not: the numbers "
+        "from which its probability is computed",
     )
 
 

@@ -89,7 +89,7 @@ CAPTURES = (
     Field("connections", INTEGER, "Number of connections; only in the row of its first file."),
     Field("exchanges", INTEGER, "Requests with responses; likewise."),
     Field("stalls", INTEGER, "Number of stalls, possible ones included; likewise."),
-    Field("stalled_ms", FLOAT, "Total wait of these stalls; likewise."),
+    Field("stalled_ms", FLOAT, "Time lost to these stalls; likewise."),
     Field("version", TEXT, "Version of nagle-scan that read it."),
     Field("scanned", TIME, "When it was read."),
     Field("error", TEXT, "Why it could not be read; null if it was read."),
@@ -105,7 +105,7 @@ SUMS = (
     Field("sender", TEXT, "Side that kept the other waiting: `client` or `server`."),
     Field("confidence", TEXT, "Of stalls: `certain`, `likely` or `possible`."),
     Field("waits", INTEGER, "Number of waits."),
-    Field("wait_ms", FLOAT, "How long they were in all."),
+    Field("wait_ms", FLOAT, "How long they were in all; of stalls, the sum of `hold_ms`."),
     Field("exchanges", INTEGER, "Requests with responses that ended in this hour."),
     Field(
         "latency_bucket",

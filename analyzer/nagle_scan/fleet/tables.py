@@ -143,9 +143,9 @@ class _Found:
         sure_ms = np.zeros(number)
         for word in CONFIDENCES:
             is_such = np.array(pc.equal(stalls["confidence"], word))
-            wait_ms = np.array(stalls["wait_ms"])[is_such]
+            hold_ms = np.array(stalls["hold_ms"])[is_such]
             rows[f"stalls_{word}"] = pa.array(np.bincount(at[is_such], minlength=number))
-            lost_ms = np.bincount(at[is_such], wait_ms, number)
+            lost_ms = np.bincount(at[is_such], hold_ms, number)
             rows[f"lost_ms_{word}"] = pa.array(lost_ms)
             sure_ms += lost_ms if word != "possible" else 0
         if len(at):
@@ -167,7 +167,7 @@ class _Found:
         of_waits = [*KEYS, "cause", "sender", "confidence"]
         every = pa.concat_tables(
             pa.table({name: each[name] for name in (*of_waits, "wait_ms")})
-            for each in (stalls, waits)
+            for each in ({**stalls, "wait_ms": stalls["hold_ms"]}, waits)
         )
         counted = every.group_by(of_waits, use_threads=False).aggregate(
             [("wait_ms", "count"), ("wait_ms", "sum")]

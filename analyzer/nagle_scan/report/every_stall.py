@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nagle_scan.words import causes, certainty
+from nagle_scan.words.wording import held_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -26,6 +27,7 @@ class Stall(NamedTuple):
     frame_ack: int
     frame_to: int
     wait_ms: float
+    hold_ms: float
     ack_delay_ms: float
 
 
@@ -41,6 +43,7 @@ def of(result: Result) -> Iterator[Stall]:
         "frame_ack",
         "frame_held",
         "wait_ms",
+        "hold_ms",
         "ack_delay_ms",
     )
     return map(Stall._make, zip(*(_values(columns[name]) for name in names), strict=True))
@@ -63,9 +66,9 @@ def said(stall: Stall | _core.WaitRow, named: Callable[[int], str]) -> tuple[str
     unacked, ack, held = map(named, frames(stall))
     delayed = causes.of(stall.cause).ack_was_delayed
     late = f"{stall.ack_delay_ms:.1f} ms late" if delayed else "not delayed"
-    was_held = certainty.WAS_HELD[stall.confidence]
+    was_held = f"{certainty.WAS_HELD[stall.confidence]} {held_for(stall.wait_ms, stall.hold_ms)}"
     return (
         f"[{unacked}] unacknowledged: the next small segment waits for its ACK",
         f"[{ack}] pure ACK, {late}; it releases {held}",
-        f"[{held}] {was_held} {stall.wait_ms:.1f} ms by Nagle; released by {ack}",
+        f"[{held}] {was_held} by Nagle; released by {ack}",
     )

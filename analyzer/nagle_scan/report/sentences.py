@@ -15,6 +15,8 @@ WITHOUT_STALLS = "without stalls, at best"
 """A prediction is a best case: a segment that the program wrote late was held for less."""
 LEAST_GAIN = 0.05
 """A smaller share of the latency is not worth reporting."""
+LEAST_OWN_PAUSES = 0.1
+"""A smaller share of the waits is not worth reporting either."""
 HARMLESS = {("sender_app", "client"), ("delayed_ack", "client"), ("delayed_ack", "server")}
 """Waits that delay nobody: an idle client, an ACK that nothing waited for."""
 NO_LATENCY = "a stream of messages, not requests and replies: no latency to compare"
@@ -27,6 +29,21 @@ def cost(
 
     `servers` are those with stalls. `elsewhere`: not captured at the client.
     """
+    return _cost(summary, servers, elsewhere) + _own_pauses(summary)
+
+
+def _own_pauses(summary: _core.Summary) -> str:
+    """How much of the waits the programs themselves take, if that is a notable part."""
+    own_ms, waits_ms = summary.own_pauses_ms, summary.stalled_ms + summary.own_pauses_ms
+    if own_ms < LEAST_OWN_PAUSES * waits_ms or own_ms <= 0:
+        return ""
+    return (
+        f" The waits add up to {duration(waits_ms)}; "
+        f"the programs themselves pause for {duration(own_ms)} of it."
+    )
+
+
+def _cost(summary: _core.Summary, servers: Sequence[_core.ServerRow], elsewhere: bool) -> str:
     # Imported here: a clean capture does not need it.
     from nagle_scan import advice
 

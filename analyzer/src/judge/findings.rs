@@ -1,18 +1,16 @@
 //! Findings: waits with their rulings.
 
-use crate::judge::case::{Confidence, Doubts};
 use crate::judge::causes::Cause;
-use crate::judge::path::releases::Releases;
+use crate::judge::model::{Confidence, Held};
 use crate::track::wait::{Wait, fact};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The cause of a wait. Kept apart from the wait, which holds only what the capture shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ruling {
     pub cause: Cause,
-    /// Empty unless the wait is a stall.
-    pub doubts: Doubts,
+    pub held: Held,
 }
 
 /// A wait and the ruling on it.
@@ -20,7 +18,7 @@ pub struct Ruling {
 pub struct Finding<'a> {
     pub wait: &'a Wait,
     pub cause: Cause,
-    pub doubts: Doubts,
+    pub held: Held,
 }
 
 impl Finding<'_> {
@@ -41,8 +39,7 @@ impl Finding<'_> {
 
     /// Held, or a pause of the program: nobody can tell.
     pub fn may_be_held(&self) -> bool {
-        let wait = self.wait;
-        self.cause == Cause::Unknown && wait.has_pure_ack() && Releases::may_hold(wait)
+        self.cause == Cause::Unknown && self.held.is_unsure()
     }
 
     /// Is it a certain or likely stall?
@@ -52,7 +49,25 @@ impl Finding<'_> {
 
     /// Meaningful for stalls only.
     pub fn confidence(&self) -> Confidence {
-        self.doubts.confidence()
+        self.held.confidence().unwrap_or(Confidence::Possible)
+    }
+
+    /// How long it kept the connection waiting: a stall for as long as its segment is expected to have been held.
+    pub fn lost_ns(&self) -> i64 {
+        match self.is_stall() {
+            true => self.held.hold_ns().min(self.wait.wait_ns()),
+            false => self.wait.wait_ns(),
+        }
+    }
+
+    /// Was something held, however short?
+    pub fn is_hold(&self) -> bool {
+        self.held.confidence().is_some()
+    }
+
+    /// Was something probably held, but for less than is listed as a stall?
+    pub fn is_short_hold(&self) -> bool {
+        !self.is_stall() && self.is_hold() && self.confidence() > Confidence::Possible
     }
 }
 
@@ -80,7 +95,7 @@ impl<'a> Findings<'a> {
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = Finding<'a>> + Clone {
         let pairs = self.waits.iter().zip(self.rulings);
-        pairs.map(|(wait, ruling)| Finding { wait, cause: ruling.cause, doubts: ruling.doubts })
+        pairs.map(|(wait, ruling)| Finding { wait, cause: ruling.cause, held: ruling.held })
     }
 
     pub fn stalls(self) -> impl Iterator<Item = Finding<'a>> + Clone {

@@ -1,62 +1,54 @@
 //! Judges one connection, when all of it is known.
 
 pub mod capture;
-pub mod case;
 pub mod causes;
 pub mod conditions;
-mod direction;
+pub mod direction;
 pub mod finding;
 pub mod findings;
-pub mod judges;
+pub mod model;
 pub mod nagle;
 pub mod path;
 pub mod pooled;
-mod program;
 pub mod statistics;
 pub mod thresholds;
 pub mod words;
 
 use crate::capture::times::sum_ns;
 use crate::judge::capture::point::capture_point;
-use crate::judge::conditions::Conditions;
+use crate::judge::conditions::{Conditions, ConnectionModel};
+use crate::judge::direction::Judge;
 use crate::judge::finding::judged::{Detail, JudgedConnection, JudgedHalf};
 use crate::judge::finding::short::Short;
 use crate::judge::finding::{half, hidden, short, superseded};
 use crate::judge::findings::{Findings, Ruling};
-use crate::judge::judges::Judges;
-use crate::judge::path::reference;
+use crate::judge::model::Held;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Side};
 
-/// Judges `connection` by all its `waits`, in the order of their ends. Adds a ruling for each of the
+/// Judges `connection` by all its `waits`, in the order of their ends, and by what the model says of them. Adds a ruling for each of the
 /// waits less those that are superseded or too short to be listed, and leaves out the latter: the first
 /// of `waits` have the new `rulings`.
 pub fn judge(
     connection: &Connection,
     waits: &mut [Wait],
-    conditions: Conditions<'_>,
+    model: ConnectionModel<'_>,
+    conditions: Conditions,
     rulings: &mut Vec<Ruling>,
 ) -> JudgedConnection {
     let first = rulings.len();
-    reference::share_reactions(waits);
-    let judges = (!waits.is_empty()).then(|| {
-        let mut judges = Judges::new(connection, waits, conditions);
-        rulings.extend(waits.iter().map(|wait| judges.rule(wait)));
-        judges
-    });
+    let corked = rule(connection, waits, model.held, conditions, rulings);
     superseded::drop(waits, rulings, first);
     let all = Findings::new(waits, &rulings[first..]);
-    let releases = Side::BOTH.map(|side| judges.as_ref()?.releases(side));
-    let proven = half::nagle_of_both(connection, all, releases);
+    let proven = half::nagle_of_both(connection, all, corked);
     let nagle = proven.map(|(nagle, _)| nagle);
-    let evidence = releases.map(|own| own.map(|own| own.evidence));
-    let hidden = hidden::hidden(connection, nagle, evidence, all, conditions);
+    let hidden = hidden::hidden(connection, nagle, all, conditions);
     let listed = |wait: &Wait| is_listed(wait, connection, conditions.min_wait_ns);
     let short = Short::of(connection, nagle, all, |finding| listed(finding.wait));
     let nothing_held = short == Short::default() && short::nothing_was_held(connection);
     let halves = Side::BOTH.map(|side| {
-        let (proven, releases) = (proven[side as usize], releases[side as usize]);
-        let detail = Detail::of(connection, side, proven.0, all, listed, releases);
+        let (proven, model) = (proven[side as usize], model.directions[side as usize]);
+        let detail = Detail::of(connection, side, proven.0, all, listed, model);
         JudgedHalf::new(connection, side, proven, detail)
     });
     findings::retain(waits, rulings, first, |wait, _| listed(wait));
@@ -81,9 +73,28 @@ pub fn judge(
         first_exchange: connection.first_exchange(),
         stalls: stalls.clone().count() as u32,
         surely_stalls: stalls.clone().any(|stall| stall.is_sure()),
-        stalled_ns: sum_ns(stalls.map(|stall| stall.wait.wait_ns())),
+        stalled_ns: sum_ns(stalls.map(|stall| stall.lost_ns())),
         exchanges_stalled_ns: 0,
     }
+}
+
+/// Rules on all waits. Tells of each side whether the kernel held something back for a cork.
+fn rule(
+    connection: &Connection,
+    waits: &[Wait],
+    held: &[Held],
+    conditions: Conditions,
+    rulings: &mut Vec<Ruling>,
+) -> [bool; 2] {
+    if waits.is_empty() {
+        return [false; 2];
+    }
+    // Boxed: to move them takes as long as to judge.
+    let mut judges =
+        Side::BOTH.map(|side| Box::new(Judge::new(connection, side, waits, conditions)));
+    let each = waits.iter().zip(held);
+    rulings.extend(each.map(|(wait, held)| judges[wait.by as usize].rule(wait, *held)));
+    judges.map(|judge| judge.corked)
 }
 
 /// Is a wait long enough to be listed? Of an ACK that nothing followed, its delay counts, and of the

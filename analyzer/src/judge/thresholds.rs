@@ -3,6 +3,266 @@
 use crate::thresholds::thresholds;
 
 thresholds! {
+    /// Log-odds that Nagle's algorithm is on, before anything is seen: it is the default, but most programs that
+    /// people complain about were told of `TCP_NODELAY` long ago.
+    NAGLE_ON: f64 = (-1.0) log_odds,
+        from "judgement",
+        larger "calls more single waits holds";
+
+    /// Chance that `TCP_NODELAY` is set or cleared between two waits: once in the life of a connection.
+    SWITCH: f64 = 0.001 chance,
+        from "judgement: most connections never, and a few hundred waits are many",
+        larger "lets contradictions speak for their neighbourhood only";
+
+    /// How likely a small segment is seen to leave unheld although the algorithm is on: by artefacts of captures and
+    /// clocks.
+    CONTRADICTION: f64 = 0.03 chance,
+        from "half of the share that artefacts cause among holds, 1 in 20, for each",
+        larger "keeps accidental releases of senders with `TCP_NODELAY`";
+
+    /// As `CONTRADICTION`, where most were at least 10 ms late: ACKs that freed them may be missing.
+    LATE_CONTRADICTION: f64 = 0.3 chance,
+        from "judgement",
+        larger "keeps accidental releases of senders with `TCP_NODELAY`";
+
+    /// Waits that count as independent of each other: programs have habits.
+    INDEPENDENT_WAITS: f64 = 100.0 waits,
+        from "judgement",
+        larger "lets a long habit of a program look like holds";
+
+    /// A clock with steps as coarse as this cannot tell a kernel's release from a program's pause that ends slightly
+    /// later, however often.
+    COARSE_CLOCK_MS: f64 = 1.0 ms,
+        from "judgement",
+        larger "calls more stalls of coarse captures likely";
+
+    /// Part of releases on a path that are late, and very late: queues, scheduling on two hosts.
+    PATH_LATE: f64 = 0.1 share,
+        from "measured in the lab",
+        larger "finds more on bad paths, and takes more program writes for holds";
+
+    /// As `PATH_LATE`, by up to a round trip.
+    PATH_VERY_LATE: f64 = 0.02 share,
+        from "measured in the lab",
+        larger "finds more on bad paths, and takes more program writes for holds";
+
+    /// Weight of a round trip that replies show, and no handshake: they may all have been slow.
+    KNOWN_BY_REPLIES: f64 = 0.8 weight,
+        from "judgement",
+        larger "finds less in captures that begin in the middle, with fewer false";
+
+    /// The longest round trip within the sender's own host, or beside it.
+    NEAR_RTT_MS: f64 = 0.15 ms,
+        from "measured on Linux 6.18",
+        larger "compares releases on fast networks with the kernel's reaction alone";
+
+    /// The kernel's reaction at the sender's own host: median in ms, and the deviation of its logarithm.
+    KERNEL_MS: (f64, f64) = (0.02, 0.8) ms,
+        from "1,485 releases on loaded hosts of Linux 6.18: 99.9 % within 70 us",
+        larger "takes programs that wake up soon after an ACK for holds";
+
+    /// Part of the kernel's reactions that softirqs make late, by some 0.1 ms.
+    SOFTIRQ: f64 = 0.027 share,
+        from "measured on Linux 6.18",
+        larger "takes programs that wake up soon after an ACK for holds";
+
+    /// Part of them that is late by a jiffy.
+    JIFFY: f64 = 0.003 share,
+        from "measured on Linux 6.18",
+        larger "takes programs that wake up soon after an ACK for holds";
+
+    /// How late releases at the sender itself recur: on containers and busy hosts.
+    NEAR_SENDER_MS: f64 = 0.5 ms,
+        from "measured on Linux 6.18",
+        larger "takes programs that wake up soon after an ACK for holds";
+
+    /// The bound of one likelihood ratio, either way: no accident decides by itself.
+    BOUND: f64 = 1000.0 times,
+        from "judgement",
+        larger "lets single waits decide";
+
+    /// The bound where the program just saw a FIN: one in three answers it at once.
+    ANSWERS_FIN: f64 = 3.0 times,
+        from "judgement",
+        larger "takes answers to a FIN for holds";
+
+    /// The bound where data came just before the ACK: one in fifty programs answers as soon as a kernel releases.
+    ANSWERS_DATA: f64 = 50.0 times,
+        from "judgement",
+        larger "takes answers to data for holds";
+
+    /// The weight of what earlier releases show, once there are many.
+    LEARNT_HOLDS: f64 = 0.6 weight,
+        from "judgement: with 0.8, 0.002 more recall and 1,700 more false ones joined midway",
+        larger "finds more, and takes habits of programs for holds";
+
+    /// The weight of what earlier pauses show, once there are many.
+    LEARNT_PAUSES: f64 = 0.75 weight,
+        from "calibrated on all labelled captures",
+        larger "explains more waits by the program";
+
+    /// The same at the sender's own host, and where the round trip is not known: a period looks like one there.
+    LEARNT_PAUSES_NEAR: f64 = 0.85 weight,
+        from "calibrated on all labelled captures",
+        larger "explains more waits by the program";
+
+    /// Events after which what they show has half of its weight.
+    HALF_LEARNT: f64 = 3.0 events,
+        from "judgement",
+        larger "learns more slowly";
+
+    /// Rounds in which each wait is judged given all others.
+    ROUNDS: u32 = 6 rounds,
+        from "most settle after the second, and hardly any moves after the sixth",
+        larger "takes longer";
+
+    /// Which part of the evidence of another connection of the same server counts.
+    SIBLING: f64 = 0.5 share,
+        from "judgement: programs set the option on all their sockets, or on none",
+        larger "takes the connections of a server for one";
+
+    /// What one other connection tells at least and at most.
+    SIBLING_BOUNDS: (f64, f64) = (-1.0, 3.0) log_odds,
+        from "judgement",
+        larger "lets one connection speak for a server";
+
+    /// What all others tell at least and at most.
+    SIBLINGS_BOUNDS: (f64, f64) = (-1.5, 4.0) log_odds,
+        from "judgement",
+        larger "lets the others outvote a connection's own waits";
+
+    /// Which part of the share of holds on other connections of the same kind counts.
+    SHARE_OF_SIBLINGS: f64 = 0.3 share,
+        from "judgement",
+        larger "takes the connections of a server for one";
+
+    /// How much larger the evidence by the sender's clock must be: it is looked at besides.
+    CLOCK_COST: f64 = 1.0 log_odds,
+        from "two ways to look find more by accident: nearly three times",
+        larger "finds less on bad paths";
+
+    /// Log-odds of a relay that is asked by its own client, across a network: both timers must fire together there.
+    RELAY_ASKED: f64 = (-8.0) log_odds,
+        from "judgement: with e^-7 nothing away from the sender's host can be certain",
+        larger "calls fewer stalls certain";
+
+    /// Log-odds of a relay where one host may have both ends, or the server sends more than it is asked for.
+    RELAY_LIKELY: f64 = (-0.5) log_odds,
+        from "judgement: sidecars and proxies are common there",
+        larger "calls fewer stalls of one host likely";
+
+    /// Log-odds that a program which was seen to pass on has passed on this, too: the bytes would have told.
+    RELAY_SEEN: f64 = (-3.0) log_odds,
+        from "judgement",
+        larger "calls fewer stalls of relays likely";
+
+    /// Log-odds of a relay at most, without a witness.
+    MOST_RELAY: f64 = 0.2 log_odds,
+        from "judgement: nothing certain is lost to a mere possibility",
+        larger "loses holds of slow hosts";
+
+    /// The kernel's reaction: median of lower quartiles, in round trips within the host, and the deviation of their
+    /// logarithm.
+    KERNEL_QUARTILE: (f64, f64) = (1.5, 0.6) round_trips,
+        from "1,655 directions that hold, up to 200 connections on two cores of Linux 6.18",
+        larger "calls more holds certain where a relay may be hidden";
+
+    /// The same of a program that wakes up, reads and writes, in ms.
+    WAKE_QUARTILE: (f64, f64) = (0.1, 0.4) ms,
+        from "591 directions of relays: plain, nginx, haproxy, socat, stunnel",
+        larger "calls more holds certain where a relay may be hidden";
+
+    /// The longest lower quartile of programs that wake up within one host.
+    LONGEST_WAKE_MS: f64 = 0.7 ms,
+        from "591 directions of relays on Linux 6.18: 0.07-0.4 ms",
+        larger "calls fewer stalls certain where two captures were merged";
+
+    /// How long a kernel is busy with each frame between an ACK and what it released.
+    FRAME_MS: f64 = 0.008 ms,
+        from "measured on Linux 6.18",
+        larger "calls more holds certain where a relay may be hidden";
+
+    /// Chance that a segment of 1,072 bytes and more is full-sized where the MSS is inferred: overlays, path MTU.
+    FULL_SIZED: f64 = 0.4 chance,
+        from "judgement",
+        larger "finds less in captures that begin in the middle";
+
+    /// Delayed-ACK timers: median in ms, and the deviation of its logarithm.
+    DELAY_TIMER: (f64, f64) = (42.0, 0.22) ms,
+        from "Linux `TCP_DELACK_MIN`, a jiffy at HZ=250",
+        larger "takes late paths for timers";
+
+    /// Share of delays around that.
+    DELAY_TIMER_SHARE: f64 = 0.7 share,
+        from "judgement: other stacks have any timer up to 500 ms",
+        larger "takes unusual timers for late paths";
+
+    /// Timers are no shorter: the shortest that can be set fires after 13.9 ms, the least known is 10 ms.
+    DELAY_SHORTEST_MS: f64 = 7.5 ms,
+        from "measured on Linux 6.18",
+        larger "takes short delays for the path";
+
+    /// No stall is surer by a clock with steps of half a `COARSE_CLOCK_MS`, or coarser.
+    MOST_BY_COARSE_CLOCK: f64 = 0.998 chance,
+        from "below `CERTAIN`",
+        larger "calls stalls of coarse captures certain";
+
+    /// A stall is certain from this probability on.
+    CERTAIN: f64 = 0.999 chance,
+        from "calibrated on all labelled captures: 99.9 % are true",
+        larger "calls fewer stalls certain";
+
+    /// A stall is likely from this probability on.
+    LIKELY: f64 = 0.95 chance,
+        from "calibrated on all labelled captures",
+        larger "calls fewer stalls likely";
+
+    /// A stall is possible from this probability on.
+    POSSIBLE: f64 = 0.4 chance,
+        from "calibrated on all labelled captures",
+        larger "tells of fewer possible stalls";
+
+    /// Where Nagle's algorithm was on with this probability, a likely stall proves it.
+    SURELY_ON: f64 = 0.99 chance,
+        from "judgement",
+        larger "answers fewer times whether `TCP_NODELAY` is set";
+
+    /// A doubt that takes no more than this from a certain stall is not told.
+    NOTED: f64 = 0.0005 chance,
+        from "half of what a certain stall may lack",
+        larger "tells fewer doubts";
+
+    /// Where a relay is as likely as this, advice says so.
+    RELAY_NOTED: f64 = 0.05 chance,
+        from "what a likely stall may lack",
+        larger "says it less often";
+
+    /// The shortest round trip that may vary so much that holds look like pauses.
+    BLURRED_RTT_MS: f64 = 4.0 ms,
+        from "judgement",
+        larger "says 'clean' of more connections";
+
+    /// A late release is about a round trip after the ACK up to this factor, either way.
+    BLURRED_WITHIN: f64 = 2.0 times,
+        from "judgement",
+        larger "says 'clean' of fewer connections";
+
+    /// A release and a pause that are as likely as this for a hold, or likelier, leave it open what a wait was where
+    /// the round trip is not known: both may be as even.
+    OPEN_RATIO: f64 = 0.3 times,
+        from "the weight of what is learnt of holds over that of pauses, halved",
+        larger "says 'clean' of more connections";
+
+    /// The sum of what waits leave open from which a connection without a stall is not called clean: half a hold.
+    OPEN_HOLDS: f64 = 0.5 holds,
+        from "judgement",
+        larger "says 'clean' of more connections";
+
+    /// What may be held with at least this probability leaves it open whether the program paused.
+    UNSURE: f64 = 0.25 chance,
+        from "half of `OPEN_HOLDS`",
+        larger "says 'clean' of more connections";
+
     /// How much faster than the round trip a release may look: incoming and outgoing frames are stamped at
     /// different points of the stack. The narrowest core of a peak, too: kernels release within 140 us (p99,
     /// idle and loaded).
@@ -10,103 +270,21 @@ thresholds! {
         from "measured at senders on Linux 6.18",
         larger "takes more program writes for holds, but rejects peaks that have neighbours";
 
-    /// Releases in the band that prove Nagle's algorithm: then one in the neighbourhood is a late release.
-    SECURE_RELEASES: u32 = 5 releases,
-        from "judgement",
-        larger "loses late releases of a loaded host";
-
-    /// How many times more releases in the band than near it prove Nagle's algorithm.
-    SECURE_OVER_NEAR: u32 = 10 times,
-        from "judgement",
-        larger "loses late releases of a loaded host";
-
     /// How many times a peak must exceed what chance makes of its neighbourhood: four times the mean of Poisson
     /// counts is beyond 99.9 % from three events on.
     PEAK_OVER_CHANCE: f64 = 4.0 times,
         from "statistics",
         larger "rejects true peaks of few events";
 
-    /// What timestamps and scheduling always blur: no release counts as closer to its ACK than this.
-    RESOLUTION_NS: i64 = 50_000 ns,
-        from "judgement",
-        larger "makes single events less certain";
-
-    /// A hold that is alone in its direction is certain below this chance of a program writing that close to
-    /// the ACK by accident.
-    CHANCE_ALONE: f64 = 0.001 chance,
-        from "judgement",
-        larger "calls more stalls certain";
-
-    /// As `CHANCE_ALONE`, for a hold among others like it.
-    CHANCE_AMONG_OTHERS: f64 = 0.01 chance,
-        from "judgement",
-        larger "calls more stalls certain";
-
-    /// Above this chance of an accident a stall is only possible.
-    CHANCE_LIKELY: f64 = 0.05 chance,
-        from "the usual level of significance",
-        larger "calls more stalls likely";
-
-    /// Holds whose chances multiply: more are not independent of each other.
-    INDEPENDENT_HOLDS: u32 = 4 holds,
-        from "judgement",
-        larger "calls more stalls likely";
-
-    /// A clock with steps this coarse cannot tell a kernel's release (within 0.2 ms) from a program's pause that
-    /// ends slightly later, however often.
-    COARSE_CLOCK_NS: i64 = 1_000_000 ns,
-        from "judgement",
-        larger "calls more stalls of coarse captures likely";
-
     /// Fewer events may share one accident; fewer releases may agree on a round trip by accident.
     FEW_RELEASES: u32 = 3 releases,
         from "judgement",
         larger "doubts more stalls of short connections";
 
-    /// Holds for each small segment sent unheld, from which those are exceptions.
-    HOLDS_PER_CONTRADICTION: u32 = 10 holds,
-        from "judgement",
-        larger "doubts more stalls of senders that switch `TCP_NODELAY`";
-
-    /// How far a release may be off a reaction near by, in median differences from one reaction to the next.
-    REACTION_SPREADS: i64 = 2 medians,
-        from "judgement",
-        larger "finds more on bad paths, and takes more program writes for holds";
-
-    /// The most that a release may be off, as a part of the reaction near by: more would explain anything.
-    NEAR_PATH_ONE_OF: i64 = 3 one_of,
-        from "judgement",
-        larger "finds less on bad paths";
-
-    /// Spread of releases against that of the waits themselves, in median deviations, below which they follow the
-    /// path: programs with pauses of their own have 0.67-1.4, held segments on varying paths 0-0.6. The reverse, in
-    /// standard deviations, is a program's period: held segments have 0.85 at least.
-    STEADIER: f64 = 0.65 times,
-        from "measured in the lab",
-        larger "takes more periodic programs for holds on bad paths";
-
-    /// Waits that may be longer than the path explains where they are short after prompt ACKs and long after
-    /// delayed ones: a program that pauses now and then makes more.
-    FOLLOWING_ONE_OF: u32 = 4 one_of,
-        from "judgement",
-        larger "finds less on bad paths";
-
-    /// Waits from which a sender's clock tells whether its pauses follow the ACK: of as many without any relation
-    /// one in fourteen correlates by `FOLLOWS_ACK`.
-    CLOCK_EVENTS: usize = 12 waits,
+    /// Waits from which a sender's clock is asked whether its pauses follow the ACK.
+    CLOCK_EVENTS: usize = 6 waits,
         from "statistics",
         larger "finds less on bad paths";
-
-    /// Correlation of a sender's pauses with the times of their ACKs from which they follow those: nothing but
-    /// the way of the ACK to the sender differs.
-    FOLLOWS_ACK: f64 = 0.45 correlation,
-        from "measured on paths with jitter, radio grids and loss",
-        larger "finds less on bad paths";
-
-    /// How far off a release may be by the sender's own clock, in median deviations of all: two standard deviations.
-    CLOCK_SPREADS: i64 = 3 medians,
-        from "statistics",
-        larger "takes more pauses of programs for holds on bad paths";
 
     /// By what part the clocks of two hosts run apart at most: crystals are within 100 ppm each.
     CLOCK_DRIFT: f64 = 2e-4 share,
@@ -117,39 +295,6 @@ thresholds! {
     TICK_OFF_ONE_OF: f64 = 5.0 one_of,
         from "judgement",
         larger "knows the step of fewer timestamps";
-
-    /// Neighbouring candidates on each side among which contradictions are looked for.
-    NEIGHBOURS: usize = 8 candidates,
-        from "judgement",
-        larger "blurs the moment when `TCP_NODELAY` was set";
-
-    /// Contradictions per neighbour, on both sides, from which Nagle was off here: artefacts of captures and
-    /// clocks alone cause 1 in 20.
-    CONTRADICTED: f64 = 0.1 share,
-        from "twice the share that artefacts cause",
-        larger "keeps accidental releases of senders with `TCP_NODELAY`";
-
-    /// How many fewer runs of holds and contradictions than if they mixed, in standard deviations, make phases:
-    /// by chance once in a thousand times.
-    PHASES_DEVIATIONS: f64 = 3.0 deviations,
-        from "Wald-Wolfowitz runs test",
-        larger "loses phases with Nagle on between others";
-
-    /// Waits from which their spread can be told from that of their releases, and pauses that show a program's tick:
-    /// each of their steps lies on it by chance one time in ten.
-    RHYTHM_EVENTS: usize = 8 waits,
-        from "judgement",
-        larger "takes more periodic programs for holds";
-
-    /// How exact timers of programs are.
-    PACE_SPREAD_NS: i64 = 2_000_000 ns,
-        from "judgement",
-        larger "explains more waits by the program";
-
-    /// Part of the pause by which its timer may be off besides: the overhead of sleeping under load.
-    PACE_SPREAD_SHARE: i64 = 20 one_of,
-        from "judgement",
-        larger "explains fewer waits by the program";
 
     /// Holds that must show needless retransmissions: no network in use loses a quarter.
     NEEDLESS_ONE_OF: usize = 4 one_of,
@@ -199,16 +344,6 @@ thresholds! {
         from "judgement",
         larger "says 'between' more often";
 
-    /// The shortest round trip whose jitter may hide holds: on shorter paths, a program's own pauses look the same.
-    BLURRED_RTT_NS: i64 = 4_000_000 ns,
-        from "judgement",
-        larger "says 'clean' of more blurred connections";
-
-    /// A late release is about a round trip after the ACK up to this factor, either way.
-    BLURRED_WITHIN: i64 = 2 times,
-        from "judgement",
-        larger "says 'clean' of fewer connections";
-
     /// Share of bytes missing from the capture that makes it lossy: a stall shows in three frames, and more than
     /// a quarter then lacks one. A single hold may leave no trace.
     LOSSY_ONE_OF: u64 = 10 one_of,
@@ -232,44 +367,7 @@ thresholds! {
     ONE_HOST_RTT_NS: i64 = 100_000 ns,
         from "measured on Linux 6.18",
         larger "takes neighbours on a fast network for the host itself";
-
-    /// Lower quartile of reactions to an ACK, with both ends on one host, below which the kernel releases. Up to 200
-    /// connections on two cores, less `KERNEL_FRAME_NS`: 98 % of 1,655 directions of senders that hold lie below
-    /// 44 us (half of them below 0), 98 % of 591 of relays (plain, nginx, haproxy, socat, stunnel) above 45 us.
-    KERNEL_QUARTILE_NS: i64 = 40_000 ns,
-        from "measured on Linux 6.18",
-        larger "calls more holds certain where a relay may be hidden";
-
-    /// How much longer a kernel takes for each frame it handles between ACK and release, when many timers fire in
-    /// one tick.
-    KERNEL_FRAME_NS: i64 = 8_000 ns,
-        from "measured on Linux 6.18",
-        larger "calls more holds certain where a relay may be hidden";
-
-    /// As `KERNEL_QUARTILE_NS`, in round trips within the host, for faster machines, whose programs react as soon
-    /// as 40 us. At a round trip of 3 us, 1.9 % of 615 directions of relays are below, and 89 % of 24,000 holds.
-    KERNEL_QUARTILE_RTTS: i64 = 4 round_trips,
-        from "measured on a host with 3 us, against 12 us above",
-        larger "calls more holds certain where a relay may be hidden";
-
-    /// As `KERNEL_FRAME_NS`, in round trips within the host.
-    KERNEL_RTTS_A_FRAME: (i64, i64) = (4, 3) ratio,
-        from "measured on a host with 3 us, against 12 us above",
-        larger "calls more holds certain where a relay may be hidden";
-
-    /// A clock of 1 us shows no shorter round trip.
-    SHORTEST_RTT_NS: i64 = 2_000 ns,
-        from "resolution of pcap timestamps",
-        larger "calls more holds certain where a relay may be hidden";
-
-    /// Different lengths of pauses that make a tick: those of one length are a rhythm.
-    GRID_MULTIPLES: usize = 4 lengths,
-        from "judgement",
-        larger "takes fewer programs for ticking";
 }
-
-/// The shortest hold worth a report: where a program's own pause leaves less of a wait, the program is the cause.
-pub use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS as LEAST_HOLD_NS;
 
 /// A clock that ticks this slowly hides the shortest waits that are evidence.
 pub use crate::track::thresholds::SHORTEST_DELAYED_ACK_NS as BLINDING_CLOCK_NS;
@@ -287,6 +385,3 @@ pub use crate::track::thresholds::LONGEST_DELAYED_ACK_NS as LONGEST_RTO_NS;
 /// Steps of timestamps: 1 ms on Linux since 4.13 (`TCP_TS_HZ`), macOS, FreeBSD and Windows; 4 and 10 ms, the
 /// jiffies of Linux before that; 10 ms on older Windows.
 pub const TICKS_NS: [f64; 3] = [1e6, 4e6, 1e7];
-
-/// Ticks at which programs write: `select` and sleeps at HZ=100, Windows' 64 in a second.
-pub const GRIDS_NS: [i64; 2] = [10_000_000, 15_625_000];

@@ -8,7 +8,6 @@ mod scan;
 mod why;
 
 use crate::capture::Capture;
-use crate::judge::case::Line;
 use crate::judge::{self, causes};
 use crate::output::fields::{self, Declared};
 use crate::result::hops::without;
@@ -64,12 +63,6 @@ fn thresholds() -> Vec<(&'static str, String, &'static str, String, &'static str
         .collect()
 }
 
-/// The lines of a case, by name.
-#[pyfunction]
-fn lines() -> Vec<&'static str> {
-    Line::ALL.iter().map(|line| line.name()).collect()
-}
-
 /// The fields of stalls, waits, connections and their ends.
 #[pyfunction(name = "fields")]
 fn declared_fields() -> Vec<DeclaredField> {
@@ -110,7 +103,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(first_time_of_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(declared_fields, module)?)?;
     module.add_function(wrap_pyfunction!(thresholds, module)?)?;
-    module.add_function(wrap_pyfunction!(lines, module)?)?;
     frame_rows::add_to(module)?;
     why::add_to(module)?;
     Ok(())

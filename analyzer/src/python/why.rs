@@ -1,8 +1,8 @@
-//! The case of a wait as Python sees it.
+//! The terms of a wait as Python sees it.
 
 use super::progress::interruptible;
 use super::scan::in_ns;
-use crate::judge::case::Outcome;
+use crate::judge::thresholds::UNSURE;
 use crate::result::names::Names;
 use crate::result::scan::ScanOptions;
 use crate::result::why::{Why, why};
@@ -12,10 +12,10 @@ use crate::track::reader::range::SHARDS;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// One line: room, name, side, weight, text, frames.
-type WhyLine = (&'static str, &'static str, &'static str, String, String, Vec<u64>);
+/// One term: name, value, text.
+type WhyTerm = (&'static str, String, String);
 
-/// A wait, what was decided on it, and its whole case; durations in ms.
+/// A wait, what was decided on it, and the terms of its probability; durations in ms.
 #[pyclass(frozen, get_all)]
 pub struct WhyRow {
     pub connection: u32,
@@ -29,16 +29,17 @@ pub struct WhyRow {
     pub verdict: &'static str,
     /// Of what was held; else empty.
     pub confidence: &'static str,
-    pub lines: Vec<WhyLine>,
+    pub probability: f64,
+    pub terms: Vec<WhyTerm>,
 }
 
 impl WhyRow {
     fn new(why: Why) -> Self {
-        let wait = &why.explained.wait;
-        let (verdict, confidence) = match why.explained.case.decide() {
-            Outcome::Held(confidence) => ("held", confidence.name()),
-            Outcome::NotHeld => ("not held", ""),
-            Outcome::CannotTell => ("cannot tell", ""),
+        let (wait, probability) = (&why.wait, f64::from(why.held.probability));
+        let (verdict, confidence) = match why.held.confidence() {
+            Some(confidence) => ("held", confidence.name()),
+            None if probability < UNSURE => ("not held", ""),
+            None => ("cannot tell", ""),
         };
         Self {
             connection: why.connection,
@@ -47,22 +48,16 @@ impl WhyRow {
             frame_ack: wait.ack.frame,
             frame_to: wait.to.frame,
             wait_ms: wait.wait_ns() as f64 / 1e6,
-            cause: why.explained.cause.name(),
+            cause: why.cause.name(),
             verdict,
             confidence,
-            lines: why
-                .rows
-                .into_iter()
-                .map(|row| {
-                    let side = if row.is_for { "for" } else { "against" };
-                    (row.room, row.name, side, row.weight, row.text, row.frames)
-                })
-                .collect(),
+            probability,
+            terms: why.rows.into_iter().map(|row| (row.name, row.value, row.text)).collect(),
         }
     }
 }
 
-/// Reads the captures again for the case of the wait that a frame is of; `None` if it is of none.
+/// Reads the captures again for the terms of the wait that a frame is of; `None` if it is of none.
 #[pyfunction(name = "why")]
 #[pyo3(signature = (paths, filter, min_wait_ms, frame, threads=None))]
 fn why_row(

@@ -1,15 +1,13 @@
 //! All connections of a scan, judged block by block on all cores.
 
-use crate::cores::{blocks_at_once, in_order};
-use crate::judge::conditions::Conditions;
+use crate::cores::{self, blocks_at_once, in_order};
+use crate::judge::conditions::{Conditions, ConnectionModel};
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
 use crate::judge::judge;
-use crate::judge::pooled::false_discoveries::Accidents;
+use crate::judge::model::{BlockModel, model};
 use crate::judge::pooled::fan_out;
-use crate::judge::pooled::host_frames::HostFrames;
 use crate::judge::pooled::relays::{self, PassedOn};
-use crate::judge::pooled::siblings::Siblings;
 use crate::result::cause_totals::CauseTotals;
 use crate::result::clearest::Clearest;
 use crate::result::connections::JudgedBlock;
@@ -64,30 +62,19 @@ struct Sums {
     has_host_between: bool,
 }
 
-/// What all connections say of each other.
-pub struct Pooled {
-    passed_on: Vec<PassedOn>,
-    siblings: Siblings,
-    accidents: Accidents,
-    frames: HostFrames,
-}
-
-impl Pooled {
-    /// Marks the waits that a relay made, too.
-    pub fn of(blocks: &mut [Block], clocks: &Clocks, threads: usize) -> Self {
-        fan_out::mark(blocks, threads);
-        Self {
-            passed_on: relays::mark(blocks),
-            siblings: Siblings::of(blocks, clocks),
-            accidents: Accidents::of(blocks, clocks, threads),
-            frames: HostFrames::of(blocks, threads),
-        }
-    }
-
-    pub fn conditions(&self, min_wait_ns: i64) -> Conditions<'_> {
-        let Self { siblings, accidents, frames, .. } = self;
-        Conditions { siblings, accidents, frames, ..Conditions::alone(min_wait_ns) }
-    }
+/// Marks the waits that a relay made, and sorts the waits of each block by connection and time. Returns the
+/// directions that pass on what arrives on another connection.
+pub fn prepare(blocks: &mut [Block], threads: usize) -> Vec<PassedOn> {
+    fan_out::mark(blocks, threads);
+    let passed_on = relays::mark(blocks);
+    let sorter = Sorter::default();
+    let len = blocks_at_once(blocks.len());
+    let pieces: Vec<Mutex<&mut [Block]>> = blocks.chunks_mut(len).map(Mutex::new).collect();
+    cores::all(threads, pieces.len(), |piece| {
+        let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
+        blocks.iter_mut().for_each(|block| sorter.sort_waits(&mut block.waits));
+    });
+    passed_on
 }
 
 /// Judges all connections by their waits, and works out what stalls cost the exchanges of each of the
@@ -100,17 +87,18 @@ pub fn judge_all(
     min_wait_ns: i64,
     threads: usize,
 ) -> Judged {
-    let pooled = Pooled::of(&mut blocks, clocks, threads);
-    let among = pooled.conditions(min_wait_ns);
+    let passed_on = prepare(&mut blocks, threads);
+    let models = model(&blocks, clocks, threads);
+    let blocks = blocks.into_iter().zip(models).collect();
     // Each piece is taken once: the lock hands it to the thread that does.
-    let pieces: Vec<Mutex<Vec<Block>>> = in_pieces(blocks).map(Mutex::new).collect();
+    let pieces: Vec<Mutex<Vec<(Block, BlockModel)>>> = in_pieces(blocks).map(Mutex::new).collect();
     let sorter = Sorter::default();
     let hosts: Hosts = servers.iter().map(|row| row.server.addr).collect();
     let work = |piece: usize| {
         let mut blocks = pieces[piece].lock().unwrap_or_else(PoisonError::into_inner);
         let mut sums = Sums::default();
         for block in mem::take(&mut *blocks) {
-            sums.judge(block, &sorter, clocks, among, &hosts);
+            sums.judge(block, &sorter, clocks, min_wait_ns, &hosts);
         }
         sums
     };
@@ -127,16 +115,16 @@ pub fn judge_all(
         }
         Ok::<(), Infallible>(())
     });
-    judged.passed_on = pooled.passed_on;
+    judged.passed_on = passed_on;
     judged
 }
 
 /// Pieces of some blocks each.
-fn in_pieces(blocks: Vec<Block>) -> impl Iterator<Item = Vec<Block>> {
+fn in_pieces<T>(blocks: Vec<T>) -> impl Iterator<Item = Vec<T>> {
     let len = blocks_at_once(blocks.len());
     let mut rest = blocks.into_iter();
     let piece = move || Some(rest.by_ref().take(len).collect());
-    iter::from_fn(piece).take_while(|piece: &Vec<Block>| !piece.is_empty())
+    iter::from_fn(piece).take_while(|piece: &Vec<T>| !piece.is_empty())
 }
 
 impl Sums {
@@ -144,26 +132,30 @@ impl Sums {
     /// for each wait that is listed.
     fn judge(
         &mut self,
-        block: Block,
+        (block, model): (Block, BlockModel),
         sorter: &Sorter,
         clocks: &Clocks,
-        among: Conditions<'_>,
+        min_wait_ns: i64,
         hosts: &Hosts,
     ) {
         let Block { connections, mut waits, mut suspects, numbers, servers, .. } = block;
-        sorter.sort_waits(&mut waits);
         sorter.sort_suspects(&mut suspects);
         let mut suspects = suspects.as_slice();
         let (mut taken, mut kept) = (0, 0);
         let mut rulings = Vec::with_capacity(waits.len());
         let mut begins = Vec::with_capacity(connections.len());
-        let judge_one = |mut connection: Connection| {
+        let judge_one = |(at, mut connection): (usize, Connection)| {
             let place = connection.id;
             connection.id = numbers[place as usize];
             let own = waits[taken..].iter().take_while(|wait| wait.connection == place).count();
             let own = taken..taken + own;
-            let conditions = among.of(clocks, &waits[own.clone()]);
-            let mut judged = judge(&connection, &mut waits[own.clone()], conditions, &mut rulings);
+            let model = ConnectionModel {
+                held: &model.held[own.clone()],
+                directions: model.of_connection(at),
+            };
+            let conditions = Conditions::of(min_wait_ns, clocks, &waits[own.clone()]);
+            let waits_of = &mut waits[own.clone()];
+            let mut judged = judge(&connection, waits_of, model, conditions, &mut rulings);
             let judged_waits = rulings.len() - kept;
             if own.start != kept {
                 waits.copy_within(own.start..own.start + judged_waits, kept);
@@ -186,7 +178,7 @@ impl Sums {
             (taken, kept) = (own.end, rulings.len());
             judged
         };
-        let connections = connections.into_iter().map(judge_one).collect();
+        let connections = connections.into_iter().enumerate().map(judge_one).collect();
         waits.truncate(kept);
         self.blocks.push(JudgedBlock { connections, begins, waits, rulings });
     }
@@ -214,7 +206,7 @@ mod tests {
         let block = Block { connections: block, numbers: numbers.into(), ..Block::default() };
         let (sorter, clocks) = (Sorter::default(), Clocks::default());
         let mut sums = Sums::default();
-        sums.judge(block, &sorter, &clocks, Conditions::alone(0), &Hosts::default());
+        sums.judge((block, BlockModel::default()), &sorter, &clocks, 0, &Hosts::default());
         let connections = &sums.blocks[0].connections;
         assert_eq!((connections.as_ptr() as usize, connections.len()), (place, BLOCK_LEN));
     }

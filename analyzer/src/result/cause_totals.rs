@@ -29,7 +29,7 @@ impl CauseTotals {
 
     pub fn add(&mut self, findings: Findings<'_>) {
         for finding in findings.iter() {
-            let wait_ns = finding.wait.wait_ns();
+            let wait_ns = finding.lost_ns();
             self.merge(CauseTotal {
                 cause: finding.cause,
                 by: finding.wait.by,

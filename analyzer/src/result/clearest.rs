@@ -1,9 +1,9 @@
 //! The stalls to show: those in which the pattern is clearest.
 
-use crate::judge::case::Confidence;
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::{Finding, Findings};
+use crate::judge::model::Confidence;
 use crate::result::connections::JudgedConnections;
 use crate::result::first::first_by_key;
 use crate::track::Side;
@@ -46,7 +46,7 @@ impl Clearest {
             let Some(kind) = kind(finding) else { continue };
             let (clearness, connection) = (clearness(judged, finding), judged.id);
             let kind = &mut self.0[kind];
-            kind.lost_ns = kind.lost_ns.saturating_add(finding.wait.wait_ns());
+            kind.lost_ns = kind.lost_ns.saturating_add(finding.lost_ns());
             kind.offer(Clear { clearness, connection, at });
         }
     }
@@ -105,7 +105,7 @@ pub type Clearness = (Reverse<Confidence>, i64, u64);
 
 /// The clearest stall has the least: of the surest, the release closest to the usual.
 pub fn clearness(judged: &JudgedConnection, finding: Finding<'_>) -> Clearness {
-    let releases = judged.half(finding.wait.by).releases_of(finding.wait);
-    let off_ns = (finding.wait.release_ns() - releases.band.center_ns).abs();
+    let usual_ns = (judged.half(finding.wait.by).model().release_ms * 1e6) as i64;
+    let off_ns = (finding.wait.release_ns() - usual_ns).abs();
     (Reverse(finding.confidence()), off_ns, finding.wait.to.frame)
 }

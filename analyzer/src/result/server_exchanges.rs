@@ -187,7 +187,7 @@ fn stalls_from(findings: Findings<'_>, begin: u64, end: u64) -> (u64, i64) {
         .iter()
         .take_while(|row| row.wait.to.frame <= end)
         .filter(|row| row.is_stall() && is_within(row.wait, begin))
-        .fold((0, 0), |(count, sum), row| (count + 1, row.wait.wait_ns().saturating_add(sum)))
+        .fold((0, 0), |(count, sum), row| (count + 1, row.lost_ns().saturating_add(sum)))
 }
 
 /// Did it begin in the exchange of frame `begin`, or its sender's turn?
@@ -200,9 +200,9 @@ fn is_within(wait: &Wait, begin: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::case::Doubts;
     use crate::judge::causes::Cause;
     use crate::judge::findings::Ruling;
+    use crate::judge::model::Held;
     use crate::track::Mark;
 
     const MS: i64 = 1_000_000;
@@ -221,7 +221,7 @@ mod tests {
     fn no_exchange_gets_faster_than_its_round_trip() {
         let (begin, end) = (at(100), at(150));
         let exchange = Exchange { connection: 0, begin, end, request_bytes: 2, response_bytes: 1 };
-        let ruling = Ruling { cause: Cause::NagleDelack, doubts: Doubts::default() };
+        let ruling = Ruling { cause: Cause::NagleDelack, held: Held::NOT.lasting(40 * MS) };
         let (waits, rulings) = ([hold(50, 90), hold(105, 145)], [ruling; 2]);
         let rests = |round_trip_ms: i64| {
             let findings = Findings::new(&waits, &rulings);

@@ -1,9 +1,9 @@
 //! What the connections of a scan add up to.
 
-use crate::judge::case::Confidence;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::finding::verdict::{Hidden, Verdict};
 use crate::judge::findings::{Finding, Findings};
+use crate::judge::model::Confidence;
 use std::ops::AddAssign;
 
 /// Sums over connections.
@@ -12,6 +12,8 @@ pub struct Totals {
     pub affected_connections: u64,
     pub stalls: u64,
     pub stalled_ns: i64,
+    /// For how much longer the waits of the stalls took: the programs themselves pause.
+    pub own_pauses_ns: i64,
     pub exchanges: u64,
     /// Exchanges of the affected connections, the sum of their latencies, and what stalls took of it.
     pub affected_exchanges: u64,
@@ -53,7 +55,7 @@ impl ByConfidence {
         let confidence = stall.confidence();
         self.stalls[confidence as usize] += 1;
         let sum_ns = &mut self.stalled_ns[confidence as usize];
-        *sum_ns = sum_ns.saturating_add(stall.wait.wait_ns());
+        *sum_ns = sum_ns.saturating_add(stall.lost_ns());
         confidence
     }
 }
@@ -99,7 +101,11 @@ impl Totals {
         self.affected_latency_ns = self.affected_latency_ns.saturating_add(judged.latency_ns);
         self.affected_stalled_ns =
             self.affected_stalled_ns.saturating_add(judged.exchanges_stalled_ns);
-        findings.stalls().for_each(|stall| _ = self.by_confidence.add(&stall));
+        for stall in findings.stalls() {
+            self.by_confidence.add(&stall);
+            let own_ns = stall.wait.wait_ns() - stall.lost_ns();
+            self.own_pauses_ns = self.own_pauses_ns.saturating_add(own_ns);
+        }
     }
 
     /// Connections with data that cannot be judged.
@@ -123,6 +129,7 @@ impl AddAssign for Totals {
         self.affected_connections += more.affected_connections;
         self.stalls += more.stalls;
         self.stalled_ns = self.stalled_ns.saturating_add(more.stalled_ns);
+        self.own_pauses_ns = self.own_pauses_ns.saturating_add(more.own_pauses_ns);
         self.exchanges += more.exchanges;
         self.affected_exchanges += more.affected_exchanges;
         self.affected_latency_ns =

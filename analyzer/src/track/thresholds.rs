@@ -161,6 +161,11 @@ thresholds! {
         from "memory: 48 bytes each",
         larger "finds more holds of long captures without a handshake, and on bad paths";
 
+    /// Part of the round trip by which a longer one is jitter, at most: more is a delayed ACK or a queue.
+    LATE_ONE_OF: i64 = 2 one_of,
+        from "judgement: below the shortest delayed ACK up to 20 ms, below 40 ms up to 80 ms",
+        larger "knows less jitter of long paths";
+
     /// Part of a pause in which an ACK did not end it: the program chose the length.
     EARLY_ACK_ONE_OF: i64 = 2 one_of,
         from "judgement",

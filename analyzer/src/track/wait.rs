@@ -3,7 +3,7 @@
 //! The tracker writes waits while it streams and judges nothing; `judge` decides at the end, when
 //! the whole connection is known.
 
-use crate::track::thresholds::EVIDENCE_NS;
+use crate::track::thresholds::{EARLY_ACK_ONE_OF, EVIDENCE_NS};
 use crate::track::{Mark, Side};
 use serde::{Deserialize, Serialize};
 
@@ -119,25 +119,6 @@ pub struct Wait {
     pub tsval: u32,
     /// The same of the last data before it, where that is `from`.
     pub from_tsval: u32,
-    /// How its sender reacted near by in time.
-    pub reaction: Reaction,
-}
-
-/// How soon a host reacted to data, near by in time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reaction {
-    /// From the data to its ACK, at the capture point, in us; `u32::MAX` for none.
-    pub took_us: u32,
-    /// From the reaction to the end of the wait, in us; negative for a later one.
-    pub since_us: i32,
-}
-
-impl Reaction {
-    pub const NONE: Self = Self { took_us: u32::MAX, since_us: 0 };
-
-    pub fn took_ns(self) -> Option<i64> {
-        (self.took_us != u32::MAX).then(|| i64::from(self.took_us) * 1000)
-    }
 }
 
 impl Wait {
@@ -161,7 +142,6 @@ impl Wait {
             skipped_ids: 0,
             tsval: 0,
             from_tsval: 0,
-            reaction: Reaction::NONE,
         }
     }
 
@@ -217,6 +197,11 @@ impl Wait {
     /// May that ACK have ended it, whatever followed?
     pub fn is_freed(&self) -> bool {
         self.has_pure_ack() && !self.has_any(fact::OWN_PAUSE | fact::PASSED_ON)
+    }
+
+    /// Did that ACK come in the first half of the wait, so that its end was the program's choice?
+    pub fn has_early_ack(&self) -> bool {
+        self.ack_ns().saturating_mul(EARLY_ACK_ONE_OF) < self.span_ns()
     }
 
     /// Who sent the ACK.

@@ -27,18 +27,18 @@ pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let full_sized = !wait.is(fact::UNACKED_SMALL);
     let freed = wait.has_ack()
         && (wait.is(fact::LARGE_FLIGHT) || (wait.is(fact::ADVANCING_ACK) && full_sized))
-        && direction.releases.follows_ack(wait);
+        && direction.path.follows_ack(wait);
     wait.is(fact::OWN_DATA_BEFORE) && (freed || is_outrun(wait, direction))
 }
 
 /// Far from the sender, the ACK that made room may pass before the last data of the window before.
 /// Then full-sized data goes on sooner than any ACK of that last data can have arrived.
 fn is_outrun(wait: &Wait, direction: &DirectionFacts) -> bool {
-    let releases = &direction.releases;
+    let path = &direction.path;
     let since_ns = if wait.has_ack() { wait.release_ns() } else { wait.span_ns() };
     let stream = wait.is(fact::LARGE_FLIGHT) && !wait.has_any(fact::SMALL | fact::UNACKED_SMALL);
     stream
         && direction.receiver_seen
-        && releases.is_measured()
-        && since_ns < releases.band.center_ns - releases.early_ns
+        && path.is_measured()
+        && since_ns < path.band.center_ns - path.early_ns
 }

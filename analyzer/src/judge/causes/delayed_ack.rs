@@ -24,7 +24,7 @@ use crate::track::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     wait.is(fact::ACK_ONLY)
-        || (is_released(wait, direction) && !direction.paced)
+        || is_released(wait, direction)
         || spurious::is_second_copy(wait, direction.at_receiver)
 }
 
@@ -32,6 +32,6 @@ fn is_released(wait: &Wait, direction: &DirectionFacts) -> bool {
     wait.has_ack()
         && wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK)
         && !wait.is(fact::SMALL)
-        && direction.releases.follows_ack(wait)
+        && direction.path.follows_ack(wait)
         && nagle_delack::is_delayed(wait, direction)
 }

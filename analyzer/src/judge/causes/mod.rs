@@ -17,20 +17,19 @@ mod zero_window;
 use crate::judge::capture::ip_ids::Ids;
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
-use crate::judge::path::releases::Releases;
+use crate::judge::path::SenderPath;
 use crate::track::wait::Wait;
 use serde::{Deserialize, Serialize};
 
 /// What a cause may ask about the direction of a wait, in ns.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DirectionFacts {
-    pub releases: Releases,
-    /// Was this wait a hold, by its case?
+    pub path: SenderPath,
+    /// Was this wait a hold? And did a timer delay its ACK?
     pub held: bool,
+    pub delayed: bool,
     /// Or may it have been one, for all that the capture shows?
     pub may_be_held: bool,
-    /// Does the program's own pace explain the waits?
-    pub paced: bool,
     /// Was the capture taken at the receiver?
     pub at_receiver: bool,
     /// Did the sender never have more than one segment in flight, full-sized ones too?

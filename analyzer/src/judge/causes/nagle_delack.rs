@@ -5,16 +5,16 @@
 //!
 //! # How it is recognised
 //! A pure ACK, which no application can see, comes later than the round trip explains (no round trip
-//! was as long, nor the answer to the SYN just before), and the
-//! small segment leaves as soon as that ACK has reached the sender: one round trip (between the
-//! capture point and the sender) after it passed the capture point, within the path's jitter. Over
-//! the whole connection these releases peak there. Nothing else stood in the way: no closed or
-//! full window, no retransmission, no FIN, no small segment sent unacknowledged near by. Nor does the
-//! segment acknowledge data of the other side that came with the ACK or after it: it may be the answer.
+//! was as long, nor the answer to the SYN just before), and the small segment leaves as soon as that ACK has
+//! reached the sender: one round trip (between the capture point and the sender) after it passed the capture
+//! point. How likely that is of a held segment is compared with how likely such a pause is of the program, for
+//! all waits of the direction together: releases that recur speak for holds, pauses that recur and small
+//! segments that left unheld speak against them. Nothing else stood in the way: no closed or full window, no
+//! retransmission, no FIN.
 //!
 //! # What it is not
-//! An application that pauses and happens to write when the ACK arrives: its writes do not peak at
-//! the round trip. A retransmission timeout of 200 ms: the same bytes appear again (but see
+//! An application that pauses and happens to write when the ACK arrives: it does so seldom, and at other times,
+//! too. A retransmission timeout of 200 ms: the same bytes appear again (but see
 //! `retransmission` for receivers that delay their ACKs for longer than that). A stop-and-wait
 //! sender: its full-sized segments wait as well. Where nothing bounds the round trip to the receiver, or
 //! it varies by as much, no ACK is known to be delayed: `nagle_rtt`.
@@ -33,12 +33,12 @@ use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::Wait;
 
 pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
-    direction.held && is_delayed(wait, direction)
+    direction.held && direction.delayed && !is_path_slow(wait, direction)
 }
 
 /// Did the receiver delay its ACK, beyond what the round trip and the jitter of the path explain?
 pub fn is_delayed(wait: &Wait, direction: &DirectionFacts) -> bool {
-    let blur_ns = DELAY_JITTERS * direction.receiver_jitter_ns + direction.releases.clock_ns;
+    let blur_ns = DELAY_JITTERS * direction.receiver_jitter_ns + direction.path.clock_ns;
     let is_late = direction.ack_delay_ns(wait) >= SHORTEST_DELAYED_ACK_NS + blur_ns;
     is_late && direction.receiver_rtt_ns.is_some() && !is_path_slow(wait, direction)
 }
@@ -53,6 +53,7 @@ fn is_path_slow(wait: &Wait, direction: &DirectionFacts) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::judge::causes::Cause;
+    use crate::judge::model::Confidence;
     use crate::track::story::{Story, client, server};
 
     /// The client, where the capture was taken, writes twice after ACKs that took `acks_ms`. `late_ms`
@@ -82,14 +83,16 @@ mod tests {
     #[test]
     fn an_ack_is_late_only_by_a_shorter_round_trip() {
         let hold = |story: Story, ms: f64| {
-            let sent = story.after_ms(5.0, client(100));
+            let sent = story.after_ms(300.0, client(100));
             sent.after_ms(ms, server(0)).after_ms(0.02, client(50)).after_ms(ms, server(0))
         };
         let causes = |lengths_ms: &[f64]| {
             let (_, rulings) =
                 lengths_ms.iter().fold(Story::new(), |story, &ms| hold(story, ms)).end().judge();
             let stalls = rulings.iter().filter(|ruling| ruling.cause.is_stall());
-            stalls.map(|ruling| ruling.cause).collect::<Vec<Cause>>()
+            let sure =
+                stalls.filter(|ruling| ruling.held.confidence() > Some(Confidence::Possible));
+            sure.map(|ruling| ruling.cause).collect::<Vec<Cause>>()
         };
         assert_eq!(causes(&[49.0, 50.0, 49.5, 50.5]), [Cause::NagleRtt; 4]);
         let some_late = causes(&[26.0, 66.0, 67.0, 26.5]);

@@ -4,8 +4,8 @@
 //!
 //! # How it is recognised
 //! Data follows after a pause although the network let it go: nothing of the sender was
-//! unacknowledged, or the data came at another time than the ACK that would have released it, and not
-//! near it either. Both take the frames of the other side. No packet of the sender is missing that would
+//! unacknowledged, or the data came at another time than the ACK that would have released it: that it was held
+//! is improbable. Both take the frames of the other side. No packet of the sender is missing that would
 //! explain it; and it did not come, across a network, between full-sized segments of a stream.
 //!
 //! # What it is not
@@ -27,7 +27,7 @@ pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let not_held = answered || wait.has_ack() || wait.is(fact::UNACKED_AT_SEND);
     let unseen = wait.is(fact::UNSEEN) && !wait.is(fact::LOST_BEFORE);
     // A slow link takes as long, too; before a pause comes the rest of a write, mostly a small segment.
-    let streams = direction.releases.band.center_ns >= NETWORK_RTT_NS
+    let streams = direction.path.band.center_ns >= NETWORK_RTT_NS
         && !answered
         && !wait.has_any(fact::UNACKED_SMALL | fact::SMALL);
     not_held

@@ -20,7 +20,7 @@
 //! RFC 7323, section 3; RFC 5136, section 2.3; Linux `tcp_mstamp_refresh`.
 
 use super::DirectionFacts;
-use crate::judge::path::sender_clock::step_ns;
+use crate::judge::model::sender_clock::step_ns;
 use crate::judge::thresholds::{CLOCK_DRIFT, FEW_RELEASES, TICK_OFF_ONE_OF};
 use crate::track::wait::{Wait, fact};
 use crate::track::{DEFAULT_MSS, Half, Side};

@@ -22,32 +22,32 @@
 //! RFC 1122, section 4.2.3.2; lwIP `TCP_SND_BUF`; uIP's reference manual, on delayed ACKs.
 
 use super::DirectionFacts;
-use crate::judge::path::releases::Releases;
+use crate::judge::path::SenderPath;
 use crate::judge::thresholds::{FEW_RELEASES, NEXT_BLOCK_ONE_OF};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Half, SHORTEST_DELAYED_ACK_NS};
 
 pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
-    let releases = &direction.releases;
-    let next = || is_late_block(wait) && is_next_block(wait, releases);
+    let path = &direction.path;
+    let next = || is_late_block(wait) && is_next_block(wait, path);
     direction.one_at_a_time
         && wait.is(fact::OWN_DATA_BEFORE)
         && wait.has_ack()
-        && (releases.follows_ack(wait) || next())
+        && (path.follows_ack(wait) || next())
 }
 
 /// Did this sender, all the time, wait for the ACK of each segment before the next?
 pub fn is_throughout<'a>(
     sender: &Half,
-    releases: &Releases,
+    path: &SenderPath,
     own: impl Iterator<Item = &'a Wait> + Clone,
 ) -> bool {
     let late = || own.clone().filter(|wait| is_late_block(wait));
     let blocks = || {
-        let soon = late().filter(|wait| is_next_block(wait, releases)).count();
+        let soon = late().filter(|wait| is_next_block(wait, path)).count();
         soon >= FEW_RELEASES as usize && 2 * soon > late().count()
     };
-    !sender.has_pipelined() && (releases.full_sized >= FEW_RELEASES || blocks())
+    !sender.has_pipelined() && (path.full_sized >= FEW_RELEASES || blocks())
 }
 
 /// Full-sized data after an ACK that came late.
@@ -57,10 +57,10 @@ fn is_late_block(wait: &Wait) -> bool {
 }
 
 /// Did it leave just after that ACK had reached the sender?
-fn is_next_block(wait: &Wait, releases: &Releases) -> bool {
-    let since_ns = releases.band.off_ns(wait.release_ns());
+fn is_next_block(wait: &Wait, path: &SenderPath) -> bool {
+    let since_ns = path.band.off_ns(wait.release_ns());
     let soon_ns = wait.span_ns() / NEXT_BLOCK_ONE_OF;
-    releases.is_measured() && (-releases.early_ns..=soon_ns).contains(&since_ns)
+    path.is_measured() && (-path.early_ns..=soon_ns).contains(&since_ns)
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use super::{Cause, DirectionFacts, explain};
 use crate::judge::causes::cork::Corks;
 use crate::judge::causes::slow_link::SlowLink;
-use crate::judge::path::releases::Releases;
-use crate::judge::path::sender_rtt::Basis;
+use crate::judge::model::candidates::may_hold;
+use crate::judge::path::{Basis, SenderPath};
 use crate::track::band::Band;
 use crate::track::wait::{Wait, fact};
 use crate::track::{Mark, Side};
@@ -27,15 +27,17 @@ fn held() -> Wait {
     }
 }
 
+/// What is held where Nagle's algorithm may hold it, behind delayed ACKs.
 fn direction() -> DirectionFacts {
-    let releases = Releases {
+    let path = SenderPath {
         band: Band { center_ns: 20_000, tolerance_ns: 500_000 },
         basis: Basis::Handshake,
-        in_band: 9,
-        ..Releases::default()
+        ..SenderPath::default()
     };
     DirectionFacts {
-        releases,
+        path,
+        held: true,
+        delayed: true,
         receiver_seen: true,
         receiver_rtt_ns: Some(2_000_000),
         ..DirectionFacts::default()
@@ -43,7 +45,7 @@ fn direction() -> DirectionFacts {
 }
 
 fn cause_of(wait: &Wait, direction: &DirectionFacts) -> Cause {
-    let held = direction.releases.holds(wait) && !direction.paced;
+    let held = direction.held && wait.has_pure_ack() && may_hold(wait);
     Cause::of(wait, &DirectionFacts { held, ..*direction })
 }
 
@@ -54,7 +56,7 @@ fn cause(wait: Wait) -> Cause {
 /// What each cause looks like: a new one needs an example.
 fn example(cause: Cause) -> (Wait, DirectionFacts) {
     let own = |facts| Wait { facts: fact::OWN_DATA_BEFORE | facts, ..held() };
-    let prompt = DirectionFacts { receiver_rtt_ns: Some(43_900_000), ..direction() };
+    let prompt = DirectionFacts { delayed: false, ..direction() };
     match cause {
         Cause::NagleDelack => (held(), direction()),
         Cause::NagleRtt => (held(), prompt),
@@ -99,16 +101,11 @@ fn where_the_answer_to_the_syn_took_as_long_the_first_ack_is_not_late() {
 }
 
 #[test]
-fn data_that_comes_late_after_the_ack_is_the_programs_doing() {
-    let mut wait = held();
-    wait.to.time_ns += 5_000_000;
-    assert_eq!(cause(wait), Cause::SenderApp);
-}
-
-#[test]
-fn where_nagle_is_off_nothing_is_held() {
-    let off = DirectionFacts { paced: true, ..direction() };
-    assert_eq!(cause_of(&held(), &off), Cause::SenderApp);
+fn what_was_not_held_is_the_programs_pause_or_unknown() {
+    let paused = DirectionFacts { held: false, ..direction() };
+    assert_eq!(cause_of(&held(), &paused), Cause::SenderApp);
+    let open = DirectionFacts { may_be_held: true, ..paused };
+    assert_eq!(cause_of(&held(), &open), Cause::Unknown);
 }
 
 #[test]
@@ -180,9 +177,9 @@ fn nothing_else_is_explained() {
 
 #[test]
 fn a_full_window_seen_from_afar_is_told_by_data_that_no_ack_of_the_last_can_have_freed() {
-    let band = Band { center_ns: 26_000_000, ..direction().releases.band };
-    let releases = Releases { band, early_ns: 300_000, ..direction().releases };
-    let afar = DirectionFacts { releases, ..direction() };
+    let band = Band { center_ns: 26_000_000, ..direction().path.band };
+    let path = SenderPath { band, early_ns: 300_000, ..direction().path };
+    let afar = DirectionFacts { path, held: false, ..direction() };
     let stream = Wait {
         facts: fact::OWN_DATA_BEFORE | fact::PURE_ACK | fact::LARGE_FLIGHT,
         to: Mark { time_ns: 15_000_000, frame: 12 },

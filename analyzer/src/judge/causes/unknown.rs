@@ -7,9 +7,9 @@
 //! was lost before the capture, or by it; or the times of the frames are made up, as each comes just
 //! as long after the one before; or segments come after their ACKs, so that two clocks stamped the frames.
 //! Or full-sized segments arrived apart, captured across a network from their sender: a slow link looks like
-//! a pause of the program, which would mostly follow a small segment. Or it was held or the program paused: a
-//! small segment left near the time at which its ACK would have released it, closer than jitter allows to
-//! tell, of a sender that sent no small segment unheld.
+//! a pause of the program, which would mostly follow a small segment. Or it was held or the program paused: the
+//! probability of a hold lies between a quarter and 0.4, or the round trip to the sender is not known, or varies,
+//! and no small segment was sent unheld.
 //!
 //! # What it is not
 //! A verdict of 'clean'.

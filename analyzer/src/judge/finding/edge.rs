@@ -13,7 +13,7 @@ pub fn hides_hold(
     side: Side,
     nagle: Nagle,
     findings: Findings<'_>,
-    conditions: Conditions<'_>,
+    conditions: Conditions,
 ) -> bool {
     let half = connection.half(side);
     let rtt_ns = half.longest_rtt_ns().unwrap_or(0);
@@ -33,7 +33,7 @@ pub fn hides_hold(
 mod tests {
     use crate::judge::conditions::Conditions;
     use crate::judge::finding::verdict::{Hidden, Verdict};
-    use crate::track::story::{MIN_WAIT_NS, Story, StorySegment, client, server};
+    use crate::track::story::{Story, StorySegment, client, server};
 
     /// The server, 1 ms away, acknowledges late, and the capture ends so long after.
     fn verdict(last: StorySegment, end_after_ns: i64) -> (Verdict, Hidden) {
@@ -41,9 +41,7 @@ mod tests {
         let story = Story::new().handshake(0.02, 1.0).times(3, asked);
         let mut told = story.after_ms(5.0, last).after_ms(41.0, server(0)).end();
         let end_ns = told.connection.last_ns() + end_after_ns;
-        let conditions = Conditions { end_ns, ..Conditions::alone(MIN_WAIT_NS) };
-        let (connection, waits) = (&told.connection, &mut told.waits);
-        let judged = crate::judge::judge(connection, waits, conditions, &mut Vec::new());
+        let (judged, _) = told.judge_where(|conditions| Conditions { end_ns, ..conditions });
         (judged.verdict(), judged.hidden)
     }
 

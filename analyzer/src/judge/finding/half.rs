@@ -4,11 +4,11 @@ use crate::judge::causes::Cause;
 use crate::judge::finding::judged::{Detail, JudgedHalf};
 use crate::judge::finding::losses;
 use crate::judge::findings::{Finding, Findings};
+use crate::judge::model::DirectionModel;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::nodelay::nagle;
 use crate::judge::nagle::timers::Timer;
 use crate::judge::nagle::variant::Variant;
-use crate::judge::path::releases::{Releases, ReleasesOf};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Repeats, SHORTEST_DELAYED_ACK_NS, Side};
 
@@ -16,7 +16,7 @@ use crate::track::{Connection, Half, Repeats, SHORTEST_DELAYED_ACK_NS, Side};
 pub fn nagle_of_both(
     connection: &Connection,
     findings: Findings<'_>,
-    releases: [Option<ReleasesOf<&Releases>>; 2],
+    corked: [bool; 2],
 ) -> [(Nagle, (u64, u64)); 2] {
     const UNKNOWN: (Nagle, (u64, u64)) = (Nagle::Unknown, (0, 0));
     // Without the receiver's ACKs, and before they seem to come, everything looks unacknowledged;
@@ -26,14 +26,9 @@ pub fn nagle_of_both(
         return [UNKNOWN; 2];
     }
     Side::BOTH.map(|side| {
-        let releases = releases[side as usize];
-        match nagle(connection.half(side), side, findings, releases) {
+        match nagle(connection.half(side), side, findings, corked[side as usize]) {
             (Nagle::Unknown, _) => UNKNOWN,
-            (nagle, _)
-                if nagle.is_off() && proves_nothing(connection, side, findings, releases) =>
-            {
-                UNKNOWN
-            }
+            (nagle, _) if nagle.is_off() && proves_nothing(connection, side, findings) => UNKNOWN,
             proven => proven,
         }
     })
@@ -69,7 +64,7 @@ impl Detail {
         nagle: Nagle,
         findings: Findings<'_>,
         listed: impl Fn(&Wait) -> bool,
-        releases: Option<ReleasesOf<&Releases>>,
+        model: Option<&DirectionModel>,
     ) -> Option<Box<Self>> {
         let half = connection.half(side);
         let Repeats { retransmitted, duplicated, reordered, fins, .. } = half.repeats();
@@ -93,7 +88,7 @@ impl Detail {
             reordered,
             unseen_bytes,
             delayed_acks: timer(half, side, findings),
-            releases: releases.filter(|_| has_stall()).map(|own| own.boxed()),
+            model: model.filter(|_| has_stall()).copied(),
             connecting: connection.connecting().filter(|_| has_connected),
         };
         (detail != Self::default()).then(|| Box::new(detail))
@@ -101,15 +96,8 @@ impl Detail {
 }
 
 /// May ACKs be missing that allowed what looks like `TCP_NODELAY`?
-fn proves_nothing(
-    connection: &Connection,
-    side: Side,
-    findings: Findings<'_>,
-    releases: Option<ReleasesOf<&Releases>>,
-) -> bool {
-    let may_release =
-        |own: ReleasesOf<_>| losses::may_release(connection, side, own.evidence, findings);
-    losses::is_lossy(connection) || releases.is_some_and(may_release)
+fn proves_nothing(connection: &Connection, side: Side, findings: Findings<'_>) -> bool {
+    losses::is_lossy(connection) || losses::may_release(connection, side, findings)
 }
 
 /// The delays of `side`'s ACKs: those that held something back if there are any, else all that

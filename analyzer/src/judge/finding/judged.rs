@@ -3,10 +3,10 @@
 use crate::judge::capture::point::CapturePoint;
 use crate::judge::finding::short::Short;
 use crate::judge::finding::verdict::{Hidden, Verdict};
+use crate::judge::model::DirectionModel;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::timers::Timer;
 use crate::judge::nagle::variant::Variant;
-use crate::judge::path::releases::{Releases, ReleasesOf};
 use crate::track::wait::Wait;
 use crate::track::{Endpoint, Side};
 use serde::{Deserialize, Serialize};
@@ -42,8 +42,8 @@ pub struct Detail {
     pub unseen_bytes: u64,
     /// How this host, as a receiver, delays its ACKs.
     pub delayed_acks: Option<Timer>,
-    /// Of the releases of an end with stalls.
-    pub releases: Option<ReleasesOf<Box<Releases>>>,
+    /// Of an end with stalls: what they have in common.
+    pub model: Option<DirectionModel>,
     /// Of a server: from the first SYN until the connection came about, and until the end of the first
     /// reply, in ns, where that was a wait.
     pub connecting: Option<(i64, i64)>,
@@ -60,10 +60,9 @@ impl JudgedHalf {
         self.detail.as_deref().unwrap_or(&NONE)
     }
 
-    /// The releases that a stall of this end was judged by.
-    pub fn releases_of(&self, stall: &Wait) -> &Releases {
-        static NONE: LazyLock<Releases> = LazyLock::new(Releases::default);
-        self.detail().releases.as_ref().map_or(&NONE, |releases| releases.of(stall))
+    /// What its stalls have in common.
+    pub fn model(&self) -> DirectionModel {
+        self.detail().model.unwrap_or_default()
     }
 }
 

@@ -2,9 +2,9 @@
 //! like a pause of the program, and what an ACK released like data sent in spite of Nagle's algorithm.
 
 use crate::judge::findings::{Finding, Findings};
+use crate::judge::model::candidates;
 use crate::judge::nagle::nodelay::Nagle;
-use crate::judge::path::releases::Releases;
-use crate::judge::thresholds::{FEW_RELEASES, LOSSY_ONE_OF};
+use crate::judge::thresholds::{FEW_RELEASES, LOSSY_ONE_OF, POSSIBLE};
 use crate::track::wait::{Wait, fact};
 use crate::track::{Connection, Half, Side};
 
@@ -17,15 +17,14 @@ pub fn is_lossy(connection: &Connection) -> bool {
 
 /// Does what contradicts Nagle's algorithm prove nothing, because ACKs may be missing? If the late ones
 /// followed such ACKs, other data left with ACKs that were seen, and not only in stalls that were found.
-pub fn may_release(
-    connection: &Connection,
-    side: Side,
-    releases: &Releases,
-    findings: Findings<'_>,
-) -> bool {
-    let stalls = findings.stalls().filter(|stall| stall.is_sure() && stall.wait.by == side);
-    let others = releases.in_band.saturating_sub(stalls.count() as u32);
-    let follows = releases.show_holds() && others >= FEW_RELEASES;
+pub fn may_release(connection: &Connection, side: Side, findings: Findings<'_>) -> bool {
+    let follows = |finding: &Finding<'_>| {
+        finding.wait.by == side
+            && f64::from(finding.held.probability) >= POSSIBLE
+            && !(finding.is_stall() && finding.is_sure())
+    };
+    let others = findings.iter().filter(follows).count() as u32;
+    let follows = others >= FEW_RELEASES;
     let complete = connection.half(side.other()).is_complete_by_ids();
     follows && !complete && connection.half(side).contradicts_late()
 }
@@ -40,7 +39,6 @@ pub fn hides_holds(
     side: Side,
     nagle: Nagle,
     findings: Findings<'_>,
-    releases: Option<&Releases>,
 ) -> bool {
     if nagle.is_off() || findings.stalls().any(|stall| stall.is_sure()) {
         return false;
@@ -48,8 +46,7 @@ pub fn hides_holds(
     let half = connection.half(side);
     let no_acks = || !connection.half(side.other()).has_pure_acks();
     let pauses = |finding: Finding<'_>| is_pause(finding.wait, side);
-    let may_release = |releases| may_release(connection, side, releases, findings);
-    (half.contradictions() > 0 && releases.is_some_and(may_release))
+    (half.contradictions() > 0 && may_release(connection, side, findings))
         || (no_acks() && findings.iter().any(pauses))
 }
 
@@ -59,7 +56,7 @@ fn is_pause(wait: &Wait, side: Side) -> bool {
         && wait.is_evidence()
         && wait.is(fact::OWN_DATA_BEFORE | fact::UNACKED_AT_SEND)
         && !wait.has_ack()
-        && Releases::may_hold(wait)
+        && candidates::may_hold(wait)
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 pub mod edge;
 pub mod half;
 pub mod hidden;
-pub mod jitter;
 pub mod judged;
 pub mod losses;
 pub mod mss;

@@ -1,17 +1,24 @@
 //! Connections without a handshake: by a larger MSS than the one inferred, what looks full-sized is small.
 
+use crate::judge::findings::{Finding, Findings};
 use crate::judge::nagle::nodelay::Nagle;
-use crate::judge::path::releases::Releases;
-use crate::track::Connection;
+use crate::track::wait::fact;
+use crate::track::{Connection, Side};
 
 /// Did segments of a sender that look full-sized wait for an ACK, as small ones do that Nagle's
 /// algorithm holds?
-pub fn hides_holds(connection: &Connection, nagle: Nagle, releases: &Releases) -> bool {
-    if releases.full_sized == 0 {
-        return false;
-    }
+pub fn hides_holds(
+    connection: &Connection,
+    nagle: Nagle,
+    side: Side,
+    findings: Findings<'_>,
+) -> bool {
     let (mss, inferred) = connection.effective_mss();
-    inferred && !nagle.is_off() && !connection.repeats_largest(mss)
+    let freed = |finding: Finding<'_>| {
+        let wait = finding.wait;
+        wait.by == side && wait.is_freed() && !wait.has_any(fact::SMALL | fact::LARGE_FLIGHT)
+    };
+    inferred && !nagle.is_off() && !connection.repeats_largest(mss) && findings.iter().any(freed)
 }
 
 #[cfg(test)]

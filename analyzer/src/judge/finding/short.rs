@@ -30,11 +30,14 @@ impl Short {
             short.count = short.count.saturating_add(counted.in_band);
             short.in_exchanges_ns = short.in_exchanges_ns.saturating_add(counted.in_exchanges_ns);
         }
-        for stall in findings.stalls().filter(|finding| !listed(finding) && finding.is_sure()) {
-            let in_exchange = i64::from(stall.wait.is(fact::IN_EXCHANGE));
+        let is_short = |finding: &Finding<'_>| {
+            finding.is_short_hold() || finding.is_stall() && !listed(finding) && finding.is_sure()
+        };
+        for hold in findings.iter().filter(is_short) {
+            let in_exchange = i64::from(hold.wait.is(fact::IN_EXCHANGE));
             short.count = short.count.saturating_add(1);
             short.in_exchanges_ns =
-                short.in_exchanges_ns.saturating_add(in_exchange * stall.wait.wait_ns());
+                short.in_exchanges_ns.saturating_add(in_exchange * hold.held.hold_ns());
         }
         short
     }

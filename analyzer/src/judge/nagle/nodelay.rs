@@ -1,10 +1,9 @@
 //! Is `TCP_NODELAY` in effect in a direction? Small segments that leave while a small one is
 //! unacknowledged show that it is, held ones that it is not.
 
-use crate::judge::case::{Confidence, Line, Lines};
 use crate::judge::findings::{Finding, Findings};
-use crate::judge::path::releases::{Releases, ReleasesOf};
-use crate::judge::thresholds::CHANCE_AMONG_OTHERS;
+use crate::judge::model::Confidence;
+use crate::judge::thresholds::SURELY_ON;
 use crate::track::{Half, Side};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
@@ -80,38 +79,23 @@ impl AddAssign for NagleTotals {
 /// Is the algorithm on, off, or is it not known? With the frames that prove it: the ACK and the held segment,
 /// two small segments in flight, or the last one held and one that was not.
 ///
-/// A stall proves it if no program writes so close to the ACK, and if nothing else left without waiting
-/// where the stall is less than certain.
-pub fn nagle(
-    half: &Half,
-    side: Side,
-    findings: Findings<'_>,
-    releases: Option<ReleasesOf<&Releases>>,
-) -> (Nagle, (u64, u64)) {
-    let own = || findings.stalls().filter(|finding| finding.wait.by == side);
-    let stalls = || {
-        own()
-            .filter(Finding::is_sure)
-            // What a relay passed on says nothing of its socket.
-            .filter(|finding| !finding.doubts.has_any(Lines::RELAYS))
-    };
+/// A stall proves it if it is certain, or if all waits of the direction make it sure that the algorithm was on.
+/// `corked`: did the kernel hold something back for a cork?
+pub fn nagle(half: &Half, side: Side, findings: Findings<'_>, corked: bool) -> (Nagle, (u64, u64)) {
+    // However short: the answer does not depend on what is listed.
+    let own = || findings.iter().filter(|finding| finding.wait.by == side && finding.is_hold());
+    let stalls = || own().filter(|hold| hold.confidence() > Confidence::Possible);
     let contradictions = half.contradictions();
     // Set in the middle of a connection, as SSH does after the login, TCP_NODELAY stays set.
     let switched_off = contradictions > 0
         && contradictions as usize > stalls().count()
         && stalls().all(|stall| stall.wait.contradictions == 0);
     let proves = |finding: &Finding<'_>| {
-        let rare = releases.is_some_and(|releases| {
-            let releases = releases.of(finding.wait);
-            releases.chance(finding.wait) < CHANCE_AMONG_OTHERS && releases.are_close(finding.wait)
-        });
-        let doubted = finding.doubts.has(Line::Contradicted) || finding.doubts.has(Line::Siblings);
         let sure = finding.confidence() == Confidence::Certain;
-        sure || (rare && !doubted)
+        sure || f64::from(finding.held.on) >= SURELY_ON
     };
     // What is written with MSG_MORE waits for the next ACK, too, whatever the option; where no ACK is to
     // come, it waits for a timer (`tcp_push`), and Nagle's algorithm lets it go at once.
-    let corked = releases.is_some_and(|releases| releases.all().corked);
     let proof = stalls().find(proves).map(|finding| finding.wait);
     match (stalls().last(), proof) {
         (Some(_), _) if corked => (Nagle::Unknown, (0, 0)),

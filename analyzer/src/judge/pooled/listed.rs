@@ -12,12 +12,11 @@ pub struct ListedWait<'a> {
     pub number: u32,
 }
 
-/// Where a wait and its connection are among those of all blocks.
+/// Where a wait is among those of all blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitIndex {
     block: u32,
     wait: u32,
-    connection: u32,
 }
 
 impl WaitIndex {
@@ -28,10 +27,6 @@ impl WaitIndex {
     pub fn wait_mut(self, blocks: &mut [Block]) -> &mut Wait {
         &mut blocks[self.block as usize].waits[self.wait as usize]
     }
-
-    pub fn connection(self, blocks: &[Block]) -> &Connection {
-        &blocks[self.block as usize].connections[self.connection as usize]
-    }
 }
 
 /// The waits that `picks` accepts, block by block in the order of their ends.
@@ -41,7 +36,7 @@ pub fn waits<'a>(
 ) -> impl Iterator<Item = ListedWait<'a>> {
     let of_block = move |(number, block): (usize, &'a Block)| {
         block.placed(picks).map(move |(index, place, wait)| ListedWait {
-            at: WaitIndex { block: number as u32, wait: index as u32, connection: place as u32 },
+            at: WaitIndex { block: number as u32, wait: index as u32 },
             wait,
             connection: &block.connections[place],
             number: block.numbers[wait.connection as usize],

@@ -1,11 +1,8 @@
-//! What other connections show: siblings, false discoveries, relays. Computed before any connection is judged.
+//! What was passed on from other connections. Marked before any connection is judged.
 
-pub mod false_discoveries;
 pub mod fan_out;
-pub mod host_frames;
 mod listed;
 pub mod relays;
-pub mod siblings;
 
 use crate::track::{Endpoint, Side};
 

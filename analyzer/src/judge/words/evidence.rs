@@ -1,12 +1,11 @@
-//! Why a stall is believed: sentences with frame numbers, for JSON, tables and reports.
+//! Why a stall is believed: the terms of its probability in sentences with frame numbers, for JSON, tables and
+//! reports.
 
-use crate::judge::case::{Confidence, Line, Lines};
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::judge::path::reference::Reference;
-use crate::judge::path::releases::{Releases, SiblingReleases};
-use crate::judge::path::sender_rtt::Basis;
+use crate::judge::model::{Confidence, DirectionModel, full_sized};
+use crate::judge::thresholds::NOTED;
 use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use std::fmt::{self, Display, Formatter, Write};
@@ -14,7 +13,7 @@ use std::fmt::{self, Display, Formatter, Write};
 /// Most sentences are shorter.
 const LEN: usize = 256;
 
-/// The reasons for a stall, strongest facts first, then the doubts that lower its confidence.
+/// The reasons for a stall: what was seen, then what each term of its probability says.
 pub fn reasons(finding: Finding<'_>, judged: &JudgedConnection) -> Vec<String> {
     let mut reasons = Vec::new();
     each_reason(finding, judged, |reason| reasons.push(reason.to_owned()));
@@ -37,12 +36,20 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
     }
     add(&|out| stall.ack(out));
     add(&|out| stall.release(out));
-    if stall.releases.in_band > 1 {
-        add(&|out| stall.peak(out));
+    add(&|out| stall.on(out));
+    if stall.model.relay >= NOTED {
+        add(&|out| stall.relay(out));
     }
-    for line in finding.doubts.iter() {
-        add(&|out| stall.doubt(out, line));
+    if stall.full > 0.0 {
+        add(&|out| stall.full_sized(out));
     }
+    if stall.wait.wait_ns() - finding.lost_ns() >= 1_000_000 {
+        add(&|out| stall.length(out));
+    }
+    if stall.model.most < 1.0 {
+        add(&|out| stall.coarse(out));
+    }
+    add(&|out| stall.together(out));
 }
 
 /// A stall, with what its sentences need.
@@ -50,7 +57,9 @@ pub struct ExplainedStall<'a> {
     pub finding: Finding<'a>,
     pub wait: &'a Wait,
     pub judged: &'a JudgedConnection,
-    pub releases: &'a Releases,
+    pub model: DirectionModel,
+    /// Probability that the segment is full-sized.
+    full: f64,
     /// The sender of its data, and the receiver.
     pub by: &'static str,
     pub receiver: &'static str,
@@ -59,14 +68,10 @@ pub struct ExplainedStall<'a> {
 impl<'a> ExplainedStall<'a> {
     pub fn new(finding: Finding<'a>, judged: &'a JudgedConnection) -> Self {
         let wait = finding.wait;
-        let releases = judged.half(wait.by).releases_of(wait);
         let (by, receiver) = (wait.by.name(), wait.by.other().name());
-        Self { finding, wait, judged, releases, by, receiver }
-    }
-
-    /// Its case, as far as the result of a scan keeps it.
-    pub fn case(&self) -> Lines {
-        self.releases.lines_of(self.wait).and(self.finding.doubts.into())
+        let model = judged.half(wait.by).model();
+        let full = full_sized(judged.mss_inferred, wait);
+        Self { finding, wait, judged, model, full, by, receiver }
     }
 
     /// Round trip between the capture point and the receiver, in ns.
@@ -90,9 +95,11 @@ impl<'a> ExplainedStall<'a> {
             Confidence::Possible => "would have had to wait",
             _ => "had to wait",
         };
+        let estimated = if self.judged.mss_inferred { "estimated " } else { "" };
         write!(
             out,
-            " was unacknowledged, so frame {to} ({len} byte{}, less than the MSS of {mss}) {had_to}",
+            " was unacknowledged, so frame {to} ({len} byte{}, less than the {estimated}MSS of {mss}) \
+             {had_to}",
             plural(len)
         )
     }
@@ -137,159 +144,128 @@ impl<'a> ExplainedStall<'a> {
     }
 
     fn release(&self, out: &mut String) -> fmt::Result {
-        let (wait, releases, by) = (self.wait, self.releases, self.by);
-        let center = Ms(releases.band.center_ns);
-        let (release, tolerance) = (Ms(wait.release_ns()), Ms(releases.band.tolerance_ns));
-        write!(out, "frame {} follows the ACK by {release}", wait.to.frame)?;
-        match (releases.reference, releases.basis) {
-            (Reference::RoundTrip, Basis::AtSender) => {
+        let Self { wait, model, by, .. } = self;
+        write!(out, "frame {} follows the ACK by {}", wait.to.frame, Ms(wait.release_ns()))?;
+        match (model.rtt_ms, model.measured, model.far) {
+            _ if model.by_sender_clock => {
+                write!(out, ", and by its timestamps the {by} pauses for as long as its ACKs take")
+            }
+            (rtt_ms @ 0.0.., true, _) => {
+                write!(out, "; the round trip to the {by} is {}", Ms::of(rtt_ms))
+            }
+            (rtt_ms @ 0.0.., false, _) => {
+                write!(out, "; the fastest reply of the {by} took {}", Ms::of(rtt_ms))
+            }
+            (_, _, false) => {
                 out.write_str(": so soon only in the sender's own host, captured there")
             }
-            (Reference::RoundTrip, Basis::Replies) => {
-                write!(out, "; the fastest reply of the {by} took {center}")
-            }
-            (Reference::RoundTrip, Basis::Releases) => {
-                write!(out, "; the round trip to the {by}, on which such waits agree, is {center}")
-            }
-            (Reference::RoundTrip, Basis::Handshake | Basis::Nothing) => {
-                write!(out, "; the round trip to the {by} is {center}")
-            }
-            (Reference::Reaction, _) => {
-                let near = Ms(wait.reaction.took_ns().unwrap_or(releases.band.center_ns));
-                write!(out, "; near by in time the {by} reacted within {near}")
-            }
-            (Reference::Ack, _) => write!(
-                out,
-                "; the round trip to the sender takes {center} or more; where the ACK came at once, \
-                 the next segment did, too"
-            ),
-            (Reference::Timestamps(_), _) => write!(
-                out,
-                "; by its timestamps the {by} pauses for as long as the ACK takes, and then for as long \
-                 as here, give or take {}",
-                Ms(releases.off_ns(wait).abs())
-            ),
+            _ => write!(out, "; the round trip to the {by} is not known"),
         }?;
-        write!(out, " (tolerance {tolerance})")
-    }
-
-    fn peak(&self, out: &mut String) -> fmt::Result {
-        let Releases { in_band, near, .. } = self.releases;
-        write!(out, "{in_band} waits in this direction ended within this tolerance of an ACK; ")?;
-        match near {
-            0 => out.write_str("none ended just outside it"),
-            1 => out.write_str("one other ended just outside it"),
-            near => write!(out, "{near} others ended just outside it"),
-        }
-    }
-
-    fn doubt(&self, out: &mut String, line: Line) -> fmt::Result {
-        let (wait, receiver) = (self.wait, self.receiver);
-        let sentence = match line {
-            Line::FullSized => {
-                "the unacknowledged segment is full-sized: only the classic rule (RFC 1122) holds \
-                 data behind it, Linux does not"
-            }
-            Line::RoundTripEstimated => {
-                "no handshake was captured, and too few holds show the round trip to the sender: \
-                 it is an estimate"
-            }
-            Line::OwnYardstick => {
-                "no handshake was captured, and only these waits show the round trip to the sender: a \
-                 program that sends at a steady pace would look the same"
-            }
-            Line::DelayUnknown => {
-                return write!(
-                    out,
-                    "the round trip to the {receiver} is unknown, so part of the wait may be the \
-                     network"
-                );
-            }
-            Line::MssInferred => {
-                return write!(
-                    out,
-                    "no SYN was captured, so the MSS is inferred: frame {} may be full-sized",
-                    wait.to.frame
-                );
-            }
-            Line::MissingPackets => {
-                "by the sender's IP IDs the capture lacks packets that it sent during the wait: one of them \
-                 may have ended it"
-            }
-            Line::CutOptions => {
-                "the snap length cut the options of the SYN: the MSS may be smaller, and no timestamp can \
-                 confirm the order"
-            }
-            Line::Answerable => return self.answerable(out),
-            Line::LargeFlight => {
-                "ten segments or more were in flight: a full congestion window would look the same"
-            }
-            Line::Resent => {
-                return write!(out, "frame {} or its ACK may have been lost", wait.from.frame);
-            }
-            Line::Relay | Line::DistantRelay => {
-                "a proxy on this host, or a broker, that passes on what arrives on another connection \
-                 would look the same: a capture of all its connections tells"
-            }
-            Line::Single => {
-                "one match with the round trip of a network may be chance: nothing else in this \
-                 direction shows it"
-            }
-            Line::Siblings => return self.siblings(out),
-            Line::Contradicted => return self.contradictions(out),
-            Line::Coincidence | Line::LikelyCoincidence => return self.coincidence(out),
-            _ => {
-                "on the connections of this server so many pauses end at other times that a few \
-                 end this close to an ACK by accident"
-            }
-        };
-        out.write_str(sentence)
-    }
-
-    fn siblings(&self, out: &mut String) -> fmt::Result {
-        let (connections, frame) = match self.releases.siblings {
-            Some(SiblingReleases { connections, frame, .. }) => (connections, frame),
-            None => (0, 0),
-        };
         write!(
             out,
-            "too few waits to tell on their own, but {connections} other connections of this client \
-             to this server show the same (such as frame {frame})"
+            ". Its release and its pause of {} are {} times as likely of a held segment as of one \
+             that was written then",
+            Ms(wait.span_ns()),
+            Ratio(self.finding.held.ratio)
         )
     }
 
-    fn answerable(&self, out: &mut String) -> fmt::Result {
-        let (ack, to) = (self.wait.ack.frame, self.wait.to.frame);
-        match self.wait.is(fact::ACK_FIN) {
-            true => write!(out, "frame {ack} carries FIN, which the program sees, too"),
-            false => write!(
-                out,
-                "frame {to} acknowledges data that came shortly before the ACK, and may be the answer"
-            ),
-        }
-    }
-
-    fn contradictions(&self, out: &mut String) -> fmt::Result {
-        let count = self.judged.half(self.wait.by).contradictions;
+    fn on(&self, out: &mut String) -> fmt::Result {
+        let held = &self.finding.held;
+        let on = f64::from(held.on);
         write!(
             out,
-            "the {} also sent {count} small segment{} while another was unacknowledged",
+            "Nagle's algorithm was on with a probability of {on:.5}, by all waits of the {} and {}",
             self.by,
-            plural(count)
+            Contradictions(self.judged.half(self.wait.by).contradictions)
+        )?;
+        if self.model.sibling_count > 0 {
+            let (count, siblings) = (self.model.sibling_count, self.model.siblings);
+            let plural = plural(count);
+            write!(
+                out,
+                " ({count} other connection{plural} of this server: log-odds {siblings:+.1})"
+            )?;
+        }
+        write!(out, "; then {:.4} of such waits are holds", self.share())
+    }
+
+    /// The share of waits that are holds while the algorithm is on, without this one.
+    fn share(&self) -> f64 {
+        let held = &self.finding.held;
+        let own = f64::from(held.probability) / ((1.0 - self.model.relay) * (1.0 - self.full));
+        self.model.share(own.min(1.0), held.on.into())
+    }
+
+    fn relay(&self, out: &mut String) -> fmt::Result {
+        write!(
+            out,
+            "a proxy or a broker on the host of the {}, which passes on what arrives on another connection, \
+             would look the same: probability {:.4}. A capture of all its connections tells",
+            self.by, self.model.relay
         )
     }
 
-    fn coincidence(&self, out: &mut String) -> fmt::Result {
-        if self.releases.in_band <= 1 {
-            out.write_str("it happened only once in this direction, and ")?;
+    fn full_sized(&self, out: &mut String) -> fmt::Result {
+        write!(
+            out,
+            "no SYN was captured, so frame {} may be full-sized, which no algorithm holds: probability \
+             {:.2}",
+            self.wait.to.frame, self.full
+        )
+    }
+
+    fn coarse(&self, out: &mut String) -> fmt::Result {
+        write!(
+            out,
+            "the capture's clock ticks too coarsely for more than a probability of {:.3}",
+            self.model.most
+        )
+    }
+
+    fn length(&self, out: &mut String) -> fmt::Result {
+        let (all, held) = (Ms(self.wait.wait_ns()), Ms(self.finding.lost_ns()));
+        write!(
+            out,
+            "the {} also pauses after writes of this length: of the {all} it was held for some {held}",
+            self.by
+        )
+    }
+
+    fn together(&self, out: &mut String) -> fmt::Result {
+        let held = &self.finding.held;
+        let probability = held.probability;
+        write!(out, "together: held with a probability of {probability:.5}")
+    }
+}
+
+/// How often small segments were sent unheld.
+struct Contradictions(u32);
+
+impl Display for Contradictions {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => out.write_str("no small segment sent while another was unacknowledged"),
+            1 => out.write_str("1 small segment sent while another was unacknowledged"),
+            count => write!(out, "{count} small segments sent while another was unacknowledged"),
         }
-        match (1.0 / self.releases.chance(self.wait)).round() as u64 {
-            0 | 1 => out.write_str("a program could well write this close to an ACK by accident"),
-            once_in => write!(
-                out,
-                "the chance of a program writing this close to an ACK by accident is 1 in {once_in}"
-            ),
-        }
+    }
+}
+
+/// A likelihood ratio with four significant digits.
+pub struct Ratio(pub f32);
+
+impl Display for Ratio {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        let decimals = match self.0 {
+            ..0.1 => 5,
+            0.1..1.0 => 4,
+            1.0..10.0 => 3,
+            10.0..100.0 => 2,
+            100.0..1000.0 => 1,
+            _ => 0,
+        };
+        write!(out, "{:.decimals$}", self.0)
     }
 }
 
@@ -300,6 +276,12 @@ fn plural(count: u32) -> &'static str {
 /// A duration in ms with three decimals.
 #[derive(Clone, Copy)]
 pub struct Ms(pub i64);
+
+impl Ms {
+    fn of(ms: f64) -> Self {
+        Self((ms * 1e6) as i64)
+    }
+}
 
 impl Display for Ms {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {

@@ -1,5 +1,5 @@
 //! The case in sentences.
 
-pub mod case;
 pub mod evidence;
 pub mod rivals;
+pub mod terms;

@@ -1,12 +1,10 @@
-//! Alternative explanations of a stall, for sceptical readers: the lines of its case that would speak for
-//! each.
+//! Alternative explanations of a stall, for sceptical readers: what the capture says of each.
 
-use crate::judge::case::{Confidence, Line};
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::judge::path::releases::Releases;
-use crate::judge::words::evidence::{ExplainedStall, Ms};
+use crate::judge::model::Confidence;
+use crate::judge::words::evidence::{ExplainedStall, Ms, Ratio};
 use crate::track::wait::fact;
 
 /// Another explanation of a stall.
@@ -42,61 +40,51 @@ pub fn rivals(finding: Finding<'_>, judged: &JudgedConnection) -> Vec<Rival> {
 
 fn loss(stall: &ExplainedStall<'_>) -> (bool, String) {
     let (from, to) = (stall.wait.from.frame, stall.wait.to.frame);
-    let case = stall.case();
-    let lost = case.has(Line::Retransmitted) || case.has(Line::BytesMissing);
-    let why = match (lost, case.has(Line::Resent)) {
-        (false, false) => format!("no byte was sent twice or is missing from frame {from} to {to}"),
-        (true, false) => format!("bytes were sent twice or are missing from frame {from} to {to}"),
-        (_, true) => format!(
-            "frame {from} was sent again before frame {to}, but it was not lost: a capture at the \
-             receiver shows both copies, or only segments that hold others back are ever sent again"
-        ),
-    };
-    (!lost && !case.has(Line::Resent), why)
-}
-
-fn window(stall: &ExplainedStall<'_>) -> (bool, String) {
-    let (receiver, handshake) = (stall.receiver, stall.judged.handshake);
-    let closed = stall.case().has(Line::WindowClosed);
-    let why = match (closed, handshake) {
-        (true, _) => format!("the window of the {receiver} had no room"),
-        (false, true) => format!(
-            "the window that the {receiver} had announced had room for the {} bytes of frame {}",
-            stall.wait.len, stall.wait.to.frame
-        ),
-        (false, false) => format!(
-            "the {receiver} never announced a window of zero; how much room there was is not \
-             known without the handshake"
-        ),
-    };
-    (!closed && handshake, why)
-}
-
-fn congestion(stall: &ExplainedStall<'_>) -> (bool, String) {
-    let Releases { small_after_window, full_after_window, .. } = stall.releases;
-    if !stall.case().has(Line::LargeFlight) {
-        let why = "less than ten full segments were in flight, which even a new connection may send \
-                   at once (RFC 6928)";
-        return (true, why.to_owned());
+    if !stall.wait.is(fact::RESENT) {
+        return (true, format!("no byte was sent twice or is missing from frame {from} to {to}"));
     }
     let why = format!(
-        "ten full segments or more were in flight; but such waits ended with a small segment \
-         {small_after_window} times and a full-sized one {full_after_window} times, and a congestion \
-         window does not care about the size of a segment"
+        "frame {from} was sent again before frame {to}, but it was not lost: a capture at the \
+         receiver shows both copies, or only segments that hold others back are ever sent again"
     );
     (false, why)
 }
 
-fn program(stall: &ExplainedStall<'_>) -> (bool, String) {
-    let release = Ms(stall.wait.release_ns());
-    let by_accident = (1.0 / stall.releases.chance(stall.wait)).round();
-    let times = match stall.releases.in_band {
-        0 | 1 => String::new(),
-        times => format!(", and here it happened {times} times"),
+fn window(stall: &ExplainedStall<'_>) -> (bool, String) {
+    let (receiver, handshake) = (stall.receiver, stall.judged.handshake);
+    let why = match handshake {
+        true => format!(
+            "the window that the {receiver} had announced had room for the {} bytes of frame {}",
+            stall.wait.len, stall.wait.to.frame
+        ),
+        false => format!(
+            "the {receiver} never announced a window of zero; how much room there was is not \
+             known without the handshake"
+        ),
     };
+    (handshake, why)
+}
+
+fn congestion(stall: &ExplainedStall<'_>) -> (bool, String) {
+    let large = stall.wait.is(fact::LARGE_FLIGHT);
+    let why = match large {
+        false => {
+            "less than ten full segments were in flight, which even a new connection may send at once \
+             (RFC 6928)"
+        }
+        true => {
+            "ten full segments or more were in flight; but a small segment waited, and a congestion \
+             window does not care about the size of a segment"
+        }
+    };
+    (!large, why.to_owned())
+}
+
+fn program(stall: &ExplainedStall<'_>) -> (bool, String) {
+    let (release, ratio) = (Ms(stall.wait.release_ns()), Ratio(stall.finding.held.ratio));
     let why = format!(
-        "frame {} left {release} after an ACK, which a program cannot see; the chance of a \
-         program writing that close to an ACK is 1 in {by_accident}{times}",
+        "frame {} left {release} after an ACK, which a program cannot see; that is {ratio} times as \
+         likely of a held segment as of a program that wrote then",
         stall.wait.to.frame
     );
     (is_certain(stall), why)
@@ -117,20 +105,11 @@ fn late(stall: &ExplainedStall<'_>) -> (bool, String) {
 }
 
 fn cork(stall: &ExplainedStall<'_>) -> (bool, String) {
-    let corked = stall.releases.corked;
-    let why = match corked {
-        true => format!(
-            "the {} also sent a small segment some 200 ms late with nothing unacknowledged, as after \
-             a write with MSG_MORE; such a segment waits for the next ACK even with TCP_NODELAY",
-            stall.by
-        ),
-        false => format!(
-            "a corked socket sends on uncork or after 200 ms, not on an ACK; this segment left {} \
-             after one",
-            Ms(stall.wait.release_ns())
-        ),
-    };
-    (!corked && is_certain(stall), why)
+    let why = format!(
+        "a corked socket sends on uncork or after 200 ms, not on an ACK; this segment left {} after one",
+        Ms(stall.wait.release_ns())
+    );
+    (is_certain(stall), why)
 }
 
 fn closing(stall: &ExplainedStall<'_>) -> (bool, String) {

@@ -1,9 +1,9 @@
 //! Words that a field can take.
 
 use crate::judge::capture::point::CapturePoint;
-use crate::judge::case::Confidence;
 use crate::judge::causes::Cause;
 use crate::judge::finding::verdict::Verdict;
+use crate::judge::model::Confidence;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::variant::Variant;
 use crate::track::{Repeat, Side};

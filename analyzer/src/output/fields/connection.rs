@@ -27,7 +27,8 @@ const NOTICES: Field = field!(
      `disordered`, `no_acks`, `unknown_mss`, `cut_off`."
 );
 const STALLS: Field = field!("stalls", "Number of stalls.");
-const STALLED: Field = field!("stalled_ms", "Total wait of its stalls.");
+const STALLED: Field =
+    field!("stalled_ms", "For how long its stalls are expected to have held segments.");
 const MEAN_LATENCY: Field = field!("mean_latency_ms", "Mean latency of its exchanges.");
 const HANDSHAKE_RTT: Field = field!(
     "handshake_rtt_ms",

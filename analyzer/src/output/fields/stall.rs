@@ -43,6 +43,10 @@ const FRAME_HELD: Field = field!("frame_held", "Frame of the held segment.");
 const TIME: Field = field!("time_ns", "When the held segment left.");
 const LEN_UNACKED: Field =
     field!("len_unacked", "Payload of the unacknowledged segment, in bytes.");
+const HOLD: Field = field!(
+    "hold_ms",
+    "Expectation: for how much of `wait_ms` it was held. The rest is a pause of the program; lost time counts this."
+);
 const CONFIDENCE: Field = field!("confidence", "`possible`, `likely` or `certain`.");
 const EVIDENCE: Field = field!("evidence", "The evidence, in sentences.");
 
@@ -74,6 +78,7 @@ impl Row for StallRow<'_> {
             field!("wait_ms", "Upper bound: since its sender last sent or received data."),
             |row| row.finding.wait.wait_ns(),
         );
+        to.duration(HOLD, |row| row.finding.lost_ns());
         to.duration(field!("ack_delay_ms", "ACK delay, less the round trip."), |row| {
             row.judged.ack_delay_ns(row.finding.wait)
         });

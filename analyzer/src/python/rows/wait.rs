@@ -1,7 +1,6 @@
 //! A wait as Python sees it.
 
 use super::fields::set_fields;
-use crate::judge::case::Line;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::nagle::nodelay::Nagle;
@@ -30,8 +29,6 @@ pub struct WaitRow {
     /// Was something lost on its way to the capture? `None` where that is open.
     pub lost_before_capture: Option<bool>,
     pub evidence: Vec<String>,
-    /// Names of the doubts that lower the confidence; each has its sentence in `evidence`.
-    pub doubts: Vec<&'static str>,
     /// For a stall, the other explanations: name, whether the capture rules it out, and why.
     pub rivals: Vec<(&'static str, bool, String)>,
 }
@@ -68,7 +65,6 @@ impl WaitRow {
             own_data_before: wait.is(fact::OWN_DATA_BEFORE),
             may_be_held: finding.may_be_held() && judged.half(wait.by).nagle != Nagle::Off,
             lost_before_capture: finding.lost_before_capture(),
-            doubts: finding.doubts.iter().map(Line::name).collect(),
             evidence,
             rivals,
         };

@@ -113,7 +113,7 @@ impl ServerGroup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::case::Confidence;
+    use crate::judge::model::Confidence;
     use crate::judge::nagle::timers::Timer;
     use crate::result::groups::pieces::Pieces;
 

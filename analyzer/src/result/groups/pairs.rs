@@ -2,12 +2,13 @@
 
 use super::pieces::{PieceCounter, Pieces};
 use crate::cores;
-use crate::judge::case::{Confidence, Line};
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
+use crate::judge::model::Confidence;
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::timers::Timer;
+use crate::judge::thresholds::RELAY_NOTED;
 use crate::result::scan::Scan;
 use crate::result::totals::ByConfidence;
 use crate::track::wait::fact;
@@ -151,8 +152,8 @@ impl PairSums {
         }
         for stall in stalls {
             pair.stalls += 1;
-            pair.stalled_ns = pair.stalled_ns.saturating_add(stall.wait.wait_ns());
-            pair.as_of_relay += u64::from(stall.doubts.has(Line::Relay));
+            pair.stalled_ns = pair.stalled_ns.saturating_add(stall.lost_ns());
+            pair.as_of_relay += u64::from(judged.half(stall.wait.by).model().relay >= RELAY_NOTED);
             pair.confidence = pair.confidence.max(pair.by_confidence.add(&stall));
             // A retransmission cuts the delay short.
             if !stall.wait.is(fact::RESENT) {

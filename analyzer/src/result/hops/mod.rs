@@ -195,7 +195,7 @@ impl Hop {
         for row in findings.iter().filter(|row| row.cause == Cause::PassedOn) {
             self.passed_on[row.wait.by as usize] += 1;
             let sum_ns = &mut self.passed_on_ns[row.wait.by as usize];
-            *sum_ns = sum_ns.saturating_add(row.wait.wait_ns());
+            *sum_ns = sum_ns.saturating_add(row.lost_ns());
         }
         for side in Side::BOTH {
             self.nagle[side as usize].add(judged.half(side).nagle);

@@ -221,7 +221,6 @@ impl Connection {
         // A pure ACK may be a delayed one. With a handshake the shortest round trip is known all
         // the same; without one, such an ACK must not be taken for it.
         let pure = segment.len == 0;
-        self.halves[side as usize].react(sample_ns, now);
         if !pure || sample_ns < SHORTEST_DELAYED_ACK_NS || self.has_handshake() {
             self.halves[side as usize].path.add(sample_ns, pure);
         } else {

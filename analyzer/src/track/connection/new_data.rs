@@ -80,7 +80,8 @@ impl Connection {
         let reply_ns = wait.span_ns() - half.rtt_or_zero_ns();
         let length_ns = if wait.is(fact::OWN_DATA_BEFORE) { wait.span_ns() } else { reply_ns };
         let delayed = wait.is(fact::OWN_PAUSE) && wait.ack_ns() >= recorder.lengths.seen_ns;
-        if length_ns >= recorder.lengths.listed_ns || delayed {
+        let is_evidence = wait.is(fact::OWN_DATA_BEFORE) && wait.is_evidence();
+        if length_ns >= recorder.lengths.listed_ns || delayed || is_evidence {
             recorder.waits.push_other(wait, recorder.lengths.listed_ns);
         }
     }

@@ -4,7 +4,6 @@ use crate::track::Mark;
 use crate::track::half::bursts::Bursts;
 use crate::track::half::contradictions::Contradictions;
 use crate::track::half::pauses::Pauses;
-use crate::track::half::reactions::Reactions;
 use crate::track::half::repeated::Repeats;
 use crate::track::half::syn::ConnectTimes;
 use crate::track::half::timing::Timed;
@@ -65,7 +64,6 @@ pub struct Frozen {
     /// Waits that were kept as possible holds though nothing is known of the path.
     pub candidates: u8,
     pub pauses: Pauses,
-    pub reactions: Reactions,
     pub short: ShortHolds,
     /// Of the connection, if this is its server.
     pub connecting: ConnectTimes,
@@ -112,7 +110,6 @@ impl Frozen {
         soonest_late_ack_ns: i64::MAX,
         candidates: 0,
         pauses: Pauses::NONE,
-        reactions: Reactions::NONE,
         short: ShortHolds::NONE,
         connecting: ConnectTimes::NONE,
     };

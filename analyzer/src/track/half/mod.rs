@@ -9,7 +9,6 @@ mod ids;
 mod opening;
 mod path;
 pub mod pauses;
-mod reactions;
 mod release;
 pub mod repeated;
 mod send;

@@ -4,7 +4,8 @@ use crate::track::band::Band;
 use crate::track::half::Half;
 use crate::track::half::pauses::Pause;
 use crate::track::thresholds::{
-    IN_TRANSIT_ONE_OF, LEAST_REORDER_NS, MAX_TOLERANCE_NS, MOST_UNKNOWN, NETWORK_RTT_NS, REORDER_NS,
+    IN_TRANSIT_ONE_OF, LATE_ONE_OF, LEAST_REORDER_NS, MAX_TOLERANCE_NS, MOST_UNKNOWN,
+    NETWORK_RTT_NS, REORDER_NS,
 };
 use crate::track::wait::Wait;
 
@@ -29,7 +30,9 @@ impl Path {
     pub fn add(&mut self, sample_ns: i64, pure: bool) {
         self.rtt_ns = self.rtt_ns.min(sample_ns);
         let over_ns = sample_ns - self.rtt_ns;
-        if pure && over_ns < MAX_TOLERANCE_NS && self.samples < u16::MAX {
+        // A late one is a delayed ACK or a queue; on a long path a part of the round trip is neither.
+        let most_ns = MAX_TOLERANCE_NS.max(self.rtt_ns / LATE_ONE_OF);
+        if pure && over_ns < most_ns && self.samples < u16::MAX {
             self.over_us += (over_ns / 1000) as u32;
             self.samples += 1;
         }
@@ -106,15 +109,8 @@ impl Half {
     /// The round trip can only become shorter, so `Program` is final.
     pub fn ended_by(&mut self, wait: &Wait, clock_ns: i64) -> EndedBy {
         let path_ns = self.path_ns(wait);
-        if path_ns >= NETWORK_RTT_NS {
-            self.watch_reactions();
-        }
-        let is_beyond = |rtt_ns| Band::widest(rtt_ns, clock_ns).is_before(wait.release_ns());
-        if is_beyond(path_ns) {
-            match path_ns >= NETWORK_RTT_NS && self.reacts_as_late(wait, is_beyond) {
-                true => EndedBy::Ack,
-                false => EndedBy::Program,
-            }
+        if Band::widest(path_ns, clock_ns).is_before(wait.release_ns()) {
+            EndedBy::Program
         } else if self.path.measured_ns().is_some() {
             EndedBy::Ack
         } else if wait.is_evidence() && self.frozen().candidates < MOST_UNKNOWN {
@@ -154,9 +150,9 @@ impl Half {
         self.is_path_measured().then(|| band.center_ns + band.tolerance_ns)
     }
 
-    /// Adds a pause of the program, if it is evidence.
+    /// Adds a pause of the program, if it is evidence: an ACK that came early shows that the program chose it.
     pub fn add_pause(&mut self, wait: &Wait) {
-        if wait.is_evidence() {
+        if wait.is_evidence() && wait.has_early_ack() {
             self.frozen_mut().pauses.add(Pause::new(wait));
         }
     }

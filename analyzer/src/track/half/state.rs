@@ -59,9 +59,6 @@ pub const URGENT: u32 = 1 << 26;
 /// It has sent an ACK without anything else.
 pub const PURE_ACKS: u32 = 1 << 27;
 
-/// Its reactions are noted: a wait of it may have been a hold.
-pub const REACTIONS: u32 = 1 << 28;
-
 /// An ACK came so shortly before a small segment that it may have let it go.
 pub const MAY_BE_HELD: u32 = 1 << 31;
 

@@ -128,10 +128,11 @@ mod tests {
         assert!(answers(&[Echo::Ack; 8]).end().waits.iter().all(echoes));
     }
 
+    /// The first two may have been held, and `TCP_NODELAY` set after them.
     #[test]
     fn what_echoes_something_earlier_had_left_before_the_ack_came() {
         let by_chance = [Echo::Ack, Echo::Ack, Echo::Request, Echo::Request, Echo::Request];
-        assert_eq!(stalls_and_contradictions(&by_chance), (0, 3));
+        assert_eq!(stalls_and_contradictions(&by_chance), (2, 3));
     }
 
     #[test]

@@ -52,7 +52,6 @@ impl Observation<'_> {
             skipped_ids: half.skipped_ids(self.segment.ip_id, self.mss).min(u8::MAX.into()) as u8,
             tsval: self.segment.options.tsval().unwrap_or(0),
             from_tsval: if from == half.last_data { half.last_tsval().unwrap_or(0) } else { 0 },
-            reaction: half.reaction(self.now.time_ns),
         }
     }
 

@@ -1,0 +1,136 @@
+//! What was found of each direction, and of its candidates.
+
+use crate::cores;
+use crate::judge::model::chain::of_share;
+use crate::judge::model::directions::Direction;
+use crate::judge::model::groups::{AT_ONCE, Groups, WORTH_THREADS};
+use crate::judge::model::held::{DirectionModel, Held};
+use crate::judge::model::length::OwnPauses;
+use crate::judge::model::ratios::{Densities, Learning, windows};
+use crate::judge::model::relay::relay;
+use crate::judge::model::terms::Terms;
+use crate::judge::statistics;
+use crate::judge::thresholds::{COARSE_CLOCK_MS, MOST_BY_COARSE_CLOCK, POSSIBLE};
+use crate::track::wait::Wait;
+use std::convert::Infallible;
+
+/// Rounds after which a share of holds and a probability agree to a millionth.
+const SHARE_ROUNDS: usize = 8;
+
+impl Groups<'_> {
+    /// Hands over what was found: each direction, and its candidates in their order.
+    pub fn answers(
+        self,
+        threads: usize,
+        mut take: impl FnMut(&Direction<'_>, DirectionModel, Vec<Held>),
+    ) {
+        let threads = if self.events.len() < WORTH_THREADS { 1 } else { threads };
+        let sums = self.sums();
+        let pieces = self.directions.len().div_ceil(AT_ONCE);
+        let work = |piece: usize| {
+            let some = piece * AT_ONCE..self.directions.len().min((piece + 1) * AT_ONCE);
+            some.map(|at| (at, self.answer(at, &sums))).collect::<Vec<_>>()
+        };
+        let Ok(()) = cores::in_order(threads, pieces, work, |some| {
+            for (at, (model, held)) in some {
+                take(&self.directions[at], model, held);
+            }
+            Ok::<(), Infallible>(())
+        });
+    }
+
+    /// The terms of a candidate, by its place in its block.
+    pub fn terms(&self, block: u32, wait: usize) -> Option<Terms> {
+        let sums = self.sums();
+        let is_it = |direction: &Direction<'_>| {
+            let own = direction.begin..direction.begin + direction.waits.len();
+            direction.block == block && own.contains(&wait)
+        };
+        let of_connection = (0..self.directions.len()).filter(|&at| is_it(&self.directions[at]));
+        of_connection.into_iter().find_map(|at| {
+            let direction = &self.directions[at];
+            let candidate = (wait - direction.begin) as u32;
+            let place = direction.candidates.binary_search(&candidate).ok()?;
+            let (model, held) = self.answer(at, &sums);
+            Some(Terms {
+                exclusion: None,
+                held: held[place],
+                direction: model,
+                densities: Some(self.densities(at, place)),
+                full: direction.full(direction.wait(place)),
+            })
+        })
+    }
+
+    /// What the last round compared for a candidate of a direction.
+    fn densities(&self, at: usize, place: usize) -> Densities {
+        let mut learning = Learning::default();
+        let group = &self.kinds[self.group_of(at)];
+        let event = self.places[self.ranges[at].start + place] as usize - group.events.start;
+        let (events, held) =
+            (&self.events[group.events.clone()], &self.held_before[group.events.clone()]);
+        let window = windows(events.len()).find(|window| window.contains(&event)).unwrap_or(0..0);
+        let of = |at: usize| f64::from(held[at]);
+        learning.learn_all((events, of), window, &group.others, group.manner);
+        learning.given(&events[event], of(event))
+    }
+
+    fn answer(&self, at: usize, sums: &[(f64, f64)]) -> (DirectionModel, Vec<Held>) {
+        let (direction, state) = (&self.directions[at], &self.states[at]);
+        let held = self.own(at, &self.held);
+        let ratios = self.ratios_of(at);
+        let is_held = |place: usize| f64::from(held[place]) >= POSSIBLE;
+        let all = 0..direction.candidates.len();
+        let weighed: Vec<(&Wait, f64)> =
+            all.clone().map(|place| (direction.wait(place), held[place].into())).collect();
+        let holds: Vec<&Wait> = all
+            .clone()
+            .filter(|&place| is_held(place))
+            .map(|place| direction.wait(place))
+            .collect();
+        let relay = relay(
+            direction.connection,
+            direction.side,
+            direction.waits,
+            &weighed,
+            direction.path.far,
+        );
+        let half = direction.connection.half(direction.side);
+        let pauses = OwnPauses::of(half, &weighed);
+        let delays = direction.delays();
+        let common = DirectionModel::of(&held, &state.chain.on, sums[self.group_of(at)]);
+        let is_coarse = direction.path.step_ms >= COARSE_CLOCK_MS / 2.0;
+        let most = if is_coarse { MOST_BY_COARSE_CLOCK } else { 1.0 };
+        let one = |place: usize| {
+            let wait = direction.wait(place);
+            // Until the share is that of the probability itself: readers compute the one from the other.
+            let (on, ratio) = (state.chain.on[place], ratios[place]);
+            let again =
+                |own: f64| f64::from(on) * of_share(common.share(own, on.into()), ratio.into());
+            let own = (0..SHARE_ROUNDS).fold(f64::from(held[place]), |own, _| again(own));
+            let probability = own * (1.0 - relay) * (1.0 - direction.full(wait));
+            let probability = probability.min(most);
+            let is_delayed = delays.is_some_and(|delays| delays.is_delayed(wait));
+            let held = Held::new(probability as f32, on, ratio);
+            held.lasting(pauses.hold_ns(wait)).marked(is_delayed, state.is_open)
+        };
+        let answers: Vec<Held> = all.map(one).collect();
+        let mut releases: Vec<i64> = holds.iter().map(|wait| wait.release_ns()).collect();
+        let release_ns = statistics::upper(&mut releases).unwrap_or(0);
+        let spread_ns = statistics::deviation(&mut releases).unwrap_or(0);
+        let model = DirectionModel {
+            rtt_ms: direction.path.rtt_ms.unwrap_or(-1.0),
+            measured: direction.path.measured,
+            far: direction.path.far,
+            release_ms: release_ns as f64 / 1e6,
+            spread_ms: spread_ns as f64 / 1e6,
+            relay,
+            most,
+            siblings: state.siblings,
+            sibling_count: state.sibling_count,
+            by_sender_clock: state.own_clock.is_some(),
+            ..common
+        };
+        (model, answers)
+    }
+}

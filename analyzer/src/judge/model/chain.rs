@@ -1,0 +1,185 @@
+//! Was Nagle's algorithm on at each wait of a direction? A chain of two states, with a small chance of a
+//! switch, over likelihood ratios and contradictions (forward-backward: Rabiner 1989).
+
+use crate::judge::thresholds::{
+    COARSE_CLOCK_MS, CONTRADICTION, INDEPENDENT_WAITS, LATE_CONTRADICTION, SWITCH,
+};
+
+/// Shares of waits that are holds while the algorithm is on, equally likely.
+pub const SHARES: [f64; 4] = [0.995, 0.9, 0.5, 0.15];
+/// A share of holds that is less likely than this changes nothing.
+const NEGLIGIBLE: f64 = 1e-4;
+/// Contradictions between two waits that count apart: more come in one burst.
+const MOST_CONTRADICTIONS: u32 = 3;
+
+/// What a direction shows besides the ratios of its waits.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// Small segments sent unheld, before each wait and behind the last.
+    pub contradictions: &'a [u32],
+    /// May late ACKs be missing that released those?
+    pub late: bool,
+    /// Step of the clock.
+    pub step_ms: f64,
+}
+
+/// The chain of a direction.
+#[derive(Debug, Clone, Default)]
+pub struct Chain {
+    /// Probability that the algorithm was on, at each wait.
+    pub on: Vec<f32>,
+    /// How likely each of the shares is.
+    pub shares: [f64; 4],
+    /// Logarithm of how much likelier all waits are with it on than off.
+    pub evidence: f64,
+}
+
+impl Chain {
+    /// By likelihood `ratios`, from log-odds that the algorithm is on.
+    pub fn of(ratios: &[f32], evidence: Evidence<'_>, log_odds: f64) -> Self {
+        let contradiction = if evidence.late { LATE_CONTRADICTION } else { CONTRADICTION };
+        let cost: Vec<f64> = evidence
+            .contradictions
+            .iter()
+            .map(|&count| contradiction.powi(count.min(MOST_CONTRADICTIONS) as i32))
+            .collect();
+        let weight = independence(ratios.len(), evidence.step_ms);
+        let mut all = Self { on: vec![0.0; ratios.len()], ..Self::default() };
+        let after = cost[ratios.len()];
+        let passes = SHARES.map(|share| {
+            let power = |ratio: f32| {
+                let mixed = 1.0 - share + share * f64::from(ratio);
+                if weight < 1.0 { mixed.powf(weight) } else { mixed }
+            };
+            // Many ratios are at their bound.
+            let mut last = (1.0_f32, power(1.0));
+            let emits = |(&ratio, cost): (&f32, &f64)| {
+                if ratio.to_bits() != last.0.to_bits() {
+                    last = (ratio, power(ratio));
+                }
+                cost * last.1
+            };
+            Forward::of(ratios.iter().zip(&cost).map(emits), after, log_odds)
+        });
+        let best = passes.iter().map(|pass| pass.log).fold(f64::NEG_INFINITY, f64::max);
+        let likelihoods = passes.each_ref().map(|pass| (pass.log - best).exp());
+        let sum: f64 = likelihoods.iter().sum();
+        all.evidence = best + (sum / SHARES.len() as f64).ln();
+        all.shares = likelihoods.map(|likelihood| likelihood / sum);
+        let likely = passes.iter().zip(all.shares).filter(|(_, share)| *share > NEGLIGIBLE);
+        for (pass, share) in likely {
+            pass.add_backward(after, share, &mut all.on);
+        }
+        all
+    }
+
+    /// Probability that the wait of this ratio was a hold, before others like it are asked.
+    pub fn held(&self, at: usize, ratio: f64) -> f64 {
+        let by_share = self.shares.iter().zip(SHARES);
+        let held: f64 = by_share.map(|(weight, share)| weight * of_share(share, ratio)).sum();
+        f64::from(self.on[at]) * held
+    }
+}
+
+/// Probability of a hold while the algorithm is on.
+pub fn of_share(share: f64, ratio: f64) -> f64 {
+    share * ratio / (1.0 - share + share * ratio)
+}
+
+/// The exponent by which the evidence of so many waits counts: a program's habits recur, and in a coarse clock
+/// all the more.
+fn independence(waits: usize, step_ms: f64) -> f64 {
+    let coarse = (step_ms / COARSE_CLOCK_MS).min(1.0);
+    let independent = INDEPENDENT_WAITS / (1.0 + 100.0 * coarse * coarse);
+    (independent / waits.max(1) as f64).powf(0.5 + 0.1 * coarse).min(1.0)
+}
+
+/// The way forward through the waits, for one share of holds.
+struct Forward {
+    /// Log-likelihood of all that the waits emitted.
+    log: f64,
+    /// Of each wait: what it emitted if the algorithm was on, and the probabilities of on and off after it.
+    steps: Vec<(f64, f64, f64)>,
+}
+
+impl Forward {
+    fn of(emitted: impl ExactSizeIterator<Item = f64>, after: f64, log_odds: f64) -> Self {
+        let mut steps = Vec::with_capacity(emitted.len());
+        let (mut on, mut off) = (logistic(log_odds), logistic(-log_odds));
+        // Logarithms are dear: of a product, while it is neither too small nor too large.
+        let (mut log, mut product) = (0.0, 1.0_f64);
+        for emitted in emitted {
+            if !steps.is_empty() {
+                (on, off) = switched(on, off);
+            }
+            on *= emitted;
+            let sum = on + off;
+            product *= sum;
+            if !(1e-200..1e200).contains(&product) {
+                log += product.ln();
+                product = 1.0;
+            }
+            (on, off) = (on / sum, off / sum);
+            steps.push((emitted, on, off));
+        }
+        let (back_on, back_off) = switched(after, 1.0);
+        log += product.ln() + (on * back_on + off * back_off).ln();
+        Self { log, steps }
+    }
+
+    /// Goes back, and adds the probability of being on at each wait, by this weight.
+    fn add_backward(&self, after: f64, weight: f64, to: &mut [f32]) {
+        let (mut back_on, mut back_off) = switched(after, 1.0);
+        for (&(emitted, on, off), to) in self.steps.iter().zip(to).rev() {
+            *to += (weight * on * back_on / (on * back_on + off * back_off)) as f32;
+            let back = back_on * emitted;
+            let sum = back + back_off;
+            (back_on, back_off) = switched(back / sum, back_off / sum);
+        }
+    }
+}
+
+/// On and off, one wait later or earlier.
+fn switched(on: f64, off: f64) -> (f64, f64) {
+    (on + (off - on) * SWITCH, off + (on - off) * SWITCH)
+}
+
+pub fn logistic(log_odds: f64) -> f64 {
+    1.0 / (1.0 + (-log_odds).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(ratios: &[f32], contradictions: &[u32]) -> Chain {
+        let evidence = Evidence { contradictions, late: false, step_ms: 0.001 };
+        Chain::of(ratios, evidence, -1.0)
+    }
+
+    #[test]
+    fn one_late_release_leaves_the_others_as_they_are() {
+        let mut ratios = [300.0; 8];
+        let all = chain(&ratios, &[0; 9]);
+        ratios[3] = 0.05;
+        let late = chain(&ratios, &[0; 9]);
+        for at in [0, 2, 4, 7] {
+            let moved = all.held(at, 300.0) - late.held(at, 300.0);
+            assert!(moved.abs() < 0.02, "{at}: {moved}");
+        }
+    }
+
+    #[test]
+    fn nodelay_set_in_the_middle_ends_the_holds() {
+        let ratios = [300.0, 300.0, 300.0, 300.0, 1.0, 1.0, 1.0, 1.0];
+        let switched = chain(&ratios, &[0, 0, 0, 0, 3, 3, 3, 3, 3]);
+        assert!(switched.on[1] > 0.99 && switched.on[6] < 0.05, "{:?}", switched.on);
+    }
+
+    #[test]
+    fn many_waits_of_a_program_are_not_independent() {
+        assert!((independence(50, 0.001) - 1.0).abs() < 1e-9);
+        assert!(independence(400, 0.001) < 0.6);
+        assert!(independence(50, 10.0) < independence(50, 0.001) / 2.0);
+    }
+}

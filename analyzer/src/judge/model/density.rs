@@ -1,0 +1,196 @@
+//! Where an ACK would release data, and when a program writes: densities known before anything is learnt.
+//! All times in ms, all densities per ms.
+
+use crate::judge::thresholds::{
+    ANSWERS_DATA, ANSWERS_FIN, BOUND, JIFFY, KERNEL_MS, KNOWN_BY_REPLIES, NEAR_SENDER_MS,
+    PATH_LATE, PATH_VERY_LATE, SOFTIRQ,
+};
+use crate::track::wait::{Wait, fact};
+
+/// A pause of this length or shorter is as likely as any of it.
+const SHORTEST_PAUSE_MS: f64 = 1.0;
+/// Round trips up to here are equally likely where nothing is known, and longer ones rare.
+const LONG_RTT_MS: f64 = 300.0;
+/// From this weight on a round trip is a yardstick: three samples.
+const ENOUGH_KNOWN: f64 = 0.3;
+/// Octaves of pauses that are equally likely, from 1 ms to 10 s, as a natural logarithm.
+const PAUSES: f64 = 9.2;
+
+/// What is known of the round trip between the capture point and a sender.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Path {
+    /// The shortest one.
+    pub rtt_ms: Option<f64>,
+    /// Mean distance of the others from it.
+    pub jitter_ms: f64,
+    /// It is no longer than this, whatever it is.
+    pub bound_ms: f64,
+    pub samples: u16,
+    /// Measured from a handshake on, of this connection or of another one of the same two hosts.
+    pub measured: bool,
+    /// Step of the clock.
+    pub step_ms: f64,
+    /// Is there a network in between?
+    pub far: bool,
+}
+
+impl Path {
+    /// How far the round trip is known, from 0 to 1.
+    pub fn known(&self) -> f64 {
+        match (self.rtt_ms, self.measured) {
+            (None, _) => 0.0,
+            (_, true) => 1.0,
+            _ => KNOWN_BY_REPLIES * f64::from(self.samples) / f64::from(self.samples + 3),
+        }
+    }
+
+    /// Is it known well enough to compare releases with it?
+    pub fn is_known(&self) -> bool {
+        self.known() > ENOUGH_KNOWN
+    }
+
+    /// The round trip, if releases are to be compared with it.
+    pub fn yardstick_ms(&self) -> Option<f64> {
+        self.rtt_ms.filter(|_| self.far && self.is_known())
+    }
+
+    /// Density of a release this long after its ACK.
+    pub fn release(&self, release_ms: f64) -> f64 {
+        let known = self.known();
+        let at_sender = self.at_sender(release_ms);
+        let long = (LONG_RTT_MS / release_ms.max(LONG_RTT_MS)).powi(3);
+        let within = long * self.within(release_ms) / (self.bound_ms + 7.0 + self.step_ms);
+        let unknown = match self.far {
+            true => 0.3 * if release_ms < 1.0 { at_sender } else { 0.0 } + 0.7 * within,
+            false => 0.9 * at_sender + 0.1 * exponential(release_ms, NEAR_SENDER_MS),
+        };
+        let path = match (self.far, self.rtt_ms) {
+            (true, Some(rtt_ms)) => self.across(release_ms - rtt_ms, rtt_ms),
+            _ => at_sender,
+        };
+        known * path + (1.0 - known) * unknown
+    }
+
+    /// At the sender's own host: the kernel's reaction, scheduling, and a jiffy now and then.
+    fn at_sender(&self, release_ms: f64) -> f64 {
+        let step_ms = self.step_ms;
+        let core = 1.0 - SOFTIRQ - JIFFY;
+        core * log_normal(release_ms + step_ms / 2.0, KERNEL_MS.0 + step_ms / 2.0, KERNEL_MS.1)
+            + SOFTIRQ * exponential(release_ms, 0.1 + step_ms)
+            + JIFFY * exponential(release_ms, 1.5)
+    }
+
+    /// Across a network, `off_ms` after the round trip.
+    fn across(&self, off_ms: f64, rtt_ms: f64) -> f64 {
+        let (step_ms, jitter_ms) = (self.step_ms, self.jitter_ms);
+        let base_ms = (0.3 + rtt_ms / 3.0).min(1.0);
+        let core = 0.75 - PATH_LATE - PATH_VERY_LATE;
+        let density = core * laplace(off_ms, 0.05 + 0.05 * base_ms + step_ms + 0.2 * jitter_ms)
+            + 0.25 * laplace(off_ms, 0.5 * base_ms + step_ms + jitter_ms)
+            + PATH_LATE * laplace(off_ms, 2.0 * base_ms + step_ms + 2.0 * jitter_ms)
+            + PATH_VERY_LATE * laplace(off_ms, 8.0 * base_ms + rtt_ms / 4.0);
+        density
+            * match off_ms {
+                0.0.. => 1.4,
+                _ if off_ms >= -self.early_ms() => 0.6,
+                _ => 1e-3,
+            }
+    }
+
+    /// How much sooner than the shortest round trip measured an ACK may release.
+    fn early_ms(&self) -> f64 {
+        let part = if self.measured && self.samples >= 3 { 8.0 } else { 2.0 };
+        0.2 + 3.0 * self.jitter_ms + self.step_ms + self.rtt_ms.unwrap_or(0.0) / part
+    }
+
+    /// Is it no longer than what bounds the round trip? The fastest reply does, but for the path's jitter.
+    fn within(&self, release_ms: f64) -> f64 {
+        let over_ms = release_ms - self.bound_ms - 2.0 - self.step_ms;
+        (-over_ms.max(0.0) / (self.bound_ms / 4.0 + 1.0)).exp().max(1e-4)
+    }
+
+    /// How possible a place of releases is, whatever others show: not before the round trip, nor beyond what
+    /// bounds it.
+    pub fn allows(&self, release_ms: f64) -> f64 {
+        match (self.yardstick_ms(), self.far) {
+            (Some(rtt_ms), _) if release_ms - rtt_ms < -self.early_ms() => 1e-3,
+            (Some(rtt_ms), _) => {
+                let late_ms = (release_ms - rtt_ms).max(0.0) / (8.0 + rtt_ms);
+                1.0 / (1.0 + late_ms * late_ms)
+            }
+            (None, true) => self.within(release_ms),
+            (None, false) => {
+                let late_ms = (release_ms - self.step_ms).max(0.0) / NEAR_SENDER_MS;
+                1.0 / (1.0 + late_ms * late_ms)
+            }
+        }
+    }
+}
+
+/// How much likelier for a hold a wait is at most: programs answer what they saw just before about as soon as a
+/// kernel releases, so that its release tells little.
+pub fn most(wait: &Wait) -> f64 {
+    match (wait.is(fact::ACK_FIN), wait.is(fact::DATA_CAME)) {
+        (true, _) => ANSWERS_FIN,
+        (_, true) => ANSWERS_DATA,
+        _ => BOUND,
+    }
+}
+
+/// Density of a program's pause: each octave from 1 ms to 10 s is equally likely.
+pub fn pause(pause_ms: f64) -> f64 {
+    1.0 / (PAUSES * pause_ms.max(SHORTEST_PAUSE_MS))
+}
+
+pub fn laplace(x: f64, width: f64) -> f64 {
+    (-x.abs() / width).exp() / (2.0 * width)
+}
+
+pub fn exponential(x: f64, mean: f64) -> f64 {
+    (-x / mean).exp() / mean
+}
+
+/// Around a median, with a standard deviation of the logarithm.
+pub fn log_normal(x: f64, median: f64, deviation: f64) -> f64 {
+    let x = x.max(1e-6);
+    let off = (x / median).ln() / deviation;
+    (-off * off / 2.0).exp() / (x * deviation * (2.0 * std::f64::consts::PI).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(rtt_ms: f64) -> Path {
+        Path {
+            rtt_ms: Some(rtt_ms),
+            jitter_ms: 0.2,
+            bound_ms: rtt_ms,
+            samples: 20,
+            measured: true,
+            step_ms: 0.001,
+            far: rtt_ms > 1.0,
+        }
+    }
+
+    fn mass(density: impl Fn(f64) -> f64) -> f64 {
+        (0..200_000).map(|step| density(f64::from(step) * 2e-3 + 1e-3) * 2e-3).sum()
+    }
+
+    #[test]
+    fn densities_sum_up_to_about_one() {
+        for rtt_ms in [0.02, 26.0, 100.0] {
+            let sum = mass(|release_ms| path(rtt_ms).release(release_ms));
+            assert!((0.85..1.15).contains(&sum), "{rtt_ms} ms: {sum}");
+        }
+    }
+
+    /// The same accident: one release 0.7 ms late costs less than that the program wrote there.
+    #[test]
+    fn a_late_release_speaks_less_for_a_hold_and_not_against_others() {
+        let ratio = |release_ms: f64| path(0.02).release(release_ms) / pause(40.0 + release_ms);
+        assert!(ratio(0.02) > 100.0);
+        assert!((0.1..10.0).contains(&ratio(0.7)), "{}", ratio(0.7));
+        assert!(ratio(9.0) < 0.1);
+    }
+}

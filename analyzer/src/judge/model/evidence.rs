@@ -1,0 +1,168 @@
+//! What one direction shows: its waits as events, its chain, the clock of its sender, the delays of its receiver.
+
+use crate::judge::model::candidates;
+use crate::judge::model::chain::{Chain, Evidence};
+use crate::judge::model::delay::{Delays, WayToReceiver};
+use crate::judge::model::density::{self, most};
+use crate::judge::model::directions::Direction;
+use crate::judge::model::ratios::{Event, Learning, Manner, OtherPause, windows};
+use crate::judge::model::sender_clock::SenderClock;
+use crate::judge::thresholds::{
+    BLURRED_RTT_MS, BLURRED_WITHIN, FEW_RELEASES, FULL_SIZED, LEARNT_PAUSES, NAGLE_ON, OPEN_RATIO,
+};
+use crate::track::DEFAULT_MSS;
+use crate::track::wait::Wait;
+
+/// The waits of a direction by the clock of its sender.
+pub struct OwnClock {
+    pub events: Vec<Event>,
+    pub manner: Manner,
+    /// By both clocks.
+    pub ratios: Vec<f32>,
+    /// How much of it is this clock's, from 0 to 1.
+    pub weight: f64,
+}
+
+impl Direction<'_> {
+    pub fn event(&self, at: usize) -> Event {
+        let wait = self.wait(at);
+        let release_ms = wait.release_ns() as f64 / 1e6;
+        let pause_ms = wait.span_ns() as f64 / 1e6;
+        Event {
+            time_ns: wait.to.time_ns,
+            release_ms: (release_ms - self.path.yardstick_ms().unwrap_or(0.0)) as f32,
+            pause_ms: pause_ms as f32,
+            hold: self.path.release(release_ms) as f32,
+            allowed: self.path.allows(release_ms) as f32,
+            most: most(wait) as f32,
+        }
+    }
+
+    pub fn other_pauses(&self) -> impl Iterator<Item = OtherPause> {
+        let mut candidates = self.candidates.iter().copied().peekable();
+        let others = (0..).zip(self.waits).filter(move |(at, wait)| {
+            let is_candidate = candidates.next_if_eq(at).is_some();
+            !is_candidate
+                && wait.by == self.side
+                && (!self.evidence_only || wait.is_evidence())
+                && candidates::is_other_pause(wait)
+        });
+        others.map(|(_, wait)| (wait.to.time_ns, wait.span_ns() as f64 / 1e6))
+    }
+
+    pub fn chain(&self, ratios: &[f32], log_odds: f64) -> Chain {
+        let half = self.connection.half(self.side);
+        let mut last = 0;
+        let mut contradictions: Vec<u32> = (0..self.candidates.len())
+            .map(|at| {
+                let count = self.wait(at).contradictions;
+                let more = count.saturating_sub(last);
+                last = last.max(count);
+                more
+            })
+            .collect();
+        contradictions.push(half.contradictions().saturating_sub(last));
+        let evidence = Evidence {
+            contradictions: &contradictions,
+            late: half.contradicts_late(),
+            step_ms: self.path.step_ms,
+        };
+        Chain::of(ratios, evidence, log_odds)
+    }
+
+    /// What the clock of the sender shows, across a network.
+    pub fn own_clock(&self) -> Option<(OwnClock, Chain)> {
+        if !self.path.far {
+            return None;
+        }
+        let waits = (0..self.candidates.len()).map(|at| self.wait(at));
+        let clock = SenderClock::of(waits.clone())?;
+        let event = |wait: &Wait| {
+            let known = clock.interval(wait);
+            let (release_ms, pause_ms) = known.unwrap_or((f64::NAN, f64::NAN));
+            Event {
+                time_ns: wait.to.time_ns,
+                release_ms: release_ms as f32,
+                pause_ms: pause_ms as f32,
+                hold: density::pause(wait.span_ns() as f64 / 1e6) as f32,
+                allowed: 1.0,
+                most: most(wait) as f32,
+            }
+        };
+        let events: Vec<Event> = waits.map(event).collect();
+        let (releases, learnt_pauses) = (clock.widths(), LEARNT_PAUSES);
+        let manner = Manner { releases, pauses: releases, learnt_pauses };
+        let mut learning = Learning::default();
+        let each = windows(events.len())
+            .map(|window| learning.ratios_from_past(&events, window, &[], manner));
+        let ratios = each.collect::<Vec<_>>().concat();
+        let chain = self.chain(&ratios, NAGLE_ON);
+        Some((OwnClock { events, manner, ratios, weight: 0.0 }, chain))
+    }
+
+    /// Does nothing tell holds from pauses? No small segment was sent unheld; and the round trip is not known while
+    /// releases are as even as pauses, or it varies and several releases come about as late as that.
+    pub fn is_open(&self, from_past: &[f32]) -> bool {
+        let mostly = |count: usize| 2 * count > self.candidates.len();
+        let even = || from_past.iter().filter(|&&ratio| f64::from(ratio) >= OPEN_RATIO).count();
+        let blurred = |rtt_ms: f64| {
+            let about = rtt_ms / BLURRED_WITHIN..=rtt_ms * BLURRED_WITHIN;
+            let releases =
+                (0..self.candidates.len()).map(|at| self.wait(at).release_ns() as f64 / 1e6);
+            releases.filter(|release_ms| about.contains(release_ms)).count()
+        };
+        self.path.far
+            && self.connection.half(self.side).contradictions() == 0
+            && match self.path.yardstick_ms() {
+                None => mostly(even()),
+                Some(rtt_ms) => {
+                    rtt_ms >= BLURRED_RTT_MS && blurred(rtt_ms) >= FEW_RELEASES as usize
+                }
+            }
+    }
+
+    pub fn full(&self, wait: &Wait) -> f64 {
+        full_sized(self.connection.effective_mss().1, wait)
+    }
+
+    /// How the receiver's ACKs come; `None` where nothing bounds the round trip to it.
+    pub fn delays(&self) -> Option<DelaysOf> {
+        let receiver = self.connection.half(self.side.other());
+        let rtt_ms = receiver.longest_rtt_ns()? as f64 / 1e6;
+        let acks: Vec<f64> =
+            (0..self.candidates.len()).map(|at| self.wait(at).ack_ns() as f64 / 1e6).collect();
+        let way = WayToReceiver {
+            rtt_ms,
+            jitter_ms: receiver.jitter_ns() as f64 / 1e6,
+            samples: receiver.rtt_samples(),
+            step_ms: self.path.step_ms,
+        };
+        Some(DelaysOf { delays: Delays::of(&acks, way), rtt_ms })
+    }
+}
+
+/// Probability that the segment is full-sized, which no algorithm holds: where the MSS is inferred.
+pub fn full_sized(is_mss_inferred: bool, wait: &Wait) -> f64 {
+    if is_mss_inferred && wait.len >= 2 * DEFAULT_MSS { FULL_SIZED } else { 0.0 }
+}
+
+/// How the ACKs of a receiver come.
+#[derive(Clone, Copy)]
+pub struct DelaysOf {
+    delays: Delays,
+    rtt_ms: f64,
+}
+
+impl DelaysOf {
+    pub fn is_delayed(&self, wait: &Wait) -> bool {
+        let excess_ms = (wait.ack_ns() as f64 / 1e6 - self.rtt_ms).max(0.0);
+        self.delays.delayed(excess_ms) > 0.5
+    }
+}
+
+/// Ratios by two clocks, the second with this weight.
+pub fn blended(ratios: &[f32], by_clock: &[f32], weight: f64) -> Vec<f32> {
+    let weight = weight as f32;
+    let both = ratios.iter().zip(by_clock);
+    both.map(|(one, other)| (weight * other.ln() + (1.0 - weight) * one.ln()).exp()).collect()
+}

@@ -1,0 +1,135 @@
+//! What the model says of a wait, and of a direction.
+
+use crate::judge::thresholds::{CERTAIN, LIKELY, POSSIBLE, SHARE_OF_SIBLINGS, UNSURE};
+use serde::{Deserialize, Serialize};
+
+/// How sure a stall is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    Possible,
+    Likely,
+    Certain,
+}
+
+impl Confidence {
+    pub const NAMES: [&'static str; 3] = ["possible", "likely", "certain"];
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
+}
+
+/// Was a segment held?
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// That it was.
+    pub probability: f32,
+    /// That Nagle's algorithm was on.
+    pub on: f32,
+    /// How much likelier its release and its pause are for a hold than for a program that wrote then.
+    pub ratio: f32,
+    /// For how long, if it was: the expectation in us. And two flags, to be small.
+    hold: u32,
+}
+
+const DELAYED: u32 = 1 << 31;
+const OPEN: u32 = 1 << 30;
+/// A quarter of an hour: no ACK takes as long.
+const LONGEST_US: i64 = (OPEN - 1) as i64;
+
+impl Held {
+    /// No candidate.
+    pub const NOT: Self = Self { probability: 0.0, on: 0.0, ratio: 0.0, hold: 0 };
+
+    pub fn new(probability: f32, on: f32, ratio: f32) -> Self {
+        Self { probability, on, ratio, hold: 0 }
+    }
+
+    /// With how long it is expected to have been held, in ns.
+    pub fn lasting(self, hold_ns: i64) -> Self {
+        let flags = self.hold & (DELAYED | OPEN);
+        Self { hold: flags | (hold_ns / 1000).clamp(0, LONGEST_US) as u32, ..self }
+    }
+
+    /// Did a timer delay its ACK? Does nothing tell, as the round trip is not known and the pause is as even as the
+    /// release?
+    pub fn marked(self, delayed: bool, open: bool) -> Self {
+        let flag = |is_set, bit| if is_set { bit } else { 0 };
+        Self { hold: self.hold | flag(delayed, DELAYED) | flag(open, OPEN), ..self }
+    }
+
+    pub fn is_delayed(&self) -> bool {
+        self.hold & DELAYED != 0
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.hold & OPEN != 0
+    }
+
+    /// May it have been held, for all that the capture shows, though that is no stall?
+    pub fn is_unsure(&self) -> bool {
+        let probability = f64::from(self.probability);
+        probability < POSSIBLE && (self.is_open() || probability >= UNSURE)
+    }
+
+    pub fn hold_ns(&self) -> i64 {
+        i64::from(self.hold & !(DELAYED | OPEN)) * 1000
+    }
+
+    pub fn confidence(&self) -> Option<Confidence> {
+        let each = [
+            (CERTAIN, Confidence::Certain),
+            (LIKELY, Confidence::Likely),
+            (POSSIBLE, Confidence::Possible),
+        ];
+        let probability = f64::from(self.probability);
+        each.into_iter().find(|(from, _)| probability >= *from).map(|(_, confidence)| confidence)
+    }
+}
+
+/// What all waits of one direction have in common.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct DirectionModel {
+    /// Round trip between the capture point and the sender, in ms; negative where nothing shows it.
+    pub rtt_ms: f64,
+    /// Was it measured, from a handshake on?
+    pub measured: bool,
+    /// Is there a network in between?
+    pub far: bool,
+    /// In the middle the held segments left this long after their ACKs, in ms, and half of them within so much of
+    /// that.
+    pub release_ms: f64,
+    pub spread_ms: f64,
+    /// Candidates, and how many of them are expected to have been held; with those of other connections of the
+    /// same server.
+    pub candidates: f64,
+    pub holds: f64,
+    /// Probability that what looks held was passed on.
+    pub relay: f64,
+    /// Log-odds that Nagle's algorithm is on, by other connections of the same server; how many have candidates.
+    pub siblings: f64,
+    pub sibling_count: u32,
+    /// No probability is larger, by the clock of the capture.
+    pub most: f64,
+    /// Do the sender's timestamps show more than the times of the capture?
+    pub by_sender_clock: bool,
+}
+
+impl DirectionModel {
+    /// Of candidates that were held, and had Nagle's algorithm on, with these probabilities; and a part of the holds
+    /// and candidates of its whole kind.
+    pub fn of(held: &[f32], on: &[f32], (all_holds, all_on): (f64, f64)) -> Self {
+        let sum = |values: &[f32]| values.iter().map(|&one| f64::from(one)).sum::<f64>();
+        let (holds, candidates) = (sum(held), sum(on));
+        Self {
+            holds: holds + SHARE_OF_SIBLINGS * (all_holds - holds).max(0.0),
+            candidates: candidates + SHARE_OF_SIBLINGS * (all_on - candidates).max(0.0),
+            ..Self::default()
+        }
+    }
+
+    /// The share of waits that are holds while Nagle's algorithm is on, as the others of the same kind show it.
+    pub fn share(&self, held: f64, on: f64) -> f64 {
+        (1.0 + self.holds - held) / (2.0 + self.candidates - on)
+    }
+}

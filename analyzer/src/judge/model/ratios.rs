@@ -1,0 +1,248 @@
+//! Likelihood ratios of waits: held until the ACK, or written then. What a sender did elsewhere tells both.
+
+use crate::judge::model::density;
+use crate::judge::model::learnt::{Learnt, Widths};
+use crate::judge::thresholds::{BOUND, HALF_LEARNT, LEARNT_HOLDS};
+use std::ops::Range;
+
+/// Waits that learn from each other: a window, and some before it.
+pub const WINDOW: usize = 512;
+const BEFORE: usize = 128;
+/// Pauses of other kinds that a window learns from, the ones nearest in time.
+const MOST_PAUSES: usize = 600;
+/// Pauses of other kinds do not thin out those between data and an ACK by more than this.
+const OWN_KIND: f64 = 0.7;
+
+/// A wait as its ratio sees it. Times in ms, densities per ms.
+#[derive(Debug, Clone, Copy)]
+pub struct Event {
+    pub time_ns: i64,
+    /// From the ACK to the release, less the round trip where that is a yardstick; NaN where it is not known.
+    pub release_ms: f32,
+    pub pause_ms: f32,
+    /// Density of that release, before anything is learnt.
+    pub hold: f32,
+    /// How possible a hold is here, whatever others show.
+    pub allowed: f32,
+    /// The ratio at most.
+    pub most: f32,
+}
+
+impl Event {
+    fn is_known(&self) -> bool {
+        !self.release_ms.is_nan()
+    }
+}
+
+/// How a kind of waits is learnt.
+#[derive(Debug, Clone, Copy)]
+pub struct Manner {
+    pub releases: Widths,
+    pub pauses: Widths,
+    /// The weight of what earlier pauses show, once there are many.
+    pub learnt_pauses: f64,
+}
+
+/// What the densities of some waits are learnt from.
+#[derive(Debug, Default)]
+pub struct Learning {
+    releases: Learnt,
+    pauses: Learnt,
+    others: Learnt,
+    learnt_pauses: f64,
+}
+
+/// Both densities of a wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Densities {
+    pub hold: f64,
+    pub program: f64,
+}
+
+impl Densities {
+    /// Up to `most`.
+    pub fn ratio(self, most: f32) -> f64 {
+        (self.hold / self.program.max(1e-12)).clamp(1.0 / BOUND, most.into())
+    }
+}
+
+/// A pause that nothing can have held: when it ended, and how long it was.
+pub type OtherPause = (i64, f64);
+
+/// The windows of so many waits.
+pub fn windows(waits: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..waits).step_by(WINDOW).map(move |begin| begin..waits.min(begin + WINDOW))
+}
+
+impl Learning {
+    fn clear(&mut self, manner: Manner) {
+        self.releases.clear(manner.releases);
+        self.pauses.clear(manner.pauses);
+        self.others.clear(manner.pauses);
+        self.learnt_pauses = manner.learnt_pauses;
+    }
+
+    /// Ratios of a window, each from what came before it alone: their product is a Bayes factor, and a coincidence
+    /// of places is paid for once. `events` in the order of time.
+    pub fn ratios_from_past(
+        &mut self,
+        events: &[Event],
+        window: Range<usize>,
+        others: &[OtherPause],
+        manner: Manner,
+    ) -> Vec<f32> {
+        self.clear(manner);
+        let all = &events[window.start.saturating_sub(BEFORE)..window.end];
+        let skipped = window.start.min(BEFORE);
+        let (others, step) = near(others, all);
+        let mut others = others.iter().step_by(step).peekable();
+        let mut ratios = Vec::with_capacity(window.len());
+        let mut learnt = 0;
+        for (at, event) in all.iter().enumerate() {
+            while let Some(&(_, pause_ms)) = others.next_if(|other| other.0 < event.time_ns) {
+                self.others.add(pause_ms, 1.0);
+            }
+            // Of the same instant nothing is learnt.
+            while all[learnt].time_ns < event.time_ns {
+                self.learn(&all[learnt], 1.0, 1.0);
+                learnt += 1;
+            }
+            if at >= skipped {
+                ratios.push(self.densities(event, None).ratio(event.most) as f32);
+            }
+        }
+        ratios
+    }
+
+    /// Ratios of a window, given what each of all the others is by now: held, with these probabilities, or not.
+    pub fn ratios_from_all(
+        &mut self,
+        (events, held): (&[Event], impl Fn(usize) -> f64),
+        window: Range<usize>,
+        others: &[OtherPause],
+        manner: Manner,
+    ) -> Vec<f32> {
+        self.learn_all((events, &held), window.clone(), others, manner);
+        let ratio = |at: usize| self.given(&events[at], held(at)).ratio(events[at].most) as f32;
+        window.map(ratio).collect()
+    }
+
+    /// Learns from a window.
+    pub fn learn_all(
+        &mut self,
+        (events, held): (&[Event], impl Fn(usize) -> f64),
+        window: Range<usize>,
+        others: &[OtherPause],
+        manner: Manner,
+    ) {
+        self.clear(manner);
+        let begin = window.start.saturating_sub(BEFORE);
+        for (at, event) in events[..window.end].iter().enumerate().skip(begin) {
+            let held = held(at);
+            self.learn(event, held, 1.0 - held);
+        }
+        let (others, step) = near(others, &events[begin..window.end]);
+        others.iter().step_by(step).for_each(|&(_, pause_ms)| self.others.add(pause_ms, 1.0));
+    }
+
+    fn learn(&mut self, event: &Event, held: f64, paused: f64) {
+        if event.is_known() {
+            self.releases.add(event.release_ms.into(), held);
+            self.pauses.add(event.pause_ms.into(), paused);
+        }
+    }
+
+    /// The densities of one of those that were learnt from, without itself.
+    pub fn given(&self, event: &Event, held: f64) -> Densities {
+        self.densities(event, Some(held))
+    }
+
+    /// If it was learnt from, without itself: as much of it as was held, and the rest.
+    fn densities(&self, event: &Event, learnt: Option<f64>) -> Densities {
+        if !event.is_known() {
+            return Densities { hold: 1.0, program: 1.0 };
+        }
+        let (own_hold, own_pause) = learnt.map_or((0.0, 0.0), |held| (held, 1.0 - held));
+        let (release_ms, pause_ms) = (event.release_ms.into(), event.pause_ms.into());
+        let (hold, hold_mass) = without(&self.releases, release_ms, own_hold);
+        let (own_kind, own_mass) = without(&self.pauses, pause_ms, own_pause);
+        let mass = own_mass + self.others.mass;
+        let both = (own_kind + self.others.at(pause_ms)) / mass.max(1e-9);
+        // From the past: pauses of other kinds do not thin out those of this one.
+        let least = match learnt {
+            None => OWN_KIND * own_kind / own_mass.max(1e-9),
+            Some(_) => 0.0,
+        };
+        let learnt_holds = LEARNT_HOLDS * hold_mass / (hold_mass + HALF_LEARNT);
+        let learnt_pauses = self.learnt_pauses * mass / (mass + HALF_LEARNT + 1.0);
+        let learnt = hold / hold_mass.max(1e-9) * f64::from(event.allowed);
+        Densities {
+            hold: (1.0 - learnt_holds) * f64::from(event.hold) + learnt_holds * learnt,
+            program: (1.0 - learnt_pauses) * density::pause(pause_ms)
+                + learnt_pauses * both.max(least),
+        }
+    }
+}
+
+/// The density that was learnt at a place, and its mass, without an event of this weight there.
+fn without(learnt: &Learnt, at_ms: f64, weight: f64) -> (f64, f64) {
+    let own = if weight > 0.0 { weight * learnt.own(at_ms) } else { 0.0 };
+    ((learnt.at(at_ms) - own).max(0.0), (learnt.mass - weight).max(0.0))
+}
+
+/// The other pauses near these events in time, and which of them to take.
+fn near<'a>(others: &'a [OtherPause], events: &[Event]) -> (&'a [OtherPause], usize) {
+    let (Some(first), Some(last)) = (events.first(), events.last()) else { return (&[], 1) };
+    let begin = others.partition_point(|other| other.0 < first.time_ns);
+    let end = others.partition_point(|other| other.0 <= last.time_ns);
+    let spare = MOST_PAUSES.saturating_sub(end.saturating_sub(begin)) / 2;
+    let near = &others[begin.saturating_sub(spare)..others.len().min(end + spare)];
+    (near, near.len().div_ceil(MOST_PAUSES).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIDTHS: Widths = [(0.1, 0.4), (0.8, 0.3), (4.0, 0.3)];
+    const MANNER: Manner = Manner { releases: WIDTHS, pauses: WIDTHS, learnt_pauses: 0.75 };
+
+    /// Waits of so many ms, each with a release so long after its ACK.
+    fn events(all: impl IntoIterator<Item = (f64, f64)>) -> Vec<Event> {
+        let event = |(at, (pause_ms, release_ms)): (i64, (f64, f64))| Event {
+            time_ns: at * 1_000_000_000,
+            release_ms: release_ms as f32,
+            pause_ms: pause_ms as f32,
+            hold: 0.01,
+            allowed: 1.0,
+            most: 1e3,
+        };
+        (0..).zip(all).map(event).collect()
+    }
+
+    fn last_ratio(all: impl IntoIterator<Item = (f64, f64)>) -> f32 {
+        let events = events(all);
+        let window = 0..events.len();
+        *Learning::default().ratios_from_past(&events, window, &[], MANNER).last().unwrap()
+    }
+
+    #[test]
+    fn releases_that_recur_speak_for_a_hold_and_pauses_that_recur_against_one() {
+        let spread = |at: u32| 40.0 + f64::from(at * 7 % 11) * 0.9;
+        assert!(last_ratio((0..30).map(|at| (spread(at), 1.25))) > 5.0);
+        assert!(last_ratio((0..30).map(|at| (40.0, spread(at)))) < 0.1);
+        // Where both recur, neither does.
+        assert!((0.2..5.0).contains(&last_ratio((0..30).map(|_| (40.0, 1.25)))));
+    }
+
+    #[test]
+    fn windows_leave_out_no_wait() {
+        let all: Vec<usize> = windows(1_300).flatten().collect();
+        assert!(all.into_iter().eq(0..1_300));
+        let many = events((0..1_300).map(|_| (40.0, 1.0)));
+        let mut learning = Learning::default();
+        let ratios =
+            windows(1_300).map(|one| learning.ratios_from_past(&many, one, &[], MANNER).len());
+        assert_eq!(ratios.sum::<usize>(), 1_300);
+    }
+}

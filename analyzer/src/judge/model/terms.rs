@@ -1,0 +1,44 @@
+//! The terms of one wait, as `--why` prints them: from these numbers its answer can be computed.
+
+use crate::judge::model::candidates;
+use crate::judge::model::directions::directions;
+use crate::judge::model::groups::Groups;
+use crate::judge::model::held::{DirectionModel, Held};
+use crate::judge::model::ratios::Densities;
+use crate::track::clock::Clocks;
+use crate::track::tracked::Block;
+
+/// What the answer on a wait was computed from.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// Why it cannot have been a hold, whatever the rest says.
+    pub exclusion: Option<&'static str>,
+    pub held: Held,
+    pub direction: DirectionModel,
+    /// Of its release and of its pause, per ms; `None` for no candidate.
+    pub densities: Option<Densities>,
+    /// Probability that the segment is full-sized.
+    pub full: f64,
+}
+
+/// The terms of a wait of a block, by its place there.
+pub fn explain(
+    blocks: &[Block],
+    clocks: &Clocks,
+    threads: usize,
+    block: usize,
+    at: usize,
+) -> Terms {
+    let wait = &blocks[block].waits[at];
+    let connection = blocks[block].place_of(wait).map(|place| &blocks[block].connections[place]);
+    let mut groups = Groups::of(directions(blocks, clocks, threads, wait.is_evidence()));
+    groups.keeps_before = true;
+    groups.weigh(threads);
+    groups.terms(block as u32, at).unwrap_or(Terms {
+        exclusion: connection.and_then(|connection| candidates::exclusion(wait, connection)),
+        held: Held::NOT,
+        direction: DirectionModel::default(),
+        densities: None,
+        full: 0.0,
+    })
+}

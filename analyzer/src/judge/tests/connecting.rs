@@ -1,0 +1,60 @@
+//! What comes before the first byte.
+
+use super::causes;
+use crate::judge::causes::Cause;
+use crate::track::story::{Story, Told, client, server};
+
+#[test]
+fn a_syn_that_was_lost_or_answered_late_is_the_connections_wait() {
+    let asked = || Story::new().after_ms(0.0, client(0).syn());
+    let replied = |story: Story| {
+        let story = story.after_ms(0.02, client(0)).after_ms(5.0, client(100));
+        story.after_ms(3.0, server(0)).after_ms(0.02, client(0))
+    };
+    let again = asked().after_ms(1000.0, client(0).syn().ip_id(1)).after_ms(3.0, server(0).syn());
+    assert_eq!(causes(&replied(again).end().judge().1), [Cause::Connect]);
+    let late = asked().after_ms(350.0, server(0).syn());
+    assert_eq!(causes(&replied(late).end().judge().1), [Cause::Connect]);
+    // It is that far away.
+    let far = asked().after_ms(350.0, server(0).syn()).after_ms(0.02, client(0));
+    let mut far = far.after_ms(5.0, client(100)).after_ms(352.0, server(200)).end();
+    assert!(far.judge().1.is_empty());
+}
+
+/// A story that begins with a SYN, sent again after 1 s, and answered.
+fn asked_twice() -> Story {
+    let asked = Story::new().after_ms(0.0, client(0).syn());
+    asked.after_ms(1000.0, client(0).syn().ip_id(1)).after_ms(3.0, server(0).syn())
+}
+
+#[test]
+fn slow_connecting_is_told_with_the_time_until_the_first_reply() {
+    let acknowledged = || asked_twice().after_ms(0.02, client(0));
+    let answered =
+        |story: Story| story.after_ms(0.0, client(100)).after_ms(97.0, server(200)).end();
+    let took = |mut told: Told| told.judge().0.connecting_ns();
+    let both = |connect_us: i64, reply_us: i64| Some((connect_us * 1000, reply_us * 1000));
+    assert_eq!(took(answered(acknowledged())), both(1_003_000, 1_100_020));
+    let late = Story::new().after_ms(0.0, client(0).syn()).after_ms(350.0, server(0).syn());
+    assert_eq!(took(answered(late.after_ms(0.0, client(0)))), both(350_000, 447_000));
+    // The answer was lost and is sent again.
+    let again = asked_twice().after_ms(1000.0, server(0).syn().ip_id(1));
+    assert_eq!(took(answered(again.after_ms(0.0, client(0)))), both(2_003_000, 2_100_000));
+    // There is no reply, or it may be among what is missing.
+    assert_eq!(took(acknowledged().after_ms(0.0, client(100)).end()), None);
+    let missing = acknowledged().after_ms(0.0, client(100)).after_ms(3.0, server(200).seq(100));
+    assert_eq!(took(missing.after_ms(0.0, client(0)).end()), None);
+}
+
+#[test]
+fn connecting_ends_when_the_client_acknowledges_an_answer() {
+    let prompt = Story::new().handshake(0.02, 3.0);
+    // The server drops the bare ACK, and answers again while the client is idle (`TCP_DEFER_ACCEPT`).
+    let again = prompt.after_ms(1000.0, server(0).syn().ip_id(1)).after_ms(0.02, client(0));
+    let mut told = again.after_ms(0.0, client(100)).after_ms(97.0, server(200)).end();
+    assert_eq!(told.judge().0.connecting_ns(), None);
+    // A long way is not slow connecting.
+    let far = Story::new().handshake(0.02, 350.0);
+    let mut far = far.after_ms(0.0, client(100)).after_ms(352.0, server(200)).end();
+    assert_eq!(far.judge().0.connecting_ns(), None);
+}
