@@ -223,23 +223,6 @@ def pauses_then_stalls() -> Conversation:
     return made
 
 
-def one_way() -> Conversation:
-    """A client 100 ms away writes twice and is held, time and again; the server, where this is
-    captured, only acknowledges.
-    """
-    made, random = begun_late(2, rtt_ms=0.05)
-    for _ in range(40):
-        made.data("client", 120)
-        made.wait(random.uniform(40, 41))
-        made.ack("server")
-        made.wait(random.uniform(100, 100.1))
-        made.data("client", 40)
-        made.wait(random.uniform(40, 41))
-        made.ack("server")
-        made.wait(random.uniform(900, 1100))
-    return made
-
-
 def by_a_coarse_clock() -> Conversation:
     """A client is held, or sends in a rhythm; times are multiples of 10 ms."""
     made, random = begun_late(6)
@@ -251,24 +234,13 @@ def by_a_coarse_clock() -> Conversation:
     return made
 
 
-@pytest.mark.parametrize(
-    ("make", "handshake", "stalls"),
-    [
-        (sleeps_after_messages, 0, 0),
-        (pauses_then_stalls, 0, 0),
-        (one_way, 3, 43),
-        (by_a_coarse_clock, 0, 0),
-    ],
-)
+@pytest.mark.parametrize("make", [sleeps_after_messages, pauses_then_stalls, by_a_coarse_clock])
 @pytest.mark.usefixtures("one_shard")
-def test_no_verdict_depends_on_what_is_listed(
-    tmp_path: Path, make: Callable[[], Conversation], handshake: int, stalls: int
+def test_pauses_are_no_holds_whatever_is_listed(
+    tmp_path: Path, make: Callable[[], Conversation]
 ) -> None:
-    """So many frames of its handshake are missing."""
-    path = write(tmp_path / "late.pcap", make().frames[handshake:])
-    alone, behind = held_alone_and_behind(busy(tmp_path, "client", WAITS), path)
-    assert behind == alone
-    assert len(alone) == stalls
+    path = write(tmp_path / "late.pcap", make().frames)
+    assert held_alone_and_behind(busy(tmp_path, "client", WAITS), path) == ([], [])
 
 
 @pytest.mark.usefixtures("one_shard")

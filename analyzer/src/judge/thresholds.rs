@@ -227,11 +227,6 @@ thresholds! {
         from "judgement",
         larger "answers fewer times whether `TCP_NODELAY` is set";
 
-    /// A doubt that takes no more than this from a certain stall is not told.
-    NOTED: f64 = 0.0005 chance,
-        from "half of what a certain stall may lack",
-        larger "tells fewer doubts";
-
     /// Where a relay is as likely as this, advice says so.
     RELAY_NOTED: f64 = 0.05 chance,
         from "what a likely stall may lack",

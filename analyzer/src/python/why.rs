@@ -2,7 +2,6 @@
 
 use super::progress::interruptible;
 use super::scan::in_ns;
-use crate::judge::thresholds::UNSURE;
 use crate::result::names::Names;
 use crate::result::scan::ScanOptions;
 use crate::result::why::{Why, why};
@@ -38,8 +37,8 @@ impl WhyRow {
         let (wait, probability) = (&why.wait, f64::from(why.held.probability));
         let (verdict, confidence) = match why.held.confidence() {
             Some(confidence) => ("held", confidence.name()),
-            None if probability < UNSURE => ("not held", ""),
-            None => ("cannot tell", ""),
+            None if why.held.is_unsure() => ("cannot tell", ""),
+            None => ("not held", ""),
         };
         Self {
             connection: why.connection,

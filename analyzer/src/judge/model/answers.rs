@@ -2,18 +2,21 @@
 
 use crate::cores;
 use crate::judge::model::chain::of_share;
+use crate::judge::model::density::most;
 use crate::judge::model::directions::Direction;
 use crate::judge::model::groups::{AT_ONCE, Groups, WORTH_THREADS};
-use crate::judge::model::held::{DirectionModel, Held};
+use crate::judge::model::held::{DirectionModel, Held, most_by_clock};
 use crate::judge::model::length::OwnPauses;
 use crate::judge::model::ratios::{Densities, Learning, windows};
 use crate::judge::model::relay::relay;
 use crate::judge::model::terms::Terms;
 use crate::judge::statistics;
-use crate::judge::thresholds::{COARSE_CLOCK_MS, MOST_BY_COARSE_CLOCK, POSSIBLE};
+use crate::judge::thresholds::POSSIBLE;
 use crate::track::wait::Wait;
 use std::convert::Infallible;
 
+/// Nothing is surer of Nagle's algorithm.
+const SUREST_ON: f32 = 0.99999;
 /// Rounds after which a share of holds and a probability agree to a millionth.
 const SHARE_ROUNDS: usize = 8;
 
@@ -58,6 +61,7 @@ impl Groups<'_> {
                 direction: model,
                 densities: Some(self.densities(at, place)),
                 full: direction.full(direction.wait(place)),
+                most: most(direction.wait(place)),
             })
         })
     }
@@ -99,17 +103,15 @@ impl Groups<'_> {
         let pauses = OwnPauses::of(half, &weighed);
         let delays = direction.delays();
         let common = DirectionModel::of(&held, &state.chain.on, sums[self.group_of(at)]);
-        let is_coarse = direction.path.step_ms >= COARSE_CLOCK_MS / 2.0;
-        let most = if is_coarse { MOST_BY_COARSE_CLOCK } else { 1.0 };
         let one = |place: usize| {
             let wait = direction.wait(place);
             // Until the share is that of the probability itself: readers compute the one from the other.
-            let (on, ratio) = (state.chain.on[place], ratios[place]);
+            let (on, ratio) = (state.chain.on[place].min(SUREST_ON), ratios[place]);
             let again =
                 |own: f64| f64::from(on) * of_share(common.share(own, on.into()), ratio.into());
             let own = (0..SHARE_ROUNDS).fold(f64::from(held[place]), |own, _| again(own));
             let probability = own * (1.0 - relay) * (1.0 - direction.full(wait));
-            let probability = probability.min(most);
+            let probability = probability.min(most_by_clock(direction.path.step_ms, wait));
             let is_delayed = delays.is_some_and(|delays| delays.is_delayed(wait));
             let held = Held::new(probability as f32, on, ratio);
             held.lasting(pauses.hold_ns(wait)).marked(is_delayed, state.is_open)
@@ -125,7 +127,7 @@ impl Groups<'_> {
             release_ms: release_ns as f64 / 1e6,
             spread_ms: spread_ns as f64 / 1e6,
             relay,
-            most,
+            step_ms: direction.path.step_ms,
             siblings: state.siblings,
             sibling_count: state.sibling_count,
             by_sender_clock: state.own_clock.is_some(),

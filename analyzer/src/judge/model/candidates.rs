@@ -18,32 +18,48 @@ pub fn may_hold(wait: &Wait) -> bool {
     wait.is(fact::SMALL) && !wait.has_any(EXCLUDED)
 }
 
-/// Why a wait cannot have been a hold, in the words of `--why`; `None` for a candidate.
-pub fn exclusion(wait: &Wait, connection: &Connection) -> Option<&'static str> {
+/// Why a wait is no candidate, in the words of `--why`: it cannot have been a hold, or the capture does not show what
+/// it was.
+#[derive(Debug, Clone, Copy)]
+pub enum Exclusion {
+    Impossible(&'static str),
+    NotJudged(&'static str),
+}
+
+use Exclusion::{Impossible, NotJudged};
+
+/// Why a wait is no candidate; `None` for one.
+pub fn exclusion(wait: &Wait, connection: &Connection) -> Option<Exclusion> {
     let half = connection.half(wait.by);
     let as_full = half.as_full().is_some_and(|len| wait.len >= len);
     let receiver_rtt_ns = connection.half(wait.by.other()).rtt_or_zero_ns();
     let longest_ns = receiver_rtt_ns + LONGEST_DELAYED_ACK_NS;
     let each = [
-        (connection.is_even(), "all frames are equally far apart: the times are made up"),
-        (wait.is(fact::ACK_ONLY), "no data followed the ACK"),
-        (!wait.has_pure_ack(), "no pure ACK of everything outstanding came during the wait"),
+        (
+            connection.is_even(),
+            NotJudged("all frames are equally far apart: the times are made up"),
+        ),
+        (wait.is(fact::ACK_ONLY), NotJudged("no data followed the ACK")),
+        (
+            !wait.has_pure_ack(),
+            NotJudged("no pure ACK of everything outstanding came during the wait"),
+        ),
         (
             !wait.is(fact::SMALL) || as_full,
-            "the segment is full-sized, and only small ones are held",
+            Impossible("the segment is full-sized, and only small ones are held"),
         ),
-        (wait.has_any(EXEMPT), "FIN and urgent data are never held"),
-        (wait.has_any(REPEATED), "bytes were sent twice during the wait"),
-        (wait.has_any(NO_WINDOW), "the receiver's window had no room"),
-        (wait.is(fact::UNSEEN), "bytes are missing from the capture around the wait"),
-        (wait.is(fact::PASSED_ON), "the segment was passed on from another connection"),
+        (wait.has_any(EXEMPT), Impossible("FIN and urgent data are never held")),
+        (wait.has_any(REPEATED), NotJudged("bytes were sent twice during the wait")),
+        (wait.has_any(NO_WINDOW), Impossible("the receiver's window had no room")),
+        (wait.is(fact::UNSEEN), NotJudged("bytes are missing from the capture around the wait")),
+        (wait.is(fact::PASSED_ON), Impossible("the segment was passed on from another connection")),
         (
             left_before_ack(wait, half),
-            "the segment echoes an older timestamp: it left before the ACK",
+            Impossible("the segment echoes an older timestamp: it left before the ACK"),
         ),
         (
             !(0..=longest_ns).contains(&wait.ack_ns()) || wait.release_ns() < 0,
-            "no receiver delays an ACK for so long",
+            Impossible("no receiver delays an ACK for so long"),
         ),
     ];
     each.into_iter().find(|(applies, _)| *applies).map(|(_, why)| why)

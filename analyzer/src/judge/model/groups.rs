@@ -182,6 +182,11 @@ impl<'a> Groups<'a> {
         let mut moving = all;
         for _ in 0..ROUNDS {
             let held = self.held.clone();
+            for &group in moving.iter().filter(|_| self.keeps_before) {
+                let events = self.kinds[group].events.clone();
+                self.held_before.resize(held.len(), 0.0);
+                self.held_before[events.clone()].copy_from_slice(&held[events]);
+            }
             self.set_ratios(threads, &moving, |learning, group, events, window| {
                 let held = |at: usize| f64::from(held[group.events.start + at]);
                 learning.ratios_from_all((events, held), window, &group.others, group.manner)
@@ -201,9 +206,6 @@ impl<'a> Groups<'a> {
                 both.into_iter().any(|(now, before)| (now - before).abs() > SETTLED)
             };
             moving.retain(moved);
-            if self.keeps_before {
-                self.held_before = held;
-            }
             if moving.is_empty() {
                 break;
             }

@@ -1,7 +1,14 @@
 //! What the model says of a wait, and of a direction.
 
-use crate::judge::thresholds::{CERTAIN, LIKELY, POSSIBLE, SHARE_OF_SIBLINGS, UNSURE};
+use crate::judge::thresholds::{
+    CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, POSSIBLE, SHARE_OF_SIBLINGS, UNSURE,
+};
+use crate::track::wait::Wait;
 use serde::{Deserialize, Serialize};
+
+/// Waits of fewer steps of a coarse clock are possible stalls at most.
+const FEW_STEPS: f64 = 2.5;
+const MOST_OF_FEW_STEPS: f64 = 0.94;
 
 /// How sure a stall is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -109,8 +116,8 @@ pub struct DirectionModel {
     /// Log-odds that Nagle's algorithm is on, by other connections of the same server; how many have candidates.
     pub siblings: f64,
     pub sibling_count: u32,
-    /// No probability is larger, by the clock of the capture.
-    pub most: f64,
+    /// Step of the capture's clock, in ms.
+    pub step_ms: f64,
     /// Do the sender's timestamps show more than the times of the capture?
     pub by_sender_clock: bool,
 }
@@ -131,5 +138,16 @@ impl DirectionModel {
     /// The share of waits that are holds while Nagle's algorithm is on, as the others of the same kind show it.
     pub fn share(&self, held: f64, on: f64) -> f64 {
         (1.0 + self.holds - held) / (2.0 + self.candidates - on)
+    }
+}
+
+/// The probability at most that a clock with steps of `step_ms` allows for a wait.
+pub fn most_by_clock(step_ms: f64, wait: &Wait) -> f64 {
+    let steps = wait.span_ns() as f64 / 1e6 / step_ms.max(1e-3);
+    match step_ms < COARSE_CLOCK_MS / 2.0 {
+        true => 1.0,
+        // A wait of a step or two may be next to nothing.
+        false if steps < FEW_STEPS => MOST_OF_FEW_STEPS,
+        false => MOST_BY_COARSE_CLOCK,
     }
 }

@@ -10,8 +10,8 @@ use hashbrown::HashMap;
 const ALIKE_NS: i64 = 2_000_000;
 /// By what part a pause may be longer than the wait, and still be one of its kind.
 const LIKE_ONE_OF: i64 = 2;
-/// How often a program of which nothing is known yet is taken to have written at once.
-const AT_ONCE: f64 = 0.5;
+/// Fewer pauses than this are accidents: a cold cache, a first call.
+const FEW: f64 = 3.0;
 
 /// How long the program of a direction pauses, where nothing is held: by the length of the write before, in bytes.
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ impl OwnPauses {
     }
 
     /// How long after **A** the program is expected to have written **B**: for as long as it pauses elsewhere, but
-    /// before the ACK came.
+    /// before the ACK came. At once, where it mostly wrote sooner than that.
     fn expected_ns(&self, wait: &Wait) -> i64 {
         let Some(kind) = self.0.get(&wait.unacked_len) else { return 0 };
         let most_ns = wait.span_ns();
@@ -65,7 +65,8 @@ impl OwnPauses {
             count += f64::from(pause.count);
             sum_ns += f64::from(pause.count) * usual_ns as f64;
         }
-        (sum_ns / (count + f64::from(kind.shorter) + AT_ONCE)) as i64
+        let shorter = f64::from(kind.shorter);
+        if count < FEW || count < shorter { 0 } else { (sum_ns / (count + shorter)) as i64 }
     }
 }
 

@@ -25,8 +25,9 @@ mod relay;
 pub mod sender_clock;
 mod terms;
 
+pub use candidates::Exclusion;
 pub use evidence::full_sized;
-pub use held::{Confidence, DirectionModel, Held};
+pub use held::{Confidence, DirectionModel, Held, most_by_clock};
 pub use terms::{Terms, explain};
 
 use crate::judge::model::directions::directions;

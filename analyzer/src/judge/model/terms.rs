@@ -1,6 +1,6 @@
 //! The terms of one wait, as `--why` prints them: from these numbers its answer can be computed.
 
-use crate::judge::model::candidates;
+use crate::judge::model::candidates::{self, Exclusion};
 use crate::judge::model::directions::directions;
 use crate::judge::model::groups::Groups;
 use crate::judge::model::held::{DirectionModel, Held};
@@ -11,14 +11,16 @@ use crate::track::tracked::Block;
 /// What the answer on a wait was computed from.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
-    /// Why it cannot have been a hold, whatever the rest says.
-    pub exclusion: Option<&'static str>,
+    /// Why it is no candidate.
+    pub exclusion: Option<Exclusion>,
     pub held: Held,
     pub direction: DirectionModel,
     /// Of its release and of its pause, per ms; `None` for no candidate.
     pub densities: Option<Densities>,
     /// Probability that the segment is full-sized.
     pub full: f64,
+    /// The ratio at most.
+    pub most: f64,
 }
 
 /// The terms of a wait of a block, by its place there.
@@ -40,5 +42,6 @@ pub fn explain(
         direction: DirectionModel::default(),
         densities: None,
         full: 0.0,
+        most: 1.0,
     })
 }

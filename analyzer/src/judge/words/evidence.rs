@@ -4,8 +4,7 @@
 use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
-use crate::judge::model::{Confidence, DirectionModel, full_sized};
-use crate::judge::thresholds::NOTED;
+use crate::judge::model::{Confidence, DirectionModel, full_sized, most_by_clock};
 use crate::track::SHORTEST_DELAYED_ACK_NS;
 use crate::track::wait::{Wait, fact};
 use std::fmt::{self, Display, Formatter, Write};
@@ -37,16 +36,14 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
     add(&|out| stall.ack(out));
     add(&|out| stall.release(out));
     add(&|out| stall.on(out));
-    if stall.model.relay >= NOTED {
-        add(&|out| stall.relay(out));
-    }
+    add(&|out| stall.relay(out));
     if stall.full > 0.0 {
         add(&|out| stall.full_sized(out));
     }
     if stall.wait.wait_ns() - finding.lost_ns() >= 1_000_000 {
         add(&|out| stall.length(out));
     }
-    if stall.model.most < 1.0 {
+    if stall.most_by_clock() < 1.0 {
         add(&|out| stall.coarse(out));
     }
     add(&|out| stall.together(out));
@@ -166,7 +163,7 @@ impl<'a> ExplainedStall<'a> {
             ". Its release and its pause of {} are {} times as likely of a held segment as of one \
              that was written then",
             Ms(wait.span_ns()),
-            Ratio(self.finding.held.ratio)
+            Digits(self.finding.held.ratio.into())
         )
     }
 
@@ -201,7 +198,7 @@ impl<'a> ExplainedStall<'a> {
         write!(
             out,
             "a proxy or a broker on the host of the {}, which passes on what arrives on another connection, \
-             would look the same: probability {:.4}. A capture of all its connections tells",
+             would look the same: probability {:.5}. A capture of all its connections tells",
             self.by, self.model.relay
         )
     }
@@ -219,8 +216,12 @@ impl<'a> ExplainedStall<'a> {
         write!(
             out,
             "the capture's clock ticks too coarsely for more than a probability of {:.3}",
-            self.model.most
+            self.most_by_clock()
         )
+    }
+
+    fn most_by_clock(&self) -> f64 {
+        most_by_clock(self.model.step_ms, self.wait)
     }
 
     fn length(&self, out: &mut String) -> fmt::Result {
@@ -252,19 +253,13 @@ impl Display for Contradictions {
     }
 }
 
-/// A likelihood ratio with four significant digits.
-pub struct Ratio(pub f32);
+/// A number with four significant digits.
+pub struct Digits(pub f64);
 
-impl Display for Ratio {
+impl Display for Digits {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        let decimals = match self.0 {
-            ..0.1 => 5,
-            0.1..1.0 => 4,
-            1.0..10.0 => 3,
-            10.0..100.0 => 2,
-            100.0..1000.0 => 1,
-            _ => 0,
-        };
+        let magnitude = self.0.abs().max(1e-9).log10().floor();
+        let decimals = (3.0 - magnitude).clamp(0.0, 9.0) as usize;
         write!(out, "{:.decimals$}", self.0)
     }
 }

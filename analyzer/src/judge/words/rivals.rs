@@ -4,7 +4,7 @@ use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::model::Confidence;
-use crate::judge::words::evidence::{ExplainedStall, Ms, Ratio};
+use crate::judge::words::evidence::{Digits, ExplainedStall, Ms};
 use crate::track::wait::fact;
 
 /// Another explanation of a stall.
@@ -81,7 +81,7 @@ fn congestion(stall: &ExplainedStall<'_>) -> (bool, String) {
 }
 
 fn program(stall: &ExplainedStall<'_>) -> (bool, String) {
-    let (release, ratio) = (Ms(stall.wait.release_ns()), Ratio(stall.finding.held.ratio));
+    let (release, ratio) = (Ms(stall.wait.release_ns()), Digits(stall.finding.held.ratio.into()));
     let why = format!(
         "frame {} left {release} after an ACK, which a program cannot see; that is {ratio} times as \
          likely of a held segment as of a program that wrote then",

@@ -1,7 +1,7 @@
 //! The terms of a wait in rows, as `--why` prints them: name, number, and what it means.
 
-use crate::judge::model::{DirectionModel, Terms};
-use crate::judge::words::evidence::{Ms, Ratio};
+use crate::judge::model::{DirectionModel, Exclusion, Terms, most_by_clock};
+use crate::judge::words::evidence::{Digits, Ms};
 use crate::track::Connection;
 use crate::track::wait::Wait;
 
@@ -14,12 +14,16 @@ pub struct TermRow {
 
 /// All terms of a wait, in the order in which its probability is computed.
 pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow> {
-    let Terms { exclusion, held, direction, densities, full } = terms;
+    let Terms { exclusion, held, direction, densities, full, most } = terms;
     let by = wait.by.name();
     let row = |name, value: String, text: String| TermRow { name, value, text };
     let Some(densities) = densities else {
-        let why = exclusion.unwrap_or("it is no wait between small segments of one sender");
-        return vec![row("probability", "0".to_owned(), format!("a hold is impossible: {why}"))];
+        let (value, text) = match exclusion {
+            Some(Exclusion::Impossible(why)) => ("0", format!("a hold is impossible: {why}")),
+            Some(Exclusion::NotJudged(why)) => ("-", format!("not judged: {why}")),
+            None => ("-", "not judged: it is no wait between data of one sender".to_owned()),
+        };
+        return vec![row("probability", value.to_owned(), text)];
     };
     let contradictions = connection.half(wait.by).contradictions();
     let own = f64::from(held.probability) / ((1.0 - direction.relay) * (1.0 - full));
@@ -32,17 +36,23 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
         round_trip(direction, by)
     );
     let mut rows = vec![
-        row("release", format!("{:.4}/ms", densities.hold), text),
+        row("release", format!("{}/ms", Digits(densities.hold)), text),
         row(
             "pause",
-            format!("{:.4}/ms", densities.program),
-            format!("the {by} wrote {} after frame {}", Ms(wait.span_ns()), wait.from.frame),
+            format!("{}/ms", Digits(densities.program)),
+            format!(
+                "the {by} wrote {} after its own frame {}",
+                Ms(wait.span_ns()),
+                wait.from.frame
+            ),
         ),
         row(
             "ratio (LR)",
-            Ratio(held.ratio).to_string(),
-            "release over pause, 0.001 to 1,000: how much likelier it was held than written then"
-                .to_owned(),
+            Digits(held.ratio.into()).to_string(),
+            format!(
+                "release over pause, from 0.001 up to {most}: how much likelier it was held than written \
+                 then"
+            ),
         ),
         row(
             "P(on)",
@@ -55,7 +65,7 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
             "siblings",
             format!("{:+.2}", direction.siblings),
             format!(
-                "log-odds by {} other connections of this server, part of P(on)",
+                "log-odds by {} other connections to the same server, part of P(on)",
                 direction.sibling_count
             ),
         ),
@@ -75,27 +85,33 @@ pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow>
             format!("frame {} has {} bytes", wait.to.frame, wait.len),
         ),
     ];
+    let by_clock = most_by_clock(direction.step_ms, wait);
     rows.push(row(
         "probability",
         format!("{:.5}", held.probability),
-        match direction.most < 1.0 {
-            false => "P(on) * pi*LR / (1 - pi + pi*LR) * (1 - relay) * (1 - full-sized)".to_owned(),
-            true => format!(
-                "P(on) * pi*LR / (1 - pi + pi*LR) * (1 - relay) * (1 - full-sized), {} at most by a coarse \
-                 clock",
-                direction.most
-            ),
-        },
+        formula(by_clock, held.is_open()),
     ));
-    rows.push(row(
-        "held for",
-        Ms(held.hold_ns()).to_string(),
-        format!(
-            "if it was held: {} at most, less what the program itself takes",
-            Ms(wait.wait_ns())
-        ),
-    ));
+    if held.confidence().is_some() {
+        let most = Ms(wait.wait_ns());
+        let text = format!("if it was held: {most} at most, less what the program itself takes");
+        rows.push(row("held for", Ms(held.hold_ns()).to_string(), text));
+    }
     rows
+}
+
+/// How the probability follows from the other terms.
+fn formula(most_by_clock: f64, is_open: bool) -> String {
+    let clock = match most_by_clock < 1.0 {
+        true => format!(", {most_by_clock} at most by a coarse clock"),
+        false => String::new(),
+    };
+    let open = match is_open {
+        true => {
+            "; no answer: the round trip is not known or varies, so that a hold and a pause look alike"
+        }
+        false => "",
+    };
+    format!("P(on) * pi*LR / (1 - pi + pi*LR) * (1 - relay) * (1 - full-sized){clock}{open}")
 }
 
 fn round_trip(direction: &DirectionModel, by: &str) -> String {
