@@ -8,10 +8,10 @@ use hashbrown::HashMap;
 
 /// Pauses this close to each other are as long, in ns: programs wake up at ticks.
 const ALIKE_NS: i64 = 2_000_000;
-/// By what part a pause may be longer than the wait, and still be one of its kind.
+/// By what part a pause may be longer or shorter than the wait, and still be one of its kind.
 const LIKE_ONE_OF: i64 = 2;
-/// Fewer pauses than this are accidents: a cold cache, a first call.
-const FEW: f64 = 3.0;
+/// How often a program of which nothing is known yet is taken to have written at once.
+const AT_ONCE: f64 = 0.5;
 
 /// How long the program of a direction pauses, where nothing is held: by the length of the write before, in bytes.
 #[derive(Debug, Default)]
@@ -58,15 +58,15 @@ impl OwnPauses {
     fn expected_ns(&self, wait: &Wait) -> i64 {
         let Some(kind) = self.0.get(&wait.unacked_len) else { return 0 };
         let most_ns = wait.span_ns();
-        let is_like = |pause: &&Pause| pause.min_ns <= most_ns + most_ns / LIKE_ONE_OF;
+        let is_like = |pause: &&Pause| (pause.min_ns - most_ns).abs() <= most_ns / LIKE_ONE_OF;
         let (mut count, mut sum_ns) = (0.0, 0.0);
         for pause in kind.pauses.iter().filter(is_like) {
             let usual_ns = i64::midpoint(pause.min_ns, pause.max_ns).min(most_ns);
             count += f64::from(pause.count);
             sum_ns += f64::from(pause.count) * usual_ns as f64;
         }
-        let shorter = f64::from(kind.shorter);
-        if count < FEW || count < shorter { 0 } else { (sum_ns / (count + shorter)) as i64 }
+        let at_once = f64::from(kind.shorter) + AT_ONCE;
+        if count < at_once { 0 } else { (sum_ns / (count + at_once)) as i64 }
     }
 }
 
