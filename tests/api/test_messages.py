@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from nagle_scan.messages import framings, services, split, texts
 from nagle_scan.messages.framings import Told
 from nagle_scan.messages.payloads import PayloadPair
-from nagle_scan.messages.units import HTTP2_PREFACE
+from nagle_scan.messages.units import AMQP_START, HTTP2_PREFACE
 
 
 def tls(kind: int, length: int) -> bytes:
@@ -395,7 +395,7 @@ def test_bytes_that_repeat_or_count_are_no_protocol(fill: bytes) -> None:
 def test_a_few_bytes_are_never_surely_a_protocol(unacked: bytes, held: bytes) -> None:
     """Hypothesis likes small numbers and repeats better than chance does."""
     assume(HTTP2_PREFACE not in (unacked, held))
-    assume(not any(text.startswith(b"AMQP") for text in (unacked, held)))
+    assume(not any(text.startswith(AMQP_START) for text in (unacked, held)))
     assert not any(told.is_sure for told in told_anywhere(unacked, held) - SAID)
 
 
