@@ -83,15 +83,8 @@ impl Groups<'_> {
         let (direction, state) = (&self.directions[at], &self.states[at]);
         let held = self.own(at, &self.held);
         let ratios = self.ratios_of(at);
-        let is_held = |place: usize| f64::from(held[place]) >= POSSIBLE;
-        let all = 0..direction.candidates.len();
-        let weighed: Vec<(&Wait, f64)> =
-            all.clone().map(|place| (direction.wait(place), held[place].into())).collect();
-        let holds: Vec<&Wait> = all
-            .clone()
-            .filter(|&place| is_held(place))
-            .map(|place| direction.wait(place))
-            .collect();
+        let probabilities = held.iter().map(|&held| f64::from(held));
+        let weighed: Vec<(&Wait, f64)> = direction.candidate_waits().zip(probabilities).collect();
         let relay = relay(
             direction.connection,
             direction.side,
@@ -116,8 +109,9 @@ impl Groups<'_> {
             let held = Held::new(probability as f32, on, ratio);
             held.lasting(pauses.hold_ns(wait)).marked(is_delayed, state.is_open)
         };
-        let answers: Vec<Held> = all.map(one).collect();
-        let mut releases: Vec<i64> = holds.iter().map(|wait| wait.release_ns()).collect();
+        let answers: Vec<Held> = (0..weighed.len()).map(one).collect();
+        let holds = weighed.iter().filter(|(_, held)| *held >= POSSIBLE);
+        let mut releases: Vec<i64> = holds.map(|(wait, _)| wait.release_ns()).collect();
         let release_ns = statistics::upper(&mut releases).unwrap_or(0);
         let spread_ns = statistics::deviation(&mut releases).unwrap_or(0);
         let model = DirectionModel {

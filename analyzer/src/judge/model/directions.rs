@@ -38,6 +38,11 @@ impl Direction<'_> {
     pub fn wait(&self, candidate: usize) -> &Wait {
         &self.waits[self.candidates[candidate] as usize]
     }
+
+    /// Its candidates, in their order.
+    pub fn candidate_waits(&self) -> impl Iterator<Item = &Wait> + Clone {
+        self.candidates.iter().map(|&at| &self.waits[at as usize])
+    }
 }
 
 /// All that have candidates, among waits that are evidence or among all.
@@ -118,7 +123,7 @@ impl Direction<'_> {
         if let Some(rtt_ms) = self.path.rtt_ms.filter(|_| self.path.is_known()) {
             return rtt_ms >= NEAR_RTT_MS;
         }
-        let releases = (0..self.candidates.len()).map(|at| self.wait(at).release_ns());
+        let releases = self.candidate_waits().map(Wait::release_ns);
         let middle_ns = statistics::upper(&mut releases.collect::<Vec<i64>>());
         middle_ns.is_some_and(|ns| ns > FAR_RELEASE_NS)
     }

@@ -53,9 +53,10 @@ impl Direction<'_> {
     pub fn chain(&self, ratios: &[f32], log_odds: f64) -> Chain {
         let half = self.connection.half(self.side);
         let mut last = 0;
-        let mut contradictions: Vec<u32> = (0..self.candidates.len())
-            .map(|at| {
-                let count = self.wait(at).contradictions;
+        let mut contradictions: Vec<u32> = self
+            .candidate_waits()
+            .map(|wait| {
+                let count = wait.contradictions;
                 let more = count.saturating_sub(last);
                 last = last.max(count);
                 more
@@ -75,7 +76,7 @@ impl Direction<'_> {
         if !self.path.far {
             return None;
         }
-        let waits = (0..self.candidates.len()).map(|at| self.wait(at));
+        let waits = self.candidate_waits();
         let clock = SenderClock::of(waits.clone())?;
         let event = |wait: &Wait| {
             let known = clock.interval(wait);
@@ -107,8 +108,7 @@ impl Direction<'_> {
         let even = || from_past.iter().filter(|&&ratio| f64::from(ratio) >= OPEN_RATIO).count();
         let blurred = |rtt_ms: f64| {
             let about = rtt_ms / BLURRED_WITHIN..=rtt_ms * BLURRED_WITHIN;
-            let releases =
-                (0..self.candidates.len()).map(|at| self.wait(at).release_ns() as f64 / 1e6);
+            let releases = self.candidate_waits().map(|wait| wait.release_ns() as f64 / 1e6);
             releases.filter(|release_ms| about.contains(release_ms)).count()
         };
         self.path.far
@@ -130,7 +130,7 @@ impl Direction<'_> {
         let receiver = self.connection.half(self.side.other());
         let rtt_ms = receiver.longest_rtt_ns()? as f64 / 1e6;
         let acks: Vec<f64> =
-            (0..self.candidates.len()).map(|at| self.wait(at).ack_ns() as f64 / 1e6).collect();
+            self.candidate_waits().map(|wait| wait.ack_ns() as f64 / 1e6).collect();
         let way = WayToReceiver {
             rtt_ms,
             jitter_ms: receiver.jitter_ns() as f64 / 1e6,
