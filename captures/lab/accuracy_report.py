@@ -18,7 +18,7 @@ HEAD = (
 )
 LEFT_OUT = (
     ("neutral", "holds of 8 to 12 ms: too near to the limit of 10 ms"),
-    ("true by data", "holds that data with an ACK in it ended: what follows looks like an answer"),
+    ("true by data", "holds that data with an ACK in it ended, wherever they were captured"),
     ("short", "reported and truly held, but for less than 8 ms: the wire shows an upper bound"),
     ("either", "waits for the congestion window that may be Nagle's too, reported as stalls"),
     ("switched", "directions whose TCP_NODELAY was switched on the way"),
@@ -72,6 +72,18 @@ def limits(counts: Mapping[str, int], pairs: list[Pair]) -> list[Limit]:
         Limit("precision", share(found, reported), 0.99, of=f"{reported} reported"),
         Limit("wrong cause", counts["cause"] / max(found, 1), at_most=0.01, of=f"{found} found"),
         Limit(CERTAIN, share(certain, sure), 0.999, of=f"{sure} certain"),
+        Limit(
+            "held until data, found at the sender",
+            share(counts["found by data here"], counts["true by data here"]),
+            0.7,
+            of=f"{counts['true by data here']} stalls",
+        ),
+        Limit(
+            "held until data, true",
+            share(counts["right by data"], counts["reported by data"]),
+            0.97,
+            of=f"{counts['reported by data']} reported",
+        ),
         Limit(
             "waits with their true cause",
             share(counts["waits right"], counts["waits"]),

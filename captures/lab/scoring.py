@@ -64,6 +64,9 @@ def score_stalls(truth: Row, result: Row, score: Score) -> None:
         by_data = hold["release"] not in BY_ACK
         score_blur(hold, where in reported, score)
         score.counts["true by data" if by_data else "true"] += hold["hold_ms"] >= SURE_MS
+        if is_by_data_here(truth, hold):
+            score.counts["true by data here"] += 1
+            score.counts["found by data here"] += where in reported
         score.counts["neutral"] += NEUTRAL_MS <= hold["hold_ms"] < SURE_MS
         if hold["hold_ms"] >= SURE_MS and where not in reported:
             score.counts["missed by data" if by_data else "missed"] += 1
@@ -75,6 +78,12 @@ def score_stalls(truth: Row, result: Row, score: Score) -> None:
             )
     for where, stall in reported.items():
         score_reported(truth, where, stall, holds.get(where), score)
+
+
+def is_by_data_here(truth: Row, hold: Row) -> bool:
+    """Did data release it, and was it captured at its sender's host, where that can be told?"""
+    here = truth["point"] in {hold["sender"], "loopback"}
+    return here and hold["release"] == "data" and hold["hold_ms"] >= SURE_MS
 
 
 def score_blur(hold: Row, is_found: bool, score: Score) -> None:
@@ -89,6 +98,9 @@ def score_reported(truth: Row, where: Place, stall: Row, hold: Row | None, score
     """One that was reported."""
     wait = f"wait {ms(stall, 'wait_ms')} ms"
     seen = f"{at(truth, where)} {wait}, {stall['cause']}, {stall['confidence']}"
+    if stall["cause"] == "nagle_reply":
+        score.counts["reported by data"] += 1
+        score.counts["right by data"] += hold is not None and hold["release"] == "data"
     if hold is None and is_other_wait(truth, where, "nagle_too"):
         score.counts["either"] += 1
     elif hold is None and is_other_wait(truth, where, "undecidable"):
@@ -129,11 +141,13 @@ def event(truth: Row, where: Place, stall: Row, is_true: bool) -> Event:
 def score_cause(seen: str, stall: Row, hold: Row, score: Score) -> None:
     """Is its cause the right one?"""
     delay = hold["ack_delay_ms"]
-    neutral = delay is None or NEUTRAL_MS <= delay < SURE_MS
-    if stall["cause"] != hold["cause"] and not neutral:
+    by_data = hold["release"] == "data"
+    neutral = not by_data and (delay is None or NEUTRAL_MS <= delay < SURE_MS)
+    cause = "nagle_reply" if by_data else hold["cause"]
+    if stall["cause"] != cause and not neutral:
         score.counts["cause"] += 1
         said = f"{seen}, ack delay {ms(stall, 'ack_delay_ms')}"
-        score.lines.append(f"CAUSE   {said}; truly {hold['cause']}, {delay:.1f} ms")
+        score.lines.append(f"CAUSE   {said}; truly {cause}, {delay} ms")
 
 
 def score_nagle(truth: Row, result: Row, score: Score) -> None:

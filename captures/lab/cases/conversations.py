@@ -95,6 +95,14 @@ def conversations() -> list[Case]:
             ),
             COUNTRY,
         ),
+        # what a tick leaves behind is let go by the next input, or by a delayed ACK
+        case(
+            "ticks-and-inputs",
+            (
+                "background-read 100( write:24 pause:25000-65000 ) pause:200000",
+                "background-read 110( write:80 write:60 pause:39000-41000 ) pause:400000",
+            ),
+        ),
         case(
             "typed-fast-echo-rtt26",
             (
