@@ -202,6 +202,7 @@ class WaitRow:
     ack_delay_ms: float
     release_ms: float
     own_data_before: bool
+    len_ack: int
     may_be_held: bool
     lost_before_capture: bool | None
     evidence: list[str]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nagle_scan.words import causes, certainty
+from nagle_scan.report import stall_frames
+from nagle_scan.words import certainty
 from nagle_scan.words.wording import held_for
 
 if TYPE_CHECKING:
@@ -64,11 +65,9 @@ def frames(stall: Stall | _core.WaitRow) -> tuple[int, int, int]:
 def said(stall: Stall | _core.WaitRow, named: Callable[[int], str]) -> tuple[str, str, str]:
     """A sentence for each of its frames, which are called as `named` tells."""
     unacked, ack, held = map(named, frames(stall))
-    delayed = causes.of(stall.cause).ack_was_delayed
-    late = f"{stall.ack_delay_ms:.1f} ms late" if delayed else "not delayed"
     was_held = f"{certainty.WAS_HELD[stall.confidence]} {held_for(stall.wait_ms, stall.hold_ms)}"
     return (
         f"[{unacked}] unacknowledged: the next small segment waits for its ACK",
-        f"[{ack}] pure ACK, {late}; it releases {held}",
+        f"[{ack}] {stall_frames.ack(stall)}; it releases {held}",
         f"[{held}] {was_held} by Nagle; released by {ack}",
     )

@@ -87,7 +87,10 @@ def cells(group: _core.ServerGroup, name: Callable[[str], str] = str) -> tuple[s
 
 def _acks(group: _core.ServerGroup) -> str:
     """What kind of ACKs the sender waited for."""
-    if not causes.of(group.worst.cause).ack_was_delayed:
+    cause = causes.of(group.worst.cause)
+    if cause.ack_was_data:
+        return "on data"
+    if not cause.ack_was_delayed:
         return "prompt"
     return "delayed" if group.worst.timer_proven else "late"
 
@@ -152,7 +155,13 @@ def in_plain_words(group: _core.ServerGroup) -> str:
         unless = ", if these are stalls"
     begin = f"In plain words{unless}: {_in_pieces(group, message)}"
     begin += " until what came before is acknowledged (Nagle's algorithm)"
-    if not causes.of(group.worst.cause).ack_was_delayed:
+    cause = causes.of(group.worst.cause)
+    if cause.ack_was_data:
+        return (
+            f"{begin}, and that comes only with the next data of the other side: what was meant to "
+            "be sent ahead waits until the other side has answered."
+        )
+    if not cause.ack_was_delayed:
         return f"{begin}: each such {message} costs an extra network round trip."
     if not group.worst.timer_proven:
         return f"{begin}, and that acknowledgement came late: {LATE}."
@@ -229,12 +238,15 @@ def _acks_in_detail(group: _core.ServerGroup) -> str:
     acks = _acks(group)
     if acks == "late":
         return f"{_how_late(group.worst)} late"
-    return acks if acks == "prompt" else f"{acks} ({_timer(group)})"
+    return acks if acks in {"prompt", "on data"} else f"{acks} ({_timer(group)})"
 
 
 def _reason(group: _core.ServerGroup) -> str:
     other = receiver(group)
-    if not causes.of(group.worst.cause).ack_was_delayed:
+    cause = causes.of(group.worst.cause)
+    if cause.ack_was_data:
+        return f"waiting for data from {other} that acknowledged what came before."
+    if not cause.ack_was_delayed:
         acks, were = ("an ACK", "was") if group.stalls == 1 else ("ACKs", "were")
         return f"waiting a network round trip for {acks} from {other}, which {were} not delayed."
     if not group.worst.timer_proven:

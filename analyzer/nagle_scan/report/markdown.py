@@ -212,8 +212,8 @@ def _wireshark(view: View, stall: _core.WaitRow) -> Iterator[str]:
     if len(view.result.captures) > 1:
         merged = "Frame and stream numbers count across all files: merge them first (`mergecap`). "
     yield (
-        f"- {merged}Frame {first} is not acknowledged before frame {stall.frame_ack}, a pure ACK "
-        f"(`tcp.len` is 0); frame {last} leaves {stall.release_ms:.3f} ms later. Useful columns: "
+        f"- {merged}Frame {first} is not acknowledged before frame {stall.frame_ack} (`tcp.len` is "
+        f"{stall.len_ack}); frame {last} leaves {stall.release_ms:.3f} ms later. Useful columns: "
         "`frame.time_delta_displayed`, `tcp.len`, `tcp.analysis.acks_frame`, "
         "`tcp.analysis.ack_rtt`."
     )

@@ -35,11 +35,11 @@ def headline(subject: Subject, wait: Wait | None) -> tuple[str, str]:
         first = f"No stall; t{longest}" if subject.row.conclusive else f"T{longest}"
         return first, f"{stream}, {frames}, {wait.cause}"
     other = "client" if wait.sender == "server" else "server"
-    why = (
-        f"until the {other}'s delayed ACK came"
-        if cause.ack_was_delayed
-        else f"for one round trip, until the {other}'s ACK came"
-    )
+    why = f"for one round trip, until the {other}'s ACK came"
+    if cause.ack_was_delayed:
+        why = f"until the {other}'s delayed ACK came"
+    elif cause.ack_was_data:
+        why = f"until the {other}'s data acknowledged what came before"
     held = f"{certainty.HELD[wait.confidence]} {count(wait.len, 'byte')} back"
     first = f"The {wait.sender} {held} for {held_for(wait.wait_ms, wait.hold_ms)}"
     first = first.replace(" ms", "\N{NO-BREAK SPACE}ms")
@@ -50,7 +50,10 @@ def note(role: str, wait: Wait) -> str:
     """What a numbered arrow means."""
     if role == "1":
         return "no ACK yet"
-    if role == "2" and not causes.of(wait.cause).ack_was_delayed:
+    cause = causes.of(wait.cause)
+    if role == "2" and cause.ack_was_data:
+        return "acknowledges it, too"
+    if role == "2" and not cause.ack_was_delayed:
         return "a round trip later"
     if role == "2":
         return f"{duration(wait.ack_delay_ms)} late"

@@ -26,6 +26,8 @@ class Cause(NamedTuple):
     is_stall: bool = False
     ack_was_delayed: bool = False
     """The stall ended with a delayed ACK, so a faster ACK would have helped."""
+    ack_was_data: bool = False
+    """The stall ended with data of the other side: no ACK of its own was sent."""
     meaning_of_one: Mapping[str, str] | None = None
     """What a single wait means, where that is more specific."""
     meaning_midway: str = ""
@@ -88,6 +90,20 @@ CAUSES = (
         colour=colours.HELD,
         is_stall=True,
         ack_was_delayed=True,
+    ),
+    Cause(
+        name="nagle_reply",
+        happened="a small segment was held until **data** of the other side acknowledged what came "
+        "before: pipelined messages go one after the other",
+        words="held until the other side's data arrived",
+        meaning=_both(
+            "Nagle's algorithm held a small segment until data of the other side acknowledged the "
+            "one before"
+        ),
+        colour=colours.HELD_UNTIL_DATA,
+        hatch="\\\\",
+        is_stall=True,
+        ack_was_data=True,
     ),
     Cause(
         name="slow_link",

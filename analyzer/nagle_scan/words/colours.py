@@ -6,6 +6,7 @@ those of the set that stand out from both a white and a black background.
 
 HELD = "#d55e00"
 HELD_ONE_ROUND_TRIP = "#cc79a7"
+HELD_UNTIL_DATA = "#e69f00"
 ACK = "#0072b2"
 CLIENT = "#009e73"
 SERVER = "#0072b2"
@@ -23,5 +24,6 @@ ON_DARK = {
     CLIENT: "#2fd0a0",
     OTHER: "#a8a8a8",
     HELD_ONE_ROUND_TRIP: "#e6a8cb",
+    HELD_UNTIL_DATA: "#ffc04d",
 }
 """Brighter shades for a page that is always dark."""

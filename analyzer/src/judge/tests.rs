@@ -12,13 +12,13 @@ use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::finding::verdict::Hidden;
 use crate::judge::findings::Ruling;
 use crate::judge::judge;
-use crate::judge::model::{Confidence, model};
+use crate::judge::model::{Confidence, data_release, model};
 use crate::judge::nagle::nodelay::Nagle;
 use crate::judge::nagle::variant::Variant;
 use crate::track::Side;
 use crate::track::clock::Clocks;
 use crate::track::story::{MIN_WAIT_NS, Story, StorySegment, Told, block, client, server};
-use crate::track::wait::fact;
+use crate::track::wait::{Wait, fact};
 
 impl Told {
     /// The judged connection, and a ruling for each of the first waits: those that are left.
@@ -44,13 +44,18 @@ fn judge_all<'a>(
     let copies = all.iter().map(|told| Told {
         connection: told.connection.clone(),
         waits: told.waits.clone(),
+        by_data: told.by_data.clone(),
         exchanges: Vec::new(),
     });
-    let blocks = [block(copies)];
+    let mut blocks = [block(copies)];
     let clocks = Clocks::default();
-    let model = model(&blocks, &clocks, 1).remove(0);
+    let mut models = model(&blocks, &clocks, 1);
+    data_release::add(&mut blocks, &clocks, &mut models);
+    let model = models.remove(0);
     let mut begin = 0;
     let judge_one = |(place, told): (usize, &mut Told)| {
+        let is_own = |wait: &&Wait| wait.connection == place as u32;
+        told.waits = blocks[0].waits.iter().filter(is_own).copied().collect();
         let own = begin..begin + told.waits.len();
         begin = own.end;
         let of_connection =

@@ -5,7 +5,7 @@ use crate::judge::conditions::{Conditions, ConnectionModel};
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Findings;
 use crate::judge::judge;
-use crate::judge::model::{BlockModel, model};
+use crate::judge::model::{BlockModel, data_release, model};
 use crate::judge::pooled::fan_out;
 use crate::judge::pooled::relays::{self, PassedOn};
 use crate::result::cause_totals::CauseTotals;
@@ -88,7 +88,8 @@ pub fn judge_all(
     threads: usize,
 ) -> Judged {
     let passed_on = prepare(&mut blocks, threads);
-    let models = model(&blocks, clocks, threads);
+    let mut models = model(&blocks, clocks, threads);
+    data_release::add(&mut blocks, clocks, &mut models);
     let blocks = blocks.into_iter().zip(models).collect();
     // Each piece is taken once: the lock hands it to the thread that does.
     let pieces: Vec<Mutex<Vec<(Block, BlockModel)>>> = in_pieces(blocks).map(Mutex::new).collect();

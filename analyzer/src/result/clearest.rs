@@ -12,7 +12,7 @@ use std::ops::AddAssign;
 
 /// The stalls of each kind: what they cost, and the clearest of them.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Clearest([OfKind; 2 * Side::BOTH.len()]);
+pub struct Clearest([OfKind; Cause::STALLS.len() * Side::BOTH.len()]);
 
 #[derive(Debug, Clone, Copy, Default)]
 struct OfKind {
@@ -96,6 +96,7 @@ fn kind(finding: Finding<'_>) -> Option<usize> {
     let first = match finding.cause {
         Cause::NagleDelack => 0,
         Cause::NagleRtt => Side::BOTH.len(),
+        Cause::NagleReply => 2 * Side::BOTH.len(),
         _ => return None,
     };
     Some(first + finding.wait.by as usize)

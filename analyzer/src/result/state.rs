@@ -166,6 +166,10 @@ mod tests {
             .iter()
             .flat_map(|line| line.bytes())
             .fold(0, |hash: u32, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
-        assert_eq!((FORMAT, hash), (7, 671_428_438), "raise FORMAT, and note the new number here");
+        assert_eq!(
+            (FORMAT, hash),
+            (8, 2_365_461_800),
+            "raise FORMAT, and note the new number here"
+        );
     }
 }

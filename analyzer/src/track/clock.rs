@@ -89,6 +89,13 @@ mod tests {
     use super::*;
     use crate::track::{Mark, Side};
 
+    impl Clocks {
+        /// Of one capture with such a clock.
+        pub fn ticking_every(step_ns: i64) -> Self {
+            Self { captures: vec![Clock { first_frame: 1, step_ns, end_ns: i64::MAX }] }
+        }
+    }
+
     fn waits(frames: &[(u64, u64)]) -> Vec<Wait> {
         let mark = |frame| Mark { time_ns: 0, frame };
         let wait =

@@ -17,6 +17,7 @@ mod half;
 mod mark;
 mod numbers;
 mod prefetch;
+mod reactions;
 pub mod reader;
 #[cfg(test)]
 pub mod story;
@@ -43,6 +44,7 @@ pub use half::pauses::Pause;
 pub use half::repeated::Repeats;
 pub use mark::Mark;
 pub use numbers::Place;
+pub use reactions::Reactions;
 pub use reader::capture_summary::CaptureSummary;
 pub use table::Table;
 pub use thresholds::{NETWORK_RTT_NS, SHORTEST_DELAYED_ACK_NS};

@@ -149,6 +149,8 @@ pub struct Told {
     pub connection: Connection,
     /// In the order of their ends.
     pub waits: Vec<Wait>,
+    /// Those that data ended as soon as a kernel would.
+    pub by_data: Vec<Wait>,
     pub exchanges: Vec<Exchange>,
 }
 
@@ -160,6 +162,8 @@ pub fn block(all: impl IntoIterator<Item = Told>) -> Block {
         told.waits.iter_mut().for_each(|wait| wait.connection = id);
         block.connections.push(told.connection);
         block.waits.extend(told.waits);
+        told.by_data.iter_mut().for_each(|wait| wait.connection = id);
+        block.by_data.extend(told.by_data);
     }
     block.numbers = (0..block.connections.len() as u32).collect();
     block
@@ -238,6 +242,7 @@ impl Story {
         waits.end();
         Told {
             waits: self.waits.kept.of(0).clone(),
+            by_data: self.waits.by_data.of(0).clone(),
             exchanges: self.exchanged.all.unwrap().rows,
             connection: self.connection,
         }

@@ -21,6 +21,17 @@ thresholds! {
         from "measured on Linux 6.18",
         larger "takes programs that wake up soon after an ACK for holds";
 
+    /// No kernel sends later than this after the data that let a segment go: the middle is 14 us, most take 50.
+    KERNEL_REACTION_NS: i64 = 200_000 ns,
+        from "measured on 779 holds that data released",
+        larger "keeps more answers of programs, which the judge tells apart";
+
+    /// Programs that react to data as soon as this are counted from their first such reaction on, others once a
+    /// segment looks as if data had let it go.
+    QUICK_REACTION_NS: i64 = 100_000 ns,
+        from "most of what a kernel takes, and its longest",
+        larger "takes memory for more connections";
+
     /// Scheduling on two hosts, on top of the path's own jitter.
     NETWORK_TOLERANCE_NS: i64 = 2_000_000 ns,
         from "judgement",

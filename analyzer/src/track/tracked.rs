@@ -12,6 +12,8 @@ use std::sync::Arc;
 pub struct Block {
     pub connections: Vec<Connection>,
     pub waits: Vec<Wait>,
+    /// Those that data ended as soon as a kernel would.
+    pub by_data: Vec<Wait>,
     /// In the order of their times, but where a clock steps back.
     pub arrivals: Vec<Arrival>,
     pub suspects: Vec<Suspect>,
@@ -71,6 +73,7 @@ pub struct Ended {
     pub first_frames: Vec<u64>,
     pub connections: Vec<Vec<Connection>>,
     pub waits: Vec<Vec<Wait>>,
+    pub by_data: Vec<Vec<Wait>>,
     pub arrivals: Vec<Vec<Arrival>>,
     pub suspects: Vec<Vec<Suspect>>,
     pub servers: Vec<ServerLatency>,
@@ -132,10 +135,11 @@ impl Ended {
     /// Its blocks of connections, which have these `numbers` and name these `servers`.
     fn into_blocks(self, numbers: Arc<[u32]>, servers: &Arc<[u32]>) -> impl Iterator<Item = Block> {
         let rows = self.connections.into_iter().zip(self.waits).zip(self.arrivals);
-        let rows = rows.zip(self.suspects);
-        rows.map(move |(((connections, waits), arrivals), suspects)| Block {
+        let rows = rows.zip(self.suspects).zip(self.by_data);
+        rows.map(move |((((connections, waits), arrivals), suspects), by_data)| Block {
             connections,
             waits,
+            by_data,
             arrivals,
             suspects,
             numbers: Arc::clone(&numbers),

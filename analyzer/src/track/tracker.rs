@@ -116,6 +116,7 @@ impl Tracker {
         Ended {
             first_frames: self.first_frames,
             waits: self.waits.kept.into_blocks().take(count).collect(),
+            by_data: self.waits.by_data.into_blocks().take(count).collect(),
             arrivals: self.waits.arrivals.kept.into_blocks().take(count).collect(),
             suspects: self.exchanged.suspects.into_blocks().take(count).collect(),
             connections,

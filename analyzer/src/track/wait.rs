@@ -18,7 +18,9 @@ pub mod fact {
     pub const ECHOES_ACK: u32 = 1 << 2;
     pub const ECHOES_EARLIER: u32 = 1 << 3;
     pub const ECHOES: u32 = ECHOES_ACK | ECHOES_EARLIER;
-    // 4 to 7 are free.
+    /// Of a wait: the ACK that let the sender go on carries data of the peer.
+    pub const DATA_ACK: u32 = 1 << 4;
+    // 5 to 7 are free.
 
     /// The frame before the wait is the sender's own data (else the peer's).
     pub const OWN_DATA_BEFORE: u32 = 1 << 8;
@@ -115,6 +117,8 @@ pub struct Wait {
     /// IP identifications that this sender left out before `to`, if it counts them: packets that the
     /// capture did not see.
     pub skipped_ids: u8,
+    /// Bytes of data in the ACK; saturates.
+    pub ack_len: u16,
     /// Timestamp value (RFC 7323) of the segment that ended it; 0 for none.
     pub tsval: u32,
     /// The same of the last data before it, where that is `from`.
@@ -140,6 +144,7 @@ impl Wait {
             turn_ns: Self::NO_TURN,
             contradictions: 0,
             skipped_ids: 0,
+            ack_len: 0,
             tsval: 0,
             from_tsval: 0,
         }

@@ -5,6 +5,7 @@ mod connect;
 pub mod cork;
 mod delayed_ack;
 pub mod nagle_delack;
+mod nagle_reply;
 mod nagle_rtt;
 mod passed_on;
 pub mod retransmission;
@@ -82,6 +83,7 @@ causes! {
     ZeroWindow "zero_window" zero_window::recognises;
     PassedOn "passed_on" passed_on::recognises;
     NagleDelack "nagle_delack" nagle_delack::recognises;
+    NagleReply "nagle_reply" nagle_reply::recognises;
     SlowLink "slow_link" slow_link::recognises;
     NagleRtt "nagle_rtt" nagle_rtt::recognises;
     StopAndWait "stop_and_wait" stop_and_wait::recognises;
@@ -113,7 +115,7 @@ impl Cause {
     }
 
     /// Those of stalls.
-    pub const STALLS: [Self; 2] = [Self::NagleDelack, Self::NagleRtt];
+    pub const STALLS: [Self; 3] = [Self::NagleDelack, Self::NagleRtt, Self::NagleReply];
 
     pub fn is_stall(self) -> bool {
         Self::STALLS.contains(&self)

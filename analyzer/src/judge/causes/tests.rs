@@ -45,7 +45,8 @@ fn direction() -> DirectionFacts {
 }
 
 fn cause_of(wait: &Wait, direction: &DirectionFacts) -> Cause {
-    let held = direction.held && wait.has_pure_ack() && may_hold(wait);
+    let freed = wait.has_pure_ack() || wait.is(fact::DATA_ACK);
+    let held = direction.held && freed && may_hold(wait);
     Cause::of(wait, &DirectionFacts { held, ..*direction })
 }
 
@@ -59,6 +60,7 @@ fn example(cause: Cause) -> (Wait, DirectionFacts) {
     let prompt = DirectionFacts { delayed: false, ..direction() };
     match cause {
         Cause::NagleDelack => (held(), direction()),
+        Cause::NagleReply => (own(HELD & !fact::PURE_ACK | fact::DATA_ACK), prompt),
         Cause::NagleRtt => (held(), prompt),
         Cause::Retransmission => (own(fact::RETRANSMITTED), direction()),
         Cause::Connect => (own(fact::RETRANSMITTED | fact::CONNECTING), direction()),

@@ -62,6 +62,7 @@ impl Groups<'_> {
                 densities: Some(self.densities(at, place)),
                 full: direction.full(direction.wait(place)),
                 most: most(direction.wait(place)),
+                turn: 1.0,
             })
         })
     }

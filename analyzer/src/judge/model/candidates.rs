@@ -92,6 +92,7 @@ pub fn candidates(connection: &Connection, side: Side, waits: &[Wait]) -> Vec<u3
 /// Is it a pause between the sender's own data that was no hold, and that the program may have made?
 pub fn is_other_pause(wait: &Wait) -> bool {
     const OTHER: u32 = fact::RETRANSMITTED
+        | fact::DATA_ACK
         | fact::ACK_ONLY
         | fact::FIN
         | fact::RECOVERY

@@ -57,7 +57,7 @@ impl Path {
     /// Density of a release this long after its ACK.
     pub fn release(&self, release_ms: f64) -> f64 {
         let known = self.known();
-        let at_sender = self.at_sender(release_ms);
+        let at_sender = kernel(release_ms, self.step_ms);
         let long = (LONG_RTT_MS / release_ms.max(LONG_RTT_MS)).powi(3);
         let within = long * self.within(release_ms) / (self.bound_ms + 7.0 + self.step_ms);
         let unknown = match self.far {
@@ -69,15 +69,6 @@ impl Path {
             _ => at_sender,
         };
         known * path + (1.0 - known) * unknown
-    }
-
-    /// At the sender's own host: the kernel's reaction, scheduling, and a jiffy now and then.
-    fn at_sender(&self, release_ms: f64) -> f64 {
-        let step_ms = self.step_ms;
-        let core = 1.0 - SOFTIRQ - JIFFY;
-        core * log_normal(release_ms + step_ms / 2.0, KERNEL_MS.0 + step_ms / 2.0, KERNEL_MS.1)
-            + SOFTIRQ * exponential(release_ms, 0.1 + step_ms)
-            + JIFFY * exponential(release_ms, 1.5)
     }
 
     /// Across a network, `off_ms` after the round trip.
@@ -140,6 +131,15 @@ pub fn most(wait: &Wait) -> f64 {
 /// Density of a program's pause: each octave from 1 ms to 10 s is equally likely.
 pub fn pause(pause_ms: f64) -> f64 {
     1.0 / (PAUSES * pause_ms.max(SHORTEST_PAUSE_MS))
+}
+
+/// At the sender's own host: the kernel's reaction, scheduling, and a jiffy now and then. The clock has steps of
+/// `step_ms`.
+pub fn kernel(release_ms: f64, step_ms: f64) -> f64 {
+    let core = 1.0 - SOFTIRQ - JIFFY;
+    core * log_normal(release_ms + step_ms / 2.0, KERNEL_MS.0 + step_ms / 2.0, KERNEL_MS.1)
+        + SOFTIRQ * exponential(release_ms, 0.1 + step_ms)
+        + JIFFY * exponential(release_ms, 1.5)
 }
 
 pub fn laplace(x: f64, width: f64) -> f64 {

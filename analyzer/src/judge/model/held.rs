@@ -1,5 +1,6 @@
 //! What the model says of a wait, and of a direction.
 
+use crate::judge::model::DataReleases;
 use crate::judge::thresholds::{
     CERTAIN, COARSE_CLOCK_MS, LIKELY, MOST_BY_COARSE_CLOCK, POSSIBLE, SHARE_OF_SIBLINGS, UNSURE,
 };
@@ -120,6 +121,8 @@ pub struct DirectionModel {
     pub step_ms: f64,
     /// Do the sender's timestamps show more than the times of the capture?
     pub by_sender_clock: bool,
+    /// Of segments that data may have released.
+    pub data: DataReleases,
 }
 
 impl DirectionModel {

@@ -12,6 +12,7 @@
 mod answers;
 pub mod candidates;
 mod chain;
+pub mod data_release;
 mod delay;
 mod density;
 mod directions;
@@ -26,6 +27,7 @@ pub mod sender_clock;
 mod terms;
 
 pub use candidates::Exclusion;
+pub use data_release::DataReleases;
 pub use evidence::full_sized;
 pub use held::{Confidence, DirectionModel, Held, most_by_clock};
 pub use terms::{Terms, explain};
@@ -72,6 +74,16 @@ pub fn model(blocks: &[Block], clocks: &Clocks, threads: usize) -> Vec<BlockMode
 }
 
 impl BlockModel {
+    /// The model of the direction with this place and side.
+    fn direction_mut(&mut self, key: (u32, u8)) -> &mut DirectionModel {
+        let at = self.directions.binary_search_by_key(&key, |(key, _)| *key);
+        let at = at.unwrap_or_else(|at| {
+            self.directions.insert(at, (key, DirectionModel::default()));
+            at
+        });
+        &mut self.directions[at].1
+    }
+
     fn none(block: &Block) -> Self {
         Self { held: vec![Held::NOT; block.waits.len()], directions: Vec::new() }
     }

@@ -21,6 +21,8 @@ pub struct Terms {
     pub full: f64,
     /// The ratio at most.
     pub most: f64,
+    /// Of a segment that data may have released: how usual it is that two such pieces leave without data between.
+    pub turn: f64,
 }
 
 /// The terms of a wait of a block, by its place there.
@@ -43,5 +45,6 @@ pub fn explain(
         densities: None,
         full: 0.0,
         most: 1.0,
+        turn: 1.0,
     })
 }

@@ -4,6 +4,7 @@
 use crate::judge::findings::{Finding, Findings};
 use crate::judge::model::Confidence;
 use crate::judge::thresholds::SURELY_ON;
+use crate::track::wait::fact;
 use crate::track::{Half, Side};
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
@@ -83,7 +84,12 @@ impl AddAssign for NagleTotals {
 /// `corked`: did the kernel hold something back for a cork?
 pub fn nagle(half: &Half, side: Side, findings: Findings<'_>, corked: bool) -> (Nagle, (u64, u64)) {
     // However short: the answer does not depend on what is listed.
-    let own = || findings.iter().filter(|finding| finding.wait.by == side && finding.is_hold());
+    let own = || {
+        findings.iter().filter(|finding| {
+            // How data is followed is no proof: the program may be as quick.
+            finding.wait.by == side && finding.is_hold() && !finding.wait.is(fact::DATA_ACK)
+        })
+    };
     let stalls = || own().filter(|hold| hold.confidence() > Confidence::Possible);
     let contradictions = half.contradictions();
     // Set in the middle of a connection, as SSH does after the login, TCP_NODELAY stays set.

@@ -33,14 +33,22 @@ pub fn each_reason(finding: Finding<'_>, judged: &JudgedConnection, mut take: im
     if stall.wait.is(fact::RESENT) {
         add(&|out| stall.resent(out));
     }
-    add(&|out| stall.ack(out));
-    add(&|out| stall.release(out));
-    add(&|out| stall.on(out));
-    add(&|out| stall.relay(out));
+    if stall.wait.is(fact::DATA_ACK) {
+        add(&|out| stall.data_ack(out));
+        add(&|out| stall.data_release(out));
+        add(&|out| stall.pattern(out));
+        add(&|out| stall.held_at_most(out));
+    } else {
+        add(&|out| stall.ack(out));
+        add(&|out| stall.release(out));
+        add(&|out| stall.on(out));
+        add(&|out| stall.relay(out));
+    }
     if stall.full > 0.0 {
         add(&|out| stall.full_sized(out));
     }
-    if stall.wait.wait_ns() - finding.lost_ns() >= 1_000_000 {
+    let is_known = !stall.wait.is(fact::DATA_ACK);
+    if is_known && stall.wait.wait_ns() - finding.lost_ns() >= 1_000_000 {
         add(&|out| stall.length(out));
     }
     if stall.most_by_clock() < 1.0 {
@@ -241,7 +249,7 @@ impl<'a> ExplainedStall<'a> {
 }
 
 /// How often small segments were sent unheld.
-struct Contradictions(u32);
+pub(super) struct Contradictions(pub u32);
 
 impl Display for Contradictions {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
@@ -264,7 +272,7 @@ impl Display for Digits {
     }
 }
 
-fn plural(count: u32) -> &'static str {
+pub(super) fn plural(count: u32) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
@@ -273,7 +281,7 @@ fn plural(count: u32) -> &'static str {
 pub struct Ms(pub i64);
 
 impl Ms {
-    fn of(ms: f64) -> Self {
+    pub(super) fn of(ms: f64) -> Self {
         Self((ms * 1e6) as i64)
     }
 }

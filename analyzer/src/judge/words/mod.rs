@@ -1,5 +1,6 @@
 //! The case in sentences.
 
+mod data_release;
 pub mod evidence;
 pub mod rivals;
 pub mod terms;

@@ -82,11 +82,18 @@ fn congestion(stall: &ExplainedStall<'_>) -> (bool, String) {
 
 fn program(stall: &ExplainedStall<'_>) -> (bool, String) {
     let (release, ratio) = (Ms(stall.wait.release_ns()), Digits(stall.finding.held.ratio.into()));
-    let why = format!(
-        "frame {} left {release} after an ACK, which a program cannot see; that is {ratio} times as \
+    let why = match stall.finding.cause {
+        Cause::NagleReply => format!(
+            "frame {} left {release} after data that the program may have answered; that is {ratio} times as likely \
+             of a held segment",
+            stall.wait.to.frame
+        ),
+        _ => format!(
+            "frame {} left {release} after an ACK, which a program cannot see; that is {ratio} times as \
          likely of a held segment as of a program that wrote then",
-        stall.wait.to.frame
-    );
+            stall.wait.to.frame
+        ),
+    };
     (is_certain(stall), why)
 }
 
@@ -98,6 +105,10 @@ fn late(stall: &ExplainedStall<'_>) -> (bool, String) {
             Ms(rtt_ns),
             Ms(stall.judged.ack_delay_ns(stall.wait))
         ),
+        (Cause::NagleReply, _) => {
+            let ack = stall.wait.ack.frame;
+            return (true, format!("frame {ack} carries data: no delayed-ACK timer sent it"));
+        }
         (Cause::NagleDelack, None) => format!("the round trip to the {receiver} is not known"),
         _ => format!("the ACK came within the round trip to the {receiver}: not delayed"),
     };

@@ -1,9 +1,10 @@
 //! The terms of a wait in rows, as `--why` prints them: name, number, and what it means.
 
 use crate::judge::model::{DirectionModel, Exclusion, Terms, most_by_clock};
+use crate::judge::words::data_release;
 use crate::judge::words::evidence::{Digits, Ms};
 use crate::track::Connection;
-use crate::track::wait::Wait;
+use crate::track::wait::{Wait, fact};
 
 /// A term as people read it.
 pub struct TermRow {
@@ -12,11 +13,17 @@ pub struct TermRow {
     pub text: String,
 }
 
+pub(super) fn row(name: &'static str, value: String, text: String) -> TermRow {
+    TermRow { name, value, text }
+}
+
 /// All terms of a wait, in the order in which its probability is computed.
 pub fn rows(terms: &Terms, wait: &Wait, connection: &Connection) -> Vec<TermRow> {
-    let Terms { exclusion, held, direction, densities, full, most } = terms;
+    if wait.is(fact::DATA_ACK) {
+        return data_release::rows(terms, wait, connection);
+    }
+    let Terms { exclusion, held, direction, densities, full, most, .. } = terms;
     let by = wait.by.name();
-    let row = |name, value: String, text: String| TermRow { name, value, text };
     let Some(densities) = densities else {
         let (value, text) = match exclusion {
             Some(Exclusion::Impossible(why)) => ("0", format!("a hold is impossible: {why}")),

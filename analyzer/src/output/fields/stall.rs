@@ -57,7 +57,9 @@ impl Row for StallRow<'_> {
         to.integer(CLIENT_PORT.only(Csv), |row| row.client().endpoint.port);
         to.address(SERVER_ADDR.only(Csv), |row| row.server().endpoint.addr);
         to.integer(SERVER_PORT.only(Csv), |row| row.server().endpoint.port);
-        to.category(field!("cause", "`nagle_delack` or `nagle_rtt`."), |row| row.finding.cause);
+        to.category(field!("cause", "`nagle_delack`, `nagle_reply` or `nagle_rtt`."), |row| {
+            row.finding.cause
+        });
         to.category(SENDER.except(Python), |row| row.finding.wait.by);
         to.category(CONFIDENCE.late(), |row| row.finding.confidence());
         to.integer(field!("rel_seq", "Stream offset of the held segment's first byte."), |row| {
@@ -79,7 +81,7 @@ impl Row for StallRow<'_> {
             |row| row.finding.wait.wait_ns(),
         );
         to.duration(HOLD, |row| row.finding.lost_ns());
-        to.duration(field!("ack_delay_ms", "ACK delay, less the round trip."), |row| {
+        to.duration(field!("ack_delay_ms", "ACK delay, less the round trip; of `nagle_reply` how long the data took that acknowledged it."), |row| {
             row.judged.ack_delay_ns(row.finding.wait)
         });
         to.duration(

@@ -24,6 +24,8 @@ pub struct WaitRow {
     pub ack_ns: i64,
     pub to_ns: i64,
     pub own_data_before: bool,
+    /// Bytes of data in the ACK.
+    pub len_ack: u16,
     /// Held or paused, for all that the capture shows?
     pub may_be_held: bool,
     /// Was something lost on its way to the capture? `None` where that is open.
@@ -63,6 +65,7 @@ impl WaitRow {
             ack_ns: wait.ack.time_ns,
             to_ns: wait.to.time_ns,
             own_data_before: wait.is(fact::OWN_DATA_BEFORE),
+            len_ack: wait.ack_len,
             may_be_held: finding.may_be_held() && judged.half(wait.by).nagle != Nagle::Off,
             lost_before_capture: finding.lost_before_capture(),
             evidence,

@@ -1,9 +1,10 @@
 //! New data: observe, classify, apply.
 
-use super::observation::{Conclusion, EndedWaits, Observation, Unheld};
+use super::observation::{Conclusion, EndedWaits, Observation, Reaction, Unheld};
 use super::{Connection, Recorder};
 use crate::decode::Header;
 use crate::track::half::{EndedBy, Half};
+use crate::track::thresholds::KERNEL_REACTION_NS;
 use crate::track::wait::{Wait, fact, when};
 use crate::track::{Mark, Side};
 
@@ -24,8 +25,15 @@ impl Connection {
         let received = peer.segments();
         let (acked_part, peer_window) = (peer.sequence.acked_part(), peer.sequence.window);
         let mut conclusion = seen.classify(recorder.clock_ns);
+        // Most segments after a pause follow nothing.
+        let follows = now.time_ns - peer.last_data.time_ns <= KERNEL_REACTION_NS;
+        let is_reaction = (follows || half.counts_reactions())
+            && now.time_ns - half.last_data.time_ns >= recorder.lengths.seen_ns;
         if let Some(ended) = seen.ended(&mut conclusion.unheld, recorder) {
             self.keep(side, &ended, recorder);
+        }
+        if is_reaction {
+            self.keep_reaction(side, (segment, len), mss, now, recorder);
         }
         if self.exchanges.is_ended_by(side) {
             self.end_exchange(recorder);
@@ -46,6 +54,33 @@ impl Connection {
         }
         for wait in [ended.kept, ended.over_retransmission].into_iter().flatten() {
             self.push(wait, recorder);
+        }
+    }
+
+    #[inline(never)]
+    fn keep_reaction(
+        &mut self,
+        by: Side,
+        (segment, len): (&Header, u32),
+        mss: u32,
+        now: Mark,
+        recorder: &mut Recorder<'_>,
+    ) {
+        let (half, peer) = (self.half(by), self.half(by.other()));
+        let seen = Observation { connection: self.id, by, half, peer, segment, len, mss, now };
+        let Some(reaction) = seen.reaction() else { return };
+        let half = &mut self.halves[by as usize];
+        match reaction {
+            Reaction::OfProgram(after_ns) => half.note_reaction(after_ns),
+            Reaction::Late => half.note_late_reaction(),
+            Reaction::MayBeHeld(mut wait) => {
+                half.count_reactions();
+                if self.exchanges.covers(wait.from) {
+                    wait.facts |= fact::IN_EXCHANGE;
+                    self.exchanges.suspect();
+                }
+                recorder.waits.keep_by_data(wait);
+            }
         }
     }
 

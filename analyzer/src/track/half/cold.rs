@@ -1,6 +1,5 @@
 //! Cold state of a direction, boxed: most directions never need it.
 
-use crate::track::Mark;
 use crate::track::half::bursts::Bursts;
 use crate::track::half::contradictions::Contradictions;
 use crate::track::half::pauses::Pauses;
@@ -9,6 +8,7 @@ use crate::track::half::syn::ConnectTimes;
 use crate::track::half::timing::Timed;
 use crate::track::half::unseen::Unseen;
 use crate::track::half::{Release, ShortHolds};
+use crate::track::{Mark, Reactions};
 
 /// What a direction needs that sends more while something small is unacknowledged.
 ///
@@ -65,6 +65,8 @@ pub struct Frozen {
     pub candidates: u8,
     pub pauses: Pauses,
     pub short: ShortHolds,
+    /// Of its program, once something of it looked as if data had let it go.
+    pub reactions: Reactions,
     /// Of the connection, if this is its server.
     pub connecting: ConnectTimes,
 }
@@ -111,6 +113,7 @@ impl Frozen {
         candidates: 0,
         pauses: Pauses::NONE,
         short: ShortHolds::NONE,
+        reactions: Reactions::NONE,
         connecting: ConnectTimes::NONE,
     };
 }

@@ -1,12 +1,12 @@
 //! What a direction tells about itself, wherever it is stored.
 
 use crate::decode::seq;
-use crate::track::Mark;
 use crate::track::half::pauses::Pauses;
 use crate::track::half::repeated::Repeats;
 use crate::track::half::state;
 use crate::track::half::{Half, Release};
 use crate::track::thresholds::ECHOES;
+use crate::track::{Mark, Reactions};
 
 impl Half {
     /// Segments captured; saturates.
@@ -127,6 +127,34 @@ impl Half {
 
     pub fn repeats(&self) -> Repeats {
         self.frozen().repeats
+    }
+
+    /// How soon its program reacts to data while nothing of its own is outstanding.
+    pub fn reactions(&self) -> &Reactions {
+        &self.frozen().reactions
+    }
+
+    /// Are those counted?
+    #[inline]
+    pub fn counts_reactions(&self) -> bool {
+        self.state.is(state::REACTIONS)
+    }
+
+    /// From now on they are: data looked as if it had let something go.
+    pub fn count_reactions(&mut self) {
+        self.state.set_once(state::REACTIONS);
+    }
+
+    /// It left later than a kernel sends, where data may have let it go.
+    pub fn note_late_reaction(&mut self) {
+        if self.counts_reactions() {
+            let late = &mut self.frozen_mut().reactions.late;
+            *late = late.saturating_add(1);
+        }
+    }
+
+    pub fn note_reaction(&mut self, after_ns: i64) {
+        self.frozen_mut().reactions.add(after_ns);
     }
 
     /// The pauses of its program.

@@ -59,6 +59,9 @@ pub const URGENT: u32 = 1 << 26;
 /// It has sent an ACK without anything else.
 pub const PURE_ACKS: u32 = 1 << 27;
 
+/// How soon its program reacts to data is counted.
+pub const REACTIONS: u32 = 1 << 28;
+
 /// An ACK came so shortly before a small segment that it may have let it go.
 pub const MAY_BE_HELD: u32 = 1 << 31;
 

@@ -54,6 +54,10 @@ pub struct Waits {
     others: [[usize; WaitKind::COUNT]; 2],
     /// By who ended them.
     longest: [Longest; 2],
+    /// Waits that data of the peer ended as soon as a kernel would: holds, or answers. No more are kept than of
+    /// other waits.
+    pub by_data: ByBlock<Wait>,
+    by_data_count: usize,
     /// What may have ended waits on other connections.
     pub arrivals: Arrivals,
     pub unlisted: u64,
@@ -75,6 +79,14 @@ impl Waits {
     /// Keeps a wait, whatever room there is.
     pub fn keep(&mut self, wait: Wait) {
         self.kept.push(wait.connection, wait);
+    }
+
+    /// Keeps a wait that data ended, while there is room.
+    pub fn keep_by_data(&mut self, wait: Wait) {
+        if self.by_data_count < MAX_OTHER_WAITS {
+            self.by_data_count += 1;
+            self.by_data.push(wait.connection, wait);
+        }
     }
 
     /// Is there room for a wait that `by` ended, with these facts?

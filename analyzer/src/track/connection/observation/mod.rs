@@ -3,6 +3,7 @@
 //! [`Observation::classify`] reads both directions as they were before the segment and changes nothing;
 //! what it concludes, the connection applies.
 
+mod by_data;
 mod echo;
 mod facts;
 mod idle;
@@ -11,6 +12,7 @@ mod short;
 mod tests;
 mod unheld;
 
+pub use by_data::Reaction;
 pub use unheld::Unheld;
 
 use crate::decode::Header;

@@ -79,6 +79,6 @@ complete -c nagle-scan -n _shtab_nagle_scan_using -l max-lost -x -d 'exit 1 only
 complete -c nagle-scan -n _shtab_nagle_scan_using -l exit-zero -d 'exit 0 whatever the verdict'
 complete -c nagle-scan -n _shtab_nagle_scan_using -s h -d 'show the options most people need'
 complete -c nagle-scan -n _shtab_nagle_scan_using -l help -d 'show this help message and exit'
-complete -c nagle-scan -n _shtab_nagle_scan_using -l explain -xka "connect retransmission zero_window passed_on nagle_delack slow_link nagle_rtt stop_and_wait congestion_window delayed_ack cork sender_app unknown" -d 'explain a cause: what it is, how it is recognised, what to do; without CAUSE list them all'
+complete -c nagle-scan -n _shtab_nagle_scan_using -l explain -xka "connect retransmission zero_window passed_on nagle_delack nagle_reply slow_link nagle_rtt stop_and_wait congestion_window delayed_ack cork sender_app unknown" -d 'explain a cause: what it is, how it is recognised, what to do; without CAUSE list them all'
 complete -c nagle-scan -n _shtab_nagle_scan_using -s V -l version -d 'show program'"'"'s version number and exit'
 complete -c nagle-scan -n '_shtab_nagle_scan_using; and test $_shtab_nagle_scan_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'pcap, pcapng, tcpdump'"'"'s printed output, or a folder of captures; '"'"'-'"'"' reads standard input'

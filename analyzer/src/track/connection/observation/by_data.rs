@@ -1,0 +1,88 @@
+//! What follows data of the peer after a while in which the sender had sent nothing: the kernel lets go what it
+//! held until that data acknowledged everything, or the program reacts.
+
+use super::Observation;
+use super::idle::Idle;
+use crate::track::half::Release;
+use crate::track::thresholds::{KERNEL_REACTION_NS, QUICK_REACTION_NS};
+use crate::track::wait::{Wait, fact};
+
+/// How a segment followed data of the peer.
+pub enum Reaction {
+    /// That data acknowledged all that was outstanding, the last of it small, and this small segment left as
+    /// soon as a kernel sends.
+    MayBeHeld(Wait),
+    /// The same, but it left later: the program wrote it then.
+    Late,
+    /// Nothing was outstanding: the program reacted so long after the data, in ns.
+    OfProgram(i64),
+}
+
+impl Observation<'_> {
+    /// How it followed data, after a while without data of its sender.
+    pub fn reaction(&self) -> Option<Reaction> {
+        let Self { half, peer, now, .. } = *self;
+        let data = peer.last_new();
+        let is_first = half.bytes() == 0 || half.sequence.in_flight() > 0;
+        if is_first || !data.after(half.last_data) {
+            return None;
+        }
+        let (ack, after_ns) = (half.all_acked(), now.time_ns - data.time_ns);
+        if ack.mark == data {
+            let is_small = half.is_last_small() && self.len < self.mss;
+            let reaction = match (0..=KERNEL_REACTION_NS).contains(&after_ns) {
+                true => Reaction::MayBeHeld(self.wait_until_data(ack)),
+                false => Reaction::Late,
+            };
+            return is_small.then_some(reaction);
+        }
+        // Of slow ones the first few do not matter; most directions never need any.
+        let counts = half.counts_reactions() || after_ns <= QUICK_REACTION_NS;
+        (counts && data.after(ack.mark)).then_some(Reaction::OfProgram(after_ns))
+    }
+
+    /// The wait from the sender's last data on, which the data in `release` acknowledged.
+    fn wait_until_data(&self, release: Release) -> Wait {
+        let from = self.half.last_data;
+        let (own_before, data_arrived, answered) = (true, false, release.mark);
+        let idle = Idle { release: Some(release), own_before, from, data_arrived, answered };
+        let wait = self.wait(&idle);
+        let ack_len = u16::try_from(self.peer.last_len).unwrap_or(u16::MAX);
+        Wait { facts: wait.facts | fact::DATA_ACK, ack_len, ..wait }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::track::Side;
+    use crate::track::story::{Story, client, server};
+    use crate::track::wait::fact;
+
+    /// A segment of the server, and 25 ms later data of the client, at which the server sends another one.
+    fn after_data(story: Story, after_us: f64) -> Story {
+        let asked = story.after_ms(300.0, server(80)).after_ms(25.0, client(20));
+        asked.after_ms(after_us / 1e3, server(60))
+    }
+
+    #[test]
+    fn what_leaves_at_once_after_data_that_acknowledged_all_is_kept() {
+        let told = after_data(Story::new().handshake(0.02, 1.0), 14.0).end();
+        let [wait] = told.by_data[..] else { panic!("{:?}", told.by_data) };
+        let lengths = (wait.unacked_len, wait.len, wait.span_ns(), wait.release_ns());
+        assert_eq!(lengths, (80, 60, 25_014_000, 14_000));
+        assert!(wait.is(fact::DATA_ACK) && !wait.is(fact::PURE_ACK) && wait.by == Side::Server);
+        assert!(after_data(Story::new().handshake(0.02, 1.0), 900.0).end().by_data.is_empty());
+    }
+
+    #[test]
+    fn reactions_with_nothing_outstanding_are_the_programs() {
+        let alone = |story: Story| {
+            let acked = story.after_ms(300.0, server(80)).after_ms(1.0, client(0));
+            acked.after_ms(30.0, client(20)).after_ms(0.4, server(60))
+        };
+        let before = alone(Story::new().handshake(0.02, 1.0));
+        assert_eq!(before.half(Side::Server).reactions().count(), 0);
+        let after = alone(after_data(before, 14.0));
+        assert_eq!(after.half(Side::Server).reactions().quickest_ns(), Some(511_999));
+    }
+}
