@@ -89,8 +89,9 @@ fn clock_jumps(capture: &CaptureSummary) -> Option<String> {
     }
     (!each.is_empty()).then(|| {
         format!(
-            "the time jumps by more than a day: {}. If the clock was set there, or files were put \
-             together, waits and latencies across it are meaningless",
+            "the time jumps by more than a day: {}. Either the clock was set there, or files \
+             were put together, or nothing came: no wait across it is counted, and latencies across it are \
+             meaningless",
             each.join(", ")
         )
     })

@@ -3,6 +3,7 @@
 //! The tracker writes waits while it streams and judges nothing; `judge` decides at the end, when
 //! the whole connection is known.
 
+use crate::capture::times::DAY_NS;
 use crate::track::thresholds::{EARLY_ACK_ONE_OF, EVIDENCE_NS};
 use crate::track::{Mark, Side};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,9 @@ pub mod fact {
     pub const ECHOES: u32 = ECHOES_ACK | ECHOES_EARLIER;
     /// Of a wait: the ACK that let the sender go on carries data of the peer.
     pub const DATA_ACK: u32 = 1 << 4;
-    // 5 to 7 are free.
+    /// Data of its sender was unacknowledged when the segment after the wait left.
+    pub const IN_FLIGHT: u32 = 1 << 5;
+    // 6 and 7 are free.
 
     /// The frame before the wait is the sender's own data (else the peer's).
     pub const OWN_DATA_BEFORE: u32 = 1 << 8;
@@ -163,6 +166,12 @@ impl Wait {
         self.to.time_ns - self.from.time_ns.max(self.turn_ns)
     }
 
+    /// Can it have been? Not one without a first frame, nor over a day: in between the clock was set, or files
+    /// were put together.
+    pub fn is_possible(&self) -> bool {
+        self.from.is_set() && self.span_ns() <= DAY_NS
+    }
+
     /// From frame to frame.
     pub fn span_ns(&self) -> i64 {
         self.to.time_ns - self.from.time_ns
@@ -232,6 +241,15 @@ mod tests {
         pub fn unknown(connection: u32, by: Side) -> Self {
             Self::between(connection, by, Mark::NONE, Mark::NONE)
         }
+    }
+
+    #[test]
+    fn no_wait_begins_before_the_capture_or_lasts_for_more_than_a_day() {
+        let at = |time_ns, frame| Mark { time_ns, frame };
+        let wait = |from, to| Wait { from, to, ..Wait::unknown(0, Side::Client) };
+        assert!(wait(at(0, 1), at(DAY_NS, 2)).is_possible());
+        assert!(!wait(at(0, 1), at(DAY_NS + 1, 2)).is_possible());
+        assert!(!wait(Mark::NONE, at(5, 2)).is_possible());
     }
 
     /// A client 26 ms away acknowledges after its timer of 40 ms; its ACK is all that comes.

@@ -78,6 +78,9 @@ impl Waits {
 
     /// Keeps a wait, whatever room there is.
     pub fn keep(&mut self, wait: Wait) {
+        if !wait.is_possible() {
+            return;
+        }
         self.kept.push(wait.connection, wait);
     }
 
@@ -98,6 +101,9 @@ impl Waits {
 
     /// Keeps any other wait; for want of room counts it, if it is long enough to be listed.
     pub fn push_other(&mut self, wait: Wait, listed_ns: i64) {
+        if !wait.is_possible() {
+            return;
+        }
         let (kind, by) = (WaitKind::of(wait.by, wait.facts), wait.by as usize);
         let kept = &mut self.others[by][kind as usize];
         if *kept < kind.most() {
@@ -136,8 +142,9 @@ mod tests {
 
     #[test]
     fn what_one_side_did_takes_no_room_from_the_other() {
-        let slow_server = Wait::unknown(0, Side::Server);
-        let of_client = |facts| Wait { facts, ..Wait::unknown(0, Side::Client) };
+        let from = Mark { time_ns: 0, frame: 1 };
+        let slow_server = Wait { from, ..Wait::unknown(0, Side::Server) };
+        let of_client = |facts| Wait { facts, from, ..Wait::unknown(0, Side::Client) };
         let most = MAX_OTHER_WAITS + longest::MOST;
         let kinds = [
             (of_client(0), MAX_PAUSES),
@@ -165,7 +172,7 @@ mod tests {
         let mut waits = Waits::default();
         for frame in 1..=MAX_OTHER_WAITS as u64 + 1 {
             let to = Mark { time_ns: 0, frame };
-            waits.push_other(Wait { to, ..Wait::unknown(7, Side::Server) }, 0);
+            waits.push_other(Wait { from: to, to, ..Wait::unknown(7, Side::Server) }, 0);
         }
         let last = MAX_OTHER_WAITS as u64 + 1;
         for frame in [last, last - 1, 1] {
