@@ -40,6 +40,8 @@ type Stamp = (i64, u32);
 pub struct SlowLink {
     /// Of the timestamps; 0 where no slow link is known.
     pub step_ns: f64,
+    /// All timestamps lie a multiple of so many steps apart: the clock behind them ticks as seldom.
+    pub ticks: u32,
     /// The segment that was on its way for the shortest time.
     pub quickest: Stamp,
 }
@@ -63,9 +65,13 @@ impl SlowLink {
             let (elapsed_ns, ticks) = since(first, stamp);
             (elapsed_ns - ticks * step_ns) as i64
         };
-        let stamps = stamped().flat_map(|wait| [before(wait), sent(wait)]);
-        let quickest = stamps.filter(|stamp| stamp.1 != 0).min_by_key(on_the_way_ns)?;
-        let link = Self { step_ns, quickest };
+        let stamps = || {
+            let both = stamped().flat_map(|wait| [before(wait), sent(wait)]);
+            both.filter(|stamp| stamp.1 != 0)
+        };
+        let ticks = stamps().fold(0, |ticks, stamp| divisor(stamp.1.abs_diff(first.1), ticks));
+        let quickest = stamps().min_by_key(on_the_way_ns)?;
+        let link = Self { step_ns, ticks, quickest };
         let together = stamped().filter(|wait| link.parts(wait)).count();
         (together >= FEW_RELEASES as usize).then_some(link)
     }
@@ -79,12 +85,18 @@ impl SlowLink {
     /// Was the segment that ended this wait on its way for at least half of the wait longer than the quickest?
     fn delays(self, wait: &Wait) -> bool {
         let (elapsed_ns, ticks) = since(self.quickest, sent(wait));
-        let left_ns = (ticks + 1.0) * self.step_ns + elapsed_ns.abs() * CLOCK_DRIFT;
+        let left_ns =
+            (ticks + f64::from(self.ticks)) * self.step_ns + elapsed_ns.abs() * CLOCK_DRIFT;
         self.step_ns > 0.0
             && wait.tsval != 0
             && may_be_queued(wait)
             && 2.0 * (elapsed_ns - left_ns) >= wait.span_ns() as f64
     }
+}
+
+/// The greatest common divisor.
+fn divisor(one: u32, other: u32) -> u32 {
+    if other == 0 { one } else { divisor(other, one % other) }
 }
 
 fn sent(wait: &Wait) -> Stamp {
@@ -129,15 +141,16 @@ mod tests {
 
     /// As `laid_to_link`; within the second answer the clock of the capture is set forward.
     fn laid(answer: &[AnswerFrame], has_timestamps: bool, set_ms: f64) -> usize {
-        let frame = |len, sent_ms| match has_timestamps {
-            true => server(len).tsval(sent_ms),
+        // Its clock is read a little sooner or later each time.
+        let frame = |len, at: u32, sent_ms| match has_timestamps {
+            true => server(len).tsval(at * 1000 + at % 2 + sent_ms),
             false => server(len),
         };
         let told = (1..5).fold(Story::new().handshake(0.02, 14.0), |story, at| {
-            let asked = story.after_ms(5.0, client(300)).after_ms(60.0, frame(1460, at * 1000));
+            let asked = story.after_ms(5.0, client(300)).after_ms(60.0, frame(1460, at, 0));
             let set = asked.after_ms(if at == 2 { set_ms } else { 0.0 }, client(0));
             let answered = answer.iter().fold(set, |story, &(ms, len, sent_ms)| {
-                let came = story.after_ms(ms - 0.02, frame(len, at * 1000 + sent_ms));
+                let came = story.after_ms(ms - 0.02, frame(len, at, sent_ms));
                 came.after_ms(0.02, client(0))
             });
             let took_ms: f64 = answer.iter().map(|frame| frame.0).sum();
