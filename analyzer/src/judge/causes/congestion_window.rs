@@ -5,7 +5,7 @@
 //! # How it is recognised
 //! The next segment left as soon as an ACK reached the sender, one round trip (between the capture
 //! point and the sender) after it passed; and either an initial window of ten packets was in flight,
-//! or full-sized segments that the ACK did not all cover, for which no other algorithm waits. Seen
+//! or full-sized segments, for which no other algorithm waits: old stacks begin with one or two. Seen
 //! from afar that ACK may have passed before the last data: then full-sized data goes on, with an
 //! initial window in flight, before any ACK of that last data can have come.
 //!
@@ -20,13 +20,15 @@
 //! # References
 //! RFC 5681, sections 3.1 and 4.1; RFC 6928.
 
-use super::DirectionFacts;
+use super::{DirectionFacts, delayed_ack};
 use crate::track::wait::{Wait, fact};
 
 pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
     let full_sized = !wait.is(fact::UNACKED_SMALL);
     let freed = wait.has_ack()
-        && (wait.is(fact::LARGE_FLIGHT) || (wait.is(fact::ADVANCING_ACK) && full_sized))
+        && (wait.is(fact::LARGE_FLIGHT)
+            || (full_sized && wait.is(fact::ADVANCING_ACK))
+            || (full_sized && !delayed_ack::is_released(wait, direction)))
         && direction.path.follows_ack(wait);
     wait.is(fact::OWN_DATA_BEFORE) && (freed || is_outrun(wait, direction))
 }

@@ -28,7 +28,8 @@ pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
         || spurious::is_second_copy(wait, direction.at_receiver)
 }
 
-fn is_released(wait: &Wait, direction: &DirectionFacts) -> bool {
+/// Did a late ACK let full-sized data go?
+pub(super) fn is_released(wait: &Wait, direction: &DirectionFacts) -> bool {
     wait.has_ack()
         && wait.is(fact::OWN_DATA_BEFORE | fact::PURE_ACK)
         && !wait.is(fact::SMALL)

@@ -3,14 +3,17 @@
 //! duplicate ACKs before it sent the bytes again.
 //!
 //! # How it is recognised
-//! The segment after the wait repeats bytes sent before, or something was repeated during it; or new
-//! data follows after 200 ms or more, as a tail-loss probe does, and bytes before it are then sent again.
+//! The segment after the wait repeats bytes sent before. Or new data leaves while what was sent again is
+//! unacknowledged, or as soon as its ACK comes; or an answer, most of whose wait passed before the other end
+//! had sent again what it answers. Or new data follows after 200 ms or more, as a tail-loss probe does, and
+//! bytes before it are then sent again.
 //! Or packets were lost before the capture point: a sender that counts the packets of the connection
 //! (IP identification) leaves out numbers, and its data comes as late as its retransmission timer
 //! makes it, 200 ms to 1 s and twice that after each further loss.
 //!
 //! # What it is not
-//! A 200 ms delayed ACK: Linux' shortest retransmission timeout is 200 ms too, but there the same
+//! A pause after everything was acknowledged, whatever was sent again before: nothing was lost then. A 200 ms
+//! delayed ACK: Linux' shortest retransmission timeout is 200 ms too, but there the same
 //! bytes come again. A copy of a frame by a mirror port follows within microseconds. A needless
 //! retransmission: where the receiver reports that it had the bytes (D-SACK) nothing was lost, and nobody
 //! waited for the second copy; where both are seen to arrive the ACK was late: `delayed_ack`. A receiver that
@@ -36,8 +39,15 @@ pub(super) fn recognises(wait: &Wait, direction: &DirectionFacts) -> bool {
 
 /// Did the capture see that something was sent again?
 pub fn is_seen(wait: &Wait, direction: &DirectionFacts) -> bool {
-    let repeated = wait.has_any(fact::RETRANSMITTED | fact::RECOVERY);
+    let repeated = wait.is(fact::RETRANSMITTED) || is_recovery(wait, direction);
     (repeated || is_probe(wait)) && may_be_loss(wait, direction)
+}
+
+/// Did what was sent again keep the sender from going on, or from answering?
+fn is_recovery(wait: &Wait, direction: &DirectionFacts) -> bool {
+    let waits_for_ack =
+        || wait.is(fact::IN_FLIGHT) || (wait.has_ack() && direction.path.follows_ack(wait));
+    wait.is(fact::RECOVERY) && (!wait.is(fact::OWN_DATA_BEFORE) || waits_for_ack())
 }
 
 fn may_be_loss(wait: &Wait, direction: &DirectionFacts) -> bool {

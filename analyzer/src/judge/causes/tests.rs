@@ -74,7 +74,7 @@ fn example(cause: Cause) -> (Wait, DirectionFacts) {
         }
         Cause::SlowLink => {
             let queued = Wait { ack: Mark::NONE, tsval: 7, ..own(0) };
-            let link = SlowLink { step_ns: 1e6, quickest: (queued.from.time_ns, 7) };
+            let link = SlowLink { step_ns: 1e6, ticks: 1, quickest: (queued.from.time_ns, 7) };
             (queued, DirectionFacts { link, ..direction() })
         }
         Cause::ZeroWindow => (own(fact::ZERO_WINDOW), direction()),

@@ -75,6 +75,7 @@ impl Observation<'_> {
                 (release.mark.time_ns - small_acked.time_ns).abs() < self.distinct_ns()
             });
         self.hindrances(from)
+            | when(half.sequence.in_flight() > 0, fact::IN_FLIGHT)
             | release.map_or(0, |release| release.facts.facts())
             | when(partial, fact::PARTIAL_ACK)
             | when(half.is_last_small() || frees_small, fact::UNACKED_SMALL)
@@ -85,12 +86,27 @@ impl Observation<'_> {
             | when(half.sequence.is_small_unacked() && self.now.after(from), fact::UNACKED_AT_SEND)
     }
 
+    /// Was something sent again since `from`, that the sender waited for? Of what the peer sent again, an
+    /// answer waits for at least half of the time.
+    fn was_sent_again(&self, from: Mark) -> bool {
+        let Self { half, peer, now, .. } = *self;
+        if from == half.last_data || from == half.last_new() {
+            return half.is_recovering();
+        }
+        let arrived_ns = peer.last_data.time_ns;
+        peer.is_recovering() && 2 * (now.time_ns - arrived_ns) < now.time_ns - from.time_ns
+    }
+
     /// Those facts of [`fact::HINDERED`] that hold since `from`.
     pub(super) fn hindrances(&self, from: Mark) -> u32 {
         let (half, peer) = (self.half, self.peer);
         let has_sent = half.bytes() > 0;
-        let window_full =
-            peer.is_window_scale_known() && i64::from(half.room) < i64::from(self.len);
+        let is_full = |room: i64| peer.is_window_scale_known() && room < i64::from(self.len);
+        // The window may have opened, and the program paused then.
+        let room_now = i64::from(peer.sequence.window) - i64::from(half.sequence.in_flight());
+        let opened_ns = self.now.time_ns - peer.last_ns() - half.rtt_or_zero_ns();
+        let waited_for_room = is_full(room_now) || opened_ns <= self.distinct_ns();
+        let window_full = is_full(half.room.into()) && waited_for_room;
         let closed_frame = peer.zero_window_frame();
         let closed_before = closed_frame > 0 && closed_frame >= from.frame && half.room <= 0;
         let zero_window = closed_frame > from.frame || (has_sent && closed_before);
@@ -99,7 +115,7 @@ impl Observation<'_> {
         let (peer_bytes, peer_frame) = peer.unseen();
         let unseen = (unseen_frame > from.frame && unseen_bytes > 0)
             || (peer_frame > from.frame && peer_bytes > 0);
-        when(half.is_recovering(), fact::RECOVERY)
+        when(self.was_sent_again(from), fact::RECOVERY)
             | when(zero_window, fact::ZERO_WINDOW)
             | when(has_sent && window_full, fact::WINDOW_FULL)
             | when(unseen, fact::UNSEEN)
