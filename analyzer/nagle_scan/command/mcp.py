@@ -34,7 +34,7 @@ for. Needs {EXTRA}. To scan a file named mcp, write ./mcp.
 """
 EXAMPLES = """\
 nagle-scan mcp --root captures/
-nagle-scan mcp --root /var/captures --reports /tmp/reports --anonymize
+nagle-scan mcp --root /var/captures --reports reports --anonymize
 """
 EXIT_STATUS = """\
 0 the client ended the connection, 2 unusable call, 130 interrupted
