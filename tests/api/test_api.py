@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import copy
 import io
+import os
 import pickle
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -185,6 +187,25 @@ def test_a_file_object_may_be_called_as_it_likes() -> None:
     found = nagle_scan.scan(file)
     assert found.captures == [r"\udcff\x1b[31m.pcap"]
     assert found.to_html()
+
+
+def test_an_open_file_is_read_on_after_its_name_and_its_owner_are_gone(tmp_path: Path) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes((CAPTURES / "java-split.pcap").read_bytes())
+    with path.open("rb") as file:
+        found = nagle_scan.scan(file)
+    path.unlink()
+    assert len(found.segments(0)) == 57
+    if sys.platform == "linux":
+        assert os.path.samefile(found.paths[0], found.spooled[0].fileno()), "it was copied"  # type: ignore[attr-defined]
+
+
+def test_a_file_object_is_read_from_where_it_stands(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"head" + (CAPTURES / "java-split.pcap").read_bytes())
+    with path.open("rb") as file:
+        file.seek(4)
+        assert nagle_scan.scan(file).summary.packets == 57
 
 
 def test_a_temporary_file_lives_as_long_as_its_scans() -> None:

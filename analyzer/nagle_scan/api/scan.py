@@ -52,7 +52,7 @@ def scan(
 
     A capture is a pcap or pcapng file, plain, gzip or zstd, or text that tcpdump or tshark printed:
     a path (`~` is expanded), its bytes, or a binary file object, which is read to its end (these
-    are kept in a temporary file as long as the scan).
+    are kept in a temporary file as long as the scan; on Linux an open file is read as it is).
     `filter` is a BPF expression (`"tcp port 8888"`), compiled by libpcap. Waits shorter than
     `min_wait_ms` are not recorded. `anonymize` is a key of 32 bytes: addresses are replaced in all
     tables and files (ipcrypt-pfx), and the same key gives the same replacements. There are as many

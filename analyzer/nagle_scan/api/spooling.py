@@ -1,8 +1,9 @@
-"""Captures as the engine takes them, by path: what is no file is kept in a temporary one."""
+"""Captures as the engine takes them, by path: what has none is kept in a temporary file."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable
 from typing import IO, Any
 
@@ -17,7 +18,7 @@ Capture = str | os.PathLike[str] | Bytes | IO[bytes]
 def on_disk(
     given: Capture | Iterable[Capture],
 ) -> tuple[list[str], dict[str, str], list[object]]:
-    """Paths of captures, what those in temporary files are called, and these files.
+    """Paths of captures, what those without a path are called, and the files that these paths read.
 
     Raises `TypeError` for what is no capture, `CaptureError` for a name that is not UTF-8.
     """
@@ -28,9 +29,11 @@ def on_disk(
         if isinstance(capture, (str, os.PathLike)):
             paths.append(files.utf8_name(capture, CaptureError))
             continue
-        label, file = _spooled(capture)
-        paths.append(file.name)
-        labels[file.name] = label
+        name = getattr(capture, "name", None)
+        label = printable(name) if isinstance(name, str) else "<bytes>"
+        path, file = _by_descriptor(capture) or _spooled(capture, label)
+        paths.append(path)
+        labels[path] = label
         spooled.append(file)
     return paths, labels, spooled
 
@@ -51,16 +54,30 @@ def _several(given: Any) -> list[Any]:  # noqa: ANN401
     return captures
 
 
-def _spooled(capture: Bytes | IO[bytes]) -> tuple[str, IO[bytes]]:
-    """What it is called, and a file that vanishes with its last reference."""
+def _by_descriptor(capture: Bytes | IO[bytes]) -> tuple[str, IO[bytes]] | None:
+    """Linux: a path of an open file at its beginning, so that it need not be copied; and a file.
+
+    On macOS all who open such a path share one place in the file.
+    """
+    from io import BufferedReader, FileIO
+
+    if not (isinstance(capture, BufferedReader) and isinstance(capture.raw, FileIO)):
+        return None
+    if not stat.S_ISREG(os.fstat(capture.fileno()).st_mode) or capture.tell():
+        return None
+    file = os.fdopen(os.dup(capture.fileno()), "rb")
+    path = f"/proc/self/fd/{file.fileno()}"
+    return (path, file) if os.access(path, os.R_OK) else None
+
+
+def _spooled(capture: Bytes | IO[bytes], label: str) -> tuple[str, IO[bytes]]:
+    """A path, and its file, which vanishes with the last reference to it."""
     import shutil
     import tempfile
     from io import BytesIO
 
     from nagle_scan.system import leftovers
 
-    name = getattr(capture, "name", None)
-    label = printable(name) if isinstance(name, str) else "<bytes>"
     source = BytesIO(bytes(capture)) if isinstance(capture, Bytes) else capture
     leftovers.clear()
     file = tempfile.NamedTemporaryFile(prefix=leftovers.PREFIX)  # noqa: SIM115
@@ -72,4 +89,4 @@ def _spooled(capture: Bytes | IO[bytes]) -> tuple[str, IO[bytes]]:
         raise TypeError(f"{label}: a capture is read as bytes: open it with 'rb'") from None
     except OSError as error:
         raise CaptureError(f"{label}: {files.reason_of(error)}") from None
-    return label, file
+    return file.name, file

@@ -73,7 +73,7 @@ class Result:
         """Of a loaded scan: how large its captures were, in bytes."""
         self.has_exchanges = has_exchanges
         self.spooled: Sequence[object] = ()
-        """Temporary files that hold what was no file: they vanish with the last scan of them."""
+        """Files that `paths` read as long as they are open: temporary ones, and open files."""
         self.doing: Callable[[str], None] = lambda _: None
         """Is told what takes time, for a progress line."""
         self._kept: dict[int, pd.DataFrame] = {}
