@@ -144,6 +144,16 @@ def test_addresses_are_replaced_where_asked(tmp_path: Path) -> None:
     assert ADDRESS not in report.name + report.read_text()
 
 
+def test_an_error_names_what_was_asked_for_not_where_a_link_leads(tmp_path: Path) -> None:
+    (tmp_path / f"{ADDRESS}.pcap").write_text("no capture")
+    (tmp_path / "link.pcap").symlink_to(f"{ADDRESS}.pcap")
+    options: list[str | Path] = ["--root", tmp_path, "--anonymize"]
+    ((failed, text),) = asked(options, ("scan", {"path": "link.pcap"}))
+    assert failed
+    assert " link.pcap: not a capture file" in text
+    assert ADDRESS not in text
+
+
 def test_nothing_else_is_read_or_written(tmp_path: Path) -> None:
     root, out, secret = tmp_path / "root", tmp_path / "out", tmp_path / "secret.pcap"
     root.mkdir()

@@ -7,9 +7,9 @@ free of control characters.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
-from typing import Any
+from typing import IO, Any
 
 from nagle_scan import _core
 from nagle_scan.api.scan import Scan, scan
@@ -18,6 +18,7 @@ from nagle_scan.errors import CaptureError, OutputError
 from nagle_scan.report import every_stall, formats, json, verdicts
 from nagle_scan.report.options import Options
 from nagle_scan.report.view import View
+from nagle_scan.system import below, files
 from nagle_scan.words.wording import printable, shortened
 
 MOST_ROWS = 20
@@ -39,7 +40,7 @@ class Agent:
         self._roots = [_folder(root, CaptureError) for root in roots]
         self._reports = None if reports is None else _folder(reports, OutputError)
         self._key = key
-        self._scanned = lru_cache(KEPT)(self._scan_anew)
+        self._kept: dict[tuple[object, ...], Scan] = {}
 
     def scan(self, path: str, filter: str | None = None) -> Answer:
         """The verdict, cost and fix, who holds data back, and where the time went."""
@@ -117,7 +118,7 @@ class Agent:
             known = ", ".join(one.name for one in formats.FORMATS)
             raise OutputError(f"no such format: {format!r}; there are {known}")
         chosen, found = formats.named(format), self._scan(path, filter)
-        stem = "capture" if self._key else os.path.basename(found.paths[0])
+        stem = "capture" if self._key else os.path.basename(os.path.normpath(path))
         target = os.path.join(self._reports, f"{stem}-{chosen.example}")
         if os.path.lexists(target):
             raise OutputError(f"{target}: is there already, and is not replaced")
@@ -125,20 +126,38 @@ class Agent:
         return _answer({"format": format}, [target])
 
     def _scan(self, path: str, filter: str | None) -> Scan:
-        file = self._file(path)
-        about = os.stat(file)
-        return self._scanned(file, filter, about.st_size, about.st_mtime_ns)
+        with self._opened(path) as file:
+            about = os.fstat(file.fileno())
+            state = (about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns)
+            found = self._kept.get((path, filter, state))
+            if found is None:
+                found = scan(file, filter, anonymize=self._key)
+                self._kept = dict([*self._kept.items(), ((path, filter, state), found)][-KEPT:])
+            return found
 
-    def _scan_anew(self, file: str, filter: str | None, *_state: int) -> Scan:
-        return scan(file, filter, anonymize=self._key)
-
-    def _file(self, path: str) -> str:
-        """Its real path. Raises `CaptureError` for what is not a file below a root."""
+    def _opened(self, path: str) -> IO[bytes]:
+        """It has the name that was asked for. Raises `CaptureError` for no file below a root."""
         for root in self._roots:
-            file = os.path.realpath(os.path.join(root, path))
-            if any(_is_below(file, one) for one in self._roots) and os.path.isfile(file):
+            try:
+                real = os.path.realpath(os.path.join(root, path))
+                file = open(path, "rb", opener=lambda *_, real=real: self._descriptor(real))  # noqa: SIM115
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise CaptureError(f"{path}: cannot read: {files.reason_of(error)}") from None
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return file
+            file.close()
         raise CaptureError(f"{path}: no such file in the folders given with --root")
+
+    def _descriptor(self, real: str) -> int:
+        """Nothing that became a link since it was resolved is followed. Raises `OSError`."""
+        around = [root for root in self._roots if _is_below(real, root)]
+        if not around:
+            raise FileNotFoundError
+        # What is above the outermost root is the user's.
+        outer = min(around, key=len)
+        return below.opened(outer, os.path.relpath(real, outer))
 
 
 def _folder(path: str, error: type[CaptureError | OutputError]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import wraps
 from inspect import signature
@@ -29,8 +30,9 @@ TOOLS = ("scan", "connection", "why", "compare", "explain", "report")
 MOST_OF_AN_ERROR = 500
 DESCRIPTION = f"""\
 Lets an assistant ask about captures (Model Context Protocol, on standard input and output):
-{", ".join(TOOLS)}. It reads files in the folders given and writes nothing but the reports asked
-for. Needs {EXTRA}. To scan a file named mcp, write ./mcp.
+{", ".join(TOOLS)}. It reads files in the folders
+given and writes nothing but the reports asked for. Needs {EXTRA}. To scan a
+file named mcp, write ./mcp.
 """
 EXAMPLES = """\
 nagle-scan mcp --root captures/
@@ -66,6 +68,8 @@ def parser() -> argparse.ArgumentParser:
 def run(words: Sequence[str]) -> int:
     """Serves until the client ends it. Raises `NagleScanError`."""
     options = parser().parse_args(words)
+    if os.open not in os.supports_dir_fd:
+        raise CaptureError("mcp: needs Linux or macOS: files are opened below a folder")
     if files.missing(["mcp"]):
         raise CaptureError(f"mcp: needs the package mcp: {EXTRA}")
     key = None
