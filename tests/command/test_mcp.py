@@ -162,22 +162,31 @@ def test_nothing_else_is_read_or_written(tmp_path: Path) -> None:
         shutil.copy(CAPTURES / "java-split.pcap", path)
     (root / "link.pcap").symlink_to(secret)
     os.mkfifo(root / "pipe.pcap")
-    (out / "a.pcap-result.json").symlink_to(tmp_path / "elsewhere.json")
-    (out / "a.pcap-ticket.md").write_text("mine")
     outside = ["../secret.pcap", str(secret), "link.pcap", "pipe.pcap", "-", ".", "", "no.pcap"]
     questions: list[Question] = [("scan", {"path": path}) for path in outside]
-    for format in ("json", "markdown", "../html", ""):
+    for format in ("../html", ""):
         questions.append(("report", {"path": "a.pcap", "format": format}))
     told = asked(["--root", root, "--reports", out], *questions)
     assert all(failed and len(text.splitlines()) == 1 for failed, text in told), told
-    assert (out / "a.pcap-ticket.md").read_text() == "mine"
-    assert not (tmp_path / "elsewhere.json").exists()
-    assert len(list(out.iterdir())) == 2
-    done = answer(
-        ["--root", root, "--reports", out], ("report", {"path": "a.pcap", "format": "csv"})
-    )
-    assert done["quoted_from_input"] == [str(out / "a.pcap-stalls.csv")]
-    assert (out / "a.pcap-stalls.csv").stat().st_size > 100
+    assert not list(out.iterdir())
+
+
+def test_each_report_has_a_name_of_its_own(tmp_path: Path) -> None:
+    paths = ["monday/a.pcap", "tuesday/a.pcap", "tuesday/a.pcap"]
+    for path in paths:
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        shutil.copy(CAPTURES / "java-split.pcap", tmp_path / path)
+    out = tmp_path / "reports"
+    out.mkdir()
+    questions: list[Question] = [("report", {"path": path, "format": "csv"}) for path in paths]
+    told = asked(["--root", tmp_path, "--reports", out], *questions)
+    written = [json.loads(text)["quoted_from_input"][0] for _, text in told]
+    assert sorted(written) == sorted(map(str, out.iterdir()))
+    assert len(written) == 3
+    for report in out.iterdir():
+        assert report.name.startswith("a.pcap-")
+        assert report.name.endswith("-stalls.csv")
+        assert report.stat().st_size > 100
 
 
 WRONG: list[Question] = [

@@ -119,9 +119,8 @@ class Agent:
             raise OutputError(f"no such format: {format!r}; there are {known}")
         chosen, found = formats.named(format), self._scan(path, filter)
         stem = "capture" if self._key else os.path.basename(os.path.normpath(path))
-        target = os.path.join(self._reports, f"{stem}-{chosen.example}")
-        if os.path.lexists(target):
-            raise OutputError(f"{target}: is there already, and is not replaced")
+        # No other report ever has this name: nothing is replaced.
+        target = os.path.join(self._reports, f"{stem}-{os.urandom(4).hex()}-{chosen.example}")
         formats.write(found, target, chosen, Options())
         return _answer({"format": format}, [target])
 
