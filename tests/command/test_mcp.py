@@ -15,6 +15,8 @@ import nagle_scan
 import pytest
 from conftest import CAPTURES, COMMAND, Run
 from conversation import Conversation, stalled, write
+from nagle_scan.errors import CaptureError
+from nagle_scan.system import below
 from nagle_scan.words.reading import READING
 
 mcp = pytest.importorskip("mcp")
@@ -135,6 +137,7 @@ def test_addresses_are_replaced_where_asked(tmp_path: Path) -> None:
         ("why", {**path, "frame": 6}),
         ("compare", {"before": path["path"], "after": path["path"]}),
         ("report", {**path, "format": "json"}),
+        ("captures", {}),
     ]
     options: list[str | Path] = ["--root", tmp_path, "--reports", tmp_path / "out", "--anonymize"]
     for failed, text in asked(options, *questions):
@@ -142,6 +145,24 @@ def test_addresses_are_replaced_where_asked(tmp_path: Path) -> None:
         assert ADDRESS not in text
     (report,) = (tmp_path / "out").iterdir()
     assert ADDRESS not in report.name + report.read_text()
+
+
+def test_a_name_in_the_place_of_a_hidden_one_can_be_asked_for(tmp_path: Path) -> None:
+    write(tmp_path / f"{ADDRESS}.pcap", stalled().frames)
+    key = tmp_path / "key"
+    key.write_text(bytes(range(32)).hex())
+    out = tmp_path / "out"
+    out.mkdir()
+    options: list[str | Path] = ["--root", tmp_path, "--reports", out, "--key-file", key]
+    (name,) = answer(options, ("captures", {}))["quoted_from_input"]
+    questions: list[Question] = [
+        ("captures", {}),
+        ("scan", {"path": name}),
+        ("report", {"path": name, "format": "json"}),
+    ]
+    assert not any(failed for failed, _ in asked(options, *questions))
+    (report,) = out.iterdir()
+    assert report.name.startswith(name)
 
 
 def test_an_error_names_what_was_asked_for_not_where_a_link_leads(tmp_path: Path) -> None:
@@ -152,6 +173,46 @@ def test_an_error_names_what_was_asked_for_not_where_a_link_leads(tmp_path: Path
     assert failed
     assert " link.pcap: not a capture file" in text
     assert ADDRESS not in text
+
+
+def test_the_captures_below_the_roots_are_listed_the_newest_first(tmp_path: Path) -> None:
+    roots = [tmp_path / "web1", tmp_path / "web2"]
+    for root, name in ((roots[0], "a.pcap"), (roots[0], "day/b.pcapng.gz"), (roots[1], "a.pcap")):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(CAPTURES / "java-split.pcap", root / name)
+    os.utime(roots[0] / "day/b.pcapng.gz", (1, 1))
+    os.utime(roots[0] / "a.pcap", (2, 2))
+    (roots[0] / "notes.txt").write_text("no capture")
+    (roots[0] / "link.pcap").symlink_to(tmp_path / "secret.pcap")
+    (roots[0] / "elsewhere").symlink_to(tmp_path)
+    os.mkfifo(roots[0] / "pipe.pcap")
+    options: list[str | Path] = ["--root", roots[0], "--root", roots[1]]
+    told = answer(options, ("captures", {}))
+    paths = ["../web2/a.pcap", "a.pcap", "day/b.pcapng.gz"]
+    assert told == {"data": {"captures": 3, "listed": 3}, "quoted_from_input": paths}
+    questions: list[Question] = [("scan", {"path": path}) for path in paths]
+    assert not any(failed for failed, _ in asked(options, *questions))
+
+
+def test_of_many_captures_the_newest_are_listed(tmp_path: Path) -> None:
+    for number in range(150):
+        (tmp_path / f"{number}.pcap").touch()
+        os.utime(tmp_path / f"{number}.pcap", (number, number))
+    told = answer(["--root", tmp_path], ("captures", {}))
+    assert told["data"] == {"captures": 150, "listed": 100}
+    assert told["quoted_from_input"] == [f"{number}.pcap" for number in range(149, 49, -1)]
+
+
+def test_a_root_with_too_many_files_is_not_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each folder counts with those above it: a chain of them is no way to keep the server busy."""
+    (tmp_path / "a/b/c").mkdir(parents=True)
+    monkeypatch.setattr(below, "MOST_STEPS", 6)
+    assert list(below.files(str(tmp_path))) == []
+    (tmp_path / "one.pcap").touch()
+    with pytest.raises(CaptureError, match="too many files to list"):
+        list(below.files(str(tmp_path)))
 
 
 def test_nothing_else_is_read_or_written(tmp_path: Path) -> None:
@@ -196,6 +257,7 @@ WRONG: list[Question] = [
     ("why", {"path": "a.pcap", "frame": -1}),
     ("why", {"path": "a.pcap", "frame": 1 << 70}),
     ("explain", {"cause": "gremlins\x1b[2J"}),
+    ("captures", {"path": "a.pcap"}),
     ("report", {"path": "a.pcap", "format": "json"}),
     ("scan", {"path": ["a.pcap\n"], "filter": 5}),
     ("connection", {"path": "a.pcap", "number": "two"}),

@@ -6,12 +6,15 @@ free of control characters.
 
 from __future__ import annotations
 
+import heapq
 import os
 import stat
 from collections.abc import Iterable, Sequence
+from hashlib import blake2b
 from typing import IO, Any
 
 from nagle_scan import _core
+from nagle_scan.api.captures import has_capture_name
 from nagle_scan.api.scan import Scan, scan
 from nagle_scan.command import explain
 from nagle_scan.errors import CaptureError, OutputError
@@ -23,6 +26,8 @@ from nagle_scan.words.wording import printable, shortened
 
 MOST_ROWS = 20
 """Of each list."""
+MOST_CAPTURES = 100
+"""Of the list of captures."""
 MOST_CHARACTERS = 800
 """Of each text."""
 KEPT = 2
@@ -40,7 +45,19 @@ class Agent:
         self._roots = [_folder(root, CaptureError) for root in roots]
         self._reports = None if reports is None else _folder(reports, OutputError)
         self._key = key
+        self._pseudonyms: dict[str, str] = {}
         self._kept: dict[tuple[object, ...], Scan] = {}
+
+    def captures(self) -> Answer:
+        """Paths of the captures that may be read, known by their suffix, the newest first."""
+        changed_ns = self._captures()
+        newest = heapq.nlargest(MOST_CAPTURES, changed_ns, changed_ns.__getitem__)
+        facts = {"captures": len(changed_ns), "listed": len(newest)}
+        if self._key is not None:
+            paths = {self._pseudonym(path): path for path in newest}
+            self._pseudonyms.update(paths)
+            newest = list(paths)
+        return _answer(facts, newest, MOST_CAPTURES)
 
     def scan(self, path: str, filter: str | None = None) -> Answer:
         """The verdict, cost and fix, who holds data back, and where the time went."""
@@ -118,11 +135,30 @@ class Agent:
             known = ", ".join(one.name for one in formats.FORMATS)
             raise OutputError(f"no such format: {format!r}; there are {known}")
         chosen, found = formats.named(format), self._scan(path, filter)
-        stem = "capture" if self._key else os.path.basename(os.path.normpath(path))
+        stem = os.path.basename(os.path.normpath(path))
+        if self._key is not None:
+            stem = self._pseudonym(self._pseudonyms.get(path, path))
         # No other report ever has this name: nothing is replaced.
         target = os.path.join(self._reports, f"{stem}-{os.urandom(4).hex()}-{chosen.example}")
         formats.write(found, target, chosen, Options())
         return _answer({"format": format}, [target])
+
+    def _captures(self) -> dict[str, int]:
+        """Their paths, relative to a root, and when each was changed, in ns."""
+        changed_ns: dict[str, int] = {}
+        for root in self._roots:
+            for path, time_ns in below.files(root):
+                if path in changed_ns:
+                    # An earlier root has it, and comes first when a path is resolved.
+                    path = os.path.relpath(os.path.join(root, path), self._roots[0])
+                if has_capture_name(path):
+                    changed_ns[path] = time_ns
+        return changed_ns
+
+    def _pseudonym(self, path: str) -> str:
+        """The same for the same path and key."""
+        digest = blake2b(os.fsencode(path), key=self._key or b"", digest_size=6)
+        return f"capture-{digest.hexdigest()}"
 
     def _scan(self, path: str, filter: str | None) -> Scan:
         with self._opened(path) as file:
@@ -138,7 +174,7 @@ class Agent:
         """It has the name that was asked for. Raises `CaptureError` for no file below a root."""
         for root in self._roots:
             try:
-                real = os.path.realpath(os.path.join(root, path))
+                real = os.path.realpath(os.path.join(root, self._pseudonyms.get(path, path)))
                 file = open(path, "rb", opener=lambda *_, real=real: self._descriptor(real))  # noqa: SIM115
             except FileNotFoundError:
                 continue
@@ -195,9 +231,9 @@ def _stall(row: _core.WaitRow) -> Answer:
     return {**_wait(row), **held, "frames": said}
 
 
-def _answer(facts: Answer, quoted: Iterable[str]) -> Answer:
+def _answer(facts: Answer, quoted: Iterable[str], most: int = MOST_ROWS) -> Answer:
     """What nagle-scan says, and apart from it what it quotes."""
-    return {"data": _plain(facts), "quoted_from_input": _plain(list(quoted)[:MOST_ROWS])}
+    return {"data": _plain(facts), "quoted_from_input": _plain(list(quoted)[:most])}
 
 
 def _plain(value: object) -> object:

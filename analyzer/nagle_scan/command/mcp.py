@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcp.server import MCPServer
 
 EXTRA = "pip install 'nagle-scan[mcp]'"
-TOOLS = ("scan", "connection", "why", "compare", "explain", "report")
+TOOLS = ("captures", "scan", "connection", "why", "compare", "explain", "report")
 MOST_OF_AN_ERROR = 500
 DESCRIPTION = f"""\
 Lets an assistant ask about captures (Model Context Protocol, on standard input and output):
@@ -121,7 +121,7 @@ def _unknown(agent: Agent, name: str, given: Answer) -> str:
         return f"no such tool: {name!r}; there are {', '.join(TOOLS)}"
     known = signature(getattr(agent, name)).parameters
     unknown = ", ".join(repr(one) for one in given if one not in known)
-    return unknown and f"no such argument: {unknown}; there are {', '.join(known)}"
+    return unknown and f"no such argument: {unknown}; there are {', '.join(known) or 'none'}"
 
 
 def _shown(said: str) -> str:
