@@ -16,6 +16,7 @@ import pytest
 from conftest import CAPTURES, COMMAND, Run
 from conversation import Conversation, stalled, write
 from nagle_scan.errors import CaptureError
+from nagle_scan.report.formats import FORMATS
 from nagle_scan.system import below
 from nagle_scan.words.reading import READING
 
@@ -77,14 +78,19 @@ def test_it_says_what_the_reports_say() -> None:
     assert "What to do" in cause
 
 
-def test_the_client_is_told_how_to_read_a_verdict() -> None:
+def test_the_client_is_told_how_to_read_a_verdict_and_what_it_may_ask() -> None:
     async def talk() -> str | None:
         server = mcp.StdioServerParameters(
             command=str(COMMAND), args=["mcp", "--root", str(CAPTURES)]
         )
         async with mcp.Client(server) as client:
-            hints = {tool.name: tool.annotations for tool in (await client.list_tools()).tools}
-            assert {name for name, hint in hints.items() if not hint.read_only_hint} == {"report"}
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            writing = {n for n, tool in tools.items() if not tool.annotations.read_only_hint}
+            assert writing == {"report"}
+            format = tools["report"].input_schema["properties"]["format"]
+            assert format["enum"] == [one.name for one in FORMATS]
+            cause = tools["explain"].input_schema["properties"]["cause"]
+            assert "nagle_delack" in cause["enum"]
             said: str | None = client.instructions
             return said
 

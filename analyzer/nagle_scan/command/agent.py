@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from nagle_scan import _core
 from nagle_scan.api.captures import has_capture_name
@@ -34,6 +34,13 @@ KEPT = 2
 """Scans, so that questions about one capture read it once."""
 
 Answer = dict[str, Any]
+if TYPE_CHECKING:
+    Cause: TypeAlias = str
+    Format: TypeAlias = str
+else:
+    # The client is told them with the tools.
+    Cause = Literal[tuple(_core.CAUSES)]
+    Format = Literal[tuple(one.name for one in formats.FORMATS)]
 
 
 class Agent:
@@ -121,19 +128,14 @@ class Agent:
         }
         return _answer(facts, [name for one in scans for name in one.captures])
 
-    def explain(self, cause: str) -> Answer:
+    def explain(self, cause: Cause) -> Answer:
         """What a cause of waits means, how it is recognised and what to do."""
-        if cause not in _core.CAUSES:
-            raise CaptureError(f"no such cause: {cause!r}; there are {', '.join(_core.CAUSES)}")
         return {"data": {"cause": cause, **explain.sections(cause)}}
 
-    def report(self, path: str, format: str, filter: str | None = None) -> Answer:
+    def report(self, path: str, format: Format, filter: str | None = None) -> Answer:
         """Writes a report into the folder of reports, and says where it is."""
         if self._reports is None:
             raise OutputError("no reports: the server was started without --reports")
-        if format not in {one.name for one in formats.FORMATS}:
-            known = ", ".join(one.name for one in formats.FORMATS)
-            raise OutputError(f"no such format: {format!r}; there are {known}")
         chosen, found = formats.named(format), self._scan(path, filter)
         stem = os.path.basename(os.path.normpath(path))
         if self._key is not None:
