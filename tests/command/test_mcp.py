@@ -135,7 +135,6 @@ def test_what_was_sent_is_in_no_answer(tmp_path: Path) -> None:
 
 def test_addresses_are_replaced_where_asked(tmp_path: Path) -> None:
     write(tmp_path / f"{ADDRESS}.pcap", stalled().frames)
-    (tmp_path / "out").mkdir()
     path = {"path": f"{ADDRESS}.pcap"}
     questions: list[Question] = [
         ("scan", path),
@@ -158,7 +157,6 @@ def test_a_name_in_the_place_of_a_hidden_one_can_be_asked_for(tmp_path: Path) ->
     key = tmp_path / "key"
     key.write_text(bytes(range(32)).hex())
     out = tmp_path / "out"
-    out.mkdir()
     options: list[str | Path] = ["--root", tmp_path, "--reports", out, "--key-file", key]
     (name,) = answer(options, ("captures", {}))["quoted_from_input"]
     questions: list[Question] = [
@@ -238,13 +236,12 @@ def test_nothing_else_is_read_or_written(tmp_path: Path) -> None:
     assert not list(out.iterdir())
 
 
-def test_each_report_has_a_name_of_its_own(tmp_path: Path) -> None:
+def test_each_report_has_a_name_of_its_own_in_a_folder_that_is_made(tmp_path: Path) -> None:
     paths = ["monday/a.pcap", "tuesday/a.pcap", "tuesday/a.pcap"]
     for path in paths:
         (tmp_path / path).parent.mkdir(exist_ok=True)
         shutil.copy(CAPTURES / "java-split.pcap", tmp_path / path)
-    out = tmp_path / "reports"
-    out.mkdir()
+    out = tmp_path / "new" / "reports"
     questions: list[Question] = [("report", {"path": path, "format": "csv"}) for path in paths]
     told = asked(["--root", tmp_path, "--reports", out], *questions)
     written = [json.loads(text)["quoted_from_input"][0] for _, text in told]
@@ -288,7 +285,10 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     [
         ([], "the following arguments are required: --root"),
         (["--root", "nowhere"], "nagle-scan: nowhere: not a folder"),
-        (["--root", ".", "--reports", "nowhere"], "nagle-scan: nowhere: not a folder"),
+        (
+            ["--root", ".", "--reports", __file__],
+            f"nagle-scan: {__file__}: cannot write: file exists",
+        ),
         (["--root", ".", "--key-file", "nowhere"], "nagle-scan: nowhere: cannot read the key"),
     ],
 )

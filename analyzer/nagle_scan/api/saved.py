@@ -70,10 +70,7 @@ def write(result: Result, path: str) -> None:
         return
     if not (path.endswith(("/", os.sep)) or os.path.isdir(path)):
         raise OutputError(f"{path}: a scan is saved as {SUFFIX} or into a folder ({path}/)")
-    try:
-        os.makedirs(path, exist_ok=True)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot write: {files.reason_of(error)}") from None
+    files.make_folder(path)
     with contextlib.ExitStack() as together:
         # Each gets its name when all are written, the scan last.
         target = together.enter_context(files.whole(os.path.join(path, SCAN)))

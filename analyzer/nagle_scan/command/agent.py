@@ -49,11 +49,13 @@ class Agent:
     def __init__(
         self, roots: Sequence[str], reports: str | None = None, key: bytes | None = None
     ) -> None:
-        self._roots = [_folder(root, CaptureError) for root in roots]
-        self._reports = None if reports is None else _folder(reports, OutputError)
+        self._roots = [_folder(root) for root in roots]
+        self._reports = reports and os.path.abspath(reports)
         self._key = key
         self._pseudonyms: dict[str, str] = {}
         self._kept: dict[tuple[object, ...], Scan] = {}
+        if reports is not None:
+            files.make_folder(reports)
 
     def captures(self) -> Answer:
         """Paths of the captures that may be read, known by their suffix, the newest first."""
@@ -197,9 +199,9 @@ class Agent:
         return below.opened(outer, os.path.relpath(real, outer))
 
 
-def _folder(path: str, error: type[CaptureError | OutputError]) -> str:
+def _folder(path: str) -> str:
     if not os.path.isdir(path):
-        raise error(f"{path}: not a folder")
+        raise CaptureError(f"{path}: not a folder")
     return os.path.realpath(path)
 
 

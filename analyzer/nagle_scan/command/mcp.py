@@ -58,7 +58,7 @@ def parser() -> argparse.ArgumentParser:
         "--reports",
         metavar="DIR",
         type=values.utf8,
-        help="folder for reports that are asked for (default: none are written)",
+        help="folder for reports that are asked for, made if missing (default: none are written)",
     )
     arguments.add_key(made)
     arguments.add_version(made)

@@ -73,13 +73,8 @@ class Outputs(NamedTuple):
 
     def make_folder(self) -> None:
         """Raises `OutputError`."""
-        if self.folder is None:
-            return
-        try:
-            os.makedirs(self.folder, exist_ok=True)
-        except OSError as error:
-            reason = files.reason_of(error)
-            raise OutputError(f"{self.folder}: cannot write: {reason}") from None
+        if self.folder is not None:
+            files.make_folder(self.folder)
 
     def say_what_changes_nothing(self, chosen: "Options") -> None:
         """No format ignores an option silently."""

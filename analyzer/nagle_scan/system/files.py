@@ -47,6 +47,14 @@ def reason_of(error: OSError | ValueError) -> str:
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
+def make_folder(path: str) -> None:
+    """Makes it unless it is there. Raises `OutputError`."""
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot write: {reason_of(error)}") from None
+
+
 def small(path: str, most: int) -> bytes:
     """The content of a file, at most `most` bytes: the path may be a device.
 
