@@ -203,6 +203,8 @@ class WaitRow:
     release_ms: float
     own_data_before: bool
     len_ack: int
+    unanswered_syns: int
+    refused: bool
     may_be_held: bool
     lost_before_capture: bool | None
     evidence: list[str]

@@ -30,6 +30,9 @@ def _items(view: "View") -> Iterator[tuple[str, str]]:
     elif not summary.stalls:
         yield "inconclusive", sentence_start(verdicts.why_not(summary))
         yield "fix", verdicts.capture_instead(summary)
+        if not summary.not_judged:
+            other = sentences.rest(summary, [row for row, _ in view.causes])
+            yield "rest", f"{sentences.handshakes(view.core)} {other}".strip()
         return
     else:
         yield summary.verdict, _verdict(view)

@@ -6,6 +6,7 @@ Plain text; addresses come from the engine and hold nothing that needs escaping.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
 from nagle_scan import _core
 from nagle_scan.words import causes, certainty
@@ -17,6 +18,8 @@ LEAST_GAIN = 0.05
 """A smaller share of the latency is not worth reporting."""
 LEAST_OWN_PAUSES = 0.1
 """A smaller share of the waits is not worth reporting either."""
+MOST_HANDSHAKES = 10_000
+"""Connections that are asked how long their handshake took."""
 HARMLESS = {("sender_app", "client"), ("delayed_ack", "client"), ("delayed_ack", "server")}
 """Waits that delay nobody: an idle client, an ACK that nothing waited for."""
 NO_LATENCY = "a stream of messages, not requests and replies: no latency to compare"
@@ -119,6 +122,20 @@ def rest(summary: _core.Summary, others: Sequence[_core.CauseRow]) -> str:
     waits = f"{duration(worst.total_ms)} in {count(worst.waits, kind)}"
     longest = f" (longest {duration(worst.longest_ms)})" if worst.waits > 1 else ""
     return f"{waits}{longest}: {causes.meaning_of_all(worst)}."
+
+
+def handshakes(scan: _core.Scan) -> str:
+    """How long connecting took, where nothing else happened; empty if that is not known."""
+    rows = (scan.connection(number) for number in range(MOST_HANDSHAKES))
+    took = [row.handshake_rtt_ms for row in rows if row is not None and row.handshake_rtt_ms]
+    if not took:
+        return ""
+    if len(took) == 1:
+        return f"Connecting took {duration(took[0])}."
+    return (
+        f"{len(took):,} connections came about, in {duration(median(took))} at the median and "
+        f"{duration(max(took))} at most."
+    )
 
 
 def connecting(row: _core.ConnectingRow | None) -> str | None:

@@ -45,7 +45,7 @@ def render(result: Result, style: Style, options: Options) -> str:
     parts += ["", *_answer(view, style)]
     if view.summary.stalls:
         parts += _stalls(view, style)
-    elif view.summary.verdict == "clean" or view.summary.not_judged > view.summary.one_sided:
+    elif view.summary.verdict == "clean" or view.has_other_waits:
         parts += _rest(view, style)
     if view.notes:
         parts += ["", *_notices(view.notes, style)]

@@ -12,7 +12,10 @@ from nagle_scan.words import certainty
 from nagle_scan.words.wording import count
 
 NOTHING_HELD = "If something is slow here, it is not Nagle's algorithm: TCP_NODELAY will not help."
-NOTHING_LONG = "Shorter stalls, or ones ended by the other end's data, would not show here."
+NOTHING_LONG = (
+    "Shorter stalls, or ones that the other end's data ended away from the sender's host, would "
+    "not show here."
+)
 SHORT_HELD = "TCP_NODELAY may remove those; nothing longer waited for an ACK alone."
 FILTERED = "left out by the filter"
 """How the engine counts the frames that `-f` drops."""

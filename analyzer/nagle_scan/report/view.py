@@ -248,6 +248,13 @@ class View:
         rows = [row for row in self.core.causes() if not causes.of(row.cause).is_stall]
         return [(row, causes.meaning_of_all(row)) for row in rows]
 
+    @property
+    def has_other_waits(self) -> bool:
+        """Is there to see where the time went, though nothing stalls?"""
+        summary = self.summary
+        only_handshakes = not summary.not_judged and bool(self.causes)
+        return only_handshakes or summary.not_judged > summary.one_sided
+
     @cached_property
     def connecting(self) -> str | None:
         """What slow connecting took of the time until the first reply."""

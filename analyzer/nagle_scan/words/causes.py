@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from nagle_scan import _core
 from nagle_scan.words import colours
+from nagle_scan.words.wording import count
 
 
 class Cause(NamedTuple):
@@ -46,6 +47,12 @@ CAUSES = (
         happened="the connection was slow to open: a SYN was retransmitted, or answered late",
         words="connecting",
         meaning={
+            "client": "a SYN was sent again: it or its answer was lost, nobody answered, or the "
+            "port refused it",
+            "server": "a SYN was answered late, or the answer was lost; look at the server's load "
+            "and accept queue, and at any upstream it connects to first",
+        },
+        meaning_of_one={
             "client": "a SYN or its answer was lost; look for loss, firewalls that drop packets, "
             "and full accept queues",
             "server": "a SYN was answered late, or the answer was lost; look at the server's load "
@@ -216,6 +223,15 @@ def meaning_of_all(row: _core.CauseRow) -> str:
 def meaning_of(wait: _core.WaitRow) -> str:
     """What one wait means."""
     cause = of(wait.cause)
+    if wait.unanswered_syns:
+        return (
+            f"the SYN was sent {count(wait.unanswered_syns, 'time')} and never answered; look for "
+            "firewalls that drop packets, and whether the host is up"
+        )
+    if wait.refused:
+        return (
+            "the SYN was refused with RST, and sent again; look whether the program listens there"
+        )
     if cause.meaning_unseen and wait.lost_before_capture in (True, None):
         return cause.meaning_unseen.format(by=wait.sender)
     is_midway = wait.may_be_held if wait.cause == "unknown" else wait.own_data_before

@@ -8,8 +8,8 @@
 //! same end are shorter.
 //!
 //! # What it is not
-//! A long way: that shows in all round trips. A SYN that is answered by RST or never is no wait of a
-//! connection.
+//! A long way: that shows in all round trips. A loss, where the SYN is never answered or refused with RST and
+//! sent again: that is said so.
 //!
 //! # What to do
 //! Sent again: look for loss, firewalls that drop, and full accept queues (`ListenOverflows` in

@@ -1,6 +1,7 @@
 //! A wait as Python sees it.
 
 use super::fields::set_fields;
+use crate::judge::causes::Cause;
 use crate::judge::finding::judged::JudgedConnection;
 use crate::judge::findings::Finding;
 use crate::judge::nagle::nodelay::Nagle;
@@ -8,6 +9,7 @@ use crate::judge::words::evidence::reasons;
 use crate::judge::words::rivals::rivals;
 use crate::output::fields::StallRow;
 use crate::result::names::Names;
+use crate::track::Side;
 use crate::track::wait::fact;
 use pyo3::prelude::*;
 
@@ -26,6 +28,10 @@ pub struct WaitRow {
     pub own_data_before: bool,
     /// Bytes of data in the ACK.
     pub len_ack: u16,
+    /// Of a SYN sent again: how often it was sent in all, if nothing of the server was captured, and whether
+    /// the server refused it. 0 for others.
+    pub unanswered_syns: u32,
+    pub refused: bool,
     /// Held or paused, for all that the capture shows?
     pub may_be_held: bool,
     /// Was something lost on its way to the capture? `None` where that is open.
@@ -66,6 +72,8 @@ impl WaitRow {
             to_ns: wait.to.time_ns,
             own_data_before: wait.is(fact::OWN_DATA_BEFORE),
             len_ack: wait.ack_len,
+            unanswered_syns: unanswered_syns(finding, judged),
+            refused: is_refused(finding, judged),
             may_be_held: finding.may_be_held() && judged.half(wait.by).nagle != Nagle::Off,
             lost_before_capture: finding.lost_before_capture(),
             evidence,
@@ -76,4 +84,18 @@ impl WaitRow {
         set_fields(&row, &StallRow { finding, judged })?;
         Ok(row)
     }
+}
+
+/// How often a SYN was sent that nobody answered.
+fn unanswered_syns(finding: Finding<'_>, judged: &JudgedConnection) -> u32 {
+    let is_unanswered =
+        finding.cause == Cause::Connect && judged.half(Side::Server).segments == 0;
+    if is_unanswered { judged.half(Side::Client).segments } else { 0 }
+}
+
+/// Did the server answer a SYN, but never with its own? Only RST is left then.
+fn is_refused(finding: Finding<'_>, judged: &JudgedConnection) -> bool {
+    let server = judged.half(Side::Server);
+    let is_opened = judged.handshake || server.bytes > 0;
+    finding.cause == Cause::Connect && server.segments > 0 && !is_opened
 }
