@@ -51,7 +51,7 @@ USED: dict[str, tuple[str, list[str]]] = {
     "pktmon stop": ("", []),
     "pktmon etl2pcap": ("", ["out="]),
     "ssh": ("", []),
-    "tshark": ("X:r:Y:", []),
+    "tshark": ("X:r:Y:T:E:e:", []),
     "wireshark": ("X:", []),
 }
 """The options that pages use, as getopt has them: `:` or `=` stands for an argument. From the

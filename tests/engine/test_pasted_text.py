@@ -7,6 +7,7 @@ installed, they print the shipped captures in every form.
 from __future__ import annotations
 
 import gzip
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -31,7 +32,7 @@ PRINTED_MS = 0.002
 """Two times in microseconds are as far off at most."""
 
 
-def rows(table: Any, columns: list[str]) -> list[list[object]]:
+def rows_of(table: Any, columns: list[str]) -> list[list[object]]:
     found: list[list[object]] = table[columns].astype(str).to_numpy().tolist()
     return found
 
@@ -40,9 +41,9 @@ def assert_same(text: Path, capture: Path) -> None:
     """The same verdict, stalls, waits and causes."""
     of_text, whole = nagle_scan.scan(text), nagle_scan.scan(capture)
     assert of_text.verdict == whole.verdict
-    assert rows(of_text.stalls, STALL) == rows(whole.stalls, STALL)
-    assert rows(of_text.waits, WAIT) == rows(whole.waits, WAIT)
-    assert rows(of_text.connections, NAGLE) == rows(whole.connections, NAGLE)
+    assert rows_of(of_text.stalls, STALL) == rows_of(whole.stalls, STALL)
+    assert rows_of(of_text.waits, WAIT) == rows_of(whole.waits, WAIT)
+    assert rows_of(of_text.connections, NAGLE) == rows_of(whole.connections, NAGLE)
     for of, table in ((of_text.stalls, whole.stalls), (of_text.waits, whole.waits)):
         assert of.wait_ms.to_numpy() == pytest.approx(table.wait_ms.to_numpy(), abs=PRINTED_MS)
 
@@ -103,6 +104,35 @@ def test_a_packet_list_tells_what_the_capture_tells(
     assert_same(printed(capture, form, tmp_path, by="tshark"), capture)
 
 
+FIELDS = "frame.time_epoch ip.src ipv6.src tcp.srcport ip.dst ipv6.dst tcp.dstport"
+FIELDS += " tcp.flags tcp.seq tcp.ack tcp.len tcp.options.mss_val ip.id"
+OF_FIELDS = " ".join(f"-e {field}" for field in FIELDS.split())
+TSHARK_FORMS = ["-V", "-T json", "-T ek", f"-T json {OF_FIELDS}"]
+TSHARK_FORMS += [f"-T fields -E header=y {form} {OF_FIELDS}" for form in ("", "-E separator=,")]
+
+
+@pytest.mark.parametrize("form", TSHARK_FORMS)
+@pytest.mark.parametrize("capture", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
+def test_other_forms_of_tshark_tell_what_the_capture_tells(
+    capture: Path, form: str, tmp_path: Path
+) -> None:
+    of_text = nagle_scan.scan(printed(capture, form, tmp_path, by="tshark"))
+    whole = nagle_scan.scan(capture)
+    assert of_text.verdict == whole.verdict
+    assert rows_of(of_text.stalls, STALL) == rows_of(whole.stalls, STALL)
+
+
+@pytest.mark.parametrize("capture", sorted(CAPTURES.glob("*.pcap")), ids=lambda path: path.stem)
+def test_a_packet_list_of_messages_tells_what_the_capture_tells(
+    capture: Path, tmp_path: Path
+) -> None:
+    """Of four connections that send the same at the same time, each message is given to one."""
+    of_text = nagle_scan.scan(printed(capture, "-n", tmp_path, by="tshark"))
+    whole = nagle_scan.scan(capture)
+    assert of_text.verdict == whole.verdict
+    assert len(of_text.stalls) == len(whole.stalls)
+
+
 def test_a_packet_list_copied_from_wireshark_is_read(tmp_path: Path) -> None:
     lines = (PRINTED / "packet-list.txt").read_text().splitlines()
     rows = [line.replace(" → ", "  ", 1).split(maxsplit=6) for line in lines]
@@ -123,18 +153,37 @@ def test_a_packet_list_of_any_length_is_read(tmp_path: Path) -> None:
         assert len(nagle_scan.scan(longer).stalls) == 360
 
 
-def test_messages_in_a_packet_list_are_not_taken_for_a_verdict(run: Run, tmp_path: Path) -> None:
+def test_messages_in_a_packet_list_are_segments(run: Run, tmp_path: Path) -> None:
     """Without the held segments the capture of a stalling server would be clean."""
-    lines = (PRINTED / "packet-list.txt").read_text().splitlines()
+    rows = (PRINTED / "packet-list.txt").read_text().splitlines()
+    messages = [re.sub(r"TCP (\d+) .*PSH.*", r"HTTP \1 GET / HTTP/1.1", row) for row in rows]
+    assert sum("HTTP" in row for row in messages) > 30
     text = tmp_path / "list.txt"
-    message = "58 1.000000 127.0.0.1 → 127.0.0.1 HTTP 72 HTTP/1.1 200 OK"
-    text.write_text("\n".join([*lines, message]))
-    assert nagle_scan.scan(text).verdict == "inconclusive"
-    assert "print the capture with 'tcpdump -nvv'" in said(text)
-    text.write_text(message)
+    text.write_text("\n".join(messages))
+    of_text, whole = nagle_scan.scan(text), nagle_scan.scan(PRINTED / "packet-list.txt")
+    assert of_text.verdict == "stalls"
+    assert rows_of(of_text.stalls, STALL) == rows_of(whole.stalls, STALL)
+    assert "show a message instead of Seq, Ack and Len: inferred" in said(text)
+    text.write_text(next(row for row in messages if "HTTP" in row))
     done = run(text)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"print the capture with 'tcpdump -nvv'" in done.stderr
+    assert b"print the capture again with 'tcpdump -nvv -r FILE'" in done.stderr
+
+
+def test_rows_that_are_newest_first_are_sorted(tmp_path: Path) -> None:
+    text = tmp_path / "list.txt"
+    text.write_text("\n".join(reversed((PRINTED / "packet-list.txt").read_text().splitlines())))
+    assert_same(text, SPLIT)
+    assert "its rows were out of order and were sorted by time" in said(text)
+
+
+def test_powershell_and_log_collectors_do_not_hide_the_packets(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(NAMES, encoding="utf-16")
+    assert_same(text, SPLIT)
+    log = "tcpdump-1  | 2026-11-26T09:00:00.044020123Z "
+    text.write_text("".join(f"{log}{line}\n" for line in NAMES.splitlines()))
+    assert_same(text, SPLIT)
 
 
 @pytest.mark.parametrize(("packed", "form"), SAMPLE, ids=lambda part: getattr(part, "stem", part))
@@ -182,9 +231,7 @@ def test_what_text_does_not_tell_is_said(tmp_path: Path) -> None:
     assert "display filter" not in page.read_text()
 
 
-def test_names_are_listed_but_not_when_anonymized(
-    tmp_path: Path,
-) -> None:
+def test_names_are_listed_but_not_when_anonymized(tmp_path: Path) -> None:
     text = tmp_path / "names.txt"
     named = NAMES.replace("localhost.8000", "db.example.my-db").replace("localhost", "web.example")
     text.write_text(named)
@@ -213,12 +260,12 @@ def test_text_holds_no_frames_to_give_away(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: tcp 16\n", "without -q"),
+        ("10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: tcp 16\n", "with -q"),
         (
             "2026-11-21 07:49:11.435718 INFO 40 ms > 10 ms: slow\n" * 9,
             "nor text that tcpdump or tshark",
         ),
-        ("".join(line.partition(" ")[2] + "\n" for line in NAMES.splitlines()), "without -t"),
+        ("".join(line.partition(" ")[2] + "\n" for line in NAMES.splitlines()), "with -t"),
     ],
 )
 def test_text_without_what_is_needed_is_refused(text: str, reason: str, run: Run) -> None:
@@ -242,7 +289,7 @@ def test_a_filter_chooses_connections_of_a_text() -> None:
 def test_what_is_lost_at_the_end_of_a_paste_leaves_the_rest(tmp_path: Path) -> None:
     text = tmp_path / "cut.txt"
     text.write_text(NAMES[:-12])
-    assert "1 of 57 frames not used: printed without all numbers" in said(text)
+    assert "1 of 57 frames not used: cut off, or printed without all numbers" in said(text)
     assert nagle_scan.scan(text).verdict == "stalls"
 
 

@@ -18,6 +18,7 @@ mod system;
 pub mod text;
 pub mod times;
 pub mod unpack;
+mod utf16;
 
 use crate::capture::error::ScanError;
 use crate::capture::progress::Progress;
@@ -28,6 +29,7 @@ use std::io::Read;
 use std::sync::Arc;
 use text::{AboutText, Text};
 use unpack::{Unpacked, Unpacker};
+use utf16::Utf16;
 
 pub use frame::{Frame, InputEnd};
 
@@ -86,6 +88,9 @@ impl Capture {
 
     /// Begins a capture that needs no decompressor.
     fn unpacked(mut buffer: Buffer, path: &str) -> Result<Self, ScanError> {
+        if let Some(order) = utf16::order(start(&mut buffer, path)?) {
+            buffer = Buffer::new(Box::new(Utf16::new(buffer.take_input(), order)));
+        }
         let lines_before =
             before::skip_lines(&mut buffer).map_err(|error| ScanError::unreadable(path, &error))?;
         let format = match *start(&mut buffer, path)? {

@@ -51,7 +51,9 @@ impl Anonymizer {
         for (index, capture) in scan.captures.iter_mut().enumerate() {
             capture.path = format!("capture-{}", index + 1);
             capture.filter = None;
-            capture.about_text.iter_mut().for_each(|text| text.made_up.clear());
+            if let Some(text) = &mut capture.about_text {
+                (text.hosts, text.ports) = Default::default();
+            }
         }
     }
 }

@@ -51,8 +51,9 @@ fn is_plain(capture: &CaptureSummary) -> bool {
         InputEnd::Failed(text) => text,
         InputEnd::Complete | InputEnd::Cut | InputEnd::Stopped(_) => "",
     };
-    let names = capture.about_text.iter().flat_map(|text| &text.made_up).map(String::as_str);
-    names.chain([end]).all(|text| !text.contains(char::is_control))
+    let names =
+        capture.about_text.iter().flat_map(|text| text.hosts.values().chain(text.ports.values()));
+    names.map(String::as_str).chain([end]).all(|text| !text.contains(char::is_control))
 }
 
 #[cfg(test)]

@@ -61,7 +61,9 @@ fn unused(capture: &CaptureSummary) -> Option<String> {
     let skipped: Vec<Skip> = Skip::ALL.into_iter().filter(|&skip| count(skip) > 0).collect();
     let all: u64 = skipped.iter().map(|&skip| count(skip)).sum();
     let reason = |skip: Skip| match skip {
-        Skip::Cut if capture.about_text.is_some() => "printed without all numbers of its header",
+        Skip::Cut if capture.about_text.is_some() => {
+            "cut off, or printed without all numbers of its header"
+        }
         _ => skip.reason(),
     };
     let why: Vec<String> = match skipped.as_slice() {
@@ -132,34 +134,71 @@ fn missed_for_tags(capture: &CaptureSummary) -> Option<String> {
 
 /// What a text does not tell, and what was made up for it.
 fn text_warnings(text: &AboutText) -> impl Iterator<Item = String> {
-    /// Names that are listed; there may be very many.
-    const MOST_NAMES: usize = 20;
     let no_ids = match text.has_ip_ids {
         true => "",
         false => " (without -v no IP identification, which shows losses)",
     };
     let no_date = if text.has_dates { "" } else { "; its times have no date" };
+    let order = if text.is_sorted { "sorted by time" } else { "the order of the text" };
     let general = format!(
         "read from printed text: no payload, and nothing that was not printed{no_ids}; frames \
-         are numbered in the order of the text{no_date}"
+         are numbered in {order}{no_date}"
     );
-    let unnumbered = (text.packets_unnumbered > 0).then(|| {
-        format!(
-            "{} of the packets show a message instead of Seq, Ack and Len, so no packet between the \
-             same hosts is used: print the capture with 'tcpdump -nvv'",
-            text.packets_unnumbered
-        )
-    });
-    let lines = text.lines_without_packet;
-    let lines = (lines > 0).then(|| match lines {
-        1 => "1 line of the text shows no packet: left out".to_owned(),
-        _ => format!("{lines} lines of the text show no packet: left out"),
-    });
-    let more = text.made_up.len().saturating_sub(MOST_NAMES);
-    let names = (!text.made_up.is_empty()).then(|| {
-        let listed = text.made_up[..text.made_up.len() - more].join(", ");
+    [Some(general), rows_sorted(text), messages(text), lines(text), names(text)]
+        .into_iter()
+        .flatten()
+}
+
+fn rows_sorted(text: &AboutText) -> Option<String> {
+    let unsorted = match text.rows_unsorted {
+        0 => String::new(),
+        rows => format!(", but {rows} came too late for that: sort the text first"),
+    };
+    text.is_sorted.then(|| format!("its rows were out of order and were sorted by time{unsorted}"))
+}
+
+fn messages(text: &AboutText) -> Option<String> {
+    let in_doubt = match text.messages_in_doubt {
+        0 => String::new(),
+        rows => format!(" ({rows} fit several connections and went to the one that went on first)"),
+    };
+    let placed = match text.messages_placed {
+        0 => String::new(),
+        rows => format!(
+            "{rows} rows show a message instead of Seq, Ack and Len: inferred from the length of the \
+             frame and the rows around{in_doubt}"
+        ),
+    };
+    let unplaced = match text.messages_unplaced {
+        0 => String::new(),
+        rows => format!(
+            "{rows} rows show a message of which the rows around do not tell the connection: left out; \
+             'tcpdump -nvv' prints all numbers"
+        ),
+    };
+    let told = [placed, unplaced].into_iter().filter(|told| !told.is_empty());
+    Some(told.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
+}
+
+fn lines(text: &AboutText) -> Option<String> {
+    match text.lines_without_packet {
+        0 => None,
+        1 => Some("1 line of the text shows no packet: left out".to_owned()),
+        lines => Some(format!("{lines} lines of the text show no packet: left out")),
+    }
+}
+
+fn names(text: &AboutText) -> Option<String> {
+    /// Names that are listed; there may be very many.
+    const MOST_NAMES: usize = 20;
+    let hosts = text.hosts.iter().filter(|(addr, _)| !addr.is_loopback());
+    let hosts = hosts.map(|(addr, name)| format!("{addr} is {name}"));
+    let ports = text.ports.iter().map(|(port, name)| format!("port {port} is {name}"));
+    let all: Vec<String> = hosts.chain(ports).collect();
+    let more = all.len().saturating_sub(MOST_NAMES);
+    (!all.is_empty()).then(|| {
+        let listed = all[..all.len() - more].join(", ");
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         format!("names in the text (without -n) stand for numbers made up here: {listed}{more}")
-    });
-    [Some(general), unnumbered, lines, names].into_iter().flatten()
+    })
 }

@@ -4,7 +4,7 @@
 //! a service with a name that is not known here a port that no program uses. Reports list both.
 
 use super::line::Ends;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Longer names are none (RFC 1035, section 2.3.4).
@@ -78,6 +78,10 @@ const SERVICES: [(&str, u16); 61] = [
     ("memcached", 11211),
 ];
 
+/// Names of the host itself.
+const LOCALHOST: [&str; 4] =
+    ["localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"];
+
 /// What names stand for.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct EndNames {
@@ -96,35 +100,29 @@ impl EndNames {
         Some([end(ends[0])?, end(ends[1])?])
     }
 
-    /// What was made up, in words.
-    pub fn made_up(&self) -> Vec<String> {
-        let mut hosts: Vec<(IpAddr, &String)> =
-            self.hosts.iter().flatten().map(|(name, addr)| (*addr, name)).collect();
-        let mut ports: Vec<(u16, &String)> =
-            self.ports.iter().map(|(name, port)| (*port, name)).collect();
-        hosts.sort_unstable();
-        ports.sort_unstable();
-        let hosts = hosts.iter().map(|(addr, name)| format!("{addr} is {name}"));
-        hosts.chain(ports.iter().map(|(port, name)| format!("port {port} is {name}"))).collect()
+    /// The names of hosts, by the addresses made up for them.
+    pub fn hosts(&self) -> BTreeMap<IpAddr, String> {
+        self.hosts.iter().flatten().map(|(name, addr)| (*addr, name.clone())).collect()
+    }
+
+    /// The names of services, by the ports made up for them.
+    pub fn ports(&self) -> BTreeMap<u16, String> {
+        self.ports.iter().map(|(name, port)| (*port, name.clone())).collect()
     }
 
     fn host(&mut self, host: &str, is_v6: bool) -> Option<IpAddr> {
         if let Ok(addr) = host.parse::<IpAddr>() {
             return (addr.is_ipv6() == is_v6).then_some(addr);
         }
-        if matches!(host, "localhost" | "localhost.localdomain" | "ip6-localhost" | "ip6-loopback")
-        {
-            return Some(if is_v6 {
-                Ipv6Addr::LOCALHOST.into()
-            } else {
-                Ipv4Addr::LOCALHOST.into()
-            });
-        }
         let hosts = &mut self.hosts[usize::from(is_v6)];
         if let Some(addr) = hosts.get(host) {
             return Some(*addr);
         }
-        let addr = documented(hosts.len(), is_v6)?;
+        let addr = if LOCALHOST.contains(&host) {
+            if is_v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() }
+        } else {
+            documented(hosts.values().filter(|addr| !addr.is_loopback()).count(), is_v6)?
+        };
         hosts.insert(name(host)?, addr);
         Some(addr)
     }

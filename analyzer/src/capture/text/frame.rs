@@ -1,13 +1,9 @@
 //! A printed packet as the frame that it may have been: headers, and no payload.
 
-use super::ends::EndNames;
-use super::line::{PrintedPacket, PrintedSegment};
+use super::line::PrintedSegment;
 use super::numbers::{Numbers, Sent};
-use super::options::PrintedOptions;
-use super::time::{Course, Stamp};
 use crate::capture::{Frame, link};
 use etherparse::{IpNumber, Ipv4Header, Ipv6Header, TcpHeader};
-use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
 
@@ -16,79 +12,78 @@ const CUT: [u8; 1] = [0x45];
 /// An Ethernet header without addresses, of ARP.
 const NOT_IP: [u8; 14] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x06];
 
+/// A packet of a text, with the addresses of its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Packet {
+    Tcp([SocketAddr; 2], PrintedSegment),
+    /// As [`PrintedPacket::Message`]; ports that are not told are 0.
+    Message([SocketAddr; 2], u32),
+    Unreadable,
+    Fragment,
+    NotTcp,
+    NotIp,
+}
+
+impl Packet {
+    pub fn ends(&self) -> Option<[SocketAddr; 2]> {
+        match self {
+            Self::Tcp(ends, _) | Self::Message(ends, _) => Some(*ends),
+            _ => None,
+        }
+    }
+
+    pub fn segment(&self) -> Option<([SocketAddr; 2], PrintedSegment)> {
+        match self {
+            Self::Tcp(ends, segment) => Some((*ends, *segment)),
+            _ => None,
+        }
+    }
+}
+
+/// A packet and its time, in ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    pub time_ns: i64,
+    pub packet: Packet,
+}
+
 /// Makes frames of the packets of a text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Frames {
-    course: Course,
-    pub names: EndNames,
     numbers: Numbers,
     bytes: Vec<u8>,
-    /// No packet between them is used.
-    hosts_unnumbered: HashSet<[String; 2]>,
-    /// Of TCP, printed without numbers.
-    pub packets_unnumbered: u64,
-    /// Times tell the day, too.
-    pub has_dates: bool,
     /// IP identifications are printed.
     pub has_ip_ids: bool,
 }
 
 impl Frames {
-    /// Of a text where each time counts from the packet before, or not. Between `hosts_unnumbered` TCP
-    /// is printed without numbers.
-    pub fn new(is_relative: bool, hosts_unnumbered: HashSet<[String; 2]>) -> Self {
-        Self {
-            course: Course::new(is_relative),
-            names: EndNames::default(),
-            numbers: Numbers::default(),
-            bytes: Vec::new(),
-            hosts_unnumbered,
-            packets_unnumbered: 0,
-            has_dates: false,
-            has_ip_ids: false,
-        }
-    }
-
     /// The frame of the next packet. What is no readable TCP segment becomes one that is skipped for the
     /// same reason.
-    pub fn frame(&mut self, stamp: Stamp, packet: &PrintedPacket<'_>) -> Frame<'_> {
-        self.has_dates |= matches!(stamp, Stamp::At(_));
+    pub fn frame(&mut self, Row { time_ns, packet }: Row) -> Frame<'_> {
         self.bytes.clear();
-        let wire_len = match packet {
-            PrintedPacket::Tcp(printed) => self.segment(printed),
-            PrintedPacket::Quiet(ends) => {
-                self.packets_unnumbered += 1;
-                self.hosts_unnumbered.insert(ends.hosts());
-                None
-            }
-            _ => None,
-        };
+        let mut wire_len = None;
         match packet {
-            PrintedPacket::NotTcp => other(false, &mut self.bytes),
-            PrintedPacket::Fragment => other(true, &mut self.bytes),
-            PrintedPacket::NotIp => self.bytes.extend(NOT_IP),
-            _ if wire_len.is_none() => self.bytes.extend(CUT),
-            _ => {}
+            Packet::Tcp(ends, printed) => wire_len = self.segment(ends, &printed),
+            Packet::NotTcp => other(false, &mut self.bytes),
+            Packet::Fragment => other(true, &mut self.bytes),
+            Packet::NotIp => self.bytes.extend(NOT_IP),
+            Packet::Message(..) | Packet::Unreadable => {}
         }
+        if self.bytes.is_empty() {
+            self.bytes.extend(CUT);
+        }
+        let is_ip = packet != Packet::NotIp;
         Frame {
-            time_ns: self.course.time_ns(stamp),
+            time_ns,
             wire_len: wire_len.unwrap_or(self.bytes.len() as u32),
-            link_type: if matches!(packet, PrintedPacket::NotIp) {
-                link::ETHERNET
-            } else {
-                link::RAW
-            },
+            link_type: if is_ip { link::RAW } else { link::ETHERNET },
             data: &self.bytes,
         }
     }
 
-    /// Length on the wire; `None` where an end or the sequence number cannot be told.
-    fn segment(&mut self, printed: &PrintedSegment<'_>) -> Option<u32> {
+    /// Length on the wire; `None` where the sequence number cannot be told.
+    fn segment(&mut self, ends: [SocketAddr; 2], printed: &PrintedSegment) -> Option<u32> {
         self.has_ip_ids |= printed.ip_id != 0;
-        // Which connection the packets without numbers belong to is unknown.
-        let is_usable = self.hosts_unnumbered.is_empty()
-            || !self.hosts_unnumbered.contains(&printed.ends.hosts());
-        let ends = self.names.ends(printed.ends).filter(|_| is_usable)?;
         let sent = self.numbers.sent(ends, printed)?;
         Some(segment(ends, printed, &sent, &mut self.bytes))
     }
@@ -112,7 +107,7 @@ fn other(is_fragment: bool, into: &mut Vec<u8>) {
 /// The headers of a segment; returns its length on the wire.
 fn segment(
     ends: [SocketAddr; 2],
-    printed: &PrintedSegment<'_>,
+    printed: &PrintedSegment,
     sent: &Sent,
     into: &mut Vec<u8>,
 ) -> u32 {
@@ -156,13 +151,14 @@ fn ip(ends: [IpAddr; 2], ip_id: u16, tcp_len: u32, into: &mut Vec<u8>) -> u32 {
 
 fn tcp(
     [from, to]: [SocketAddr; 2],
-    printed: &PrintedSegment<'_>,
+    printed: &PrintedSegment,
     sent: &Sent,
 ) -> impl Deref<Target = [u8]> {
     let mut header = TcpHeader::new(from.port(), to.port(), sent.seq, sent.window);
     header.acknowledgment_number = sent.ack;
+    let (options, len) = printed.options.bytes(|number| sent.sack(number));
     // They are at most as long as there is room.
-    let _ = header.set_options_raw(PrintedOptions::read(printed.options, sent).bytes());
+    let _ = header.set_options_raw(&options[..len]);
     let mut bytes = header.to_bytes();
     bytes[FLAGS] = printed.flags;
     if printed.is_cut {

@@ -1,12 +1,21 @@
 //! What one line of tcpdump says of a packet, after its time. A packet of `tcpdump -v` takes two lines,
 //! which come here as one.
 
+use super::classic;
+use super::options::PrintedOptions;
+use std::net::IpAddr;
+
 /// A packet as printed.
 #[derive(Debug, PartialEq, Eq)]
 pub enum PrintedPacket<'a> {
-    Tcp(PrintedSegment<'a>),
-    /// TCP, printed without its numbers (`-q`, or a message in a packet list).
-    Quiet(Ends<'a>),
+    Tcp(Ends<'a>, PrintedSegment),
+    /// A row of a packet list that shows a message instead of ports and numbers, of this length on the wire;
+    /// 0 where it does not tell where the message belongs.
+    Message(Ends<'a>, u32),
+    /// TCP, printed without its numbers (`-q`).
+    Quiet,
+    /// TCP of which the ports were taken out.
+    WithoutPorts,
     /// TCP that cannot be read.
     Unreadable,
     Fragment,
@@ -22,22 +31,9 @@ pub struct Ends<'a> {
     pub is_v6: bool,
 }
 
-impl Ends<'_> {
-    /// The two hosts as printed, the same for both directions.
-    pub fn hosts(&self) -> [String; 2] {
-        let mut hosts = [self.from, self.to].map(|end| match end.rsplit_once('.') {
-            Some((host, _)) => host.to_owned(),
-            None => end.to_owned(),
-        });
-        hosts.sort_unstable();
-        hosts
-    }
-}
-
-/// A TCP segment as printed: addresses may be names, numbers may be relative.
-#[derive(Debug, PartialEq, Eq)]
-pub struct PrintedSegment<'a> {
-    pub ends: Ends<'a>,
+/// The numbers of a TCP segment as printed: they may be relative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PrintedSegment {
     /// 0 where it is not printed: without `-v`, and in IPv6.
     pub ip_id: u16,
     pub flags: u8,
@@ -47,10 +43,27 @@ pub struct PrintedSegment<'a> {
     pub window: u32,
     /// Of a packet list: all numbers count alike, and the window is scaled where both SYNs were seen.
     pub is_listed: bool,
-    pub options: &'a str,
+    pub options: PrintedOptions,
     /// The snap length cut the options.
     pub is_cut: bool,
     pub len: u32,
+    /// Of the frame; 0 where it is not printed.
+    pub wire_len: u32,
+}
+
+impl PrintedSegment {
+    pub const NONE: Self = Self {
+        ip_id: 0,
+        flags: 0,
+        seq: None,
+        ack: None,
+        window: 0,
+        is_listed: false,
+        options: PrintedOptions::NONE,
+        is_cut: false,
+        len: 0,
+        wire_len: 0,
+    };
 }
 
 /// What a line turned out to be.
@@ -103,22 +116,46 @@ fn pair(text: &str) -> Option<FromTo<'_>> {
 }
 
 fn after_pair<'a>(pair: &FromTo<'a>) -> ParsedLine<'a> {
-    if let Some(fields) = pair.after.strip_prefix("Flags [") {
-        return match segment(pair, fields) {
-            Some(segment) => ParsedLine::Packet(PrintedPacket::Tcp(segment)),
-            None => ParsedLine::Unfinished,
-        };
+    if TUNNELS.iter().any(|tunnel| pair.after.starts_with(tunnel)) {
+        return in_tunnel(pair.after);
     }
+    let fields = match pair.after.strip_prefix("Flags ") {
+        Some(fields) => segment(pair, fields.trim_start_matches('[')),
+        None => classic::segment(pair.after),
+    };
+    let is_flagged = pair.after.starts_with("Flags ");
     ParsedLine::Packet(match pair.after {
         "" => return ParsedLine::Unfinished,
+        _ if (is_flagged || fields.is_some()) && !has_ports(pair) => PrintedPacket::WithoutPorts,
+        _ if is_flagged && fields.is_none() => return ParsedLine::Unfinished,
         "tcp" | "ip-proto-6" => PrintedPacket::Fragment,
         CUT => PrintedPacket::Unreadable,
-        after => match after.strip_prefix("tcp ") {
-            Some(len) if len.parse::<u32>().is_ok() => PrintedPacket::Quiet(ends(pair)),
-            Some(_) => PrintedPacket::Unreadable,
-            None => PrintedPacket::NotTcp,
+        after => match (fields, after.strip_prefix("tcp "), after.strip_prefix("message ")) {
+            (Some(segment), ..) => PrintedPacket::Tcp(ends(pair), segment),
+            (_, Some(len), _) if len.parse::<u32>().is_ok() => PrintedPacket::Quiet,
+            (_, Some(_), _) => PrintedPacket::Unreadable,
+            (.., Some(len)) => PrintedPacket::Message(ends(pair), len.parse().unwrap_or(0)),
+            _ => PrintedPacket::NotTcp,
         },
     })
+}
+
+/// What tcpdump prints of them before the packet inside; that of VXLAN has a line of its own.
+const TUNNELS: [&str; 8] =
+    ["GREv", "gre-proto-", "IP ", "IP6 ", "VXLAN, ", "VXLAN-GPE, ", "Geneve, ", "OTV, "];
+
+/// The packet inside, if it is TCP, as it is not quoted there.
+fn in_tunnel(text: &str) -> ParsedLine<'_> {
+    match pair(text) {
+        Some(inner) => after_pair(&inner),
+        None if text.contains("vni ") => ParsedLine::Unfinished,
+        None => ParsedLine::Packet(PrintedPacket::NotTcp),
+    }
+}
+
+/// Neither `192.0.2.1` nor a bare name.
+fn has_ports(pair: &FromTo<'_>) -> bool {
+    [pair.from, pair.to].iter().all(|end| end.contains('.') && end.parse::<IpAddr>().is_err())
 }
 
 /// Is it another packet? Programs print times of this form, too.
@@ -128,6 +165,9 @@ fn other(text: &str) -> ParsedLine<'_> {
     }
     let mut first = text.split_whitespace().take(3);
     let is_ip = first.any(|word| word == "IP" || word == "IP6") || text.contains("ethertype IPv");
+    if is_ip && text.split_once(" > ").is_some_and(|(_, after)| !after.contains(':')) {
+        return ParsedLine::Unfinished;
+    }
     ParsedLine::Packet(if is_ip { PrintedPacket::NotTcp } else { PrintedPacket::NotIp })
 }
 
@@ -137,22 +177,12 @@ fn ends<'a>(pair: &FromTo<'a>) -> Ends<'a> {
 }
 
 /// The fields after `Flags [`; `None` where one is missing or makes no sense.
-fn segment<'a>(pair: &FromTo<'a>, fields: &'a str) -> Option<PrintedSegment<'a>> {
+fn segment(pair: &FromTo<'_>, fields: &str) -> Option<PrintedSegment> {
     let (flag_letters, mut rest) = fields.split_once(']')?;
-    let mut segment = PrintedSegment {
-        ends: ends(pair),
-        ip_id: ip_id(pair.before),
-        flags: flags(flag_letters)?,
-        seq: None,
-        ack: None,
-        window: 0,
-        is_listed: false,
-        options: "",
-        is_cut: false,
-        len: 0,
-    };
+    let flags = flags(flag_letters)?;
+    let mut segment = PrintedSegment { ip_id: ip_id(pair.before), flags, ..PrintedSegment::NONE };
     loop {
-        let (name, value) = rest.strip_prefix(", ")?.split_once(' ')?;
+        let (name, value) = rest.trim_start().strip_prefix(',')?.trim_start().split_once(' ')?;
         match name {
             "cksum" => rest = value.split_once(')')?.1,
             "seq" => {
@@ -174,15 +204,16 @@ fn segment<'a>(pair: &FromTo<'a>, fields: &'a str) -> Option<PrintedSegment<'a>>
                 segment.is_listed = name == "window";
             }
             "urg" => rest = number(value)?.1,
+            "frame" => (segment.wire_len, rest) = number(value)?,
             "options" => match value.split_once(CUT) {
                 Some((options, _)) if !value.contains("], length ") => {
-                    segment.options = options.strip_prefix('[')?;
+                    segment.options = PrintedOptions::read(options.strip_prefix('[')?);
                     segment.is_cut = true;
                     return Some(segment);
                 }
                 _ => {
                     let (options, _) = value.strip_prefix('[')?.split_once("], length ")?;
-                    segment.options = options;
+                    segment.options = PrintedOptions::read(options);
                     rest = &value[options.len() + "[]".len()..];
                 }
             },
@@ -193,7 +224,7 @@ fn segment<'a>(pair: &FromTo<'a>, fields: &'a str) -> Option<PrintedSegment<'a>>
 }
 
 /// A number and what follows it.
-fn number(text: &str) -> Option<(u32, &str)> {
+pub fn number(text: &str) -> Option<(u32, &str)> {
     let len = text.bytes().take_while(u8::is_ascii_digit).count();
     Some((text[..len].parse().ok()?, &text[len..]))
 }
@@ -205,7 +236,7 @@ fn ip_id(before: &str) -> u16 {
 }
 
 /// The bits of RFC 9293, section 3.1, by tcpdump's letters.
-fn flags(letters: &str) -> Option<u8> {
+pub fn flags(letters: &str) -> Option<u8> {
     if letters == "none" {
         return Some(0);
     }

@@ -1,7 +1,7 @@
 //! The lines of a text, and those of one packet put together.
 
 use super::line::{self, ParsedLine, PrintedPacket};
-use super::list;
+use super::rows::Rows;
 use super::time::{self, Stamp};
 use crate::capture::buffer::Buffer;
 use std::io;
@@ -31,19 +31,13 @@ pub fn next_len(buffer: &mut Buffer) -> io::Result<usize> {
     }
 }
 
-/// A line without what pasting adds: quotes, indents, the ends of lines of Windows.
-pub fn bare(line: &[u8]) -> &str {
-    let line = str::from_utf8(line).unwrap_or_default();
-    line.trim_start_matches(|c: char| c.is_whitespace() || ">`\u{feff}".contains(c)).trim_end()
-}
-
 /// What a line added.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Joined<'a> {
     Packet(Stamp, PrintedPacket<'a>),
-    /// The packet before cannot be read; this line is to be given once more.
-    Before(Stamp),
-    /// The packet goes on in the next line.
+    /// The packet before ends here; this line is to be given once more.
+    Before(Stamp, PrintedPacket<'a>),
+    /// The packet goes on in the next line, or the line is known to show none.
     More,
     NoPacket,
 }
@@ -54,6 +48,9 @@ pub struct Joiner {
     begun: String,
     /// Lines in `begun`.
     lines: usize,
+    pub rows: Rows,
+    /// A packet of `rows`, as tcpdump prints it.
+    printed: String,
 }
 
 impl Joiner {
@@ -61,25 +58,32 @@ impl Joiner {
     pub fn take<'a>(&'a mut self, line: &'a str) -> Joined<'a> {
         let stamp = time::stamp(line);
         if self.lines == 0 {
-            return match stamp.map(|(stamp, rest)| (stamp, line::read(rest))) {
+            let read = stamp.map(|(stamp, rest)| (stamp, line::read(rest)));
+            return match read {
                 Some((_, ParsedLine::Unfinished)) => {
                     self.begun.clear();
                     self.begun.push_str(line);
                     self.lines = 1;
                     Joined::More
                 }
-                None
-                | Some((_, ParsedLine::NoPacket | ParsedLine::Packet(PrintedPacket::NotIp)))
-                    if list::rewrite(line, &mut self.begun).is_some() =>
-                {
-                    packet(&self.begun).unwrap_or(Joined::NoPacket)
+                Some((stamp, ParsedLine::Packet(packet))) if packet != PrintedPacket::NotIp => {
+                    Joined::Packet(stamp, packet)
                 }
-                Some((stamp, ParsedLine::Packet(packet))) => Joined::Packet(stamp, packet),
-                None | Some((_, ParsedLine::NoPacket)) => Joined::NoPacket,
+                other => match (self.rows.take(line, &mut self.printed), other) {
+                    (Some(true), _) => packet(&self.printed).unwrap_or(Joined::More),
+                    (Some(false), _) => Joined::More,
+                    (None, Some((stamp, ParsedLine::Packet(packet)))) => {
+                        Joined::Packet(stamp, packet)
+                    }
+                    (None, _) => Joined::NoPacket,
+                },
             };
         }
         if stamp.is_some() || self.lines == MOST_LINES {
-            return self.give_up().map_or(Joined::More, Joined::Before);
+            return match self.end() {
+                Some((stamp, packet)) => Joined::Before(stamp, packet),
+                None => Joined::More,
+            };
         }
         self.begun.push(' ');
         self.begun.push_str(line);
@@ -91,10 +95,15 @@ impl Joiner {
         Joined::More
     }
 
-    /// The time of a packet that was begun and cannot be read; `None` if there is none.
-    pub fn give_up(&mut self) -> Option<Stamp> {
-        let lines = mem::take(&mut self.lines);
-        time::stamp(&self.begun).filter(|_| lines > 0).map(|(stamp, _)| stamp)
+    /// The packet in which the text ends; one of which lines are missing cannot be read.
+    pub fn end(&mut self) -> Option<(Stamp, PrintedPacket<'_>)> {
+        if mem::take(&mut self.lines) > 0 {
+            return time::stamp(&self.begun).map(|(stamp, _)| (stamp, PrintedPacket::Unreadable));
+        }
+        match self.rows.end(&mut self.printed).then(|| packet(&self.printed))?? {
+            Joined::Packet(stamp, packet) => Some((stamp, packet)),
+            _ => None,
+        }
     }
 }
 

@@ -40,31 +40,22 @@ struct Directions {
     shifts: [Option<u32>; 2],
 }
 
-/// Of `wscale 7`.
-fn window_shift(printed: &str) -> Option<u32> {
-    printed.split(',').find_map(|option| option.trim_start().strip_prefix("wscale ")?.parse().ok())
-}
-
 impl Numbers {
     /// The numbers of the next segment of the text; `None` where nothing tells its sequence number.
-    pub fn sent(
-        &mut self,
-        [from, to]: [SocketAddr; 2],
-        printed: &PrintedSegment<'_>,
-    ) -> Option<Sent> {
+    pub fn sent(&mut self, [from, to]: [SocketAddr; 2], printed: &PrintedSegment) -> Option<Sent> {
         let (key, sender) = if from <= to { ((from, to), 0) } else { ((to, from), 1) };
         self.connections.entry(key).or_default().sent(sender, printed)
     }
 }
 
 impl Directions {
-    fn sent(&mut self, sender: usize, printed: &PrintedSegment<'_>) -> Option<Sent> {
+    fn sent(&mut self, sender: usize, printed: &PrintedSegment) -> Option<Sent> {
         let is_syn = printed.flags & SYN != 0;
         if is_syn && printed.ack.is_none() {
             self.next = [None; 2];
         }
         if is_syn {
-            self.shifts[sender] = window_shift(printed.options);
+            self.shifts[sender] = printed.options.window_shift.map(u32::from);
         }
         let (seq, ack) = match (printed.ack, self.bases) {
             (ack, _) if printed.is_listed => (printed.seq, ack),
@@ -89,7 +80,7 @@ impl Directions {
         Some(Sent { seq, ack: ack.unwrap_or(0), window, sack_base })
     }
 
-    fn window(&self, sender: usize, printed: &PrintedSegment<'_>, is_syn: bool) -> u16 {
+    fn window(&self, sender: usize, printed: &PrintedSegment, is_syn: bool) -> u16 {
         let shift = match self.shifts {
             [Some(_), Some(_)] if printed.is_listed && !is_syn => self.shifts[sender],
             _ => None,

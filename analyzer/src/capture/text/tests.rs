@@ -5,6 +5,7 @@ use crate::capture::text::AboutText;
 use crate::capture::{Capture, InputEnd};
 use crate::decode::{self, Header, Skip};
 use std::io::Cursor;
+use std::net::{IpAddr, Ipv4Addr};
 
 fn open(text: &[u8]) -> Result<Capture, ScanError> {
     Capture::new(Box::new(Cursor::new(text.to_vec())), "pasted")
@@ -149,8 +150,7 @@ fn other_packets_keep_the_numbers_of_frames() {
             Skip::NotTcp,
         ),
         (
-            "10:00:00.000001 IP 1.1.1.1 > 2.2.2.2: GREv0, length 72: IP 10.0.0.1.4 > 10.0.0.2.80: \
-          Flags [P.], seq 0:28, ack 1, win 8192, length 28",
+            "10:00:00.000001 IP 1.1.1.1 > 2.2.2.2: GREv0, length 72: IP 10.0.0.1.4 > 10.0.0.2.80: UDP",
             Skip::NotTcp,
         ),
         (
@@ -190,7 +190,7 @@ fn other_packets_keep_the_numbers_of_frames() {
 }
 
 #[test]
-fn packets_within_icmp_errors_and_tunnels_are_none() {
+fn packets_within_icmp_errors_are_none() {
     let text = "10:00:00.100000 IP (tos 0x0, ttl 64, id 1, offset 0, flags [none], proto ICMP (1), \
                 length 96)\n    10.0.0.9 > 10.0.0.1: ICMP 10.0.0.2 tcp port 80 unreachable, length \
                 76\n\tIP (tos 0x0, ttl 64, id 1, offset 0, flags [none], proto TCP (6), length 68)\n\
@@ -235,7 +235,8 @@ fn names_stand_for_addresses_that_are_told() {
         assert_eq!(frame.data[12..20], expected);
     }
     assert!(capture.next_frame().is_none());
-    assert_eq!(capture.about_text().unwrap().made_up, ["192.0.2.1 is web-1.example"]);
+    let hosts = capture.about_text().unwrap().hosts;
+    assert_eq!(hosts, [(IpAddr::from([192, 0, 2, 1]), "web-1.example".to_owned())].into());
 }
 
 #[test]
@@ -243,7 +244,8 @@ fn localhost_needs_no_explanation_and_an_unknown_service_does() {
     let text = DATA.replace("10.0.0.1.4000", "localhost.4000").replace("0.0.2.80", "0.0.2.my-app");
     let (frames, about) = read(&text);
     assert!(frames[0].1.is_ok());
-    assert_eq!(about.made_up, ["port 1 is my-app"]);
+    assert_eq!(about.ports, [(1, "my-app".to_owned())].into());
+    assert_eq!(about.hosts.into_keys().collect::<Vec<_>>(), [Ipv4Addr::LOCALHOST]);
 }
 
 #[test]
@@ -261,6 +263,11 @@ fn times_count_on_over_midnight_and_from_packet_to_packet() {
     assert_eq!(times(&gaps), (vec![0, 40_000_000, 40_010_000, 40_015_000], false));
     let dates = ["2023-12-31 23:59:59.999999999", "2024-01-01 00:00:00.000000001"];
     assert_eq!(times(&dates), (vec![0, 2], true));
+}
+
+/// Each line of a text as `form` makes it.
+fn each_line(text: &str, form: impl FnMut(&str) -> String) -> String {
+    text.lines().map(form).collect::<Vec<_>>().join("\n") + "\n"
 }
 
 const LISTED: &str = "\
@@ -301,27 +308,312 @@ fn packet_lists_of_all_versions_are_read() {
     }
 }
 
+/// A request and a reply in two pieces, of which the list shows messages.
+const MESSAGES: &str = "\
+    1   0.000000 10.0.0.1 → 10.0.0.2 TCP 74 4000 → 80 [SYN] Seq=0 Win=64240 Len=0 MSS=1460
+    2   0.000020 10.0.0.2 → 10.0.0.1 TCP 74 80 → 4000 [SYN, ACK] Seq=0 Ack=1 Win=65160 Len=0 MSS=1460
+    3   0.000030 10.0.0.1 → 10.0.0.2 TCP 66 4000 → 80 [ACK] Seq=1 Ack=1 Win=64256 Len=0
+    4   0.000100 10.0.0.1 → 10.0.0.2 HTTP 93 GET / HTTP/1.1\x20
+    5   0.000130 10.0.0.2 → 10.0.0.1 TCP 105 HTTP/1.1 200 OK  [TCP segment of a reassembled PDU]
+    6   0.044000 10.0.0.1 → 10.0.0.2 TCP 66 4000 → 80 [ACK] Seq=28 Ack=40 Win=64256 Len=0
+    7   0.044020 10.0.0.2 → 10.0.0.1 HTTP 86 HTTP/1.1 200 OK\x20
+    8   0.044030 10.0.0.1 → 10.0.0.2 TCP 66 4000 → 80 [ACK] Seq=28 Ack=60 Win=64256 Len=0
+";
+
 #[test]
-fn hosts_of_which_a_packet_list_shows_messages_are_not_judged() {
-    let message = "5 0.100000 10.0.0.2 → 10.0.0.1 HTTP 72 HTTP/1.1 200 OK  (text/html)\n";
-    let other = "6 0.200000 10.0.0.9 → 10.0.0.2 TCP 72 5 → 80 [ACK] Seq=1 Ack=1 Win=9 Len=0\n";
-    let dns = "7 0.300000 10.0.0.9 → 10.0.0.2 DNS 72 Standard query 0x1 A a.b\n";
-    let (frames, about) = read(&[LISTED, message, other, dns].concat());
-    let skipped: Vec<_> = frames.iter().map(|(_, decoded)| decoded.err()).collect();
-    assert_eq!(skipped[..5], [Some(Skip::Cut); 5]);
-    assert_eq!(skipped[5..], [None, Some(Skip::NotTcp)]);
-    assert_eq!(about.packets_unnumbered, 1);
-    assert!(refused(message).contains("tcpdump -nvv"));
+fn messages_in_a_packet_list_get_the_numbers_that_the_rows_around_tell() {
+    let numbers = |text: &str| {
+        let (frames, about) = read(text);
+        let of = |at: usize| frames[at].1.map(|header| (header.seq, header.ack, header.len)).ok();
+        ([of(3), of(4), of(6)], about.messages_placed, about.messages_unplaced)
+    };
+    let expected = [Some((1, 1, 27)), Some((1, 28, 39)), Some((40, 28, 20))];
+    assert_eq!(numbers(MESSAGES), (expected, 3, 0));
+    // Both directions could have sent them, but for the rows that follow.
+    let on_loopback = MESSAGES.replace("10.0.0.1", "127.0.0.1").replace("10.0.0.2", "127.0.0.1");
+    assert_eq!(numbers(&on_loopback), (expected, 3, 0));
+    // Pasted from the middle, where a message comes first.
+    let from_the_middle = MESSAGES.lines().skip(3).collect::<Vec<_>>().join("\n");
+    let (frames, about) = read(&from_the_middle);
+    assert_eq!((about.messages_placed, about.messages_unplaced), (3, 0));
+    let first = frames[0].1.unwrap();
+    assert_eq!((first.seq, first.len), (1, 27));
+}
+
+#[test]
+fn a_message_that_fits_two_connections_is_told() {
+    let other = MESSAGES.replace("4000", "5000");
+    let mut others = other.lines();
+    let both = each_line(MESSAGES, |row| format!("{row}\n{}", others.next().unwrap()));
+    let (_, about) = read(&both);
+    assert_eq!(
+        (about.messages_placed, about.messages_unplaced, about.messages_in_doubt),
+        (6, 0, 3)
+    );
+    assert_eq!(read(MESSAGES).1.messages_in_doubt, 0);
+}
+
+#[test]
+fn a_message_that_fits_no_connection_is_left_out_and_told() {
+    let elsewhere = "9 0.100000 10.0.0.9 → 10.0.0.2 HTTP 72 HTTP/1.1 200 OK  (text/html)\n";
+    let again = "9 0.100000 10.0.0.2 → 10.0.0.1 HTTP 86 [TCP Retransmission] HTTP/1.1 200 OK\n";
+    let dns = "9 0.300000 10.0.0.9 → 10.0.0.2 DNS 72 Standard query 0x1 A a.b\n";
+    for (row, skip, unplaced) in
+        [(elsewhere, Skip::Cut, 1), (again, Skip::Cut, 1), (dns, Skip::NotTcp, 0)]
+    {
+        let (frames, about) = read(&[MESSAGES, row].concat());
+        assert_eq!((frames[8].1, about.messages_unplaced), (Err(skip), unplaced), "{row}");
+    }
+    assert!(refused(elsewhere).contains("messages alone"), "{}", refused(elsewhere));
+}
+
+#[test]
+fn rows_out_of_order_are_sorted_and_that_is_said() {
+    let in_order = [SYN, SYN_ACK, DATA, ACK].concat();
+    let newest_first = [ACK, DATA, SYN_ACK, SYN].concat();
+    let (frames, about) = read(&newest_first);
+    assert_eq!((frames, about.is_sorted), (read(&in_order).0, true));
+    let listed_newest_first = LISTED.lines().rev().collect::<Vec<_>>().join("\n");
+    assert_eq!(read(&listed_newest_first).0, read(LISTED).0);
+    assert!(!read(&in_order).1.is_sorted);
+}
+
+/// Number, time, source, destination, protocol, length and info.
+type Cells<'a> = [&'a str; 7];
+type RowForm = fn(Cells<'_>) -> String;
+
+#[test]
+fn columns_may_stand_before_after_and_between_the_addresses() {
+    let expected = headers(LISTED);
+    let forms: [(&str, RowForm); 7] = [
+        ("", |[n, t, s, d, p, l, i]| {
+            format!("{n}\t2025-07-08 15:00:0{t}\t3.65\t0.26\t{s}\t{d}\t{p}\t{l}\t{i}")
+        }),
+        ("", |[n, t, s, d, p, l, i]| {
+            format!("{n} 2012-12-12 18:19:0{t} 0.000000 {s} {d} {p} {l} {i}")
+        }),
+        ("", |[_, t, s, d, p, l, i]| format!("{t} {s} → {d} {p} {l} {i} 0.000017")),
+        ("", |[n, t, s, d, p, l, i]| format!("{n} {t} {s} 4000 {d} 80 0 {p} {l} {i}")),
+        ("", |cells| format!("\"{}\"", cells.join("\",\""))),
+        (
+            "\"No.\",\"Delta\",\"Source\",\"Time\",\"Destination\",\"Protocol\",\"Length\",\"Info\"\n",
+            |[n, t, s, d, p, l, i]| {
+                format!("\"{n}\",\"9.5\",\"{s}\",\"{t}\",\"{d}\",\"{p}\",\"{l}\",\"{i}\"")
+            },
+        ),
+        (
+            "No.  Delta  Time  Source  Destination  Protocol Length Info\n",
+            |[n, t, s, d, p, l, i]| format!("{n} 9.500000 {t} {s} {d} {p} {l} {i}"),
+        ),
+    ];
+    for (header, form) in forms {
+        let rows = each_line(LISTED, |line| {
+            let (before, info) = line.split_at(line.find("TCP ").unwrap());
+            let words = before.split_whitespace().filter(|word| *word != "→");
+            let mut cells: Vec<&str> = words.collect();
+            cells.extend(info.splitn(3, ' '));
+            form(cells.try_into().unwrap())
+        });
+        let text = [header, &rows].concat();
+        let (frames, about) = read(&text);
+        let found: Vec<_> = frames.iter().map(|(_, decoded)| decoded.unwrap()).collect();
+        assert_eq!((found, about.lines_without_packet), (expected.clone(), 0), "{text}");
+        assert_eq!(frames[3].0 - frames[0].0, 80_000_000, "{text}");
+    }
+}
+
+/// As LISTED, by the names of fields.
+const FIELDS: &str = "\
+frame.time_epoch\tip.src\tipv6.src\ttcp.srcport\tip.dst\tipv6.dst\ttcp.dstport\ttcp.flags\ttcp.seq\ttcp.ack\ttcp.len\ttcp.window_size\ttcp.options.mss_val
+1795247351.000000000\t10.0.0.1\t\t4000\t10.0.0.2\t\t80\t0x0002\t0\t0\t0\t64240\t1460
+1795247351.000100000\t10.0.0.2\t\t80\t10.0.0.1\t\t4000\t0x0012\t0\t1\t0\t65160\t1400
+1795247351.040000000\t10.0.0.1\t\t4000\t10.0.0.2\t\t80\t0x0018\t1\t1\t100\t64256\t
+1795247351.050000000\t10.0.0.1\t\t\t10.0.0.2\t\t\t\t\t\t\t\t
+";
+
+fn numbers(header: &Header) -> (u8, u32, u32, u32, u16) {
+    (header.flags, header.seq, header.ack, header.len, header.options.mss())
+}
+
+#[test]
+fn fields_are_read_by_their_names() {
+    let expected: Vec<_> = headers(LISTED)[..3].iter().map(numbers).collect();
+    let quoted = FIELDS.replace('\t', "\",\"").replace('\n', "\"\n\"");
+    let quoted = format!("\"{}", quoted.trim_end_matches('"'));
+    let letters = FIELDS.replace("0x0002", "··········S·").replace("0x0012", "·······A··S·");
+    let letters = letters.replace("0x0018", "·······AP···");
+    for text in [FIELDS, &FIELDS.replace('\t', ","), &FIELDS.replace('\t', ";"), &quoted, &letters]
+    {
+        let (frames, about) = read(text);
+        let found: Vec<_> =
+            frames[..3].iter().map(|(_, decoded)| numbers(&decoded.unwrap())).collect();
+        assert_eq!((found, about.has_dates), (expected.clone(), true), "{text}");
+        assert_eq!((frames[3].1, frames[2].0 - frames[0].0), (Err(Skip::NotTcp), 40_000_000));
+    }
+    let lacking = refused(&FIELDS.replace("tcp.seq", "tcp.stream").replace("tcp.len", "ip.ttl"));
+    assert!(lacking.contains("without the fields tcp.seq, tcp.len: add them"), "{lacking}");
+}
+
+#[test]
+fn records_of_json_and_of_details_are_read() {
+    let (names, rows) = FIELDS.split_once('\n').unwrap();
+    let records = |between: &str, form: fn(&str, &str) -> String, around: [&str; 2]| {
+        let [before, after] = around;
+        each_line(rows.trim_end().rsplit_once('\n').unwrap().0, |row| {
+            let fields = std::iter::zip(names.split('\t'), row.split('\t'));
+            let fields = fields.filter(|(_, value)| !value.is_empty());
+            let fields: Vec<_> = fields.map(|(name, value)| form(name, value)).collect();
+            [before, &fields.join(between), after].concat()
+        })
+    };
+    let around = ["  {\n    \"_source\": {\n      \"layers\": {\n", "\n      }\n    }\n  },"];
+    let json = records(",\n", |name, value| format!("        \"{name}\": \"{value}\""), around);
+    let lists = |name: &str, value: &str| {
+        format!("        \"{name}\": [\n          \"{value}\"\n        ]")
+    };
+    let asked = records(",\n", lists, around);
+    let of_ek = |name: &str, value: &str| format!("\"{}\":[\"{value}\"]", name.replace('.', "_"));
+    let ek = records(",", of_ek, ["{\"timestamp\":\"1795247351000\",\"layers\":{", "}}"]);
+    let details = "\
+Frame 1: 74 bytes on wire (592 bits), 74 bytes captured (592 bits)
+    Epoch Time: 1795247351.000000000 seconds
+Internet Protocol Version 4, Src: 10.0.0.1 (10.0.0.1), Dst: 10.0.0.2 (10.0.0.2)
+    Flags: 0x02 (Don't Fragment)
+Transmission Control Protocol, Src Port: terabase (4000), Dst Port: http (80), Seq: 0, Len: 0
+    Flags: 0x002 (SYN)
+    Window size value: 64240
+        TCP Option - Maximum segment size: 1460 bytes
+            MSS Value: 1460
+Frame 2: 74 bytes on wire (592 bits), 74 bytes captured (592 bits)
+    Epoch Arrival Time: 1795247351.000100000
+Internet Protocol Version 4, Src: 10.0.0.2, Dst: 10.0.0.1
+Transmission Control Protocol, Src Port: 80, Dst Port: 4000, Seq: 0, Ack: 1, Len: 0
+    Flags: 0x012 (SYN, ACK)
+    [Calculated window size: 65160]
+            MSS Value: 1400
+Frame 3: 154 bytes on wire (1232 bits), 154 bytes captured (1232 bits)
+    Epoch Time: 1795247351.040000000 seconds
+Internet Protocol Version 4, Src: 10.0.0.1, Dst: 10.0.0.2
+Transmission Control Protocol, Src Port: 4000, Dst Port: 80, Seq: 1, Ack: 1, Len: 100
+    Flags: 0x018 (PSH, ACK)
+Hypertext Transfer Protocol
+    GET / HTTP/1.1
+";
+    let expected: Vec<_> = headers(LISTED)[..3].iter().map(numbers).collect();
+    for text in [json.as_str(), &asked, &ek, details] {
+        let (frames, _) = read(text);
+        let found: Vec<_> = frames.iter().map(|(_, decoded)| numbers(&decoded.unwrap())).collect();
+        assert_eq!(found, expected, "{text}");
+        assert_eq!(frames[2].0 - frames[0].0, 40_000_000, "{text}");
+    }
+}
+
+#[test]
+fn a_prefix_of_all_lines_is_cut() {
+    let text = [SYN, SYN_ACK, DATA, ACK].concat();
+    let expected = read(&text).0;
+    let head =
+        "IP (tos 0x0, ttl 64, id 0, offset 0, flags [DF], proto TCP (6), length 140)\n    10";
+    let in_two_lines = text.replace("IP 10", head);
+    for prefix in [
+        "tcpdump-1  | ",
+        "2026-11-26T09:00:00.044020123Z ",
+        "Nov 26 09:00:00 host tcpdump[77]: ",
+        "     1\t",
+        "\"",
+        "| ",
+        "* ",
+    ] {
+        for text in [&text, &in_two_lines] {
+            let prefixed = each_line(text, |line| format!("{prefix}{line}"));
+            assert_eq!(read(&prefixed).0, expected, "{prefixed}");
+        }
+    }
+}
+
+#[test]
+fn html_and_arrows_that_broke_on_the_way_are_read() {
+    let expected = [read(&[SYN, DATA].concat()).0, read(LISTED).0].concat();
+    let html = [SYN, DATA].concat().replace('>', "&gt;").replace("[S]", "<span>&#91;</span>S]");
+    let html = html.replace('\n', "<br/>\n");
+    for arrow in ["→", "&rarr;", "â†’", "\u{fffd}", "?", "=>"] {
+        let list = LISTED.replace('→', arrow);
+        assert_eq!([read(&html).0, read(&list).0].concat(), expected, "{arrow}");
+    }
+    let latin: Vec<u8> = LISTED
+        .replace('→', "~")
+        .bytes()
+        .map(|byte| if byte == b'~' { 0x92 } else { byte })
+        .collect();
+    let mut capture = open(&latin).unwrap();
+    assert_eq!(std::iter::from_fn(|| capture.next_frame().map(|_| ())).count(), 4);
+}
+
+#[test]
+fn utf_16_is_read() {
+    let text = [SYN, SYN_ACK, DATA, ACK].concat();
+    let expected = read(&text).0.len();
+    for (mark, to_bytes) in [
+        (vec![0xff, 0xfe], u16::to_le_bytes as fn(u16) -> [u8; 2]),
+        (vec![0xfe, 0xff], u16::to_be_bytes),
+        (vec![], u16::to_le_bytes),
+    ] {
+        let bytes = [mark, text.encode_utf16().flat_map(to_bytes).collect()].concat();
+        let mut capture = open(&bytes).unwrap();
+        assert_eq!(std::iter::from_fn(|| capture.next_frame().map(|_| ())).count(), expected);
+    }
+}
+
+#[test]
+fn old_versions_of_tcpdump_are_read() {
+    let old = "\
+10:00:00.000000 10.0.0.1.4000 > 10.0.0.2.80: S 5000:5000(0) win 64240 <mss 1460,nop,nop,sackOK> (DF)
+10:00:00.000100 10.0.0.2.80 > 10.0.0.1.4000: S 9000:9000(0) ack 5001 win 65160 <mss 1400>
+10:00:00.040000 IP 10.0.0.1.4000 > 10.0.0.2.80: P 1:101(100) ack 1 win 502
+10:00:00.080000 10.0.0.2.80 > 10.0.0.1.4000: . ack 101 win 510 <nop,nop,timestamp 5 7> (DF) [tos 0x8]
+";
+    let of = |text: &str| headers(text).iter().map(numbers).collect::<Vec<_>>();
+    assert_eq!(of(old), of(&[SYN, SYN_ACK, DATA, ACK].concat()));
+}
+
+#[test]
+fn packets_in_tunnels_are_read() {
+    let outer = "IP 198.51.100.2.26898 > 198.51.100.1.4789: VXLAN, flags [I] (0x08), vni 4096\n";
+    let geneve = "IP 198.51.100.2.26898 > 198.51.100.1.6081: Geneve, Flags [none], vni 0x1:";
+    let text = [SYN, SYN_ACK, DATA, ACK].concat();
+    for around in
+        [outer, "IP 1.1.1.1 > 2.2.2.2: GREv0, length 64:", "IP 1.1.1.1 > 2.2.2.2:", geneve]
+    {
+        let inside = text
+            .replace("IP ", &format!("{} IP ", around.trim_end_matches(' ')).replace("\n ", "\n"));
+        assert_eq!(read(&inside).0, read(&text).0, "{inside}");
+    }
 }
 
 #[test]
 fn a_text_without_what_is_needed_is_refused_with_what_to_do() {
-    let quiet = "10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: tcp 16\n";
-    assert!(refused(quiet).contains("without -q"), "{}", refused(quiet));
     let timeless = DATA.replace("10:00:00.040000 ", "");
-    assert!(refused(&timeless).contains("printed with -t"), "{}", refused(&timeless));
-    let in_two_lines = timeless.replace("IP ", "IP (tos 0x0, proto TCP (6), length 60)\n    ");
-    assert!(refused(&in_two_lines).contains("printed with -t"));
+    let quiet = "10:00:00.000000 IP 10.0.0.1.4000 > 10.0.0.2.80: tcp 16\n";
+    for (text, reason) in [
+        (quiet, "printed with -q"),
+        (timeless.as_str(), "with -t"),
+        (&timeless.replace("IP ", "IP (tos 0x0, proto TCP (6), length 60)\n    "), "with -t"),
+        (
+            &DATA.replace("10.0.0.1.4000", "CLIENT").replace("10.0.0.2.80", "SERVER"),
+            "without ports",
+        ),
+        (&DATA.replace(".4000", "").replace(".80", ""), "without ports"),
+        ("21:29:48.050247 IP 192.0.2.2.8302 > 1", "cut off"),
+    ] {
+        let refused = refused(text);
+        assert!(refused.contains(reason) && refused.contains("tcpdump -nvv -r"), "{refused}");
+    }
+}
+
+#[test]
+fn a_row_that_was_cut_off_is_no_other_protocol() {
+    let (frames, _) = read(&[DATA, "21:29:48.050247 IP 192.0.2.2.8302 > 1"].concat());
+    assert_eq!(frames[1].1, Err(Skip::Cut));
 }
 
 #[test]

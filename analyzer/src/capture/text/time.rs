@@ -15,25 +15,43 @@ pub enum Stamp {
     Clock(i64),
 }
 
-/// The time with which a line begins, and what follows. `tcpdump --number` prints a number before it.
+/// Words in which the time of a packet is looked for.
+const MOST_WORDS: usize = 16;
+
+/// The time of the packet in a line, and what follows: the last one before its addresses, as a log that
+/// the packet was printed to has times of its own. What comes before it is a prefix of all lines.
 pub fn stamp(line: &str) -> Option<(Stamp, &str)> {
-    let (mut word, mut rest) = line.split_once(' ')?;
-    if word.bytes().all(|byte| byte.is_ascii_digit()) {
-        (word, rest) = rest.trim_start().split_once(' ')?;
+    let ends_at = line.find(" > ").unwrap_or(line.len());
+    let (mut found, mut date_before, mut at) = (None, None, 0);
+    for word in line[..ends_at].split([' ', '\t']).take(MOST_WORDS) {
+        at += word.len();
+        let rest = line.get(at + 1..);
+        at += 1;
+        let inner = word.rsplit(['"', '\'', '|', '[', '(', '>']).next().unwrap_or(word);
+        let time = clock(inner).map(Stamp::Clock).or_else(|| seconds(inner));
+        found = match (time, date_before, rest) {
+            (Some(Stamp::Clock(time_ns)), Some(day), Some(rest)) if inner.contains(':') => {
+                Some((Stamp::At(i64::saturating_mul(day, DAY_NS).saturating_add(time_ns)), rest))
+            }
+            (Some(stamp), _, Some(rest)) => Some((stamp, rest)),
+            _ => found,
+        };
+        if !word.is_empty() {
+            date_before = date(inner);
+        }
     }
-    if let Some(days) = date(word) {
-        (word, rest) = rest.trim_start().split_once(' ')?;
-        let time_ns = days.saturating_mul(DAY_NS).saturating_add(clock(word)?);
-        return Some((Stamp::At(time_ns), rest));
-    }
-    let stamp = clock(word).map(Stamp::Clock).or_else(|| seconds(word).map(Stamp::At))?;
-    Some((stamp, rest))
+    found
 }
 
-/// `1700000000.123456` as ns.
-fn seconds(word: &str) -> Option<i64> {
+/// `1700000000.123456`, or since another packet `0.123456`, as ns.
+fn seconds(word: &str) -> Option<Stamp> {
+    /// Longer times count from the epoch.
+    const MOST_DIGITS: usize = 8;
+    let (sign, word) = word.strip_prefix('-').map_or((1, word), |word| (-1, word));
     let (whole, rest) = word.split_once('.')?;
-    Some(digits(whole, 1..=11)?.saturating_mul(SECOND_NS).saturating_add(fraction(rest)?))
+    let time_ns = digits(whole, 1..=11)?.saturating_mul(SECOND_NS).saturating_add(fraction(rest)?);
+    let is_short = whole.len() <= MOST_DIGITS;
+    Some(if is_short { Stamp::Clock(sign * time_ns) } else { Stamp::At(time_ns) })
 }
 
 /// `22:13:20.123456`, maybe with a sign and with more hours than a day has, as ns.
@@ -122,27 +140,40 @@ impl Course {
     }
 }
 
-/// Tells by the first times of a text whether each counts from the packet before.
+/// How the rows of a text follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowOrder {
+    InTime,
+    /// Newest first.
+    Reversed,
+    Mixed,
+}
+
+/// Tells by the first times of a text whether each counts from the packet before, and how they are ordered.
 #[derive(Debug, Default)]
 pub struct Survey {
     last_ns: Option<i64>,
     /// The second time, where the first is 0.
     second_ns: Option<i64>,
     pairs: u32,
+    rises: u32,
     falls: u32,
     /// Falls to less than half.
     drops: u32,
+    has_dates: bool,
 }
 
 impl Survey {
     pub fn see(&mut self, stamp: Stamp) {
-        let Stamp::Clock(now_ns) = stamp else { return };
+        let (Stamp::Clock(now_ns) | Stamp::At(now_ns)) = stamp;
+        self.has_dates |= matches!(stamp, Stamp::At(_));
         let Some(last_ns) = self.last_ns.replace(now_ns) else { return };
         if self.pairs == 0 && last_ns == 0 {
             self.second_ns = Some(now_ns);
         }
-        let falls = now_ns < last_ns && last_ns - now_ns < DAY_NS / 2;
+        let falls = now_ns < last_ns && (self.has_dates || last_ns - now_ns < DAY_NS / 2);
         self.pairs += 1;
+        self.rises += u32::from(now_ns > last_ns);
         self.falls += u32::from(falls);
         self.drops += u32::from(falls && now_ns < last_ns / 2);
     }
@@ -151,8 +182,25 @@ impl Survey {
     pub fn is_relative(&self) -> bool {
         let are_even =
             self.second_ns.zip(self.last_ns).is_some_and(|(second, last)| last / 2 < second);
-        self.drops > 0 && self.drops * 8 >= self.pairs
-            || are_even && self.falls > 0 && self.falls * 4 >= self.pairs
+        let fall_like_gaps = self.drops > 0 && self.drops * 8 >= self.pairs
+            || are_even && self.falls > 0 && self.falls * 4 >= self.pairs;
+        fall_like_gaps && !self.has_dates && !self.is_reversed()
+    }
+
+    /// Of captured packets few come late.
+    pub fn order(&self) -> RowOrder {
+        match () {
+            () if self.is_relative() || self.falls < 2 || self.falls * 4 < self.pairs => {
+                RowOrder::InTime
+            }
+            () if self.is_reversed() => RowOrder::Reversed,
+            () => RowOrder::Mixed,
+        }
+    }
+
+    /// Gaps begin with a rise from 0.
+    fn is_reversed(&self) -> bool {
+        self.falls > 1 && self.rises * 8 <= self.falls
     }
 }
 
@@ -174,6 +222,10 @@ mod tests {
         let of_day = Stamp::Clock(seen % DAY_NS);
         assert_eq!(time("07:49:11.435718 IP"), Some(of_day));
         assert_eq!(time("12  07:49:11.435718 IP"), Some(of_day));
+        for prefix in ["12 13 ", "pod-1  | ", "2026-11-26T09:00:00.044020123Z ", "\"", "1\t"] {
+            assert_eq!(time(&format!("{prefix}07:49:11.435718 IP")), Some(of_day), "{prefix}");
+        }
+        assert_eq!(time("1.435718 IP"), Some(Stamp::Clock(1_435_718_000)));
         assert_eq!(time("-00:00:00.000002 IP"), Some(Stamp::Clock(-2_000)));
         assert_eq!(time("30:00:00.000000 IP"), Some(Stamp::Clock(DAY_NS / 4 * 5)));
     }
@@ -186,10 +238,8 @@ mod tests {
             "07:49:11.435 IP",
             "07:49:+1.435718 IP",
             "1.2.3.4 IP",
-            "2026-13-21 07:49:11.435718 IP",
             "2026-11-21 IP",
             "07:49:11.435718",
-            "12 13 07:49:11.435718 IP",
             "",
         ] {
             assert_eq!(time(line), None, "{line}");
@@ -250,5 +300,21 @@ mod tests {
         assert!(!is_relative(&[day - 20, day - 10, 5, 7, 6, 9, 12]));
         assert!(!is_relative(&[500_000_000, 500_000_009, 500_000_003, 500_000_012]));
         assert!(!is_relative(&[]));
+        assert!(!is_relative(&[900_000, 40_000, 13_000, 12_000, 500, 20, 0]));
+    }
+
+    #[test]
+    fn rows_out_of_order_are_told_from_packets_that_come_late() {
+        let order = |clocks_us: &[i64]| {
+            let mut survey = Survey::default();
+            for clock in clocks_us {
+                survey.see(Stamp::At(clock * 1_000));
+            }
+            survey.order()
+        };
+        assert_eq!(order(&[1, 2, 5, 9, 8, 12]), RowOrder::InTime);
+        assert_eq!(order(&[12, 9, 8, 5, 1]), RowOrder::Reversed);
+        assert_eq!(order(&[1, 9, 2, 8, 5, 12, 3]), RowOrder::Mixed);
+        assert_eq!(order(&[7]), RowOrder::InTime);
     }
 }

@@ -1,0 +1,81 @@
+//! Rows that were read ahead: to sort them by time, and to place messages among them.
+
+use super::frame::{Packet, Row};
+use super::messages::{self, Messages};
+use super::time::RowOrder;
+use std::collections::VecDeque;
+
+/// Rows that are sorted at once: some 40 MB.
+const MOST_SORTED: usize = 1 << 18;
+
+/// The rows that come next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ahead {
+    order: RowOrder,
+    rows: VecDeque<Row>,
+    /// Those at hand are in order.
+    are_sorted: bool,
+    /// Some are of a packet list.
+    is_list: bool,
+    last_ns: i64,
+    pub messages: Messages,
+    /// Rows that could not be sorted: too many others were read before them.
+    pub unsorted: u64,
+}
+
+impl Ahead {
+    pub fn new(order: RowOrder) -> Self {
+        Self {
+            order,
+            rows: VecDeque::new(),
+            are_sorted: false,
+            is_list: false,
+            last_ns: 0,
+            messages: Messages::default(),
+            unsorted: 0,
+        }
+    }
+
+    pub fn is_sorting(&self) -> bool {
+        self.order != RowOrder::InTime
+    }
+
+    pub fn push(&mut self, row: Row) {
+        self.is_list |= match row.packet {
+            Packet::Tcp(_, segment) => segment.is_listed,
+            packet => matches!(packet, Packet::Message(..)),
+        };
+        self.rows.push_back(row);
+    }
+
+    /// The next row; `None` where more must be read before it is known, unless there is no more.
+    pub fn next(&mut self, is_all: bool) -> Option<Row> {
+        let wanted = match self.order {
+            RowOrder::InTime if self.is_list => messages::AHEAD,
+            RowOrder::InTime => 1,
+            _ if self.are_sorted => 0,
+            _ => MOST_SORTED,
+        };
+        if self.rows.len() < wanted && !is_all {
+            return None;
+        }
+        if self.is_sorting() && !self.are_sorted {
+            self.sort();
+        }
+        let Row { time_ns, packet } = self.rows.pop_front()?;
+        self.are_sorted &= !self.rows.is_empty();
+        self.unsorted += u64::from(self.is_sorting() && time_ns < self.last_ns);
+        self.last_ns = time_ns;
+        Some(Row { time_ns, packet: self.messages.placed(packet, &self.rows) })
+    }
+
+    /// Rows of the same time stay as they were sent.
+    fn sort(&mut self) {
+        let rows = self.rows.make_contiguous();
+        if self.order == RowOrder::Reversed {
+            rows.reverse();
+        }
+        rows.sort_by_key(|row| row.time_ns);
+        self.are_sorted = true;
+    }
+}

@@ -1,0 +1,118 @@
+//! A packet over many lines, each with names and values: `-T json`, `-T ek` and `-V`.
+
+use super::fields::{Fields, Role, role};
+
+/// What was told so far of a packet.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Record {
+    values: Vec<(Role, String)>,
+    form: Option<Form>,
+    /// The name that the values of the next lines have.
+    name: Option<Role>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Json,
+    /// Of `-V`, and whether the lines of TCP were reached: before, others have flags, too.
+    Details(bool),
+}
+
+/// A record has fewer values that are needed.
+const MOST_VALUES: usize = 256;
+
+impl Record {
+    /// Takes a line; `None` if it belongs to no record. Where it begins the next one, the one before is
+    /// written into `printed`.
+    pub fn take(&mut self, line: &str, printed: &mut String) -> Option<bool> {
+        if line.contains("\"layers\"") {
+            return Some(self.begin(Form::Json, line, printed));
+        }
+        if line.starts_with("Frame ") && line.contains(" bytes on wire") {
+            let ended = self.begin(Form::Details(false), line, printed);
+            let len = line.split_once(": ").and_then(|(_, len)| len.split(' ').next());
+            self.add(Role::Length, len.unwrap_or_default());
+            return Some(ended);
+        }
+        match self.form? {
+            Form::Json => self.json(line).then_some(false),
+            Form::Details(_) => self.details(line).then_some(false),
+        }
+    }
+
+    /// The last record.
+    pub fn end(&mut self, printed: &mut String) -> bool {
+        let mut fields = Fields::default();
+        for (role, value) in &self.values {
+            fields.set(*role, value);
+        }
+        let is_written = self.form.take().is_some() && fields.write(printed).is_some();
+        self.values.clear();
+        is_written
+    }
+
+    fn begin(&mut self, form: Form, line: &str, printed: &mut String) -> bool {
+        let ended = self.end(printed);
+        self.form = Some(form);
+        if form == Form::Json {
+            self.json(line);
+        }
+        ended
+    }
+
+    fn add(&mut self, role: Role, value: &str) {
+        if self.values.len() < MOST_VALUES {
+            self.values.push((role, value.to_owned()));
+        }
+    }
+
+    /// Quoted names with a colon after them, and quoted values; is there anything else?
+    fn json(&mut self, line: &str) -> bool {
+        let mut rest = line;
+        while let Some((_, from)) = rest.split_once('"') {
+            let Some((text, after)) = from.split_once('"') else { break };
+            match after.trim_start().starts_with(':') {
+                true => self.name = role(text),
+                false => {
+                    if let Some(role) = self.name {
+                        self.add(role, text);
+                    }
+                }
+            }
+            rest = after;
+        }
+        line.starts_with(['"', '{', '}', '[', ']'])
+    }
+
+    /// `Flags: 0x018 (PSH, ACK)`, and the lines that begin with the names of IP and TCP.
+    fn details(&mut self, line: &str) -> bool {
+        let line = line.trim_start_matches('[').trim_end_matches(']');
+        let line = line.strip_prefix("TCP Option - ").unwrap_or(line);
+        let is_tcp = line.starts_with("Transmission Control Protocol");
+        if is_tcp || line.starts_with("Internet Protocol") {
+            self.form = Some(Form::Details(is_tcp));
+            for part in line.split(", ") {
+                self.named(part);
+            }
+        } else if self.form == Some(Form::Details(true)) || is_before_tcp(line) {
+            self.named(line);
+        }
+        line.contains(": ")
+    }
+
+    /// `Src Port: http (80)`: what stands in parentheses is the number.
+    fn named(&mut self, part: &str) {
+        let Some((name, value)) = part.split_once(": ") else { return };
+        let Some(role) = role(name) else { return };
+        let number = value.split_once(" (").and_then(|(_, inside)| inside.split_once(')'));
+        let is_end = matches!(
+            role,
+            Role::Source | Role::Destination | Role::SourcePort | Role::DestinationPort
+        );
+        self.add(role, number.filter(|_| is_end).map_or(value, |(number, _)| number));
+    }
+}
+
+fn is_before_tcp(line: &str) -> bool {
+    ["Epoch ", "Identification: "].iter().any(|begin| line.starts_with(begin))
+}
