@@ -231,13 +231,16 @@ def test_what_text_does_not_tell_is_said(tmp_path: Path) -> None:
     assert "display filter" not in page.read_text()
 
 
-def test_names_are_listed_but_not_when_anonymized(tmp_path: Path) -> None:
+def test_names_are_shown_but_not_when_anonymized(run: Run, tmp_path: Path) -> None:
     text = tmp_path / "names.txt"
     named = NAMES.replace("localhost.8000", "db.example.my-db").replace("localhost", "web.example")
     text.write_text(named)
     assert "192.0.2.1 is web.example, 192.0.2.2 is db.example, port 1 is my-db" in said(text)
     scan = nagle_scan.scan(text)
     assert scan.connections.server_addr.tolist() == ["192.0.2.2"]
+    shown = run(text).stdout.decode()
+    assert "db.example" in shown
+    assert "192.0.2." not in shown.split("note:")[0]
     assert len(scan.stalls) == len(nagle_scan.scan(SPLIT).stalls)
     hidden = nagle_scan.scan(text, anonymize=bytes(range(32)))
     assert "example" not in str(written(hidden, tmp_path))

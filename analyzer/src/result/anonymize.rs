@@ -45,7 +45,10 @@ impl Anonymizer {
         for server in &mut scan.servers {
             server.server.addr = self.addr(server.server.addr);
         }
-        // The user chose the words, for the addresses as they were.
+        for text in scan.captures.iter().filter_map(|capture| capture.about_text.as_deref()) {
+            scan.names.without_printed(&text.hosts);
+        }
+        // The user chose the other words, for the addresses as they were.
         scan.names = scan.names.moved(|addr| self.addr(addr));
         scan.is_anonymized = true;
         for (index, capture) in scan.captures.iter_mut().enumerate() {

@@ -16,6 +16,26 @@ impl Names {
         names.values().all(|name| is_plain(name)).then_some(Self(names))
     }
 
+    /// With the names of addresses that stand for them in printed text, unless two texts use one for
+    /// different names; what the user calls an address goes first.
+    pub fn with_printed<'a>(
+        &self,
+        texts: impl Iterator<Item = &'a BTreeMap<IpAddr, String>>,
+    ) -> Self {
+        let mut printed: HashMap<IpAddr, Option<&str>> = HashMap::new();
+        for (addr, name) in texts.flatten().filter(|(_, name)| is_plain(name)) {
+            let same = printed.entry(*addr).or_insert(Some(name));
+            *same = same.filter(|same| same == name);
+        }
+        let printed = printed.into_iter().filter_map(|(addr, name)| Some((addr, name?.to_owned())));
+        Self(printed.chain(self.0.clone()).collect())
+    }
+
+    /// Without these names of a text.
+    pub fn without_printed(&mut self, text: &BTreeMap<IpAddr, String>) {
+        self.0.retain(|addr, name| text.get(addr) != Some(name));
+    }
+
     pub fn get(&self, addr: IpAddr) -> Option<&str> {
         self.0.get(&addr).map(String::as_str)
     }
@@ -78,6 +98,24 @@ mod tests {
         assert_eq!(names.endpoint(endpoint(5)), "payments:80");
         assert_eq!(names.endpoint(endpoint(6)), "10.0.0.6:80");
         assert_eq!(names.addr(IpAddr::from([10, 0, 0, 6])), "10.0.0.6");
+    }
+
+    #[test]
+    fn a_text_names_the_addresses_that_were_made_up_for_it() {
+        let addr = |last: u8| IpAddr::from([192, 0, 2, last]);
+        let text = |names: [&str; 3]| {
+            std::iter::zip([1, 2, 3].map(addr), names.map(str::to_owned)).collect()
+        };
+        let texts: [BTreeMap<IpAddr, String>; 2] =
+            [text(["web", "db", "a<b>"]), text(["web", "cache", "a<b>"])];
+        let user = Names::new([(addr(4), "mine".to_owned())].into()).unwrap();
+        let all = user.with_printed(texts.iter());
+        assert_eq!(
+            [1, 2, 3, 4].map(|last| all.get(addr(last))),
+            [Some("web"), None, None, Some("mine")]
+        );
+        let user = Names::new([(addr(1), "mine".to_owned())].into()).unwrap();
+        assert_eq!(user.with_printed(texts.iter()).get(addr(1)), Some("mine"));
     }
 
     #[test]

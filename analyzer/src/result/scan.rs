@@ -87,6 +87,8 @@ impl Scan {
         for capture in &mut captures {
             capture.filter.clone_from(&options.filter);
         }
+        let texts = captures.iter().filter_map(|capture| capture.about_text.as_deref());
+        let names = options.names.with_printed(texts.map(|text| &text.hosts));
         let clocks = Clocks::of(&captures);
         let threads = options.reading.threads;
         let Tracked { connections, blocks, first_blocks, servers, exchanges, hours, .. } = tracked;
@@ -94,7 +96,7 @@ impl Scan {
         Self {
             captures,
             is_anonymized: false,
-            names: options.names.clone(),
+            names,
             connection_count: connections.len() as u64,
             connections: JudgedConnections::new(judged.blocks, &first_blocks, connections),
             threads,
