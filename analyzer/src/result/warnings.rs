@@ -99,7 +99,6 @@ fn clock_jumps(capture: &CaptureSummary) -> Option<String> {
     })
 }
 
-/// A time of more than a day, rounded.
 /// Text that stood before the capture in its file.
 fn lines_before(capture: &CaptureSummary) -> Option<String> {
     match capture.lines_before {
@@ -109,6 +108,7 @@ fn lines_before(capture: &CaptureSummary) -> Option<String> {
     }
 }
 
+/// A time of more than a day, rounded.
 fn days(time_ns: i64) -> String {
     const DAYS_OF_A_YEAR: f64 = 365.25;
     let days = time_ns as f64 / DAY_NS as f64;
@@ -165,19 +165,25 @@ fn messages(text: &AboutText) -> Option<String> {
     let placed = match text.messages_placed {
         0 => String::new(),
         rows => format!(
-            "{rows} rows show a message instead of Seq, Ack and Len: inferred from the length of the \
-             frame and the rows around{in_doubt}"
+            "{} a message instead of Seq, Ack and Len: inferred from the length of the frame and the \
+             rows around{in_doubt}",
+            showing(rows)
         ),
     };
     let unplaced = match text.messages_unplaced {
         0 => String::new(),
         rows => format!(
-            "{rows} rows show a message of which the rows around do not tell the connection: left out; \
-             'tcpdump -nvv' prints all numbers"
+            "{} a message of which the rows around do not tell the connection: left out; 'tcpdump \
+             -nvv' prints all numbers",
+            showing(rows)
         ),
     };
     let told = [placed, unplaced].into_iter().filter(|told| !told.is_empty());
     Some(told.collect::<Vec<_>>().join("; ")).filter(|told| !told.is_empty())
+}
+
+fn showing(rows: u64) -> String {
+    if rows == 1 { "1 row shows".to_owned() } else { format!("{rows} rows show") }
 }
 
 fn lines(text: &AboutText) -> Option<String> {

@@ -1,4 +1,5 @@
-//! A segment as tcpdump printed it before version 4: `P 1:28(27) ack 1 win 502 <nop,nop,timestamp 1 2> (DF)`.
+//! A segment as tcpdump printed it before version 4: `P 1:28(27) ack 1 win 502 <nop,nop,timestamp 1 2> (DF)`,
+//! and with `-vv` `P, cksum 0xf7b2 (correct), 1:28(27) ack 1 win 502`.
 
 use super::line::{PrintedSegment, flags, number};
 use super::options::PrintedOptions;
@@ -6,7 +7,10 @@ use super::options::PrintedOptions;
 /// The segment after `from > to:`; `None` for what is none.
 pub fn segment(text: &str) -> Option<PrintedSegment> {
     let mut words = text.split(' ').filter(|word| !word.is_empty()).peekable();
-    let flags = flags(words.next()?)?;
+    let flags = flags(words.next()?.trim_end_matches(','))?;
+    if words.next_if_eq(&"cksum").is_some() {
+        words.find(|word| word.ends_with("),"))?;
+    }
     let mut segment = PrintedSegment { flags, ..PrintedSegment::NONE };
     if let Some((seq, len)) = words.peek().and_then(|word| numbers(word)) {
         (segment.seq, segment.len) = (Some(seq), len);

@@ -14,8 +14,9 @@ const MOST_HOSTS: usize = 3 * 254;
 const MOST_PORTS: usize = 1_000;
 
 /// Services by the names that systems print (the IANA registry; Red Hat's for 8080), with their ports.
-const SERVICES: [(&str, u16); 61] = [
+const SERVICES: [(&str, u16); 62] = [
     ("http", 80),
+    ("www", 80),
     ("https", 443),
     ("http-alt", 8080),
     ("webcache", 8080),

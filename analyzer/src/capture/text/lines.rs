@@ -9,6 +9,8 @@ use std::mem;
 
 /// A longer line is read as several.
 const LONGEST: usize = 16 << 10;
+/// No row of a list is longer.
+const LONGEST_ROW: usize = 8 << 10;
 /// A packet of `-v` takes two lines; mail programs break them once more.
 const MOST_LINES: usize = 5;
 
@@ -68,6 +70,9 @@ impl Joiner {
                 }
                 Some((stamp, ParsedLine::Packet(packet))) if packet != PrintedPacket::NotIp => {
                     Joined::Packet(stamp, packet)
+                }
+                Some((_, ParsedLine::NoPacket)) | None if line.len() > LONGEST_ROW => {
+                    Joined::NoPacket
                 }
                 other => match (self.rows.take(line, &mut self.printed), other) {
                     (Some(true), _) => packet(&self.printed).unwrap_or(Joined::More),

@@ -178,7 +178,7 @@ impl Message<'_> {
         let next =
             own.next.or_else(|| Some(self.before(from, to, headers_len)?.wrapping_sub(len)))?;
         let (mut shown, mut by_row) = (Shown::Nothing, usize::MAX);
-        if let Some((at, on)) = self.came_on([from, to], next) {
+        if let Some((at, on)) = self.came_on([from, to], next, len) {
             if self.wire_len == SHORTEST_FRAME && (1..len).contains(&on) {
                 // The frame was padded.
                 len = on;
@@ -216,14 +216,17 @@ impl Message<'_> {
     }
 
     /// How far the first row that tells it has come since `next`, and which row that is. An ACK may be one of
-    /// what was sent before.
-    fn came_on(&self, ends: [SocketAddr; 2], next: u32) -> Option<(usize, u32)> {
+    /// what was sent before, and the same bytes may be sent again.
+    fn came_on(&self, ends: [SocketAddr; 2], next: u32, len: u32) -> Option<(usize, u32)> {
         let back = [ends[1], ends[0]];
         self.following.iter().enumerate().find_map(|(at, packet)| {
             let (of, row) = packet.segment()?;
-            let on = if of == ends { row.seq } else { row.ack.filter(|_| of == back) }?
-                .wrapping_sub(next);
-            (of == ends || (1..BEHIND).contains(&on)).then_some((at, on))
+            let number = if of == ends { row.seq } else { row.ack.filter(|_| of == back) };
+            match number?.wrapping_sub(next) {
+                0 if of == ends && row.len == len => Some((at, len)),
+                on if of == ends || (1..BEHIND).contains(&on) => Some((at, on)),
+                _ => None,
+            }
         })
     }
 
@@ -276,9 +279,9 @@ fn keyed([from, to]: [SocketAddr; 2]) -> (Key, usize) {
     if from <= to { ([from, to], 0) } else { ([to, from], 1) }
 }
 
-/// Of a frame that has its own length: a SYN has more options, and a short one may be padded.
+/// Of a frame that has its own length: a SYN has more options, and a padded one is longer.
 fn headers_len(segment: &PrintedSegment) -> Option<u32> {
-    let is_usual = segment.flags & SYN == 0 && segment.wire_len > SHORTEST_FRAME;
+    let is_usual = segment.flags & SYN == 0 && ![0, SHORTEST_FRAME].contains(&segment.wire_len);
     is_usual.then(|| segment.wire_len.checked_sub(segment.len)).flatten()
 }
 

@@ -50,8 +50,8 @@ impl Rows {
         let unquoted;
         let fields = match of_cells {
             Some(fields) => fields,
-            None if line.starts_with('"') => {
-                unquoted = line.replace("\",\"", " ").replace('"', " ");
+            None if line.contains("\",\"") => {
+                unquoted = line.replace(",\"", " ").replace('"', " ");
                 of_words(&unquoted, before)?
             }
             None => of_words(line, before)?,

@@ -338,6 +338,14 @@ fn messages_in_a_packet_list_get_the_numbers_that_the_rows_around_tell() {
     assert_eq!((about.messages_placed, about.messages_unplaced), (3, 0));
     let first = frames[0].1.unwrap();
     assert_eq!((first.seq, first.len), (1, 27));
+    // Sent again, as a list of two interfaces shows it.
+    let again = "4 0.000101 10.0.0.1 → 10.0.0.2 TCP 93 [TCP Retransmission] 4000 → 80 [PSH, ACK] \
+                 Seq=1 Ack=1 Win=64256 Len=27\n    5 ";
+    assert_eq!(read(&MESSAGES.replacen("5 ", again, 1)).1.messages_placed, 3);
+    // Without timestamps frames are shorter than Ethernet's least, or padded.
+    let short = MESSAGES.replace("TCP 66", "TCP 54").replacen("TCP 54", "TCP 60", 1);
+    let short = short.replace("93", "81").replace("105", "93").replace("HTTP 86", "HTTP 74");
+    assert_eq!(numbers(&short), (expected, 3, 0));
 }
 
 #[test]
@@ -568,7 +576,8 @@ fn utf_16_is_read() {
 fn old_versions_of_tcpdump_are_read() {
     let old = "\
 10:00:00.000000 10.0.0.1.4000 > 10.0.0.2.80: S 5000:5000(0) win 64240 <mss 1460,nop,nop,sackOK> (DF)
-10:00:00.000100 10.0.0.2.80 > 10.0.0.1.4000: S 9000:9000(0) ack 5001 win 65160 <mss 1400>
+10:00:00.000100 IP (tos 0x0, ttl 64, id 7, offset 0, flags [DF], proto: TCP (6), length: 44) \
+10.0.0.2.www > 10.0.0.1.4000: S, cksum 0xb7f2 (correct), 9000:9000(0) ack 5001 win 65160 <mss 1400>
 10:00:00.040000 IP 10.0.0.1.4000 > 10.0.0.2.80: P 1:101(100) ack 1 win 502
 10:00:00.080000 10.0.0.2.80 > 10.0.0.1.4000: . ack 101 win 510 <nop,nop,timestamp 5 7> (DF) [tos 0x8]
 ";
