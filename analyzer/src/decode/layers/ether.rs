@@ -4,7 +4,9 @@ use super::{ETHERNET, Layer, Step, skip, take};
 use crate::decode::Skip;
 
 pub const ETHERTYPE_IPV4: u16 = 0x0800;
-const ETHERTYPE_IPV6: u16 = 0x86dd;
+pub const ETHERTYPE_IPV6: u16 = 0x86dd;
+/// Transparent Ethernet bridging.
+pub const BRIDGED: u16 = 0x6558;
 /// IEEE 802.3, section 3.2.6: smaller numbers are lengths, and LLC follows.
 const MOST_LEN: u16 = 1500;
 
@@ -20,8 +22,7 @@ pub fn payload(kind: u16, rest: &[u8]) -> Step<'_> {
         0x8847 | 0x8848 => Ok((Layer::Mpls, rest)),
         // RFC 2516: a session.
         0x8864 => pppoe(rest),
-        // Transparent Ethernet bridging.
-        0x6558 => Ok((ETHERNET, rest)),
+        BRIDGED => Ok((ETHERNET, rest)),
         0x88e5 => Err(Skip::Macsec),
         ..=MOST_LEN => Ok((Layer::Llc, rest)),
         _ => Err(Skip::NotIp),

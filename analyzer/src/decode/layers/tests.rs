@@ -152,6 +152,40 @@ fn every_link_type_leads_to_its_packet() {
     }
 }
 
+/// As [`over_udp`], with the length in the header, and in IPv6.
+fn over_udp_in_full(port: u16, payload: &[u8]) -> [Vec<u8>; 2] {
+    let [high, low] = port.to_be_bytes();
+    let [l0, l1] = (8 + payload.len() as u16).to_be_bytes();
+    let packet = [&[0x80, 0, high, low, l0, l1, 0, 0], payload].concat();
+    [ethernet(0x0800, &ipv4(17, &packet)), ethernet(0x86dd, &ipv6(17, &packet))]
+}
+
+#[test]
+fn tunnels_on_any_port_are_known_by_header_and_a_packet_that_fits() {
+    let frame = ethernet(0x0800, &inner());
+    let vxlan = [&[8, 0, 0, 0, 0, 0, 5, 0][..], &frame].concat();
+    let geneve = [&[1, 0, 0x65, 0x58, 0, 0, 5, 0, 1, 2, 3, 0][..], &frame].concat();
+    let geneve_ip = [&[0, 0, 0x08, 0, 0, 0, 5, 0][..], &inner()].concat();
+    for payload in [vxlan.clone(), geneve, geneve_ip] {
+        for around in over_udp_in_full(7777, &payload) {
+            let found = of(ETHERNET, &around).unwrap();
+            assert_eq!((found.packet, found.segment.tunnel.is_none()), (&inner()[..], false));
+        }
+    }
+    let with = |at: usize, byte: u8| {
+        let mut other = vxlan.clone();
+        other[at] = byte;
+        other
+    };
+    let longer = [&vxlan[..], &[0; 40]].concat();
+    for payload in [with(0, 0), with(2, 1), with(7, 1), with(8 + 13, 6), with(8 + 14, 0x30), longer]
+    {
+        for around in over_udp_in_full(7777, &payload) {
+            assert_eq!(of(ETHERNET, &around), Err(Skip::NotTcp));
+        }
+    }
+}
+
 #[test]
 fn tags_are_no_wrapping_and_no_tunnel() {
     let tags = [0, 9, 0x81, 0, 0, 7, 0x91, 0, 0, 3, 0x08, 0];

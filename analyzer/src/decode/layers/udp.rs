@@ -1,6 +1,7 @@
 //! Tunnels over UDP: VXLAN (RFC 7348), Geneve (RFC 8926) and GTP-U (3GPP TS 29.281).
 
-use super::{ETHERNET, Layer, Step, Tunnel, TunnelKind, ether, skip, take};
+use super::ether::{self, BRIDGED, ETHERTYPE_IPV4, ETHERTYPE_IPV6};
+use super::{ETHERNET, Layer, Step, Tunnel, TunnelKind, skip, take};
 use crate::decode::Skip;
 
 /// The port of the standard, and the one that Linux, flannel and Cilium use.
@@ -8,21 +9,55 @@ const VXLAN: [u16; 2] = [4789, 8472];
 const GENEVE: u16 = 6081;
 const GTP_U: u16 = 2152;
 
-/// Tunnels are known by their port, at either end.
+/// Tunnels are known by their port, at either end; VXLAN and Geneve on any other one by their header and
+/// an IP packet in them that fits.
 pub fn payload<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
-    let Some(([s0, s1, d0, d1, ..], rest)) = rest.split_first_chunk::<8>() else {
+    let Some(([s0, s1, d0, d1, high, low, ..], rest)) = rest.split_first_chunk::<8>() else {
         return Err(Skip::NotTcp);
     };
     let ports = [u16::from_be_bytes([*s0, *s1]), u16::from_be_bytes([*d0, *d1])];
     if VXLAN.iter().any(|port| ports.contains(port)) {
-        vxlan(rest, tunnel)
-    } else if ports.contains(&GENEVE) {
-        geneve(rest, tunnel)
-    } else if ports.contains(&GTP_U) {
-        gtp(rest, tunnel)
-    } else {
-        Err(Skip::NotTcp)
+        return vxlan(rest, tunnel);
     }
+    if ports.contains(&GENEVE) {
+        return geneve(rest, tunnel);
+    }
+    if ports.contains(&GTP_U) {
+        return gtp(rest, tunnel);
+    }
+    let len = usize::from(u16::from_be_bytes([*high, *low])).saturating_sub(8);
+    match *rest {
+        // The flag of a valid identifier, and what is reserved.
+        [0x08, 0, 0, 0, _, _, _, 0, ..] if fits(BRIDGED, rest, len, 8) => vxlan(rest, tunnel),
+        // Version 0 with its options, and no flag but that of critical ones.
+        [options @ 0..0x40, 0 | 0x40, k0, k1, _, _, _, 0, ..]
+            if fits(u16::from_be_bytes([k0, k1]), rest, len, 8 + usize::from(options) * 4) =>
+        {
+            geneve(rest, tunnel)
+        }
+        _ => Err(Skip::NotTcp),
+    }
+}
+
+/// Does an IP packet, which `kind` announces or an Ethernet frame in it, fill a payload of `len` bytes on the
+/// wire from `begin` on, but for the padding of a short frame?
+fn fits(mut kind: u16, payload: &[u8], len: usize, mut begin: usize) -> bool {
+    /// A frame of 60 bytes without its header.
+    const PADDED: usize = 46;
+    let bytes =
+        |at: usize| payload.get(at..)?.first_chunk().map(|bytes| u16::from_be_bytes(*bytes));
+    if kind == BRIDGED {
+        kind = bytes(begin + 12).unwrap_or_default();
+        begin += 14;
+    }
+    let total_len = match (kind, payload.get(begin)) {
+        (ETHERTYPE_IPV4, Some(0x45..=0x4f)) => bytes(begin + 2).map(usize::from),
+        (ETHERTYPE_IPV6, Some(0x60..=0x6f)) => bytes(begin + 4).map(|len| usize::from(len) + 40),
+        _ => None,
+    };
+    total_len
+        .zip(len.checked_sub(begin))
+        .is_some_and(|(total, room)| total == room || total < room && room <= PADDED)
 }
 
 fn vxlan<'a>(rest: &'a [u8], tunnel: &mut Tunnel) -> Step<'a> {
