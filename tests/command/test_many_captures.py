@@ -6,6 +6,8 @@ import csv
 import json
 import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
@@ -346,3 +348,15 @@ def test_how_it_is_packed_is_named(magic: bytes, tool: str, run: Run, tmp_path: 
     done = run(packed)
     assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
     assert f"unpack it first ({tool} -k)" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("form", ["netmon1", "netmon2", "ngsniffer", "ngwsniffer_2_0", "snoop"])
+def test_captures_of_other_programs_are_named(form: str, run: Run, tmp_path: Path) -> None:
+    if not shutil.which("editcap"):
+        pytest.skip("no editcap")
+    path = tmp_path / "a.cap"
+    subprocess.run(["editcap", "-F", form, STALLS, path], check=True)
+    done = run(path)
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1)
+    assert b"not a capture" not in done.stderr
+    assert b"convert it first (editcap -F pcap FILE OUT.pcap)" in done.stderr

@@ -9,6 +9,7 @@ pub mod progress;
 
 mod before;
 mod buffer;
+mod foreign;
 mod frame;
 mod input;
 mod pcap;
@@ -88,6 +89,11 @@ impl Capture {
 
     /// Begins a capture that needs no decompressor.
     fn unpacked(mut buffer: Buffer, path: &str) -> Result<Self, ScanError> {
+        let beginning = buffer.at_least(foreign::LOOKED_AT);
+        let beginning = beginning.map_err(|error| ScanError::unreadable(path, &error))?;
+        if let Some(refused) = foreign::refused(beginning, path) {
+            return Err(refused);
+        }
         if let Some(order) = utf16::order(start(&mut buffer, path)?) {
             buffer = Buffer::new(Box::new(Utf16::new(buffer.take_input(), order)));
         }
@@ -192,15 +198,8 @@ fn decoder(buffer: &mut Buffer, path: &str) -> Result<Option<Box<dyn Read + Send
             let decoder = zstd::Decoder::new(buffer.take_input());
             Some(Box::new(decoder.map_err(|error| ScanError::unreadable(path, &error))?))
         }
-        [0xfd, b'7', b'z', b'X', ..] => return Err(packed(path, "xz", "unxz")),
-        [b'B', b'Z', b'h', ..] => return Err(packed(path, "bzip2", "bunzip2")),
         _ => None,
     })
-}
-
-/// A capture that must be unpacked first.
-fn packed(path: &str, how: &str, tool: &str) -> ScanError {
-    ScanError::not_a_capture(path, &format!("it is packed with {how}: unpack it first ({tool} -k)"))
 }
 
 #[cfg(test)]
