@@ -12,6 +12,8 @@ use std::net::{IpAddr, SocketAddr};
 
 /// Rows after a message in which its connection must show that it went on.
 pub const AHEAD: usize = 256;
+/// Connections that a message may belong to; of more, those that go on later are hardly meant.
+const MOST_CONNECTIONS: usize = 16;
 /// Ethernet pads shorter frames to this length, without the check sequence.
 const SHORTEST_FRAME: u32 = 60;
 /// A difference of sequence numbers that is none forward.
@@ -121,17 +123,17 @@ impl Messages {
             .filter(|packet| packet.ends().is_some_and(|ends| self::hosts(ends) == hosts))
             .collect();
         let known = self.of_hosts.get(&hosts).map_or(&[][..], Vec::as_slice);
-        // Of several, those that go on.
+        // Of several, those that go on first.
         let mut keys = match known {
             [only] => vec![*only],
-            _ => following
-                .iter()
-                .filter_map(Packet::segment)
-                .map(|(ends, _)| keyed(ends).0)
-                .collect(),
+            _ => Vec::new(),
         };
-        keys.sort_unstable();
-        keys.dedup();
+        for (ends, _) in following.iter().filter_map(Packet::segment) {
+            let key = keyed(ends).0;
+            if known.len() != 1 && keys.len() < MOST_CONNECTIONS && !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
         let is_alone = keys.len() == 1;
         let directions = keys.into_iter().flat_map(|[one, other]| [[one, other], [other, one]]);
         let may_be = |of: &[SocketAddr; 2]| {
@@ -233,10 +235,12 @@ impl Message<'_> {
     /// Is `rest` the length of some of the messages up to that row?
     fn add_up(&self, at: usize, rest: u32, headers_len: u32) -> bool {
         /// Each doubles the number of sums.
-        const MOST: usize = 12;
+        const MOST: usize = 10;
         let mut sums = vec![0];
         for len in self.messages(at, self.ends, headers_len).take(MOST) {
             sums.extend(sums.clone().iter().map(|sum| sum + u64::from(len)));
+            sums.sort_unstable();
+            sums.dedup();
         }
         sums.contains(&u64::from(rest))
     }

@@ -682,7 +682,7 @@ fn arbitrary_changes_never_panic() {
         (state >> 8) as usize % below
     };
     for _ in 0..20_000 {
-        let mut bytes = [SYN, LISTED, &text].concat().into_bytes();
+        let mut bytes = [SYN, LISTED, MESSAGES, FIELDS, &text].concat().into_bytes();
         for _ in 0..random(12) {
             if bytes.len() == SYN.len() {
                 break;
