@@ -88,8 +88,7 @@ impl WaitRow {
 
 /// How often a SYN was sent that nobody answered.
 fn unanswered_syns(finding: Finding<'_>, judged: &JudgedConnection) -> u32 {
-    let is_unanswered =
-        finding.cause == Cause::Connect && judged.half(Side::Server).segments == 0;
+    let is_unanswered = finding.cause == Cause::Connect && judged.half(Side::Server).segments == 0;
     if is_unanswered { judged.half(Side::Client).segments } else { 0 }
 }
 

@@ -253,15 +253,33 @@ impl Base {
     }
 }
 
-/// The client sends the SYN. Without one, servers have the lower port number: well-known and
-/// registered ports lie below the ephemeral ones (RFC 6335, section 6).
+/// The client sends the SYN. Without one, the server has the port of a service, or else the lower one: well-known
+/// and registered ports lie below the ephemeral ones (RFC 6335, section 6).
 fn is_from_client(src: u16, dst: u16, header: &Header) -> bool {
     match (header.has(SYN), header.has(ACK)) {
         (true, false) => true,
         (true, true) => false,
-        _ => src >= dst,
+        _ => match (is_service(src), is_service(dst)) {
+            (false, true) => true,
+            (true, false) => false,
+            _ => src >= dst,
+        },
     }
 }
+
+/// Is it a well-known port, or that of a service whose clients may have a lower one? Windows took client ports
+/// from 1025 on until 2008, and others still do.
+fn is_service(port: u16) -> bool {
+    port < FIRST_REGISTERED || SERVICES.binary_search(&port).is_ok()
+}
+
+const FIRST_REGISTERED: u16 = 1024;
+
+/// Registered ports (IANA) of common services, in ascending order.
+const SERVICES: [u16; 30] = [
+    1433, 1521, 1723, 1863, 1883, 2049, 3128, 3260, 3306, 3389, 5050, 5060, 5190, 5222, 5269, 5432,
+    5672, 5900, 5984, 6000, 6379, 6667, 8000, 8080, 8443, 8883, 9042, 9092, 11211, 27017,
+];
 
 #[cfg(test)]
 mod tests {
@@ -307,6 +325,14 @@ mod tests {
         let mut table = Table::default();
         assert_eq!(find(&mut table, SERVER_PORTS, ACK, 900).by, Side::Server);
         assert_eq!(find(&mut table, CLIENT_PORTS, ACK, 100).by, Side::Client);
+    }
+
+    #[test]
+    fn without_a_syn_a_service_is_the_server_whatever_port_its_client_has() {
+        let by = |src, dst| find(&mut Table::default(), Ports { src, dst }, ACK, 100).by;
+        assert_eq!([by(1047, 5222), by(5222, 1047)], [Side::Client, Side::Server]);
+        assert_eq!([by(6667, 80), by(80, 6667)], [Side::Client, Side::Server]);
+        assert!(SERVICES.is_sorted());
     }
 
     #[test]
