@@ -217,14 +217,21 @@ def test_a_temporary_file_lives_as_long_as_its_scans() -> None:
     assert not Path(path).exists()
 
 
-def test_each_capture_is_scanned_in_a_process_of_its_own() -> None:
+def test_each_capture_is_scanned_as_alone(tmp_path: Path) -> None:
     paths = sorted(CAPTURES.glob("*.pcap"))[:5]
     key = bytes(range(32))
     for path, one in zip(paths, nagle_scan.scan_each(paths, anonymize=key), strict=True):
         here = nagle_scan.scan(path, anonymize=key)
         assert one.to_json() == here.to_json()
         assert one.to_evidence() == here.to_evidence()
-    broken = nagle_scan.scan_each([paths[0], "nowhere.pcap"], processes=1)
+    for number, path in enumerate(paths[:2]):
+        (tmp_path / f"ring.pcap{number}").write_bytes(path.read_bytes())
+    (tmp_path / "notes.txt").write_text("none")
+    (ring,) = nagle_scan.scan_each(tmp_path)
+    assert len(ring.paths) == 2
+    with pytest.raises(nagle_scan.CaptureError, match=r": a folder: scan_each yields a scan of"):
+        nagle_scan.scan(tmp_path)
+    broken = nagle_scan.scan_each([paths[0], "nowhere.pcap"], at_once=1)
     assert next(broken).verdict == nagle_scan.scan(paths[0]).verdict
     with pytest.raises(nagle_scan.CaptureError, match=r"^nowhere\.pcap: no such file"):
         next(broken)
@@ -394,7 +401,7 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         "a capture is read as bytes: open it with 'rb'",
     ),
     "one of several": (lambda _: list(nagle_scan.scan_each([5])), TypeError, "not int"),  # type: ignore[list-item]
-    "processes": (lambda _: nagle_scan.scan_each([], processes=0), ValueError, "processes must"),
+    "at once": (lambda _: nagle_scan.scan_each([], at_once=0), ValueError, "at_once must"),
     "filter": (
         lambda _: nagle_scan.scan(PATH, filter=8080),  # type: ignore[arg-type]
         TypeError,

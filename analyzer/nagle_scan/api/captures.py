@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count as count_from
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from nagle_scan import _core
@@ -90,13 +91,30 @@ def numbered(sets: Sequence[CaptureSet]) -> list[CaptureSet]:
 def of_folder(path: str) -> Folder:
     """The captures below it."""
     closed: list[OSError] = []
-    every = [
-        os.path.join(folder, name)
-        for folder, _, names in sorted(os.walk(path, onerror=closed.append))
-        for name in sorted(names)
-    ]
+    every = list(below(path, closed))
     found = [file for file in every if may_be_capture(file)]
     return Folder(found, len(every) - len(found), closed)
+
+
+def below(folder: str, closed: list[OSError]) -> Iterator[str]:
+    """All files below it. Links to folders are not followed; what cannot be listed is `closed`."""
+    for entry in entries(folder, closed):
+        if entry.is_dir(follow_symlinks=False):
+            yield from below(entry.path, closed)
+        elif not (entry.is_symlink() and os.path.isdir(entry.path)):
+            yield entry.path
+
+
+def entries(folder: str, closed: list[OSError]) -> list[os.DirEntry[str]]:
+    """What is in it, by name."""
+    try:
+        with os.scandir(folder) as listed:
+            return sorted(listed, key=attrgetter("name"))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        closed.append(error)
+        return []
 
 
 def left_out(path: str, others: int) -> str:

@@ -12,6 +12,7 @@ from nagle_scan.system import files
 from nagle_scan.words.wording import printable
 
 Bytes = bytes | bytearray | memoryview
+FOLDER = "a folder: scan_each yields a scan of each of its captures, scan_fleet sums them up"
 Capture = str | os.PathLike[str] | Bytes | IO[bytes]
 
 
@@ -28,6 +29,8 @@ def on_disk(
     for capture in _several(given):
         if isinstance(capture, (str, os.PathLike)):
             paths.append(files.utf8_name(capture, CaptureError))
+            if os.path.isdir(paths[-1]):
+                raise CaptureError(f"{paths[-1]}: {FOLDER}")
             continue
         name = getattr(capture, "name", None)
         label = printable(name) if isinstance(name, str) else "<bytes>"
